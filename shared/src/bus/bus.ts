@@ -1,0 +1,116 @@
+import type { CallEvent } from '../contracts/call-events.ts';
+import type { GatewayCommand } from '../contracts/commands.ts';
+
+/**
+ * What control planes and gateways share besides HTTP. Two implementations pass one suite: Redis
+ * (`openRedisBus`) and in-process over a SQLite file (`openLocalBus`).
+ */
+export interface Bus {
+  readonly events: EventLog;
+  readonly commands: CommandBus;
+  readonly leases: Leases;
+  readonly slots: Slots;
+  readonly rates: RateCounter;
+  readonly presence: Presence;
+  /** Whether the bus can be reached now; a false lasts until it can. */
+  healthy(): boolean;
+  /** One round trip. @throws when it does not come back in time */
+  ping(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Call events: at-least-once, in order within a session, read by one consumer per partition at a time. */
+export interface EventLog {
+  /** Resolves once all are accepted by the log, in the order given. @throws when it can't be reached */
+  append(events: readonly CallEvent[]): Promise<void>;
+  /**
+   * Reads as the group `control-plane` under the name `consumer` until disposed of. An event is acknowledged when
+   * `handle` resolves; when it throws, the event stays pending and comes again after `claimAfterMs`; after
+   * `maxDeliveries` it goes to the dead list and `onDead` is told. Pending events of a consumer that died are
+   * claimed in the same way. Takes turns per partition through leases.
+   */
+  consume(options: ConsumeOptions): EventConsumer;
+  /** Events that were given up, newest last. */
+  deadLetters(limit: number): Promise<{ event: unknown; reason: string }[]>;
+}
+
+export interface ConsumeOptions {
+  consumer: string;
+  handle: (event: CallEvent, delivery: number) => Promise<void>;
+  onDead?: (event: unknown, reason: string) => void;
+  onError?: (error: unknown) => void;
+  /** Default 30,000. */
+  claimAfterMs?: number;
+  /** Default 5. */
+  maxDeliveries?: number;
+  /** Default 15,000. */
+  leaseMs?: number;
+  /** Entries taken at once, default 64. Events of different sessions in one batch may be handled side by side; those of one session never. */
+  batch?: number;
+}
+
+export interface EventConsumer {
+  /** Stops reading, waits for what is being handled, gives its leases back. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Control plane to one gateway. */
+export interface CommandBus {
+  send(gatewayId: string, command: GatewayCommand): Promise<void>;
+  /** Delivers every command in order, from the oldest kept. Expired and repeated ones are the handler's to refuse. */
+  subscribe(
+    gatewayId: string,
+    handle: (command: GatewayCommand) => void,
+    onError?: (error: unknown) => void,
+  ): Promise<{ [Symbol.asyncDispose](): Promise<void> }>;
+}
+
+/** Locks that end by themselves. */
+export interface Leases {
+  /** @returns whether `owner` holds `name` now (renews it when it already did) */
+  acquire(name: string, owner: string, ttlMs: number): Promise<boolean>;
+  release(name: string, owner: string): Promise<void>;
+}
+
+/** Counted places, each a lease of its own (dials, calls of an org, …). */
+export interface Slots {
+  /** Takes a place in every scope or in none. @returns the first scope that is full, or null when all were taken */
+  take(
+    sessionId: string,
+    scopes: readonly { scope: string; limit: number }[],
+    ttlMs: number,
+  ): Promise<string | null>;
+  renew(sessionId: string, scopes: readonly string[], ttlMs: number): Promise<void>;
+  release(sessionId: string, scopes: readonly string[]): Promise<void>;
+  count(scope: string): Promise<number>;
+}
+
+/** Fixed windows: how many of `scope` in the window that holds `now`. */
+export interface RateCounter {
+  /** Counts one (or `cost`) more. @returns the count and when the window ends (ms since the epoch) */
+  hit(scope: string, windowSeconds: number, cost?: number): Promise<{ count: number; resetAt: number }>;
+}
+
+export interface GatewayBeat {
+  gateway_id: string;
+  url: string;
+  capacity: number;
+  calls: number;
+  loop_delay_p99_ms: number;
+  draining: boolean;
+  version: string;
+}
+
+/** Which gateways live, and which gateway holds which call. */
+export interface Presence {
+  /** Every 5 s; known for 15 s. */
+  beat(gateway: GatewayBeat): Promise<void>;
+  /** The gateway has stopped on purpose. */
+  leave(gatewayId: string): Promise<void>;
+  gateways(): Promise<GatewayBeat[]>;
+  /** One pipeline for all calls of a gateway, every 10 s; known for 30 s. */
+  holdCalls(gatewayId: string, sessionIds: readonly string[]): Promise<void>;
+  dropCall(sessionId: string): Promise<void>;
+  /** For each session the gateway that holds it, or null. */
+  callHolders(sessionIds: readonly string[]): Promise<(string | null)[]>;
+}

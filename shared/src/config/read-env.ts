@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { ConfigError } from '../errors/config-error.ts';
+import { Secret } from './secret.ts';
+
+/**
+ * Reads the environment with one schema. Empty variables count as unset.
+ * @returns a frozen object
+ * @throws ConfigError that names every bad variable and prints no value
+ */
+export function readEnv<T extends z.ZodType<object>>(schema: T, env: NodeJS.ProcessEnv): Readonly<z.output<T>> {
+  const present = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+  const result = schema.safeParse(present);
+  if (result.success) return Object.freeze(result.data);
+  throw new ConfigError(
+    result.error.issues.map((issue) => `${issue.path.join('.') || 'environment'}: ${issue.message}`),
+  );
+}
+
+/** `host:port`-free TCP port, 0 = any free one. */
+export const envPort = z.coerce.number().int().min(0).max(65_535);
+
+/** A whole number within bounds, given as text. */
+export const envInteger = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
+
+/** `true`/`1`/`yes` or `false`/`0`/`no`. */
+export const envBoolean = z
+  .enum(['true', '1', 'yes', 'false', '0', 'no'])
+  .transform((text) => text === 'true' || text === '1' || text === 'yes');
+
+/** A value that must not be printed. */
+export const envSecret = z.string().transform((value) => new Secret(value));
+
+/** Comma-separated words; empty parts are dropped. */
+export const envList = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== ''),
+);
+
+/** An absolute http(s) or ws(s) address without a trailing slash. */
+export const envUrl = z.url().transform((text) => text.replace(/\/+$/, ''));

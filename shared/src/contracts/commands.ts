@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { timestampSchema } from './session-values.ts';
+
+export const commandTypeSchema = z.enum([
+  'end',
+  'say',
+  'event',
+  'transfer',
+  'carrier_result',
+  'report_stored',
+]);
+export type CommandType = z.infer<typeof commandTypeSchema>;
+
+export const COMMAND_ARGS = {
+  /** Ends the call: `reason` becomes `hangup_reason` (`api_hangup`, `carrier_hangup`, …). */
+  end: z.object({
+    ended_by: z.string(),
+    hangup_reason: z.string(),
+    message: z.string().max(2000).optional(),
+  }),
+  /** Speaks a text as the agent, after what is being said. */
+  say: z.object({ text: z.string().min(1).max(2000) }),
+  /** Sets variables, lets the flow react, optionally speaks. */
+  event: z.object({
+    name: z.string().min(1).max(64),
+    variables: z.record(z.string(), z.string()).optional(),
+    say: z.string().max(2000).optional(),
+  }),
+  transfer: z.object({ destination_id: z.string() }),
+  /** Answer to a `carrier_command` event. */
+  carrier_result: z.object({ command_id: z.string(), ok: z.boolean(), code: z.string().optional() }),
+  /** The end report is safely in the database: the gateway may delete its copy. */
+  report_stored: z.object({ event_id: z.string() }),
+} as const;
+
+/** From a control plane to one gateway. A `command_id` runs once. */
+export const gatewayCommandSchema = z.object({
+  v: z.literal(1),
+  command_id: z.string().min(1).max(64),
+  session_id: z.uuid(),
+  type: commandTypeSchema,
+  args: z.record(z.string(), z.unknown()),
+  expires_at: timestampSchema,
+});
+export type GatewayCommand = z.infer<typeof gatewayCommandSchema>;

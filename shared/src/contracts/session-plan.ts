@@ -1,0 +1,150 @@
+import { z } from 'zod';
+import { Secret } from '../config/secret.ts';
+import { agentConfigSchema } from './agent-config.ts';
+import { carrierSchema, channelSchema, directionSchema } from './session-values.ts';
+import { recordingStoreSchema } from './recordings.ts';
+import { turnSchema } from './turn.ts';
+
+const secret = z.string().transform((value) => new Secret(value));
+
+/** One model at one address. The gateway has no provider settings of its own: everything comes from here. */
+export const planProviderSchema = z.object({
+  /** Model id (`stt_…`, `llm_…`, `tts_…`). */
+  id: z.string(),
+  provider: z.enum(['deepgram', 'openai_compatible', 'elevenlabs', 'flite']),
+  /** An emulator stands behind `base_url`. */
+  emulated: z.boolean(),
+  /** For OpenAI-compatible ones with `/v1`; `http(s)` for WebSocket providers too; empty for flite. */
+  base_url: z.string(),
+  credential: secret.nullable(),
+  model: z.string(),
+  /** Provider's own voice id (TTS). */
+  voice: z.string().optional(),
+  language: z.string(),
+  /** Passed to the provider where its adapter knows the key. */
+  options: z.record(z.string(), z.unknown()).default({}),
+});
+export type PlanProvider = z.output<typeof planProviderSchema>;
+
+export const planToolSchema = z.object({
+  tool_id: z.string(),
+  /** Function name told to the LLM. */
+  name: z.string(),
+  description: z.string(),
+  /** JSON Schema of the arguments. */
+  parameters: z.record(z.string(), z.unknown()),
+  type: z.enum(['webhook', 'app', 'mcp']),
+  webhook: z
+    .object({
+      url: z.string(),
+      method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']),
+      /** Values are secrets. */
+      headers: z.record(z.string(), secret),
+      auth: z
+        .discriminatedUnion('type', [
+          z.object({ type: z.literal('none') }),
+          z.object({ type: z.literal('bearer'), token: secret }),
+          z.object({ type: z.literal('basic'), username: z.string(), password: secret }),
+          z.object({ type: z.literal('header'), name: z.string(), value: secret }),
+          z.object({ type: z.literal('hmac'), secret }),
+        ])
+        .default({ type: 'none' }),
+      body_template: z.string().optional(),
+      query_template: z.record(z.string(), z.string()).optional(),
+    })
+    .optional(),
+  execution: z
+    .object({
+      mode: z.enum(['sync', 'async']).default('sync'),
+      timeout_ms: z.number().int().min(500).max(60_000).default(8000),
+      retries: z.number().int().min(0).max(3).default(0),
+      say_before: z.string().default(''),
+      confirm: z.boolean().default(false),
+    })
+    .prefault({}),
+  response: z
+    .object({
+      max_characters: z.number().int().min(100).max(20_000).default(4000),
+      assign: z.array(z.object({ path: z.string(), name: z.string() })).default([]),
+    })
+    .prefault({}),
+});
+export type PlanTool = z.output<typeof planToolSchema>;
+
+/**
+ * Everything a gateway needs for one conversation, given once the credential was claimed.
+ * Secret as a whole: held in memory, never logged, streamed or stored.
+ */
+export const sessionPlanSchema = z.object({
+  v: z.literal(1),
+  session_id: z.uuid(),
+  org_id: z.string(),
+  project_id: z.string(),
+  channel: channelSchema,
+  direction: directionSchema,
+  provider: carrierSchema.nullable(),
+  room_name: z.string().nullable(),
+  claim_id: z.string(),
+  /** 1, 2… on rejoin or return from a transfer. */
+  leg: z.number().int().min(0),
+  /** `leg * 100_000`: indexes rise over legs, gaps between legs are normal. */
+  first_event_index: z.number().int().min(0),
+  /** What was said on earlier legs. */
+  history: z.array(turnSchema),
+  /** When the first leg was answered; null on leg 0. */
+  answered_at: z.string().nullable().default(null),
+  agent: z.object({
+    agent_id: z.string().nullable(),
+    version: z.number().int().nullable(),
+    name: z.string(),
+    /** Placeholders are not rendered yet. */
+    system_prompt: z.string(),
+    greeting: z.string(),
+    config: agentConfigSchema,
+    flow_definition: z.record(z.string(), z.unknown()).nullable(),
+  }),
+  variables: z.record(z.string(), z.string()),
+  system: z.object({
+    caller_number: z.string().nullable(),
+    called_number: z.string().nullable(),
+    timezone: z.string(),
+    attempt_number: z.number().int(),
+    user_identifier: z.string().nullable(),
+  }),
+  /** `[0]` is in use, the rest are fallbacks in order. */
+  stt: z.array(planProviderSchema).min(1),
+  llm: z.array(planProviderSchema).min(1),
+  tts: z.array(planProviderSchema).min(1),
+  tools: z.array(planToolSchema),
+  record: z.object({
+    enabled: z.boolean(),
+    recording_id: z.string(),
+    channels: z.enum(['dual', 'mono']),
+    format: z.enum(['wav', 'mp3']),
+    store: recordingStoreSchema,
+    key: z.string(),
+    settings: z.record(z.string(), z.unknown()).optional(),
+  }),
+  limits: z.object({
+    max_duration_seconds: z.number().int(),
+    max_cost_amount: z.string().nullable(),
+    client_overrides: z.array(z.enum(['tools', 'voice', 'turn_detection'])),
+  }),
+  /** For realtime sessions: the audio formats fixed at mint time, if they were. */
+  audio: z
+    .object({
+      input_format: z.enum(['pcm16_24000', 'pcmu_8000', 'pcma_8000']),
+      output_format: z.enum(['pcm16_24000', 'pcmu_8000', 'pcma_8000']),
+    })
+    .optional(),
+  /** The installation's allow-list for tool addresses: exact origins. */
+  outbound_allow: z.array(z.string()),
+});
+
+/** As parsed, with secrets wrapped. */
+export type SessionPlan = z.output<typeof sessionPlanSchema>;
+/** As sent by the control plane, secrets in the clear: only ever on the internal listener. */
+export type SessionPlanWire = z.input<typeof sessionPlanSchema>;
+
+/** Events of leg `n` start here. */
+export const EVENT_INDEXES_PER_LEG = 100_000;

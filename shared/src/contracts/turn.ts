@@ -1,0 +1,32 @@
+import { z } from 'zod';
+
+/** Milliseconds each part of a reply took; null where it did not happen. */
+export const turnLatencySchema = z.object({
+  /** Last voiced caller sample to first agent audio sent. */
+  e2e: z.number().int().nullable(),
+  /** Last voiced caller sample to the decision that the turn is over (final transcript included). */
+  stt_final: z.number().int().nullable(),
+  /** Request to first token. */
+  llm_first_token: z.number().int().nullable(),
+  /** First text given to the TTS to its first audio. */
+  tts_first_audio: z.number().int().nullable(),
+});
+export type TurnLatency = z.infer<typeof turnLatencySchema>;
+
+/** One thing said, once it is sure: for the agent, what was heard and no more. */
+export const turnSchema = z.object({
+  turn_index: z.number().int().min(0),
+  role: z.enum(['agent', 'caller', 'operator']),
+  text: z.string(),
+  /** From `answered_at`. */
+  start_ms: z.number().int(),
+  end_ms: z.number().int(),
+  language: z.string().optional(),
+  /** The agent was cut off here; `text` ends with the last word that was heard. */
+  interrupted: z.boolean().default(false),
+  confidence: z.number().min(0).max(1).optional(),
+  node_id: z.string().optional(),
+  redacted: z.boolean().default(false),
+  latency: turnLatencySchema.optional(),
+});
+export type Turn = z.infer<typeof turnSchema>;
