@@ -1,0 +1,52 @@
+import type { Clock } from '@parley/shared/time/clock';
+
+/** How long something takes: always the same, or log-normal through its median and 95th percentile. Milliseconds. */
+export type Delay = number | { p50Ms: number; p95Ms: number };
+
+/** Numbers in [0, 1) that repeat with the seed (mulberry32, Tommy Ettinger, public domain). */
+export function seededRandom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** The 95th percentile of the standard normal distribution. */
+const Z_95 = 1.6448536;
+
+/** Draws one delay. A pair is capped at ten times its median, so that no run hangs on one unlucky draw. */
+export function sampleMs(delay: Delay, random: () => number): number {
+  if (typeof delay === 'number') return delay;
+  const { p50Ms, p95Ms } = delay;
+  if (p50Ms <= 0) return 0;
+  const sigma = Math.log(Math.max(1, p95Ms / p50Ms)) / Z_95;
+  // Box-Muller; 1 - random() keeps the logarithm away from zero.
+  const normal = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+  return Math.min(p50Ms * Math.exp(sigma * normal), p50Ms * 10);
+}
+
+/** Resolves after `ms` of `clock`, or rejects with the reason of `signal`. Leaves neither timer nor listener behind. */
+export function wait(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) {
+      reject(signal.reason as Error);
+      return;
+    }
+    if (ms <= 0) {
+      resolve();
+      return;
+    }
+    const onAbort = () => {
+      timer.cancel();
+      reject(signal.reason as Error);
+    };
+    const timer = clock.setTimeout(() => {
+      signal.removeEventListener('abort', onAbort);
+      resolve();
+    }, ms);
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+}
