@@ -1,0 +1,19 @@
+import type { AudioFormat } from '@parley/shared/audio/audio-frame';
+import type { SessionPlan } from '@parley/shared/contracts/session-plan';
+import type { LlmProvider } from './llm/llm-provider.ts';
+import type { SttProvider } from './stt/stt-provider.ts';
+import type { TtsProvider } from './tts/tts-provider.ts';
+
+/** The providers of one call: the first in use, the rest fallbacks, made when they are needed. */
+export interface CallProviders {
+  stt: readonly (() => SttProvider)[];
+  llm: readonly (() => LlmProvider)[];
+  tts: readonly (() => TtsProvider)[];
+}
+
+/** Turns names in a plan into providers. Shares what calls can share: HTTP pools, TLS contexts, the local voice. */
+export interface ProviderRegistry {
+  /** @param output what the far end plays: TTS providers come as near as they can */
+  forCall(plan: SessionPlan, output: AudioFormat): CallProviders;
+  [Symbol.asyncDispose](): Promise<void>;
+}

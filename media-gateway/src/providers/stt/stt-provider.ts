@@ -1,0 +1,57 @@
+import type { AudioFormat } from '@parley/shared/audio/audio-frame';
+import type { ProviderError } from '@parley/shared/errors/provider-error';
+
+/** Speech to text. One provider object serves one call. */
+export interface SttProvider {
+  readonly name: string;
+  /**
+   * Starts to listen. Audio written before the connection stands is kept (about a second, the oldest dropped).
+   * The adapter reconnects by itself, replaying about the last 2 s, and gives up through `onFailed`.
+   */
+  open(options: SttOptions, listener: SttListener): SttStream;
+}
+
+export interface SttOptions {
+  /** What `write` is given. Adapters pass it on unchanged where the provider takes it. */
+  format: AudioFormat;
+  language: string;
+  keywords: readonly string[];
+  /** Silence after which the provider should close a segment; null = the adapter's default. */
+  endpointingMs: number | null;
+}
+
+export interface SttStream {
+  /** Never blocks and never throws; `bytes` are only valid during the call. */
+  write(bytes: Uint8Array): void;
+  /** Asks for the final transcript of what was said so far: answered by `onTurnEnd`, where the provider can. */
+  finalize(): void;
+  /** Closes the connection; nothing is reported afterwards. Idempotent. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** All times are milliseconds of audio written to the stream, over reconnects. */
+export interface SttListener {
+  /** The provider heard a voice begin. */
+  onSpeechStarted(atMs: number): void;
+  /** What was said in this turn so far, final pieces and guess together. Replaces the one before. */
+  onInterim(transcript: SttTranscript): void;
+  /**
+   * The provider holds the turn for over, with all its text: final transcript and end of turn are one event.
+   * Never with an empty text, except as the answer to `finalize`.
+   */
+  onTurnEnd(transcript: SttTranscript): void;
+  /** An earlier end of turn may come: the text is likely final (Flux: EagerEndOfTurn). */
+  onEagerTurnEnd?(transcript: SttTranscript): void;
+  /** The speaker went on after an eager end. */
+  onTurnResumed?(): void;
+  /** The stream can't go on. Called at most once. */
+  onFailed(error: ProviderError): void;
+}
+
+export interface SttTranscript {
+  text: string;
+  confidence: number | undefined;
+  /** End of the last word where the provider says so. */
+  endMs: number | undefined;
+  language: string | undefined;
+}

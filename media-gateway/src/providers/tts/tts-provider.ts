@@ -1,0 +1,41 @@
+import type { AudioFormat } from '@parley/shared/audio/audio-frame';
+import type { ProviderError } from '@parley/shared/errors/provider-error';
+
+/** Text to speech. One provider object serves one call and owns its connection. */
+export interface TtsProvider {
+  readonly name: string;
+  /** What `onAudio` delivers: fixed when the provider is made, as near to the far end's format as it can. */
+  readonly format: AudioFormat;
+  /** Opens the connection ahead of the first text. Never throws. */
+  warm(): void;
+  /**
+   * Begins one reply. Text is pushed in whole sentences or phrases. Aborting `signal` frees it at once: nothing is
+   * delivered afterwards, late audio of the provider included.
+   */
+  open(listener: TtsListener, signal: AbortSignal): TtsUtterance;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export interface TtsUtterance {
+  /** One sentence or phrase. */
+  push(text: string): void;
+  /** No more text: `onDone` follows when all audio was delivered. */
+  end(): void;
+}
+
+export interface TtsListener {
+  /**
+   * Audio in `format`, in order, whole samples. The listener keeps `bytes`.
+   */
+  onAudio(bytes: Uint8Array): void;
+  /**
+   * Where words lie in the audio, when the provider tells. Called before or after the audio it speaks of.
+   * @param text a stretch of what was pushed, in order
+   * @param startMs, endMs from the start of this utterance's audio
+   */
+  onWords?(words: readonly { text: string; startMs: number; endMs: number }[]): void;
+  /** All audio of everything pushed was delivered. Once, after `end`. */
+  onDone(): void;
+  /** No (more) audio will come: time-out, refusal, zero audio. Once, instead of `onDone`. */
+  onFailed(error: ProviderError): void;
+}

@@ -1,0 +1,21 @@
+import type { RecordingResult } from '@parley/shared/contracts/recordings';
+
+/**
+ * Records one call on one clock whose zero is `answered_at`: caller left, agent right. Never blocks, never throws;
+ * what the disk can't take becomes silence and is counted.
+ */
+export interface CallRecorder {
+  /** Caller audio in the far end's input format. `bytes` are only valid during the call. */
+  caller(bytes: Uint8Array, atMs: number): void;
+  /** Agent audio in the far end's output format, once it is known to have been played. */
+  agent(bytes: Uint8Array, atMs: number): void;
+  /** Silence for both from here on is dropped; the file is closed and stored. Resolves when the result is known, at most after a few seconds (it goes on from the spool otherwise). */
+  finish(endMs: number): Promise<RecordingResult>;
+}
+
+/** For calls that are not recorded. */
+export const noRecorder: CallRecorder = {
+  caller() {},
+  agent() {},
+  finish: () => Promise.reject(new Error('The call is not recorded.')),
+};
