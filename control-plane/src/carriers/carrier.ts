@@ -1,0 +1,143 @@
+import type { CarrierName } from '@parley/shared/contracts/session-values';
+import type { FailureReason } from '@parley/shared/contracts/session-values';
+
+/** A callback as it arrived. */
+export interface CarrierRequest {
+  method: 'GET' | 'POST';
+  /** `PUBLIC_URL` + path and query as received: what the carrier signed, whatever a proxy made of it. */
+  url: string;
+  /** Lower-case names. */
+  headers: Readonly<Record<string, string | undefined>>;
+  /** The exact bytes. */
+  body: Buffer;
+}
+
+/** What a carrier tells of a call, in our terms. Numbers are E.164 with `+`. */
+export type CarrierCallback =
+  | {
+      type: 'incoming';
+      carrierCallId: string;
+      from: string | null;
+      to: string | null;
+      /** `outbound`: the answer of a call that was dialled. */
+      direction: 'inbound' | 'outbound';
+    }
+  | { type: 'ringing'; carrierCallId: string }
+  | { type: 'answered'; carrierCallId: string }
+  | ({ type: 'ended'; carrierCallId: string } & CarrierEnd)
+  /** A transfer's dial is over; only carriers that ask for the next document say so. */
+  | { type: 'transfer_ended'; carrierCallId: string; bridged: boolean; cause: string | null }
+  | {
+      type: 'stream';
+      carrierCallId: string;
+      phase: 'started' | 'stopped' | 'failed' | 'degraded';
+      reason: string | null;
+    };
+
+export interface CarrierEnd {
+  /** How a call that nobody took went; null when it was answered. */
+  failure: FailureReason | null;
+  /** The carrier's own words, for the record. */
+  cause: string | null;
+  /** Decimal amount in the carrier's currency. */
+  cost: string | null;
+}
+
+/** What is answered to a callback. */
+export interface CarrierDocument {
+  contentType: string;
+  body: string;
+}
+
+/** Where the call's audio goes. */
+export interface StreamTarget {
+  /** With the ticket: never logged. */
+  streamUrl: string;
+  statusUrl: string;
+}
+
+export interface TransferTarget {
+  /** E.164. */
+  to: string;
+  /** E.164, or null for the caller id that the carrier takes by itself. */
+  callerId: string | null;
+  ringTimeoutSeconds: number;
+  /** Asked for the document that dials `to`, by carriers that fetch it. */
+  documentUrl: string;
+  /** Told how the dial went, and asked what is next. */
+  resultUrl: string;
+}
+
+/** The carrier refused, or could not be reached. `code` is a stable word and safe to show. */
+export class CarrierError extends Error {
+  readonly carrier: CarrierName;
+  readonly code: 'auth' | 'rate_limit' | 'refused' | 'unavailable' | 'timeout' | 'unsupported';
+  readonly status: number | undefined;
+
+  constructor(
+    carrier: CarrierName,
+    code: CarrierError['code'],
+    status?: number,
+    options?: { cause?: unknown },
+  ) {
+    super(`${carrier}: ${code}${status === undefined ? '' : ` (HTTP ${status})`}`, options);
+    this.name = 'CarrierError';
+    this.carrier = carrier;
+    this.code = code;
+    this.status = status;
+  }
+}
+
+/**
+ * Signalling of one telephony account: what its callbacks say, and what can be done to a running call. Media is the
+ * gateway's. Dialling and the buying of numbers will be further members (`dial`, `numbers`).
+ */
+export interface Carrier {
+  readonly name: CarrierName;
+
+  /** Whether the callback carries a signature of this account. Constant time. */
+  verifyWebhook(request: CarrierRequest): boolean;
+
+  /**
+   * Whether the upgrade request for a media stream carries a signature of this account; true for carriers that sign
+   * none: there the ticket alone admits.
+   * @param url `wss://…` as dialled, with the ticket
+   */
+  verifyUpgrade(url: string, headers: Readonly<Record<string, string | undefined>>): boolean;
+
+  /** @returns undefined for events that mean nothing to us
+   *  @throws CarrierProtocolError when the request breaks the carrier's own format */
+  parseCallback(request: CarrierRequest): CarrierCallback | undefined;
+
+  /** Starts the stream of a call that arrived: by the returned document, or by a command of its own first. */
+  answer(carrierCallId: string, target: StreamTarget, signal?: AbortSignal): Promise<CarrierDocument>;
+
+  /** Refuses a call that was not answered. */
+  refuse(carrierCallId: string, reason: 'busy' | 'rejected', signal?: AbortSignal): Promise<CarrierDocument>;
+
+  /** Answer to callbacks that ask for nothing, and to those that ask what is next when nothing is. */
+  acknowledge(next?: 'hangup'): CarrierDocument;
+
+  /** A call that is gone already counts as done. @throws CarrierError */
+  hangup(carrierCallId: string, signal?: AbortSignal): Promise<void>;
+
+  /** Blind: the caller is sent to `target.to` and the stream ends. @throws CarrierError */
+  transfer(carrierCallId: string, target: TransferTarget, signal?: AbortSignal): Promise<void>;
+
+  /** The document behind `TransferTarget.documentUrl`. */
+  transferDocument(target: TransferTarget): CarrierDocument;
+
+  /** @throws CarrierError `unsupported` where only the media stream can send tones */
+  sendDtmf(carrierCallId: string, digits: string, signal?: AbortSignal): Promise<void>;
+
+  /** Asks for something small, to see whether the credentials are good. @throws CarrierError */
+  verifyCredentials(signal?: AbortSignal): Promise<void>;
+}
+
+/** A callback breaks the carrier's own format. */
+export class CarrierProtocolError extends Error {
+  constructor(carrier: CarrierName, problem: string) {
+    super(`${carrier}: ${problem}`);
+    this.name = 'CarrierProtocolError';
+  }
+}

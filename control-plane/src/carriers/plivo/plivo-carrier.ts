@@ -1,0 +1,192 @@
+import type { Dispatcher } from 'undici';
+import type { FailureReason } from '@parley/shared/contracts/session-values';
+import { CarrierClient } from '../carrier-client.ts';
+import { formFields, toE164 } from '../carrier-form.ts';
+import {
+  CarrierProtocolError,
+  type Carrier,
+  type CarrierCallback,
+  type CarrierDocument,
+  type CarrierEnd,
+  type CarrierRequest,
+  type StreamTarget,
+  type TransferTarget,
+} from '../carrier.ts';
+import { escapeXml, responseDocument } from '../xml.ts';
+import { verifyPlivoUpgrade, verifyPlivoWebhook } from './plivo-signature.ts';
+
+export const PLIVO_API_URL = 'https://api.plivo.com';
+
+export interface PlivoCredentials {
+  authId: string;
+  authToken: string;
+}
+
+/** Plivo: XML documents, form callbacks, signature V3, numbers without `+`. */
+export class PlivoCarrier implements Carrier {
+  readonly name = 'plivo';
+  readonly #authToken: string;
+  readonly #client: CarrierClient;
+  readonly #account: string;
+
+  constructor(
+    { authId, authToken }: PlivoCredentials,
+    options: { apiBaseUrl?: string | undefined; dispatcher?: Dispatcher | undefined } = {},
+  ) {
+    this.#authToken = authToken;
+    this.#account = `/v1/Account/${encodeURIComponent(authId)}`;
+    this.#client = new CarrierClient({
+      carrier: 'plivo',
+      baseUrl: options.apiBaseUrl ?? PLIVO_API_URL,
+      authorization: `Basic ${Buffer.from(`${authId}:${authToken}`).toString('base64')}`,
+      dispatcher: options.dispatcher,
+    });
+  }
+
+  verifyWebhook(request: CarrierRequest): boolean {
+    return verifyPlivoWebhook(request, this.#authToken);
+  }
+
+  verifyUpgrade(url: string, headers: Readonly<Record<string, string | undefined>>): boolean {
+    return verifyPlivoUpgrade(url, headers, this.#authToken);
+  }
+
+  parseCallback(request: CarrierRequest): CarrierCallback | undefined {
+    const fields = formFields(request);
+    const carrierCallId = fields.get('CallUUID') ?? fields.get('DialALegUUID');
+    if (!carrierCallId) throw new CarrierProtocolError('plivo', 'no CallUUID');
+    if (fields.has('DialStatus')) {
+      const status = fields.get('DialStatus');
+      return {
+        type: 'transfer_ended',
+        carrierCallId,
+        bridged: status === 'completed',
+        cause: fields.get('DialHangupCause') ?? status,
+      };
+    }
+    const event = fields.get('Event');
+    switch (event) {
+      case 'StartApp':
+        return {
+          type: 'incoming',
+          carrierCallId,
+          from: toE164(fields.get('From')),
+          to: toE164(fields.get('To')),
+          direction: fields.get('Direction') === 'outbound' ? 'outbound' : 'inbound',
+        };
+      case 'Ring':
+        return { type: 'ringing', carrierCallId };
+      case 'Hangup':
+        return { type: 'ended', carrierCallId, ...plivoEnd(fields) };
+      case 'StartStream':
+        return { type: 'stream', carrierCallId, phase: 'started', reason: null };
+      case 'StopStream':
+        return { type: 'stream', carrierCallId, phase: 'stopped', reason: fields.get('StatusReason') };
+      case 'DroppedStream':
+        return { type: 'stream', carrierCallId, phase: 'failed', reason: fields.get('StatusReason') };
+      case 'DegradedStream':
+        return { type: 'stream', carrierCallId, phase: 'degraded', reason: fields.get('StatusReason') };
+      default:
+        return undefined;
+    }
+  }
+
+  answer(_carrierCallId: string, { streamUrl, statusUrl }: StreamTarget): Promise<CarrierDocument> {
+    // `keepCallAlive` holds the document at the stream; what follows runs when the stream is over.
+    const stream =
+      '<Stream bidirectional="true" keepCallAlive="true" audioTrack="inbound"' +
+      ' contentType="audio/x-mulaw;rate=8000" streamTimeout="86400"' +
+      ` statusCallbackUrl="${escapeXml(statusUrl)}" statusCallbackMethod="POST">${escapeXml(streamUrl)}</Stream>`;
+    return Promise.resolve(responseDocument(stream, '<Hangup/>'));
+  }
+
+  refuse(_carrierCallId: string, reason: 'busy' | 'rejected'): Promise<CarrierDocument> {
+    return Promise.resolve(responseDocument(`<Hangup reason="${reason}"/>`));
+  }
+
+  acknowledge(next?: 'hangup'): CarrierDocument {
+    return next ? responseDocument('<Hangup/>') : responseDocument();
+  }
+
+  async hangup(carrierCallId: string, signal?: AbortSignal): Promise<void> {
+    await this.#client.call({
+      method: 'DELETE',
+      path: this.#call(carrierCallId),
+      alsoDone: (status) => status === 404,
+      signal,
+    });
+  }
+
+  async transfer(carrierCallId: string, target: TransferTarget, signal?: AbortSignal): Promise<void> {
+    await this.#client.call({
+      method: 'POST',
+      path: this.#call(carrierCallId),
+      json: { legs: 'aleg', aleg_url: target.documentUrl, aleg_method: 'POST' },
+      signal,
+    });
+  }
+
+  transferDocument({ to, callerId, ringTimeoutSeconds, resultUrl }: TransferTarget): CarrierDocument {
+    const from = callerId === null ? '' : ` callerId="${escapeXml(callerId.replace(/^\+/, ''))}"`;
+    return responseDocument(
+      `<Dial${from} timeout="${ringTimeoutSeconds}" action="${escapeXml(resultUrl)}" method="POST" redirect="true">` +
+        `<Number>${escapeXml(to.replace(/^\+/, ''))}</Number></Dial>`,
+      '<Hangup/>',
+    );
+  }
+
+  async sendDtmf(carrierCallId: string, digits: string, signal?: AbortSignal): Promise<void> {
+    await this.#client.call({
+      method: 'POST',
+      path: `${this.#call(carrierCallId)}DTMF/`,
+      json: { digits, leg: 'aleg' },
+      signal,
+    });
+  }
+
+  async verifyCredentials(signal?: AbortSignal): Promise<void> {
+    await this.#client.call({ method: 'GET', path: `${this.#account}/`, signal });
+  }
+
+  /** The trailing slash matters. */
+  #call(carrierCallId: string): string {
+    return `${this.#account}/Call/${encodeURIComponent(carrierCallId)}/`;
+  }
+}
+
+/** Plivo's hang-up codes in our words (carriers' protocol notes, 1.4). */
+const FAILURES_BY_CODE: Record<string, FailureReason> = {
+  2000: 'invalid_number',
+  3040: 'invalid_number',
+  3050: 'invalid_number',
+  3000: 'no_answer',
+  6010: 'no_answer',
+  3010: 'busy',
+  3020: 'rejected',
+  2030: 'blocked',
+  2040: 'blocked',
+  2050: 'blocked',
+  3130: 'blocked',
+  3140: 'blocked',
+};
+
+const FAILURES_BY_STATUS: Record<string, FailureReason> = {
+  busy: 'busy',
+  'no-answer': 'no_answer',
+  timeout: 'no_answer',
+  failed: 'carrier_error',
+};
+
+function plivoEnd(fields: URLSearchParams): CarrierEnd {
+  const code = fields.get('HangupCauseCode');
+  const status = fields.get('CallStatus') ?? '';
+  const name = fields.get('HangupCauseName') ?? fields.get('HangupCause');
+  const cost = fields.get('TotalCost');
+  return {
+    failure: FAILURES_BY_STATUS[status]
+      ? ((code === null ? undefined : FAILURES_BY_CODE[code]) ?? FAILURES_BY_STATUS[status])
+      : null,
+    cause: [code, name].filter((part) => part !== null && part !== '').join(' ') || null,
+    cost: cost !== null && /^\d+(\.\d+)?$/.test(cost) ? cost : null,
+  };
+}

@@ -1,0 +1,146 @@
+import t from 'tap';
+import type { CarrierRequest } from '../carrier.ts';
+import { signatureBase, verifyPlivoUpgrade, verifyPlivoWebhook } from './plivo-signature.ts';
+
+// Vectors made with the vendor's Node SDK, `validateV3Signature`.
+const TOKEN = 'plivo-fake-auth-token-0001';
+const NONCE = '12345678901234567890';
+
+function request(
+  method: 'GET' | 'POST',
+  url: string,
+  signature: string,
+  fields?: Record<string, string>,
+): CarrierRequest {
+  return {
+    method,
+    url,
+    headers: {
+      'x-plivo-signature-v3': signature,
+      'x-plivo-signature-v3-nonce': NONCE,
+      ...(fields ? { 'content-type': 'application/x-www-form-urlencoded' } : {}),
+    },
+    body: Buffer.from(fields ? new URLSearchParams(fields).toString() : ''),
+  };
+}
+
+const P1 = request(
+  'POST',
+  'https://voice.example.com/plivo/answer?tenant=acme%20co&b=2',
+  '5ZvxdBsPSSdgjqk2mwEb7FE0R283GsVKB/I8V5AuJYs=',
+  {
+    CallUUID: '0c1f2b3a-1111-4222-8333-444455556666',
+    From: '919876543210',
+    To: '918012345678',
+    Direction: 'inbound',
+    CallStatus: 'ringing',
+    Event: 'StartApp',
+  },
+);
+
+t.test('requests signed as the vendor signs them pass', (t) => {
+  const cases: [string, CarrierRequest][] = [
+    ['POST with fields and query', P1],
+    [
+      'POST with fields',
+      request(
+        'POST',
+        'https://voice.example.com/plivo/hangup',
+        'Teg698AN5M/pnEvFF2rNO0ivAh53B4xlxMPORGAHfgA=',
+        {
+          CallUUID: 'u-1',
+          Event: 'Hangup',
+        },
+      ),
+    ],
+    [
+      'GET with query',
+      request(
+        'GET',
+        'https://voice.example.com/plivo/answer?z=1&a=2',
+        'kPDNL6bWBZxk5n6mi8yWGwKPHCKy3krLXvQshE1m5h8=',
+      ),
+    ],
+    [
+      'POST without fields',
+      request(
+        'POST',
+        'https://voice.example.com/plivo/hangup',
+        'i7zEJPGPzkZrYAesWSoKe2kiPh1z/fuuRmVRLhL1JMA=',
+      ),
+    ],
+  ];
+  for (const [name, signed] of cases) t.ok(verifyPlivoWebhook(signed, TOKEN), name);
+  t.end();
+});
+
+t.test('the signed text sorts fields by key and writes them without separators', (t) => {
+  t.equal(
+    signatureBase(P1.url, new URLSearchParams(P1.body.toString())),
+    'https://voice.example.com/plivo/answer?b=2&tenant=acme co.CallStatusringing' +
+      'CallUUID0c1f2b3a-1111-4222-8333-444455556666DirectioninboundEventStartAppFrom919876543210To918012345678',
+  );
+  t.end();
+});
+
+t.test('upgrades pass in each form the vendor has been seen to sign', (t) => {
+  const url = 'wss://media.example.com/ws/plivo/T1';
+  const cases: [string, string, string][] = [
+    ['http', url, 'qNuqrUxDDrpIlOpGHdf5MP9RfLeg6erOSomYZOGZ1Zc='],
+    ['wss', url, 'iJW0xr1NBe1zj9aP7VvUK4+MnM/pm10A/mw1/BVCwZ0='],
+    ['https', url, 'cYDgysqQqXrXX4cj/EWhwIvJs+AAqf7NZJG551PJatk='],
+    [
+      'port and query kept',
+      'wss://media.example.com:8080/ws/plivo?ticket=T1',
+      '/cVQiHj6OcxvOTOmtETj0uFQWceX72zLGN4uXQFrHtw=',
+    ],
+  ];
+  for (const [name, dialled, signature] of cases) {
+    const headers = { 'x-plivo-signature-v3': signature, 'x-plivo-signature-v3-nonce': NONCE };
+    t.ok(verifyPlivoUpgrade(dialled, headers, TOKEN), name);
+    t.notOk(verifyPlivoUpgrade(`${dialled}x`, headers, TOKEN), `${name}, other ticket`);
+  }
+  t.end();
+});
+
+t.test('the header may hold several signatures, and the main account’s counts too', (t) => {
+  const signature = P1.headers['x-plivo-signature-v3']!;
+  t.ok(
+    verifyPlivoWebhook(
+      { ...P1, headers: { ...P1.headers, 'x-plivo-signature-v3': `AAAA, ${signature}` } },
+      TOKEN,
+    ),
+  );
+  const { 'x-plivo-signature-v3': _own, ...others } = P1.headers;
+  t.ok(verifyPlivoWebhook({ ...P1, headers: { ...others, 'x-plivo-signature-ma-v3': signature } }, TOKEN));
+  t.end();
+});
+
+t.test('anything changed is refused', (t) => {
+  const without = (name: string) => ({ ...P1, headers: { ...P1.headers, [name]: undefined } });
+  const cases: [string, CarrierRequest, string][] = [
+    ['another token', P1, 'plivo-fake-auth-token-0002'],
+    ['another body', { ...P1, body: Buffer.from(`${P1.body.toString()}&X=1`) }, TOKEN],
+    ['another query', { ...P1, url: P1.url.replace('b=2', 'b=3') }, TOKEN],
+    ['a trailing slash', { ...P1, url: P1.url.replace('/answer', '/answer/') }, TOKEN],
+    ['no nonce', without('x-plivo-signature-v3-nonce'), TOKEN],
+    ['no signature', without('x-plivo-signature-v3'), TOKEN],
+    ['an empty signature', { ...P1, headers: { ...P1.headers, 'x-plivo-signature-v3': '' } }, TOKEN],
+  ];
+  for (const [name, changed, token] of cases) t.notOk(verifyPlivoWebhook(changed, token), name);
+  t.end();
+});
+
+t.test('the old signature that leaves the body out is no way in', (t) => {
+  const { 'x-plivo-signature-v3': signature, ...others } = P1.headers;
+  t.notOk(
+    verifyPlivoWebhook(
+      {
+        ...P1,
+        headers: { ...others, 'x-plivo-signature-v2': signature, 'x-plivo-signature-v2-nonce': NONCE },
+      },
+      TOKEN,
+    ),
+  );
+  t.end();
+});

@@ -1,0 +1,216 @@
+import type { Dispatcher } from 'undici';
+import { z } from 'zod';
+import type { FailureReason } from '@parley/shared/contracts/session-values';
+import type { Clock } from '@parley/shared/time/clock';
+import { CarrierClient } from '../carrier-client.ts';
+import { toE164 } from '../carrier-form.ts';
+import {
+  CarrierError,
+  CarrierProtocolError,
+  type Carrier,
+  type CarrierCallback,
+  type CarrierDocument,
+  type CarrierRequest,
+  type StreamTarget,
+  type TransferTarget,
+} from '../carrier.ts';
+import { verifyTelnyxWebhook } from './telnyx-signature.ts';
+
+export const TELNYX_API_URL = 'https://api.telnyx.com';
+
+export interface TelnyxCredentials {
+  apiKey: string;
+  /** Base64 of the 32 bytes shown in the vendor's portal: signs callbacks. */
+  publicKey: string;
+}
+
+const webhookSchema = z.object({
+  data: z.object({
+    event_type: z.string(),
+    payload: z.looseObject({
+      call_control_id: z.string().min(1).max(256),
+      direction: z.string().optional(),
+      from: z.string().optional(),
+      to: z.string().optional(),
+      hangup_cause: z.string().optional(),
+      sip_hangup_cause: z.string().optional(),
+      failure_reason: z.string().optional(),
+    }),
+  }),
+});
+
+const EMPTY: CarrierDocument = { contentType: 'application/json', body: '{}' };
+
+/**
+ * Telnyx by Call Control: JSON callbacks, and commands instead of documents. (TeXML is not used: the call id it
+ * reports is not the one of the media stream.) Its upgrades carry no signature; the ticket alone admits.
+ */
+export class TelnyxCarrier implements Carrier {
+  readonly name = 'telnyx';
+  readonly #publicKey: string;
+  readonly #clock: Clock;
+  readonly #client: CarrierClient;
+
+  constructor(
+    { apiKey, publicKey }: TelnyxCredentials,
+    options: { clock: Clock; apiBaseUrl?: string | undefined; dispatcher?: Dispatcher | undefined },
+  ) {
+    this.#publicKey = publicKey;
+    this.#clock = options.clock;
+    this.#client = new CarrierClient({
+      carrier: 'telnyx',
+      baseUrl: options.apiBaseUrl ?? TELNYX_API_URL,
+      authorization: `Bearer ${apiKey}`,
+      dispatcher: options.dispatcher,
+    });
+  }
+
+  verifyWebhook(request: CarrierRequest): boolean {
+    return verifyTelnyxWebhook(request, { publicKey: this.#publicKey, nowMs: this.#clock.now() });
+  }
+
+  verifyUpgrade(): boolean {
+    return true;
+  }
+
+  parseCallback(request: CarrierRequest): CarrierCallback | undefined {
+    const { event_type, payload } = parseWebhook(request.body);
+    const carrierCallId = payload.call_control_id;
+    // Both spellings have been seen.
+    switch (event_type.replaceAll('_', '.')) {
+      case 'call.initiated':
+        if (payload.direction === 'outgoing') return undefined;
+        return {
+          type: 'incoming',
+          carrierCallId,
+          from: toE164(payload.from ?? null),
+          to: toE164(payload.to ?? null),
+          direction: 'inbound',
+        };
+      case 'call.answered':
+        return { type: 'answered', carrierCallId };
+      case 'call.hangup':
+        return {
+          type: 'ended',
+          carrierCallId,
+          failure: FAILURES[payload.hangup_cause ?? ''] ?? null,
+          cause: [payload.hangup_cause, payload.sip_hangup_cause].filter(Boolean).join(' ') || null,
+          cost: null,
+        };
+      case 'streaming.started':
+        return { type: 'stream', carrierCallId, phase: 'started', reason: null };
+      case 'streaming.stopped':
+        return { type: 'stream', carrierCallId, phase: 'stopped', reason: null };
+      case 'streaming.failed':
+        return { type: 'stream', carrierCallId, phase: 'failed', reason: payload.failure_reason ?? null };
+      default:
+        return undefined;
+    }
+  }
+
+  async answer(
+    carrierCallId: string,
+    { streamUrl }: StreamTarget,
+    signal?: AbortSignal,
+  ): Promise<CarrierDocument> {
+    await this.#action(
+      carrierCallId,
+      'answer',
+      {
+        stream_url: streamUrl,
+        stream_track: 'inbound_track',
+        stream_codec: 'PCMU',
+        // Without this mode the vendor expects MP3 and plays nothing of ours.
+        stream_bidirectional_mode: 'rtp',
+        stream_bidirectional_codec: 'PCMU',
+        stream_bidirectional_target_legs: 'self',
+        send_silence_when_idle: true,
+      },
+      signal,
+    );
+    return EMPTY;
+  }
+
+  async refuse(
+    carrierCallId: string,
+    reason: 'busy' | 'rejected',
+    signal?: AbortSignal,
+  ): Promise<CarrierDocument> {
+    await this.#action(
+      carrierCallId,
+      'reject',
+      { cause: reason === 'busy' ? 'USER_BUSY' : 'CALL_REJECTED' },
+      signal,
+    );
+    return EMPTY;
+  }
+
+  acknowledge(): CarrierDocument {
+    return EMPTY;
+  }
+
+  async hangup(carrierCallId: string, signal?: AbortSignal): Promise<void> {
+    await this.#action(carrierCallId, 'hangup', {}, signal);
+  }
+
+  async transfer(carrierCallId: string, target: TransferTarget, signal?: AbortSignal): Promise<void> {
+    // Whether a transfer leaves the stream open is not documented: the agent is to hear nothing more either way.
+    await this.#action(carrierCallId, 'streaming_stop', {}, signal).catch((error: unknown) => {
+      if (!(error instanceof CarrierError) || error.code !== 'refused') throw error;
+    });
+    await this.#action(
+      carrierCallId,
+      'transfer',
+      {
+        to: target.to,
+        timeout_secs: target.ringTimeoutSeconds,
+        ...(target.callerId === null ? {} : { from: target.callerId }),
+      },
+      signal,
+    );
+  }
+
+  transferDocument(): CarrierDocument {
+    return EMPTY;
+  }
+
+  async sendDtmf(carrierCallId: string, digits: string, signal?: AbortSignal): Promise<void> {
+    await this.#action(carrierCallId, 'send_dtmf', { digits }, signal);
+  }
+
+  async verifyCredentials(signal?: AbortSignal): Promise<void> {
+    await this.#client.call({ method: 'GET', path: '/v2/balance', signal });
+  }
+
+  async #action(carrierCallId: string, name: string, body: object, signal?: AbortSignal): Promise<void> {
+    await this.#client.call({
+      method: 'POST',
+      // The id holds a colon.
+      path: `/v2/calls/${encodeURIComponent(carrierCallId)}/actions/${name}`,
+      json: body,
+      alsoDone: (status, answer) => name === 'hangup' && status === 422 && answer.includes('90018'),
+      signal,
+    });
+  }
+}
+
+const FAILURES: Record<string, FailureReason> = {
+  call_rejected: 'rejected',
+  timeout: 'no_answer',
+  no_answer: 'no_answer',
+  user_busy: 'busy',
+  not_found: 'invalid_number',
+  originator_cancel: 'no_answer',
+};
+
+function parseWebhook(body: Buffer): z.infer<typeof webhookSchema>['data'] {
+  let json: unknown;
+  try {
+    json = JSON.parse(body.toString('utf8'));
+  } catch {
+    throw new CarrierProtocolError('telnyx', 'the body is no JSON');
+  }
+  const parsed = webhookSchema.safeParse(json);
+  if (!parsed.success) throw new CarrierProtocolError('telnyx', 'the body is no event');
+  return parsed.data.data;
+}

@@ -1,0 +1,185 @@
+import type { Dispatcher } from 'undici';
+import type { FailureReason } from '@parley/shared/contracts/session-values';
+import { CarrierClient } from '../carrier-client.ts';
+import { formFields, toE164 } from '../carrier-form.ts';
+import {
+  CarrierError,
+  CarrierProtocolError,
+  type Carrier,
+  type CarrierCallback,
+  type CarrierDocument,
+  type CarrierRequest,
+  type StreamTarget,
+  type TransferTarget,
+} from '../carrier.ts';
+import { escapeXml, responseDocument } from '../xml.ts';
+import { verifyTwilioUpgrade, verifyTwilioWebhook } from './twilio-signature.ts';
+
+export const TWILIO_API_URL = 'https://api.twilio.com';
+
+export interface TwilioCredentials {
+  accountSid: string;
+  /** The primary one: it signs, whatever REST uses. */
+  authToken: string;
+}
+
+/** Twilio: TwiML, form callbacks, SHA-1 signature over the URL as requested. */
+export class TwilioCarrier implements Carrier {
+  readonly name = 'twilio';
+  readonly #authToken: string;
+  readonly #client: CarrierClient;
+  readonly #account: string;
+
+  constructor(
+    { accountSid, authToken }: TwilioCredentials,
+    options: { apiBaseUrl?: string | undefined; dispatcher?: Dispatcher | undefined } = {},
+  ) {
+    this.#authToken = authToken;
+    this.#account = `/2010-04-01/Accounts/${encodeURIComponent(accountSid)}`;
+    this.#client = new CarrierClient({
+      carrier: 'twilio',
+      baseUrl: options.apiBaseUrl ?? TWILIO_API_URL,
+      authorization: `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString('base64')}`,
+      dispatcher: options.dispatcher,
+    });
+  }
+
+  verifyWebhook(request: CarrierRequest): boolean {
+    return verifyTwilioWebhook(request, this.#authToken);
+  }
+
+  verifyUpgrade(url: string, headers: Readonly<Record<string, string | undefined>>): boolean {
+    return verifyTwilioUpgrade(url, headers, this.#authToken);
+  }
+
+  parseCallback(request: CarrierRequest): CarrierCallback | undefined {
+    const fields = formFields(request);
+    const carrierCallId = fields.get('CallSid');
+    if (!carrierCallId) throw new CarrierProtocolError('twilio', 'no CallSid');
+    const streamEvent = fields.get('StreamEvent');
+    if (streamEvent !== null) {
+      const phase = STREAM_PHASES[streamEvent];
+      return phase && { type: 'stream', carrierCallId, phase, reason: fields.get('StreamError') };
+    }
+    const dialStatus = fields.get('DialCallStatus');
+    if (dialStatus !== null) {
+      return {
+        type: 'transfer_ended',
+        carrierCallId,
+        bridged: dialStatus === 'completed',
+        cause: dialStatus,
+      };
+    }
+    const status = fields.get('CallStatus') ?? '';
+    if (fields.get('CallbackSource') === 'call-progress-events' || FINAL_STATUSES.has(status)) {
+      if (status === 'ringing') return { type: 'ringing', carrierCallId };
+      if (status === 'in-progress') return { type: 'answered', carrierCallId };
+      if (!FINAL_STATUSES.has(status)) return undefined;
+      const sip = fields.get('SipResponseCode');
+      return {
+        type: 'ended',
+        carrierCallId,
+        failure: twilioFailure(status, sip),
+        cause: [status, sip].filter((part) => part !== null).join(' '),
+        cost: null,
+      };
+    }
+    return {
+      type: 'incoming',
+      carrierCallId,
+      from: toE164(fields.get('From')),
+      to: toE164(fields.get('To')),
+      direction: fields.get('Direction')?.startsWith('outbound') ? 'outbound' : 'inbound',
+    };
+  }
+
+  answer(_carrierCallId: string, { streamUrl, statusUrl }: StreamTarget): Promise<CarrierDocument> {
+    // `<Connect>`, not `<Start>`: the latter is one-way and our audio would never be heard.
+    return Promise.resolve(
+      responseDocument(
+        `<Connect><Stream url="${escapeXml(streamUrl)}" statusCallback="${escapeXml(statusUrl)}"` +
+          ' statusCallbackMethod="POST"/></Connect>',
+        '<Hangup/>',
+      ),
+    );
+  }
+
+  refuse(_carrierCallId: string, reason: 'busy' | 'rejected'): Promise<CarrierDocument> {
+    return Promise.resolve(responseDocument(`<Reject reason="${reason}"/>`));
+  }
+
+  acknowledge(next?: 'hangup'): CarrierDocument {
+    return next ? responseDocument('<Hangup/>') : responseDocument();
+  }
+
+  async hangup(carrierCallId: string, signal?: AbortSignal): Promise<void> {
+    await this.#client.call({
+      method: 'POST',
+      path: this.#call(carrierCallId),
+      form: { Status: 'completed' },
+      alsoDone: (status) => status === 404,
+      signal,
+    });
+  }
+
+  async transfer(carrierCallId: string, target: TransferTarget, signal?: AbortSignal): Promise<void> {
+    await this.#client.call({
+      method: 'POST',
+      path: this.#call(carrierCallId),
+      form: { Twiml: this.transferDocument(target).body },
+      signal,
+    });
+  }
+
+  transferDocument({ to, callerId, ringTimeoutSeconds, resultUrl }: TransferTarget): CarrierDocument {
+    const from = callerId === null ? '' : ` callerId="${escapeXml(callerId)}"`;
+    return responseDocument(
+      `<Dial${from} timeout="${ringTimeoutSeconds}" action="${escapeXml(resultUrl)}" method="POST">` +
+        `<Number>${escapeXml(to)}</Number></Dial>`,
+      '<Hangup/>',
+    );
+  }
+
+  /** Tones would need a new document, and that ends the media stream. */
+  sendDtmf(): Promise<void> {
+    return Promise.reject(new CarrierError('twilio', 'unsupported'));
+  }
+
+  async verifyCredentials(signal?: AbortSignal): Promise<void> {
+    await this.#client.call({ method: 'GET', path: `${this.#account}.json`, signal });
+  }
+
+  #call(carrierCallId: string): string {
+    return `${this.#account}/Calls/${encodeURIComponent(carrierCallId)}.json`;
+  }
+}
+
+const STREAM_PHASES: Record<string, 'started' | 'stopped' | 'failed'> = {
+  'stream-started': 'started',
+  'stream-stopped': 'stopped',
+  'stream-error': 'failed',
+};
+
+const FINAL_STATUSES = new Set(['completed', 'busy', 'failed', 'no-answer', 'canceled']);
+
+/** Twilio names no hang-up cause: the final status and the SIP code have to do. */
+function twilioFailure(status: string, sip: string | null): FailureReason | null {
+  if (status === 'completed') return null;
+  if (status === 'busy') return 'busy';
+  if (status === 'no-answer' || status === 'canceled') return 'no_answer';
+  switch (sip) {
+    case '603':
+      return 'rejected';
+    case '404':
+    case '484':
+      return 'invalid_number';
+    case '486':
+    case '600':
+      return 'busy';
+    case '408':
+    case '480':
+      return 'no_answer';
+    default:
+      return 'carrier_error';
+  }
+}

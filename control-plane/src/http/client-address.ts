@@ -1,0 +1,45 @@
+import { BlockList, isIP } from 'node:net';
+import type { IncomingMessage } from 'node:http';
+
+/** Addresses and CIDR ranges whose `X-Forwarded-For` is believed. */
+export function trustedProxies(entries: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const entry of entries) {
+    const [address = '', bits] = entry.split('/');
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+    if (bits === undefined) list.addAddress(address, family);
+    else list.addSubnet(address, Number(bits), family);
+  }
+  return list;
+}
+
+/** The socket's address, or behind trusted proxies the last one in the chain that is not one of them. */
+export function clientAddress(request: IncomingMessage, trusted: BlockList): string {
+  let address = plain(request.socket.remoteAddress ?? '');
+  const forwarded = request.headers['x-forwarded-for'];
+  const chain = (Array.isArray(forwarded) ? forwarded.join(',') : (forwarded ?? ''))
+    .split(',')
+    .map((part) => part.trim());
+  while (isTrusted(address, trusted)) {
+    const previous = plain(chain.pop() ?? '');
+    if (isIP(previous) === 0) break;
+    address = previous;
+  }
+  return address;
+}
+
+function isTrusted(address: string, trusted: BlockList): boolean {
+  const version = isIP(address);
+  return version !== 0 && trusted.check(address, version === 6 ? 'ipv6' : 'ipv4');
+}
+
+function plain(address: string): string {
+  return address.startsWith('::ffff:') && isIP(address.slice(7)) === 4 ? address.slice(7) : address;
+}
+
+/** What a limit counts: an IPv4 address, or the /64 an IPv6 host has to itself. */
+export function addressKey(address: string): string {
+  if (isIP(address) !== 6) return address;
+  const [head = ''] = address.split('::');
+  return head.split(':').slice(0, 4).join(':');
+}

@@ -1,0 +1,371 @@
+import type { BlockList } from 'node:net';
+import type { Readable } from 'node:stream';
+import cors from '@koa/cors';
+import Router from '@koa/router';
+import Koa from 'koa';
+import type { Context } from 'koa';
+import helmet from 'koa-helmet';
+import {
+  AppError,
+  ForbiddenError,
+  UnauthorizedError,
+  ValidationError,
+} from '@parley/shared/errors/app-error';
+import type { Logger } from '@parley/shared/logging/logger';
+import type { Database } from '../storage/database.ts';
+import { Access } from '../tenancy/access.ts';
+import type { Directory } from '../tenancy/directory.ts';
+import { principalId } from '../tenancy/principal.ts';
+import type { Principal } from '../tenancy/principal.ts';
+import { roleAtLeast } from '../tenancy/roles.ts';
+import type { Scope } from '../tenancy/scope.ts';
+import { addressKey, clientAddress } from './client-address.ts';
+import { errorHandler } from './error-handler.ts';
+import { blankSecrets, idempotencyId, parseIdempotencyKey } from './idempotency.ts';
+import type { IdempotencyStore } from './idempotency.ts';
+import { parameterNames, pathParameter, Reply } from './operation.ts';
+import type { BodySpec, Operation } from './operation.ts';
+import { chooseBody, collect, parseBody, readBytes } from './read-body.ts';
+import { rateLimited } from './request-limiter.ts';
+import type { LimitState, RequestLimit, RequestLimiter } from './request-limiter.ts';
+import { parseInput, toValidationDetails } from './validation.ts';
+
+/** What requests are checked with. */
+export interface HttpRuntime {
+  logger: Logger;
+  database: Database;
+  directory: Directory;
+  limiter: RequestLimiter;
+  idempotency: IdempotencyStore;
+  /** @throws UnauthorizedError */
+  authenticate(authorization: string | undefined): Promise<Principal>;
+  /** Checks a gateway's credential; only the internal listener has one. @throws UnauthorizedError */
+  authenticateGateway?(headers: Readonly<Record<string, string | string[] | undefined>>): void;
+  /** Limits of the caller's requests. */
+  requestLimits(principal: Principal): Promise<readonly RequestLimit[]>;
+  /** Requests a minute from one address, before any credential is looked at; 0: no limit. */
+  addressLimitPerMinute: number;
+  trustedProxies: BlockList;
+  /** The only origin that may call `/v1` and `/auth` from a browser. */
+  consoleOrigin: string | null;
+  /** Whether the process is stopping: connections are closed after their answer. */
+  draining(): boolean;
+  /** Answers that break their own description become errors: for tests. */
+  checkResponses?: boolean;
+}
+
+/** Makes the Koa application from its operations; opens no port. */
+export function createHttpApp(operations: readonly Operation[], runtime: HttpRuntime): Koa {
+  const app = new Koa();
+  app.silent = true;
+  app.use(errorHandler(runtime.logger));
+  app.use(async (ctx, next) => {
+    if (runtime.draining()) ctx.set('Connection', 'close');
+    await next();
+  });
+  app.use(
+    helmet({
+      contentSecurityPolicy: {
+        useDefaults: false,
+        directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
+      },
+      referrerPolicy: { policy: 'no-referrer' },
+      crossOriginResourcePolicy: { policy: 'cross-origin' },
+    }),
+  );
+  if (runtime.consoleOrigin !== null) app.use(consoleCors(runtime.consoleOrigin));
+  app.use(async (ctx, next) => {
+    ctx.state['address'] = clientAddress(ctx.req, runtime.trustedProxies);
+    await next();
+  });
+  const router = new Router({ sensitive: true, strict: true });
+  // Fixed segments come before parameters in the same place.
+  const ordered = [...operations].sort((a, b) => sortKey(a.path).localeCompare(sortKey(b.path)));
+  for (const operation of ordered) {
+    const path = operation.path.replace(/\{([^}]+)\}/g, ':$1');
+    router.register(path, [operation.method], prepare(operation, runtime));
+  }
+  app.use(router.routes());
+  app.use(
+    router.allowedMethods({
+      throw: true,
+      methodNotAllowed: () =>
+        new AppError(405, 'method_not_allowed', 'This route does not take that method.'),
+      notImplemented: () => new AppError(405, 'method_not_allowed', 'This route does not take that method.'),
+    }),
+  );
+  return app;
+}
+
+function sortKey(path: string): string {
+  return path.replace(/\{[^}]+\}/g, '\u{10ffff}');
+}
+
+function consoleCors(origin: string) {
+  const middleware = cors({
+    origin: (ctx) => (ctx.get('Origin') === origin ? origin : ''),
+    exposeHeaders: [
+      'X-Request-Id',
+      'RateLimit-Limit',
+      'RateLimit-Remaining',
+      'RateLimit-Reset',
+      'Retry-After',
+      'Idempotency-Replayed',
+    ],
+    maxAge: 600,
+    keepHeadersOnError: false,
+  });
+  return (ctx: Context, next: Koa.Next) =>
+    /^\/(v1|auth|api\/v1\/webhooks\/agents)\//.test(ctx.path) ? middleware(ctx, next) : next();
+}
+
+/** Turns one operation into its middleware. The order of the checks is part of the interface (resources 1.6). */
+function prepare(operation: Operation, runtime: HttpRuntime) {
+  const names = parameterNames(operation.path);
+  const schemas = names.map((name) => [name, pathParameter(operation, name)] as const);
+  const bodies = operation.body === undefined ? [] : ([operation.body].flat() as BodySpec<unknown>[]);
+  const { access } = operation;
+  const credentialed = typeof access === 'object';
+  const strictQuery = operation.query?.strict();
+  const defaultStatus = Math.min(...Object.keys(operation.responses).map(Number));
+
+  return async function handle(ctx: Context & { params: Record<string, string> }): Promise<void> {
+    ctx.state['route'] = operation.path;
+    const log = ctx.state['log'] as Logger;
+    const requestId = ctx.state['requestId'] as string;
+    const address = ctx.state['address'] as string;
+
+    await limitAddress(ctx, operation, runtime, address);
+    let principal: Principal | undefined;
+    if (credentialed) {
+      principal = await runtime.authenticate(ctx.req.headers.authorization);
+      ctx.state['callerId'] = principalId(principal);
+      if (operation.rateLimited !== false) await limitCaller(ctx, principal, runtime);
+      checkKind(access, principal);
+    } else if (access === 'internal') {
+      if (!runtime.authenticateGateway) throw new UnauthorizedError();
+      runtime.authenticateGateway(ctx.req.headers);
+    }
+
+    const params = parseParams(schemas, ctx.params);
+    const reach = principal && new Access(principal, runtime);
+    let scope: Scope | undefined;
+    let record: unknown;
+    if (reach && operation.target) {
+      const found = await operation.target.resolve(reach, params);
+      scope = found.scope;
+      record = found.item;
+      const write = operation.method !== 'GET' && operation.whenSuspended !== true;
+      await reach.permit(scope, neededRole(access, reach.principal), { write, feature: operation.feature });
+      if (found.readOnly && operation.method !== 'GET') {
+        throw new ForbiddenError(
+          'forbidden',
+          'This record is open to more projects than yours: it can only be read.',
+        );
+      }
+    } else if (principal?.auth === 'api_key' && !roleAtLeast(principal.role, neededRole(access, principal))) {
+      throw new ForbiddenError('role_too_low', `This needs the role ${neededRole(access, principal)}.`);
+    }
+
+    const spec = bodies.length > 0 ? chooseBody(ctx.req, bodies) : undefined;
+    const raw = !spec || spec.kind === 'stream' ? Buffer.alloc(0) : await readBytes(ctx.req, spec.limitBytes);
+    const run = async (): Promise<Answer> => {
+      const query = parseQuery(strictQuery, credentialed, ctx.querystring);
+      const body = spec ? await parseBody(spec, raw, ctx.req) : undefined;
+      const result = await operation.handle({
+        params: params as never,
+        query: query as never,
+        body: body as never,
+        rawBody: raw,
+        method: ctx.method,
+        url: ctx.originalUrl,
+        headers: ctx.req.headers,
+        get caller(): Principal {
+          if (!principal) throw new Error(`${operation.id} has no caller`);
+          return principal;
+        },
+        get access(): Access {
+          if (!reach) throw new Error(`${operation.id} has no caller`);
+          return reach;
+        },
+        scope: scope as never,
+        item: record as never,
+        requestId,
+        address,
+        log,
+        get signal(): AbortSignal {
+          return abortedWithClient(ctx);
+        },
+      });
+      return result instanceof Reply
+        ? { status: result.status, body: result.body, headers: result.headers }
+        : { status: defaultStatus, body: result, headers: {} };
+    };
+    const answer = await once(ctx, operation, runtime, { scope, principal, raw, requestId }, run);
+    if (runtime.checkResponses) checkResponse(operation, answer);
+    send(ctx, answer);
+  };
+}
+
+interface Answer {
+  status: number;
+  body: unknown;
+  headers: Readonly<Record<string, string>>;
+}
+
+function send(ctx: Context, answer: Answer): void {
+  ctx.status = answer.status;
+  for (const [name, value] of Object.entries(answer.headers)) ctx.set(name, value);
+  const { body } = answer;
+  if (body === undefined || body === null) {
+    ctx.body = null;
+    ctx.status = answer.status;
+  } else if (Buffer.isBuffer(body) || isStream(body) || typeof body === 'string') {
+    if (!ctx.response.get('Content-Type'))
+      ctx.type = typeof body === 'string' ? 'text/plain' : 'application/octet-stream';
+    ctx.body = body;
+  } else {
+    if (!ctx.response.get('Content-Type')) ctx.type = 'application/json';
+    ctx.body = JSON.stringify(body);
+  }
+}
+
+function isStream(body: unknown): body is Readable {
+  return typeof body === 'object' && body !== null && 'pipe' in body && typeof body.pipe === 'function';
+}
+
+async function limitAddress(
+  ctx: Context,
+  operation: Operation,
+  runtime: HttpRuntime,
+  address: string,
+): Promise<void> {
+  if (
+    runtime.addressLimitPerMinute === 0 ||
+    operation.access === 'internal' ||
+    operation.rateLimited === false
+  )
+    return;
+  const scope = `address:${addressKey(address)}`;
+  const hit = await runtime.limiter.hit([{ scope, limit: runtime.addressLimitPerMinute, windowSeconds: 60 }]);
+  if (hit?.refused) {
+    setLimitHeaders(ctx, hit.state);
+    throw rateLimited(hit.state);
+  }
+}
+
+async function limitCaller(ctx: Context, principal: Principal, runtime: HttpRuntime): Promise<void> {
+  const hit = await runtime.limiter.hit(await runtime.requestLimits(principal));
+  if (!hit) return;
+  setLimitHeaders(ctx, hit.state);
+  if (hit.refused) throw rateLimited(hit.state);
+}
+
+function setLimitHeaders(ctx: Context, state: LimitState): void {
+  ctx.set('RateLimit-Limit', String(state.limit));
+  ctx.set('RateLimit-Remaining', String(state.remaining));
+  ctx.set('RateLimit-Reset', String(state.resetSeconds));
+}
+
+function checkKind(access: Operation['access'], principal: Principal): void {
+  if (typeof access !== 'object') return;
+  if (principal.auth === 'api_key' && access.key === undefined) {
+    throw new ForbiddenError('user_required', 'This needs a signed-in user; an API key is not enough.');
+  }
+  if (principal.auth === 'jwt' && access.user === undefined) {
+    throw new ForbiddenError('forbidden', 'This needs an API key.');
+  }
+}
+
+function neededRole(access: Operation['access'], principal: Principal) {
+  if (typeof access !== 'object') return 'viewer';
+  if (principal.auth === 'api_key') return access.key ?? 'admin';
+  return access.user === undefined || access.user === 'any' ? 'viewer' : access.user;
+}
+
+function parseParams(
+  schemas: readonly (readonly [string, ReturnType<typeof pathParameter>])[],
+  params: Record<string, string>,
+): Record<string, string> {
+  const details = schemas.flatMap(([name, schema]) => {
+    const result = schema.safeParse(params[name], { reportInput: true });
+    return result.success ? [] : toValidationDetails(result.error, ['path', name]);
+  });
+  if (details.length > 0) throw new ValidationError(details);
+  return Object.fromEntries(schemas.map(([name]) => [name, params[name]!]));
+}
+
+function parseQuery(schema: Operation['query'], strict: boolean, querystring: string): unknown {
+  const fields = collect(new URLSearchParams(querystring));
+  if (schema) return parseInput(schema, fields, 'query');
+  const unknown = strict ? Object.keys(fields) : [];
+  if (unknown.length > 0) {
+    throw new ValidationError(
+      unknown.map((name) => ({
+        loc: ['query', name],
+        msg: 'Extra inputs are not permitted',
+        type: 'extra_forbidden',
+      })),
+    );
+  }
+  return {};
+}
+
+/** Runs `run`, or gives the answer of the first request with the same Idempotency-Key. */
+async function once(
+  ctx: Context,
+  operation: Operation,
+  runtime: HttpRuntime,
+  request: { scope: Scope | undefined; principal: Principal | undefined; raw: Buffer; requestId: string },
+  run: () => Promise<Answer>,
+): Promise<Answer> {
+  const { idempotent } = operation;
+  const { principal } = request;
+  if (!idempotent || !principal) return run();
+  const key = parseIdempotencyKey(
+    ctx.req.headers['idempotency-key'] as string | undefined,
+    idempotent.required ?? false,
+  );
+  if (key === null) return run();
+  const scope = principal.auth === 'api_key' ? principal.project_id : principal.user_id;
+  const id = idempotencyId(scope, ctx.method, ctx.path, key);
+  const first = await runtime.idempotency.begin(id, request.raw, request.requestId);
+  if (first) {
+    return {
+      status: first.status,
+      body: first.body === '' ? null : (JSON.parse(first.body) as unknown),
+      headers: { 'Idempotency-Replayed': 'true' },
+    };
+  }
+  try {
+    const answer = await run();
+    const stored =
+      answer.body == null ? '' : JSON.stringify(blankSecrets(answer.body, idempotent.secrets ?? []));
+    await runtime.idempotency.finish(id, request.requestId, { status: answer.status, body: stored });
+    return answer;
+  } catch (error) {
+    if (error instanceof ValidationError) {
+      const body = JSON.stringify({ detail: error.details });
+      await runtime.idempotency.finish(id, request.requestId, { status: 422, body });
+    } else await runtime.idempotency.release(id, request.requestId);
+    throw error;
+  }
+}
+
+function abortedWithClient(ctx: Context): AbortSignal {
+  const controller = new AbortController();
+  ctx.res.once('close', () => {
+    if (!ctx.res.writableFinished) controller.abort(new Error('The client went away.'));
+  });
+  return controller.signal;
+}
+
+function checkResponse(operation: Operation, answer: Answer): void {
+  if (answer.headers['Idempotency-Replayed'] !== undefined) return;
+  const spec = operation.responses[answer.status];
+  if (!spec) throw new Error(`${operation.id}: status ${answer.status} is not described`);
+  if (!spec.schema) return;
+  const result = spec.schema.safeParse(JSON.parse(JSON.stringify(answer.body)));
+  if (!result.success)
+    throw new Error(`${operation.id}: the answer breaks its description: ${result.error.message}`);
+}

@@ -1,0 +1,296 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { z } from 'zod';
+import { ID_PREFIXES, idPattern } from '@parley/shared/ids/new-id';
+import type { IdKind } from '@parley/shared/ids/new-id';
+import type { Logger } from '@parley/shared/logging/logger';
+import type { Access } from '../tenancy/access.ts';
+import type { Principal } from '../tenancy/principal.ts';
+import type { Role } from '../tenancy/roles.ts';
+import type { Scope } from '../tenancy/scope.ts';
+import type { Target } from '../tenancy/target.ts';
+
+/**
+ * Who may call: with an API key of at least role `key`, or as a user with at least role `user` in the target's
+ * org (`any`: signed in is enough). A kind that is left out is refused with 403. `public` takes no credential;
+ * `carrier` and `webhook` ones are checked by their handler against a signature; `internal` is a gateway.
+ */
+export type OperationAccess =
+  { key?: Exclude<Role, 'owner'>; user?: Role | 'any' } | 'public' | 'carrier' | 'webhook' | 'internal';
+
+export interface ResponseSpec {
+  description: string;
+  /** JSON by default; absent for an empty body. */
+  schema?: z.ZodType;
+  /** For bodies that are not JSON, such as `audio/wav`. */
+  contentType?: string;
+}
+
+/** A body the operation reads. Several kinds may be offered; the request's content type chooses. */
+export interface JsonBody<T> {
+  kind: 'json';
+  schema: z.ZodType<T>;
+  /** No body counts as `{}`. */
+  optional: boolean;
+  /** Fields a client may send back as it read them: they are dropped. */
+  readOnly: readonly string[];
+  /** At least one field is needed (PATCH). */
+  atLeastOne: boolean;
+  limitBytes: number;
+}
+export interface FormBody<T> {
+  kind: 'form';
+  schema: z.ZodType<T>;
+  atLeastOne: boolean;
+  limitBytes: number;
+}
+export interface MultipartBody<T> {
+  kind: 'multipart';
+  /** Over text fields as strings and files as `File`; a repeated name gives an array. */
+  schema: z.ZodType<T>;
+  limitBytes: number;
+}
+export interface RawBody {
+  kind: 'raw';
+  contentTypes: readonly string[];
+  limitBytes: number;
+}
+export interface StreamBody {
+  kind: 'stream';
+  contentTypes: readonly string[];
+}
+export type BodySpec<T> = JsonBody<T> | FormBody<T> | MultipartBody<T> | RawBody | StreamBody;
+
+export const JSON_LIMIT_BYTES = 1_048_576;
+
+export function jsonBody<T>(
+  schema: z.ZodType<T>,
+  options: Partial<Pick<JsonBody<T>, 'optional' | 'readOnly' | 'atLeastOne' | 'limitBytes'>> = {},
+): JsonBody<T> {
+  return {
+    kind: 'json',
+    schema,
+    optional: false,
+    readOnly: [],
+    atLeastOne: false,
+    limitBytes: JSON_LIMIT_BYTES,
+    ...options,
+  };
+}
+
+/** A PATCH body: all fields optional in `schema`, at least one of them sent. */
+export function patchBody<T>(
+  schema: z.ZodType<T>,
+  options: { readOnly?: readonly string[] } = {},
+): JsonBody<T> {
+  return jsonBody(schema, { ...options, atLeastOne: true });
+}
+
+export function formBody<T>(schema: z.ZodType<T>, options: { atLeastOne?: boolean } = {}): FormBody<T> {
+  return { kind: 'form', schema, atLeastOne: false, limitBytes: JSON_LIMIT_BYTES, ...options };
+}
+
+export function multipartBody<T>(schema: z.ZodType<T>, options: { limitBytes: number }): MultipartBody<T> {
+  return { kind: 'multipart', schema, ...options };
+}
+
+/** The exact bytes, whatever they are: for signatures. The handler gets a `Buffer`. */
+export function rawBody(options: { contentTypes?: readonly string[]; limitBytes?: number } = {}): RawBody {
+  return {
+    kind: 'raw',
+    contentTypes: options.contentTypes ?? [],
+    limitBytes: options.limitBytes ?? JSON_LIMIT_BYTES,
+  };
+}
+
+/** The request itself, unread and unlimited: the handler reads it. */
+export function streamBody(options: { contentTypes?: readonly string[] } = {}): StreamBody {
+  return { kind: 'stream', contentTypes: options.contentTypes ?? [] };
+}
+
+/** What a body spec hands to the handler. */
+export type BodyOf<B> = B extends readonly (infer Each)[]
+  ? BodyOf<Each>
+  : B extends RawBody
+    ? Buffer
+    : B extends StreamBody
+      ? IncomingMessage
+      : B extends { schema: z.ZodType<infer T> }
+        ? T
+        : undefined;
+
+/** `{name}` parts of a path. */
+export type PathParams<P extends string> = P extends `${string}{${infer Name}}${infer Rest}`
+  ? { [K in Name | keyof PathParams<Rest>]: string }
+  : object;
+
+export interface OperationRequest<Params, Query, Body, Item, S> {
+  params: Params;
+  query: Query;
+  body: Body;
+  /** Bytes of the body as received; empty when there was none or it is a stream. */
+  rawBody: Buffer;
+  method: string;
+  /** Path and query as received: what carriers sign. */
+  url: string;
+  headers: IncomingHttpHeaders;
+  /** The caller. Reading it on an operation without credentials is a mistake and throws. */
+  caller: Principal;
+  /** What the caller may reach beyond the target: for flat routes whose project comes from the body. */
+  access: Access;
+  /** Data of the target's tenant; undefined without a target. */
+  scope: S;
+  /** The record named by the path, for `item` targets. */
+  item: Item;
+  requestId: string;
+  /** Client address, behind trusted proxies the one they report. */
+  address: string;
+  log: Logger;
+  /** Aborted when the client goes away. */
+  signal: AbortSignal;
+}
+
+/** An answer with its own status, headers, or a body that is no JSON. */
+export class Reply<T = unknown> {
+  readonly status: number;
+  readonly body: T;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(status: number, body: T, headers: Record<string, string> = {}) {
+    this.status = status;
+    this.body = body;
+    this.headers = headers;
+  }
+}
+
+type SchemaOf<R> = R extends { schema: infer S extends z.ZodType } ? z.input<S> : undefined | void;
+/** What a handler may return: the JSON of one of its responses, or a `Reply`. */
+export type ResultOf<R extends Record<number, ResponseSpec>> = SchemaOf<R[keyof R]> | Reply;
+
+type Bodies = BodySpec<unknown> | readonly BodySpec<unknown>[] | undefined;
+
+export interface OperationDefinition<
+  P extends string,
+  Q extends z.ZodObject | undefined,
+  B extends Bodies,
+  R extends Record<number, ResponseSpec>,
+  T extends Target<unknown> | undefined,
+> {
+  /** Unique, camelCase: the `operationId`. */
+  id: string;
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** As in the description: `/v1/agents/{agent_id}`. */
+  path: P;
+  tag: string;
+  summary: string;
+  description?: string;
+  access: OperationAccess;
+  /** Where the role is checked and what `scope` and `item` come from. */
+  target?: T;
+  /** Schemas of path parameters that `PATH_PARAMETERS` does not know, or knows otherwise. */
+  params?: Partial<Record<string, z.ZodType<string>>>;
+  query?: Q;
+  body?: B;
+  /** Successful ones. The lowest status answers a handler that returns no `Reply`. */
+  responses: R;
+  /** Statuses besides the standard errors, such as 402 or 409. */
+  errors?: readonly number[];
+  /** Accepts `Idempotency-Key`; fields named in `secrets` are null in a replay. */
+  idempotent?: { required?: boolean; secrets?: readonly string[] };
+  /** Part of the description: false for pages and internal routes. Default true. */
+  described?: boolean;
+  /** Reads and changes that stay possible in a suspended org. Default: GET. */
+  whenSuspended?: boolean;
+  /** Answered by the per-caller request limit. Default true. */
+  rateLimited?: boolean;
+  /** A feature flag that switches the route off. */
+  feature?: string;
+  handle(
+    request: OperationRequest<
+      PathParams<P>,
+      Q extends z.ZodType ? z.output<Q> : Record<string, never>,
+      BodyOf<B>,
+      T extends Target<infer Item> ? Item : undefined,
+      T extends Target<unknown> ? Scope : undefined
+    >,
+  ): Promise<ResultOf<R>> | ResultOf<R>;
+}
+
+/** A route and its description, whatever its types. */
+export type Operation = OperationDefinition<
+  string,
+  z.ZodObject | undefined,
+  Bodies,
+  Record<number, ResponseSpec>,
+  Target<unknown> | undefined
+>;
+
+/** One description, one truth: the router and the OpenAPI document are both made from it. */
+export function defineOperation<
+  const P extends string,
+  const R extends Record<number, ResponseSpec>,
+  Q extends z.ZodObject | undefined = undefined,
+  B extends Bodies = undefined,
+  T extends Target<unknown> | undefined = undefined,
+>(definition: OperationDefinition<P, Q, B, R, T>): Operation {
+  return definition as unknown as Operation;
+}
+
+/** An id of one kind, as path, query or body value. */
+export function idSchema(kind: IdKind): z.ZodString {
+  return z
+    .string()
+    .regex(idPattern(kind), `must be an id that starts with ${ID_PREFIXES[kind]}_`)
+    .meta({ example: `${ID_PREFIXES[kind]}_01k5z8r5m2q7v3x9b4n6c8d0ef` });
+}
+
+const PARAMETER_KINDS: Record<string, IdKind> = {
+  org_id: 'org',
+  project_id: 'project',
+  agent_id: 'agent',
+  member_id: 'member',
+  invite_id: 'invite',
+  key_id: 'apiKey',
+  tool_id: 'tool',
+  analysis_id: 'analysis',
+  knowledge_base_id: 'knowledgeBase',
+  kb_id: 'knowledgeBase',
+  database_id: 'database',
+  config_id: 'rateLimitConfig',
+  telephony_account_id: 'telephonyAccount',
+  phone_number_id: 'phoneNumber',
+  recording_id: 'recording',
+  delivery_id: 'webhookDelivery',
+  inbound_deployment_id: 'inboundDeployment',
+  campaign_id: 'campaign',
+  contact_id: 'campaignContact',
+  recipient_list_id: 'recipientList',
+  recipient_id: 'recipient',
+  memory_id: 'memory',
+  test_id: 'test',
+  test_run_id: 'testRun',
+  connection_id: 'appConnection',
+  row_id: 'databaseRow',
+  file_id: 'knowledgeFile',
+  audio_asset_id: 'audioAsset',
+  ucc_id: 'uccComplaint',
+  invoice_id: 'invoice',
+  credential_id: 'providerCredential',
+};
+
+/** The schema of a path parameter, by its name unless the operation says otherwise. */
+export function pathParameter(
+  operation: Pick<Operation, 'params' | 'path'>,
+  name: string,
+): z.ZodType<string> {
+  const own = operation.params?.[name];
+  if (own) return own;
+  if (name === 'session_id') return z.uuid();
+  const kind = PARAMETER_KINDS[name];
+  if (!kind) throw new Error(`${operation.path}: no schema for the path parameter ${name}`);
+  return idSchema(kind);
+}
+
+/** Names of the `{…}` parts, in order. */
+export function parameterNames(path: string): string[] {
+  return [...path.matchAll(/\{([^}]+)\}/g)].map((match) => match[1]!);
+}

@@ -1,0 +1,30 @@
+import { defineCollection } from '../storage/collection.ts';
+import type { StoredRecord } from '../storage/collection.ts';
+import type { Role } from '../tenancy/roles.ts';
+
+export interface MemberRecord extends StoredRecord {
+  org_id: string;
+  user_id: string;
+  role: Role;
+  /** Null: every project. Only viewers and editors can be narrowed. */
+  project_ids: string[] | null;
+  status: 'active' | 'suspended';
+  last_seen_at: Date | null;
+}
+
+export const memberCollection = defineCollection<MemberRecord, 'org'>({
+  name: 'members',
+  tenancy: 'org',
+  fields: {
+    user_id: { type: String, required: true },
+    role: { type: String, required: true },
+    project_ids: { type: [String], default: null },
+    status: { type: String, required: true, default: 'active' },
+    last_seen_at: { type: Date, default: null },
+  },
+  indexes: [
+    [{ org_id: 1, user_id: 1 }, { unique: true }],
+    [{ user_id: 1, created_at: 1 }],
+    [{ org_id: 1, created_at: -1, _id: -1 }],
+  ],
+});

@@ -1,0 +1,47 @@
+import {
+  LIVE_STATUSES,
+  TERMINAL_STATUSES,
+  type SessionStatus,
+} from '@parley/shared/contracts/session-values';
+
+/** Which states may follow which. Everything that moves a session goes through this table. */
+const NEXT: Readonly<Record<SessionStatus, readonly SessionStatus[]>> = {
+  created: ['in_progress', 'expired', 'cancelled', 'failed'],
+  queued: ['dialing', 'failed', 'cancelled'],
+  dialing: ['ringing', 'in_progress', 'failed', 'cancelled'],
+  // Inbound calls may be over (a message, a caller who hangs up) before any media flowed.
+  ringing: ['in_progress', 'failed', 'cancelled', 'ended'],
+  in_progress: ['transferring', 'ended'],
+  transferring: ['transferred', 'in_progress', 'ended'],
+  transferred: ['ended'],
+  ended: [],
+  failed: [],
+  expired: [],
+  cancelled: [],
+};
+
+/** The states from which `to` may be reached. */
+export function statesBefore(to: SessionStatus): SessionStatus[] {
+  return (Object.keys(NEXT) as SessionStatus[]).filter((from) => NEXT[from].includes(to));
+}
+
+export function mayMove(from: SessionStatus, to: SessionStatus): boolean {
+  return NEXT[from].includes(to);
+}
+
+/** A gateway may take the session up: a first socket, a rejoin, or the way back from a transfer. */
+export const ADMITTING_STATUSES: readonly SessionStatus[] = [
+  'created',
+  'dialing',
+  'ringing',
+  'in_progress',
+  'transferring',
+];
+
+export function isLive(status: SessionStatus): boolean {
+  return LIVE_STATUSES.includes(status);
+}
+
+export function isTerminal(status: SessionStatus): boolean {
+  return TERMINAL_STATUSES.includes(status);
+}

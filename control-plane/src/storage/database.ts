@@ -1,0 +1,51 @@
+import mongoose from 'mongoose';
+import type { Connection, Model } from 'mongoose';
+import type { Logger } from '@parley/shared/logging/logger';
+import type { Collection, StoredRecord } from './collection.ts';
+
+/** One MongoDB (or embedded store) connection. Features reach it through a `Scope`, platform jobs through `model`. */
+export class Database {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** Unscoped: for what has no tenant, and for the platform's own work on records whose tenant is already known. */
+  model<T extends StoredRecord>(collection: Collection<T>): Model<T> {
+    const known = this.#connection.models[collection.name];
+    return (known ?? this.#connection.model(collection.name, collection.schema)) as unknown as Model<T>;
+  }
+
+  /** Creates what indexes are missing. Unique ones hold rules, so a start without them must fail. */
+  async ensureIndexes(collections: readonly Collection<StoredRecord>[]): Promise<void> {
+    for (const collection of collections) {
+      const model = this.model(collection);
+      await model.createCollection();
+      await model.createIndexes();
+    }
+  }
+
+  /** One round trip. */
+  async ping(): Promise<void> {
+    if (!this.#connection.db) throw new Error('The database is not connected.');
+    await this.#connection.db.command({ ping: 1 }, { timeoutMS: 2000 });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#connection.close();
+  }
+}
+
+/** @throws when no server answers within ten seconds */
+export async function openDatabase(uri: string, { logger }: { logger: Logger }): Promise<Database> {
+  const connection = mongoose.createConnection();
+  connection.on('error', (error: Error) => logger.warn({ err: error }, 'database connection failed'));
+  await connection.openUri(uri, {
+    serverSelectionTimeoutMS: 10_000,
+    maxPoolSize: 50,
+    autoIndex: false,
+    bufferCommands: false,
+  });
+  return new Database(connection);
+}

@@ -1,0 +1,174 @@
+import { randomBytes } from 'node:crypto';
+import {
+  credentialDigest,
+  TICKET_LIFE_SECONDS,
+  type CredentialKind,
+} from '@parley/shared/contracts/admission';
+import type { CarrierName } from '@parley/shared/contracts/session-values';
+import { ConflictError, UnauthorizedError } from '@parley/shared/errors/app-error';
+import type { Clock } from '@parley/shared/time/clock';
+import type { WsTicket, WsTicketModel } from './ws-ticket-model.ts';
+
+export interface IssuedCredential {
+  /** Given out once and never stored. */
+  credential: string;
+  expiresAt: Date;
+}
+
+/** What the socket says of itself; a ticket bound to something else does not admit it. */
+export interface ClaimFacts {
+  carrier?: CarrierName | undefined;
+  carrierCallId?: string | undefined;
+  origin?: string | undefined;
+}
+
+/** Single-use admission to a WebSocket: carrier tickets, realtime tokens and participant tokens alike. */
+export class WsTicketService {
+  readonly #tickets: WsTicketModel;
+  readonly #clock: Clock;
+
+  constructor({ tickets, clock }: { tickets: WsTicketModel; clock: Clock }) {
+    this.#tickets = tickets;
+    this.#clock = clock;
+  }
+
+  /** A ticket for one carrier stream. `lifeSeconds` is longer only where a dial carries it. */
+  async issueTicket(options: {
+    sessionId: string;
+    carrier: CarrierName;
+    carrierCallId?: string | null;
+    lifeSeconds?: number;
+  }): Promise<IssuedCredential> {
+    const credential = randomBytes(32).toString('base64url');
+    const expiresAt = this.#in(options.lifeSeconds ?? TICKET_LIFE_SECONDS);
+    await this.#tickets.create({
+      digest: credentialDigest(credential),
+      kind: 'ticket',
+      sessionId: options.sessionId,
+      carrier: options.carrier,
+      carrierCallId: options.carrierCallId ?? null,
+      expiresAt,
+    });
+    return { credential, expiresAt };
+  }
+
+  /** A token for one connection to `/v1/realtime`. */
+  async issueRealtimeToken(options: {
+    sessionId: string;
+    lifeSeconds: number;
+    origin?: string | null;
+  }): Promise<IssuedCredential> {
+    const credential = `ek_${randomBytes(32).toString('base64url')}`;
+    const expiresAt = this.#in(options.lifeSeconds);
+    await this.#tickets.create({
+      digest: credentialDigest(credential),
+      kind: 'realtime',
+      sessionId: options.sessionId,
+      origin: options.origin ?? null,
+      expiresAt,
+    });
+    return { credential, expiresAt };
+  }
+
+  /** Remembers a participant token by its `jti`, so that it opens one connection only. */
+  async registerParticipant(options: { sessionId: string; jti: string; expiresAt: Date }): Promise<void> {
+    await this.#tickets.create({
+      digest: credentialDigest(options.jti),
+      kind: 'participant',
+      sessionId: options.sessionId,
+      expiresAt: options.expiresAt,
+    });
+  }
+
+  /**
+   * Looks a credential up before the upgrade is answered; changes nothing.
+   * @throws UnauthorizedError `credential_invalid` for unknown, claimed and expired alike
+   */
+  async check(kind: CredentialKind, digest: string, carrier?: CarrierName): Promise<WsTicket> {
+    const ticket = await this.#tickets
+      .findOne({
+        digest,
+        kind,
+        claimedBy: null,
+        expiresAt: { $gt: this.#now() },
+        ...(carrier ? { carrier } : {}),
+      })
+      .lean();
+    if (!ticket) throw invalid();
+    return ticket;
+  }
+
+  /**
+   * Claims a credential for one socket: of two sockets racing with the same one, exactly one wins.
+   * Asking again with the same `claimId` gives the same answer, so a lost reply loses no call. A socket that does
+   * not fit what the credential is bound to burns nothing.
+   * @throws UnauthorizedError `credential_invalid` for unknown and expired
+   * @throws ConflictError `in_use` when another socket holds it, `call_id_mismatch` when it belongs to another call
+   */
+  async claim(kind: CredentialKind, digest: string, claimId: string, facts: ClaimFacts): Promise<WsTicket> {
+    const now = this.#now();
+    const filter = {
+      digest,
+      kind,
+      $and: [
+        { $or: [{ claimedBy: null, expiresAt: { $gt: now } }, { claimedBy: claimId }] },
+        { $or: [{ carrierCallId: null }, { carrierCallId: facts.carrierCallId ?? null }] },
+        { $or: [{ origin: null }, { origin: facts.origin ?? null }] },
+      ],
+      ...(kind === 'ticket' ? { carrier: facts.carrier ?? null } : {}),
+    };
+    const claimed = await this.#tickets
+      .findOneAndUpdate(filter, { $set: { claimedBy: claimId, claimedAt: now } }, { returnDocument: 'after' })
+      .lean();
+    if (claimed) return claimed;
+
+    // Only to say why not: the decision has been made by the update.
+    const ticket = await this.#tickets.findOne({ digest, kind }).lean();
+    if (!ticket) throw invalid();
+    if (ticket.claimedBy && ticket.claimedBy !== claimId) {
+      throw new ConflictError('in_use', 'The credential is already in use.');
+    }
+    if (
+      ticket.expiresAt.getTime() <= now.getTime() ||
+      (kind === 'ticket' && ticket.carrier !== facts.carrier)
+    ) {
+      throw invalid();
+    }
+    if (ticket.carrierCallId !== null && ticket.carrierCallId !== facts.carrierCallId) {
+      throw new ConflictError('call_id_mismatch', 'The ticket belongs to another call.');
+    }
+    throw new UnauthorizedError('origin_refused', 'The token belongs to another origin.');
+  }
+
+  /** Notes which leg the claim became. */
+  async setLeg(digest: string, leg: number): Promise<void> {
+    await this.#tickets.updateOne({ digest }, { $set: { leg } });
+  }
+
+  /** Makes all credentials of a session that nobody has used worthless. */
+  async revokeUnclaimed(sessionId: string): Promise<void> {
+    await this.#tickets.deleteMany({ sessionId, claimedBy: null });
+  }
+
+  /** When the last unclaimed credential of the session ends, or null when there is none. */
+  async lastUnclaimedExpiry(sessionId: string): Promise<Date | null> {
+    const last = await this.#tickets
+      .findOne({ sessionId, claimedBy: null })
+      .sort({ expiresAt: -1 })
+      .select({ expiresAt: 1 })
+      .lean();
+    return last?.expiresAt ?? null;
+  }
+
+  #now(): Date {
+    return new Date(this.#clock.now());
+  }
+
+  #in(seconds: number): Date {
+    return new Date(this.#clock.now() + seconds * 1000);
+  }
+}
+
+function invalid(): UnauthorizedError {
+  return new UnauthorizedError('credential_invalid', 'The credential is not valid.');
+}
