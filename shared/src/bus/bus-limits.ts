@@ -1,0 +1,12 @@
+/** A gateway is known this long after its last beat. */
+export const GATEWAY_TTL_MS = 15_000;
+/** A call counts as held this long after its gateway said so. */
+export const CALL_TTL_MS = 30_000;
+/** Commands a gateway did not read are kept this long after the last of them. */
+export const COMMANDS_TTL_MS = 60 * 60 * 1000;
+/** Commands kept for one gateway; the oldest go first. */
+export const MAX_COMMANDS = 10_000;
+/** Given-up events that are kept; the oldest go first. */
+export const MAX_DEAD_EVENTS = 10_000;
+/** Streams the events are spread over, if not said otherwise (`EVENT_PARTITIONS`). */
+export const DEFAULT_PARTITIONS = 8;

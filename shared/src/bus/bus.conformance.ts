@@ -1,0 +1,466 @@
+import type { Test } from 'tap';
+import { newId, uuidV7 } from '../ids/new-id.ts';
+import type { CallEvent } from '../contracts/call-events.ts';
+import type { GatewayCommand } from '../contracts/commands.ts';
+import type { Clock } from '../time/clock.ts';
+import { ManualClock } from '../time/manual-clock.ts';
+import type { Bus, ConsumeOptions } from './bus.ts';
+
+export function callEvent(sessionId: string, index: number, more: Partial<CallEvent> = {}): CallEvent {
+  return {
+    v: 1,
+    id: newId('event'),
+    session_id: sessionId,
+    gateway_id: 'gw_test',
+    claim_id: 'claim-1',
+    index,
+    at: '2026-01-01T00:00:00.000Z',
+    offset_ms: index * 20,
+    type: 'turn_decision',
+    data: { text: 'naïve ☎' },
+    ...more,
+  };
+}
+
+export function gatewayCommand(more: Partial<GatewayCommand> = {}): GatewayCommand {
+  return {
+    v: 1,
+    command_id: newId('request'),
+    session_id: uuidV7(),
+    type: 'say',
+    args: { text: 'Hello.' },
+    expires_at: '2026-01-01T00:00:00.000Z',
+    ...more,
+  };
+}
+
+/** Something that is waited for; fails the test rather than waiting for ever. */
+export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 30_000;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`Waited in vain for: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** Every bus passes this. `open` gives a bus with nothing in it. */
+export function busConformance(t: Test, open: (options?: { clock?: Clock }) => Promise<Bus>): void {
+  async function openIn(t: Test, options?: { clock?: Clock }): Promise<Bus> {
+    const bus = await open(options);
+    t.teardown(() => bus[Symbol.asyncDispose]());
+    return bus;
+  }
+
+  void t.test('events of a session come one after another, in order, and once', async (t) => {
+    const bus = await openIn(t);
+    const sessions = Array.from({ length: 30 }, () => uuidV7());
+    const seen = new Map<string, number[]>(sessions.map((id) => [id, []]));
+    const running = new Set<string>();
+    let together = 0;
+    let handled = 0;
+    const consumer = bus.events.consume({
+      consumer: 'one',
+      handle: async (event, delivery) => {
+        t.notOk(running.has(event.session_id), 'one at a time within a session');
+        running.add(event.session_id);
+        together = Math.max(together, running.size);
+        await new Promise((resolve) => setImmediate(resolve));
+        running.delete(event.session_id);
+        seen.get(event.session_id)!.push(event.index);
+        t.equal(delivery, 1);
+        handled++;
+      },
+    });
+    for (let index = 0; index < 20; index += 4) {
+      await Promise.all(
+        sessions.map((id) => bus.events.append([0, 1, 2, 3].map((i) => callEvent(id, index + i)))),
+      );
+    }
+    await until('all events', () => handled === sessions.length * 20);
+    await consumer[Symbol.asyncDispose]();
+    for (const indexes of seen.values()) {
+      t.same(
+        indexes,
+        Array.from({ length: 20 }, (_, i) => i),
+      );
+    }
+    t.ok(together > 1, 'sessions side by side');
+  });
+
+  void t.test('an event arrives as it was appended', async (t) => {
+    const bus = await openIn(t);
+    const event = callEvent(uuidV7(), 7, { data: { nested: { list: [1, null, 'two'] } } });
+    await bus.events.append([event]);
+    await bus.events.append([]);
+    const got = await new Promise<CallEvent>((resolve) => {
+      bus.events.consume({ consumer: 'one', handle: async (event) => resolve(event) });
+    });
+    t.same(got, event);
+  });
+
+  void t.test('a failed event comes again before the later ones of its session, others go on', async (t) => {
+    const bus = await openIn(t);
+    const [failing, other] = [uuidV7(), uuidV7()];
+    const order: string[] = [];
+    const errors: unknown[] = [];
+    let failures = 2;
+    bus.events.consume({
+      consumer: 'one',
+      claimAfterMs: 50,
+      onError: (error) => errors.push(error),
+      handle: async (event, delivery) => {
+        if (event.session_id === failing && event.index === 1 && failures-- > 0) throw new Error('Not now.');
+        order.push(`${event.session_id === failing ? 'failing' : 'other'} ${event.index} (${delivery})`);
+      },
+    });
+    await bus.events.append([0, 1, 2].map((i) => callEvent(failing, i)));
+    await until('the first failure', () => errors.length > 0);
+    await bus.events.append([callEvent(failing, 3), callEvent(other, 0)]);
+    await until('everything', () => order.length === 5);
+    t.same(
+      order.filter((line) => line.startsWith('failing')),
+      ['failing 0 (1)', 'failing 1 (3)', 'failing 2 (1)', 'failing 3 (1)'],
+    );
+    t.ok(order.includes('other 0 (1)'));
+    t.equal(errors.length, 2);
+    t.equal((await bus.events.deadLetters(10)).length, 0);
+  });
+
+  void t.test('an event that never succeeds ends in the dead list, and its session goes on', async (t) => {
+    const bus = await openIn(t);
+    const sessionId = uuidV7();
+    const deliveries: number[] = [];
+    const dead: { event: unknown; reason: string }[] = [];
+    const events = [callEvent(sessionId, 0), callEvent(sessionId, 1)];
+    await bus.events.append(events);
+    await new Promise<void>((resolve) => {
+      bus.events.consume({
+        consumer: 'one',
+        claimAfterMs: 20,
+        maxDeliveries: 3,
+        onDead: (event, reason) => dead.push({ event, reason }),
+        handle: async (event, delivery) => {
+          if (event.index === 1) return resolve();
+          deliveries.push(delivery);
+          throw new Error('It can never be done.');
+        },
+      });
+    });
+    t.same(deliveries, [1, 2, 3]);
+    t.same(dead, [{ event: events[0], reason: 'It can never be done.' }]);
+    t.same(await bus.events.deadLetters(10), dead);
+  });
+
+  void t.test('what is no event goes to the dead list unseen', async (t) => {
+    const bus = await openIn(t);
+    const sessionId = uuidV7();
+    const broken = { ...callEvent(sessionId, 0), id: 'no id', v: 2 } as unknown as CallEvent;
+    await bus.events.append([broken, callEvent(sessionId, 1)]);
+    const indexes: number[] = [];
+    bus.events.consume({
+      consumer: 'one',
+      handle: async (event) => {
+        indexes.push(event.index);
+      },
+    });
+    await until('the good one', () => indexes.length > 0);
+    t.same(indexes, [1]);
+    t.same(await bus.events.deadLetters(10), [{ event: broken, reason: 'malformed: v, id' }]);
+  });
+
+  void t.test('the dead list shows the latest, newest last', async (t) => {
+    const bus = await openIn(t);
+    const sessionId = uuidV7();
+    await bus.events.append([0, 1, 2].map((i) => callEvent(sessionId, i)));
+    let dead = 0;
+    bus.events.consume({
+      consumer: 'one',
+      maxDeliveries: 1,
+      onDead: () => dead++,
+      handle: (event) => Promise.reject(new Error(`refused ${event.index}`)),
+    });
+    await until('all dead', () => dead === 3);
+    const reasons = (await bus.events.deadLetters(2)).map((letter) => letter.reason);
+    t.same(reasons, ['refused 1', 'refused 2']);
+  });
+
+  void t.test(
+    'a consumer that leaves lets its handlers end, and another goes on where it stopped',
+    async (t) => {
+      const bus = await openIn(t);
+      const sessionId = uuidV7();
+      const order: string[] = [];
+      let release!: () => void;
+      const released = new Promise<void>((resolve) => (release = resolve));
+      let begun!: () => void;
+      const hasBegun = new Promise<void>((resolve) => (begun = resolve));
+      const first = bus.events.consume({
+        consumer: 'first',
+        handle: async (event) => {
+          begun();
+          await released;
+          order.push(`first ${event.index}`);
+        },
+      });
+      await bus.events.append([callEvent(sessionId, 0)]);
+      await hasBegun;
+      let left = false;
+      const leaving = first[Symbol.asyncDispose]().then(() => (left = true));
+      await bus.events.append([callEvent(sessionId, 1)]);
+      t.notOk(left, 'it waits for its handler');
+      release();
+      await leaving;
+      await first[Symbol.asyncDispose]();
+      bus.events.consume({
+        consumer: 'second',
+        handle: async (event) => {
+          order.push(`second ${event.index}`);
+        },
+      });
+      await until('the second event', () => order.length === 2);
+      t.same(order, ['first 0', 'second 1']);
+    },
+  );
+
+  void t.test('what a consumer failed at is held back by the next one too', async (t) => {
+    const bus = await openIn(t);
+    const sessionId = uuidV7();
+    let failed!: () => void;
+    const hasFailed = new Promise<void>((resolve) => (failed = resolve));
+    const first = bus.events.consume({
+      consumer: 'first',
+      onError: () => failed(),
+      handle: () => Promise.reject(new Error('Not here.')),
+    });
+    await bus.events.append([callEvent(sessionId, 0), callEvent(sessionId, 1)]);
+    await hasFailed;
+    await first[Symbol.asyncDispose]();
+    await bus.events.append([callEvent(sessionId, 2)]);
+    const order: string[] = [];
+    bus.events.consume({
+      consumer: 'second',
+      claimAfterMs: 50,
+      handle: async (event, delivery) => {
+        order.push(`${event.index} (${delivery})`);
+      },
+    });
+    await until('all three', () => order.length === 3);
+    t.equal(order[0], '0 (2)');
+    t.match(order[1], /^1 /);
+    t.equal(order[2], '2 (1)');
+  });
+
+  void t.test('several consumers share the work and keep the order while they come and go', async (t) => {
+    const bus = await openIn(t);
+    const sessions = Array.from({ length: 24 }, () => uuidV7());
+    const seen = new Map<string, number[]>(sessions.map((id) => [id, []]));
+    const by = new Set<string>();
+    const consume = (consumer: string, more: Partial<ConsumeOptions> = {}) =>
+      bus.events.consume({
+        consumer,
+        leaseMs: 1500,
+        claimAfterMs: 1500,
+        batch: 8,
+        handle: async (event) => {
+          await new Promise((resolve) => setImmediate(resolve));
+          by.add(consumer);
+          seen.get(event.session_id)!.push(event.index);
+        },
+        ...more,
+      });
+    const a = consume('a');
+    let index = 0;
+    const appendSome = async () => {
+      await bus.events.append(sessions.map((id) => callEvent(id, index)));
+      index++;
+    };
+    await until('a has begun', async () => (await appendSome(), by.has('a')));
+    const b = consume('b');
+    await until('b has its share', async () => (await appendSome(), by.has('b')));
+    await a[Symbol.asyncDispose]();
+    const last = index;
+    await appendSome();
+    await until('b has got everything', () => [...seen.values()].every((list) => list.includes(last)));
+    await b[Symbol.asyncDispose]();
+    for (const list of seen.values()) {
+      // A lease that a slow machine let lapse may bring an event twice, but never out of order.
+      const firsts = [...new Set(list)];
+      t.same(
+        firsts,
+        Array.from({ length: index }, (_, i) => i),
+      );
+    }
+  });
+
+  void t.test('commands reach one gateway in order, from the oldest kept', async (t) => {
+    const bus = await openIn(t);
+    const commands = Array.from({ length: 5 }, (_, i) => gatewayCommand({ args: { text: `${i}` } }));
+    await bus.commands.send('gw_a', commands[0]!);
+    await bus.commands.send('gw_a', commands[1]!);
+    await bus.commands.send('gw_b', gatewayCommand());
+    const got: GatewayCommand[] = [];
+    const errors: unknown[] = [];
+    const subscription = await bus.commands.subscribe(
+      'gw_a',
+      (command) => {
+        got.push(command);
+        if (got.length === 1) throw new Error('The first one is not liked.');
+      },
+      (error) => errors.push(error),
+    );
+    for (const command of commands.slice(2)) await bus.commands.send('gw_a', command);
+    await until('all commands', () => got.length === 5);
+    t.same(got, commands);
+    t.equal(errors.length, 1);
+
+    await subscription[Symbol.asyncDispose]();
+    await subscription[Symbol.asyncDispose]();
+    await bus.commands.send('gw_a', gatewayCommand());
+    const again: GatewayCommand[] = [];
+    const second = await bus.commands.subscribe('gw_a', (command) => again.push(command));
+    await until('everything once more', () => again.length === 6);
+    t.equal(got.length, 5, 'nothing after the end of the subscription');
+    await second[Symbol.asyncDispose]();
+  });
+
+  void t.test('a lease has one owner until it is given back or ends', async (t) => {
+    const bus = await openIn(t);
+    const { leases } = bus;
+    t.equal(await leases.acquire('reaper', 'a', 60_000), true);
+    t.equal(await leases.acquire('reaper', 'b', 60_000), false);
+    t.equal(await leases.acquire('other', 'b', 60_000), true, 'names are apart');
+    t.equal(await leases.acquire('reaper', 'a', 60_000), true, 'its owner renews it');
+    await leases.release('reaper', 'b');
+    t.equal(await leases.acquire('reaper', 'b', 60_000), false, 'only the owner gives it back');
+    await leases.release('reaper', 'a');
+    t.equal(await leases.acquire('reaper', 'b', 60_000), true);
+    t.equal(await leases.acquire('reaper', 'b', 20), true, 'the latest time holds');
+    await until('the lease to end', () => leases.acquire('reaper', 'c', 60_000));
+    t.equal(await leases.acquire('reaper', 'b', 60_000), false);
+    const winners = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => leases.acquire('race', `owner ${i}`, 60_000)),
+    );
+    t.equal(winners.filter(Boolean).length, 1);
+  });
+
+  void t.test('slots are taken in every scope or in none, never past a limit', async (t) => {
+    const bus = await openIn(t);
+    const { slots } = bus;
+    const scopes = [
+      { scope: 'api_dials', limit: 7 },
+      { scope: 'org:org_1', limit: 5 },
+    ];
+    const results = await Promise.all(
+      Array.from({ length: 40 }, (_, i) => slots.take(`session ${i}`, scopes, 60_000)),
+    );
+    t.equal(results.filter((full) => full === null).length, 5);
+    t.equal(results.filter((full) => full === 'org:org_1').length, 35);
+    t.equal(await slots.count('api_dials'), 5, 'the refused took no place elsewhere');
+    t.equal(await slots.count('org:org_1'), 5);
+    t.equal(await slots.count('nobody'), 0);
+
+    const taken = results.indexOf(null);
+    t.equal(await slots.take(`session ${taken}`, scopes, 60_000), null, 'one has its place already');
+    t.equal(await slots.count('org:org_1'), 5);
+    await slots.release(`session ${taken}`, ['api_dials', 'org:org_1']);
+    await slots.release(`session ${taken}`, ['api_dials', 'org:org_1']);
+    t.equal(await slots.count('org:org_1'), 4);
+    t.equal(await slots.take('late', scopes, 60_000), null);
+    t.equal(await slots.take('later', [{ scope: 'closed', limit: 0 }, ...scopes], 60_000), 'closed');
+    t.equal(await slots.take('free', [], 60_000), null);
+  });
+
+  void t.test('a slot ends unless it is renewed', async (t) => {
+    const bus = await openIn(t);
+    const { slots } = bus;
+    const scopes = [{ scope: 'account:tel_1', limit: 2 }];
+    await slots.take('kept', scopes, 60_000);
+    await slots.renew('kept', ['account:tel_1'], 60_000);
+    await slots.take('left', scopes, 60_000);
+    t.equal(await slots.take('third', scopes, 60_000), 'account:tel_1');
+    await slots.renew('left', ['account:tel_1', 'account:tel_2'], 20);
+    await until('a place to end', async () => (await slots.count('account:tel_1')) === 1);
+    await slots.renew('left', ['account:tel_1'], 60_000);
+    t.equal(await slots.count('account:tel_1'), 1, 'what has ended is not renewed');
+    t.equal(await slots.count('account:tel_2'), 0, 'what was not taken is not renewed');
+    t.equal(await slots.take('third', scopes, 60_000), null);
+  });
+
+  void t.test('rates count within fixed windows', async (t) => {
+    const clock = new ManualClock(Date.UTC(2026, 0, 1, 0, 0, 30));
+    const bus = await openIn(t, { clock });
+    const resetAt = Date.UTC(2026, 0, 1, 0, 1);
+    t.same(await bus.rates.hit('key:1', 60), { count: 1, resetAt });
+    t.same(await bus.rates.hit('key:1', 60, 4), { count: 5, resetAt });
+    t.same(await bus.rates.hit('key:2', 60), { count: 1, resetAt });
+    t.same(await bus.rates.hit('key:1', 1), { count: 1, resetAt: clock.now() + 1000 }, 'windows are apart');
+    const counts = await Promise.all(Array.from({ length: 20 }, () => bus.rates.hit('race', 60)));
+    t.same(
+      counts.map(({ count }) => count).sort((a, b) => a - b),
+      Array.from({ length: 20 }, (_, i) => i + 1),
+    );
+    clock.advance(29_999);
+    t.equal((await bus.rates.hit('key:1', 60)).count, 6);
+    clock.advance(1);
+    t.same(await bus.rates.hit('key:1', 60), { count: 1, resetAt: resetAt + 60_000 });
+  });
+
+  void t.test('gateways and their calls are known', async (t) => {
+    const bus = await openIn(t);
+    const { presence } = bus;
+    const beat = {
+      gateway_id: 'gw_a',
+      url: 'http://127.0.0.1:1',
+      capacity: 100,
+      calls: 3,
+      loop_delay_p99_ms: 1.5,
+      draining: false,
+      version: '0.1.0',
+    };
+    t.same(await presence.gateways(), []);
+    await presence.beat(beat);
+    await presence.beat({ ...beat, gateway_id: 'gw_b' });
+    await presence.beat({ ...beat, calls: 4, draining: true });
+    const gateways = await presence.gateways();
+    t.same(
+      gateways.sort((a, b) => a.gateway_id.localeCompare(b.gateway_id)),
+      [
+        { ...beat, calls: 4, draining: true },
+        { ...beat, gateway_id: 'gw_b' },
+      ],
+    );
+    await presence.leave('gw_a');
+    t.same(
+      (await presence.gateways()).map((gateway) => gateway.gateway_id),
+      ['gw_b'],
+    );
+
+    await presence.holdCalls('gw_b', ['s1', 's2']);
+    await presence.holdCalls('gw_b', []);
+    await presence.holdCalls('gw_c', ['s3']);
+    await presence.dropCall('s2');
+    t.same(await presence.callHolders(['s3', 's2', 's1', 's0']), ['gw_c', null, 'gw_b', null]);
+    t.same(await presence.callHolders([]), []);
+  });
+
+  void t.test('it is healthy until it is closed, and closing ends everything it started', async (t) => {
+    const bus = await openIn(t);
+    t.equal(bus.healthy(), true);
+    await bus.ping();
+    const handled: number[] = [];
+    bus.events.consume({
+      consumer: 'one',
+      handle: async (event) => {
+        handled.push(event.index);
+      },
+    });
+    await bus.commands.subscribe('gw_a', () => undefined);
+    await bus.events.append([callEvent(uuidV7(), 0)]);
+    await until('the event', () => handled.length === 1);
+    await bus[Symbol.asyncDispose]();
+    await bus[Symbol.asyncDispose]();
+    t.equal(bus.healthy(), false);
+    await t.rejects(bus.ping());
+    await t.rejects(bus.events.append([callEvent(uuidV7(), 1)]));
+  });
+}

@@ -1,0 +1,260 @@
+import type { GatewayCommand } from '../contracts/commands.ts';
+import type { Clock } from '../time/clock.ts';
+import type { CommandBus, GatewayBeat, Leases, Presence, RateCounter, Slots } from './bus.ts';
+import { CALL_TTL_MS, COMMANDS_TTL_MS, GATEWAY_TTL_MS, MAX_COMMANDS } from './bus-limits.ts';
+
+/** Values that end by themselves. */
+class ExpiringMap<T> {
+  readonly #clock: Clock;
+  readonly #entries = new Map<string, { value: T; until: number }>();
+  #sweepAt = 1000;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get size(): number {
+    this.#sweep();
+    return this.#entries.size;
+  }
+
+  get(key: string): T | undefined {
+    const entry = this.#entries.get(key);
+    return entry && entry.until > this.#clock.now() ? entry.value : undefined;
+  }
+
+  set(key: string, value: T, ttlMs: number): void {
+    this.#entries.set(key, { value, until: this.#clock.now() + ttlMs });
+    // Amortised: what has ended is forgotten whenever the map has doubled.
+    if (this.#entries.size < this.#sweepAt) return;
+    this.#sweep();
+    this.#sweepAt = Math.max(1000, this.#entries.size * 2);
+  }
+
+  delete(key: string): void {
+    this.#entries.delete(key);
+  }
+
+  values(): T[] {
+    this.#sweep();
+    return [...this.#entries.values()].map((entry) => entry.value);
+  }
+
+  #sweep(): void {
+    const now = this.#clock.now();
+    for (const [key, { until }] of this.#entries) if (until <= now) this.#entries.delete(key);
+  }
+}
+
+export class LocalLeases implements Leases {
+  readonly #owners: ExpiringMap<string>;
+
+  constructor(clock: Clock) {
+    this.#owners = new ExpiringMap(clock);
+  }
+
+  acquire(name: string, owner: string, ttlMs: number): Promise<boolean> {
+    const holder = this.#owners.get(name);
+    if (holder !== undefined && holder !== owner) return Promise.resolve(false);
+    this.#owners.set(name, owner, ttlMs);
+    return Promise.resolve(true);
+  }
+
+  release(name: string, owner: string): Promise<void> {
+    if (this.#owners.get(name) === owner) this.#owners.delete(name);
+    return Promise.resolve();
+  }
+}
+
+export class LocalSlots implements Slots {
+  readonly #clock: Clock;
+  readonly #scopes = new Map<string, ExpiringMap<true>>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  take(
+    sessionId: string,
+    scopes: readonly { scope: string; limit: number }[],
+    ttlMs: number,
+  ): Promise<string | null> {
+    for (const { scope, limit } of scopes) {
+      const taken = this.#scopes.get(scope);
+      const used = taken?.size ?? 0;
+      if (used >= limit && !taken?.get(sessionId)) return Promise.resolve(scope);
+    }
+    for (const { scope } of scopes) {
+      let taken = this.#scopes.get(scope);
+      if (!taken) this.#scopes.set(scope, (taken = new ExpiringMap(this.#clock)));
+      taken.set(sessionId, true, ttlMs);
+    }
+    return Promise.resolve(null);
+  }
+
+  renew(sessionId: string, scopes: readonly string[], ttlMs: number): Promise<void> {
+    for (const scope of scopes) {
+      const taken = this.#scopes.get(scope);
+      if (taken?.get(sessionId)) taken.set(sessionId, true, ttlMs);
+    }
+    return Promise.resolve();
+  }
+
+  release(sessionId: string, scopes: readonly string[]): Promise<void> {
+    for (const scope of scopes) {
+      const taken = this.#scopes.get(scope);
+      taken?.delete(sessionId);
+      if (taken?.size === 0) this.#scopes.delete(scope);
+    }
+    return Promise.resolve();
+  }
+
+  count(scope: string): Promise<number> {
+    return Promise.resolve(this.#scopes.get(scope)?.size ?? 0);
+  }
+}
+
+export class LocalRates implements RateCounter {
+  readonly #clock: Clock;
+  readonly #counts: ExpiringMap<number>;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#counts = new ExpiringMap(clock);
+  }
+
+  hit(scope: string, windowSeconds: number, cost = 1): Promise<{ count: number; resetAt: number }> {
+    const now = this.#clock.now();
+    const windowMs = windowSeconds * 1000;
+    const resetAt = (Math.floor(now / windowMs) + 1) * windowMs;
+    const key = `${windowSeconds}:${resetAt}:${scope}`;
+    const count = (this.#counts.get(key) ?? 0) + cost;
+    this.#counts.set(key, count, resetAt - now);
+    return Promise.resolve({ count, resetAt });
+  }
+}
+
+export class LocalPresence implements Presence {
+  readonly #gateways: ExpiringMap<GatewayBeat>;
+  readonly #calls: ExpiringMap<string>;
+
+  constructor(clock: Clock) {
+    this.#gateways = new ExpiringMap(clock);
+    this.#calls = new ExpiringMap(clock);
+  }
+
+  beat(gateway: GatewayBeat): Promise<void> {
+    this.#gateways.set(gateway.gateway_id, { ...gateway }, GATEWAY_TTL_MS);
+    return Promise.resolve();
+  }
+
+  leave(gatewayId: string): Promise<void> {
+    this.#gateways.delete(gatewayId);
+    return Promise.resolve();
+  }
+
+  gateways(): Promise<GatewayBeat[]> {
+    return Promise.resolve(this.#gateways.values().map((gateway) => ({ ...gateway })));
+  }
+
+  holdCalls(gatewayId: string, sessionIds: readonly string[]): Promise<void> {
+    for (const sessionId of sessionIds) this.#calls.set(sessionId, gatewayId, CALL_TTL_MS);
+    return Promise.resolve();
+  }
+
+  dropCall(sessionId: string): Promise<void> {
+    this.#calls.delete(sessionId);
+    return Promise.resolve();
+  }
+
+  callHolders(sessionIds: readonly string[]): Promise<(string | null)[]> {
+    return Promise.resolve(sessionIds.map((sessionId) => this.#calls.get(sessionId) ?? null));
+  }
+}
+
+interface CommandStream {
+  /** Oldest first, at most `MAX_COMMANDS`. */
+  kept: GatewayCommand[];
+  /** How many were sent before `kept[0]`. */
+  before: number;
+  /** Forgotten after this, if nobody listens. */
+  until: number;
+  listeners: Set<() => void>;
+}
+
+export class LocalCommands implements CommandBus {
+  readonly #clock: Clock;
+  readonly #streams = new Map<string, CommandStream>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  send(gatewayId: string, command: GatewayCommand): Promise<void> {
+    const now = this.#clock.now();
+    for (const [id, { until, listeners }] of this.#streams) {
+      if (until <= now && listeners.size === 0) this.#streams.delete(id);
+    }
+    const stream = this.#stream(gatewayId);
+    stream.until = now + COMMANDS_TTL_MS;
+    stream.kept.push(structuredClone(command));
+    if (stream.kept.length > MAX_COMMANDS) {
+      stream.kept.shift();
+      stream.before++;
+    }
+    for (const wake of stream.listeners) wake();
+    return Promise.resolve();
+  }
+
+  subscribe(
+    gatewayId: string,
+    handle: (command: GatewayCommand) => void,
+    onError?: (error: unknown) => void,
+  ): Promise<{ [Symbol.asyncDispose](): Promise<void> }> {
+    const stream = this.#stream(gatewayId);
+    let next = stream.before;
+    let scheduled = false;
+    let stopped = false;
+    const deliver = () => {
+      scheduled = false;
+      next = Math.max(next, stream.before);
+      while (!stopped && next < stream.before + stream.kept.length) {
+        const command = stream.kept[next++ - stream.before]!;
+        try {
+          handle(structuredClone(command));
+        } catch (error) {
+          onError?.(error);
+        }
+      }
+    };
+    // Later, so that whoever sends is not in the middle of it.
+    const wake = () => {
+      if (scheduled) return;
+      scheduled = true;
+      setImmediate(deliver);
+    };
+    stream.listeners.add(wake);
+    wake();
+    return Promise.resolve({
+      [Symbol.asyncDispose]() {
+        stopped = true;
+        stream.listeners.delete(wake);
+        return Promise.resolve();
+      },
+    });
+  }
+
+  #stream(gatewayId: string): CommandStream {
+    let stream = this.#streams.get(gatewayId);
+    if (!stream) {
+      stream = {
+        kept: [],
+        before: 0,
+        until: this.#clock.now() + COMMANDS_TTL_MS,
+        listeners: new Set(),
+      };
+      this.#streams.set(gatewayId, stream);
+    }
+    return stream;
+  }
+}
