@@ -20,11 +20,9 @@ export const queryBoolean = z
 
 /** A filter that may be repeated: any of the values fits. Gives an array. */
 export function anyOf<T extends z.ZodType<string>>(value: T) {
-  return z
-    .union([value.transform((one) => [one]), z.array(value).min(1).max(50)])
-    .meta({
-      override: ({ jsonSchema }: { jsonSchema: object }) => arrayOnly(jsonSchema as Record<string, unknown>),
-    });
+  return z.union([value.transform((one) => [one]), z.array(value).min(1).max(50)]).meta({
+    override: ({ jsonSchema }: { jsonSchema: object }) => arrayOnly(jsonSchema as Record<string, unknown>),
+  });
 }
 
 function arrayOnly(jsonSchema: Record<string, unknown>): void {

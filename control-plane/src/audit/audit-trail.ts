@@ -1,0 +1,93 @@
+import { newId } from '@parley/shared/ids/new-id';
+import type { Clock } from '@parley/shared/time/clock';
+import { defineCollection } from '../storage/collection.ts';
+import type { StoredRecord } from '../storage/collection.ts';
+import type { Database } from '../storage/database.ts';
+import { principalId } from '../tenancy/principal.ts';
+import type { Principal } from '../tenancy/principal.ts';
+import type { Scope } from '../tenancy/scope.ts';
+
+const KEPT_MS = 400 * 24 * 3_600_000;
+
+export interface AuditRecord extends StoredRecord {
+  org_id: string | null;
+  project_id: string | null;
+  /** `usr_…`, `key_…`, `cli` or `anonymous`. */
+  actor: string;
+  address: string;
+  /** `<thing>.<what happened>`, such as `api_key.revoked`. */
+  action: string;
+  /** Id of what it happened to. */
+  target: string;
+  expires_at: Date;
+}
+
+/** Append-only: nothing in the program changes or deletes an entry; MongoDB drops it after 400 days. */
+export const auditCollection = defineCollection<AuditRecord, 'none'>({
+  name: 'audit_entries',
+  tenancy: 'none',
+  fields: {
+    org_id: { type: String, default: null },
+    project_id: { type: String, default: null },
+    actor: { type: String, required: true },
+    address: { type: String, default: '' },
+    action: { type: String, required: true },
+    target: { type: String, required: true },
+    expires_at: { type: Date, required: true },
+  },
+  indexes: [[{ expires_at: 1 }, { expireAfterSeconds: 0 }], [{ org_id: 1, created_at: -1, _id: -1 }]],
+});
+
+export type AuditAction =
+  | `api_key.${'created' | 'revoked'}`
+  | `sign_in.${'registered' | 'succeeded' | 'failed' | 'ended' | 'token_reused'}`
+  | `password.${'changed' | 'reset'}`
+  | `member.${'joined' | 'changed' | 'removed'}`
+  | `invite.${'created' | 'revoked'}`
+  | `org.${'created' | 'changed' | 'deleted'}`
+  | `project.${'created' | 'archived'}`
+  | `feature_flag.${'changed'}`
+  | `secret.${'changed' | 'rotated'}`
+  | `credential.${'created' | 'changed' | 'deleted'}`
+  | `agent.${'purged'}`
+  | `tool.${'deleted'}`
+  | `recording.${'read' | 'deleted'}`
+  | `session.${'erased'}`
+  | `person.${'erased'}`
+  | `export.${'made'}`
+  | `phone_number.${'bought' | 'released'}`
+  | `do_not_call.${'removed'}`;
+
+/** Who did what to what, from where, when: for what touches credentials, access and people's data. */
+export class AuditTrail {
+  readonly #database: Database;
+  readonly #clock: Clock;
+
+  constructor({ database, clock }: { database: Database; clock: Clock }) {
+    this.#database = database;
+    this.#clock = clock;
+  }
+
+  async record(entry: {
+    /** The tenant, when there is one. */
+    scope?: Scope;
+    orgId?: string;
+    /** A principal, or `cli`, or `anonymous` for sign-ins that failed. */
+    caller: Principal | string;
+    address: string;
+    action: AuditAction;
+    target: string;
+  }): Promise<void> {
+    const now = this.#clock.now();
+    await this.#database.model(auditCollection).create({
+      _id: newId('audit', now),
+      org_id: entry.scope?.orgId ?? entry.orgId ?? null,
+      project_id: entry.scope?.projectIdOrNull ?? null,
+      actor: typeof entry.caller === 'string' ? entry.caller : principalId(entry.caller),
+      address: entry.address,
+      action: entry.action,
+      target: entry.target,
+      expires_at: new Date(now + KEPT_MS),
+    });
+  }
+}

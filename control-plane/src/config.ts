@@ -1,0 +1,108 @@
+import { z } from 'zod';
+import { envInteger, envList, envPort, envSecret, envUrl, readEnv } from '@parley/shared/config/read-env';
+import { Secret } from '@parley/shared/config/secret';
+import { isIP } from 'node:net';
+
+/** `id:base64` pairs, comma-separated: 32-byte AES keys, the first one encrypts. */
+const encryptionKeys = z.string().transform((text, context) => {
+  const keys = text.split(',').map((part) => {
+    const [id = '', encoded = ''] = part.trim().split(':');
+    return { id, key: new Uint8Array(Buffer.from(encoded, 'base64')) };
+  });
+  const wellFormed = keys.every(({ id, key }) => /^[A-Za-z0-9_-]{1,32}$/.test(id) && key.length === 32);
+  if (!wellFormed) context.addIssue('must be id:base64 pairs of 32-byte keys, comma-separated');
+  return keys;
+});
+
+/** A JSON array of private EC P-256 keys (RFC 7517) with a `kid` each; the first one signs. */
+const signingKeys = z.string().transform((text, context) => {
+  try {
+    const schema = z
+      .array(
+        z.object({
+          kty: z.literal('EC'),
+          crv: z.literal('P-256'),
+          kid: z.string(),
+          x: z.string(),
+          y: z.string(),
+          d: z.string(),
+        }),
+      )
+      .min(1);
+    return schema.parse(JSON.parse(text));
+  } catch {
+    context.addIssue('must be a JSON array of private P-256 JWKs with kid');
+    return z.NEVER;
+  }
+});
+
+const proxies = envList.refine(
+  (entries) =>
+    entries.every((entry) => {
+      const [address = '', bits = '0'] = entry.split('/');
+      const version = isIP(address);
+      return version !== 0 && /^\d+$/.test(bits) && Number(bits) <= (version === 6 ? 128 : 32);
+    }),
+  'must be addresses or CIDR ranges, comma-separated',
+);
+
+const environment = z.object({
+  /** Where clients and carriers reach this installation; also the issuer of tokens. Never contains `/v1`. */
+  PUBLIC_URL: envUrl,
+  /** Public host of media when it is not PUBLIC_URL's. */
+  MEDIA_PUBLIC_URL: envUrl.optional(),
+  HOST: z.string().default('127.0.0.1'),
+  PORT: envPort.default(8080),
+  /** The internal listener for gateways; keep it off public networks. */
+  INTERNAL_HOST: z.string().default('127.0.0.1'),
+  INTERNAL_PORT: envPort.default(8081),
+  /** Shared with every gateway. */
+  INTERNAL_TOKEN: z
+    .string()
+    .min(24, 'must have at least 24 characters')
+    .transform((value) => new Secret(value)),
+  MONGODB_URI: z.string().regex(/^mongodb(\+srv)?:\/\//, 'must be a MongoDB connection string'),
+  REDIS_URL: z.string().optional(),
+  ENCRYPTION_KEYS: encryptionKeys,
+  JWT_PRIVATE_KEYS: signingKeys,
+  /** Target of mailed links and the only browser origin that may call the API. */
+  CONSOLE_URL: envUrl.optional(),
+  /** Addresses and CIDR ranges whose X-Forwarded-For is believed. */
+  TRUSTED_PROXIES: proxies.default([]),
+  /** Who may register: nobody without an invite, everybody, or nobody at all. The first user always may. */
+  REGISTRATION: z.enum(['invite', 'open', 'closed']).default('invite'),
+  /** Without it mails are written to the log. */
+  SMTP_URL: envSecret.optional(),
+  SMTP_FROM: z.string().default('Parley <parley@localhost>'),
+  /** Exact origins that outgoing calls may reach though private or not https. */
+  OUTBOUND_ALLOW: envList.default([]),
+  /** Recordings and other files; shared by all processes. */
+  STORAGE_DIR: z.string().default('./data'),
+  /** Requests a minute from one address before credentials are checked; 0 switches it off. */
+  ADDRESS_REQUESTS_PER_MINUTE: envInteger(0, 1_000_000).default(1200),
+  /** Requests a minute per key or user, and within one second. */
+  API_REQUESTS_PER_MINUTE: envInteger(1, 1_000_000).default(600),
+  API_REQUESTS_BURST: envInteger(1, 1_000_000).default(60),
+  /** server.max_concurrent_api_outbound_dials */
+  MAX_CONCURRENT_API_OUTBOUND_DIALS: envInteger(0, 10_000).default(20),
+  /** server.outbound_calls_per_second */
+  OUTBOUND_CALLS_PER_SECOND: z.coerce.number().min(0.01).max(1000).default(1),
+  /** How long a stopping process waits for requests under way. */
+  DRAIN_TIMEOUT_MS: envInteger(0, 3_600_000).default(30_000),
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  DEEPGRAM_API_KEY: envSecret.optional(),
+  DEEPGRAM_BASE_URL: envUrl.default('https://api.deepgram.com'),
+  OPENAI_API_KEY: envSecret.optional(),
+  OPENAI_BASE_URL: envUrl.default('https://api.openai.com/v1'),
+  ELEVENLABS_API_KEY: envSecret.optional(),
+  ELEVENLABS_BASE_URL: envUrl.default('https://api.elevenlabs.io'),
+  /** Providers behind whose address an emulator answers; shown wherever it matters. */
+  EMULATED_PROVIDERS: envList.default([]),
+});
+
+export type ControlPlaneConfig = Readonly<z.output<typeof environment>>;
+
+/** @throws ConfigError naming every bad variable */
+export function loadControlPlaneConfig(env: NodeJS.ProcessEnv): ControlPlaneConfig {
+  return readEnv(environment, env);
+}
