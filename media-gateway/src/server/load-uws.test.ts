@@ -1,7 +1,7 @@
 import t from 'tap';
 import { loadUws } from './load-uws.ts';
 
-t.test('the older binary stands in where the newer one does not load', async (t) => {
+void t.test('the older binary stands in where the newer one does not load', async (t) => {
   const asked: string[] = [];
   const uws = loadUws(16_384, (name) => {
     asked.push(name);
@@ -12,7 +12,7 @@ t.test('the older binary stands in where the newer one does not load', async (t)
   t.match(uws, { App: 'compat' });
 });
 
-t.test('a platform without any binary is told by name, with what to use instead', async (t) => {
+void t.test('a platform without any binary is told by name, with what to use instead', async (t) => {
   t.throws(
     () =>
       loadUws(16_384, (name) => {

@@ -60,7 +60,7 @@ async function refusalOf(client: WebSocket): Promise<number | undefined> {
   return response.statusCode;
 }
 
-t.test('text goes both ways once the upgrade is admitted', async (t) => {
+void t.test('text goes both ways once the upgrade is admitted', async (t) => {
   let request: Parameters<UpgradeRoute['admit']>[0] | undefined;
   const server = await start(t, async (asked) => {
     await new Promise((resolve) => setImmediate(resolve));
@@ -81,17 +81,17 @@ t.test('text goes both ways once the upgrade is admitted', async (t) => {
   await once(client, 'close');
 });
 
-t.test('a refused upgrade gets its status and no WebSocket', async (t) => {
+void t.test('a refused upgrade gets its status and no WebSocket', async (t) => {
   const server = await start(t, () => ({ status: 401 }));
   t.equal(await refusalOf(connect(server)), 401);
 });
 
-t.test('an upgrade whose admission throws is 503', async (t) => {
+void t.test('an upgrade whose admission throws is 503', async (t) => {
   const server = await start(t, () => Promise.reject(new Error('down')));
   t.equal(await refusalOf(connect(server)), 503);
 });
 
-t.test('a subprotocol is named only when one was chosen', async (t) => {
+void t.test('a subprotocol is named only when one was chosen', async (t) => {
   const server = await start(t, (request) =>
     request.params[1] === 'none' ? { open: echo() } : { protocol: 'realtime', open: echo() },
   );
@@ -106,7 +106,7 @@ t.test('a subprotocol is named only when one was chosen', async (t) => {
   none.terminate();
 });
 
-t.test('a client that leaves while it is being admitted aborts the admission', async (t) => {
+void t.test('a client that leaves while it is being admitted aborts the admission', async (t) => {
   const aborted = Promise.withResolvers<void>();
   const asked = Promise.withResolvers<void>();
   const server = await start(t, async (_request, signal) => {
@@ -123,7 +123,7 @@ t.test('a client that leaves while it is being admitted aborts the admission', a
   t.equal(server.sockets, 0);
 });
 
-t.test('upgrades beyond the bound of pending ones are 503', async (t) => {
+void t.test('upgrades beyond the bound of pending ones are 503', async (t) => {
   const gate = Promise.withResolvers<void>();
   const asked = Promise.withResolvers<void>();
   const server = await start(
@@ -143,7 +143,7 @@ t.test('upgrades beyond the bound of pending ones are 503', async (t) => {
   first.terminate();
 });
 
-t.test('connections beyond the bound are closed at once, and leave room when they end', async (t) => {
+void t.test('connections beyond the bound are closed at once, and leave room when they end', async (t) => {
   const server = await start(t, () => ({ open: echo() }), { maxConnections: 2 });
   const first = connect(server);
   await once(first, 'open');
@@ -160,7 +160,7 @@ t.test('connections beyond the bound are closed at once, and leave room when the
   fourth.terminate();
 });
 
-t.test('frames the protocol of a route does not have end the connection', async (t) => {
+void t.test('frames the protocol of a route does not have end the connection', async (t) => {
   const cases: [string, (client: WebSocket) => void, [number, string]][] = [
     [
       'binary',
@@ -198,7 +198,7 @@ t.test('frames the protocol of a route does not have end the connection', async 
   }
 });
 
-t.test('a reader too slow for what it is sent is closed with 1013', async (t) => {
+void t.test('a reader too slow for what it is sent is closed with 1013', async (t) => {
   const closed = Promise.withResolvers<[number, string]>();
   const opened = Promise.withResolvers<Socket>();
   const server = await start(t, () => ({
@@ -217,7 +217,7 @@ t.test('a reader too slow for what it is sent is closed with 1013', async (t) =>
   client.terminate();
 });
 
-t.test('a handler that throws costs its own connection and no other', async (t) => {
+void t.test('a handler that throws costs its own connection and no other', async (t) => {
   const server = await start(t, (request) => ({
     open:
       request.params[1] === 'bad'
@@ -240,7 +240,7 @@ t.test('a handler that throws costs its own connection and no other', async (t) 
   good.terminate();
 });
 
-t.test('the owner of a socket that ends it is told nothing more', async (t) => {
+void t.test('the owner of a socket that ends it is told nothing more', async (t) => {
   const opened = Promise.withResolvers<Socket>();
   const server = await start(t, () => ({
     open(socket) {
@@ -260,7 +260,7 @@ t.test('the owner of a socket that ends it is told nothing more', async (t) => {
   t.same(await closeOf(client), [4409, 'credential_in_use']);
 });
 
-t.test('a reset and a clean close are told apart', async (t) => {
+void t.test('a reset and a clean close are told apart', async (t) => {
   const closes: Promise<number>[] = [];
   const server = await start(t, () => ({
     open: () => {
@@ -279,7 +279,7 @@ t.test('a reset and a clean close are told apart', async (t) => {
   t.equal(await closes[1], 1000);
 });
 
-t.test('plain HTTP gets health and 404', async (t) => {
+void t.test('plain HTTP gets health and 404', async (t) => {
   const server = await start(t, () => ({ open: echo() }));
   const base = `http://127.0.0.1:${server.port}`;
   const live = await fetch(`${base}/health/live`);
@@ -289,12 +289,12 @@ t.test('plain HTTP gets health and 404', async (t) => {
   t.equal((await fetch(`${base}/other`, { method: 'POST', body: 'x' })).status, 404);
 });
 
-t.test('oversized headers are refused', async (t) => {
+void t.test('oversized headers are refused', async (t) => {
   const server = await start(t, () => ({ open: echo() }));
   t.equal(await refusalOf(connect(server, undefined, { headers: { big: 'z'.repeat(20_000) } })), 431);
 });
 
-t.test('disposing closes sockets with 1001, twice is harmless, and the port is free again', async (t) => {
+void t.test('disposing closes sockets with 1001, twice is harmless, and the port is free again', async (t) => {
   const server = await start(t, () => ({ open: echo() }));
   const client = connect(server);
   await once(client, 'open');
@@ -306,7 +306,7 @@ t.test('disposing closes sockets with 1001, twice is harmless, and the port is f
   t.equal(error.code, 'ECONNREFUSED');
 });
 
-t.test('a port in use is an error at start', async (t) => {
+void t.test('a port in use is an error at start', async (t) => {
   const server = await start(t, () => ({ open: echo() }));
   await t.rejects(
     openWebSocketServer({

@@ -1,0 +1,42 @@
+import { readFile } from 'node:fs/promises';
+import t from 'tap';
+import { carrierConformance } from '../carrier-adapter.conformance.ts';
+import { TwilioAdapter } from './twilio-adapter.ts';
+
+const fixtures = new URL('fixtures/', import.meta.url);
+const AUDIO = Uint8Array.of(0xff, 0xfe, 0xfe, 0xff);
+
+carrierConformance({
+  create: () => new TwilioAdapter(),
+  fixtures,
+  received: {
+    'received-connected': undefined,
+    'received-start': {
+      type: 'started',
+      streamId: 'MZ00000000000000000000000000000003',
+      carrierCallId: 'CA00000000000000000000000000000002',
+    },
+    'received-media': { type: 'audio', bytes: AUDIO, chunk: 1, timestampMs: 20 },
+    'received-dtmf': { type: 'dtmf', digit: '5' },
+    'received-mark': { type: 'played', mark: 'utt-3' },
+    'received-stop': { type: 'stopped' },
+  },
+  sent: {
+    'sent-media': { type: 'play', bytes: AUDIO },
+    'sent-mark': { type: 'mark', name: 'utt-3' },
+    'sent-clear': { type: 'clear' },
+  },
+});
+
+void t.test('digits are never sent on the stream, which has no message for them', async (t) => {
+  const adapter = new TwilioAdapter();
+  adapter.decode(await readFile(new URL('received-start.json', fixtures)));
+  t.equal(adapter.dtmfOut, 'none');
+  t.throws(() => adapter.encode({ type: 'dtmf', digits: '1' }), /no digits/);
+});
+
+void t.test('a digit on a track of another name is a digit', async (t) => {
+  const adapter = new TwilioAdapter();
+  const message = '{"event":"dtmf","dtmf":{"track":"inbound_track","digit":"#"}}';
+  t.same(adapter.decode(new TextEncoder().encode(message)), { type: 'dtmf', digit: '#' });
+});
