@@ -11,6 +11,8 @@ export interface Participant {
   readonly outputFormat: AudioFormat;
   /** How played audio is proven: by marks that come back, or only by the clock. */
   readonly marks: boolean;
+  /** How far ahead of the listener audio may be sent; 300 ms unless said otherwise. */
+  readonly leadMs?: number;
   /** How digits can be sent: on the socket, by a command to the carrier, or not at all. */
   readonly dtmfOut: 'socket' | 'carrier_command' | 'none';
   /** Delivers everything from now on (and what was buffered until now, at most 1 s of audio). Called once. */

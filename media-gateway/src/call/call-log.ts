@@ -1,0 +1,115 @@
+import type { CallMetrics, CallReport, Usage } from '@parley/shared/contracts/call-events';
+import type { RecordingResult } from '@parley/shared/contracts/recordings';
+import type { CallEndReason } from '@parley/shared/contracts/session-values';
+import type { Turn, TurnLatency } from '@parley/shared/contracts/turn';
+import type { CallReporter } from './call-reporter.ts';
+
+/** What was said in a call and how long things took: the source of its turns, metrics and report. */
+export class CallLog {
+  readonly #reporter: CallReporter;
+  readonly #turns: Turn[] = [];
+  #nextTurn: number;
+  readonly #samples = {
+    turn_e2e_ms: [] as number[],
+    stt_final_ms: [] as number[],
+    llm_first_token_ms: [] as number[],
+    tts_first_audio_ms: [] as number[],
+    knowledge_ms: [] as number[],
+    tool_ms: [] as number[],
+    caller_reply_ms: [] as number[],
+  };
+  readonly usage: Usage = {
+    stt_seconds: 0,
+    llm_input_tokens: 0,
+    llm_output_tokens: 0,
+    tts_characters: 0,
+    carrier_seconds: 0,
+  };
+
+  /** @param history turns of earlier legs: numbering goes on after them */
+  constructor(reporter: CallReporter, history: readonly Turn[]) {
+    this.#reporter = reporter;
+    this.#turns.push(...history);
+    this.#nextTurn = history.reduce((next, turn) => Math.max(next, turn.turn_index + 1), 0);
+  }
+
+  /** Turns are numbered in the order in which they begin, and told when they are sure. */
+  newTurnIndex(): number {
+    return this.#nextTurn++;
+  }
+
+  get turns(): readonly Turn[] {
+    return this.#turns;
+  }
+
+  /** The same number again replaces what was committed. */
+  commit(turn: Turn): void {
+    const known = this.#turns.findIndex((other) => other.turn_index === turn.turn_index);
+    if (known !== -1) this.#turns[known] = turn;
+    else this.#turns.push(turn);
+    if (turn.latency && known === -1) this.#addLatency(turn.latency);
+    this.#reporter.emit('turn', turn, turn.end_ms);
+  }
+
+  addSample(kind: 'tool_ms' | 'knowledge_ms' | 'caller_reply_ms', ms: number): void {
+    this.#samples[kind].push(Math.max(0, Math.round(ms)));
+  }
+
+  #addLatency(latency: TurnLatency): void {
+    if (latency.e2e !== null) this.#samples.turn_e2e_ms.push(latency.e2e);
+    if (latency.stt_final !== null) this.#samples.stt_final_ms.push(latency.stt_final);
+    if (latency.llm_first_token !== null) this.#samples.llm_first_token_ms.push(latency.llm_first_token);
+    if (latency.tts_first_audio !== null) this.#samples.tts_first_audio_ms.push(latency.tts_first_audio);
+  }
+
+  report(facts: {
+    answeredAt: number;
+    endedAt: number;
+    reason: CallEndReason;
+    agentTalkMs: number;
+    transferMs: number;
+    variables: Record<string, string>;
+    language: string;
+    recording: RecordingResult | undefined;
+  }): CallReport {
+    const durationMs = Math.max(0, Math.round(facts.endedAt - facts.answeredAt));
+    return {
+      answered_at: new Date(facts.answeredAt).toISOString(),
+      ended_at: new Date(facts.endedAt).toISOString(),
+      ...facts.reason,
+      duration_ms: durationMs,
+      agent_talk_ms: facts.agentTalkMs,
+      transfer_ms: facts.transferMs,
+      turns: this.#turns.toSorted((a, b) => a.turn_index - b.turn_index),
+      turns_truncated: false,
+      metrics: this.#metrics(),
+      usage: { ...this.usage, carrier_seconds: durationMs / 1000 },
+      variables: facts.variables,
+      language: facts.language,
+      ...(facts.recording === undefined ? {} : { recording: facts.recording }),
+      last_index: this.#reporter.lastIndex,
+    };
+  }
+
+  #metrics(): CallMetrics {
+    const stats = Object.fromEntries(
+      Object.entries(this.#samples).map(([name, samples]) => [name, summarise(samples)]),
+    );
+    return { turns: this.#turns.length, ...stats } as CallMetrics;
+  }
+}
+
+function summarise(samples: readonly number[]): CallMetrics['turn_e2e_ms'] {
+  if (samples.length === 0) return null;
+  const sorted = samples.toSorted((a, b) => a - b);
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)]!;
+  const sum = sorted.reduce((total, value) => total + value, 0);
+  return {
+    count: sorted.length,
+    avg: Math.round((sum / sorted.length) * 10) / 10,
+    p50: at(0.5),
+    p90: at(0.9),
+    p95: at(0.95),
+    max: sorted.at(-1)!,
+  };
+}

@@ -1,0 +1,254 @@
+import type { AgentConfig } from '@parley/shared/contracts/agent-config';
+import type { PlanTool } from '@parley/shared/contracts/session-plan';
+import type { LlmTool, LlmToolCall } from '../providers/llm/llm-provider.ts';
+import type { ReplyTools, ToolResult } from './reply.ts';
+import type { ToolRunner, ToolSession } from './tool-runner.ts';
+
+/** Tools that a far end brings along and runs itself (realtime clients). */
+export interface ClientTools {
+  list(): readonly LlmTool[];
+  /** Resolves with the client's answer. @throws when it never answers */
+  run(call: LlmToolCall, signal: AbortSignal): Promise<string>;
+}
+
+export type TransferDestination = AgentConfig['transfer']['destinations'][number];
+
+/** What built-in tools do to the call. */
+export interface CallControls {
+  /** The call ends once what is being said was heard. @param message said before, if nothing else is */
+  endAfterSpeech(message: string | undefined): void;
+  /** Hands the caller over once what is being said was heard. */
+  transferAfterSpeech(destination: TransferDestination): void;
+  /** @returns whether the digits went out */
+  sendDtmf(digits: string): Promise<boolean>;
+  emitTool(type: 'tool_started' | 'tool_finished', data: object): void;
+  assign(variables: Record<string, string>): void;
+  toolTook(ms: number): void;
+}
+
+const NO_PARAMETERS = { type: 'object', properties: {}, additionalProperties: false };
+const MAX_EVENT_TEXT = 2000;
+
+export interface CallToolsDeps {
+  tools: readonly PlanTool[];
+  config: AgentConfig;
+  canTransfer: boolean;
+  canSendDtmf: boolean;
+  runner: ToolRunner;
+  session: () => ToolSession;
+  orgId: string;
+  allow: readonly string[];
+  controls: CallControls;
+  client: ClientTools | undefined;
+  monotonic: () => number;
+  /** Ends with the call, not with the reply: a tool that was begun is finished. */
+  signal: AbortSignal;
+}
+
+/** The tools of one call: those of its agent, the built-in ones, and those of the client. Each call runs once. */
+export class CallTools implements ReplyTools {
+  readonly #deps: CallToolsDeps;
+  readonly #byName: ReadonlyMap<string, PlanTool>;
+  readonly #runs = new Map<string, Promise<ToolResult>>();
+  #running = 0;
+  #idle: (() => void)[] = [];
+
+  constructor(deps: CallToolsDeps) {
+    this.#deps = deps;
+    this.#byName = new Map(deps.tools.map((tool) => [tool.name, tool]));
+  }
+
+  /** Tools are running now. */
+  get busy(): boolean {
+    return this.#running > 0;
+  }
+
+  /** Resolves when no tool runs: a reply must know what was done before it answers. */
+  idle(): Promise<void> {
+    return this.#running === 0 ? Promise.resolve() : new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  list(): readonly LlmTool[] {
+    const { config, tools, client } = this.#deps;
+    const list: LlmTool[] = tools.map(({ name, description, parameters }) => ({
+      name,
+      description,
+      parameters,
+    }));
+    if (config.end_call.agent_may_end) {
+      list.push({
+        name: 'end_call',
+        description:
+          'Ends the call. Use it when the conversation is over and goodbyes have been said, or say goodbye in the same answer.',
+        parameters: NO_PARAMETERS,
+      });
+    }
+    const destinations = this.#destinations();
+    if (destinations.length > 0) {
+      list.push({
+        name: 'transfer_call',
+        description: `Transfers the caller to a person. Destinations: ${destinations.map((d) => `${d.id}: ${d.description}`).join('; ')}`,
+        parameters: {
+          type: 'object',
+          properties: { destination_id: { type: 'string', enum: destinations.map((d) => d.id) } },
+          required: ['destination_id'],
+          additionalProperties: false,
+        },
+      });
+    }
+    if (config.dtmf.send && this.#deps.canSendDtmf) {
+      list.push({
+        name: 'send_dtmf',
+        description: 'Presses keys on the telephone line, for menus: digits, *, #.',
+        parameters: {
+          type: 'object',
+          properties: { digits: { type: 'string', pattern: '^[0-9A-D*#]{1,32}$' } },
+          required: ['digits'],
+          additionalProperties: false,
+        },
+      });
+    }
+    const taken = new Set(list.map((tool) => tool.name));
+    return client ? [...list, ...client.list().filter((tool) => !taken.has(tool.name))] : list;
+  }
+
+  run(
+    call: LlmToolCall,
+    results: Map<string, string>,
+    speak: (text: string) => Promise<void>,
+  ): Promise<ToolResult> {
+    let run = this.#runs.get(call.id);
+    if (!run) {
+      this.#running++;
+      run = this.#runOnce(call, speak).then((result) => {
+        results.set(call.id, result.content);
+        this.#running--;
+        if (this.#running === 0) for (const resolve of this.#idle.splice(0)) resolve();
+        return result;
+      });
+      this.#runs.set(call.id, run);
+    }
+    return run;
+  }
+
+  #destinations(): TransferDestination[] {
+    if (!this.#deps.canTransfer) return [];
+    return this.#deps.config.transfer.destinations.filter(
+      (destination) => destination.target.type !== 'agent',
+    );
+  }
+
+  async #runOnce(call: LlmToolCall, speak: (text: string) => Promise<void>): Promise<ToolResult> {
+    const { controls, monotonic } = this.#deps;
+    const tool = this.#byName.get(call.name);
+    const startedAt = monotonic();
+    const about = { tool_call_id: call.id, tool_id: tool?.tool_id ?? null, name: call.name };
+    controls.emitTool('tool_started', { ...about, arguments: call.arguments.slice(0, MAX_EVENT_TEXT) });
+    let result: ToolResult & { ok: boolean; status?: number | undefined; code?: string | undefined };
+    try {
+      const args = parseArguments(call.arguments);
+      if (args === undefined)
+        result = {
+          ok: false,
+          code: 'invalid_arguments',
+          content: refusal('The arguments are not valid JSON. Call the tool again with a JSON object.'),
+        };
+      else if (tool) result = await this.#runTool(tool, call, args, speak);
+      else result = await this.#runOther(call, args);
+    } catch (error) {
+      result = {
+        ok: false,
+        code: 'tool_failed',
+        content: refusal(error instanceof Error ? error.message : 'The tool failed.'),
+      };
+    }
+    const ms = Math.round(monotonic() - startedAt);
+    controls.toolTook(ms);
+    controls.emitTool('tool_finished', {
+      ...about,
+      ok: result.ok,
+      duration_ms: ms,
+      ...(result.status === undefined ? {} : { status: result.status }),
+      ...(result.code === undefined ? {} : { code: result.code }),
+      result: result.content.slice(0, MAX_EVENT_TEXT),
+    });
+    return { content: result.content, ...(result.final ? { final: true } : {}) };
+  }
+
+  async #runTool(
+    tool: PlanTool,
+    call: LlmToolCall,
+    args: Record<string, unknown>,
+    speak: (text: string) => Promise<void>,
+  ) {
+    const { runner, session, orgId, allow, signal, controls } = this.#deps;
+    if (tool.execution.say_before !== '') {
+      // A voice that fails is the reply's to handle: the tool runs all the same.
+      void speak(tool.execution.say_before).catch(() => {});
+    }
+    const outcome = await runner.run(
+      tool,
+      { toolCallId: call.id, arguments: args, session: session(), orgId, allow },
+      signal,
+    );
+    controls.assign(outcome.assigned);
+    return { ok: outcome.ok, status: outcome.status, code: outcome.code, content: outcome.content };
+  }
+
+  async #runOther(
+    call: LlmToolCall,
+    args: Record<string, unknown>,
+  ): Promise<ToolResult & { ok: boolean; code?: string }> {
+    const { controls, client, config, signal } = this.#deps;
+    switch (call.name) {
+      case 'end_call':
+        if (!config.end_call.agent_may_end) break;
+        controls.endAfterSpeech(config.end_call.message === '' ? undefined : config.end_call.message);
+        return { ok: true, final: true, content: '{"ok":true}' };
+      case 'transfer_call': {
+        const destination = this.#destinations().find((candidate) => candidate.id === args['destination_id']);
+        if (!destination)
+          return {
+            ok: false,
+            code: 'unknown_destination',
+            content: refusal('There is no such destination.'),
+          };
+        controls.transferAfterSpeech(destination);
+        return { ok: true, final: true, content: '{"ok":true}' };
+      }
+      case 'send_dtmf': {
+        const digits = args['digits'];
+        if (typeof digits !== 'string' || !/^[0-9A-D*#]{1,32}$/.test(digits))
+          return {
+            ok: false,
+            code: 'invalid_arguments',
+            content: refusal('digits must be 1 to 32 of 0-9, A-D, * and #.'),
+          };
+        const ok = await controls.sendDtmf(digits);
+        return ok
+          ? { ok, content: '{"ok":true}' }
+          : { ok, code: 'not_sent', content: refusal('The digits could not be sent on this line.') };
+      }
+      default:
+        if (client?.list().some((tool) => tool.name === call.name)) {
+          return { ok: true, content: await client.run(call, signal) };
+        }
+    }
+    return { ok: false, code: 'unknown_tool', content: refusal(`There is no tool named ${call.name}.`) };
+  }
+}
+
+function parseArguments(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text === '' ? '{}' : text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function refusal(message: string): string {
+  return JSON.stringify({ ok: false, error: message });
+}

@@ -1,0 +1,119 @@
+import type { LlmMessage, LlmToolCall } from '../providers/llm/llm-provider.ts';
+import type { Turn } from '@parley/shared/contracts/turn';
+
+/** What the agent did in one reply, in order. */
+export type ReplyPart =
+  /** `fromModel`: words of the LLM; otherwise fixed ones (a filler, a reminder) that it is not told of. */
+  | { type: 'speech'; text: string; fromModel: boolean }
+  /** Tools the LLM called in one answer, once they run; results come as they are known. */
+  | { type: 'tools'; calls: readonly LlmToolCall[]; results: Map<string, string> };
+
+type Entry =
+  | { type: 'caller'; text: string }
+  | { type: 'note'; text: string }
+  | { type: 'agent'; parts: ReplyPart[]; /** What the reply itself holds, uncut. */ whole: ReplyPart[] };
+
+/** What was said so far, as the LLM is told it: of the agent's words only those that were heard. */
+export class Conversation {
+  #entries: Entry[] = [];
+
+  /** Takes up what earlier legs of the call left. */
+  constructor(history: readonly Turn[]) {
+    for (const turn of history) {
+      if (turn.role === 'caller') this.addCaller(turn.text);
+      else
+        this.#entries.push({
+          type: 'agent',
+          parts: [{ type: 'speech', text: turn.text, fromModel: true }],
+          whole: [],
+        });
+    }
+  }
+
+  addCaller(text: string): void {
+    this.#entries.push({ type: 'caller', text });
+  }
+
+  /** Something the LLM should know that nobody said: keys pressed, an event, a long silence. */
+  addNote(text: string): void {
+    this.#entries.push({ type: 'note', text });
+  }
+
+  /** The agent begins a reply; `parts` fills up while it goes on. */
+  beginReply(parts: ReplyPart[]): void {
+    this.#entries.push({ type: 'agent', parts, whole: parts });
+  }
+
+  /**
+   * The reply with these parts is over. Of its words those that were heard stay, cut at a word; what tools answered
+   * stays in any case. A reply of which nothing is left disappears.
+   * @param heard undefined: all of it
+   */
+  settleReply(parts: ReplyPart[], heard: string | undefined): void {
+    const entry = this.#entries.find((candidate) => candidate.type === 'agent' && candidate.whole === parts);
+    if (entry?.type !== 'agent') return;
+    if (heard !== undefined) entry.parts = keepHeard(parts, heard);
+    if (entry.parts.length === 0) this.#entries.splice(this.#entries.indexOf(entry), 1);
+  }
+
+  /** The last thing the caller said, if nothing was answered to it. */
+  get lastCallerText(): string | undefined {
+    const last = this.#entries.findLast((entry) => entry.type !== 'note');
+    return last?.type === 'caller' ? last.text : undefined;
+  }
+
+  /**
+   * @param extraCallerText said, but not yet sure to be all: for thinking ahead
+   */
+  toMessages(systemPrompt: string, extraCallerText?: string): LlmMessage[] {
+    const messages: LlmMessage[] = [{ role: 'system', content: systemPrompt }];
+    for (const entry of this.#entries) {
+      if (entry.type === 'caller') messages.push({ role: 'user', content: entry.text });
+      else if (entry.type === 'note') messages.push({ role: 'user', content: `[${entry.text}]` });
+      else appendReply(messages, entry.parts);
+    }
+    if (extraCallerText !== undefined) messages.push({ role: 'user', content: extraCallerText });
+    return messages;
+  }
+}
+
+function appendReply(messages: LlmMessage[], parts: readonly ReplyPart[]): void {
+  let text = '';
+  for (const part of parts) {
+    if (part.type === 'speech') {
+      if (part.fromModel) text = text === '' ? part.text : `${text} ${part.text}`;
+      continue;
+    }
+    messages.push({ role: 'assistant', content: text, toolCalls: part.calls });
+    text = '';
+    for (const call of part.calls) {
+      // A model refuses to go on while a call of its own has no answer.
+      messages.push({
+        role: 'tool',
+        toolCallId: call.id,
+        content: part.results.get(call.id) ?? '{"status":"pending"}',
+      });
+    }
+  }
+  if (text !== '') messages.push({ role: 'assistant', content: text });
+}
+
+function keepHeard(parts: readonly ReplyPart[], heard: string): ReplyPart[] {
+  let left = countWords(heard);
+  const kept: ReplyPart[] = [];
+  for (const part of parts) {
+    if (part.type === 'tools') {
+      kept.push(part);
+      continue;
+    }
+    if (left <= 0) continue;
+    const words = part.text.split(/\s+/).filter((word) => word !== '');
+    kept.push({ ...part, text: words.slice(0, left).join(' ') });
+    left -= words.length;
+  }
+  return kept;
+}
+
+function countWords(text: string): number {
+  return text.split(/\s+/).filter((word) => word !== '').length;
+}

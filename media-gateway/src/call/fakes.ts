@@ -1,0 +1,382 @@
+import { ManualClock } from '@parley/shared/time/manual-clock';
+import { silentLogger } from '@parley/shared/logging/logger';
+import { defaultAgentConfig, type AgentConfig } from '@parley/shared/contracts/agent-config';
+import {
+  sessionPlanSchema,
+  type SessionPlan,
+  type SessionPlanWire,
+} from '@parley/shared/contracts/session-plan';
+import type { AudioFormat } from '@parley/shared/audio/audio-frame';
+import type { CallReport } from '@parley/shared/contracts/call-events';
+import { ProviderError } from '@parley/shared/errors/provider-error';
+import type { LlmEvent, LlmProvider, LlmRequest } from '../providers/llm/llm-provider.ts';
+import type { SttListener, SttProvider } from '../providers/stt/stt-provider.ts';
+import type { TtsListener, TtsProvider } from '../providers/tts/tts-provider.ts';
+import type { Participant, ParticipantListener } from '../participants/participant.ts';
+import type { Call } from './call.ts';
+import { openCall } from './open-call.ts';
+import { Ticker } from './ticker.ts';
+import type { ToolOutcome } from './tool-runner.ts';
+
+/** Small stand-ins for the far end and the providers of one call, on a clock that a test moves by hand. */
+
+const PCMU: AudioFormat = { encoding: 'pcmu', sampleRate: 8000 };
+/** One word is 400 ms of audio whatever it is. */
+export const WORD_MS = 400;
+
+export function wirePlan(
+  change: (plan: SessionPlanWire, config: AgentConfig) => void = () => {},
+): SessionPlan {
+  const provider = {
+    emulated: true,
+    base_url: 'http://127.0.0.1:1',
+    credential: null,
+    model: 'm',
+    language: 'en-US',
+  };
+  const config = defaultAgentConfig();
+  config.turn_taking.preemptive_generation = false;
+  const plan: SessionPlanWire = {
+    v: 1,
+    session_id: '01890000-0000-7000-8000-000000000001',
+    org_id: 'org_1',
+    project_id: 'prj_1',
+    channel: 'telephony',
+    direction: 'inbound',
+    provider: 'plivo',
+    room_name: null,
+    claim_id: 'claim_12345678',
+    leg: 0,
+    first_event_index: 0,
+    history: [],
+    agent: {
+      agent_id: 'agt_1',
+      version: 1,
+      name: 'Desk',
+      system_prompt: 'You are a desk.',
+      greeting: 'Hello there friend.',
+      config,
+      flow_definition: null,
+    },
+    variables: {},
+    system: {
+      caller_number: '+14155550100',
+      called_number: '+14155550101',
+      timezone: 'UTC',
+      attempt_number: 1,
+      user_identifier: null,
+    },
+    stt: [{ ...provider, id: 'stt_1', provider: 'deepgram' }],
+    llm: [{ ...provider, id: 'llm_1', provider: 'openai_compatible' }],
+    tts: [{ ...provider, id: 'tts_1', provider: 'elevenlabs' }],
+    tools: [],
+    record: {
+      enabled: false,
+      recording_id: 'rec_1',
+      channels: 'dual',
+      format: 'wav',
+      store: 'file',
+      key: 'k',
+    },
+    limits: { max_duration_seconds: 1800, max_cost_amount: null, client_overrides: [] },
+    outbound_allow: [],
+  };
+  change(plan, config);
+  return sessionPlanSchema.parse(plan);
+}
+
+/** A telephone with a real playout buffer: plays what it is sent at real time and answers marks when it gets there. */
+export class FakePhone implements Participant {
+  readonly kind = 'phone';
+  readonly carrier = 'plivo';
+  readonly inputFormat = PCMU;
+  readonly outputFormat = PCMU;
+  readonly marks = true;
+  readonly dtmfOut = 'socket';
+  readonly clears: number[] = [];
+  readonly sentDigits: string[] = [];
+  closed: { code: number; reason: string } | undefined;
+  playedMs = 0;
+  maxBufferedMs = 0;
+  #queue: ({ ms: number } | { mark: string })[] = [];
+  #listener: ParticipantListener | undefined;
+  readonly #clock: ManualClock;
+
+  constructor(clock: ManualClock) {
+    this.#clock = clock;
+  }
+
+  attach(listener: ParticipantListener): void {
+    this.#listener = listener;
+  }
+  play(bytes: Uint8Array): void {
+    this.#queue.push({ ms: bytes.length / 8 });
+    this.maxBufferedMs = Math.max(this.maxBufferedMs, this.bufferedMs);
+  }
+  mark(name: string): void {
+    this.#queue.push({ mark: name });
+  }
+  clear(): void {
+    this.clears.push(this.#clock.monotonic());
+    // As Twilio does: what was pending comes back at once.
+    const marks = this.#queue.flatMap((item) => ('mark' in item ? [item.mark] : []));
+    this.#queue = [];
+    for (const mark of marks) this.#listener!.onMark(mark);
+  }
+  sendDtmf(digits: string): void {
+    this.sentDigits.push(digits);
+  }
+  close(code: number, reason: string): void {
+    this.closed ??= { code, reason };
+  }
+  bufferedBytes(): number {
+    return 0;
+  }
+  get bufferedMs(): number {
+    return this.#queue.reduce((sum, item) => sum + ('ms' in item ? item.ms : 0), 0);
+  }
+
+  /** 20 ms pass at the far end: it plays, and its microphone hears. */
+  tick(voiced: boolean): void {
+    let left = 20;
+    while (this.#queue.length > 0) {
+      const head = this.#queue[0]!;
+      if ('mark' in head) {
+        this.#queue.shift();
+        this.#listener!.onMark(head.mark);
+        continue;
+      }
+      if (left === 0) break;
+      const played = Math.min(left, head.ms);
+      head.ms -= played;
+      left -= played;
+      this.playedMs += played;
+      if (head.ms === 0) this.#queue.shift();
+    }
+    if (this.closed) return;
+    // 0x10 and 0x90 are loud samples of either sign, 0xff is silence.
+    const frame = new Uint8Array(160).fill(0xff);
+    if (voiced) for (let i = 0; i < frame.length; i++) frame[i] = i % 8 < 4 ? 0x10 : 0x90;
+    this.#listener!.onAudio(frame, undefined);
+  }
+
+  get listener(): ParticipantListener {
+    return this.#listener!;
+  }
+}
+
+export interface LlmScript {
+  (request: LlmRequest): { events: LlmEvent[]; afterMs?: number } | ProviderError;
+}
+
+/** A whole call with stand-ins around it. */
+export function fakeCall(
+  options: {
+    plan?: SessionPlan;
+    llm?: LlmScript;
+    tool?: (args: unknown) => Promise<ToolOutcome>;
+    ttsFails?: () => ProviderError | undefined;
+    words?: boolean;
+  } = {},
+) {
+  const clock = new ManualClock();
+  const phone = new FakePhone(clock);
+  const plan = options.plan ?? wirePlan();
+  const requests: LlmRequest[] = [];
+  const aborted: string[] = [];
+  let stt: SttListener | undefined;
+  let finalized = 0;
+  const events: { type: string; data: Record<string, unknown>; offsetMs: number }[] = [];
+  const spoken: string[] = [];
+  const open = { tts: 0, stt: 0 };
+
+  const sttProvider: SttProvider = {
+    name: 'fake-stt',
+    open(_, listener) {
+      stt = listener;
+      open.stt++;
+      return {
+        write() {},
+        finalize: () => void finalized++,
+        async [Symbol.asyncDispose]() {
+          open.stt--;
+        },
+      };
+    },
+  };
+  const llm: LlmProvider = {
+    name: 'fake-llm',
+    warm() {},
+    async *stream(request, signal) {
+      requests.push(request);
+      const answer: ReturnType<LlmScript> = (
+        options.llm ?? (() => ({ events: [{ type: 'text', text: 'All right then.' }] }))
+      )(request);
+      if (answer instanceof ProviderError) throw answer;
+      await new Promise<void>((resolve) => {
+        const timer = clock.setTimeout(resolve, answer.afterMs ?? 100);
+        signal.addEventListener('abort', () => (timer.cancel(), aborted.push('llm'), resolve()), {
+          once: true,
+        });
+      });
+      for (const event of answer.events) {
+        if (signal.aborted) return;
+        yield event;
+      }
+    },
+  };
+  const tts: TtsProvider = {
+    name: 'fake-tts',
+    format: PCMU,
+    warm() {},
+    open(listener: TtsListener, signal: AbortSignal) {
+      let atMs = 0;
+      let pending = 0;
+      let ended = false;
+      let failed = false;
+      open.tts++;
+      const done = () => {
+        if (!ended || pending > 0 || failed || signal.aborted) return;
+        listener.onDone();
+        open.tts--;
+      };
+      signal.addEventListener('abort', () => open.tts--, { once: true });
+      return {
+        push(text) {
+          const failure = options.ttsFails?.();
+          if (failure) {
+            failed = true;
+            queueMicrotask(() => listener.onFailed(failure));
+            return;
+          }
+          spoken.push(text);
+          pending++;
+          clock.setTimeout(() => {
+            pending--;
+            if (signal.aborted) return;
+            const words = text
+              .split(' ')
+              .map((word, i) => ({
+                text: word,
+                startMs: atMs + i * WORD_MS,
+                endMs: atMs + (i + 1) * WORD_MS,
+              }));
+            if (options.words !== false) listener.onWords?.(words);
+            atMs += words.length * WORD_MS;
+            listener.onAudio(new Uint8Array(words.length * WORD_MS * 8).fill(0x20));
+            done();
+          }, 50);
+        },
+        end() {
+          ended = true;
+          done();
+        },
+      };
+    },
+    async [Symbol.asyncDispose]() {},
+  };
+
+  let report: CallReport | undefined;
+  let index = plan.first_event_index - 1;
+  const recorded = {
+    caller: [] as { atMs: number; ms: number }[],
+    agent: [] as { atMs: number; ms: number }[],
+  };
+  const ticker = new Ticker(clock);
+  const call: Call = openCall({
+    plan,
+    participant: phone,
+    providers: { stt: [() => sttProvider], llm: [() => llm], tts: [() => tts] },
+    reporter: {
+      emit: (type, data, offsetMs) => {
+        index++;
+        events.push({ type, data: data as Record<string, unknown>, offsetMs });
+      },
+      saveProgress() {},
+      end: async (final) => void (report = final),
+      get lastIndex() {
+        return index;
+      },
+    },
+    recorder: {
+      caller: (bytes, atMs) => void recorded.caller.push({ atMs, ms: bytes.length / 8 }),
+      agent: (bytes, atMs) => void recorded.agent.push({ atMs, ms: bytes.length / 8 }),
+      finish: async () => ({ recording_id: 'rec_1', status: 'stored' }),
+    },
+    tools: {
+      run: (_tool, call) =>
+        (options.tool ?? (async () => ({ ok: true, content: '{"ok":true}', assigned: {}, durationMs: 1 })))(
+          call.arguments,
+        ),
+    },
+    clock,
+    ticker,
+    logger: silentLogger(),
+    answeredAt: clock.now(),
+  });
+
+  const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
+  return {
+    call,
+    clock,
+    phone,
+    plan,
+    requests,
+    aborted,
+    events,
+    spoken,
+    recorded,
+    open,
+    ticker,
+    get stt() {
+      return stt!;
+    },
+    get finalized() {
+      return finalized;
+    },
+    get report() {
+      return report;
+    },
+    types: () => events.map((event) => event.type),
+    turns: () =>
+      events
+        .filter((event) => event.type === 'turn')
+        .map(
+          (event) =>
+            event.data as {
+              role: string;
+              text: string;
+              interrupted: boolean;
+              turn_index: number;
+              latency?: Record<string, number | null>;
+            },
+        ),
+    texts: () =>
+      events
+        .filter((event) => event.type === 'turn')
+        .map((event) => `${event.data['role'] as string}: ${event.data['text'] as string}`),
+    /** Time passes, 20 ms at a step. */
+    async wait(ms: number, voiced = false): Promise<void> {
+      for (let passed = 0; passed < ms; passed += 20) {
+        phone.tick(voiced);
+        clock.advance(20);
+        await settle();
+      }
+    },
+    /** The caller says something, and the STT understands it. */
+    async hears(text: string, ms = 600): Promise<void> {
+      await this.wait(ms / 2, true);
+      stt!.onInterim({
+        text: text.split(' ').slice(0, 2).join(' '),
+        confidence: 0.9,
+        endMs: undefined,
+        language: undefined,
+      });
+      await this.wait(ms / 2, true);
+      await this.wait(300);
+      stt!.onTurnEnd({ text, confidence: 0.9, endMs: undefined, language: undefined });
+      await settle();
+    },
+    settle,
+  };
+}

@@ -1,0 +1,1130 @@
+import { randomUUID } from 'node:crypto';
+import { bytesPerMs } from '@parley/shared/audio/audio-frame';
+import { COMMAND_ARGS, type GatewayCommand } from '@parley/shared/contracts/commands';
+import { ProviderError } from '@parley/shared/errors/provider-error';
+import type { CallReport } from '@parley/shared/contracts/call-events';
+import type { RecordingResult } from '@parley/shared/contracts/recordings';
+import type { CallEndReason } from '@parley/shared/contracts/session-values';
+import type { LlmProvider } from '../providers/llm/llm-provider.ts';
+import type { SttStream, SttTranscript } from '../providers/stt/stt-provider.ts';
+import type { ParticipantListener } from '../participants/participant.ts';
+import { closeCodes } from '../server/close-codes.ts';
+import { CallLog } from './call-log.ts';
+import { CallTools, type TransferDestination } from './call-tools.ts';
+import type { Call, CallDeps } from './call.ts';
+import { Conversation } from './conversation.ts';
+import { DtmfCollector } from './dtmf-collector.ts';
+import { Playout, type HeardSpeech } from './playout.ts';
+import { PromptTexts } from './prompt.ts';
+import { Reply, type ReplyOutcome } from './reply.ts';
+import { CallVoices } from './speaker.ts';
+import { TICK_MS } from './ticker.ts';
+import {
+  TurnDetector,
+  type AgentActivity,
+  type TurnAction,
+  type TurnInput,
+  type TurnView,
+} from './turn-detector.ts';
+import { VoiceActivity } from './voice-activity.ts';
+
+/** A telephone that sends nothing for this long is gone, whatever its socket says. */
+const NO_MEDIA_MS = 10_000;
+/** "Hello?" within this time of the answer greets back; it does not interrupt. */
+const GREETING_GRACE_MS = 2000;
+/** The carrier has this long to do what it was asked. */
+const CARRIER_RESULT_MS = 15_000;
+/** A goodbye that could not be heard by then is not waited for. */
+const GOODBYE_LIMIT_MS = 30_000;
+/** Voiced sound without words is forgotten after this much silence. */
+const FORGET_VOICE_MS = 2000;
+
+const APOLOGY = 'I am sorry, I had a problem just now. Could you say that again?';
+const GIVING_UP = 'I am sorry, something is not working on our side. Please call again later.';
+
+type SpeechKind = 'greeting' | 'answer' | 'reminder' | 'say' | 'apology' | 'goodbye';
+
+/** What the agent is saying, or about to say. */
+interface CurrentReply {
+  id: number;
+  reply: Reply;
+  kind: SpeechKind;
+  interruptible: boolean;
+  turnIndex: number | undefined;
+  /** Where the caller's turn that it answers ended; monotonic ms. */
+  lastVoicedAt: number | undefined;
+  closedAt: number;
+  firstAudioAt: number | undefined;
+}
+
+/**
+ * Begins the conversation that a plan describes with a participant who is there.
+ * The call disposes of what was made for it alone: providers, recorder, participant.
+ */
+export function openCall(deps: CallDeps): Call {
+  return new LiveCall(deps);
+}
+
+class LiveCall implements Call, ParticipantListener {
+  readonly sessionId: string;
+  readonly ended: Promise<CallReport>;
+  readonly #deps: CallDeps;
+  readonly #abort = new AbortController();
+  readonly #log: CallLog;
+  readonly #playout: Playout;
+  readonly #conversation: Conversation;
+  readonly #prompt: PromptTexts;
+  readonly #voices: CallVoices;
+  readonly #tools: CallTools;
+  readonly #detector: TurnDetector;
+  readonly #voice: VoiceActivity;
+  readonly #dtmf: DtmfCollector;
+  readonly #variables: Record<string, string>;
+  /** Monotonic ms of `answeredAt`. */
+  readonly #zero: number;
+  readonly #inputBytesPerMs: number;
+  readonly #view: TurnView;
+  readonly #removeTick: () => void;
+  readonly #resolveEnded: (report: CallReport) => void;
+  readonly #carrierResults = new Map<string, (result: { ok: boolean; code?: string | undefined }) => void>();
+
+  #llms: LlmProvider[] | undefined;
+  #stt: SttStream | undefined;
+  #sttIndex = -1;
+  #current: CurrentReply | undefined;
+  /** Thought ahead for a turn that is not sure to be over. */
+  #prepared: { reply: Reply; text: string; committed: boolean } | undefined;
+  #replies = 0;
+  /** The reply that was cut off last. */
+  #lastCut: CurrentReply | undefined;
+  /** The call ends with this as soon as what is being said was heard. */
+  #farewell: { reason: CallEndReason; since: number } | undefined;
+  #transfer: { destination: TransferDestination; id: string; begun: boolean } | undefined;
+  #transferMs = 0;
+  #over = false;
+
+  #turnStartedAt: number | undefined;
+  #detection = { respond: true, interrupt: true, listen: true };
+  #lastMediaAt: number;
+  #mediaBase: { timestamp: number; atMs: number } | undefined;
+  #agentEndedAt: number | undefined;
+  #idleMs = 0;
+  #sinceReminderMs = 0;
+  #reminders = 0;
+  #callerSpoke = false;
+  #failures = 0;
+
+  constructor(deps: CallDeps) {
+    const { plan, participant, clock } = deps;
+    const { config } = plan.agent;
+    this.#deps = deps;
+    this.sessionId = plan.session_id;
+    this.#zero = clock.monotonic() - (clock.now() - deps.answeredAt);
+    this.#lastMediaAt = clock.monotonic();
+    this.#variables = { ...plan.variables };
+    this.#inputBytesPerMs = bytesPerMs(participant.inputFormat);
+    this.#log = new CallLog(deps.reporter, plan.history);
+    this.#conversation = new Conversation(plan.history);
+    this.#playout = new Playout({
+      participant,
+      clock,
+      recorder: deps.recorder,
+      answeredAtMonotonic: this.#zero,
+    });
+    this.#voices = new CallVoices(deps.providers.tts);
+    this.#detector = new TurnDetector(config, config.language.primary);
+    this.#voice = new VoiceActivity(participant.inputFormat, config.turn_taking.vad_threshold);
+    this.#dtmf = new DtmfCollector(config.dtmf, clock, (digits) => this.#onDigits(digits));
+    this.#prompt = new PromptTexts({
+      plan,
+      variables: this.#variables,
+      now: () => clock.now(),
+      callSeconds: () => this.#offset() / 1000,
+      onMissing: (name) => this.#emit('warning', { code: 'missing_variable', name }),
+    });
+    this.#tools = new CallTools({
+      tools: plan.tools,
+      config,
+      canTransfer: participant.kind === 'phone',
+      canSendDtmf: participant.dtmfOut !== 'none',
+      runner: deps.tools,
+      session: () => ({
+        session_id: plan.session_id,
+        agent_id: plan.agent.agent_id,
+        channel: plan.channel,
+        direction: plan.direction,
+        from_number: plan.system.caller_number,
+        to_number: plan.system.called_number,
+        variables: { ...this.#variables },
+      }),
+      orgId: plan.org_id,
+      allow: plan.outbound_allow,
+      client: deps.clientTools,
+      monotonic: () => clock.monotonic(),
+      signal: this.#abort.signal,
+      controls: {
+        endAfterSpeech: (message) =>
+          this.#endAfterSpeech({ ended_by: 'agent', hangup_reason: 'agent_hangup' }, message),
+        transferAfterSpeech: (destination) => this.#transferAfterSpeech(destination),
+        sendDtmf: (digits) => this.#sendDtmf(digits),
+        emitTool: (type, data) => this.#emit(type, data),
+        assign: (variables) => Object.assign(this.#variables, variables),
+        toolTook: (ms) => this.#log.addSample('tool_ms', ms),
+      },
+    });
+    this.#view = {
+      nowMs: 0,
+      agent: 'idle',
+      audible: false,
+      interruptible: true,
+      greetingGrace: false,
+      lastVoicedAt: -Infinity,
+      voicedMs: 0,
+      lastVoicedAudioMs: 0,
+    };
+    let resolveEnded!: (report: CallReport) => void;
+    this.ended = new Promise((resolve) => (resolveEnded = resolve));
+    this.#resolveEnded = resolveEnded;
+
+    this.#emit('call_started', {
+      answered_at: new Date(deps.answeredAt).toISOString(),
+      encoding: participant.inputFormat.encoding,
+      sample_rate: participant.inputFormat.sampleRate,
+      emulated: [
+        ...new Set([...plan.stt, ...plan.llm, ...plan.tts].filter((p) => p.emulated).map((p) => p.provider)),
+      ],
+    });
+    if (plan.record.enabled)
+      this.#emit('recording', { recording_id: plan.record.recording_id, status: 'recording' });
+    this.#openStt();
+    this.#voices.current.warm();
+    this.#llm().forEach((llm) => llm.warm());
+    this.#removeTick = deps.ticker.add((now) => this.#onTick(now));
+    participant.attach(this);
+    if (plan.leg === 0) this.#greet();
+  }
+
+  // ---- the far end ----
+
+  onAudio(bytes: Uint8Array, timestampMs: number | undefined): void {
+    if (this.#over) return;
+    const now = this.#deps.clock.monotonic();
+    this.#lastMediaAt = now;
+    const durationMs = bytes.length / this.#inputBytesPerMs;
+    this.#deps.recorder.caller(bytes, this.#mediaTime(timestampMs, now, durationMs));
+    if (!this.#detection.listen) return;
+    this.#stt?.write(bytes);
+    this.#log.usage.stt_seconds += durationMs / 1000;
+    if (this.#voice.push(bytes, durationMs, now)) {
+      this.#turnBegins(now);
+      this.#input({ type: 'voice' });
+    }
+  }
+
+  onMark(name: string): void {
+    this.#lastMediaAt = this.#deps.clock.monotonic();
+    this.#playout.onMark(name);
+  }
+
+  onDtmf(digit: string): void {
+    const { dtmf } = this.#deps.plan.agent.config;
+    if (this.#over || !dtmf.receive) return;
+    this.#emit('dtmf', { direction: 'received', digit });
+    this.#callerIsThere();
+    if (dtmf.interrupts && this.#current?.interruptible) this.#interruptCurrent();
+    this.#dtmf.press(digit);
+  }
+
+  onGone({ stopped, code }: { stopped: boolean; code: number }): void {
+    const orderly = stopped || code === 1000 || code === 1001 || code === 1005;
+    this.#end(
+      orderly
+        ? { ended_by: 'caller', hangup_reason: 'caller_hangup' }
+        : { ended_by: 'carrier', hangup_reason: 'carrier_hangup' },
+      false,
+    );
+  }
+
+  /** Where caller audio belongs on the call's clock: by the carrier's own time where that makes sense. */
+  #mediaTime(timestampMs: number | undefined, now: number, durationMs: number): number {
+    const arrivedMs = now - this.#zero - durationMs;
+    if (timestampMs === undefined) return Math.max(0, arrivedMs);
+    this.#mediaBase ??= { timestamp: timestampMs, atMs: Math.max(0, arrivedMs) };
+    const atMs = this.#mediaBase.atMs + (timestampMs - this.#mediaBase.timestamp);
+    if (Math.abs(atMs - arrivedMs) <= 1000) return atMs;
+    this.#mediaBase = { timestamp: timestampMs, atMs: Math.max(0, arrivedMs) };
+    return this.#mediaBase.atMs;
+  }
+
+  // ---- listening ----
+
+  #openStt(): void {
+    const { plan, participant, providers } = this.#deps;
+    const make = providers.stt[++this.#sttIndex];
+    if (!make) return;
+    const { config } = plan.agent;
+    this.#stt = make().open(
+      {
+        format: participant.inputFormat,
+        language: config.language.primary,
+        keywords: config.stt.keywords,
+        endpointingMs: config.stt.endpointing_ms,
+      },
+      {
+        onSpeechStarted: () => {
+          this.#turnBegins(this.#deps.clock.monotonic());
+          this.#input({ type: 'stt_speech' });
+        },
+        onInterim: (transcript) => {
+          this.#turnBegins(this.#deps.clock.monotonic());
+          this.#deps.observer?.onInterim?.(transcript);
+          this.#input({ type: 'interim', transcript });
+        },
+        onTurnEnd: (transcript) => this.#input({ type: 'turn_end', transcript }),
+        onEagerTurnEnd: (transcript) => this.#input({ type: 'eager_end', transcript }),
+        onTurnResumed: () => this.#input({ type: 'resumed' }),
+        onFailed: (error) => this.#onSttFailed(error),
+      },
+    );
+  }
+
+  #onSttFailed(error: ProviderError): void {
+    if (this.#over) return;
+    this.#warn('stt_trouble', error);
+    void this.#stt?.[Symbol.asyncDispose]();
+    this.#stt = undefined;
+    if (this.#sttIndex + 1 < this.#deps.providers.stt.length) {
+      this.#openStt();
+      return;
+    }
+    this.#emit('error', { code: 'stt_error', fault: error.fault });
+    this.#interruptCurrent();
+    this.#endAfterSpeech({ ended_by: 'system', failure_reason: 'stt_error' }, GIVING_UP);
+  }
+
+  #turnBegins(now: number): void {
+    this.#callerIsThere();
+    if (this.#turnStartedAt !== undefined) return;
+    this.#turnStartedAt = now;
+    if (this.#agentEndedAt !== undefined && this.#current === undefined) {
+      this.#log.addSample('caller_reply_ms', now - this.#agentEndedAt);
+      this.#agentEndedAt = undefined;
+    }
+    this.#deps.observer?.onSpeechStarted?.(this.#voice.audioMs);
+  }
+
+  #callerIsThere(): void {
+    this.#idleMs = 0;
+    this.#sinceReminderMs = 0;
+    this.#reminders = 0;
+    this.#callerSpoke = true;
+  }
+
+  // ---- whose turn it is ----
+
+  #activity(): AgentActivity {
+    if (!this.#current) return 'idle';
+    if (this.#playout.held) return 'held';
+    return this.#playout.audible ? 'speaking' : 'thinking';
+  }
+
+  #input(input: TurnInput): void {
+    if (this.#over || this.#farewell || this.#transfer?.begun || !this.#detection.listen) return;
+    const view = this.#view;
+    const current = this.#current;
+    view.nowMs = this.#deps.clock.monotonic();
+    view.agent = this.#activity();
+    view.audible = current !== undefined && this.#playout.audible;
+    view.interruptible = (current?.interruptible ?? true) && this.#detection.interrupt;
+    view.greetingGrace =
+      current?.kind === 'greeting' &&
+      this.#deps.plan.direction === 'outbound' &&
+      this.#turnStartedAt !== undefined &&
+      this.#turnStartedAt - this.#zero <= GREETING_GRACE_MS;
+    view.lastVoicedAt = this.#voice.lastVoicedAt;
+    view.voicedMs = this.#voice.voicedMs;
+    view.lastVoicedAudioMs = this.#voice.lastVoicedAudioMs;
+    for (const action of this.#detector.handle(input, view)) this.#act(action);
+  }
+
+  #act(action: TurnAction): void {
+    switch (action.type) {
+      case 'hold':
+        this.#playout.hold();
+        break;
+      case 'resume':
+        this.#voice.resetVoiced();
+        this.#turnStartedAt = undefined;
+        this.#playout.resume();
+        break;
+      case 'cancel':
+        this.#interruptCurrent();
+        break;
+      case 'prepare':
+        if (!this.#current && !this.#prepared && this.#detection.respond && !this.#tools.busy)
+          this.#prepare(action.text);
+        break;
+      case 'discard':
+        this.#discardPrepared();
+        break;
+      case 'turn':
+        this.#onCallerTurn(action.transcript);
+        break;
+      case 'aside':
+        this.#onAside(action.transcript);
+        break;
+      case 'finalize':
+        this.#stt?.finalize();
+        break;
+      case 'decision':
+        this.#emit('turn_decision', action.decision);
+        break;
+    }
+  }
+
+  #onCallerTurn(transcript: SttTranscript): void {
+    const { clock, observer } = this.#deps;
+    const now = clock.monotonic();
+    const lastVoicedAt = this.#voice.lastVoicedAt;
+    const prepared = this.#prepared;
+    this.#prepared = undefined;
+    if (!prepared) this.#cancelCurrent();
+    const turnIndex = this.#commitCaller(transcript);
+    observer?.onCallerTurn?.({ turnIndex, text: transcript.text, audioEndMs: this.#voice.lastVoicedAudioMs });
+    if (!this.#detection.respond) {
+      prepared?.reply.cancel();
+      if (prepared) this.#playout.cancel();
+      return;
+    }
+    if (prepared) {
+      // What was begun when the caller seemed to have finished is the answer.
+      prepared.committed = true;
+      this.#conversation.beginReply(prepared.reply.parts);
+      this.#adopt(prepared.reply, 'answer', lastVoicedAt, now);
+      prepared.reply.release();
+      this.#playout.resume();
+      return;
+    }
+    this.#answer(lastVoicedAt, now);
+  }
+
+  #onAside(transcript: SttTranscript): void {
+    this.#commitCaller(transcript, { remember: false });
+    this.#deps.observer?.onAside?.(transcript);
+  }
+
+  /** Writes down what the caller said. @returns its index */
+  #commitCaller(transcript: SttTranscript, options: { remember: boolean } = { remember: true }): number {
+    const turnIndex = this.#log.newTurnIndex();
+    const startMs = this.#at(this.#turnStartedAt ?? this.#voice.lastVoicedAt);
+    const endMs = Math.max(startMs, this.#at(this.#voice.lastVoicedAt));
+    this.#turnStartedAt = undefined;
+    this.#voice.resetVoiced();
+    if (options.remember) this.#conversation.addCaller(transcript.text);
+    this.#log.commit({
+      turn_index: turnIndex,
+      role: 'caller',
+      text: transcript.text,
+      start_ms: startMs,
+      end_ms: endMs,
+      ...(transcript.language === undefined ? {} : { language: transcript.language }),
+      interrupted: false,
+      ...(transcript.confidence === undefined
+        ? {}
+        : { confidence: Math.min(1, Math.max(0, transcript.confidence)) }),
+      redacted: false,
+    });
+    this.#saveProgress();
+    return turnIndex;
+  }
+
+  // ---- speaking ----
+
+  #greet(): void {
+    const { plan, clock } = this.#deps;
+    const { greeting } = plan.agent.config;
+    const text = this.#prompt.render(plan.agent.greeting).trim();
+    const begin = () => {
+      if (this.#over || this.#farewell || this.#current || this.#callerSpoke) return;
+      if (greeting.mode === 'agent_first_generated' || text === '')
+        this.#answer(
+          undefined,
+          clock.monotonic(),
+          'greeting',
+          'The call has just been answered. Greet the caller.',
+        );
+      else this.#speak(text, 'greeting', greeting.interruptible);
+    };
+    if (greeting.mode === 'caller_first')
+      clock.setTimeout(begin, greeting.caller_first_timeout_seconds * 1000);
+    else if (text === '' && greeting.mode === 'agent_first') return;
+    else if (greeting.delay_ms > 0) clock.setTimeout(begin, greeting.delay_ms);
+    else begin();
+  }
+
+  /** Thinks and answers. @param note something the LLM should know first */
+  #answer(
+    lastVoicedAt: number | undefined,
+    closedAt: number,
+    kind: SpeechKind = 'answer',
+    note?: string,
+  ): void {
+    if (this.#over || this.#farewell) return;
+    this.#cancelCurrent();
+    if (note !== undefined) this.#conversation.addNote(note);
+    if (this.#tools.busy) {
+      // What a tool does on behalf of an earlier turn is known before the next answer is thought of.
+      const replies = this.#replies;
+      void this.#tools.idle().then(() => {
+        if (this.#replies === replies && !this.#current) this.#answer(lastVoicedAt, closedAt, kind);
+      });
+      return;
+    }
+    this.#playoutBegin(false);
+    const reply = new Reply(
+      this.#replyDeps(() => this.#conversation.toMessages(this.#prompt.systemPrompt())),
+      { released: true },
+    );
+    this.#conversation.beginReply(reply.parts);
+    this.#adopt(reply, kind, lastVoicedAt, closedAt);
+  }
+
+  /** Says a fixed text. */
+  #speak(text: string, kind: SpeechKind, interruptible: boolean): void {
+    this.#cancelCurrent();
+    this.#playoutBegin(false);
+    const reply = new Reply(
+      this.#replyDeps(() => []),
+      { speech: text, released: true },
+    );
+    this.#conversation.beginReply(reply.parts);
+    this.#adopt(reply, kind, undefined, this.#deps.clock.monotonic(), interruptible);
+  }
+
+  #prepare(text: string): void {
+    this.#playoutBegin(true);
+    const prepared: { reply: Reply; text: string; committed: boolean } = {
+      text,
+      committed: false,
+      reply: undefined as unknown as Reply,
+    };
+    prepared.reply = new Reply(
+      this.#replyDeps(() =>
+        this.#conversation.toMessages(this.#prompt.systemPrompt(), prepared.committed ? undefined : text),
+      ),
+      { released: false },
+    );
+    this.#prepared = prepared;
+  }
+
+  #discardPrepared(): void {
+    if (!this.#prepared) return;
+    this.#prepared.reply.cancel();
+    this.#prepared = undefined;
+    this.#playout.cancel();
+  }
+
+  #playoutBegin(held: boolean): void {
+    this.#playout.begin(
+      {
+        onStarted: (atMs) => this.#onAudible(atMs),
+        onFinished: (heard) => this.#onHeard(heard),
+      },
+      { held },
+    );
+  }
+
+  #adopt(
+    reply: Reply,
+    kind: SpeechKind,
+    lastVoicedAt: number | undefined,
+    closedAt: number,
+    interruptible = true,
+  ): void {
+    const current: CurrentReply = {
+      id: ++this.#replies,
+      reply,
+      kind,
+      interruptible,
+      turnIndex: undefined,
+      lastVoicedAt: lastVoicedAt === -Infinity ? undefined : lastVoicedAt,
+      closedAt,
+      firstAudioAt: undefined,
+    };
+    this.#current = current;
+    this.#agentEndedAt = undefined;
+    this.#deps.observer?.onReplyStarted?.({ id: current.id });
+    void reply.outcome.then((outcome) => this.#onOutcome(current, outcome));
+  }
+
+  #replyDeps(messages: () => ReturnType<Conversation['toMessages']>) {
+    const { plan, clock, participant, observer } = this.#deps;
+    const { config } = plan.agent;
+    return {
+      llms: this.#llm(),
+      voices: this.#voices,
+      playout: this.#playout,
+      tools: this.#tools,
+      clock,
+      messages,
+      settings: {
+        temperature: config.llm.temperature,
+        maxOutputTokens: config.llm.max_output_tokens,
+        requestTimeoutMs: config.llm.request_timeout_ms,
+        maxToolSteps: config.limits.max_tool_steps,
+        cacheKey: plan.agent.agent_id ?? plan.project_id,
+        filler: config.filler.enabled
+          ? {
+              afterMs: config.filler.after_ms,
+              messages: config.filler.messages,
+              maxPerTurn: config.filler.max_per_turn,
+            }
+          : undefined,
+      },
+      output: participant.outputFormat,
+      usage: this.#log.usage,
+      events: {
+        onText: (delta: string) => {
+          if (this.#current) observer?.onReplyText?.({ id: this.#current.id, delta });
+        },
+        onWarning: (code: string, error: unknown) => this.#warn(code, error),
+      },
+    };
+  }
+
+  #llm(): LlmProvider[] {
+    this.#llms ??= this.#deps.providers.llm.map((make) => make());
+    return this.#llms;
+  }
+
+  #onAudible(atMs: number): void {
+    const current = this.#current;
+    if (!current) return;
+    current.firstAudioAt = atMs;
+    current.turnIndex ??= this.#log.newTurnIndex();
+  }
+
+  #onOutcome(current: CurrentReply, outcome: ReplyOutcome): void {
+    if (this.#current !== current || this.#over) return;
+    if (outcome.status === 'spoken') {
+      if (current.kind !== 'apology') this.#failures = 0;
+      this.#deps.observer?.onReplySent?.({ id: current.id });
+      return;
+    }
+    if (outcome.status === 'cancelled') return;
+    this.#emit('error', {
+      code: outcome.reason,
+      ...(outcome.error instanceof ProviderError ? { fault: outcome.error.fault } : {}),
+    });
+    if (!(outcome.error instanceof ProviderError))
+      this.#deps.logger.error({ err: outcome.error }, 'reply failed');
+    this.#failures++;
+    this.#settle(current, this.#playout.cancel(), 'failed');
+    const hopeless =
+      this.#failures > 1 || (outcome.error instanceof ProviderError && outcome.error.fault === 'auth');
+    if (outcome.reason === 'llm_error' && !hopeless) {
+      this.#speak(APOLOGY, 'apology', true);
+      return;
+    }
+    const reason: CallEndReason = { ended_by: 'system', failure_reason: outcome.reason };
+    if (outcome.reason === 'llm_error') this.#endAfterSpeech(reason, GIVING_UP);
+    else this.end(reason);
+  }
+
+  /** All of a speech was heard. */
+  #onHeard(heard: HeardSpeech): void {
+    const current = this.#current;
+    if (!current) return;
+    this.#settle(current, heard, 'completed');
+    this.#agentEndedAt = this.#playout.lastHeardAt;
+    const { phrases } = this.#deps.plan.agent.config.end_call;
+    const said = heard.text.toLowerCase();
+    if (this.#farewell) this.end(this.#farewell.reason);
+    else if (this.#transfer && !this.#transfer.begun) this.#continueTransfer(heard.text !== '');
+    else if (phrases.some((phrase) => said.includes(phrase.toLowerCase())))
+      this.end({ ended_by: 'agent', hangup_reason: 'agent_hangup' });
+  }
+
+  /** The caller has the floor. */
+  #interruptCurrent(): boolean {
+    const current = this.#current;
+    if (!current || current.kind === 'goodbye') return false;
+    const wasAudible = this.#playout.audible;
+    const heard = this.#cancelCurrent();
+    if (wasAudible)
+      this.#emit('interruption', { turn_index: current.turnIndex, heard_ms: heard?.heardMs ?? 0 });
+    return true;
+  }
+
+  /** Ends what the agent is saying or thinking here; what was heard of it stays. */
+  #cancelCurrent(): HeardSpeech | undefined {
+    this.#discardPrepared();
+    const current = this.#current;
+    if (!current) return undefined;
+    current.reply.cancel();
+    const heard = this.#playout.cancel();
+    this.#settle(current, heard, 'interrupted');
+    return heard;
+  }
+
+  #settle(
+    current: CurrentReply,
+    heard: HeardSpeech | undefined,
+    status: 'completed' | 'interrupted' | 'failed',
+  ): void {
+    this.#current = undefined;
+    const text = heard?.text ?? '';
+    this.#lastCut = heard?.complete ? undefined : current;
+    this.#commitAgent(current, heard);
+    this.#deps.observer?.onReplyEnded?.({ id: current.id, status, text, heardMs: heard?.heardMs ?? 0 });
+  }
+
+  /** Writes down what was heard of a reply: in the transcript, and for the LLM. */
+  #commitAgent(current: CurrentReply, heard: HeardSpeech | undefined): void {
+    const text = heard?.text ?? '';
+    const complete = heard?.complete ?? false;
+    this.#conversation.settleReply(current.reply.parts, complete ? undefined : text);
+    if (text !== '' && heard?.startedAt !== undefined) {
+      const { times } = current.reply;
+      const between = (from: number | undefined, to: number | undefined) =>
+        from === undefined || to === undefined ? null : Math.max(0, Math.round(to - from));
+      this.#log.commit({
+        turn_index: (current.turnIndex ??= this.#log.newTurnIndex()),
+        role: 'agent',
+        text,
+        start_ms: this.#at(heard.startedAt),
+        end_ms: this.#at(heard.endedAt ?? heard.startedAt),
+        interrupted: !complete,
+        redacted: false,
+        latency: {
+          e2e: between(current.lastVoicedAt, current.firstAudioAt),
+          stt_final: between(current.lastVoicedAt, current.closedAt),
+          llm_first_token: between(times.llmRequestAt, times.llmFirstTokenAt),
+          tts_first_audio: between(times.ttsFirstTextAt, times.ttsFirstAudioAt),
+        },
+      });
+      this.#saveProgress();
+    }
+  }
+
+  // ---- time ----
+
+  #onTick(now: number): void {
+    if (this.#over) return;
+    this.#playout.pump();
+    this.#input({ type: 'tick' });
+    const { plan, participant } = this.#deps;
+    const { config } = plan.agent;
+    if (now - this.#zero >= plan.limits.max_duration_seconds * 1000) {
+      this.#endAfterSpeech(
+        { ended_by: 'system', hangup_reason: 'max_duration' },
+        config.end_call.message === '' ? undefined : config.end_call.message,
+      );
+    }
+    if (participant.kind === 'phone' && now - this.#lastMediaAt >= NO_MEDIA_MS) {
+      this.#end({ ended_by: 'system', failure_reason: 'media_timeout' }, true);
+      return;
+    }
+    if (this.#farewell) {
+      if (!this.#current || now - this.#farewell.since >= GOODBYE_LIMIT_MS) this.end(this.#farewell.reason);
+      return;
+    }
+    if (
+      this.#voice.voicedMs > 0 &&
+      now - this.#voice.lastVoicedAt > FORGET_VOICE_MS &&
+      this.#detector.openText === '' &&
+      !this.#playout.held
+    ) {
+      this.#voice.resetVoiced();
+      this.#turnStartedAt = undefined;
+    }
+    if (
+      !this.#current &&
+      !this.#prepared &&
+      !this.#transfer &&
+      !this.#tools.busy &&
+      this.#turnStartedAt === undefined
+    )
+      this.#onSilence();
+  }
+
+  /** Counts silence only while nothing is said, thought or done. */
+  #onSilence(): void {
+    const { silence } = this.#deps.plan.agent.config;
+    this.#idleMs += TICK_MS;
+    this.#sinceReminderMs += TICK_MS;
+    if (this.#idleMs >= silence.end_call_after_seconds * 1000) {
+      this.#endAfterSpeech(
+        { ended_by: 'system', hangup_reason: 'silence' },
+        silence.end_message === '' ? undefined : this.#prompt.render(silence.end_message),
+      );
+    } else if (
+      this.#reminders < silence.max_reminders &&
+      this.#sinceReminderMs >= silence.reminder_after_seconds * 1000
+    ) {
+      const message =
+        silence.reminder_messages[this.#reminders % Math.max(1, silence.reminder_messages.length)];
+      this.#reminders++;
+      this.#sinceReminderMs = 0;
+      if (message !== undefined) this.#speak(this.#prompt.render(message), 'reminder', true);
+      else
+        this.#answer(
+          undefined,
+          this.#deps.clock.monotonic(),
+          'reminder',
+          'The caller has been silent for a while. Ask briefly whether they are still there.',
+        );
+    }
+  }
+
+  // ---- keys ----
+
+  #onDigits(digits: string): void {
+    if (this.#over || this.#farewell) return;
+    this.#emit('dtmf', { direction: 'entry', digits });
+    const turnIndex = this.#log.newTurnIndex();
+    const at = this.#offset();
+    this.#log.commit({
+      turn_index: turnIndex,
+      role: 'caller',
+      text: `(keys) ${digits}`,
+      start_ms: at,
+      end_ms: at,
+      interrupted: false,
+      redacted: false,
+    });
+    this.#answer(
+      undefined,
+      this.#deps.clock.monotonic(),
+      'answer',
+      `The caller pressed these keys: ${digits}`,
+    );
+  }
+
+  async #sendDtmf(digits: string): Promise<boolean> {
+    const { participant } = this.#deps;
+    this.#emit('dtmf', { direction: 'sent', digits });
+    if (participant.dtmfOut === 'socket') {
+      participant.sendDtmf(digits);
+      return true;
+    }
+    return (await this.#askCarrier('send_dtmf', { digits })).ok;
+  }
+
+  // ---- the carrier ----
+
+  #askCarrier(
+    action: 'hangup' | 'transfer' | 'send_dtmf',
+    args: object,
+  ): Promise<{ ok: boolean; code?: string | undefined }> {
+    const commandId = randomUUID();
+    const answer = new Promise<{ ok: boolean; code?: string | undefined }>((resolve) => {
+      const timer = this.#deps.clock.setTimeout(
+        () => done({ ok: false, code: 'timeout' }),
+        CARRIER_RESULT_MS,
+      );
+      const done = (result: { ok: boolean; code?: string | undefined }) => {
+        timer.cancel();
+        this.#carrierResults.delete(commandId);
+        resolve(result);
+      };
+      this.#carrierResults.set(commandId, done);
+    });
+    this.#emit('carrier_command', { command_id: commandId, action, args });
+    return answer;
+  }
+
+  #transferAfterSpeech(destination: TransferDestination): void {
+    this.#transfer = { destination, id: randomUUID(), begun: false };
+    if (this.#current) this.#current.interruptible = false;
+    else this.#continueTransfer(false);
+  }
+
+  /** @param announced the caller was told that they are being connected */
+  #continueTransfer(announced: boolean): void {
+    const text = this.#transfer!.destination.announce_to_caller;
+    if (announced || text === '') void this.#runTransfer();
+    else this.#speak(this.#prompt.render(text), 'say', false);
+  }
+
+  async #runTransfer(): Promise<void> {
+    const transfer = this.#transfer!;
+    const { destination } = transfer;
+    const { plan, clock } = this.#deps;
+    transfer.begun = true;
+    const to =
+      destination.target.type === 'phone'
+        ? destination.target.phone_number
+        : destination.target.type === 'variable'
+          ? this.#variables[destination.target.name]
+          : undefined;
+    const startedAt = clock.monotonic();
+    this.#emit('transfer', { transfer_id: transfer.id, phase: 'begun', destination_id: destination.id });
+    const callerId =
+      destination.caller_id === 'caller'
+        ? plan.system.caller_number
+        : plan.direction === 'outbound'
+          ? plan.system.caller_number
+          : plan.system.called_number;
+    const result =
+      to === undefined || !allowedTarget(destination, to)
+        ? { ok: false, code: 'target_not_allowed' }
+        : await this.#askCarrier('transfer', {
+            to,
+            ...(callerId === null ? {} : { caller_id: callerId }),
+            ring_timeout_seconds: destination.ring_timeout_seconds,
+            transfer_id: transfer.id,
+          });
+    this.#transferMs += Math.round(clock.monotonic() - startedAt);
+    if (this.#over) return;
+    this.#transfer = undefined;
+    if (result.ok) {
+      this.#emit('transfer', { transfer_id: transfer.id, phase: 'bridged', destination_id: destination.id });
+      this.#end({ ended_by: 'agent', hangup_reason: 'transferred' }, false);
+      return;
+    }
+    this.#emit('transfer', {
+      transfer_id: transfer.id,
+      phase: 'failed',
+      destination_id: destination.id,
+      code: result.code ?? 'failed',
+    });
+    this.#conversation.addNote(`The transfer to ${destination.id} did not work.`);
+    const message =
+      destination.failure_message === '' ? undefined : this.#prompt.render(destination.failure_message);
+    if (destination.on_failure === 'return') {
+      if (message === undefined) this.#answer(undefined, clock.monotonic(), 'answer');
+      else this.#speak(message, 'say', true);
+    } else this.#endAfterSpeech({ ended_by: 'agent', hangup_reason: 'agent_hangup' }, message);
+  }
+
+  // ---- commands ----
+
+  command(command: GatewayCommand): string | undefined {
+    if (this.#over) return 'not_live';
+    switch (command.type) {
+      case 'end': {
+        const args = COMMAND_ARGS.end.parse(command.args);
+        const reason = { ended_by: args.ended_by, hangup_reason: args.hangup_reason } as CallEndReason;
+        if (args.message === undefined) this.end(reason);
+        else {
+          this.#cancelCurrent();
+          this.#endAfterSpeech(reason, args.message);
+        }
+        return undefined;
+      }
+      case 'say':
+        return this.#sayNow(COMMAND_ARGS.say.parse(command.args).text);
+      case 'event': {
+        const args = COMMAND_ARGS.event.parse(command.args);
+        Object.assign(this.#variables, args.variables);
+        this.#conversation.addNote(
+          `Event: ${args.name}${args.variables ? ` ${JSON.stringify(args.variables)}` : ''}`,
+        );
+        return args.say === undefined ? undefined : this.#sayNow(args.say);
+      }
+      case 'transfer': {
+        const { destination_id: id } = COMMAND_ARGS.transfer.parse(command.args);
+        const destination = this.#deps.plan.agent.config.transfer.destinations.find(
+          (candidate) => candidate.id === id,
+        );
+        if (!destination || this.#deps.participant.kind !== 'phone') return 'unknown_destination';
+        if (this.#transfer) return 'transfer_in_progress';
+        this.#cancelCurrent();
+        this.#transferAfterSpeech(destination);
+        return undefined;
+      }
+      case 'carrier_result': {
+        const args = COMMAND_ARGS.carrier_result.parse(command.args);
+        this.#carrierResults.get(args.command_id)?.(args);
+        return undefined;
+      }
+      case 'report_stored':
+        return undefined;
+    }
+  }
+
+  #sayNow(text: string): string | undefined {
+    if (this.#farewell) return 'ending';
+    this.#speak(this.#prompt.render(text), 'say', true);
+    return undefined;
+  }
+
+  // ---- far ends that take part in the turns themselves (realtime) ----
+
+  addCallerText(text: string): void {
+    if (this.#over) return;
+    this.#callerIsThere();
+    const turnIndex = this.#log.newTurnIndex();
+    const at = this.#offset();
+    this.#conversation.addCaller(text);
+    this.#log.commit({
+      turn_index: turnIndex,
+      role: 'caller',
+      text,
+      start_ms: at,
+      end_ms: at,
+      interrupted: false,
+      redacted: false,
+    });
+    this.#saveProgress();
+  }
+
+  respond(): boolean {
+    if (this.#over || this.#farewell || this.#current) return false;
+    this.#answer(undefined, this.#deps.clock.monotonic());
+    return true;
+  }
+
+  interrupt(): boolean {
+    return this.#current?.interruptible === true && this.#interruptCurrent();
+  }
+
+  truncate(heardMs: number): void {
+    if (this.#current) {
+      this.#playout.limitHeard(heardMs);
+      return;
+    }
+    // The far end knows better how much of the speech that was just cut off it had played.
+    const cut = this.#lastCut;
+    const heard = cut && this.#playout.reconsider(heardMs);
+    if (cut && heard) this.#commitAgent(cut, heard);
+  }
+
+  commitCallerAudio(): void {
+    this.#stt?.finalize();
+  }
+
+  setTurnDetection(options: { respond: boolean; interrupt: boolean; listen: boolean }): void {
+    this.#detection = options;
+  }
+
+  // ---- the end ----
+
+  /** Ends when what is being said was heard; a message is said first. The first reason holds. */
+  #endAfterSpeech(reason: CallEndReason, message: string | undefined): void {
+    if (this.#over || this.#farewell) return;
+    this.#farewell = { reason, since: this.#deps.clock.monotonic() };
+    this.#discardPrepared();
+    if (this.#current) {
+      this.#current.interruptible = false;
+      if (this.#playout.held) this.#playout.resume();
+      // The model said goodbye itself, or is about to: another goodbye on top would be one too many.
+      if (
+        this.#playout.audible ||
+        this.#current.reply.parts.some((part) => part.type === 'speech') ||
+        message === undefined
+      )
+        return;
+    }
+    if (message !== undefined) this.#speak(message, 'goodbye', false);
+    else if (!this.#current) queueMicrotask(() => this.end(reason));
+  }
+
+  end(reason: CallEndReason): void {
+    this.#end(reason, true);
+  }
+
+  #end(reason: CallEndReason, hangUp: boolean): void {
+    if (this.#over) return;
+    // Close like an interruption: what was heard, and what the caller was saying, is kept.
+    this.#cancelCurrent();
+    const open = this.#detector.take();
+    if (open && open.text !== '') this.#commitCaller(open);
+    this.#over = true;
+    this.#removeTick();
+    this.#dtmf.close();
+    for (const done of this.#carrierResults.values()) done({ ok: false, code: 'call_over' });
+    const endedAt = this.#deps.clock.now();
+    const { participant } = this.#deps;
+    if (hangUp && participant.kind === 'phone') {
+      this.#emit('carrier_command', { command_id: randomUUID(), action: 'hangup', args: {} });
+    }
+    participant.close(
+      reason.hangup_reason === 'shutdown' ? closeCodes.goingAway : closeCodes.done,
+      reason.hangup_reason ?? reason.failure_reason ?? 'ended',
+    );
+    this.#abort.abort(new Error('The call is over.'));
+    void this.#finalise(reason, endedAt);
+  }
+
+  async #finalise(reason: CallEndReason, endedAt: number): Promise<void> {
+    const { recorder, reporter, plan, logger } = this.#deps;
+    const disposals = await Promise.allSettled([
+      this.#stt?.[Symbol.asyncDispose](),
+      this.#voices[Symbol.asyncDispose](),
+    ]);
+    for (const result of disposals)
+      if (result.status === 'rejected')
+        logger.error({ err: result.reason as unknown }, 'a provider did not close');
+    let recording: RecordingResult | undefined;
+    if (plan.record.enabled) {
+      recording = await recorder.finish(endedAt - this.#deps.answeredAt).catch((): RecordingResult => ({
+        recording_id: plan.record.recording_id,
+        status: 'failed',
+        error: 'internal',
+      }));
+      this.#emit('recording', recording);
+    }
+    const report = this.#log.report({
+      answeredAt: this.#deps.answeredAt,
+      endedAt,
+      reason,
+      agentTalkMs: this.#playout.talkedMs,
+      transferMs: this.#transferMs,
+      variables: this.#variables,
+      language: plan.agent.config.language.primary,
+      recording,
+    });
+    await reporter
+      .end(report)
+      .catch((error: unknown) => logger.error({ err: error }, 'the report could not be written'));
+    this.#resolveEnded(report);
+  }
+
+  #saveProgress(): void {
+    // Without an end of its own: should the process die, what was said until here is known.
+    this.#deps.reporter.saveProgress(
+      this.#log.report({
+        answeredAt: this.#deps.answeredAt,
+        endedAt: this.#deps.clock.now(),
+        reason: { ended_by: 'system', failure_reason: 'internal' },
+        agentTalkMs: this.#playout.talkedMs,
+        transferMs: this.#transferMs,
+        variables: this.#variables,
+        language: this.#deps.plan.agent.config.language.primary,
+        recording: undefined,
+      }),
+    );
+  }
+
+  // ---- small things ----
+
+  /** Milliseconds since the answer. */
+  #offset(): number {
+    return this.#at(this.#deps.clock.monotonic());
+  }
+
+  #at(monotonicMs: number): number {
+    return Number.isFinite(monotonicMs) ? Math.max(0, Math.round(monotonicMs - this.#zero)) : 0;
+  }
+
+  #emit(type: Parameters<CallDeps['reporter']['emit']>[0], data: object): void {
+    this.#deps.reporter.emit(type, data, this.#offset());
+  }
+
+  #warn(code: string, error: unknown): void {
+    const about = error instanceof ProviderError ? { provider: error.provider, fault: error.fault } : {};
+    this.#emit('warning', { code, ...about });
+    this.#deps.logger.warn({ code, err: error }, 'a provider had trouble');
+  }
+}
+
+function allowedTarget(destination: TransferDestination, to: string): boolean {
+  const { target } = destination;
+  if (target.type !== 'variable') return true;
+  return (
+    (target.allowed_numbers?.includes(to) ?? false) ||
+    (target.allowed_prefixes?.some((prefix) => to.startsWith(prefix)) ?? false)
+  );
+}

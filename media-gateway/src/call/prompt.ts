@@ -1,0 +1,92 @@
+import type { SessionPlan } from '@parley/shared/contracts/session-plan';
+import { renderTemplate } from './template.ts';
+
+/** What the LLM is told besides the agent's own prompt: how a spoken conversation differs from a written one. */
+const SPOKEN_RULES = [
+  'You are speaking with a person on a live voice call. Your words are read aloud by a speech synthesiser.',
+  'Answer briefly, in plain spoken sentences, without lists, markup, emoji or stage directions.',
+  'Text in square brackets is information about the call, not something the caller said.',
+].join(' ');
+
+/** Fills the texts of a plan with the call's variables. */
+export class PromptTexts {
+  readonly #plan: SessionPlan;
+  readonly #variables: Record<string, string>;
+  readonly #onMissing: (name: string) => void;
+  readonly #now: () => number;
+  readonly #callSeconds: () => number;
+  readonly #toldMissing = new Set<string>();
+
+  constructor(deps: {
+    plan: SessionPlan;
+    /** Live: tools and events change it. */
+    variables: Record<string, string>;
+    now: () => number;
+    callSeconds: () => number;
+    onMissing: (name: string) => void;
+  }) {
+    this.#plan = deps.plan;
+    this.#variables = deps.variables;
+    this.#now = deps.now;
+    this.#callSeconds = deps.callSeconds;
+    this.#onMissing = deps.onMissing;
+  }
+
+  render(text: string): string {
+    return renderTemplate(
+      text,
+      (name) => this.#lookup(name),
+      (name) => {
+        if (this.#toldMissing.has(name)) return;
+        this.#toldMissing.add(name);
+        this.#onMissing(name);
+      },
+    );
+  }
+
+  systemPrompt(): string {
+    const prompt = this.render(this.#plan.agent.system_prompt);
+    return prompt === '' ? SPOKEN_RULES : `${prompt}\n\n${SPOKEN_RULES}`;
+  }
+
+  #lookup(name: string): string | undefined {
+    if (!name.startsWith('system.')) return this.#variables[name];
+    const plan = this.#plan;
+    const { system } = plan;
+    const inZone = (options: Intl.DateTimeFormatOptions) =>
+      new Intl.DateTimeFormat(plan.agent.config.language.primary, {
+        timeZone: system.timezone,
+        ...options,
+      }).format(this.#now());
+    switch (name.slice('system.'.length)) {
+      case 'now':
+        return new Date(this.#now()).toISOString();
+      case 'date':
+        return inZone({ dateStyle: 'long' });
+      case 'time':
+        return inZone({ timeStyle: 'short' });
+      case 'weekday':
+        return inZone({ weekday: 'long' });
+      case 'timezone':
+        return system.timezone;
+      case 'session_id':
+        return plan.session_id;
+      case 'channel':
+        return plan.channel;
+      case 'direction':
+        return plan.direction;
+      case 'caller_number':
+        return system.caller_number ?? undefined;
+      case 'called_number':
+        return system.called_number ?? undefined;
+      case 'language':
+        return plan.agent.config.language.primary;
+      case 'attempt_number':
+        return String(system.attempt_number);
+      case 'call_seconds':
+        return String(Math.round(this.#callSeconds()));
+      default:
+        return undefined;
+    }
+  }
+}

@@ -1,0 +1,280 @@
+import { ProviderError } from '@parley/shared/errors/provider-error';
+import type { Clock, Timer } from '@parley/shared/time/clock';
+import type { Usage } from '@parley/shared/contracts/call-events';
+import type { LlmMessage, LlmProvider, LlmTool, LlmToolCall } from '../providers/llm/llm-provider.ts';
+import type { ReplyPart } from './conversation.ts';
+import type { Playout } from './playout.ts';
+import { SentenceSplitter } from './sentence-splitter.ts';
+import { Speaker, type CallVoices } from './speaker.ts';
+
+/** What the LLM may call, and what then happens. */
+export interface ReplyTools {
+  list(): readonly LlmTool[];
+  /**
+   * Runs one call, at most once per id; speech does not stop it. Never rejects. What the LLM is told goes into
+   * `results`, whether the reply still waits for it or not.
+   */
+  run(
+    call: LlmToolCall,
+    results: Map<string, string>,
+    speak: (text: string) => Promise<void>,
+  ): Promise<ToolResult>;
+}
+
+export interface ToolResult {
+  content: string;
+  /** The LLM is not asked again after this: the call ends, or goes elsewhere. */
+  final?: boolean;
+}
+
+export interface ReplyEvents {
+  /** Model text as it comes, before it is spoken. */
+  onText(delta: string): void;
+  onWarning(code: string, error: unknown): void;
+}
+
+export interface ReplyTimes {
+  llmRequestAt?: number;
+  llmFirstTokenAt?: number;
+  ttsFirstTextAt?: number;
+  ttsFirstAudioAt?: number;
+}
+
+export type ReplyOutcome =
+  /** Everything is with the playout; it may still be heard. */
+  | { status: 'spoken' }
+  | { status: 'cancelled' }
+  /** Nothing (more) can be said. */
+  | { status: 'failed'; reason: 'llm_error' | 'tts_error' | 'internal'; error: unknown };
+
+export interface ReplyDeps {
+  llms: readonly LlmProvider[];
+  voices: CallVoices;
+  playout: Playout;
+  tools: ReplyTools;
+  clock: Clock;
+  /** Everything the LLM is told, as of now. */
+  messages: () => LlmMessage[];
+  settings: {
+    temperature: number;
+    maxOutputTokens: number;
+    requestTimeoutMs: number;
+    maxToolSteps: number;
+    cacheKey: string;
+    filler: { afterMs: number; messages: readonly string[]; maxPerTurn: number } | undefined;
+  };
+  output: Playout['format'];
+  usage: Usage;
+  events: ReplyEvents;
+}
+
+/**
+ * One reply: thinks, speaks sentence by sentence, runs tools and thinks on. Aborting it stops the LLM and the voice
+ * at once; tools that run go on, and their results stay in `parts`.
+ *
+ * A reply may be begun before the caller's turn is sure to be over: nothing of it is heard and no tool runs until
+ * `release`.
+ */
+export class Reply {
+  readonly #deps: ReplyDeps;
+  readonly #abort = new AbortController();
+  readonly #speaker: Speaker;
+  readonly #released: Promise<void>;
+  #release!: () => void;
+  #isReleased: boolean;
+  #fillerTimer: Timer | undefined;
+  #fillers = 0;
+
+  /** What was said and done, as the LLM will remember it. */
+  readonly parts: ReplyPart[] = [];
+  readonly times: ReplyTimes = {};
+  /** Never rejects. */
+  readonly outcome: Promise<ReplyOutcome>;
+
+  /** @param speech fixed words instead of thinking (greeting, reminder, goodbye) */
+  constructor(deps: ReplyDeps, options: { speech?: string; released: boolean }) {
+    this.#deps = deps;
+    this.#released = new Promise((resolve) => (this.#release = resolve));
+    this.#isReleased = options.released;
+    if (options.released) this.#release();
+    this.#speaker = new Speaker({
+      voices: deps.voices,
+      playout: deps.playout,
+      output: deps.output,
+      signal: this.#abort.signal,
+      events: {
+        onFirstText: () => (this.times.ttsFirstTextAt ??= deps.clock.monotonic()),
+        onFirstAudio: () => {
+          this.times.ttsFirstAudioAt ??= deps.clock.monotonic();
+          this.#fillerTimer?.cancel();
+        },
+        onTrouble: (error) => deps.events.onWarning('tts_trouble', error),
+      },
+    });
+    this.outcome = this.#run(options.speech);
+  }
+
+  /** The caller's turn is over: what was thought ahead counts. */
+  release(): void {
+    this.#isReleased = true;
+    this.#release();
+    this.#armFiller();
+  }
+
+  cancel(): void {
+    this.#fillerTimer?.cancel();
+    this.#abort.abort(new Error('The reply was cancelled.'));
+    // Whatever waits for the release goes on, and finds itself aborted.
+    this.#release();
+  }
+
+  async #run(speech: string | undefined): Promise<ReplyOutcome> {
+    const { playout, usage } = this.#deps;
+    try {
+      if (speech === undefined) await this.#think();
+      else await this.#say(speech, true);
+      await this.#voiced(this.#speaker.flush());
+      playout.finish();
+      return { status: 'spoken' };
+    } catch (error) {
+      if (this.#abort.signal.aborted) return { status: 'cancelled' };
+      if (error instanceof LlmFailure) return { status: 'failed', reason: 'llm_error', error: error.cause };
+      if (error instanceof VoiceFailure) return { status: 'failed', reason: 'tts_error', error: error.cause };
+      return { status: 'failed', reason: 'internal', error };
+    } finally {
+      this.#fillerTimer?.cancel();
+      usage.tts_characters += this.#speaker.characters;
+    }
+  }
+
+  async #say(text: string, fromModel: boolean): Promise<void> {
+    const last = this.parts.at(-1);
+    if (last?.type === 'speech' && last.fromModel === fromModel) last.text = `${last.text} ${text}`;
+    else this.parts.push({ type: 'speech', text, fromModel });
+    await this.#voiced(this.#speaker.say(text));
+  }
+
+  /** A failure of the voice is told apart from one of the model. */
+  async #voiced(work: Promise<void>): Promise<void> {
+    try {
+      await work;
+    } catch (error) {
+      throw error instanceof ProviderError ? new VoiceFailure(error) : error;
+    }
+  }
+
+  async #think(): Promise<void> {
+    const { settings, tools } = this.#deps;
+    for (let step = 0; step <= settings.maxToolSteps; step++) {
+      // In the last step there is nothing left to call: the model has to say something.
+      const calls = await this.#ask(step < settings.maxToolSteps ? tools.list() : []);
+      if (calls.length === 0) return;
+      // A tool acts on the world: not before the caller's turn is over.
+      await this.#released;
+      this.#abort.signal.throwIfAborted();
+      if (await this.#runTools(calls)) return;
+    }
+  }
+
+  /** One answer of the LLM, spoken as it comes. @returns the tools it calls */
+  async #ask(tools: readonly LlmTool[]): Promise<LlmToolCall[]> {
+    const { llms, clock, settings, usage, events } = this.#deps;
+    const signal = this.#abort.signal;
+    const messages = this.#deps.messages();
+    this.times.llmRequestAt ??= clock.monotonic();
+    this.#armFiller();
+    // Each model once, the first one twice.
+    const tries = [llms[0]!, ...llms];
+    let failure: ProviderError | undefined;
+    for (let index = 0; index < tries.length; index++) {
+      const llm = tries[index]!;
+      const splitter = new SentenceSplitter();
+      const calls: LlmToolCall[] = [];
+      let spoke = false;
+      try {
+        const stream = llm.stream(
+          {
+            messages,
+            tools,
+            temperature: settings.temperature,
+            maxOutputTokens: settings.maxOutputTokens,
+            timeoutMs: settings.requestTimeoutMs,
+            cacheKey: settings.cacheKey,
+          },
+          signal,
+        );
+        for await (const event of stream) {
+          if (event.type === 'text') {
+            this.times.llmFirstTokenAt ??= clock.monotonic();
+            events.onText(event.text);
+            for (const sentence of splitter.push(event.text)) {
+              spoke = true;
+              await this.#say(sentence, true);
+            }
+          } else if (event.type === 'tool_call') {
+            this.times.llmFirstTokenAt ??= clock.monotonic();
+            calls.push(event.call);
+          } else if (event.type === 'usage') {
+            usage.llm_input_tokens += event.inputTokens;
+            usage.llm_output_tokens += event.outputTokens;
+          }
+        }
+        signal.throwIfAborted();
+        const rest = splitter.flush();
+        if (rest !== undefined) await this.#say(rest, true);
+        return calls;
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof ProviderError)) throw error;
+        events.onWarning('llm_trouble', error);
+        // What was begun is finished as it stands: another answer would say something else.
+        if (spoke) return [];
+        failure = error;
+        // A credential that was refused is refused again.
+        if (index === 0 && error.fault === 'auth') index++;
+      }
+    }
+    throw new LlmFailure(failure);
+  }
+
+  /** @returns whether the reply ends with this */
+  async #runTools(calls: readonly LlmToolCall[]): Promise<boolean> {
+    const part: ReplyPart = { type: 'tools', calls, results: new Map() };
+    this.parts.push(part);
+    this.#armFiller();
+    const results = await Promise.all(
+      calls.map((call) => this.#deps.tools.run(call, part.results, (text) => this.#say(text, false))),
+    );
+    this.#abort.signal.throwIfAborted();
+    return results.some((result) => result.final);
+  }
+
+  /** Says something when nothing has been heard for a while. Counted from the end of the caller's turn. */
+  #armFiller(): void {
+    const { filler } = this.#deps.settings;
+    this.#fillerTimer?.cancel();
+    if (!filler || !this.#isReleased || this.#fillers >= filler.maxPerTurn || filler.messages.length === 0)
+      return;
+    this.#fillerTimer = this.#deps.clock.setTimeout(() => {
+      if (this.#abort.signal.aborted || this.#deps.playout.queuedMs > 0 || this.#deps.playout.held) return;
+      const message = filler.messages[this.#fillers % filler.messages.length]!;
+      this.#fillers++;
+      this.#say(message, false).catch(() => {
+        // The reply itself meets the same failure, and decides.
+      });
+      this.#armFiller();
+    }, filler.afterMs);
+  }
+}
+
+class VoiceFailure extends Error {
+  constructor(cause: unknown) {
+    super('No voice spoke.', { cause });
+  }
+}
+
+class LlmFailure extends Error {
+  constructor(cause: unknown) {
+    super('No language model answered.', { cause });
+  }
+}

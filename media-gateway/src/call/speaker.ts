@@ -1,0 +1,223 @@
+import { AudioConverter } from '@parley/shared/audio/convert';
+import { ProviderError } from '@parley/shared/errors/provider-error';
+import type { AudioFormat } from '@parley/shared/audio/audio-frame';
+import type { TtsProvider, TtsUtterance } from '../providers/tts/tts-provider.ts';
+import type { Playout } from './playout.ts';
+
+/** The voices of one call: the one in use and those to fall back to, each opened when it is needed. */
+export class CallVoices {
+  readonly #makers: readonly (() => TtsProvider)[];
+  #index = 0;
+  #current: TtsProvider | undefined;
+  readonly #opened: TtsProvider[] = [];
+
+  constructor(makers: readonly (() => TtsProvider)[]) {
+    this.#makers = makers;
+  }
+
+  get current(): TtsProvider {
+    if (!this.#current) {
+      this.#current = this.#makers[this.#index]!();
+      this.#opened.push(this.#current);
+    }
+    return this.#current;
+  }
+
+  /** @returns whether there was another voice to change to */
+  fallBack(): boolean {
+    if (this.#index + 1 >= this.#makers.length) return false;
+    this.#index++;
+    this.#current = undefined;
+    return true;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#opened.map((voice) => voice[Symbol.asyncDispose]()));
+  }
+}
+
+export interface SpeakerEvents {
+  /** Text went to the voice for the first time. */
+  onFirstText(): void;
+  onFirstAudio(): void;
+  /** A voice failed and is tried again or replaced. */
+  onTrouble(error: ProviderError): void;
+}
+
+/**
+ * Speaks the pieces of one reply in order into the playout. A voice that fails is tried once more, then replaced;
+ * what it had already said is not said again.
+ */
+export class Speaker {
+  readonly #voices: CallVoices;
+  readonly #playout: Playout;
+  readonly #output: AudioFormat;
+  readonly #signal: AbortSignal;
+  readonly #events: SpeakerEvents;
+  #utterance: Utterance | undefined;
+  #spoke = false;
+  #audible = false;
+  /** Characters given to voices, for usage. */
+  characters = 0;
+
+  constructor(deps: {
+    voices: CallVoices;
+    playout: Playout;
+    output: AudioFormat;
+    signal: AbortSignal;
+    events: SpeakerEvents;
+  }) {
+    this.#voices = deps.voices;
+    this.#playout = deps.playout;
+    this.#output = deps.output;
+    this.#signal = deps.signal;
+    this.#events = deps.events;
+  }
+
+  /**
+   * Speaks one sentence or phrase after what came before. Waits while much is still to be heard.
+   * @throws ProviderError when no voice is left; the reason of the signal
+   */
+  async say(text: string): Promise<void> {
+    this.#signal.throwIfAborted();
+    await this.#playout.room(this.#signal);
+    if (this.#utterance?.failure) await this.#recover();
+    if (!this.#spoke) {
+      this.#spoke = true;
+      this.#events.onFirstText();
+    }
+    this.characters += text.length;
+    this.#playout.addText(text);
+    this.#utterance ??= this.#open();
+    this.#utterance.push(text);
+  }
+
+  /** Resolves when the playout has all audio of what was said so far. More may be said afterwards. */
+  async flush(): Promise<void> {
+    while (this.#utterance) {
+      this.#utterance.end();
+      await this.#utterance.settled;
+      this.#signal.throwIfAborted();
+      if (!this.#utterance.failure) {
+        this.#utterance = undefined;
+        return;
+      }
+      await this.#recover();
+    }
+  }
+
+  #open(): Utterance {
+    return new Utterance(this.#voices.current, this.#playout, this.#output, this.#signal, () => {
+      if (this.#audible) return;
+      this.#audible = true;
+      this.#events.onFirstAudio();
+    });
+  }
+
+  /** Says with a fresh utterance what the failed one did not. */
+  async #recover(): Promise<void> {
+    for (let tries = 0; ; tries++) {
+      const failed = this.#utterance!;
+      const error = failed.failure!;
+      this.#events.onTrouble(error);
+      const hopeless = error.fault === 'auth' || tries > 0;
+      if (hopeless && !this.#voices.fallBack()) throw error;
+      const rest = failed.unspokenText();
+      this.#utterance = rest === '' ? undefined : this.#open();
+      if (!this.#utterance) return;
+      this.#utterance.push(rest);
+      // Whether it works shows with its first audio, or with its failure.
+      await this.#utterance.begun;
+      this.#signal.throwIfAborted();
+      if (!this.#utterance.failure) return;
+    }
+  }
+}
+
+/** One utterance of a voice, and how far it got. */
+class Utterance {
+  readonly #tts: TtsUtterance;
+  readonly #baseMs: number;
+  readonly #playout: Playout;
+  #text = '';
+  #wordsTold = 0;
+  #ended = false;
+  failure: ProviderError | undefined;
+  /** Resolves when all audio came, or the utterance failed or was aborted. */
+  readonly settled: Promise<void>;
+  /** Resolves with the first audio, or when settled. */
+  readonly begun: Promise<void>;
+
+  constructor(
+    voice: TtsProvider,
+    playout: Playout,
+    output: AudioFormat,
+    signal: AbortSignal,
+    onAudio: () => void,
+  ) {
+    this.#playout = playout;
+    this.#baseMs = playout.writtenMs;
+    const converter = new AudioConverter(voice.format, output);
+    let settle!: () => void;
+    let begin!: () => void;
+    this.settled = new Promise((resolve) => (settle = resolve));
+    this.begun = new Promise((resolve) => (begin = resolve));
+    const finish = () => {
+      signal.removeEventListener('abort', finish);
+      settle();
+      begin();
+    };
+    signal.addEventListener('abort', finish, { once: true });
+    this.#tts = voice.open(
+      {
+        onAudio: (bytes) => {
+          if (signal.aborted) return;
+          onAudio();
+          begin();
+          playout.write(converter.convert(bytes));
+        },
+        onWords: (words) => {
+          if (signal.aborted) return;
+          this.#wordsTold += words.length;
+          playout.addWords(words, this.#baseMs);
+        },
+        onDone: () => {
+          if (!signal.aborted) playout.write(converter.flush());
+          finish();
+        },
+        onFailed: (error) => {
+          this.failure = error;
+          finish();
+        },
+      },
+      signal,
+    );
+  }
+
+  push(text: string): void {
+    if (this.failure) {
+      this.#text += ` ${text}`;
+      return;
+    }
+    this.#text = this.#text === '' ? text : `${this.#text} ${text}`;
+    this.#tts.push(text);
+  }
+
+  end(): void {
+    if (this.#ended || this.failure) return;
+    this.#ended = true;
+    this.#tts.end();
+  }
+
+  /** What no audio came for, as well as that can be told. */
+  unspokenText(): string {
+    const words = this.#text.split(/\s+/).filter((word) => word !== '');
+    if (this.#wordsTold > 0) return words.slice(this.#wordsTold).join(' ');
+    // Without word times: about 15 characters a second.
+    const spokenMs = this.#playout.writtenMs - this.#baseMs;
+    if (spokenMs < 200) return this.#text;
+    let chars = (spokenMs / 1000) * 15;
+    const rest = words.findIndex((word) => (chars -= word.length + 1) < 0);
+    return rest === -1 ? '' : words.slice(rest).join(' ');
+  }
+}

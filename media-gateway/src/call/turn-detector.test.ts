@@ -1,0 +1,313 @@
+import t from 'tap';
+import { defaultAgentConfig, type AgentConfig } from '@parley/shared/contracts/agent-config';
+import type { SttTranscript } from '../providers/stt/stt-provider.ts';
+import {
+  TurnDetector,
+  type AgentActivity,
+  type TurnAction,
+  type TurnInput,
+  type TurnView,
+} from './turn-detector.ts';
+
+const said = (text: string): SttTranscript => ({
+  text,
+  confidence: 0.9,
+  endMs: undefined,
+  language: undefined,
+});
+
+/** A detector, and an agent that does what it says. */
+function table(change: (config: AgentConfig) => void = () => {}) {
+  const config = defaultAgentConfig();
+  config.turn_taking.preemptive_generation = false;
+  change(config);
+  const detector = new TurnDetector(config, 'en-US');
+  const view: TurnView = {
+    nowMs: 100_000,
+    agent: 'idle',
+    audible: false,
+    interruptible: true,
+    greetingGrace: false,
+    lastVoicedAt: 100_000,
+    voicedMs: 500,
+    lastVoicedAudioMs: 0,
+  };
+  const all: TurnAction[] = [];
+  const seat = {
+    detector,
+    view,
+    all,
+    agent(activity: AgentActivity) {
+      view.agent = activity;
+      view.audible = activity === 'speaking' || activity === 'held';
+    },
+    /** @returns the kinds of action, decisions left out */
+    say(input: TurnInput): string[] {
+      const actions = detector.handle(input, view);
+      all.push(...actions);
+      for (const action of actions) {
+        if (action.type === 'hold') view.agent = 'held';
+        if (action.type === 'resume') view.agent = 'speaking';
+        if (action.type === 'cancel') {
+          view.agent = 'idle';
+          view.audible = false;
+        }
+      }
+      return actions.filter((action) => action.type !== 'decision').map((action) => action.type);
+    },
+    wait(ms: number): string[] {
+      const done: string[] = [];
+      for (let passed = 0; passed < ms; passed += 20) {
+        view.nowMs += 20;
+        done.push(...seat.say({ type: 'tick' }));
+      }
+      return done;
+    },
+    rules: () => all.flatMap((action) => (action.type === 'decision' ? [action.decision.rule] : [])),
+  };
+  return seat;
+}
+
+void t.test('an end of turn of the STT closes the turn with all its text', (t) => {
+  const { say, all } = table();
+  t.same(say({ type: 'interim', transcript: said('I would like') }), []);
+  t.same(say({ type: 'turn_end', transcript: said('I would like to book a table.') }), ['turn']);
+  t.match(all[0], { type: 'turn', transcript: { text: 'I would like to book a table.' } });
+  t.end();
+});
+
+void t.test('while the agent speaks', async (t) => {
+  await t.test('voice stops it at once, words cancel it', async (t) => {
+    const { agent, say, rules } = table();
+    agent('speaking');
+    t.same(say({ type: 'voice' }), ['hold']);
+    t.same(say({ type: 'interim', transcript: said('I need') }), ['cancel']);
+    t.same(say({ type: 'turn_end', transcript: said('I need another day.') }), ['turn']);
+    t.same(rules(), ['voice', 'words', 'stt_end']);
+  });
+
+  await t.test('"uh-huh" stops nothing for good: it goes on where it was stopped', async (t) => {
+    const { agent, say } = table();
+    agent('speaking');
+    t.same(say({ type: 'voice' }), ['hold']);
+    t.same(say({ type: 'interim', transcript: said('uh') }), [], 'may still become "uh-huh"');
+    t.same(say({ type: 'turn_end', transcript: said('Uh-huh.') }), ['aside', 'resume']);
+  });
+
+  await t.test('a cough without words is forgotten', async (t) => {
+    const { agent, say, wait } = table();
+    agent('speaking');
+    t.same(say({ type: 'voice' }), ['hold']);
+    t.same(wait(1480), []);
+    t.same(wait(20), ['resume']);
+  });
+
+  await t.test('with resume_on_false off, a cough ends the reply', async (t) => {
+    const { agent, say, wait } = table((config) => (config.interruption.resume_on_false = false));
+    agent('speaking');
+    say({ type: 'voice' });
+    t.same(wait(1500), ['cancel']);
+  });
+
+  await t.test('a stop phrase cuts it off however short it is', async (t) => {
+    const { agent, say, view } = table();
+    agent('speaking');
+    view.voicedMs = 120;
+    t.same(say({ type: 'interim', transcript: said('Wait') }), ['hold', 'cancel']);
+  });
+
+  await t.test('fewer words, or less voice, than asked for do not interrupt', async (t) => {
+    const few = table((config) => (config.interruption.min_words = 3));
+    few.agent('speaking');
+    few.say({ type: 'voice' });
+    t.same(few.say({ type: 'interim', transcript: said('my number') }), []);
+    t.same(few.say({ type: 'interim', transcript: said('my number is') }), ['cancel']);
+
+    const short = table();
+    short.agent('speaking');
+    short.view.voicedMs = 200;
+    short.say({ type: 'voice' });
+    t.same(short.say({ type: 'interim', transcript: said('tomorrow') }), []);
+    short.view.voicedMs = 320;
+    t.same(short.say({ type: 'interim', transcript: said('tomorrow morning') }), ['cancel']);
+  });
+
+  await t.test('what may not be interrupted is not', async (t) => {
+    const { agent, say, view } = table();
+    agent('speaking');
+    view.interruptible = false;
+    t.same(say({ type: 'voice' }), []);
+    t.same(say({ type: 'turn_end', transcript: said('But I want something else.') }), ['aside']);
+  });
+
+  await t.test('"Hello?" just after the answer does not stop an outbound greeting', async (t) => {
+    const { agent, say, view } = table();
+    agent('speaking');
+    view.greetingGrace = true;
+    t.same(say({ type: 'voice' }), ['hold']);
+    t.same(say({ type: 'turn_end', transcript: said('Hello?') }), ['aside', 'resume']);
+    view.greetingGrace = true;
+    t.same(say({ type: 'turn_end', transcript: said('Hello, who is this please?') }), [
+      'hold',
+      'cancel',
+      'turn',
+    ]);
+  });
+});
+
+void t.test('before the first sample of a reply', async (t) => {
+  await t.test('a caller who goes on takes the floor back', async (t) => {
+    const { agent, say } = table();
+    agent('thinking');
+    t.same(say({ type: 'voice' }), ['hold']);
+    t.same(say({ type: 'interim', transcript: said('and for two people') }), ['cancel']);
+    t.same(say({ type: 'turn_end', transcript: said('and for two people') }), ['turn']);
+  });
+
+  await t.test('a noise only delays it', async (t) => {
+    const { agent, say, wait, view } = table();
+    agent('thinking');
+    say({ type: 'voice' });
+    view.audible = false;
+    view.agent = 'held';
+    const done = wait(600);
+    t.same(done.filter((action) => action === 'resume').length, 1);
+  });
+});
+
+void t.test('patience', async (t) => {
+  await t.test('somebody who dictates is not cut off, and gets one turn', async (t) => {
+    const { say, wait, view, all } = table();
+    t.same(say({ type: 'turn_end', transcript: said('My number is four one five') }), []);
+    t.same(wait(1000), []);
+    view.lastVoicedAt = view.nowMs;
+    t.same(say({ type: 'turn_end', transcript: said('five five five') }), []);
+    t.same(wait(2480), []);
+    t.same(wait(20), ['turn']);
+    t.match(
+      all.find((action) => action.type === 'turn'),
+      { transcript: { text: 'My number is four one five five five five' } },
+    );
+  });
+
+  await t.test('semantic mode waits longer after an unfinished sentence', async (t) => {
+    const patient = table((config) => (config.turn_taking.mode = 'semantic'));
+    t.same(patient.say({ type: 'turn_end', transcript: said('I would like to') }), []);
+    t.same(patient.wait(2480), []);
+    t.same(patient.wait(20), ['turn']);
+    const quick = table((config) => (config.turn_taking.mode = 'semantic'));
+    t.same(quick.say({ type: 'turn_end', transcript: said('I would like a coffee.') }), []);
+    t.same(quick.wait(300), ['turn']);
+  });
+
+  await t.test('an STT that never ends the turn is asked, then overruled', async (t) => {
+    const { say, wait, view } = table();
+    say({ type: 'interim', transcript: said('Are you there?') });
+    view.lastVoicedAt = view.nowMs;
+    t.same(wait(1000), ['finalize']);
+    t.same(wait(500), ['turn']);
+  });
+
+  await t.test('silence mode asks at the first pause', async (t) => {
+    const { say, wait, view } = table((config) => (config.turn_taking.mode = 'silence'));
+    say({ type: 'interim', transcript: said('Are you there?') });
+    view.lastVoicedAt = view.nowMs;
+    t.same(wait(300), ['finalize']);
+    t.same(say({ type: 'turn_end', transcript: said('Are you there?') }), ['turn']);
+  });
+
+  await t.test('a monologue is cut in on', async (t) => {
+    const { say, wait, view } = table((config) => (config.turn_taking.max_caller_turn_seconds = 10));
+    say({ type: 'interim', transcript: said('and then I said') });
+    const done: string[] = [];
+    for (let s = 0; s < 12; s++) {
+      view.lastVoicedAt = view.nowMs + 1000;
+      done.push(...wait(1000));
+    }
+    t.same(done, ['turn']);
+  });
+});
+
+void t.test('thinking ahead', async (t) => {
+  await t.test(
+    'begins with a stable guess after a little silence, and is kept when the final says the same',
+    async (t) => {
+      const { say, view } = table((config) => (config.turn_taking.preemptive_generation = true));
+      view.lastVoicedAt = view.nowMs - 100;
+      t.same(say({ type: 'interim', transcript: said('book a table') }), ['prepare']);
+      t.same(say({ type: 'interim', transcript: said('Book a table.') }), []);
+      t.same(say({ type: 'turn_end', transcript: said('Book a table.') }), ['turn']);
+    },
+  );
+
+  await t.test(
+    'is discarded when the final says something else, and tried three times at most',
+    async (t) => {
+      const { say, view } = table((config) => (config.turn_taking.preemptive_generation = true));
+      view.lastVoicedAt = view.nowMs - 100;
+      t.same(say({ type: 'interim', transcript: said('book a table') }), ['prepare']);
+      t.same(say({ type: 'interim', transcript: said('book a table tonight') }), ['discard', 'prepare']);
+      t.same(say({ type: 'interim', transcript: said('book a table tonight please') }), [
+        'discard',
+        'prepare',
+      ]);
+      t.same(say({ type: 'interim', transcript: said('book a table tonight please thanks') }), ['discard']);
+      t.same(say({ type: 'turn_end', transcript: said('Book a table tonight, please. Thanks.') }), ['turn']);
+    },
+  );
+});
+
+void t.test('in every order of inputs the floor is held by one at a time', (t) => {
+  const inputs: (TurnInput | 'wait' | 'long')[] = [
+    { type: 'voice' },
+    { type: 'interim', transcript: said('I need help') },
+    { type: 'interim', transcript: said('uh-huh') },
+    { type: 'turn_end', transcript: said('I need help.') },
+    { type: 'turn_end', transcript: said('Uh-huh.') },
+    'wait',
+    'long',
+  ];
+  const starts: AgentActivity[] = ['idle', 'thinking', 'speaking'];
+  let cases = 0;
+  const run = (order: (TurnInput | 'wait' | 'long')[], start: AgentActivity) => {
+    cases++;
+    const { agent, say, wait, view, all } = table();
+    agent(start);
+    for (const input of order) {
+      const before = view.agent;
+      if (input === 'wait') wait(100);
+      else if (input === 'long') wait(2000);
+      else {
+        if (input.type === 'voice') view.lastVoicedAt = view.nowMs;
+        say(input);
+      }
+      if (before === 'idle' && view.agent !== 'idle')
+        return `the agent took the floor by itself: ${JSON.stringify(order)}`;
+    }
+    // Left alone, nothing stays undecided: no reply held for ever, no words lost.
+    wait(6000);
+    if (view.agent === 'held') return `held for ever: ${JSON.stringify(order)}`;
+    const turns = all.filter((action) => action.type === 'turn').length;
+    const ends = order.filter((input) => typeof input === 'object' && input.type === 'turn_end').length;
+    const guesses = order.filter((input) => typeof input === 'object' && input.type === 'interim').length;
+    if (turns > ends + guesses) return `more turns than were spoken: ${JSON.stringify(order)}`;
+    for (let i = 1; i < all.length; i++)
+      if (all[i]!.type === 'resume' && all[i - 1]!.type === 'cancel') return 'resumed what was cancelled';
+    return undefined;
+  };
+  const visit = (order: (TurnInput | 'wait' | 'long')[]): string | undefined => {
+    for (const start of starts) {
+      const wrong = order.length > 0 ? run(order, start) : undefined;
+      if (wrong) return wrong;
+    }
+    if (order.length === 4) return undefined;
+    for (const input of inputs) {
+      const wrong = visit([...order, input]);
+      if (wrong) return wrong;
+    }
+    return undefined;
+  };
+  t.equal(visit([]), undefined);
+  t.comment(`${cases} orders`);
+  t.end();
+});
