@@ -28,6 +28,9 @@ export function sampleMs(delay: Delay, random: () => number): number {
   return Math.min(p50Ms * Math.exp(sigma * normal), p50Ms * 10);
 }
 
+/** The longest delay a timer of Node takes, 24 days. Longer ones fire at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
 /** Resolves after `ms` of `clock`, or rejects with the reason of `signal`. Leaves neither timer nor listener behind. */
 export function wait(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -43,10 +46,13 @@ export function wait(clock: Clock, ms: number, signal: AbortSignal): Promise<voi
       timer.cancel();
       reject(signal.reason as Error);
     };
-    const timer = clock.setTimeout(() => {
-      signal.removeEventListener('abort', onAbort);
-      resolve();
-    }, ms);
+    const timer = clock.setTimeout(
+      () => {
+        signal.removeEventListener('abort', onAbort);
+        resolve();
+      },
+      Math.min(ms, MAX_TIMER_MS),
+    );
     signal.addEventListener('abort', onAbort, { once: true });
   });
 }
