@@ -1,0 +1,291 @@
+import { bytesPerMs } from '@parley/shared/audio/audio-frame';
+import type { AudioFormat } from '@parley/shared/audio/audio-frame';
+import type { CarrierName } from '@parley/shared/contracts/session-values';
+import type { Logger } from '@parley/shared/logging/logger';
+import type { Clock, Timer } from '@parley/shared/time/clock';
+import { CarrierProtocolError } from '../carriers/carrier-adapter.ts';
+import type { CarrierAdapter, CarrierEvent } from '../carriers/carrier-adapter.ts';
+import { ChunkOrder } from '../carriers/chunk-order.ts';
+import { closeCodes } from '../server/close-codes.ts';
+import type { Socket, SocketListener } from '../server/socket.ts';
+import type { Participant, ParticipantListener } from './participant.ts';
+
+/** Caller audio kept until the call is there to listen; beyond, the oldest is dropped. */
+const MAX_BUFFERED_MS = 1000;
+const MAX_BUFFERED_DIGITS = 32;
+/** A line that was silent for this long is pinged. */
+const PING_AFTER_MS = 4000;
+const DIGIT = /^[0-9*#A-D]$/;
+
+/** What a carrier says when its stream begins. */
+export interface StreamStart {
+  carrierCallId: string;
+  streamId: string;
+  /** When it said so, ms since the epoch. */
+  at: number;
+}
+
+type Buffered =
+  { type: 'audio'; bytes: Uint8Array; timestampMs: number | undefined } | { type: 'dtmf'; digit: string };
+
+/**
+ * The far end of a telephone call: a carrier's stream. Made as soon as the WebSocket stands; what the caller says
+ * before `attach` is kept, within bounds.
+ */
+export class PhoneParticipant implements Participant, SocketListener {
+  readonly kind = 'phone';
+  readonly marks = true;
+  readonly carrier: CarrierName;
+  readonly dtmfOut: CarrierAdapter['dtmfOut'];
+  /** Resolves with the first valid `start`, or with undefined when the connection ended before. */
+  readonly started: Promise<StreamStart | undefined>;
+  readonly #socket: Pick<Socket, 'send' | 'ping' | 'end' | 'bufferedBytes'>;
+  readonly #adapter: CarrierAdapter;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #order: ChunkOrder | undefined;
+  readonly #resolveStarted: (start: StreamStart | undefined) => void;
+
+  #listener: ParticipantListener | undefined;
+  #attached = false;
+  #buffer: Buffered[] = [];
+  #bufferedMs = 0;
+  #droppedMs = 0;
+  #hasStarted = false;
+  #over = false;
+  #gone: { stopped: boolean; code: number } | undefined;
+  #generation = 0;
+  #lastSignAt: number;
+  #pingTimer: Timer | undefined;
+  #complaints = 0;
+
+  constructor(deps: {
+    socket: Pick<Socket, 'send' | 'ping' | 'end' | 'bufferedBytes'>;
+    adapter: CarrierAdapter;
+    clock: Clock;
+    logger: Logger;
+  }) {
+    this.#socket = deps.socket;
+    this.#adapter = deps.adapter;
+    this.#clock = deps.clock;
+    this.#logger = deps.logger;
+    this.carrier = deps.adapter.carrier;
+    this.dtmfOut = deps.adapter.dtmfOut;
+    if (deps.adapter.unordered) {
+      this.#order = new ChunkOrder((bytes, timestampMs) => this.#onAudio(bytes, timestampMs));
+    }
+    const { promise, resolve } = Promise.withResolvers<StreamStart | undefined>();
+    this.started = promise;
+    this.#resolveStarted = resolve;
+    this.#lastSignAt = deps.clock.monotonic();
+    this.#pingLater(PING_AFTER_MS);
+  }
+
+  get inputFormat(): AudioFormat {
+    return this.#adapter.inputFormat;
+  }
+
+  get outputFormat(): AudioFormat {
+    return this.#adapter.outputFormat;
+  }
+
+  /** When anything was last received, pongs included; monotonic ms. */
+  get lastSignAt(): number {
+    return this.#lastSignAt;
+  }
+
+  /** Caller audio that was dropped before `attach`. */
+  get droppedMs(): number {
+    return this.#droppedMs;
+  }
+
+  // ---- for the call ----
+
+  /** What was kept is delivered once the caller's own work is done, so that a call may attach while it is being made. */
+  attach(listener: ParticipantListener): void {
+    if (this.#attached) throw new Error('A participant is attached once.');
+    this.#attached = true;
+    queueMicrotask(() => this.#deliverTo(listener));
+  }
+
+  play(bytes: Uint8Array): void {
+    if (this.#over) return;
+    const { maxAudioBytes } = this.#adapter;
+    for (let at = 0; at < bytes.length; at += maxAudioBytes) {
+      const part = bytes.length <= maxAudioBytes ? bytes : bytes.subarray(at, at + maxAudioBytes);
+      this.#socket.send(this.#adapter.encode({ type: 'play', bytes: part }));
+    }
+  }
+
+  mark(name: string): void {
+    if (!this.#over) {
+      this.#socket.send(this.#adapter.encode({ type: 'mark', name: `${this.#generation}.${name}` }));
+    }
+  }
+
+  /** Carriers answer pending marks when they clear, or not at all: none of them proves anything from here on. */
+  clear(): void {
+    if (this.#over) return;
+    this.#generation++;
+    this.#socket.send(this.#adapter.encode({ type: 'clear' }));
+  }
+
+  sendDtmf(digits: string): void {
+    if (!this.#over) this.#socket.send(this.#adapter.encode({ type: 'dtmf', digits }));
+  }
+
+  close(code: number, reason: string): void {
+    this.#finish();
+    this.#socket.end(code, reason);
+    this.#listener = undefined;
+    this.#gone = undefined;
+  }
+
+  bufferedBytes(): number {
+    return this.#socket.bufferedBytes;
+  }
+
+  // ---- for the socket ----
+
+  onMessage(bytes: Uint8Array): void {
+    if (this.#over) return;
+    this.#lastSignAt = this.#clock.monotonic();
+    let event: CarrierEvent | undefined;
+    try {
+      event = this.#adapter.decode(bytes);
+    } catch (error) {
+      if (!(error instanceof CarrierProtocolError)) throw error;
+      this.#refuse(error);
+      return;
+    }
+    if (event) this.#onEvent(event);
+  }
+
+  onPong(): void {
+    this.#lastSignAt = this.#clock.monotonic();
+  }
+
+  onClose(code: number): void {
+    // 1005: closed in good order, without a code.
+    this.#leave({ stopped: code === 1000 || code === 1001 || code === 1005, code });
+  }
+
+  // ---- inside ----
+
+  #onEvent(event: CarrierEvent): void {
+    switch (event.type) {
+      case 'audio':
+        if (this.#order) this.#order.push(event.bytes, event.chunk, event.timestampMs);
+        else this.#onAudio(event.bytes, event.timestampMs);
+        break;
+      case 'started':
+        this.#hasStarted = true;
+        this.#resolveStarted({
+          carrierCallId: event.carrierCallId,
+          streamId: event.streamId,
+          at: this.#clock.now(),
+        });
+        break;
+      case 'dtmf':
+        this.#onDigit(event.digit);
+        break;
+      case 'played':
+        this.#onMark(event.mark);
+        break;
+      case 'complaint':
+        // Each time twice as many: a carrier may complain about every message.
+        this.#complaints++;
+        if (Number.isInteger(Math.log2(this.#complaints))) {
+          this.#logger.warn(
+            { carrier: this.carrier, code: event.code.slice(0, 64), times: this.#complaints },
+            'the carrier did not take what it was sent',
+          );
+        }
+        break;
+      case 'stopped':
+        if (!this.#hasStarted) this.#socket.end(closeCodes.done, 'stopped');
+        this.#leave({ stopped: true, code: closeCodes.done });
+        break;
+    }
+  }
+
+  #onAudio(received: Uint8Array, timestampMs: number | undefined): void {
+    const format = this.#adapter.inputFormat;
+    const odd = format.encoding === 'pcm16' && received.length % 2 === 1;
+    // Half a sample would turn all that follows into noise.
+    const bytes = odd ? received.subarray(0, -1) : received;
+    if (this.#listener) {
+      this.#listener.onAudio(bytes, timestampMs);
+      return;
+    }
+    this.#buffer.push({ type: 'audio', bytes: bytes.slice(), timestampMs });
+    this.#bufferedMs += bytes.length / bytesPerMs(format);
+    while (this.#bufferedMs > MAX_BUFFERED_MS) {
+      const oldest = this.#buffer.findIndex((item) => item.type === 'audio');
+      const [dropped] = this.#buffer.splice(oldest, 1);
+      const ms = dropped?.type === 'audio' ? dropped.bytes.length / bytesPerMs(format) : 0;
+      this.#bufferedMs -= ms;
+      this.#droppedMs += ms;
+    }
+  }
+
+  #onDigit(digit: string): void {
+    if (!DIGIT.test(digit)) return;
+    if (this.#listener) this.#listener.onDtmf(digit);
+    else if (this.#buffer.filter((item) => item.type === 'dtmf').length < MAX_BUFFERED_DIGITS) {
+      this.#buffer.push({ type: 'dtmf', digit });
+    }
+  }
+
+  #onMark(wireName: string): void {
+    const dot = wireName.indexOf('.');
+    if (wireName.slice(0, dot) !== String(this.#generation)) return;
+    this.#listener?.onMark(wireName.slice(dot + 1));
+  }
+
+  #refuse(error: CarrierProtocolError): void {
+    this.#logger.warn({ carrier: this.carrier, err: error }, 'carrier stream refused');
+    const code = error.code === 'codec_not_agreed' ? closeCodes.codecNotAgreed : closeCodes.badMessage;
+    this.#socket.end(code, error.code);
+    this.#leave({ stopped: false, code });
+  }
+
+  #deliverTo(listener: ParticipantListener): void {
+    if (this.#over && !this.#gone) return;
+    this.#listener = listener;
+    for (const item of this.#buffer.splice(0)) {
+      if (item.type === 'audio') this.#listener?.onAudio(item.bytes, item.timestampMs);
+      else this.#listener?.onDtmf(item.digit);
+    }
+    if (this.#gone) this.#tellGone(this.#gone);
+  }
+
+  /** The far end is gone. */
+  #leave(gone: { stopped: boolean; code: number }): void {
+    if (this.#over) return;
+    this.#finish();
+    if (this.#listener) this.#tellGone(gone);
+    else this.#gone = gone;
+  }
+
+  #tellGone(gone: { stopped: boolean; code: number }): void {
+    const listener = this.#listener;
+    this.#listener = undefined;
+    this.#gone = undefined;
+    listener?.onGone(gone);
+  }
+
+  #finish(): void {
+    this.#over = true;
+    this.#pingTimer?.cancel();
+    this.#resolveStarted(undefined);
+  }
+
+  #pingLater(ms: number): void {
+    this.#pingTimer = this.#clock.setTimeout(() => {
+      const silentMs = this.#clock.monotonic() - this.#lastSignAt;
+      if (silentMs >= PING_AFTER_MS) this.#socket.ping();
+      this.#pingLater(silentMs >= PING_AFTER_MS ? PING_AFTER_MS / 2 : PING_AFTER_MS - silentMs);
+    }, ms);
+  }
+}
