@@ -122,7 +122,7 @@ export function busConformance(t: Test, open: (options?: { clock?: Clock }) => P
       ['failing 0 (1)', 'failing 1 (3)', 'failing 2 (1)', 'failing 3 (1)'],
     );
     t.ok(order.includes('other 0 (1)'));
-    t.equal(errors.length, 2);
+    t.equal(errors.filter((error) => (error as Error).message === 'Not now.').length, 2);
     t.equal((await bus.events.deadLetters(10)).length, 0);
   });
 
@@ -206,11 +206,12 @@ export function busConformance(t: Test, open: (options?: { clock?: Clock }) => P
       await hasBegun;
       let left = false;
       const leaving = first[Symbol.asyncDispose]().then(() => (left = true));
-      await bus.events.append([callEvent(sessionId, 1)]);
+      await bus.ping();
       t.notOk(left, 'it waits for its handler');
       release();
       await leaving;
       await first[Symbol.asyncDispose]();
+      await bus.events.append([callEvent(sessionId, 1)]);
       bus.events.consume({
         consumer: 'second',
         handle: async (event) => {

@@ -1,9 +1,7 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { stat } from 'node:fs/promises';
-import { createInterface } from 'node:readline';
 import t from 'tap';
+import { runScript } from '../../test/fixtures/run-script.ts';
 import { uuidV7 } from '../ids/new-id.ts';
 import { silentLogger } from '../logging/logger.ts';
 import { ManualClock } from '../time/manual-clock.ts';
@@ -38,21 +36,16 @@ void t.test('events outlive the bus, whatever the number of partitions becomes',
 
 void t.test('a killed process loses no event that was accepted, and its consumer no turn', async (t) => {
   const path = join(t.testdir(), 'events.db');
-  const script = new URL('../../test/fixtures/local-bus-writer.ts', import.meta.url);
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script.pathname, path], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, NODE_OPTIONS: '' },
-  });
-  const exited = once(child, 'exit');
+  const child = runScript('local-bus-writer.ts', [path]);
   const accepted: string[] = [];
   let handling: string | undefined;
-  for await (const line of createInterface({ input: child.stdout })) {
+  for await (const line of child.lines) {
     const [word, id] = line.split(' ');
     if (word === 'accepted') accepted.push(id!);
     if (word === 'handling') handling = id!;
-    if (accepted.length >= 200 && handling) child.kill('SIGKILL');
+    if (accepted.length >= 200 && handling) child.kill();
   }
-  const [, signal] = (await exited) as [unknown, string];
+  const [, signal] = await child.exited;
   t.equal(signal, 'SIGKILL');
 
   const bus = await openLocalBus({ path, logger });
@@ -107,11 +100,6 @@ void t.test('what the running process told is forgotten in time', async (t) => {
 });
 
 void t.test('a process that closes its bus ends by itself', async (t) => {
-  const script = new URL('../../test/fixtures/local-bus-exit.ts', import.meta.url);
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script.pathname], {
-    stdio: ['ignore', 'inherit', 'inherit'],
-    env: { ...process.env, NODE_OPTIONS: '' },
-  });
-  const [code] = (await once(child, 'exit')) as [number];
-  t.equal(code, 0);
+  const child = runScript('bus-exit.ts');
+  t.same(await child.exited, [0, null]);
 });

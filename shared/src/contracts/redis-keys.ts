@@ -2,6 +2,8 @@
 export const redisKeys = {
   events: (partition: number) => `parley:events:${partition}`,
   deadEvents: 'parley:events:dead',
+  /** Living consumers of the streams, by when they end: each takes its even share of the partitions. */
+  eventConsumers: 'parley:events:consumers',
   commands: (gatewayId: string) => `parley:commands:${gatewayId}`,
   gateway: (gatewayId: string) => `parley:gateway:${gatewayId}`,
   gateways: 'parley:gateways',

@@ -1,0 +1,121 @@
+import t, { type Test } from 'tap';
+import { redisServerMissing, startRedis, type TestRedis } from '../../test/fixtures/redis-server.ts';
+import { uuidV7 } from '../ids/new-id.ts';
+import { silentLogger } from '../logging/logger.ts';
+import { callEvent, gatewayCommand, until } from './bus.conformance.ts';
+import { openRedisBus } from './redis-bus.ts';
+
+const logger = silentLogger();
+const skip = redisServerMissing ?? false;
+
+void t.test('restarted with its memory, nothing accepted is lost and all goes on', { skip }, async (t) => {
+  const server = await startRedis({ persistent: true });
+  await survivesRestart(t, server, { keepsMemory: true });
+});
+
+void t.test('restarted without its memory, all goes on', { skip }, async (t) => {
+  const server = await startRedis();
+  await survivesRestart(t, server, { keepsMemory: false });
+});
+
+void t.test('a Redis that does not answer is reported in time, and used again later', { skip }, async (t) => {
+  const server = await startRedis();
+  const bus = await openRedisBus({ url: server.url, logger });
+  t.teardown(() => bus[Symbol.asyncDispose]());
+  t.teardown(() => server[Symbol.asyncDispose]());
+  const handled: number[] = [];
+  bus.events.consume({
+    consumer: 'one',
+    handle: async (event) => {
+      handled.push(event.index);
+    },
+  });
+  await bus.events.append([callEvent(uuidV7(), 0)]);
+  await until('the first event', () => handled.length === 1);
+
+  server.pause();
+  await Promise.all([
+    t.rejects(bus.events.append([callEvent(uuidV7(), 1)])),
+    t.rejects(bus.events.append([callEvent(uuidV7(), 2), callEvent(uuidV7(), 3)])),
+    t.rejects(bus.commands.send('gw_a', gatewayCommand())),
+    t.rejects(bus.leases.acquire('a', 'b', 1000)),
+    t.rejects(bus.slots.take('s1', [{ scope: 'org', limit: 1 }], 1000)),
+    t.rejects(bus.presence.holdCalls('gw_a', ['s1'])),
+    t.rejects(bus.ping()),
+  ]);
+  await until('it knows', () => !bus.healthy());
+  server.resume();
+  await until('it knows again', () => bus.healthy());
+  const last = callEvent(uuidV7(), 4);
+  await until('an event is accepted', () =>
+    bus.events.append([last]).then(
+      () => true,
+      () => false,
+    ),
+  );
+  await until('the last event', () => handled.includes(4));
+});
+
+void t.test(
+  'a Redis that is not there stops the start, and its password is not told',
+  { skip },
+  async (t) => {
+    const open = openRedisBus({ url: 'redis://:hunter2@127.0.0.1:1', logger });
+    const error = await open.then(
+      () => undefined,
+      (error: Error) => error,
+    );
+    t.equal(error?.message, 'Redis cannot be reached.');
+    t.notMatch(String((error?.cause as Error).stack), 'hunter2');
+  },
+);
+
+async function survivesRestart(
+  t: Test,
+  server: TestRedis,
+  { keepsMemory }: { keepsMemory: boolean },
+): Promise<void> {
+  const bus = await openRedisBus({ url: server.url, logger });
+  t.teardown(async () => {
+    await bus[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+  });
+  const sessionId = uuidV7();
+  const handled: number[] = [];
+  const commands: unknown[] = [];
+  let hold = Promise.withResolvers<void>();
+  hold.resolve();
+  bus.events.consume({
+    consumer: 'one',
+    claimAfterMs: 200,
+    handle: async (event) => {
+      await hold.promise;
+      if (!handled.includes(event.index)) handled.push(event.index);
+    },
+  });
+  await bus.commands.subscribe('gw_a', (command) => commands.push(command.args['text']));
+  await bus.events.append([callEvent(sessionId, 0)]);
+  await bus.commands.send('gw_a', gatewayCommand({ args: { text: 'before' } }));
+  await until('the first of both', () => handled.length === 1 && commands.length === 1);
+
+  hold = Promise.withResolvers();
+  await bus.events.append([callEvent(sessionId, 1), callEvent(sessionId, 2)]);
+  await server.kill();
+  await t.rejects(bus.events.append([callEvent(sessionId, 9)]), 'an append while it is away is refused');
+  await until('it knows', () => !bus.healthy());
+  hold.resolve();
+  await server.start();
+  await until('it knows again', () => bus.healthy());
+
+  await until('an event is accepted', () =>
+    bus.events.append([callEvent(sessionId, 3)]).then(
+      () => true,
+      () => false,
+    ),
+  );
+  await bus.commands.send('gw_a', gatewayCommand({ args: { text: 'after' } }));
+  await until('events go on', () => handled.includes(3));
+  await until('commands go on', () => commands.includes('after'));
+  if (keepsMemory) t.same(handled, [0, 1, 2, 3]);
+  t.same(commands, ['before', 'after']);
+}

@@ -1,0 +1,91 @@
+import type { Logger } from '../logging/logger.ts';
+import { systemClock, type Clock, type Timer } from '../time/clock.ts';
+import { DEFAULT_PARTITIONS } from './bus-limits.ts';
+import type { Bus, EventConsumer } from './bus.ts';
+import { EventReader } from './event-reader.ts';
+import { parseLetter } from './event-store.ts';
+import { RedisCommands } from './redis-commands.ts';
+import { BlockingConnection, connectRedis, createRedis } from './redis-connection.ts';
+import { appendEvents, readDeadLetters, RedisEventStore } from './redis-event-store.ts';
+import { RedisLeases, RedisPresence, RedisRates, RedisSlots } from './redis-state.ts';
+
+const HEARTBEAT_MS = 1000;
+
+/**
+ * The bus between processes. A Redis that stops answering makes commands fail within about two seconds; connections,
+ * consumers and subscriptions come back by themselves.
+ * @param options.url `redis://`, `rediss://` (TLS) or the path of a unix socket
+ * @throws when Redis can't be reached at the start
+ */
+export async function openRedisBus(options: {
+  url: string;
+  partitions?: number;
+  logger: Logger;
+  clock?: Clock;
+}): Promise<Bus> {
+  const { url, partitions = DEFAULT_PARTITIONS, logger, clock = systemClock } = options;
+  const redis = createRedis(url, { name: 'bus', logger });
+  await connectRedis(redis);
+
+  const leases = new RedisLeases(redis);
+  const openBlocking = (name: string) => new BlockingConnection(url, redis, { name, logger });
+  const commands = new RedisCommands(redis, () => openBlocking('commands'), logger);
+  const consumers = new Set<EventConsumer>();
+  let answers = true;
+  let heartbeat: Timer;
+  let disposing: Promise<void> | undefined;
+
+  async function beat(): Promise<void> {
+    try {
+      await redis.ping();
+      answers = true;
+    } catch {
+      answers = false;
+      // A half-open connection would be waited on for minutes.
+      if (redis.status === 'ready' && !disposing) redis.disconnect(true);
+    }
+    if (!disposing) heartbeat = clock.setTimeout(() => void beat(), HEARTBEAT_MS);
+  }
+  heartbeat = clock.setTimeout(() => void beat(), HEARTBEAT_MS);
+
+  return {
+    events: {
+      append: (events) => appendEvents(redis, partitions, events),
+      consume(options) {
+        const blocking = openBlocking('events');
+        const store = new RedisEventStore(redis, blocking, partitions);
+        const reader = new EventReader({ store, leases, logger, clock, options });
+        const consumer: EventConsumer = {
+          async [Symbol.asyncDispose]() {
+            await reader[Symbol.asyncDispose]();
+            blocking.close();
+            consumers.delete(consumer);
+          },
+        };
+        consumers.add(consumer);
+        return consumer;
+      },
+      async deadLetters(limit) {
+        const letters = await readDeadLetters(redis, limit);
+        return letters.map(({ body, reason }) => ({ event: parseLetter(body), reason }));
+      },
+    },
+    commands,
+    leases,
+    slots: new RedisSlots(redis),
+    rates: new RedisRates(redis, clock),
+    presence: new RedisPresence(redis, clock),
+    healthy: () => answers && redis.status === 'ready',
+    async ping() {
+      await redis.ping();
+    },
+    [Symbol.asyncDispose]() {
+      disposing ??= (async () => {
+        heartbeat.cancel();
+        await Promise.all([commands, ...consumers].map((owned) => owned[Symbol.asyncDispose]()));
+        redis.disconnect();
+      })();
+      return disposing;
+    },
+  };
+}

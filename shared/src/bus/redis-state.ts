@@ -1,0 +1,207 @@
+import type { Redis } from 'ioredis';
+import { z } from 'zod';
+import { redisKeys } from '../contracts/redis-keys.ts';
+import type { Clock } from '../time/clock.ts';
+import { CALL_TTL_MS, GATEWAY_TTL_MS } from './bus-limits.ts';
+import type { GatewayBeat, Leases, Presence, RateCounter, Slots } from './bus.ts';
+import { firstError } from './redis-event-store.ts';
+
+const ACQUIRE = `
+local owner = redis.call('GET', KEYS[1])
+if owner and owner ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1
+`;
+
+const RELEASE = `
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+return 0
+`;
+
+export class RedisLeases implements Leases {
+  readonly #redis: Redis;
+
+  constructor(redis: Redis) {
+    this.#redis = redis;
+  }
+
+  async acquire(name: string, owner: string, ttlMs: number): Promise<boolean> {
+    return (await this.#redis.eval(ACQUIRE, 1, redisKeys.lease(name), owner, ttlMs)) === 1;
+  }
+
+  async release(name: string, owner: string): Promise<void> {
+    await this.#redis.eval(RELEASE, 1, redisKeys.lease(name), owner);
+  }
+}
+
+/** The clock of Redis is the only one that all control planes share. */
+const NOW = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local function keep(key)
+  local last = redis.call('ZRANGE', key, -1, -1, 'WITHSCORES')
+  if last[2] then redis.call('PEXPIREAT', key, last[2]) end
+end
+`;
+
+/** ARGV: session, ttl, then a limit per key. @returns the number of the first full scope, or 0 */
+const TAKE = `${NOW}
+for i, key in ipairs(KEYS) do
+  redis.call('ZREMRANGEBYSCORE', key, '-inf', now)
+  if not redis.call('ZSCORE', key, ARGV[1]) and redis.call('ZCARD', key) >= tonumber(ARGV[i + 2]) then
+    return i
+  end
+end
+for _, key in ipairs(KEYS) do
+  redis.call('ZADD', key, now + ARGV[2], ARGV[1])
+  keep(key)
+end
+return 0
+`;
+
+const RENEW = `${NOW}
+for _, key in ipairs(KEYS) do
+  redis.call('ZREMRANGEBYSCORE', key, '-inf', now)
+  redis.call('ZADD', key, 'XX', now + ARGV[2], ARGV[1])
+  keep(key)
+end
+return 0
+`;
+
+const COUNT = `${NOW}
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+return redis.call('ZCARD', KEYS[1])
+`;
+
+export class RedisSlots implements Slots {
+  readonly #redis: Redis;
+
+  constructor(redis: Redis) {
+    this.#redis = redis;
+  }
+
+  async take(
+    sessionId: string,
+    scopes: readonly { scope: string; limit: number }[],
+    ttlMs: number,
+  ): Promise<string | null> {
+    if (scopes.length === 0) return null;
+    const keys = scopes.map(({ scope }) => redisKeys.slots(scope));
+    const limits = scopes.map(({ limit }) => limit);
+    const full = await this.#redis.eval(TAKE, keys.length, ...keys, sessionId, ttlMs, ...limits);
+    return scopes[Number(full) - 1]?.scope ?? null;
+  }
+
+  async renew(sessionId: string, scopes: readonly string[], ttlMs: number): Promise<void> {
+    if (scopes.length === 0) return;
+    await this.#redis.eval(RENEW, scopes.length, ...scopes.map(redisKeys.slots), sessionId, ttlMs);
+  }
+
+  async release(sessionId: string, scopes: readonly string[]): Promise<void> {
+    if (scopes.length === 0) return;
+    const pipeline = this.#redis.pipeline();
+    for (const scope of scopes) pipeline.zrem(redisKeys.slots(scope), sessionId);
+    firstError(await pipeline.exec());
+  }
+
+  async count(scope: string): Promise<number> {
+    return Number(await this.#redis.eval(COUNT, 1, redisKeys.slots(scope)));
+  }
+}
+
+export class RedisRates implements RateCounter {
+  readonly #redis: Redis;
+  readonly #clock: Clock;
+
+  constructor(redis: Redis, clock: Clock) {
+    this.#redis = redis;
+    this.#clock = clock;
+  }
+
+  async hit(scope: string, windowSeconds: number, cost = 1): Promise<{ count: number; resetAt: number }> {
+    const windowMs = windowSeconds * 1000;
+    const window = Math.floor(this.#clock.now() / windowMs);
+    const key = redisKeys.rate(scope, window);
+    // Longer than the window, for clocks that are apart.
+    const ttlMs = windowMs + 10_000;
+    const [count] = firstError(await this.#redis.multi().incrby(key, cost).pexpire(key, ttlMs).exec());
+    return { count: Number(count), resetAt: (window + 1) * windowMs };
+  }
+}
+
+/** Gateways that said nothing for this long are no longer looked up. */
+const GATEWAY_FORGOTTEN_MS = 60_000;
+const CALLS_PER_PIPELINE = 1000;
+
+const beatHash = z.object({
+  url: z.string(),
+  capacity: z.coerce.number(),
+  calls: z.coerce.number(),
+  loop_delay_p99_ms: z.coerce.number(),
+  draining: z.string().transform((text) => text === '1'),
+  version: z.string(),
+});
+
+export class RedisPresence implements Presence {
+  readonly #redis: Redis;
+  readonly #clock: Clock;
+
+  constructor(redis: Redis, clock: Clock) {
+    this.#redis = redis;
+    this.#clock = clock;
+  }
+
+  async beat({ gateway_id: gatewayId, draining, ...values }: GatewayBeat): Promise<void> {
+    const key = redisKeys.gateway(gatewayId);
+    firstError(
+      await this.#redis
+        .multi()
+        .hset(key, { ...values, draining: draining ? '1' : '0' })
+        .pexpire(key, GATEWAY_TTL_MS)
+        .zadd(redisKeys.gateways, this.#clock.now(), gatewayId)
+        .exec(),
+    );
+  }
+
+  async leave(gatewayId: string): Promise<void> {
+    firstError(
+      await this.#redis.multi().del(redisKeys.gateway(gatewayId)).zrem(redisKeys.gateways, gatewayId).exec(),
+    );
+  }
+
+  async gateways(): Promise<GatewayBeat[]> {
+    const [, ids] = firstError(
+      await this.#redis
+        .multi()
+        .zremrangebyscore(redisKeys.gateways, '-inf', String(this.#clock.now() - GATEWAY_FORGOTTEN_MS))
+        .zrange(redisKeys.gateways, '0', '-1')
+        .exec(),
+    ) as [number, string[]];
+    const pipeline = this.#redis.pipeline();
+    for (const id of ids) pipeline.hgetall(redisKeys.gateway(id));
+    const hashes = ids.length > 0 ? firstError(await pipeline.exec()) : [];
+    return ids.flatMap((id, i) => {
+      const beat = beatHash.safeParse(hashes[i]);
+      return beat.success ? [{ gateway_id: id, ...beat.data }] : [];
+    });
+  }
+
+  async holdCalls(gatewayId: string, sessionIds: readonly string[]): Promise<void> {
+    for (let i = 0; i < sessionIds.length; i += CALLS_PER_PIPELINE) {
+      const pipeline = this.#redis.pipeline();
+      for (const id of sessionIds.slice(i, i + CALLS_PER_PIPELINE)) {
+        pipeline.set(redisKeys.call(id), gatewayId, 'PX', CALL_TTL_MS);
+      }
+      firstError(await pipeline.exec());
+    }
+  }
+
+  async dropCall(sessionId: string): Promise<void> {
+    await this.#redis.del(redisKeys.call(sessionId));
+  }
+
+  async callHolders(sessionIds: readonly string[]): Promise<(string | null)[]> {
+    if (sessionIds.length === 0) return [];
+    return this.#redis.mget(...sessionIds.map(redisKeys.call));
+  }
+}
