@@ -44,6 +44,8 @@ export interface ModelCatalog {
   /** Models the org may see. */
   list(orgId: string): Promise<CatalogModel[]>;
   find(orgId: string, id: string): Promise<CatalogModel | undefined>;
+  /** What is used where nobody has chosen: the first model of the kind that can be used. */
+  fallback(orgId: string, kind: ModelKind): Promise<string | undefined>;
   /**
    * The model with its address and credential, as a plan or an analysis uses it.
    * @returns undefined when there is no such model, or it can't be used now
@@ -135,6 +137,13 @@ export class InstallationModelCatalog implements ModelCatalog {
   find(_orgId: string, id: string): Promise<CatalogModel | undefined> {
     const entry = ENTRIES.find((candidate) => candidate.id === id);
     return Promise.resolve(entry && this.#toModel(entry));
+  }
+
+  fallback(_orgId: string, kind: ModelKind): Promise<string | undefined> {
+    const usable = ENTRIES.find(
+      (entry) => entry.kind === kind && this.#toModel(entry).status === 'available',
+    );
+    return Promise.resolve(usable?.id);
   }
 
   resolve(_orgId: string, id: string, use: ModelUse): Promise<PlanProviderWire | undefined> {

@@ -1,188 +1,194 @@
-import { Schema, type Connection, type Model } from 'mongoose';
 import type { CallMetrics, Usage } from '@parley/shared/contracts/call-events';
 import {
-  CARRIERS,
   SESSION_STATUSES,
   type CarrierName,
   type Channel,
   type Direction,
   type SessionStatus,
 } from '@parley/shared/contracts/session-values';
+import { defineCollection } from '../storage/collection.ts';
+import type { StoredRecord } from '../storage/collection.ts';
 
-export type RealtimeAudioFormat = 'pcm16_24000' | 'pcmu_8000' | 'pcma_8000';
+export const REALTIME_AUDIO_FORMATS = ['pcm16_24000', 'pcmu_8000', 'pcma_8000'] as const;
+export type RealtimeAudioFormat = (typeof REALTIME_AUDIO_FORMATS)[number];
 
-/** One conversation, from permission to its end. */
-export interface Session {
-  /** UUID v7. */
-  _id: string;
-  orgId: string;
-  projectId: string;
-  agentId: string | null;
+/** One conversation, from permission to its end. `_id` is a UUID v7. */
+export interface SessionRecord extends StoredRecord {
+  org_id: string;
+  project_id: string;
+  agent_id: string | null;
   /** The version it keeps to its end. */
-  agentVersion: number | null;
+  agent_version: number | null;
   channel: Channel;
   direction: Direction;
   provider: CarrierName | null;
+  /** Open: `websocket`, `media_stream`, `text`. */
   transport: string;
   status: SessionStatus;
-  llmId: string;
-  sttId: string;
-  ttsId: string;
-  ttsVoiceId: string | null;
-  /** As agreed before the call: what the creator asked for and the agent allows. */
+  llm_id: string;
+  stt_id: string;
+  tts_id: string;
+  tts_voice_id: string | null;
+  /** As agreed before the call: what the creator asked for and agent and project allow. */
   record: boolean;
   /** null = the agent's. */
-  postCallAnalysisIds: string[] | null;
+  post_call_analysis_ids: string[] | null;
   variables: Record<string, string>;
-  userIdentifier: string | null;
-  attemptNumber: number;
+  user_identifier: string | null;
+  attempt_number: number;
   /** Fixed when a realtime session was minted. */
-  audio: { inputFormat: RealtimeAudioFormat; outputFormat: RealtimeAudioFormat } | null;
-  clientTools: boolean;
-  preCall: { state: 'running' | 'done' | 'failed'; deadline: Date } | null;
+  audio: { input_format: RealtimeAudioFormat; output_format: RealtimeAudioFormat } | null;
+  client_tools: boolean;
+  /** The agent's call before the call; its answer joins `variables`. */
+  pre_call: { state: 'running' | 'done' | 'failed'; deadline: Date } | null;
 
-  fromNumber: string | null;
-  toNumber: string | null;
-  telephonyAccountId: string | null;
-  phoneNumberId: string | null;
-  inboundDeploymentId: string | null;
-  campaignId: string | null;
-  contactId: string | null;
-  testRunId: string | null;
-  carrierCallId: string | null;
-  carrierCause: string | null;
-  carrierCost: string | null;
-  /** When the carrier said that the call is over; no report by then means that the gateway is told. */
-  carrierEndedAt: Date | null;
+  from_number: string | null;
+  to_number: string | null;
+  telephony_account_id: string | null;
+  phone_number_id: string | null;
+  inbound_deployment_id: string | null;
+  campaign_id: string | null;
+  contact_id: string | null;
+  test_run_id: string | null;
+  carrier_call_id: string | null;
+  carrier_cause: string | null;
+  carrier_cost: string | null;
+  /** When the carrier said that the call is over; without a report by soon after, the gateway is told. */
+  carrier_ended_at: Date | null;
   /** A blind transfer under way at the carrier. */
-  transfer: { transferId: string; to: string; callerId: string | null; ringTimeoutSeconds: number } | null;
+  transfer: SessionTransfer | null;
 
-  gatewayId: string | null;
-  claimId: string | null;
+  gateway_id: string | null;
+  claim_id: string | null;
   /** -1 until somebody joined. */
   leg: number;
-  answeredAt: Date | null;
-  startedAt: Date | null;
-  endedAt: Date | null;
-  endedBy: string | null;
-  hangupReason: string | null;
-  failureReason: string | null;
+  claimed_at: Date | null;
+  /** When media first flowed. */
+  started_at: Date | null;
+  ended_at: Date | null;
+  ended_by: string | null;
+  hangup_reason: string | null;
+  failure_reason: string | null;
   language: string | null;
-  messageCount: number;
-  durationSeconds: number | null;
-  agentDurationSeconds: number | null;
-  transferDurationSeconds: number | null;
-  avgAgentLatencyMs: number | null;
-  avgUserLatencyMs: number | null;
-  goalStatus: string | null;
-  answeredBy: string | null;
+  message_count: number;
+  duration_seconds: number | null;
+  agent_duration_seconds: number | null;
+  transfer_duration_seconds: number | null;
+  avg_agent_latency_ms: number | null;
+  avg_user_latency_ms: number | null;
+  goal_status: string | null;
+  answered_by: string | null;
   outcome: string | null;
   metrics: CallMetrics | null;
   usage: Usage | null;
   /** Id of the `call_ended` event that closed it. */
-  reportId: string | null;
-  closedBy: 'report' | 'reaper' | 'carrier' | 'api' | 'expiry' | null;
-  postCall: { status: 'pending' | 'running' | 'done' | 'failed' | 'skipped'; finishedAt: Date | null };
-  recordingId: string | null;
+  report_id: string | null;
+  closed_by: 'report' | 'reaper' | 'carrier' | 'api' | 'expiry' | null;
+  post_call_status: 'pending' | 'running' | 'done' | 'failed' | 'skipped';
+  post_call_finished_at: Date | null;
+  recording_id: string | null;
   /** Scopes of `bus.slots` it holds a place in. */
-  slotScopes: string[];
-  /** No unclaimed credential lives longer: with nobody joined, the session expires then. */
-  joinBy: Date | null;
-  erasedAt: Date | null;
-  /** To erase as soon as it is over. */
-  eraseAtEnd: boolean;
-  createdAt: Date;
-  updatedAt: Date;
+  slot_scopes: string[];
+  /** No unclaimed credential lives longer; with nobody joined the session expires then. */
+  join_by: Date | null;
+  /** Since when nobody holds the call, as the reaper saw it. */
+  unheld_since: Date | null;
+  erased_at: Date | null;
+  /** To be erased as soon as it is over. */
+  erase_at_end: boolean;
 }
 
-const nullableString = { type: String, default: null };
-const nullableNumber = { type: Number, default: null };
-const nullableDate = { type: Date, default: null };
+export interface SessionTransfer {
+  transfer_id: string;
+  to: string;
+  caller_id: string | null;
+  ring_timeout_seconds: number;
+}
 
-const sessionSchema = new Schema<Session>(
-  {
-    _id: { type: String, required: true },
-    orgId: { type: String, required: true },
-    projectId: { type: String, required: true },
-    agentId: nullableString,
-    agentVersion: nullableNumber,
-    channel: { type: String, enum: ['web', 'telephony'], required: true },
-    direction: { type: String, enum: ['web', 'inbound', 'outbound'], required: true },
-    provider: { type: String, enum: [...CARRIERS, null], default: null },
+const text = { type: String, default: null };
+const number = { type: Number, default: null };
+const date = { type: Date, default: null };
+const mixed = { type: Object, default: null };
+
+export const sessionCollection = defineCollection<SessionRecord, 'project'>({
+  name: 'sessions',
+  tenancy: 'project',
+  fields: {
+    agent_id: text,
+    agent_version: number,
+    channel: { type: String, required: true },
+    direction: { type: String, required: true },
+    provider: text,
     transport: { type: String, required: true },
     status: { type: String, enum: SESSION_STATUSES, required: true },
-    llmId: { type: String, required: true },
-    sttId: { type: String, required: true },
-    ttsId: { type: String, required: true },
-    ttsVoiceId: nullableString,
+    llm_id: { type: String, required: true },
+    stt_id: { type: String, required: true },
+    tts_id: { type: String, required: true },
+    tts_voice_id: text,
     record: { type: Boolean, default: true },
-    postCallAnalysisIds: { type: [String], default: null },
-    // Keys are the tenant's and may hold dots and dollars: read and written whole.
-    variables: { type: Schema.Types.Mixed, default: {} },
-    userIdentifier: nullableString,
-    attemptNumber: { type: Number, default: 1 },
-    audio: { type: Schema.Types.Mixed, default: null },
-    clientTools: { type: Boolean, default: true },
-    preCall: { type: Schema.Types.Mixed, default: null },
-    fromNumber: nullableString,
-    toNumber: nullableString,
-    telephonyAccountId: nullableString,
-    phoneNumberId: nullableString,
-    inboundDeploymentId: nullableString,
-    campaignId: nullableString,
-    contactId: nullableString,
-    testRunId: nullableString,
-    carrierCallId: nullableString,
-    carrierCause: nullableString,
-    carrierCost: nullableString,
-    carrierEndedAt: nullableDate,
-    transfer: { type: Schema.Types.Mixed, default: null },
-    gatewayId: nullableString,
-    claimId: nullableString,
+    post_call_analysis_ids: { type: [String], default: null },
+    // Keys are the tenant's: read and written whole, never by path.
+    variables: { type: Object, default: {} },
+    user_identifier: text,
+    attempt_number: { type: Number, default: 1 },
+    audio: mixed,
+    client_tools: { type: Boolean, default: true },
+    pre_call: mixed,
+    from_number: text,
+    to_number: text,
+    telephony_account_id: text,
+    phone_number_id: text,
+    inbound_deployment_id: text,
+    campaign_id: text,
+    contact_id: text,
+    test_run_id: text,
+    carrier_call_id: text,
+    carrier_cause: text,
+    carrier_cost: text,
+    carrier_ended_at: date,
+    transfer: mixed,
+    gateway_id: text,
+    claim_id: text,
     leg: { type: Number, default: -1 },
-    answeredAt: nullableDate,
-    startedAt: nullableDate,
-    endedAt: nullableDate,
-    endedBy: nullableString,
-    hangupReason: nullableString,
-    failureReason: nullableString,
-    language: nullableString,
-    messageCount: { type: Number, default: 0 },
-    durationSeconds: nullableNumber,
-    agentDurationSeconds: nullableNumber,
-    transferDurationSeconds: nullableNumber,
-    avgAgentLatencyMs: nullableNumber,
-    avgUserLatencyMs: nullableNumber,
-    goalStatus: nullableString,
-    answeredBy: nullableString,
-    outcome: nullableString,
-    metrics: { type: Schema.Types.Mixed, default: null },
-    usage: { type: Schema.Types.Mixed, default: null },
-    reportId: nullableString,
-    closedBy: nullableString,
-    postCall: { type: Schema.Types.Mixed, default: { status: 'pending', finishedAt: null } },
-    recordingId: nullableString,
-    slotScopes: { type: [String], default: [] },
-    joinBy: nullableDate,
-    erasedAt: nullableDate,
-    eraseAtEnd: { type: Boolean, default: false },
-    createdAt: { type: Date, required: true },
-    updatedAt: { type: Date, required: true },
+    claimed_at: date,
+    started_at: date,
+    ended_at: date,
+    ended_by: text,
+    hangup_reason: text,
+    failure_reason: text,
+    language: text,
+    message_count: { type: Number, default: 0 },
+    duration_seconds: number,
+    agent_duration_seconds: number,
+    transfer_duration_seconds: number,
+    avg_agent_latency_ms: number,
+    avg_user_latency_ms: number,
+    goal_status: text,
+    answered_by: text,
+    outcome: text,
+    metrics: mixed,
+    usage: mixed,
+    report_id: text,
+    closed_by: text,
+    post_call_status: { type: String, default: 'pending' },
+    post_call_finished_at: date,
+    recording_id: text,
+    slot_scopes: { type: [String], default: [] },
+    join_by: date,
+    unheld_since: date,
+    erased_at: date,
+    erase_at_end: { type: Boolean, default: false },
   },
-  { collection: 'sessions', versionKey: false, minimize: false },
-);
-
-sessionSchema.index({ projectId: 1, createdAt: -1 });
-sessionSchema.index({ agentId: 1, createdAt: -1 });
-sessionSchema.index({ status: 1, joinBy: 1 });
-// One session for one call of one account, however often the carrier tells of it.
-sessionSchema.index(
-  { telephonyAccountId: 1, carrierCallId: 1 },
-  { unique: true, partialFilterExpression: { carrierCallId: { $type: 'string' } } },
-);
-
-export type SessionModel = Model<Session>;
-
-export function sessionModel(connection: Connection): SessionModel {
-  return connection.model<Session>('Session', sessionSchema);
-}
+  indexes: [
+    [{ org_id: 1, project_id: 1, created_at: -1, _id: -1 }],
+    [{ org_id: 1, project_id: 1, updated_at: -1, _id: -1 }],
+    [{ org_id: 1, project_id: 1, duration_seconds: -1, _id: -1 }],
+    [{ org_id: 1, project_id: 1, agent_id: 1, created_at: -1, _id: -1 }],
+    [{ status: 1, _id: 1 }],
+    // One session for one call of one account, however often the carrier tells of it.
+    [
+      { telephony_account_id: 1, carrier_call_id: 1 },
+      { unique: true, partialFilterExpression: { carrier_call_id: { $type: 'string' } } },
+    ],
+  ],
+});

@@ -1,32 +1,47 @@
-import { Schema, type Connection, type InferSchemaType, type Model } from 'mongoose';
+import type { CredentialKind } from '@parley/shared/contracts/admission';
+import type { CarrierName } from '@parley/shared/contracts/session-values';
+import { defineCollection } from '../storage/collection.ts';
+import type { StoredRecord } from '../storage/collection.ts';
 
 /** A claim stays repeatable this long after the credential has expired. */
 export const CLAIM_REPEAT_SECONDS = 15 * 60;
 
-const wsTicketSchema = new Schema(
-  {
-    /** SHA-256, hex: of the ticket, of the realtime token, or of the participant token's `jti`. */
-    digest: { type: String, required: true, unique: true },
-    kind: { type: String, enum: ['ticket', 'realtime', 'participant'], required: true },
-    sessionId: { type: String, required: true, index: true },
+/**
+ * One credential that opens one WebSocket. `_id` is a SHA-256 in hex: of the ticket, of the realtime token, or of the
+ * participant token's `jti`. The thing itself is never stored.
+ */
+export interface WsTicketRecord extends StoredRecord {
+  kind: CredentialKind;
+  session_id: string;
+  carrier: CarrierName | null;
+  /** Set where the call is known already: only its stream may claim. */
+  carrier_call_id: string | null;
+  /** The only `Origin` a widget's token may come from. */
+  origin: string | null;
+  /** MongoDB deletes the record some time after this, so reads still check it. */
+  expires_at: Date;
+  claimed_by: string | null;
+  claimed_at: Date | null;
+  /** Which leg of the session this claim became; null until the session has taken it. */
+  leg: number | null;
+}
+
+export const wsTicketCollection = defineCollection<WsTicketRecord, 'none'>({
+  name: 'ws_tickets',
+  tenancy: 'none',
+  fields: {
+    kind: { type: String, required: true },
+    session_id: { type: String, required: true },
     carrier: { type: String, default: null },
-    /** Set where the call is known already: only its stream may claim. */
-    carrierCallId: { type: String, default: null },
-    /** The only `Origin` a widget's token may come from. */
+    carrier_call_id: { type: String, default: null },
     origin: { type: String, default: null },
-    /** MongoDB deletes the document some time after this, so reads still check it. */
-    expiresAt: { type: Date, required: true, expires: CLAIM_REPEAT_SECONDS },
-    claimedBy: { type: String, default: null },
-    claimedAt: { type: Date, default: null },
-    /** Which leg of the session this claim became; null until the session has taken it. */
+    expires_at: { type: Date, required: true },
+    claimed_by: { type: String, default: null },
+    claimed_at: { type: Date, default: null },
     leg: { type: Number, default: null },
   },
-  { collection: 'ws_tickets', versionKey: false },
-);
-
-export type WsTicket = InferSchemaType<typeof wsTicketSchema>;
-export type WsTicketModel = Model<WsTicket>;
-
-export function wsTicketModel(connection: Connection): WsTicketModel {
-  return connection.model<WsTicket>('WsTicket', wsTicketSchema);
-}
+  indexes: [
+    [{ session_id: 1, claimed_by: 1 }],
+    [{ expires_at: 1 }, { expireAfterSeconds: CLAIM_REPEAT_SECONDS }],
+  ],
+});

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { Model } from 'mongoose';
 import {
   credentialDigest,
   TICKET_LIFE_SECONDS,
@@ -7,7 +8,9 @@ import {
 import type { CarrierName } from '@parley/shared/contracts/session-values';
 import { ConflictError, UnauthorizedError } from '@parley/shared/errors/app-error';
 import type { Clock } from '@parley/shared/time/clock';
-import type { WsTicket, WsTicketModel } from './ws-ticket-model.ts';
+import type { Database } from '../storage/database.ts';
+import { wsTicketCollection } from './ws-ticket-model.ts';
+import type { WsTicketRecord } from './ws-ticket-model.ts';
 
 export interface IssuedCredential {
   /** Given out once and never stored. */
@@ -24,11 +27,11 @@ export interface ClaimFacts {
 
 /** Single-use admission to a WebSocket: carrier tickets, realtime tokens and participant tokens alike. */
 export class WsTicketService {
-  readonly #tickets: WsTicketModel;
+  readonly #tickets: Model<WsTicketRecord>;
   readonly #clock: Clock;
 
-  constructor({ tickets, clock }: { tickets: WsTicketModel; clock: Clock }) {
-    this.#tickets = tickets;
+  constructor({ database, clock }: { database: Database; clock: Clock }) {
+    this.#tickets = database.model(wsTicketCollection);
     this.#clock = clock;
   }
 
@@ -42,12 +45,12 @@ export class WsTicketService {
     const credential = randomBytes(32).toString('base64url');
     const expiresAt = this.#in(options.lifeSeconds ?? TICKET_LIFE_SECONDS);
     await this.#tickets.create({
-      digest: credentialDigest(credential),
+      _id: credentialDigest(credential),
       kind: 'ticket',
-      sessionId: options.sessionId,
+      session_id: options.sessionId,
       carrier: options.carrier,
-      carrierCallId: options.carrierCallId ?? null,
-      expiresAt,
+      carrier_call_id: options.carrierCallId ?? null,
+      expires_at: expiresAt,
     });
     return { credential, expiresAt };
   }
@@ -61,11 +64,11 @@ export class WsTicketService {
     const credential = `ek_${randomBytes(32).toString('base64url')}`;
     const expiresAt = this.#in(options.lifeSeconds);
     await this.#tickets.create({
-      digest: credentialDigest(credential),
+      _id: credentialDigest(credential),
       kind: 'realtime',
-      sessionId: options.sessionId,
+      session_id: options.sessionId,
       origin: options.origin ?? null,
-      expiresAt,
+      expires_at: expiresAt,
     });
     return { credential, expiresAt };
   }
@@ -73,10 +76,10 @@ export class WsTicketService {
   /** Remembers a participant token by its `jti`, so that it opens one connection only. */
   async registerParticipant(options: { sessionId: string; jti: string; expiresAt: Date }): Promise<void> {
     await this.#tickets.create({
-      digest: credentialDigest(options.jti),
+      _id: credentialDigest(options.jti),
       kind: 'participant',
-      sessionId: options.sessionId,
-      expiresAt: options.expiresAt,
+      session_id: options.sessionId,
+      expires_at: options.expiresAt,
     });
   }
 
@@ -84,13 +87,13 @@ export class WsTicketService {
    * Looks a credential up before the upgrade is answered; changes nothing.
    * @throws UnauthorizedError `credential_invalid` for unknown, claimed and expired alike
    */
-  async check(kind: CredentialKind, digest: string, carrier?: CarrierName): Promise<WsTicket> {
+  async check(kind: CredentialKind, digest: string, carrier?: CarrierName): Promise<WsTicketRecord> {
     const ticket = await this.#tickets
       .findOne({
-        digest,
+        _id: digest,
         kind,
-        claimedBy: null,
-        expiresAt: { $gt: this.#now() },
+        claimed_by: null,
+        expires_at: { $gt: this.#now() },
         ...(carrier ? { carrier } : {}),
       })
       .lean();
@@ -105,36 +108,45 @@ export class WsTicketService {
    * @throws UnauthorizedError `credential_invalid` for unknown and expired
    * @throws ConflictError `in_use` when another socket holds it, `call_id_mismatch` when it belongs to another call
    */
-  async claim(kind: CredentialKind, digest: string, claimId: string, facts: ClaimFacts): Promise<WsTicket> {
+  async claim(
+    kind: CredentialKind,
+    digest: string,
+    claimId: string,
+    facts: ClaimFacts,
+  ): Promise<WsTicketRecord> {
     const now = this.#now();
     const filter = {
-      digest,
+      _id: digest,
       kind,
       $and: [
-        { $or: [{ claimedBy: null, expiresAt: { $gt: now } }, { claimedBy: claimId }] },
-        { $or: [{ carrierCallId: null }, { carrierCallId: facts.carrierCallId ?? null }] },
+        { $or: [{ claimed_by: null, expires_at: { $gt: now } }, { claimed_by: claimId }] },
+        { $or: [{ carrier_call_id: null }, { carrier_call_id: facts.carrierCallId ?? null }] },
         { $or: [{ origin: null }, { origin: facts.origin ?? null }] },
       ],
       ...(kind === 'ticket' ? { carrier: facts.carrier ?? null } : {}),
     };
     const claimed = await this.#tickets
-      .findOneAndUpdate(filter, { $set: { claimedBy: claimId, claimedAt: now } }, { returnDocument: 'after' })
+      .findOneAndUpdate(
+        filter,
+        { $set: { claimed_by: claimId, claimed_at: now } },
+        { returnDocument: 'after' },
+      )
       .lean();
     if (claimed) return claimed;
 
     // Only to say why not: the decision has been made by the update.
-    const ticket = await this.#tickets.findOne({ digest, kind }).lean();
+    const ticket = await this.#tickets.findOne({ _id: digest, kind }).lean();
     if (!ticket) throw invalid();
-    if (ticket.claimedBy && ticket.claimedBy !== claimId) {
+    if (ticket.claimed_by && ticket.claimed_by !== claimId) {
       throw new ConflictError('in_use', 'The credential is already in use.');
     }
     if (
-      ticket.expiresAt.getTime() <= now.getTime() ||
+      ticket.expires_at.getTime() <= now.getTime() ||
       (kind === 'ticket' && ticket.carrier !== facts.carrier)
     ) {
       throw invalid();
     }
-    if (ticket.carrierCallId !== null && ticket.carrierCallId !== facts.carrierCallId) {
+    if (ticket.carrier_call_id !== null && ticket.carrier_call_id !== facts.carrierCallId) {
       throw new ConflictError('call_id_mismatch', 'The ticket belongs to another call.');
     }
     throw new UnauthorizedError('origin_refused', 'The token belongs to another origin.');
@@ -142,22 +154,22 @@ export class WsTicketService {
 
   /** Notes which leg the claim became. */
   async setLeg(digest: string, leg: number): Promise<void> {
-    await this.#tickets.updateOne({ digest }, { $set: { leg } });
+    await this.#tickets.updateOne({ _id: digest }, { $set: { leg } });
   }
 
   /** Makes all credentials of a session that nobody has used worthless. */
   async revokeUnclaimed(sessionId: string): Promise<void> {
-    await this.#tickets.deleteMany({ sessionId, claimedBy: null });
+    await this.#tickets.deleteMany({ session_id: sessionId, claimed_by: null });
   }
 
   /** When the last unclaimed credential of the session ends, or null when there is none. */
   async lastUnclaimedExpiry(sessionId: string): Promise<Date | null> {
     const last = await this.#tickets
-      .findOne({ sessionId, claimedBy: null })
-      .sort({ expiresAt: -1 })
-      .select({ expiresAt: 1 })
+      .findOne({ session_id: sessionId, claimed_by: null })
+      .sort({ expires_at: -1 })
+      .select({ expires_at: 1 })
       .lean();
-    return last?.expiresAt ?? null;
+    return last?.expires_at ?? null;
   }
 
   #now(): Date {

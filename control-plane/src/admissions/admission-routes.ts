@@ -1,0 +1,97 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { z } from 'zod';
+import type { Secret } from '@parley/shared/config/secret';
+import { GATEWAY_HEADER, INTERNAL_PATHS } from '@parley/shared/contracts/addresses';
+import {
+  admissionCheckRequest,
+  admissionCheckResponse,
+  redeemRequest,
+} from '@parley/shared/contracts/admission';
+import { AppError, UnauthorizedError } from '@parley/shared/errors/app-error';
+import { defineOperation, jsonBody, Reply, streamBody, type Operation } from '../http/operation.ts';
+import { invalid } from '../http/validation.ts';
+import type { RecordingService } from '../recordings/recording-service.ts';
+import type { AdmissionService } from './admission-service.ts';
+
+const GATEWAY_ID = /^gw_[A-Za-z0-9]{1,61}$/;
+/** Four hours of two channels at 48 kHz. */
+const MAX_RECORDING_BYTES = 3_000_000_000;
+
+/** Bodies here hold credentials going in and secrets coming out: nothing of them is ever logged. */
+const COMMON = { tag: 'internal', access: 'internal', described: false, rateLimited: false } as const;
+
+/** What gateways call, on a listener of its own. */
+export function admissionOperations({
+  admissions,
+  recordings,
+}: {
+  admissions: AdmissionService;
+  recordings: RecordingService;
+}): Operation[] {
+  return [
+    defineOperation({
+      ...COMMON,
+      id: 'checkAdmission',
+      method: 'POST',
+      path: INTERNAL_PATHS.check,
+      summary: 'Look a credential up before an upgrade is answered',
+      body: jsonBody(admissionCheckRequest),
+      responses: { 200: { description: 'It would be admitted now.', schema: admissionCheckResponse } },
+      handle: ({ body }) => admissions.check(body),
+    }),
+    defineOperation({
+      ...COMMON,
+      id: 'redeemAdmission',
+      method: 'POST',
+      path: INTERNAL_PATHS.redeem,
+      summary: 'Claim a credential and get the session plan',
+      body: jsonBody(redeemRequest),
+      responses: { 200: { description: 'The session plan.', schema: z.unknown() } },
+      handle: async ({ body }) =>
+        new Reply(200, await admissions.redeem(body), { 'Cache-Control': 'no-store' }),
+    }),
+    defineOperation({
+      ...COMMON,
+      id: 'uploadRecording',
+      method: 'PUT',
+      path: INTERNAL_PATHS.recording('{recording_id}') as '/internal/v1/recordings/{recording_id}',
+      summary: 'Store the audio of a recording',
+      body: streamBody(),
+      responses: { 204: { description: 'It is stored, now or before.' } },
+      handle: async ({ params, body, headers }) => {
+        await recordings.upload(params.recording_id, body, announced(headers));
+        return new Reply(204, undefined);
+      },
+    }),
+  ];
+}
+
+/** `Content-Length` and `Digest: sha-256=<base64>` (RFC 3230). */
+function announced(headers: IncomingHttpHeaders): { sizeBytes: number; sha256: string } {
+  const sizeBytes = Number(headers['content-length'] ?? NaN);
+  if (!Number.isSafeInteger(sizeBytes))
+    throw new AppError(411, 'length_required', 'Content-Length is needed.');
+  if (sizeBytes > MAX_RECORDING_BYTES) throw new AppError(413, 'too_large', 'The recording is too large.');
+  const digest = /(?:^|,)\s*sha-256=([A-Za-z0-9+/_-]{43}=?|[0-9a-f]{64})/i.exec(
+    String(headers['digest'] ?? ''),
+  )?.[1];
+  if (digest === undefined) throw invalid(['header', 'digest'], 'must be sha-256=<base64>', 'missing');
+  const sha256 = digest.length === 64 ? digest.toLowerCase() : Buffer.from(digest, 'base64').toString('hex');
+  return { sizeBytes, sha256 };
+}
+
+/** Compares in a time that says nothing of the token. @returns the check of a gateway's request headers */
+export function gatewayAuthentication(token: Secret) {
+  const expected = digest(`Bearer ${token.reveal()}`);
+  return (headers: Readonly<Record<string, string | string[] | undefined>>): void => {
+    const given = headers['authorization'];
+    const gateway = headers[GATEWAY_HEADER];
+    const valid = timingSafeEqual(digest(typeof given === 'string' ? given : ''), expected);
+    if (!valid || typeof gateway !== 'string' || !GATEWAY_ID.test(gateway)) throw new UnauthorizedError();
+  };
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text, 'utf8').digest();
+}

@@ -1,0 +1,167 @@
+import type { Model } from 'mongoose';
+import type { CallEvent } from '@parley/shared/contracts/call-events';
+import { turnSchema, type Turn } from '@parley/shared/contracts/turn';
+import { newId } from '@parley/shared/ids/new-id';
+import type { Clock } from '@parley/shared/time/clock';
+import type { Database } from '../storage/database.ts';
+import { isDuplicateKey } from '../storage/duplicate.ts';
+import { TOTAL_LIMIT, type ListPage } from '../storage/list.ts';
+import { INDEX_STEP, sessionEventCollection } from './session-event-model.ts';
+import type { SessionEventRecord } from './session-event-model.ts';
+import { turnCollection } from './turn-model.ts';
+import type { TurnRecord } from './turn-model.ts';
+
+/** Whose events and turns these are. */
+export interface LogOwner {
+  session_id: string;
+  org_id: string;
+  project_id: string;
+}
+
+/** Tries for a place after the last event, against others that write at the same time. */
+const APPEND_TRIES = 8;
+
+/** What happened and what was said in sessions. */
+export class CallLog {
+  readonly #events: Model<SessionEventRecord>;
+  readonly #turns: Model<TurnRecord>;
+  readonly #clock: Clock;
+
+  constructor({ database, clock }: { database: Database; clock: Clock }) {
+    this.#events = database.model(sessionEventCollection);
+    this.#turns = database.model(turnCollection);
+    this.#clock = clock;
+  }
+
+  /** Stores a gateway's event. @returns false when it was there already, by id or by place */
+  async storeGatewayEvent(owner: LogOwner, event: CallEvent): Promise<boolean> {
+    try {
+      await this.#events.create({
+        _id: event.id,
+        ...owner,
+        index: (event.index + 1) * INDEX_STEP,
+        at: new Date(event.at),
+        offset_ms: event.offset_ms,
+        type: event.type,
+        data: event.data,
+      });
+      return true;
+    } catch (error) {
+      if (isDuplicateKey(error)) return false;
+      throw error;
+    }
+  }
+
+  /**
+   * Adds an event of the control plane behind the last one.
+   * @param key makes it happen once: a second event of the same session and key changes nothing
+   */
+  async append(
+    owner: LogOwner,
+    event: { type: string; data: Record<string, unknown>; key?: string; offsetMs?: number },
+  ): Promise<void> {
+    const { type, data, key, offsetMs = 0 } = event;
+    const id = key === undefined ? newId('event', this.#clock.now()) : `evt_${owner.session_id}_${key}`;
+    for (let attempt = 1; ; attempt++) {
+      const last = await this.#events
+        .findOne({ session_id: owner.session_id })
+        .sort({ index: -1 })
+        .select({ index: 1 })
+        .lean();
+      try {
+        await this.#events.create({
+          _id: id,
+          ...owner,
+          index: (last?.index ?? 0) + 1,
+          at: new Date(this.#clock.now()),
+          offset_ms: offsetMs,
+          type,
+          data,
+        });
+        return;
+      } catch (error) {
+        if (isDuplicateKey(error, '_id')) return;
+        if (!isDuplicateKey(error) || attempt === APPEND_TRIES) throw error;
+      }
+    }
+  }
+
+  /** Stores a turn, or what it has become. */
+  async storeTurn(owner: LogOwner, turn: Turn): Promise<void> {
+    const { turn_index, ...said } = turn;
+    await this.#turns.updateOne(
+      { _id: `${owner.session_id}:${turn_index}` },
+      {
+        $set: {
+          role: said.role,
+          text: said.text,
+          start_ms: said.start_ms,
+          end_ms: said.end_ms,
+          language: said.language ?? null,
+          interrupted: said.interrupted,
+          confidence: said.confidence ?? null,
+          node_id: said.node_id ?? null,
+          redacted: said.redacted,
+          latency: said.latency ?? null,
+        },
+        $setOnInsert: { ...owner, turn_index },
+      },
+      { upsert: true },
+    );
+  }
+
+  /** The whole transcript, in order. */
+  turns(sessionId: string): Promise<TurnRecord[]> {
+    return this.#turns.find({ session_id: sessionId }).sort({ turn_index: 1 }).lean<TurnRecord[]>();
+  }
+
+  /** A page of events by place. */
+  async events(
+    sessionId: string,
+    query: {
+      types?: readonly string[] | undefined;
+      afterIndex?: number | undefined;
+      limit: number;
+      offset: number;
+    },
+  ): Promise<ListPage<SessionEventRecord>> {
+    const filter = {
+      session_id: sessionId,
+      ...(query.types ? { type: { $in: [...query.types] } } : {}),
+      ...(query.afterIndex === undefined ? {} : { index: { $gt: query.afterIndex } }),
+    };
+    const [items, count] = await Promise.all([
+      this.#events
+        .find(filter)
+        .sort({ index: 1 })
+        .skip(query.offset)
+        .limit(query.limit)
+        .lean<SessionEventRecord[]>(),
+      this.#events.countDocuments(filter, { limit: TOTAL_LIMIT + 1 }),
+    ]);
+    return count > TOTAL_LIMIT ? { items, total: TOTAL_LIMIT, total_capped: true } : { items, total: count };
+  }
+
+  /** Removes what was said; the places of state events stay. */
+  async erase(sessionId: string): Promise<void> {
+    await this.#turns.deleteMany({ session_id: sessionId });
+    await this.#events.deleteMany({ session_id: sessionId, type: { $ne: 'state' } });
+  }
+}
+
+/** As a plan's history and an analysis take it. */
+export function toTurn(record: TurnRecord): Turn {
+  return turnSchema.parse({
+    turn_index: record.turn_index,
+    role: record.role,
+    text: record.text,
+    start_ms: record.start_ms,
+    end_ms: record.end_ms,
+    interrupted: record.interrupted,
+    redacted: record.redacted,
+    ...(record.language === null ? {} : { language: record.language }),
+    ...(record.confidence === null ? {} : { confidence: record.confidence }),
+    ...(record.node_id === null ? {} : { node_id: record.node_id }),
+    ...(record.latency === null ? {} : { latency: record.latency }),
+  });
+}

@@ -1,0 +1,45 @@
+import { defaultAgentConfig, type AgentConfig } from '@parley/shared/contracts/agent-config';
+import type { SessionPlanWire } from '@parley/shared/contracts/session-plan';
+
+/** One version of an agent, as a session runs it. */
+export interface SessionAgent {
+  agent_id: string;
+  version: number;
+  org_id: string;
+  project_id: string;
+  name: string;
+  system_prompt: string;
+  greeting: string;
+  llm_id: string;
+  stt_id: string;
+  tts_id: string;
+  tts_voice_id: string | null;
+  /** Filled with defaults. */
+  config: AgentConfig;
+  flow_definition: Record<string, unknown> | null;
+  archived: boolean;
+}
+
+/** What sessions ask of agents. */
+export interface SessionAgents {
+  /** The version a new session is to use, by the agent's traffic rule; null when there is no such agent. */
+  forNewSession(agentId: string): Promise<SessionAgent | null>;
+  /** That version, whatever became of the agent since; null when it was purged. */
+  version(agentId: string, version: number): Promise<SessionAgent | null>;
+}
+
+/** Tools of an agent version, secrets in the clear: only ever for a plan. */
+export interface SessionTools {
+  forPlan(agent: SessionAgent): Promise<SessionPlanWire['tools']>;
+}
+
+/** What a session without an agent runs: every default, no prompt, no tools. */
+export const NO_AGENT = {
+  agent_id: null,
+  version: null,
+  name: '',
+  system_prompt: '',
+  greeting: '',
+  config: defaultAgentConfig(),
+  flow_definition: null,
+} as const;

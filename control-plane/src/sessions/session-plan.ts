@@ -1,0 +1,178 @@
+import { recordingKey, type recordingStoreSchema } from '@parley/shared/contracts/recordings';
+import { EVENT_INDEXES_PER_LEG, type SessionPlanWire } from '@parley/shared/contracts/session-plan';
+import type { Turn } from '@parley/shared/contracts/turn';
+import type { z } from 'zod';
+import type { ModelCatalog, PlanProviderWire } from '../providers/model-catalog.ts';
+import { NO_AGENT, type SessionAgent } from './session-agent.ts';
+import type { SessionRecord } from './session-model.ts';
+
+export interface PlanFacts {
+  session: SessionRecord;
+  agent: SessionAgent | null;
+  /** IANA name, for sessions whose agent sets none. */
+  projectTimezone: string;
+  claimId: string;
+  leg: number;
+  recordingId: string;
+  /** When the session's recordings are filed: the same for every leg and every repetition. */
+  recordingStore: z.infer<typeof recordingStoreSchema>;
+  history: Turn[];
+  providers: PlanProviders;
+  tools: SessionPlanWire['tools'];
+  outboundAllow: readonly string[];
+}
+
+export interface PlanProviders {
+  stt: PlanProviderWire[];
+  llm: PlanProviderWire[];
+  tts: PlanProviderWire[];
+}
+
+/** Session, agent version and what they name, put together for the gateway (pure). */
+export function toSessionPlan(facts: PlanFacts): SessionPlanWire {
+  const { session, agent, leg } = facts;
+  const config = agent?.config ?? NO_AGENT.config;
+  const inbound = session.direction === 'inbound';
+  return {
+    v: 1,
+    session_id: session._id,
+    org_id: session.org_id,
+    project_id: session.project_id,
+    channel: session.channel,
+    direction: session.direction,
+    provider: session.provider,
+    room_name: roomName(session),
+    claim_id: facts.claimId,
+    leg,
+    first_event_index: leg * EVENT_INDEXES_PER_LEG,
+    history: facts.history,
+    answered_at: session.started_at?.toISOString() ?? null,
+    agent: {
+      agent_id: agent?.agent_id ?? null,
+      version: agent?.version ?? null,
+      name: agent?.name ?? NO_AGENT.name,
+      system_prompt: agent?.system_prompt ?? NO_AGENT.system_prompt,
+      greeting: agent?.greeting ?? NO_AGENT.greeting,
+      // What the gateway has no use for stays here: addresses and headers of calls that the control plane makes.
+      config: { ...config, pre_call: NO_AGENT.config.pre_call, webhooks: NO_AGENT.config.webhooks },
+      flow_definition: agent?.flow_definition ?? null,
+    },
+    variables: session.variables,
+    system: {
+      caller_number: inbound ? session.from_number : session.to_number,
+      called_number: inbound ? session.to_number : session.from_number,
+      timezone: config.timezone ?? facts.projectTimezone,
+      attempt_number: session.attempt_number,
+      user_identifier: session.user_identifier,
+    },
+    stt: facts.providers.stt,
+    llm: facts.providers.llm,
+    tts: facts.providers.tts,
+    tools: facts.tools,
+    record: {
+      enabled: session.record && session.erased_at === null,
+      recording_id: facts.recordingId,
+      channels: config.recording.channels,
+      // The gateway writes WAV; other forms are made afterwards.
+      format: 'wav',
+      store: facts.recordingStore,
+      key: recordingKey(
+        {
+          orgId: session.org_id,
+          projectId: session.project_id,
+          sessionId: session._id,
+          recordingId: facts.recordingId,
+        },
+        session.created_at,
+      ),
+    },
+    limits: {
+      max_duration_seconds: config.limits.max_duration_seconds,
+      max_cost_amount: config.limits.max_cost_amount,
+      client_overrides:
+        session.channel === 'web'
+          ? [...(session.client_tools ? (['tools'] as const) : []), 'voice', 'turn_detection']
+          : [],
+    },
+    ...(session.audio ? { audio: session.audio } : {}),
+    outbound_allow: [...facts.outboundAllow],
+  };
+}
+
+/** The room of a web session; a phone call has none. */
+export function roomName(session: Pick<SessionRecord, '_id' | 'channel'>): string | null {
+  return session.channel === 'web' ? `room_${session._id}` : null;
+}
+
+/**
+ * Addresses and credentials of the session's models, fallbacks behind them. Fallbacks that can't be used now are left
+ * out; the first of each kind must be there.
+ * @throws ModelUnavailableError
+ */
+export async function resolveProviders(
+  catalog: ModelCatalog,
+  session: SessionRecord,
+  agent: SessionAgent | null,
+): Promise<PlanProviders> {
+  const config = agent?.config ?? NO_AGENT.config;
+  const language = config.language.primary;
+  const sttUse = {
+    language,
+    options: {
+      keywords: config.stt.keywords,
+      ...(config.stt.endpointing_ms === null ? {} : { endpointing_ms: config.stt.endpointing_ms }),
+    },
+  };
+  const llmUse = {
+    language,
+    options: {
+      temperature: config.llm.temperature,
+      max_output_tokens: config.llm.max_output_tokens,
+      request_timeout_ms: config.llm.request_timeout_ms,
+    },
+  };
+  const ttsUse = (voice: string | null) => ({
+    language,
+    voice,
+    options: {
+      speed: config.tts.speed,
+      volume: config.tts.volume,
+      ...(config.tts.stability === null ? {} : { stability: config.tts.stability }),
+    },
+  });
+  const resolve = (id: string, use: Parameters<ModelCatalog['resolve']>[2]) =>
+    catalog.resolve(session.org_id, id, use);
+  return {
+    stt: present(
+      session.stt_id,
+      await Promise.all([session.stt_id, ...config.stt.fallback_stt_ids].map((id) => resolve(id, sttUse))),
+    ),
+    llm: present(
+      session.llm_id,
+      await Promise.all([session.llm_id, ...config.llm.fallback_llm_ids].map((id) => resolve(id, llmUse))),
+    ),
+    tts: present(
+      session.tts_id,
+      await Promise.all([
+        resolve(session.tts_id, ttsUse(session.tts_voice_id)),
+        ...config.tts.fallback_voices.map((voice) => resolve(voice.tts_id, ttsUse(voice.tts_voice_id))),
+      ]),
+    ),
+  };
+}
+
+function present(id: string, providers: (PlanProviderWire | undefined)[]): PlanProviderWire[] {
+  if (!providers[0]) throw new ModelUnavailableError(id);
+  return providers.filter((provider) => provider !== undefined);
+}
+
+/** A model that was there when the session was made can't be used any more. */
+export class ModelUnavailableError extends Error {
+  readonly modelId: string;
+
+  constructor(modelId: string) {
+    super(`The model ${modelId} can not be used.`);
+    this.name = 'ModelUnavailableError';
+    this.modelId = modelId;
+  }
+}

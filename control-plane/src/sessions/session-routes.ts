@@ -1,0 +1,265 @@
+import { z } from 'zod';
+import {
+  carrierSchema,
+  channelSchema,
+  directionSchema,
+  SESSION_STATUSES,
+} from '@parley/shared/contracts/session-values';
+import {
+  anyOf,
+  commonFilter,
+  equalities,
+  listOf,
+  listQuery,
+  queryInteger,
+  queryTime,
+  toPage,
+} from '../http/list-query.ts';
+import { defineOperation, idSchema, jsonBody, Reply, type Operation } from '../http/operation.ts';
+import { inProject, item } from '../tenancy/target.ts';
+import type { SessionService } from './session-service.ts';
+import {
+  clientSecretBody,
+  clientSecretSchema,
+  createSessionBody,
+  mintBody,
+  mintSchema,
+  sessionDetailSchema,
+  sessionEventBody,
+  sessionSchema,
+  sessionTokenSchema,
+  toSessionDetail,
+  toSessionResponse,
+} from './session-schema.ts';
+import { sessionCollection } from './session-model.ts';
+
+const TAG = 'Sessions';
+const session = item(sessionCollection, 'session_id');
+const NO_STORE = { 'Cache-Control': 'no-store' };
+
+const query = listQuery({
+  sortable: ['duration_seconds'],
+  filters: {
+    status: anyOf(z.enum(SESSION_STATUSES)).optional(),
+    channel: anyOf(channelSchema).optional(),
+    direction: anyOf(directionSchema).optional(),
+    provider: anyOf(carrierSchema).optional(),
+    agent_id: anyOf(idSchema('agent')).optional(),
+    agent_version: queryInteger(1, 1_000_000_000).optional(),
+    campaign_id: anyOf(idSchema('campaign')).optional(),
+    phone_number: anyOf(z.string().regex(/^\+[1-9]\d{6,14}$/)).optional(),
+    user_identifier: anyOf(z.string().min(1).max(255)).optional(),
+    language: anyOf(z.string().min(2).max(35)).optional(),
+    goal_status: anyOf(z.string().min(1).max(40)).optional(),
+    test_run_id: anyOf(idSchema('testRun')).optional(),
+    started_after: queryTime.optional(),
+    started_before: queryTime.optional(),
+  },
+});
+
+export function sessionRoutes({ sessions }: { sessions: SessionService }): Operation[] {
+  const { addresses } = sessions;
+  return [
+    defineOperation({
+      id: 'createSession',
+      method: 'POST',
+      path: '/v1/sessions',
+      tag: TAG,
+      summary: 'Make a session',
+      description:
+        'A web session, or a phone call that your own carrier logic connects to `media_ws_url` + `/` + `ws_ticket`. ' +
+        'Dials nothing.',
+      access: { key: 'editor', user: 'any' },
+      body: jsonBody(createSessionBody),
+      responses: { 200: { description: 'The session, with its credential', schema: sessionSchema } },
+      errors: [402, 409],
+      idempotent: { secrets: ['token', 'ws_ticket'] },
+      handle: async ({ access, body }) => {
+        const { session, credentials } = await sessions.create(access, body);
+        return new Reply(200, toSessionResponse(session, addresses, credentials), NO_STORE);
+      },
+    }),
+    defineOperation({
+      id: 'listSessions',
+      method: 'GET',
+      path: '/v1/orgs/{org_id}/projects/{project_id}/sessions',
+      tag: TAG,
+      summary: 'List sessions',
+      access: { key: 'viewer', user: 'viewer' },
+      target: inProject,
+      query,
+      responses: { 200: { description: 'Sessions', schema: listOf(sessionSchema) } },
+      handle: async ({ scope, query }) => {
+        const { phone_number: numbers, started_after, started_before, test_run_id, ...filters } = query;
+        const page = await scope.collection(sessionCollection).page(
+          {
+            ...commonFilter(filters),
+            ...equalities({
+              status: filters.status,
+              channel: filters.channel,
+              direction: filters.direction,
+              provider: filters.provider,
+              agent_id: filters.agent_id,
+              agent_version: filters.agent_version,
+              campaign_id: filters.campaign_id,
+              user_identifier: filters.user_identifier,
+              language: filters.language,
+              goal_status: filters.goal_status,
+            }),
+            // Sessions of test runs are seen only by those who ask for them.
+            test_run_id: test_run_id ? { $in: test_run_id } : null,
+            ...(numbers ? { $or: [{ from_number: { $in: numbers } }, { to_number: { $in: numbers } }] } : {}),
+            ...(started_after || started_before
+              ? {
+                  started_at: {
+                    ...(started_after ? { $gte: started_after } : {}),
+                    ...(started_before ? { $lt: started_before } : {}),
+                  },
+                }
+              : {}),
+          },
+          query,
+        );
+        return toPage(page, (record) => toSessionResponse(record, addresses));
+      },
+    }),
+    defineOperation({
+      id: 'getSession',
+      method: 'GET',
+      path: '/v1/sessions/{session_id}',
+      tag: TAG,
+      summary: 'Read a session',
+      access: { key: 'viewer', user: 'viewer' },
+      target: session,
+      responses: { 200: { description: 'The session', schema: sessionDetailSchema } },
+      handle: ({ item }) => toSessionDetail(item, addresses),
+    }),
+    defineOperation({
+      id: 'endSession',
+      method: 'POST',
+      path: '/v1/sessions/{session_id}/end',
+      tag: TAG,
+      summary: 'End a session',
+      description: 'At once when nobody has joined; else its gateway ends the call.',
+      access: { key: 'editor', user: 'editor' },
+      target: session,
+      responses: { 202: { description: 'It ends' } },
+      errors: [409],
+      idempotent: {},
+      handle: async ({ item }) => {
+        await sessions.end(item);
+        return new Reply(202, undefined);
+      },
+    }),
+    defineOperation({
+      id: 'createSessionToken',
+      method: 'POST',
+      path: '/v1/sessions/{session_id}/token',
+      tag: TAG,
+      summary: 'Get a new credential',
+      description: 'To rejoin, or when the first answer was lost. Credentials nobody used become worthless.',
+      access: { key: 'editor', user: 'editor' },
+      target: session,
+      responses: { 200: { description: 'The credential', schema: sessionTokenSchema } },
+      errors: [409],
+      handle: async ({ item }) => {
+        const { token, ws_ticket, expiresAt } = await sessions.renewCredential(item);
+        const expires_at = expiresAt.toISOString();
+        const credential = token
+          ? { ws_url: addresses.realtimeWsUrl, token, expires_at }
+          : { media_ws_url: addresses.mediaWsUrl(item.provider!), ws_ticket: ws_ticket!, expires_at };
+        return new Reply(200, credential, NO_STORE);
+      },
+    }),
+    defineOperation({
+      id: 'sendSessionEvent',
+      method: 'POST',
+      path: '/v1/sessions/{session_id}/events',
+      tag: TAG,
+      summary: 'Send an event into a live session',
+      access: { key: 'editor', user: 'editor' },
+      target: session,
+      body: jsonBody(sessionEventBody),
+      responses: { 202: { description: 'It is on its way' } },
+      errors: [409],
+      handle: async ({ item, body }) => {
+        await sessions.sendEvent(item, body);
+        return new Reply(202, undefined);
+      },
+    }),
+    defineOperation({
+      id: 'deleteSession',
+      method: 'DELETE',
+      path: '/v1/sessions/{session_id}',
+      tag: TAG,
+      summary: 'Erase a session',
+      description: 'Transcript, recording, analyses, variables and numbers go; times stay.',
+      access: { key: 'admin', user: 'admin' },
+      target: session,
+      responses: { 204: { description: 'It is erased' } },
+      errors: [409],
+      handle: async ({ item }) => {
+        await sessions.erase(item);
+        return new Reply(204, undefined);
+      },
+    }),
+    defineOperation({
+      id: 'mintRealtimeSession',
+      method: 'POST',
+      path: '/v1/realtime/sessions',
+      tag: 'Realtime',
+      summary: 'Mint a session for one WebSocket',
+      access: { key: 'editor', user: 'any' },
+      body: jsonBody(mintBody),
+      responses: { 200: { description: 'The token, which opens one connection', schema: mintSchema } },
+      errors: [409],
+      idempotent: { secrets: ['token'] },
+      handle: async ({ access, body }) => {
+        const { session, token, expiresAt } = await sessions.mint(access, body);
+        return new Reply(
+          200,
+          {
+            session_id: session._id,
+            ws_url: addresses.realtimeWsUrl,
+            token,
+            expires_at: expiresAt.toISOString(),
+            agent_id: session.agent_id,
+            input_format: body.input_format,
+            output_format: body.output_format,
+          },
+          NO_STORE,
+        );
+      },
+    }),
+    defineOperation({
+      id: 'createRealtimeClientSecret',
+      method: 'POST',
+      path: '/v1/realtime/client_secrets',
+      tag: 'Realtime',
+      summary: 'Mint a session in the words of the OpenAI SDKs',
+      access: { key: 'editor', user: 'any' },
+      body: jsonBody(clientSecretBody),
+      responses: {
+        200: { description: 'The token, which opens one connection', schema: clientSecretSchema },
+      },
+      errors: [409],
+      handle: async ({ access, body }) => {
+        const { session, token, expiresAt } = await sessions.mintClientSecret(access, body);
+        return new Reply(
+          200,
+          {
+            value: token,
+            expires_at: Math.floor(expiresAt.getTime() / 1000),
+            session: {
+              type: 'realtime',
+              object: 'realtime.session',
+              id: `sess_${session._id}`,
+              model: session.agent_id,
+            },
+          },
+          NO_STORE,
+        );
+      },
+    }),
+  ];
+}

@@ -1,0 +1,252 @@
+import { z } from 'zod';
+import { carrierSchema, channelSchema } from '@parley/shared/contracts/session-values';
+import { idSchema } from '../http/operation.ts';
+import { roomName } from './session-plan.ts';
+import type { SessionRecord } from './session-model.ts';
+import { REALTIME_AUDIO_FORMATS } from './session-model.ts';
+
+const MAX_VARIABLES = 100;
+
+/** Variables of a call. `system.*` is ours alone. */
+export const variablesSchema = z
+  .record(
+    z
+      .string()
+      .min(1)
+      .max(64)
+      .refine((name) => !name.startsWith('system.'), 'system.* is read-only'),
+    z.string().max(4096),
+  )
+  .refine(
+    (variables) => Object.keys(variables).length <= MAX_VARIABLES,
+    `at most ${MAX_VARIABLES} variables`,
+  );
+
+/** The seed's CreateSessionBody. Unknown fields are ignored. */
+export const createSessionBody = z
+  .object({
+    org_id: idSchema('org').nullish(),
+    project_id: idSchema('project').nullish(),
+    llm_id: z.string().max(128).nullish(),
+    stt_id: z.string().max(128).nullish(),
+    tts_id: z.string().max(128).nullish(),
+    agent_id: idSchema('agent').nullish(),
+    post_call_analysis_ids: z.array(idSchema('analysis')).max(20).nullish(),
+    variables: variablesSchema.nullish(),
+    channel: channelSchema.default('web'),
+    provider: carrierSchema.nullish(),
+    record: z.boolean().default(true),
+  })
+  .meta({ id: 'CreateSessionBody' });
+export type CreateSessionBody = z.output<typeof createSessionBody>;
+
+const timestamp = z.iso.datetime();
+const nullableText = z.string().nullable();
+
+const sessionFields = {
+  session_id: z.uuid(),
+  org_id: z.string(),
+  project_id: z.string(),
+  channel: z.string(),
+  direction: z.string(),
+  provider: nullableText,
+  transport: z.string(),
+  room_name: nullableText,
+  status: z.string(),
+  llm_id: z.string(),
+  stt_id: z.string(),
+  tts_id: z.string(),
+  created_at: timestamp,
+  started_at: timestamp.nullable(),
+  ended_at: timestamp.nullable(),
+  user_identifier: nullableText,
+  ended_by: nullableText,
+  failure_reason: nullableText,
+  hangup_reason: nullableText,
+  language: nullableText,
+  message_count: z.number().int(),
+  duration_seconds: z.number().nullable(),
+  agent_duration_seconds: z.number().nullable(),
+  transfer_duration_seconds: z.number().nullable(),
+  avg_agent_latency_ms: z.number().nullable(),
+  avg_user_latency_ms: z.number().nullable(),
+  attempt_number: z.number().int(),
+  goal_status: nullableText,
+  agent_id: nullableText,
+  ws_url: nullableText,
+  token: nullableText.meta({ description: 'Short-lived participant JWT; only in the answer that made it.' }),
+  media_ws_url: nullableText,
+  ws_ticket: nullableText.meta({ description: 'Single use; only in the answer that made it.' }),
+};
+
+/** The seed's CreateSessionOut: exactly these fields. */
+export const sessionSchema = z.object(sessionFields).meta({ id: 'CreateSessionOut' });
+export type SessionResponse = z.output<typeof sessionSchema>;
+
+export const sessionDetailSchema = z
+  .object({
+    ...sessionFields,
+    detail: z.object({
+      agent_version: z.number().int().nullable(),
+      from_number: nullableText,
+      to_number: nullableText,
+      telephony_account_id: nullableText,
+      phone_number_id: nullableText,
+      campaign_id: nullableText,
+      contact_id: nullableText,
+      inbound_deployment_id: nullableText,
+      test_run_id: nullableText,
+      answered_by: nullableText,
+      outcome: nullableText,
+      variables: z.record(z.string(), z.string()),
+      post_call: z.object({ status: z.string(), finished_at: timestamp.nullable() }),
+      recording_id: nullableText,
+    }),
+  })
+  .meta({ id: 'SessionDetail' });
+
+/** Where clients open their sockets. */
+export interface SessionAddresses {
+  realtimeWsUrl: string;
+  mediaWsUrl(carrier: NonNullable<SessionRecord['provider']>): string;
+}
+
+export function toSessionResponse(
+  session: SessionRecord,
+  addresses: SessionAddresses,
+  credentials: { token?: string; ws_ticket?: string } = {},
+): SessionResponse {
+  return {
+    session_id: session._id,
+    org_id: session.org_id,
+    project_id: session.project_id,
+    channel: session.channel,
+    direction: session.direction,
+    provider: session.provider,
+    transport: session.transport,
+    room_name: roomName(session),
+    status: session.status,
+    llm_id: session.llm_id,
+    stt_id: session.stt_id,
+    tts_id: session.tts_id,
+    created_at: session.created_at.toISOString(),
+    started_at: session.started_at?.toISOString() ?? null,
+    ended_at: session.ended_at?.toISOString() ?? null,
+    user_identifier: session.user_identifier,
+    ended_by: session.ended_by,
+    failure_reason: session.failure_reason,
+    hangup_reason: session.hangup_reason,
+    language: session.language,
+    message_count: session.message_count,
+    duration_seconds: session.duration_seconds,
+    agent_duration_seconds: session.agent_duration_seconds,
+    transfer_duration_seconds: session.transfer_duration_seconds,
+    avg_agent_latency_ms: session.avg_agent_latency_ms,
+    avg_user_latency_ms: session.avg_user_latency_ms,
+    attempt_number: session.attempt_number,
+    goal_status: session.goal_status,
+    agent_id: session.agent_id,
+    ws_url: session.channel === 'web' ? addresses.realtimeWsUrl : null,
+    token: credentials.token ?? null,
+    media_ws_url:
+      session.channel === 'telephony' && session.provider ? addresses.mediaWsUrl(session.provider) : null,
+    ws_ticket: credentials.ws_ticket ?? null,
+  };
+}
+
+export function toSessionDetail(
+  session: SessionRecord,
+  addresses: SessionAddresses,
+): z.input<typeof sessionDetailSchema> {
+  return {
+    ...toSessionResponse(session, addresses),
+    detail: {
+      agent_version: session.agent_version,
+      from_number: session.from_number,
+      to_number: session.to_number,
+      telephony_account_id: session.telephony_account_id,
+      phone_number_id: session.phone_number_id,
+      campaign_id: session.campaign_id,
+      contact_id: session.contact_id,
+      inbound_deployment_id: session.inbound_deployment_id,
+      test_run_id: session.test_run_id,
+      answered_by: session.answered_by,
+      outcome: session.outcome,
+      variables: session.variables,
+      post_call: {
+        status: session.post_call_status,
+        finished_at: session.post_call_finished_at?.toISOString() ?? null,
+      },
+      recording_id: session.recording_id,
+    },
+  };
+}
+
+/** A new credential for a session that is not over. */
+export const sessionTokenSchema = z.union([
+  z.object({ ws_url: z.string(), token: z.string(), expires_at: timestamp }),
+  z.object({ media_ws_url: z.string(), ws_ticket: z.string(), expires_at: timestamp }),
+]);
+
+/** An event into a live session. */
+export const sessionEventBody = z.strictObject({
+  name: z.string().min(1).max(64),
+  variables: variablesSchema.optional(),
+  say: z.string().min(1).max(2000).optional(),
+});
+export type SessionEventBody = z.output<typeof sessionEventBody>;
+
+/** `POST /v1/realtime/sessions`. */
+export const mintBody = z.strictObject({
+  agent_id: idSchema('agent'),
+  variables: variablesSchema.nullish(),
+  user_identifier: z.string().min(1).max(255).nullish(),
+  post_call_analysis_ids: z.array(idSchema('analysis')).max(20).nullish(),
+  record: z.boolean().default(true),
+  client_tools: z.boolean().default(true),
+  input_format: z.enum(REALTIME_AUDIO_FORMATS).default('pcm16_24000'),
+  output_format: z.enum(REALTIME_AUDIO_FORMATS).default('pcm16_24000'),
+  expires_in_seconds: z.number().int().min(10).max(7200).default(600),
+});
+export type MintBody = z.output<typeof mintBody>;
+
+export const mintSchema = z.object({
+  session_id: z.uuid(),
+  ws_url: z.string(),
+  token: z.string(),
+  expires_at: timestamp,
+  agent_id: z.string(),
+  input_format: z.enum(REALTIME_AUDIO_FORMATS),
+  output_format: z.enum(REALTIME_AUDIO_FORMATS),
+});
+
+const sdkAudioFormat = z
+  .object({ type: z.string(), rate: z.number().optional() })
+  .nullish()
+  .transform((format) => {
+    if (format?.type === 'audio/pcmu') return 'pcmu_8000' as const;
+    if (format?.type === 'audio/pcma') return 'pcma_8000' as const;
+    return 'pcm16_24000' as const;
+  });
+
+/** `POST /v1/realtime/client_secrets`, as the stock SDKs send it; unknown fields are ignored. */
+export const clientSecretBody = z.object({
+  session: z.object({
+    model: idSchema('agent'),
+    audio: z
+      .object({
+        input: z.object({ format: sdkAudioFormat }).nullish(),
+        output: z.object({ format: sdkAudioFormat }).nullish(),
+      })
+      .nullish(),
+  }),
+  expires_after: z.object({ seconds: z.number().int().min(10).max(7200).default(600) }).nullish(),
+});
+export type ClientSecretBody = z.output<typeof clientSecretBody>;
+
+export const clientSecretSchema = z.object({
+  value: z.string(),
+  /** Unix seconds. */
+  expires_at: z.number().int(),
+  session: z.looseObject({ type: z.string(), object: z.string(), id: z.string(), model: z.string() }),
+});
