@@ -1,8 +1,15 @@
-import { ConflictError, ForbiddenError, NotFoundError } from '@parley/shared/errors/app-error';
+import {
+  ConflictError,
+  ForbiddenError,
+  NotFoundError,
+  ValidationError,
+} from '@parley/shared/errors/app-error';
 import type { Collection, StoredRecord } from '../storage/collection.ts';
 import type { Database } from '../storage/database.ts';
 import type { Directory } from './directory.ts';
 import type { Principal } from './principal.ts';
+import { referenceNotFound } from './references.ts';
+import type { Loc } from './references.ts';
 import { roleAtLeast } from './roles.ts';
 import type { Role } from './roles.ts';
 import { Scope } from './scope.ts';
@@ -117,6 +124,29 @@ export class Access {
     if (scope.projectIdOrNull === null) return;
     const project = await this.#directory.project(scope.projectIdOrNull);
     if (project?.archived_at) throw new ConflictError('invalid_state', 'The project is archived.');
+  }
+
+  /**
+   * The project that a request body names. Absent and foreign are the same 422; of an API key's own it must be.
+   * @throws ForbiddenError `scope_mismatch`, `role_too_low`; ValidationError `reference_not_found`
+   */
+  async projectFromBody(
+    projectId: string,
+    options: { orgId?: string; role: Role; loc?: Loc },
+  ): Promise<Scope> {
+    const caller = this.principal;
+    if (caller.auth === 'api_key' && caller.project_id !== projectId) {
+      throw new ForbiddenError('scope_mismatch', 'The API key belongs to another project.');
+    }
+    let scope: Scope;
+    try {
+      scope = await this.project(projectId, options.orgId);
+    } catch (error) {
+      if (!(error instanceof NotFoundError)) throw error;
+      throw new ValidationError([referenceNotFound(options.loc ?? ['body', 'project_id'])]);
+    }
+    await this.permit(scope, options.role, { write: true });
+    return scope;
   }
 
   #scope(options: {

@@ -26,13 +26,15 @@ export const inProject: Target<undefined> = {
 };
 
 /**
- * A record named by the path parameter `parameter`. Other ids in the path must be those of the record
+ * A record named by the path parameter `parameter`. Ids before it in the path must be those of the record
  * (`org_id`, `project_id`, and fields of the same name), else it is not found.
  */
 export function item<T extends StoredRecord>(collection: Collection<T>, parameter: string): Target<T> {
   return {
     async resolve(access, params) {
-      const within = Object.fromEntries(Object.entries(params).filter(([name]) => name !== parameter));
+      const names = Object.keys(params);
+      const before = names.slice(0, names.indexOf(parameter));
+      const within = Object.fromEntries(before.map((name) => [name, params[name]!]));
       return access.item(collection, params[parameter]!, within);
     },
   };

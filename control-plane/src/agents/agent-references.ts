@@ -1,0 +1,86 @@
+import type { AgentConfig } from '@parley/shared/contracts/agent-config';
+import type { ValidationDetail } from '@parley/shared/errors/app-error';
+import type { ModelCatalog, ModelKind } from '../providers/model-catalog.ts';
+import { missingReferences, referenceNotFound } from '../tenancy/references.ts';
+import type { Loc, Reference } from '../tenancy/references.ts';
+import type { Scope } from '../tenancy/scope.ts';
+import { agentCollection } from './agent-model.ts';
+import type { AgentContent } from './agent-model.ts';
+
+/**
+ * Everything that an agent names must exist where it lives, and its models must be usable.
+ * @param before content that was accepted earlier: its models may meanwhile be switched off
+ */
+export async function checkContent(
+  scope: Scope,
+  models: ModelCatalog,
+  content: AgentContent,
+  config: AgentConfig,
+  before?: AgentContent,
+): Promise<ValidationDetail[]> {
+  const named: { kind: ModelKind; id: string; loc: Loc; unchanged?: boolean }[] = [
+    {
+      kind: 'llm',
+      id: content.llm_id,
+      loc: ['body', 'llm_id'],
+      unchanged: before?.llm_id === content.llm_id,
+    },
+    {
+      kind: 'stt',
+      id: content.stt_id,
+      loc: ['body', 'stt_id'],
+      unchanged: before?.stt_id === content.stt_id,
+    },
+    {
+      kind: 'tts',
+      id: content.tts_id,
+      loc: ['body', 'tts_id'],
+      unchanged: before?.tts_id === content.tts_id,
+    },
+    ...config.llm.fallback_llm_ids.map((id, i) => model('llm', id, ['llm', 'fallback_llm_ids', i])),
+    ...config.stt.fallback_stt_ids.map((id, i) => model('stt', id, ['stt', 'fallback_stt_ids', i])),
+    ...config.tts.fallback_voices.map((voice, i) =>
+      model('tts', voice.tts_id, ['tts', 'fallback_voices', i, 'tts_id']),
+    ),
+    ...Object.entries(config.language.voices).flatMap(([tag, voice]) => [
+      ...(voice.stt_id === undefined
+        ? []
+        : [model('stt', voice.stt_id, ['language', 'voices', tag, 'stt_id'])]),
+      ...(voice.tts_id === undefined
+        ? []
+        : [model('tts', voice.tts_id, ['language', 'voices', tag, 'tts_id'])]),
+    ]),
+    ...(config.analysis.llm_id === null
+      ? []
+      : [model('llm', config.analysis.llm_id, ['analysis', 'llm_id'])]),
+  ];
+  const details: ValidationDetail[] = [];
+  for (const { kind, id, loc, unchanged } of named) {
+    if (unchanged) continue;
+    const found = await models.find(scope.orgId, id);
+    if (!found || found.kind !== kind) details.push(referenceNotFound(loc));
+    else if (found.status !== 'available') {
+      details.push({
+        loc: [...loc],
+        msg: 'This model has no credentials in this installation',
+        type: 'not_available',
+      });
+    }
+  }
+  const references: Reference[] = config.transfer.destinations.flatMap((destination, i) =>
+    destination.target.type === 'agent'
+      ? [
+          {
+            collection: agentCollection,
+            id: destination.target.agent_id,
+            loc: ['body', 'config', 'transfer', 'destinations', i, 'target', 'agent_id'],
+          },
+        ]
+      : [],
+  );
+  return [...details, ...(await missingReferences(scope, references))];
+}
+
+function model(kind: ModelKind, id: string, loc: Loc): { kind: ModelKind; id: string; loc: Loc } {
+  return { kind, id, loc: ['body', 'config', ...loc] };
+}

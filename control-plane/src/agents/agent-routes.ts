@@ -1,0 +1,258 @@
+import { z } from 'zod';
+
+import { anyOf, listOf, listQuery, queryBoolean, queryInteger, toPage } from '../http/list-query.ts';
+import { defineOperation, jsonBody, patchBody } from '../http/operation.ts';
+import type { Operation } from '../http/operation.ts';
+import { parseInput } from '../http/validation.ts';
+import { ForbiddenError } from '@parley/shared/errors/app-error';
+import { roleAtLeast } from '../tenancy/roles.ts';
+import { inProject, item } from '../tenancy/target.ts';
+import { agentCollection } from './agent-model.ts';
+import {
+  AGENT_READ_ONLY,
+  agentResponse,
+  createAgentRequest,
+  duplicateAgentRequest,
+  patchAgentRequest,
+  patchVersionRequest,
+  toAgentResponse,
+  toVersionResponse,
+  toVersionSummary,
+  trafficSchema,
+  validateAgentResponse,
+  versionResponse,
+  versionSummaryResponse,
+} from './agent-schema.ts';
+import type { AgentService } from './agent-service.ts';
+
+const versionParameter = z.string().regex(/^[1-9]\d{0,8}$/, 'must be a version number');
+const ifMatchHeader = z.string().regex(/^"?[1-9]\d{0,8}"?$/, 'must be a version number in quotes');
+const modelFilter = anyOf(z.string().min(1).max(120)).optional();
+const agent = item(agentCollection, 'agent_id');
+const READ = { key: 'viewer', user: 'viewer' } as const;
+const WRITE = { key: 'editor', user: 'editor' } as const;
+
+/** The number in `If-Match: "7"`. */
+function seenVersion(header: string | undefined): number | undefined {
+  if (header === undefined || header === '*') return undefined;
+  return Number(parseInput(ifMatchHeader, header, 'header').replaceAll('"', ''));
+}
+
+export function agentRoutes({ agents }: { agents: AgentService }): Operation[] {
+  return [
+    defineOperation({
+      id: 'listAgents',
+      method: 'GET',
+      path: '/v1/orgs/{org_id}/projects/{project_id}/agents',
+      tag: 'Agents',
+      summary: 'List agents',
+      access: READ,
+      target: inProject,
+      query: listQuery({
+        sortable: ['name'],
+        q: true,
+        filters: {
+          archived: queryBoolean.default(false),
+          llm_id: modelFilter,
+          stt_id: modelFilter,
+          tts_id: modelFilter,
+        },
+      }),
+      responses: { 200: { description: 'A page of agents', schema: listOf(agentResponse) } },
+      handle: async ({ scope, query }) =>
+        toPage(await agents.list(scope, query), (found) => toAgentResponse(found)),
+    }),
+    defineOperation({
+      id: 'createAgent',
+      method: 'POST',
+      path: '/v1/orgs/{org_id}/projects/{project_id}/agents',
+      tag: 'Agents',
+      summary: 'Create an agent',
+      access: WRITE,
+      target: inProject,
+      body: jsonBody(createAgentRequest, { readOnly: AGENT_READ_ONLY }),
+      responses: { 201: { description: 'The agent', schema: agentResponse } },
+      errors: [409],
+      idempotent: {},
+      handle: async ({ scope, caller, body }) => toAgentResponse(await agents.create(scope, caller, body)),
+    }),
+    defineOperation({
+      id: 'getAgent',
+      method: 'GET',
+      path: '/v1/agents/{agent_id}',
+      tag: 'Agents',
+      summary: 'Read an agent, or one of its versions',
+      access: READ,
+      target: agent,
+      query: z.object({ version: queryInteger(1, 999_999_999).optional() }),
+      responses: { 200: { description: 'The agent', schema: agentResponse } },
+      async handle({ scope, item: found, query }) {
+        if (query.version === undefined) return toAgentResponse(found);
+        const version = await agents.getVersion(scope, found, query.version);
+        return { ...toAgentResponse(found, version.snapshot), version: version.version };
+      },
+    }),
+    defineOperation({
+      id: 'updateAgent',
+      method: 'PATCH',
+      path: '/v1/agents/{agent_id}',
+      tag: 'Agents',
+      summary: 'Change an agent',
+      description:
+        'Makes a new version. `If-Match: "<version>"` refuses the change when the agent is at another one.',
+      access: WRITE,
+      target: agent,
+      body: patchBody(patchAgentRequest, { readOnly: AGENT_READ_ONLY }),
+      responses: { 200: { description: 'The agent', schema: agentResponse } },
+      errors: [409],
+      async handle({ scope, caller, item: found, body, headers }) {
+        return toAgentResponse(
+          await agents.update(scope, caller, found, body, seenVersion(headers['if-match'])),
+        );
+      },
+    }),
+    defineOperation({
+      id: 'deleteAgent',
+      method: 'DELETE',
+      path: '/v1/agents/{agent_id}',
+      tag: 'Agents',
+      summary: 'Archive an agent, or purge an archived one',
+      access: WRITE,
+      target: agent,
+      query: z.object({ purge: queryBoolean.default(false) }),
+      responses: { 204: { description: 'Archived or removed' } },
+      errors: [409],
+      async handle({ scope, caller, item: found, query, address }) {
+        if (!query.purge) return agents.archive(scope, found);
+        if (!roleAtLeast(scope.role, 'admin'))
+          throw new ForbiddenError('role_too_low', 'This needs the role admin.');
+        return agents.purge(scope, caller, found, { address });
+      },
+    }),
+    defineOperation({
+      id: 'restoreAgent',
+      method: 'POST',
+      path: '/v1/agents/{agent_id}/restore',
+      tag: 'Agents',
+      summary: 'Bring an archived agent back',
+      access: WRITE,
+      target: agent,
+      responses: { 200: { description: 'The agent', schema: agentResponse } },
+      errors: [409],
+      handle: async ({ scope, item: found }) => toAgentResponse(await agents.restore(scope, found)),
+    }),
+    defineOperation({
+      id: 'duplicateAgent',
+      method: 'POST',
+      path: '/v1/agents/{agent_id}/duplicate',
+      tag: 'Agents',
+      summary: 'Copy an agent',
+      access: WRITE,
+      target: agent,
+      body: jsonBody(duplicateAgentRequest, { optional: true }),
+      responses: { 201: { description: 'The copy', schema: agentResponse } },
+      errors: [409],
+      idempotent: {},
+      async handle({ scope, access, caller, item: found, body }) {
+        const into =
+          body.project_id === undefined || body.project_id === found.project_id
+            ? scope
+            : await access.projectFromBody(body.project_id, { orgId: found.org_id, role: 'editor' });
+        return toAgentResponse(await agents.duplicate(into, caller, found, body.name));
+      },
+    }),
+    defineOperation({
+      id: 'validateAgent',
+      method: 'POST',
+      path: '/v1/agents/{agent_id}/validate',
+      tag: 'Agents',
+      summary: 'Try a change without making it',
+      access: READ,
+      target: agent,
+      whenSuspended: true,
+      body: jsonBody(patchAgentRequest, { optional: true, readOnly: AGENT_READ_ONLY }),
+      responses: { 200: { description: 'What would be refused', schema: validateAgentResponse } },
+      async handle({ scope, item: found, body }) {
+        const errors = await agents.validate(scope, found, body);
+        return { valid: errors.length === 0, errors, warnings: [] };
+      },
+    }),
+    defineOperation({
+      id: 'listAgentVersions',
+      method: 'GET',
+      path: '/v1/agents/{agent_id}/versions',
+      tag: 'Agents',
+      summary: 'List versions of an agent',
+      access: READ,
+      target: agent,
+      query: listQuery({ sortable: ['version'], defaultSort: '-version' }),
+      responses: { 200: { description: 'A page of versions', schema: listOf(versionSummaryResponse) } },
+      handle: async ({ scope, item: found, query }) =>
+        toPage(await agents.versions(scope, found, query), toVersionSummary),
+    }),
+    defineOperation({
+      id: 'getAgentVersion',
+      method: 'GET',
+      path: '/v1/agents/{agent_id}/versions/{version}',
+      tag: 'Agents',
+      summary: 'Read a version of an agent',
+      access: READ,
+      target: agent,
+      params: { version: versionParameter },
+      responses: { 200: { description: 'The version', schema: versionResponse } },
+      handle: async ({ scope, item: found, params }) =>
+        toVersionResponse(await agents.getVersion(scope, found, Number(params.version))),
+    }),
+    defineOperation({
+      id: 'labelAgentVersion',
+      method: 'PATCH',
+      path: '/v1/agents/{agent_id}/versions/{version}',
+      tag: 'Agents',
+      summary: 'Label a version of an agent',
+      access: WRITE,
+      target: agent,
+      params: { version: versionParameter },
+      body: jsonBody(patchVersionRequest),
+      responses: { 200: { description: 'The version', schema: versionResponse } },
+      handle: async ({ scope, item: found, params, body }) =>
+        toVersionResponse(await agents.labelVersion(scope, found, Number(params.version), body.label)),
+    }),
+    defineOperation({
+      id: 'restoreAgentVersion',
+      method: 'POST',
+      path: '/v1/agents/{agent_id}/versions/{version}/restore',
+      tag: 'Agents',
+      summary: 'Make an old version the newest',
+      access: WRITE,
+      target: agent,
+      params: { version: versionParameter },
+      responses: { 200: { description: 'The agent', schema: agentResponse } },
+      errors: [409],
+      handle: async ({ scope, caller, item: found, params }) =>
+        toAgentResponse(await agents.restoreVersion(scope, caller, found, Number(params.version))),
+    }),
+    defineOperation({
+      id: 'getAgentTraffic',
+      method: 'GET',
+      path: '/v1/agents/{agent_id}/traffic',
+      tag: 'Agents',
+      summary: 'Which version new sessions use',
+      access: READ,
+      target: agent,
+      responses: { 200: { description: 'The rule', schema: trafficSchema } },
+      handle: ({ item: found }) => found.traffic,
+    }),
+    defineOperation({
+      id: 'setAgentTraffic',
+      method: 'PUT',
+      path: '/v1/agents/{agent_id}/traffic',
+      tag: 'Agents',
+      summary: 'Choose which version new sessions use',
+      access: WRITE,
+      target: agent,
+      body: jsonBody(trafficSchema),
+      responses: { 200: { description: 'The rule', schema: trafficSchema } },
+      handle: ({ scope, item: found, body }) => agents.setTraffic(scope, found, body),
+    }),
+  ];
+}

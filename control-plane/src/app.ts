@@ -1,0 +1,149 @@
+import { timingSafeEqual, createHash } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import type { Server } from 'node:http';
+import { DisposableList } from '@parley/shared/async/disposable-list';
+import type { Bus } from '@parley/shared/bus/bus';
+import { UnauthorizedError } from '@parley/shared/errors/app-error';
+import type { Logger } from '@parley/shared/logging/logger';
+import { systemClock } from '@parley/shared/time/clock';
+import type { Clock } from '@parley/shared/time/clock';
+import { API_KEY_START } from './api-keys/api-key-service.ts';
+import type { ControlPlaneConfig } from './config.ts';
+import { trustedProxies } from './http/client-address.ts';
+import { createHttpApp } from './http/http-app.ts';
+import type { HttpRuntime } from './http/http-app.ts';
+import { HttpServer } from './http/http-server.ts';
+import { RequestLimiter } from './http/request-limiter.ts';
+import { COLLECTIONS, createInternalOperations, createOperations, createServices } from './services.ts';
+import type { Services } from './services.ts';
+import { openDatabase } from './storage/database.ts';
+import type { Principal } from './tenancy/principal.ts';
+
+export interface ControlPlaneDeps {
+  /** Lent, not owned. */
+  bus: Bus;
+  logger: Logger;
+  clock?: Clock;
+  /** Answers that break their description become errors: for tests. */
+  checkResponses?: boolean;
+}
+
+/** A running control plane. */
+export interface ControlPlane {
+  /** The public HTTP server. */
+  readonly server: Server;
+  readonly port: number;
+  /** `http://host:port` of the public listener as this machine sees it. */
+  readonly url: string;
+  /** `http://host:port` of the internal listener. */
+  readonly internalUrl: string;
+  readonly services: Services;
+  /** Turns unready, takes nothing new, and waits at most `maxMs` for what is under way. */
+  drain(maxMs: number): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Opens database, listeners and workers; ready when it resolves. */
+export async function openControlPlane(
+  config: ControlPlaneConfig,
+  deps: ControlPlaneDeps,
+): Promise<ControlPlane> {
+  const { bus, logger, clock = systemClock } = deps;
+  const owned = new DisposableList();
+  let draining = false;
+  try {
+    await mkdir(config.STORAGE_DIR, { recursive: true });
+    const database = owned.add(await openDatabase(config.MONGODB_URI, { logger }));
+    await database.ensureIndexes(COLLECTIONS);
+    const services = await createServices({ config, database, bus, logger, clock, draining: () => draining });
+    owned.add(services.background);
+    const runtime = createRuntime(services, deps.checkResponses ?? false);
+
+    const internalApp = createHttpApp(createInternalOperations(services), runtime);
+    const internal = owned.add(
+      await HttpServer.open(handler(internalApp), { host: config.INTERNAL_HOST, port: config.INTERNAL_PORT }),
+    );
+    const publicApp = createHttpApp(createOperations(services), runtime);
+    const http = owned.add(
+      await HttpServer.open(handler(publicApp), { host: config.HOST, port: config.PORT }),
+    );
+    return {
+      server: http.server,
+      port: http.port,
+      url: listenerUrl(config.HOST, http.port),
+      internalUrl: listenerUrl(config.INTERNAL_HOST, internal.port),
+      services,
+      async drain(maxMs) {
+        draining = true;
+        await Promise.all([http.drain(maxMs), internal.drain(maxMs)]);
+      },
+      async [Symbol.asyncDispose]() {
+        draining = true;
+        await owned.dispose();
+      },
+    };
+  } catch (error) {
+    await owned.dispose();
+    throw error;
+  }
+}
+
+function handler(app: ReturnType<typeof createHttpApp>) {
+  const callback = app.callback();
+  return (...args: Parameters<typeof callback>) => void callback(...args);
+}
+
+/** A wildcard address is reached through the loopback one. */
+function listenerUrl(host: string, port: number): string {
+  const address =
+    host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host;
+  return `http://${address}:${port}`;
+}
+
+function createRuntime(services: Services, checkResponses: boolean): HttpRuntime {
+  const { config, bus, logger, clock } = services;
+  return {
+    logger,
+    database: services.database,
+    directory: services.directory,
+    limiter: new RequestLimiter({ bus, logger, clock }),
+    idempotency: services.idempotency,
+    authenticate: (authorization) => authenticate(services, authorization),
+    authenticateGateway(headers) {
+      const expected = digest(`Bearer ${config.INTERNAL_TOKEN.reveal()}`);
+      if (!timingSafeEqual(digest(String(headers['authorization'] ?? '')), expected))
+        throw new UnauthorizedError();
+    },
+    requestLimits: async (principal) => requestLimits(services, principal),
+    addressLimitPerMinute: config.ADDRESS_REQUESTS_PER_MINUTE,
+    trustedProxies: trustedProxies(config.TRUSTED_PROXIES),
+    consoleOrigin: config.CONSOLE_URL === undefined ? null : new URL(config.CONSOLE_URL).origin,
+    draining: services.draining,
+    checkResponses,
+  };
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+async function authenticate(services: Services, authorization: string | undefined): Promise<Principal> {
+  const credential = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
+  if (credential === undefined) {
+    throw new UnauthorizedError(
+      'unauthenticated',
+      'Send Authorization: Bearer with an API key or a user token.',
+    );
+  }
+  if (credential.startsWith(API_KEY_START)) return services.apiKeys.authenticate(credential);
+  throw new UnauthorizedError();
+}
+
+async function requestLimits(services: Services, principal: Principal) {
+  const { API_REQUESTS_PER_MINUTE, API_REQUESTS_BURST } = services.config;
+  const scope = principal.auth === 'api_key' ? principal.api_key_id : principal.user_id;
+  return [
+    { scope: `api:${scope}`, limit: API_REQUESTS_PER_MINUTE, windowSeconds: 60 },
+    { scope: `api-burst:${scope}`, limit: API_REQUESTS_BURST, windowSeconds: 1 },
+  ];
+}

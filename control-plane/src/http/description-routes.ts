@@ -1,0 +1,91 @@
+import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
+import { NotFoundError } from '@parley/shared/errors/app-error';
+import { defineOperation, Reply } from './operation.ts';
+import type { Operation } from './operation.ts';
+
+/** Everything from this server, nothing from elsewhere; Swagger UI sets styles on its elements. */
+const PAGE_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'";
+
+const PAGE = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <title>Parley API</title>
+    <link rel="icon" href="/docs/favicon-32x32.png" />
+    <link rel="stylesheet" href="/docs/swagger-ui.css" />
+  </head>
+  <body>
+    <div id="swagger-ui"></div>
+    <script src="/docs/swagger-ui-bundle.js"></script>
+    <script src="/docs/start.js"></script>
+  </body>
+</html>
+`;
+
+const START = `window.ui = SwaggerUIBundle({ url: '/openapi.json', dom_id: '#swagger-ui', deepLinking: true, persistAuthorization: false });\n`;
+
+const ASSETS: Record<string, string> = {
+  'swagger-ui.css': 'text/css; charset=utf-8',
+  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+  'favicon-32x32.png': 'image/png',
+};
+
+/** `/openapi.json` and the page that shows it, without any foreign address. */
+export function descriptionRoutes({ describe }: { describe: () => unknown }): Operation[] {
+  let document: string | undefined;
+  return [
+    defineOperation({
+      id: 'getDescription',
+      method: 'GET',
+      path: '/openapi.json',
+      tag: 'Description',
+      summary: 'This description, OpenAPI 3.1',
+      access: 'public',
+      responses: { 200: { description: 'OpenAPI 3.1', contentType: 'application/json' } },
+      handle() {
+        document ??= JSON.stringify(describe());
+        return new Reply(200, document, {
+          'Content-Type': 'application/json',
+          'Access-Control-Allow-Origin': '*',
+        });
+      },
+    }),
+    defineOperation({
+      id: 'getDocumentation',
+      method: 'GET',
+      path: '/docs',
+      tag: 'Description',
+      summary: 'A page to browse the description',
+      access: 'public',
+      described: false,
+      responses: { 200: { description: 'HTML', contentType: 'text/html' } },
+      handle: () =>
+        new Reply(200, PAGE, {
+          'Content-Type': 'text/html; charset=utf-8',
+          'Content-Security-Policy': PAGE_POLICY,
+        }),
+    }),
+    defineOperation({
+      id: 'getDocumentationAsset',
+      method: 'GET',
+      path: '/docs/{file}',
+      tag: 'Description',
+      summary: 'Parts of the page',
+      access: 'public',
+      described: false,
+      rateLimited: false,
+      params: { file: z.string() },
+      responses: { 200: { description: 'A file' } },
+      async handle({ params }) {
+        if (params.file === 'start.js')
+          return new Reply(200, START, { 'Content-Type': 'text/javascript; charset=utf-8' });
+        const type = Object.hasOwn(ASSETS, params.file) ? ASSETS[params.file] : undefined;
+        if (type === undefined) throw new NotFoundError();
+        const bytes = await readFile(new URL(import.meta.resolve(`swagger-ui-dist/${params.file}`)));
+        return new Reply(200, bytes, { 'Content-Type': type, 'Cache-Control': 'public, max-age=3600' });
+      },
+    }),
+  ];
+}

@@ -1,0 +1,178 @@
+import { z } from 'zod';
+import { createDocument } from 'zod-openapi';
+import type {
+  ZodOpenApiObject,
+  ZodOpenApiOperationObject,
+  ZodOpenApiPathsObject,
+  ZodOpenApiResponsesObject,
+} from 'zod-openapi';
+import { contentTypesOf } from './read-body.ts';
+import { parameterNames, pathParameter } from './operation.ts';
+import type { BodySpec, Operation } from './operation.ts';
+
+/** Version of the description (and of the interface's own text, not of the software). */
+export const DESCRIPTION_VERSION = '0.1.0';
+
+const validationError = z
+  .object({
+    detail: z.array(
+      z
+        .object({
+          loc: z.array(z.union([z.string(), z.number().int()])),
+          msg: z.string(),
+          type: z.string(),
+        })
+        .meta({ id: 'ValidationError' }),
+    ),
+  })
+  .meta({
+    id: 'HTTPValidationError',
+    example: { detail: [{ loc: ['body', 'name'], msg: 'Field required', type: 'missing' }] },
+  });
+
+const errorBody = z
+  .object({
+    detail: z.string().meta({ description: 'For a person.' }),
+    code: z.string().meta({ description: 'For a program; an open list.' }),
+    request_id: z.string(),
+    refs: z.array(z.object({ type: z.string(), id: z.string(), name: z.string() })).optional(),
+  })
+  .meta({
+    id: 'Error',
+    example: {
+      detail: 'There is no such resource.',
+      code: 'not_found',
+      request_id: 'req_01k5z8r5m2q7v3x9b4n6c8d0ef',
+    },
+  });
+
+const ERROR_TEXTS: Record<number, string> = {
+  400: 'The body is not what its content type says',
+  401: 'Missing, wrong or expired credentials',
+  402: 'The wallet is empty',
+  403: 'Known caller, not allowed',
+  404: 'Absent, or in another tenant',
+  409: 'The current state does not allow this',
+  413: 'The body is too large',
+  415: 'The content type is not accepted',
+  422: 'Validation error',
+  429: 'Too many requests',
+  500: 'Our fault',
+  502: 'A carrier, model or app failed',
+  503: 'Starting, stopping, or something needed is down',
+  504: 'A carrier, model or app took too long',
+};
+
+/** The OpenAPI 3.1 document of these operations. Reads no state: their services may be missing. */
+export function describeOperations(operations: readonly Operation[], options: { url: string }) {
+  const paths: ZodOpenApiPathsObject = {};
+  const seen = new Set<string>();
+  for (const operation of operations) {
+    if (operation.described === false || operation.access === 'internal') continue;
+    if (seen.has(operation.id)) throw new Error(`Two operations are called ${operation.id}.`);
+    seen.add(operation.id);
+    const item = (paths[operation.path] ??= {}) as Record<string, ZodOpenApiOperationObject>;
+    item[operation.method.toLowerCase()] = describe(operation);
+  }
+  const tags = [...new Set(operations.filter((o) => o.described !== false).map((o) => o.tag))];
+  const document: ZodOpenApiObject = {
+    openapi: '3.1.0',
+    info: {
+      title: 'Parley voice agent platform',
+      version: DESCRIPTION_VERSION,
+      description: 'Configurable voice agents over the web and the telephone.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: options.url }],
+    tags: tags.map((name) => ({ name })),
+    paths,
+    components: {
+      securitySchemes: {
+        apiKey: { type: 'http', scheme: 'bearer', description: 'A project API key, `sk-svc-…`.' },
+        userToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'A signed-in user.' },
+      },
+    },
+  };
+  return createDocument(document);
+}
+
+function describe(operation: Operation): ZodOpenApiOperationObject {
+  const names = parameterNames(operation.path);
+  const path = z.object(Object.fromEntries(names.map((name) => [name, pathParameter(operation, name)])));
+  const bodies = operation.body === undefined ? [] : ([operation.body].flat() as BodySpec<unknown>[]);
+  const { access, idempotent } = operation;
+  const header = idempotent && {
+    header: z.object({
+      'Idempotency-Key': (idempotent.required ? idempotencyKey : idempotencyKey.optional()) as z.ZodType,
+    }),
+  };
+  return {
+    operationId: operation.id,
+    tags: [operation.tag],
+    summary: operation.summary,
+    ...(operation.description !== undefined && { description: operation.description }),
+    security:
+      typeof access !== 'object'
+        ? []
+        : [...(access.key ? [{ apiKey: [] }] : []), ...(access.user ? [{ userToken: [] }] : [])],
+    requestParams: {
+      ...(names.length > 0 && { path }),
+      ...(operation.query && { query: operation.query }),
+      ...header,
+    },
+    ...(bodies.length > 0 && {
+      requestBody: {
+        required: bodies.some((body) => !('optional' in body && body.optional)),
+        content: Object.fromEntries(
+          bodies.flatMap((body) => {
+            const types = contentTypesOf(body);
+            const schema = 'schema' in body ? body.schema : binary;
+            return (types.length === 0 ? ['application/octet-stream'] : types).map((type) => [
+              type,
+              { schema },
+            ]);
+          }),
+        ),
+      },
+    }),
+    responses: describeResponses(operation),
+  };
+}
+
+const idempotencyKey = z
+  .string()
+  .min(1)
+  .max(255)
+  .meta({ description: 'The same key and body within 24 hours get the first answer again.' });
+
+const binary = z.string().meta({ format: 'binary' });
+
+function describeResponses(operation: Operation): ZodOpenApiResponsesObject {
+  const responses: Record<string, unknown> = {};
+  for (const [status, response] of Object.entries(operation.responses)) {
+    const type = response.contentType ?? 'application/json';
+    const schema = response.schema ?? (response.contentType ? binary : undefined);
+    responses[status] = {
+      description: response.description,
+      ...(schema && { content: { [type]: { schema } } }),
+    };
+  }
+  for (const status of errorStatuses(operation)) {
+    const schema = status === 422 ? validationError : errorBody;
+    responses[String(status)] = {
+      description: ERROR_TEXTS[status] ?? 'Error',
+      content: { 'application/json': { schema } },
+    };
+  }
+  return responses as ZodOpenApiResponsesObject;
+}
+
+function errorStatuses(operation: Operation): number[] {
+  const credentialed = typeof operation.access === 'object';
+  const standard = [422, 429, 500];
+  if (credentialed) standard.push(401, 403);
+  if (operation.path.includes('{')) standard.push(404);
+  if (operation.idempotent) standard.push(409);
+  if (operation.body) standard.push(413, 415);
+  return [...new Set([...standard, ...(operation.errors ?? [])])].sort((a, b) => a - b);
+}
