@@ -93,7 +93,9 @@ async function peer(t: Test) {
   const sockets: WebSocket[] = [];
   server.on('connection', (socket, request) => {
     requests.push(request);
-    sockets.push(socket);
+    // The client answers a ping only when the connection stands at its side too.
+    socket.once('pong', () => sockets.push(socket));
+    socket.ping();
     socket.on('message', (data: Buffer, isBinary) => {
       if (isBinary) frames.push(data);
       else texts.push(data.toString());

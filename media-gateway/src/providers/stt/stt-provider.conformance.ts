@@ -136,7 +136,7 @@ export function sttProviderConformance(
     const clock = new ManualClock();
     const { heard } = await listen(t, [{ kind: 'refuse', status: 503 }], clock);
     await until(() => {
-      clock.advance(100);
+      clock.advance(20);
       return heard.failures.length > 0;
     });
     t.match(heard.failures, [{ fault: 'unavailable' }]);
@@ -147,7 +147,7 @@ export function sttProviderConformance(
     const { heard, say } = await listen(t, [{ kind: 'refuse', status: 503, count: 2 }], clock);
     say(speech(100, 1000));
     await until(() => {
-      clock.advance(100);
+      clock.advance(20);
       return heard.ended.length > 0;
     });
     t.same(heard.turnTexts, [SENTENCES[0]]);
@@ -180,10 +180,14 @@ export function sttProviderConformance(
     const { heard, say, counts } = await listen(t, [{ kind: 'stall', after: 2, count: 1 }], clock);
     say(Uint8Array.from([...quiet(200), ...voice(300)]));
     await until(() => heard.interims.length > 0);
-    await until(() => {
+    for (let second = 0; second < 7; second += 1) {
       // Somebody speaks on, and no answer comes.
       say(voice(20));
       clock.advance(1000);
+      await turn();
+    }
+    await until(() => {
+      clock.advance(10);
       return counts().connections >= 2;
     });
     say(quiet(700));
