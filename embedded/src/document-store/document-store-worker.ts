@@ -1,0 +1,57 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { Commands } from './commands/commands.ts';
+import { Cursors } from './cursors.ts';
+import { WireServer } from './server.ts';
+import { Store } from './store.ts';
+import { removeExpired } from './expiry.ts';
+
+export interface WorkerOptions {
+  path: string;
+  host: string;
+  port: number;
+  socketPath: string | undefined;
+  synchronous: 'normal' | 'full';
+}
+
+export type WorkerMessage = { port: number } | { error: string };
+
+/** How often expired documents and idle cursors are removed. */
+const SWEEP_MS = 2000;
+
+const port = parentPort!;
+
+async function start({ path, host, port: tcpPort, socketPath, synchronous }: WorkerOptions): Promise<number> {
+  const store = new Store(path, synchronous);
+  const cursors = new Cursors();
+  const server = new WireServer(store, new Commands(store, cursors), (error) =>
+    console.error('document store:', error),
+  );
+  const close = async () => {
+    await server.close();
+    store.close();
+  };
+  let listening: number;
+  try {
+    listening = await server.listen({ host, port: tcpPort });
+    if (socketPath !== undefined) await server.listen({ path: socketPath });
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const sweep = setInterval(() => {
+    const now = Date.now();
+    cursors.closeIdle(now);
+    server.maintain(() => removeExpired(store, now));
+  }, SWEEP_MS);
+  port.once('message', () => {
+    clearInterval(sweep);
+    void close().finally(() => port.close());
+  });
+  return listening;
+}
+
+try {
+  port.postMessage({ port: await start(workerData as WorkerOptions) } satisfies WorkerMessage);
+} catch (error) {
+  port.postMessage({ error: error instanceof Error ? error.message : String(error) } satisfies WorkerMessage);
+}

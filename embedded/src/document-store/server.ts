@@ -1,0 +1,198 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import { chmod, rm } from 'node:fs/promises';
+import { CommandError } from './errors.ts';
+import type { Commands, Connection } from './commands/commands.ts';
+import type { Encodable } from './bson-codec.ts';
+import type { Store } from './store.ts';
+import { encodeReply, MessageReader, parseMessage, WireError, type Request } from './wire.ts';
+
+/** Past this many unread bytes of replies, nothing more is read from a client until it has caught up. */
+const MAX_UNSENT_BYTES = 16 * 1024 * 1024;
+const MAX_CONNECTIONS = 2000;
+
+interface Job {
+  client: Client;
+  request: Request;
+}
+
+interface Client extends Connection {
+  socket: Socket;
+  reader: MessageReader;
+}
+
+/**
+ * Serves the wire protocol. Commands that arrive in one turn of the loop share one transaction, and their replies leave
+ * after its commit: many clients then wait for one flush to the disk together, and none is told of a write too early.
+ */
+export class WireServer {
+  readonly #store: Store;
+  readonly #commands: Commands;
+  readonly #servers: Server[] = [];
+  readonly #clients = new Set<Client>();
+  readonly #onFailure: (error: unknown) => void;
+  #jobs: Job[] = [];
+  #scheduled = false;
+  #lastConnectionId = 0;
+
+  /** @param onFailure told of errors that are this store's own fault */
+  constructor(store: Store, commands: Commands, onFailure: (error: unknown) => void) {
+    this.#store = store;
+    this.#commands = commands;
+    this.#onFailure = onFailure;
+  }
+
+  /** @returns the port, or 0 for a path */
+  async listen(where: { host: string; port: number } | { path: string }): Promise<number> {
+    // A path that a killed process left behind would be in the way; the lock on the file says that process is gone.
+    if ('path' in where) await rm(where.path, { force: true });
+    const server = createServer({ noDelay: true }, (socket) => this.#accept(socket));
+    server.maxConnections = MAX_CONNECTIONS;
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(where, () => {
+        server.off('error', reject);
+        resolve();
+      });
+    });
+    this.#servers.push(server);
+    server.on('error', this.#onFailure);
+    if ('path' in where) {
+      await chmod(where.path, 0o600);
+      return 0;
+    }
+    const address = server.address();
+    return typeof address === 'object' && address ? address.port : 0;
+  }
+
+  /** Ends connections; commands that have arrived are still carried out. */
+  async close(): Promise<void> {
+    const closed = this.#servers.map((server) => new Promise((resolve) => server.close(resolve)));
+    this.#runJobs();
+    for (const { socket } of this.#clients) socket.destroy();
+    await Promise.all(closed);
+  }
+
+  #accept(socket: Socket): void {
+    const client: Client = { id: ++this.#lastConnectionId, socket, reader: new MessageReader() };
+    this.#clients.add(client);
+    socket.on('data', (chunk: Buffer) => this.#receive(client, chunk));
+    socket.on('drain', () => socket.resume());
+    // A reset by the client is its own affair; 'close' follows.
+    socket.on('error', () => undefined);
+    socket.on('close', () => this.#clients.delete(client));
+  }
+
+  #receive(client: Client, chunk: Buffer): void {
+    try {
+      for (const message of client.reader.push(chunk)) this.#enqueue(client, message);
+    } catch (error) {
+      if (!(error instanceof WireError)) this.#onFailure(error);
+      client.socket.destroy();
+    }
+  }
+
+  #enqueue(client: Client, message: Buffer): void {
+    let request: Request;
+    try {
+      request = parseMessage(message);
+    } catch (error) {
+      if (!(error instanceof CommandError)) throw error;
+      this.#send(client, { requestId: message.readInt32LE(4), form: 'message' }, errorReply(error));
+      return;
+    }
+    this.#jobs.push({ client, request });
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => this.#runJobs());
+  }
+
+  #runJobs(): void {
+    this.#scheduled = false;
+    const jobs = this.#jobs;
+    this.#jobs = [];
+    if (jobs.length === 0) return;
+    const replies: { [field: string]: Encodable }[] = [];
+    try {
+      this.#transact(() => {
+        for (const { client, request } of jobs) replies.push(this.#run(client, request));
+      });
+    } catch (error) {
+      // Nothing of this batch was kept, so nobody may be told otherwise.
+      this.#onFailure(error);
+      const reply = errorReply(
+        new CommandError(
+          isDiskFull(error) ? 'OutOfDiskSpace' : 'InternalError',
+          `could not commit: ${messageOf(error)}`,
+        ),
+      );
+      replies.splice(0, replies.length, ...jobs.map(() => reply));
+    }
+    for (const [i, { client, request }] of jobs.entries())
+      if (!request.silent) this.#send(client, request, replies[i]!);
+  }
+
+  #transact(work: () => void): void {
+    this.#store.begin();
+    try {
+      work();
+      this.#store.commit();
+    } catch (error) {
+      this.#store.rollback();
+      throw error;
+    }
+  }
+
+  #run(client: Client, { database, command }: Request): { [field: string]: Encodable } {
+    try {
+      return { ...this.#store.savepoint(() => this.#commands.run(client, database, command)), ok: 1 };
+    } catch (error) {
+      if (error instanceof CommandError) return errorReply(error);
+      this.#onFailure(error);
+      return errorReply(
+        new CommandError(isDiskFull(error) ? 'OutOfDiskSpace' : 'InternalError', messageOf(error)),
+      );
+    }
+  }
+
+  #send(
+    client: Client,
+    request: Pick<Request, 'requestId' | 'form'>,
+    reply: { [field: string]: Encodable },
+  ): void {
+    const { socket } = client;
+    if (socket.destroyed) return;
+    let parts: Buffer[];
+    try {
+      parts = encodeReply(request, reply);
+    } catch (error) {
+      this.#onFailure(error);
+      parts = encodeReply(request, errorReply(new CommandError('InternalError', messageOf(error))));
+    }
+    socket.cork();
+    for (const part of parts) socket.write(part);
+    socket.uncork();
+    if (socket.writableLength > MAX_UNSENT_BYTES) socket.pause();
+  }
+
+  /** Runs work of the store's own in a transaction of its own. */
+  maintain(work: () => void): void {
+    try {
+      this.#transact(work);
+    } catch (error) {
+      this.#onFailure(error);
+    }
+  }
+}
+
+function errorReply({ code, codeName, message, details }: CommandError): { [field: string]: Encodable } {
+  return { ok: 0, errmsg: message, code, codeName, ...(details as { [field: string]: Encodable }) };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function isDiskFull(error: unknown): boolean {
+  // SQLITE_FULL
+  return error instanceof Error && 'errcode' in error && error.errcode === 13;
+}
