@@ -9,14 +9,22 @@ export function queryInteger(min: number, max: number) {
     .regex(/^-?\d{1,15}$/, 'must be a whole number')
     .transform(Number)
     .pipe(z.number().int().min(min).max(max))
-    .meta({ override: { type: 'integer', minimum: min, maximum: max } });
+    .meta({ override: describedAs({ type: 'integer', minimum: min, maximum: max }) });
 }
 
 /** `true` or `false` in a query string or form. */
 export const queryBoolean = z
   .enum(['true', 'false'])
   .transform((text) => text === 'true')
-  .meta({ override: { type: 'boolean' } });
+  .meta({ override: describedAs({ type: 'boolean' }) });
+
+/** Texts in a query are described as what they are read as. */
+function describedAs(schema: Record<string, unknown>) {
+  return ({ jsonSchema }: { jsonSchema: object }) => {
+    for (const key of ['type', 'pattern', 'enum', 'format']) delete (jsonSchema as Record<string, unknown>)[key];
+    Object.assign(jsonSchema, schema);
+  };
+}
 
 /** A filter that may be repeated: any of the values fits. Gives an array. */
 export function anyOf<T extends z.ZodType<string>>(value: T) {
@@ -37,7 +45,7 @@ function arrayOnly(jsonSchema: Record<string, unknown>): void {
 export const queryTime = z.iso
   .datetime({ offset: true })
   .transform((text) => new Date(text))
-  .meta({ override: { type: 'string', format: 'date-time' } });
+  .meta({ override: describedAs({ type: 'string', format: 'date-time' }) });
 
 const DEFAULT_SORTS = ['created_at', 'updated_at'];
 
@@ -51,8 +59,8 @@ export function listQuery<F extends z.ZodRawShape = Record<never, never>>(
 ) {
   const sorts = [...DEFAULT_SORTS, ...(options.sortable ?? [])].flatMap((field) => [field, `-${field}`]);
   const base = z.object({
-    limit: queryInteger(1, 200).default(50).meta({ description: 'Size of the page.' }),
-    offset: queryInteger(0, 100_000).default(0).meta({ description: 'Records to skip.' }),
+    limit: queryInteger(1, 200).default(50).meta({ description: 'Size of the page; 50 if not given.' }),
+    offset: queryInteger(0, 100_000).default(0).meta({ description: 'Records to skip; 0 if not given.' }),
     sort: z
       .enum(sorts)
       .default(options.defaultSort ?? '-created_at')
