@@ -249,18 +249,16 @@ export function fakeCall(
             queueMicrotask(() => listener.onFailed(failure));
             return;
           }
-          spoken.push(text);
           pending++;
           clock.setTimeout(() => {
             pending--;
-            if (signal.aborted) return;
-            const words = text
-              .split(' ')
-              .map((word, i) => ({
-                text: word,
-                startMs: atMs + i * WORD_MS,
-                endMs: atMs + (i + 1) * WORD_MS,
-              }));
+            if (signal.aborted || failed) return;
+            spoken.push(text);
+            const words = text.split(' ').map((word, i) => ({
+              text: word,
+              startMs: atMs + i * WORD_MS,
+              endMs: atMs + (i + 1) * WORD_MS,
+            }));
             if (options.words !== false) listener.onWords?.(words);
             atMs += words.length * WORD_MS;
             listener.onAudio(new Uint8Array(words.length * WORD_MS * 8).fill(0x20));

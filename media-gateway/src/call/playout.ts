@@ -68,7 +68,7 @@ export class Playout {
   #generation = 0;
   #speech: Speech | undefined;
   /** When the far end will have played all it was sent; monotonic ms. */
-  #dryAt = 0;
+  #dryAt = -Infinity;
   /** How much later than by the clock the far end plays, learnt from marks. */
   #lagMs = 0;
   #held = false;
@@ -205,15 +205,16 @@ export class Playout {
     this.#held = true;
     if (speech.startedAt === undefined) return;
     const heardBytes = this.#heardBytes(this.#clock.monotonic());
-    this.#participant.clear();
+    // First: marks that come back because of the clear must be old already.
     this.#generation++;
+    this.#participant.clear();
     this.#noteHeard(heardBytes);
     while (speech.runs.length > 0 && speech.runs.at(-1)!.startByte >= heardBytes) speech.runs.pop();
     // What was sent and not heard is to be sent again, should the speech go on.
     speech.sentBytes = heardBytes;
     speech.markedBytes = heardBytes;
     speech.provenBytes = heardBytes;
-    this.#dryAt = 0;
+    this.#dryAt = -Infinity;
   }
 
   /** Goes on from the first sample that was not heard. */
@@ -229,12 +230,12 @@ export class Playout {
     if (!speech) return undefined;
     const now = this.#clock.monotonic();
     const heardBytes = Math.min(this.#held ? speech.sentBytes : this.#heardBytes(now), speech.limitBytes);
-    if (!this.#held && speech.startedAt !== undefined) this.#participant.clear();
     this.#generation++;
+    if (!this.#held && speech.startedAt !== undefined) this.#participant.clear();
     this.#noteHeard(heardBytes);
     this.#speech = undefined;
     this.#held = false;
-    this.#dryAt = 0;
+    this.#dryAt = -Infinity;
     this.#cancelled = { speech, heardBytes };
     return this.#toHeard(speech, heardBytes, false);
   }

@@ -1,0 +1,94 @@
+/**
+ * The demonstration: a caller books a table. What the caller says, what the emulated model answers, and the agent
+ * that both belong to. With a real model's key the same caller talks to that model.
+ */
+
+export const DEMONSTRATION_AGENT = {
+  name: 'Lakeside Bistro',
+  system_prompt: [
+    'You answer the telephone of Lakeside Bistro, a restaurant. You are friendly and brief.',
+    'You book tables with the tool book_table: ask for the day, the time and the number of people if they are missing.',
+    'After a booking, tell the caller the reference and mention the live music on Fridays.',
+    'When the caller says goodbye, say goodbye and call end_call.',
+  ].join(' '),
+  greeting: 'Lakeside Bistro, good evening. How can I help you?',
+} as const;
+
+export const BOOK_TABLE_TOOL = {
+  name: 'book_table',
+  description: 'Books a table, or changes a booking, and returns its reference.',
+  parameters: {
+    type: 'object',
+    properties: {
+      day: { type: 'string', description: 'Day of the week' },
+      time: { type: 'string', description: 'Time of day' },
+      people: { type: 'integer', minimum: 1, maximum: 20 },
+    },
+    required: ['day', 'time'],
+    additionalProperties: false,
+  },
+} as const;
+
+/** What the caller says, in order. The third is said while the agent speaks; the fourth is only a backchannel. */
+export const CALLER_LINES = {
+  booking: 'Hello, my name is Anna Weber. I would like to book a table for two people.',
+  day: 'Next Friday at seven in the evening, please.',
+  bargeIn: 'Sorry, could you make it eight instead of seven?',
+  backchannel: 'Uh-huh.',
+  goodbye: 'Wonderful, thank you very much. Goodbye.',
+} as const;
+
+/** The emulated model's script; see the LLM emulator for its form. */
+export const DEMONSTRATION_LLM_SCRIPT = {
+  rules: [
+    { when: { schema: '*' }, reply: { json: 'lead' } },
+    {
+      when: { after_tool: 'book_table', user: ['eight', 'instead'] },
+      reply: {
+        text: 'No problem. I have moved your table to {{tool.time}}, and the reference is still {{tool.reference}}. Is there anything else I can do for you?',
+      },
+    },
+    {
+      when: { after_tool: 'book_table' },
+      reply: {
+        text: 'Your table is booked for {{tool.day}} at {{tool.time}}, and your reference is {{tool.reference}}. On Fridays we have live music from eight until eleven, and our chef recommends the trout, which comes fresh from the lake every morning. There is also a small terrace, if the weather is warm enough to sit outside.',
+      },
+    },
+    {
+      when: { user: ['goodbye', 'good bye', 'bye bye'], tool: 'end_call' },
+      reply: { text: 'Thank you for calling Lakeside Bistro. Goodbye.', tool_calls: [{ name: 'end_call' }] },
+    },
+    {
+      when: { user: { regex: '\\binstead\\b' }, tool: 'book_table' },
+      reply: {
+        text: 'Let me change that.',
+        tool_calls: [{ name: 'book_table', arguments: { day: 'Friday', time: 'eight', people: 2 } }],
+      },
+    },
+    {
+      when: {
+        user: {
+          regex:
+            '\\b(?<day>monday|tuesday|wednesday|thursday|friday|saturday|sunday)\\b(?: at (?<time>\\w+))?',
+        },
+        tool: 'book_table',
+      },
+      reply: {
+        text: 'One moment, I am looking.',
+        tool_calls: [{ name: 'book_table', arguments: { day: '{{day}}', time: '{{time}}', people: 2 } }],
+      },
+    },
+    {
+      when: { user: ['table', 'book', 'reserve'] },
+      reply: { text: 'With pleasure. For which day, and at what time would you like to come?' },
+    },
+    {
+      when: { user: ['open', 'hours', 'close'] },
+      reply: { text: 'We are open every day from noon until eleven in the evening.' },
+    },
+    { when: { user: 'silent for a while' }, reply: { text: 'Are you still there?' } },
+  ],
+  fallback: {
+    text: 'I am only an emulated language model, but I can book a table for you. For which day would you like one?',
+  },
+};

@@ -1,0 +1,43 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { sortableId } from '@parley/shared/ids/new-id';
+import { writePrivateFile } from './data-folder.ts';
+
+const secretsSchema = z.object({
+  /** `id:base64` of 32 bytes, as `ENCRYPTION_KEYS` takes it. */
+  encryption_keys: z.string(),
+  /** A JSON array of private JWKs, as `JWT_PRIVATE_KEYS` takes it. */
+  jwt_private_keys: z.string(),
+  internal_token: z.string(),
+  /** The demonstration's API key; null until the first start made it. */
+  demonstration_key: z.string().nullable(),
+  /** The emulated carrier's account, kept so that its signatures stay valid over restarts. */
+  carrier: z.object({ auth_id: z.string(), auth_token: z.string() }),
+});
+
+export type EmbeddedSecrets = z.infer<typeof secretsSchema>;
+
+/** The installation's own secrets: made on the first start, kept in a file that only its user can read. */
+export function loadSecrets(file: string): EmbeddedSecrets {
+  if (existsSync(file)) return secretsSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const secrets: EmbeddedSecrets = {
+    encryption_keys: `k${sortableId().slice(0, 10)}:${randomBytes(32).toString('base64')}`,
+    jwt_private_keys: JSON.stringify([
+      { ...privateKey.export({ format: 'jwk' }), kid: `k${sortableId().slice(0, 10)}` },
+    ]),
+    internal_token: randomBytes(32).toString('base64url'),
+    demonstration_key: null,
+    carrier: {
+      auth_id: `MAEMULATED${randomBytes(5).toString('hex').toUpperCase()}`,
+      auth_token: randomBytes(20).toString('hex'),
+    },
+  };
+  saveSecrets(file, secrets);
+  return secrets;
+}
+
+export function saveSecrets(file: string, secrets: EmbeddedSecrets): void {
+  writePrivateFile(file, JSON.stringify(secrets, null, 2));
+}

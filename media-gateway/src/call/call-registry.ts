@@ -1,0 +1,381 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { randomInt } from 'node:crypto';
+import { withTimeout } from '@parley/shared/async/timeout';
+import type { Bus } from '@parley/shared/bus/bus';
+import type { GatewayCommand } from '@parley/shared/contracts/commands';
+import { newId } from '@parley/shared/ids/new-id';
+import type { SessionPlan } from '@parley/shared/contracts/session-plan';
+import type { Logger } from '@parley/shared/logging/logger';
+import type { Clock, Timer } from '@parley/shared/time/clock';
+import type { Participant } from '../participants/participant.ts';
+import type { ProviderRegistry } from '../providers/provider-registry.ts';
+import type { RecordingSpool } from '../recording/recording-spool.ts';
+import { closeCodes } from '../server/close-codes.ts';
+import type { Call, CallDeps } from './call.ts';
+import type { EventOutbox } from './event-outbox.ts';
+import { emptyReport } from './report-spool.ts';
+import type { ReportSpool } from './report-spool.ts';
+import { SpooledCallReporter } from './spooled-call-reporter.ts';
+import { Ticker } from './ticker.ts';
+import type { ToolRunner } from './tool-runner.ts';
+
+const BEAT_MS = 5000;
+const HOLD_MS = 10_000;
+/** Ended calls have this long to write their report once the time for draining is over. */
+const END_MS = 5000;
+const MAX_KNOWN_COMMANDS = 10_000;
+/** Answers to commands for sessions that are not here take indexes above those of any leg. */
+const STRAY_INDEXES = 1_000_000_000;
+/** An event loop this late makes itself heard. */
+const LATE_LOOP_MS = 100;
+const LOOP_RESOLUTION_MS = 10;
+
+/** What starts a call. */
+export interface NewCall {
+  plan: SessionPlan;
+  participant: Participant;
+  /** When media began to flow on this leg, ms since the epoch. */
+  startedAt: number;
+  carrierCallId?: string;
+  streamId?: string;
+  observer?: CallDeps['observer'];
+  clientTools?: CallDeps['clientTools'];
+}
+
+/** Room for one call, taken before the credential is claimed. */
+export interface Place {
+  /** Gives the room back unless a call has taken it. Idempotent. */
+  release(): void;
+}
+
+interface Entry {
+  call: Call;
+  reporter: SpooledCallReporter;
+  answeredAt: number;
+}
+
+export interface CallRegistryDeps {
+  gatewayId: string;
+  /** Where this gateway can be reached, for operators. */
+  url: string;
+  version: string;
+  maxCalls: number;
+  bus: Bus;
+  outbox: EventOutbox;
+  reports: ReportSpool;
+  recordings: RecordingSpool;
+  providers: ProviderRegistry;
+  tools: ToolRunner;
+  openCall: (deps: CallDeps) => Call;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** The calls of this process: admits, counts, commands and drains them. */
+export class CallRegistry {
+  readonly #deps: CallRegistryDeps;
+  readonly #ticker: Ticker;
+  readonly #calls = new Set<Entry>();
+  /** Commands go to the latest leg of a session. */
+  readonly #bySession = new Map<string, Entry>();
+  /** Sockets that were let in and have not begun. */
+  readonly #expected = new Set<Promise<void>>();
+  #reserved = 0;
+  #draining = false;
+  #closed = false;
+  #onEmpty: (() => void) | undefined;
+  readonly #knownCommands = new Set<string>();
+  readonly #loopDelay = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS });
+  #timers: (Timer | undefined)[] = [];
+  #subscription: { [Symbol.asyncDispose](): Promise<void> } | undefined;
+  #busTrouble = 0;
+  #disposing: Promise<void> | undefined;
+
+  private constructor(deps: CallRegistryDeps) {
+    this.#deps = deps;
+    this.#ticker = new Ticker(deps.clock);
+  }
+
+  static async open(deps: CallRegistryDeps): Promise<CallRegistry> {
+    const registry = new CallRegistry(deps);
+    registry.#loopDelay.enable();
+    registry.#subscription = await deps.bus.commands.subscribe(
+      deps.gatewayId,
+      (command) => registry.#onCommand(command),
+      (error) => deps.logger.warn({ err: error }, 'commands can not be read'),
+    );
+    registry.#every(0, BEAT_MS, () => registry.#beat());
+    registry.#every(1, HOLD_MS, () => registry.#holdCalls());
+    return registry;
+  }
+
+  get calls(): number {
+    return this.#calls.size;
+  }
+
+  get capacity(): number {
+    return this.#deps.maxCalls;
+  }
+
+  get draining(): boolean {
+    return this.#draining;
+  }
+
+  /** Whether another connection may be let in now. */
+  get hasRoom(): boolean {
+    return !this.#draining && this.#calls.size + this.#reserved < this.#deps.maxCalls;
+  }
+
+  /** A connection was let in and may become a call: draining waits for it. `begin` must not reject. */
+  expect(begin: Promise<void>): void {
+    this.#expected.add(begin);
+    void begin.finally(() => {
+      this.#expected.delete(begin);
+      this.#tellEmpty();
+    });
+  }
+
+  /** @returns undefined when there is no room. Connections let in before draining began still get one. */
+  reserve(): Place | undefined {
+    if (this.#closed || this.#calls.size + this.#reserved >= this.#deps.maxCalls) return undefined;
+    this.#reserved++;
+    let held = true;
+    return {
+      release: () => {
+        if (!held) return;
+        held = false;
+        this.#reserved--;
+      },
+    };
+  }
+
+  /**
+   * Begins a call in a reserved place. When it can't, the session is reported as failed and the participant closed.
+   * @throws what kept the call from beginning
+   */
+  begin(start: NewCall, place: Place): Call {
+    const { plan, participant } = start;
+    const { clock, gatewayId, reports, outbox } = this.#deps;
+    // On later legs, offsets go on from the first answer.
+    const answeredAt = plan.answered_at === null ? start.startedAt : Date.parse(plan.answered_at);
+    const logger = this.#deps.logger.child({ sessionId: plan.session_id, leg: plan.leg });
+    const reporter = new SpooledCallReporter({
+      plan,
+      gatewayId,
+      answeredAt,
+      streamIds: {
+        ...(start.carrierCallId === undefined ? {} : { carrier_call_id: start.carrierCallId }),
+        ...(start.streamId === undefined ? {} : { stream_id: start.streamId }),
+      },
+      spool: reports,
+      outbox,
+      clock,
+      logger,
+    });
+    let call: Call;
+    try {
+      call = this.#deps.openCall({
+        plan,
+        participant,
+        providers: this.#deps.providers.forCall(plan, participant.outputFormat),
+        reporter,
+        recorder: this.#deps.recordings.recorder({ plan, participant, answeredAt, reporter, logger }),
+        tools: this.#deps.tools,
+        clock,
+        ticker: this.#ticker,
+        logger,
+        answeredAt,
+        ...(start.observer ? { observer: start.observer } : {}),
+        ...(start.clientTools ? { clientTools: start.clientTools } : {}),
+      });
+    } catch (error) {
+      participant.close(closeCodes.internal, 'internal');
+      void reporter.end(emptyReport({ answeredAt, endedAt: clock.now() }));
+      throw error;
+    }
+    place.release();
+    const entry: Entry = { call, reporter, answeredAt };
+    this.#calls.add(entry);
+    this.#bySession.set(plan.session_id, entry);
+    this.#try(this.#deps.bus.presence.holdCalls(gatewayId, [plan.session_id]));
+    logger.info({ carrier: participant.carrier, emulated: isEmulated(plan) }, 'call started');
+    void call.ended.then((report) => {
+      this.#calls.delete(entry);
+      // A later leg may have taken the session over.
+      if (this.#bySession.get(plan.session_id) === entry) {
+        this.#bySession.delete(plan.session_id);
+        this.#try(this.#deps.bus.presence.dropCall(plan.session_id));
+      }
+      const { ended_by, hangup_reason, failure_reason, duration_ms: durationMs } = report;
+      logger.info({ endedBy: ended_by, reason: hangup_reason ?? failure_reason, durationMs }, 'call ended');
+      this.#tellEmpty();
+    });
+    return call;
+  }
+
+  /** From now on nothing new is let in. */
+  refuse(): void {
+    if (this.#draining) return;
+    this.#draining = true;
+    this.#try(this.#sendBeat());
+  }
+
+  /**
+   * Lets nothing new in and waits for what runs, at most `timeoutMs`; what still runs then is ended with
+   * `hangup_reason: shutdown` and reported.
+   */
+  async drain(timeoutMs: number): Promise<void> {
+    this.refuse();
+    if (!this.#empty) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#onEmpty = resolve;
+      const timer = this.#deps.clock.setTimeout(resolve, timeoutMs);
+      await promise;
+      timer.cancel();
+    }
+    await this.#endAll();
+  }
+
+  /** Ends what runs. */
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#disposing ??= this.#dispose();
+    return this.#disposing;
+  }
+
+  async #dispose(): Promise<void> {
+    this.#draining = true;
+    this.#closed = true;
+    await this.#endAll();
+    for (const timer of this.#timers) timer?.cancel();
+    this.#loopDelay.disable();
+    await this.#subscription?.[Symbol.asyncDispose]();
+    const left = this.#deps.bus.presence.leave(this.#deps.gatewayId);
+    await withTimeout(left, 1000, 'Saying goodbye').catch(() => undefined);
+  }
+
+  async #endAll(): Promise<void> {
+    if (this.#calls.size === 0) return;
+    this.#deps.logger.info({ calls: this.#calls.size }, 'ending the calls that still run');
+    const ended: Promise<unknown>[] = [];
+    for (const { call } of [...this.#calls]) {
+      call.end({ ended_by: 'system', hangup_reason: 'shutdown' });
+      ended.push(call.ended);
+    }
+    await withTimeout(Promise.all(ended), END_MS, 'Ending the calls').catch((error: unknown) => {
+      this.#deps.logger.error({ err: error, calls: this.#calls.size }, 'calls did not end in time');
+    });
+  }
+
+  get #empty(): boolean {
+    return this.#calls.size === 0 && this.#expected.size === 0;
+  }
+
+  #tellEmpty(): void {
+    if (this.#empty) this.#onEmpty?.();
+  }
+
+  // ---- commands ----
+
+  #onCommand(command: GatewayCommand): void {
+    if (this.#knownCommands.has(command.command_id)) return;
+    this.#knownCommands.add(command.command_id);
+    if (this.#knownCommands.size > MAX_KNOWN_COMMANDS) {
+      const [oldest] = this.#knownCommands;
+      this.#knownCommands.delete(oldest!);
+    }
+    if (command.type === 'report_stored') {
+      const { event_id: eventId } = command.args;
+      if (typeof eventId === 'string') this.#deps.reports.stored(eventId);
+      return;
+    }
+    const entry = this.#bySession.get(command.session_id);
+    const live = entry !== undefined && Date.parse(command.expires_at) > this.#deps.clock.now();
+    const code = live ? this.#run(entry.call, command) : 'not_live';
+    if (command.type === 'carrier_result') return; // itself an answer
+    const result = { command_id: command.command_id, ok: code === undefined, ...(code ? { code } : {}) };
+    if (entry) entry.reporter.emit('command_result', result, this.#deps.clock.now() - entry.answeredAt);
+    else this.#answerStray(command.session_id, result);
+  }
+
+  #run(call: Call, command: GatewayCommand): string | undefined {
+    try {
+      return call.command(command);
+    } catch (error) {
+      // Arguments that do not fit, most likely.
+      this.#deps.logger.warn(
+        { sessionId: call.sessionId, type: command.type, err: error },
+        'a command failed',
+      );
+      return 'invalid_command';
+    }
+  }
+
+  #answerStray(sessionId: string, result: object): void {
+    const now = this.#deps.clock.now();
+    this.#deps.outbox.push({
+      v: 1,
+      id: newId('event', now),
+      session_id: sessionId,
+      gateway_id: this.#deps.gatewayId,
+      claim_id: '',
+      index: STRAY_INDEXES + randomInt(STRAY_INDEXES),
+      at: new Date(now).toISOString(),
+      offset_ms: 0,
+      type: 'command_result',
+      data: { ...result },
+    });
+  }
+
+  // ---- presence ----
+
+  #every(slot: number, ms: number, task: () => Promise<void>): void {
+    const run = (): void => {
+      if (this.#closed) return;
+      this.#try(task());
+      this.#timers[slot] = this.#deps.clock.setTimeout(run, ms);
+    };
+    run();
+  }
+
+  async #beat(): Promise<void> {
+    await this.#sendBeat();
+    this.#loopDelay.reset();
+  }
+
+  async #sendBeat(): Promise<void> {
+    // The histogram holds whole intervals, of which the resolution was wanted.
+    const lateMs = Math.max(0, Math.round(this.#loopDelay.percentile(99) / 1e5) / 10 - LOOP_RESOLUTION_MS);
+    if (lateMs > LATE_LOOP_MS && this.#calls.size > 0) {
+      this.#deps.logger.warn({ p99Ms: lateMs, calls: this.#calls.size }, 'the event loop is late');
+    }
+    await this.#deps.bus.presence.beat({
+      gateway_id: this.#deps.gatewayId,
+      url: this.#deps.url,
+      capacity: this.#deps.maxCalls,
+      calls: this.#calls.size,
+      loop_delay_p99_ms: Number.isFinite(lateMs) ? lateMs : 0,
+      draining: this.#draining,
+      version: this.#deps.version,
+    });
+  }
+
+  async #holdCalls(): Promise<void> {
+    if (this.#bySession.size > 0) {
+      await this.#deps.bus.presence.holdCalls(this.#deps.gatewayId, [...this.#bySession.keys()]);
+    }
+  }
+
+  /** Presence is renewed by itself: trouble is told, not thrown. */
+  #try(task: Promise<void>): void {
+    task.then(
+      () => void (this.#busTrouble = 0),
+      (error: unknown) => {
+        if (this.#busTrouble++ % 12 === 0) this.#deps.logger.warn({ err: error }, 'presence can not be told');
+      },
+    );
+  }
+}
+
+function isEmulated(plan: SessionPlan): boolean {
+  return [...plan.stt, ...plan.llm, ...plan.tts].some((provider) => provider.emulated);
+}
