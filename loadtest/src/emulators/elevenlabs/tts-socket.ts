@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { AudioFormat } from '@parley/shared/audio/audio-frame';
 import type { Timer } from '@parley/shared/time/clock';
 import type { WebSocket } from 'ws';
@@ -75,6 +76,8 @@ class SocketEnd {
     this.#socket = socket;
     this.#settings = settings;
     this.signal = this.#ended.signal;
+    // Every context waits on it, some of them twice.
+    setMaxListeners(4 * MAX_CONTEXTS, this.signal);
     settings.stats.sockets++;
     settings.stats.openSockets++;
     socket.on('close', () => {
