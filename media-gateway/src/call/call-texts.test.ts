@@ -92,11 +92,12 @@ void t.test('templates', (t) => {
 void t.test('what the LLM is told of a reply that was cut off', (t) => {
   const conversation = new Conversation([]);
   conversation.addCaller('Book it.');
+  const calls = [{ id: 'c1', name: 'book', arguments: '{}' }];
   const parts: ReplyPart[] = [
     { type: 'speech', text: 'Let me see now.', fromModel: true },
     {
       type: 'tools',
-      calls: [{ id: 'c1', name: 'book', arguments: '{}' }],
+      calls,
       results: new Map([['c1', '{"ok":true}']]),
     },
     { type: 'speech', text: 'One moment.', fromModel: false },
@@ -108,7 +109,7 @@ void t.test('what the LLM is told of a reply that was cut off', (t) => {
     {
       role: 'assistant',
       content: 'Let me see now.',
-      toolCalls: parts[1]!.type === 'tools' ? parts[1].calls : [],
+      toolCalls: calls,
     },
     { role: 'tool', toolCallId: 'c1', content: '{"ok":true}' },
     { role: 'assistant', content: 'It is' },
