@@ -34,19 +34,21 @@ export function speechRenderer(speech: LocalSpeech): VoiceRenderer {
         const converter = new AudioConverter({ encoding: 'pcm16', sampleRate: FLITE_SAMPLE_RATE }, format);
         const bytes = Buffer.concat([converter.convert(bytesFromPcm16(samples)), converter.flush()]);
         const lengthMs = durationMs({ ...format, bytes });
-        const startsMs = Array.from(sentence, (_, i) => (i * lengthMs) / sentence.length);
+        const startsMs = Array.from({ length: sentence.length }, (_, i) => (i * lengthMs) / sentence.length);
         yield { text: sentence, bytes, durationMs: lengthMs, startsMs };
       }
     },
   };
 }
 
+/** Cuts after sentences, else between words; "3.5" is no end of a sentence. Nothing is lost. */
+const SENTENCE = new RegExp(
+  `[^]{0,${MAX_SENTENCE_LENGTH}}?[.!?]+(?:\\s+|$)|[^]{1,${MAX_SENTENCE_LENGTH}}(?:\\s+|$)|[^]{1,${MAX_SENTENCE_LENGTH}}`,
+  'g',
+);
+
 function sentences(text: string): string[] {
-  const pattern = new RegExp(
-    `[^.!?]{0,${MAX_SENTENCE_LENGTH}}[.!?]+\\s*|[^.!?]{1,${MAX_SENTENCE_LENGTH}}`,
-    'g',
-  );
-  return text.match(pattern) ?? [];
+  return text.match(SENTENCE) ?? [];
 }
 
 const TONE_CACHE_BYTES = 16 * 1024 * 1024;
@@ -76,10 +78,12 @@ export function toneRenderer(): VoiceRenderer {
   }
   return {
     async *render(text, format) {
-      const words = text.match(/\s+|\S{1,200}/g) ?? [];
-      const bytes = Buffer.concat(words.map((word) => toneWord(word, format)));
-      const startsMs = Array.from({ length: text.length }, (_, i) => i * TONE_CHARACTER_MS);
-      yield { text, bytes, durationMs: text.length * TONE_CHARACTER_MS, startsMs };
+      for (const sentence of sentences(text)) {
+        const words = sentence.match(/\s+|\S{1,200}/g) ?? [];
+        const bytes = Buffer.concat(words.map((word) => toneWord(word, format)));
+        const startsMs = Array.from({ length: sentence.length }, (_, i) => i * TONE_CHARACTER_MS);
+        yield { text: sentence, bytes, durationMs: sentence.length * TONE_CHARACTER_MS, startsMs };
+      }
     },
   };
 }
