@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import * as z from 'zod';
+import { DisposableList } from '@parley/shared/async/disposable-list';
 import { systemClock } from '@parley/shared/time/clock';
 import type { Clock } from '@parley/shared/time/clock';
 import { AudioIntake, UndecodableAudioError } from './deepgram/audio-intake.ts';
@@ -15,12 +17,19 @@ import type { DeepgramFault, WireMessage } from './deepgram/outbox.ts';
 import { seededRandom } from './delays.ts';
 import type { Delay } from './delays.ts';
 import { openEmulatorServer, readBody } from './emulator-server.ts';
-import type { EmulatorExchange, EmulatorLog, HttpAnswer } from './emulator-server.ts';
+import type {
+  EmulatorExchange,
+  EmulatorLog,
+  EmulatorServer,
+  EmulatorServerOptions,
+  HttpAnswer,
+} from './emulator-server.ts';
 import { FaultPlan } from './faults.ts';
 import type { Fault } from './faults.ts';
 import { ScriptedEars } from './recogniser/ears.ts';
 import type { Ears } from './recogniser/ears.ts';
 import type { RawFormat } from './recogniser/level-meter.ts';
+import { openRecogniser } from './recogniser/recogniser.ts';
 
 /** All in milliseconds; a `Delay` is drawn anew for each message. */
 export interface DeepgramDelays {
@@ -83,6 +92,8 @@ export interface DeepgramEmulator {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+const lessonSchema = z.strictObject({ sentences: z.array(z.string().min(1).max(500)).max(1000) });
+const MAX_LESSON_BYTES = 1024 * 1024;
 const MAX_FILE_BYTES = 100 * 1024 * 1024;
 
 type Admitted = { kind: 'nova'; query: NovaQuery } | { kind: 'flux'; query: FluxQuery };
@@ -93,13 +104,14 @@ type Admitted = { kind: 'nova'; query: NovaQuery } | { kind: 'flux'; query: Flux
  */
 export async function openDeepgramEmulator(options: DeepgramEmulatorOptions): Promise<DeepgramEmulator> {
   const { clock = systemClock, log, seed = 1 } = options;
-  if (options.mode === 'recognise') throw new Error('Recognise mode is not there yet.');
   const random = seededRandom(seed);
   const faults = new FaultPlan<DeepgramFault>(DEEPGRAM_FAULTS, seededRandom(seed + 1));
   if (options.faults) faults.set(options.faults);
   const stats = newStats();
   const settings = toSettings(options);
-  const listen = scriptedListener(options);
+  const owned = new DisposableList();
+  const recogniser = options.mode === 'recognise' ? owned.add(await openRecogniser()) : undefined;
+  const listen = recogniser ? (format: RawFormat) => recogniser.listen(format) : scriptedListener(options);
   const admitted = new WeakMap<IncomingMessage, Admitted>();
   // An upgrade is admitted, answered and handed over in one turn of the loop.
   let requestId = '';
@@ -188,7 +200,25 @@ export async function openDeepgramEmulator(options: DeepgramEmulatorOptions): Pr
     }
   }
 
-  const server = await openEmulatorServer<DeepgramFault>({
+  async function teach(sentences: readonly string[]): Promise<void> {
+    if (!recogniser) throw new Error('Only recognise mode can be taught.');
+    await recogniser.teach(sentences);
+  }
+
+  /** `POST /__emulator/sentences` */
+  async function teachRemotely(request: IncomingMessage): Promise<HttpAnswer> {
+    if (!recogniser) return { status: 409, body: { error: 'Only recognise mode can be taught.' } };
+    // A web page cannot send this type across origins without asking first, and nobody answers it.
+    if (!request.headers['content-type']?.startsWith('application/json')) {
+      return { status: 415, body: { error: 'Send application/json.' } };
+    }
+    const lesson = lessonSchema.safeParse(parseJson(await readBody(request, MAX_LESSON_BYTES)));
+    if (!lesson.success) return { status: 422, body: { error: lesson.error.issues } };
+    await recogniser.teach(lesson.data.sentences);
+    return { status: 200, body: { known: recogniser.known } };
+  }
+
+  const serverOptions: EmulatorServerOptions<DeepgramFault> = {
     name: 'deepgram',
     port: options.port,
     host: options.host,
@@ -204,16 +234,28 @@ export async function openDeepgramEmulator(options: DeepgramEmulatorOptions): Pr
       if (admission.kind === 'nova') serveNova(deps, admission.query);
       else serveFlux(deps, admission.query);
     },
+    control: async ({ request, url }) =>
+      url.pathname === '/__emulator/sentences' && request.method === 'POST'
+        ? teachRemotely(request)
+        : undefined,
     clock,
     log,
-  });
+  };
+  let server: EmulatorServer;
+  try {
+    await recogniser?.teach(allSentences(options));
+    server = owned.add(await openEmulatorServer<DeepgramFault>(serverOptions));
+  } catch (error) {
+    await owned.dispose();
+    throw error;
+  }
   return {
     url: server.url,
     port: server.port,
     stats,
-    teach: () => Promise.reject(new Error('Only recognise mode can be taught.')),
+    teach,
     setFaults: (list) => faults.set(list),
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => owned.dispose(),
   };
 }
 
@@ -243,6 +285,18 @@ function toSettings(options: DeepgramEmulatorOptions): ListenSettings {
     keepAliveNeedsAudio: options.keepAliveNeedsAudio ?? true,
     closeCode: options.closeCode === 1005 ? undefined : 1000,
   };
+}
+
+function allSentences({ sentences = [] }: DeepgramEmulatorOptions): string[] {
+  return Array.isArray(sentences) ? [...(sentences as readonly string[])] : Object.values(sentences).flat();
+}
+
+function parseJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString());
+  } catch {
+    return undefined;
+  }
 }
 
 function scriptedListener({ sentences = [], threshold }: DeepgramEmulatorOptions) {

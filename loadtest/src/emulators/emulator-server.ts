@@ -49,6 +49,8 @@ export interface EmulatorServerOptions<Kind extends string> {
   onRequest: (exchange: EmulatorExchange, response: ServerResponse) => Promise<HttpAnswer | void>;
   /** Looks at an upgrade before it is accepted. Returning an answer refuses it. */
   admitSocket?: (exchange: EmulatorExchange) => HttpAnswer | undefined;
+  /** Answers further routes below `/__emulator/`; undefined for those it does not have. */
+  control?: (exchange: EmulatorExchange) => Promise<HttpAnswer | undefined>;
   /** Owns one accepted socket until it closes. Without it every upgrade gets 404. */
   onSocket?: (socket: WebSocket, exchange: EmulatorExchange) => Promise<void> | void;
   clock?: Clock;
@@ -118,7 +120,7 @@ export async function openEmulatorServer<Kind extends string>(
     try {
       const url = new URL(request.url ?? '/', 'http://emulator');
       const answer = url.pathname.startsWith('/__emulator/')
-        ? await control(request, url)
+        ? await control({ request, url, signal })
         : ((await admit(signal)) ?? (await options.onRequest({ request, url, signal }, response)));
       if (answer) sendAnswer(response, answer);
     } catch (error) {
@@ -133,11 +135,14 @@ export async function openEmulatorServer<Kind extends string>(
     }
   }
 
-  async function control(request: IncomingMessage, url: URL): Promise<HttpAnswer> {
+  async function control(exchange: EmulatorExchange): Promise<HttpAnswer> {
+    const { request, url } = exchange;
     if (url.pathname === '/__emulator/stats' && request.method === 'GET') {
       return { status: 200, body: { emulator: name, ...options.stats(), faults_struck: faults.struck } };
     }
-    if (url.pathname !== '/__emulator/faults') return { status: 404, body: { error: 'No such route.' } };
+    if (url.pathname !== '/__emulator/faults') {
+      return (await options.control?.(exchange)) ?? { status: 404, body: { error: 'No such route.' } };
+    }
     if (request.method === 'POST') {
       // A web page cannot send this type across origins without asking first, and nobody answers it.
       if (!request.headers['content-type']?.startsWith('application/json')) {
