@@ -1,4 +1,3 @@
-import { timingSafeEqual, createHash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import { DisposableList } from '@parley/shared/async/disposable-list';
@@ -7,6 +6,7 @@ import { UnauthorizedError } from '@parley/shared/errors/app-error';
 import type { Logger } from '@parley/shared/logging/logger';
 import { systemClock } from '@parley/shared/time/clock';
 import type { Clock } from '@parley/shared/time/clock';
+import { gatewayAuthentication } from './admissions/admission-routes.ts';
 import { API_KEY_START } from './api-keys/api-key-service.ts';
 import type { ControlPlaneConfig } from './config.ts';
 import { trustedProxies } from './http/client-address.ts';
@@ -57,6 +57,8 @@ export async function openControlPlane(
     await database.ensureIndexes(COLLECTIONS);
     const services = await createServices({ config, database, bus, logger, clock, draining: () => draining });
     owned.add(services.background);
+    owned.add(services.safeFetch);
+    owned.add(services.preCall);
     const runtime = createRuntime(services, deps.checkResponses ?? false);
 
     const internalApp = createHttpApp(createInternalOperations(services), runtime);
@@ -109,11 +111,7 @@ function createRuntime(services: Services, checkResponses: boolean): HttpRuntime
     limiter: new RequestLimiter({ bus, logger, clock }),
     idempotency: services.idempotency,
     authenticate: (authorization) => authenticate(services, authorization),
-    authenticateGateway(headers) {
-      const expected = digest(`Bearer ${config.INTERNAL_TOKEN.reveal()}`);
-      if (!timingSafeEqual(digest(String(headers['authorization'] ?? '')), expected))
-        throw new UnauthorizedError();
-    },
+    authenticateGateway: gatewayAuthentication(config.INTERNAL_TOKEN),
     requestLimits: async (principal) => requestLimits(services, principal),
     addressLimitPerMinute: config.ADDRESS_REQUESTS_PER_MINUTE,
     trustedProxies: trustedProxies(config.TRUSTED_PROXIES),
@@ -121,10 +119,6 @@ function createRuntime(services: Services, checkResponses: boolean): HttpRuntime
     draining: services.draining,
     checkResponses,
   };
-}
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
 }
 
 async function authenticate(services: Services, authorization: string | undefined): Promise<Principal> {

@@ -94,8 +94,20 @@ const environment = z.object({
   DEEPGRAM_BASE_URL: envUrl.default('https://api.deepgram.com'),
   OPENAI_API_KEY: envSecret.optional(),
   OPENAI_BASE_URL: envUrl.default('https://api.openai.com/v1'),
+  /** Model behind the catalogue's LLM, where OPENAI_BASE_URL has another. */
+  OPENAI_MODEL: z.string().min(1).max(120).optional(),
   ELEVENLABS_API_KEY: envSecret.optional(),
   ELEVENLABS_BASE_URL: envUrl.default('https://api.elevenlabs.io'),
+  /** Carriers' APIs, when they are not at the vendors' own addresses. */
+  PLIVO_BASE_URL: envUrl.optional(),
+  TWILIO_BASE_URL: envUrl.optional(),
+  TELNYX_BASE_URL: envUrl.optional(),
+  /** How recordings come to STORAGE_DIR: gateways share it (`file`), or send them (`upload`). */
+  RECORDING_STORE: z.enum(['file', 'upload']).default('file'),
+  /** Sessions of one org at a time; 0 switches it off. */
+  CONCURRENT_SESSIONS_PER_ORG: envInteger(0, 1_000_000).default(50),
+  /** Sessions that start in one project in a minute; 0 switches it off. */
+  SESSION_STARTS_PER_MINUTE: envInteger(0, 1_000_000).default(60),
   /** Providers behind whose address an emulator answers; shown wherever it matters. */
   EMULATED_PROVIDERS: envList.default([]),
 });

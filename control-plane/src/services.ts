@@ -9,6 +9,8 @@ import { apiKeyCollection } from './api-keys/api-key-model.ts';
 import { apiKeyRoutes } from './api-keys/api-key-routes.ts';
 import { ApiKeyService } from './api-keys/api-key-service.ts';
 import { auditCollection, AuditTrail } from './audit/audit-trail.ts';
+import { CALL_COLLECTIONS, callRoutes, createCallServices, internalCallRoutes } from './call-services.ts';
+import type { CallServices } from './call-services.ts';
 import type { ControlPlaneConfig } from './config.ts';
 import { SecretBox } from './crypto/secret-box.ts';
 import { SigningKeys } from './crypto/signing-keys.ts';
@@ -39,6 +41,7 @@ export const COLLECTIONS: readonly Collection<StoredRecord>[] = [
   memberCollection,
   orgCollection,
   projectCollection,
+  ...CALL_COLLECTIONS,
 ];
 
 /** What a feature is made from. */
@@ -52,7 +55,7 @@ export interface ServiceDeps {
   draining: () => boolean;
 }
 
-export interface Services extends ServiceDeps {
+export interface Services extends ServiceDeps, CallServices {
   agents: AgentService;
   apiKeys: ApiKeyService;
   audit: AuditTrail;
@@ -85,8 +88,10 @@ export async function createServices(deps: ServiceDeps): Promise<Services> {
     clock,
     outboundAllow: config.OUTBOUND_ALLOW,
   });
+  const calls = createCallServices({ ...deps, agents, audit, box, directory, models, signingKeys });
   return {
     ...deps,
+    ...calls,
     agents,
     apiKeys,
     audit,
@@ -111,13 +116,14 @@ export function createOperations(services: Services): Operation[] {
     ...meRoutes(),
     ...apiKeyRoutes(services),
     ...agentRoutes(services),
+    ...callRoutes(services),
   );
   return operations;
 }
 
 /** Routes of the internal listener, for gateways. */
-export function createInternalOperations(_services: Services): Operation[] {
-  return [];
+export function createInternalOperations(services: Services): Operation[] {
+  return internalCallRoutes(services);
 }
 
 function installationProviders(config: ControlPlaneConfig): InstallationProviders {
@@ -130,7 +136,8 @@ function installationProviders(config: ControlPlaneConfig): InstallationProvider
     const emulated = config.EMULATED_PROVIDERS.includes(name.toLowerCase());
     // A server of the operator's own may need no key; the vendor's always does.
     if (!apiKey && !emulated && baseUrl === standardUrl) return undefined;
-    return { baseUrl, apiKey, emulated };
+    const model = name === 'OPENAI' ? config.OPENAI_MODEL : undefined;
+    return { baseUrl, apiKey, emulated, model };
   };
   return {
     deepgram: settings('DEEPGRAM', 'https://api.deepgram.com'),

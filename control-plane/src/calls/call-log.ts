@@ -115,6 +115,10 @@ export class CallLog {
     return this.#turns.find({ session_id: sessionId }).sort({ turn_index: 1 }).lean<TurnRecord[]>();
   }
 
+  countTurns(sessionId: string): Promise<number> {
+    return this.#turns.countDocuments({ session_id: sessionId });
+  }
+
   /** A page of events by place. */
   async events(
     sessionId: string,

@@ -13,6 +13,7 @@ export type OutboundCall = (request: {
   headers: Record<string, string>;
   body: string | null;
   timeoutMs: number;
+  orgId: string;
 }) => Promise<{ status: number; body: string }>;
 
 const POLL_MS = 40;
@@ -76,6 +77,7 @@ export class PreCallService {
         headers: { ...settings.headers, 'content-type': 'application/json' },
         body: settings.method === 'POST' ? JSON.stringify(facts(session)) : null,
         timeoutMs: settings.timeout_ms,
+        orgId: session.org_id,
       });
       if (status < 200 || status >= 300) throw new Error(`HTTP ${status}`);
       const added = variablesSchema.parse(body.trim() === '' ? {} : JSON.parse(body));

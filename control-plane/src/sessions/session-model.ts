@@ -31,6 +31,8 @@ export interface SessionRecord extends StoredRecord {
   tts_voice_id: string | null;
   /** As agreed before the call: what the creator asked for and agent and project allow. */
   record: boolean;
+  /** Whether what was said is kept after the analyses. */
+  store_transcript: boolean;
   /** null = the agent's. */
   post_call_analysis_ids: string[] | null;
   variables: Record<string, string>;
@@ -126,6 +128,7 @@ export const sessionCollection = defineCollection<SessionRecord, 'project'>({
     tts_id: { type: String, required: true },
     tts_voice_id: text,
     record: { type: Boolean, default: true },
+    store_transcript: { type: Boolean, default: true },
     post_call_analysis_ids: { type: [String], default: null },
     // Keys are the tenant's: read and written whole, never by path.
     variables: { type: Object, default: {} },

@@ -58,7 +58,6 @@ const query = listQuery({
 });
 
 export function sessionRoutes({ sessions }: { sessions: SessionService }): Operation[] {
-  const { addresses } = sessions;
   return [
     defineOperation({
       id: 'createSession',
@@ -76,7 +75,7 @@ export function sessionRoutes({ sessions }: { sessions: SessionService }): Opera
       idempotent: { secrets: ['token', 'ws_ticket'] },
       handle: async ({ access, body }) => {
         const { session, credentials } = await sessions.create(access, body);
-        return new Reply(200, toSessionResponse(session, addresses, credentials), NO_STORE);
+        return new Reply(200, toSessionResponse(session, sessions.addresses, credentials), NO_STORE);
       },
     }),
     defineOperation({
@@ -120,7 +119,7 @@ export function sessionRoutes({ sessions }: { sessions: SessionService }): Opera
           },
           query,
         );
-        return toPage(page, (record) => toSessionResponse(record, addresses));
+        return toPage(page, (record) => toSessionResponse(record, sessions.addresses));
       },
     }),
     defineOperation({
@@ -132,7 +131,7 @@ export function sessionRoutes({ sessions }: { sessions: SessionService }): Opera
       access: { key: 'viewer', user: 'viewer' },
       target: session,
       responses: { 200: { description: 'The session', schema: sessionDetailSchema } },
-      handle: ({ item }) => toSessionDetail(item, addresses),
+      handle: ({ item }) => toSessionDetail(item, sessions.addresses),
     }),
     defineOperation({
       id: 'endSession',
@@ -166,8 +165,12 @@ export function sessionRoutes({ sessions }: { sessions: SessionService }): Opera
         const { token, ws_ticket, expiresAt } = await sessions.renewCredential(item);
         const expires_at = expiresAt.toISOString();
         const credential = token
-          ? { ws_url: addresses.realtimeWsUrl, token, expires_at }
-          : { media_ws_url: addresses.mediaWsUrl(item.provider!), ws_ticket: ws_ticket!, expires_at };
+          ? { ws_url: sessions.addresses.realtimeWsUrl, token, expires_at }
+          : {
+              media_ws_url: sessions.addresses.mediaWsUrl(item.provider!),
+              ws_ticket: ws_ticket!,
+              expires_at,
+            };
         return new Reply(200, credential, NO_STORE);
       },
     }),
@@ -220,7 +223,7 @@ export function sessionRoutes({ sessions }: { sessions: SessionService }): Opera
           200,
           {
             session_id: session._id,
-            ws_url: addresses.realtimeWsUrl,
+            ws_url: sessions.addresses.realtimeWsUrl,
             token,
             expires_at: expiresAt.toISOString(),
             agent_id: session.agent_id,

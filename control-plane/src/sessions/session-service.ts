@@ -13,6 +13,7 @@ import { uuidV7 } from '@parley/shared/ids/new-id';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
 import type { CallLog } from '../calls/call-log.ts';
+import type { CarrierCommands } from '../calls/carrier-commands.ts';
 import type { GatewayCommands } from '../calls/gateway-commands.ts';
 import type { SigningKeys } from '../crypto/signing-keys.ts';
 import { signParticipantToken } from '../participant-tokens/participant-token.ts';
@@ -110,6 +111,7 @@ export class SessionService {
   readonly #tickets: WsTicketService;
   readonly #callLog: CallLog;
   readonly #commands: GatewayCommands;
+  readonly #carrierCommands: CarrierCommands;
   readonly #agents: SessionAgents;
   readonly #accounts: SessionAccounts;
   readonly #analyses: SessionAnalyses | undefined;
@@ -129,6 +131,7 @@ export class SessionService {
     tickets: WsTicketService;
     callLog: CallLog;
     commands: GatewayCommands;
+    carrierCommands: CarrierCommands;
     agents: SessionAgents;
     accounts: SessionAccounts;
     analyses?: SessionAnalyses | undefined;
@@ -146,6 +149,7 @@ export class SessionService {
     this.#tickets = deps.tickets;
     this.#callLog = deps.callLog;
     this.#commands = deps.commands;
+    this.#carrierCommands = deps.carrierCommands;
     this.#agents = deps.agents;
     this.#accounts = deps.accounts;
     this.#analyses = deps.analyses;
@@ -334,7 +338,11 @@ export class SessionService {
         post_call_finished_at: new Date(this.#clock.now()),
       },
     });
-    if (cancelled) return;
+    if (cancelled) {
+      // It may be ringing somewhere.
+      if (cancelled.carrier_call_id !== null) await this.#carrierCommands.hangup(cancelled);
+      return;
+    }
     const current = await this.#store.find(session._id);
     if (!current) throw new NotFoundError();
     if (isTerminal(current.status) || current.gateway_id === null) {
@@ -427,6 +435,7 @@ export class SessionService {
           config.recording.enabled &&
           config.privacy.store_audio &&
           (project?.recording_enabled ?? true),
+        store_transcript: config.privacy.store_transcript,
         post_call_analysis_ids: options.analysisIds,
         variables: options.variables,
         ...EMPTY,

@@ -1,0 +1,260 @@
+import {
+  callReportSchema,
+  callStartedData,
+  carrierCommandData,
+  transferData,
+  type CallEvent,
+  type CallReport,
+} from '@parley/shared/contracts/call-events';
+import { recordingResultSchema } from '@parley/shared/contracts/recordings';
+import type { SessionStatus } from '@parley/shared/contracts/session-values';
+import { turnSchema, type Turn } from '@parley/shared/contracts/turn';
+import type { Logger } from '@parley/shared/logging/logger';
+import type { RecordingService } from '../recordings/recording-service.ts';
+import { isTerminal } from '../sessions/session-states.ts';
+import { owner, type SessionChange, type SessionStore } from '../sessions/session-store.ts';
+import type { SessionService } from '../sessions/session-service.ts';
+import type { SessionRecord } from '../sessions/session-model.ts';
+import type { CallLog } from './call-log.ts';
+import type { CarrierCommands } from './carrier-commands.ts';
+import type { GatewayCommands } from './gateway-commands.ts';
+
+/** What happens once a call is over. */
+export interface AfterCall {
+  /**
+   * Asked for once per session; asking again changes nothing but an earlier time.
+   * @param turns what was said, where it is not stored
+   */
+  enqueue(session: SessionRecord, options: { turns: Turn[] | null; delayMs?: number }): Promise<void>;
+}
+
+const TRANSFER_STATES: Record<'begun' | 'bridged' | 'failed', SessionStatus> = {
+  begun: 'transferring',
+  bridged: 'transferred',
+  failed: 'in_progress',
+};
+
+/**
+ * Takes what gateways report. Every effect is one that may be repeated, since an event may come again after a crash
+ * at any point; it counts as done when this resolves.
+ */
+export class CallEventHandler {
+  readonly #store: SessionStore;
+  readonly #sessions: SessionService;
+  readonly #callLog: CallLog;
+  readonly #recordings: RecordingService;
+  readonly #carrierCommands: CarrierCommands;
+  readonly #gatewayCommands: GatewayCommands;
+  readonly #afterCall: AfterCall;
+  readonly #logger: Logger;
+
+  constructor(deps: {
+    store: SessionStore;
+    sessions: SessionService;
+    callLog: CallLog;
+    recordings: RecordingService;
+    carrierCommands: CarrierCommands;
+    gatewayCommands: GatewayCommands;
+    afterCall: AfterCall;
+    logger: Logger;
+  }) {
+    this.#store = deps.store;
+    this.#sessions = deps.sessions;
+    this.#callLog = deps.callLog;
+    this.#recordings = deps.recordings;
+    this.#carrierCommands = deps.carrierCommands;
+    this.#gatewayCommands = deps.gatewayCommands;
+    this.#afterCall = deps.afterCall;
+    this.#logger = deps.logger;
+  }
+
+  /** @throws when the database or the bus can't be reached: the event comes again */
+  async handle(event: CallEvent): Promise<void> {
+    const session = await this.#store.find(event.session_id);
+    if (!session) {
+      this.#logger.warn({ sessionId: event.session_id, type: event.type }, 'event of an unknown session');
+      if (event.type === 'call_ended') await this.#confirm(event);
+      return;
+    }
+    // Data that breaks its schema comes from a gateway of another version: kept as it is, moves nothing.
+    const current = event.claim_id === session.claim_id;
+    const stored = toStored(event, session);
+    if (stored) await this.#callLog.storeGatewayEvent(owner(session), stored);
+    switch (event.type) {
+      case 'call_started':
+        if (current) await this.#started(session, event);
+        return;
+      case 'turn':
+        await this.#turn(session, event);
+        return;
+      case 'transfer':
+        if (current) await this.#transferred(session, event);
+        return;
+      case 'answer_class':
+        if (current && typeof event.data['class'] === 'string') {
+          await this.#store.change(session._id, { answered_by: event.data['class'] });
+        }
+        return;
+      case 'recording': {
+        const result = this.#parse(recordingResultSchema, event);
+        if (result) await this.#recordings.apply(session._id, result);
+        return;
+      }
+      case 'carrier_command':
+        await this.#carrierCommand(session, event, current);
+        return;
+      case 'call_ended':
+        await this.#ended(session, event, current);
+    }
+  }
+
+  async #started(session: SessionRecord, event: CallEvent): Promise<void> {
+    const data = this.#parse(callStartedData, event);
+    if (!data) return;
+    await this.#store.transition(session._id, 'in_progress', {
+      cause: event.id,
+      set: {
+        started_at: session.started_at ?? new Date(data.answered_at),
+        unheld_since: null,
+        transfer: null,
+      },
+    });
+  }
+
+  async #turn(session: SessionRecord, event: CallEvent): Promise<void> {
+    const turn = this.#parse(turnSchema, event);
+    if (turn && keepsTranscript(session)) await this.#callLog.storeTurn(owner(session), turn);
+  }
+
+  async #transferred(session: SessionRecord, event: CallEvent): Promise<void> {
+    const data = this.#parse(transferData, event);
+    if (!data) return;
+    await this.#store.transition(session._id, TRANSFER_STATES[data.phase], {
+      cause: event.id,
+      ...(data.phase === 'failed' ? { set: { transfer: null } } : {}),
+    });
+  }
+
+  async #carrierCommand(session: SessionRecord, event: CallEvent, current: boolean): Promise<void> {
+    const command = this.#parse(carrierCommandData, event);
+    if (!command) return;
+    // A leg that was taken over may no longer decide what becomes of the call.
+    const outcome = current
+      ? await this.#carrierCommands.run(session, command)
+      : { ok: false, code: 'not_current' };
+    await this.#gatewayCommands.send(
+      { gatewayId: event.gateway_id, sessionId: session._id },
+      'carrier_result',
+      { command_id: command.command_id, ...outcome },
+    );
+  }
+
+  async #ended(session: SessionRecord, event: CallEvent, current: boolean): Promise<void> {
+    const report = this.#parse(callReportSchema, event);
+    if (report && current) await this.#close(session, event, report);
+    await this.#confirm(event);
+  }
+
+  /** The gateway may delete its copy. */
+  async #confirm(event: CallEvent): Promise<void> {
+    await this.#gatewayCommands.send(
+      { gatewayId: event.gateway_id, sessionId: event.session_id },
+      'report_stored',
+      { event_id: event.id },
+    );
+  }
+
+  async #close(session: SessionRecord, event: CallEvent, report: CallReport): Promise<void> {
+    const keep = keepsTranscript(session);
+    if (keep) for (const turn of report.turns) await this.#callLog.storeTurn(owner(session), turn);
+    if (report.recording) await this.#recordings.apply(session._id, report.recording);
+    const messages = keep ? await this.#callLog.countTurns(session._id) : report.turns.length;
+    const set = toChange(session, event, report, messages);
+
+    let closed: SessionRecord | null = null;
+    if (isTerminal(session.status)) {
+      closed = await this.#store.replaceVerdict(session._id, set);
+    } else if (report.answered_at === null) {
+      const to = report.failure_reason === undefined ? 'cancelled' : 'failed';
+      closed = await this.#store.transition(session._id, to, { cause: event.id, set });
+    } else {
+      // The first event of the leg may have been lost with the event log: the report makes up for it.
+      await this.#store.transition(session._id, 'in_progress', {
+        cause: `${event.id}_answered`,
+        set: { started_at: session.started_at ?? new Date(report.answered_at) },
+        where: { status: { $in: ['created', 'dialing', 'ringing'] } },
+      });
+      closed = await this.#store.transition(session._id, 'ended', { cause: event.id, set });
+    }
+    // Also for an event that comes again: the crash may have come right here.
+    const done = closed ?? (await this.#store.find(session._id));
+    if (!done || done.report_id !== event.id) return;
+    if (done.erase_at_end && done.erased_at === null) await this.#sessions.erase(done);
+    await this.#afterCall.enqueue(done, { turns: keep ? null : report.turns });
+  }
+
+  #parse<T>(
+    schema: { safeParse(data: unknown): { success: true; data: T } | { success: false } },
+    event: CallEvent,
+  ) {
+    const result = schema.safeParse(event.data);
+    if (result.success) return result.data;
+    this.#logger.error(
+      { sessionId: event.session_id, type: event.type, eventId: event.id },
+      'event data breaks its schema',
+    );
+    return undefined;
+  }
+}
+
+function keepsTranscript(session: SessionRecord): boolean {
+  return session.store_transcript && session.erased_at === null;
+}
+
+/** What is kept of an event: texts that are stored elsewhere, or not at all, are left out. */
+function toStored(event: CallEvent, session: SessionRecord): CallEvent | null {
+  if (session.erased_at !== null) return null;
+  if (event.type === 'call_ended') {
+    const { turns: _turns, variables: _variables, metrics: _metrics, usage: _usage, ...rest } = event.data;
+    return { ...event, data: rest };
+  }
+  if (event.type === 'turn') {
+    const { text: _text, ...rest } = event.data;
+    return { ...event, data: rest };
+  }
+  return event;
+}
+
+function toChange(
+  session: SessionRecord,
+  event: CallEvent,
+  report: CallReport,
+  messages: number,
+): SessionChange {
+  const times: SessionChange = {
+    started_at: session.started_at ?? (report.answered_at === null ? null : new Date(report.answered_at)),
+    ended_at: new Date(report.ended_at),
+    ended_by: report.ended_by,
+    hangup_reason: report.hangup_reason ?? null,
+    failure_reason: report.failure_reason ?? null,
+    duration_seconds: toSeconds(report.duration_ms),
+    agent_duration_seconds: toSeconds(report.agent_talk_ms),
+    transfer_duration_seconds: toSeconds(report.transfer_ms),
+    report_id: event.id,
+    closed_by: 'report',
+    unheld_since: null,
+    transfer: null,
+    metrics: report.metrics,
+    usage: report.usage,
+    avg_agent_latency_ms: report.metrics.turn_e2e_ms?.avg ?? null,
+    avg_user_latency_ms: report.metrics.caller_reply_ms?.avg ?? null,
+    message_count: messages,
+    language: report.language,
+  };
+  if (session.erased_at !== null) return times;
+  return { ...times, variables: report.variables, outcome: report.variables['outcome'] ?? null };
+}
+
+function toSeconds(ms: number): number {
+  return Math.round(ms) / 1000;
+}

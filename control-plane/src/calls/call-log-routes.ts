@@ -1,0 +1,161 @@
+import { z } from 'zod';
+import { latencyStatsSchema, usageSchema } from '@parley/shared/contracts/call-events';
+import { anyOf, listOf, queryInteger, toPage } from '../http/list-query.ts';
+import { defineOperation, Reply, type Operation } from '../http/operation.ts';
+import { timestamp } from '../http/record-schema.ts';
+import { sessionCollection } from '../sessions/session-model.ts';
+import { item } from '../tenancy/target.ts';
+import type { CallLog } from './call-log.ts';
+import type { SessionEventRecord } from './session-event-model.ts';
+import { toText, toWebVtt } from './transcript-format.ts';
+import type { TurnRecord } from './turn-model.ts';
+
+const TAG = 'Logs';
+const READ = { key: 'viewer', user: 'viewer' } as const;
+const session = item(sessionCollection, 'session_id');
+
+const turnResponse = z
+  .object({
+    index: z.number().int(),
+    role: z.string(),
+    text: z.string().meta({ description: 'For the agent: what was heard.' }),
+    start_ms: z.number().int(),
+    end_ms: z.number().int(),
+    language: z.string().nullable(),
+    interrupted: z.boolean(),
+    confidence: z.number().nullable(),
+    node_id: z.string().nullable(),
+    redacted: z.boolean(),
+  })
+  .meta({ id: 'Turn' });
+
+const eventResponse = z
+  .object({
+    id: z.string(),
+    index: z.number().int().meta({ description: 'Rises within a session; gaps are normal.' }),
+    at: timestamp,
+    offset_ms: z.number().int(),
+    type: z.string(),
+    data: z.record(z.string(), z.unknown()),
+  })
+  .meta({ id: 'SessionEvent' });
+
+const METRICS = [
+  'turn_e2e_ms',
+  'stt_final_ms',
+  'llm_first_token_ms',
+  'tts_first_audio_ms',
+  'knowledge_ms',
+  'tool_ms',
+  'caller_reply_ms',
+] as const;
+
+const stats = latencyStatsSchema.nullable();
+const metricsResponse = z
+  .object({
+    turns: z.number().int(),
+    ...(Object.fromEntries(METRICS.map((name) => [name, stats])) as Record<
+      (typeof METRICS)[number],
+      typeof stats
+    >),
+    usage: usageSchema.nullable(),
+  })
+  .meta({ id: 'SessionMetrics' });
+
+/** What was said and what happened, readable while it happens. */
+export function callLogRoutes({ callLog }: { callLog: CallLog }): Operation[] {
+  return [
+    defineOperation({
+      id: 'getTranscript',
+      method: 'GET',
+      path: '/v1/sessions/{session_id}/transcript',
+      tag: TAG,
+      summary: 'Read the transcript',
+      description: 'Whole, in order. `format=text` gives lines, `format=vtt` WebVTT.',
+      access: READ,
+      target: session,
+      query: z.object({ format: z.enum(['json', 'text', 'vtt']).default('json') }),
+      responses: { 200: { description: 'The turns', schema: listOf(turnResponse) } },
+      handle: async ({ item, query }) => {
+        const turns = await callLog.turns(item._id);
+        if (query.format === 'text') return new Reply(200, toText(turns), TEXT);
+        if (query.format === 'vtt') return new Reply(200, toWebVtt(turns), VTT);
+        return { items: turns.map(toTurnResponse), total: turns.length };
+      },
+    }),
+    defineOperation({
+      id: 'listSessionEvents',
+      method: 'GET',
+      path: '/v1/sessions/{session_id}/events',
+      tag: TAG,
+      summary: 'List what happened',
+      description: 'By `index`; written while the call runs: ask again with the last `after_index`.',
+      access: READ,
+      target: session,
+      query: z.object({
+        type: anyOf(z.string().min(1).max(64)).optional(),
+        after_index: queryInteger(0, Number.MAX_SAFE_INTEGER).optional(),
+        limit: queryInteger(1, 200).default(50),
+        offset: queryInteger(0, 100_000).default(0),
+      }),
+      responses: { 200: { description: 'Events', schema: listOf(eventResponse) } },
+      handle: async ({ item, query }) =>
+        toPage(
+          await callLog.events(item._id, {
+            types: query.type,
+            afterIndex: query.after_index,
+            limit: query.limit,
+            offset: query.offset,
+          }),
+          toEventResponse,
+        ),
+    }),
+    defineOperation({
+      id: 'getSessionMetrics',
+      method: 'GET',
+      path: '/v1/sessions/{session_id}/metrics',
+      tag: TAG,
+      summary: 'Read what was measured',
+      access: READ,
+      target: session,
+      responses: { 200: { description: 'Latencies and usage', schema: metricsResponse } },
+      handle: ({ item }) => ({
+        turns: item.metrics?.turns ?? 0,
+        ...(Object.fromEntries(METRICS.map((name) => [name, item.metrics?.[name] ?? null])) as Record<
+          (typeof METRICS)[number],
+          z.infer<typeof stats>
+        >),
+        usage: item.usage,
+      }),
+    }),
+  ];
+}
+
+const TEXT = { 'Content-Type': 'text/plain; charset=utf-8' };
+const VTT = { 'Content-Type': 'text/vtt; charset=utf-8' };
+
+function toTurnResponse(turn: TurnRecord): z.input<typeof turnResponse> {
+  return {
+    index: turn.turn_index,
+    role: turn.role,
+    text: turn.text,
+    start_ms: turn.start_ms,
+    end_ms: turn.end_ms,
+    language: turn.language,
+    interrupted: turn.interrupted,
+    confidence: turn.confidence,
+    node_id: turn.node_id,
+    redacted: turn.redacted,
+  };
+}
+
+function toEventResponse(event: SessionEventRecord): z.input<typeof eventResponse> {
+  return {
+    id: event._id,
+    index: event.index,
+    at: event.at.toISOString(),
+    offset_ms: event.offset_ms,
+    type: event.type,
+    data: event.data,
+  };
+}

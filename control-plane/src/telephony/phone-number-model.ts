@@ -1,0 +1,48 @@
+import type { CarrierName } from '@parley/shared/contracts/session-values';
+import { defineCollection } from '../storage/collection.ts';
+import type { StoredRecord } from '../storage/collection.ts';
+
+export interface PhoneNumberRecord extends StoredRecord {
+  org_id: string;
+  project_id: string;
+  telephony_account_id: string;
+  provider: CarrierName;
+  /** E.164. */
+  phone_number: string;
+  /** The number while it is in use, else null: an active number exists once in the installation. */
+  active_number: string | null;
+  country: string;
+  type: 'local' | 'mobile' | 'national' | 'toll_free';
+  label: string;
+  origin: 'bought' | 'imported';
+  capabilities: string[];
+  outbound_enabled: boolean;
+  daily_call_limit: number | null;
+  status: 'active' | 'released';
+  released_at: Date | null;
+}
+
+export const phoneNumberCollection = defineCollection<PhoneNumberRecord, 'project'>({
+  name: 'phone_numbers',
+  tenancy: 'project',
+  fields: {
+    telephony_account_id: { type: String, required: true },
+    provider: { type: String, required: true },
+    phone_number: { type: String, required: true },
+    active_number: { type: String, default: null },
+    country: { type: String, required: true },
+    type: { type: String, required: true },
+    label: { type: String, default: '' },
+    origin: { type: String, required: true },
+    capabilities: { type: [String], default: ['voice'] },
+    outbound_enabled: { type: Boolean, default: true },
+    daily_call_limit: { type: Number, default: null },
+    status: { type: String, required: true },
+    released_at: { type: Date, default: null },
+  },
+  indexes: [
+    [{ org_id: 1, project_id: 1, created_at: -1, _id: -1 }],
+    [{ active_number: 1 }, { unique: true, partialFilterExpression: { active_number: { $type: 'string' } } }],
+    [{ telephony_account_id: 1, status: 1 }],
+  ],
+});

@@ -1,0 +1,194 @@
+import { z } from 'zod';
+import { carrierCallbackPath } from '@parley/shared/contracts/addresses';
+import { carrierSchema } from '@parley/shared/contracts/session-values';
+import { anyOf, listOf, listQuery, toPage } from '../http/list-query.ts';
+import { defineOperation, idSchema, jsonBody, patchBody, Reply, type Operation } from '../http/operation.ts';
+import { maybeTime, READ_ONLY_FIELDS, recordFields, time, toTimes } from '../http/record-schema.ts';
+import { inOrg, item } from '../tenancy/target.ts';
+import { telephonyAccountCollection } from './telephony-account-model.ts';
+import type { TelephonyAccountRecord } from './telephony-account-model.ts';
+import type { TelephonyAccountService } from './telephony-account-service.ts';
+
+const TAG = 'Telephony accounts';
+const ADMIN = { user: 'admin' } as const;
+const account = item(telephonyAccountCollection, 'telephony_account_id');
+const READ_ONLY = [...READ_ONLY_FIELDS, 'callback_urls', 'last_verified_at', 'last_error'];
+
+const fields = {
+  name: z.string().min(1).max(120),
+  project_ids: z.array(idSchema('project')).min(1).max(100).nullable(),
+  credentials: z
+    .record(z.string(), z.string())
+    .meta({
+      description:
+        'Plivo: auth_id, auth_token. Twilio: account_sid, auth_token. Telnyx: api_key, public_key.',
+    }),
+  region: z.string().min(1).max(40).nullable(),
+  max_concurrent_calls: z.number().int().min(1).max(2000),
+  calls_per_second: z.number().min(0.1).max(50),
+  allowed_countries: z
+    .array(z.string().regex(/^[A-Z]{2}$/, 'must be an ISO 3166 code'))
+    .max(250)
+    .nullable(),
+};
+
+const createBody = z.strictObject({
+  name: fields.name,
+  provider: carrierSchema,
+  credentials: fields.credentials,
+  project_ids: fields.project_ids.optional(),
+  region: fields.region.optional(),
+  max_concurrent_calls: fields.max_concurrent_calls.optional(),
+  calls_per_second: fields.calls_per_second.optional(),
+  allowed_countries: fields.allowed_countries.optional(),
+});
+
+const changeBody = z.strictObject({
+  name: fields.name.optional(),
+  credentials: fields.credentials.optional(),
+  project_ids: fields.project_ids.optional(),
+  region: fields.region.optional(),
+  max_concurrent_calls: fields.max_concurrent_calls.optional(),
+  calls_per_second: fields.calls_per_second.optional(),
+  allowed_countries: fields.allowed_countries.optional(),
+  status: z.enum(['active', 'disabled']).optional(),
+});
+
+const accountResponse = z
+  .object({
+    id: z.string(),
+    org_id: z.string(),
+    name: z.string(),
+    provider: z.string(),
+    project_ids: z.array(z.string()).nullable(),
+    credentials: z.object({ set: z.boolean() }),
+    region: z.string().nullable(),
+    max_concurrent_calls: z.number().int(),
+    calls_per_second: z.number(),
+    allowed_countries: z.array(z.string()).nullable(),
+    callback_urls: z.object({ voice: z.string(), status: z.string(), ucc: z.string() }),
+    status: z.string(),
+    last_verified_at: maybeTime,
+    last_error: z.string().nullable(),
+    ...recordFields,
+  })
+  .meta({ id: 'TelephonyAccount' });
+
+export function telephonyAccountRoutes({
+  telephonyAccounts: accounts,
+  publicUrl,
+}: {
+  telephonyAccounts: TelephonyAccountService;
+  publicUrl: string;
+}): Operation[] {
+  const toResponse = (record: TelephonyAccountRecord): z.input<typeof accountResponse> => {
+    const callback = (kind: 'voice' | 'status' | 'ucc') =>
+      `${publicUrl}${carrierCallbackPath(record.provider, kind, record._id)}`;
+    return {
+      id: record._id,
+      org_id: record.org_id,
+      name: record.name,
+      provider: record.provider,
+      project_ids: record.project_ids,
+      credentials: { set: true },
+      region: record.region,
+      max_concurrent_calls: record.max_concurrent_calls,
+      calls_per_second: record.calls_per_second,
+      allowed_countries: record.allowed_countries,
+      callback_urls: { voice: callback('voice'), status: callback('status'), ucc: callback('ucc') },
+      status: record.status,
+      last_verified_at: time(record.last_verified_at),
+      last_error: record.last_error,
+      ...toTimes(record),
+    };
+  };
+  return [
+    defineOperation({
+      id: 'listTelephonyAccounts',
+      method: 'GET',
+      path: '/v1/orgs/{org_id}/telephony-accounts',
+      tag: TAG,
+      summary: 'List telephony accounts',
+      access: { key: 'viewer', user: 'viewer' },
+      target: inOrg,
+      query: listQuery({
+        sortable: ['name'],
+        q: true,
+        filters: {
+          provider: anyOf(carrierSchema).optional(),
+          status: anyOf(z.enum(['unverified', 'active', 'invalid', 'disabled'])).optional(),
+        },
+      }),
+      responses: { 200: { description: 'Accounts', schema: listOf(accountResponse) } },
+      handle: async ({ scope, query }) => toPage(await accounts.list(scope, query), toResponse),
+    }),
+    defineOperation({
+      id: 'createTelephonyAccount',
+      method: 'POST',
+      path: '/v1/orgs/{org_id}/telephony-accounts',
+      tag: TAG,
+      summary: 'Add a telephony account',
+      access: ADMIN,
+      target: inOrg,
+      body: jsonBody(createBody, { readOnly: READ_ONLY }),
+      responses: { 201: { description: 'The account', schema: accountResponse } },
+      handle: async ({ scope, caller, address, body }) =>
+        toResponse(await accounts.create(scope, caller, address, body)),
+    }),
+    defineOperation({
+      id: 'getTelephonyAccount',
+      method: 'GET',
+      path: '/v1/telephony-accounts/{telephony_account_id}',
+      tag: TAG,
+      summary: 'Read a telephony account',
+      access: { key: 'viewer', user: 'viewer' },
+      target: account,
+      responses: { 200: { description: 'The account', schema: accountResponse } },
+      handle: ({ item }) => toResponse(item),
+    }),
+    defineOperation({
+      id: 'updateTelephonyAccount',
+      method: 'PATCH',
+      path: '/v1/telephony-accounts/{telephony_account_id}',
+      tag: TAG,
+      summary: 'Change a telephony account',
+      access: ADMIN,
+      target: account,
+      body: patchBody(changeBody, { readOnly: [...READ_ONLY, 'provider'] }),
+      responses: { 200: { description: 'The account', schema: accountResponse } },
+      handle: async ({ scope, caller, address, item, body }) =>
+        toResponse(await accounts.change(scope, caller, address, item, body)),
+    }),
+    defineOperation({
+      id: 'deleteTelephonyAccount',
+      method: 'DELETE',
+      path: '/v1/telephony-accounts/{telephony_account_id}',
+      tag: TAG,
+      summary: 'Remove a telephony account',
+      access: ADMIN,
+      target: account,
+      responses: { 204: { description: 'It is gone' } },
+      errors: [409],
+      handle: async ({ scope, caller, address, item }) => {
+        await accounts.delete(scope, caller, address, item);
+        return new Reply(204, undefined);
+      },
+    }),
+    defineOperation({
+      id: 'verifyTelephonyAccount',
+      method: 'POST',
+      path: '/v1/telephony-accounts/{telephony_account_id}/verify',
+      tag: TAG,
+      summary: 'Check the credentials at the carrier',
+      access: ADMIN,
+      target: account,
+      responses: {
+        200: {
+          description: 'Whether the carrier takes them',
+          schema: z.object({ ok: z.boolean(), error: z.string().optional() }),
+        },
+      },
+      handle: ({ scope, item }) => accounts.verify(scope, item),
+    }),
+  ];
+}

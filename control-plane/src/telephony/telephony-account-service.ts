@@ -1,0 +1,294 @@
+import { parsePhoneNumberFromString } from 'libphonenumber-js/min';
+import { z } from 'zod';
+import type { CarrierName } from '@parley/shared/contracts/session-values';
+import { ConflictError, ForbiddenError } from '@parley/shared/errors/app-error';
+import { newId } from '@parley/shared/ids/new-id';
+import type { Clock } from '@parley/shared/time/clock';
+import type { AuditTrail } from '../audit/audit-trail.ts';
+import type { CarrierSource } from '../calls/carrier-commands.ts';
+import { CarrierError, type Carrier } from '../carriers/carrier.ts';
+import { PlivoCarrier } from '../carriers/plivo/plivo-carrier.ts';
+import { TelnyxCarrier } from '../carriers/telnyx/telnyx-carrier.ts';
+import { TwilioCarrier } from '../carriers/twilio/twilio-carrier.ts';
+import type { SecretBox } from '../crypto/secret-box.ts';
+import { invalid, parseInput } from '../http/validation.ts';
+import type { SessionAccounts } from '../sessions/session-service.ts';
+import type { Database } from '../storage/database.ts';
+import type { ListInput } from '../http/list-query.ts';
+import { commonFilter, equalities } from '../http/list-query.ts';
+import type { Directory } from '../tenancy/directory.ts';
+import type { Principal } from '../tenancy/principal.ts';
+import type { Scope } from '../tenancy/scope.ts';
+import { phoneNumberCollection } from './phone-number-model.ts';
+import { telephonyAccountCollection } from './telephony-account-model.ts';
+import type { TelephonyAccountRecord } from './telephony-account-model.ts';
+
+const text = (max: number) =>
+  z
+    .string()
+    .min(1)
+    .max(max)
+    .regex(/^[\x21-\x7e]+$/, 'must be visible ASCII');
+
+/** What each carrier's account needs. Write-only. */
+export const CREDENTIALS = {
+  plivo: z.strictObject({ auth_id: text(64), auth_token: text(128) }),
+  twilio: z.strictObject({ account_sid: text(64), auth_token: text(128) }),
+  telnyx: z.strictObject({
+    api_key: text(256),
+    public_key: text(64).refine(
+      (key) => Buffer.from(key, 'base64').length === 32,
+      'must be base64 of 32 bytes',
+    ),
+  }),
+} as const;
+
+/** Where the carriers' APIs are, when it is not the vendors' own address. */
+export type CarrierApiUrls = Partial<Record<CarrierName, string | undefined>>;
+
+export interface AccountInput {
+  name: string;
+  provider: CarrierName;
+  credentials: unknown;
+  project_ids?: string[] | null | undefined;
+  region?: string | null | undefined;
+  max_concurrent_calls?: number | undefined;
+  calls_per_second?: number | undefined;
+  allowed_countries?: string[] | null | undefined;
+}
+
+export type AccountPatch = {
+  [K in keyof Omit<AccountInput, 'provider'>]?: AccountInput[K] | undefined;
+} & { status?: 'active' | 'disabled' | undefined };
+
+/** Accounts at carriers, and the signalling opened with them. */
+export class TelephonyAccountService implements CarrierSource, SessionAccounts {
+  readonly #database: Database;
+  readonly #directory: Directory;
+  readonly #box: SecretBox;
+  readonly #audit: AuditTrail;
+  readonly #clock: Clock;
+  readonly #apiUrls: CarrierApiUrls;
+
+  constructor(deps: {
+    database: Database;
+    directory: Directory;
+    box: SecretBox;
+    audit: AuditTrail;
+    clock: Clock;
+    apiUrls: CarrierApiUrls;
+  }) {
+    this.#database = deps.database;
+    this.#directory = deps.directory;
+    this.#box = deps.box;
+    this.#audit = deps.audit;
+    this.#clock = deps.clock;
+    this.#apiUrls = deps.apiUrls;
+  }
+
+  list(scope: Scope, list: ListInput & { provider?: string[] | undefined; status?: string[] | undefined }) {
+    return scope
+      .collection(telephonyAccountCollection)
+      .page({ ...commonFilter(list), ...equalities({ provider: list.provider, status: list.status }) }, list);
+  }
+
+  async create(
+    scope: Scope,
+    caller: Principal,
+    address: string,
+    input: AccountInput,
+  ): Promise<TelephonyAccountRecord> {
+    await this.#checkProjects(scope, input.project_ids);
+    const credentials = this.#seal(input.provider, input.credentials);
+    const account = await scope.collection(telephonyAccountCollection).insert({
+      _id: newId('telephonyAccount', this.#clock.now()),
+      name: input.name,
+      provider: input.provider,
+      project_ids: input.project_ids ?? null,
+      credentials,
+      region: input.region ?? null,
+      max_concurrent_calls: input.max_concurrent_calls ?? 10,
+      calls_per_second: input.calls_per_second ?? 1,
+      allowed_countries: input.allowed_countries ?? null,
+      status: 'unverified',
+      last_verified_at: null,
+      last_error: null,
+    });
+    await this.#record(scope, caller, address, 'credential.created', account._id);
+    return account;
+  }
+
+  async change(
+    scope: Scope,
+    caller: Principal,
+    address: string,
+    account: TelephonyAccountRecord,
+    patch: AccountPatch,
+  ): Promise<TelephonyAccountRecord> {
+    await this.#checkProjects(scope, patch.project_ids);
+    const { credentials, ...rest } = patch;
+    const set = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
+    const changed = await scope.collection(telephonyAccountCollection).update(
+      { _id: account._id },
+      {
+        $set: {
+          ...set,
+          ...(credentials === undefined
+            ? {}
+            : {
+                credentials: this.#seal(account.provider, credentials),
+                status: 'unverified',
+                last_error: null,
+              }),
+        },
+      },
+    );
+    if (credentials !== undefined)
+      await this.#record(scope, caller, address, 'credential.changed', account._id);
+    return changed ?? account;
+  }
+
+  /** @throws ConflictError `resource_in_use` while numbers are active */
+  async delete(
+    scope: Scope,
+    caller: Principal,
+    address: string,
+    account: TelephonyAccountRecord,
+  ): Promise<void> {
+    const numbers = await this.#database
+      .model(phoneNumberCollection)
+      .find({ telephony_account_id: account._id, status: 'active' })
+      .limit(20)
+      .lean();
+    if (numbers.length > 0) {
+      throw new ConflictError('resource_in_use', 'Numbers of this account are still active.', {
+        refs: numbers.map((number) => ({ type: 'phone_number', id: number._id, name: number.phone_number })),
+      });
+    }
+    await scope.collection(telephonyAccountCollection).delete({ _id: account._id });
+    await this.#record(scope, caller, address, 'credential.deleted', account._id);
+  }
+
+  /** Asks the carrier whether the credentials are good. */
+  async verify(scope: Scope, account: TelephonyAccountRecord): Promise<{ ok: boolean; error?: string }> {
+    let error: string | null = null;
+    try {
+      await this.#toCarrier(account).verifyCredentials();
+    } catch (failure) {
+      if (!(failure instanceof CarrierError)) throw failure;
+      error = failure.code;
+    }
+    // Only a refusal says something of the credentials; an unreachable carrier does not.
+    const status = error === null ? 'active' : error === 'auth' ? 'invalid' : account.status;
+    await scope
+      .collection(telephonyAccountCollection)
+      .update(
+        { _id: account._id, status: { $ne: 'disabled' } },
+        { $set: { status, last_error: error, last_verified_at: new Date(this.#clock.now()) } },
+      );
+    return error === null ? { ok: true } : { ok: false, error };
+  }
+
+  find(accountId: string): Promise<TelephonyAccountRecord | null> {
+    return this.#database
+      .model(telephonyAccountCollection)
+      .findOne({ _id: accountId })
+      .lean<TelephonyAccountRecord>();
+  }
+
+  /** @inheritdoc */
+  async open(accountId: string): Promise<Carrier | null> {
+    const account = await this.find(accountId);
+    return account && this.#toCarrier(account);
+  }
+
+  /** @inheritdoc */
+  async mayCall(accountId: string, number: string): Promise<boolean> {
+    const country = parsePhoneNumberFromString(number)?.country;
+    const account = await this.find(accountId);
+    if (!account || !country) return false;
+    if (account.allowed_countries) return account.allowed_countries.includes(country);
+    const own = await this.#database
+      .model(phoneNumberCollection)
+      .distinct('country', { telephony_account_id: accountId, status: 'active' });
+    return own.includes(country);
+  }
+
+  /** @inheritdoc */
+  async defaultFor(orgId: string, projectId: string): Promise<{ id: string; provider: CarrierName } | null> {
+    const project = await this.#directory.project(projectId);
+    const usable = await this.#database
+      .model(telephonyAccountCollection)
+      .find({
+        org_id: orgId,
+        project_ids: { $in: [null, projectId] },
+        status: { $in: ['unverified', 'active'] },
+      })
+      .sort({ created_at: 1 })
+      .limit(200)
+      .lean<TelephonyAccountRecord[]>();
+    const account =
+      usable.find((candidate) => candidate._id === project?.default_telephony_account_id) ?? usable[0];
+    return account ? { id: account._id, provider: account.provider } : null;
+  }
+
+  #toCarrier(account: TelephonyAccountRecord): Carrier {
+    const values: unknown = JSON.parse(this.#box.decryptSecret(account.credentials));
+    const apiBaseUrl = this.#apiUrls[account.provider];
+    switch (account.provider) {
+      case 'plivo': {
+        const { auth_id, auth_token } = CREDENTIALS.plivo.parse(values);
+        return new PlivoCarrier({ authId: auth_id, authToken: auth_token }, { apiBaseUrl });
+      }
+      case 'twilio': {
+        const { account_sid, auth_token } = CREDENTIALS.twilio.parse(values);
+        return new TwilioCarrier({ accountSid: account_sid, authToken: auth_token }, { apiBaseUrl });
+      }
+      case 'telnyx': {
+        const { api_key, public_key } = CREDENTIALS.telnyx.parse(values);
+        return new TelnyxCarrier(
+          { apiKey: api_key, publicKey: public_key },
+          { clock: this.#clock, apiBaseUrl },
+        );
+      }
+    }
+  }
+
+  #seal(provider: CarrierName, credentials: unknown): string {
+    const schema: z.ZodType = CREDENTIALS[provider];
+    const parsed = parseInput(z.object({ credentials: schema }), { credentials }, 'body');
+    return this.#box.encryptSecret(JSON.stringify(parsed.credentials));
+  }
+
+  async #checkProjects(scope: Scope, ids: readonly string[] | null | undefined): Promise<void> {
+    if (!ids) {
+      if (ids === null && scope.projects !== null) {
+        throw new ForbiddenError(
+          'forbidden',
+          'Only a user of the whole org may open an account to all projects.',
+        );
+      }
+      return;
+    }
+    for (const [index, id] of ids.entries()) {
+      const project = await this.#directory.project(id);
+      if (project?.org_id !== scope.orgId || !scope.sees(id)) {
+        throw invalid(
+          ['body', 'project_ids', index],
+          'There is no such project in the org',
+          'reference_not_found',
+        );
+      }
+    }
+  }
+
+  async #record(
+    scope: Scope,
+    caller: Principal,
+    address: string,
+    action: 'credential.created' | 'credential.changed' | 'credential.deleted',
+    target: string,
+  ): Promise<void> {
+    await this.#audit.record({ orgId: scope.orgId, caller, address, action, target });
+  }
+}

@@ -1,0 +1,308 @@
+import t from 'tap';
+import type { SessionResponse } from '../src/sessions/session-schema.ts';
+import { openTestControlPlane } from './fixtures/test-control-plane.ts';
+import { TestGateway } from './fixtures/test-gateway.ts';
+
+interface Problem {
+  detail: { loc: (string | number)[]; type: string }[];
+  code: string;
+}
+type Body = SessionResponse & Problem & { detail: { variables: Record<string, string>; [key: string]: unknown } };
+type Listed = { items: SessionResponse[]; total: number };
+
+const plane = await openTestControlPlane();
+t.teardown(() => plane[Symbol.asyncDispose]());
+const gateway = new TestGateway(plane);
+const P = `/v1/orgs/${plane.first.org._id}/projects/${plane.first.project._id}`;
+
+async function makeAgent(body: object = {}, tenant = plane.first): Promise<string> {
+  const { status, body: agent } = await plane.call<{ id: string }>(
+    'POST',
+    `/v1/orgs/${tenant.org._id}/projects/${tenant.project._id}/agents`,
+    { body: { name: `Agent ${Math.random()}`, ...body }, token: tenant.apiKey },
+  );
+  if (status !== 201) throw new Error(`agent: ${status} ${JSON.stringify(agent)}`);
+  return agent.id;
+}
+
+const create = (body: unknown, options: { token?: string | null } = {}) =>
+  plane.call<Body>('POST', '/v1/sessions', { body, ...options });
+
+const SEED_FIELDS = [
+  'session_id', 'org_id', 'project_id', 'channel', 'direction', 'provider', 'transport', 'room_name', 'status',
+  'llm_id', 'stt_id', 'tts_id', 'created_at', 'started_at', 'ended_at', 'user_identifier', 'ended_by',
+  'failure_reason', 'hangup_reason', 'language', 'message_count', 'duration_seconds', 'agent_duration_seconds',
+  'transfer_duration_seconds', 'avg_agent_latency_ms', 'avg_user_latency_ms', 'attempt_number', 'goal_status',
+  'agent_id', 'ws_url', 'token', 'media_ws_url', 'ws_ticket',
+]; // prettier-ignore
+
+t.test('an empty body makes a web session of the key’s project', async (t) => {
+  const { status, body, headers } = await create({});
+  t.equal(status, 200);
+  t.same(Object.keys(body).sort(), [...SEED_FIELDS].sort());
+  t.match(body, {
+    org_id: plane.first.org._id,
+    project_id: plane.first.project._id,
+    channel: 'web',
+    direction: 'web',
+    provider: null,
+    transport: 'websocket',
+    room_name: `room_${body.session_id}`,
+    status: 'created',
+    agent_id: null,
+    message_count: 0,
+    attempt_number: 1,
+    ws_url: 'ws://127.0.0.1:8080/v1/realtime',
+    media_ws_url: null,
+    ws_ticket: null,
+    started_at: null,
+  });
+  t.match(body.session_id, /^[0-9a-f]{8}-[0-9a-f]{4}-7/);
+  t.equal(headers.get('cache-control'), 'no-store');
+  const claims = JSON.parse(Buffer.from(body.token!.split('.')[1]!, 'base64url').toString()) as Record<string, unknown>;
+  t.match(claims, {
+    iss: 'http://127.0.0.1:8080',
+    aud: 'parley:media',
+    sub: body.session_id,
+    room: body.room_name,
+    typ: 'participant',
+  });
+  t.equal((claims['exp'] as number) - (claims['iat'] as number), 600);
+});
+
+t.test('unknown fields are ignored, a missing or malformed body is not', async (t) => {
+  t.equal((await create({ whatever: 1 })).status, 200);
+  const missing = await plane.call<Body>('POST', '/v1/sessions');
+  t.equal(missing.status, 422);
+  t.match(missing.body.detail, [{ loc: ['body'], type: 'missing' }]);
+  const cases: [string, object, string][] = [
+    ['channel', { channel: 'fax' }, 'channel'],
+    ['provider', { channel: 'telephony', provider: 'acme' }, 'provider'],
+    ['variables', { variables: { a: 1 } }, 'variables'],
+    ['system variable', { variables: { 'system.now': 'x' } }, 'variables'],
+    ['record', { record: 'yes' }, 'record'],
+    ['agent prefix', { agent_id: 'nonsense' }, 'agent_id'],
+    ['unknown agent', { agent_id: 'agt_0000000000000000000000000a' }, 'agent_id'],
+    ['unknown model', { llm_id: 'llm_none' }, 'llm_id'],
+    ['model of another kind', { llm_id: 'stt_deepgram_flux' }, 'llm_id'],
+    ['unknown analysis', { post_call_analysis_ids: ['ana_0000000000000000000000000a'] }, 'post_call_analysis_ids'],
+  ];
+  for (const [name, body, field] of cases) {
+    const answer = await create(body);
+    t.equal(answer.status, 422, name);
+    t.same(answer.body.detail[0]!.loc.slice(0, 2), ['body', field], name);
+  }
+});
+
+t.test('a telephony session gets a ticket that its address does not hold', async (t) => {
+  const { status, body } = await create({ channel: 'telephony', provider: 'twilio' });
+  t.equal(status, 200);
+  t.match(body, {
+    direction: 'outbound',
+    transport: 'media_stream',
+    provider: 'twilio',
+    room_name: null,
+    ws_url: null,
+    token: null,
+    media_ws_url: 'ws://127.0.0.1:8080/media/v1/streams/twilio',
+  });
+  t.match(body.ws_ticket, /^[A-Za-z0-9_-]{43}$/);
+  t.notOk(body.media_ws_url!.includes(body.ws_ticket!));
+});
+
+t.test('telephony without a carrier needs an account of the project', async (t) => {
+  const { status, body } = await create({ channel: 'telephony' });
+  t.equal(status, 422);
+  t.same(body.detail[0]!.loc, ['body', 'provider']);
+});
+
+t.test('the agent brings models, defaults of variables and its version', async (t) => {
+  const agentId = await makeAgent({
+    tts_id: 'tts_local',
+    config: { variables: [{ name: 'shop', default: 'Acme' }, { name: 'caller', required: true }] },
+  });
+  const missing = await create({ agent_id: agentId });
+  t.equal(missing.status, 422);
+  t.match(missing.body.detail, [{ loc: ['body', 'variables', 'caller'], type: 'missing' }]);
+
+  const { status, body } = await create({ agent_id: agentId, variables: { caller: 'Asha', '$odd.key': 'kept' } });
+  t.equal(status, 200);
+  t.equal(body.agent_id, agentId);
+  t.equal(body.tts_id, 'tts_local');
+  const read = await plane.call<Body>('GET', `/v1/sessions/${body.session_id}`);
+  t.match(read.body.detail, {
+    agent_version: 1,
+    variables: { shop: 'Acme', caller: 'Asha', '$odd.key': 'kept' },
+    post_call: { status: 'pending', finished_at: null },
+  });
+  t.equal((await create({ agent_id: agentId, llm_id: 'llm_openai_gpt41_mini', variables: { caller: 'x' } })).status, 200);
+});
+
+t.test('an archived agent is a 409', async (t) => {
+  const agentId = await makeAgent();
+  await plane.call('DELETE', `/v1/agents/${agentId}`);
+  t.equal((await create({ agent_id: agentId })).status, 409);
+});
+
+t.test('credentials are shown once: reading gives null', async (t) => {
+  const { body } = await create({ channel: 'telephony', provider: 'plivo' });
+  const read = await plane.call<Body>('GET', `/v1/sessions/${body.session_id}`);
+  t.equal(read.body.ws_ticket, null);
+  t.equal(read.body.media_ws_url, body.media_ws_url);
+  const replayed = async () =>
+    plane.call<Body>('POST', '/v1/sessions', { body: { record: false }, headers: { 'idempotency-key': 'once' } });
+  const first = await replayed();
+  const second = await replayed();
+  t.equal(second.body.session_id, first.body.session_id);
+  t.ok(first.body.token);
+  t.equal(second.body.token, null);
+});
+
+t.test('another tenant sees nothing and can use nothing', async (t) => {
+  const other = await plane.makeTenant();
+  const { body } = await create({});
+  const path = `/v1/sessions/${body.session_id}`;
+  const token = other.apiKey;
+  for (const [method, sub, sent] of [
+    ['GET', '', undefined],
+    ['DELETE', '', undefined],
+    ['POST', '/end', undefined],
+    ['POST', '/token', undefined],
+    ['POST', '/events', { name: 'x' }],
+    ['GET', '/transcript', undefined],
+    ['GET', '/events', undefined],
+    ['GET', '/metrics', undefined],
+    ['GET', '/recording', undefined],
+    ['DELETE', '/recording', undefined],
+    ['GET', '/analyses', undefined],
+  ] as const) {
+    const answer = await plane.call<Body>(method, `${path}${sub}`, { token, body: sent });
+    t.equal(answer.status, 404, `${method} ${sub}`);
+    t.equal(answer.body.code, 'not_found');
+  }
+  t.equal((await plane.call('GET', `${P}/sessions`, { token })).status, 404);
+  const agentId = await makeAgent();
+  const foreign = await create({ agent_id: agentId }, { token });
+  const unknown = await create({ agent_id: 'agt_0000000000000000000000000a' }, { token });
+  t.equal(foreign.status, 422);
+  t.same(foreign.body.detail, unknown.body.detail, 'foreign and absent look the same');
+  for (const named of [{ org_id: other.org._id }, { project_id: other.project._id }]) {
+    t.equal((await create(named)).status, 422);
+  }
+});
+
+t.test('roles: viewers read, editors make, admins erase', async (t) => {
+  const viewer = await plane.makeTenant('viewer');
+  const refused = await create({}, { token: viewer.apiKey });
+  t.equal(refused.status, 403);
+  t.equal(refused.body.code, 'role_too_low');
+  const editor = await plane.makeTenant('editor');
+  const made = await create({}, { token: editor.apiKey });
+  t.equal(made.status, 200);
+  t.equal((await plane.call('DELETE', `/v1/sessions/${made.body.session_id}`, { token: editor.apiKey })).status, 403);
+  t.equal((await create({}, { token: null })).status, 401);
+});
+
+t.test('ending a session nobody joined cancels it, once', async (t) => {
+  const { body } = await create({});
+  const end = () => plane.call<Body>('POST', `/v1/sessions/${body.session_id}/end`);
+  t.equal((await end()).status, 202);
+  const read = await plane.call<Body>('GET', `/v1/sessions/${body.session_id}`);
+  t.match(read.body, { status: 'cancelled', ended_by: 'api', hangup_reason: 'api_hangup' });
+  t.equal((await end()).status, 409);
+  t.equal((await gateway.redeem({ token: body.token! })).status, 401, 'its token opens nothing');
+  t.equal((await plane.call('POST', `/v1/sessions/${body.session_id}/token`)).status, 409);
+  const events = await plane.call<{ items: { type: string; data: { status: string } }[] }>(
+    'GET',
+    `/v1/sessions/${body.session_id}/events`,
+  );
+  t.same(events.body.items.map((event) => [event.type, event.data.status]), [
+    ['state', 'created'],
+    ['state', 'cancelled'],
+  ]);
+});
+
+t.test('a new credential makes the unused one worthless', async (t) => {
+  const { body } = await create({ channel: 'telephony', provider: 'plivo' });
+  const renewed = await plane.call<{ ws_ticket: string; media_ws_url: string; expires_at: string }>(
+    'POST',
+    `/v1/sessions/${body.session_id}/token`,
+  );
+  t.equal(renewed.status, 200);
+  t.same(Object.keys(renewed.body).sort(), ['expires_at', 'media_ws_url', 'ws_ticket']);
+  t.equal((await gateway.check(body.ws_ticket!)).status, 401);
+  t.equal((await gateway.check(renewed.body.ws_ticket)).status, 200);
+});
+
+t.test('events reach live sessions only', async (t) => {
+  const { body } = await create({});
+  const answer = await plane.call<Body>('POST', `/v1/sessions/${body.session_id}/events`, { body: { name: 'paid' } });
+  t.equal(answer.status, 409);
+  t.equal(answer.body.code, 'invalid_state');
+  const bad = await plane.call<Body>('POST', `/v1/sessions/${body.session_id}/events`, { body: {} });
+  t.equal(bad.status, 422);
+});
+
+t.test('lists are filtered and sorted', async (t) => {
+  const tenant = await plane.makeTenant();
+  const token = tenant.apiKey;
+  const at = `/v1/orgs/${tenant.org._id}/projects/${tenant.project._id}/sessions`;
+  const web = (await create({}, { token })).body.session_id;
+  const phone = (await create({ channel: 'telephony', provider: 'plivo' }, { token })).body.session_id;
+  const list = async (query: string) => {
+    const answer = await plane.call<Listed>('GET', `${at}${query}`, { token });
+    return answer.status === 200 ? answer.body.items.map((item) => item.session_id) : answer.status;
+  };
+  t.same(await list(''), [phone, web]);
+  t.same(await list('?sort=created_at'), [web, phone]);
+  t.same(await list('?channel=web'), [web]);
+  t.same(await list('?channel=web&channel=telephony&provider=plivo'), [phone]);
+  t.same(await list('?status=ended'), []);
+  t.same(await list('?sort=duration_seconds&limit=1'), [web]);
+  t.same(await list('?phone_number=%2B14155550100'), []);
+  t.same(await list('?started_after=2026-01-01T00:00:00Z'), []);
+  for (const query of ['?status=nonsense', '?nonsense=1', '?limit=0', '?agent_id=org_x', '?phone_number=123']) {
+    t.equal(await list(query), 422, query);
+  }
+});
+
+t.test('an agent’s limit of sessions at a time holds', async (t) => {
+  const agentId = await makeAgent({ config: { limits: { max_concurrent_sessions: 2 } } });
+  const first = await create({ agent_id: agentId });
+  t.equal((await create({ agent_id: agentId })).status, 200);
+  const third = await create({ agent_id: agentId });
+  t.equal(third.status, 429);
+  t.equal(third.body.code, 'concurrency_limit');
+  t.ok(third.headers.get('retry-after'));
+  await plane.call('POST', `/v1/sessions/${first.body.session_id}/end`);
+  t.equal((await create({ agent_id: agentId })).status, 200, 'a place that was given back is free');
+});
+
+t.test('realtime tokens are minted in our words and in the SDKs’', async (t) => {
+  const agentId = await makeAgent();
+  const ours = await plane.call<{ token: string; session_id: string; agent_id: string }>('POST', '/v1/realtime/sessions', {
+    body: { agent_id: agentId, user_identifier: 'u-1', input_format: 'pcmu_8000', expires_in_seconds: 30 },
+  });
+  t.equal(ours.status, 200);
+  t.match(ours.body, { token: /^ek_[A-Za-z0-9_-]{43}$/, agent_id: agentId, input_format: 'pcmu_8000', output_format: 'pcm16_24000' });
+  const plan = await gateway.redeem({ token: ours.body.token });
+  t.equal(plan.status, 200);
+  t.match(plan.body, { audio: { input_format: 'pcmu_8000' }, system: { user_identifier: 'u-1' } });
+
+  const theirs = await plane.call<{ value: string; expires_at: number; session: { model: string } }>(
+    'POST',
+    '/v1/realtime/client_secrets',
+    {
+      body: {
+        expires_after: { anchor: 'created_at', seconds: 60 },
+        session: { type: 'realtime', model: agentId, audio: { output: { voice: 'marin', format: { type: 'audio/pcma' } } } },
+      },
+    },
+  );
+  t.equal(theirs.status, 200);
+  t.match(theirs.body.value, /^ek_/);
+  t.equal(theirs.body.session.model, agentId);
+  t.equal(theirs.body.expires_at, Math.floor(theirs.body.expires_at), 'unix seconds');
+  t.match((await gateway.redeem({ token: theirs.body.value })).body.audio, { output_format: 'pcma_8000' });
+  t.equal((await plane.call('POST', '/v1/realtime/sessions', { body: {} })).status, 422);
+});
