@@ -366,7 +366,7 @@ export class Store {
   /** How many keys lie in a range; stops counting at `limit`. */
   countKeys(index: Index, range: KeyRange, limit = Number.MAX_SAFE_INTEGER): number {
     const { where, values } = rangeCondition(range);
-    const sql = `SELECT count(*) AS n FROM (SELECT 1 FROM index_${index.id} ${where} LIMIT ?)`;
+    const sql = `SELECT count(*) AS n FROM (SELECT 1 FROM index_${index.id} AS i ${where} LIMIT ?)`;
     return (this.#statement(sql).get(...values, limit) as { n: number }).n;
   }
 
@@ -451,17 +451,17 @@ function rangeCondition(
   const conditions: string[] = [];
   const values: SQLInputValue[] = [];
   if (after && direction === 1) {
-    conditions.push('(key, id) > (?, ?)');
+    conditions.push('(i.key, i.id) > (?, ?)');
     values.push(after.key!, after.rowId);
   } else {
-    conditions.push('key >= ?');
+    conditions.push('i.key >= ?');
     values.push(range.low);
   }
   if (after && direction === -1) {
-    conditions.push('(key, id) < (?, ?)');
+    conditions.push('(i.key, i.id) < (?, ?)');
     values.push(after.key!, after.rowId);
   } else if (range.high) {
-    conditions.push('key < ?');
+    conditions.push('i.key < ?');
     values.push(range.high);
   }
   return { where: `WHERE ${conditions.join(' AND ')}`, values };

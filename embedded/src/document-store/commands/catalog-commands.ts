@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { sourceOf } from '../cursors.ts';
 import { equalValues } from '../compare.ts';
 import { CommandError } from '../errors.ts';
-import { matches, parseFilter } from '../matcher.ts';
+import { matches, parseFilter, type Filter } from '../matcher.ts';
 import { wholeNumber } from '../numbers.ts';
 import { shellText } from '../shell-text.ts';
 import type { Collection, Index } from '../store.ts';
@@ -116,43 +116,52 @@ function normalizeIndex(spec: BsonDocument): BsonDocument {
         'CannotCreateIndex',
         'cannot mix "partialFilterExpression" and "sparse" options',
       );
-    parseFilter(spec.partialFilterExpression);
+    checkPartialFilter(parseFilter(spec.partialFilterExpression));
     normal.partialFilterExpression = spec.partialFilterExpression;
   }
   return normal;
 }
 
-/** @returns true when the collection has that very index already. @throws CommandError when it has a similar one */
-function alreadyThere(collection: Collection, spec: BsonDocument): boolean {
-  const sameName = collection.indexes.find(({ name }) => name === spec.name);
-  const sameOptions = (index: Index) =>
-    index.unique === isSet(spec.unique) &&
-    index.sparse === isSet(spec.sparse) &&
-    equalValues(index.spec.expireAfterSeconds, spec.expireAfterSeconds) &&
-    equalValues(index.spec.partialFilterExpression, spec.partialFilterExpression);
-  if ('_id' in (spec.key as BsonDocument) && Object.keys(spec.key as BsonDocument).length === 1) return true;
-  if (sameName) {
-    if (equalValues(sameName.keyPattern, spec.key) && sameOptions(sameName)) return true;
-    const code = equalValues(sameName.keyPattern, spec.key)
-      ? 'IndexOptionsConflict'
-      : 'IndexKeySpecsConflict';
-    throw new CommandError(
-      code,
-      `An existing index has the same name as the requested index. When index names are not specified, they are auto generated and can cause conflicts. Please refer to our documentation. Requested index: ${shellText(spec)}, existing index: ${shellText(sameName.spec)}`,
-    );
+const partialPredicates = new Set(['eq', 'in', 'gt', 'gte', 'lt', 'lte', 'exists', 'type']);
+
+/** MongoDB allows conditions only that a query can be seen to imply. */
+function checkPartialFilter(filter: Filter): void {
+  if (filter.kind === 'and' || filter.kind === 'or') {
+    for (const part of filter.filters) checkPartialFilter(part);
+  } else if (filter.kind !== 'field' || !partialPredicates.has(filter.predicate.kind)) {
+    throw new CommandError('CannotCreateIndex', 'unsupported expression in partial index');
   }
-  const sameKey = collection.indexes.find(
-    (index) =>
-      equalValues(index.keyPattern, spec.key) &&
-      equalValues(index.spec.partialFilterExpression, spec.partialFilterExpression),
-  );
-  if (sameKey) {
+}
+
+/**
+ * @returns true when the collection has that very index already
+ * @throws CommandError when it has one of that name that is different, or the same one under another name
+ */
+function alreadyThere(collection: Collection, spec: BsonDocument): boolean {
+  const key = spec.key as BsonDocument;
+  if ('_id' in key && Object.keys(key).length === 1) return true;
+  const sameKind = ({ keyPattern, unique, sparse, spec: other }: Index) =>
+    equalValues(keyPattern, key) &&
+    unique === isSet(spec.unique) &&
+    sparse === isSet(spec.sparse) &&
+    equalValues(other.partialFilterExpression, spec.partialFilterExpression);
+  const sameName = collection.indexes.find(({ name }) => name === spec.name);
+  if (sameName) {
+    if (!sameKind(sameName)) {
+      throw new CommandError(
+        'IndexKeySpecsConflict',
+        `An existing index has the same name as the requested index. Requested index: ${shellText(spec)}, existing index: ${shellText(sameName.spec)}`,
+      );
+    }
+    if (equalValues(sameName.spec.expireAfterSeconds, spec.expireAfterSeconds)) return true;
     throw new CommandError(
       'IndexOptionsConflict',
-      `Index already exists with a different name: ${sameKey.name}`,
+      `An equivalent index already exists with the same name but different options. Requested index: ${shellText(spec)}, existing index: ${shellText(sameName.spec)}`,
     );
   }
-  return false;
+  const other = collection.indexes.find(sameKind);
+  if (!other) return false;
+  throw new CommandError('IndexOptionsConflict', `Index already exists with a different name: ${other.name}`);
 }
 
 function indexesToDrop(collection: Collection, wanted: Bson | undefined): Index[] {
