@@ -9,11 +9,14 @@ import type { Clock } from '@parley/shared/time/clock';
 import { gatewayAuthentication } from './admissions/admission-routes.ts';
 import { API_KEY_START } from './api-keys/api-key-service.ts';
 import type { ControlPlaneConfig } from './config.ts';
+import type { Mailer } from './identity/mailer.ts';
+import { bearerToken } from './http/bearer-token.ts';
 import { trustedProxies } from './http/client-address.ts';
 import { createHttpApp } from './http/http-app.ts';
 import type { HttpRuntime } from './http/http-app.ts';
 import { HttpServer } from './http/http-server.ts';
 import { RequestLimiter } from './http/request-limiter.ts';
+import type { RequestLimit } from './http/request-limiter.ts';
 import { COLLECTIONS, createInternalOperations, createOperations, createServices } from './services.ts';
 import type { Services } from './services.ts';
 import { openDatabase } from './storage/database.ts';
@@ -24,6 +27,8 @@ export interface ControlPlaneDeps {
   bus: Bus;
   logger: Logger;
   clock?: Clock;
+  /** How mails leave; by SMTP or into the log when not given. Owned. */
+  mailer?: Mailer;
   /** Answers that break their description become errors: for tests. */
   checkResponses?: boolean;
 }
@@ -55,7 +60,16 @@ export async function openControlPlane(
     await mkdir(config.STORAGE_DIR, { recursive: true });
     const database = owned.add(await openDatabase(config.MONGODB_URI, { logger }));
     await database.ensureIndexes(COLLECTIONS);
-    const services = await createServices({ config, database, bus, logger, clock, draining: () => draining });
+    const services = await createServices({
+      config,
+      database,
+      bus,
+      logger,
+      clock,
+      draining: () => draining,
+      mailer: deps.mailer,
+    });
+    owned.add(services.mailer);
     owned.add(services.background);
     owned.add(services.safeFetch);
     owned.add(services.preCall);
@@ -122,7 +136,7 @@ function createRuntime(services: Services, checkResponses: boolean): HttpRuntime
 }
 
 async function authenticate(services: Services, authorization: string | undefined): Promise<Principal> {
-  const credential = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
+  const credential = bearerToken(authorization);
   if (credential === undefined) {
     throw new UnauthorizedError(
       'unauthenticated',
@@ -130,14 +144,22 @@ async function authenticate(services: Services, authorization: string | undefine
     );
   }
   if (credential.startsWith(API_KEY_START)) return services.apiKeys.authenticate(credential);
-  throw new UnauthorizedError();
+  return services.identity.authenticate(credential);
 }
 
-async function requestLimits(services: Services, principal: Principal) {
+/** The installation's limits for this caller, and what its org and project have set below them. */
+async function requestLimits(services: Services, principal: Principal): Promise<RequestLimit[]> {
   const { API_REQUESTS_PER_MINUTE, API_REQUESTS_BURST } = services.config;
-  const scope = principal.auth === 'api_key' ? principal.api_key_id : principal.user_id;
-  return [
-    { scope: `api:${scope}`, limit: API_REQUESTS_PER_MINUTE, windowSeconds: 60 },
-    { scope: `api-burst:${scope}`, limit: API_REQUESTS_BURST, windowSeconds: 1 },
+  const caller = principal.auth === 'api_key' ? principal.api_key_id : principal.user_id;
+  const limits = [
+    { scope: `api:${caller}`, limit: API_REQUESTS_PER_MINUTE, windowSeconds: 60 },
+    { scope: `api-burst:${caller}`, limit: API_REQUESTS_BURST, windowSeconds: 1 },
   ];
+  if (principal.auth === 'jwt') return limits;
+  const own = await services.rateLimits.matching('api_requests', principal.org_id, principal.project_id);
+  for (const { _id, limit, window_seconds: windowSeconds, burst } of own) {
+    limits.push({ scope: `api:${_id}`, limit, windowSeconds: windowSeconds ?? 60 });
+    if (burst !== null) limits.push({ scope: `api-burst:${_id}`, limit: burst, windowSeconds: 1 });
+  }
+  return limits;
 }

@@ -1,4 +1,5 @@
 import type { Bus } from '@parley/shared/bus/bus';
+import { TERMINAL_STATUSES } from '@parley/shared/contracts/session-values';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
 import { agentCollection, agentSecretCollection, agentVersionCollection } from './agents/agent-model.ts';
@@ -14,20 +15,44 @@ import type { CallServices } from './call-services.ts';
 import type { ControlPlaneConfig } from './config.ts';
 import { SecretBox } from './crypto/secret-box.ts';
 import { SigningKeys } from './crypto/signing-keys.ts';
+import { featureFlagRoutes } from './feature-flags/feature-flag-routes.ts';
 import { descriptionRoutes } from './http/description-routes.ts';
 import { healthRoutes } from './http/health-routes.ts';
 import { idempotencyCollection, IdempotencyStore } from './http/idempotency.ts';
 import { describeOperations } from './http/openapi.ts';
 import type { Operation } from './http/operation.ts';
+import {
+  installationCollection,
+  refreshTokenCollection,
+  signInCollection,
+  userCollection,
+} from './identity/identity-model.ts';
+import { identityRoutes } from './identity/identity-routes.ts';
+import { IdentityService } from './identity/identity-service.ts';
+import { LogMailer, SmtpMailer } from './identity/mailer.ts';
+import type { Mailer } from './identity/mailer.ts';
 import { BackgroundWork } from './lifecycle/background-work.ts';
 import { meRoutes } from './me/me-routes.ts';
+import { inviteCollection } from './members/invite-model.ts';
 import { memberCollection } from './members/member-model.ts';
+import { memberRoutes } from './members/member-routes.ts';
+import { MemberService } from './members/member-service.ts';
 import { orgCollection } from './orgs/org-model.ts';
+import { orgRoutes } from './orgs/org-routes.ts';
+import { OrgService } from './orgs/org-service.ts';
 import { projectCollection } from './projects/project-model.ts';
+import { projectRoutes } from './projects/project-routes.ts';
+import { ProjectService } from './projects/project-service.ts';
 import { InstallationModelCatalog } from './providers/model-catalog.ts';
 import type { InstallationProviders, ModelCatalog, ProviderSettings } from './providers/model-catalog.ts';
+import { rateLimitCollection } from './rate-limits/rate-limit-model.ts';
+import { rateLimitRoutes } from './rate-limits/rate-limit-routes.ts';
+import { RateLimitService } from './rate-limits/rate-limit-service.ts';
+import { sessionCollection } from './sessions/session-model.ts';
 import type { Collection, StoredRecord } from './storage/collection.ts';
 import type { Database } from './storage/database.ts';
+import { phoneNumberCollection } from './telephony/phone-number-model.ts';
+import { telephonyAccountCollection } from './telephony/telephony-account-model.ts';
 import { Directory } from './tenancy/directory.ts';
 
 /** Everything stored: their indexes are made at start. */
@@ -38,9 +63,15 @@ export const COLLECTIONS: readonly Collection<StoredRecord>[] = [
   apiKeyCollection,
   auditCollection,
   idempotencyCollection,
+  installationCollection,
+  inviteCollection,
   memberCollection,
   orgCollection,
   projectCollection,
+  rateLimitCollection,
+  refreshTokenCollection,
+  signInCollection,
+  userCollection,
   ...CALL_COLLECTIONS,
 ];
 
@@ -53,6 +84,8 @@ export interface ServiceDeps {
   clock: Clock;
   /** Whether the process is stopping. */
   draining: () => boolean;
+  /** How mails leave; by SMTP or into the log when not given. */
+  mailer?: Mailer | undefined;
 }
 
 export interface Services extends ServiceDeps, CallServices {
@@ -64,7 +97,13 @@ export interface Services extends ServiceDeps, CallServices {
   directory: Directory;
   headerSecrets: HeaderSecrets;
   idempotency: IdempotencyStore;
+  identity: IdentityService;
+  mailer: Mailer;
+  members: MemberService;
   models: ModelCatalog;
+  orgs: OrgService;
+  projects: ProjectService;
+  rateLimits: RateLimitService;
   signingKeys: SigningKeys;
 }
 
@@ -88,6 +127,64 @@ export async function createServices(deps: ServiceDeps): Promise<Services> {
     clock,
     outboundAllow: config.OUTBOUND_ALLOW,
   });
+  const mailer = deps.mailer ?? createMailer(config, logger);
+  const consoleUrl = config.CONSOLE_URL ?? config.PUBLIC_URL;
+  const identity = new IdentityService({
+    database,
+    signingKeys,
+    box,
+    bus: deps.bus,
+    audit,
+    mailer,
+    background,
+    clock,
+    issuer: config.PUBLIC_URL,
+    consoleUrl,
+  });
+  const members = new MemberService({
+    database,
+    directory,
+    identity,
+    mailer,
+    background,
+    audit,
+    clock,
+    consoleUrl,
+  });
+  const orgs = new OrgService({
+    database,
+    directory,
+    audit,
+    clock,
+    liveSessions: async (tenant) =>
+      (await database
+        .model(sessionCollection)
+        .exists({ ...tenant, status: { $nin: [...TERMINAL_STATUSES] } })) !== null,
+  });
+  const projects = new ProjectService({
+    directory,
+    models,
+    audit,
+    clock,
+    telephonyAccounts: telephonyAccountCollection,
+    uses: [
+      async (scope) => {
+        const numbers = await scope
+          .collection(phoneNumberCollection)
+          .find({ status: 'active' }, { limit: 20 });
+        return numbers.map((number) => ({ type: 'phone_number', id: number._id, name: number.phone_number }));
+      },
+    ],
+  });
+  const rateLimits = new RateLimitService({
+    database,
+    clock,
+    maximum: {
+      api_requests: 0,
+      session_starts: config.SESSION_STARTS_PER_MINUTE,
+      concurrent_sessions: config.CONCURRENT_SESSIONS_PER_ORG,
+    },
+  });
   const calls = createCallServices({ ...deps, agents, audit, box, directory, models, signingKeys });
   return {
     ...deps,
@@ -100,7 +197,13 @@ export async function createServices(deps: ServiceDeps): Promise<Services> {
     directory,
     headerSecrets,
     idempotency,
+    identity,
+    mailer,
+    members,
     models,
+    orgs,
+    projects,
+    rateLimits,
     signingKeys,
   };
 }
@@ -114,7 +217,13 @@ export function createOperations(services: Services): Operation[] {
       describe: () => describeOperations(operations, { url: services.config.PUBLIC_URL }),
     }),
     ...meRoutes(),
+    ...identityRoutes(services),
+    ...orgRoutes(services),
+    ...projectRoutes(services),
+    ...memberRoutes(services),
     ...apiKeyRoutes(services),
+    ...featureFlagRoutes(services),
+    ...rateLimitRoutes(services),
     ...agentRoutes(services),
     ...callRoutes(services),
   );
@@ -124,6 +233,12 @@ export function createOperations(services: Services): Operation[] {
 /** Routes of the internal listener, for gateways. */
 export function createInternalOperations(services: Services): Operation[] {
   return internalCallRoutes(services);
+}
+
+function createMailer(config: ControlPlaneConfig, logger: Logger): Mailer {
+  return config.SMTP_URL
+    ? new SmtpMailer({ url: config.SMTP_URL, from: config.SMTP_FROM })
+    : new LogMailer(logger);
 }
 
 function installationProviders(config: ControlPlaneConfig): InstallationProviders {

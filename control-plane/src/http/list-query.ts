@@ -21,7 +21,8 @@ export const queryBoolean = z
 /** Texts in a query are described as what they are read as. */
 function describedAs(schema: Record<string, unknown>) {
   return ({ jsonSchema }: { jsonSchema: object }) => {
-    for (const key of ['type', 'pattern', 'enum', 'format']) delete (jsonSchema as Record<string, unknown>)[key];
+    for (const key of ['type', 'pattern', 'enum', 'format'])
+      delete (jsonSchema as Record<string, unknown>)[key];
     Object.assign(jsonSchema, schema);
   };
 }

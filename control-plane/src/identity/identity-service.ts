@@ -12,7 +12,12 @@ import { isDuplicateKey, orDuplicate } from '../storage/duplicate.ts';
 import { ExpiringCache } from '../storage/expiring-cache.ts';
 import { DIRECTORY_TTL_MS } from '../tenancy/directory.ts';
 import type { UserPrincipal } from '../tenancy/principal.ts';
-import { installationCollection, refreshTokenCollection, signInCollection, userCollection } from './identity-model.ts';
+import {
+  installationCollection,
+  refreshTokenCollection,
+  signInCollection,
+  userCollection,
+} from './identity-model.ts';
 import type { RefreshTokenRecord, SignInRecord, UserRecord } from './identity-model.ts';
 import type { Mailer } from './mailer.ts';
 import { hashPassword, verifyPassword } from './password.ts';
@@ -99,7 +104,10 @@ export class IdentityService {
   async #claimFirst(userId: string, setupCode: string | undefined): Promise<void> {
     const given = sha256(setupCode ?? '');
     if (!timingSafeEqual(given, sha256(this.setupCode()))) {
-      throw new ForbiddenError('setup_code_required', 'The first registration needs the setup code printed at start.');
+      throw new ForbiddenError(
+        'setup_code_required',
+        'The first registration needs the setup code printed at start.',
+      );
     }
     try {
       await this.#database.model(installationCollection).create({ _id: 'first_user', value: userId });
@@ -112,7 +120,10 @@ export class IdentityService {
   // Users
 
   /** @throws ForbiddenError; ConflictError `duplicate` */
-  async createFirstUser(user: NewUser & { setupCode: string | undefined }, origin: Origin): Promise<UserRecord> {
+  async createFirstUser(
+    user: NewUser & { setupCode: string | undefined },
+    origin: Origin,
+  ): Promise<UserRecord> {
     const id = newId('user', this.#clock.now());
     await this.#claimFirst(id, user.setupCode);
     return this.#createUser(id, user, origin);
@@ -133,7 +144,12 @@ export class IdentityService {
       }),
       'There is an account with this e-mail address.',
     );
-    await this.#audit.record({ caller: id, address: origin.address, action: 'sign_in.registered', target: id });
+    await this.#audit.record({
+      caller: id,
+      address: origin.address,
+      action: 'sign_in.registered',
+      target: id,
+    });
     return created.toObject();
   }
 
@@ -238,7 +254,12 @@ export class IdentityService {
       user_id: signIn.user_id,
       expires_at: new Date(Math.min(now + REFRESH_MS, signIn.expires_at.getTime())),
     });
-    return { access_token: accessToken, token_type: 'bearer', expires_in: ACCESS_SECONDS, refresh_token: refreshToken };
+    return {
+      access_token: accessToken,
+      token_type: 'bearer',
+      expires_in: ACCESS_SECONDS,
+      refresh_token: refreshToken,
+    };
   }
 
   /** Each refresh token works once; one that comes again ends its whole sign-in. @throws UnauthorizedError */
@@ -266,14 +287,18 @@ export class IdentityService {
       .model(signInCollection)
       .findOne({ _id: claimed.sign_in_id })
       .lean<SignInRecord>();
-    if (!signIn || !isLive(signIn, now)) throw new UnauthorizedError('unauthenticated', 'The sign-in has ended.');
+    if (!signIn || !isLive(signIn, now))
+      throw new UnauthorizedError('unauthenticated', 'The sign-in has ended.');
     return this.#issue(signIn);
   }
 
   /** Unknown tokens are no error: the caller is signed out either way. */
   async logout(refreshToken: string, origin: Origin): Promise<void> {
     const digest = sha256(refreshToken).toString('hex');
-    const known = await this.#database.model(refreshTokenCollection).findOne({ _id: digest }).lean<RefreshTokenRecord>();
+    const known = await this.#database
+      .model(refreshTokenCollection)
+      .findOne({ _id: digest })
+      .lean<RefreshTokenRecord>();
     if (!known) return;
     await this.#end({ _id: known.sign_in_id });
     await this.#audit.record({
@@ -331,7 +356,12 @@ export class IdentityService {
       .model(userCollection)
       .updateOne({ _id: user._id }, { $set: { password_hash, reset_digest: null, reset_expires_at: null } });
     await this.#end({ user_id: user._id, except: caller.sign_in_id });
-    await this.#audit.record({ caller, address: origin.address, action: 'password.changed', target: user._id });
+    await this.#audit.record({
+      caller,
+      address: origin.address,
+      action: 'password.changed',
+      target: user._id,
+    });
   }
 
   /** Mails a link that works for an hour. Says nothing about whether the account exists, not even by its time. */
@@ -403,4 +433,3 @@ function resetRefused(): UnauthorizedError {
 function sha256(text: string): Buffer {
   return createHash('sha256').update(text, 'utf8').digest();
 }
-

@@ -1,0 +1,299 @@
+import { z } from 'zod';
+import { ForbiddenError, TooManyRequestsError, UnauthorizedError } from '@parley/shared/errors/app-error';
+import type { Bus } from '@parley/shared/bus/bus';
+import type { ControlPlaneConfig } from '../config.ts';
+import type { SigningKeys } from '../crypto/signing-keys.ts';
+import { addressKey } from '../http/client-address.ts';
+import { defineOperation, jsonBody, patchBody, Reply } from '../http/operation.ts';
+import type { Operation } from '../http/operation.ts';
+import { bearerToken } from '../http/bearer-token.ts';
+import { ValidationError } from '@parley/shared/errors/app-error';
+import type { MemberService } from '../members/member-service.ts';
+import type { OrgService } from '../orgs/org-service.ts';
+import type { ProjectService } from '../projects/project-service.ts';
+import type { Directory } from '../tenancy/directory.ts';
+import type { MemberRecord } from '../members/member-model.ts';
+import type { Principal, UserPrincipal } from '../tenancy/principal.ts';
+import type { Database } from '../storage/database.ts';
+import { Scope } from '../tenancy/scope.ts';
+import type { UserRecord } from './identity-model.ts';
+import {
+  acceptInviteRequest,
+  changePasswordRequest,
+  forgotPasswordRequest,
+  loginRequest,
+  membershipResponse,
+  patchProfileRequest,
+  profileResponse,
+  refreshRequest,
+  registeredResponse,
+  registerRequest,
+  resetPasswordRequest,
+  tokensResponse,
+} from './identity-schema.ts';
+import type { IdentityService } from './identity-service.ts';
+
+const REGISTRATIONS_PER_HOUR = 20;
+
+/** Signing in and out, outside `/v1`. */
+export function identityRoutes(deps: {
+  identity: IdentityService;
+  orgs: OrgService;
+  projects: ProjectService;
+  members: MemberService;
+  directory: Directory;
+  database: Database;
+  signingKeys: SigningKeys;
+  bus: Bus;
+  config: ControlPlaneConfig;
+}): Operation[] {
+  const { identity, orgs, projects, members, directory, bus, config } = deps;
+
+  async function limitRegistrations(address: string): Promise<void> {
+    const { count, resetAt } = await bus.rates.hit(`register:${addressKey(address)}`, 3600);
+    if (count <= REGISTRATIONS_PER_HOUR) return;
+    throw new TooManyRequestsError(
+      'rate_limited',
+      'Too many registrations.',
+      Math.ceil((resetAt - Date.now()) / 1000),
+    );
+  }
+
+  /** The org that the first start made, or a new one with a project. */
+  async function orgOfFirstUser(user: UserRecord, name: string | undefined, address: string): Promise<void> {
+    const existing = await orgs.first();
+    if (existing) return orgs.addOwner(existing._id, user._id);
+    await newOrg(user, name ?? `${user.name}'s organisation`, address);
+  }
+
+  async function newOrg(user: UserRecord, name: string, address: string): Promise<void> {
+    const org = await orgs.create({ name }, user._id, { address });
+    const scope = new Scope(deps.database, {
+      orgId: org._id,
+      projectId: null,
+      projects: null,
+      role: 'owner',
+    });
+    await projects.create(scope, user._id, { name: 'Default' }, { address });
+  }
+
+  async function toMembership(member: MemberRecord): Promise<z.infer<typeof membershipResponse>> {
+    const org = await directory.org(member.org_id);
+    return {
+      org_id: member.org_id,
+      org_name: org?.name ?? '',
+      role: member.role,
+      project_ids: member.project_ids,
+    };
+  }
+
+  async function toProfile(user: UserRecord): Promise<z.infer<typeof profileResponse>> {
+    const memberships = await directory.memberships(user._id);
+    return {
+      user_id: user._id,
+      email: user.email,
+      name: user.name,
+      locale: user.locale,
+      timezone: user.timezone,
+      memberships: await Promise.all(memberships.map(toMembership)),
+    };
+  }
+
+  return [
+    defineOperation({
+      id: 'register',
+      method: 'POST',
+      path: '/auth/v1/register',
+      tag: 'Sign-in',
+      summary: 'Make an account',
+      description:
+        'The first user of an installation needs the setup code and becomes owner of the first org.',
+      access: 'public',
+      body: jsonBody(registerRequest),
+      responses: { 201: { description: 'Signed in', schema: registeredResponse } },
+      errors: [403, 409],
+      async handle({ body, address }) {
+        await limitRegistrations(address);
+        const { email, name, password } = body;
+        const newUser = { email, name, password };
+        let user: UserRecord;
+        if (!(await identity.hasUsers())) {
+          user = await identity.createFirstUser({ ...newUser, setupCode: body.setup_code }, { address });
+          await orgOfFirstUser(user, body.org_name, address);
+        } else {
+          if (config.REGISTRATION !== 'open') {
+            throw new ForbiddenError('registration_closed', 'This installation takes no registrations.');
+          }
+          user = await identity.createUser(newUser, { address });
+          await newOrg(user, body.org_name ?? `${user.name}'s organisation`, address);
+        }
+        const tokens = await identity.signIn(user, { address });
+        return { ...tokens, user: { user_id: user._id, email: user.email, name: user.name } };
+      },
+    }),
+    defineOperation({
+      id: 'login',
+      method: 'POST',
+      path: '/auth/v1/login',
+      tag: 'Sign-in',
+      summary: 'Sign in',
+      access: 'public',
+      body: jsonBody(loginRequest),
+      responses: { 200: { description: 'Signed in', schema: tokensResponse } },
+      errors: [401],
+      handle: ({ body, address }) => identity.login(body.email, body.password, { address }),
+    }),
+    defineOperation({
+      id: 'refresh',
+      method: 'POST',
+      path: '/auth/v1/refresh',
+      tag: 'Sign-in',
+      summary: 'Exchange a refresh token',
+      access: 'public',
+      body: jsonBody(refreshRequest),
+      responses: { 200: { description: 'New tokens', schema: tokensResponse } },
+      errors: [401],
+      handle: ({ body, address }) => identity.refresh(body.refresh_token, { address }),
+    }),
+    defineOperation({
+      id: 'logout',
+      method: 'POST',
+      path: '/auth/v1/logout',
+      tag: 'Sign-in',
+      summary: 'Sign out',
+      access: 'public',
+      body: jsonBody(refreshRequest),
+      responses: { 204: { description: 'Signed out' } },
+      handle: ({ body, address }) => identity.logout(body.refresh_token, { address }),
+    }),
+    defineOperation({
+      id: 'changePassword',
+      method: 'POST',
+      path: '/auth/v1/password',
+      tag: 'Sign-in',
+      summary: 'Change your password',
+      description: 'Ends your other sign-ins.',
+      access: { user: 'any' },
+      body: jsonBody(changePasswordRequest),
+      responses: { 204: { description: 'Changed' } },
+      handle: ({ caller, body, address }) =>
+        identity.changePassword(userOf(caller), body.current_password, body.new_password, { address }),
+    }),
+    defineOperation({
+      id: 'forgotPassword',
+      method: 'POST',
+      path: '/auth/v1/password/forgot',
+      tag: 'Sign-in',
+      summary: 'Ask for a link to choose a new password',
+      access: 'public',
+      body: jsonBody(forgotPasswordRequest),
+      responses: { 202: { description: 'Whether or not there is such an account' } },
+      handle({ body, address }) {
+        identity.forgotPassword(body.email, { address });
+      },
+    }),
+    defineOperation({
+      id: 'resetPassword',
+      method: 'POST',
+      path: '/auth/v1/password/reset',
+      tag: 'Sign-in',
+      summary: 'Choose a new password by mailed link',
+      access: 'public',
+      body: jsonBody(resetPasswordRequest),
+      responses: { 204: { description: 'Changed; all sign-ins have ended' } },
+      errors: [401],
+      handle: ({ body, address }) => identity.resetPassword(body.token, body.new_password, { address }),
+    }),
+    defineOperation({
+      id: 'acceptInvite',
+      method: 'POST',
+      path: '/auth/v1/invites/accept',
+      tag: 'Sign-in',
+      summary: 'Accept an invite',
+      description:
+        'A new user sends name and password and is signed in; an existing one sends its access token.',
+      access: 'public',
+      body: jsonBody(acceptInviteRequest),
+      responses: {
+        200: {
+          description: 'Tokens of a new user, or the membership',
+          schema: z.union([tokensResponse, membershipResponse]),
+        },
+      },
+      errors: [401, 403, 409],
+      async handle({ body, headers, address }) {
+        const invite = await members.pendingInvite(body.token);
+        const existing = await identity.userByEmail(invite.email);
+        if (existing) {
+          const token = bearerToken(headers.authorization);
+          if (token === undefined)
+            throw new UnauthorizedError('unauthenticated', 'Sign in to accept this invite.');
+          const caller = await identity.authenticate(token);
+          if (caller.user_id !== existing._id)
+            throw new ForbiddenError('forbidden', 'The invite is for somebody else.');
+          return new Reply(200, await toMembership(await members.join(invite, existing._id, { address })));
+        }
+        if (config.REGISTRATION === 'closed') {
+          throw new ForbiddenError('registration_closed', 'This installation takes no new users.');
+        }
+        const { name, password } = body;
+        if (name === undefined || password === undefined) {
+          const missing = (['name', 'password'] as const).filter((field) => body[field] === undefined);
+          throw new ValidationError(
+            missing.map((field) => ({ loc: ['body', field], msg: 'Field required', type: 'missing' })),
+          );
+        }
+        const user = await identity.createUser({ email: invite.email, name, password }, { address });
+        await members.join(invite, user._id, { address });
+        return new Reply(200, await identity.signIn(user, { address }));
+      },
+    }),
+    defineOperation({
+      id: 'getProfile',
+      method: 'GET',
+      path: '/auth/v1/profile',
+      tag: 'Sign-in',
+      summary: 'Read your profile and memberships',
+      access: { user: 'any' },
+      responses: { 200: { description: 'The profile', schema: profileResponse } },
+      handle: async ({ caller }) => toProfile(await identity.user(userOf(caller).user_id)),
+    }),
+    defineOperation({
+      id: 'updateProfile',
+      method: 'PATCH',
+      path: '/auth/v1/profile',
+      tag: 'Sign-in',
+      summary: 'Change your profile',
+      access: { user: 'any' },
+      body: patchBody(patchProfileRequest, { readOnly: ['user_id', 'email', 'memberships'] }),
+      responses: { 200: { description: 'The profile', schema: profileResponse } },
+      handle: async ({ caller, body }) =>
+        toProfile(await identity.updateProfile(userOf(caller).user_id, body)),
+    }),
+    defineOperation({
+      id: 'getSigningKeys',
+      method: 'GET',
+      path: '/.well-known/jwks.json',
+      tag: 'Sign-in',
+      summary: 'Public keys of our tokens (RFC 7517)',
+      access: 'public',
+      responses: {
+        200: {
+          description: 'The key set',
+          schema: z.object({ keys: z.array(z.record(z.string(), z.unknown())) }),
+        },
+      },
+      handle: () =>
+        new Reply(200, deps.signingKeys.publicSet, {
+          'Cache-Control': 'public, max-age=300',
+          'Access-Control-Allow-Origin': '*',
+        }),
+    }),
+  ];
+}
+
+/** Operations for users only have checked this. */
+function userOf(caller: Principal): UserPrincipal {
+  if (caller.auth !== 'jwt') throw new ForbiddenError('user_required');
+  return caller;
+}

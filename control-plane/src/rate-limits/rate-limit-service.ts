@@ -1,0 +1,130 @@
+import type { z } from 'zod';
+import { NotFoundError } from '@parley/shared/errors/app-error';
+import { newId } from '@parley/shared/ids/new-id';
+import type { Clock } from '@parley/shared/time/clock';
+import { commonFilter, equalities } from '../http/list-query.ts';
+import type { ListInput } from '../http/list-query.ts';
+import { invalid } from '../http/validation.ts';
+import type { Database } from '../storage/database.ts';
+import { orDuplicate } from '../storage/duplicate.ts';
+import { ExpiringCache } from '../storage/expiring-cache.ts';
+import type { ListPage } from '../storage/list.ts';
+import { projectCollection } from '../projects/project-model.ts';
+import { DIRECTORY_TTL_MS } from '../tenancy/directory.ts';
+import type { Principal } from '../tenancy/principal.ts';
+import { checkReferences } from '../tenancy/references.ts';
+import type { Filter, Scope } from '../tenancy/scope.ts';
+import { rateLimitCollection } from './rate-limit-model.ts';
+import type { LimitedResource, RateLimitRecord } from './rate-limit-model.ts';
+import type { createRateLimitRequest, patchRateLimitRequest } from './rate-limit-schema.ts';
+
+/** What the installation allows at most, per resource: per minute, or at one time. 0: no bound. */
+export type InstallationMaximum = Record<LimitedResource, number>;
+
+/** Limits that an org sets itself, below those of the installation. */
+export class RateLimitService {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #maximum: InstallationMaximum;
+  readonly #known: ExpiringCache<RateLimitRecord[]>;
+
+  constructor(deps: { database: Database; clock: Clock; maximum: InstallationMaximum }) {
+    this.#database = deps.database;
+    this.#clock = deps.clock;
+    this.#maximum = deps.maximum;
+    this.#known = new ExpiringCache({ clock: deps.clock, ttlMs: DIRECTORY_TTL_MS, maxEntries: 10_000 });
+  }
+
+  /** Enabled limits of a resource that hold in this project: its own and its org's. */
+  async matching(resource: LimitedResource, orgId: string, projectId: string): Promise<RateLimitRecord[]> {
+    const all = await this.#known.get(orgId, () =>
+      this.#database
+        .model(rateLimitCollection)
+        .find({ org_id: orgId, enabled: true })
+        .limit(1000)
+        .lean<RateLimitRecord[]>(),
+    );
+    return all.filter(
+      (limit) => limit.resource === resource && (limit.project_id === null || limit.project_id === projectId),
+    );
+  }
+
+  list(
+    scope: Scope,
+    list: ListInput & { resource?: string[] | undefined; project_id?: string[] | undefined },
+  ): Promise<ListPage<RateLimitRecord>> {
+    const filter = {
+      ...commonFilter(list),
+      ...equalities({ resource: list.resource, project_id: list.project_id }),
+    };
+    return scope.collection(rateLimitCollection).page(filter as Filter<RateLimitRecord>, list);
+  }
+
+  /** A key's config is always of its own project. @throws ConflictError `duplicate`, ValidationError */
+  async create(
+    scope: Scope,
+    caller: Principal,
+    request: z.output<typeof createRateLimitRequest>,
+  ): Promise<RateLimitRecord> {
+    const projectId = caller.auth === 'api_key' ? caller.project_id : (request.project_id ?? null);
+    if (request.project_id != null && request.project_id !== projectId) {
+      throw invalid(['body', 'project_id'], 'There is no such record in this project', 'reference_not_found');
+    }
+    if (projectId !== null) {
+      await checkReferences(scope, [
+        { collection: projectCollection, id: projectId, loc: ['body', 'project_id'] },
+      ]);
+    }
+    const fields = {
+      resource: request.resource,
+      limit: request.limit,
+      window_seconds: request.window_seconds,
+      burst: request.burst,
+      enabled: request.enabled,
+    };
+    this.#check(fields);
+    const record = await orDuplicate(
+      scope
+        .collection(rateLimitCollection)
+        .insert({ _id: newId('rateLimitConfig', this.#clock.now()), project_id: projectId, ...fields }),
+      'There is a limit for this resource and target.',
+    );
+    this.#known.forget(scope.orgId);
+    return record;
+  }
+
+  async update(
+    scope: Scope,
+    record: RateLimitRecord,
+    change: z.output<typeof patchRateLimitRequest>,
+  ): Promise<RateLimitRecord> {
+    const sent = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+    this.#check({ ...record, ...sent });
+    const changed = await scope.collection(rateLimitCollection).update({ _id: record._id }, { $set: sent });
+    if (!changed) throw new NotFoundError();
+    this.#known.forget(scope.orgId);
+    return changed;
+  }
+
+  async delete(scope: Scope, record: RateLimitRecord): Promise<void> {
+    await scope.collection(rateLimitCollection).delete({ _id: record._id });
+    this.#known.forget(scope.orgId);
+  }
+
+  #check(fields: Pick<RateLimitRecord, 'resource' | 'limit' | 'window_seconds' | 'burst'>): void {
+    const concurrent = fields.resource === 'concurrent_sessions';
+    if (concurrent && fields.window_seconds !== null) {
+      throw invalid(['body', 'window_seconds'], 'must be null for concurrency');
+    }
+    if (!concurrent && fields.window_seconds === null)
+      throw invalid(['body', 'window_seconds'], 'Field required', 'missing');
+    if (fields.burst !== null && fields.resource !== 'api_requests') {
+      throw invalid(['body', 'burst'], 'acts on api_requests only');
+    }
+    const maximum = this.#maximum[fields.resource];
+    const perMinute = concurrent ? fields.limit : (fields.limit * 60) / fields.window_seconds!;
+    if (maximum > 0 && perMinute > maximum) {
+      throw invalid(['body', 'limit'], `must not exceed the installation's ${maximum}`, 'less_than_equal');
+    }
+  }
+}
