@@ -294,17 +294,20 @@ void t.test('oversized headers are refused', async (t) => {
   t.equal(await refusalOf(connect(server, undefined, { headers: { big: 'z'.repeat(20_000) } })), 431);
 });
 
-void t.test('disposing closes sockets with 1001, twice is harmless, and the port is free again', async (t) => {
-  const server = await start(t, () => ({ open: echo() }));
-  const client = connect(server);
-  await once(client, 'open');
-  const closed = closeOf(client);
-  await Promise.all([server[Symbol.asyncDispose](), server[Symbol.asyncDispose]()]);
-  t.same(await closed, [1001, 'shutdown']);
-  const probe = net.connect(server.port, '127.0.0.1');
-  const [error] = (await once(probe, 'error')) as [NodeJS.ErrnoException];
-  t.equal(error.code, 'ECONNREFUSED');
-});
+void t.test(
+  'disposing closes sockets with 1001, twice is harmless, and the port is free again',
+  async (t) => {
+    const server = await start(t, () => ({ open: echo() }));
+    const client = connect(server);
+    await once(client, 'open');
+    const closed = closeOf(client);
+    await Promise.all([server[Symbol.asyncDispose](), server[Symbol.asyncDispose]()]);
+    t.same(await closed, [1001, 'shutdown']);
+    const probe = net.connect(server.port, '127.0.0.1');
+    const [error] = (await once(probe, 'error')) as [NodeJS.ErrnoException];
+    t.equal(error.code, 'ECONNREFUSED');
+  },
+);
 
 void t.test('a port in use is an error at start', async (t) => {
   const server = await start(t, () => ({ open: echo() }));

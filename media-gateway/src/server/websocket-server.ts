@@ -31,6 +31,8 @@ export type Admission =
 export interface UpgradeRoute {
   /** For example `/media/:carrier/:ticket`. */
   pattern: string;
+  /** Where this route differs from the server. */
+  limits?: Partial<SocketLimits>;
   /** Decides before 101 is sent. `signal` aborts when the client leaves meanwhile. */
   admit(request: UpgradeRequest, signal: AbortSignal): Admission | Promise<Admission>;
 }
@@ -88,12 +90,13 @@ export async function openWebSocketServer(options: WebSocketServerOptions): Prom
   });
 
   for (const route of options.upgrades) {
+    const socketLimits: SocketLimits = { ...limits, ...route.limits };
     const parameters = route.pattern.split('/').filter((part) => part.startsWith(':')).length;
     app.ws<UserData>(route.pattern, {
       compression: uws.DISABLED,
       // Frames up to here are read to be refused with 1009; uWebSockets.js drops the connection for larger ones.
-      maxPayloadLength: limits.maxPayloadBytes * 4,
-      maxBackpressure: limits.maxBufferedBytes * 4,
+      maxPayloadLength: socketLimits.maxPayloadBytes * 4,
+      maxBackpressure: socketLimits.maxBufferedBytes * 4,
       idleTimeout: limits.idleTimeoutSeconds,
       sendPingsAutomatically: true,
       upgrade: (response, request, context) => {
@@ -101,7 +104,11 @@ export async function openWebSocketServer(options: WebSocketServerOptions): Prom
       },
       open(ws) {
         const data = ws.getUserData();
-        const socket = new Socket(ws, { remoteAddress: data.remoteAddress, limits, monotonic });
+        const socket = new Socket(ws, {
+          remoteAddress: data.remoteAddress,
+          limits: socketLimits,
+          monotonic,
+        });
         data.socket = socket;
         sockets.add(socket);
         guarded(socket, () => socket.listen(data.open(socket)));

@@ -1,0 +1,186 @@
+import * as nodeFs from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
+import { DisposableList } from '@parley/shared/async/disposable-list';
+import type { Bus } from '@parley/shared/bus/bus';
+import { sortableId } from '@parley/shared/ids/new-id';
+import type { Logger } from '@parley/shared/logging/logger';
+import { systemClock } from '@parley/shared/time/clock';
+import type { Clock } from '@parley/shared/time/clock';
+import packageJson from '../package.json' with { type: 'json' };
+import { CallRegistry } from './call/call-registry.ts';
+import type { CallDeps, Call } from './call/call.ts';
+import { EventOutbox } from './call/event-outbox.ts';
+import { openCall } from './call/open-call.ts';
+import { ReportSpool } from './call/report-spool.ts';
+import { lockSpool } from './call/spool-lock.ts';
+import type { ToolRunner } from './call/tool-runner.ts';
+import { PlivoAdapter } from './carriers/plivo/plivo-adapter.ts';
+import { TelnyxAdapter } from './carriers/telnyx/telnyx-adapter.ts';
+import { TwilioAdapter } from './carriers/twilio/twilio-adapter.ts';
+import { spoolDir } from './config.ts';
+import type { GatewayConfig } from './config.ts';
+import type { GatewayServices, RealtimeHandler } from './gateway-services.ts';
+import { createProviderRegistry } from './providers/create-provider-registry.ts';
+import type { ProviderRegistry } from './providers/provider-registry.ts';
+import { fileStore, uploadStore } from './recording/recording-store.ts';
+import { RecordingSpool } from './recording/recording-spool.ts';
+import { openWebSocketServer } from './server/websocket-server.ts';
+import type { HttpRoute, UpgradeRoute } from './server/websocket-server.ts';
+import { carrierStreams } from './sessions/carrier-streams.ts';
+import { SessionSource } from './sessions/session-source.ts';
+
+/** Events that are still unsent when everything else has ended. */
+const LAST_EVENTS_MS = 3000;
+
+export interface GatewayDeps {
+  bus: Bus;
+  logger: Logger;
+  clock?: Clock;
+  tools?: ToolRunner;
+  realtime?: RealtimeHandler;
+  /** How conversations are held; tests of the edge bring their own. */
+  openCall?: (deps: CallDeps) => Call;
+  /** Lent, not owned. */
+  providers?: ProviderRegistry;
+}
+
+export interface Gateway {
+  /** `ws://host:port` as it listens. */
+  readonly url: string;
+  readonly port: number;
+  /** New at every start. */
+  readonly gatewayId: string;
+  /** Running now. */
+  readonly calls: number;
+  /**
+   * Lets nothing new in, waits for running calls at most `timeoutMs`, then ends those that still run. Everything is
+   * reported when it resolves, or on disk. Never rejects.
+   */
+  drain(timeoutMs: number): Promise<void>;
+  /** Ends running calls at once. Idempotent. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/**
+ * Opens the media gateway: listens, delivers what an earlier process left in the spool, and tells others of itself.
+ * @throws when it can't listen, or another process uses its DATA_DIR
+ */
+export async function openGateway(config: GatewayConfig, deps: GatewayDeps): Promise<Gateway> {
+  const { bus, logger, clock = systemClock, tools = noTools } = deps;
+  const gatewayId = `gw_${sortableId(clock.now())}`;
+  const owned = new DisposableList();
+  try {
+    const dir = spoolDir(config);
+    await mkdir(dir, { recursive: true, mode: 0o700 });
+    const lock = lockSpool(dir);
+    owned.defer(() => lock.release());
+    const providers = deps.providers ?? owned.add(createProviderRegistry({ logger, clock }));
+    const source = owned.add(
+      new SessionSource({ internalUrl: config.INTERNAL_URL, token: config.INTERNAL_TOKEN, gatewayId }),
+    );
+    const outbox = owned.add(new EventOutbox({ events: bus.events, clock, logger }));
+    const reports = owned.add(await ReportSpool.open({ dir, gatewayId, outbox, clock, logger }));
+    const stores = { file: fileStore(config.STORAGE_DIR, nodeFs), upload: uploadStore(source, nodeFs) };
+    const recordings = owned.add(
+      await RecordingSpool.open({ dir, gatewayId, stores, outbox, clock, logger }),
+    );
+    const registry = await CallRegistry.open({
+      gatewayId,
+      url: config.GATEWAY_URL ?? `ws://${config.HOST}:${config.PORT}`,
+      version: packageJson.version,
+      maxCalls: config.MAX_CALLS,
+      bus,
+      outbox,
+      reports,
+      recordings,
+      providers,
+      tools,
+      openCall: deps.openCall ?? openCall,
+      clock,
+      logger,
+    });
+    owned.add(registry);
+    const services: GatewayServices = { source, registry, gatewayId, clock, logger };
+    const adapters = {
+      plivo: () => new PlivoAdapter(),
+      twilio: () => new TwilioAdapter(),
+      telnyx: () => new TelnyxAdapter(),
+    };
+    const upgrades: UpgradeRoute[] = [carrierStreams({ ...services, adapters })];
+    if (deps.realtime) upgrades.push(deps.realtime(services));
+    const server = await openWebSocketServer({
+      host: config.HOST,
+      port: config.PORT,
+      upgrades,
+      http: healthRoutes(bus, registry),
+      limits: {
+        maxPayloadBytes: config.MAX_MESSAGE_BYTES,
+        maxMessagesPerSecond: config.MAX_MESSAGES_PER_SECOND,
+        maxBufferedBytes: config.MAX_BUFFERED_BYTES,
+        maxHeaderBytes: config.MAX_HEADER_BYTES,
+        maxConnections: config.MAX_CONNECTIONS,
+        maxPendingUpgrades: config.MAX_PENDING_UPGRADES,
+        idleTimeoutSeconds: config.IDLE_TIMEOUT_SECONDS,
+      },
+      clock,
+      logger,
+    });
+    const url = `ws://${config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST}:${server.port}`;
+    logger.info({ gatewayId, url }, 'gateway is ready');
+
+    let disposing: Promise<void> | undefined;
+    return {
+      url,
+      port: server.port,
+      gatewayId,
+      get calls() {
+        return registry.calls;
+      },
+      async drain(timeoutMs) {
+        await registry.drain(timeoutMs);
+        await outbox.flush(LAST_EVENTS_MS);
+      },
+      // Calls end before their sockets do, or they would take our closing for the caller's.
+      [Symbol.asyncDispose]: () =>
+        (disposing ??= (async () => {
+          await registry[Symbol.asyncDispose]();
+          await server[Symbol.asyncDispose]();
+          await owned.dispose();
+        })()),
+    };
+  } catch (error) {
+    await owned.dispose().catch(() => undefined);
+    throw error;
+  }
+}
+
+/** The gateway is ready as long as it takes calls: those go on, and new ones begin, without the bus. */
+function healthRoutes(bus: Bus, registry: CallRegistry): HttpRoute[] {
+  return [
+    { path: '/health/live', respond: () => ({ status: 200, body: { status: 'ok' } }) },
+    {
+      path: '/health/ready',
+      respond: () => ({
+        status: registry.draining ? 503 : 200,
+        body: {
+          status: registry.draining ? 'draining' : 'ready',
+          checks: [{ name: 'bus', ok: bus.healthy() }],
+          calls: registry.calls,
+          capacity: registry.capacity,
+        },
+      }),
+    },
+  ];
+}
+
+/** A gateway without means to run tools says so to the model. */
+const noTools: ToolRunner = {
+  run: () =>
+    Promise.resolve({
+      ok: false,
+      content: 'This tool is not available.',
+      code: 'unavailable',
+      assigned: {},
+      durationMs: 0,
+    }),
+};

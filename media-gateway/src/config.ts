@@ -1,0 +1,67 @@
+import path from 'node:path';
+import { z } from 'zod';
+import { envInteger, envPort, envUrl, readEnv } from '@parley/shared/config/read-env';
+import { Secret } from '@parley/shared/config/secret';
+
+const environment = z.object({
+  HOST: z.string().default('127.0.0.1'),
+  /** WebSockets of carriers and clients, and health. */
+  PORT: envPort.default(8082),
+  /** Where this gateway can be reached from the ingress; only shown. */
+  GATEWAY_URL: envUrl.optional(),
+  /** The control plane's internal listener. */
+  INTERNAL_URL: envUrl,
+  /** Shared with the control plane. */
+  INTERNAL_TOKEN: z
+    .string()
+    .min(24, 'must have at least 24 characters')
+    .transform((value) => new Secret(value)),
+  /** Reports and recordings that are not delivered yet: on a volume of this gateway's own. */
+  DATA_DIR: z.string().default('./data/gateway'),
+  /** Recordings that plans store as files; shared with the control plane. */
+  STORAGE_DIR: z.string().default('./data'),
+  /** Calls at a time; beyond, connections are refused. */
+  MAX_CALLS: envInteger(1, 100_000).default(200),
+  /** How long a stopping gateway waits for running calls. */
+  DRAIN_TIMEOUT_MS: envInteger(0, 86_400_000).default(300_000),
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  /** One WebSocket message of a carrier. */
+  MAX_MESSAGE_BYTES: envInteger(4096, 16_777_216).default(65_536),
+  MAX_MESSAGES_PER_SECOND: envInteger(100, 100_000).default(1000),
+  /** Sent, but not taken by the far end. */
+  MAX_BUFFERED_BYTES: envInteger(16_384, 67_108_864).default(262_144),
+  MAX_HEADER_BYTES: envInteger(4096, 65_536).default(16_384),
+  /** TCP connections, admitted or not. */
+  MAX_CONNECTIONS: envInteger(1, 1_000_000).default(10_000),
+  MAX_PENDING_UPGRADES: envInteger(1, 100_000).default(500),
+  /** Seconds; half-open connections end after this. */
+  IDLE_TIMEOUT_SECONDS: envInteger(8, 960).default(32),
+});
+
+export type GatewayConfig = Readonly<z.output<typeof environment>>;
+
+/** What the process itself needs beside the gateway. */
+const processEnvironment = environment.extend({
+  REDIS_URL: z
+    .string()
+    .regex(/^(rediss?:\/\/|\/)/, 'must be a redis:// or rediss:// address or a socket path'),
+  /** The same for all processes. */
+  EVENT_PARTITIONS: envInteger(1, 1024).default(8),
+});
+
+export type GatewayProcessConfig = Readonly<z.output<typeof processEnvironment>>;
+
+/** @throws ConfigError naming every bad variable */
+export function loadGatewayConfig(env: NodeJS.ProcessEnv): GatewayConfig {
+  return readEnv(environment, env);
+}
+
+/** @throws ConfigError naming every bad variable */
+export function loadProcessConfig(env: NodeJS.ProcessEnv): GatewayProcessConfig {
+  return readEnv(processEnvironment, env);
+}
+
+/** Reports and recordings under way. */
+export function spoolDir(config: Pick<GatewayConfig, 'DATA_DIR'>): string {
+  return path.join(config.DATA_DIR, 'spool');
+}

@@ -1,0 +1,33 @@
+import { DisposableList } from '@parley/shared/async/disposable-list';
+import { shutdownSignal } from '@parley/shared/async/shutdown-signal';
+import { openRedisBus } from '@parley/shared/bus/redis-bus';
+import { ConfigError } from '@parley/shared/errors/config-error';
+import { createLogger } from '@parley/shared/logging/logger';
+import { openGateway } from './app.ts';
+import { loadProcessConfig } from './config.ts';
+
+async function main(): Promise<void> {
+  const config = loadProcessConfig(process.env);
+  const logger = createLogger({ name: 'media-gateway', level: config.LOG_LEVEL });
+  const stop = shutdownSignal();
+  const owned = new DisposableList();
+  try {
+    const bus = owned.add(
+      await openRedisBus({ url: config.REDIS_URL, partitions: config.EVENT_PARTITIONS, logger }),
+    );
+    const gateway = owned.add(await openGateway(config, { bus, logger }));
+    logger.info({ signal: await stop, calls: gateway.calls }, 'stopping');
+    await gateway.drain(config.DRAIN_TIMEOUT_MS);
+  } finally {
+    await owned.dispose();
+  }
+  logger.info('stopped');
+}
+
+try {
+  await main();
+  process.exit(0);
+} catch (error) {
+  console.error(error instanceof ConfigError ? error.message : error);
+  process.exit(1);
+}

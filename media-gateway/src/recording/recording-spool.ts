@@ -1,0 +1,378 @@
+import * as nodeFs from 'node:fs/promises';
+import path from 'node:path';
+import { z } from 'zod';
+import { backoffMs } from '@parley/shared/async/backoff';
+import { wavHeader } from '@parley/shared/audio/wav';
+import type { RecordingResult } from '@parley/shared/contracts/recordings';
+import { recordingStoreSchema } from '@parley/shared/contracts/recordings';
+import { EVENT_INDEXES_PER_LEG } from '@parley/shared/contracts/session-plan';
+import type { SessionPlan } from '@parley/shared/contracts/session-plan';
+import { newId } from '@parley/shared/ids/new-id';
+import type { Logger } from '@parley/shared/logging/logger';
+import type { Clock, Timer } from '@parley/shared/time/clock';
+import type { CallReporter } from '../call/call-reporter.ts';
+import type { EventOutbox } from '../call/event-outbox.ts';
+import type { Participant } from '../participants/participant.ts';
+import type { CallRecorder } from './call-recorder.ts';
+import { noRecorder } from './call-recorder.ts';
+import { PartFile, WAV_HEADER_BYTES } from './part-file.ts';
+import type { RecordingFs } from './part-file.ts';
+import { StoreConflictError, hashFile } from './recording-store.ts';
+import type { RecordingStore, StoredFile } from './recording-store.ts';
+import { WavMixer } from './wav-mixer.ts';
+
+/** A call waits this long for its recording to be stored; longer ones are told by an event of their own. */
+const FINISH_WAIT_MS = 2000;
+const QUEUED_SECONDS = 2;
+const GIVE_UP_AFTER_MS = 24 * 60 * 60 * 1000;
+const FIRST_RETRY_MS = 1000;
+const MAX_RETRY_MS = 5 * 60 * 1000;
+const SAFE_NAME = /^[A-Za-z0-9_-]{1,80}$/;
+const JOB_SUFFIX = '.recording.json';
+/** Events about a leg whose process died, below that of its end; see report-spool.ts. */
+const RECOVERED_INDEX = { stored: EVENT_INDEXES_PER_LEG - 2, failed: EVENT_INDEXES_PER_LEG - 3 };
+
+/** What stands beside a `.part`, so that another process can finish it. Holds no credential. */
+const jobSchema = z.object({
+  v: z.literal(1),
+  recording_id: z.string().regex(SAFE_NAME),
+  session_id: z.uuid(),
+  claim_id: z.string(),
+  first_event_index: z.number().int(),
+  answered_at: z.string(),
+  store: recordingStoreSchema,
+  key: z.string(),
+  channels: z.number().int().min(1).max(2),
+  sample_rate: z.number().int(),
+  /** The file is whole; since when it is to be stored. */
+  finished_at: z.string().nullable(),
+  gap_ms: z.number().int(),
+});
+type Job = z.infer<typeof jobSchema>;
+
+/** How the outcome of a recording is told. */
+type Tell = (result: RecordingResult) => void;
+
+/** Recordings of this process, from the first sample until they are stored; those of an earlier one as well. */
+export class RecordingSpool {
+  readonly #deps: RecordingSpoolDeps;
+  readonly #fs: RecordingFs;
+  readonly #abort = new AbortController();
+  readonly #timers = new Set<Timer>();
+  readonly #working = new Set<Promise<unknown>>();
+  #pending = 0;
+
+  private constructor(deps: RecordingSpoolDeps) {
+    this.#deps = deps;
+    this.#fs = deps.fs ?? nodeFs;
+  }
+
+  /** Finishes what an earlier process left behind, in the background. Only one process may use `dir`. */
+  static async open(deps: RecordingSpoolDeps): Promise<RecordingSpool> {
+    const spool = new RecordingSpool(deps);
+    for (const name of await spool.#fs.readdir(deps.dir)) {
+      if (name.endsWith(JOB_SUFFIX)) spool.#work(spool.#recover(path.join(deps.dir, name)));
+    }
+    return spool;
+  }
+
+  /** Recordings that are finished and not stored yet. */
+  get pending(): number {
+    return this.#pending;
+  }
+
+  /** A recorder for one call; one that does nothing when the call is not to be recorded. Never throws. */
+  recorder(call: {
+    plan: Pick<SessionPlan, 'session_id' | 'claim_id' | 'first_event_index' | 'record'>;
+    participant: Pick<Participant, 'inputFormat' | 'outputFormat'>;
+    /** ms since the epoch */
+    answeredAt: number;
+    reporter: Pick<CallReporter, 'emit'>;
+    logger: Logger;
+  }): CallRecorder {
+    const { record } = call.plan;
+    if (!record.enabled) return noRecorder;
+    const { reporter, logger, answeredAt } = call;
+    const { clock } = this.#deps;
+    const offset = () => clock.now() - answeredAt;
+    const failed = (error: string): RecordingResult => ({
+      recording_id: record.recording_id,
+      status: 'failed',
+      error,
+    });
+    if (!this.#deps.stores[record.store] || !SAFE_NAME.test(record.recording_id)) {
+      logger.error({ store: record.store }, 'this gateway has no store for the recording of a call');
+      return { ...noRecorder, finish: () => Promise.resolve(failed('store_unsupported')) };
+    }
+    const { inputFormat, outputFormat } = call.participant;
+    const sampleRate = Math.max(8000, inputFormat.sampleRate, outputFormat.sampleRate);
+    const job: Job = {
+      v: 1,
+      recording_id: record.recording_id,
+      session_id: call.plan.session_id,
+      claim_id: call.plan.claim_id,
+      first_event_index: call.plan.first_event_index,
+      answered_at: new Date(answeredAt).toISOString(),
+      store: record.store,
+      // Only WAV is written.
+      key: record.key.replace(/\.mp3$/, '.wav'),
+      channels: record.channels === 'dual' ? 2 : 1,
+      sample_rate: sampleRate,
+      finished_at: null,
+      gap_ms: 0,
+    };
+    const warn = (code: string, error?: string) =>
+      reporter.emit('warning', { code, ...(error === undefined ? {} : { error }) }, offset());
+    const file = new PartFile({
+      path: this.#partOf(job),
+      fs: this.#fs,
+      format: { sampleRate, channels: job.channels },
+      maxQueuedBytes: QUEUED_SECONDS * sampleRate * job.channels * 2,
+      onFailure: (error) => {
+        logger.error({ err: error }, 'the recording of a call can not be written');
+        warn('recording_failed', codeOf(error));
+      },
+    });
+    let gapTold = false;
+    const mixer = new WavMixer({
+      file,
+      sampleRate,
+      channels: record.channels,
+      caller: inputFormat,
+      agent: outputFormat,
+      onGap: () => {
+        if (gapTold) return;
+        gapTold = true;
+        warn('recording_gap');
+      },
+    });
+    const saved = this.#saveJob(job).catch((error: unknown) => {
+      logger.warn({ err: error }, 'a recording would not survive the end of this process');
+    });
+    const tell: Tell = (result) => reporter.emit('recording', result, offset());
+    const finish = async (endMs: number): Promise<RecordingResult> => {
+      await saved;
+      try {
+        await mixer.finish(endMs);
+      } catch (error) {
+        await file.close();
+        await this.#discard(job);
+        return failed(codeOf(error as NodeJS.ErrnoException));
+      }
+      job.gap_ms = mixer.gapMs;
+      return this.#finished(job, tell);
+    };
+    let finishing: Promise<RecordingResult> | undefined;
+    return {
+      caller: (bytes, atMs) => mixer.caller(bytes, atMs),
+      agent: (bytes, atMs) => mixer.agent(bytes, atMs),
+      finish: (endMs) => {
+        if (!finishing) {
+          finishing = finish(endMs);
+          this.#work(finishing);
+        }
+        return finishing;
+      },
+    };
+  }
+
+  /** Recordings that are not stored stay on disk for the next process. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#abort.abort(new Error('The gateway stops.'));
+    for (const timer of this.#timers) timer.cancel();
+    await Promise.allSettled(this.#working);
+  }
+
+  /** Stores a whole file. @returns the outcome, or `recording` when it takes longer and is told by `tell` */
+  async #finished(job: Job, tell: Tell): Promise<RecordingResult> {
+    job.finished_at = new Date(this.#deps.clock.now()).toISOString();
+    await this.#saveJob(job).catch(() => undefined);
+    this.#pending++;
+    let late = false;
+    const { promise, resolve } = Promise.withResolvers<RecordingResult>();
+    const timer = this.#deps.clock.setTimeout(() => {
+      late = true;
+      resolve({ recording_id: job.recording_id, status: 'recording' });
+    }, FINISH_WAIT_MS);
+    this.#work(
+      this.#store(job, 0, (result) => {
+        this.#pending--;
+        timer.cancel();
+        if (late) tell(result);
+        else resolve(result);
+      }),
+    );
+    // Storing that is broken off by the end of the process tells nothing: the next one goes on.
+    const stopped = () => resolve({ recording_id: job.recording_id, status: 'recording' });
+    this.#abort.signal.addEventListener('abort', stopped, { once: true });
+    try {
+      return await promise;
+    } finally {
+      timer.cancel();
+      this.#abort.signal.removeEventListener('abort', stopped);
+    }
+  }
+
+  /** One try; sets the next one when it fails. */
+  async #store(job: Job, attempt: number, done: Tell): Promise<void> {
+    const { logger, clock, stores } = this.#deps;
+    const part = this.#partOf(job);
+    try {
+      const { size } = await this.#fs.stat(part);
+      const file: StoredFile = {
+        recordingId: job.recording_id,
+        key: job.key,
+        sizeBytes: size,
+        sha256: await hashFile(part, this.#fs),
+      };
+      await stores[job.store]!.store(part, file, this.#abort.signal);
+      await this.#fs.rm(this.#jobOf(job), { force: true });
+      const frames = (size - WAV_HEADER_BYTES) / (job.channels * 2);
+      done({
+        recording_id: job.recording_id,
+        status: 'stored',
+        key: job.key,
+        size_bytes: size,
+        sha256: file.sha256,
+        duration_ms: Math.round((frames * 1000) / job.sample_rate),
+        channels: job.channels,
+        format: 'wav',
+        ...(job.gap_ms > 0 ? { gap_ms: job.gap_ms } : {}),
+      });
+    } catch (error) {
+      if (this.#abort.signal.aborted) return;
+      const sinceMs = clock.now() - Date.parse(job.finished_at!);
+      const hopeless = error instanceof StoreConflictError || codeOf(error as Error) === 'missing';
+      if (hopeless || sinceMs >= GIVE_UP_AFTER_MS) {
+        logger.error({ err: error, part: `${part}.failed` }, 'a recording was given up');
+        await this.#fs.rename(part, `${part}.failed`).catch(() => undefined);
+        await this.#fs.rm(this.#jobOf(job), { force: true }).catch(() => undefined);
+        done({ recording_id: job.recording_id, status: 'failed', error: codeOf(error as Error) });
+        return;
+      }
+      const retryMs = backoffMs(attempt, { firstMs: FIRST_RETRY_MS, maxMs: MAX_RETRY_MS });
+      logger.warn(
+        { err: error, recordingId: job.recording_id, retryMs },
+        'a recording could not be stored yet',
+      );
+      const timer = clock.setTimeout(() => {
+        this.#timers.delete(timer);
+        this.#work(this.#store(job, attempt + 1, done));
+      }, retryMs);
+      this.#timers.add(timer);
+    }
+  }
+
+  async #recover(jobPath: string): Promise<void> {
+    const { logger } = this.#deps;
+    let job: Job;
+    try {
+      job = jobSchema.parse(JSON.parse(await this.#fs.readFile(jobPath, 'utf8')));
+      if (!this.#deps.stores[job.store]) throw new Error(`no store ${job.store}`);
+    } catch (error) {
+      logger.error({ err: error, file: jobPath }, 'a recording left behind can not be read');
+      return;
+    }
+    const tell: Tell = (result) => this.#tellRecovered(job, result);
+    try {
+      if (job.finished_at === null) {
+        await this.#rebuildHeader(job);
+        logger.warn(
+          { recordingId: job.recording_id },
+          'a recording that was cut off is stored as far as it goes',
+        );
+      }
+    } catch (error) {
+      logger.error({ err: error, recordingId: job.recording_id }, 'a recording that was cut off is lost');
+      await this.#discard(job);
+      tell({ recording_id: job.recording_id, status: 'failed', error: codeOf(error as Error) });
+      return;
+    }
+    const result = await this.#finished(job, tell);
+    if (result.status !== 'recording') tell(result);
+  }
+
+  /** The length of the audio is what there is of it. */
+  async #rebuildHeader(job: Job): Promise<void> {
+    const file = await this.#fs.open(this.#partOf(job), 'r+');
+    try {
+      const { size } = await file.stat();
+      const frame = job.channels * 2;
+      const dataBytes = Math.max(0, Math.floor((size - WAV_HEADER_BYTES) / frame) * frame);
+      await file.truncate(WAV_HEADER_BYTES + dataBytes);
+      const header = wavHeader({ sampleRate: job.sample_rate, channels: job.channels, dataBytes });
+      await file.write(header, 0, header.length, 0);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+  }
+
+  #tellRecovered(job: Job, result: RecordingResult): void {
+    const { clock, gatewayId, outbox } = this.#deps;
+    const now = clock.now();
+    const index = RECOVERED_INDEX[result.status === 'stored' ? 'stored' : 'failed'];
+    outbox.push({
+      v: 1,
+      id: newId('event', now),
+      session_id: job.session_id,
+      gateway_id: gatewayId,
+      claim_id: job.claim_id,
+      index: job.first_event_index + index,
+      at: new Date(now).toISOString(),
+      offset_ms: now - Date.parse(job.answered_at),
+      type: 'recording',
+      data: { ...result },
+    });
+  }
+
+  async #saveJob(job: Job): Promise<void> {
+    const file = this.#jobOf(job);
+    const handle = await this.#fs.open(`${file}.tmp`, 'w', 0o600);
+    try {
+      await handle.writeFile(JSON.stringify(job));
+    } finally {
+      await handle.close();
+    }
+    await this.#fs.rename(`${file}.tmp`, file);
+  }
+
+  async #discard(job: Job): Promise<void> {
+    await this.#fs.rm(this.#partOf(job), { force: true }).catch(() => undefined);
+    await this.#fs.rm(this.#jobOf(job), { force: true }).catch(() => undefined);
+  }
+
+  /** Background work whose end is waited for on dispose. */
+  #work(task: Promise<unknown>): void {
+    this.#working.add(task);
+    const done = () => void this.#working.delete(task);
+    task.then(done, done);
+  }
+
+  #partOf(job: Pick<Job, 'recording_id'>): string {
+    return path.join(this.#deps.dir, `${job.recording_id}.part`);
+  }
+
+  #jobOf(job: Pick<Job, 'recording_id'>): string {
+    return path.join(this.#deps.dir, `${job.recording_id}${JOB_SUFFIX}`);
+  }
+}
+
+export interface RecordingSpoolDeps {
+  dir: string;
+  gatewayId: string;
+  /** By the plan's word for them; a plan that names another is refused. */
+  stores: Partial<Record<Job['store'], RecordingStore>>;
+  outbox: EventOutbox;
+  clock: Clock;
+  logger: Logger;
+  fs?: RecordingFs;
+}
+
+/** A disk's error as a code word. */
+function codeOf(error: NodeJS.ErrnoException): string {
+  if (error instanceof StoreConflictError) return 'conflict';
+  if (error.code === 'ENOSPC' || error.code === 'EDQUOT') return 'disk_full';
+  if (error.code === 'ENOENT') return 'missing';
+  return 'store_failed';
+}

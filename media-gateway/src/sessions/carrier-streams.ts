@@ -1,0 +1,170 @@
+import { randomUUID } from 'node:crypto';
+import { STREAMS_PREFIX } from '@parley/shared/contracts/addresses';
+import { TICKET_PATTERN, credentialDigest } from '@parley/shared/contracts/admission';
+import { carrierSchema } from '@parley/shared/contracts/session-values';
+import type { CarrierName } from '@parley/shared/contracts/session-values';
+import type { SessionPlan } from '@parley/shared/contracts/session-plan';
+import type { Logger } from '@parley/shared/logging/logger';
+import type { Clock } from '@parley/shared/time/clock';
+import type { CallRegistry } from '../call/call-registry.ts';
+import type { CarrierAdapter } from '../carriers/carrier-adapter.ts';
+import { PhoneParticipant } from '../participants/phone-participant.ts';
+import { closeCodes } from '../server/close-codes.ts';
+import type { Admission, UpgradeRequest, UpgradeRoute } from '../server/websocket-server.ts';
+import { AdmissionError } from './session-source.ts';
+import type { SessionSource } from './session-source.ts';
+
+/** After 101, for the carrier to say `start`. */
+const START_TIMEOUT_MS = 5000;
+
+/** Headers over which a carrier signs its upgrade request. */
+const SIGNATURE_HEADERS: Record<CarrierName, readonly string[]> = {
+  plivo: ['x-plivo-signature-v3', 'x-plivo-signature-ma-v3', 'x-plivo-signature-v3-nonce'],
+  twilio: ['x-twilio-signature'],
+  telnyx: [],
+};
+
+/** What becomes of a stream whose ticket is not admitted. */
+const REFUSALS: Record<AdmissionError['code'], [number, string]> = {
+  credential_invalid: [closeCodes.credentialRefused, 'credential_invalid'],
+  signature_invalid: [closeCodes.credentialRefused, 'signature_invalid'],
+  call_id_mismatch: [closeCodes.credentialRefused, 'call_id_mismatch'],
+  origin_refused: [closeCodes.credentialRefused, 'origin_refused'],
+  in_use: [closeCodes.credentialInUse, 'in_use'],
+  session_over: [closeCodes.sessionOver, 'session_over'],
+  limit: [closeCodes.limitReached, 'limit'],
+  unavailable: [closeCodes.internal, 'unavailable'],
+};
+
+/** The close code and reason that tell a client why it is not admitted. */
+export function refusalOf(error: unknown): [number, string] {
+  const known = error instanceof AdmissionError ? REFUSALS[error.code] : undefined;
+  return known ?? [closeCodes.internal, 'internal'];
+}
+
+/**
+ * Carriers' media streams: the ticket in the path is looked up before 101 and claimed by the first valid `start`.
+ * The path holds the ticket and is never logged.
+ */
+export function carrierStreams(deps: {
+  adapters: Record<CarrierName, () => CarrierAdapter>;
+  source: SessionSource;
+  registry: CallRegistry;
+  gatewayId: string;
+  clock: Clock;
+  logger: Logger;
+}): UpgradeRoute {
+  const { source, registry, clock, logger } = deps;
+
+  async function admit(request: UpgradeRequest, signal: AbortSignal): Promise<Admission> {
+    const carrier = carrierSchema.safeParse(request.params[0]).data;
+    const ticket = request.params[1] ?? '';
+    if (!carrier) return { status: 404 };
+    if (!TICKET_PATTERN.test(ticket)) return { status: 401 };
+    if (!registry.hasRoom) return { status: 503 };
+    const digest = credentialDigest(ticket);
+    const signatureHeaders = SIGNATURE_HEADERS[carrier].flatMap((name) => {
+      const value = request.headers.get(name);
+      return value === undefined ? [] : [[name, value] as const];
+    });
+    let expiresAt: number;
+    try {
+      const admitted = await source.check(
+        {
+          kind: 'ticket',
+          digest,
+          carrier,
+          path: request.target,
+          signature_headers: Object.fromEntries(signatureHeaders),
+        },
+        signal,
+      );
+      expiresAt = Date.parse(admitted.expires_at);
+    } catch (error) {
+      if (signal.aborted) return { status: 503 };
+      if (error instanceof AdmissionError && error.code !== 'unavailable') {
+        logger.info({ carrier, code: error.code }, 'carrier stream not admitted');
+        return { status: 401 };
+      }
+      logger.error({ carrier, err: error }, 'the control plane could not be asked about a ticket');
+      return { status: 503 };
+    }
+    return {
+      open(socket) {
+        const participant = new PhoneParticipant({
+          socket,
+          adapter: deps.adapters[carrier](),
+          clock,
+          logger,
+        });
+        // Telnyx may connect while it still rings, and says `start` when the call is answered.
+        const waitMs = Math.max(START_TIMEOUT_MS, carrier === 'telnyx' ? expiresAt - clock.now() : 0);
+        registry.expect(begin(participant, digest, waitMs));
+        return participant;
+      },
+    };
+  }
+
+  /** From 101 to the call. Never rejects. */
+  async function begin(participant: PhoneParticipant, digest: string, waitMs: number): Promise<void> {
+    const timer = clock.setTimeout(() => participant.close(closeCodes.noStart, 'no_start'), waitMs);
+    const start = await participant.started;
+    timer.cancel();
+    if (!start) return;
+    const place = registry.reserve();
+    if (!place) return participant.close(closeCodes.limitReached, 'limit');
+    try {
+      const plan = await redeem(participant, digest, start);
+      if (plan) {
+        registry.begin(
+          {
+            plan,
+            participant,
+            startedAt: start.at,
+            carrierCallId: start.carrierCallId,
+            streamId: start.streamId,
+          },
+          place,
+        );
+      }
+    } catch (error) {
+      logger.error({ carrier: participant.carrier, err: error }, 'a call could not begin');
+      participant.close(closeCodes.internal, 'internal');
+    } finally {
+      place.release();
+    }
+  }
+
+  async function redeem(
+    participant: PhoneParticipant,
+    digest: string,
+    start: { carrierCallId: string; streamId: string },
+  ): Promise<SessionPlan | undefined> {
+    try {
+      return await source.redeem({
+        kind: 'ticket',
+        digest,
+        claim_id: randomUUID(),
+        gateway_id: deps.gatewayId,
+        start: {
+          carrier: participant.carrier,
+          carrier_call_id: start.carrierCallId,
+          stream_id: start.streamId,
+          encoding: participant.inputFormat.encoding,
+          sample_rate: participant.inputFormat.sampleRate,
+        },
+      });
+    } catch (error) {
+      const [code, reason] = refusalOf(error);
+      if (code === closeCodes.internal) {
+        logger.error({ carrier: participant.carrier, err: error }, 'a ticket could not be redeemed');
+      } else {
+        logger.info({ carrier: participant.carrier, code: reason }, 'carrier stream refused');
+      }
+      participant.close(code, reason);
+      return undefined;
+    }
+  }
+
+  return { pattern: `${STREAMS_PREFIX}:carrier/:ticket`, admit };
+}

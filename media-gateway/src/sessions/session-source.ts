@@ -1,0 +1,167 @@
+import { Pool } from 'undici';
+import type { z } from 'zod';
+import { backoffMs } from '@parley/shared/async/backoff';
+import { sleep } from '@parley/shared/async/timeout';
+import type { Secret } from '@parley/shared/config/secret';
+import { GATEWAY_HEADER, INTERNAL_PATHS } from '@parley/shared/contracts/addresses';
+import { admissionCheckResponse, internalError } from '@parley/shared/contracts/admission';
+import type {
+  AdmissionCheckRequest,
+  AdmissionCheckResponse,
+  InternalErrorCode,
+  RedeemRequest,
+} from '@parley/shared/contracts/admission';
+import { sessionPlanSchema } from '@parley/shared/contracts/session-plan';
+import type { SessionPlan } from '@parley/shared/contracts/session-plan';
+
+const TIMEOUT_MS = 2000;
+/** On top of the first try, with the same `claim_id`. */
+const RETRIES = 2;
+/** Answers larger than this are not ours. */
+const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
+
+/** The control plane does not admit, or can't be asked (`unavailable`). */
+export class AdmissionError extends Error {
+  readonly code: InternalErrorCode | 'unavailable';
+
+  constructor(code: AdmissionError['code'], options?: ErrorOptions) {
+    super(`The control plane does not admit: ${code}.`, options);
+    this.name = 'AdmissionError';
+    this.code = code;
+  }
+}
+
+/** The control plane's internal API: who may connect, and what a session consists of. */
+export class SessionSource {
+  readonly #pool: Pool;
+  readonly #prefix: string;
+  readonly #headers: Record<string, string>;
+  readonly #timeoutMs: number;
+  #disposing: Promise<void> | undefined;
+
+  constructor(options: { internalUrl: string; token: Secret; gatewayId: string; timeoutMs?: number }) {
+    const url = new URL(options.internalUrl);
+    this.#prefix = url.pathname.replace(/\/+$/, '');
+    this.#pool = new Pool(url.origin, {
+      connections: 64,
+      keepAliveTimeout: 30_000,
+      connect: { timeout: TIMEOUT_MS },
+    });
+    this.#timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
+    this.#headers = {
+      authorization: `Bearer ${options.token.reveal()}`,
+      [GATEWAY_HEADER]: options.gatewayId,
+    };
+  }
+
+  /**
+   * Whether a credential would be admitted. Changes nothing.
+   * @throws AdmissionError
+   */
+  async check(request: AdmissionCheckRequest, signal?: AbortSignal): Promise<AdmissionCheckResponse> {
+    return this.#ask(INTERNAL_PATHS.check, request, admissionCheckResponse, signal);
+  }
+
+  /**
+   * Claims a credential for one socket and gets the plan. Asks again when an answer is lost: the claim is repeatable
+   * by its `claim_id`.
+   * @throws AdmissionError
+   */
+  async redeem(request: RedeemRequest): Promise<SessionPlan> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await this.#ask(INTERNAL_PATHS.redeem, request, sessionPlanSchema);
+      } catch (error) {
+        const lost = error instanceof AdmissionError && error.code === 'unavailable';
+        if (!lost || attempt === RETRIES) throw error;
+        await sleep(backoffMs(attempt, { firstMs: 100, maxMs: 1000 }));
+      }
+    }
+  }
+
+  /**
+   * Hands a recording over. A repeat with the same content is harmless.
+   * @param sha256 hex
+   * @returns the HTTP status, 204 when it was stored
+   */
+  async uploadRecording(
+    recordingId: string,
+    file: { body: NodeJS.ReadableStream; sizeBytes: number; sha256: string },
+    signal: AbortSignal,
+  ): Promise<number> {
+    const { statusCode, body } = await this.#pool.request({
+      method: 'PUT',
+      path: this.#prefix + INTERNAL_PATHS.recording(recordingId),
+      headers: {
+        ...this.#headers,
+        'content-type': 'audio/wav',
+        'content-length': String(file.sizeBytes),
+        // RFC 3230: base64, unlike everywhere else.
+        digest: `sha-256=${Buffer.from(file.sha256, 'hex').toString('base64')}`,
+      },
+      body: file.body as import('node:stream').Readable,
+      bodyTimeout: 60_000,
+      headersTimeout: 60_000,
+      signal,
+    });
+    await body.dump({ limit: 64 * 1024 });
+    return statusCode;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#disposing ??= this.#pool.destroy();
+    return this.#disposing;
+  }
+
+  async #ask<T extends z.ZodType>(
+    path: string,
+    request: object,
+    schema: T,
+    signal?: AbortSignal,
+  ): Promise<z.output<T>> {
+    const timeout = AbortSignal.timeout(this.#timeoutMs);
+    let status: number;
+    let answer: unknown;
+    try {
+      const { statusCode, body } = await this.#pool.request({
+        method: 'POST',
+        path: this.#prefix + path,
+        headers: { ...this.#headers, 'content-type': 'application/json' },
+        body: JSON.stringify(request),
+        signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+      });
+      status = statusCode;
+      answer = await readJson(body);
+    } catch (error) {
+      throw new AdmissionError('unavailable', { cause: error });
+    }
+    if (status === 200) {
+      const parsed = schema.safeParse(answer);
+      if (parsed.success) return parsed.data;
+      // The answer holds secrets: only the names of what is wrong are told.
+      const fields = parsed.error.issues.map((issue) => issue.path.join('.')).join(', ');
+      throw new Error(`The control plane's answer to ${path} is not understood: ${fields}`);
+    }
+    const refusal = internalError.safeParse(answer);
+    if (status >= 500 || !refusal.success) {
+      throw new AdmissionError('unavailable', { cause: new Error(`HTTP ${status} from ${path}`) });
+    }
+    throw new AdmissionError(refusal.data.code as InternalErrorCode);
+  }
+}
+
+async function readJson(body: AsyncIterable<Uint8Array>): Promise<unknown> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    length += chunk.length;
+    if (length > MAX_ANSWER_BYTES) throw new Error('The answer is too large.');
+    chunks.push(chunk);
+  }
+  const text = Buffer.concat(chunks).toString();
+  try {
+    return text === '' ? undefined : (JSON.parse(text) as unknown);
+  } catch {
+    return undefined; // a proxy's page, perhaps; the status says enough
+  }
+}
