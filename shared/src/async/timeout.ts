@@ -16,7 +16,11 @@ export async function withTimeout<T>(
   what: string,
   signal?: AbortSignal,
 ): Promise<T> {
-  signal?.throwIfAborted();
+  if (signal?.aborted) {
+    // Nobody waits for it any more, and its failure must not count as unhandled.
+    promise.catch(() => undefined);
+    throw signal.reason as Error;
+  }
   let timer: NodeJS.Timeout | undefined;
   let onAbort: (() => void) | undefined;
   try {

@@ -63,6 +63,8 @@ export class EventReader implements EventConsumer {
   #disposing: Promise<void> | undefined;
   /** Ends the wait of the read loop when the partitions to read from have changed. */
   #read = new AbortController();
+  /** Resolves when the read under way has come back and what it brought is in its line. */
+  #readEnds: Promise<void> = Promise.resolve();
   #wakeTending: (() => void) | undefined;
 
   constructor(deps: {
@@ -201,6 +203,8 @@ export class EventReader implements EventConsumer {
   }
 
   async #handBack(partition: Partition): Promise<void> {
+    // A read that began before may still bring something: the next holder would be ahead of it.
+    await this.#readEnds;
     await this.#idle(partition);
     if (partition.lost) return;
     // From here on it is neither renewed nor taken again before the lease has been given back.
@@ -259,6 +263,8 @@ export class EventReader implements EventConsumer {
     for (let failures = 0; !this.#stopping;) {
       this.#read = new AbortController();
       const { signal } = this.#read;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#readEnds = promise;
       const limit = this.#options.batch;
       const partitions = [...this.#partitions.values()]
         .filter((p) => p.loaded && !p.leaving && !p.lost && p.ids.size < limit * MAX_WAITING_BATCHES)
@@ -281,6 +287,8 @@ export class EventReader implements EventConsumer {
         );
         await aborted(signal);
         timer.cancel();
+      } finally {
+        resolve();
       }
     }
   }

@@ -7,7 +7,10 @@ import { Secret } from './secret.ts';
  * @returns a frozen object
  * @throws ConfigError that names every bad variable and prints no value
  */
-export function readEnv<T extends z.ZodType<object>>(schema: T, env: NodeJS.ProcessEnv): Readonly<z.output<T>> {
+export function readEnv<T extends z.ZodType<object>>(
+  schema: T,
+  env: NodeJS.ProcessEnv,
+): Readonly<z.output<T>> {
   const present = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
   const result = schema.safeParse(present);
   if (result.success) return Object.freeze(result.data);
@@ -16,7 +19,7 @@ export function readEnv<T extends z.ZodType<object>>(schema: T, env: NodeJS.Proc
   );
 }
 
-/** `host:port`-free TCP port, 0 = any free one. */
+/** A TCP port; 0 = any free one. */
 export const envPort = z.coerce.number().int().min(0).max(65_535);
 
 /** A whole number within bounds, given as text. */
@@ -39,4 +42,4 @@ export const envList = z.string().transform((text) =>
 );
 
 /** An absolute http(s) or ws(s) address without a trailing slash. */
-export const envUrl = z.url().transform((text) => text.replace(/\/+$/, ''));
+export const envUrl = z.url({ protocol: /^(https?|wss?)$/ }).transform((text) => text.replace(/\/+$/, ''));

@@ -51,7 +51,8 @@ export class ManualClock implements Clock {
       this.#nowMs = Math.max(this.#nowMs, next.at);
       next.task();
     }
-    this.#nowMs = end;
+    // A timer may have moved it further.
+    this.#nowMs = Math.max(this.#nowMs, end);
   }
 
   /** As `advance`, in steps, letting promises settle between them. */
