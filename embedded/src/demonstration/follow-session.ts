@@ -23,7 +23,9 @@ export async function followSession(
   let after = -1;
   for (;;) {
     const query = after < 0 ? '' : `&after_index=${after}`;
-    const page = await rest.get<{ items: SessionEvent[] }>(`/v1/sessions/${sessionId}/events?limit=200${query}`);
+    const page = await rest.get<{ items: SessionEvent[] }>(
+      `/v1/sessions/${sessionId}/events?limit=200${query}`,
+    );
     for (const event of page.items) {
       after = Math.max(after, event.index);
       onEvent(event);
@@ -34,12 +36,9 @@ export async function followSession(
 }
 
 /** Waits until everything after the call is done: analysis, and the webhook. @returns the session as it then is */
-export async function waitForPostCall<T extends { status: string; detail?: { post_call?: { status: string } } }>(
-  rest: RestClient,
-  sessionId: string,
-  timeoutMs: number,
-  signal: AbortSignal,
-): Promise<T> {
+export async function waitForPostCall<
+  T extends { status: string; detail?: { post_call?: { status: string } } },
+>(rest: RestClient, sessionId: string, timeoutMs: number, signal: AbortSignal): Promise<T> {
   const until = Date.now() + timeoutMs;
   for (;;) {
     const session = await rest.get<T>(`/v1/sessions/${sessionId}`);

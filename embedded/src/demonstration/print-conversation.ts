@@ -9,7 +9,12 @@ interface TurnData {
   start_ms: number;
   end_ms: number;
   interrupted: boolean;
-  latency?: { e2e: number | null; stt_final: number | null; llm_first_token: number | null; tts_first_audio: number | null };
+  latency?: {
+    e2e: number | null;
+    stt_final: number | null;
+    llm_first_token: number | null;
+    tts_first_audio: number | null;
+  };
 }
 
 /** `0:07.4`, from the answer. */
@@ -38,13 +43,25 @@ export function printEvent(event: SessionEvent, write: Write): void {
       const { latency } = turn;
       if (latency && latency.e2e !== null) {
         const part = (name: string, ms: number | null) => (ms === null ? '' : ` · ${name} ${ms}`);
-        write(`${' '.repeat(19)}${styleText('gray', `answered ${latency.e2e} ms after the caller stopped${part('turn end', latency.stt_final)}${part('LLM', latency.llm_first_token)}${part('voice', latency.tts_first_audio)}`)}`);
+        write(
+          `${' '.repeat(19)}${styleText('gray', `answered ${latency.e2e} ms after the caller stopped${part('turn end', latency.stt_final)}${part('LLM', latency.llm_first_token)}${part('voice', latency.tts_first_audio)}`)}`,
+        );
       }
       break;
     }
     case 'turn_decision':
-      if (data['action'] === 'stop') note(data['rule'] === 'voice' ? 'a voice: the agent stops at once and listens' : 'the agent stops and listens');
-      else if (data['action'] === 'resume') note(data['rule'] === 'backchannel' ? 'only a backchannel: the agent goes on where it stopped' : 'it was nothing: the agent goes on');
+      if (data['action'] === 'stop')
+        note(
+          data['rule'] === 'voice'
+            ? 'a voice: the agent stops at once and listens'
+            : 'the agent stops and listens',
+        );
+      else if (data['action'] === 'resume')
+        note(
+          data['rule'] === 'backchannel'
+            ? 'only a backchannel: the agent goes on where it stopped'
+            : 'it was nothing: the agent goes on',
+        );
       break;
     case 'interruption':
       note(`interrupted by the caller after ${(Number(data['heard_ms']) / 1000).toFixed(1)} s of speech`);
@@ -53,7 +70,9 @@ export function printEvent(event: SessionEvent, write: Write): void {
       note(`tool ${String(data['name'])} ${String(data['arguments'])}`);
       break;
     case 'tool_finished':
-      note(`tool ${String(data['name'])} ${data['ok'] === true ? 'answered' : `failed (${String(data['code'])})`} after ${String(data['duration_ms'])} ms`);
+      note(
+        `tool ${String(data['name'])} ${data['ok'] === true ? 'answered' : `failed (${String(data['code'])})`} after ${String(data['duration_ms'])} ms`,
+      );
       break;
     case 'dtmf':
       note(`keys ${String(data['direction'])}: ${String(data['digit'] ?? data['digits'])}`);
@@ -63,10 +82,14 @@ export function printEvent(event: SessionEvent, write: Write): void {
       break;
     case 'warning':
     case 'error':
-      write(`${at}           ${styleText('yellow', `${event.type}: ${String(data['code'])}${data['fault'] === undefined ? '' : ` (${String(data['fault'])})`}`)}`);
+      write(
+        `${at}           ${styleText('yellow', `${event.type}: ${String(data['code'])}${data['fault'] === undefined ? '' : ` (${String(data['fault'])})`}`)}`,
+      );
       break;
     case 'call_ended':
-      note(`ended by the ${String(data['ended_by'])}: ${String(data['hangup_reason'] ?? data['failure_reason'])}`);
+      note(
+        `ended by the ${String(data['ended_by'])}: ${String(data['hangup_reason'] ?? data['failure_reason'])}`,
+      );
       break;
   }
 }

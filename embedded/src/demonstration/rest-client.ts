@@ -47,7 +47,11 @@ export class RestClient {
     return Buffer.from(await (await this.#send('GET', path)).arrayBuffer());
   }
 
-  async #call<T>(method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<T> {
+  async #call<T>(
+    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+    path: string,
+    body?: object,
+  ): Promise<T> {
     const text = await (await this.#send(method, path, body)).text();
     return (text === '' ? undefined : JSON.parse(text)) as T;
   }
@@ -55,12 +59,16 @@ export class RestClient {
   async #send(method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: object) {
     const response = await request(`${this.baseUrl}${path}`, {
       method,
-      headers: { authorization: `Bearer ${this.#key}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      headers: {
+        authorization: `Bearer ${this.#key}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
       body: body === undefined ? null : JSON.stringify(body),
       headersTimeout: TIMEOUT_MS,
       bodyTimeout: TIMEOUT_MS,
     });
-    if (response.statusCode >= 300) throw new RestError(method, path, response.statusCode, await response.body.text());
+    if (response.statusCode >= 300)
+      throw new RestError(method, path, response.statusCode, await response.body.text());
     return response.body;
   }
 }

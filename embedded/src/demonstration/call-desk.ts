@@ -1,0 +1,201 @@
+import { createHash, randomInt, timingSafeEqual } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { z } from 'zod';
+import { carrierCallbackPath } from '@parley/shared/contracts/addresses';
+import { sleep } from '@parley/shared/async/timeout';
+import type { LocalSpeech } from '@parley/shared/speech/flite';
+import { runCaller, type CallerStep } from '@parley/loadtest/callers/caller-script';
+import type { CarrierEmulator, EmulatedCall } from '@parley/loadtest/callers/emulated-call';
+import type { DeepgramEmulator } from '@parley/loadtest/emulators/deepgram-emulator';
+import { recordingAsCaller, speakAsCaller } from './caller-voice.ts';
+
+const text = z.string().min(1).max(500);
+
+/** What the caller does, in order. */
+export const callOrderSchema = z.strictObject({
+  carrier: z.enum(['plivo', 'twilio', 'telnyx']),
+  to: z.string(),
+  steps: z
+    .array(
+      z.union([
+        z.strictObject({ say: text }),
+        z.strictObject({ interrupt: text, after_ms: z.number().int().min(0).max(60_000) }),
+        /** A recording, base64 of a WAV file, and what it says. */
+        z.strictObject({ wav: z.base64(), text }),
+        z.strictObject({ press: z.string().regex(/^[0-9A-D*#]{1,32}$/) }),
+        z.strictObject({ pause_ms: z.number().int().min(0).max(60_000) }),
+      ]),
+    )
+    .min(1)
+    .max(100),
+});
+export type CallOrder = z.infer<typeof callOrderSchema>;
+
+export interface PlacedCall {
+  call_id: string;
+  /** The caller's number: made up for this call alone. */
+  from: string;
+}
+
+export const callOutcomeSchema = z.object({
+  call_id: z.string(),
+  from: z.string(),
+  ended_by: z.string(),
+  transferred_to: z.string().nullable(),
+  duration_seconds: z.number(),
+});
+export type CallOutcome = z.infer<typeof callOutcomeSchema>;
+
+export interface CallDeskDeps {
+  publicUrl: string;
+  speech: LocalSpeech;
+  /** Taught what callers are going to say; undefined when a real STT listens. */
+  stt: Pick<DeepgramEmulator, 'teach'> | undefined;
+  carriers: Readonly<
+    Partial<Record<CallOrder['carrier'], { emulator: CarrierEmulator; telephonyAccountId: string }>>
+  >;
+  /** Who may place calls from another process. */
+  token: string;
+}
+
+const MAX_BODY_BYTES = 32 * 1024 * 1024;
+/** After the last step the agent may still speak; then the caller hangs up. */
+const FINAL_WAIT_MS = 60_000;
+
+/** Places emulated calls, for the demonstration and, over a loopback port, for `npm run call`. */
+export class CallDesk {
+  readonly #deps: CallDeskDeps;
+  readonly #outcomes = new Map<string, Promise<CallOutcome>>();
+  readonly #running = new Set<EmulatedCall>();
+  readonly #server = createServer((req, res) => {
+    this.#serve(req, res).catch((error: unknown) =>
+      answer(res, error instanceof z.ZodError ? 422 : 500, {
+        error: error instanceof Error ? error.message : String(error),
+      }),
+    );
+  });
+
+  private constructor(deps: CallDeskDeps) {
+    this.#deps = deps;
+  }
+
+  static async open(deps: CallDeskDeps): Promise<CallDesk> {
+    const desk = new CallDesk(deps);
+    desk.#server.listen(0, '127.0.0.1');
+    await once(desk.#server, 'listening');
+    return desk;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** Places a call; resolves when the carrier has asked for the answer document and opened the stream. */
+  async place(order: CallOrder): Promise<PlacedCall & { outcome: Promise<CallOutcome> }> {
+    const desk = this.#deps.carriers[order.carrier];
+    if (!desk) throw new Error(`There is no emulated ${order.carrier} here.`);
+    const said = order.steps.flatMap((step) =>
+      'say' in step ? [step.say] : 'interrupt' in step ? [step.interrupt] : 'text' in step ? [step.text] : [],
+    );
+    await this.#deps.stt?.teach(said);
+    const steps = await Promise.all(order.steps.map((step) => this.#toCallerStep(step)));
+    const callback = (kind: 'voice' | 'status') =>
+      `${this.#deps.publicUrl}${carrierCallbackPath(order.carrier, kind, desk.telephonyAccountId)}`;
+    const from = `+1415555${String(randomInt(10_000)).padStart(4, '0')}`;
+    const call = await desk.emulator.placeCall({
+      voiceUrl: callback('voice'),
+      statusUrl: callback('status'),
+      from,
+      to: order.to,
+    });
+    this.#running.add(call);
+    const outcome = this.#hold(call, steps);
+    this.#outcomes.set(call.callId, outcome);
+    if (this.#outcomes.size > 1000) this.#outcomes.delete(this.#outcomes.keys().next().value!);
+    return { call_id: call.callId, from, outcome };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const call of this.#running) call.hangUp();
+    this.#server.closeAllConnections();
+    this.#server.close();
+    if (this.#server.listening) await once(this.#server, 'close');
+  }
+
+  async #hold(call: EmulatedCall, steps: readonly CallerStep[]): Promise<CallOutcome> {
+    try {
+      const finished = await runCaller(call.line, steps);
+      if (finished) {
+        // A polite caller waits for the goodbye, and then hangs up.
+        const until = Date.now() + FINAL_WAIT_MS;
+        let over = false;
+        void call.ended.then(() => (over = true));
+        await sleep(1500);
+        while (!over && Date.now() < until && (call.line.bufferedMs > 0 || call.line.agentHeardWithin(2500)))
+          await sleep(100);
+        if (!over) call.hangUp();
+      }
+      const end = await call.ended;
+      return {
+        call_id: call.callId,
+        from: call.from,
+        ended_by: end.source,
+        transferred_to: end.transferredTo ?? null,
+        duration_seconds: end.durationSeconds,
+      };
+    } finally {
+      this.#running.delete(call);
+    }
+  }
+
+  async #toCallerStep(step: CallOrder['steps'][number]): Promise<CallerStep> {
+    const { speech } = this.#deps;
+    if ('say' in step) return { say: await speakAsCaller(speech, step.say), label: step.say };
+    if ('interrupt' in step)
+      return {
+        interrupt: await speakAsCaller(speech, step.interrupt),
+        afterMs: step.after_ms,
+        label: step.interrupt,
+      };
+    if ('wav' in step) return { say: recordingAsCaller(Buffer.from(step.wav, 'base64')), label: step.text };
+    if ('press' in step) return { press: step.press };
+    return { pauseMs: step.pause_ms };
+  }
+
+  async #serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const expected = createHash('sha256').update(`Bearer ${this.#deps.token}`).digest();
+    const given = createHash('sha256')
+      .update(req.headers.authorization ?? '')
+      .digest();
+    if (!timingSafeEqual(expected, given)) {
+      answer(res, 401, { error: 'The desk takes calls from the same user only.' });
+      return;
+    }
+    if (req.method === 'POST' && req.url === '/calls') {
+      const { outcome, ...placed } = await this.place(callOrderSchema.parse(JSON.parse(await readBody(req))));
+      outcome.catch(() => {});
+      answer(res, 201, placed);
+      return;
+    }
+    const outcome = this.#outcomes.get(/^\/calls\/([\w:-]+)$/.exec(req.url ?? '')?.[1] ?? '');
+    if (req.method === 'GET' && outcome) answer(res, 200, await outcome);
+    else answer(res, 404, { error: 'not found' });
+  }
+}
+
+function answer(res: ServerResponse, status: number, body: object): void {
+  res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}
+
+async function readBody(req: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of req as AsyncIterable<Buffer>) {
+    size += part.length;
+    if (size > MAX_BODY_BYTES) throw new Error('The order is too large.');
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString('utf8');
+}

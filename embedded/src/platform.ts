@@ -1,0 +1,203 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { openControlPlane, type ControlPlane } from '@parley/control-plane/app';
+import { loadControlPlaneConfig } from '@parley/control-plane/config';
+import { loadGatewayConfig } from '@parley/media-gateway/config';
+import { openGateway, type Gateway } from '@parley/media-gateway/app';
+import { DisposableList } from '@parley/shared/async/disposable-list';
+import type { Bus } from '@parley/shared/bus/bus';
+import { openLocalBus } from '@parley/shared/bus/local-bus';
+import { openRedisBus } from '@parley/shared/bus/redis-bus';
+import { ConfigError } from '@parley/shared/errors/config-error';
+import type { Logger } from '@parley/shared/logging/logger';
+import { DataFolder } from './data-folder.ts';
+import { openDocumentStore } from './document-store/document-store.ts';
+import { openEmulators, type Emulators } from './emulators.ts';
+import { loadSecrets, saveSecrets, type EmbeddedSecrets } from './secrets.ts';
+import { pipeUpgrades } from './upgrade-pipe.ts';
+
+export interface PlatformOptions {
+  /** `PORT`, `HOST`, `MONGODB_URI`, `REDIS_URL`, provider keys and addresses… as in the README. */
+  env: NodeJS.ProcessEnv;
+  dataDir: string;
+  logger: Logger;
+  /** Origins that tools and webhooks may reach besides `OUTBOUND_ALLOW`. */
+  allowOrigins?: readonly string[];
+  /** Emulated carriers' REST APIs, by carrier. */
+  carrierApis?: Readonly<Partial<Record<'plivo' | 'twilio' | 'telnyx', string>>>;
+  /** Emulated providers answer without their realistic delays: for tests. */
+  fastEmulators?: boolean;
+}
+
+/** What runs where, for the first screen. */
+export interface PlatformPart {
+  name: string;
+  what: string;
+  emulated: boolean;
+}
+
+/** Both services, a document store, an event log and emulators for what has no key: the whole platform in one process. */
+export interface Platform {
+  readonly publicUrl: string;
+  readonly controlPlane: ControlPlane;
+  readonly gateway: Gateway;
+  readonly folder: DataFolder;
+  readonly secrets: EmbeddedSecrets;
+  readonly emulators: Emulators;
+  readonly parts: readonly PlatformPart[];
+  /** Emulators can be reached from other machines. */
+  readonly exposed: boolean;
+  saveSecrets(): void;
+  /** Takes nothing new and lets running calls finish, at most for `timeoutMs`. */
+  drain(timeoutMs: number): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export const DEFAULT_PORT = 8080;
+
+/** @throws ConfigError, DataFolderInUseError, or what a part says that can't start; nothing is left running then */
+export async function openPlatform(options: PlatformOptions): Promise<Platform> {
+  const { env, logger, dataDir } = options;
+  const owned = new DisposableList();
+  try {
+    const folder = owned.add(DataFolder.open(dataDir));
+    const secretsFile = folder.file('secrets.json');
+    const secrets = loadSecrets(secretsFile);
+    const host = env['HOST'] ?? '127.0.0.1';
+    const port = await choosePort(host, env['PORT']);
+    const publicUrl = (
+      env['PUBLIC_URL'] ?? `http://${host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host}:${port}`
+    ).replace(/\/+$/, '');
+
+    const mongoUri =
+      env['MONGODB_URI'] ??
+      withDatabase(owned.add(await openDocumentStore({ path: folder.file('parley.db') })).uri);
+    const bus = owned.add(await openBus(env, folder, logger));
+    const emulators = owned.add(await openEmulators(env, { logger, fast: options.fastEmulators ?? false }));
+
+    const common = {
+      HOST: host,
+      INTERNAL_TOKEN: secrets.internal_token,
+      STORAGE_DIR: folder.root,
+      LOG_LEVEL: env['LOG_LEVEL'] ?? 'info',
+    };
+    const allow = [env['OUTBOUND_ALLOW'], ...(options.allowOrigins ?? [])].filter(
+      (entry) => entry !== undefined && entry !== '',
+    );
+    const carrierApis = Object.fromEntries(
+      Object.entries(options.carrierApis ?? {}).map(([carrier, url]) => [
+        `${carrier.toUpperCase()}_API_URL`,
+        url,
+      ]),
+    );
+    const controlPlane = owned.add(
+      await openControlPlane(
+        loadControlPlaneConfig({
+          ADDRESS_REQUESTS_PER_MINUTE: '6000',
+          ...env,
+          ...emulators.env,
+          ...carrierApis,
+          ...common,
+          PORT: String(port),
+          PUBLIC_URL: publicUrl,
+          INTERNAL_PORT: '0',
+          MONGODB_URI: mongoUri,
+          ENCRYPTION_KEYS: env['ENCRYPTION_KEYS'] ?? secrets.encryption_keys,
+          JWT_PRIVATE_KEYS: env['JWT_PRIVATE_KEYS'] ?? secrets.jwt_private_keys,
+          OUTBOUND_ALLOW: allow.join(','),
+        }),
+        { bus, logger: logger.child({ service: 'control-plane' }) },
+      ),
+    );
+    const gateway = owned.add(
+      await openGateway(
+        loadGatewayConfig({
+          ...env,
+          ...common,
+          HOST: '127.0.0.1',
+          PORT: '0',
+          INTERNAL_URL: controlPlane.internalUrl,
+          DATA_DIR: folder.root,
+        }),
+        { bus, logger: logger.child({ service: 'media-gateway' }) },
+      ),
+    );
+    owned.defer(pipeUpgrades(controlPlane.server, gateway.port));
+
+    return {
+      publicUrl,
+      controlPlane,
+      gateway,
+      folder,
+      secrets,
+      emulators,
+      exposed: emulators.parts.length > 0 && !isLoopback(host),
+      parts: [
+        { name: 'REST API and webhooks', what: `${publicUrl}/v1`, emulated: false },
+        {
+          name: 'Media gateway',
+          what: `${publicUrl.replace(/^http/, 'ws')}/media/v1/streams/…`,
+          emulated: false,
+        },
+        {
+          name: 'Documents',
+          what: env['MONGODB_URI'] === undefined ? path.relative('.', folder.file('parley.db')) : 'MongoDB',
+          emulated: false,
+        },
+        {
+          name: 'Event log',
+          what: env['REDIS_URL'] === undefined ? path.relative('.', folder.file('events.db')) : 'Redis',
+          emulated: false,
+        },
+        ...emulators.providers,
+      ],
+      saveSecrets: () => saveSecrets(secretsFile, secrets),
+      async drain(timeoutMs) {
+        await gateway.drain(timeoutMs);
+        await controlPlane.drain(Math.min(timeoutMs, 10_000));
+      },
+      [Symbol.asyncDispose]: () => owned.dispose(),
+    };
+  } catch (error) {
+    await owned.dispose();
+    throw error;
+  }
+}
+
+function openBus(env: NodeJS.ProcessEnv, folder: DataFolder, logger: Logger): Promise<Bus> {
+  const url = env['REDIS_URL'];
+  return url === undefined || url === ''
+    ? openLocalBus({ path: folder.file('events.db'), logger })
+    : openRedisBus({ url, logger });
+}
+
+/** A port asked for is taken as it is; without one, 8080. `0` takes any free one. */
+async function choosePort(host: string, wanted: string | undefined): Promise<number> {
+  const port = wanted === undefined || wanted === '' ? DEFAULT_PORT : Number(wanted);
+  if (!Number.isInteger(port) || port < 0 || port > 65_535)
+    throw new ConfigError(['PORT: must be a number from 0 to 65535']);
+  const probe = createServer();
+  probe.listen(port, host);
+  try {
+    await once(probe, 'listening');
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
+    throw new ConfigError([`PORT: ${host}:${port} can't be listened on (${code}); set PORT to another one`]);
+  }
+  const free = (probe.address() as AddressInfo).port;
+  probe.close();
+  await once(probe, 'close');
+  return free;
+}
+
+function withDatabase(uri: string): string {
+  const url = new URL(uri);
+  url.pathname = '/parley';
+  return url.toString();
+}
+
+function isLoopback(host: string): boolean {
+  return host === '::1' || host === 'localhost' || host.startsWith('127.');
+}
