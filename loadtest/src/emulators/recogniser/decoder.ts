@@ -18,7 +18,7 @@ export interface DecoderWeights {
   join: number;
 }
 
-export const DEFAULT_WEIGHTS: DecoderWeights = { otherPhone: 22, sentence: 20, cut: 40, join: 20 };
+export const DEFAULT_WEIGHTS: DecoderWeights = { otherPhone: 24, sentence: 20, cut: 40, join: 20 };
 
 const STAY = -0.4;
 const STEP = -1.1;
