@@ -29,7 +29,10 @@ t.test('API keys', async (t) => {
 
   t.test('no credential, a wrong one and x-api-key alone are 401', async (t) => {
     for (const headers of [{}, { 'x-api-key': cp.first.apiKey }, { authorization: 'Bearer sk-svc-nope' }]) {
-      const answer = await cp.call('GET', '/v1/me', { token: null, headers: headers as Record<string, string> });
+      const answer = await cp.call('GET', '/v1/me', {
+        token: null,
+        headers: headers as Record<string, string>,
+      });
       t.equal(answer.status, 401);
       t.match(answer.body, { code: 'unauthenticated', request_id: answer.headers.get('x-request-id') });
     }
