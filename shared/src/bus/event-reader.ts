@@ -92,6 +92,7 @@ export class EventReader implements EventConsumer {
   async #dispose(): Promise<void> {
     this.#stopping = true;
     this.#read.abort();
+    const left = this.#store.leave(this.#options.consumer).catch((error: unknown) => this.#report(error));
     await this.#reading;
     for (const partition of this.#partitions.values()) this.#leave(partition);
     // Leases are renewed until the last handler has ended.
@@ -99,7 +100,7 @@ export class EventReader implements EventConsumer {
     this.#stopped = true;
     this.#wakeTending?.();
     await this.#tending;
-    await this.#store.leave(this.#options.consumer).catch((error: unknown) => this.#report(error));
+    await left;
   }
 
   // --- Partitions ---
@@ -210,8 +211,10 @@ export class EventReader implements EventConsumer {
     // From here on it is neither renewed nor taken again before the lease has been given back.
     partition.lost = true;
     try {
-      await this.#store.trim(partition.number);
-      await this.#leases.release(leaseName(partition.number), this.#options.consumer);
+      await Promise.all([
+        this.#store.trim(partition.number),
+        this.#leases.release(leaseName(partition.number), this.#options.consumer),
+      ]);
     } catch (error) {
       this.#report(error);
     } finally {

@@ -56,17 +56,39 @@ void t.test('a Redis that does not answer is reported in time, and used again la
   await until('the last event', () => handled.includes(4));
 });
 
+void t.test('a bus over a Redis that does not answer can be closed', { skip }, async (t) => {
+  const server = await startRedis();
+  t.teardown(() => server[Symbol.asyncDispose]());
+  const bus = await openRedisBus({ url: server.url, logger });
+  const handled = Promise.withResolvers<void>();
+  bus.events.consume({ consumer: 'one', handle: async () => handled.resolve() });
+  await bus.commands.subscribe('gw_a', () => undefined);
+  await bus.events.append([callEvent(uuidV7(), 0)]);
+  await handled.promise;
+  server.pause();
+  await bus[Symbol.asyncDispose]();
+  t.equal(bus.healthy(), false);
+});
+
 void t.test(
-  'a Redis that is not there stops the start, and its password is not told',
+  'a Redis that can not be used stops the start, and its password is not told',
   { skip },
   async (t) => {
-    const open = openRedisBus({ url: 'redis://:hunter2@127.0.0.1:1', logger });
-    const error = await open.then(
-      () => undefined,
-      (error: Error) => error,
-    );
-    t.equal(error?.message, 'Redis cannot be reached.');
-    t.notMatch(String((error?.cause as Error).stack), 'hunter2');
+    const server = await startRedis({ tcp: true });
+    t.teardown(() => server[Symbol.asyncDispose]());
+    const cases: [url: string, reason: RegExp][] = [
+      ['redis://:hunter2@127.0.0.1:1', /ECONNREFUSED/],
+      [server.url.replace('127', 'user:hunter2@127'), /WRONGPASS/],
+    ];
+    for (const [url, reason] of cases) {
+      const error = await openRedisBus({ url, logger }).then(
+        () => undefined,
+        (error: Error) => error,
+      );
+      t.match(error?.message, /^Redis can't be used: /);
+      t.match(error?.message, reason);
+      t.notMatch(`${error?.stack} ${(error?.cause as Error).stack}`, /hunter2/);
+    }
   },
 );
 

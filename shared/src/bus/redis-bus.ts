@@ -75,7 +75,7 @@ export async function openRedisBus(options: {
     slots: new RedisSlots(redis),
     rates: new RedisRates(redis, clock),
     presence: new RedisPresence(redis, clock),
-    healthy: () => answers && redis.status === 'ready',
+    healthy: () => !disposing && answers && redis.status === 'ready',
     async ping() {
       await redis.ping();
     },

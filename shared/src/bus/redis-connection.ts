@@ -8,6 +8,8 @@ export const COMMAND_TIMEOUT_MS = 2000;
 const BLOCK_MS = 2000;
 /** What a blocking read may take on top before its connection counts as dead. */
 const BLOCK_GRACE_MS = 3000;
+/** How long a read that was asked to end may take for it. */
+const UNBLOCK_MS = 1000;
 
 /**
  * A connection that comes back by itself. While it is down commands fail at once and none is kept or sent again: who
@@ -48,11 +50,18 @@ export function createRedis(
 
 /** Resolves when the connection is ready for the first time. @throws when it is not in time, after closing it */
 export async function connectRedis(redis: Redis): Promise<void> {
+  let reason: unknown;
+  const onError = (error: unknown) => (reason = error);
+  redis.on('error', onError);
   try {
     await withTimeout(redis.connect(), 2 * COMMAND_TIMEOUT_MS, 'Connecting to Redis');
   } catch (error) {
     redis.disconnect();
-    throw new Error('Redis cannot be reached.', { cause: error });
+    const cause = reason ?? error;
+    const what = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`Redis can't be used: ${what}`, { cause });
+  } finally {
+    redis.off('error', onError);
   }
 }
 
@@ -96,8 +105,11 @@ export class BlockingConnection {
         await sleep(5);
       }
     };
-    // Where that fails the wait ends by itself soon after.
-    const onAbort = () => void unblock().catch(() => undefined);
+    let patience: NodeJS.Timeout | undefined;
+    const onAbort = () => {
+      unblock().catch(() => undefined);
+      patience = setTimeout(() => this.#redis.disconnect(true), UNBLOCK_MS);
+    };
     signal.addEventListener('abort', onAbort);
     try {
       return (await withTimeout(reply, BLOCK_MS + BLOCK_GRACE_MS, 'A read from Redis')) as
@@ -107,6 +119,7 @@ export class BlockingConnection {
       throw error;
     } finally {
       settled = true;
+      clearTimeout(patience);
       signal.removeEventListener('abort', onAbort);
     }
   }

@@ -51,11 +51,16 @@ export async function appendEvents(
   partitions: number,
   events: readonly CallEvent[],
 ): Promise<void> {
-  if (events.length === 0) return;
+  const key = (event: CallEvent) => redisKeys.events(eventPartition(event.session_id, partitions));
+  const [first] = events;
+  if (!first) return;
+  if (events.length === 1) {
+    await redis.xadd(key(first), '*', 's', first.session_id, 'e', JSON.stringify(first));
+    return;
+  }
   const transaction = redis.multi();
   for (const event of events) {
-    const key = redisKeys.events(eventPartition(event.session_id, partitions));
-    transaction.xadd(key, '*', 's', event.session_id, 'e', JSON.stringify(event));
+    transaction.xadd(key(event), '*', 's', event.session_id, 'e', JSON.stringify(event));
   }
   firstError(await transaction.exec());
 }
