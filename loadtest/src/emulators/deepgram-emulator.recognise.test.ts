@@ -120,7 +120,7 @@ async function hear(utterances: readonly Int16Array[], query = '&endpointing=300
   const client = await ListenClient.open(emulator.url, NOVA + query);
   const heard: Heard[] = [];
   for (const utterance of utterances) {
-    const bytes = encodeMulaw(join(quiet(300), utterance, quiet(900)));
+    const bytes = encodeMulaw(join(quiet(200), utterance, quiet(500)));
     for (let at = 0; at < bytes.length; at += 160) client.send(bytes.subarray(at, at + 160));
     client.say({ type: 'Finalize' });
     const finals: string[] = [];
@@ -163,7 +163,7 @@ void t.test(
 );
 
 void t.test('through gain, noise and other speakers nearly all are recognised', async (t) => {
-  const every = KNOWN.filter((_, index) => index % 2 === 0);
+  const every = KNOWN.filter((_, index) => index % 4 === 0);
   for (const [title, render] of [
     ['6 dB quieter', (text: string) => amplify(say(text, 'slt'), -6)],
     ['6 dB louder', (text: string) => amplify(say(text, 'slt'), 6)],
@@ -172,7 +172,7 @@ void t.test('through gain, noise and other speakers nearly all are recognised', 
     ['faster and higher by 7 percent', (text: string) => say(text, 'slt', 1.07)],
   ] as const) {
     const missed = await misheard(every, render);
-    t.ok(missed.length <= 2, `${title}: ${every.length - missed.length} of ${every.length}`, { missed });
+    t.ok(missed.length <= 1, `${title}: ${every.length - missed.length} of ${every.length}`, { missed });
   }
 });
 

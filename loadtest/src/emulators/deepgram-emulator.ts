@@ -223,7 +223,7 @@ export async function openDeepgramEmulator(options: DeepgramEmulatorOptions): Pr
     port: options.port,
     host: options.host,
     faults,
-    stats: () => stats,
+    stats: () => ({ ...stats, known_sentences: recogniser?.known ?? 0 }),
     refusal: (status) => refuse(status, ...refusalText(status)),
     upgradeHeaders: () => ({ 'dg-request-id': requestId }),
     onRequest,

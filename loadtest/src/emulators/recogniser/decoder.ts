@@ -31,7 +31,9 @@ const WORD_HEARD = 0.6;
 const UNFINISHED = 30;
 /** Frames of silence that part sentences from other speech; a stop within a word is shorter. */
 const SILENCE_FRAMES = 10;
-const MAX_RECORDS = 1 << 16;
+const LEAST_RECORDS = 1 << 15;
+/** How many records there is room for, per state: most are forgotten again soon. */
+const RECORDS_PER_STATE = 6;
 const SPARE_RECORDS = 64;
 const NO_SENTENCE = -1;
 
@@ -56,10 +58,10 @@ export class Decoder {
   readonly #silence = new Float64Array(SILENCE_FRAMES);
   readonly #silenceRecords = new Int32Array(SILENCE_FRAMES);
   /** What each record points back to, its sentence, word, and first frame. */
-  readonly #previous = new Int32Array(MAX_RECORDS);
-  readonly #sentence = new Int32Array(MAX_RECORDS);
-  readonly #word = new Int32Array(MAX_RECORDS);
-  readonly #frame = new Int32Array(MAX_RECORDS);
+  readonly #previous: Int32Array;
+  readonly #sentence: Int32Array;
+  readonly #word: Int32Array;
+  readonly #frame: Int32Array;
   #recordCount = 0;
   #frames = 0;
   #startMs = 0;
@@ -80,6 +82,11 @@ export class Decoder {
     this.#active = new Uint8Array(graph.sentences.length);
     this.#other = new Float64Array(stateCount(model));
     this.#otherRecords = new Int32Array(stateCount(model));
+    const room = Math.max(LEAST_RECORDS, graph.emissions.length * RECORDS_PER_STATE);
+    this.#previous = new Int32Array(room);
+    this.#sentence = new Int32Array(room);
+    this.#word = new Int32Array(room);
+    this.#frame = new Int32Array(room);
     this.reset(0);
   }
 
@@ -111,7 +118,9 @@ export class Decoder {
   }
 
   push({ features, quiet, range }: SpeechFrame): void {
-    if (this.#recordCount > MAX_RECORDS - this.#records.length - SPARE_RECORDS) this.#forgetDeadPaths();
+    if (this.#recordCount + this.#records.length + SPARE_RECORDS > this.#previous.length) {
+      this.#forgetDeadPaths();
+    }
     scoreStates(this.#model, features, this.#emission);
     if (quiet) this.#emission[stateOf(0)] = Math.max(...this.#emission);
     const floor = this.#best - BEAM;

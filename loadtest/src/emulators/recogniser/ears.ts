@@ -37,6 +37,8 @@ export interface Ears {
 /** How long a scripted word takes while its sentence is still being spoken. */
 const SCRIPTED_WORD_MS = 250;
 const SCRIPTED_PAUSE_MS = 60;
+/** A noise has no words whose end would be reported: it is over after this. */
+const NOISE_OVER_MS = 150;
 
 /** Hears by energy alone: the n-th stretch of speech is the n-th line of a script, from the top again at its end. */
 export class ScriptedEars implements Ears {
@@ -121,6 +123,8 @@ export class ScriptedEars implements Ears {
         this.#over = false;
         this.#told = 0;
       }
+    } else if (this.#startMs >= 0 && atMs - lastVoicedMs >= NOISE_OVER_MS && this.#line().length === 0) {
+      this.#over = true;
     }
     this.onTick();
   }
