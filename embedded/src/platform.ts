@@ -12,6 +12,8 @@ import { openLocalBus } from '@parley/shared/bus/local-bus';
 import { openRedisBus } from '@parley/shared/bus/redis-bus';
 import { ConfigError } from '@parley/shared/errors/config-error';
 import type { Logger } from '@parley/shared/logging/logger';
+import type { CarrierName } from '@parley/shared/contracts/session-values';
+import type { CarrierEmulator } from '@parley/loadtest/callers/emulated-call';
 import { DataFolder } from './data-folder.ts';
 import { openDocumentStore } from './document-store/document-store.ts';
 import { openEmulators, type Emulators } from './emulators.ts';
@@ -25,11 +27,13 @@ export interface PlatformOptions {
   logger: Logger;
   /** Origins that tools and webhooks may reach besides `OUTBOUND_ALLOW`. */
   allowOrigins?: readonly string[];
-  /** Emulated carriers' REST APIs, by carrier. */
-  carrierApis?: Readonly<Partial<Record<'plivo' | 'twilio' | 'telnyx', string>>>;
+  /** Opens emulated carriers with the credentials this installation keeps for them; the platform closes them. */
+  openCarriers?: (secrets: EmbeddedSecrets) => Promise<CarrierEmulators>;
   /** Emulated providers answer without their realistic delays: for tests. */
   fastEmulators?: boolean;
 }
+
+export type CarrierEmulators = Partial<Record<CarrierName, CarrierEmulator>>;
 
 /** What runs where, for the first screen. */
 export interface PlatformPart {
@@ -46,6 +50,7 @@ export interface Platform {
   readonly folder: DataFolder;
   readonly secrets: EmbeddedSecrets;
   readonly emulators: Emulators;
+  readonly carriers: CarrierEmulators;
   readonly parts: readonly PlatformPart[];
   /** Emulators can be reached from other machines. */
   readonly exposed: boolean;
@@ -86,12 +91,12 @@ export async function openPlatform(options: PlatformOptions): Promise<Platform> 
     const allow = [env['OUTBOUND_ALLOW'], ...(options.allowOrigins ?? [])].filter(
       (entry) => entry !== undefined && entry !== '',
     );
-    const carrierApis = Object.fromEntries(
-      Object.entries(options.carrierApis ?? {}).map(([carrier, url]) => [
-        `${carrier.toUpperCase()}_API_URL`,
-        url,
-      ]),
-    );
+    const carriers = (await options.openCarriers?.(secrets)) ?? {};
+    const carrierApis: Record<string, string> = {};
+    for (const [name, carrier] of Object.entries(carriers)) {
+      owned.add(carrier);
+      carrierApis[`${name.toUpperCase()}_API_URL`] = carrier.apiUrl;
+    }
     const controlPlane = owned.add(
       await openControlPlane(
         loadControlPlaneConfig({
@@ -133,6 +138,7 @@ export async function openPlatform(options: PlatformOptions): Promise<Platform> 
       folder,
       secrets,
       emulators,
+      carriers,
       exposed: emulators.parts.length > 0 && !isLoopback(host),
       parts: [
         { name: 'REST API and webhooks', what: `${publicUrl}/v1`, emulated: false },

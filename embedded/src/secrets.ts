@@ -12,8 +12,8 @@ const secretsSchema = z.object({
   internal_token: z.string(),
   /** The demonstration's API key; null until the first start made it. */
   demonstration_key: z.string().nullable(),
-  /** The emulated carrier's account, kept so that its signatures stay valid over restarts. */
-  carrier: z.object({ auth_id: z.string(), auth_token: z.string() }),
+  /** Accounts at the emulated carriers, kept so that their signatures stay valid over restarts. */
+  carriers: z.object({ plivo: z.object({ auth_id: z.string(), auth_token: z.string() }) }),
 });
 
 export type EmbeddedSecrets = z.infer<typeof secretsSchema>;
@@ -29,9 +29,11 @@ export function loadSecrets(file: string): EmbeddedSecrets {
     ]),
     internal_token: randomBytes(32).toString('base64url'),
     demonstration_key: null,
-    carrier: {
-      auth_id: `MAEMULATED${randomBytes(5).toString('hex').toUpperCase()}`,
-      auth_token: randomBytes(20).toString('hex'),
+    carriers: {
+      plivo: {
+        auth_id: `MAEMULATED${randomBytes(5).toString('hex').toUpperCase()}`,
+        auth_token: randomBytes(20).toString('hex'),
+      },
     },
   };
   saveSecrets(file, secrets);

@@ -1,0 +1,54 @@
+import { DisposableList } from '@parley/shared/async/disposable-list';
+import type { Logger } from '@parley/shared/logging/logger';
+import { openPlivoCarrierEmulator } from '@parley/loadtest/callers/plivo-carrier-emulator';
+import { openPlatform, type Platform } from '../platform.ts';
+import { CallDesk } from './call-desk.ts';
+import { openDemonstrationReceivers, type DemonstrationReceivers } from './receivers.ts';
+import { setUpDemonstration, type Demonstration } from './set-up.ts';
+
+/** The platform with everything the demonstration adds: emulated carriers, receivers, an agent, a desk for calls. */
+export interface DemonstrationPlatform {
+  readonly platform: Platform;
+  readonly demonstration: Demonstration;
+  readonly receivers: DemonstrationReceivers;
+  readonly desk: CallDesk;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export async function openDemonstrationPlatform(options: {
+  env: NodeJS.ProcessEnv;
+  dataDir: string;
+  logger: Logger;
+  fastEmulators?: boolean;
+}): Promise<DemonstrationPlatform> {
+  const owned = new DisposableList();
+  try {
+    const receivers = owned.add(await openDemonstrationReceivers(0));
+    const platform = owned.add(
+      await openPlatform({
+        ...options,
+        allowOrigins: [receivers.origin],
+        openCarriers: async ({ carriers }) => ({
+          plivo: await openPlivoCarrierEmulator({
+            authId: carriers.plivo.auth_id,
+            authToken: carriers.plivo.auth_token,
+          }),
+        }),
+      }),
+    );
+    const demonstration = await setUpDemonstration(platform, receivers);
+    const desk = owned.add(
+      await CallDesk.open({
+        publicUrl: platform.publicUrl,
+        speech: platform.emulators.speech,
+        stt: platform.emulators.deepgram,
+        carriers: demonstration.lines,
+        token: platform.secrets.internal_token,
+      }),
+    );
+    return { platform, demonstration, receivers, desk, [Symbol.asyncDispose]: () => owned.dispose() };
+  } catch (error) {
+    await owned.dispose();
+    throw error;
+  }
+}

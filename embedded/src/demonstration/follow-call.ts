@@ -1,0 +1,131 @@
+import { sleep } from '@parley/shared/async/timeout';
+import type { CallOutcome, PlacedCall } from './call-desk.ts';
+import { followSession, waitForPostCall } from './follow-session.ts';
+import { printEvent, type Write } from './print-conversation.ts';
+import { RestError, type RestClient } from './rest-client.ts';
+
+/** One line of JSON for programs: what became of a call. */
+export interface CallResult {
+  session_id: string;
+  status: string;
+  ended_by: string | null;
+  hangup_reason: string | null;
+  failure_reason: string | null;
+  transferred_to: string | null;
+  duration_seconds: number | null;
+  turns: {
+    role: string;
+    text: string;
+    start_ms: number;
+    end_ms: number;
+    interrupted: boolean;
+    latency_ms: number | null;
+  }[];
+  recording_id: string | null;
+  /** Below the data folder; null when nothing was recorded. */
+  recording_path: string | null;
+}
+
+interface Session {
+  session_id: string;
+  status: string;
+  ended_by: string | null;
+  hangup_reason: string | null;
+  failure_reason: string | null;
+  duration_seconds: number | null;
+  detail?: { post_call?: { status: string } };
+}
+
+const FIND_LIMIT_MS = 10_000;
+const POST_CALL_LIMIT_MS = 60_000;
+
+/** Prints a placed call as it happens and waits until everything after it is done. */
+export async function followCall(options: {
+  rest: RestClient;
+  orgId: string;
+  projectId: string;
+  placed: PlacedCall;
+  outcome: Promise<CallOutcome>;
+  write: Write;
+  signal: AbortSignal;
+}): Promise<CallResult> {
+  const { rest, placed, write, signal } = options;
+  options.outcome.catch(() => {});
+  const sessionId = await findSession(options);
+  let recording: Record<string, unknown> | undefined;
+  const latencies = new Map<number, number | null>();
+  await followSession(
+    rest,
+    sessionId,
+    (event) => {
+      if (event.type === 'recording') recording = event.data;
+      if (event.type === 'turn')
+        latencies.set(
+          Number(event.data['turn_index']),
+          (event.data['latency'] as { e2e: number | null } | undefined)?.e2e ?? null,
+        );
+      printEvent(event, write);
+    },
+    signal,
+  );
+  const outcome = await options.outcome;
+  const session = await waitForPostCall<Session>(rest, sessionId, POST_CALL_LIMIT_MS, signal);
+  const transcript = await rest.get<{
+    items: {
+      index: number;
+      role: string;
+      text: string;
+      start_ms: number;
+      end_ms: number;
+      interrupted: boolean;
+    }[];
+  }>(`/v1/sessions/${sessionId}/transcript?limit=200`);
+  return {
+    session_id: sessionId,
+    status: session.status,
+    ended_by: session.ended_by,
+    hangup_reason: session.hangup_reason,
+    failure_reason: session.failure_reason,
+    transferred_to: outcome.transferred_to,
+    duration_seconds: session.duration_seconds,
+    turns: transcript.items.map(({ index, role, text, start_ms, end_ms, interrupted }) => ({
+      role,
+      text,
+      start_ms,
+      end_ms,
+      interrupted,
+      latency_ms: latencies.get(index) ?? null,
+    })),
+    recording_id: (recording?.['recording_id'] as string | undefined) ?? null,
+    recording_path: recording?.['status'] === 'stored' ? String(recording['key']) : null,
+  };
+}
+
+/** The session of a call is found by the caller's number, which is the call's alone. */
+async function findSession({
+  rest,
+  orgId,
+  projectId,
+  placed,
+  signal,
+}: {
+  rest: RestClient;
+  orgId: string;
+  projectId: string;
+  placed: PlacedCall;
+  signal: AbortSignal;
+}): Promise<string> {
+  const until = Date.now() + FIND_LIMIT_MS;
+  for (;;) {
+    try {
+      const page = await rest.get<{ items: Session[] }>(
+        `/v1/orgs/${orgId}/projects/${projectId}/sessions?limit=1&phone_number=${encodeURIComponent(placed.from)}`,
+      );
+      if (page.items[0]) return page.items[0].session_id;
+    } catch (error) {
+      if (!(error instanceof RestError) || error.status < 500) throw error;
+    }
+    if (Date.now() > until) throw new Error('The call made no session.');
+    await sleep(100, signal);
+  }
+}

@@ -1,0 +1,170 @@
+import { bootstrapInstallation } from '@parley/control-plane/bootstrap';
+import { inboundDeploymentCollection } from '@parley/control-plane/telephony/inbound-deployment-model';
+import { phoneNumberCollection } from '@parley/control-plane/telephony/phone-number-model';
+import { Scope } from '@parley/control-plane/tenancy/scope';
+import type { CarrierEmulator } from '@parley/loadtest/callers/emulated-call';
+import { newId } from '@parley/shared/ids/new-id';
+import type { CarrierName } from '@parley/shared/contracts/session-values';
+import type { Platform } from '../platform.ts';
+import { RestClient } from './rest-client.ts';
+import { BOOK_TABLE_TOOL, DEMONSTRATION_AGENT } from './script.ts';
+
+export interface DemonstrationLine {
+  emulator: CarrierEmulator;
+  telephonyAccountId: string;
+  number: string;
+}
+
+export interface Demonstration {
+  rest: RestClient;
+  apiKey: string;
+  /** Made just now: to be shown this once. */
+  keyIsNew: boolean;
+  orgId: string;
+  projectId: string;
+  agentId: string;
+  /** The emulated carriers, and the number at each that the agent answers. */
+  lines: Partial<Record<CarrierName, DemonstrationLine>>;
+}
+
+const NUMBERS: Record<CarrierName, string> = {
+  plivo: '+14155550101',
+  twilio: '+14155550102',
+  telnyx: '+14155550103',
+};
+
+/**
+ * Makes what the demonstration needs, on the first start; later ones find it again: an org, a key, an agent with a
+ * tool and a webhook, and at each emulated carrier an account with a number that the agent answers.
+ */
+export async function setUpDemonstration(
+  platform: Platform,
+  urls: { toolUrl: string; webhookUrl: string },
+): Promise<Demonstration> {
+  const { controlPlane, secrets } = platform;
+  const keyIsNew = secrets.demonstration_key === null;
+  if (secrets.demonstration_key === null) {
+    const made = await bootstrapInstallation(controlPlane.services, {
+      orgName: 'Demonstration',
+      projectName: 'Demonstration',
+      keyName: 'Demonstration',
+    });
+    secrets.demonstration_key = made.apiKey;
+    platform.saveSecrets();
+  }
+  const apiKey = secrets.demonstration_key;
+  const rest = new RestClient(platform.publicUrl, apiKey);
+  const { org_id: orgId, project_id: projectId } = await rest.get<{ org_id: string; project_id: string }>(
+    '/v1/me',
+  );
+  const agentId = await findOrMakeAgent(rest, orgId, projectId, urls);
+  const scope = new Scope(controlPlane.services.database, {
+    orgId,
+    projectId,
+    projects: null,
+    role: 'owner',
+  });
+  const lines: Demonstration['lines'] = {};
+  for (const [name, emulator] of Object.entries(platform.carriers) as [CarrierName, CarrierEmulator][]) {
+    lines[name] = {
+      emulator,
+      number: NUMBERS[name],
+      telephonyAccountId: await findOrMakeNumber(platform, scope, agentId, name, emulator.credentials),
+    };
+  }
+  return { rest, apiKey, keyIsNew, orgId, projectId, agentId, lines };
+}
+
+async function findOrMakeAgent(
+  rest: RestClient,
+  orgId: string,
+  projectId: string,
+  urls: { toolUrl: string; webhookUrl: string },
+): Promise<string> {
+  const project = `/v1/orgs/${orgId}/projects/${projectId}`;
+  const known = await rest.get<{ items: { id: string; name: string }[] }>(
+    `${project}/agents?q=${encodeURIComponent(DEMONSTRATION_AGENT.name)}`,
+  );
+  let agent = known.items.find((item) => item.name === DEMONSTRATION_AGENT.name);
+  agent ??= await rest.post<{ id: string; name: string }>(`${project}/agents`, DEMONSTRATION_AGENT);
+  const tools = await rest.get<{ items: { id: string; name: string; webhook: { url: string } }[] }>(
+    `/v1/orgs/${orgId}/tools?q=${BOOK_TABLE_TOOL.name}`,
+  );
+  let tool = tools.items.find((item) => item.name === BOOK_TABLE_TOOL.name);
+  if (tool && tool.webhook.url !== urls.toolUrl) {
+    // The receiver listens elsewhere than last time.
+    const links = await rest.get<{ items: { tool_id: string }[] }>(`/v1/agents/${agent.id}/tools`);
+    if (links.items.some((link) => link.tool_id === tool!.id))
+      await rest.delete(`/v1/agents/${agent.id}/tools/${tool.id}`);
+    await rest.delete(`/v1/tools/${tool.id}`);
+    tool = undefined;
+  }
+  tool ??= await rest.post<{ id: string; name: string; webhook: { url: string } }>(
+    `/v1/orgs/${orgId}/tools`,
+    {
+      ...BOOK_TABLE_TOOL,
+      type: 'webhook',
+      project_id: projectId,
+      webhook: { url: urls.toolUrl, method: 'POST' },
+    },
+  );
+  await rest.post(`/v1/agents/${agent.id}/tools`, { tool_id: tool.id });
+  await rest.put(`/api/v1/webhooks/agents/${agent.id}/call-ended`, {
+    enabled: true,
+    url: urls.webhookUrl,
+    web_calls: true,
+    phone_calls: true,
+  });
+  return agent.id;
+}
+
+async function findOrMakeNumber(
+  platform: Platform,
+  scope: Scope,
+  agentId: string,
+  carrier: CarrierName,
+  credentials: Record<string, string>,
+): Promise<string> {
+  const { telephonyAccounts } = platform.controlPlane.services;
+  const numbers = scope.collection(phoneNumberCollection);
+  const known = await numbers.findOne({ active_number: NUMBERS[carrier] });
+  if (known) return known.telephony_account_id;
+  const account = await telephonyAccounts.create(
+    scope,
+    { auth: 'jwt', user_id: 'usr_installation', sign_in_id: 'installation' },
+    '',
+    {
+      name: `Emulated ${carrier}`,
+      provider: carrier,
+      credentials,
+    },
+  );
+  const number = await numbers.insert({
+    _id: newId('phoneNumber'),
+    telephony_account_id: account._id,
+    provider: carrier,
+    phone_number: NUMBERS[carrier],
+    active_number: NUMBERS[carrier],
+    country: 'US',
+    type: 'local',
+    label: `Emulated ${carrier}`,
+    origin: 'imported',
+    capabilities: ['voice'],
+    outbound_enabled: true,
+    daily_call_limit: null,
+    status: 'active',
+    released_at: null,
+  });
+  await scope.collection(inboundDeploymentCollection).insert({
+    _id: newId('inboundDeployment'),
+    name: `Emulated ${carrier}`,
+    phone_number_id: number._id,
+    active_number_id: number._id,
+    agent_id: agentId,
+    agent_version: null,
+    status: 'active',
+    blocked_numbers: [],
+    variables: {},
+  });
+  return account._id;
+}

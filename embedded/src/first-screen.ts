@@ -1,0 +1,51 @@
+import { styleText } from 'node:util';
+import type { DemonstrationPlatform } from './demonstration/demonstration-platform.ts';
+
+/** What a newcomer sees first: what runs where, what is emulated, the key, where the API is described, how to stop. */
+export function printFirstScreen(
+  { platform, demonstration }: DemonstrationPlatform,
+  write: (line: string) => void,
+): void {
+  const bold = (text: string) => styleText('bold', text);
+  const width = Math.max(...platform.parts.map((part) => part.name.length)) + 2;
+  write('');
+  write(bold('Parley') + styleText('gray', '  a voice agent platform, whole, in this process'));
+  write('');
+  for (const part of platform.parts) {
+    write(
+      `  ${part.name.padEnd(width)}${part.emulated ? styleText('yellow', 'EMULATED  ') : ''}${part.what}`,
+    );
+  }
+  write(
+    `  ${'Telephone lines'.padEnd(width)}${styleText('yellow', 'EMULATED  ')}${Object.entries(
+      demonstration.lines,
+    )
+      .map(([carrier, line]) => `${carrier} ${line.number}`)
+      .join(', ')}`,
+  );
+  write('');
+  write(
+    `  ${'API reference'.padEnd(width)}${bold(`${platform.publicUrl}/docs`)}   (OpenAPI: ${platform.publicUrl}/openapi.json)`,
+  );
+  write(`  ${'Data'.padEnd(width)}${platform.folder.root}`);
+  if (demonstration.keyIsNew) {
+    write(`  ${'API key'.padEnd(width)}${bold(demonstration.apiKey)}`);
+    write(
+      `  ${''.padEnd(width)}${styleText('gray', 'shown this once. For the commands below:')} export PARLEY_API_KEY=${demonstration.apiKey}`,
+    );
+  } else {
+    write(
+      `  ${'API key'.padEnd(width)}${styleText('gray', 'as printed on the first start (also in secrets.json of the data folder)')}`,
+    );
+  }
+  if (platform.exposed) {
+    write('');
+    write(
+      styleText(
+        'red',
+        '  HOST lets other machines reach this process while providers are emulated. Anybody who can, talks to emulators.',
+      ),
+    );
+  }
+  write(`  ${'Stop'.padEnd(width)}Ctrl-C`);
+}

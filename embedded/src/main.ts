@@ -1,0 +1,71 @@
+import path from 'node:path';
+import { parseArgs, styleText } from 'node:util';
+import { DisposableList } from '@parley/shared/async/disposable-list';
+import { shutdownSignal } from '@parley/shared/async/shutdown-signal';
+import { ConfigError } from '@parley/shared/errors/config-error';
+import { createLogger } from '@parley/shared/logging/logger';
+import { DataFolderInUseError } from './data-folder.ts';
+import { openDemonstrationPlatform } from './demonstration/demonstration-platform.ts';
+import { runDemonstration } from './demonstration/run-demonstration.ts';
+import { printFirstScreen } from './first-screen.ts';
+
+const USAGE = `Parley, the whole platform in one process.
+
+  npm start -- [options]
+
+  --no-demo     don't place the demonstration call
+  --help        this text
+
+Environment: PARLEY_DATA_DIR (./.parley), PORT (8080), HOST (127.0.0.1), DEEPGRAM_API_KEY, OPENAI_API_KEY,
+ELEVENLABS_API_KEY, MONGODB_URI, REDIS_URL, LOG_LEVEL. The README has the whole table.
+`;
+
+/** Running calls have this long to finish after the first Ctrl-C; a second one ends at once. */
+const DRAIN_TIMEOUT_MS = 20_000;
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: { 'no-demo': { type: 'boolean', default: false }, help: { type: 'boolean', default: false } },
+  });
+  if (values.help) {
+    process.stdout.write(USAGE);
+    return 0;
+  }
+  const write = (line: string) => void process.stdout.write(`${line}\n`);
+  const owned = new DisposableList();
+  const stopping = new AbortController();
+  const stopped = shutdownSignal().then((signal) => {
+    write(styleText('gray', `\n${signal}: finishing calls and closing; once more to stop at once`));
+    stopping.abort(new Error('Parley is stopping.'));
+  });
+  try {
+    const dataDir = path.resolve(process.env['PARLEY_DATA_DIR'] ?? '.parley');
+    const logger = createLogger({ name: 'parley', level: process.env['LOG_LEVEL'] ?? 'warn' });
+    const running = owned.add(await openDemonstrationPlatform({ env: process.env, dataDir, logger }));
+    printFirstScreen(running, write);
+    if (!values['no-demo']) {
+      await runDemonstration(running, write, stopping.signal).catch((error: unknown) => {
+        if (!stopping.signal.aborted)
+          write(
+            styleText(
+              'red',
+              `The demonstration call failed: ${error instanceof Error ? error.message : String(error)}`,
+            ),
+          );
+      });
+    }
+    if (!stopping.signal.aborted)
+      write(`\nParley is running at ${running.platform.publicUrl}. ${styleText('bold', 'Ctrl-C')} stops it.`);
+    await stopped;
+    await running.platform.drain(DRAIN_TIMEOUT_MS);
+    return 0;
+  } catch (error) {
+    if (!(error instanceof ConfigError) && !(error instanceof DataFolderInUseError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    return 1;
+  } finally {
+    await owned.dispose();
+  }
+}
+
+process.exitCode = await main();
