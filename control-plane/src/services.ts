@@ -2,10 +2,14 @@ import type { Bus } from '@parley/shared/bus/bus';
 import { TERMINAL_STATUSES } from '@parley/shared/contracts/session-values';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
+import { agentLinkRoutes } from './agents/agent-link-routes.ts';
 import { agentCollection, agentSecretCollection, agentVersionCollection } from './agents/agent-model.ts';
 import { agentRoutes } from './agents/agent-routes.ts';
 import { AgentService } from './agents/agent-service.ts';
 import { HeaderSecrets } from './agents/header-secrets.ts';
+import { analysisCollection } from './analyses/analysis-model.ts';
+import { analysisRoutes } from './analyses/analysis-routes.ts';
+import { AnalysisService } from './analyses/analysis-service.ts';
 import { apiKeyCollection } from './api-keys/api-key-model.ts';
 import { apiKeyRoutes } from './api-keys/api-key-routes.ts';
 import { ApiKeyService } from './api-keys/api-key-service.ts';
@@ -31,6 +35,9 @@ import { identityRoutes } from './identity/identity-routes.ts';
 import { IdentityService } from './identity/identity-service.ts';
 import { LogMailer, SmtpMailer } from './identity/mailer.ts';
 import type { Mailer } from './identity/mailer.ts';
+import { knowledgeBaseCollection } from './knowledge-bases/knowledge-base-model.ts';
+import { knowledgeBaseRoutes } from './knowledge-bases/knowledge-base-routes.ts';
+import { KnowledgeBaseService } from './knowledge-bases/knowledge-base-service.ts';
 import { BackgroundWork } from './lifecycle/background-work.ts';
 import { meRoutes } from './me/me-routes.ts';
 import { inviteCollection } from './members/invite-model.ts';
@@ -51,26 +58,33 @@ import { RateLimitService } from './rate-limits/rate-limit-service.ts';
 import { sessionCollection } from './sessions/session-model.ts';
 import type { Collection, StoredRecord } from './storage/collection.ts';
 import type { Database } from './storage/database.ts';
+import { inboundDeploymentCollection } from './telephony/inbound-deployment-model.ts';
 import { phoneNumberCollection } from './telephony/phone-number-model.ts';
 import { telephonyAccountCollection } from './telephony/telephony-account-model.ts';
 import { Directory } from './tenancy/directory.ts';
+import { toolCollection } from './tools/tool-model.ts';
+import { toolRoutes } from './tools/tool-routes.ts';
+import { ToolService } from './tools/tool-service.ts';
 
 /** Everything stored: their indexes are made at start. */
 export const COLLECTIONS: readonly Collection<StoredRecord>[] = [
   agentCollection,
   agentSecretCollection,
   agentVersionCollection,
+  analysisCollection,
   apiKeyCollection,
   auditCollection,
   idempotencyCollection,
   installationCollection,
   inviteCollection,
+  knowledgeBaseCollection,
   memberCollection,
   orgCollection,
   projectCollection,
   rateLimitCollection,
   refreshTokenCollection,
   signInCollection,
+  toolCollection,
   userCollection,
   ...CALL_COLLECTIONS,
 ];
@@ -90,6 +104,7 @@ export interface ServiceDeps {
 
 export interface Services extends ServiceDeps, CallServices {
   agents: AgentService;
+  analyses: AnalysisService;
   apiKeys: ApiKeyService;
   audit: AuditTrail;
   background: BackgroundWork;
@@ -98,6 +113,7 @@ export interface Services extends ServiceDeps, CallServices {
   headerSecrets: HeaderSecrets;
   idempotency: IdempotencyStore;
   identity: IdentityService;
+  knowledgeBases: KnowledgeBaseService;
   mailer: Mailer;
   members: MemberService;
   models: ModelCatalog;
@@ -105,6 +121,7 @@ export interface Services extends ServiceDeps, CallServices {
   projects: ProjectService;
   rateLimits: RateLimitService;
   signingKeys: SigningKeys;
+  tools: ToolService;
 }
 
 /** Wires the features to each other. Starts nothing. */
@@ -126,7 +143,25 @@ export async function createServices(deps: ServiceDeps): Promise<Services> {
     audit,
     clock,
     outboundAllow: config.OUTBOUND_ALLOW,
+    uses: [
+      async (scope, agentId) => {
+        const bound = await scope
+          .collection(inboundDeploymentCollection)
+          .find({ agent_id: agentId, status: 'active' }, { limit: 20 });
+        return bound.map(({ _id, name }) => ({ type: 'inbound_deployment', id: _id, name }));
+      },
+    ],
   });
+  const tools = new ToolService({
+    database,
+    agents,
+    audit,
+    box,
+    clock,
+    outboundAllow: config.OUTBOUND_ALLOW,
+  });
+  const analyses = new AnalysisService({ database, agents, models, clock });
+  const knowledgeBases = new KnowledgeBaseService({ agents, clock });
   const mailer = deps.mailer ?? createMailer(config, logger);
   const consoleUrl = config.CONSOLE_URL ?? config.PUBLIC_URL;
   const identity = new IdentityService({
@@ -185,11 +220,10 @@ export async function createServices(deps: ServiceDeps): Promise<Services> {
       concurrent_sessions: config.CONCURRENT_SESSIONS_PER_ORG,
     },
   });
-  const calls = createCallServices({ ...deps, agents, audit, box, directory, models, signingKeys });
-  return {
+  const own = {
     ...deps,
-    ...calls,
     agents,
+    analyses,
     apiKeys,
     audit,
     background,
@@ -198,6 +232,7 @@ export async function createServices(deps: ServiceDeps): Promise<Services> {
     headerSecrets,
     idempotency,
     identity,
+    knowledgeBases,
     mailer,
     members,
     models,
@@ -205,7 +240,9 @@ export async function createServices(deps: ServiceDeps): Promise<Services> {
     projects,
     rateLimits,
     signingKeys,
+    tools,
   };
+  return { ...own, ...createCallServices(own) };
 }
 
 /** Every public route. Descriptions use no service, so `{}` will do for those who only want to read them. */
@@ -225,6 +262,10 @@ export function createOperations(services: Services): Operation[] {
     ...featureFlagRoutes(services),
     ...rateLimitRoutes(services),
     ...agentRoutes(services),
+    ...agentLinkRoutes(services),
+    ...toolRoutes(services),
+    ...analysisRoutes(services),
+    ...knowledgeBaseRoutes(services),
     ...callRoutes(services),
   );
   return operations;

@@ -1,0 +1,144 @@
+import { z } from 'zod';
+import { analysisCollection } from '../analyses/analysis-model.ts';
+import { listOf } from '../http/list-query.ts';
+import { defineOperation, idSchema, jsonBody } from '../http/operation.ts';
+import type { Operation } from '../http/operation.ts';
+import { knowledgeBaseCollection } from '../knowledge-bases/knowledge-base-model.ts';
+import type { Collection, StoredRecord } from '../storage/collection.ts';
+import { checkReferences } from '../tenancy/references.ts';
+import { item } from '../tenancy/target.ts';
+import { toolCollection } from '../tools/tool-model.ts';
+import { agentCollection } from './agent-model.ts';
+import type { AgentService, LinkKind } from './agent-service.ts';
+
+const agent = item(agentCollection, 'agent_id');
+
+/** List, attach, switch and detach: the same for tools, analyses and knowledge bases. */
+function linkRoutes<Field extends 'tool_id' | 'analysis_id' | 'knowledge_base_id'>(
+  agents: AgentService,
+  link: {
+    kind: LinkKind;
+    collection: Collection<StoredRecord>;
+    field: Field;
+    idKind: 'tool' | 'analysis' | 'knowledgeBase';
+    path: string;
+    /** `AgentTool`: for operation and schema names. */
+    name: string;
+    words: [one: string, many: string];
+  },
+): Operation[] {
+  const { kind, collection, field, path, name } = link;
+  const [one, many] = link.words;
+  const schema = z
+    .object({ [field]: z.string(), enabled: z.boolean() } as Record<Field, z.ZodString> & {
+      enabled: z.ZodBoolean;
+    })
+    .meta({ id: name });
+  const attachRequest = z
+    .strictObject({ [field]: idSchema(link.idKind) } as Record<Field, z.ZodString>)
+    .meta({ id: `Attach${name}Request` });
+  const toResponse = ({ id, enabled }: { id: string; enabled: boolean }) =>
+    ({ [field]: id, enabled }) as never;
+  const common = { tag: 'Agents', target: agent } as const;
+  const itemPath = `/v1/agents/{agent_id}/${path}/{${field}}` as const;
+
+  return [
+    defineOperation({
+      ...common,
+      id: `list${name}Links`,
+      method: 'GET',
+      path: `/v1/agents/{agent_id}/${path}`,
+      summary: `List ${many} of an agent`,
+      access: { key: 'viewer', user: 'viewer' },
+      responses: { 200: { description: 'All links', schema: listOf(schema) } },
+      handle: ({ item: found }) => ({ items: found[kind].map(toResponse), total: found[kind].length }),
+    }),
+    defineOperation({
+      ...common,
+      id: `attach${name}`,
+      method: 'POST',
+      path: `/v1/agents/{agent_id}/${path}`,
+      summary: `Attach ${one} to an agent`,
+      description: 'Attaching again is harmless.',
+      access: { key: 'editor', user: 'editor' },
+      // Fields that we do not know are ignored here: older clients send some.
+      body: jsonBody(attachRequest.strip()),
+      responses: { 200: { description: 'The link', schema } },
+      errors: [409],
+      idempotent: {},
+      async handle({ scope, caller, item: found, body }) {
+        const id = (body as Record<Field, string>)[field];
+        await checkReferences(scope, [{ collection, id, loc: ['body', field] }]);
+        return toResponse(await agents.attach(scope, caller, found, kind, id));
+      },
+    }),
+    defineOperation({
+      ...common,
+      id: `update${name}`,
+      method: 'PATCH',
+      path: itemPath,
+      summary: `Switch ${one} of an agent on or off`,
+      access: { key: 'editor', user: 'editor' },
+      body: jsonBody(z.strictObject({ enabled: z.boolean() }).meta({ id: `Update${name}Request` }), {
+        readOnly: [field],
+      }),
+      responses: { 200: { description: 'The link', schema } },
+      errors: [409],
+      handle: async ({ scope, caller, item: found, params, body }) =>
+        toResponse(
+          await agents.setLink(
+            scope,
+            caller,
+            found,
+            kind,
+            (params as Record<Field, string>)[field],
+            body.enabled,
+          ),
+        ),
+    }),
+    defineOperation({
+      ...common,
+      id: `detach${name}`,
+      method: 'DELETE',
+      path: itemPath,
+      summary: `Detach ${one} from an agent`,
+      access: { key: 'editor', user: 'editor' },
+      responses: { 204: { description: 'Detached' } },
+      errors: [409],
+      handle: ({ scope, caller, item: found, params }) =>
+        agents.detach(scope, caller, found, kind, (params as Record<Field, string>)[field]),
+    }),
+  ];
+}
+
+export function agentLinkRoutes({ agents }: { agents: AgentService }): Operation[] {
+  return [
+    ...linkRoutes(agents, {
+      kind: 'tools',
+      collection: toolCollection,
+      field: 'tool_id',
+      idKind: 'tool',
+      path: 'tools',
+      name: 'AgentTool',
+      words: ['a tool', 'tools'],
+    }),
+    ...linkRoutes(agents, {
+      kind: 'analyses',
+      collection: analysisCollection,
+      field: 'analysis_id',
+      idKind: 'analysis',
+      path: 'post-call-analyses',
+      name: 'AgentAnalysis',
+      words: ['an analysis', 'analyses'],
+    }),
+    ...linkRoutes(agents, {
+      kind: 'knowledge_bases',
+      collection: knowledgeBaseCollection,
+      field: 'knowledge_base_id',
+      idKind: 'knowledgeBase',
+      path: 'knowledge-bases',
+      name: 'AgentKnowledgeBase',
+      words: ['a knowledge base', 'knowledge bases'],
+    }),
+  ];
+}

@@ -1,0 +1,145 @@
+import type { z } from 'zod';
+import { NotFoundError, ValidationError } from '@parley/shared/errors/app-error';
+import type { ValidationDetail } from '@parley/shared/errors/app-error';
+import { newId } from '@parley/shared/ids/new-id';
+import type { Clock } from '@parley/shared/time/clock';
+import type { AgentService } from '../agents/agent-service.ts';
+import { commonFilter, equalities } from '../http/list-query.ts';
+import type { ListInput } from '../http/list-query.ts';
+import type { ModelCatalog } from '../providers/model-catalog.ts';
+import type { Database } from '../storage/database.ts';
+import type { ListPage } from '../storage/list.ts';
+import type { Principal } from '../tenancy/principal.ts';
+import { missingReferences, referenceNotFound } from '../tenancy/references.ts';
+import type { Filter, Scope } from '../tenancy/scope.ts';
+import { toolCollection } from '../tools/tool-model.ts';
+import { analysisCollection } from './analysis-model.ts';
+import type { AnalysisRecord } from './analysis-model.ts';
+import type { createAnalysisRequest, patchAnalysisRequest } from './analysis-schema.ts';
+
+/** What is asked about a call once it is over. */
+export class AnalysisService {
+  readonly #database: Database;
+  readonly #agents: AgentService;
+  readonly #models: ModelCatalog;
+  readonly #clock: Clock;
+
+  constructor(deps: { database: Database; agents: AgentService; models: ModelCatalog; clock: Clock }) {
+    this.#database = deps.database;
+    this.#agents = deps.agents;
+    this.#models = deps.models;
+    this.#clock = deps.clock;
+  }
+
+  list(
+    scope: Scope,
+    list: ListInput & { type?: string[] | undefined; enabled?: boolean | undefined },
+  ): Promise<ListPage<AnalysisRecord>> {
+    const filter = { ...commonFilter(list), ...equalities({ type: list.type, enabled: list.enabled }) };
+    return scope.collection(analysisCollection).page(filter as Filter<AnalysisRecord>, list);
+  }
+
+  async create(scope: Scope, request: z.output<typeof createAnalysisRequest>): Promise<AnalysisRecord> {
+    await this.#check(scope, request);
+    const { output_schema: schema } = request;
+    return scope.collection(analysisCollection).insert({
+      _id: newId('analysis', this.#clock.now()),
+      ...request,
+      output_schema: schema === null ? null : JSON.stringify(schema),
+    });
+  }
+
+  async update(
+    scope: Scope,
+    analysis: AnalysisRecord,
+    request: z.output<typeof patchAnalysisRequest>,
+  ): Promise<AnalysisRecord> {
+    const { output_schema: schema, run_when: runWhen, ...rest } = request;
+    const change: Partial<AnalysisRecord> = Object.fromEntries(
+      Object.entries(rest).filter(([, value]) => value !== undefined),
+    );
+    if (schema !== undefined) change.output_schema = schema === null ? null : JSON.stringify(schema);
+    if (runWhen) change.run_when = { ...analysis.run_when, ...stripUndefined(runWhen) };
+    await this.#check(scope, { ...analysis, ...change });
+    const changed = await scope
+      .collection(analysisCollection)
+      .update({ _id: analysis._id }, { $set: change });
+    if (!changed) throw new NotFoundError();
+    return changed;
+  }
+
+  /** Takes it off every agent; its results stay. */
+  async delete(scope: Scope, caller: Principal, analysis: AnalysisRecord): Promise<void> {
+    await this.#agents.detachEverywhere(scope, caller, 'analyses', analysis._id);
+    await scope.collection(analysisCollection).delete({ _id: analysis._id });
+  }
+
+  /** Those of `ids` that the project does not have. */
+  async missing(orgId: string, projectId: string, ids: readonly string[]): Promise<string[]> {
+    const found = await this.#byIds(orgId, projectId, ids);
+    const known = new Set(found.map((analysis) => analysis._id));
+    return ids.filter((id) => !known.has(id));
+  }
+
+  /** Enabled ones of `ids`, in their order: what is to run after a call. */
+  async toRun(orgId: string, projectId: string, ids: readonly string[]): Promise<AnalysisRecord[]> {
+    const found = (await this.#byIds(orgId, projectId, ids)).filter((analysis) => analysis.enabled);
+    const order = new Map(ids.map((id, index) => [id, index]));
+    return found.sort((a, b) => order.get(a._id)! - order.get(b._id)!);
+  }
+
+  /** Ids of the enabled analysis links of an agent version. */
+  async attachedTo(agentId: string, version: number): Promise<string[]> {
+    const content = await this.#agents.contentOf(agentId, version);
+    return (content?.analyses ?? []).filter((link) => link.enabled).map((link) => link.id);
+  }
+
+  #byIds(orgId: string, projectId: string, ids: readonly string[]): Promise<AnalysisRecord[]> {
+    return this.#database
+      .model(analysisCollection)
+      .find({ _id: { $in: ids }, org_id: orgId, project_id: projectId })
+      .lean<AnalysisRecord[]>();
+  }
+
+  async #check(
+    scope: Scope,
+    fields: {
+      type: AnalysisRecord['type'];
+      output_schema: unknown;
+      tool_id: string | null;
+      llm_id: string | null;
+    },
+  ): Promise<void> {
+    const details: ValidationDetail[] = [];
+    const needed = { structured: 'output_schema', tool: 'tool_id', text: null } as const;
+    for (const field of ['output_schema', 'tool_id'] as const) {
+      const isNeeded = needed[fields.type] === field;
+      if (isNeeded && fields[field] === null) {
+        details.push({
+          loc: ['body', field],
+          msg: `Field required for the type ${fields.type}`,
+          type: 'missing',
+        });
+      } else if (!isNeeded && fields[field] !== null) {
+        details.push({
+          loc: ['body', field],
+          msg: `has no use for the type ${fields.type}`,
+          type: 'extra_forbidden',
+        });
+      }
+    }
+    if (fields.tool_id !== null) {
+      const reference = { collection: toolCollection, id: fields.tool_id, loc: ['body', 'tool_id'] };
+      details.push(...(await missingReferences(scope, [reference])));
+    }
+    if (fields.llm_id !== null) {
+      const model = await this.#models.find(scope.orgId, fields.llm_id);
+      if (model?.kind !== 'llm') details.push(referenceNotFound(['body', 'llm_id']));
+    }
+    if (details.length > 0) throw new ValidationError(details);
+  }
+}
+
+function stripUndefined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(value).filter(([, entry]) => entry !== undefined)) as never;
+}

@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { recordFields, toTimes } from '../http/record-schema.ts';
+import type { KnowledgeBaseRecord } from './knowledge-base-model.ts';
+
+const name = z.string().trim().min(1).max(120).meta({ example: 'Product manuals' });
+const description = z.string().max(1000);
+
+const chunking = z
+  .strictObject({
+    max_characters: z.number().int().min(200).max(8000).default(1500),
+    overlap_characters: z.number().int().min(0).max(1000).default(150),
+  })
+  .refine((chunks) => chunks.overlap_characters < chunks.max_characters / 2, {
+    path: ['overlap_characters'],
+    message: 'must be less than half of max_characters',
+  });
+
+export const createKnowledgeBaseRequest = z
+  .strictObject({
+    name,
+    description: description.default(''),
+    embedding: z.literal('none').default('none').meta({ description: 'Keyword search needs no model.' }),
+    chunking: chunking.prefault({}),
+  })
+  .meta({ id: 'CreateKnowledgeBaseRequest' });
+
+export const patchKnowledgeBaseRequest = z
+  .strictObject({ name: name.optional(), description: description.optional() })
+  .meta({ id: 'PatchKnowledgeBaseRequest' });
+
+export const KNOWLEDGE_BASE_READ_ONLY = [
+  'id',
+  'org_id',
+  'project_id',
+  'status',
+  'file_count',
+  'chunk_count',
+  'created_at',
+  'updated_at',
+] as const;
+
+export const knowledgeBaseResponse = z
+  .object({
+    id: z.string().meta({ example: 'kbs_01k5z8r5m2q7v3x9b4n6c8d0ef' }),
+    org_id: z.string(),
+    project_id: z.string(),
+    name: z.string(),
+    description: z.string(),
+    embedding: z.string(),
+    chunking: z.object({ max_characters: z.number().int(), overlap_characters: z.number().int() }),
+    status: z.enum(['empty', 'processing', 'ready', 'error']),
+    file_count: z.number().int(),
+    chunk_count: z.number().int(),
+    ...recordFields,
+  })
+  .meta({ id: 'KnowledgeBase' });
+
+export function toKnowledgeBaseResponse(base: KnowledgeBaseRecord): z.infer<typeof knowledgeBaseResponse> {
+  return {
+    id: base._id,
+    org_id: base.org_id,
+    project_id: base.project_id,
+    name: base.name,
+    description: base.description,
+    embedding: base.embedding,
+    chunking: base.chunking,
+    status: base.status,
+    file_count: base.file_count,
+    chunk_count: base.chunk_count,
+    ...toTimes(base),
+  };
+}

@@ -1,0 +1,58 @@
+import type { z } from 'zod';
+import { AppError, NotFoundError } from '@parley/shared/errors/app-error';
+import { newId } from '@parley/shared/ids/new-id';
+import type { Clock } from '@parley/shared/time/clock';
+import type { AgentService } from '../agents/agent-service.ts';
+import { commonFilter } from '../http/list-query.ts';
+import type { ListInput } from '../http/list-query.ts';
+import type { ListPage } from '../storage/list.ts';
+import type { Filter, Scope } from '../tenancy/scope.ts';
+import { knowledgeBaseCollection } from './knowledge-base-model.ts';
+import type { KnowledgeBaseRecord } from './knowledge-base-model.ts';
+import type { createKnowledgeBaseRequest, patchKnowledgeBaseRequest } from './knowledge-base-schema.ts';
+
+/** What agents may look things up in. */
+export class KnowledgeBaseService {
+  readonly #agents: AgentService;
+  readonly #clock: Clock;
+
+  constructor(deps: { agents: AgentService; clock: Clock }) {
+    this.#agents = deps.agents;
+    this.#clock = deps.clock;
+  }
+
+  list(scope: Scope, list: ListInput): Promise<ListPage<KnowledgeBaseRecord>> {
+    return scope
+      .collection(knowledgeBaseCollection)
+      .page(commonFilter(list) as Filter<KnowledgeBaseRecord>, list);
+  }
+
+  create(scope: Scope, request: z.output<typeof createKnowledgeBaseRequest>): Promise<KnowledgeBaseRecord> {
+    return scope.collection(knowledgeBaseCollection).insert({
+      _id: newId('knowledgeBase', this.#clock.now()),
+      ...request,
+      status: 'empty',
+      file_count: 0,
+      chunk_count: 0,
+    });
+  }
+
+  async update(
+    scope: Scope,
+    base: KnowledgeBaseRecord,
+    request: z.output<typeof patchKnowledgeBaseRequest>,
+  ): Promise<KnowledgeBaseRecord> {
+    const sent = Object.fromEntries(Object.entries(request).filter(([, value]) => value !== undefined));
+    const changed = await scope.collection(knowledgeBaseCollection).update({ _id: base._id }, { $set: sent });
+    if (!changed) throw new NotFoundError();
+    return changed;
+  }
+
+  /** @throws AppError 409 `resource_in_use` while attached to live agents */
+  async delete(scope: Scope, base: KnowledgeBaseRecord): Promise<void> {
+    const refs = await this.#agents.attachedTo(scope, 'knowledge_bases', base._id);
+    if (refs.length > 0)
+      throw new AppError(409, 'resource_in_use', 'The base is attached to agents.', { refs });
+    await scope.collection(knowledgeBaseCollection).delete({ _id: base._id });
+  }
+}

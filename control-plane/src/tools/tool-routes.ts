@@ -1,0 +1,95 @@
+import { z } from 'zod';
+import { anyOf, listOf, listQuery, queryBoolean, toPage } from '../http/list-query.ts';
+import { defineOperation, idSchema, jsonBody, patchBody } from '../http/operation.ts';
+import type { Operation } from '../http/operation.ts';
+import { inOrg, item } from '../tenancy/target.ts';
+import { toolCollection } from './tool-model.ts';
+import {
+  createToolRequest,
+  patchToolRequest,
+  TOOL_FIXED,
+  TOOL_READ_ONLY,
+  toolResponse,
+  toToolResponse,
+} from './tool-schema.ts';
+import type { ToolService } from './tool-service.ts';
+
+const tool = item(toolCollection, 'tool_id');
+const tag = 'Tools';
+
+export function toolRoutes({ tools }: { tools: ToolService }): Operation[] {
+  return [
+    defineOperation({
+      id: 'listTools',
+      method: 'GET',
+      path: '/v1/orgs/{org_id}/tools',
+      tag,
+      summary: 'List tools',
+      access: { key: 'viewer', user: 'viewer' },
+      target: inOrg,
+      query: listQuery({
+        sortable: ['name'],
+        q: true,
+        filters: {
+          type: anyOf(z.enum(['webhook'])).optional(),
+          project_id: anyOf(idSchema('project')).optional(),
+          enabled: queryBoolean.optional(),
+        },
+      }),
+      responses: { 200: { description: 'A page of tools', schema: listOf(toolResponse) } },
+      handle: async ({ scope, query }) => toPage(await tools.list(scope, query), toToolResponse),
+    }),
+    defineOperation({
+      id: 'createTool',
+      method: 'POST',
+      path: '/v1/orgs/{org_id}/tools',
+      tag,
+      summary: 'Create a tool',
+      access: { key: 'editor', user: 'editor' },
+      target: inOrg,
+      body: jsonBody(createToolRequest, { readOnly: TOOL_READ_ONLY }),
+      responses: { 201: { description: 'The tool', schema: toolResponse } },
+      errors: [409],
+      idempotent: {},
+      handle: async ({ scope, caller, body, address }) =>
+        toToolResponse(await tools.create(scope, caller, body, { address })),
+    }),
+    defineOperation({
+      id: 'getTool',
+      method: 'GET',
+      path: '/v1/tools/{tool_id}',
+      tag,
+      summary: 'Read a tool',
+      access: { key: 'viewer', user: 'viewer' },
+      target: tool,
+      responses: { 200: { description: 'The tool', schema: toolResponse } },
+      handle: ({ item: found }) => toToolResponse(found),
+    }),
+    defineOperation({
+      id: 'updateTool',
+      method: 'PATCH',
+      path: '/v1/tools/{tool_id}',
+      tag,
+      summary: 'Change a tool',
+      access: { key: 'editor', user: 'editor' },
+      target: tool,
+      body: patchBody(patchToolRequest, { readOnly: TOOL_FIXED }),
+      responses: { 200: { description: 'The tool', schema: toolResponse } },
+      errors: [409],
+      handle: async ({ scope, caller, item: found, body, address }) =>
+        toToolResponse(await tools.update(scope, caller, found, body, { address })),
+    }),
+    defineOperation({
+      id: 'deleteTool',
+      method: 'DELETE',
+      path: '/v1/tools/{tool_id}',
+      tag,
+      summary: 'Delete a tool',
+      access: { key: 'editor', user: 'editor' },
+      target: tool,
+      responses: { 204: { description: 'Deleted' } },
+      errors: [409],
+      handle: ({ scope, caller, item: found, address }) => tools.delete(scope, caller, found, { address }),
+    }),
+  ];
+}

@@ -1,0 +1,173 @@
+import { z } from 'zod';
+import { maskedSecret } from '../agents/agent-schema.ts';
+import { tenantJsonSchema } from '../http/json-schema.ts';
+import { idSchema } from '../http/operation.ts';
+import { recordFields, toTimes } from '../http/record-schema.ts';
+import type { ToolRecord } from './tool-model.ts';
+
+/** Tools that an agent has without a catalogue entry: their names are taken. */
+const BUILT_IN = [
+  'end_call',
+  'transfer_call',
+  'send_dtmf',
+  'search_knowledge',
+  'remember',
+  'do_not_call',
+  'set_language',
+];
+
+const secret = z.string().min(1).max(4096);
+const headerName = z.string().regex(/^[A-Za-z0-9_-]{1,128}$/, 'is no usable header name');
+const headerValue = z
+  .string()
+  .max(4096)
+  .regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'holds characters that no header may');
+/** What a client has read stays as it is when it is sent back. */
+const kept = z.strictObject({ set: z.boolean(), last_four: z.string() });
+
+const auth = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('none') }),
+  z.strictObject({ type: z.literal('bearer'), token: z.union([secret, kept]) }),
+  z.strictObject({
+    type: z.literal('basic'),
+    username: z.string().max(255),
+    password: z.union([secret, kept]),
+  }),
+  z.strictObject({ type: z.literal('header'), name: headerName, value: z.union([headerValue, kept]) }),
+  z.strictObject({ type: z.literal('hmac'), secret: z.union([secret, kept]) }),
+]);
+
+const webhookShape = {
+  url: z
+    .url({ protocol: /^https?$/ })
+    .max(2048)
+    .refine((url) => !/^[^/]*\/\/[^/?#]*[{}]/.test(url), 'has a placeholder in its host')
+    .meta({ example: 'https://example.com/orders/{{order_id}}' }),
+  method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']),
+  headers: z.record(headerName, z.union([headerValue, kept])),
+  auth,
+  body_template: z.string().max(20_000).nullable(),
+  query_template: z.record(z.string().min(1).max(128), z.string().max(2048)).nullable(),
+};
+
+const webhook = z.strictObject({
+  ...webhookShape,
+  method: webhookShape.method.default('POST'),
+  headers: webhookShape.headers.default({}),
+  auth: auth.default({ type: 'none' }),
+  body_template: webhookShape.body_template.default(null),
+  query_template: webhookShape.query_template.default(null),
+});
+export type ToolWebhookInput = z.output<typeof webhook>;
+
+const executionShape = {
+  mode: z.enum(['sync', 'async']),
+  timeout_ms: z.number().int().min(500).max(60_000),
+  retries: z.number().int().min(0).max(3),
+  say_before: z.string().max(500),
+  confirm: z.boolean(),
+};
+const execution = z.strictObject({
+  mode: executionShape.mode.default('sync'),
+  timeout_ms: executionShape.timeout_ms.default(8000),
+  retries: executionShape.retries.default(0),
+  say_before: executionShape.say_before.default(''),
+  confirm: executionShape.confirm.default(false),
+});
+
+const assignment = z.strictObject({ path: z.string().min(1).max(200), name: z.string().min(1).max(64) });
+const responseShape = {
+  max_characters: z.number().int().min(100).max(20_000),
+  assign: z.array(assignment).max(50),
+};
+const response = z.strictObject({
+  max_characters: responseShape.max_characters.default(4000),
+  assign: responseShape.assign.default([]),
+});
+
+const name = z
+  .string()
+  .regex(/^[a-z][a-z0-9_]{0,63}$/, 'must be a function name: a-z, 0-9 and _')
+  .refine((word) => !BUILT_IN.includes(word), 'is the name of a built-in tool')
+  .meta({ example: 'look_up_order' });
+const description = z.string().min(1).max(1024);
+
+export const createToolRequest = z
+  .strictObject({
+    project_id: idSchema('project').nullable().optional(),
+    name,
+    description,
+    type: z.literal('webhook'),
+    parameters: tenantJsonSchema,
+    webhook,
+    execution: execution.prefault({}),
+    response: response.prefault({}),
+    enabled: z.boolean().default(true),
+  })
+  .meta({ id: 'CreateToolRequest' });
+
+export const patchToolRequest = z
+  .strictObject({
+    name,
+    description,
+    parameters: tenantJsonSchema,
+    webhook: z.strictObject(webhookShape).partial(),
+    execution: z.strictObject(executionShape).partial(),
+    response: z.strictObject(responseShape).partial(),
+    enabled: z.boolean(),
+  })
+  .partial()
+  .meta({ id: 'PatchToolRequest' });
+
+export const TOOL_READ_ONLY = ['id', 'org_id', 'created_at', 'updated_at'] as const;
+/** What never changes once it is there. */
+export const TOOL_FIXED = [...TOOL_READ_ONLY, 'project_id', 'type'] as const;
+
+const maskedAuth = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('none') }),
+  z.object({ type: z.literal('bearer'), token: maskedSecret }),
+  z.object({ type: z.literal('basic'), username: z.string(), password: maskedSecret }),
+  z.object({ type: z.literal('header'), name: z.string(), value: maskedSecret }),
+  z.object({ type: z.literal('hmac'), secret: maskedSecret }),
+]);
+
+export const toolResponse = z
+  .object({
+    id: z.string().meta({ example: 'tol_01k5z8r5m2q7v3x9b4n6c8d0ef' }),
+    org_id: z.string(),
+    project_id: z.string().nullable().meta({ description: 'Null: every project of the org.' }),
+    name: z.string(),
+    description: z.string(),
+    type: z.literal('webhook'),
+    parameters: z.record(z.string(), z.unknown()),
+    webhook: z.object({
+      url: z.string(),
+      method: webhookShape.method,
+      headers: z.record(z.string(), maskedSecret),
+      auth: maskedAuth,
+      body_template: z.string().nullable(),
+      query_template: z.record(z.string(), z.string()).nullable(),
+    }),
+    execution: z.object(executionShape),
+    response: z.object({ max_characters: z.number().int(), assign: z.array(z.object(assignment.shape)) }),
+    enabled: z.boolean(),
+    ...recordFields,
+  })
+  .meta({ id: 'Tool' });
+
+export function toToolResponse(tool: ToolRecord): z.infer<typeof toolResponse> {
+  return {
+    id: tool._id,
+    org_id: tool.org_id,
+    project_id: tool.project_id,
+    name: tool.name,
+    description: tool.description,
+    type: tool.type,
+    parameters: JSON.parse(tool.parameters) as Record<string, unknown>,
+    webhook: tool.webhook,
+    execution: tool.execution,
+    response: tool.response,
+    enabled: tool.enabled,
+    ...toTimes(tool),
+  };
+}

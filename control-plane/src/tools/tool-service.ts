@@ -1,0 +1,253 @@
+import type { z } from 'zod';
+import { AppError, NotFoundError } from '@parley/shared/errors/app-error';
+import type { SessionPlanWire } from '@parley/shared/contracts/session-plan';
+import { newId } from '@parley/shared/ids/new-id';
+import type { Clock } from '@parley/shared/time/clock';
+import type { AgentService } from '../agents/agent-service.ts';
+import type { AuditTrail } from '../audit/audit-trail.ts';
+import type { SecretBox } from '../crypto/secret-box.ts';
+import { commonFilter, equalities } from '../http/list-query.ts';
+import type { ListInput } from '../http/list-query.ts';
+import { isOutboundUrl, OUTBOUND_URL_MESSAGE } from '../http/outbound-url.ts';
+import { invalid } from '../http/validation.ts';
+import { projectCollection } from '../projects/project-model.ts';
+import type { SessionAgent, SessionTools } from '../sessions/session-agent.ts';
+import type { Database } from '../storage/database.ts';
+import { orDuplicate } from '../storage/duplicate.ts';
+import type { ListPage } from '../storage/list.ts';
+import type { Principal } from '../tenancy/principal.ts';
+import { checkReferences } from '../tenancy/references.ts';
+import type { Filter, Scope } from '../tenancy/scope.ts';
+import { toolCollection } from './tool-model.ts';
+import type { ToolRecord, ToolSecrets } from './tool-model.ts';
+import type { createToolRequest, patchToolRequest } from './tool-schema.ts';
+import { separateSecrets } from './tool-secrets.ts';
+
+const DUPLICATE = 'A tool of this name exists here.';
+
+/** The org's catalogue of what agents can do besides talking. */
+export class ToolService implements SessionTools {
+  readonly #database: Database;
+  readonly #agents: AgentService;
+  readonly #audit: AuditTrail;
+  readonly #box: SecretBox;
+  readonly #clock: Clock;
+  readonly #outboundAllow: readonly string[];
+
+  constructor(deps: {
+    database: Database;
+    agents: AgentService;
+    audit: AuditTrail;
+    box: SecretBox;
+    clock: Clock;
+    outboundAllow: readonly string[];
+  }) {
+    this.#database = deps.database;
+    this.#agents = deps.agents;
+    this.#audit = deps.audit;
+    this.#box = deps.box;
+    this.#clock = deps.clock;
+    this.#outboundAllow = deps.outboundAllow;
+  }
+
+  list(
+    scope: Scope,
+    list: ListInput & {
+      type?: string[] | undefined;
+      project_id?: string[] | undefined;
+      enabled?: boolean | undefined;
+    },
+  ): Promise<ListPage<ToolRecord>> {
+    const { type, project_id, enabled } = list;
+    const filter = { ...commonFilter(list), ...equalities({ type, project_id, enabled }) };
+    return scope.collection(toolCollection).page(filter as Filter<ToolRecord>, list);
+  }
+
+  /** A key's tool is always of its own project. @throws ConflictError `duplicate`, ValidationError */
+  async create(
+    scope: Scope,
+    caller: Principal,
+    request: z.output<typeof createToolRequest>,
+    origin: { address: string },
+  ): Promise<ToolRecord> {
+    const projectId = await this.#projectOf(scope, caller, request.project_id);
+    this.#checkUrl(request.webhook.url);
+    const { webhook, secrets } = separateSecrets(request.webhook);
+    const tool = await orDuplicate(
+      scope.collection(toolCollection).insert({
+        _id: newId('tool', this.#clock.now()),
+        project_id: projectId,
+        name: request.name,
+        description: request.description,
+        type: request.type,
+        parameters: JSON.stringify(request.parameters),
+        webhook,
+        secrets: this.#seal(secrets),
+        execution: request.execution,
+        response: request.response,
+        enabled: request.enabled,
+      }),
+      DUPLICATE,
+    );
+    await this.#audit.record({
+      scope,
+      caller,
+      address: origin.address,
+      action: 'credential.created',
+      target: tool._id,
+    });
+    return tool;
+  }
+
+  async update(
+    scope: Scope,
+    caller: Principal,
+    tool: ToolRecord,
+    request: z.output<typeof patchToolRequest>,
+    origin: { address: string },
+  ): Promise<ToolRecord> {
+    const { parameters, webhook: sent, execution, response, ...rest } = request;
+    const change: Record<string, unknown> = Object.fromEntries(
+      Object.entries(rest).filter(([, value]) => value !== undefined),
+    );
+    if (parameters) change['parameters'] = JSON.stringify(parameters);
+    if (execution) change['execution'] = { ...tool.execution, ...execution };
+    if (response) change['response'] = { ...tool.response, ...response };
+    if (sent) {
+      const merged = { ...tool.webhook, ...sent } as Parameters<typeof separateSecrets>[0];
+      this.#checkUrl(merged.url);
+      const { webhook, secrets } = separateSecrets(merged, {
+        url: tool.webhook.url,
+        secrets: this.#open(tool),
+      });
+      change['webhook'] = webhook;
+      change['secrets'] = this.#seal(secrets);
+    }
+    const changed = await orDuplicate(
+      scope
+        .collection(toolCollection)
+        .update({ _id: tool._id, updated_at: tool.updated_at }, { $set: change }),
+      DUPLICATE,
+    );
+    if (!changed) {
+      if (!(await scope.collection(toolCollection).findOne({ _id: tool._id }))) throw new NotFoundError();
+      throw new AppError(409, 'version_conflict', 'Somebody else is changing this tool at the same time.');
+    }
+    if (sent) {
+      await this.#audit.record({
+        scope,
+        caller,
+        address: origin.address,
+        action: 'credential.changed',
+        target: tool._id,
+      });
+    }
+    return changed;
+  }
+
+  /** @throws AppError 409 `resource_in_use` while attached to live agents */
+  async delete(
+    scope: Scope,
+    caller: Principal,
+    tool: ToolRecord,
+    origin: { address: string },
+  ): Promise<void> {
+    const refs = await this.#agents.attachedTo(scope, 'tools', tool._id);
+    if (refs.length > 0)
+      throw new AppError(409, 'resource_in_use', 'The tool is attached to agents.', { refs });
+    await scope.collection(toolCollection).delete({ _id: tool._id });
+    await this.#audit.record({
+      scope,
+      caller,
+      address: origin.address,
+      action: 'tool.deleted',
+      target: tool._id,
+    });
+  }
+
+  /** Enabled tools of the version and of its flow, secrets in the clear. */
+  async forPlan(agent: SessionAgent): Promise<SessionPlanWire['tools']> {
+    const content = await this.#agents.contentOf(agent.agent_id, agent.version);
+    const ids = (content?.tools ?? []).filter((link) => link.enabled).map((link) => link.id);
+    return this.#planTools(agent, [...new Set([...ids, ...flowToolIds(agent.flow_definition)])]);
+  }
+
+  async #planTools(agent: SessionAgent, ids: readonly string[]): Promise<SessionPlanWire['tools']> {
+    if (ids.length === 0) return [];
+    const tools = await this.#database
+      .model(toolCollection)
+      .find({
+        _id: { $in: ids },
+        org_id: agent.org_id,
+        project_id: { $in: [null, agent.project_id] },
+        enabled: true,
+      })
+      .lean<ToolRecord[]>();
+    const order = new Map(ids.map((id, index) => [id, index]));
+    tools.sort((a, b) => order.get(a._id)! - order.get(b._id)!);
+    return tools.map((tool) => {
+      const { url, method, body_template: body, query_template: query } = tool.webhook;
+      return {
+        tool_id: tool._id,
+        name: tool.name,
+        description: tool.description,
+        parameters: JSON.parse(tool.parameters) as Record<string, unknown>,
+        type: tool.type,
+        webhook: {
+          url,
+          method,
+          ...this.#open(tool),
+          ...(body !== null && { body_template: body }),
+          ...(query !== null && { query_template: query }),
+        },
+        execution: tool.execution,
+        response: tool.response,
+      };
+    });
+  }
+
+  async #projectOf(
+    scope: Scope,
+    caller: Principal,
+    requested: string | null | undefined,
+  ): Promise<string | null> {
+    const own = caller.auth === 'api_key' ? caller.project_id : null;
+    const loc = ['body', 'project_id'];
+    if (own !== null) {
+      if (requested != null && requested !== own)
+        throw invalid(loc, 'There is no such record', 'reference_not_found');
+      return own;
+    }
+    if (requested == null) {
+      if (scope.projects !== null)
+        throw invalid(loc, 'is needed: your access is limited to projects', 'missing');
+      return null;
+    }
+    await checkReferences(scope, [{ collection: projectCollection, id: requested, loc }]);
+    if (!scope.sees(requested)) throw invalid(loc, 'There is no such record', 'reference_not_found');
+    return requested;
+  }
+
+  #checkUrl(url: string): void {
+    if (!isOutboundUrl(url, this.#outboundAllow)) {
+      throw invalid(['body', 'webhook', 'url'], OUTBOUND_URL_MESSAGE, 'url_scheme');
+    }
+  }
+
+  #seal(secrets: ToolSecrets): string {
+    return this.#box.encryptSecret(JSON.stringify(secrets));
+  }
+
+  #open(tool: ToolRecord): ToolSecrets {
+    return JSON.parse(this.#box.decryptSecret(tool.secrets)) as ToolSecrets;
+  }
+}
+
+/** Tools that a flow names in its nodes; checked when the flow was stored. */
+function flowToolIds(flow: Record<string, unknown> | null): string[] {
+  const nodes = (flow?.['nodes'] ?? []) as { tool_id?: string; tool_ids?: string[] }[];
+  return nodes.flatMap((node) => [
+    ...(node.tool_id === undefined ? [] : [node.tool_id]),
+    ...(node.tool_ids ?? []),
+  ]);
+}
