@@ -2,15 +2,18 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
+import { carrierSchema } from '@parley/shared/contracts/session-values';
 
 const runtimeSchema = z.object({
   pid: z.number().int(),
   public_url: z.string(),
-  emulator_url: z.string().nullable(),
-  telephony_account_id: z.string(),
+  /** Where the same user's processes place emulated calls. */
+  desk_url: z.string(),
+  org_id: z.string(),
+  project_id: z.string(),
   agent_id: z.string(),
-  from_number: z.string(),
-  to_number: z.string(),
+  /** The demonstration agent's number at each emulated carrier. */
+  numbers: z.partialRecord(carrierSchema, z.string()),
 });
 
 /** What a running installation tells other processes of the same user. Lives as long as the process. */

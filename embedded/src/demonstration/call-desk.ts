@@ -17,6 +17,8 @@ const text = z.string().min(1).max(500);
 export const callOrderSchema = z.strictObject({
   carrier: z.enum(['plivo', 'twilio', 'telnyx']),
   to: z.string(),
+  /** Another agent than the one that answers the number. */
+  agent_id: z.string().optional(),
   steps: z
     .array(
       z.union([

@@ -46,6 +46,17 @@ export async function openDemonstrationPlatform(options: {
         token: platform.secrets.internal_token,
       }),
     );
+    platform.folder.writeRuntime({
+      pid: process.pid,
+      public_url: platform.publicUrl,
+      desk_url: desk.url,
+      org_id: demonstration.orgId,
+      project_id: demonstration.projectId,
+      agent_id: demonstration.agentId,
+      numbers: Object.fromEntries(
+        Object.entries(demonstration.lines).map(([carrier, line]) => [carrier, line.number]),
+      ),
+    });
     return { platform, demonstration, receivers, desk, [Symbol.asyncDispose]: () => owned.dispose() };
   } catch (error) {
     await owned.dispose();

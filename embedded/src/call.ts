@@ -1,0 +1,221 @@
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { request } from 'undici';
+import { DisposableList } from '@parley/shared/async/disposable-list';
+import { shutdownSignal } from '@parley/shared/async/shutdown-signal';
+import { CARRIERS, type CarrierName } from '@parley/shared/contracts/session-values';
+import { createLogger } from '@parley/shared/logging/logger';
+import { readRuntime } from './data-folder.ts';
+import {
+  callOutcomeSchema,
+  type CallOrder,
+  type CallOutcome,
+  type PlacedCall,
+} from './demonstration/call-desk.ts';
+import { openDemonstrationPlatform } from './demonstration/demonstration-platform.ts';
+import { followCall } from './demonstration/follow-call.ts';
+import { RestClient } from './demonstration/rest-client.ts';
+import { loadSecrets } from './secrets.ts';
+
+const USAGE = `Places an emulated call to the demonstration agent and prints the conversation.
+
+  npm run call -- --text "When do you close?" [options]
+
+What the caller does, in the order given (repeat as needed):
+  --text TEXT           waits for the agent to finish, then says TEXT
+  --interrupt TEXT      says TEXT while the agent is speaking (2 s after it began)
+  --wav FILE=TEXT       plays a recording (WAV) that says TEXT
+  --press DIGITS        presses keys: 0-9, *, #
+
+Options:
+  --carrier NAME        plivo (default), twilio or telnyx
+  --agent ID            an agent of the demonstration project, instead of the one that answers the number
+  --json                at the end one line of JSON: session id, end reason, turns with texts and latencies, paths
+  --help                this text
+
+Uses the platform that is running (npm start). If none runs, starts one of its own with temporary data.
+Exit code: 0 when the call was held, 1 when it failed, 2 when the command line is wrong.
+`;
+
+/** How far into the agent's speech --interrupt begins. */
+const INTERRUPT_AFTER_MS = 2000;
+const ORDER_TIMEOUT_MS = 30_000;
+/** A call is waited for at most so long. */
+const OUTCOME_TIMEOUT_MS = 30 * 60_000;
+
+class UsageError extends Error {}
+
+function parseCommandLine(argv: readonly string[]) {
+  let parsed;
+  try {
+    parsed = parseArgs({
+      args: [...argv],
+      tokens: true,
+      options: {
+        text: { type: 'string', multiple: true },
+        interrupt: { type: 'string', multiple: true },
+        wav: { type: 'string', multiple: true },
+        press: { type: 'string', multiple: true },
+        carrier: { type: 'string', default: 'plivo' },
+        agent: { type: 'string' },
+        json: { type: 'boolean', default: false },
+        help: { type: 'boolean', default: false },
+      },
+    });
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+  const { values, tokens } = parsed;
+  const carrier = values.carrier as CarrierName;
+  if (!CARRIERS.includes(carrier))
+    throw new UsageError(`--carrier ${values.carrier}: must be one of ${CARRIERS.join(', ')}`);
+  const steps: CallOrder['steps'] = [];
+  for (const token of tokens) {
+    if (token.kind !== 'option' || token.value === undefined) continue;
+    if (token.name === 'text') steps.push({ say: token.value });
+    else if (token.name === 'interrupt') steps.push({ interrupt: token.value, after_ms: INTERRUPT_AFTER_MS });
+    else if (token.name === 'press') steps.push({ press: token.value });
+    else if (token.name === 'wav') steps.push(readRecording(token.value));
+  }
+  return { carrier, steps, agent: values.agent, json: values.json, help: values.help };
+}
+
+function readRecording(argument: string): CallOrder['steps'][number] {
+  const equals = argument.indexOf('=');
+  if (equals <= 0 || equals === argument.length - 1)
+    throw new UsageError(`--wav ${argument}: must be FILE=TEXT`);
+  const file = argument.slice(0, equals);
+  try {
+    return { wav: readFileSync(file).toString('base64'), text: argument.slice(equals + 1) };
+  } catch (error) {
+    throw new UsageError(`--wav ${file}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** Where calls can be placed: a platform that runs, or one of our own. */
+interface Desk {
+  rest: RestClient;
+  orgId: string;
+  projectId: string;
+  number: string;
+  place(order: CallOrder): Promise<PlacedCall & { outcome: Promise<CallOutcome> }>;
+  /** Folder of recordings. */
+  root: string;
+}
+
+async function openDesk(owned: DisposableList, dataDir: string, carrier: CarrierName): Promise<Desk> {
+  const runtime = readRuntime(dataDir);
+  if (runtime) {
+    const secrets = loadSecrets(path.join(dataDir, 'secrets.json'));
+    const headers = { authorization: `Bearer ${secrets.internal_token}`, 'content-type': 'application/json' };
+    const number = runtime.numbers[carrier];
+    if (number === undefined) throw new UsageError(`The running platform has no emulated ${carrier} line.`);
+    return {
+      rest: new RestClient(runtime.public_url, secrets.demonstration_key ?? ''),
+      orgId: runtime.org_id,
+      projectId: runtime.project_id,
+      number,
+      root: dataDir,
+      async place(order) {
+        const placed = (await ask(
+          `${runtime.desk_url}/calls`,
+          { method: 'POST', headers, body: JSON.stringify(order) },
+          ORDER_TIMEOUT_MS,
+        )) as PlacedCall;
+        const outcome = ask(
+          `${runtime.desk_url}/calls/${placed.call_id}`,
+          { method: 'GET', headers },
+          OUTCOME_TIMEOUT_MS,
+        ).then((body) => callOutcomeSchema.parse(body));
+        return { ...placed, outcome };
+      },
+    };
+  }
+  process.stderr.write('No platform is running here: starting one with temporary data.\n');
+  const temporary = await mkdtemp(path.join(tmpdir(), 'parley-'));
+  owned.defer(() => rm(temporary, { recursive: true, force: true }));
+  const running = owned.add(
+    await openDemonstrationPlatform({
+      env: { ...process.env, PORT: '0' },
+      dataDir: temporary,
+      logger: createLogger({ name: 'parley', level: process.env['LOG_LEVEL'] ?? 'warn' }),
+    }),
+  );
+  const { demonstration, desk } = running;
+  const line = demonstration.lines[carrier];
+  if (!line) throw new UsageError(`There is no emulated ${carrier} line.`);
+  return {
+    rest: demonstration.rest,
+    orgId: demonstration.orgId,
+    projectId: demonstration.projectId,
+    number: line.number,
+    root: temporary,
+    place: (order) => desk.place(order),
+  };
+}
+
+async function ask(
+  url: string,
+  options: { method: 'GET' | 'POST'; headers: Record<string, string>; body?: string },
+  timeoutMs: number,
+): Promise<unknown> {
+  const response = await request(url, { ...options, headersTimeout: timeoutMs, bodyTimeout: timeoutMs });
+  const body = (await response.body.json()) as { error?: string };
+  if (response.statusCode >= 300)
+    throw new Error(body.error ?? `The platform answered ${response.statusCode}.`);
+  return body;
+}
+
+async function main(): Promise<number> {
+  const owned = new DisposableList();
+  const stopping = new AbortController();
+  void shutdownSignal().then(() => stopping.abort(new Error('Stopped.')));
+  try {
+    const wanted = parseCommandLine(process.argv.slice(2));
+    if (wanted.help) {
+      process.stdout.write(USAGE);
+      return 0;
+    }
+    if (wanted.steps.length === 0)
+      throw new UsageError(
+        'The caller has nothing to do: give at least one --text, --wav, --interrupt or --press.',
+      );
+    const desk = await openDesk(
+      owned,
+      path.resolve(process.env['PARLEY_DATA_DIR'] ?? '.parley'),
+      wanted.carrier,
+    );
+    const write = (text: string) => void (wanted.json ? process.stderr : process.stdout).write(`${text}\n`);
+    const placed = await desk.place({
+      carrier: wanted.carrier,
+      to: desk.number,
+      steps: wanted.steps,
+      ...(wanted.agent === undefined ? {} : { agent_id: wanted.agent }),
+    });
+    const result = await followCall({
+      ...desk,
+      placed,
+      outcome: placed.outcome,
+      write,
+      signal: stopping.signal,
+    });
+    const recording = result.recording_path === null ? null : path.join(desk.root, result.recording_path);
+    if (wanted.json) process.stdout.write(`${JSON.stringify({ ...result, recording_path: recording })}\n`);
+    else if (recording !== null) write(`\nrecording  ${recording}`);
+    return result.failure_reason === null && result.status === 'ended' ? 0 : 1;
+  } catch (error) {
+    if (error instanceof UsageError) {
+      process.stderr.write(`${error.message}\n\n${USAGE}`);
+      return 2;
+    }
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    return 1;
+  } finally {
+    await owned.dispose();
+  }
+}
+
+process.exitCode = await main();
