@@ -107,19 +107,19 @@ export class OpenAiCompatibleLlm implements LlmProvider {
       const reading = new Answer();
       for (;;) {
         const { done, value } = await reader.read();
-        for (const data of done ? lines.end() : lines.push(value)) {
-          if (signal.aborted) return;
-          reading.read(data);
-        }
+        for (const data of done ? lines.end() : lines.push(value)) reading.read(data);
         if (reading.began) patience.heard(this.#deps.tokenTimeoutMs ?? TOKEN_TIMEOUT_MS);
         const { events } = reading;
         if (events.length > 0) {
           reading.events = [];
           patience.pause();
-          yield* events;
-          if (signal.aborted) return;
+          for (const event of events) {
+            yield event;
+            if (signal.aborted) return;
+          }
           patience.resume();
         }
+        if (reading.failure) throw reading.failure;
         if (done || reading.sawDone) break;
       }
       patience.stop();
@@ -216,18 +216,25 @@ class Answer {
   /** The first token was there, be it of text or of a tool call. */
   began = false;
   sawDone = false;
+  /** Said after what came before it was told. */
+  failure: ProviderError | undefined;
   readonly #calls = new ToolCallCollector();
   #reason: string | undefined;
   #usage: LlmEvent | undefined;
 
-  /** @throws ProviderError */
   read(data: string): void {
+    if (this.failure) return;
     if (data === '[DONE]') {
       this.sawDone = true;
       return;
     }
     const chunk = parseChunk(data);
-    if (chunk.error) throw inStreamError(chunk.error);
+    if (!chunk) this.failure = new ProviderError(NAME, 'protocol', 'a piece of the answer is not JSON');
+    else if (chunk.error) this.failure = inStreamError(chunk.error);
+    else this.#take(chunk);
+  }
+
+  #take(chunk: Chunk): void {
     if (chunk.usage) {
       const { prompt_tokens: inputTokens = 0, completion_tokens: outputTokens = 0 } = chunk.usage;
       this.#usage = { type: 'usage', inputTokens, outputTokens };
@@ -336,14 +343,14 @@ function toWireMessage(message: LlmMessage): ChatCompletionMessageParam {
   };
 }
 
-function parseChunk(data: string): Chunk {
+function parseChunk(data: string): Chunk | undefined {
   try {
     const chunk: unknown = JSON.parse(data);
-    if (typeof chunk === 'object' && chunk !== null) return chunk as Chunk;
+    return typeof chunk === 'object' && chunk !== null ? chunk : undefined;
   } catch {
     // Words may be missing: better to ask again than to speak on.
+    return undefined;
   }
-  throw new ProviderError(NAME, 'protocol', 'a piece of the answer is not JSON');
 }
 
 function finishReason(reason: string | undefined): 'stop' | 'length' | 'content_filter' {

@@ -1,0 +1,187 @@
+import { inspect } from 'node:util';
+import t from 'tap';
+import { openDeepgramEmulator } from '@parley/loadtest/emulators/deepgram-emulator';
+import { openElevenLabsEmulator } from '@parley/loadtest/emulators/elevenlabs-emulator';
+import { openOpenAiEmulator } from '@parley/loadtest/emulators/openai-emulator';
+import { parseScript } from '@parley/loadtest/emulators/openai/script';
+import { defaultAgentConfig } from '@parley/shared/contracts/agent-config';
+import { sessionPlanSchema } from '@parley/shared/contracts/session-plan';
+import type { SessionPlan, SessionPlanWire } from '@parley/shared/contracts/session-plan';
+import { createLogger } from '@parley/shared/logging/logger';
+import { createProviderRegistry } from './create-provider-registry.ts';
+import { request } from './llm/llm-provider.conformance.ts';
+import { Heard, OPTIONS, quiet, until, voice } from './stt/stt-provider.conformance.ts';
+import { Spoken } from './tts/tts-provider.conformance.ts';
+
+const KEY = 'key-that-must-not-be-seen';
+const TELEPHONE = { encoding: 'pcmu', sampleRate: 8000 } as const;
+
+type WireProvider = SessionPlanWire['stt'][number];
+
+function provider(name: WireProvider['provider'], baseUrl: string, model: string): WireProvider {
+  const voice = name === 'elevenlabs' ? { voice: '21m00Tcm4TlvDq8ikWAM' } : {};
+  return {
+    id: `${name}_1`,
+    provider: name,
+    emulated: true,
+    base_url: baseUrl,
+    credential: KEY,
+    model,
+    language: 'en-US',
+    ...voice,
+  };
+}
+
+function plan(providers: Pick<SessionPlanWire, 'stt' | 'llm' | 'tts'>): SessionPlan {
+  return sessionPlanSchema.parse({
+    v: 1,
+    session_id: '0195f8a1-7f2a-7000-8000-000000000001',
+    org_id: 'org_1',
+    project_id: 'prj_1',
+    channel: 'telephony',
+    direction: 'inbound',
+    provider: 'twilio',
+    room_name: null,
+    claim_id: 'claim',
+    leg: 0,
+    first_event_index: 0,
+    history: [],
+    agent: {
+      agent_id: null,
+      version: null,
+      name: 'Agent',
+      system_prompt: '',
+      greeting: '',
+      config: defaultAgentConfig(),
+      flow_definition: null,
+    },
+    variables: {},
+    system: {
+      caller_number: null,
+      called_number: null,
+      timezone: 'UTC',
+      attempt_number: 1,
+      user_identifier: null,
+    },
+    tools: [],
+    record: {
+      enabled: false,
+      recording_id: 'rec_1',
+      channels: 'dual',
+      format: 'wav',
+      store: 'file',
+      key: 'k',
+    },
+    limits: { max_duration_seconds: 60, max_cost_amount: null, client_overrides: [] },
+    outbound_allow: [],
+    ...providers,
+  });
+}
+
+void t.test('providers of a plan, in its order, over real connections', async (t) => {
+  const deepgram = await openDeepgramEmulator({ mode: 'script', sentences: ['Hello there.'], keys: [KEY] });
+  const openai = await openOpenAiEmulator({
+    script: parseScript({ fallback: { text: 'Good morning.' } }),
+    delays: { firstToken: 0, tokensPerSecond: Infinity },
+    keys: [KEY],
+  });
+  const elevenlabs = await openElevenLabsEmulator({
+    speech: 'tones',
+    delays: { firstAudio: 0, realTimeFactor: 50 },
+    keys: [KEY],
+  });
+  const lines: string[] = [];
+  const logger = createLogger({
+    name: 'test',
+    level: 'trace',
+    destination: { write: (line: string) => void lines.push(line) },
+  });
+  const registry = createProviderRegistry({ logger });
+  t.teardown(async () => {
+    await registry[Symbol.asyncDispose]();
+    await Promise.all([deepgram, openai, elevenlabs].map((one) => one[Symbol.asyncDispose]()));
+  });
+  const providers = registry.forCall(
+    plan({
+      stt: [
+        provider('deepgram', deepgram.url, 'nova-3'),
+        provider('deepgram', deepgram.url, 'flux-general-en'),
+      ],
+      llm: [provider('openai_compatible', `${openai.url}/v1`, 'parley-emulated-model')],
+      tts: [provider('elevenlabs', elevenlabs.url, 'eleven_flash_v2_5'), provider('flite', '', 'flite')],
+    }),
+    TELEPHONE,
+  );
+  t.same(
+    [providers.stt.length, providers.llm.length, providers.tts.length],
+    [2, 1, 2],
+    'made when they are needed',
+  );
+
+  for (const make of providers.stt) {
+    const heard = new Heard();
+    const stream = make().open(OPTIONS, heard);
+    stream.write(voice(800));
+    stream.write(quiet(700));
+    await heard.turns(1);
+    t.same(heard.turnTexts, ['Hello there.']);
+    await stream[Symbol.asyncDispose]();
+  }
+
+  const llm = providers.llm[0]!();
+  llm.warm();
+  let text = '';
+  for await (const event of llm.stream(request('Hello.'), new AbortController().signal)) {
+    if (event.type === 'text') text += event.text;
+  }
+  t.equal(text, 'Good morning.');
+
+  for (const make of providers.tts) {
+    const tts = make();
+    t.same(tts.format, TELEPHONE);
+    const spoken = new Spoken();
+    const utterance = tts.open(spoken, new AbortController().signal);
+    utterance.push(text);
+    utterance.end();
+    await spoken.over;
+    t.equal(spoken.done, 1, tts.name);
+    t.ok(spoken.bytes > 2000);
+    await tts[Symbol.asyncDispose]();
+  }
+
+  // A failure is logged, and its error goes up: neither holds the key.
+  deepgram.setFaults([{ kind: 'refuse', status: 401 }]);
+  elevenlabs.setFaults([{ kind: 'reset', after: 0 }]);
+  const deaf = new Heard();
+  const stream = providers.stt[0]!().open(OPTIONS, deaf);
+  await deaf.until(() => deaf.failures.length > 0);
+  await stream[Symbol.asyncDispose]();
+  const mute = new Spoken();
+  const tts = providers.tts[0]!();
+  const utterance = tts.open(mute, new AbortController().signal);
+  utterance.push('Hello.');
+  utterance.end();
+  await mute.over;
+  await tts[Symbol.asyncDispose]();
+  t.ok(lines.length > 0);
+  const seen = [...lines, inspect([deaf.failures, mute.failures, providers, registry], { depth: 20 })].join(
+    '\n',
+  );
+  t.notOk(seen.includes(KEY));
+
+  await Promise.all([registry[Symbol.asyncDispose](), registry[Symbol.asyncDispose]()]);
+  await until(() => deepgram.stats.open === 0 && elevenlabs.stats.openSockets === 0);
+  t.equal(elevenlabs.stats.openContexts, 0);
+});
+
+void t.test('a name that fits no adapter is said so when it is needed', async (t) => {
+  const registry = createProviderRegistry({ logger: createLogger({ name: 'test', level: 'silent' }) });
+  t.teardown(() => registry[Symbol.asyncDispose]());
+  const wrong = provider('flite', '', 'flite');
+  const tts = provider('deepgram', 'http://127.0.0.1:1', 'aura-2');
+  const providers = registry.forCall(plan({ stt: [wrong], llm: [wrong], tts: [tts] }), TELEPHONE);
+  for (const make of [...providers.stt, ...providers.llm, ...providers.tts]) {
+    t.throws(make, { name: 'ProviderError', fault: 'protocol' });
+  }
+  await registry[Symbol.asyncDispose]();
+});
