@@ -1,6 +1,7 @@
 import t from 'tap';
 import type { Test } from 'tap';
 import { WebSocket } from 'ws';
+import { ManualClock } from '@parley/shared/time/manual-clock';
 import { ListenClient, RefusedError, transcriptOf } from '../../test/fixtures/listen-client.ts';
 import type { Message } from '../../test/fixtures/listen-client.ts';
 import { openDeepgramEmulator } from './deepgram-emulator.ts';
@@ -280,23 +281,28 @@ void t.test('Finalize with nothing new to say is not answered', async (t) => {
 void t.test('ten seconds without audio or text close the connection with the exact reason', async (t) => {
   const reason =
     'Deepgram did not receive audio data or a text message within the timeout window. See https://dpgr.am/net0001';
-  const { url, stats } = await emulator(t, { idleTimeoutMs: 200 });
-  const client = await ListenClient.open(url, NOVA);
-  send(client, voice(100));
-  t.same(await client.closed, { code: 1011, reason });
-
+  const clock = new ManualClock();
+  const { url, stats } = await emulator(t, { clock });
+  const silent = await ListenClient.open(url, NOVA);
   const alive = await ListenClient.open(url, NOVA);
   const without = await ListenClient.open(url, NOVA);
+  send(silent, voice(20));
   send(alive, voice(20));
-  const keepAlive = setInterval(() => {
-    alive.say({ type: 'KeepAlive' });
-    without.say({ type: 'KeepAlive' });
-  }, 20);
+  await Promise.all([silent.ping(), alive.ping()]);
+
+  clock.advance(9000);
+  for (const client of [alive, without]) client.say({ type: 'KeepAlive' });
+  await Promise.all([alive.ping(), without.ping()]);
+  t.equal(stats.idle_closes, 0);
+  clock.advance(1000);
+  t.same(await silent.closed, { code: 1011, reason });
   t.same(await without.closed, { code: 1011, reason }, 'KeepAlive saves no connection that never had audio');
-  clearInterval(keepAlive);
+
+  clock.advance(8999);
+  await alive.ping();
+  t.equal(stats.idle_closes, 2, 'it saves one that had');
+  clock.advance(1);
   t.same(await alive.closed, { code: 1011, reason });
-  t.equal(stats.idle_closes, 3);
-  t.ok(stats.keep_alives > 0);
 });
 
 void t.test('bytes that are no audio of the announced kind close with 1008', async (t) => {
@@ -480,7 +486,8 @@ void t.test('Flux: ForceEndTurn ends the turn where it is enabled', async (t) =>
 });
 
 void t.test('Flux: KeepAlive is no message of it, and pings hold the connection', async (t) => {
-  const { url } = await emulator(t, { fluxIdleTimeoutMs: 150 });
+  const clock = new ManualClock();
+  const { url } = await emulator(t, { clock });
   const client = await ListenClient.open(url, FLUX);
   client.say({ type: 'KeepAlive' });
   t.match(await client.next(({ type }) => type === 'Error'), { code: 'UNPARSABLE_CLIENT_MESSAGE' });
@@ -488,11 +495,13 @@ void t.test('Flux: KeepAlive is no message of it, and pings hold the connection'
 
   const pinging = await ListenClient.open(url, FLUX);
   const idle = await ListenClient.open(url, FLUX);
-  const pings = setInterval(() => pinging.ping(), 15);
-  await idle.closed;
+  clock.advance(59_000);
+  await pinging.ping();
+  clock.advance(1000);
+  t.equal((await idle.closed).code, 1011);
   pinging.say({ type: 'Configure' });
   t.ok(await pinging.next(({ type }) => type === 'ConfigureSuccess'), 'still open');
-  clearInterval(pings);
+  clock.advance(60_000);
   t.equal((await pinging.closed).code, 1011);
 });
 
