@@ -43,7 +43,7 @@ function structuredCloneOf(documents: Case['given']): Case['given'] {
   return documents.map((document) => ({ ...document }));
 }
 
-t.test('the embedded store does as MongoDB documents', async (t) => {
+void t.test('the embedded store does as MongoDB documents', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'document-store-'));
   const store = await openDocumentStore({ path: join(folder, 'store.db') });
   t.teardown(async () => {
@@ -55,6 +55,6 @@ t.test('the embedded store does as MongoDB documents', async (t) => {
 
 const real = process.env.TEST_MONGODB_URL;
 const skip = real ? false : 'set TEST_MONGODB_URL to run the same cases against a real MongoDB';
-t.test('a real MongoDB does the same', { skip }, async (t) => {
+void t.test('a real MongoDB does the same', { skip }, async (t) => {
   await runCases(t, real!);
 });

@@ -132,7 +132,7 @@ function readValue(type: number, limit: number, depth: number): Bson {
       return null;
     case 0x0b: {
       const pattern = readName(limit);
-      return new BSONRegExp(pattern, readName(limit));
+      return regexOf(pattern, readName(limit));
     }
     case 0x0d:
       return new Code(readString(limit));
@@ -175,6 +175,15 @@ function readValue(type: number, limit: number, depth: number): Bson {
       return new MaxKey();
     default:
       throw malformed(`type 0x${type.toString(16)} is not supported`);
+  }
+}
+
+/** @throws CommandError for options that no regular expression has */
+export function regexOf(pattern: string, options: string): BSONRegExp {
+  try {
+    return new BSONRegExp(pattern, options);
+  } catch {
+    throw new CommandError(51108, `invalid flag in regex options: ${options}`);
   }
 }
 

@@ -1,5 +1,5 @@
 import { BSONRegExp, Decimal128, Double, ObjectId } from 'bson';
-import { encodeDocument } from './bson-codec.ts';
+import { encodeDocument, regexOf } from './bson-codec.ts';
 import { compareText, compareValues, equalValues } from './compare.ts';
 import { dateOperators, formatDate, parseDate } from './date-operators.ts';
 import { CommandError } from './errors.ts';
@@ -335,8 +335,8 @@ function regexArguments(
     if (isNullish(text) || isNullish(pattern)) return undefined;
     const source =
       pattern instanceof BSONRegExp
-        ? new BSONRegExp(pattern.pattern, isNullish(flags) ? pattern.options : textFor(name, flags))
-        : new BSONRegExp(textFor(name, pattern), isNullish(flags) ? '' : textFor(name, flags));
+        ? regexOf(pattern.pattern, isNullish(flags) ? pattern.options : textFor(name, flags))
+        : regexOf(textFor(name, pattern), isNullish(flags) ? '' : textFor(name, flags));
     return { text: textFor(name, text), regex: compileRegex(source) };
   };
 }

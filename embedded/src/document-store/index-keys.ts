@@ -278,14 +278,23 @@ export function keysOf(document: BsonDocument, fields: readonly KeyField[]): Doc
         }),
       );
     } else {
+      const places = advanced.map(({ value, at }, i) =>
+        value === array ? positionIn(array, fields[i]!.path[at]) : undefined,
+      );
+      // A part of a path that is a number means the element there, and also a field of that name in every element.
+      const readings = places.some((place) => place !== undefined) ? [false, true] : [false];
       for (const element of array) {
-        expand(
-          advanced.map((walk, i) => {
-            if (walk.value !== array || walk.at === DONE) return walk;
-            if (walk.at === fields[i]!.path.length) return { value: element, at: DONE };
-            return isDocument(element) ? { value: element, at: walk.at } : missing;
-          }),
-        );
+        for (const byPlace of readings) {
+          expand(
+            advanced.map((walk, i) => {
+              if (walk.value !== array || walk.at === DONE) return walk;
+              const place = byPlace ? places[i] : undefined;
+              if (place !== undefined) return { value: array[place], at: walk.at + 1 };
+              if (walk.at === fields[i]!.path.length) return { value: element, at: DONE };
+              return isDocument(element) ? { value: element, at: walk.at } : missing;
+            }),
+          );
+        }
       }
     }
   }
@@ -306,6 +315,12 @@ export function keysOf(document: BsonDocument, fields: readonly KeyField[]): Doc
   return { keys, multikey, allMissing: !found };
 }
 
+function positionIn(array: readonly Bson[], part: string | undefined): number | undefined {
+  return part !== undefined && /^(0|[1-9]\d*)$/.test(part) && Number(part) < array.length
+    ? Number(part)
+    : undefined;
+}
+
 /** Goes down the path as far as there are documents; ends at an array, at the value, or where nothing is. */
 function advance(walk: Walk, path: readonly string[]): Walk {
   let { value, at } = walk;
@@ -313,11 +328,10 @@ function advance(walk: Walk, path: readonly string[]): Walk {
   for (;;) {
     if (Array.isArray(value)) {
       const part = path[at];
-      // `a.0` means the first element, unless the elements are documents that have a field `0`.
-      if (part === undefined || !/^(0|[1-9]\d*)$/.test(part) || Number(part) >= value.length)
-        return { value, at };
-      if (value.some((element) => isDocument(element) && Object.hasOwn(element, part))) return { value, at };
-      value = value[Number(part)];
+      // `a.0` means the first element; if elements are documents, it may also mean their fields of that name.
+      const place = positionIn(value, part);
+      if (place === undefined || value.some(isDocument)) return { value, at };
+      value = value[place];
       at += 1;
       continue;
     }
@@ -338,9 +352,7 @@ export function sortKey(document: BsonDocument, fields: readonly KeyField[]): Bu
     keys = keysOf(document, fields).keys;
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
-    throw new CommandError('BadValue', 'cannot sort with keys that are parallel arrays', {
-      cause: error.message,
-    });
+    throw new CommandError('BadValue', 'cannot sort with keys that are parallel arrays');
   }
   return keys.reduce((least, key) => (Buffer.compare(key, least) < 0 ? key : least));
 }

@@ -1,4 +1,5 @@
 import { Binary, BSONRegExp } from 'bson';
+import { regexOf } from './bson-codec.ts';
 import { compareValues, equalValues } from './compare.ts';
 import { CommandError } from './errors.ts';
 import { compileExpression, type Variables } from './expression.ts';
@@ -142,7 +143,7 @@ function parseOperator(
     case '$type':
       return leaf(field, { kind: 'type', types: parseTypes(operand) });
     case '$regex': {
-      const source = regexOf(operand, all.$options);
+      const source = parseRegex(operand, all.$options);
       return leaf(field, { kind: 'regex', source, regex: compileRegex(source) });
     }
     case '$options':
@@ -234,17 +235,17 @@ function parseTypes(operand: Bson): Set<string> {
   return types;
 }
 
-function regexOf(operand: Bson, options: Bson | undefined): BSONRegExp {
+function parseRegex(operand: Bson, options: Bson | undefined): BSONRegExp {
   if (options !== undefined && typeof options !== 'string') {
     throw new CommandError('BadValue', '$options has to be a string');
   }
   if (operand instanceof BSONRegExp) {
     if (options === undefined) return operand;
     if (operand.options !== '') throw new CommandError(51075, 'options set in both $regex and $options');
-    return new BSONRegExp(operand.pattern, options);
+    return regexOf(operand.pattern, options);
   }
   if (typeof operand !== 'string') throw new CommandError('BadValue', '$regex has to be a string');
-  return new BSONRegExp(operand, options ?? '');
+  return regexOf(operand, options ?? '');
 }
 
 function parseAll(field: string, operand: Bson, variables: Variables): Filter {

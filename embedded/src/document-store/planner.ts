@@ -200,7 +200,7 @@ function planIndex(
   const bounds = fieldBounds(index, conjuncts);
   const { ranges, used, exactFields } = rangesOf(index, bounds);
   const order = sortOrder(index, bounds, used, sort, ranges.length);
-  if (used === 0 && !order && !hinted) {
+  if (used === 0 && (sort.length === 0 || !order) && !hinted) {
     // A sparse or partial index that the query implies is smaller than the collection.
     if (!index.sparse && !index.partial) return undefined;
   }
