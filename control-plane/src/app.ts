@@ -8,6 +8,7 @@ import { systemClock } from '@parley/shared/time/clock';
 import type { Clock } from '@parley/shared/time/clock';
 import { gatewayAuthentication } from './admissions/admission-routes.ts';
 import { API_KEY_START } from './api-keys/api-key-service.ts';
+import { openCallWorkers } from './call-workers.ts';
 import type { ControlPlaneConfig } from './config.ts';
 import type { Mailer } from './identity/mailer.ts';
 import { bearerToken } from './http/bearer-token.ts';
@@ -73,6 +74,7 @@ export async function openControlPlane(
     owned.add(services.background);
     owned.add(services.safeFetch);
     owned.add(services.preCall);
+    owned.add(openCallWorkers(services));
     const runtime = createRuntime(services, deps.checkResponses ?? false);
 
     const internalApp = createHttpApp(createInternalOperations(services), runtime);

@@ -11,6 +11,18 @@ import { CarrierCommands } from './calls/carrier-commands.ts';
 import { GatewayCommands } from './calls/gateway-commands.ts';
 import { sessionEventCollection } from './calls/session-event-model.ts';
 import { turnCollection } from './calls/turn-model.ts';
+import { CallEventHandler } from './calls/call-event-handler.ts';
+import { Reaper } from './calls/reaper.ts';
+import { analysisResultCollection } from './post-call/analysis-result-model.ts';
+import { analysisResultRoutes } from './post-call/analysis-result-routes.ts';
+import { postCallJobCollection } from './post-call/post-call-job-model.ts';
+import { PostCallService } from './post-call/post-call-service.ts';
+import { MediaLinks } from './recordings/media-links.ts';
+import { recordingRoutes } from './recordings/recording-routes.ts';
+import { AgentWebhookService } from './webhooks/agent-webhook-service.ts';
+import { webhookDeliveryCollection } from './webhooks/webhook-delivery-model.ts';
+import { WebhookDeliveryService } from './webhooks/webhook-delivery-service.ts';
+import { webhookRoutes } from './webhooks/webhook-routes.ts';
 import type { SecretBox } from './crypto/secret-box.ts';
 import type { SigningKeys } from './crypto/signing-keys.ts';
 import type { Operation } from './http/operation.ts';
@@ -36,14 +48,17 @@ import { WsTicketService } from './ws-tickets/ws-ticket-service.ts';
 
 /** What is stored of calls, from permission to the end. */
 export const CALL_COLLECTIONS = [
+  analysisResultCollection,
   carrierCommandCollection,
   inboundDeploymentCollection,
   phoneNumberCollection,
+  postCallJobCollection,
   recordingCollection,
   sessionCollection,
   sessionEventCollection,
   telephonyAccountCollection,
   turnCollection,
+  webhookDeliveryCollection,
   wsTicketCollection,
 ] as readonly Collection<StoredRecord>[];
 
@@ -59,10 +74,16 @@ export interface CallServiceDeps extends ServiceDeps {
 
 export interface CallServices {
   admissions: AdmissionService;
+  agentWebhooks: AgentWebhookService;
+  callEvents: CallEventHandler;
   callLog: CallLog;
   carrierCommands: CarrierCommands;
+  deliveries: WebhookDeliveryService;
   gatewayCommands: GatewayCommands;
+  mediaLinks: MediaLinks;
+  postCall: PostCallService;
   preCall: PreCallService;
+  reaper: Reaper;
   recordings: RecordingService;
   safeFetch: SafeFetch;
   sessionStore: SessionStore;
@@ -122,7 +143,30 @@ export function createCallServices(deps: CallServiceDeps): CallServices {
     clock,
     logger,
   });
-  const erasers: SessionEraser[] = [(id) => callLog.erase(id), (id) => recordings.deleteOf(id)];
+  const processName = `cp_${randomUUID()}`;
+  const mediaLinks = new MediaLinks({ key: deps.box.deriveKey('media-links'), publicUrl, clock });
+  const agentWebhooks = new AgentWebhookService({
+    agents,
+    database,
+    box: deps.box,
+    audit: deps.audit,
+    clock,
+  });
+  const deliveries = new WebhookDeliveryService({
+    database,
+    webhooks: agentWebhooks,
+    callLog,
+    safeFetch,
+    clock,
+    logger,
+    owner: processName,
+  });
+  const erasers: SessionEraser[] = [
+    (id) => callLog.erase(id),
+    (id) => recordings.deleteOf(id),
+    (id) => deliveries.erase(id),
+    (id) => postCall.erase(id),
+  ];
   const sessions = new SessionService({
     store: sessionStore,
     tickets,
@@ -148,6 +192,40 @@ export function createCallServices(deps: CallServiceDeps): CallServices {
       },
     },
   });
+  const postCall = new PostCallService({
+    database,
+    store: sessionStore,
+    sessions,
+    callLog,
+    recordings,
+    mediaLinks,
+    deliveries,
+    catalog: models,
+    directory,
+    clock,
+    logger,
+  });
+  const callEvents = new CallEventHandler({
+    store: sessionStore,
+    sessions,
+    callLog,
+    recordings,
+    carrierCommands,
+    gatewayCommands,
+    afterCall: postCall,
+    logger,
+  });
+  const reaper = new Reaper({
+    store: sessionStore,
+    tickets,
+    gatewayCommands,
+    carrierCommands,
+    afterCall: postCall,
+    bus,
+    clock,
+    logger,
+    owner: processName,
+  });
   const admissions = new AdmissionService({
     tickets,
     store: sessionStore,
@@ -171,25 +249,38 @@ export function createCallServices(deps: CallServiceDeps): CallServices {
   });
   return {
     admissions,
+    agentWebhooks,
+    callEvents,
     callLog,
     carrierCommands,
+    deliveries,
     gatewayCommands,
+    mediaLinks,
+    postCall,
     preCall,
+    reaper,
     recordings,
     safeFetch,
     sessionStore,
     sessions,
     telephonyAccounts,
     tickets,
-    processName: `cp_${randomUUID()}`,
+    processName,
   };
 }
 
-export function callRoutes(services: CallServices & Pick<ServiceDeps, 'config'>): Operation[] {
+export function callRoutes(
+  services: CallServices & Pick<ServiceDeps, 'config'> & Pick<CallServiceDeps, 'audit'>,
+): Operation[] {
+  // Descriptions are made without services.
+  const publicUrl = services.config?.PUBLIC_URL;
   return [
     ...sessionRoutes(services),
     ...callLogRoutes(services),
-    ...telephonyAccountRoutes({ ...services, publicUrl: services.config?.PUBLIC_URL }),
+    ...recordingRoutes(services),
+    ...analysisResultRoutes(services),
+    ...webhookRoutes({ ...services, publicUrl }),
+    ...telephonyAccountRoutes({ ...services, publicUrl }),
   ];
 }
 

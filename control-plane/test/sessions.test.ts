@@ -7,7 +7,8 @@ interface Problem {
   detail: { loc: (string | number)[]; type: string }[];
   code: string;
 }
-type Body = SessionResponse & Problem & { detail: { variables: Record<string, string>; [key: string]: unknown } };
+type Body = SessionResponse &
+  Problem & { detail: { variables: Record<string, string>; [key: string]: unknown } };
 type Listed = { items: SessionResponse[]; total: number };
 
 const plane = await openTestControlPlane();
@@ -59,7 +60,10 @@ t.test('an empty body makes a web session of the key’s project', async (t) => 
   });
   t.match(body.session_id, /^[0-9a-f]{8}-[0-9a-f]{4}-7/);
   t.equal(headers.get('cache-control'), 'no-store');
-  const claims = JSON.parse(Buffer.from(body.token!.split('.')[1]!, 'base64url').toString()) as Record<string, unknown>;
+  const claims = JSON.parse(Buffer.from(body.token!.split('.')[1]!, 'base64url').toString()) as Record<
+    string,
+    unknown
+  >;
   t.match(claims, {
     iss: 'http://127.0.0.1:8080',
     aud: 'parley:media',
@@ -85,7 +89,11 @@ t.test('unknown fields are ignored, a missing or malformed body is not', async (
     ['unknown agent', { agent_id: 'agt_0000000000000000000000000a' }, 'agent_id'],
     ['unknown model', { llm_id: 'llm_none' }, 'llm_id'],
     ['model of another kind', { llm_id: 'stt_deepgram_flux' }, 'llm_id'],
-    ['unknown analysis', { post_call_analysis_ids: ['ana_0000000000000000000000000a'] }, 'post_call_analysis_ids'],
+    [
+      'unknown analysis',
+      { post_call_analysis_ids: ['ana_0000000000000000000000000a'] },
+      'post_call_analysis_ids',
+    ],
   ];
   for (const [name, body, field] of cases) {
     const answer = await create(body);
@@ -119,13 +127,21 @@ t.test('telephony without a carrier needs an account of the project', async (t) 
 t.test('the agent brings models, defaults of variables and its version', async (t) => {
   const agentId = await makeAgent({
     tts_id: 'tts_local',
-    config: { variables: [{ name: 'shop', default: 'Acme' }, { name: 'caller', required: true }] },
+    config: {
+      variables: [
+        { name: 'shop', default: 'Acme' },
+        { name: 'caller', required: true },
+      ],
+    },
   });
   const missing = await create({ agent_id: agentId });
   t.equal(missing.status, 422);
   t.match(missing.body.detail, [{ loc: ['body', 'variables', 'caller'], type: 'missing' }]);
 
-  const { status, body } = await create({ agent_id: agentId, variables: { caller: 'Asha', '$odd.key': 'kept' } });
+  const { status, body } = await create({
+    agent_id: agentId,
+    variables: { caller: 'Asha', '$odd.key': 'kept' },
+  });
   t.equal(status, 200);
   t.equal(body.agent_id, agentId);
   t.equal(body.tts_id, 'tts_local');
@@ -135,7 +151,10 @@ t.test('the agent brings models, defaults of variables and its version', async (
     variables: { shop: 'Acme', caller: 'Asha', '$odd.key': 'kept' },
     post_call: { status: 'pending', finished_at: null },
   });
-  t.equal((await create({ agent_id: agentId, llm_id: 'llm_openai_gpt41_mini', variables: { caller: 'x' } })).status, 200);
+  t.equal(
+    (await create({ agent_id: agentId, llm_id: 'llm_openai_gpt41_mini', variables: { caller: 'x' } })).status,
+    200,
+  );
 });
 
 t.test('an archived agent is a 409', async (t) => {
@@ -150,7 +169,10 @@ t.test('credentials are shown once: reading gives null', async (t) => {
   t.equal(read.body.ws_ticket, null);
   t.equal(read.body.media_ws_url, body.media_ws_url);
   const replayed = async () =>
-    plane.call<Body>('POST', '/v1/sessions', { body: { record: false }, headers: { 'idempotency-key': 'once' } });
+    plane.call<Body>('POST', '/v1/sessions', {
+      body: { record: false },
+      headers: { 'idempotency-key': 'once' },
+    });
   const first = await replayed();
   const second = await replayed();
   t.equal(second.body.session_id, first.body.session_id);
@@ -199,7 +221,10 @@ t.test('roles: viewers read, editors make, admins erase', async (t) => {
   const editor = await plane.makeTenant('editor');
   const made = await create({}, { token: editor.apiKey });
   t.equal(made.status, 200);
-  t.equal((await plane.call('DELETE', `/v1/sessions/${made.body.session_id}`, { token: editor.apiKey })).status, 403);
+  t.equal(
+    (await plane.call('DELETE', `/v1/sessions/${made.body.session_id}`, { token: editor.apiKey })).status,
+    403,
+  );
   t.equal((await create({}, { token: null })).status, 401);
 });
 
@@ -216,10 +241,13 @@ t.test('ending a session nobody joined cancels it, once', async (t) => {
     'GET',
     `/v1/sessions/${body.session_id}/events`,
   );
-  t.same(events.body.items.map((event) => [event.type, event.data.status]), [
-    ['state', 'created'],
-    ['state', 'cancelled'],
-  ]);
+  t.same(
+    events.body.items.map((event) => [event.type, event.data.status]),
+    [
+      ['state', 'created'],
+      ['state', 'cancelled'],
+    ],
+  );
 });
 
 t.test('a new credential makes the unused one worthless', async (t) => {
@@ -236,7 +264,9 @@ t.test('a new credential makes the unused one worthless', async (t) => {
 
 t.test('events reach live sessions only', async (t) => {
   const { body } = await create({});
-  const answer = await plane.call<Body>('POST', `/v1/sessions/${body.session_id}/events`, { body: { name: 'paid' } });
+  const answer = await plane.call<Body>('POST', `/v1/sessions/${body.session_id}/events`, {
+    body: { name: 'paid' },
+  });
   t.equal(answer.status, 409);
   t.equal(answer.body.code, 'invalid_state');
   const bad = await plane.call<Body>('POST', `/v1/sessions/${body.session_id}/events`, { body: {} });
@@ -261,7 +291,13 @@ t.test('lists are filtered and sorted', async (t) => {
   t.same(await list('?sort=duration_seconds&limit=1'), [web]);
   t.same(await list('?phone_number=%2B14155550100'), []);
   t.same(await list('?started_after=2026-01-01T00:00:00Z'), []);
-  for (const query of ['?status=nonsense', '?nonsense=1', '?limit=0', '?agent_id=org_x', '?phone_number=123']) {
+  for (const query of [
+    '?status=nonsense',
+    '?nonsense=1',
+    '?limit=0',
+    '?agent_id=org_x',
+    '?phone_number=123',
+  ]) {
     t.equal(await list(query), 422, query);
   }
 });
@@ -280,11 +316,20 @@ t.test('an agent’s limit of sessions at a time holds', async (t) => {
 
 t.test('realtime tokens are minted in our words and in the SDKs’', async (t) => {
   const agentId = await makeAgent();
-  const ours = await plane.call<{ token: string; session_id: string; agent_id: string }>('POST', '/v1/realtime/sessions', {
-    body: { agent_id: agentId, user_identifier: 'u-1', input_format: 'pcmu_8000', expires_in_seconds: 30 },
-  });
+  const ours = await plane.call<{ token: string; session_id: string; agent_id: string }>(
+    'POST',
+    '/v1/realtime/sessions',
+    {
+      body: { agent_id: agentId, user_identifier: 'u-1', input_format: 'pcmu_8000', expires_in_seconds: 30 },
+    },
+  );
   t.equal(ours.status, 200);
-  t.match(ours.body, { token: /^ek_[A-Za-z0-9_-]{43}$/, agent_id: agentId, input_format: 'pcmu_8000', output_format: 'pcm16_24000' });
+  t.match(ours.body, {
+    token: /^ek_[A-Za-z0-9_-]{43}$/,
+    agent_id: agentId,
+    input_format: 'pcmu_8000',
+    output_format: 'pcm16_24000',
+  });
   const plan = await gateway.redeem({ token: ours.body.token });
   t.equal(plan.status, 200);
   t.match(plan.body, { audio: { input_format: 'pcmu_8000' }, system: { user_identifier: 'u-1' } });
@@ -295,7 +340,11 @@ t.test('realtime tokens are minted in our words and in the SDKs’', async (t) =
     {
       body: {
         expires_after: { anchor: 'created_at', seconds: 60 },
-        session: { type: 'realtime', model: agentId, audio: { output: { voice: 'marin', format: { type: 'audio/pcma' } } } },
+        session: {
+          type: 'realtime',
+          model: agentId,
+          audio: { output: { voice: 'marin', format: { type: 'audio/pcma' } } },
+        },
       },
     },
   );

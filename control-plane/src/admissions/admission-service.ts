@@ -23,6 +23,7 @@ import { SLOT_TTL_MS, type SessionService } from '../sessions/session-service.ts
 import { isTerminal } from '../sessions/session-states.ts';
 import type { SessionStore } from '../sessions/session-store.ts';
 import type { SessionRecord } from '../sessions/session-model.ts';
+import { isDuplicateKey } from '../storage/duplicate.ts';
 import type { Directory } from '../tenancy/directory.ts';
 import type { WsTicketService } from '../ws-tickets/ws-ticket-service.ts';
 import type { WsTicketRecord } from '../ws-tickets/ws-ticket-model.ts';
@@ -190,7 +191,13 @@ export class AdmissionService {
     // A claim that has become a leg already only asks for its answer again.
     if (ticket.leg === null) {
       await this.#renewPlaces(ticket.session_id);
-      const admitted = await this.#store.admit(ticket.session_id, socket, new Date(this.#clock.now()));
+      const admitted = await this.#store
+        .admit(ticket.session_id, socket, new Date(this.#clock.now()))
+        .catch((error: unknown) => {
+          // The call has a session of its own.
+          if (isDuplicateKey(error)) throw callIdMismatch();
+          throw error;
+        });
       if (admitted) {
         await this.#tickets.setLeg(ticket._id, admitted.leg);
         return admitted;
@@ -204,7 +211,7 @@ export class AdmissionService {
     }
     if (ticket.leg !== null) throw new ConflictError('in_use', 'Another socket has taken the session over.');
     if (socket.carrierCallId !== null && ![null, socket.carrierCallId].includes(current.carrier_call_id)) {
-      throw new ConflictError('call_id_mismatch', 'The ticket belongs to another call.');
+      throw callIdMismatch();
     }
     throw over();
   }
@@ -228,6 +235,10 @@ export class AdmissionService {
 
 function credentialInvalid(): UnauthorizedError {
   return new UnauthorizedError('credential_invalid', 'The credential is not valid.');
+}
+
+function callIdMismatch(): ConflictError {
+  return new ConflictError('call_id_mismatch', 'The ticket belongs to another call.');
 }
 
 function over(): ConflictError {

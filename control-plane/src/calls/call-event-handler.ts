@@ -11,7 +11,7 @@ import type { SessionStatus } from '@parley/shared/contracts/session-values';
 import { turnSchema, type Turn } from '@parley/shared/contracts/turn';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { RecordingService } from '../recordings/recording-service.ts';
-import { isTerminal } from '../sessions/session-states.ts';
+import { isLive, isTerminal } from '../sessions/session-states.ts';
 import { owner, type SessionChange, type SessionStore } from '../sessions/session-store.ts';
 import type { SessionService } from '../sessions/session-service.ts';
 import type { SessionRecord } from '../sessions/session-model.ts';
@@ -112,7 +112,7 @@ export class CallEventHandler {
     const data = this.#parse(callStartedData, event);
     if (!data) return;
     await this.#store.transition(session._id, 'in_progress', {
-      cause: event.id,
+      cause: legOf(session),
       set: {
         started_at: session.started_at ?? new Date(data.answered_at),
         unheld_since: null,
@@ -179,11 +179,12 @@ export class CallEventHandler {
       closed = await this.#store.transition(session._id, to, { cause: event.id, set });
     } else {
       // The first event of the leg may have been lost with the event log: the report makes up for it.
-      await this.#store.transition(session._id, 'in_progress', {
-        cause: `${event.id}_answered`,
-        set: { started_at: session.started_at ?? new Date(report.answered_at) },
-        where: { status: { $in: ['created', 'dialing', 'ringing'] } },
-      });
+      if (!isLive(session.status)) {
+        await this.#store.transition(session._id, 'in_progress', {
+          cause: legOf(session),
+          set: { started_at: session.started_at ?? new Date(report.answered_at) },
+        });
+      }
       closed = await this.#store.transition(session._id, 'ended', { cause: event.id, set });
     }
     // Also for an event that comes again: the crash may have come right here.
@@ -205,6 +206,11 @@ export class CallEventHandler {
     );
     return undefined;
   }
+}
+
+/** A leg is answered once, whichever event says so. */
+function legOf(session: SessionRecord): string {
+  return `leg${session.leg}`;
 }
 
 function keepsTranscript(session: SessionRecord): boolean {

@@ -75,7 +75,12 @@ export function callLogRoutes({ callLog }: { callLog: CallLog }): Operation[] {
       access: READ,
       target: session,
       query: z.object({ format: z.enum(['json', 'text', 'vtt']).default('json') }),
-      responses: { 200: { description: 'The turns', schema: listOf(turnResponse) } },
+      responses: {
+        200: {
+          description: 'The turns; or text, as asked for',
+          schema: z.union([listOf(turnResponse), z.string()]),
+        },
+      },
       handle: async ({ item, query }) => {
         const turns = await callLog.turns(item._id);
         if (query.format === 'text') return new Reply(200, toText(turns), TEXT);

@@ -191,7 +191,13 @@ export const sessionCollection = defineCollection<SessionRecord, 'project'>({
     // One session for one call of one account, however often the carrier tells of it.
     [
       { telephony_account_id: 1, carrier_call_id: 1 },
-      { unique: true, partialFilterExpression: { carrier_call_id: { $type: 'string' } } },
+      {
+        unique: true,
+        partialFilterExpression: {
+          telephony_account_id: { $type: 'string' },
+          carrier_call_id: { $type: 'string' },
+        },
+      },
     ],
   ],
 });

@@ -1,0 +1,171 @@
+import { z } from 'zod';
+import { AppError, ForbiddenError, NotFoundError, UnavailableError } from '@parley/shared/errors/app-error';
+import type { AuditTrail } from '../audit/audit-trail.ts';
+import { queryInteger } from '../http/list-query.ts';
+import { defineOperation, Reply, type Operation } from '../http/operation.ts';
+import { timestamp } from '../http/record-schema.ts';
+import { sessionCollection } from '../sessions/session-model.ts';
+import { item } from '../tenancy/target.ts';
+import { parseByteRange } from './byte-range.ts';
+import type { MediaLinks } from './media-links.ts';
+import { recordingCollection } from './recording-model.ts';
+import type { RecordingRecord } from './recording-model.ts';
+import type { RecordingService } from './recording-service.ts';
+
+const TAG = 'Logs';
+const session = item(sessionCollection, 'session_id');
+const recording = item(recordingCollection, 'recording_id');
+const CONTENT_TYPES = { wav: 'audio/wav', mp3: 'audio/mpeg' } as const;
+const NOT_READY_RETRY_SECONDS = 30;
+
+const recordingResponse = z
+  .object({
+    id: z.string(),
+    session_id: z.string(),
+    status: z.string(),
+    channels: z.number().int().nullable(),
+    format: z.string(),
+    duration_seconds: z.number().nullable(),
+    size_bytes: z.number().int().nullable(),
+    url: z.string().nullable(),
+    url_expires_at: timestamp.nullable(),
+  })
+  .meta({ id: 'Recording' });
+
+/** Path of a recording's audio outside `/v1`. */
+export function recordingMediaPath(recordingId: string): string {
+  return `/media/v1/recordings/${recordingId}`;
+}
+
+const audio = {
+  200: { description: 'The audio', contentType: 'audio/wav' },
+  206: { description: 'The part asked for', contentType: 'audio/wav' },
+} as const;
+
+export function recordingRoutes({
+  recordings,
+  mediaLinks,
+  audit,
+}: {
+  recordings: RecordingService;
+  mediaLinks: MediaLinks;
+  audit: AuditTrail;
+}): Operation[] {
+  return [
+    defineOperation({
+      id: 'getSessionRecording',
+      method: 'GET',
+      path: '/v1/sessions/{session_id}/recording',
+      tag: TAG,
+      summary: 'Read a session’s recording',
+      access: { key: 'viewer', user: 'viewer' },
+      target: session,
+      responses: { 200: { description: 'The recording', schema: recordingResponse } },
+      handle: async ({ item }) => {
+        const found = item.record ? await recordings.ofSession(item._id) : null;
+        if (!found) throw new NotFoundError();
+        const link = found.status === 'ready' ? mediaLinks.sign(recordingMediaPath(found._id)) : null;
+        return {
+          id: found._id,
+          session_id: found.session_id,
+          status: found.status,
+          channels: found.channels,
+          format: found.format,
+          duration_seconds: found.duration_ms === null ? null : found.duration_ms / 1000,
+          size_bytes: found.size_bytes,
+          url: link?.url ?? null,
+          url_expires_at: link?.expiresAt.toISOString() ?? null,
+        };
+      },
+    }),
+    defineOperation({
+      id: 'deleteSessionRecording',
+      method: 'DELETE',
+      path: '/v1/sessions/{session_id}/recording',
+      tag: TAG,
+      summary: 'Delete a session’s recording',
+      access: { key: 'admin', user: 'admin' },
+      target: session,
+      responses: { 204: { description: 'It is gone' } },
+      handle: async ({ scope, caller, address, item }) => {
+        if ((await recordings.deleteOf(item._id)) === 0) throw new NotFoundError();
+        await audit.record({ scope, caller, address, action: 'recording.deleted', target: item._id });
+        return new Reply(204, undefined);
+      },
+    }),
+    defineOperation({
+      id: 'getRecordingContent',
+      method: 'GET',
+      path: '/v1/recordings/{recording_id}/content',
+      tag: TAG,
+      summary: 'Hear a recording',
+      description: 'Takes `Range`.',
+      access: { key: 'viewer', user: 'viewer' },
+      target: recording,
+      responses: audio,
+      handle: async ({ scope, caller, address, item, headers }) => {
+        const reply = await content(recordings, item, headers.range);
+        await audit.record({ scope, caller, address, action: 'recording.read', target: item._id });
+        return reply;
+      },
+    }),
+    defineOperation({
+      id: 'getRecordingMedia',
+      method: 'GET',
+      path: '/media/v1/recordings/{recording_id}',
+      tag: 'Media',
+      summary: 'Hear a recording through a signed link',
+      description:
+        'The signature in the query stands in for a credential. 503 with `Retry-After` until it is ready.',
+      access: 'public',
+      query: z.object({
+        expires: queryInteger(0, 99_999_999_999),
+        signature: z.string().max(128),
+      }),
+      responses: audio,
+      handle: async ({ params, query, headers }) => {
+        if (!mediaLinks.verify(recordingMediaPath(params.recording_id), query)) {
+          throw new ForbiddenError('forbidden', 'The link is not valid, or no longer.');
+        }
+        const found = await recordings.find(params.recording_id);
+        if (!found) throw new NotFoundError();
+        return content(recordings, found, headers.range);
+      },
+    }),
+  ];
+}
+
+/** @throws NotFoundError, UnavailableError, AppError 416 */
+async function content(
+  recordings: RecordingService,
+  found: RecordingRecord,
+  rangeHeader: string | undefined,
+): Promise<Reply> {
+  if (found.status === 'deleted' || found.status === 'failed') throw new NotFoundError();
+  const size = found.status === 'ready' ? await recordings.store.size(found.key) : null;
+  if (size === null) {
+    throw new UnavailableError('The recording is not ready yet.', {
+      retryAfterSeconds: NOT_READY_RETRY_SECONDS,
+    });
+  }
+  const headers = {
+    'Content-Type': CONTENT_TYPES[found.format],
+    'Accept-Ranges': 'bytes',
+    'Cache-Control': 'private, max-age=0',
+    'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'no-referrer',
+    'Content-Disposition': `inline; filename="${found._id}.${found.format}"`,
+  };
+  const range = parseByteRange(rangeHeader, size);
+  if (range === 'unsatisfiable') {
+    throw new AppError(416, 'range_not_satisfiable', `The recording has ${size} bytes.`);
+  }
+  if (range === null) {
+    return new Reply(200, recordings.store.read(found.key), { ...headers, 'Content-Length': String(size) });
+  }
+  return new Reply(206, recordings.store.read(found.key, range), {
+    ...headers,
+    'Content-Length': String(range.end - range.start + 1),
+    'Content-Range': `bytes ${range.start}-${range.end}/${size}`,
+  });
+}

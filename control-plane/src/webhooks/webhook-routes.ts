@@ -1,0 +1,292 @@
+import { z } from 'zod';
+import { agentCollection } from '../agents/agent-model.ts';
+import type { AgentRecord } from '../agents/agent-model.ts';
+import { fillConfig } from '../agents/agent-config-input.ts';
+import { anyOf, commonFilter, equalities, listOf, listQuery, toPage } from '../http/list-query.ts';
+import { defineOperation, jsonBody, Reply, type Operation } from '../http/operation.ts';
+import { maybeTime, recordFields, time, timestamp, toTimes } from '../http/record-schema.ts';
+import { EMPTY_LEAD } from '../post-call/lead-analysis.ts';
+import { item } from '../tenancy/target.ts';
+import type { AgentWebhookService } from './agent-webhook-service.ts';
+import { webhookDeliveryCollection } from './webhook-delivery-model.ts';
+import type { WebhookDeliveryRecord } from './webhook-delivery-model.ts';
+import type { WebhookDeliveryService } from './webhook-delivery-service.ts';
+
+const TAG = 'Webhooks';
+const READ = { key: 'viewer', user: 'viewer' } as const;
+const WRITE = { key: 'editor', user: 'editor' } as const;
+const agent = item(agentCollection, 'agent_id');
+const delivery = item(webhookDeliveryCollection, 'delivery_id');
+const BASE = '/api/v1/webhooks/agents/{agent_id}';
+
+const secret = z.object({ set: z.boolean(), last_four: z.string() });
+
+const settingsResponse = z
+  .object({
+    start_call: z.object({ enabled: z.boolean(), url: z.string(), secret }),
+    call_ended: z.object({
+      enabled: z.boolean(),
+      url: z.string().nullable(),
+      web_calls: z.boolean(),
+      phone_calls: z.boolean(),
+      include_unanswered: z.boolean(),
+      timeout_ms: z.number().int(),
+      secret,
+    }),
+  })
+  .meta({ id: 'AgentWebhooks' });
+
+const deliveryFields = {
+  id: z.string(),
+  session_id: z.string(),
+  agent_id: z.string(),
+  event: z.string(),
+  url: z.string(),
+  status: z.string(),
+  attempts: z.number().int(),
+  last_status: z.number().int().nullable(),
+  last_error: z.string().nullable(),
+  next_attempt_at: maybeTime,
+  delivered_at: maybeTime,
+  ...recordFields,
+};
+const deliveryResponse = z.object(deliveryFields).meta({ id: 'WebhookDelivery' });
+const deliveryItemResponse = z
+  .object({ ...deliveryFields, payload: z.record(z.string(), z.unknown()).nullable() })
+  .meta({ id: 'WebhookDeliveryItem' });
+
+const rotateBody = z.strictObject({
+  webhook: z.enum(['start_call', 'call_ended']).default('start_call'),
+  grace_seconds: z.number().int().min(0).max(86_400).default(0),
+});
+
+const callEndedBody = z.strictObject({
+  enabled: z.boolean(),
+  url: z.string().max(2048).nullable(),
+  web_calls: z.boolean(),
+  phone_calls: z.boolean(),
+  include_unanswered: z.boolean().optional(),
+  timeout_ms: z.number().int().min(1000).max(30_000).optional(),
+});
+
+export function webhookRoutes({
+  agentWebhooks,
+  deliveries,
+  publicUrl,
+}: {
+  agentWebhooks: AgentWebhookService;
+  deliveries: WebhookDeliveryService;
+  publicUrl: string;
+}): Operation[] {
+  const toSettings = (record: AgentRecord): z.input<typeof settingsResponse> => {
+    const { start_call, call_ended } = fillConfig({ config: {}, webhooks: record.webhooks }).webhooks;
+    return {
+      start_call: {
+        enabled: start_call.enabled,
+        url: `${publicUrl}/api/v1/webhooks/agents/${record._id}/incoming`,
+        secret: agentWebhooks.mask(record, 'start_call'),
+      },
+      call_ended: { ...call_ended, secret: agentWebhooks.mask(record, 'call_ended') },
+    };
+  };
+  return [
+    defineOperation({
+      id: 'getAgentWebhooks',
+      method: 'GET',
+      path: BASE,
+      tag: TAG,
+      summary: 'Read an agent’s webhooks',
+      access: READ,
+      target: agent,
+      responses: { 200: { description: 'Both webhooks', schema: settingsResponse } },
+      handle: ({ item }) => toSettings(item),
+    }),
+    defineOperation({
+      id: 'rotateWebhookSecret',
+      method: 'POST',
+      path: `${BASE}/rotate-secret`,
+      tag: TAG,
+      summary: 'Make a new webhook secret',
+      description: 'Shown this once. The first one for `start_call` enables that webhook.',
+      access: { key: 'admin', user: 'admin' },
+      target: agent,
+      body: jsonBody(rotateBody, { optional: true }),
+      responses: {
+        200: {
+          description: 'The secret',
+          schema: z.object({
+            agent_id: z.string(),
+            webhook: z.string(),
+            secret: z.string(),
+            rotated_at: timestamp,
+            previous_valid_until: timestamp.optional(),
+          }),
+        },
+      },
+      idempotent: { secrets: ['secret'] },
+      handle: async ({ scope, caller, address, item, body }) => {
+        const { webhook, grace_seconds } = body;
+        const rotation = await agentWebhooks.rotate(scope, caller, address, item, webhook, grace_seconds);
+        return new Reply(
+          200,
+          {
+            agent_id: item._id,
+            webhook,
+            secret: rotation.secret,
+            rotated_at: time(rotation.rotatedAt),
+            ...(rotation.previousValidUntil
+              ? { previous_valid_until: time(rotation.previousValidUntil) }
+              : {}),
+          },
+          { 'Cache-Control': 'no-store' },
+        );
+      },
+    }),
+    defineOperation({
+      id: 'setStartCallWebhook',
+      method: 'PUT',
+      path: `${BASE}/start-call`,
+      tag: TAG,
+      summary: 'Switch the start-call webhook',
+      access: WRITE,
+      target: agent,
+      body: jsonBody(z.strictObject({ enabled: z.boolean() })),
+      responses: { 200: { description: 'Both webhooks', schema: settingsResponse } },
+      handle: async ({ scope, caller, item, body }) =>
+        toSettings(await agentWebhooks.set(scope, caller, item, 'start_call', body)),
+    }),
+    defineOperation({
+      id: 'setCallEndedWebhook',
+      method: 'PUT',
+      path: `${BASE}/call-ended`,
+      tag: TAG,
+      summary: 'Set the call-ended webhook',
+      description:
+        'The same values as `config.webhooks.call_ended`. Enabling makes a secret where there is none.',
+      access: WRITE,
+      target: agent,
+      body: jsonBody(callEndedBody),
+      responses: { 200: { description: 'Both webhooks', schema: settingsResponse } },
+      handle: async ({ scope, caller, item, body }) =>
+        toSettings(await agentWebhooks.set(scope, caller, item, 'call_ended', body)),
+    }),
+    defineOperation({
+      id: 'testCallEndedWebhook',
+      method: 'POST',
+      path: `${BASE}/call-ended/test`,
+      tag: TAG,
+      summary: 'Send a sample',
+      description: 'One attempt, to the address as it is now.',
+      access: WRITE,
+      target: agent,
+      responses: {
+        200: {
+          description: 'How it went',
+          schema: z.object({
+            ok: z.boolean(),
+            status: z.number().int().optional(),
+            ms: z.number().int(),
+            error: z.string().optional(),
+          }),
+        },
+      },
+      errors: [409],
+      handle: ({ item }) => deliveries.test(item, samplePayload(item)),
+    }),
+    defineOperation({
+      id: 'listWebhookDeliveries',
+      method: 'GET',
+      path: '/v1/agents/{agent_id}/webhook-deliveries',
+      tag: 'Logs',
+      summary: 'List webhook deliveries',
+      access: READ,
+      target: agent,
+      query: listQuery({
+        filters: {
+          status: anyOf(z.enum(['pending', 'retrying', 'succeeded', 'failed', 'cancelled'])).optional(),
+          session_id: anyOf(z.uuid()).optional(),
+        },
+      }),
+      responses: { 200: { description: 'Deliveries', schema: listOf(deliveryResponse) } },
+      handle: async ({ scope, item, query }) => {
+        const filter = {
+          ...commonFilter(query),
+          agent_id: item._id,
+          ...equalities({ status: query.status, session_id: query.session_id }),
+        };
+        return toPage(await scope.collection(webhookDeliveryCollection).page(filter, query), toDelivery);
+      },
+    }),
+    defineOperation({
+      id: 'getWebhookDelivery',
+      method: 'GET',
+      path: '/v1/webhook-deliveries/{delivery_id}',
+      tag: 'Logs',
+      summary: 'Read a webhook delivery',
+      access: READ,
+      target: delivery,
+      responses: { 200: { description: 'The delivery, with its body', schema: deliveryItemResponse } },
+      handle: ({ item }) => ({
+        ...toDelivery(item),
+        payload: item.payload === null ? null : (JSON.parse(item.payload) as Record<string, unknown>),
+      }),
+    }),
+    defineOperation({
+      id: 'redeliverWebhook',
+      method: 'POST',
+      path: '/v1/webhook-deliveries/{delivery_id}/redeliver',
+      tag: 'Logs',
+      summary: 'Deliver a webhook again',
+      access: WRITE,
+      target: delivery,
+      responses: { 202: { description: 'It is on its way', schema: deliveryResponse } },
+      errors: [409],
+      handle: async ({ item }) => new Reply(202, toDelivery(await deliveries.redeliver(item))),
+    }),
+  ];
+}
+
+function toDelivery(record: WebhookDeliveryRecord): z.input<typeof deliveryResponse> {
+  return {
+    id: record._id,
+    session_id: record.session_id,
+    agent_id: record.agent_id,
+    event: record.event,
+    url: record.url,
+    status: record.status,
+    attempts: record.attempts,
+    last_status: record.last_status,
+    last_error: record.last_error,
+    next_attempt_at: time(record.next_attempt_at),
+    delivered_at: time(record.delivered_at),
+    ...toTimes(record),
+  };
+}
+
+/** In the form of a real one, with nobody in it. */
+function samplePayload(record: AgentRecord) {
+  const id = '00000000-0000-7000-8000-000000000000';
+  const { goal_status: _goal, ...lead } = EMPTY_LEAD;
+  return {
+    ...lead,
+    customer_name: 'Sample Customer',
+    mobile_number: '+14155550100',
+    ai_summary: 'This is a sample delivery.',
+    call_datetime: '2026-01-01T00:00:00.000Z',
+    call_duration: 42,
+    call_status: 'completed',
+    recording_url: null,
+    call_direction: 'inbound',
+    send_whatsapp: false,
+    send_email: false,
+    reminder_to_sales_team: false,
+    call_session_id: id,
+    agent_id: record._id,
+    call_summary: 'This is a sample delivery.',
+    user_name: 'Sample Customer',
+    phone_number: '+14155550100',
+    call_id: id,
+    post_call_analyses: [],
+    post_call_analysis_count: 0,
+  };
+}

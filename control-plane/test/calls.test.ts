@@ -1,0 +1,410 @@
+import { randomUUID } from 'node:crypto';
+import t from 'tap';
+import type { CallEvent } from '@parley/shared/contracts/call-events';
+import { ManualClock } from '@parley/shared/time/manual-clock';
+import type { SessionResponse } from '../src/sessions/session-schema.ts';
+import { chatAnswer, eventually, openLoopbackServer } from './fixtures/loopback-server.ts';
+import { openTestControlPlane } from './fixtures/test-control-plane.ts';
+import { TestGateway, type TestPlan } from './fixtures/test-gateway.ts';
+
+const llm = await openLoopbackServer(() => chatAnswer({ ai_summary: 'They want ten licences.' }));
+t.teardown(() => llm[Symbol.asyncDispose]());
+const clock = new ManualClock(Date.now());
+const plane = await openTestControlPlane({ clock, env: { OPENAI_BASE_URL: `${llm.url}/v1` } });
+t.teardown(() => plane[Symbol.asyncDispose]());
+const gateway = new TestGateway(plane);
+const { callEvents, postCall, reaper, sessionStore } = plane.app.services;
+
+type Session = SessionResponse & {
+  detail: { variables: Record<string, string>; post_call: { status: string } };
+};
+interface Events {
+  items: { id: string; index: number; type: string; data: Record<string, unknown> }[];
+}
+
+async function begin(body: object = { channel: 'telephony', provider: 'plivo' }): Promise<TestPlan> {
+  const { body: session } = await plane.call<SessionResponse>('POST', '/v1/sessions', { body });
+  const start = { carrier_call_id: randomUUID() };
+  return (
+    await gateway.redeem(session.ws_ticket ? { ticket: session.ws_ticket, start } : { token: session.token! })
+  ).body;
+}
+
+const read = async (plan: TestPlan) =>
+  (await plane.call<Session>('GET', `/v1/sessions/${plan.session_id}`)).body;
+const eventsOf = async (plan: TestPlan) =>
+  (await plane.call<Events>('GET', `/v1/sessions/${plan.session_id}/events?limit=200`)).body.items;
+const statesOf = async (plan: TestPlan) =>
+  (await eventsOf(plan)).filter((event) => event.type === 'state').map((event) => event.data['status']);
+
+async function handle(...events: CallEvent[]): Promise<void> {
+  for (const event of events) await callEvents.handle(event);
+}
+
+t.test('a call goes from its start to its report, and can be read on the way', async (t) => {
+  const plan = await begin();
+  const inbox = await gateway.commands();
+  const started = gateway.started(plan);
+  await handle(started, gateway.turn(plan, 0, 'agent', 'Hello, this is Acme.'));
+  t.match(await read(plan), { status: 'in_progress', started_at: started.data['answered_at'] });
+  const live = await plane.call<{ items: { text: string }[] }>(
+    'GET',
+    `/v1/sessions/${plan.session_id}/transcript`,
+  );
+  t.match(live.body.items, [{ index: 0, role: 'agent', text: 'Hello, this is Acme.' }]);
+
+  const ended = gateway.ended(plan);
+  await handle(gateway.event(plan, 'turn_decision', { why: 'stt_final' }), ended);
+  t.match(await read(plan), {
+    status: 'ended',
+    ended_at: '2026-01-01T10:01:05.250Z',
+    ended_by: 'caller',
+    hangup_reason: 'caller_hangup',
+    failure_reason: null,
+    duration_seconds: 65.25,
+    agent_duration_seconds: 20,
+    message_count: 2,
+    avg_agent_latency_ms: 512.5,
+    avg_user_latency_ms: 900,
+    language: 'en-US',
+    detail: { variables: { customer: 'Asha' } },
+  });
+  t.match((await inbox.next('report_stored')).args, { event_id: ended.id });
+  t.same(await statesOf(plan), ['created', 'in_progress', 'ended']);
+  const events = await eventsOf(plan);
+  t.same(
+    events.map((event) => event.index),
+    events.map((event) => event.index).sort((a, b) => a - b),
+  );
+  const [, second, ...later] = events;
+  const after = await plane.call<Events>(
+    'GET',
+    `/v1/sessions/${plan.session_id}/events?after_index=${second!.index}&type=turn_decision&type=state`,
+  );
+  const wanted = later.filter((event) => ['turn_decision', 'state'].includes(event.type));
+  t.same(
+    after.body.items.map((event) => event.id),
+    wanted.map((event) => event.id),
+  );
+  const metrics = await plane.call('GET', `/v1/sessions/${plan.session_id}/metrics`);
+  t.match(metrics.body, {
+    turns: 2,
+    turn_e2e_ms: { p95: 610 },
+    tool_ms: null,
+    usage: { tts_characters: 300 },
+  });
+  const text = await plane.call<string>('GET', `/v1/sessions/${plan.session_id}/transcript?format=text`);
+  t.match(text.body, /\[00:00:01\] caller: I want to buy ten licences\.\n/);
+  t.match(text.headers.get('content-type'), /text\/plain/);
+  await inbox.close();
+});
+
+t.test('events of the bus are handled and acknowledged, in order', async (t) => {
+  const real = await openTestControlPlane({ env: { OPENAI_BASE_URL: `${llm.url}/v1` } });
+  t.teardown(() => real[Symbol.asyncDispose]());
+  const own = new TestGateway(real);
+  const { body } = await real.call<SessionResponse>('POST', '/v1/sessions', { body: {} });
+  const plan = (await own.redeem({ token: body.token! })).body;
+  const inbox = await own.commands();
+  const ended = own.ended(plan);
+  await real.bus.events.append([own.started(plan), own.turn(plan, 0, 'agent', 'Hello'), ended]);
+  await inbox.next('report_stored', (command) => command.args['event_id'] === ended.id);
+  const done = await real.call<Session>('GET', `/v1/sessions/${plan.session_id}`);
+  t.match(done.body, { status: 'ended', message_count: 2 });
+  await inbox.close();
+});
+
+t.test('every event may come again, after a crash at any point', async (t) => {
+  const plan = await begin();
+  const events = [
+    gateway.started(plan),
+    gateway.turn(plan, 0, 'agent', 'Hello, this is Acme.'),
+    gateway.turn(plan, 1, 'caller', 'I want to buy ten licences.'),
+    gateway.event(plan, 'tool_finished', { tool: 'x', ok: true }),
+    gateway.ended(plan),
+  ];
+  for (let upTo = 1; upTo <= events.length; upTo++) await handle(...events.slice(0, upTo));
+  await handle(...events, ...events);
+  t.same(await statesOf(plan), ['created', 'in_progress', 'ended']);
+  const kinds = (await eventsOf(plan)).map((event) => event.type);
+  t.same(kinds.filter((kind) => kind === 'tool_finished').length, 1);
+  t.equal((await read(plan)).message_count, 2);
+});
+
+t.test('a crash between closing and what follows is made up for by the event’s next delivery', async (t) => {
+  const plan = await begin();
+  const ended = gateway.ended(plan);
+  await handle(gateway.started(plan));
+  // As far as a process came that died right after the status had moved.
+  await sessionStore.transition(plan.session_id, 'ended', {
+    set: { report_id: ended.id, closed_by: 'report' },
+  });
+  const inbox = await gateway.commands();
+  await handle(ended);
+  await inbox.next('report_stored', (command) => command.args['event_id'] === ended.id);
+  await eventually(async () => (await read(plan)).detail.post_call.status === 'done');
+  t.pass('the job was made');
+  await inbox.close();
+});
+
+t.test('the report alone is enough: everything before it may be lost', async (t) => {
+  const plan = await begin();
+  await handle(gateway.ended(plan));
+  t.match(await read(plan), { status: 'ended', started_at: '2026-01-01T10:00:00.000Z', message_count: 2 });
+  t.same(await statesOf(plan), ['created', 'in_progress', 'ended']);
+});
+
+t.test('a call that was claimed but never answered does not become one that ended', async (t) => {
+  const plan = await begin();
+  await handle(
+    gateway.ended(plan, {
+      answered_at: null,
+      ended_by: 'system',
+      hangup_reason: undefined,
+      failure_reason: 'stt_error',
+      turns: [],
+    } as never),
+  );
+  t.match(await read(plan), { status: 'failed', failure_reason: 'stt_error', started_at: null });
+});
+
+t.test('a leg that was taken over tells, but moves nothing', async (t) => {
+  const plan = await begin();
+  await handle(gateway.started(plan));
+  const renewed = await plane.call<{ ws_ticket: string }>('POST', `/v1/sessions/${plan.session_id}/token`);
+  const call = (await sessionStore.find(plan.session_id))!.carrier_call_id!;
+  const second = (await gateway.redeem({ ticket: renewed.body.ws_ticket, start: { carrier_call_id: call } }))
+    .body;
+  t.equal(second.leg, 1);
+  const inbox = await gateway.commands();
+  const old = gateway.ended(plan);
+  await handle(old);
+  t.equal((await read(plan)).status, 'in_progress');
+  await inbox.next('report_stored', (command) => command.args['event_id'] === old.id);
+  await handle(gateway.started(second), gateway.ended(second));
+  t.equal((await read(plan)).status, 'ended');
+  await inbox.close();
+});
+
+t.test('transfers move the status', async (t) => {
+  const plan = await begin();
+  const transfer = (phase: string) => gateway.event(plan, 'transfer', { transfer_id: 't-1', phase });
+  await handle(gateway.started(plan), transfer('begun'));
+  t.equal((await read(plan)).status, 'transferring');
+  await handle(transfer('failed'));
+  t.equal((await read(plan)).status, 'in_progress');
+  await handle(transfer('begun'), transfer('bridged'));
+  t.equal((await read(plan)).status, 'transferred');
+  await handle(gateway.ended(plan, { hangup_reason: 'transferred' }));
+  t.same(await statesOf(plan), [
+    'created',
+    'in_progress',
+    'transferring',
+    'in_progress',
+    'transferring',
+    'transferred',
+    'ended',
+  ]);
+});
+
+t.test('events of sessions nobody knows, and data nobody understands, stop nothing', async (t) => {
+  const plan = await begin();
+  const inbox = await gateway.commands();
+  const unknown = { ...gateway.ended(plan), session_id: randomUUID() };
+  await handle(unknown);
+  await inbox.next('report_stored', (command) => command.args['event_id'] === unknown.id);
+  await handle(gateway.event(plan, 'turn', { nonsense: true }), gateway.event(plan, 'call_started', {}));
+  t.equal((await read(plan)).status, 'created');
+  await handle(gateway.event(plan, 'brand_new_type', { a: 1 }));
+  t.match((await eventsOf(plan)).at(-1), { type: 'brand_new_type', data: { a: 1 } });
+  await inbox.close();
+});
+
+t.test('an agent that keeps no transcript has none, and is analysed all the same', async (t) => {
+  const agent = await plane.call<{ id: string }>(
+    'POST',
+    `/v1/orgs/${plane.first.org._id}/projects/${plane.first.project._id}/agents`,
+    { body: { name: 'Discreet', config: { privacy: { store_transcript: false } } } },
+  );
+  const plan = await begin({ agent_id: agent.body.id });
+  await handle(gateway.started(plan), gateway.turn(plan, 0, 'agent', 'secret words'), gateway.ended(plan));
+  await eventually(async () => (await read(plan)).detail.post_call.status === 'done');
+  const transcript = await plane.call<{ total: number }>('GET', `/v1/sessions/${plan.session_id}/transcript`);
+  t.equal(transcript.body.total, 0);
+  t.notMatch(JSON.stringify(await eventsOf(plan)), /secret words|ten licences/);
+  const rows = await plane.call<{ items: object[] }>('GET', `/v1/sessions/${plan.session_id}/analyses`);
+  t.match(rows.body.items, [
+    {
+      rule_name: 'lead',
+      source: 'system',
+      status: 'done',
+      structured_json: { ai_summary: 'They want ten licences.' },
+    },
+  ]);
+  t.match(llm.received.at(-1)!.body, /ten licences/);
+});
+
+t.test('erasing removes what was said, and what comes later is not kept', async (t) => {
+  const plan = await begin();
+  await handle(gateway.started(plan), gateway.turn(plan, 0, 'agent', 'Hello'));
+  const erase = () => plane.call('DELETE', `/v1/sessions/${plan.session_id}`);
+  t.equal((await erase()).status, 409, 'not while it is live');
+  const ended = gateway.ended(plan);
+  await handle(ended);
+  t.equal((await erase()).status, 204);
+  await handle(gateway.turn(plan, 1, 'caller', 'Too late'), ended);
+  const transcript = await plane.call<{ total: number }>('GET', `/v1/sessions/${plan.session_id}/transcript`);
+  t.equal(transcript.body.total, 0);
+  t.match(await read(plan), { duration_seconds: 65.25, detail: { variables: {}, from_number: null } });
+  t.same([...new Set((await eventsOf(plan)).map((event) => event.type))], ['state']);
+});
+
+async function sweep(): Promise<void> {
+  await reaper.sweep(new AbortController().signal);
+}
+
+/** Lets the reaper trust the bus. */
+async function settle(): Promise<void> {
+  await sweep();
+  clock.advance(61_000);
+}
+
+t.test('a session nobody joined expires with its last credential', async (t) => {
+  const { body } = await plane.call<SessionResponse>('POST', '/v1/sessions', {
+    body: { channel: 'telephony', provider: 'plivo' },
+  });
+  const status = async () =>
+    (await plane.call<Session>('GET', `/v1/sessions/${body.session_id}`)).body.status;
+  clock.advance(40_000);
+  await plane.call('POST', `/v1/sessions/${body.session_id}/token`);
+  clock.advance(40_000);
+  await sweep();
+  t.equal(await status(), 'created', 'the new credential still lives');
+  clock.advance(40_000);
+  await sweep();
+  t.equal(await status(), 'expired');
+});
+
+t.test('a call whose gateway died is closed by the reaper; a late report has the last word', async (t) => {
+  const plan = await begin();
+  await handle(gateway.started(plan));
+  const beat = {
+    gateway_id: gateway.id,
+    url: '',
+    capacity: 1,
+    calls: 1,
+    loop_delay_p99_ms: 0,
+    draining: false,
+    version: '1',
+  };
+  await plane.bus.presence.beat(beat);
+  await plane.bus.presence.holdCalls(gateway.id, [plan.session_id]);
+  await settle();
+  await plane.bus.presence.beat(beat);
+  await plane.bus.presence.holdCalls(gateway.id, [plan.session_id]);
+  await sweep();
+  t.equal((await read(plan)).status, 'in_progress', 'held');
+  clock.advance(31_000);
+  await plane.bus.presence.beat(beat);
+  await sweep();
+  clock.advance(14_000);
+  await sweep();
+  t.equal((await read(plan)).status, 'in_progress', 'not held, but its gateway lives');
+  clock.advance(16_000);
+  await sweep();
+  t.equal((await read(plan)).status, 'in_progress', 'first seen without anybody');
+  clock.advance(61_000);
+  await sweep();
+  t.match(await read(plan), {
+    status: 'ended',
+    ended_by: 'system',
+    failure_reason: 'media_timeout',
+    detail: { post_call: { status: 'pending' } },
+  });
+  await handle(gateway.ended(plan));
+  t.match(await read(plan), {
+    status: 'ended',
+    ended_by: 'caller',
+    failure_reason: null,
+    duration_seconds: 65.25,
+  });
+  await eventually(async () => (await read(plan)).detail.post_call.status === 'done');
+  t.pass('the analysis did not wait any longer');
+});
+
+t.test('a report after the job corrects the record and starts nothing', async (t) => {
+  const plan = await begin();
+  await handle(gateway.started(plan));
+  await settle();
+  await sweep();
+  clock.advance(61_000);
+  await sweep();
+  t.equal((await read(plan)).failure_reason, 'media_timeout');
+  clock.advance(11 * 60_000);
+  await eventually(async () => {
+    await postCall.work(new AbortController().signal);
+    return (await read(plan)).detail.post_call.status === 'done';
+  });
+  const asked = llm.received.length;
+  await handle(gateway.ended(plan));
+  t.match(await read(plan), {
+    failure_reason: null,
+    message_count: 2,
+    detail: { post_call: { status: 'done' } },
+  });
+  await postCall.work(new AbortController().signal);
+  t.equal(llm.received.length, asked);
+});
+
+t.test('the reaper closes nothing while the bus is silent, nor right after', async (t) => {
+  const plan = await begin();
+  await handle(gateway.started(plan));
+  await sweep();
+  const ping = plane.bus.ping.bind(plane.bus);
+  const bus: { ping(): Promise<void> } = plane.bus;
+  bus.ping = () => Promise.reject(new Error('gone'));
+  t.teardown(() => (bus.ping = ping));
+  clock.advance(120_000);
+  await sweep();
+  bus.ping = ping;
+  await sweep();
+  t.equal((await read(plan)).status, 'in_progress');
+  clock.advance(61_000);
+  await sweep();
+  t.equal((await read(plan)).status, 'ended');
+});
+
+t.test('places of a running call are renewed, and given back at its end', async (t) => {
+  const agent = await plane.call<{ id: string }>(
+    'POST',
+    `/v1/orgs/${plane.first.org._id}/projects/${plane.first.project._id}/agents`,
+    { body: { name: 'Single', config: { limits: { max_concurrent_sessions: 1 } } } },
+  );
+  const plan = await begin({ agent_id: agent.body.id });
+  await handle(gateway.started(plan));
+  const scope = `agent:${agent.body.id}`;
+  for (let minute = 0; minute < 5; minute++) {
+    await plane.bus.presence.holdCalls(gateway.id, [plan.session_id]);
+    await sweep();
+    clock.advance(60_000);
+  }
+  t.equal(await plane.bus.slots.count(scope), 1);
+  await handle(gateway.ended(plan));
+  t.equal(await plane.bus.slots.count(scope), 0);
+});
+
+t.test('ending a live call asks its gateway', async (t) => {
+  const plan = await begin();
+  await handle(gateway.started(plan));
+  const inbox = await gateway.commands();
+  const mine = (command: { session_id: string }) => command.session_id === plan.session_id;
+  t.equal((await plane.call('POST', `/v1/sessions/${plan.session_id}/end`)).status, 202);
+  t.match((await inbox.next('end', mine)).args, { ended_by: 'api', hangup_reason: 'api_hangup' });
+  const say = { name: 'paid', variables: { amount: '10' }, say: 'Thank you.' };
+  t.equal((await plane.call('POST', `/v1/sessions/${plan.session_id}/events`, { body: say })).status, 202);
+  t.same((await inbox.next('event', mine)).args, say);
+  for (let i = 0; i < 19; i++)
+    await plane.call('POST', `/v1/sessions/${plan.session_id}/events`, { body: say });
+  t.equal((await plane.call('POST', `/v1/sessions/${plan.session_id}/events`, { body: say })).status, 429);
+  await inbox.close();
+});
