@@ -95,7 +95,7 @@ export async function openPlatform(options: PlatformOptions): Promise<Platform> 
     const carrierApis: Record<string, string> = {};
     for (const [name, carrier] of Object.entries(carriers)) {
       owned.add(carrier);
-      carrierApis[`${name.toUpperCase()}_API_URL`] = carrier.apiUrl;
+      carrierApis[`${name.toUpperCase()}_BASE_URL`] = carrier.apiUrl;
     }
     const controlPlane = owned.add(
       await openControlPlane(
