@@ -30,14 +30,14 @@ interface Refused {
   refs: { id: string }[];
 }
 
-t.test('agents', async (t) => {
+void t.test('agents', async (t) => {
   const cp = await openTestControlPlane();
   t.teardown(() => cp[Symbol.asyncDispose]());
   const { org, project } = cp.first;
   const collection = `/v1/orgs/${org._id}/projects/${project._id}/agents`;
   const make = async (body: object) => (await cp.call<Agent>('POST', collection, { body })).body;
 
-  t.test('a name is enough: models come from the project, the config from the defaults', async (t) => {
+  void t.test('a name is enough: models come from the project, the config from the defaults', async (t) => {
     const made = await cp.call<Agent>('POST', collection, { body: { name: 'Plain' } });
     t.equal(made.status, 201);
     t.match(made.body, {
@@ -56,7 +56,7 @@ t.test('agents', async (t) => {
     t.same((await cp.call('GET', `/v1/agents/${made.body.id}`)).body, made.body);
   });
 
-  t.test('two live agents do not share a name; an archived one frees it', async (t) => {
+  void t.test('two live agents do not share a name; an archived one frees it', async (t) => {
     const first = await make({ name: 'Twin' });
     const second = await cp.call<Refused>('POST', collection, { body: { name: 'Twin' } });
     t.equal(second.status, 409);
@@ -70,7 +70,7 @@ t.test('agents', async (t) => {
     t.equal(restored.body.archived_at, null);
   });
 
-  t.test('config is merged: what is not sent stays, null goes back to the default', async (t) => {
+  void t.test('config is merged: what is not sent stays, null goes back to the default', async (t) => {
     const { id } = await make({
       name: 'Merge',
       config: { greeting: { mode: 'caller_first', delay_ms: 100 } },
@@ -90,7 +90,7 @@ t.test('agents', async (t) => {
     t.equal(same.body.version, 3, 'a change that changes nothing makes no version');
   });
 
-  t.test('webhooks act at once and make no version', async (t) => {
+  void t.test('webhooks act at once and make no version', async (t) => {
     const { id } = await make({ name: 'Hooked' });
     const call_ended = { enabled: true, url: 'https://crm.example.com/hook' };
     const patched = await cp.call<Agent>('PATCH', `/v1/agents/${id}`, {
@@ -106,7 +106,7 @@ t.test('agents', async (t) => {
     t.same(refused.body.detail[0]!.loc, ['body', 'config', 'webhooks', 'call_ended', 'url']);
   });
 
-  t.test('validation errors name the place', async (t) => {
+  void t.test('validation errors name the place', async (t) => {
     const cases: [object, (string | number)[], string][] = [
       [{}, ['body', 'name'], 'missing'],
       [{ name: 7 }, ['body', 'name'], 'string_type'],
@@ -141,7 +141,7 @@ t.test('agents', async (t) => {
     );
   });
 
-  t.test('If-Match refuses a change of another version', async (t) => {
+  void t.test('If-Match refuses a change of another version', async (t) => {
     const { id } = await make({ name: 'Matched' });
     const patch = (greeting: string, match: string) =>
       cp.call<Refused>('PATCH', `/v1/agents/${id}`, { body: { greeting }, headers: { 'if-match': match } });
@@ -152,7 +152,7 @@ t.test('agents', async (t) => {
     t.equal((await patch('c', 'W/"x"')).status, 422);
   });
 
-  t.test('racing changes all count, each in a version of its own', async (t) => {
+  void t.test('racing changes all count, each in a version of its own', async (t) => {
     const { id } = await make({ name: 'Raced' });
     const fields = ['system_prompt', 'greeting', 'name', 'tts_voice_id'];
     const answers = await Promise.all(
@@ -177,7 +177,7 @@ t.test('agents', async (t) => {
     );
   });
 
-  t.test('an old version is read, labelled, restored and pinned', async (t) => {
+  void t.test('an old version is read, labelled, restored and pinned', async (t) => {
     const { id } = await make({ name: 'Old', greeting: 'one' });
     const path = `/v1/agents/${id}`;
     await cp.call('PATCH', path, { body: { greeting: 'two' } });
@@ -197,7 +197,7 @@ t.test('agents', async (t) => {
     t.match(await cp.app.services.agents.forNewSession(id), { version: 3, greeting: 'one' });
   });
 
-  t.test(
+  void t.test(
     'header values are secrets: shown as four characters, kept when sent back, lost with the address',
     async (t) => {
       const pre_call = { url: 'https://a.example.com/x', headers: { 'X-Token': 'topsecret-12345678' } };
@@ -227,7 +227,7 @@ t.test('agents', async (t) => {
     },
   );
 
-  t.test('tools are attached, switched, counted and protected', async (t) => {
+  void t.test('tools are attached, switched, counted and protected', async (t) => {
     const { id } = await make({ name: 'Handy' });
     const tool = {
       name: 'look_up_order',
@@ -278,7 +278,7 @@ t.test('agents', async (t) => {
     t.match(refused.body.detail, [{ loc: ['body', 'tool_id'], type: 'reference_not_found' }]);
   });
 
-  t.test('a deleted analysis leaves every agent', async (t) => {
+  void t.test('a deleted analysis leaves every agent', async (t) => {
     const { id } = await make({ name: 'Analysed' });
     const body = { name: 'mood', type: 'text', prompt: 'How was the caller?' };
     const analysis = await cp.call<{ id: string }>('POST', collection.replace('/agents', '/analyses'), {
@@ -294,7 +294,7 @@ t.test('agents', async (t) => {
     t.equal((await cp.call('DELETE', `/v1/agents/${id}/post-call-analyses/${analysis.body.id}`)).status, 404);
   });
 
-  t.test('an agent is purged only once archived, by an admin, and nothing of it stays', async (t) => {
+  void t.test('an agent is purged only once archived, by an admin, and nothing of it stays', async (t) => {
     const { id } = await make({
       name: 'Gone',
       config: { pre_call: { headers: { a: 'value-of-a-header' } } },
@@ -310,7 +310,7 @@ t.test('agents', async (t) => {
     t.equal(await cp.app.services.agents.version(id, 1), null);
   });
 
-  t.test('lists are filtered, sorted and paged', async (t) => {
+  void t.test('lists are filtered, sorted and paged', async (t) => {
     const other = await cp.makeTenant();
     const path = `/v1/orgs/${other.org._id}/projects/${other.project._id}/agents`;
     const token = other.apiKey;
@@ -338,7 +338,7 @@ t.test('agents', async (t) => {
     }
   });
 
-  t.test('validate says what a change would meet and stores nothing', async (t) => {
+  void t.test('validate says what a change would meet and stores nothing', async (t) => {
     const { id } = await make({ name: 'Tried' });
     const good = await cp.call('POST', `/v1/agents/${id}/validate`, { body: { greeting: 'Hi' } });
     t.same(good.body, { valid: true, errors: [], warnings: [] });

@@ -8,12 +8,12 @@ interface Key {
   status: string;
 }
 
-t.test('API keys', async (t) => {
+void t.test('API keys', async (t) => {
   const cp = await openTestControlPlane();
   t.teardown(() => cp[Symbol.asyncDispose]());
   const path = `/v1/projects/${cp.first.project._id}/api-keys`;
 
-  t.test('a key tells who it is', async (t) => {
+  void t.test('a key tells who it is', async (t) => {
     const me = await cp.call('GET', '/v1/me');
     t.equal(me.status, 200);
     t.same(me.body, {
@@ -27,7 +27,7 @@ t.test('API keys', async (t) => {
     t.ok(Number(me.headers.get('ratelimit-remaining')) > 0);
   });
 
-  t.test('no credential, a wrong one and x-api-key alone are 401', async (t) => {
+  void t.test('no credential, a wrong one and x-api-key alone are 401', async (t) => {
     for (const headers of [{}, { 'x-api-key': cp.first.apiKey }, { authorization: 'Bearer sk-svc-nope' }]) {
       const answer = await cp.call('GET', '/v1/me', {
         token: null,
@@ -38,7 +38,7 @@ t.test('API keys', async (t) => {
     }
   });
 
-  t.test('a key is made, works, is listed without its secret, and dies when revoked', async (t) => {
+  void t.test('a key is made, works, is listed without its secret, and dies when revoked', async (t) => {
     const made = await cp.call<Key>('POST', path, { body: { name: 'CRM', role: 'viewer' } });
     t.equal(made.status, 201);
     t.match(made.body.key, /^sk-svc-[0-9A-Za-z]{40}$/);
@@ -55,13 +55,13 @@ t.test('API keys', async (t) => {
     t.equal((await cp.call('DELETE', `${path}/${made.body.id}`)).status, 204, 'revoking twice');
   });
 
-  t.test('a key makes no key as strong as itself', async (t) => {
+  void t.test('a key makes no key as strong as itself', async (t) => {
     const refused = await cp.call('POST', path, { body: { name: 'x', role: 'admin' } });
     t.equal(refused.status, 403);
     t.match(refused.body, { code: 'role_too_low' });
   });
 
-  t.test('an editor key may list but not make keys', async (t) => {
+  void t.test('an editor key may list but not make keys', async (t) => {
     const made = await cp.call<Key>('POST', path, { body: { name: 'editor' } });
     t.equal(made.body.role, 'editor');
     const token = made.body.key!;
@@ -69,7 +69,7 @@ t.test('API keys', async (t) => {
     t.match((await cp.call('POST', path, { token, body: { name: 'x' } })).body, { code: 'role_too_low' });
   });
 
-  t.test('a repeated request with the same key gives the first answer without the secret', async (t) => {
+  void t.test('a repeated request with the same key gives the first answer without the secret', async (t) => {
     const headers = { 'idempotency-key': 'make-one' };
     const first = await cp.call<Key>('POST', path, { body: { name: 'once' }, headers });
     const again = await cp.call<Key>('POST', path, { body: { name: 'once' }, headers });
@@ -81,7 +81,7 @@ t.test('API keys', async (t) => {
     t.match(other.body, { code: 'idempotency_key_reused' });
   });
 
-  t.test('another org sees nothing of it', async (t) => {
+  void t.test('another org sees nothing of it', async (t) => {
     const other = await cp.makeTenant();
     const answer = await cp.call('GET', path, { token: other.apiKey });
     t.equal(answer.status, 404);

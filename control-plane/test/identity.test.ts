@@ -23,7 +23,7 @@ interface Member {
 
 const password = 'correct horse battery';
 
-t.test('people', async (t) => {
+void t.test('people', async (t) => {
   // Near the real time: the database deletes by its own clock what has expired.
   const clock = new ManualClock(Date.now());
   const cp = await openTestControlPlane({ clock });
@@ -32,7 +32,7 @@ t.test('people', async (t) => {
   const ownerBody = { email: 'Owner@Example.com', password, name: 'Olga' };
   let owner: Tokens;
 
-  t.test('the first registration needs the setup code and owns the first org', async (t) => {
+  void t.test('the first registration needs the setup code and owns the first org', async (t) => {
     const without = await cp.call('POST', '/auth/v1/register', { token: null, body: ownerBody });
     t.equal(without.status, 403);
     t.match(without.body, { code: 'setup_code_required' });
@@ -49,14 +49,14 @@ t.test('people', async (t) => {
     t.match(second.body, { code: 'registration_closed' });
   });
 
-  t.test('a user is a user and no project', async (t) => {
+  void t.test('a user is a user and no project', async (t) => {
     const me = await cp.call('GET', '/v1/me', { token: owner.access_token });
     t.match(me.body, { auth: 'jwt', org_id: null, project_id: null, user_id: /^usr_/, api_key_id: null });
     const keys = await cp.call('GET', `/v1/projects/${project._id}/api-keys`, { token: owner.access_token });
     t.equal(keys.status, 200);
   });
 
-  t.test('a key is refused where a user is required, whatever the id', async (t) => {
+  void t.test('a key is refused where a user is required, whatever the id', async (t) => {
     for (const path of [`/v1/members/mbr_nobody`, '/v1/members/%20', `/v1/invites/ivt_1`]) {
       const answer = await cp.call('DELETE', path);
       t.equal(answer.status, 403);
@@ -64,7 +64,7 @@ t.test('people', async (t) => {
     }
   });
 
-  t.test('access tokens end after 15 minutes, and tampered ones never start', async (t) => {
+  void t.test('access tokens end after 15 minutes, and tampered ones never start', async (t) => {
     clock.advance(16 * 60_000);
     const late = await cp.call('GET', '/v1/me', { token: owner.access_token });
     t.equal(late.status, 401);
@@ -74,7 +74,7 @@ t.test('people', async (t) => {
     t.match(forged.body, { code: 'unauthenticated' });
   });
 
-  t.test('a refresh token works once; coming again ends the sign-in', async (t) => {
+  void t.test('a refresh token works once; coming again ends the sign-in', async (t) => {
     const refresh = (refresh_token: string) =>
       cp.call<Tokens>('POST', '/auth/v1/refresh', { token: null, body: { refresh_token } });
     const fresh = await refresh(owner.refresh_token);
@@ -85,7 +85,7 @@ t.test('people', async (t) => {
     t.equal((await cp.call('GET', '/v1/me', { token: fresh.body.access_token })).status, 401);
   });
 
-  t.test('of ten racing refreshes with one token, one wins', async (t) => {
+  void t.test('of ten racing refreshes with one token, one wins', async (t) => {
     const login = await cp.call<Tokens>('POST', '/auth/v1/login', {
       token: null,
       body: { email: 'owner@example.com', password },
@@ -98,7 +98,7 @@ t.test('people', async (t) => {
     t.equal(answers.filter((answer) => answer.status === 200).length, 1);
   });
 
-  t.test('an invited person joins with the invited role, and removal works at once', async (t) => {
+  void t.test('an invited person joins with the invited role, and removal works at once', async (t) => {
     const login = await cp.call<Tokens>('POST', '/auth/v1/login', {
       token: null,
       body: { email: 'owner@example.com', password },
@@ -138,7 +138,7 @@ t.test('people', async (t) => {
     t.equal((await cp.call('GET', `/v1/projects/${project._id}`, { token: ed })).status, 404);
   });
 
-  t.test('the last owner stays, even when two requests try', async (t) => {
+  void t.test('the last owner stays, even when two requests try', async (t) => {
     const token = owner.access_token;
     const members = await cp.call<Page<Member>>('GET', `/v1/orgs/${org._id}/members?role=owner`, { token });
     t.equal(members.body.total, 1);
@@ -149,7 +149,7 @@ t.test('people', async (t) => {
     t.equal((await cp.call('GET', `/v1/orgs/${org._id}/members`, { token })).status, 200);
   });
 
-  t.test('a forgotten password is replaced by mailed link, once, and ends all sign-ins', async (t) => {
+  void t.test('a forgotten password is replaced by mailed link, once, and ends all sign-ins', async (t) => {
     const before = cp.mails.length;
     const unknown = { email: 'nobody@example.com' };
     t.equal((await cp.call('POST', '/auth/v1/password/forgot', { token: null, body: unknown })).status, 202);
@@ -164,7 +164,7 @@ t.test('people', async (t) => {
     t.equal((await cp.call('GET', '/v1/me', { token: owner.access_token })).status, 401);
   });
 
-  t.test('ten failures lock the account for this address, for a while', async (t) => {
+  void t.test('ten failures lock the account for this address, for a while', async (t) => {
     const wrong = { email: 'locked@example.com', password: 'wrong' };
     const statuses = [];
     for (let i = 0; i < 11; i++) {
@@ -175,7 +175,7 @@ t.test('people', async (t) => {
     t.equal((await cp.call('POST', '/auth/v1/login', { token: null, body: wrong })).status, 401);
   });
 
-  t.test('public keys are published and nothing else of them', async (t) => {
+  void t.test('public keys are published and nothing else of them', async (t) => {
     const jwks = await cp.call<{ keys: Record<string, string>[] }>('GET', '/.well-known/jwks.json', {
       token: null,
     });

@@ -5,7 +5,7 @@ import { maskSecret, SecretBox } from './secret-box.ts';
 const old = { id: 'k1', key: randomBytes(32) };
 const fresh = { id: 'k2', key: randomBytes(32) };
 
-t.test('what was encrypted is read again, and never looks the same twice', async (t) => {
+void t.test('what was encrypted is read again, and never looks the same twice', async (t) => {
   const box = new SecretBox([old]);
   const stored = box.encryptSecret('whsec_äöü');
   t.equal(box.decryptSecret(stored), 'whsec_äöü');
@@ -13,7 +13,7 @@ t.test('what was encrypted is read again, and never looks the same twice', async
   t.notMatch(stored, /whsec/);
 });
 
-t.test('a new key in front encrypts, the old one still decrypts', async (t) => {
+void t.test('a new key in front encrypts, the old one still decrypts', async (t) => {
   const stored = new SecretBox([old]).encryptSecret('before');
   const rotated = new SecretBox([fresh, old]);
   t.equal(rotated.decryptSecret(stored), 'before');
@@ -21,7 +21,7 @@ t.test('a new key in front encrypts, the old one still decrypts', async (t) => {
   t.throws(() => new SecretBox([fresh]).decryptSecret(stored), /No encryption key k1/);
 });
 
-t.test('a changed value or a changed key id is refused', async (t) => {
+void t.test('a changed value or a changed key id is refused', async (t) => {
   const box = new SecretBox([old, { id: 'k3', key: old.key }]);
   const stored = box.encryptSecret('secret');
   const last = stored.at(-1) === 'A' ? 'B' : 'A';
@@ -30,7 +30,7 @@ t.test('a changed value or a changed key id is refused', async (t) => {
   t.throws(() => box.decryptSecret('nonsense'));
 });
 
-t.test('a mask shows four characters of long secrets and none of short ones', async (t) => {
+void t.test('a mask shows four characters of long secrets and none of short ones', async (t) => {
   t.same(maskSecret('whsec_0123456789ab'), { set: true, last_four: '89ab' });
   t.same(maskSecret('hunter2'), { set: true, last_four: '' });
 });

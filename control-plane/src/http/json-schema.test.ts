@@ -1,7 +1,7 @@
 import t from 'tap';
 import { isLinearPattern, jsonSchemaProblem } from './json-schema.ts';
 
-t.test('schemas of tool arguments', async (t) => {
+void t.test('schemas of tool arguments', async (t) => {
   const order = {
     type: 'object',
     properties: { id: { type: 'string', pattern: '^[A-Z]{2}\\d+$' } },
@@ -29,7 +29,7 @@ t.test('schemas of tool arguments', async (t) => {
   t.match(jsonSchemaProblem({ type: 'object', description: 'x'.repeat(70_000) }), /larger/);
 });
 
-t.test('patterns that may take long are refused', async (t) => {
+void t.test('patterns that may take long are refused', async (t) => {
   for (const pattern of ['^\\d{4}$', '^[a-z]+$', 'a|b', '^\\+[1-9]\\d{6,14}$', '^[\\w.]+@x$']) {
     t.ok(isLinearPattern(pattern), pattern);
   }

@@ -1,0 +1,124 @@
+import { parseArgs } from 'node:util';
+import { DisposableList } from '@parley/shared/async/disposable-list';
+import { ConfigError } from '@parley/shared/errors/config-error';
+import { createLogger } from '@parley/shared/logging/logger';
+import { openLocalBus } from '@parley/shared/bus/local-bus';
+import { systemClock } from '@parley/shared/time/clock';
+import { bootstrapInstallation } from './bootstrap.ts';
+import { loadControlPlaneConfig } from './config.ts';
+import { COLLECTIONS, createServices } from './services.ts';
+import type { Services } from './services.ts';
+import { openDatabase } from './storage/database.ts';
+import { Scope } from './tenancy/scope.ts';
+
+const USAGE = `usage: npm run admin -- <command>
+
+  create-org --name <name> [--project <name>]      an org with a project and an admin key
+  create-key --project-id <prj_…> [--name <name>] [--role viewer|editor|admin]
+  suspend-org --org-id <org_…>
+  resume-org --org-id <org_…>
+  setup-code                                       for the first registration
+
+Reads the environment of the control plane.
+`;
+
+class UsageError extends Error {}
+
+/** What operators do on the server: there is no caller to ask for permission. */
+async function run(services: Services, args: readonly string[]): Promise<string> {
+  const { positionals, values } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      name: { type: 'string' },
+      project: { type: 'string' },
+      'project-id': { type: 'string' },
+      'org-id': { type: 'string' },
+      role: { type: 'string' },
+    },
+  });
+  const needed = (name: 'name' | 'project-id' | 'org-id'): string => {
+    const value = values[name];
+    if (value === undefined) throw new UsageError(`--${name} is needed`);
+    return value;
+  };
+  switch (positionals[0]) {
+    case 'create-org': {
+      const orgName = needed('name');
+      const made = await bootstrapInstallation(services, {
+        orgName,
+        ...(values.project !== undefined && { projectName: values.project }),
+      });
+      return `org      ${made.org._id}\nproject  ${made.project._id}\nkey      ${made.apiKey}\n`;
+    }
+    case 'create-key': {
+      const project = await services.directory.project(needed('project-id'));
+      if (!project) throw new UsageError('There is no such project.');
+      const role = values.role ?? 'admin';
+      if (role !== 'viewer' && role !== 'editor' && role !== 'admin')
+        throw new UsageError('--role is not known');
+      const scope = new Scope(services.database, {
+        orgId: project.org_id,
+        projectId: project._id,
+        projects: [project._id],
+        role: 'owner',
+      });
+      const name = values.name ?? 'Made on the command line';
+      const made = await services.apiKeys.insert(scope, { name, role, expiresAt: null, createdBy: 'cli' });
+      await services.audit.record({
+        scope,
+        caller: 'cli',
+        address: '',
+        action: 'api_key.created',
+        target: made.record._id,
+      });
+      return `${made.key}\n`;
+    }
+    case 'suspend-org':
+    case 'resume-org':
+      await services.orgs.setSuspended(needed('org-id'), positionals[0] === 'suspend-org');
+      return 'done\n';
+    case 'setup-code':
+      return (await services.identity.hasUsers())
+        ? 'There are users already: the code is no longer of use.\n'
+        : `${services.identity.setupCode()}\n`;
+    default:
+      throw new UsageError('Which command?');
+  }
+}
+
+async function main(): Promise<void> {
+  const args = process.argv.slice(2);
+  const config = loadControlPlaneConfig(process.env);
+  const logger = createLogger({ name: 'admin', level: 'warn' });
+  const owned = new DisposableList();
+  try {
+    const database = owned.add(await openDatabase(config.MONGODB_URI, { logger }));
+    await database.ensureIndexes(COLLECTIONS);
+    // Nothing here meets another process: commands only write records.
+    const bus = owned.add(await openLocalBus({ path: ':memory:', logger }));
+    const services = await createServices({
+      config,
+      database,
+      bus,
+      logger,
+      clock: systemClock,
+      draining: () => false,
+    });
+    owned.add(services.mailer);
+    owned.add(services.safeFetch);
+    owned.add(services.background);
+    process.stdout.write(await run(services, args));
+  } finally {
+    await owned.dispose();
+  }
+}
+
+try {
+  await main();
+} catch (error) {
+  if (error instanceof UsageError) process.stderr.write(`${error.message}\n\n${USAGE}`);
+  else if (error instanceof ConfigError) process.stderr.write(`${error.message}\n`);
+  else throw error;
+  process.exitCode = 1;
+}

@@ -1,0 +1,37 @@
+import { DisposableList } from '@parley/shared/async/disposable-list';
+import { shutdownSignal } from '@parley/shared/async/shutdown-signal';
+import { openRedisBus } from '@parley/shared/bus/redis-bus';
+import { ConfigError } from '@parley/shared/errors/config-error';
+import { createLogger } from '@parley/shared/logging/logger';
+import { openControlPlane } from './app.ts';
+import { loadControlPlaneConfig } from './config.ts';
+
+async function main(): Promise<void> {
+  const config = loadControlPlaneConfig(process.env);
+  if (config.REDIS_URL === undefined) throw new ConfigError(['REDIS_URL: is needed to meet other processes']);
+  const logger = createLogger({ name: 'control-plane', level: config.LOG_LEVEL });
+  const owned = new DisposableList();
+  try {
+    const bus = owned.add(await openRedisBus({ url: config.REDIS_URL, logger }));
+    const controlPlane = owned.add(await openControlPlane(config, { bus, logger }));
+    logger.info({ url: controlPlane.url, internalUrl: controlPlane.internalUrl }, 'control plane is ready');
+    const { identity } = controlPlane.services;
+    if (!(await identity.hasUsers())) {
+      // For the operator's eyes: not a log line that is shipped somewhere.
+      process.stdout.write(`Setup code for the first registration: ${identity.setupCode()}\n`);
+    }
+    const signal = await shutdownSignal();
+    logger.info({ signal }, 'control plane is stopping');
+    await controlPlane.drain(config.DRAIN_TIMEOUT_MS);
+  } finally {
+    await owned.dispose();
+  }
+}
+
+try {
+  await main();
+} catch (error) {
+  if (!(error instanceof ConfigError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 1;
+}
