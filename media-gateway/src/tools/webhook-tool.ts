@@ -1,0 +1,272 @@
+import { backoffMs } from '@parley/shared/async/backoff';
+import { sleep } from '@parley/shared/async/timeout';
+import type { PlanTool } from '@parley/shared/contracts/session-plan';
+import { OutboundFailedError, OutboundRefusedError } from '@parley/shared/http/outbound-errors';
+import type { SafeFetch, SafeResponse } from '@parley/shared/http/safe-fetch';
+import { SIGNATURE_HEADER, signWebhook } from '@parley/shared/http/webhook-signature';
+import type { Logger } from '@parley/shared/logging/logger';
+import { systemClock } from '@parley/shared/time/clock';
+import type { Clock } from '@parley/shared/time/clock';
+import { fillJson, fillText, fillUrl, toText, valueAt } from './tool-template.ts';
+import type { TemplateValues } from './tool-template.ts';
+
+export interface ToolCall {
+  toolCallId: string;
+  /** An object, or the JSON of one as the model wrote it. */
+  arguments: unknown;
+  /** As it is sent. */
+  session: ToolSession;
+  orgId: string;
+  /** `outbound_allow` of the session plan. */
+  allow?: readonly string[];
+}
+
+export interface ToolSession {
+  session_id: string;
+  agent_id: string | null;
+  channel: string;
+  direction: string;
+  from_number: string | null;
+  to_number: string | null;
+  variables: Readonly<Record<string, string>>;
+}
+
+export interface ToolOutcome {
+  ok: boolean;
+  /** For the LLM: what the tool answered, or what went wrong. */
+  content: string;
+  /** HTTP status, where there was an answer. */
+  status?: number;
+  /** Why it failed: `invalid_arguments`, `unsupported`, `http_error`, `not_text`, or a code of outbound-errors.ts. */
+  code?: string;
+  /** Variables the answer sets. */
+  assigned: Record<string, string>;
+  durationMs: number;
+}
+
+export interface ToolRunner {
+  /** Runs a tool once. Failures are outcomes; only an abort throws, with the reason of `signal`. */
+  run(tool: PlanTool, call: ToolCall, signal: AbortSignal): Promise<ToolOutcome>;
+}
+
+type Webhook = NonNullable<PlanTool['webhook']>;
+type Result = Omit<ToolOutcome, 'durationMs'>;
+
+const MAX_VARIABLE_CHARACTERS = 4096;
+const RETRY_BACKOFF = { firstMs: 200, maxMs: 1000 };
+const FORM = 'application/x-www-form-urlencoded';
+
+/** Runs webhook tools. The time of a tool covers all its tries. */
+export function createToolRunner(options: {
+  safeFetch: SafeFetch;
+  logger: Logger;
+  clock?: Clock;
+}): ToolRunner {
+  const { safeFetch, logger, clock = systemClock } = options;
+
+  async function run(tool: PlanTool, call: ToolCall, signal: AbortSignal): Promise<ToolOutcome> {
+    signal.throwIfAborted();
+    const startedMs = clock.monotonic();
+    const result = await attempt(tool, call, signal);
+    const durationMs = Math.round(clock.monotonic() - startedMs);
+    const { ok, status, code } = result;
+    logger.info({ tool: tool.name, toolCallId: call.toolCallId, ok, status, code, durationMs }, 'tool ran');
+    return { ...result, durationMs };
+  }
+
+  async function attempt(tool: PlanTool, call: ToolCall, signal: AbortSignal): Promise<Result> {
+    if (tool.type !== 'webhook' || !tool.webhook) {
+      return failure('unsupported', `The tool ${tool.name} cannot be run here.`);
+    }
+    const args = parseArguments(call.arguments);
+    if (!args)
+      return failure('invalid_arguments', 'The arguments are not a JSON object. Call the tool again.');
+    const request = toRequest(tool.name, tool.webhook, call, args);
+    if (!request) return failure('invalid_arguments', 'The arguments do not fit the address of the tool.');
+    const { timeout_ms: timeoutMs, retries } = tool.execution;
+    const deadlineMs = clock.monotonic() + timeoutMs;
+    for (let retry = 0; ; retry += 1) {
+      let result: Result;
+      let again: boolean;
+      try {
+        const response = await safeFetch.request({
+          ...request(clock.now()),
+          timeoutMs: Math.max(1, deadlineMs - clock.monotonic()),
+          signal,
+          purpose: 'tool',
+          orgId: call.orgId,
+          allow: call.allow ?? [],
+        });
+        result = toResult(tool, response);
+        again = tool.webhook.method === 'GET' && (response.status >= 500 || response.status === 429);
+      } catch (error) {
+        signal.throwIfAborted();
+        result = toFailure(error, timeoutMs);
+        // What may have been done must not be done twice.
+        again =
+          error instanceof OutboundFailedError &&
+          error.code !== 'timeout' &&
+          (error.unsent || tool.webhook.method === 'GET');
+      }
+      const waitMs = backoffMs(retry, RETRY_BACKOFF);
+      if (!again || retry >= retries || clock.monotonic() + waitMs >= deadlineMs) return result;
+      await sleep(waitMs, signal);
+    }
+  }
+
+  return { run };
+}
+
+function parseArguments(given: unknown): Record<string, unknown> | undefined {
+  let value = given;
+  if (typeof given === 'string') {
+    try {
+      value = JSON.parse(given.trim() === '' ? '{}' : given);
+    } catch {
+      return undefined;
+    }
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  return value as Record<string, unknown>;
+}
+
+/** @returns the request as of a time, which its signature holds; undefined when its address would be another */
+function toRequest(name: string, webhook: Webhook, call: ToolCall, args: Record<string, unknown>) {
+  const { session, toolCallId } = call;
+  const values: TemplateValues = {
+    arguments: args,
+    variables: session.variables,
+    session: { ...session, tool_call_id: toolCallId },
+  };
+  const headers: Record<string, string> = {};
+  for (const [header, value] of Object.entries(webhook.headers))
+    headers[header.toLowerCase()] = value.reveal();
+
+  const url = toUrl(webhook, values);
+  if (url === undefined) return undefined;
+  let body: string | undefined;
+  if (webhook.method !== 'GET') {
+    headers['content-type'] ??= 'application/json';
+    body =
+      webhook.body_template === undefined
+        ? JSON.stringify({ tool_call_id: toolCallId, tool: name, arguments: args, session })
+        : fillBody(webhook.body_template, headers['content-type'], values);
+  }
+  return (nowMs: number) => ({
+    url,
+    method: webhook.method,
+    headers: { ...headers, ...authHeaders(webhook.auth, body ?? '', nowMs) },
+    ...(body === undefined ? {} : { body }),
+  });
+}
+
+function fillBody(template: string, contentType: string, values: TemplateValues): string {
+  if (contentType.startsWith(FORM)) return fillUrl(template, values);
+  return contentType.includes('json') ? fillJson(template, values) : fillText(template, values);
+}
+
+/**
+ * Scheme and host are taken as they stand; a placeholder there fits no address.
+ * @returns undefined when a value such as `..` would lead out of the path that was meant
+ */
+function toUrl(webhook: Webhook, values: TemplateValues): string | undefined {
+  const [, origin = '', rest = ''] = /^([a-z]+:\/\/[^/?#]*)(.*)$/is.exec(webhook.url) ?? [];
+  const filled = origin + fillUrl(rest, values);
+  if (!URL.canParse(filled)) return filled;
+  const url = new URL(filled);
+  const path = /^[^?#]*/.exec(filled.slice(origin.length))![0] || '/';
+  if (url.pathname.split('/').length !== path.split('/').length) return undefined;
+  if (webhook.query_template) {
+    for (const [name, template] of Object.entries(webhook.query_template)) {
+      url.searchParams.append(name, fillText(template, values));
+    }
+  } else if (webhook.method === 'GET') {
+    // There is no body to hold them.
+    for (const [name, value] of Object.entries(values.arguments))
+      url.searchParams.append(name, toText(value));
+  }
+  return url.href;
+}
+
+function authHeaders(auth: Webhook['auth'], body: string, nowMs: number): Record<string, string> {
+  switch (auth.type) {
+    case 'none':
+      return {};
+    case 'bearer':
+      return { authorization: `Bearer ${auth.token.reveal()}` };
+    case 'basic': {
+      const pair = Buffer.from(`${auth.username}:${auth.password.reveal()}`).toString('base64');
+      return { authorization: `Basic ${pair}` };
+    }
+    case 'header':
+      return { [auth.name.toLowerCase()]: auth.value.reveal() };
+    case 'hmac':
+      return { [SIGNATURE_HEADER.toLowerCase()]: signWebhook(auth.secret.reveal(), body, nowMs) };
+  }
+}
+
+function toResult(tool: PlanTool, response: SafeResponse): Result {
+  const { status } = response;
+  const text = bodyText(response);
+  if (status < 200 || status > 299) {
+    const said = text ? `: ${cut(text, tool.response.max_characters)}` : '.';
+    return { ...failure('http_error', `The tool answered with the status ${status}${said}`), status };
+  }
+  if (text === undefined) {
+    return { ...failure('not_text', 'The tool answered with something that is no text.'), status };
+  }
+  const content = cut(text, tool.response.max_characters);
+  return { ok: true, content: content || 'The tool has done it.', status, assigned: assign(tool, text) };
+}
+
+/** @returns undefined for what is no text */
+function bodyText({ headers, body }: SafeResponse): string | undefined {
+  const type = headers['content-type'] ?? '';
+  if (body.length > 0 && type !== '' && !/^text\/|json|xml|urlencoded|javascript/i.test(type))
+    return undefined;
+  return body
+    .toString()
+    .replace(/\ufffd$/, '')
+    .trim();
+}
+
+function assign(tool: PlanTool, text: string): Record<string, string> {
+  const assigned: Record<string, string> = {};
+  if (tool.response.assign.length === 0) return assigned;
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    return assigned;
+  }
+  for (const { path, name } of tool.response.assign) {
+    const value = valueAt(json, path);
+    if (value === undefined || value === null) continue;
+    assigned[name] = cut(toText(value), MAX_VARIABLE_CHARACTERS);
+  }
+  return assigned;
+}
+
+function toFailure(error: unknown, timeoutMs: number): Result {
+  if (error instanceof OutboundRefusedError) {
+    return failure(error.code, 'The address of the tool is not allowed.');
+  }
+  if (error instanceof OutboundFailedError) {
+    const said =
+      error.code === 'timeout'
+        ? `The tool did not answer within ${timeoutMs} ms.`
+        : 'The tool could not be reached.';
+    return failure(error.code, said);
+  }
+  return failure('broken', 'The tool could not be run.');
+}
+
+function failure(code: string, content: string): Result {
+  return { ok: false, code, content, assigned: {} };
+}
+
+/** At most `max` UTF-16 units, and no half character at the end. */
+function cut(text: string, max: number): string {
+  if (text.length <= max) return text;
+  return text.slice(0, max).replace(/[\ud800-\udbff]$/, '');
+}
