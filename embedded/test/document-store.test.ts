@@ -389,7 +389,7 @@ void t.test('a file is open once, and a host beyond the machine is refused', asy
   await t.rejects(openDocumentStore({ path }), /locked/);
   await store[Symbol.asyncDispose]();
   await t.rejects(openDocumentStore({ path, host: '0.0.0.0' }), /loopback/);
-  await t.rejects(openDocumentStore({ path: join(folder, 'none', 'store.db') }), /unable to open/);
+  await t.rejects(openDocumentStore({ path: join(folder, 'none', 'store.db') }), /no such file or directory/);
 });
 
 void t.test('a unix socket serves the same, to its owner only', async (t) => {
@@ -399,6 +399,8 @@ void t.test('a unix socket serves the same, to its owner only', async (t) => {
   const client = new MongoClient(`mongodb://${encodeURIComponent(socketPath)}/?directConnection=true`);
   await client.db('test').collection('a').insertOne({ x: 1 });
   t.equal((await stat(socketPath)).mode & 0o777, 0o600);
+  t.equal((await stat(join(folder, 'store.db'))).mode & 0o777, 0o600);
+  t.equal((await stat(join(folder, 'store.db-wal'))).mode & 0o777, 0o600);
   await client.close();
   await store[Symbol.asyncDispose]();
 });

@@ -222,7 +222,7 @@ export function formatDate(date: Date, format: string, zone: string): string {
  */
 export function parseDate(text: string, format: string | undefined, zone: string): Date {
   const fail = (): never => {
-    throw new CommandError(241, `Error parsing date string '${text}'`);
+    throw new CommandError('ConversionFailure', `Error parsing date string '${text}'`);
   };
   if (format === undefined) {
     const match =

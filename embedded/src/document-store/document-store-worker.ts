@@ -13,19 +13,22 @@ export interface WorkerOptions {
   synchronous: 'normal' | 'full';
 }
 
-export type WorkerMessage = { port: number } | { error: string };
+export type WorkerMessage = { port: number } | { error: string } | { failure: string };
 
 /** How often expired documents and idle cursors are removed. */
 const SWEEP_MS = 2000;
 
 const port = parentPort!;
 
+function report(error: unknown): void {
+  const failure = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  port.postMessage({ failure } satisfies WorkerMessage);
+}
+
 async function start({ path, host, port: tcpPort, socketPath, synchronous }: WorkerOptions): Promise<number> {
   const store = new Store(path, synchronous);
   const cursors = new Cursors();
-  const server = new WireServer(store, new Commands(store, cursors), (error) =>
-    console.error('document store:', error),
-  );
+  const server = new WireServer(store, new Commands(store, cursors), report);
   const close = async () => {
     await server.close();
     store.close();

@@ -31,6 +31,8 @@ export interface DocumentStoreOptions {
   socketPath?: string;
   /** When a commit counts as durable; 'normal' unless given. */
   synchronous?: 'normal' | 'full';
+  /** Told of errors that are the store's own fault; printed unless given. */
+  onFailure?: (message: string) => void;
 }
 
 export interface DocumentStore {
@@ -59,6 +61,7 @@ export async function openDocumentStore(options: DocumentStoreOptions): Promise<
     socketPath: options.socketPath,
     synchronous: options.synchronous ?? 'normal',
   };
+  const onFailure = options.onFailure ?? ((message) => console.error('document store:', message));
   const worker = new Worker(new URL('./document-store-worker.ts', import.meta.url), {
     workerData,
     name: 'document-store',
@@ -72,7 +75,8 @@ export async function openDocumentStore(options: DocumentStoreOptions): Promise<
     throw error;
   }
   // An error that reaches here ended the worker; its clients see their connections break.
-  worker.on('error', (error) => console.error('the document store failed', error));
+  worker.on('error', (error) => onFailure(String(error.stack)));
+  worker.on('message', (message: WorkerMessage) => 'failure' in message && onFailure(message.failure));
   return {
     uri: `mongodb://${isIP(host) === 6 ? `[${host}]` : host}:${port}/?directConnection=true`,
     port,
@@ -91,6 +95,6 @@ async function started(worker: Worker): Promise<number> {
       Promise.reject(new Error('the document store ended while starting')),
     ),
   ])) as [WorkerMessage];
-  if ('error' in message) throw new Error(message.error);
-  return message.port;
+  if ('port' in message) return message.port;
+  throw new Error('error' in message ? message.error : message.failure);
 }

@@ -8,13 +8,14 @@ export const errorCodes = {
   Overflow: 15,
   InvalidLength: 16,
   IllegalOperation: 20,
+  InvalidBSON: 22,
   NamespaceNotFound: 26,
   IndexNotFound: 27,
   PathNotViable: 28,
   ConflictingUpdateOperators: 40,
   CursorNotFound: 43,
   NamespaceExists: 48,
-  MaxTimeMSExpired: 50,
+  DollarPrefixedFieldName: 52,
   InvalidIdField: 53,
   NotSingleValueField: 54,
   EmptyFieldName: 56,
@@ -24,24 +25,30 @@ export const errorCodes = {
   IndexAlreadyExists: 68,
   InvalidOptions: 72,
   InvalidNamespace: 73,
+  NoReplicationEnabled: 76,
+  UnknownReplWriteConcern: 79,
   IndexOptionsConflict: 85,
   IndexKeySpecsConflict: 86,
   OperationFailed: 96,
   NotAReplicaSet: 123,
-  CommandNotSupported: 115,
   CannotIndexParallelArrays: 171,
   QueryPlanKilled: 175,
   InvalidIndexSpecificationOption: 197,
+  ConversionFailure: 241,
   NoQueryExecutionPlans: 291,
   QueryExceededMemoryLimitNoDiskUseAllowed: 292,
+  APIVersionError: 322,
+  MechanismUnavailable: 334,
   BSONObjectTooLarge: 10334,
   DuplicateKey: 11000,
   OutOfDiskSpace: 14031,
 } as const;
 
+const names = new Map<number, string>(Object.entries(errorCodes).map(([name, code]) => [code, name]));
+
 export type ErrorName = keyof typeof errorCodes;
 
-/** An error a client sees, with MongoDB's own code. Codes without a name are "Location" codes, as MongoDB calls them. */
+/** An error a client sees, with MongoDB's own code. Codes that have no name here are "Location" codes, as MongoDB calls them. */
 export class CommandError extends Error {
   readonly code: number;
   readonly codeName: string;
@@ -52,7 +59,7 @@ export class CommandError extends Error {
     super(message);
     this.name = 'CommandError';
     this.code = typeof code === 'number' ? code : errorCodes[code];
-    this.codeName = typeof code === 'number' ? `Location${code}` : code;
+    this.codeName = names.get(this.code) ?? `Location${this.code}`;
     this.details = details;
   }
 }

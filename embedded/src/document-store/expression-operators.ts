@@ -424,7 +424,7 @@ function convert(value: Value, to: string): Value {
 }
 
 function parseFailure(value: string): never {
-  throw new CommandError(241, `Failed to parse '${value}' in $convert with no onError value`);
+  throw new CommandError('ConversionFailure', `Failed to parse '${value}' in $convert with no onError value`);
 }
 
 function withVariables(names: Names, ...added: string[]): Names {

@@ -52,7 +52,9 @@ export function parseProjection(
   }
   const onlyId = seen.includes === '' && seen.excludes === '' && !seen.computes;
   const includes =
-    seen.includes !== '' || (seen.excludes === '' && seen.computes) || (onlyId && id?.kind === 'include');
+    seen.includes !== '' ||
+    (seen.excludes === '' && seen.computes) ||
+    (onlyId && id !== undefined && id.kind !== 'exclude');
   if (includes && id === undefined) root.set('_id', { kind: 'include' });
   return {
     apply: (document, position, scope) =>
@@ -122,7 +124,6 @@ function addRule(
   } else {
     rule = { kind: 'compute', evaluate: compileExpression(value, variables).evaluate };
     if (whole !== '_id') seen.computes = true;
-    else seen.includes ||= '';
   }
   insertRule(root, path, rule, whole);
 }

@@ -214,7 +214,7 @@ abstract class RowScan {
   next(): Row | undefined {
     if (this.#at === this.#rows.length) {
       if (this.#ended) return undefined;
-      if (!this.store.holds(this.collection))
+      if (!this.store.current(this.collection))
         throw new CommandError('QueryPlanKilled', 'the collection was dropped');
       this.#rows = this.read(this.#last, this.#chunk);
       this.#at = 0;
@@ -258,7 +258,7 @@ class IndexScan extends RowScan {
 
   protected read(after: Row | undefined, limit: number): Row[] {
     const { index, direction } = this.#plan;
-    if (!this.collection.indexes.some(({ id }) => id === index.id)) {
+    if (!this.store.current(this.collection)?.indexes.some(({ id }) => id === index.id)) {
       throw new CommandError('QueryPlanKilled', `the index '${index.name}' was dropped`);
     }
     return this.store.rowsByIndex(this.collection, index, this.#range, direction, after, limit);

@@ -68,7 +68,7 @@ export class WireServer {
   async close(): Promise<void> {
     const closed = this.#servers.map((server) => new Promise((resolve) => server.close(resolve)));
     this.#runJobs();
-    for (const { socket } of this.#clients) socket.destroy();
+    for (const { socket } of this.#clients) socket.destroySoon();
     await Promise.all(closed);
   }
 
@@ -147,6 +147,8 @@ export class WireServer {
       return { ...this.#store.savepoint(() => this.#commands.run(client, database, command)), ok: 1 };
     } catch (error) {
       if (error instanceof CommandError) return errorReply(error);
+      // Without its transaction the whole batch has failed.
+      if (!this.#store.inTransaction) throw error;
       this.#onFailure(error);
       return errorReply(
         new CommandError(isDiskFull(error) ? 'OutOfDiskSpace' : 'InternalError', messageOf(error)),

@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { decodeDocument, encodeDocument } from './bson-codec.ts';
 import { CommandError } from './errors.ts';
@@ -57,9 +58,12 @@ export class Store {
   readonly #statements = new Map<string, StatementSync>();
   readonly #collections = new Map<string, Collection>();
   #catalogChanged = false;
+  #countsChanged = false;
 
   constructor(path: string, synchronous: 'normal' | 'full') {
-    this.#database = new DatabaseSync(path, { timeout: 2000 });
+    // It may hold what is nobody else's business; SQLite gives its log the same mode.
+    closeSync(openSync(path, 'a', 0o600));
+    this.#database = new DatabaseSync(path, { timeout: 1000 });
     try {
       // One process owns the file; a second one is told so instead of sharing it.
       this.#database.exec(`
@@ -107,21 +111,29 @@ export class Store {
   }
 
   rollback(): void {
-    this.#run('ROLLBACK');
+    if (this.inTransaction) this.#run('ROLLBACK');
     this.#afterRollback();
+  }
+
+  /** False also when SQLite has rolled a transaction back by itself, as it may when the disk is full. */
+  get inTransaction(): boolean {
+    return this.#database.isTransaction;
   }
 
   /** Runs `work` so that a throw undoes what it wrote, and nothing else of the transaction. */
   savepoint<T>(work: () => T): T {
     this.#run('SAVEPOINT command');
+    this.#countsChanged = false;
     try {
       const result = work();
       this.#run('RELEASE command');
       return result;
     } catch (error) {
-      this.#run('ROLLBACK TO command');
-      this.#run('RELEASE command');
-      this.#afterRollback();
+      if (this.inTransaction) {
+        this.#run('ROLLBACK TO command');
+        this.#run('RELEASE command');
+        if (this.#countsChanged || this.#catalogChanged) this.#afterRollback();
+      }
       throw error;
     }
   }
@@ -186,9 +198,10 @@ export class Store {
     return this.#collections.get(`${database}.${name}`);
   }
 
-  /** Whether a collection object still stands for a collection: it may have been dropped meanwhile. */
-  holds(collection: Collection): boolean {
-    return this.#collections.get(`${collection.database}.${collection.name}`)?.id === collection.id;
+  /** The collection as it is now; undefined if it has been dropped meanwhile. */
+  current({ id, database, name }: Collection): Collection | undefined {
+    const collection = this.#collections.get(`${database}.${name}`);
+    return collection?.id === id ? collection : undefined;
   }
 
   collections(database?: string): Collection[] {
@@ -319,6 +332,7 @@ export class Store {
     for (const [i, index] of collection.indexes.entries())
       this.#addKeys(index, keys[i]!, Number(lastInsertRowid));
     if (collection.count !== undefined) collection.count += 1;
+    this.#countsChanged = true;
   }
 
   /** @throws CommandError DuplicateKey, having written nothing */
@@ -354,6 +368,7 @@ export class Store {
     }
     this.#run(`DELETE FROM documents_${collection.id} WHERE id = ?`, rowId);
     if (collection.count !== undefined) collection.count -= 1;
+    this.#countsChanged = true;
   }
 
   count(collection: Collection): number {

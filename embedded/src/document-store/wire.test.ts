@@ -54,7 +54,7 @@ void t.test('the OP_QUERY of a greeting is answered by an OP_REPLY', (t) => {
     Buffer.from('admin.$cmd\0'),
     int32(0),
     int32(-1),
-    serialize({ ismaster: 1 }),
+    Buffer.from(serialize({ ismaster: 1 })),
   );
   const request = parseMessage(bytes);
   t.match(request, { form: 'query', database: 'admin', command: { ismaster: 1 } });
@@ -98,7 +98,7 @@ void t.test('what is no message is refused', (t) => {
     ],
     [
       'a query of a collection',
-      message(2004, int32(0), Buffer.from('a.b\0'), int32(0), int32(-1), serialize({})),
+      message(2004, int32(0), Buffer.from('a.b\0'), int32(0), int32(-1), Buffer.from(serialize({}))),
     ],
   ];
   for (const [title, bytes] of cases) t.throws(() => parseMessage(bytes), WireError, title);
