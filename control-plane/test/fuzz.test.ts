@@ -1,0 +1,145 @@
+import t from 'tap';
+import { createOperations } from '../src/services.ts';
+import type { Services } from '../src/services.ts';
+import { openTestControlPlane } from './fixtures/test-control-plane.ts';
+
+const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? 1500);
+const AT_ONCE = 16;
+
+/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
+function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+const WORDS = [
+  '',
+  'x',
+  'null',
+  '{{name}}',
+  '%00',
+  '\u0000',
+  '\ud800',
+  '$where',
+  '__proto__',
+  'a.b',
+  '../..',
+  '🙂'.repeat(40),
+  'x'.repeat(3000),
+  'https://example.com',
+  'http://169.254.169.254/',
+  '2026-01-31T09:30:00Z',
+  '-1',
+  '1e999',
+];
+const FIELDS = [
+  'name',
+  'config',
+  'role',
+  'tool_id',
+  'agent_id',
+  'project_id',
+  'org_id',
+  'webhook',
+  'parameters',
+  'type',
+  'variables',
+  'channel',
+  'provider',
+  'expires_at',
+  'flow_definition',
+  'limit',
+  'enabled',
+  'prompt',
+  '$set',
+  '__proto__',
+  'constructor',
+];
+
+void t.test(`${REQUESTS} odd requests are answered, and none of them is our fault`, async (t) => {
+  const cp = await openTestControlPlane();
+  t.teardown(() => cp[Symbol.asyncDispose]());
+  const seed = Number(process.env['FUZZ_SEED'] ?? Date.now() % 1_000_000);
+  t.comment(`FUZZ_SEED=${seed}`);
+  const random = randomFrom(seed);
+  const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)]!;
+  const { org, project } = cp.first;
+  const agent = await cp.call<{ id: string }>('POST', `/v1/orgs/${org._id}/projects/${project._id}/agents`, {
+    body: { name: 'Fuzzed' },
+  });
+  const ids: Record<string, string> = { org_id: org._id, project_id: project._id, agent_id: agent.body.id };
+  const operations = createOperations({} as Services).filter(
+    (operation) => operation.id !== 'getDescription',
+  );
+
+  function value(depth: number): unknown {
+    const roll = random();
+    if (roll < 0.35) return pick(WORDS);
+    if (roll < 0.5) return pick([0, -1, 1.5, 1e21, 2 ** 53, 7]);
+    if (roll < 0.6) return pick([true, false, null]);
+    if (roll < 0.7) return pick(Object.values(ids));
+    if (depth > 4) return {};
+    if (roll < 0.8) return Array.from({ length: Math.floor(random() * 4) }, () => value(depth + 1));
+    return object(depth + 1);
+  }
+  function object(depth: number): object {
+    return Object.fromEntries(
+      Array.from({ length: Math.floor(random() * 5) }, () => [pick([...FIELDS, ...WORDS]), value(depth)]),
+    );
+  }
+
+  const bad: string[] = [];
+  const counts = new Map<number, number>();
+  async function one(): Promise<void> {
+    const operation = pick(operations);
+    const path = operation.path.replace(/\{([^}]+)\}/g, (_, name: string) => {
+      const known = ids[name];
+      return known !== undefined && random() < 0.8
+        ? known
+        : encodeURIComponent(pick(WORDS).replaceAll('\ud800', '')) || 'x';
+    });
+    const query =
+      random() < 0.3
+        ? `?${pick([...FIELDS, 'limit', 'sort', 'q', 'offset'])}=${encodeURIComponent(pick(WORDS).replaceAll('\ud800', ''))}`
+        : '';
+    const body =
+      operation.method === 'GET'
+        ? undefined
+        : random() < 0.1
+          ? pick(['{', '[]', '"x"', '', 'null'])
+          : object(0);
+    const type = pick([
+      'application/json',
+      'application/json',
+      'application/json',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data; boundary=x',
+      'text/plain',
+    ]);
+    const answer = await cp.call<{ detail?: unknown }>(operation.method, path + query, {
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      headers: { 'content-type': type },
+    });
+    counts.set(answer.status, (counts.get(answer.status) ?? 0) + 1);
+    const expected = answer.status < 400 || answer.body.detail !== undefined || answer.status === 503;
+    if (answer.status === 500 || !expected) {
+      bad.push(
+        `${answer.status} ${operation.method} ${path}${query} ${type} ${JSON.stringify(body)}`.slice(0, 2000),
+      );
+    }
+  }
+  let left = REQUESTS;
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, async () => {
+      while (left-- > 0) await one();
+    }),
+  );
+  t.comment(JSON.stringify(Object.fromEntries(counts)));
+  t.same(bad, []);
+  t.equal((await cp.call('GET', '/v1/me')).status, 200);
+});
