@@ -60,8 +60,11 @@ export function createHttpApp(operations: readonly Operation[], runtime: HttpRun
   app.silent = true;
   app.use(errorHandler(runtime.logger));
   app.use(async (ctx, next) => {
-    if (runtime.draining()) ctx.set('Connection', 'close');
-    await next();
+    try {
+      await next();
+    } finally {
+      if (runtime.draining()) ctx.set('Connection', 'close');
+    }
   });
   app.use(
     helmet({
