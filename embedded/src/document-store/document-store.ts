@@ -9,6 +9,8 @@
  * - Comparison of strings is by bytes: no collations. No text, geospatial, hashed and wildcard indexes; no capped and
  *   time series collections, views and validators; no `$where`, `$jsonSchema`, `$out`, `$merge`, `$graphLookup`.
  * - Sorting without an index, grouping and `$facet` work in memory; a sort stops at 100 MiB, as MongoDB's.
+ * - `$expr` and `$lookup` pipelines by `let` find no index; equality by `localField` does. Windows of `$setWindowFields`
+ *   are of documents, not of ranges.
  * - A command runs to its end before the next: `maxTimeMS` is accepted but stops nothing. A slow scan delays everybody.
  * - Regular expressions are JavaScript's, rewritten where PCRE differs, and refused where JavaScript has no equal.
  * - With `synchronous: 'normal'` a write that was acknowledged survives the death of the process, but the last ones may
