@@ -79,7 +79,7 @@ export async function followCall(options: {
       end_ms: number;
       interrupted: boolean;
     }[];
-  }>(`/v1/sessions/${sessionId}/transcript?limit=200`);
+  }>(`/v1/sessions/${sessionId}/transcript`);
   return {
     session_id: sessionId,
     status: session.status,

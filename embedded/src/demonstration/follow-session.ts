@@ -26,13 +26,25 @@ export async function followSession(
     const page = await rest.get<{ items: SessionEvent[] }>(
       `/v1/sessions/${sessionId}/events?limit=200${query}`,
     );
+    // What was said stands in the transcript alone: events only tell that a turn was.
+    const said = page.items.some((event) => event.type === 'turn')
+      ? await readTranscript(rest, sessionId)
+      : undefined;
     for (const event of page.items) {
       after = Math.max(after, event.index);
-      onEvent(event);
+      const text = event.type === 'turn' ? said?.get(Number(event.data['turn_index'])) : undefined;
+      onEvent(text === undefined ? event : { ...event, data: { ...event.data, text } });
       if (event.type === 'call_ended') return;
     }
     if (page.items.length === 0) await sleep(POLL_MS, signal);
   }
+}
+
+async function readTranscript(rest: RestClient, sessionId: string): Promise<Map<number, string>> {
+  const { items } = await rest.get<{ items: { index: number; text: string }[] }>(
+    `/v1/sessions/${sessionId}/transcript`,
+  );
+  return new Map(items.map((turn) => [turn.index, turn.text]));
 }
 
 /** Waits until everything after the call is done: analysis, and the webhook. @returns the session as it then is */
