@@ -12,6 +12,8 @@ import { GatewayCommands } from './calls/gateway-commands.ts';
 import { sessionEventCollection } from './calls/session-event-model.ts';
 import { turnCollection } from './calls/turn-model.ts';
 import { CallEventHandler } from './calls/call-event-handler.ts';
+import { carrierCallbackRoutes } from './carriers/carrier-callback-routes.ts';
+import { CarrierCallbackService } from './carriers/carrier-callback-service.ts';
 import { Reaper } from './calls/reaper.ts';
 import { analysisResultCollection } from './post-call/analysis-result-model.ts';
 import { analysisResultRoutes } from './post-call/analysis-result-routes.ts';
@@ -39,6 +41,9 @@ import type { ServiceDeps } from './services.ts';
 import type { Collection, StoredRecord } from './storage/collection.ts';
 import { telephonyAccountRoutes } from './telephony/telephony-account-routes.ts';
 import { TelephonyAccountService } from './telephony/telephony-account-service.ts';
+import { InboundDeploymentService } from './telephony/inbound-deployment-service.ts';
+import { phoneNumberRoutes } from './telephony/phone-number-routes.ts';
+import { PhoneNumberService } from './telephony/phone-number-service.ts';
 import { inboundDeploymentCollection } from './telephony/inbound-deployment-model.ts';
 import { phoneNumberCollection } from './telephony/phone-number-model.ts';
 import { telephonyAccountCollection } from './telephony/telephony-account-model.ts';
@@ -76,10 +81,13 @@ export interface CallServices {
   admissions: AdmissionService;
   agentWebhooks: AgentWebhookService;
   callEvents: CallEventHandler;
+  carrierCallbacks: CarrierCallbackService;
   callLog: CallLog;
   carrierCommands: CarrierCommands;
   deliveries: WebhookDeliveryService;
   gatewayCommands: GatewayCommands;
+  inboundDeployments: InboundDeploymentService;
+  phoneNumbers: PhoneNumberService;
   mediaLinks: MediaLinks;
   postCall: PostCallService;
   preCall: PreCallService;
@@ -215,6 +223,22 @@ export function createCallServices(deps: CallServiceDeps): CallServices {
     afterCall: postCall,
     logger,
   });
+  const phoneNumbers = new PhoneNumberService({ database, clock });
+  const inboundDeployments = new InboundDeploymentService({ database, clock });
+  const carrierCallbacks = new CarrierCallbackService({
+    telephonyAccounts,
+    phoneNumbers,
+    inboundDeployments,
+    sessions,
+    store: sessionStore,
+    agents,
+    carrierCommands,
+    callLog,
+    directory,
+    publicUrl,
+    clock,
+    logger,
+  });
   const reaper = new Reaper({
     store: sessionStore,
     tickets,
@@ -252,9 +276,12 @@ export function createCallServices(deps: CallServiceDeps): CallServices {
     agentWebhooks,
     callEvents,
     callLog,
+    carrierCallbacks,
     carrierCommands,
     deliveries,
     gatewayCommands,
+    inboundDeployments,
+    phoneNumbers,
     mediaLinks,
     postCall,
     preCall,
@@ -281,6 +308,8 @@ export function callRoutes(
     ...analysisResultRoutes(services),
     ...webhookRoutes({ ...services, publicUrl }),
     ...telephonyAccountRoutes({ ...services, publicUrl }),
+    ...phoneNumberRoutes(services),
+    ...carrierCallbackRoutes(services),
   ];
 }
 

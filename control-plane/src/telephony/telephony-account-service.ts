@@ -94,7 +94,7 @@ export class TelephonyAccountService implements CarrierSource, SessionAccounts {
 
   async create(
     scope: Scope,
-    caller: Principal,
+    caller: Principal | string,
     address: string,
     input: AccountInput,
   ): Promise<TelephonyAccountRecord> {
@@ -120,7 +120,7 @@ export class TelephonyAccountService implements CarrierSource, SessionAccounts {
 
   async change(
     scope: Scope,
-    caller: Principal,
+    caller: Principal | string,
     address: string,
     account: TelephonyAccountRecord,
     patch: AccountPatch,
@@ -151,7 +151,7 @@ export class TelephonyAccountService implements CarrierSource, SessionAccounts {
   /** @throws ConflictError `resource_in_use` while numbers are active */
   async delete(
     scope: Scope,
-    caller: Principal,
+    caller: Principal | string,
     address: string,
     account: TelephonyAccountRecord,
   ): Promise<void> {
@@ -284,7 +284,7 @@ export class TelephonyAccountService implements CarrierSource, SessionAccounts {
 
   async #record(
     scope: Scope,
-    caller: Principal,
+    caller: Principal | string,
     address: string,
     action: 'credential.created' | 'credential.changed' | 'credential.deleted',
     target: string,

@@ -1,0 +1,124 @@
+import { ConflictError, ValidationError, type ValidationDetail } from '@parley/shared/errors/app-error';
+import { newId } from '@parley/shared/ids/new-id';
+import type { Clock } from '@parley/shared/time/clock';
+import { agentCollection, agentVersionCollection } from '../agents/agent-model.ts';
+import { commonFilter, equalities, type ListInput } from '../http/list-query.ts';
+import { orDuplicate } from '../storage/duplicate.ts';
+import type { Database } from '../storage/database.ts';
+import { checkReferences } from '../tenancy/references.ts';
+import type { Scope } from '../tenancy/scope.ts';
+import { inboundDeploymentCollection } from './inbound-deployment-model.ts';
+import type { InboundDeploymentRecord } from './inbound-deployment-model.ts';
+import { phoneNumberCollection } from './phone-number-model.ts';
+
+export interface DeploymentInput {
+  name: string;
+  phone_number_id: string;
+  agent_id: string;
+  agent_version: number | null;
+  status: 'active' | 'paused';
+  blocked_numbers: string[];
+  variables: Record<string, string>;
+}
+
+export type DeploymentPatch = { [K in keyof DeploymentInput]?: DeploymentInput[K] | undefined };
+
+/** Which agent answers which number. */
+export class InboundDeploymentService {
+  readonly #database: Database;
+  readonly #clock: Clock;
+
+  constructor({ database, clock }: { database: Database; clock: Clock }) {
+    this.#database = database;
+    this.#clock = clock;
+  }
+
+  list(
+    scope: Scope,
+    list: ListInput & {
+      status?: string[] | undefined;
+      agent_id?: string[] | undefined;
+      phone_number_id?: string[] | undefined;
+    },
+  ) {
+    const { status, agent_id, phone_number_id } = list;
+    return scope
+      .collection(inboundDeploymentCollection)
+      .page({ ...commonFilter(list), ...equalities({ status, agent_id, phone_number_id }) }, list);
+  }
+
+  /** @throws ValidationError `reference_not_found`; ConflictError `duplicate` when the number is bound already */
+  async create(scope: Scope, input: DeploymentInput): Promise<InboundDeploymentRecord> {
+    await this.#check(scope, input);
+    return orDuplicate(
+      scope.collection(inboundDeploymentCollection).insert({
+        _id: newId('inboundDeployment', this.#clock.now()),
+        ...input,
+        active_number_id: input.status === 'active' ? input.phone_number_id : null,
+      }),
+      BOUND,
+    );
+  }
+
+  /** @throws as `create` */
+  async change(
+    scope: Scope,
+    deployment: InboundDeploymentRecord,
+    patch: DeploymentPatch,
+  ): Promise<InboundDeploymentRecord> {
+    const set = Object.fromEntries(
+      Object.entries(patch).filter(([, value]) => value !== undefined),
+    ) as Partial<DeploymentInput>;
+    const next = { ...deployment, ...set };
+    await this.#check(scope, next);
+    const changed = await orDuplicate(
+      scope
+        .collection(inboundDeploymentCollection)
+        .update(
+          { _id: deployment._id },
+          { $set: { ...set, active_number_id: next.status === 'active' ? next.phone_number_id : null } },
+        ),
+      BOUND,
+    );
+    return changed ?? deployment;
+  }
+
+  async delete(scope: Scope, deployment: InboundDeploymentRecord): Promise<void> {
+    await scope.collection(inboundDeploymentCollection).delete({ _id: deployment._id });
+  }
+
+  /** The one a call to the number goes to, whether active or paused; active ones first. */
+  async forNumber(numberId: string): Promise<InboundDeploymentRecord | null> {
+    return this.#database
+      .model(inboundDeploymentCollection)
+      .findOne({ active_number_id: numberId })
+      .lean<InboundDeploymentRecord>();
+  }
+
+  async #check(
+    scope: Scope,
+    input: Pick<DeploymentInput, 'phone_number_id' | 'agent_id' | 'agent_version'>,
+  ): Promise<void> {
+    await checkReferences(scope, [
+      { collection: phoneNumberCollection, id: input.phone_number_id, loc: ['body', 'phone_number_id'] },
+      { collection: agentCollection, id: input.agent_id, loc: ['body', 'agent_id'] },
+    ]);
+    const number = await scope.collection(phoneNumberCollection).get(input.phone_number_id);
+    if (number.status !== 'active') throw new ConflictError('invalid_state', 'The number is not active.');
+    const agent = await scope.collection(agentCollection).get(input.agent_id);
+    if (agent.archived_at) throw new ConflictError('invalid_state', 'The agent is archived.');
+    if (input.agent_version === null || input.agent_version === agent.version) return;
+    const version = await scope
+      .collection(agentVersionCollection)
+      .findOne({ agent_id: agent._id, version: input.agent_version });
+    if (version) return;
+    const detail: ValidationDetail = {
+      loc: ['body', 'agent_version'],
+      msg: 'The agent has no such version',
+      type: 'reference_not_found',
+    };
+    throw new ValidationError([detail]);
+  }
+}
+
+const BOUND = 'The number has an active deployment already.';
