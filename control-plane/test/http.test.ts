@@ -114,7 +114,7 @@ void t.test('requests and answers', async (t) => {
     t.match(page.headers.get('content-security-policy'), /script-src 'self';/);
     for (const [, source] of (page.body as unknown as string).matchAll(/(?:src|href)="([^"]+)"/g)) {
       t.match(source, /^\/docs\//);
-      t.equal((await cp.call('GET', source!, { token: null })).status, 200, source);
+      t.equal((await cp.call('GET', source!, { token: null })).status, 200, source ?? '');
     }
     t.equal((await cp.call('GET', '/docs/..%2Fpackage.json', { token: null })).status, 404);
   });

@@ -1,11 +1,22 @@
 import type { AgentConfig } from '@parley/shared/contracts/agent-config';
 import type { ValidationDetail } from '@parley/shared/errors/app-error';
 import type { ModelCatalog, ModelKind } from '../providers/model-catalog.ts';
+import { knowledgeBaseCollection } from '../knowledge-bases/knowledge-base-model.ts';
+import type { Collection, StoredRecord } from '../storage/collection.ts';
+import { phoneNumberCollection } from '../telephony/phone-number-model.ts';
+import { toolCollection } from '../tools/tool-model.ts';
+import { checkFlow } from './flow-definition.ts';
 import { missingReferences, referenceNotFound } from '../tenancy/references.ts';
 import type { Loc, Reference } from '../tenancy/references.ts';
 import type { Scope } from '../tenancy/scope.ts';
 import { agentCollection } from './agent-model.ts';
 import type { AgentContent } from './agent-model.ts';
+
+const COLLECTION_OF: Record<'tool' | 'knowledge_base' | 'agent', Collection<StoredRecord>> = {
+  tool: toolCollection,
+  knowledge_base: knowledgeBaseCollection,
+  agent: agentCollection,
+};
 
 /**
  * Everything that an agent names must exist where it lives, and its models must be usable.
@@ -54,7 +65,9 @@ export async function checkContent(
       ? []
       : [model('llm', config.analysis.llm_id, ['analysis', 'llm_id'])]),
   ];
-  const details: ValidationDetail[] = [];
+  const flow = content.flow_definition === null ? null : checkFlow(content.flow_definition, config);
+  for (const { kind, id, loc } of flow?.references ?? []) if (kind === 'llm') named.push({ kind, id, loc });
+  const details: ValidationDetail[] = flow ? [...flow.details] : [];
   for (const { kind, id, loc, unchanged } of named) {
     if (unchanged) continue;
     const found = await models.find(scope.orgId, id);
@@ -78,6 +91,28 @@ export async function checkContent(
         ]
       : [],
   );
+  const audio = [
+    { id: config.greeting.audio_asset_id, loc: ['body', 'config', 'greeting', 'audio_asset_id'] },
+    {
+      id: config.background_audio.audio_asset_id,
+      loc: ['body', 'config', 'background_audio', 'audio_asset_id'],
+    },
+    ...config.transfer.destinations.map((destination, i) => ({
+      id: destination.hold_audio_asset_id,
+      loc: ['body', 'config', 'transfer', 'destinations', i, 'hold_audio_asset_id'],
+    })),
+  ];
+  // There is no collection of audio assets yet, so none exists.
+  details.push(...audio.filter(({ id }) => id !== null).map(({ loc }) => referenceNotFound(loc)));
+  const { phone_number_id: phoneNumberId } = config.telephony;
+  if (phoneNumberId !== null) {
+    const loc = ['body', 'config', 'telephony', 'phone_number_id'];
+    references.push({ collection: phoneNumberCollection, id: phoneNumberId, loc });
+  }
+  for (const { kind, id, loc } of flow?.references ?? []) {
+    if (kind === 'audio_asset') details.push(referenceNotFound(loc));
+    else if (kind !== 'llm') references.push({ collection: COLLECTION_OF[kind], id, loc });
+  }
   return [...details, ...(await missingReferences(scope, references))];
 }
 
