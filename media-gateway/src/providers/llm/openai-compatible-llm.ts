@@ -100,6 +100,7 @@ export class OpenAiCompatibleLlm implements LlmProvider {
     signal.addEventListener('abort', onAbort, { once: true });
     const patience = new Patience(this.#deps.clock, request.timeoutMs, () => answer.abort());
     let ended = false;
+    let failed = false;
     try {
       const response = await this.#request(request, answer.signal);
       const reader = (response.body as ReadableStream<Uint8Array>).getReader();
@@ -129,6 +130,7 @@ export class OpenAiCompatibleLlm implements LlmProvider {
       yield* last;
     } catch (error) {
       if (signal.aborted) return;
+      failed = true;
       throw patience.spent ? patience.error() : toProviderError(error);
     } finally {
       patience.stop();
@@ -136,7 +138,7 @@ export class OpenAiCompatibleLlm implements LlmProvider {
       if (!ended) {
         answer.abort();
         // Over HTTP/1.1 a cancelled answer takes its connection along.
-        this.warm();
+        if (!failed) this.warm();
       }
     }
   }
