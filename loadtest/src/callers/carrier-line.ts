@@ -20,6 +20,33 @@ export function isVoiced(frame: Uint8Array): boolean {
   return sum > VOICED * frame.length;
 }
 
+/** 20 ms of speech, ready for the wire. */
+export interface SpeechFrame {
+  base64: string;
+  voiced: boolean;
+}
+
+/** When the voiced frames of something said were sent; `performance.now()`, 0 when there were none. */
+export interface SaidTimes {
+  firstVoicedAt: number;
+  lastVoicedAt: number;
+}
+
+interface Speech extends SaidTimes {
+  frames: readonly SpeechFrame[];
+  next: number;
+  done: (times: SaidTimes) => void;
+}
+
+interface Waiter {
+  condition: () => boolean;
+  until: number;
+  done: (met: boolean) => void;
+}
+
+/** Silence between two pieces of agent audio that still counts as a hole in one speech, ms. */
+const LONGEST_HOLE_MS = 1500;
+
 export interface LineEvents {
   /** Agent audio came over the wire. @param voiced some of it is a voice */
   onAgentAudio?(line: CarrierLine, atMs: number, bytes: Uint8Array, voiced: boolean): void;
@@ -44,18 +71,22 @@ export class CarrierLine {
   readonly #keepHeard: boolean;
   #stopFrames: (() => void) | undefined;
   #frameIndex = 0;
-  #speech: { frames: { base64: string; voiced: boolean }[]; next: number; done: () => void }[] = [];
+  #speech: Speech[] = [];
+  readonly #waiters = new Set<Waiter>();
+  #open = true;
+  /** When the buffer ran dry in the middle of agent speech. */
+  #dryAt: number | undefined;
   #buffer: ({ bytes: Uint8Array; offset: number } | { mark: string })[] = [];
   #bufferedBytes = 0;
   #resampler: Resampler | undefined;
   #startedAt = 0;
 
-  /** Times of `performance.now()`. */
-  lastVoicedSentAt = 0;
-  firstVoicedSentAt = 0;
+  /** When agent speech was heard last; `performance.now()`. */
   lastPlayedVoiceAt = 0;
+  /** When the first voiced agent audio of the call came over the wire; 0 before. */
+  firstAgentVoiceAt = 0;
   playedBytes = 0;
-  /** Silence inside agent speech because the buffer had run dry, ms. */
+  /** Holes in agent speech because the buffer had run dry, ms. */
   underrunMs = 0;
   framesSent = 0;
 
@@ -75,6 +106,7 @@ export class CarrierLine {
     this.#keepHeard = keepHeard;
     this.closed = new Promise((resolve) => {
       socket.once('close', (code, reason) => {
+        this.#open = false;
         this.#stop();
         resolve({ code, reason: reason.toString() });
       });
@@ -125,6 +157,16 @@ export class CarrierLine {
     return line;
   }
 
+  /** The connection stands. */
+  get isOpen(): boolean {
+    return this.#open;
+  }
+
+  /** When the first frame was sent; `performance.now()`. Positions in `heardAudio` count from here. */
+  get startedAt(): number {
+    return this.#startedAt;
+  }
+
   /** Agent audio that waits to be played, ms. */
   get bufferedMs(): number {
     return this.#bufferedBytes / 8;
@@ -139,14 +181,33 @@ export class CarrierLine {
     return this.#speech.length > 0;
   }
 
-  /** Speaks after what is being said. Resolves when the last frame was sent. @param mulaw 8 kHz */
-  say(mulaw: Uint8Array): Promise<void> {
+  /** Speaks after what is being said. Resolves when the last frame was sent, or the line is over. @param mulaw 8 kHz */
+  say(mulaw: Uint8Array): Promise<SaidTimes> {
     return this.sayFrames(toFrames(mulaw));
   }
 
   /** As `say`, with frames made once for many calls. */
-  sayFrames(frames: { base64: string; voiced: boolean }[]): Promise<void> {
-    return new Promise((resolve) => this.#speech.push({ frames, next: 0, done: resolve }));
+  sayFrames(frames: readonly SpeechFrame[]): Promise<SaidTimes> {
+    if (!this.#stopFrames) return Promise.resolve({ firstVoicedAt: 0, lastVoicedAt: 0 });
+    return new Promise((done) =>
+      this.#speech.push({ frames, next: 0, firstVoicedAt: 0, lastVoicedAt: 0, done }),
+    );
+  }
+
+  /**
+   * Looks at `condition` with every frame, for as long as frames flow.
+   * @returns whether it came true within `limitMs`
+   */
+  waitFor(condition: () => boolean, limitMs: number): Promise<boolean> {
+    if (condition()) return Promise.resolve(true);
+    if (!this.#stopFrames) return Promise.resolve(false);
+    return new Promise((done) => this.#waiters.add({ condition, until: performance.now() + limitMs, done }));
+  }
+
+  /** Lets time pass on the line. @returns false when it was over before */
+  async pause(ms: number): Promise<boolean> {
+    await this.waitFor(() => false, ms);
+    return this.#stopFrames !== undefined;
   }
 
   press(digits: string): void {
@@ -161,10 +222,22 @@ export class CarrierLine {
     this.#socket.close(1000);
   }
 
+  /** The carrier closes without saying `stop`. */
+  closeSilently(): void {
+    this.#stop();
+    this.#socket.close(1000);
+  }
+
   /** The connection is lost without a word. */
   vanish(): void {
     this.#stop();
     this.#socket.terminate();
+  }
+
+  /** The far end of the connection is gone and nobody says so: no frames, no answers, the socket stays open. */
+  freeze(): void {
+    this.#stop();
+    this.#socket.pause();
   }
 
   /** What the caller heard, silence included, from the first frame on. 8 kHz mu-law. */
@@ -183,7 +256,9 @@ export class CarrierLine {
   #stop(): void {
     this.#stopFrames?.();
     this.#stopFrames = undefined;
-    for (const speech of this.#speech.splice(0)) speech.done();
+    for (const speech of this.#speech.splice(0)) speech.done(speech);
+    for (const waiter of this.#waiters) waiter.done(false);
+    this.#waiters.clear();
   }
 
   #frame(): void {
@@ -199,32 +274,48 @@ export class CarrierLine {
     );
     this.framesSent++;
     this.#frameIndex++;
-    if (!speech || !frame) return;
-    if (frame.voiced) {
-      this.lastVoicedSentAt = performance.now();
-      if (speech.next === 0 || this.firstVoicedSentAt === 0) this.firstVoicedSentAt = this.lastVoicedSentAt;
+    if (speech) {
+      if (frame?.voiced) {
+        const now = performance.now();
+        if (speech.firstVoicedAt === 0) speech.firstVoicedAt = now;
+        speech.lastVoicedAt = now;
+        // The agent falls silent because the caller speaks: that is no hole.
+        this.#dryAt = undefined;
+      }
+      if (++speech.next >= speech.frames.length) {
+        this.#speech.shift();
+        speech.done(speech);
+      }
     }
-    if (++speech.next >= speech.frames.length) {
-      this.#speech.shift();
-      speech.done();
+    if (this.#waiters.size > 0) this.#wake();
+  }
+
+  #wake(): void {
+    const now = performance.now();
+    for (const waiter of this.#waiters) {
+      const met = waiter.condition();
+      if (!met && now < waiter.until) continue;
+      this.#waiters.delete(waiter);
+      waiter.done(met);
     }
   }
 
   /** 20 ms out of the buffer. */
   #play(): void {
     let left = FRAME_BYTES;
-    const at = Math.round(performance.now() - this.#startedAt);
+    const at = this.#frameIndex * FRAME_MS;
     const frame = this.#keepHeard ? new Uint8Array(FRAME_BYTES).fill(0xff) : undefined;
     let voiced = false;
     let played = 0;
     while (this.#buffer.length > 0) {
+      // A mark behind this frame is reached when the frame was heard: with the next one.
+      if (left === 0) break;
       const head = this.#buffer[0]!;
       if ('mark' in head) {
         this.#buffer.shift();
         this.#send(this.#dialect.played(this.ids, head.mark));
         continue;
       }
-      if (left === 0) break;
       const take = Math.min(left, head.bytes.length - head.offset);
       const part = head.bytes.subarray(head.offset, head.offset + take);
       voiced ||= isVoiced(part);
@@ -237,9 +328,11 @@ export class CarrierLine {
     if (played === 0) return;
     this.#bufferedBytes -= played;
     this.playedBytes += played;
-    if (voiced) this.lastPlayedVoiceAt = performance.now();
+    const now = performance.now();
+    if (voiced) this.lastPlayedVoiceAt = now;
     if (frame) this.#heardParts.push({ at, bytes: frame });
-    if (left > 0 && voiced) this.underrunMs += left / 8;
+    // What is missing of this frame is silence already.
+    if (this.#bufferedBytes === 0) this.#dryAt = now + FRAME_MS - left / 8;
   }
 
   #onMessage(message: string): void {
@@ -255,7 +348,10 @@ export class CarrierLine {
         }
         this.#buffer.push({ bytes, offset: 0 });
         this.#bufferedBytes += bytes.length;
-        this.#events.onAgentAudio?.(this, atMs, bytes, isVoiced(bytes));
+        this.#countHole(atMs);
+        const voiced = isVoiced(bytes);
+        if (voiced && this.firstAgentVoiceAt === 0) this.firstAgentVoiceAt = atMs;
+        this.#events.onAgentAudio?.(this, atMs, bytes, voiced);
         break;
       }
       case 'mark':
@@ -266,6 +362,7 @@ export class CarrierLine {
         const bufferedMs = this.bufferedMs;
         this.#buffer = [];
         this.#bufferedBytes = 0;
+        this.#dryAt = undefined;
         if (this.#dialect.returnsClearedMarks)
           for (const mark of marks) this.#send(this.#dialect.played(this.ids, mark));
         const cleared = this.#dialect.cleared(this.ids);
@@ -281,6 +378,13 @@ export class CarrierLine {
     }
   }
 
+  #countHole(atMs: number): void {
+    if (this.#dryAt === undefined) return;
+    const hole = atMs - this.#dryAt;
+    if (hole > 0 && hole < LONGEST_HOLE_MS) this.underrunMs += hole;
+    this.#dryAt = undefined;
+  }
+
   #toMulaw(bytes: Buffer, encoding: 'pcmu' | 'pcm16', sampleRate: number): Uint8Array {
     if (encoding === 'pcmu') return bytes;
     const samples = pcm16FromBytes(bytes);
@@ -291,8 +395,8 @@ export class CarrierLine {
 }
 
 /** Cuts speech into frames ready for the wire; the last one is filled up with silence. */
-export function toFrames(mulaw: Uint8Array): { base64: string; voiced: boolean }[] {
-  const frames = [];
+export function toFrames(mulaw: Uint8Array): SpeechFrame[] {
+  const frames: SpeechFrame[] = [];
   for (let at = 0; at < mulaw.length; at += FRAME_BYTES) {
     const frame = new Uint8Array(SILENCE);
     frame.set(mulaw.subarray(at, at + FRAME_BYTES));

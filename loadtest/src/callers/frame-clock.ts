@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks';
 /** Length of a telephone frame. */
 export const FRAME_MS = 20;
 /** Calls are spread over this many moments within a frame, as the calls of a real carrier are. */
-const PHASES = 4;
+const PHASES = 20;
 
 /**
  * One timer for all simulated calls, on a grid that does not drift. It knows how late it was itself: figures taken

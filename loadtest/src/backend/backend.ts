@@ -1,0 +1,91 @@
+import type { CallReport } from '@parley/shared/contracts/call-events';
+import type { AgentConfigInput } from '@parley/shared/contracts/agent-config';
+import type { ConversationName } from '../scenario/conversation.ts';
+
+/** Delays of the emulated providers: always the same, so that what is left over is the gateway's. Milliseconds. */
+export interface ProviderDelays {
+  /** From the last voiced chunk to the end of the turn. */
+  sttMs: number;
+  /** To the first token. */
+  llmMs: number;
+  /** To the first audio. */
+  ttsMs: number;
+}
+
+export const DELAYS: ProviderDelays = { sttMs: 200, llmMs: 200, ttsMs: 100 };
+
+export interface BackendOptions {
+  delays: ProviderDelays;
+  /** `whole`: one chunk with the whole answer, which leaves nothing but overhead. */
+  llmChunks: 'whole' | 'tokens';
+  tokensPerSecond: number;
+  turns: number;
+  /** What the agent is told to do, beside its defaults. */
+  agentConfig: AgentConfigInput;
+  greeting: string;
+  /** Recordings are made, too. */
+  record: boolean;
+  /** Redis whose event streams are read here, as the control plane would. */
+  redisUrl: string | undefined;
+}
+
+/** One call that a gateway will be asked about. */
+export interface PreparedCall {
+  /** SHA-256 of the ticket, hex. */
+  digest: string;
+  sessionId: string;
+  conversation: ConversationName;
+  carrier: 'plivo' | 'twilio' | 'telnyx';
+}
+
+/** What a gateway reported of one call. */
+export interface ReportedCall {
+  sessionId: string;
+  report: CallReport | undefined;
+  /** Must be 1. */
+  terminalEvents: number;
+  /** When the last report came; ms since the epoch, with fractions. */
+  endedAt: number;
+}
+
+export interface BackendStats {
+  llmRequests: number;
+  llmAborted: number;
+  llmTokensSpared: number;
+  sttConnections: number;
+  sttOpen: number;
+  ttsContexts: number;
+  ttsOpenContexts: number;
+  ttsSockets: number;
+  redeemed: number;
+  events: number;
+}
+
+export interface BackendAddresses {
+  deepgram: string;
+  openai: string;
+  elevenlabs: string;
+  /** Internal API of the stand-in for the control plane. */
+  internal: string;
+  internalToken: string;
+}
+
+export type ProviderFault = { provider: 'stt' | 'llm' | 'tts'; faults: readonly object[] };
+
+/**
+ * Everything a gateway talks to except carriers: emulated providers, and a stand-in for the control plane that admits
+ * prepared calls and reads their events.
+ */
+export interface Backend {
+  readonly addresses: BackendAddresses;
+  prepare(calls: readonly PreparedCall[]): Promise<void>;
+  /** Reports that came since it was asked last. */
+  takeReports(): Promise<ReportedCall[]>;
+  /** Waits until every one of these calls has been reported. @returns those that were not */
+  reported(sessionIds: readonly string[], timeoutMs: number): Promise<string[]>;
+  stats(): Promise<BackendStats>;
+  setFaults(fault: ProviderFault): Promise<void>;
+  /** Takes an event that came some other way than through Redis. */
+  receive(event: unknown): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}

@@ -1,0 +1,119 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DisposableList } from '@parley/shared/async/disposable-list';
+import { DELAYS, type Backend, type BackendOptions, type ProviderDelays } from './backend/backend.ts';
+import { openBackendProcess } from './backend/backend-process.ts';
+import { openBackend } from './backend/open-backend.ts';
+import { hasRedis, startRedis } from './backend/start-redis.ts';
+import { conversation, CONVERSATIONS, GREETING, linesOf } from './scenario/conversation.ts';
+import { makeCallerSpeech, type CallerSpeech } from './speech/caller-speech.ts';
+import { openCeiling } from './sut/ceiling.ts';
+import { openParley } from './sut/parley.ts';
+import { openRemote } from './sut/remote.ts';
+import { canPin, pinSelf } from './sut/start-process.ts';
+import type { SystemUnderTest } from './sut/system.ts';
+
+export interface BenchOptions {
+  turns: number;
+  delays?: ProviderDelays;
+  llmChunks?: 'whole' | 'tokens';
+  tokensPerSecond?: number;
+  voice?: 'tones' | 'flite';
+  /** Speaks of the agent's config, beside what keeps figures comparable. */
+  agentConfig?: BackendOptions['agentConfig'];
+  record?: boolean;
+  /** The system has core 0, everything else core 1. */
+  pin: boolean;
+  /** Emulators in a process of their own. */
+  backendProcess: boolean;
+  /** False: gateways keep their events on disk, as the embedded platform does. */
+  redis: boolean;
+  /** Profiles and logs stay there; otherwise they go with the run. */
+  directory?: string;
+}
+
+/** What all runs of one sitting share: emulators, Redis, what callers say. */
+export interface Bench {
+  readonly backend: Backend;
+  readonly speech: CallerSpeech;
+  readonly delays: ProviderDelays;
+  readonly directory: string;
+  readonly redisUrl: string | undefined;
+  /** Cores of the system under test, as `taskset -c` takes them; undefined leaves it to the kernel. */
+  readonly systemCpus: string | undefined;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Nothing may be said by chance: figures compare turn with turn. */
+const STEADY_AGENT: BackendOptions['agentConfig'] = {
+  // An answer that is thought out ahead would come before the overhead begins to count.
+  turn_taking: { preemptive_generation: false },
+  filler: { enabled: false },
+  silence: { reminder_after_seconds: 60, end_call_after_seconds: 120 },
+};
+
+export async function openBench(options: BenchOptions): Promise<Bench> {
+  const pinned = options.pin && canPin;
+  if (pinned) pinSelf('1');
+  const owned = new DisposableList();
+  try {
+    const directory = options.directory ?? (await mkdtemp(join(tmpdir(), 'parley-loadtest-')));
+    if (options.directory === undefined)
+      owned.defer(() => rm(directory, { recursive: true, force: true, maxRetries: 3 }));
+    const redis = options.redis && hasRedis ? owned.add(await startRedis(directory)) : undefined;
+    const delays = options.delays ?? DELAYS;
+    const backendOptions: BackendOptions = {
+      delays,
+      llmChunks: options.llmChunks ?? 'whole',
+      tokensPerSecond: options.tokensPerSecond ?? 66,
+      turns: options.turns,
+      agentConfig: options.agentConfig ?? STEADY_AGENT,
+      greeting: GREETING,
+      record: options.record ?? false,
+      redisUrl: redis?.url,
+    };
+    const backend = owned.add(
+      await (options.backendProcess ? openBackendProcess(backendOptions) : openBackend(backendOptions)),
+    );
+    const lines = CONVERSATIONS.flatMap((name) => linesOf(conversation(name, options.turns)));
+    return {
+      backend,
+      speech: await makeCallerSpeech(lines, options.voice ?? 'tones'),
+      delays,
+      directory,
+      redisUrl: redis?.url,
+      systemCpus: pinned ? '0' : undefined,
+      [Symbol.asyncDispose]: () => owned.dispose(),
+    };
+  } catch (error) {
+    await owned.dispose();
+    throw error;
+  }
+}
+
+export interface SystemOptions {
+  system: 'parley' | 'ceiling' | { url: string };
+  gateways: number;
+  maxCalls: number;
+  turns: number;
+  profile: boolean;
+  env?: NodeJS.ProcessEnv;
+}
+
+export function openSystem(bench: Bench, options: SystemOptions): Promise<SystemUnderTest> {
+  const { backend, directory, systemCpus: cpus } = bench;
+  if (typeof options.system === 'object') return Promise.resolve(openRemote(options.system.url));
+  if (options.system === 'ceiling')
+    return openCeiling({ cpus, directory, turns: options.turns, delays: bench.delays });
+  return openParley({
+    backend,
+    redisUrl: bench.redisUrl,
+    gateways: options.gateways,
+    maxCalls: options.maxCalls,
+    cpus,
+    directory,
+    profile: options.profile,
+    ...(options.env === undefined ? {} : { env: options.env }),
+  });
+}

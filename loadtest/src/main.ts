@@ -1,0 +1,126 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { openBench, openSystem } from './bench.ts';
+import { findCapacity } from './capacity.ts';
+import { parseOptions, OptionsError, USAGE, type Options } from './options.ts';
+import { htmlReport, machine } from './report/html.ts';
+import { endProgress, printProgress, resultTable } from './report/terminal.ts';
+import { runLoad, type LoadResult } from './run-load.ts';
+import { openWholeSystem } from './sut/whole.ts';
+
+/** Callers whose audio is kept and compared with the transcript. */
+const LISTENERS = 60;
+const MAX_CALLS = 10_000;
+
+async function main(options: Options): Promise<void> {
+  const stop = new AbortController();
+  process.once('SIGINT', () => {
+    process.stderr.write('\nHanging up; interrupt again to leave at once.\n');
+    stop.abort();
+    process.once('SIGINT', () => process.exit(130));
+  });
+  if (options.keep !== undefined) await mkdir(options.keep, { recursive: true });
+  const bench = await openBench({
+    turns: options.turns,
+    delays: { sttMs: options['stt-ms'], llmMs: options['llm-ms'], ttsMs: options['tts-ms'] },
+    llmChunks: options.tokens === undefined ? 'whole' : 'tokens',
+    ...(options.tokens === undefined ? {} : { tokensPerSecond: options.tokens }),
+    voice: options.voice,
+    ...(options.config === undefined ? {} : { agentConfig: options.config }),
+    record: options.record,
+    pin: !options.unpinned,
+    backendProcess: true,
+    redis: true,
+    ...(options.keep === undefined ? {} : { directory: resolve(options.keep) }),
+  });
+  try {
+    const system = await (options.whole
+      ? openWholeSystem(bench, { maxCalls: MAX_CALLS, profile: options.profile })
+      : openSystem(bench, {
+          system: options.url === undefined ? options.system : { url: options.url },
+          gateways: options.gateways,
+          maxCalls: MAX_CALLS,
+          turns: options.turns,
+          profile: options.profile,
+        }));
+    try {
+      const run = (calls: number, seconds: number, label: string) =>
+        runLoad(system, bench.backend, {
+          carrier: options.carrier,
+          calls,
+          turns: options.turns,
+          rampPerSecond: options.ramp,
+          steadySeconds: seconds,
+          mix: options.mix,
+          listeners: LISTENERS,
+          delays: bench.delays,
+          speech: bench.speech,
+          signal: stop.signal,
+          onProgress: (progress) => printProgress(progress, label),
+        }).finally(endProgress);
+
+      // One call to warm up, which counts for nothing: but a system that can't serve it can serve none.
+      const warmUp = await run(1, 0, 'warm-up');
+      if (warmUp.counts.answered === 0)
+        throw new Error(`Not one call was answered: ${Object.keys(warmUp.failures).join(', ')}.`);
+      for (const { provider, kind, probability } of options.fault ?? [])
+        await bench.backend.setFaults({ provider, faults: [{ kind, probability }] });
+
+      let results: LoadResult[] = [];
+      if (options.capacity) {
+        const capacity = await findCapacity((calls) => run(calls, options.seconds, `${calls} calls`), {
+          from: options.from,
+          step: options.step,
+          resolution: options.resolution,
+          max: MAX_CALLS,
+          onRun: (result) =>
+            process.stderr.write(
+              `${result.calls} calls: overhead p95 ${result.overheadLater.p95 ?? '-'} ms, pacing p99 ${result.pacing.p99 ?? '-'} ms, simulator late p99 ${result.lateness.p99} ms\n`,
+            ),
+        });
+        results = capacity.runs.toSorted((a, b) => a.calls - b.calls);
+        process.stdout.write(
+          `Capacity: ${capacity.calls} calls${capacity.because.length > 0 ? `; more failed: ${capacity.because.join(', ')}` : ''}${capacity.limitedByInstrument ? ' (the instrument, not the system)' : ''}\n\n`,
+        );
+      } else {
+        for (let round = 1; round <= options.rounds && !stop.signal.aborted; round++)
+          results.push(
+            await run(options.calls, options.seconds, options.rounds > 1 ? `round ${round}` : system.name),
+          );
+      }
+      process.stdout.write(`${machine()}\n\n${resultTable(results)}\n`);
+      for (const result of results) {
+        for (const note of result.notes) process.stdout.write(`\n${note}\n`);
+        const failures = Object.entries(result.failures);
+        if (failures.length > 0)
+          process.stdout.write(
+            `\n${result.calls} calls: ${failures.map(([why, times]) => `${times} x ${why}`).join('; ')}\n`,
+          );
+        for (const example of result.truth.examples) process.stdout.write(`\n${example}\n`);
+      }
+      if (options.html !== undefined) {
+        await writeFile(options.html, htmlReport(results, `Load test of ${system.name}`));
+        process.stdout.write(`\nPlots: ${options.html}\n`);
+      }
+      if (options.json) process.stdout.write(`${JSON.stringify({ machine: machine(), results })}\n`);
+    } finally {
+      await system[Symbol.asyncDispose]();
+    }
+  } finally {
+    await bench[Symbol.asyncDispose]();
+  }
+}
+
+try {
+  const options = parseOptions(process.argv.slice(2));
+  if (options.help) process.stdout.write(USAGE);
+  else await main(options);
+  process.exit(0);
+} catch (error) {
+  process.stderr.write(
+    error instanceof OptionsError
+      ? `${error.message}\n\n${USAGE}`
+      : `${error instanceof Error ? error.stack : String(error)}\n`,
+  );
+  process.exit(1);
+}

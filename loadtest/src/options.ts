@@ -1,0 +1,134 @@
+import { parseArgs } from 'node:util';
+import { z } from 'zod';
+import { parseMix, type ConversationName } from './scenario/conversation.ts';
+
+export const USAGE = `Usage: npm run loadtest -- [options]
+
+What is measured
+  --system NAME      parley (default), or ceiling: a bare server that knows the answers beforehand
+  --url URL          a gateway that runs already, for example ws://host/stream/{id}; {conversation} is filled in too
+  --gateways N       Parley processes, calls go to them in turn (1)
+  --unpinned         leave processes to the kernel; otherwise the system has core 0 and the simulator core 1
+  --whole            sessions are created and tickets redeemed by the real control plane over its embedded store
+  --record           recordings are made
+  --config JSON      agent configuration, instead of the one that keeps figures comparable
+
+Load
+  --carrier NAME     plivo (default), twilio or telnyx
+  --calls N          calls at a time (10)
+  --turns N          questions in a call (4)
+  --mix LIST         what callers do, by share (talk:6,barge_in:2,backchannel:1,hang_up:1); also noise, pause_400,
+                     pause_700, pause_1200, pause_2000
+  --seconds N        how long figures count (30); 0: every caller calls once
+  --ramp N           new calls a second (20)
+  --rounds N         runs, of which the median counts (1)
+  --capacity         searches for the largest number of calls that is served well; --from, --step, --resolution
+  --voice NAME       tones (default, exact) or flite (real speech)
+
+Emulated providers
+  --stt-ms N --llm-ms N --tts-ms N   delays (200, 200, 100)
+  --tokens N         the model streams token by token, N a second, instead of all in one chunk
+  --fault LIST       what goes wrong, for example stt:cut:0.05,llm:stall:0.02 (provider:kind:probability)
+
+Output
+  --json             one line of JSON at the end
+  --html FILE        a page with plots
+  --keep DIR         leaves logs there; with --profile also CPU profiles of the gateways
+`;
+
+const count = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
+
+const schema = z.object({
+  system: z.enum(['parley', 'ceiling']).default('parley'),
+  url: z.url({ protocol: /^wss?$/ }).optional(),
+  gateways: count(1, 16).default(1),
+  unpinned: z.boolean().default(false),
+  whole: z.boolean().default(false),
+  record: z.boolean().default(false),
+  config: z
+    .string()
+    .transform((text, context) => {
+      try {
+        return JSON.parse(text) as object;
+      } catch {
+        context.addIssue({ code: 'custom', message: 'is not JSON' });
+        return z.NEVER;
+      }
+    })
+    .optional(),
+  carrier: z.enum(['plivo', 'twilio', 'telnyx']).default('plivo'),
+  calls: count(1, 10_000).default(10),
+  turns: count(1, 100).default(4),
+  mix: z
+    .string()
+    .default('talk:6,barge_in:2,backchannel:1,hang_up:1')
+    .transform((text, context): ConversationName[] => {
+      try {
+        return parseMix(text);
+      } catch (error) {
+        context.addIssue({ code: 'custom', message: (error as Error).message });
+        return z.NEVER;
+      }
+    }),
+  seconds: z.coerce.number().min(0).max(86_400).default(30),
+  ramp: z.coerce.number().min(0.1).max(1000).default(20),
+  rounds: count(1, 20).default(1),
+  capacity: z.boolean().default(false),
+  from: count(1, 10_000).default(50),
+  step: count(1, 10_000).default(50),
+  resolution: count(1, 1000).default(8),
+  voice: z.enum(['tones', 'flite']).default('tones'),
+  'stt-ms': count(0, 10_000).default(200),
+  'llm-ms': count(0, 10_000).default(200),
+  'tts-ms': count(0, 10_000).default(100),
+  tokens: z.coerce.number().min(1).max(10_000).optional(),
+  fault: z
+    .string()
+    .transform((text, context) =>
+      text.split(',').map((one) => {
+        const [provider, kind = '', probability = '1'] = one.split(':');
+        const chance = Number(probability);
+        if (!['stt', 'llm', 'tts'].includes(provider!) || kind === '' || !(chance > 0 && chance <= 1)) {
+          context.addIssue({ code: 'custom', message: `"${one}" is not provider:kind:probability` });
+          return z.NEVER;
+        }
+        return { provider: provider as 'stt' | 'llm' | 'tts', kind, probability: chance };
+      }),
+    )
+    .optional(),
+  json: z.boolean().default(false),
+  html: z.string().optional(),
+  keep: z.string().optional(),
+  profile: z.boolean().default(false),
+  help: z.boolean().default(false),
+});
+
+export type Options = z.output<typeof schema>;
+
+/** Something on the command line makes no sense. */
+export class OptionsError extends Error {}
+
+/** @throws OptionsError that names every option that is wrong */
+export function parseOptions(args: readonly string[]): Options {
+  const isBoolean = (name: string) =>
+    ['unpinned', 'whole', 'record', 'capacity', 'json', 'profile', 'help'].includes(name);
+  let values: Record<string, unknown>;
+  try {
+    ({ values } = parseArgs({
+      args: [...args],
+      options: Object.fromEntries(
+        Object.keys(schema.shape).map((name) => [
+          name,
+          { type: isBoolean(name) ? ('boolean' as const) : ('string' as const) },
+        ]),
+      ),
+    }));
+  } catch (error) {
+    throw new OptionsError((error as Error).message);
+  }
+  const parsed = schema.safeParse(values);
+  if (parsed.success) return parsed.data;
+  throw new OptionsError(
+    parsed.error.issues.map((issue) => `--${issue.path.join('.')}: ${issue.message}`).join('\n'),
+  );
+}

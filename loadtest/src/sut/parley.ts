@@ -1,0 +1,83 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { DisposableList } from '@parley/shared/async/disposable-list';
+import { credentialDigest } from '@parley/shared/contracts/admission';
+import { mediaWsUrl } from '@parley/shared/contracts/addresses';
+import { uuidV7 } from '@parley/shared/ids/new-id';
+import type { Backend } from '../backend/backend.ts';
+import { startProcess, type StartedProcess } from './start-process.ts';
+import type { SystemUnderTest } from './system.ts';
+
+export interface ParleyOptions {
+  backend: Backend;
+  /** Undefined: the gateway keeps its events to itself and hands them over the channel. */
+  redisUrl: string | undefined;
+  gateways: number;
+  maxCalls: number;
+  cpus: string | undefined;
+  /** Spool, recordings, logs. */
+  directory: string;
+  /** Writes a CPU profile of each gateway into `directory`. */
+  profile: boolean;
+  /** Further environment of the gateways. */
+  env?: NodeJS.ProcessEnv;
+}
+
+/** Media gateways of this repository, each a process of its own; calls go to them in turn. */
+export async function openParley(options: ParleyOptions): Promise<SystemUnderTest> {
+  const { backend, directory } = options;
+  const gateways: StartedProcess<{ url: string }>[] = [];
+  const owned = new DisposableList();
+  try {
+    for (let number = 0; number < options.gateways; number++) {
+      const dataDir = join(directory, `gateway-${number}`);
+      await mkdir(dataDir, { recursive: true });
+      const gateway = await startProcess<{ url: string }>({
+        script: fileURLToPath(new URL('parley-gateway.ts', import.meta.url)),
+        nodeArgs: [
+          '--disable-warning=ExperimentalWarning',
+          ...(options.profile ? ['--cpu-prof', `--cpu-prof-dir=${directory}`] : []),
+        ],
+        env: {
+          NODE_ENV: 'production',
+          PORT: '0',
+          INTERNAL_URL: backend.addresses.internal,
+          INTERNAL_TOKEN: backend.addresses.internalToken,
+          DATA_DIR: dataDir,
+          STORAGE_DIR: join(directory, 'storage'),
+          MAX_CALLS: String(options.maxCalls),
+          LOG_LEVEL: 'info',
+          ...options.env,
+          ...(options.redisUrl === undefined ? {} : { REDIS_URL: options.redisUrl }),
+        },
+        cpus: options.cpus,
+        logFile: join(directory, `gateway-${number}.log`),
+        onMessage: (message) => {
+          if ('event' in message) void backend.receive(message.event).catch(() => undefined);
+        },
+      });
+      owned.defer(() => gateway.stop());
+      gateways.push(gateway);
+    }
+  } catch (error) {
+    await owned.dispose();
+    throw error;
+  }
+  let next = 0;
+  return {
+    name: gateways.length === 1 ? 'parley' : `parley x${gateways.length}`,
+    pids: gateways.map((gateway) => gateway.pid),
+    startMs: gateways[0]!.startMs,
+    reports: true,
+    async dial({ conversation, carrier }) {
+      const ticket = randomBytes(32).toString('base64url');
+      const sessionId = uuidV7();
+      await backend.prepare([{ digest: credentialDigest(ticket), sessionId, conversation, carrier }]);
+      const gateway = gateways[next++ % gateways.length]!;
+      return { url: `${mediaWsUrl(gateway.ready.url, carrier)}/${ticket}`, sessionId };
+    },
+    [Symbol.asyncDispose]: () => owned.dispose(),
+  };
+}
