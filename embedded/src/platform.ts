@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { openControlPlane, type ControlPlane } from '@parley/control-plane/app';
 import { loadControlPlaneConfig } from '@parley/control-plane/config';
@@ -15,7 +17,7 @@ import type { Logger } from '@parley/shared/logging/logger';
 import type { CarrierName } from '@parley/shared/contracts/session-values';
 import type { CarrierEmulator } from '@parley/loadtest/callers/emulated-call';
 import { DataFolder } from './data-folder.ts';
-import { openDocumentStore } from './document-store/document-store.ts';
+import { openDocumentStore, type DocumentStore } from './document-store/document-store.ts';
 import { openEmulators, type Emulators } from './emulators.ts';
 import { loadSecrets, saveSecrets, type EmbeddedSecrets } from './secrets.ts';
 import { pipeUpgrades } from './upgrade-pipe.ts';
@@ -76,9 +78,7 @@ export async function openPlatform(options: PlatformOptions): Promise<Platform> 
       env['PUBLIC_URL'] ?? `http://${host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host}:${port}`
     ).replace(/\/+$/, '');
 
-    const mongoUri =
-      env['MONGODB_URI'] ??
-      withDatabase(owned.add(await openDocumentStore({ path: folder.file('parley.db') })).uri);
+    const mongoUri = env['MONGODB_URI'] ?? withDatabase(owned.add(await openStore(folder, logger)).uri);
     const bus = owned.add(await openBus(env, folder, logger));
     const emulators = owned.add(await openEmulators(env, { logger, fast: options.fastEmulators ?? false }));
 
@@ -198,10 +198,24 @@ async function choosePort(host: string, wanted: string | undefined): Promise<num
   return free;
 }
 
+/** Through a unix socket that only this user can open; its path must be short (108 bytes, unix(7)). */
+function openStore(folder: DataFolder, logger: Logger): Promise<DocumentStore> {
+  const inside = folder.file('parley.sock');
+  const socketPath =
+    Buffer.byteLength(inside) < 100
+      ? inside
+      : path.join(tmpdir(), `parley-${createHash('sha256').update(inside).digest('hex').slice(0, 16)}.sock`);
+  return openDocumentStore({
+    path: folder.file('parley.db'),
+    port: null,
+    socketPath,
+    onFailure: (message) => logger.error({ failure: message }, 'the document store failed'),
+  });
+}
+
+/** Puts the database's name into a driver's address: behind the host, which may be an encoded socket path. */
 function withDatabase(uri: string): string {
-  const url = new URL(uri);
-  url.pathname = '/parley';
-  return url.toString();
+  return uri.replace(/^(mongodb:\/\/[^/]+\/)\??/, '$1parley?');
 }
 
 function isLoopback(host: string): boolean {

@@ -8,12 +8,13 @@ import { removeExpired } from './expiry.ts';
 export interface WorkerOptions {
   path: string;
   host: string;
-  port: number;
+  /** Null: no TCP. */
+  port: number | null;
   socketPath: string | undefined;
   synchronous: 'normal' | 'full';
 }
 
-export type WorkerMessage = { port: number } | { error: string } | { failure: string };
+export type WorkerMessage = { port: number | null } | { error: string } | { failure: string };
 
 /** How often expired documents and idle cursors are removed. */
 const SWEEP_MS = 2000;
@@ -25,7 +26,13 @@ function report(error: unknown): void {
   port.postMessage({ failure } satisfies WorkerMessage);
 }
 
-async function start({ path, host, port: tcpPort, socketPath, synchronous }: WorkerOptions): Promise<number> {
+async function start({
+  path,
+  host,
+  port: tcpPort,
+  socketPath,
+  synchronous,
+}: WorkerOptions): Promise<number | null> {
   const store = new Store(path, synchronous);
   const cursors = new Cursors();
   const server = new WireServer(store, new Commands(store, cursors), report);
@@ -33,9 +40,9 @@ async function start({ path, host, port: tcpPort, socketPath, synchronous }: Wor
     await server.close();
     store.close();
   };
-  let listening: number;
+  let listening: number | null = null;
   try {
-    listening = await server.listen({ host, port: tcpPort });
+    if (tcpPort !== null) listening = await server.listen({ host, port: tcpPort });
     if (socketPath !== undefined) await server.listen({ path: socketPath });
   } catch (error) {
     await close();

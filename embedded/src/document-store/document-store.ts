@@ -27,8 +27,8 @@ export interface DocumentStoreOptions {
   path: string;
   /** A loopback address; 127.0.0.1 unless given. */
   host?: string;
-  /** 0, the default, takes any free port. */
-  port?: number;
+  /** 0, the default, takes any free port; null: the unix socket alone, which only its owner can open. */
+  port?: number | null;
   /** Also listens on this unix socket, with mode 0600. A file of that name is replaced. */
   socketPath?: string;
   /** When a commit counts as durable; 'normal' unless given. */
@@ -38,9 +38,9 @@ export interface DocumentStoreOptions {
 }
 
 export interface DocumentStore {
-  /** For drivers; has no database name. */
+  /** For drivers; has no database name. The unix socket's where there is no TCP. */
   uri: string;
-  port: number;
+  port: number | null;
   /** Ends connections and closes the file. */
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -56,10 +56,12 @@ export async function openDocumentStore(options: DocumentStoreOptions): Promise<
   if (!(host === '::1' || (isIP(host) === 4 && host.startsWith('127.')))) {
     throw new Error(`the document store has no users and listens on loopback addresses only, not on ${host}`);
   }
+  if (options.port === null && options.socketPath === undefined)
+    throw new Error('the document store needs a port or a socket path');
   const workerData: WorkerOptions = {
     path: options.path,
     host,
-    port: options.port ?? 0,
+    port: options.port === undefined ? 0 : options.port,
     socketPath: options.socketPath,
     synchronous: options.synchronous ?? 'normal',
   };
@@ -69,7 +71,7 @@ export async function openDocumentStore(options: DocumentStoreOptions): Promise<
     name: 'document-store',
   });
   const exited = once(worker, 'exit');
-  let port: number;
+  let port: number | null;
   try {
     port = await started(worker);
   } catch (error) {
@@ -80,7 +82,7 @@ export async function openDocumentStore(options: DocumentStoreOptions): Promise<
   worker.on('error', (error) => onFailure(String(error.stack)));
   worker.on('message', (message: WorkerMessage) => 'failure' in message && onFailure(message.failure));
   return {
-    uri: `mongodb://${isIP(host) === 6 ? `[${host}]` : host}:${port}/?directConnection=true`,
+    uri: `mongodb://${port === null ? encodeURIComponent(options.socketPath!) : `${isIP(host) === 6 ? `[${host}]` : host}:${port}`}/?directConnection=true`,
     port,
     async [Symbol.asyncDispose]() {
       worker.postMessage('close');
@@ -89,7 +91,7 @@ export async function openDocumentStore(options: DocumentStoreOptions): Promise<
   };
 }
 
-async function started(worker: Worker): Promise<number> {
+async function started(worker: Worker): Promise<number | null> {
   const signal = AbortSignal.timeout(START_TIMEOUT_MS);
   const [message] = (await Promise.race([
     once(worker, 'message', { signal }),
