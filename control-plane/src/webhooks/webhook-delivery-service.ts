@@ -218,11 +218,15 @@ export class WebhookDeliveryService {
         next_attempt_at: delay === null ? null : new Date(now + delay),
       });
     }
-    await this.#callLog.append(delivery, {
-      type: 'webhook',
-      key: `webhook_${delivery.attempts}`,
-      data: { delivery_id: delivery._id, attempt: delivery.attempts, ok: isSuccess(attempt), ...outcome },
-    });
+    const { session_id, org_id, project_id } = delivery;
+    await this.#callLog.append(
+      { session_id, org_id, project_id },
+      {
+        type: 'webhook',
+        key: `webhook_${delivery.attempts}`,
+        data: { delivery_id: delivery._id, attempt: delivery.attempts, ok: isSuccess(attempt), ...outcome },
+      },
+    );
   }
 
   /** Only while the lease is ours: erased or taken over meanwhile, others have the say. */

@@ -1,0 +1,463 @@
+import { randomUUID } from 'node:crypto';
+import t from 'tap';
+import { verifyWebhook } from '@parley/shared/http/webhook-signature';
+import type { CallReport } from '@parley/shared/contracts/call-events';
+import { ManualClock } from '@parley/shared/time/manual-clock';
+import type { SessionResponse } from '../src/sessions/session-schema.ts';
+import {
+  chatAnswer,
+  eventually,
+  openLoopbackServer,
+  type LoopbackAnswer,
+} from './fixtures/loopback-server.ts';
+import { openTestControlPlane } from './fixtures/test-control-plane.ts';
+import { TestGateway } from './fixtures/test-gateway.ts';
+
+const LEAD = {
+  customer_name: 'Asha',
+  mobile_number: '+1 (415) 555-0100',
+  email: 'asha@example.com',
+  company_name: 'Tea & Co',
+  lead_source: null,
+  lead_status: 'interested',
+  lead_temperature: 'hot',
+  ai_summary: 'She wants ten licences.',
+  lead_score: 87.4,
+  next_action: 'Send an offer.',
+  next_follow_up_date: '2026-01-05',
+  crm_stage: 'offer',
+  send_whatsapp: null,
+  send_email: true,
+  reminder_to_sales_team: true,
+  goal_status: 'achieved',
+};
+
+let llmAnswer: LoopbackAnswer = chatAnswer(LEAD);
+const llm = await openLoopbackServer(() => llmAnswer);
+t.teardown(() => llm[Symbol.asyncDispose]());
+
+let crmAnswer: (n: number) => LoopbackAnswer = () => ({});
+const crm = await openLoopbackServer((_, index) => crmAnswer(index));
+t.teardown(() => crm[Symbol.asyncDispose]());
+
+const clock = new ManualClock(Date.now());
+const plane = await openTestControlPlane({
+  clock,
+  env: { OPENAI_BASE_URL: `${llm.url}/v1`, OPENAI_API_KEY: 'sk-llm-secret', OUTBOUND_ALLOW: crm.url },
+});
+t.teardown(() => plane[Symbol.asyncDispose]());
+const gateway = new TestGateway(plane);
+const { callEvents, deliveries, postCall, sessionStore } = plane.app.services;
+const signal = new AbortController().signal;
+const P = `/v1/orgs/${plane.first.org._id}/projects/${plane.first.project._id}`;
+
+interface Delivery {
+  id: string;
+  status: string;
+  attempts: number;
+  url: string;
+  last_status: number | null;
+  last_error: string | null;
+  next_attempt_at: string | null;
+  payload: Record<string, unknown>;
+}
+
+async function makeAgent(
+  config: object = {},
+  callEnded: object = {},
+): Promise<{ id: string; secret: string }> {
+  const { body } = await plane.call<{ id: string }>('POST', `${P}/agents`, {
+    body: { name: `Agent ${randomUUID()}`, config },
+  });
+  const at = `/api/v1/webhooks/agents/${body.id}`;
+  const put = await plane.call('PUT', `${at}/call-ended`, {
+    body: { enabled: true, url: `${crm.url}/crm`, web_calls: true, phone_calls: true, ...callEnded },
+  });
+  if (put.status !== 200) throw new Error(JSON.stringify(put.body));
+  const rotated = await plane.call<{ secret: string }>('POST', `${at}/rotate-secret`, {
+    body: { webhook: 'call_ended' },
+  });
+  return { id: body.id, secret: rotated.body.secret };
+}
+
+/** A call of the agent, from its session to its report. */
+async function call(
+  agentId: string | null,
+  over: Partial<CallReport> = {},
+  body: object = {},
+): Promise<string> {
+  const { body: session } = await plane.call<SessionResponse>('POST', '/v1/sessions', {
+    body: { ...(agentId === null ? {} : { agent_id: agentId }), ...body },
+  });
+  const start = { carrier_call_id: randomUUID() };
+  const redeemed = await gateway.redeem(
+    session.token ? { token: session.token } : { ticket: session.ws_ticket!, start },
+  );
+  await callEvents.handle(gateway.started(redeemed.body));
+  await callEvents.handle(gateway.ended(redeemed.body, over));
+  return session.session_id;
+}
+
+const read = async (id: string) =>
+  (
+    await plane.call<SessionResponse & { detail: { post_call: { status: string } } }>(
+      'GET',
+      `/v1/sessions/${id}`,
+    )
+  ).body;
+const finished = (id: string) =>
+  eventually(async () => {
+    await postCall.work(signal);
+    return (await read(id)).detail.post_call.status === 'done';
+  });
+const deliveriesOf = async (agentId: string, session?: string) =>
+  (
+    await plane.call<{ items: Delivery[] }>(
+      'GET',
+      `/v1/agents/${agentId}/webhook-deliveries${session ? `?session_id=${session}` : ''}`,
+    )
+  ).body.items;
+/** Works until the delivery of the session is in `status`. */
+const delivered = (agentId: string, session: string, status: string) =>
+  eventually(async () => {
+    await deliveries.work(signal);
+    return (await deliveriesOf(agentId, session)).find((delivery) => delivery.status === status);
+  });
+
+t.test('after a call the lead is analysed and the webhook is sent, signed', async (t) => {
+  const agent = await makeAgent({ analysis: { goal: 'Sell licences' } });
+  const before = crm.received.length;
+  const id = await call(agent.id);
+  await finished(id);
+  const delivery = await delivered(agent.id, id, 'succeeded');
+  t.match(delivery, { attempts: 1, last_status: 200, last_error: null, url: `${crm.url}/crm` });
+  const [sent] = crm.received.slice(before);
+  t.match(sent, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'x-webhook-id': delivery.id,
+      'x-webhook-event': 'call.ended',
+      'x-webhook-attempt': '1',
+      'user-agent': /Parley/,
+    },
+  });
+  const signature = sent!.headers['x-webhook-signature'] as string;
+  t.match(verifyWebhook(agent.secret, signature, sent!.body, clock.now()), { ok: true });
+  const session = await read(id);
+  const payload = JSON.parse(sent!.body) as Record<string, unknown>;
+  const { goal_status: _goal, ...lead } = { ...LEAD, mobile_number: '+14155550100', lead_score: 87 };
+  t.same(payload, {
+    ...lead,
+    send_whatsapp: false,
+    call_datetime: session.started_at,
+    call_duration: 65.25,
+    call_status: 'completed',
+    recording_url: payload['recording_url'],
+    call_direction: 'inbound',
+    call_session_id: id,
+    agent_id: agent.id,
+    call_summary: LEAD.ai_summary,
+    user_name: 'Asha',
+    phone_number: '+14155550100',
+    call_id: id,
+    post_call_analyses: [
+      {
+        rule_name: 'lead',
+        source: 'system',
+        structured_json: { ...lead, send_whatsapp: null, goal_status: 'achieved' },
+      },
+    ],
+    post_call_analysis_count: 1,
+  });
+  t.equal(session.goal_status, 'achieved');
+  const item = await plane.call<Delivery>('GET', `/v1/webhook-deliveries/${delivery.id}`);
+  t.same(item.body.payload, payload, 'the item route shows what was sent');
+  t.notOk('payload' in delivery, 'the list does not');
+
+  const asked = JSON.parse(llm.received.at(-1)!.body) as {
+    messages: { content: string }[];
+    response_format: object;
+  };
+  t.match(asked.messages[0]!.content, /Sell licences/);
+  t.match(asked.messages[1]!.content, /caller: I want to buy ten licences\./);
+  t.match(asked.response_format, { type: 'json_schema', json_schema: { strict: true } });
+  const rows = await plane.call<{ items: object[]; total: number }>('GET', `/v1/sessions/${id}/analyses`);
+  t.match(rows.body, {
+    total: 1,
+    items: [{ rule_name: 'lead', status: 'done', llm_id: 'llm_openai_gpt41_mini' }],
+  });
+});
+
+t.test('a failing model leaves nulls and holds nothing back', async (t) => {
+  const agent = await makeAgent();
+  for (const answer of [
+    chatAnswer('I would rather not.'),
+    { status: 400, body: { error: { message: 'no' } } },
+  ]) {
+    llmAnswer = answer;
+    const id = await call(agent.id);
+    await finished(id);
+    const delivery = await delivered(agent.id, id, 'succeeded');
+    const { payload } = (await plane.call<Delivery>('GET', `/v1/webhook-deliveries/${delivery.id}`)).body;
+    t.match(payload, {
+      customer_name: null,
+      ai_summary: null,
+      send_email: false,
+      call_status: 'completed',
+      post_call_analyses: [],
+      post_call_analysis_count: 0,
+    });
+    const rows = await plane.call<{ items: { status: string }[] }>('GET', `/v1/sessions/${id}/analyses`);
+    t.match(rows.body.items, [{ status: 'failed', structured_json: null }]);
+    t.notMatch(JSON.stringify(rows.body), /sk-llm-secret/);
+  }
+  llmAnswer = chatAnswer(LEAD);
+});
+
+t.test('nobody is analysed who said nothing', async (t) => {
+  const agent = await makeAgent();
+  const asked = llm.received.length;
+  const id = await call(agent.id, { turns: [] });
+  await finished(id);
+  t.equal(llm.received.length, asked);
+  const rows = await plane.call<{ items: object[] }>('GET', `/v1/sessions/${id}/analyses`);
+  t.match(rows.body.items, [{ status: 'skipped' }]);
+  await delivered(agent.id, id, 'succeeded');
+});
+
+t.test('it is sent only where it is wanted', async (t) => {
+  const web = await makeAgent({}, { web_calls: false });
+  const phone = await makeAgent({}, { phone_calls: false });
+  const off = await makeAgent({}, { enabled: false });
+  const ids = [
+    await call(web.id),
+    await call(phone.id, {}, { channel: 'telephony', provider: 'plivo' }),
+    await call(off.id),
+    await call(null),
+  ];
+  for (const id of ids) await finished(id);
+  for (const agent of [web, phone, off]) t.same(await deliveriesOf(agent.id), []);
+  const wanted = await call(web.id, {}, { channel: 'telephony', provider: 'plivo' });
+  await finished(wanted);
+  t.equal((await deliveriesOf(web.id)).length, 1);
+});
+
+t.test(
+  'what is refused is tried eight times over a day, with the same body and a fresh signature',
+  async (t) => {
+    const agent = await makeAgent();
+    crmAnswer = () => ({ status: 500 });
+    const before = crm.received.length;
+    const id = await call(agent.id);
+    await finished(id);
+    const waits: number[] = [];
+    for (let attempt = 1; attempt <= 8; attempt++) {
+      await eventually(async () => {
+        await deliveries.work(signal);
+        return (await deliveriesOf(agent.id, id)).find(
+          (delivery) => delivery.attempts === attempt && delivery.last_status === 500,
+        );
+      });
+      const [delivery] = await eventually(async () => {
+        const found = await deliveriesOf(agent.id, id);
+        return found[0]!.attempts === attempt && found;
+      });
+      if (attempt < 8) {
+        const next = await eventually(async () => (await deliveriesOf(agent.id, id))[0]!.next_attempt_at);
+        t.equal(delivery!.status, 'retrying');
+        waits.push(Date.parse(next) - clock.now());
+        clock.advance(Date.parse(next) - clock.now() - 1);
+        await deliveries.work(signal);
+        t.equal(crm.received.length - before, attempt, 'not before its time');
+        clock.advance(1);
+      }
+    }
+    const planned = [10, 60, 300, 1800, 7200, 21_600, 43_200];
+    for (const [index, wait] of waits.entries()) {
+      t.ok(
+        Math.abs(wait / 1000 - planned[index]!) <= planned[index]! * 0.1 + 0.1,
+        `wait ${index}: ${wait} ms`,
+      );
+    }
+    t.match(await deliveriesOf(agent.id, id), [
+      { status: 'failed', attempts: 8, next_attempt_at: null, last_error: 'HTTP 500' },
+    ]);
+    const sent = crm.received.slice(before);
+    t.equal(new Set(sent.map(({ body }) => body)).size, 1);
+    t.equal(new Set(sent.map(({ headers }) => headers['x-webhook-id'])).size, 1);
+    t.same(
+      sent.map(({ headers }) => headers['x-webhook-attempt']),
+      ['1', '2', '3', '4', '5', '6', '7', '8'],
+    );
+    t.equal(new Set(sent.map(({ headers }) => headers['x-webhook-signature'])).size, 8);
+
+    crmAnswer = () => ({ status: 204 });
+    await plane.call('PUT', `/api/v1/webhooks/agents/${agent.id}/call-ended`, {
+      body: { enabled: true, url: `${crm.url}/moved`, web_calls: true, phone_calls: true },
+    });
+    const [failed] = await deliveriesOf(agent.id, id);
+    t.equal((await plane.call('POST', `/v1/webhook-deliveries/${failed!.id}/redeliver`)).status, 202);
+    await delivered(agent.id, id, 'succeeded');
+    t.match(crm.received.at(-1), {
+      path: '/moved',
+      headers: { 'x-webhook-attempt': '9' },
+      body: sent[0]!.body,
+    });
+    const events = await plane.call<{ total: number }>('GET', `/v1/sessions/${id}/events?type=webhook`);
+    t.equal(events.body.total, 9);
+  },
+);
+
+t.test('Retry-After is obeyed; 410 and switching off end it at once', async (t) => {
+  const agent = await makeAgent();
+  crmAnswer = () => ({ status: 503, headers: { 'retry-after': '1800' } });
+  const later = await call(agent.id);
+  await finished(later);
+  const waiting = await delivered(agent.id, later, 'retrying');
+  t.equal(Date.parse(waiting.next_attempt_at!) - clock.now(), 1_800_000);
+  const busy = await plane.call<{ code: string }>('POST', `/v1/webhook-deliveries/${waiting.id}/redeliver`);
+  t.match(busy, { status: 409, body: { code: 'invalid_state' } });
+
+  crmAnswer = () => ({ status: 410 });
+  const gone = await call(agent.id);
+  await finished(gone);
+  t.match(await delivered(agent.id, gone, 'cancelled'), { last_status: 410, attempts: 1 });
+
+  await plane.call('PUT', `/api/v1/webhooks/agents/${agent.id}/call-ended`, {
+    body: { enabled: false, url: `${crm.url}/crm`, web_calls: true, phone_calls: true },
+  });
+  const before = crm.received.length;
+  clock.advance(1_800_001);
+  await delivered(agent.id, later, 'cancelled');
+  t.equal(crm.received.length, before);
+  crmAnswer = () => ({});
+});
+
+t.test('redirects are not followed and unreachable receivers are named by a code', async (t) => {
+  crmAnswer = () => ({ status: 302, headers: { location: 'http://127.0.0.1:1/' } });
+  const agent = await makeAgent();
+  const test = () => plane.call('POST', `/api/v1/webhooks/agents/${agent.id}/call-ended/test`);
+  t.match((await test()).body, { ok: false, status: 302, error: 'HTTP 302' });
+  crmAnswer = () => ({});
+  const before = crm.received.length;
+  t.match((await test()).body, { ok: true, status: 200 });
+  const sample = crm.received[before]!;
+  t.match(
+    verifyWebhook(agent.secret, sample.headers['x-webhook-signature'] as string, sample.body, clock.now()),
+    { ok: true },
+  );
+  t.same(await deliveriesOf(agent.id), [], 'a sample is no delivery');
+});
+
+t.test('a delivery under way when its process died is taken up by another', async (t) => {
+  const agent = await makeAgent();
+  const id = await call(agent.id);
+  const session = (await sessionStore.find(id))!;
+  await finished(id);
+  await delivered(agent.id, id, 'succeeded');
+  const model = plane.app.services.database.model(
+    (await import('../src/webhooks/webhook-delivery-model.ts')).webhookDeliveryCollection,
+  );
+  const before = crm.received.length;
+  await model.updateOne(
+    { session_id: session._id },
+    {
+      $set: {
+        status: 'pending',
+        lease_owner: 'cp_dead',
+        lease_until: new Date(clock.now() + 60_000),
+        next_attempt_at: new Date(clock.now()),
+      },
+    },
+  );
+  await deliveries.work(signal);
+  t.equal(crm.received.length, before, 'not while the other may still be at it');
+  clock.advance(60_001);
+  await delivered(agent.id, id, 'succeeded');
+  t.equal(crm.received.length, before + 1);
+});
+
+t.test('secrets: shown once, masked afterwards, both valid while they overlap', async (t) => {
+  const { body } = await plane.call<{ id: string }>('POST', `${P}/agents`, { body: { name: 'Rotating' } });
+  const at = `/api/v1/webhooks/agents/${body.id}`;
+  type Settings = Record<
+    'start_call' | 'call_ended',
+    { enabled: boolean; url: string | null; secret: { set: boolean; last_four: string } }
+  >;
+  const settings = async () => (await plane.call<Settings>('GET', at)).body;
+  t.match(await settings(), {
+    start_call: { enabled: false, url: `http://127.0.0.1:8080${at}/incoming`, secret: { set: false } },
+    call_ended: { enabled: false, url: null, secret: { set: false } },
+  });
+  const rotate = async (sent?: object) =>
+    (
+      await plane.call<{ secret: string; webhook: string; previous_valid_until?: string }>(
+        'POST',
+        `${at}/rotate-secret`,
+        { body: sent },
+      )
+    ).body;
+  const first = await rotate();
+  t.match(first, { webhook: 'start_call', secret: /^whsec_[A-Za-z0-9_-]{43}$/ });
+  t.match(await settings(), {
+    start_call: { enabled: true, secret: { set: true, last_four: first.secret.slice(-4) } },
+  });
+  await plane.call('PUT', `${at}/start-call`, { body: { enabled: false } });
+  const second = await rotate({ grace_seconds: 60 });
+  t.notOk((await settings()).start_call.enabled, 'later rotations change the secret alone');
+  t.equal(Date.parse(second.previous_valid_until!), clock.now() + 60_000);
+  const webhooks = plane.app.services.agentWebhooks;
+  t.same(await webhooks.secrets(body.id, 'start_call'), [second.secret, first.secret]);
+  clock.advance(60_001);
+  t.same(await webhooks.secrets(body.id, 'start_call'), [second.secret]);
+  t.notMatch(JSON.stringify(await settings()), new RegExp(second.secret));
+
+  const bad = await plane.call<{ detail: { loc: string[] }[] }>('PUT', `${at}/call-ended`, {
+    body: { enabled: true, url: 'http://crm.example.com/x', web_calls: true, phone_calls: true },
+  });
+  t.equal(bad.status, 422);
+  t.same(bad.body.detail[0]!.loc, ['body', 'url']);
+  const none = await plane.call('PUT', `${at}/call-ended`, {
+    body: { enabled: true, url: null, web_calls: true, phone_calls: true },
+  });
+  t.equal(none.status, 422);
+  const agent = await plane.call<{ config: { webhooks: { call_ended: object } }; version: number }>(
+    'GET',
+    `/v1/agents/${body.id}`,
+  );
+  t.equal(agent.body.version, 1, 'webhooks belong to no version');
+});
+
+t.test('webhooks and deliveries of other tenants do not exist', async (t) => {
+  const agent = await makeAgent();
+  const id = await call(agent.id);
+  await finished(id);
+  const { id: deliveryId } = await delivered(agent.id, id, 'succeeded');
+  const other = await plane.makeTenant();
+  const token = other.apiKey;
+  for (const [method, path, body] of [
+    ['GET', `/api/v1/webhooks/agents/${agent.id}`, undefined],
+    ['POST', `/api/v1/webhooks/agents/${agent.id}/rotate-secret`, {}],
+    ['PUT', `/api/v1/webhooks/agents/${agent.id}/start-call`, { enabled: true }],
+    ['POST', `/api/v1/webhooks/agents/${agent.id}/call-ended/test`, undefined],
+    ['GET', `/v1/agents/${agent.id}/webhook-deliveries`, undefined],
+    ['GET', `/v1/webhook-deliveries/${deliveryId}`, undefined],
+    ['POST', `/v1/webhook-deliveries/${deliveryId}/redeliver`, undefined],
+  ] as const) {
+    t.equal((await plane.call(method, path, { token, body })).status, 404, `${method} ${path}`);
+  }
+  const viewer = await plane.makeTenant('viewer');
+  t.equal((await plane.call('GET', `/v1/webhook-deliveries/nonsense`, { token: viewer.apiKey })).status, 422);
+});
+
+t.test('erasing a session ends its deliveries and forgets what was sent', async (t) => {
+  const agent = await makeAgent();
+  const id = await call(agent.id);
+  await finished(id);
+  const { id: deliveryId } = await delivered(agent.id, id, 'succeeded');
+  t.equal((await plane.call('DELETE', `/v1/sessions/${id}`)).status, 204);
+  t.match((await plane.call('GET', `/v1/webhook-deliveries/${deliveryId}`)).body, { payload: null });
+  t.equal((await plane.call('POST', `/v1/webhook-deliveries/${deliveryId}/redeliver`)).status, 409);
+  t.match((await plane.call('GET', `/v1/sessions/${id}/analyses`)).body, { total: 0 });
+});
