@@ -34,8 +34,9 @@ import { RecordingService } from './recordings/recording-service.ts';
 import { FileRecordingStore } from './recordings/recording-store.ts';
 import { PreCallService } from './sessions/pre-call.ts';
 import { sessionCollection } from './sessions/session-model.ts';
+import type { SessionTools } from './sessions/session-agent.ts';
 import { sessionRoutes } from './sessions/session-routes.ts';
-import { SessionService, type SessionEraser } from './sessions/session-service.ts';
+import { SessionService, type SessionAnalyses, type SessionEraser } from './sessions/session-service.ts';
 import { SessionStore } from './sessions/session-store.ts';
 import type { ServiceDeps } from './services.ts';
 import type { Collection, StoredRecord } from './storage/collection.ts';
@@ -75,6 +76,8 @@ export interface CallServiceDeps extends ServiceDeps {
   directory: Directory;
   models: ModelCatalog;
   signingKeys: SigningKeys;
+  tools: SessionTools;
+  analyses: SessionAnalyses;
 }
 
 export interface CallServices {
@@ -190,6 +193,7 @@ export function createCallServices(deps: CallServiceDeps): CallServices {
     clock,
     logger,
     signingKeys,
+    analyses: deps.analyses,
     erasers,
     settings: {
       publicUrl,
@@ -258,6 +262,7 @@ export function createCallServices(deps: CallServiceDeps): CallServices {
     recordings,
     callLog,
     catalog: models,
+    tools: deps.tools,
     directory,
     preCall,
     signingKeys,
