@@ -20,10 +20,12 @@ export interface SocketLimits {
   maxMessagesPerSecond: number;
 }
 
+type NativeSocket = Pick<WebSocket<unknown>, 'send' | 'getBufferedAmount' | 'end' | 'ping' | 'cork'>;
+
 /** One WebSocket of a client. Safe to use after its end: calls do nothing then. */
 export class Socket {
   readonly remoteAddress: string;
-  #ws: WebSocket<unknown> | undefined;
+  #ws: NativeSocket | undefined;
   readonly #limits: SocketLimits;
   readonly #monotonic: () => number;
   #listener: SocketListener | undefined;
@@ -31,7 +33,7 @@ export class Socket {
   #messagesInWindow = 0;
 
   constructor(
-    ws: WebSocket<unknown>,
+    ws: NativeSocket,
     options: { remoteAddress: string; limits: SocketLimits; monotonic: () => number },
   ) {
     this.#ws = ws;

@@ -91,6 +91,46 @@ void t.test('an upgrade whose admission throws is 503', async (t) => {
   t.equal(await refusalOf(connect(server)), 503);
 });
 
+void t.test('upgrades that also ask to close, or of an older HTTP, are refused', async (t) => {
+  const server = await start(t, () => t.fail('must not be asked') as never);
+  const requests: [string, string, RegExp][] = [
+    ['1.1', 'Connection: close', /^HTTP\/1.1 400 /],
+    ['1.1', 'Connection: close\r\nConnection: Upgrade', /^HTTP\/1.1 400 /],
+    ['1.1', 'Connection: Upgrade\r\nConnection: close', /^HTTP\/1.1 400 /],
+    ['1.1', 'X-None: 1', /^HTTP\/1.1 400 /],
+    ['1.0', 'Connection: Upgrade', /^HTTP\/1.1 (400|505) /],
+  ];
+  for (const [version, header, expected] of requests) {
+    const client = net.connect(server.port, '127.0.0.1');
+    client.write(
+      `GET /media/plivo/abc HTTP/${version}\r\nHost: x\r\nUpgrade: websocket\r\n${header}\r\n` +
+        'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
+    );
+    const [answer] = (await once(client, 'data')) as [Buffer];
+    t.match(answer.toString(), expected, `${version} ${header}`);
+    client.destroy();
+  }
+});
+
+void t.test('connections admitted later are stable from their first frame', async (t) => {
+  const server = await start(t, async () => {
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    return { open: echo() };
+  });
+  for (let round = 0; round < 10; round++) {
+    const clients = Array.from({ length: 10 }, () => connect(server));
+    await Promise.all(
+      clients.map(async (client) => {
+        await once(client, 'open');
+        client.send('x');
+        await once(client, 'message');
+        client.close(1000);
+        t.equal((await closeOf(client))[0], 1000);
+      }),
+    );
+  }
+});
+
 void t.test('a subprotocol is named only when one was chosen', async (t) => {
   const server = await start(t, (request) =>
     request.params[1] === 'none' ? { open: echo() } : { protocol: 'realtime', open: echo() },

@@ -1,4 +1,10 @@
-import type { HttpRequest, HttpResponse, us_listen_socket, us_socket_context_t } from 'uWebSockets.js';
+import type {
+  HttpRequest,
+  HttpResponse,
+  WebSocket,
+  us_listen_socket,
+  us_socket_context_t,
+} from 'uWebSockets.js';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
 import { closeCodes } from './close-codes.ts';
@@ -103,30 +109,27 @@ export async function openWebSocketServer(options: WebSocketServerOptions): Prom
         void upgrade(route, parameters, response, request, context);
       },
       open(ws) {
-        const data = ws.getUserData();
-        const socket = new Socket(ws, {
-          remoteAddress: data.remoteAddress,
-          limits: socketLimits,
-          monotonic,
-        });
-        data.socket = socket;
-        sockets.add(socket);
-        guarded(socket, () => socket.listen(data.open(socket)));
+        // Taken over when the upgrade is through: until then another socket may be corked.
+        ws.getUserData().opened(ws);
       },
       message(ws, message, isBinary) {
-        const socket = ws.getUserData().socket!;
+        const { socket } = ws.getUserData();
+        if (!socket) return;
         guarded(socket, () => socket.receive(message, isBinary));
       },
       drain(ws) {
-        const socket = ws.getUserData().socket!;
+        const { socket } = ws.getUserData();
+        if (!socket) return;
         guarded(socket, () => socket.drained());
       },
       pong(ws) {
-        const socket = ws.getUserData().socket!;
+        const { socket } = ws.getUserData();
+        if (!socket) return;
         guarded(socket, () => socket.ponged());
       },
       close(ws, code, message) {
-        const socket = ws.getUserData().socket!;
+        const { socket } = ws.getUserData();
+        if (!socket) return;
         sockets.delete(socket);
         guarded(socket, () => socket.gone(code, Buffer.from(message).toString()));
       },
@@ -143,6 +146,17 @@ export async function openWebSocketServer(options: WebSocketServerOptions): Prom
     });
   }
   app.any('/*', (response) => void response.writeStatus('404 Not Found').endWithoutBody(0, true));
+
+  /**
+   * Runs an upgrade uncorked. Corked by its own response it would not be safe: `cork` looks at the response once more
+   * when that is a WebSocket already, and now and then closes it (uWebSockets 1929). uWebSockets.js warns of anything
+   * uncorked on stderr, so it is done while another socket holds the cork, if there is one.
+   */
+  function uncorked(response: HttpResponse, task: () => void): void {
+    const [other] = sockets;
+    if (other && !other.closed) other.cork(() => void response.cork(task));
+    else task();
+  }
 
   /** A mistake of ours in one connection must not take the others with it. */
   function guarded(socket: Socket, task: () => void): void {
@@ -168,6 +182,9 @@ export async function openWebSocketServer(options: WebSocketServerOptions): Prom
     const left = new AbortController();
     response.onAborted(() => left.abort());
     const request = copyRequest(response, httpRequest, parameters);
+    // RFC 6455, section 4.2.1; and a response to `close` is closed by uWebSockets.js while it is being upgraded.
+    const connection = (request.headers.get('connection') ?? '').toLowerCase().split(/[\s,]+/);
+    if (!connection.includes('upgrade') || connection.includes('close')) return refuse(response, 400);
     if (pendingUpgrades >= limits.maxPendingUpgrades) return refuse(response, 503);
     pendingUpgrades++;
     let admission: Admission;
@@ -183,16 +200,22 @@ export async function openWebSocketServer(options: WebSocketServerOptions): Prom
     if ('status' in admission) return refuse(response, admission.status);
     const { open, protocol = '' } = admission;
     httpConnections--; // `filter` reports no end for connections that became WebSockets
-    const header = (name: string) => request.headers.get(name) ?? '';
-    response.cork(() => {
+    let ws: WebSocket<UserData> | undefined;
+    uncorked(response, () => {
       response.upgrade<UserData>(
-        { open, remoteAddress: request.remoteAddress, socket: undefined },
-        header('sec-websocket-key'),
+        { opened: (openedWs) => void (ws = openedWs), socket: undefined },
+        request.headers.get('sec-websocket-key') ?? '',
         protocol,
-        header('sec-websocket-extensions'),
+        request.headers.get('sec-websocket-extensions') ?? '',
         context,
       );
     });
+    if (!ws) return; // gone in that moment
+    const { remoteAddress } = request;
+    const socket = new Socket(ws, { remoteAddress, limits: { ...limits, ...route.limits }, monotonic });
+    ws.getUserData().socket = socket;
+    sockets.add(socket);
+    guarded(socket, () => socket.listen(open(socket)));
   }
 
   let listening = await new Promise<us_listen_socket | undefined>((resolve, reject) => {
@@ -230,8 +253,7 @@ export async function openWebSocketServer(options: WebSocketServerOptions): Prom
 const EXCLUSIVE_PORT = 1;
 
 interface UserData {
-  open: (socket: Socket) => SocketListener;
-  remoteAddress: string;
+  opened: (ws: WebSocket<UserData>) => void;
   socket: Socket | undefined;
 }
 
