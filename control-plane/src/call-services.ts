@@ -36,7 +36,12 @@ import { PreCallService } from './sessions/pre-call.ts';
 import { sessionCollection } from './sessions/session-model.ts';
 import type { SessionTools } from './sessions/session-agent.ts';
 import { sessionRoutes } from './sessions/session-routes.ts';
-import { SessionService, type SessionAnalyses, type SessionEraser } from './sessions/session-service.ts';
+import {
+  SessionService,
+  type SessionAnalyses,
+  type SessionEraser,
+  type SessionOwnLimits,
+} from './sessions/session-service.ts';
 import { SessionStore } from './sessions/session-store.ts';
 import type { ServiceDeps } from './services.ts';
 import type { Collection, StoredRecord } from './storage/collection.ts';
@@ -78,6 +83,7 @@ export interface CallServiceDeps extends ServiceDeps {
   signingKeys: SigningKeys;
   tools: SessionTools;
   analyses: SessionAnalyses;
+  rateLimits: SessionOwnLimits;
 }
 
 export interface CallServices {
@@ -194,6 +200,7 @@ export function createCallServices(deps: CallServiceDeps): CallServices {
     logger,
     signingKeys,
     analyses: deps.analyses,
+    ownLimits: deps.rateLimits,
     erasers,
     settings: {
       publicUrl,

@@ -51,6 +51,15 @@ export interface SessionSettings {
   limits: SessionLimits;
 }
 
+/** Limits that an org has set itself, below those of the installation. */
+export interface SessionOwnLimits {
+  matching(
+    resource: 'session_starts' | 'concurrent_sessions',
+    orgId: string,
+    projectId: string,
+  ): Promise<{ _id: string; project_id: string | null; limit: number; window_seconds: number | null }[]>;
+}
+
 /** The telephony account a session without a named carrier belongs to. */
 export interface SessionAccounts {
   /** The project's default account, or the first usable one it may use; null when there is none. */
@@ -115,6 +124,7 @@ export class SessionService {
   readonly #agents: SessionAgents;
   readonly #accounts: SessionAccounts;
   readonly #analyses: SessionAnalyses | undefined;
+  readonly #ownLimits: SessionOwnLimits;
   readonly #catalog: ModelCatalog;
   readonly #directory: Directory;
   readonly #preCall: PreCallService;
@@ -135,6 +145,7 @@ export class SessionService {
     agents: SessionAgents;
     accounts: SessionAccounts;
     analyses?: SessionAnalyses | undefined;
+    ownLimits: SessionOwnLimits;
     catalog: ModelCatalog;
     directory: Directory;
     preCall: PreCallService;
@@ -153,6 +164,7 @@ export class SessionService {
     this.#agents = deps.agents;
     this.#accounts = deps.accounts;
     this.#analyses = deps.analyses;
+    this.#ownLimits = deps.ownLimits;
     this.#catalog = deps.catalog;
     this.#directory = deps.directory;
     this.#preCall = deps.preCall;
@@ -403,7 +415,8 @@ export class SessionService {
   /** The scopes a session holds a place in, with their limits as they are now. */
   async placesOf(session: SessionRecord): Promise<{ scope: string; limit: number }[]> {
     const agent = await this.agentOf(session);
-    return this.#places(session.org_id, agent).filter(({ scope }) => session.slot_scopes.includes(scope));
+    const places = await this.#places(session.org_id, session.project_id, agent);
+    return places.filter(({ scope }) => session.slot_scopes.includes(scope));
   }
 
   async #insert(options: NewSession): Promise<SessionRecord> {
@@ -411,9 +424,9 @@ export class SessionService {
     const config = agent?.config ?? NO_AGENT.config;
     const now = this.#clock.now();
     const sessionId = uuidV7(now);
-    await this.#limitStarts(scope.projectId);
+    await this.#limitStarts(scope.orgId, scope.projectId);
     const project = await this.#directory.project(scope.projectId);
-    const scopes = await this.#takePlaces(sessionId, scope.orgId, agent, options.lifeSeconds);
+    const scopes = await this.#takePlaces(sessionId, scope, agent, options.lifeSeconds);
     try {
       const session = await this.#store.insert({
         _id: sessionId,
@@ -548,41 +561,60 @@ export class SessionService {
     );
   }
 
-  async #limitStarts(projectId: string): Promise<void> {
-    const limit = this.#settings.limits.sessionStartsPerMinute;
-    if (limit === 0) return;
-    const { count, resetAt } = await this.#bus.rates.hit(`session_starts:${projectId}`, 60);
-    if (count <= limit) return;
-    throw new TooManyRequestsError(
-      'rate_limited',
-      `At most ${limit} sessions a minute start in one project.`,
-      Math.max(1, Math.ceil((resetAt - this.#clock.now()) / 1000)),
-    );
+  async #limitStarts(orgId: string, projectId: string): Promise<void> {
+    const own = await this.#ownLimits.matching('session_starts', orgId, projectId);
+    const limits = own.map(({ _id, limit, window_seconds }) => ({
+      scope: _id,
+      limit,
+      seconds: window_seconds ?? 60,
+    }));
+    const ofInstallation = this.#settings.limits.sessionStartsPerMinute;
+    if (ofInstallation > 0) limits.push({ scope: projectId, limit: ofInstallation, seconds: 60 });
+    for (const { scope, limit, seconds } of limits) {
+      const { count, resetAt } = await this.#bus.rates.hit(`session_starts:${scope}`, seconds);
+      if (count <= limit) continue;
+      throw new TooManyRequestsError(
+        'rate_limited',
+        `At most ${limit} sessions start here in ${seconds} seconds.`,
+        Math.max(1, Math.ceil((resetAt - this.#clock.now()) / 1000)),
+      );
+    }
   }
 
   async #takePlaces(
     sessionId: string,
-    orgId: string,
+    tenant: { orgId: string; projectId: string },
     agent: SessionAgent | null,
     lifeSeconds: number,
   ): Promise<string[]> {
-    const scopes = this.#places(orgId, agent);
+    const scopes = await this.#places(tenant.orgId, tenant.projectId, agent);
     if (scopes.length === 0) return [];
     const full = await this.#bus.slots.take(sessionId, scopes, lifeSeconds * 1000 + SLOT_GRACE_MS);
     if (full !== null) {
-      const who = full.startsWith('org:') ? 'org' : 'agent';
+      const [who] = full.split(':');
       throw new TooManyRequestsError('concurrency_limit', `The ${who} has no place for another session.`, 10);
     }
     return scopes.map(({ scope }) => scope);
   }
 
-  #places(orgId: string, agent: SessionAgent | null): { scope: string; limit: number }[] {
-    const places: { scope: string; limit: number }[] = [];
-    const perOrg = this.#settings.limits.concurrentSessionsPerOrg;
-    if (perOrg > 0) places.push({ scope: `org:${orgId}`, limit: perOrg });
+  async #places(
+    orgId: string,
+    projectId: string,
+    agent: SessionAgent | null,
+  ): Promise<{ scope: string; limit: number }[]> {
+    const own = await this.#ownLimits.matching('concurrent_sessions', orgId, projectId);
+    const ofInstallation = this.#settings.limits.concurrentSessionsPerOrg;
+    const perOrg = [
+      ...own.filter((limit) => limit.project_id === null).map(({ limit }) => limit),
+      ...(ofInstallation > 0 ? [ofInstallation] : []),
+    ];
+    const perProject = own.find((limit) => limit.project_id !== null)?.limit;
     const perAgent = agent?.config.limits.max_concurrent_sessions ?? null;
-    if (agent && perAgent !== null) places.push({ scope: `agent:${agent.agent_id}`, limit: perAgent });
-    return places;
+    return [
+      ...(perOrg.length > 0 ? [{ scope: `org:${orgId}`, limit: Math.min(...perOrg) }] : []),
+      ...(perProject === undefined ? [] : [{ scope: `project:${projectId}`, limit: perProject }]),
+      ...(agent && perAgent !== null ? [{ scope: `agent:${agent.agent_id}`, limit: perAgent }] : []),
+    ];
   }
 }
 
