@@ -407,7 +407,7 @@ void t.test('a unix socket serves the same, to its owner only', async (t) => {
 
 void t.test('bytes that are no message end their connection and nobody else’s', async (t) => {
   const db = openDatabase();
-  const port = shared.port;
+  const port = shared.port!;
   const nonsense = [
     Buffer.from('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n'),
     Buffer.from([0xff, 0xff, 0xff, 0x7f, 0, 0, 0, 0, 0, 0, 0, 0, 0xdd, 7, 0, 0]),

@@ -2,6 +2,7 @@ import * as nodeFs from 'node:fs/promises';
 import { mkdir } from 'node:fs/promises';
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import type { Bus } from '@parley/shared/bus/bus';
+import { createSafeFetch } from '@parley/shared/http/safe-fetch';
 import { sortableId } from '@parley/shared/ids/new-id';
 import type { Logger } from '@parley/shared/logging/logger';
 import { systemClock } from '@parley/shared/time/clock';
@@ -26,6 +27,7 @@ import { fileStore, uploadStore } from './recording/recording-store.ts';
 import { RecordingSpool } from './recording/recording-spool.ts';
 import { openWebSocketServer } from './server/websocket-server.ts';
 import type { HttpRoute, UpgradeRoute } from './server/websocket-server.ts';
+import { createToolRunner } from './tools/webhook-tool.ts';
 import { carrierStreams } from './sessions/carrier-streams.ts';
 import { SessionSource } from './sessions/session-source.ts';
 
@@ -66,7 +68,7 @@ export interface Gateway {
  * @throws when it can't listen, or another process uses its DATA_DIR
  */
 export async function openGateway(config: GatewayConfig, deps: GatewayDeps): Promise<Gateway> {
-  const { bus, logger, clock = systemClock, tools = noTools } = deps;
+  const { bus, logger, clock = systemClock } = deps;
   const gatewayId = `gw_${sortableId(clock.now())}`;
   const owned = new DisposableList();
   try {
@@ -75,6 +77,8 @@ export async function openGateway(config: GatewayConfig, deps: GatewayDeps): Pro
     const lock = lockSpool(dir);
     owned.defer(() => lock.release());
     const providers = deps.providers ?? owned.add(createProviderRegistry({ logger, clock }));
+    const tools =
+      deps.tools ?? createToolRunner({ safeFetch: owned.add(createSafeFetch({ allow: [] })), logger, clock });
     const source = owned.add(
       new SessionSource({ internalUrl: config.INTERNAL_URL, token: config.INTERNAL_TOKEN, gatewayId }),
     );
@@ -172,15 +176,3 @@ function healthRoutes(bus: Bus, registry: CallRegistry): HttpRoute[] {
     },
   ];
 }
-
-/** A gateway without means to run tools says so to the model. */
-const noTools: ToolRunner = {
-  run: () =>
-    Promise.resolve({
-      ok: false,
-      content: 'This tool is not available.',
-      code: 'unavailable',
-      assigned: {},
-      durationMs: 0,
-    }),
-};

@@ -1,18 +1,20 @@
 import type { PlanTool } from '@parley/shared/contracts/session-plan';
 
-/** Runs the tools that live outside the gateway. Never throws except on abort. */
+/** Runs the tools that live outside the gateway. */
 export interface ToolRunner {
-  run(
-    tool: PlanTool,
-    call: {
-      toolCallId: string;
-      arguments: unknown;
-      session: ToolSession;
-      orgId: string;
-      allow: readonly string[];
-    },
-    signal: AbortSignal,
-  ): Promise<ToolOutcome>;
+  /** Runs a tool once. Failures are outcomes; only an abort throws, with the reason of `signal`. */
+  run(tool: PlanTool, call: ToolCall, signal: AbortSignal): Promise<ToolOutcome>;
+}
+
+export interface ToolCall {
+  toolCallId: string;
+  /** An object, or the JSON of one as the model wrote it. */
+  arguments: unknown;
+  /** As it is sent. */
+  session: ToolSession;
+  orgId: string;
+  /** `outbound_allow` of the session plan. */
+  allow?: readonly string[];
 }
 
 /** What a tool is told of the call it serves. */
@@ -23,14 +25,16 @@ export interface ToolSession {
   direction: string;
   from_number: string | null;
   to_number: string | null;
-  variables: Record<string, string>;
+  variables: Readonly<Record<string, string>>;
 }
 
 export interface ToolOutcome {
   ok: boolean;
-  /** For the LLM, already cut to size. */
+  /** For the LLM, already cut to size: what the tool answered, or what went wrong. */
   content: string;
+  /** HTTP status, where there was an answer. */
   status?: number;
+  /** Why it failed: `invalid_arguments`, `unsupported`, `http_error`, `not_text`, or a code of outbound-errors.ts. */
   code?: string;
   /** Variables to set, by the tool's `response.assign`. */
   assigned: Record<string, string>;

@@ -7,47 +7,9 @@ import { SIGNATURE_HEADER, signWebhook } from '@parley/shared/http/webhook-signa
 import type { Logger } from '@parley/shared/logging/logger';
 import { systemClock } from '@parley/shared/time/clock';
 import type { Clock } from '@parley/shared/time/clock';
+import type { ToolCall, ToolOutcome, ToolRunner } from '../call/tool-runner.ts';
 import { fillJson, fillText, fillUrl, toText, valueAt } from './tool-template.ts';
 import type { TemplateValues } from './tool-template.ts';
-
-export interface ToolCall {
-  toolCallId: string;
-  /** An object, or the JSON of one as the model wrote it. */
-  arguments: unknown;
-  /** As it is sent. */
-  session: ToolSession;
-  orgId: string;
-  /** `outbound_allow` of the session plan. */
-  allow?: readonly string[];
-}
-
-export interface ToolSession {
-  session_id: string;
-  agent_id: string | null;
-  channel: string;
-  direction: string;
-  from_number: string | null;
-  to_number: string | null;
-  variables: Readonly<Record<string, string>>;
-}
-
-export interface ToolOutcome {
-  ok: boolean;
-  /** For the LLM: what the tool answered, or what went wrong. */
-  content: string;
-  /** HTTP status, where there was an answer. */
-  status?: number;
-  /** Why it failed: `invalid_arguments`, `unsupported`, `http_error`, `not_text`, or a code of outbound-errors.ts. */
-  code?: string;
-  /** Variables the answer sets. */
-  assigned: Record<string, string>;
-  durationMs: number;
-}
-
-export interface ToolRunner {
-  /** Runs a tool once. Failures are outcomes; only an abort throws, with the reason of `signal`. */
-  run(tool: PlanTool, call: ToolCall, signal: AbortSignal): Promise<ToolOutcome>;
-}
 
 type Webhook = NonNullable<PlanTool['webhook']>;
 type Result = Omit<ToolOutcome, 'durationMs'>;
