@@ -164,17 +164,6 @@ void t.test('people', async (t) => {
     t.equal((await cp.call('GET', '/v1/me', { token: owner.access_token })).status, 401);
   });
 
-  void t.test('ten failures lock the account for this address, for a while', async (t) => {
-    const wrong = { email: 'locked@example.com', password: 'wrong' };
-    const statuses = [];
-    for (let i = 0; i < 11; i++) {
-      statuses.push((await cp.call('POST', '/auth/v1/login', { token: null, body: wrong })).status);
-    }
-    t.same(statuses, [...Array<number>(10).fill(401), 429]);
-    clock.advance(15 * 60_000);
-    t.equal((await cp.call('POST', '/auth/v1/login', { token: null, body: wrong })).status, 401);
-  });
-
   void t.test('public keys are published and nothing else of them', async (t) => {
     const jwks = await cp.call<{ keys: Record<string, string>[] }>('GET', '/.well-known/jwks.json', {
       token: null,
