@@ -70,9 +70,14 @@ export class EventOutbox {
     return true;
   }
 
-  /** Whether a report can be taken: spares reading it from disk. */
-  hasRoomForReport(eventId: string): boolean {
-    return !this.#reports.has(eventId) && this.#reports.size < MAX_REPORTS;
+  /** Whether this report waits here. */
+  holdsReport(eventId: string): boolean {
+    return this.#reports.has(eventId);
+  }
+
+  /** Whether another report is taken: spares reading it from disk. */
+  get hasRoomForReport(): boolean {
+    return this.#reports.size < MAX_REPORTS;
   }
 
   /** Sends what is there without waiting. @returns whether all of it was sent before `timeoutMs` passed */

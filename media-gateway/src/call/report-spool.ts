@@ -136,8 +136,11 @@ export class ReportSpool {
     const now = this.#clock.now();
     for (const [id, entry] of this.#unconfirmed) {
       if (this.#closed) return;
-      if (entry.dueAt > now || !this.#outbox.hasRoomForReport(id)) continue;
+      if (entry.dueAt > now) continue;
+      const waits = this.#outbox.holdsReport(id);
+      if (!waits && !this.#outbox.hasRoomForReport) continue;
       entry.dueAt = now + RESEND_MS;
+      if (waits) continue;
       const event = entry.inMemory ?? (await this.#read(entry.file.path))?.event;
       // It may have been confirmed meanwhile.
       if (event && this.#unconfirmed.has(id))
