@@ -57,7 +57,7 @@ export class RecordingService {
     const status = result.status === 'stored' ? 'ready' : result.status === 'failed' ? 'failed' : 'recording';
     const before: RecordingRecord['status'][] =
       status === 'ready' ? ['recording', 'processing', 'failed'] : ['recording', 'processing'];
-    return this.#recordings
+    const applied = await this.#recordings
       .findOneAndUpdate(
         { _id: result.recording_id, session_id: sessionId, status: { $in: before } },
         {
@@ -73,6 +73,13 @@ export class RecordingService {
         { returnDocument: 'after' },
       )
       .lean<RecordingRecord>();
+    if (applied || status !== 'ready') return applied;
+    // Deleted while the gateway was storing it: what it stored goes too.
+    const deleted = await this.#recordings
+      .findOne({ _id: result.recording_id, session_id: sessionId, status: 'deleted' })
+      .lean<RecordingRecord>();
+    if (deleted) await this.store.delete(deleted.key);
+    return null;
   }
 
   /**
@@ -94,7 +101,7 @@ export class RecordingService {
     }
     await this.store.write(recording.key, request, expected);
     await this.#recordings.updateOne(
-      { _id: recordingId, status: { $ne: 'deleted' } },
+      { _id: recordingId, status: { $in: ['recording', 'failed'] } },
       { $set: { status: 'processing', size_bytes: expected.sizeBytes, sha256: expected.sha256 } },
     );
   }
