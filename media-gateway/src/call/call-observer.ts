@@ -1,27 +1,49 @@
-import type { LlmToolCall } from '../providers/llm/llm-provider.ts';
 import type { SttTranscript } from '../providers/stt/stt-provider.ts';
 
-/** Follows one call closely, for far ends that show a conversation as it happens. Must not throw. */
+/**
+ * Follows one call closely, for far ends that show a conversation as it happens. Must not throw.
+ *
+ * Keys name what is said (`turn:3`, `reply:2`), for `Call.forget` and for placing things behind one another.
+ */
 export interface CallObserver {
   /** A voice began. @param audioMs caller audio received by then */
   onSpeechStarted?(audioMs: number): void;
+  /** The voice that began said nothing. @param audioMs where it ended */
+  onSpeechForgotten?(audioMs: number): void;
   onInterim?(transcript: SttTranscript): void;
-  /** The caller's turn is over: committed to the conversation. */
-  onCallerTurn?(turn: { turnIndex: number; text: string; audioEndMs: number }): void;
+  /**
+   * The caller's turn is over: committed to the conversation. Answers to `commitCallerAudio` come here too, with an
+   * empty text (and no key) when nothing was understood.
+   */
+  onCallerTurn?(turn: { key: string | undefined; text: string; audioEndMs: number }): void;
   /** Words that took no turn. */
-  onAside?(transcript: SttTranscript): void;
+  onAside?(aside: { text: string; audioEndMs: number }): void;
   /** The agent begins to think or to speak. */
-  onReplyStarted?(reply: { id: number }): void;
-  /** Words of the agent as they are spoken. */
+  onReplyStarted?(reply: { id: number; key: string; kind: ReplyKind }): void;
+  /** Words of the agent, before they are spoken. */
   onReplyText?(reply: { id: number; delta: string }): void;
+  /** Stopped at the far end; whether it goes on is not decided. `text`: what was heard. */
+  onReplyHeld?(reply: { id: number; text: string }): void;
+  /** Goes on behind what was heard. */
+  onReplyResumed?(reply: { id: number }): void;
   /** All audio of the reply was sent (not: heard). */
-  onReplySent?(reply: { id: number }): void;
+  onReplySent?(reply: { id: number; tokens: ReplyTokens }): void;
   /** The reply is over. `text`: what was heard. */
   onReplyEnded?(reply: {
     id: number;
     status: 'completed' | 'interrupted' | 'failed';
     text: string;
     heardMs: number;
+    /** Why it failed. */
+    code: string | undefined;
+    tokens: ReplyTokens;
   }): void;
-  onToolCall?(call: LlmToolCall & { clientSide: boolean }): void;
+}
+
+export type ReplyKind = 'greeting' | 'answer' | 'reminder' | 'say' | 'apology' | 'goodbye';
+
+/** What the LLM was told and said. */
+export interface ReplyTokens {
+  input: number;
+  output: number;
 }

@@ -7,8 +7,8 @@ import type { ToolRunner, ToolSession } from './tool-runner.ts';
 /** Tools that a far end brings along and runs itself (realtime clients). */
 export interface ClientTools {
   list(): readonly LlmTool[];
-  /** Resolves with the client's answer. @throws when it never answers */
-  run(call: LlmToolCall, signal: AbortSignal): Promise<string>;
+  /** Asks for one call; the reply ends with it. The answer comes by `Call.answerTool`, or never. */
+  begin(call: LlmToolCall): void;
 }
 
 export type TransferDestination = AgentConfig['transfer']['destinations'][number];
@@ -50,6 +50,8 @@ export class CallTools implements ReplyTools {
   readonly #deps: CallToolsDeps;
   readonly #byName: ReadonlyMap<string, PlanTool>;
   readonly #runs = new Map<string, Promise<ToolResult>>();
+  /** Calls that the client was asked for and has not answered. */
+  readonly #asked = new Map<string, (content: string) => void>();
   #running = 0;
   #idle: (() => void)[] = [];
 
@@ -69,7 +71,16 @@ export class CallTools implements ReplyTools {
   }
 
   list(): readonly LlmTool[] {
-    const { config, tools, client } = this.#deps;
+    const { client } = this.#deps;
+    const own = this.#own();
+    if (!client) return own;
+    const taken = new Set(own.map((tool) => tool.name));
+    return [...own, ...client.list().filter((tool) => !taken.has(tool.name))];
+  }
+
+  /** Those of the agent and the built-in ones: on a clash of names they win. */
+  #own(): LlmTool[] {
+    const { config, tools } = this.#deps;
     const list: LlmTool[] = tools.map(({ name, description, parameters }) => ({
       name,
       description,
@@ -108,8 +119,15 @@ export class CallTools implements ReplyTools {
         },
       });
     }
-    const taken = new Set(list.map((tool) => tool.name));
-    return client ? [...list, ...client.list().filter((tool) => !taken.has(tool.name))] : list;
+    return list;
+  }
+
+  /** The client's answer to a call it was asked for. @returns whether it had been asked */
+  answer(callId: string, content: string): boolean {
+    const take = this.#asked.get(callId);
+    this.#asked.delete(callId);
+    take?.(content);
+    return take !== undefined;
   }
 
   run(
@@ -118,6 +136,12 @@ export class CallTools implements ReplyTools {
     speak: (text: string) => Promise<void>,
   ): Promise<ToolResult> {
     let run = this.#runs.get(call.id);
+    // Arguments that are no JSON go the other way: the model is told at once.
+    if (!run && this.#isClients(call.name) && parseArguments(call.arguments)) {
+      run = Promise.resolve({ content: '', final: true });
+      this.#runs.set(call.id, run);
+      this.#askClient(call, results);
+    }
     if (!run) {
       this.#running++;
       run = this.#runOnce(call, speak).then((result) => {
@@ -129,6 +153,32 @@ export class CallTools implements ReplyTools {
       this.#runs.set(call.id, run);
     }
     return run;
+  }
+
+  /** A tool of the client whose name nothing else has. */
+  #isClients(name: string): boolean {
+    const { client } = this.#deps;
+    if (!client?.list().some((tool) => tool.name === name)) return false;
+    return !this.#own().some((tool) => tool.name === name);
+  }
+
+  #askClient(call: LlmToolCall, results: Map<string, string>): void {
+    const { controls, monotonic, client } = this.#deps;
+    const startedAt = monotonic();
+    const about = { tool_call_id: call.id, tool_id: null, name: call.name };
+    controls.emitTool('tool_started', { ...about, arguments: call.arguments.slice(0, MAX_EVENT_TEXT) });
+    this.#asked.set(call.id, (content) => {
+      results.set(call.id, content);
+      const ms = Math.round(monotonic() - startedAt);
+      controls.toolTook(ms);
+      controls.emitTool('tool_finished', {
+        ...about,
+        ok: true,
+        duration_ms: ms,
+        result: content.slice(0, MAX_EVENT_TEXT),
+      });
+    });
+    client!.begin(call);
   }
 
   #destinations(): TransferDestination[] {
@@ -199,7 +249,7 @@ export class CallTools implements ReplyTools {
     call: LlmToolCall,
     args: Record<string, unknown>,
   ): Promise<ToolResult & { ok: boolean; code?: string }> {
-    const { controls, client, config, signal } = this.#deps;
+    const { controls, config } = this.#deps;
     switch (call.name) {
       case 'end_call':
         if (!config.end_call.agent_may_end) break;
@@ -229,10 +279,6 @@ export class CallTools implements ReplyTools {
           ? { ok, content: '{"ok":true}' }
           : { ok, code: 'not_sent', content: refusal('The digits could not be sent on this line.') };
       }
-      default:
-        if (client?.list().some((tool) => tool.name === call.name)) {
-          return { ok: true, content: await client.run(call, signal) };
-        }
     }
     return { ok: false, code: 'unknown_tool', content: refusal(`There is no tool named ${call.name}.`) };
   }

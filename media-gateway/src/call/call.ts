@@ -40,16 +40,38 @@ export interface Call {
   end(reason: CallEndReason): void;
   /** @returns a code word when the command can't be done (`not_live`, `unknown_destination`, …), undefined when it was taken */
   command(command: GatewayCommand): string | undefined;
-  /** Something the caller wrote instead of saying it. It waits for `respond`. */
-  addCallerText(text: string): void;
-  /** The agent is to say something now: answers what was said, or goes on. Refused while it speaks or thinks. */
-  respond(): boolean;
+  /**
+   * Something the caller wrote instead of saying it. It waits for `respond`.
+   * @param after key of what it follows, null for the very beginning; without it it comes last
+   * @returns its key, see `CallObserver`
+   */
+  addCallerText(text: string, after?: string | null): string;
+  /** Something the agent is to have said. It counts for the model, and is not in the transcript. @returns its key */
+  addAgentText(text: string, after?: string | null): string;
+  /** The model is not told of this any more. The transcript keeps it. */
+  forget(key: string): boolean;
+  /** The far end's answer to a tool it was asked to run. @returns whether it had been asked */
+  answerTool(callId: string, content: string): boolean;
+  /**
+   * The agent is to say something now: answers what was said, or goes on. Refused while it speaks or thinks.
+   * @param options `silent`: it only writes
+   */
+  respond(options?: { silent?: boolean }): boolean;
   /** Stops what the agent is saying or thinking, if it may be stopped. @returns whether there was something */
   interrupt(): boolean;
-  /** The far end says how much of the agent's last speech it played: nothing beyond counts as heard. */
-  truncate(heardMs: number): void;
-  /** Push to talk: the caller has finished. @returns what was understood, empty when nothing was */
-  commitCallerAudio(): void;
-  /** Automatic turn detection on or off. */
+  /**
+   * The far end says how much of a reply it played: nothing beyond counts as heard. Only for the reply that is being
+   * said or was said last.
+   * @returns what was heard of it, undefined when nothing changed
+   */
+  truncate(replyId: number, heardMs: number): string | undefined;
+  /** The caller has finished, says the far end. Answered by `onCallerTurn`. @returns false when there was nothing */
+  commitCallerAudio(): boolean;
+  /** Push to talk: what the caller said since the last commit is to be forgotten. */
+  clearCallerAudio(): void;
+  /**
+   * What happens by itself. `respond`: the agent answers a turn; `interrupt`: a voice stops the agent; `listen`:
+   * turns are detected at all, otherwise the far end commits them (push to talk).
+   */
   setTurnDetection(options: { respond: boolean; interrupt: boolean; listen: boolean }): void;
 }

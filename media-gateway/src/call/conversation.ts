@@ -8,10 +8,17 @@ export type ReplyPart =
   /** Tools the LLM called in one answer, once they run; results come as they are known. */
   | { type: 'tools'; calls: readonly LlmToolCall[]; results: Map<string, string> };
 
-type Entry =
+type Entry = { key?: string | undefined } & (
   | { type: 'caller'; text: string }
   | { type: 'note'; text: string }
-  | { type: 'agent'; parts: ReplyPart[]; /** What the reply itself holds, uncut. */ whole: ReplyPart[] };
+  | { type: 'agent'; parts: ReplyPart[]; /** What the reply itself holds, uncut. */ whole: ReplyPart[] }
+);
+
+/** Where something is put that did not just happen: behind another entry, or (null) before all others. */
+export interface Place {
+  key: string;
+  after?: string | null | undefined;
+}
 
 /** What was said so far, as the LLM is told it: of the agent's words only those that were heard. */
 export class Conversation {
@@ -21,17 +28,37 @@ export class Conversation {
   constructor(history: readonly Turn[]) {
     for (const turn of history) {
       if (turn.role === 'caller') this.addCaller(turn.text);
-      else
-        this.#entries.push({
-          type: 'agent',
-          parts: [{ type: 'speech', text: turn.text, fromModel: true }],
-          whole: [],
-        });
+      else this.addAgent(turn.text);
     }
   }
 
-  addCaller(text: string): void {
-    this.#entries.push({ type: 'caller', text });
+  addCaller(text: string, place?: Place): void {
+    this.#add({ type: 'caller', text }, place);
+  }
+
+  /** Something the agent is to have said. */
+  addAgent(text: string, place?: Place): void {
+    this.#add({ type: 'agent', parts: [{ type: 'speech', text, fromModel: true }], whole: [] }, place);
+  }
+
+  /** @returns whether there was such an entry */
+  remove(key: string): boolean {
+    const at = this.#entries.findIndex((entry) => entry.key === key);
+    if (at !== -1) this.#entries.splice(at, 1);
+    return at !== -1;
+  }
+
+  #add(entry: Entry, place: Place | undefined): void {
+    entry.key = place?.key;
+    const after = place?.after;
+    const before =
+      after === undefined
+        ? -1
+        : after === null
+          ? 0
+          : this.#entries.findIndex((candidate) => candidate.key === after) + 1;
+    if (before === -1 || (before === 0 && after !== null)) this.#entries.push(entry);
+    else this.#entries.splice(before, 0, entry);
   }
 
   /** Something the LLM should know that nobody said: keys pressed, an event, a long silence. */
@@ -40,8 +67,8 @@ export class Conversation {
   }
 
   /** The agent begins a reply; `parts` fills up while it goes on. */
-  beginReply(parts: ReplyPart[]): void {
-    this.#entries.push({ type: 'agent', parts, whole: parts });
+  beginReply(parts: ReplyPart[], key?: string): void {
+    this.#entries.push({ type: 'agent', parts, whole: parts, key });
   }
 
   /**

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { bytesPerMs } from '@parley/shared/audio/audio-frame';
 import { COMMAND_ARGS, type GatewayCommand } from '@parley/shared/contracts/commands';
 import { ProviderError } from '@parley/shared/errors/provider-error';
+import type { Timer } from '@parley/shared/time/clock';
 import type { CallReport } from '@parley/shared/contracts/call-events';
 import type { RecordingResult } from '@parley/shared/contracts/recordings';
 import type { CallEndReason } from '@parley/shared/contracts/session-values';
@@ -12,8 +13,9 @@ import { closeCodes } from '../server/close-codes.ts';
 import { CallLog } from './call-log.ts';
 import { CallTools, type TransferDestination } from './call-tools.ts';
 import type { Call, CallDeps } from './call.ts';
-import { Conversation } from './conversation.ts';
+import { Conversation, type Place } from './conversation.ts';
 import { DtmfCollector } from './dtmf-collector.ts';
+import type { ReplyKind } from './call-observer.ts';
 import { Playout, type HeardSpeech } from './playout.ts';
 import { PromptTexts } from './prompt.ts';
 import { Reply, type ReplyOutcome } from './reply.ts';
@@ -42,19 +44,36 @@ const FORGET_VOICE_MS = 2000;
 const APOLOGY = 'I am sorry, I had a problem just now. Could you say that again?';
 const GIVING_UP = 'I am sorry, something is not working on our side. Please call again later.';
 
-type SpeechKind = 'greeting' | 'answer' | 'reminder' | 'say' | 'apology' | 'goodbye';
+/** A far end whose connection was lost has this long to come back on another one. */
+const REJOIN_GRACE_MS = 15_000;
+/** Push to talk: less audio than this is no utterance. */
+const MIN_PUSHED_MS = 100;
+/** Push to talk: what the STT has not said by then is not waited for. */
+const PUSHED_ANSWER_MS = 3000;
+/** A far end of realtime that sent no audio for this long has its microphone off: it may be silent. */
+const MICROPHONE_OFF_MS = 2000;
 
 /** What the agent is saying, or about to say. */
 interface CurrentReply {
   id: number;
   reply: Reply;
-  kind: SpeechKind;
+  kind: ReplyKind;
   interruptible: boolean;
+  /** Written, not spoken. */
+  silent: boolean;
   turnIndex: number | undefined;
   /** Where the caller's turn that it answers ended; monotonic ms. */
   lastVoicedAt: number | undefined;
   closedAt: number;
   firstAudioAt: number | undefined;
+}
+
+interface PreparedReply {
+  reply: Reply;
+  told: ToldText;
+  text: string;
+  /** The caller's turn was over with this text. */
+  committed: boolean;
 }
 
 /**
@@ -93,10 +112,10 @@ class LiveCall implements Call, ParticipantListener {
   #sttIndex = -1;
   #current: CurrentReply | undefined;
   /** Thought ahead for a turn that is not sure to be over. */
-  #prepared: { reply: Reply; text: string; committed: boolean } | undefined;
+  #prepared: PreparedReply | undefined;
   #replies = 0;
-  /** The reply that was cut off last. */
-  #lastCut: CurrentReply | undefined;
+  /** The reply that ended last. */
+  #last: CurrentReply | undefined;
   /** The call ends with this as soon as what is being said was heard. */
   #farewell: { reason: CallEndReason; since: number } | undefined;
   #transfer: { destination: TransferDestination; id: string; begun: boolean } | undefined;
@@ -105,6 +124,12 @@ class LiveCall implements Call, ParticipantListener {
 
   #turnStartedAt: number | undefined;
   #detection = { respond: true, interrupt: true, listen: true };
+  /** Push to talk: what came since the last commit. */
+  #pushed = noPush();
+  /** Things that a far end put into the conversation. */
+  #given = 0;
+  /** The connection was lost and may come back. */
+  #away = false;
   #lastMediaAt: number;
   #mediaBase: { timestamp: number; atMs: number } | undefined;
   #agentEndedAt: number | undefined;
@@ -212,10 +237,11 @@ class LiveCall implements Call, ParticipantListener {
     this.#lastMediaAt = now;
     const durationMs = bytes.length / this.#inputBytesPerMs;
     this.#deps.recorder.caller(bytes, this.#mediaTime(timestampMs, now, durationMs));
-    if (!this.#detection.listen) return;
     this.#stt?.write(bytes);
     this.#log.usage.stt_seconds += durationMs / 1000;
-    if (this.#voice.push(bytes, durationMs, now)) {
+    const begins = this.#voice.push(bytes, durationMs, now);
+    if (!this.#detection.listen) this.#pushed.audioMs += durationMs;
+    else if (begins) {
       this.#turnBegins(now);
       this.#input({ type: 'voice' });
     }
@@ -236,6 +262,10 @@ class LiveCall implements Call, ParticipantListener {
   }
 
   onGone({ stopped, code }: { stopped: boolean; code: number }): void {
+    if (this.#deps.participant.kind === 'realtime') {
+      this.#onRealtimeGone(code);
+      return;
+    }
     const orderly = stopped || code === 1000 || code === 1001 || code === 1005;
     this.#end(
       orderly
@@ -243,6 +273,20 @@ class LiveCall implements Call, ParticipantListener {
         : { ended_by: 'carrier', hangup_reason: 'carrier_hangup' },
       false,
     );
+  }
+
+  /** A connection that vanished may come back as another leg; meanwhile the agent is silent. */
+  #onRealtimeGone(code: number): void {
+    const end = () => this.#end({ ended_by: 'caller', hangup_reason: 'caller_hangup' }, false);
+    if (code !== closeCodes.lost || this.#farewell) {
+      end();
+      return;
+    }
+    // Closed like an interruption, so that the next leg knows what was said until now.
+    this.#cancelCurrent();
+    this.#commitOpenTurn();
+    this.#away = true;
+    this.#deps.clock.setTimeout(end, REJOIN_GRACE_MS);
   }
 
   /** Where caller audio belongs on the call's clock: by the carrier's own time where that makes sense. */
@@ -272,15 +316,20 @@ class LiveCall implements Call, ParticipantListener {
       },
       {
         onSpeechStarted: () => {
+          if (!this.#detection.listen) return;
           this.#turnBegins(this.#deps.clock.monotonic());
           this.#input({ type: 'stt_speech' });
         },
         onInterim: (transcript) => {
-          this.#turnBegins(this.#deps.clock.monotonic());
+          if (this.#detection.listen) this.#turnBegins(this.#deps.clock.monotonic());
+          else this.#pushed.interim = transcript;
           this.#deps.observer?.onInterim?.(transcript);
           this.#input({ type: 'interim', transcript });
         },
-        onTurnEnd: (transcript) => this.#input({ type: 'turn_end', transcript }),
+        onTurnEnd: (transcript) => {
+          if (this.#detection.listen) this.#input({ type: 'turn_end', transcript });
+          else this.#onPushedText(transcript);
+        },
         onEagerTurnEnd: (transcript) => this.#input({ type: 'eager_end', transcript }),
         onTurnResumed: () => this.#input({ type: 'resumed' }),
         onFailed: (error) => this.#onSttFailed(error),
@@ -329,7 +378,8 @@ class LiveCall implements Call, ParticipantListener {
   }
 
   #input(input: TurnInput): void {
-    if (this.#over || this.#farewell || this.#transfer?.begun || !this.#detection.listen) return;
+    if (this.#over || this.#away || this.#farewell || this.#transfer?.begun || !this.#detection.listen)
+      return;
     const view = this.#view;
     const current = this.#current;
     view.nowMs = this.#deps.clock.monotonic();
@@ -350,12 +400,11 @@ class LiveCall implements Call, ParticipantListener {
   #act(action: TurnAction): void {
     switch (action.type) {
       case 'hold':
-        this.#playout.hold();
+        this.#hold();
         break;
       case 'resume':
-        this.#voice.resetVoiced();
-        this.#turnStartedAt = undefined;
-        this.#playout.resume();
+        this.#forgetVoice();
+        this.#resume();
         break;
       case 'cancel':
         this.#interruptCurrent();
@@ -382,6 +431,31 @@ class LiveCall implements Call, ParticipantListener {
     }
   }
 
+  #hold(): void {
+    const { observer } = this.#deps;
+    const current = this.#current;
+    const heardBefore = this.#playout.audible && !this.#playout.held;
+    this.#playout.hold();
+    if (current && heardBefore)
+      observer?.onReplyHeld?.({ id: current.id, text: this.#playout.textUntil(this.#playout.heardMs) });
+  }
+
+  #resume(): void {
+    const current = this.#current;
+    // Before audio goes out again.
+    if (current && this.#playout.held && this.#playout.audible)
+      this.#deps.observer?.onReplyResumed?.({ id: current.id });
+    this.#playout.resume();
+  }
+
+  /** A voice that said nothing. */
+  #forgetVoice(): void {
+    const began = this.#turnStartedAt !== undefined;
+    this.#voice.resetVoiced();
+    this.#turnStartedAt = undefined;
+    if (began) this.#deps.observer?.onSpeechForgotten?.(this.#voice.lastVoicedAudioMs);
+  }
+
   #onCallerTurn(transcript: SttTranscript): void {
     const { clock, observer } = this.#deps;
     const now = clock.monotonic();
@@ -389,8 +463,8 @@ class LiveCall implements Call, ParticipantListener {
     const prepared = this.#prepared;
     this.#prepared = undefined;
     if (!prepared) this.#cancelCurrent();
-    const turnIndex = this.#commitCaller(transcript);
-    observer?.onCallerTurn?.({ turnIndex, text: transcript.text, audioEndMs: this.#voice.lastVoicedAudioMs });
+    const key = this.#commitCaller(transcript);
+    observer?.onCallerTurn?.({ key, text: transcript.text, audioEndMs: this.#voice.lastVoicedAudioMs });
     if (!this.#detection.respond) {
       prepared?.reply.cancel();
       if (prepared) this.#playout.cancel();
@@ -399,8 +473,7 @@ class LiveCall implements Call, ParticipantListener {
     if (prepared) {
       // What was begun when the caller seemed to have finished is the answer.
       prepared.committed = true;
-      this.#conversation.beginReply(prepared.reply.parts);
-      this.#adopt(prepared.reply, 'answer', lastVoicedAt, now);
+      this.#adopt(prepared, 'answer', lastVoicedAt, now);
       prepared.reply.release();
       this.#playout.resume();
       return;
@@ -410,17 +483,18 @@ class LiveCall implements Call, ParticipantListener {
 
   #onAside(transcript: SttTranscript): void {
     this.#commitCaller(transcript, { remember: false });
-    this.#deps.observer?.onAside?.(transcript);
+    this.#deps.observer?.onAside?.({ text: transcript.text, audioEndMs: this.#voice.lastVoicedAudioMs });
   }
 
-  /** Writes down what the caller said. @returns its index */
-  #commitCaller(transcript: SttTranscript, options: { remember: boolean } = { remember: true }): number {
+  /** Writes down what the caller said. @returns its key */
+  #commitCaller(transcript: SttTranscript, options: { remember: boolean } = { remember: true }): string {
     const turnIndex = this.#log.newTurnIndex();
     const startMs = this.#at(this.#turnStartedAt ?? this.#voice.lastVoicedAt);
     const endMs = Math.max(startMs, this.#at(this.#voice.lastVoicedAt));
     this.#turnStartedAt = undefined;
     this.#voice.resetVoiced();
-    if (options.remember) this.#conversation.addCaller(transcript.text);
+    const key = `turn:${turnIndex}`;
+    if (options.remember) this.#conversation.addCaller(transcript.text, { key });
     this.#log.commit({
       turn_index: turnIndex,
       role: 'caller',
@@ -435,7 +509,13 @@ class LiveCall implements Call, ParticipantListener {
       redacted: false,
     });
     this.#saveProgress();
-    return turnIndex;
+    return key;
+  }
+
+  /** What the caller was saying, as far as it was understood. */
+  #commitOpenTurn(): void {
+    const open = this.#detector.take();
+    if (open && open.text !== '') this.#commitCaller(open);
   }
 
   // ---- speaking ----
@@ -466,54 +546,53 @@ class LiveCall implements Call, ParticipantListener {
   #answer(
     lastVoicedAt: number | undefined,
     closedAt: number,
-    kind: SpeechKind = 'answer',
+    kind: ReplyKind = 'answer',
     note?: string,
+    silent = false,
   ): void {
-    if (this.#over || this.#farewell) return;
+    if (this.#over || this.#away || this.#farewell) return;
     this.#cancelCurrent();
     if (note !== undefined) this.#conversation.addNote(note);
     if (this.#tools.busy) {
       // What a tool does on behalf of an earlier turn is known before the next answer is thought of.
       const replies = this.#replies;
       void this.#tools.idle().then(() => {
-        if (this.#replies === replies && !this.#current) this.#answer(lastVoicedAt, closedAt, kind);
+        if (this.#replies === replies && !this.#current)
+          this.#answer(lastVoicedAt, closedAt, kind, undefined, silent);
       });
       return;
     }
     this.#playoutBegin(false);
-    const reply = new Reply(
-      this.#replyDeps(() => this.#conversation.toMessages(this.#prompt.systemPrompt())),
-      { released: true },
-    );
-    this.#conversation.beginReply(reply.parts);
-    this.#adopt(reply, kind, lastVoicedAt, closedAt);
+    const told = new ToldText(this.#deps.observer);
+    const messages = () => this.#conversation.toMessages(this.#prompt.systemPrompt());
+    const reply = new Reply(this.#replyDeps(messages, told, silent), { released: true });
+    this.#adopt({ reply, told }, kind, lastVoicedAt, closedAt, { silent });
   }
 
   /** Says a fixed text. */
-  #speak(text: string, kind: SpeechKind, interruptible: boolean): void {
+  #speak(text: string, kind: ReplyKind, interruptible: boolean): void {
     this.#cancelCurrent();
     this.#playoutBegin(false);
+    const told = new ToldText(this.#deps.observer);
     const reply = new Reply(
-      this.#replyDeps(() => []),
+      this.#replyDeps(() => [], told),
       { speech: text, released: true },
     );
-    this.#conversation.beginReply(reply.parts);
-    this.#adopt(reply, kind, undefined, this.#deps.clock.monotonic(), interruptible);
+    this.#adopt({ reply, told }, kind, undefined, this.#deps.clock.monotonic(), { interruptible });
   }
 
   #prepare(text: string): void {
     this.#playoutBegin(true);
-    const prepared: { reply: Reply; text: string; committed: boolean } = {
+    const told = new ToldText(this.#deps.observer);
+    const prepared: PreparedReply = {
       text,
       committed: false,
+      told,
       reply: undefined as unknown as Reply,
     };
-    prepared.reply = new Reply(
-      this.#replyDeps(() =>
-        this.#conversation.toMessages(this.#prompt.systemPrompt(), prepared.committed ? undefined : text),
-      ),
-      { released: false },
-    );
+    const messages = () =>
+      this.#conversation.toMessages(this.#prompt.systemPrompt(), prepared.committed ? undefined : text);
+    prepared.reply = new Reply(this.#replyDeps(messages, told), { released: false });
     this.#prepared = prepared;
   }
 
@@ -528,6 +607,7 @@ class LiveCall implements Call, ParticipantListener {
     this.#playout.begin(
       {
         onStarted: (atMs) => this.#onAudible(atMs),
+        onSent: () => this.#onSent(),
         onFinished: (heard) => this.#onHeard(heard),
       },
       { held },
@@ -535,17 +615,21 @@ class LiveCall implements Call, ParticipantListener {
   }
 
   #adopt(
-    reply: Reply,
-    kind: SpeechKind,
+    { reply, told }: { reply: Reply; told: ToldText },
+    kind: ReplyKind,
     lastVoicedAt: number | undefined,
     closedAt: number,
-    interruptible = true,
+    { interruptible = true, silent = false }: { interruptible?: boolean; silent?: boolean } = {},
   ): void {
+    const id = ++this.#replies;
+    const key = `reply:${id}`;
+    this.#conversation.beginReply(reply.parts, key);
     const current: CurrentReply = {
-      id: ++this.#replies,
+      id,
       reply,
       kind,
       interruptible,
+      silent,
       turnIndex: undefined,
       lastVoicedAt: lastVoicedAt === -Infinity ? undefined : lastVoicedAt,
       closedAt,
@@ -553,12 +637,13 @@ class LiveCall implements Call, ParticipantListener {
     };
     this.#current = current;
     this.#agentEndedAt = undefined;
-    this.#deps.observer?.onReplyStarted?.({ id: current.id });
+    this.#deps.observer?.onReplyStarted?.({ id, key, kind });
+    told.begin(id);
     void reply.outcome.then((outcome) => this.#onOutcome(current, outcome));
   }
 
-  #replyDeps(messages: () => ReturnType<Conversation['toMessages']>) {
-    const { plan, clock, participant, observer } = this.#deps;
+  #replyDeps(messages: () => ReturnType<Conversation['toMessages']>, told: ToldText, silent = false) {
+    const { plan, clock, participant } = this.#deps;
     const { config } = plan.agent;
     return {
       llms: this.#llm(),
@@ -582,11 +667,10 @@ class LiveCall implements Call, ParticipantListener {
           : undefined,
       },
       output: participant.outputFormat,
+      silent,
       usage: this.#log.usage,
       events: {
-        onText: (delta: string) => {
-          if (this.#current) observer?.onReplyText?.({ id: this.#current.id, delta });
-        },
+        onText: (delta: string) => told.add(delta),
         onWarning: (code: string, error: unknown) => this.#warn(code, error),
       },
     };
@@ -604,11 +688,15 @@ class LiveCall implements Call, ParticipantListener {
     current.turnIndex ??= this.#log.newTurnIndex();
   }
 
+  #onSent(): void {
+    const current = this.#current;
+    if (current) this.#deps.observer?.onReplySent?.({ id: current.id, tokens: current.reply.tokens });
+  }
+
   #onOutcome(current: CurrentReply, outcome: ReplyOutcome): void {
     if (this.#current !== current || this.#over) return;
     if (outcome.status === 'spoken') {
       if (current.kind !== 'apology') this.#failures = 0;
-      this.#deps.observer?.onReplySent?.({ id: current.id });
       return;
     }
     if (outcome.status === 'cancelled') return;
@@ -619,7 +707,7 @@ class LiveCall implements Call, ParticipantListener {
     if (!(outcome.error instanceof ProviderError))
       this.#deps.logger.error({ err: outcome.error }, 'reply failed');
     this.#failures++;
-    this.#settle(current, this.#playout.cancel(), 'failed');
+    this.#settle(current, this.#playout.cancel(), 'failed', outcome.reason);
     const hopeless =
       this.#failures > 1 || (outcome.error instanceof ProviderError && outcome.error.fault === 'auth');
     if (outcome.reason === 'llm_error' && !hopeless) {
@@ -671,12 +759,27 @@ class LiveCall implements Call, ParticipantListener {
     current: CurrentReply,
     heard: HeardSpeech | undefined,
     status: 'completed' | 'interrupted' | 'failed',
+    code?: string,
   ): void {
     this.#current = undefined;
-    const text = heard?.text ?? '';
-    this.#lastCut = heard?.complete ? undefined : current;
-    this.#commitAgent(current, heard);
-    this.#deps.observer?.onReplyEnded?.({ id: current.id, status, text, heardMs: heard?.heardMs ?? 0 });
+    this.#last = current;
+    const known = current.silent ? this.#asRead(current, heard) : heard;
+    this.#commitAgent(current, known);
+    this.#deps.observer?.onReplyEnded?.({
+      id: current.id,
+      status,
+      text: known?.text ?? '',
+      heardMs: known?.heardMs ?? 0,
+      code,
+      tokens: current.reply.tokens,
+    });
+  }
+
+  /** What was only written is read at once. */
+  #asRead(current: CurrentReply, heard: HeardSpeech | undefined): HeardSpeech {
+    const text = current.reply.parts.flatMap((part) => (part.type === 'speech' ? [part.text] : [])).join(' ');
+    const at = this.#deps.clock.monotonic();
+    return { text, complete: heard?.complete ?? false, heardMs: 0, startedAt: at, endedAt: at };
   }
 
   /** Writes down what was heard of a reply: in the transcript, and for the LLM. */
@@ -710,7 +813,7 @@ class LiveCall implements Call, ParticipantListener {
   // ---- time ----
 
   #onTick(now: number): void {
-    if (this.#over) return;
+    if (this.#over || this.#away) return;
     this.#playout.pump();
     this.#input({ type: 'tick' });
     const { plan, participant } = this.#deps;
@@ -735,17 +838,23 @@ class LiveCall implements Call, ParticipantListener {
       this.#detector.openText === '' &&
       !this.#playout.held
     ) {
-      this.#voice.resetVoiced();
-      this.#turnStartedAt = undefined;
+      this.#forgetVoice();
     }
     if (
       !this.#current &&
+      !this.#mayBeSilent(now) &&
       !this.#prepared &&
       !this.#transfer &&
       !this.#tools.busy &&
       this.#turnStartedAt === undefined
     )
       this.#onSilence();
+  }
+
+  /** Nobody is at a microphone: writing, or pushing to talk. */
+  #mayBeSilent(now: number): boolean {
+    if (!this.#detection.listen || !this.#detection.respond) return true;
+    return this.#deps.participant.kind === 'realtime' && now - this.#lastMediaAt > MICROPHONE_OFF_MS;
   }
 
   /** Counts silence only while nothing is said, thought or done. */
@@ -945,6 +1054,7 @@ class LiveCall implements Call, ParticipantListener {
   }
 
   #sayNow(text: string): string | undefined {
+    if (this.#away) return 'away';
     if (this.#farewell) return 'ending';
     this.#speak(this.#prompt.render(text), 'say', true);
     return undefined;
@@ -952,12 +1062,13 @@ class LiveCall implements Call, ParticipantListener {
 
   // ---- far ends that take part in the turns themselves (realtime) ----
 
-  addCallerText(text: string): void {
-    if (this.#over) return;
-    this.#callerIsThere();
+  addCallerText(text: string, after?: string | null): string {
     const turnIndex = this.#log.newTurnIndex();
+    const key = `turn:${turnIndex}`;
+    if (this.#over) return key;
+    this.#callerIsThere();
     const at = this.#offset();
-    this.#conversation.addCaller(text);
+    this.#conversation.addCaller(text, { key, after });
     this.#log.commit({
       turn_index: turnIndex,
       role: 'caller',
@@ -968,11 +1079,27 @@ class LiveCall implements Call, ParticipantListener {
       redacted: false,
     });
     this.#saveProgress();
+    return key;
   }
 
-  respond(): boolean {
-    if (this.#over || this.#farewell || this.#current) return false;
-    this.#answer(undefined, this.#deps.clock.monotonic());
+  addAgentText(text: string, after?: string | null): string {
+    const place: Place = { key: `given:${++this.#given}`, after };
+    this.#conversation.addAgent(text, place);
+    return place.key;
+  }
+
+  forget(key: string): boolean {
+    return this.#conversation.remove(key);
+  }
+
+  answerTool(callId: string, content: string): boolean {
+    return !this.#over && this.#tools.answer(callId, content);
+  }
+
+  respond(options: { silent?: boolean } = {}): boolean {
+    if (this.#over || this.#away || this.#farewell || this.#current) return false;
+    if (this.#pushed.committing) this.#pushed.thenRespond = options;
+    else this.#answer(undefined, this.#deps.clock.monotonic(), 'answer', undefined, options.silent ?? false);
     return true;
   }
 
@@ -980,23 +1107,91 @@ class LiveCall implements Call, ParticipantListener {
     return this.#current?.interruptible === true && this.#interruptCurrent();
   }
 
-  truncate(heardMs: number): void {
-    if (this.#current) {
+  truncate(replyId: number, heardMs: number): string | undefined {
+    if (this.#current?.id === replyId) {
       this.#playout.limitHeard(heardMs);
-      return;
+      return this.#playout.textUntil(Math.min(heardMs, this.#playout.heardMs));
     }
-    // The far end knows better how much of the speech that was just cut off it had played.
-    const cut = this.#lastCut;
-    const heard = cut && this.#playout.reconsider(heardMs);
-    if (cut && heard) this.#commitAgent(cut, heard);
+    // The far end knows better how much of what was said last it had played.
+    const last = this.#last?.id === replyId ? this.#last : undefined;
+    const heard = last && this.#playout.reconsider(heardMs);
+    if (!heard) return undefined;
+    this.#commitAgent(last, heard);
+    return heard.text;
   }
 
-  commitCallerAudio(): void {
+  commitCallerAudio(): boolean {
+    if (this.#over) return false;
+    if (this.#detection.listen) {
+      if (this.#detector.openText === '' && this.#turnStartedAt === undefined) return false;
+      this.#stt?.finalize();
+      return true;
+    }
+    if (this.#pushed.audioMs < MIN_PUSHED_MS || this.#pushed.committing) return false;
+    this.#callerIsThere();
+    this.#pushed.audioMs = 0;
+    this.#pushed.committing = true;
+    this.#pushed.timer = this.#deps.clock.setTimeout(() => this.#onPushedAnswer(undefined), PUSHED_ANSWER_MS);
+    this.#stt?.finalize();
+    return true;
+  }
+
+  clearCallerAudio(): void {
+    if (this.#over || this.#detection.listen || this.#pushed.committing) return;
+    const unheard = this.#pushed.audioMs > 0;
+    this.#pushed.timer?.cancel();
+    this.#pushed = noPush();
+    if (!unheard) return;
+    // What the STT still has of it comes as its answer.
+    this.#pushed.dropNext = true;
     this.#stt?.finalize();
   }
 
   setTurnDetection(options: { respond: boolean; interrupt: boolean; listen: boolean }): void {
+    if (options.listen !== this.#detection.listen) {
+      this.#detector.take();
+      this.#discardPrepared();
+      this.#forgetVoice();
+      if (this.#playout.held) this.#resume();
+      this.#pushed.timer?.cancel();
+      this.#pushed = noPush();
+    }
     this.#detection = options;
+  }
+
+  #onPushedText(transcript: SttTranscript): void {
+    if (this.#over) return;
+    if (this.#pushed.dropNext) this.#pushed.dropNext = false;
+    else if (this.#pushed.committing) this.#onPushedAnswer(transcript);
+    else {
+      this.#pushed.said.push(transcript);
+      this.#pushed.interim = undefined;
+    }
+  }
+
+  /** Everything of an utterance that was pushed is known. @param last undefined: the STT did not answer */
+  #onPushedAnswer(last: SttTranscript | undefined): void {
+    if (this.#over || !this.#pushed.committing) return;
+    const { said, interim, thenRespond, timer } = this.#pushed;
+    timer?.cancel();
+    const rest = last && last.text !== '' ? last : interim;
+    const all = rest ? [...said, rest] : said;
+    const text = all
+      .map((piece) => piece.text)
+      .join(' ')
+      .trim();
+    this.#pushed = noPush();
+    const key =
+      text === ''
+        ? undefined
+        : this.#commitCaller({
+            text,
+            confidence: all.at(-1)?.confidence,
+            endMs: undefined,
+            language: all.at(-1)?.language,
+          });
+    this.#deps.observer?.onCallerTurn?.({ key, text, audioEndMs: this.#voice.audioMs });
+    if (thenRespond) this.respond(thenRespond);
   }
 
   // ---- the end ----
@@ -1029,8 +1224,7 @@ class LiveCall implements Call, ParticipantListener {
     if (this.#over) return;
     // Close like an interruption: what was heard, and what the caller was saying, is kept.
     this.#cancelCurrent();
-    const open = this.#detector.take();
-    if (open && open.text !== '') this.#commitCaller(open);
+    this.#commitOpenTurn();
     this.#over = true;
     this.#removeTick();
     this.#dtmf.close();
@@ -1118,6 +1312,54 @@ class LiveCall implements Call, ParticipantListener {
     this.#emit('warning', { code, ...about });
     this.#deps.logger.warn({ code, err: error }, 'a provider had trouble');
   }
+}
+
+/** Text of a reply for the observer: kept until the reply is one that counts. */
+class ToldText {
+  readonly #observer: CallDeps['observer'];
+  #id: number | undefined;
+  #waiting = '';
+
+  constructor(observer: CallDeps['observer']) {
+    this.#observer = observer;
+  }
+
+  add(delta: string): void {
+    if (this.#id === undefined) this.#waiting += delta;
+    else this.#observer?.onReplyText?.({ id: this.#id, delta });
+  }
+
+  begin(id: number): void {
+    this.#id = id;
+    if (this.#waiting !== '') this.#observer?.onReplyText?.({ id, delta: this.#waiting });
+    this.#waiting = '';
+  }
+}
+
+/** Push to talk: audio and words since the last commit. */
+interface Push {
+  audioMs: number;
+  said: SttTranscript[];
+  interim: SttTranscript | undefined;
+  /** The STT was asked for the rest. */
+  committing: boolean;
+  timer: Timer | undefined;
+  /** To be answered as soon as its text is known. */
+  thenRespond: { silent?: boolean } | undefined;
+  /** The STT's next words belong to audio that was cleared. */
+  dropNext: boolean;
+}
+
+function noPush(): Push {
+  return {
+    audioMs: 0,
+    said: [],
+    interim: undefined,
+    committing: false,
+    timer: undefined,
+    thenRespond: undefined,
+    dropNext: false,
+  };
 }
 
 function allowedTarget(destination: TransferDestination, to: string): boolean {

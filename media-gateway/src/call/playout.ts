@@ -39,6 +39,8 @@ export interface HeardSpeech {
 export interface PlayoutEvents {
   /** The first audio of the speech has gone out. */
   onStarted(atMs: number): void;
+  /** All of it has gone out; again, when it was held after that and went on. */
+  onSent?(): void;
   /** Everything was heard. Not called for a speech that was cancelled. */
   onFinished(heard: HeardSpeech): void;
 }
@@ -72,8 +74,8 @@ export class Playout {
   /** How much later than by the clock the far end plays, learnt from marks. */
   #lagMs = 0;
   #held = false;
-  /** The speech that was cancelled last, should the far end know better how much it played. */
-  #cancelled: { speech: Speech; heardBytes: number } | undefined;
+  /** The speech that ended last, should the far end know better how much it played. */
+  #last: { speech: Speech; heardBytes: number } | undefined;
   readonly #waiting = new Set<() => void>();
   /** Milliseconds of agent audio heard in the whole call. */
   #talkedMs = 0;
@@ -152,7 +154,7 @@ export class Playout {
     if (this.#speech) throw new Error('One speech at a time.');
     this.#generation++;
     this.#held = options.held;
-    this.#cancelled = undefined;
+    this.#last = undefined;
     this.#speech = new Speech(events);
   }
 
@@ -212,6 +214,7 @@ export class Playout {
     while (speech.runs.length > 0 && speech.runs.at(-1)!.startByte >= heardBytes) speech.runs.pop();
     // What was sent and not heard is to be sent again, should the speech go on.
     speech.sentBytes = heardBytes;
+    speech.sentTold = false;
     speech.markedBytes = heardBytes;
     speech.provenBytes = heardBytes;
     this.#dryAt = -Infinity;
@@ -221,6 +224,7 @@ export class Playout {
   resume(): void {
     if (!this.#speech || !this.#held) return;
     this.#held = false;
+    this.#speech.limitBytes = Infinity;
     this.pump();
   }
 
@@ -236,7 +240,7 @@ export class Playout {
     this.#speech = undefined;
     this.#held = false;
     this.#dryAt = -Infinity;
-    this.#cancelled = { speech, heardBytes };
+    this.#last = { speech, heardBytes };
     return this.#toHeard(speech, heardBytes, false);
   }
 
@@ -250,11 +254,24 @@ export class Playout {
     if (this.#held) speech.sentBytes = Math.min(speech.sentBytes, Math.max(bytes, speech.recordedBytes));
   }
 
-  /** As `limitHeard`, for the speech that was cancelled last. @returns what was heard of it after all */
+  /** As `limitHeard`, for the speech that ended last. @returns what was heard of it after all, if it is less */
   reconsider(heardMs: number): HeardSpeech | undefined {
-    const last = this.#cancelled;
+    const last = this.#last;
     if (!last || heardMs * this.#bytesPerMs >= last.heardBytes) return undefined;
     return this.#toHeard(last.speech, heardMs * this.#bytesPerMs, false);
+  }
+
+  /** The words of the speech up to a position of it. */
+  textUntil(ms: number): string {
+    return this.#speech === undefined ? '' : heardText(this.#speech, ms, this.#bytesPerMs);
+  }
+
+  /** How much of the speech was heard by now. */
+  get heardMs(): number {
+    const speech = this.#speech;
+    if (!speech || speech.startedAt === undefined) return 0;
+    const bytes = this.#held ? speech.sentBytes : this.#heardBytes(this.#clock.monotonic());
+    return Math.min(bytes, speech.limitBytes) / this.#bytesPerMs;
   }
 
   /** A mark came back from the far end. */
@@ -297,7 +314,12 @@ export class Playout {
       for (const go of this.#waiting) go();
       this.#waiting.clear();
     }
-    if (speech.complete) this.#checkFinished(speech, now);
+    if (!speech.complete) return;
+    if (!speech.sentTold && speech.sentBytes >= speech.availableBytes) {
+      speech.sentTold = true;
+      speech.events.onSent?.();
+    }
+    this.#checkFinished(speech, now);
   }
 
   #send(speech: Speech, size: number, now: number): void {
@@ -306,7 +328,11 @@ export class Playout {
       speech.runs.push({ startByte: speech.sentBytes, at: now });
       this.#dryAt = now;
     }
-    speech.forEachPart(speech.sentBytes, size, (part) => this.#participant.play(part));
+    let at = speech.sentBytes;
+    speech.forEachPart(at, size, (part) => {
+      this.#participant.play(part, at / this.#bytesPerMs);
+      at += part.length;
+    });
     speech.sentBytes += size;
     this.#dryAt += size / this.#bytesPerMs;
     if (speech.startedAt === undefined) {
@@ -369,6 +395,7 @@ export class Playout {
     if (!proven && now < dueAt) return;
     this.#noteHeard(speech.availableBytes);
     this.#speech = undefined;
+    this.#last = { speech, heardBytes: speech.availableBytes };
     speech.events.onFinished(this.#toHeard(speech, speech.availableBytes, true));
   }
 
@@ -400,6 +427,8 @@ class Speech {
   /** Nothing beyond was heard, the far end says. */
   limitBytes = Infinity;
   complete = false;
+  /** That all of it was sent has been told. */
+  sentTold = false;
   startedAt: number | undefined;
   /** Stretches that the far end played without a pause. */
   readonly runs: { startByte: number; at: number }[] = [];

@@ -2,6 +2,7 @@ import { ProviderError } from '@parley/shared/errors/provider-error';
 import type { Clock, Timer } from '@parley/shared/time/clock';
 import type { Usage } from '@parley/shared/contracts/call-events';
 import type { LlmMessage, LlmProvider, LlmTool, LlmToolCall } from '../providers/llm/llm-provider.ts';
+import type { ReplyTokens } from './call-observer.ts';
 import type { ReplyPart } from './conversation.ts';
 import type { Playout } from './playout.ts';
 import { SentenceSplitter } from './sentence-splitter.ts';
@@ -23,12 +24,12 @@ export interface ReplyTools {
 
 export interface ToolResult {
   content: string;
-  /** The LLM is not asked again after this: the call ends, or goes elsewhere. */
+  /** The LLM is not asked again after this: the call ends, goes elsewhere, or waits for the far end. */
   final?: boolean;
 }
 
 export interface ReplyEvents {
-  /** Model text as it comes, before it is spoken. */
+  /** Text as it comes, before it is spoken. */
   onText(delta: string): void;
   onWarning(code: string, error: unknown): void;
 }
@@ -64,6 +65,8 @@ export interface ReplyDeps {
     filler: { afterMs: number; messages: readonly string[]; maxPerTurn: number } | undefined;
   };
   output: Playout['format'];
+  /** Only written: no voice speaks it. */
+  silent: boolean;
   usage: Usage;
   events: ReplyEvents;
 }
@@ -84,10 +87,13 @@ export class Reply {
   #isReleased: boolean;
   #fillerTimer: Timer | undefined;
   #fillers = 0;
+  /** The model has written something. */
+  #wrote = false;
 
   /** What was said and done, as the LLM will remember it. */
   readonly parts: ReplyPart[] = [];
   readonly times: ReplyTimes = {};
+  readonly tokens: ReplyTokens = { input: 0, output: 0 };
   /** Never rejects. */
   readonly outcome: Promise<ReplyOutcome>;
 
@@ -132,7 +138,10 @@ export class Reply {
     const { playout, usage } = this.#deps;
     try {
       if (speech === undefined) await this.#think();
-      else await this.#say(speech, true);
+      else {
+        this.#deps.events.onText(speech);
+        await this.#say(speech, true);
+      }
       await this.#voiced(this.#speaker.flush());
       playout.finish();
       return { status: 'spoken' };
@@ -151,7 +160,14 @@ export class Reply {
     const last = this.parts.at(-1);
     if (last?.type === 'speech' && last.fromModel === fromModel) last.text = `${last.text} ${text}`;
     else this.parts.push({ type: 'speech', text, fromModel });
-    await this.#voiced(this.#speaker.say(text));
+    if (this.#deps.silent) this.#deps.playout.addText(text);
+    else await this.#voiced(this.#speaker.say(text));
+  }
+
+  /** Words between those of the model: a filler, or what a tool has to say. */
+  #sayBetween(text: string): Promise<void> {
+    this.#deps.events.onText(`${text} `);
+    return this.#say(text, false);
   }
 
   /** A failure of the voice is told apart from one of the model. */
@@ -191,6 +207,7 @@ export class Reply {
       const splitter = new SentenceSplitter();
       const calls: LlmToolCall[] = [];
       let spoke = false;
+      let wroteNow = false;
       try {
         const stream = llm.stream(
           {
@@ -206,7 +223,9 @@ export class Reply {
         for await (const event of stream) {
           if (event.type === 'text') {
             this.times.llmFirstTokenAt ??= clock.monotonic();
-            events.onText(event.text);
+            // What follows a tool is a new stretch of speech.
+            events.onText(this.#wrote && !wroteNow ? ` ${event.text}` : event.text);
+            this.#wrote = wroteNow = true;
             for (const sentence of splitter.push(event.text)) {
               spoke = true;
               await this.#say(sentence, true);
@@ -217,6 +236,8 @@ export class Reply {
           } else if (event.type === 'usage') {
             usage.llm_input_tokens += event.inputTokens;
             usage.llm_output_tokens += event.outputTokens;
+            this.tokens.input += event.inputTokens;
+            this.tokens.output += event.outputTokens;
           }
         }
         signal.throwIfAborted();
@@ -243,7 +264,7 @@ export class Reply {
     this.parts.push(part);
     this.#armFiller();
     const results = await Promise.all(
-      calls.map((call) => this.#deps.tools.run(call, part.results, (text) => this.#say(text, false))),
+      calls.map((call) => this.#deps.tools.run(call, part.results, (text) => this.#sayBetween(text))),
     );
     this.#abort.signal.throwIfAborted();
     return results.some((result) => result.final);
@@ -259,7 +280,7 @@ export class Reply {
       if (this.#abort.signal.aborted || this.#deps.playout.queuedMs > 0 || this.#deps.playout.held) return;
       const message = filler.messages[this.#fillers % filler.messages.length]!;
       this.#fillers++;
-      this.#say(message, false).catch(() => {
+      this.#sayBetween(message).catch(() => {
         // The reply itself meets the same failure, and decides.
       });
       this.#armFiller();

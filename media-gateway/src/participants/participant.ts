@@ -17,8 +17,11 @@ export interface Participant {
   readonly dtmfOut: 'socket' | 'carrier_command' | 'none';
   /** Delivers everything from now on (and what was buffered until now, at most 1 s of audio). Called once. */
   attach(listener: ParticipantListener): void;
-  /** Sends agent audio. Encodes before it returns: the caller may reuse `bytes`. Does nothing after the end. */
-  play(bytes: Uint8Array): void;
+  /**
+   * Sends agent audio. Encodes before it returns: the caller may reuse `bytes`. Does nothing after the end.
+   * @param atMs where in the speech it belongs
+   */
+  play(bytes: Uint8Array, atMs: number): void;
   /** Asks to be told when everything sent before was played. */
   mark(name: string): void;
   /** Drops what the far end has not played yet. Pending marks must not count as played from here on. */
