@@ -18,6 +18,7 @@ import type { HttpRuntime } from './http/http-app.ts';
 import { HttpServer } from './http/http-server.ts';
 import { RequestLimiter } from './http/request-limiter.ts';
 import type { RequestLimit } from './http/request-limiter.ts';
+import { OrgRemover } from './orgs/org-remover.ts';
 import { COLLECTIONS, createInternalOperations, createOperations, createServices } from './services.ts';
 import type { Services } from './services.ts';
 import { openDatabase } from './storage/database.ts';
@@ -75,6 +76,17 @@ export async function openControlPlane(
     owned.add(services.safeFetch);
     owned.add(services.preCall);
     owned.add(openCallWorkers(services));
+    owned.add(
+      new OrgRemover({
+        database,
+        bus,
+        clock,
+        logger,
+        collections: COLLECTIONS,
+        storageDir: config.STORAGE_DIR,
+        owner: services.processName,
+      }).start(),
+    );
     const runtime = createRuntime(services, deps.checkResponses ?? false);
 
     const internalApp = createHttpApp(createInternalOperations(services), runtime);

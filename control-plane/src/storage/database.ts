@@ -19,11 +19,13 @@ export class Database {
 
   /** Creates what indexes are missing. Unique ones hold rules, so a start without them must fail. */
   async ensureIndexes(collections: readonly Collection<StoredRecord>[]): Promise<void> {
-    for (const collection of collections) {
-      const model = this.model(collection);
-      await model.createCollection();
-      await model.createIndexes();
-    }
+    await Promise.all(
+      collections.map(async (collection) => {
+        const model = this.model(collection);
+        await model.createCollection();
+        await model.createIndexes();
+      }),
+    );
   }
 
   /** One round trip. */
