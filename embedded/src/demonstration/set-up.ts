@@ -6,6 +6,7 @@ import type { CarrierEmulator } from '@parley/loadtest/callers/emulated-call';
 import { newId } from '@parley/shared/ids/new-id';
 import type { CarrierName } from '@parley/shared/contracts/session-values';
 import type { Platform } from '../platform.ts';
+import type { DemonstrationReceivers } from './receivers.ts';
 import { RestClient } from './rest-client.ts';
 import { BOOK_TABLE_TOOL, DEMONSTRATION_AGENT } from './script.ts';
 
@@ -39,7 +40,7 @@ const NUMBERS: Record<CarrierName, string> = {
  */
 export async function setUpDemonstration(
   platform: Platform,
-  urls: { toolUrl: string; webhookUrl: string },
+  receivers: DemonstrationReceivers,
 ): Promise<Demonstration> {
   const { controlPlane, secrets } = platform;
   const keyIsNew = secrets.demonstration_key === null;
@@ -57,7 +58,12 @@ export async function setUpDemonstration(
   const { org_id: orgId, project_id: projectId } = await rest.get<{ org_id: string; project_id: string }>(
     '/v1/me',
   );
-  const agentId = await findOrMakeAgent(rest, orgId, projectId, urls);
+  const agentId = await findOrMakeAgent(rest, orgId, projectId, receivers);
+  // A fresh secret on every start: nobody has to keep it, and the receiver can check what it is sent.
+  const { secret } = await rest.post<{ secret: string }>(`/api/v1/webhooks/agents/${agentId}/rotate-secret`, {
+    webhook: 'call_ended',
+  });
+  receivers.expectSecret(secret);
   const scope = new Scope(controlPlane.services.database, {
     orgId,
     projectId,

@@ -9,7 +9,7 @@ import { createSafeFetch } from '@parley/shared/http/safe-fetch';
 import { verifyWebhook } from '@parley/shared/http/webhook-signature';
 import { createLogger } from '@parley/shared/logging/logger';
 import { createToolRunner } from './webhook-tool.ts';
-import type { ToolCall } from './webhook-tool.ts';
+import type { ToolCall } from '../call/tool-runner.ts';
 
 const SESSION = {
   session_id: 's1',
