@@ -29,6 +29,8 @@ export interface BenchOptions {
   backendProcess: boolean;
   /** False: gateways keep their events on disk, as the embedded platform does. */
   redis: boolean;
+  /** A real control plane reads the events: the backend leaves them alone. */
+  controlPlane?: boolean;
   /** Profiles and logs stay there; otherwise they go with the run. */
   directory?: string;
 }
@@ -46,7 +48,7 @@ export interface Bench {
 }
 
 /** Nothing may be said by chance: figures compare turn with turn. */
-const STEADY_AGENT: BackendOptions['agentConfig'] = {
+export const STEADY_AGENT: BackendOptions['agentConfig'] = {
   // An answer that is thought out ahead would come before the overhead begins to count.
   turn_taking: { preemptive_generation: false },
   filler: { enabled: false },
@@ -71,7 +73,7 @@ export async function openBench(options: BenchOptions): Promise<Bench> {
       agentConfig: options.agentConfig ?? STEADY_AGENT,
       greeting: GREETING,
       record: options.record ?? false,
-      redisUrl: redis?.url,
+      redisUrl: options.controlPlane === true ? undefined : redis?.url,
     };
     const backend = owned.add(
       await (options.backendProcess ? openBackendProcess(backendOptions) : openBackend(backendOptions)),

@@ -31,6 +31,7 @@ async function main(options: Options): Promise<void> {
     pin: !options.unpinned,
     backendProcess: true,
     redis: true,
+    controlPlane: options.whole,
     ...(options.keep === undefined ? {} : { directory: resolve(options.keep) }),
   });
   try {

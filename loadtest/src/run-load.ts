@@ -79,6 +79,7 @@ export interface LoadResult {
   overheadAfterInterruption: Summary;
   overheadAfterPause: Summary;
   greeting: Summary;
+  dial: Summary;
   bargeInWire: Summary;
   bargeInEar: Summary;
   leadAtClear: Summary;
@@ -186,9 +187,11 @@ export async function runLoad(
       const talk = makeConversation(name, options.turns, number + call);
       const ear = new CallEar(metrics);
       metrics.counts.dialled++;
+      const askedAt = performance.now();
       const destination = await sut.dial({ conversation: name, carrier, variant: number + call });
       if (stop.signal.aborted) return;
       const dialledAt = performance.now();
+      if (metrics.inWindow(dialledAt)) metrics.dial.add(dialledAt - askedAt);
       let line: CarrierLine;
       try {
         line = await CarrierLine.open({
@@ -331,6 +334,7 @@ export async function runLoad(
     overheadAfterInterruption: metrics.overheadAfterInterruption.summary(),
     overheadAfterPause: metrics.overheadAfterPause.summary(),
     greeting: metrics.greeting.summary(),
+    dial: metrics.dial.summary(),
     bargeInWire: metrics.bargeInWire.summary(),
     bargeInEar: metrics.bargeInEar.summary(),
     leadAtClear: metrics.leadAtClear.summary(),

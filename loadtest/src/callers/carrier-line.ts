@@ -123,8 +123,11 @@ export class CarrierLine {
   /** Connects as the carrier does and begins to send frames. @throws when the upgrade is refused */
   static async open(options: {
     url: string;
-    carrier: keyof typeof dialects;
+    /** By name, or a dialect of its own for what one call has settled otherwise. */
+    carrier: keyof typeof dialects | CarrierDialect;
     ids: StreamIds;
+    /** The stream starts when the call is answered: only its first message is sent before. Rejects when it never is. */
+    answered?: Promise<unknown>;
     headers?: Record<string, string>;
     events?: LineEvents;
     clock?: FrameClock;
@@ -138,7 +141,7 @@ export class CarrierLine {
       handshakeTimeout: options.handshakeTimeoutMs ?? 10_000,
       headers: options.headers ?? {},
     });
-    const dialect = dialects[options.carrier];
+    const dialect = typeof options.carrier === 'string' ? dialects[options.carrier] : options.carrier;
     const line = new CarrierLine(
       socket,
       dialect,
@@ -151,8 +154,17 @@ export class CarrierLine {
       socket.once('open', resolve);
       socket.once('error', reject);
     });
+    const [first, ...others] = dialect.opening(line.ids);
+    socket.send(first!);
+    try {
+      await options.answered;
+    } catch (error) {
+      socket.close(1000);
+      throw error;
+    }
     line.#startedAt = performance.now();
-    for (const message of dialect.opening(line.ids)) socket.send(message);
+    for (const message of others) line.#send(message);
+    if (!line.#open) return line;
     line.#stopFrames = line.#clock.add(() => line.#frame());
     return line;
   }
@@ -249,8 +261,9 @@ export class CarrierLine {
     return audio;
   }
 
+  /** An empty message stands for one that the dialect holds back. */
   #send(message: string): void {
-    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(message);
+    if (message !== '' && this.#socket.readyState === WebSocket.OPEN) this.#socket.send(message);
   }
 
   #stop(): void {

@@ -1,13 +1,19 @@
+import type { CarrierName } from '@parley/shared/contracts/session-values';
 import type { CarrierLine, LineEvents } from './carrier-line.ts';
 
 /** One call placed by an emulated carrier, from its first webhook to its last. */
 export interface EmulatedCall {
-  readonly carrier: 'plivo' | 'twilio' | 'telnyx';
+  readonly carrier: CarrierName;
   readonly callId: string;
   readonly from: string;
   readonly to: string;
-  /** The media stream the answer document asked for. */
+  /** The media stream that was asked for; the newest, when there were several. */
   readonly line: CarrierLine;
+  /**
+   * Waits for a stream that follows `line`: the call came back to the agent, or a lost stream was dialled again.
+   * @returns undefined when the call ended without
+   */
+  lineAfter(line: CarrierLine): Promise<CarrierLine | undefined>;
   /** Resolves when the call is over and the carrier's callbacks were taken in. */
   readonly ended: Promise<EmulatedCallEnd>;
   /** The caller hangs up. */
@@ -15,15 +21,29 @@ export interface EmulatedCall {
 }
 
 export interface EmulatedCallEnd {
-  /** Who ended it, as the carrier sees it. */
-  source: 'caller' | 'api' | 'document' | 'stream';
-  /** Where a transfer sent the caller, if one did. */
+  /**
+   * Who ended it, as the carrier sees it. `document`: the answer document said so, or ran out; `target`: the person a
+   * transfer went to; `network`: nobody answered, or the carrier could not go on.
+   */
+  source: 'caller' | 'api' | 'document' | 'target' | 'network';
+  /** The carrier's own word for why. */
+  cause: string;
+  /** Whether it was answered at all. */
+  answered: boolean;
+  /** Where a transfer sent the caller, if one did. E.164. */
   transferredTo: string | undefined;
   durationSeconds: number;
 }
 
+/** What the emulated telephone network makes of a number that a transfer goes to. */
+export interface TransferOutcome {
+  status: 'answered' | 'busy' | 'no-answer' | 'failed';
+  /** How long it rings, or how long the two talk before the other person hangs up, ms. */
+  afterMs: number;
+}
+
 export interface PlaceCallOptions {
-  /** Asked for the answer document. */
+  /** Told of the call, and asked what to do with it. */
   voiceUrl: string;
   /** Told of the end. */
   statusUrl: string;
@@ -31,6 +51,10 @@ export interface PlaceCallOptions {
   to: string;
   events?: LineEvents;
   keepHeard?: boolean;
+  /** By default somebody answers, and hangs up soon. @param to E.164 */
+  onTransfer?: (to: string) => TransferOutcome;
+  /** Every webhook comes twice, as it does when an answer is lost on the way. */
+  repeatWebhooks?: boolean;
 }
 
 /** Emulates one carrier's signalling: places calls, signs its webhooks, serves its REST API for calls. */
@@ -39,6 +63,97 @@ export interface CarrierEmulator {
   readonly apiUrl: string;
   /** Credentials of the account that this carrier knows, by the names the carrier gives them. */
   readonly credentials: Record<string, string>;
+  /**
+   * Places a call to a number of the account.
+   * @returns the call, once its media stream stands
+   * @throws CallNotConnectedError when it ended before; the callbacks of the end were taken in
+   */
   placeCall(options: PlaceCallOptions): Promise<EmulatedCall>;
   [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** The call ended before any media flowed. */
+export class CallNotConnectedError extends Error {
+  readonly end: EmulatedCallEnd;
+
+  constructor(end: EmulatedCallEnd, options?: { cause?: unknown }) {
+    const because = options?.cause instanceof Error ? ` ${options.cause.message}` : '';
+    super(`The call was not connected: ${end.cause}.${because}`, options);
+    this.name = 'CallNotConnectedError';
+    this.end = end;
+  }
+}
+
+const PATIENCE: TransferOutcome = { status: 'answered', afterMs: 1500 };
+
+export function transferOutcome(place: PlaceCallOptions, to: string): TransferOutcome {
+  return place.onTransfer?.(to) ?? PATIENCE;
+}
+
+/** How far a call has come: its streams, one after the other, and its end. */
+export class CallProgress {
+  readonly #lines: CarrierLine[] = [];
+  readonly #waiting: ((line: CarrierLine | undefined) => void)[] = [];
+  readonly ended: Promise<EmulatedCallEnd>;
+  #resolveEnded!: (end: EmulatedCallEnd) => void;
+  #over = false;
+  #answeredAt: number | undefined;
+  transferredTo: string | undefined;
+  /** Why there is no stream, when there is none. */
+  problem: unknown;
+
+  constructor() {
+    this.ended = new Promise((resolve) => (this.#resolveEnded = resolve));
+  }
+
+  get line(): CarrierLine {
+    const line = this.#lines.at(-1);
+    if (!line) throw new Error('The call has no media stream.');
+    return line;
+  }
+
+  get answered(): boolean {
+    return this.#answeredAt !== undefined;
+  }
+
+  get durationSeconds(): number {
+    return this.#answeredAt === undefined ? 0 : Math.round((Date.now() - this.#answeredAt) / 1000);
+  }
+
+  answer(): void {
+    this.#answeredAt ??= Date.now();
+  }
+
+  addLine(line: CarrierLine): void {
+    this.#lines.push(line);
+    for (const resolve of this.#waiting.splice(0)) resolve(line);
+  }
+
+  /** Closes the stream that stands, as a carrier does when the call is over. */
+  closeLine(): void {
+    if (this.#lines.at(-1)?.isOpen) this.line.hangUp();
+  }
+
+  async lineAfter(line: CarrierLine | undefined): Promise<CarrierLine | undefined> {
+    const next = this.#lines[line ? this.#lines.indexOf(line) + 1 : 0];
+    if (next || this.#over) return next;
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  finish(how: Pick<EmulatedCallEnd, 'source' | 'cause'>): void {
+    this.#over = true;
+    this.#resolveEnded({
+      ...how,
+      answered: this.answered,
+      transferredTo: this.transferredTo,
+      durationSeconds: this.durationSeconds,
+    });
+    for (const resolve of this.#waiting.splice(0)) resolve(undefined);
+  }
+
+  /** Resolves when the first stream stands. @throws CallNotConnectedError */
+  async connected(): Promise<void> {
+    if (await this.lineAfter(undefined)) return;
+    throw new CallNotConnectedError(await this.ended, { cause: this.problem });
+  }
 }

@@ -1,17 +1,30 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { request } from 'undici';
+import { AnswerDocumentError, parseAnswerDocument, type XmlElement } from './answer-document.ts';
+import { CallWait } from './call-wait.ts';
+import { basicAuthorization, openCarrierApi, type CarrierApiRequest } from './carrier-api.ts';
+import { dialects, type CarrierDialect } from './carrier-dialect.ts';
 import { CarrierLine } from './carrier-line.ts';
-import type { CarrierEmulator, EmulatedCall, EmulatedCallEnd, PlaceCallOptions } from './emulated-call.ts';
+import { expectOk, PendingWebhooks, postWebhook } from './carrier-webhook.ts';
+import {
+  CallProgress,
+  transferOutcome,
+  type CarrierEmulator,
+  type EmulatedCall,
+  type EmulatedCallEnd,
+  type PlaceCallOptions,
+} from './emulated-call.ts';
+import type { HttpAnswer } from '../emulators/emulator-server.ts';
+import { deaf, toL16, withEncoding, withExtraHeaders, withStart } from './stream-dialect.ts';
 
-const REQUEST_TIMEOUT_MS = 15_000;
-const MAX_BODY_BYTES = 64 * 1024;
 /** Plivo dials the stream three times before it gives up. */
 const STREAM_TRIES = 3;
+const STREAM_RETRY_MS = 100;
+/** Without `keepCallAlive` the call is over this soon after the document. */
+const END_OF_XML_MS = 2000;
+const MAX_STREAM_URL = 2048;
+const MAX_EXTRA_HEADERS = 512;
 
-/** Signature version 3 over a request with form fields; carriers 1.5. */
+/** Signature version 3 over a request with form fields; carriers 1.5. GET requests have none. */
 export function signPlivoRequest(
   authToken: string,
   url: string,
@@ -35,81 +48,148 @@ export function signPlivoRequest(
   return createHmac('sha256', authToken).update(`${base}.${nonce}`).digest('base64');
 }
 
-/** The upgrade is signed as a GET of the stream's address with `http` for `wss`. */
+/** The upgrade is signed as a GET of the stream's address with `http` for `wss`, port and query kept. */
 export function signPlivoUpgrade(authToken: string, streamUrl: string, nonce: string): string {
-  return createHmac('sha256', authToken)
-    .update(`${streamUrl.replace(/^wss?:/, 'http:')}.${nonce}`)
-    .digest('base64');
+  return signPlivoRequest(authToken, streamUrl.replace(/^wss?:/, 'http:'), {}, nonce);
 }
 
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
-const digits = (number: string) => number.replace(/^\+/, '');
+const digitsOf = (number: string) => number.replace(/^\+/, '');
 
 /**
- * An emulated Plivo: posts the signed answer webhook, obeys the answer XML (Stream, Hangup, Dial), speaks the stream
- * protocol, serves the part of the call API that a live call needs, and posts the signed hang-up. No account, no
- * telephone network.
+ * An emulated Plivo: posts the signed answer webhook, obeys the answer XML (Stream, Dial, Redirect, Wait, Hangup),
+ * speaks the stream protocol, serves the part of the call API that a live call needs, and posts the signed hang-up.
+ * No account, no telephone network.
  */
 export async function openPlivoCarrierEmulator(
   options: { authId?: string; authToken?: string } = {},
 ): Promise<CarrierEmulator> {
   const authId = options.authId ?? `MAEMULATED${randomBytes(5).toString('hex').toUpperCase()}`;
   const authToken = options.authToken ?? randomBytes(20).toString('hex');
+  const account = `/v1/Account/${authId}/`;
   const calls = new Map<string, PlivoCall>();
-
-  const server = createServer((req, res) => {
-    serve(req, res).catch((error: unknown) => answer(res, 500, { error: String(error) }));
+  const api = await openCarrierApi({
+    name: 'plivo',
+    authorization: basicAuthorization(authId, authToken),
+    refusal: (status) => plivoError(status === 401 ? 'authentication failed' : 'refused by the emulator'),
+    handle(request) {
+      if (request.method === 'GET' && request.path === account)
+        return { status: 200, body: { api_id: randomUUID(), auth_id: authId, name: 'Emulated account' } };
+      const match = /^Call\/([^/]+)\/(?:([A-Za-z]+)\/)?$/.exec(
+        request.path.startsWith(account) ? request.path.slice(account.length) : '',
+      );
+      const call = calls.get(match?.[1] ?? '');
+      return call ? command(call, match?.[2], request) : { status: 404, body: plivoError('call not found') };
+    },
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-
-  async function serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    if (req.headers.authorization !== `Basic ${Buffer.from(`${authId}:${authToken}`).toString('base64')}`) {
-      answer(res, 401, { error: 'authentication failed' });
-      return;
-    }
-    const match = /^\/v1\/Account\/([^/]+)\/Call\/([^/]+)\/(DTMF\/)?$/.exec(
-      new URL(req.url ?? '/', 'http://x').pathname,
-    );
-    const call = match?.[1] === authId ? calls.get(match[2]!) : undefined;
-    if (!call) {
-      answer(res, 404, { error: 'not found' });
-      return;
-    }
-    const body = JSON.parse((await readBody(req)) || '{}') as Record<string, unknown>;
-    if (req.method === 'DELETE' && !match![3]) {
-      call.end('api');
-      res.writeHead(204).end();
-    } else if (req.method === 'POST' && match![3]) {
-      answer(res, 200, { api_id: randomUUID(), message: 'digits sent' });
-    } else if (req.method === 'POST' && typeof body['aleg_url'] === 'string') {
-      answer(res, 202, { api_id: randomUUID(), message: 'call transferred', call_uuids: [call.callId] });
-      call.transfer(body['aleg_url']);
-    } else answer(res, 400, { error: 'unsupported by the emulator' });
-  }
 
   return {
-    apiUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    apiUrl: api.url,
     credentials: { auth_id: authId, auth_token: authToken },
     async placeCall(place) {
-      const call = new PlivoCall(place, authToken, () => calls.delete(call.callId));
+      const call = new PlivoCall(place, { authId, authToken });
       calls.set(call.callId, call);
-      try {
-        await call.start();
-      } catch (error) {
-        calls.delete(call.callId);
-        throw error;
-      }
+      void call.ended.then(() => calls.delete(call.callId));
+      await call.connected();
       return call;
     },
     async [Symbol.asyncDispose]() {
       for (const call of calls.values()) call.hangUp();
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close').catch(() => {});
+      await Promise.all([...calls.values()].map((call) => call.ended));
+      await api[Symbol.asyncDispose]();
     },
   };
 }
+
+const plivoError = (error: string) => ({ api_id: randomUUID(), error });
+
+/** What can be done to a live call; carriers 1.6. */
+function command(call: PlivoCall, resource: string | undefined, request: CarrierApiRequest): HttpAnswer {
+  const body = request.body === '' ? {} : (JSON.parse(request.body) as Record<string, unknown>);
+  switch (`${request.method} ${resource ?? ''}`) {
+    case 'DELETE ':
+      call.end('api');
+      return { status: 204 };
+    case 'POST ':
+      if (typeof body['aleg_url'] !== 'string') break;
+      call.transfer(body['aleg_url']);
+      return {
+        status: 202,
+        body: { api_id: randomUUID(), message: 'call transferred', call_uuids: [call.callId] },
+      };
+    case 'POST DTMF':
+      if (typeof body['digits'] !== 'string') break;
+      call.heardDigits(body['digits']);
+      return { status: 200, body: { api_id: randomUUID(), message: 'digits sent' } };
+    case 'DELETE Stream':
+      call.stopStream();
+      return { status: 204 };
+  }
+  return { status: 400, body: plivoError('unsupported by the emulator') };
+}
+
+/** How a call ended, in Plivo's words; carriers 1.4. */
+interface PlivoCause {
+  source: EmulatedCallEnd['source'];
+  status: string;
+  code: string;
+  cause: string;
+  name: string;
+  hangupSource: string;
+}
+
+const CAUSES = {
+  caller: cause('caller', 'completed', '4000', 'NORMAL_CLEARING', 'Normal Hangup', 'Caller'),
+  cancelled: cause('caller', 'no-answer', '1000', 'ORIGINATOR_CANCEL', 'Cancelled', 'Caller'),
+  api: cause('api', 'completed', '4000', 'NORMAL_CLEARING', 'Normal Hangup', 'API Request'),
+  document: cause('document', 'completed', '4000', 'NORMAL_CLEARING', 'Normal Hangup', 'Answer XML'),
+  endOfXml: cause(
+    'document',
+    'completed',
+    '4010',
+    'NORMAL_CLEARING',
+    'End Of XML Instructions',
+    'Answer XML',
+  ),
+  rejected: cause('document', 'failed', '3020', 'CALL_REJECTED', 'Rejected', 'Answer XML'),
+  busy: cause('document', 'busy', '3010', 'USER_BUSY', 'Busy Line', 'Answer XML'),
+  target: cause('target', 'completed', '4000', 'NORMAL_CLEARING', 'Normal Hangup', 'Callee'),
+} as const;
+
+function cause(
+  source: EmulatedCallEnd['source'],
+  status: string,
+  code: string,
+  text: string,
+  name: string,
+  hangupSource: string,
+): PlivoCause {
+  return { source, status, code, cause: text, name, hangupSource };
+}
+
+/** Which document was wrong: its digit in the codes 701x (URL) and 801x (XML). */
+const DOCUMENTS = { answer: 1, action: 2, transfer: 3, redirect: 4 } as const;
+type DocumentKind = keyof typeof DOCUMENTS;
+
+class DocumentFault extends Error {
+  readonly end: PlivoCause;
+
+  constructor(kind: DocumentKind, error: unknown) {
+    const invalid = error instanceof AnswerDocumentError;
+    super(error instanceof Error ? error.message : 'failed', { cause: error });
+    const what = `${kind[0]!.toUpperCase()}${kind.slice(1)}`;
+    this.end = cause(
+      'network',
+      'failed',
+      `${invalid ? 801 : 701}${DOCUMENTS[kind]}`,
+      'NORMAL_CLEARING',
+      invalid ? `Invalid ${what} XML` : `${what} URL Error`,
+      'Error',
+    );
+  }
+}
+
+type Document = readonly XmlElement[];
 
 class PlivoCall implements EmulatedCall {
   readonly carrier = 'plivo';
@@ -117,160 +197,324 @@ class PlivoCall implements EmulatedCall {
   readonly from: string;
   readonly to: string;
   readonly ended: Promise<EmulatedCallEnd>;
-  line!: CarrierLine;
   readonly #place: PlaceCallOptions;
-  readonly #authToken: string;
-  readonly #onOver: () => void;
-  #resolveEnded!: (end: EmulatedCallEnd) => void;
-  #answeredAt = Date.now();
-  #source: EmulatedCallEnd['source'] | undefined;
-  /** Document to go on with when the stream ends: set by a transfer. */
+  readonly #account: { authId: string; authToken: string };
+  readonly #progress = new CallProgress();
+  readonly #webhooks = new PendingWebhooks();
+  readonly #wait = new CallWait();
+  readonly #startedAt = new Date();
+  #document: DocumentKind = 'answer';
+  #hungUp: PlivoCause | undefined;
+  /** Document to go on with when the current element is done: set by a transfer. */
   #nextUrl: string | undefined;
-  #afterStream = '';
+  /** Whose side the last conversation of a transfer ended on. */
+  #targetHungUp = false;
 
-  constructor(place: PlaceCallOptions, authToken: string, onOver: () => void) {
+  constructor(place: PlaceCallOptions, account: { authId: string; authToken: string }) {
     this.#place = place;
-    this.#authToken = authToken;
-    this.#onOver = onOver;
+    this.#account = account;
     this.from = place.from;
     this.to = place.to;
-    this.ended = new Promise((resolve) => (this.#resolveEnded = resolve));
+    this.ended = this.#progress.ended;
+    void this.#run();
   }
 
-  async start(): Promise<void> {
-    const xml = await this.#post(this.#place.voiceUrl, { ...this.#common('ringing'), Event: 'StartApp' });
-    const stream = /<Stream\b[^>]*>([^<]+)<\/Stream>/.exec(xml);
-    if (!stream) throw new Error(`The answer document starts no stream:\n${xml}`);
-    this.#afterStream = xml.slice(stream.index + stream[0].length);
-    const streamUrl = unescapeXml(stream[1]!.trim());
-    this.#answeredAt = Date.now();
-    this.line = await this.#dialStream(streamUrl);
-    void this.line.closed.then(() => this.#streamEnded());
+  get line(): CarrierLine {
+    return this.#progress.line;
   }
 
-  async #dialStream(streamUrl: string): Promise<CarrierLine> {
-    for (let tries = 1; ; tries++) {
-      const nonce = randomBytes(10).toString('hex');
-      try {
-        return await CarrierLine.open({
-          url: streamUrl,
-          carrier: 'plivo',
-          ids: {
-            callId: this.callId,
-            streamId: randomUUID(),
-            accountId: 'MAEMULATED',
-            from: this.from,
-            to: this.to,
-            sequence: 0,
-          },
-          headers: {
-            'X-Plivo-Signature-V3': signPlivoUpgrade(this.#authToken, streamUrl, nonce),
-            'X-Plivo-Signature-V3-Nonce': nonce,
-          },
-          events: this.#place.events ?? {},
-          keepHeard: this.#place.keepHeard ?? false,
-        });
-      } catch (error) {
-        if (tries === STREAM_TRIES) throw error;
-      }
-    }
+  lineAfter(line: CarrierLine): Promise<CarrierLine | undefined> {
+    return this.#progress.lineAfter(line);
+  }
+
+  connected(): Promise<void> {
+    return this.#progress.connected();
   }
 
   hangUp(): void {
     this.end('caller');
   }
 
-  end(source: EmulatedCallEnd['source']): void {
-    this.#source ??= source;
-    this.line.hangUp();
+  end(by: 'caller' | 'api'): void {
+    this.#hungUp ??= by === 'caller' && !this.#progress.answered ? CAUSES.cancelled : CAUSES[by];
+    this.#progress.closeLine();
+    this.#wait.interrupt();
   }
 
-  /** The new document is fetched when the stream has ended. */
+  /** The new document is fetched when the current element is done: when the stream has ended. */
   transfer(url: string): void {
     this.#nextUrl = url;
   }
 
-  async #streamEnded(): Promise<void> {
-    let transferredTo: string | undefined;
-    if (this.#source === undefined && this.#nextUrl !== undefined) {
-      const xml = await this.#post(this.#nextUrl, this.#common('in-progress')).catch(() => '');
-      transferredTo = /<Number>([^<]+)<\/Number>/.exec(xml)?.[1];
+  stopStream(): void {
+    this.#progress.closeLine();
+  }
+
+  heardDigits(digits: string): void {
+    this.#place.events?.onDigits?.(digits);
+  }
+
+  async #run(): Promise<void> {
+    let end: PlivoCause;
+    try {
+      end = await this.#perform();
+    } catch (error) {
+      const fault = error instanceof DocumentFault ? error : new DocumentFault(this.#document, error);
+      this.#progress.problem = fault;
+      end = fault.end;
     }
-    this.#source ??= /<Hangup\s*\/>/.test(this.#afterStream) ? 'document' : 'stream';
-    const durationSeconds = Math.round((Date.now() - this.#answeredAt) / 1000);
+    end = this.#hungUp ?? end;
+    this.#progress.closeLine();
+    await this.#webhooks.settled();
+    const { durationSeconds } = this.#progress;
     await this.#post(this.#place.statusUrl, {
-      ...this.#common('completed'),
-      Event: 'Hangup',
-      HangupCause: 'NORMAL_CLEARING',
-      HangupCauseCode: '4000',
-      HangupCauseName: 'Normal Hangup',
-      HangupSource: { caller: 'Caller', api: 'API Request', document: 'Answer XML', stream: 'Plivo' }[
-        this.#source
-      ],
+      ...this.#common(end.status, 'Hangup'),
+      HangupCause: end.cause,
+      HangupCauseCode: end.code,
+      HangupCauseName: end.name,
+      HangupSource: end.hangupSource,
       Duration: String(durationSeconds),
       BillDuration: String(Math.ceil(durationSeconds / 60) * 60),
       TotalCost: '0.00000',
+      StartTime: plivoTime(this.#startedAt),
+      AnswerTime: this.#progress.answered ? plivoTime(new Date(Date.now() - durationSeconds * 1000)) : '',
+      EndTime: plivoTime(new Date()),
+      CarrierFailoverTriggered: 'false',
     }).catch(() => '');
-    this.#onOver();
-    this.#resolveEnded({ source: this.#source, transferredTo, durationSeconds });
+    this.#progress.finish({ source: end.source, cause: `${end.code} ${end.name}` });
   }
 
-  #common(status: string): Record<string, string> {
+  async #perform(): Promise<PlivoCause> {
+    let document = await this.#fetch('answer', this.#place.voiceUrl, this.#common('ringing', 'StartApp'));
+    for (;;) {
+      const step = await this.#performDocument(document);
+      if (this.#hungUp) return this.#hungUp;
+      if ('end' in step) return step.end;
+      document = step.document;
+    }
+  }
+
+  async #performDocument(document: Document): Promise<Step> {
+    for (const [index, element] of document.entries()) {
+      const step = await this.#performElement(element, index === 0);
+      if (this.#hungUp) return { end: this.#hungUp };
+      if (step) return step;
+      const url = this.#nextUrl;
+      this.#nextUrl = undefined;
+      if (url !== undefined)
+        return { document: await this.#fetch('transfer', url, this.#common('in-progress')) };
+    }
+    return { end: this.#targetHungUp ? CAUSES.target : CAUSES.endOfXml };
+  }
+
+  /** @returns where to go on; undefined for the next element */
+  async #performElement(element: XmlElement, isFirst: boolean): Promise<Step | undefined> {
+    switch (element.name) {
+      case 'Stream':
+        return this.#stream(element);
+      case 'Dial':
+        return this.#dial(element);
+      case 'Redirect':
+        return {
+          document: await this.#fetch('redirect', element.text, this.#common('in-progress')),
+        };
+      case 'Wait':
+        this.#progress.answer();
+        await this.#wait.forMs(Number(element.attributes['length'] ?? '1') * 1000);
+        return undefined;
+      case 'Hangup': {
+        const { reason } = element.attributes;
+        if (reason !== undefined && reason !== 'rejected' && reason !== 'busy')
+          throw new AnswerDocumentError(`<Hangup reason="${reason}">`);
+        if (isFirst && !this.#progress.answered && reason) return { end: CAUSES[reason] };
+        return { end: this.#targetHungUp ? CAUSES.target : CAUSES.document };
+      }
+      default:
+        throw new AnswerDocumentError(`<${element.name}> is nothing this emulator of Plivo knows`);
+    }
+  }
+
+  async #stream(element: XmlElement): Promise<undefined> {
+    const { attributes } = element;
+    const { dialect, keepCallAlive } = streamSettings(element);
+    this.#progress.answer();
+    const streamId = randomUUID();
+    const report = (event: string, more: Record<string, string> = {}) => {
+      const url = attributes['statusCallbackUrl'];
+      if (url === undefined) return;
+      const fields = { ...this.#common('in-progress', event), StreamID: streamId, ...more };
+      this.#webhooks.send(this.#post(url, { ...fields, Timestamp: new Date().toISOString() }));
+    };
+    let line: CarrierLine;
+    try {
+      line = await this.#dialStream(element.text, dialect, streamId);
+    } catch (error) {
+      this.#progress.problem = error;
+      report('DroppedStream', { StatusReason: 'connection_failed' });
+      return;
+    }
+    this.#progress.addLine(line);
+    if (this.#hungUp) line.hangUp();
+    report('StartStream');
+    const timeout = Number(attributes['streamTimeout'] ?? '86400') * 1000;
+    const timer = setTimeout(() => line.hangUp(), Math.min(timeout, 2 ** 31 - 1));
+    if (keepCallAlive) await line.closed;
+    else {
+      await this.#wait.until(Promise.race([line.closed, elapsed(END_OF_XML_MS)]));
+      line.hangUp();
+    }
+    clearTimeout(timer);
+    const { code } = await line.closed;
+    // The end of the call says enough of its stream.
+    if (!this.#hungUp) report(code === 1006 ? 'DroppedStream' : 'StopStream');
+  }
+
+  async #dialStream(url: string, dialect: CarrierDialect, streamId: string): Promise<CarrierLine> {
+    for (let tries = 1; ; tries++) {
+      const nonce = randomBytes(10).toString('hex');
+      try {
+        return await CarrierLine.open({
+          url,
+          carrier: dialect,
+          ids: {
+            callId: this.callId,
+            streamId,
+            accountId: this.#account.authId,
+            from: this.from,
+            to: this.to,
+            sequence: 0,
+          },
+          headers: {
+            'X-Plivo-Signature-V3': signPlivoUpgrade(this.#account.authToken, url, nonce),
+            'X-Plivo-Signature-V3-Nonce': nonce,
+          },
+          events: this.#place.events ?? {},
+          keepHeard: this.#place.keepHeard ?? false,
+        });
+      } catch (error) {
+        if (tries === STREAM_TRIES || this.#hungUp) throw error;
+        await this.#wait.forMs(STREAM_RETRY_MS);
+      }
+    }
+  }
+
+  async #dial(element: XmlElement): Promise<Step | undefined> {
+    const numbers = element.children.filter((child) => child.name === 'Number');
+    if (numbers.length === 0) throw new AnswerDocumentError('<Dial> without a <Number>');
+    this.#progress.answer();
+    const { action, timeout, redirect } = element.attributes;
+    const to = `+${digitsOf(numbers[0]!.text)}`;
+    const outcome = transferOutcome(this.#place, to);
+    const answered = outcome.status === 'answered';
+    if (answered) this.#progress.transferredTo = to;
+    await this.#wait.forMs(
+      answered ? outcome.afterMs : Math.min(outcome.afterMs, Number(timeout ?? '120') * 1000),
+    );
+    this.#targetHungUp = answered && !this.#hungUp;
+    if (action === undefined) return undefined;
+    const fields = {
+      ...this.#common('in-progress'),
+      DialStatus: answered ? 'completed' : outcome.status,
+      DialRingStatus: String(outcome.status !== 'failed'),
+      DialHangupCause: DIAL_CAUSES[outcome.status],
+      DialALegUUID: this.callId,
+      DialBLegUUID: randomUUID(),
+    };
+    if (redirect === 'false') {
+      this.#webhooks.send(this.#post(action, fields));
+      return undefined;
+    }
+    const document = await this.#fetch('action', action, fields);
+    return { document };
+  }
+
+  #common(status: string, event?: string): Record<string, string> {
     return {
       CallUUID: this.callId,
-      From: digits(this.from),
-      To: digits(this.to),
+      From: digitsOf(this.from),
+      To: digitsOf(this.to),
       Direction: 'inbound',
       CallStatus: status,
       ALegUUID: this.callId,
+      SessionStart: plivoTime(this.#startedAt),
+      ...(event === undefined ? {} : { Event: event }),
     };
   }
 
+  async #fetch(kind: DocumentKind, url: string, fields: Record<string, string>): Promise<Document> {
+    this.#document = kind;
+    try {
+      return parseAnswerDocument(await this.#post(url, fields));
+    } catch (error) {
+      throw new DocumentFault(kind, error);
+    }
+  }
+
   async #post(url: string, fields: Record<string, string>): Promise<string> {
-    const nonce = randomBytes(10).toString('hex');
-    const response = await request(url, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/x-www-form-urlencoded',
-        'user-agent': 'parley-emulated-plivo',
-        'x-plivo-signature-v3': signPlivoRequest(this.#authToken, url, fields, nonce),
-        'x-plivo-signature-v3-nonce': nonce,
-      },
-      body: new URLSearchParams(fields).toString(),
-      headersTimeout: REQUEST_TIMEOUT_MS,
-      bodyTimeout: REQUEST_TIMEOUT_MS,
+    const send = () => {
+      const nonce = randomBytes(10).toString('hex');
+      const signature = signPlivoRequest(this.#account.authToken, url, fields, nonce);
+      return postWebhook({
+        url,
+        headers: {
+          'content-type': 'application/x-www-form-urlencoded',
+          'user-agent': 'parley-emulated-plivo',
+          'x-plivo-signature-v3': signature,
+          'x-plivo-signature-ma-v3': signature,
+          'x-plivo-signature-v3-nonce': nonce,
+        },
+        body: new URLSearchParams(fields).toString(),
+      });
+    };
+    if (this.#place.repeatWebhooks) await send();
+    // A request that nobody answers is repeated once.
+    return expectOk(url, await send().catch(send));
+  }
+}
+
+/** What a document or an element leads to. */
+type Step = { document: Document } | { end: PlivoCause };
+
+const DIAL_CAUSES = {
+  answered: 'NORMAL_CLEARING',
+  busy: 'USER_BUSY',
+  'no-answer': 'NO_ANSWER',
+  failed: 'UNALLOCATED_NUMBER',
+} as const;
+
+/** What `<Stream>` asks for; carriers 1.2. @throws AnswerDocumentError */
+function streamSettings({ attributes, text }: XmlElement): {
+  dialect: CarrierDialect;
+  keepCallAlive: boolean;
+} {
+  if (!/^wss?:\/\/[^\s]+$/.test(text) || text.length > MAX_STREAM_URL)
+    throw new AnswerDocumentError('<Stream> holds no address of a WebSocket');
+  const bidirectional = attributes['bidirectional'] === 'true';
+  const track = attributes['audioTrack'] ?? 'inbound';
+  if (!['inbound', 'outbound', 'both'].includes(track) || (bidirectional && track !== 'inbound'))
+    throw new AnswerDocumentError(`<Stream audioTrack="${track}">`);
+  const contentType = attributes['contentType'] ?? 'audio/x-mulaw;rate=8000';
+  const format = /^(?:(audio\/x-mulaw);rate=8000|(audio\/x-l16);rate=(8000|16000))$/.exec(contentType);
+  if (!format) throw new AnswerDocumentError(`<Stream contentType="${contentType}">`);
+  const extraHeaders = attributes['extraHeaders'] ?? '';
+  if (extraHeaders.length > MAX_EXTRA_HEADERS) throw new AnswerDocumentError('extraHeaders is too long');
+  let dialect: CarrierDialect = dialects.plivo;
+  if (format[2]) {
+    const sampleRate = Number(format[3]);
+    dialect = withStart(withEncoding(dialect, toL16(sampleRate)), (message) => {
+      message.start['mediaFormat'] = { encoding: format[2], sampleRate };
     });
-    const body = await response.body.text();
-    if (response.statusCode !== 200)
-      throw new Error(
-        `${new URL(url).pathname.split('/').slice(0, 7).join('/')} answered ${response.statusCode}: ${body.slice(0, 500)}`,
-      );
-    return body;
   }
+  if (extraHeaders !== '') dialect = withExtraHeaders(dialect, extraHeaders.replaceAll(',', ';'));
+  if (!bidirectional) dialect = deaf(dialect, 'audio on a one-way stream');
+  return { dialect, keepCallAlive: attributes['keepCallAlive'] === 'true' };
 }
 
-function unescapeXml(text: string): string {
-  return text
-    .replaceAll('&lt;', '<')
-    .replaceAll('&gt;', '>')
-    .replaceAll('&quot;', '"')
-    .replaceAll('&apos;', "'")
-    .replaceAll('&amp;', '&');
+/** `2026-01-02 03:04:05+00:00` */
+function plivoTime(date: Date): string {
+  return `${date.toISOString().slice(0, 19).replace('T', ' ')}+00:00`;
 }
 
-async function readBody(req: IncomingMessage): Promise<string> {
-  const parts: Buffer[] = [];
-  let size = 0;
-  for await (const part of req as AsyncIterable<Buffer>) {
-    size += part.length;
-    if (size > MAX_BODY_BYTES) throw new Error('The body is too large.');
-    parts.push(part);
-  }
-  return Buffer.concat(parts).toString('utf8');
-}
-
-function answer(res: ServerResponse, status: number, body: object): void {
-  res
-    .writeHead(status, { 'content-type': 'application/json', 'x-parley-emulator': 'plivo' })
-    .end(JSON.stringify(body));
+function elapsed(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms).unref());
 }

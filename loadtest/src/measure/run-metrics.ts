@@ -12,6 +12,8 @@ export class RunMetrics {
   readonly overheadAfterPause = new Distribution();
   /** Begin of the connection to the first voiced frame of the greeting, less the voice's delay. */
   readonly greeting = new Distribution();
+  /** To make the session of a call. */
+  readonly dial = new Distribution();
   /** First voiced caller frame sent to clear received. */
   readonly bargeInWire = new Distribution();
   /** The same to the last agent sample heard. */

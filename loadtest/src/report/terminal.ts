@@ -25,6 +25,7 @@ export function resultTable(results: readonly LoadResult[]): string {
     row('overhead after an interruption', (r) => triple(r.overheadAfterInterruption)),
     row('overhead after a pause of the caller', (r) => triple(r.overheadAfterPause)),
     row('connect to greeting, less the voice', (r) => triple(r.greeting)),
+    row('session made, ms', (r) => triple(r.dial)),
     row('barge-in to clear on the wire', (r) => triple(r.bargeInWire)),
     row('barge-in to silence in the ear', (r) => triple(r.bargeInEar)),
     row('agent audio left at clear, ms', (r) => triple(r.leadAtClear)),

@@ -10,10 +10,11 @@ import type { Backend } from '../backend/backend.ts';
 import { startProcess, type StartedProcess } from './start-process.ts';
 import type { SystemUnderTest } from './system.ts';
 
-export interface ParleyOptions {
-  backend: Backend;
-  /** Undefined: the gateway keeps its events to itself and hands them over the channel. */
+export interface GatewayOptions {
+  /** Undefined: gateways keep their events to themselves and hand them over the channel. */
   redisUrl: string | undefined;
+  internalUrl: string;
+  internalToken: string;
   gateways: number;
   maxCalls: number;
   cpus: string | undefined;
@@ -23,53 +24,74 @@ export interface ParleyOptions {
   profile: boolean;
   /** Further environment of the gateways. */
   env?: NodeJS.ProcessEnv;
+  /** Takes events that do not go through Redis. */
+  onEvent?: (event: unknown) => void;
 }
 
-/** Media gateways of this repository, each a process of its own; calls go to them in turn. */
-export async function openParley(options: ParleyOptions): Promise<SystemUnderTest> {
-  const { backend, directory } = options;
+/** Starts media gateways of this repository, each a process of its own that `owned` ends. */
+export async function startGateways(
+  owned: DisposableList,
+  options: GatewayOptions,
+): Promise<{ gateways: StartedProcess<{ url: string }>[]; startMs: number }> {
+  const { directory } = options;
   const gateways: StartedProcess<{ url: string }>[] = [];
+  for (let number = 0; number < options.gateways; number++) {
+    const dataDir = join(directory, `gateway-${number}`);
+    await mkdir(dataDir, { recursive: true });
+    const gateway = await startProcess<{ url: string }>({
+      script: fileURLToPath(new URL('parley-gateway.ts', import.meta.url)),
+      nodeArgs: [
+        '--disable-warning=ExperimentalWarning',
+        ...(options.profile ? ['--cpu-prof', `--cpu-prof-dir=${directory}`] : []),
+      ],
+      env: {
+        NODE_ENV: 'production',
+        PORT: '0',
+        INTERNAL_URL: options.internalUrl,
+        INTERNAL_TOKEN: options.internalToken,
+        DATA_DIR: dataDir,
+        STORAGE_DIR: join(directory, 'storage'),
+        MAX_CALLS: String(options.maxCalls),
+        LOG_LEVEL: 'info',
+        ...options.env,
+        ...(options.redisUrl === undefined ? {} : { REDIS_URL: options.redisUrl }),
+      },
+      cpus: options.cpus,
+      logFile: join(directory, `gateway-${number}.log`),
+      onMessage: (message) => {
+        if ('event' in message) options.onEvent?.(message.event);
+      },
+    });
+    owned.defer(() => gateway.stop());
+    gateways.push(gateway);
+  }
+  return { gateways, startMs: gateways[0]!.startMs };
+}
+
+/** Media gateways behind the backend's stand-in for a control plane; calls go to them in turn. */
+export async function openParley(
+  options: Omit<GatewayOptions, 'internalUrl' | 'internalToken' | 'onEvent'> & { backend: Backend },
+): Promise<SystemUnderTest> {
+  const { backend } = options;
   const owned = new DisposableList();
+  let started: Awaited<ReturnType<typeof startGateways>>;
   try {
-    for (let number = 0; number < options.gateways; number++) {
-      const dataDir = join(directory, `gateway-${number}`);
-      await mkdir(dataDir, { recursive: true });
-      const gateway = await startProcess<{ url: string }>({
-        script: fileURLToPath(new URL('parley-gateway.ts', import.meta.url)),
-        nodeArgs: [
-          '--disable-warning=ExperimentalWarning',
-          ...(options.profile ? ['--cpu-prof', `--cpu-prof-dir=${directory}`] : []),
-        ],
-        env: {
-          NODE_ENV: 'production',
-          PORT: '0',
-          INTERNAL_URL: backend.addresses.internal,
-          INTERNAL_TOKEN: backend.addresses.internalToken,
-          DATA_DIR: dataDir,
-          STORAGE_DIR: join(directory, 'storage'),
-          MAX_CALLS: String(options.maxCalls),
-          LOG_LEVEL: 'info',
-          ...options.env,
-          ...(options.redisUrl === undefined ? {} : { REDIS_URL: options.redisUrl }),
-        },
-        cpus: options.cpus,
-        logFile: join(directory, `gateway-${number}.log`),
-        onMessage: (message) => {
-          if ('event' in message) void backend.receive(message.event).catch(() => undefined);
-        },
-      });
-      owned.defer(() => gateway.stop());
-      gateways.push(gateway);
-    }
+    started = await startGateways(owned, {
+      ...options,
+      internalUrl: backend.addresses.internal,
+      internalToken: backend.addresses.internalToken,
+      onEvent: (event) => void backend.receive(event).catch(() => undefined),
+    });
   } catch (error) {
     await owned.dispose();
     throw error;
   }
+  const { gateways, startMs } = started;
   let next = 0;
   return {
     name: gateways.length === 1 ? 'parley' : `parley x${gateways.length}`,
     pids: gateways.map((gateway) => gateway.pid),
-    startMs: gateways[0]!.startMs,
+    startMs,
     reports: true,
     async dial({ conversation, carrier }) {
       const ticket = randomBytes(32).toString('base64url');

@@ -1,5 +1,6 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { performance } from 'node:perf_hooks';
@@ -63,9 +64,13 @@ export async function startProcess<Ready>(options: {
       else options.onMessage?.(message);
     });
     child.once('error', reject);
-    void exited.then((code) =>
-      reject(new Error(`${options.script} ended with ${code} before it was ready; see ${options.logFile}.`)),
-    );
+    void exited.then((code) => {
+      const lastWords = readFileSync(options.logFile, 'utf8').slice(-1000);
+      reject(
+        new Error(`${options.script} ended with ${code} before it was ready:
+${lastWords}`),
+      );
+    });
   });
   async function stop(): Promise<void> {
     if (child.exitCode !== null || child.signalCode !== null) return;

@@ -1,0 +1,71 @@
+import { request } from 'undici';
+
+const TIMEOUT_MS = 15_000;
+const MAX_ANSWER_BYTES = 256 * 1024;
+
+export interface WebhookAnswer {
+  status: number;
+  body: string;
+}
+
+/** A webhook of an emulated carrier could not be delivered, or was not answered as carriers demand. */
+export class WebhookError extends Error {
+  override name = 'WebhookError';
+}
+
+/**
+ * Posts one webhook.
+ * @throws WebhookError when nobody answers in time; addresses in its message lack the query
+ */
+export async function postWebhook(options: {
+  url: string;
+  body: string;
+  headers: Record<string, string>;
+  timeoutMs?: number;
+}): Promise<WebhookAnswer> {
+  const timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
+  try {
+    const response = await request(options.url, {
+      method: 'POST',
+      headers: options.headers,
+      body: options.body,
+      headersTimeout: timeoutMs,
+      bodyTimeout: timeoutMs,
+    });
+    const body = await response.body.text();
+    if (body.length > MAX_ANSWER_BYTES) throw new Error('the answer is too large');
+    return { status: response.statusCode, body };
+  } catch (error) {
+    throw new WebhookError(
+      `${addressOf(options.url)}: ${error instanceof Error ? error.message : 'failed'}`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+/** @throws WebhookError unless the answer is a 200 */
+export function expectOk(url: string, answer: WebhookAnswer): string {
+  if (answer.status === 200) return answer.body;
+  throw new WebhookError(`${addressOf(url)} answered ${answer.status}: ${answer.body.slice(0, 500)}`);
+}
+
+function addressOf(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname}`;
+}
+
+/** Webhooks that nobody waits for, until the call is over. */
+export class PendingWebhooks {
+  readonly #pending = new Set<Promise<unknown>>();
+
+  send(delivery: Promise<unknown>): void {
+    const settled = delivery.catch(() => {}).finally(() => this.#pending.delete(settled));
+    this.#pending.add(settled);
+  }
+
+  async settled(): Promise<void> {
+    while (this.#pending.size > 0) await Promise.all(this.#pending);
+  }
+}
