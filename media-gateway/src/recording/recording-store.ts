@@ -39,7 +39,7 @@ export function fileStore(storageDir: string, fs: RecordingFs): RecordingStore {
       const root = path.resolve(storageDir);
       const target = path.resolve(root, key);
       if (!target.startsWith(root + path.sep)) throw new Error('The key leads out of the storage folder.');
-      await fs.mkdir(path.dirname(target), { recursive: true, mode: 0o750 });
+      await fs.mkdir(path.dirname(target), { recursive: true, mode: 0o700 });
       const there = await fs.stat(target).catch(() => undefined);
       if (there) {
         if (there.size !== sizeBytes || (await hashFile(target, fs)) !== sha256)

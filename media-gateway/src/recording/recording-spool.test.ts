@@ -1,0 +1,396 @@
+import { createHash } from 'node:crypto';
+import * as nodeFs from 'node:fs/promises';
+import { mkdtemp, mkdir, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import t from 'tap';
+import type { Test } from 'tap';
+import type { AudioFormat } from '@parley/shared/audio/audio-frame';
+import { bytesFromPcm16 } from '@parley/shared/audio/audio-frame';
+import { encodeMulaw } from '@parley/shared/audio/g711';
+import { parseWav } from '@parley/shared/audio/wav';
+import type { CallEvent } from '@parley/shared/contracts/call-events';
+import type { RecordingResult } from '@parley/shared/contracts/recordings';
+import { silentLogger } from '@parley/shared/logging/logger';
+import { ManualClock } from '@parley/shared/time/manual-clock';
+import { EventOutbox } from '../call/event-outbox.ts';
+import { RecordingSpool } from './recording-spool.ts';
+import { fileStore } from './recording-store.ts';
+import type { RecordingFs } from './part-file.ts';
+import type { RecordingStore } from './recording-store.ts';
+
+const PCMU: AudioFormat = { encoding: 'pcmu', sampleRate: 8000 };
+const KEY = 'recordings/org_1/prj_1/rec_1.wav';
+
+interface Options {
+  dir?: string;
+  fs?: RecordingFs;
+  store?: RecordingStore;
+  channels?: 'dual' | 'mono';
+  caller?: AudioFormat;
+  agent?: AudioFormat;
+}
+
+async function open(t: Test, options: Options = {}) {
+  const dir = options.dir ?? (await mkdtemp(path.join(tmpdir(), 'parley-recording-')));
+  if (!options.dir) t.teardown(() => rm(dir, { recursive: true, force: true }));
+  const storage = path.join(dir, 'storage');
+  const spoolDir = path.join(dir, 'spool');
+  await mkdir(spoolDir, { recursive: true });
+  const clock = new ManualClock();
+  const logger = silentLogger();
+  const sent: CallEvent[] = [];
+  const outbox = new EventOutbox({
+    clock,
+    logger,
+    events: {
+      append: (events) => Promise.resolve(void sent.push(...events)),
+      consume: () => t.fail() as never,
+      deadLetters: () => t.fail() as never,
+    },
+  });
+  const spool = await RecordingSpool.open({
+    dir: spoolDir,
+    gatewayId: 'gw_1',
+    stores: { file: options.store ?? fileStore(storage, nodeFs) },
+    outbox,
+    clock,
+    logger,
+    ...(options.fs ? { fs: options.fs } : {}),
+  });
+  t.teardown(() => spool[Symbol.asyncDispose]());
+  const told: { type: string; data: object }[] = [];
+  const recorder = (store: 'file' | 's3' = 'file') =>
+    spool.recorder({
+      plan: {
+        session_id: '01890000-0000-7000-8000-000000000001',
+        claim_id: 'claim_1',
+        first_event_index: 0,
+        record: {
+          enabled: true,
+          recording_id: 'rec_1',
+          channels: options.channels ?? 'dual',
+          format: 'wav',
+          store,
+          key: KEY,
+        },
+      },
+      participant: { inputFormat: options.caller ?? PCMU, outputFormat: options.agent ?? PCMU },
+      answeredAt: clock.now(),
+      reporter: { emit: (type, data) => void told.push({ type, data }) },
+      logger,
+    });
+  const read = async () => parseWav(await readFile(path.join(storage, KEY)));
+  return { spool, spoolDir, storage, clock, sent, outbox, told, recorder, read };
+}
+
+/** 20 ms of one value, in mu-law at 8 kHz. */
+const frame = (value: number) => encodeMulaw(new Int16Array(160).fill(value));
+
+/** The sample of one side at a time. */
+function at(
+  wav: { sampleRate: number; channels: number; samples: Int16Array },
+  ms: number,
+  channel = 0,
+): number {
+  return wav.samples[Math.round((ms * wav.sampleRate) / 1000) * wav.channels + channel]!;
+}
+
+const near = (a: number, b: number) => Math.abs(a - b) <= 300;
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** A real disk that fails when told to, and says when it has nothing to do. */
+function disk() {
+  const state = {
+    ...nodeFs,
+    fails: undefined as string | undefined,
+    started: 0,
+    finished: 0,
+    open: (async (...args: Parameters<typeof nodeFs.open>) => {
+      const handle = await nodeFs.open(...args);
+      if (!String(args[0]).endsWith('.part')) return handle;
+      const write = handle.write.bind(handle) as (...args: unknown[]) => Promise<unknown>;
+      handle.write = (async (...writeArgs: unknown[]) => {
+        state.started++;
+        try {
+          if (state.fails) throw Object.assign(new Error(state.fails), { code: state.fails });
+          return await write(...writeArgs);
+        } finally {
+          state.finished++;
+        }
+      }) as typeof handle.write;
+      return handle;
+    }) as typeof nodeFs.open,
+    async idle(): Promise<void> {
+      do {
+        for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve));
+      } while (state.started === 0 || state.started !== state.finished);
+    },
+  };
+  return state;
+}
+
+/** Lets time pass in steps of 20 ms, with a disk that keeps up. */
+async function live(fs: ReturnType<typeof disk>, toMs: number, step: (ms: number) => void): Promise<void> {
+  for (let ms = 0; ms < toMs; ms += 20) {
+    step(ms);
+    if (ms % 1000 === 0) await fs.idle();
+  }
+}
+
+void t.test('both sides lie on one clock, caller left and agent right, with silence between', async (t) => {
+  const fs = disk();
+  const { recorder, read, spoolDir, storage } = await open(t, { fs });
+  const call = recorder();
+  await live(fs, 10_000, (ms) => {
+    if (ms < 3000) call.caller(frame(4000), ms);
+    if (ms >= 5000 && ms < 9000) call.caller(frame(8000), ms);
+    // What was played is known later than what was heard.
+    const playedMs = ms - 2000;
+    if (playedMs >= 2000 && playedMs < 2500) call.agent(frame(-4000), playedMs);
+    if (playedMs >= 6000 && playedMs % 100 === 0) {
+      call.agent(encodeMulaw(new Int16Array(800).fill(-8000)), playedMs);
+    }
+  });
+  const result = await call.finish(10_000);
+  const wav = await read();
+  t.equal(wav.channels, 2);
+  t.equal(wav.sampleRate, 8000);
+  t.equal(wav.samples.length, 10 * 8000 * 2);
+  const expected: [number, number, number][] = [
+    [0, 4000, 0],
+    [2100, 4000, -4000],
+    [2700, 4000, 0],
+    [4000, 0, 0],
+    [5100, 8000, 0],
+    [6100, 8000, -8000],
+    [8990, 8000, 0],
+    [9900, 0, 0],
+  ];
+  for (const [ms, left, right] of expected) {
+    t.ok(near(at(wav, ms, 0), left), `left at ${ms}`);
+    t.ok(near(at(wav, ms, 1), right), `right at ${ms}`);
+  }
+  const file = await readFile(path.join(storage, KEY));
+  t.same(result, {
+    recording_id: 'rec_1',
+    status: 'stored',
+    key: KEY,
+    size_bytes: file.length,
+    sha256: createHash('sha256').update(file).digest('hex'),
+    duration_ms: 10_000,
+    channels: 2,
+    format: 'wav',
+  });
+  t.same(await readdir(spoolDir), [], 'nothing is left in the spool');
+  t.equal((await stat(path.join(storage, KEY))).mode & 0o077, 0);
+  t.equal(await call.finish(1), await call.finish(2), 'finished once');
+});
+
+void t.test('frames that jitter a little leave no seams', async (t) => {
+  const { recorder, read } = await open(t);
+  const call = recorder();
+  for (let i = 0; i < 100; i++) call.caller(frame(4000), i * 20 + [0, 7, -6, 13, 2][i % 5]!);
+  await call.finish(2000);
+  const { samples } = await read();
+  const silent = samples.filter((value, i) => i % 2 === 0 && Math.abs(value) < 3000).length;
+  t.equal(silent, 0);
+});
+
+void t.test('in mono both sides are mixed, and do not wrap around', async (t) => {
+  const { recorder, read } = await open(t, { channels: 'mono' });
+  const call = recorder();
+  for (let ms = 0; ms < 1000; ms += 20) call.caller(frame(20_000), ms);
+  for (let ms = 500; ms < 1500; ms += 20) call.agent(frame(20_000), ms);
+  await call.finish(1500);
+  const wav = await read();
+  t.equal(wav.channels, 1);
+  t.ok(near(at(wav, 200), 20_000) || Math.abs(at(wav, 200) - 20_000) < 1000);
+  t.equal(at(wav, 700), 32_767);
+  t.ok(Math.abs(at(wav, 1200) - 20_000) < 1000);
+});
+
+void t.test('sides of different rates are recorded at the higher one', async (t) => {
+  const caller: AudioFormat = { encoding: 'pcm16', sampleRate: 16_000 };
+  const { recorder, read } = await open(t, { caller });
+  const call = recorder();
+  for (let ms = 0; ms < 1000; ms += 20) {
+    call.caller(bytesFromPcm16(new Int16Array(320).fill(3000)), ms);
+    call.agent(frame(-3000), ms);
+  }
+  await call.finish(1000);
+  const wav = await read();
+  t.equal(wav.sampleRate, 16_000);
+  t.equal(at(wav, 500, 0), 3000);
+  t.ok(near(at(wav, 500, 1), -3000));
+  t.ok(near(at(wav, 990, 1), -3000), 'to the end: nothing stays in the resampler');
+});
+
+void t.test('audio after the end is cut off and a short call is filled up', async (t) => {
+  const { recorder, read } = await open(t);
+  const call = recorder();
+  for (let ms = 0; ms < 5000; ms += 20) call.caller(frame(4000), ms);
+  await call.finish(2500);
+  t.equal((await read()).samples.length, 2.5 * 8000 * 2);
+});
+
+void t.test('a call that is not recorded, or whose store this gateway lacks, costs nothing', async (t) => {
+  const { recorder, spoolDir } = await open(t);
+  const call = recorder('s3');
+  call.caller(frame(1), 0);
+  t.same(await call.finish(10), { recording_id: 'rec_1', status: 'failed', error: 'store_unsupported' });
+  t.same(await readdir(spoolDir), []);
+});
+
+void t.test('a full disk ends the recording and not the call', async (t) => {
+  const fs = disk();
+  const { recorder, told, spoolDir } = await open(t, { fs });
+  const call = recorder();
+  await live(fs, 12_000, (ms) => {
+    if (ms === 6000) fs.fails = 'ENOSPC';
+    call.caller(frame(4000), ms);
+  });
+  t.same(told, [{ type: 'warning', data: { code: 'recording_failed', error: 'disk_full' } }]);
+  t.same(await call.finish(12_000), { recording_id: 'rec_1', status: 'failed', error: 'disk_full' });
+  t.same(await readdir(spoolDir), [], 'what is useless does not stay on a full disk');
+});
+
+void t.test('a disk that does not keep up leaves silence, counted and told once', async (t) => {
+  const gate = Promise.withResolvers<void>();
+  const fs: RecordingFs = {
+    ...nodeFs,
+    open: (async (...args: Parameters<typeof nodeFs.open>) => {
+      if (String(args[0]).endsWith('.part')) await gate.promise;
+      return nodeFs.open(...args);
+    }) as typeof nodeFs.open,
+  };
+  const { recorder, told, read } = await open(t, { fs });
+  const call = recorder();
+  for (let ms = 0; ms < 10_000; ms += 20) call.caller(frame(4000), ms);
+  gate.resolve();
+  const result = await call.finish(10_000);
+  t.same(told, [{ type: 'warning', data: { code: 'recording_gap' } }]);
+  t.equal(result.status, 'stored');
+  t.equal(result.gap_ms, 4000, 'of six seconds that were handed over, two could wait');
+  const wav = await read();
+  t.equal(wav.samples.length, 10 * 8000 * 2);
+  t.ok(near(at(wav, 1500), 4000));
+  t.equal(at(wav, 4500), 0);
+  t.ok(near(at(wav, 9500), 4000));
+});
+
+/** A store that fails as often as told. */
+function failingStore(times: number): RecordingStore & { tries: number; stored: string[] } {
+  return {
+    tries: 0,
+    stored: [],
+    async store(part, file) {
+      if (this.tries++ < times) throw new Error('unreachable');
+      this.stored.push(file.key);
+      await rm(part);
+    },
+  };
+}
+
+void t.test('what can not be stored is tried again, and told when it is', async (t) => {
+  const store = failingStore(3);
+  const { recorder, clock, told, spoolDir } = await open(t, { store });
+  const call = recorder();
+  call.caller(frame(4000), 0);
+  const finishing = call.finish(1000);
+  await until(() => store.tries > 0);
+  await until(() => clock.pendingTimers >= 2);
+  clock.advance(2000);
+  t.same(await finishing, { recording_id: 'rec_1', status: 'recording' }, 'the call does not wait for it');
+  t.same((await readdir(spoolDir)).sort(), ['rec_1.part', 'rec_1.recording.json']);
+  await until(async () => (await clock.advanceAsync(1000, 500), told.length > 0));
+  t.match(told, [{ type: 'recording', data: { status: 'stored', key: KEY, duration_ms: 1000 } }]);
+  t.equal(store.tries, 4);
+  t.same(await readdir(spoolDir), []);
+});
+
+void t.test('after a day it is given up, and the file is kept for whoever looks', async (t) => {
+  const store = failingStore(Infinity);
+  const { recorder, clock, told, spoolDir } = await open(t, { store });
+  const call = recorder();
+  call.caller(frame(4000), 0);
+  const finishing = call.finish(1000);
+  await until(() => store.tries > 0);
+  await until(() => clock.pendingTimers >= 2);
+  await until(async () => {
+    await clock.advanceAsync(10 * 60_000, 5 * 60_000);
+    return told.length > 0;
+  });
+  await finishing;
+  t.match(told, [{ type: 'recording', data: { status: 'failed', error: 'store_failed' } }]);
+  t.same(await readdir(spoolDir), ['rec_1.part.failed']);
+});
+
+void t.test('a recording whose process died is stored by the next one, as far as it goes', async (t) => {
+  const fs = disk();
+  const first = await open(t, { fs });
+  const call = first.recorder();
+  await live(fs, 8000, (ms) => call.caller(frame(4000), ms));
+  const part = path.join(first.spoolDir, 'rec_1.part');
+  await until(async () => (await stat(part).catch(() => ({ size: 0 }))).size >= 44 + 4 * 32_000);
+  await until(async () => (await readdir(first.spoolDir)).includes('rec_1.recording.json'));
+  await nodeFs.appendFile(part, Uint8Array.of(1, 2, 3)); // half a frame
+
+  const second = await open(t, { dir: path.dirname(first.spoolDir) });
+  await until(async () => (await second.clock.advanceAsync(20), second.sent.length > 0));
+  const [event] = second.sent;
+  t.match(event, {
+    type: 'recording',
+    session_id: '01890000-0000-7000-8000-000000000001',
+    claim_id: 'claim_1',
+    index: 99_998,
+    data: { recording_id: 'rec_1', status: 'stored', key: KEY, channels: 2 },
+  });
+  const wav = await second.read();
+  const { duration_ms: durationMs } = event!.data as RecordingResult;
+  t.ok(durationMs! >= 4000);
+  t.equal(Math.round(wav.samples.length / 2 / 8), durationMs, 'the header says what there is');
+  t.ok(near(at(wav, 3500), 4000));
+});
+
+void t.test('storing twice is harmless, storing something else under the same key is not', async (t) => {
+  const dir = await mkdtemp(path.join(tmpdir(), 'parley-store-'));
+  t.teardown(() => rm(dir, { recursive: true, force: true }));
+  const store = fileStore(path.join(dir, 'storage'), nodeFs);
+  const part = path.join(dir, 'x.part');
+  const put = async (content: string, key = KEY) => {
+    await writeFile(part, content);
+    const sha256 = createHash('sha256').update(content).digest('hex');
+    await store.store(
+      part,
+      { recordingId: 'x', key, sizeBytes: content.length, sha256 },
+      AbortSignal.timeout(5000),
+    );
+  };
+  await put('one');
+  await put('one');
+  t.same(await readdir(dir), ['storage'], 'the part is gone');
+  await t.rejects(put('two'), { name: 'StoreConflictError' });
+  t.equal(await readFile(path.join(dir, 'storage', KEY), 'utf8'), 'one');
+  await t.rejects(put('one', '../../outside.wav'), /leads out/);
+});
+
+void t.test('a storage folder on another disk gets a copy', async (t) => {
+  const dir = await mkdtemp(path.join(tmpdir(), 'parley-store-'));
+  t.teardown(() => rm(dir, { recursive: true, force: true }));
+  const part = path.join(dir, 'x.part');
+  await writeFile(part, 'audio');
+  const fs: RecordingFs = {
+    ...nodeFs,
+    rename: (from, to) =>
+      from === part ? Promise.reject(Object.assign(new Error(), { code: 'EXDEV' })) : nodeFs.rename(from, to),
+  };
+  const sha256 = createHash('sha256').update('audio').digest('hex');
+  const file = { recordingId: 'x', key: KEY, sizeBytes: 5, sha256 };
+  await fileStore(path.join(dir, 's'), fs).store(part, file, AbortSignal.timeout(5000));
+  t.equal(await readFile(path.join(dir, 's', KEY), 'utf8'), 'audio');
+  t.same(await readdir(dir), ['s']);
+});
