@@ -130,7 +130,7 @@ export async function createServices(deps: ServiceDeps): Promise<Services> {
   const box = new SecretBox(config.ENCRYPTION_KEYS);
   const signingKeys = await SigningKeys.from(config.JWT_PRIVATE_KEYS);
   const background = new BackgroundWork(logger);
-  const directory = new Directory({ database, clock });
+  const directory = new Directory({ database, clock, background });
   const audit = new AuditTrail({ database, clock });
   const idempotency = new IdempotencyStore({ database, clock });
   const models = new InstallationModelCatalog(installationProviders(config));

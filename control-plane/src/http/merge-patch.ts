@@ -7,6 +7,8 @@ type Json = Record<string, unknown>;
 export function mergePatch(target: Json, patch: Json, whole: readonly string[] = [], path = ''): Json {
   const merged: Json = { ...target };
   for (const [key, value] of Object.entries(patch)) {
+    // Assigning this one would change what the object is, not what it holds.
+    if (key === '__proto__') continue;
     const here = path === '' ? key : `${path}.${key}`;
     if (value === null) delete merged[key];
     else if (isObject(value) && !whole.includes(here)) {

@@ -52,6 +52,7 @@ export class Access {
     }
     const member = await this.#directory.membership(caller.user_id, orgId);
     if (!member) throw new NotFoundError();
+    this.#directory.seen(member);
     return this.#scope({ orgId, projectId: null, projects: member.project_ids, role: member.role });
   }
 
