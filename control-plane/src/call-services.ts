@@ -19,6 +19,8 @@ import { analysisResultCollection } from './post-call/analysis-result-model.ts';
 import { analysisResultRoutes } from './post-call/analysis-result-routes.ts';
 import { postCallJobCollection } from './post-call/post-call-job-model.ts';
 import { PostCallService } from './post-call/post-call-service.ts';
+import { RuleAnalyses } from './post-call/rule-analyses.ts';
+import type { RuleSource } from './post-call/rule-analyses.ts';
 import { MediaLinks } from './recordings/media-links.ts';
 import { recordingRoutes } from './recordings/recording-routes.ts';
 import { AgentWebhookService } from './webhooks/agent-webhook-service.ts';
@@ -82,7 +84,7 @@ export interface CallServiceDeps extends ServiceDeps {
   models: ModelCatalog;
   signingKeys: SigningKeys;
   tools: SessionTools;
-  analyses: SessionAnalyses;
+  analyses: SessionAnalyses & RuleSource;
   rateLimits: SessionOwnLimits;
 }
 
@@ -221,6 +223,7 @@ export function createCallServices(deps: CallServiceDeps): CallServices {
     deliveries,
     catalog: models,
     directory,
+    steps: [new RuleAnalyses({ database, analyses: deps.analyses, catalog: models, logger })],
     clock,
     logger,
   });

@@ -27,7 +27,7 @@ async function makeAgent(body: object): Promise<string> {
   return answer.body.id;
 }
 
-t.test('of two sockets racing with one ticket, exactly one is admitted', async (t) => {
+void t.test('of two sockets racing with one ticket, exactly one is admitted', async (t) => {
   const { ws_ticket: ticket } = await create();
   const claims = Array.from({ length: 8 }, () => randomUUID());
   const answers = await Promise.all(claims.map((claimId) => gateway.redeem({ ticket: ticket!, claimId })));
@@ -46,7 +46,7 @@ t.test('of two sockets racing with one ticket, exactly one is admitted', async (
   );
 });
 
-t.test('the plan is what the contract says', async (t) => {
+void t.test('the plan is what the contract says', async (t) => {
   const agentId = await makeAgent({
     system_prompt: 'You sell {{what}}.',
     greeting: 'Hi',
@@ -81,7 +81,7 @@ t.test('the plan is what the contract says', async (t) => {
   t.match(plan.tts, [{ provider: 'flite', credential: null }]);
 });
 
-t.test('bad credentials are refused, and burn nothing', async (t) => {
+void t.test('bad credentials are refused, and burn nothing', async (t) => {
   const { ws_ticket: ticket } = await create();
   const cases: [string, Promise<{ status: number; body: { code?: string } }>][] = [
     ['unknown', gateway.redeem({ ticket: 'A'.repeat(43) })],
@@ -103,7 +103,7 @@ t.test('bad credentials are refused, and burn nothing', async (t) => {
   t.equal((await gateway.check(late.ws_ticket!)).status, 401);
 });
 
-t.test('participant tokens: forged, foreign, used and late ones are refused', async (t) => {
+void t.test('participant tokens: forged, foreign, used and late ones are refused', async (t) => {
   const session = await create({});
   const token = session.token!;
   const [header, payload, signature] = token.split('.') as [string, string, string];
@@ -140,7 +140,7 @@ t.test('participant tokens: forged, foreign, used and late ones are refused', as
   );
 });
 
-t.test('a rejoin is a new leg with what was said; the old socket has lost the session', async (t) => {
+void t.test('a rejoin is a new leg with what was said; the old socket has lost the session', async (t) => {
   const session = await create();
   const first = (await gateway.redeem({ ticket: session.ws_ticket! })).body;
   const renewed = await plane.call<{ ws_ticket: string }>('POST', `/v1/sessions/${session.session_id}/token`);
@@ -151,7 +151,7 @@ t.test('a rejoin is a new leg with what was said; the old socket has lost the se
   t.match(old, { status: 409, body: { code: 'in_use' } });
 });
 
-t.test('a session bound to one call admits no other', async (t) => {
+void t.test('a session bound to one call admits no other', async (t) => {
   const session = await create();
   t.equal(
     (await gateway.redeem({ ticket: session.ws_ticket!, start: { carrier_call_id: 'call-a' } })).status,
@@ -167,7 +167,7 @@ t.test('a session bound to one call admits no other', async (t) => {
   t.equal(same.status, 200, 'the mismatch burned nothing');
 });
 
-t.test('a session that is over admits nobody', async (t) => {
+void t.test('a session that is over admits nobody', async (t) => {
   const session = await create();
   const { claim_id } = (await gateway.redeem({ ticket: session.ws_ticket! })).body;
   const store = plane.app.services.sessionStore;
@@ -179,7 +179,7 @@ t.test('a session that is over admits nobody', async (t) => {
   });
 });
 
-t.test('the check changes nothing', async (t) => {
+void t.test('the check changes nothing', async (t) => {
   const { ws_ticket: ticket, session_id } = await create();
   for (let i = 0; i < 3; i++) t.match(await gateway.check(ticket!), { status: 200, body: { session_id } });
   t.equal((await gateway.check(ticket!, { carrier: 'twilio' })).status, 401);
@@ -187,7 +187,7 @@ t.test('the check changes nothing', async (t) => {
   t.match(await gateway.check(ticket!), { status: 401, body: { code: 'credential_invalid' } });
 });
 
-t.test('the internal listener knows gateways by their token alone', async (t) => {
+void t.test('the internal listener knows gateways by their token alone', async (t) => {
   const { ws_ticket: ticket } = await create();
   const body = { kind: 'ticket', digest: credentialDigest(ticket!) };
   const at = '/internal/v1/admissions/check';
@@ -204,7 +204,7 @@ t.test('the internal listener knows gateways by their token alone', async (t) =>
   t.equal((await gateway.internal('POST', at, { kind: 'ticket', digest: 'short' })).status, 422);
 });
 
-t.test('recordings are taken once: the same again is fine, other content is not', async (t) => {
+void t.test('recordings are taken once: the same again is fine, other content is not', async (t) => {
   const session = await create();
   const plan: TestPlan = (await gateway.redeem({ ticket: session.ws_ticket! })).body;
   const audio = Buffer.from('RIFF and some sound');

@@ -41,7 +41,7 @@ async function handle(...events: CallEvent[]): Promise<void> {
   for (const event of events) await callEvents.handle(event);
 }
 
-t.test('a call goes from its start to its report, and can be read on the way', async (t) => {
+void t.test('a call goes from its start to its report, and can be read on the way', async (t) => {
   const plan = await begin();
   const inbox = await gateway.commands();
   const started = gateway.started(plan);
@@ -99,7 +99,7 @@ t.test('a call goes from its start to its report, and can be read on the way', a
   await inbox.close();
 });
 
-t.test('events of the bus are handled and acknowledged, in order', async (t) => {
+void t.test('events of the bus are handled and acknowledged, in order', async (t) => {
   const real = await openTestControlPlane({ env: { OPENAI_BASE_URL: `${llm.url}/v1` } });
   t.teardown(() => real[Symbol.asyncDispose]());
   const own = new TestGateway(real);
@@ -114,7 +114,7 @@ t.test('events of the bus are handled and acknowledged, in order', async (t) => 
   await inbox.close();
 });
 
-t.test('every event may come again, after a crash at any point', async (t) => {
+void t.test('every event may come again, after a crash at any point', async (t) => {
   const plan = await begin();
   const events = [
     gateway.started(plan),
@@ -131,30 +131,33 @@ t.test('every event may come again, after a crash at any point', async (t) => {
   t.equal((await read(plan)).message_count, 2);
 });
 
-t.test('a crash between closing and what follows is made up for by the event’s next delivery', async (t) => {
-  const plan = await begin();
-  const ended = gateway.ended(plan);
-  await handle(gateway.started(plan));
-  // As far as a process came that died right after the status had moved.
-  await sessionStore.transition(plan.session_id, 'ended', {
-    set: { report_id: ended.id, closed_by: 'report' },
-  });
-  const inbox = await gateway.commands();
-  await handle(ended);
-  await inbox.next('report_stored', (command) => command.args['event_id'] === ended.id);
-  await eventually(async () => (await read(plan)).detail.post_call.status === 'done');
-  t.pass('the job was made');
-  await inbox.close();
-});
+void t.test(
+  'a crash between closing and what follows is made up for by the event’s next delivery',
+  async (t) => {
+    const plan = await begin();
+    const ended = gateway.ended(plan);
+    await handle(gateway.started(plan));
+    // As far as a process came that died right after the status had moved.
+    await sessionStore.transition(plan.session_id, 'ended', {
+      set: { report_id: ended.id, closed_by: 'report' },
+    });
+    const inbox = await gateway.commands();
+    await handle(ended);
+    await inbox.next('report_stored', (command) => command.args['event_id'] === ended.id);
+    await eventually(async () => (await read(plan)).detail.post_call.status === 'done');
+    t.pass('the job was made');
+    await inbox.close();
+  },
+);
 
-t.test('the report alone is enough: everything before it may be lost', async (t) => {
+void t.test('the report alone is enough: everything before it may be lost', async (t) => {
   const plan = await begin();
   await handle(gateway.ended(plan));
   t.match(await read(plan), { status: 'ended', started_at: '2026-01-01T10:00:00.000Z', message_count: 2 });
   t.same(await statesOf(plan), ['created', 'in_progress', 'ended']);
 });
 
-t.test('a call that was claimed but never answered does not become one that ended', async (t) => {
+void t.test('a call that was claimed but never answered does not become one that ended', async (t) => {
   const plan = await begin();
   await handle(
     gateway.ended(plan, {
@@ -168,7 +171,7 @@ t.test('a call that was claimed but never answered does not become one that ende
   t.match(await read(plan), { status: 'failed', failure_reason: 'stt_error', started_at: null });
 });
 
-t.test('a leg that was taken over tells, but moves nothing', async (t) => {
+void t.test('a leg that was taken over tells, but moves nothing', async (t) => {
   const plan = await begin();
   await handle(gateway.started(plan));
   const renewed = await plane.call<{ ws_ticket: string }>('POST', `/v1/sessions/${plan.session_id}/token`);
@@ -186,7 +189,7 @@ t.test('a leg that was taken over tells, but moves nothing', async (t) => {
   await inbox.close();
 });
 
-t.test('transfers move the status', async (t) => {
+void t.test('transfers move the status', async (t) => {
   const plan = await begin();
   const transfer = (phase: string) => gateway.event(plan, 'transfer', { transfer_id: 't-1', phase });
   await handle(gateway.started(plan), transfer('begun'));
@@ -207,7 +210,7 @@ t.test('transfers move the status', async (t) => {
   ]);
 });
 
-t.test('events of sessions nobody knows, and data nobody understands, stop nothing', async (t) => {
+void t.test('events of sessions nobody knows, and data nobody understands, stop nothing', async (t) => {
   const plan = await begin();
   const inbox = await gateway.commands();
   const unknown = { ...gateway.ended(plan), session_id: randomUUID() };
@@ -220,7 +223,7 @@ t.test('events of sessions nobody knows, and data nobody understands, stop nothi
   await inbox.close();
 });
 
-t.test('an agent that keeps no transcript has none, and is analysed all the same', async (t) => {
+void t.test('an agent that keeps no transcript has none, and is analysed all the same', async (t) => {
   const agent = await plane.call<{ id: string }>(
     'POST',
     `/v1/orgs/${plane.first.org._id}/projects/${plane.first.project._id}/agents`,
@@ -244,7 +247,7 @@ t.test('an agent that keeps no transcript has none, and is analysed all the same
   t.match(llm.received.at(-1)!.body, /ten licences/);
 });
 
-t.test('erasing removes what was said, and what comes later is not kept', async (t) => {
+void t.test('erasing removes what was said, and what comes later is not kept', async (t) => {
   const plan = await begin();
   await handle(gateway.started(plan), gateway.turn(plan, 0, 'agent', 'Hello'));
   const erase = () => plane.call('DELETE', `/v1/sessions/${plan.session_id}`);
@@ -269,7 +272,7 @@ async function settle(): Promise<void> {
   clock.advance(61_000);
 }
 
-t.test('a session nobody joined expires with its last credential', async (t) => {
+void t.test('a session nobody joined expires with its last credential', async (t) => {
   const { body } = await plane.call<SessionResponse>('POST', '/v1/sessions', {
     body: { channel: 'telephony', provider: 'plivo' },
   });
@@ -285,54 +288,57 @@ t.test('a session nobody joined expires with its last credential', async (t) => 
   t.equal(await status(), 'expired');
 });
 
-t.test('a call whose gateway died is closed by the reaper; a late report has the last word', async (t) => {
-  const plan = await begin();
-  await handle(gateway.started(plan));
-  const beat = {
-    gateway_id: gateway.id,
-    url: '',
-    capacity: 1,
-    calls: 1,
-    loop_delay_p99_ms: 0,
-    draining: false,
-    version: '1',
-  };
-  await plane.bus.presence.beat(beat);
-  await plane.bus.presence.holdCalls(gateway.id, [plan.session_id]);
-  await settle();
-  await plane.bus.presence.beat(beat);
-  await plane.bus.presence.holdCalls(gateway.id, [plan.session_id]);
-  await sweep();
-  t.equal((await read(plan)).status, 'in_progress', 'held');
-  clock.advance(31_000);
-  await plane.bus.presence.beat(beat);
-  await sweep();
-  clock.advance(14_000);
-  await sweep();
-  t.equal((await read(plan)).status, 'in_progress', 'not held, but its gateway lives');
-  clock.advance(16_000);
-  await sweep();
-  t.equal((await read(plan)).status, 'in_progress', 'first seen without anybody');
-  clock.advance(61_000);
-  await sweep();
-  t.match(await read(plan), {
-    status: 'ended',
-    ended_by: 'system',
-    failure_reason: 'media_timeout',
-    detail: { post_call: { status: 'pending' } },
-  });
-  await handle(gateway.ended(plan));
-  t.match(await read(plan), {
-    status: 'ended',
-    ended_by: 'caller',
-    failure_reason: null,
-    duration_seconds: 65.25,
-  });
-  await eventually(async () => (await read(plan)).detail.post_call.status === 'done');
-  t.pass('the analysis did not wait any longer');
-});
+void t.test(
+  'a call whose gateway died is closed by the reaper; a late report has the last word',
+  async (t) => {
+    const plan = await begin();
+    await handle(gateway.started(plan));
+    const beat = {
+      gateway_id: gateway.id,
+      url: '',
+      capacity: 1,
+      calls: 1,
+      loop_delay_p99_ms: 0,
+      draining: false,
+      version: '1',
+    };
+    await plane.bus.presence.beat(beat);
+    await plane.bus.presence.holdCalls(gateway.id, [plan.session_id]);
+    await settle();
+    await plane.bus.presence.beat(beat);
+    await plane.bus.presence.holdCalls(gateway.id, [plan.session_id]);
+    await sweep();
+    t.equal((await read(plan)).status, 'in_progress', 'held');
+    clock.advance(31_000);
+    await plane.bus.presence.beat(beat);
+    await sweep();
+    clock.advance(14_000);
+    await sweep();
+    t.equal((await read(plan)).status, 'in_progress', 'not held, but its gateway lives');
+    clock.advance(16_000);
+    await sweep();
+    t.equal((await read(plan)).status, 'in_progress', 'first seen without anybody');
+    clock.advance(61_000);
+    await sweep();
+    t.match(await read(plan), {
+      status: 'ended',
+      ended_by: 'system',
+      failure_reason: 'media_timeout',
+      detail: { post_call: { status: 'pending' } },
+    });
+    await handle(gateway.ended(plan));
+    t.match(await read(plan), {
+      status: 'ended',
+      ended_by: 'caller',
+      failure_reason: null,
+      duration_seconds: 65.25,
+    });
+    await eventually(async () => (await read(plan)).detail.post_call.status === 'done');
+    t.pass('the analysis did not wait any longer');
+  },
+);
 
-t.test('a report after the job corrects the record and starts nothing', async (t) => {
+void t.test('a report after the job corrects the record and starts nothing', async (t) => {
   const plan = await begin();
   await handle(gateway.started(plan));
   await settle();
@@ -356,7 +362,7 @@ t.test('a report after the job corrects the record and starts nothing', async (t
   t.equal(llm.received.length, asked);
 });
 
-t.test('the reaper closes nothing while the bus is silent, nor right after', async (t) => {
+void t.test('the reaper closes nothing while the bus is silent, nor right after', async (t) => {
   const plan = await begin();
   await handle(gateway.started(plan));
   await sweep();
@@ -374,7 +380,7 @@ t.test('the reaper closes nothing while the bus is silent, nor right after', asy
   t.equal((await read(plan)).status, 'ended');
 });
 
-t.test('places of a running call are renewed, and given back at its end', async (t) => {
+void t.test('places of a running call are renewed, and given back at its end', async (t) => {
   const agent = await plane.call<{ id: string }>(
     'POST',
     `/v1/orgs/${plane.first.org._id}/projects/${plane.first.project._id}/agents`,
@@ -393,7 +399,7 @@ t.test('places of a running call are renewed, and given back at its end', async 
   t.equal(await plane.bus.slots.count(scope), 0);
 });
 
-t.test('ending a live call asks its gateway', async (t) => {
+void t.test('ending a live call asks its gateway', async (t) => {
   const plan = await begin();
   await handle(gateway.started(plan));
   const inbox = await gateway.commands();

@@ -147,7 +147,7 @@ const sessionsOf = async (line: Line) =>
   (await plane.call<{ items: SessionResponse[] }>('GET', `${P}/sessions?agent_id=${line.agentId}`)).body
     .items;
 
-t.test('an incoming Plivo call is answered with its stream and a hang-up behind it', async (t) => {
+void t.test('an incoming Plivo call is answered with its stream and a hang-up behind it', async (t) => {
   const line = await makeLine('plivo', { variables: { shop: 'North' } });
   const answer = await callBack(plivoCall(line, 'call-p1'));
   t.match(answer, { status: 200, type: 'application/xml; charset=utf-8' });
@@ -176,7 +176,7 @@ t.test('an incoming Plivo call is answered with its stream and a hang-up behind 
   });
 });
 
-t.test(
+void t.test(
   'the same call told again is the same session with a new ticket; the old ticket is dead',
   async (t) => {
     const line = await makeLine('plivo');
@@ -197,7 +197,7 @@ t.test(
   },
 );
 
-t.test('the upgrade’s signature is checked where the session has an account', async (t) => {
+void t.test('the upgrade’s signature is checked where the session has an account', async (t) => {
   const line = await makeLine('plivo');
   const ticket = ticketOf((await callBack(plivoCall(line, 'call-p4'))).body)!;
   const path = `/media/v1/streams/plivo/${ticket}`;
@@ -219,7 +219,7 @@ t.test('the upgrade’s signature is checked where the session has an account', 
   }
 });
 
-t.test('a bad signature is a 403 and leaves nothing behind', async (t) => {
+void t.test('a bad signature is a 403 and leaves nothing behind', async (t) => {
   for (const carrier of ['plivo', 'twilio', 'telnyx'] as const) {
     const line = await makeLine(carrier);
     const fields = {
@@ -252,7 +252,7 @@ t.test('a bad signature is a 403 and leaves nothing behind', async (t) => {
   );
 });
 
-t.test('calls that nobody answers are refused in the carrier’s words', async (t) => {
+void t.test('calls that nobody answers are refused in the carrier’s words', async (t) => {
   const line = await makeLine('plivo', { blocked_numbers: ['+919876543210'] });
   t.match((await callBack(plivoCall(line, 'b1'))).body, /<Hangup reason="busy"\/>/);
   t.match(
@@ -270,7 +270,7 @@ t.test('calls that nobody answers are refused in the carrier’s words', async (
   t.equal((await sessionsOf(line)).length, 0);
 });
 
-t.test('a number of one account cannot be called through another', async (t) => {
+void t.test('a number of one account cannot be called through another', async (t) => {
   const [mine, theirs] = [await makeLine('plivo'), await makeLine('plivo')];
   const answer = await callBack({ ...plivoCall(mine, 'cross'), accountId: theirs.accountId });
   t.match(answer.body, /rejected/);
@@ -283,7 +283,7 @@ t.test('a number of one account cannot be called through another', async (t) => 
   t.match(await sessionsOf(mine), [{ status: 'ringing' }], 'nor ended');
 });
 
-t.test('a caller who hangs up before media ends the session; later the carrier only adds', async (t) => {
+void t.test('a caller who hangs up before media ends the session; later the carrier only adds', async (t) => {
   const line = await makeLine('plivo');
   await callBack(plivoCall(line, 'h1'));
   const hangup = (callId: string) =>
@@ -325,7 +325,7 @@ async function liveCall(line: Line, callId: string) {
 const requestsFor = (callId: string): Received[] =>
   carrierApi.received.filter(({ path }) => path.includes(callId));
 
-t.test('what the gateway asks of the carrier is done once, and answered', async (t) => {
+void t.test('what the gateway asks of the carrier is done once, and answered', async (t) => {
   const line = await makeLine('plivo');
   const plan = await liveCall(line, 'cmd-1');
   const inbox = await gateway.commands();
@@ -361,46 +361,54 @@ t.test('what the gateway asks of the carrier is done once, and answered', async 
   await inbox.close();
 });
 
-t.test('a blind transfer dials for the caller, and returns to the agent when nobody answers', async (t) => {
-  const line = await makeLine('plivo');
-  const plan = await liveCall(line, 'xfer-1');
-  const transfer = (to: string) =>
-    services.callEvents.handle(
-      gateway.event(plan, 'carrier_command', {
-        command_id: `cmd_${to}`,
-        action: 'transfer',
-        args: { to, transfer_id: 'tr-1', ring_timeout_seconds: 25, caller_id: line.number },
-      }),
+void t.test(
+  'a blind transfer dials for the caller, and returns to the agent when nobody answers',
+  async (t) => {
+    const line = await makeLine('plivo');
+    const plan = await liveCall(line, 'xfer-1');
+    const transfer = (to: string) =>
+      services.callEvents.handle(
+        gateway.event(plan, 'carrier_command', {
+          command_id: `cmd_${to}`,
+          action: 'transfer',
+          args: { to, transfer_id: 'tr-1', ring_timeout_seconds: 25, caller_id: line.number },
+        }),
+      );
+    await transfer('+919811112222');
+    t.same(requestsFor('xfer-1'), [], 'a country the account has no number in');
+    await transfer('+14155557777');
+    const [request] = requestsFor('xfer-1');
+    const { aleg_url, legs } = JSON.parse(request!.body) as { aleg_url: string; legs: string };
+    t.equal(legs, 'aleg');
+    const at = new URL(aleg_url);
+    t.equal(at.origin + at.pathname, `${PUBLIC_URL}${carrierCallbackPath('plivo', 'voice', line.accountId)}`);
+    await services.callEvents.handle(
+      gateway.event(plan, 'transfer', { transfer_id: 'tr-1', phase: 'begun' }),
     );
-  await transfer('+919811112222');
-  t.same(requestsFor('xfer-1'), [], 'a country the account has no number in');
-  await transfer('+14155557777');
-  const [request] = requestsFor('xfer-1');
-  const { aleg_url, legs } = JSON.parse(request!.body) as { aleg_url: string; legs: string };
-  t.equal(legs, 'aleg');
-  const at = new URL(aleg_url);
-  t.equal(at.origin + at.pathname, `${PUBLIC_URL}${carrierCallbackPath('plivo', 'voice', line.accountId)}`);
-  await services.callEvents.handle(gateway.event(plan, 'transfer', { transfer_id: 'tr-1', phase: 'begun' }));
-  const document = await callBack({
-    ...plivoCall(line, 'xfer-1', { CallStatus: 'in-progress' }),
-    query: at.search,
-  });
-  t.match(
-    document.body,
-    /<Dial callerId="1415555\d{4}" timeout="25" action="[^"]*transfer_result=tr-1"[^>]*><Number>14155557777<\/Number><\/Dial><Hangup\/>/,
-  );
-  const result = (DialStatus: string) =>
-    callBack({
-      ...plivoCall(line, 'xfer-1', { DialStatus, DialALegUUID: 'xfer-1' }),
-      query: '?transfer_result=tr-1',
+    const document = await callBack({
+      ...plivoCall(line, 'xfer-1', { CallStatus: 'in-progress' }),
+      query: at.search,
     });
-  const back = await result('no-answer');
-  const again = await gateway.redeem({ ticket: ticketOf(back.body)!, start: { carrier_call_id: 'xfer-1' } });
-  t.match(again, { status: 200, body: { leg: 1 } });
-  t.match((await result('completed')).body, /<Response><Hangup\/><\/Response>/);
-});
+    t.match(
+      document.body,
+      /<Dial callerId="1415555\d{4}" timeout="25" action="[^"]*transfer_result=tr-1"[^>]*><Number>14155557777<\/Number><\/Dial><Hangup\/>/,
+    );
+    const result = (DialStatus: string) =>
+      callBack({
+        ...plivoCall(line, 'xfer-1', { DialStatus, DialALegUUID: 'xfer-1' }),
+        query: '?transfer_result=tr-1',
+      });
+    const back = await result('no-answer');
+    const again = await gateway.redeem({
+      ticket: ticketOf(back.body)!,
+      start: { carrier_call_id: 'xfer-1' },
+    });
+    t.match(again, { status: 200, body: { leg: 1 } });
+    t.match((await result('completed')).body, /<Response><Hangup\/><\/Response>/);
+  },
+);
 
-t.test('Twilio: TwiML, status callbacks and transfer by document', async (t) => {
+void t.test('Twilio: TwiML, status callbacks and transfer by document', async (t) => {
   const line = await makeLine('twilio');
   const fields = {
     CallSid: 'CA1',
@@ -453,7 +461,7 @@ t.test('Twilio: TwiML, status callbacks and transfer by document', async (t) => 
   await inbox.close();
 });
 
-t.test('Telnyx: answered by command, ended by event', async (t) => {
+void t.test('Telnyx: answered by command, ended by event', async (t) => {
   const line = await makeLine('telnyx');
   const payload = { call_control_id: 'v3:one', from: '+13125550100', to: line.number, direction: 'incoming' };
   const base = { carrier: 'telnyx', accountId: line.accountId, fields: payload } as const;
@@ -481,7 +489,7 @@ t.test('Telnyx: answered by command, ended by event', async (t) => {
   t.match(requestsFor('v3%3Atwo'), [{ path: /actions\/reject$/, body: /USER_BUSY/ }]);
 });
 
-t.test('malformed callbacks with a good signature are the carrier’s fault', async (t) => {
+void t.test('malformed callbacks with a good signature are the carrier’s fault', async (t) => {
   const line = await makeLine('plivo');
   t.equal(
     (await callBack({ carrier: 'plivo', accountId: line.accountId, fields: { Event: 'StartApp' } })).status,
@@ -490,7 +498,7 @@ t.test('malformed callbacks with a good signature are the carrier’s fault', as
   t.equal((await callBack(plivoCall(line, 'odd', { Event: 'SomethingNew' }))).status, 200);
 });
 
-t.test('numbers and deployments: one of each at a time, and no other tenant’s', async (t) => {
+void t.test('numbers and deployments: one of each at a time, and no other tenant’s', async (t) => {
   const line = await makeLine('plivo');
   const body = { telephony_account_id: line.accountId, phone_number: line.number, mode: 'import' };
   const once = { 'idempotency-key': randomUUID() };
@@ -526,7 +534,7 @@ t.test('numbers and deployments: one of each at a time, and no other tenant’s'
   }
 });
 
-t.test('an account’s credentials are never read back', async (t) => {
+void t.test('an account’s credentials are never read back', async (t) => {
   const line = await makeLine('twilio');
   const read = await plane.call('GET', `/v1/telephony-accounts/${line.accountId}`);
   t.match(read, {

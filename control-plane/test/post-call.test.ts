@@ -33,7 +33,8 @@ const LEAD = {
 };
 
 let llmAnswer: LoopbackAnswer = chatAnswer(LEAD);
-const llm = await openLoopbackServer(() => llmAnswer);
+let answerTo: (body: string) => LoopbackAnswer = () => llmAnswer;
+const llm = await openLoopbackServer(({ body }) => answerTo(body));
 t.teardown(() => llm[Symbol.asyncDispose]());
 
 let crmAnswer: (n: number) => LoopbackAnswer = () => ({});
@@ -124,7 +125,7 @@ const delivered = (agentId: string, session: string, status: string) =>
     return (await deliveriesOf(agentId, session)).find((delivery) => delivery.status === status);
   });
 
-t.test('after a call the lead is analysed and the webhook is sent, signed', async (t) => {
+void t.test('after a call the lead is analysed and the webhook is sent, signed', async (t) => {
   const agent = await makeAgent({ analysis: { goal: 'Sell licences' } });
   const before = crm.received.length;
   const id = await call(agent.id);
@@ -189,7 +190,7 @@ t.test('after a call the lead is analysed and the webhook is sent, signed', asyn
   });
 });
 
-t.test('a failing model leaves nulls and holds nothing back', async (t) => {
+void t.test('a failing model leaves nulls and holds nothing back', async (t) => {
   const agent = await makeAgent();
   for (const answer of [
     chatAnswer('I would rather not.'),
@@ -215,7 +216,7 @@ t.test('a failing model leaves nulls and holds nothing back', async (t) => {
   llmAnswer = chatAnswer(LEAD);
 });
 
-t.test('nobody is analysed who said nothing', async (t) => {
+void t.test('nobody is analysed who said nothing', async (t) => {
   const agent = await makeAgent();
   const asked = llm.received.length;
   const id = await call(agent.id, { turns: [] });
@@ -226,7 +227,7 @@ t.test('nobody is analysed who said nothing', async (t) => {
   await delivered(agent.id, id, 'succeeded');
 });
 
-t.test('it is sent only where it is wanted', async (t) => {
+void t.test('it is sent only where it is wanted', async (t) => {
   const web = await makeAgent({}, { web_calls: false });
   const phone = await makeAgent({}, { phone_calls: false });
   const off = await makeAgent({}, { enabled: false });
@@ -243,7 +244,7 @@ t.test('it is sent only where it is wanted', async (t) => {
   t.equal((await deliveriesOf(web.id)).length, 1);
 });
 
-t.test(
+void t.test(
   'what is refused is tried eight times over a day, with the same body and a fresh signature',
   async (t) => {
     const agent = await makeAgent();
@@ -307,7 +308,7 @@ t.test(
   },
 );
 
-t.test('Retry-After is obeyed; 410 and switching off end it at once', async (t) => {
+void t.test('Retry-After is obeyed; 410 and switching off end it at once', async (t) => {
   const agent = await makeAgent();
   crmAnswer = () => ({ status: 503, headers: { 'retry-after': '1800' } });
   const later = await call(agent.id);
@@ -332,7 +333,7 @@ t.test('Retry-After is obeyed; 410 and switching off end it at once', async (t) 
   crmAnswer = () => ({});
 });
 
-t.test('redirects are not followed and unreachable receivers are named by a code', async (t) => {
+void t.test('redirects are not followed and unreachable receivers are named by a code', async (t) => {
   crmAnswer = () => ({ status: 302, headers: { location: 'http://127.0.0.1:1/' } });
   const agent = await makeAgent();
   const test = () => plane.call('POST', `/api/v1/webhooks/agents/${agent.id}/call-ended/test`);
@@ -348,7 +349,7 @@ t.test('redirects are not followed and unreachable receivers are named by a code
   t.same(await deliveriesOf(agent.id), [], 'a sample is no delivery');
 });
 
-t.test('a delivery under way when its process died is taken up by another', async (t) => {
+void t.test('a delivery under way when its process died is taken up by another', async (t) => {
   const agent = await makeAgent();
   const id = await call(agent.id);
   const session = (await sessionStore.find(id))!;
@@ -376,7 +377,7 @@ t.test('a delivery under way when its process died is taken up by another', asyn
   t.equal(crm.received.length, before + 1);
 });
 
-t.test('secrets: shown once, masked afterwards, both valid while they overlap', async (t) => {
+void t.test('secrets: shown once, masked afterwards, both valid while they overlap', async (t) => {
   const { body } = await plane.call<{ id: string }>('POST', `${P}/agents`, { body: { name: 'Rotating' } });
   const at = `/api/v1/webhooks/agents/${body.id}`;
   type Settings = Record<
@@ -427,7 +428,7 @@ t.test('secrets: shown once, masked afterwards, both valid while they overlap', 
   t.equal(agent.body.version, 1, 'webhooks belong to no version');
 });
 
-t.test('webhooks and deliveries of other tenants do not exist', async (t) => {
+void t.test('webhooks and deliveries of other tenants do not exist', async (t) => {
   const agent = await makeAgent();
   const id = await call(agent.id);
   await finished(id);
@@ -449,7 +450,7 @@ t.test('webhooks and deliveries of other tenants do not exist', async (t) => {
   t.equal((await plane.call('GET', `/v1/webhook-deliveries/nonsense`, { token: viewer.apiKey })).status, 422);
 });
 
-t.test('erasing a session ends its deliveries and forgets what was sent', async (t) => {
+void t.test('erasing a session ends its deliveries and forgets what was sent', async (t) => {
   const agent = await makeAgent();
   const id = await call(agent.id);
   await finished(id);
@@ -458,4 +459,61 @@ t.test('erasing a session ends its deliveries and forgets what was sent', async 
   t.match((await plane.call('GET', `/v1/webhook-deliveries/${deliveryId}`)).body, { payload: null });
   t.equal((await plane.call('POST', `/v1/webhook-deliveries/${deliveryId}/redeliver`)).status, 409);
   t.match((await plane.call('GET', `/v1/sessions/${id}/analyses`)).body, { total: 0 });
+});
+
+void t.test('the agent’s rules run beside the lead analysis, and their rows are sent', async (t) => {
+  const rule = async (body: object) =>
+    (await plane.call<{ id: string }>('POST', `${P}/analyses`, { body })).body.id;
+  const schema = { type: 'object', properties: { satisfied: { type: 'boolean' } } };
+  const mood = await rule({ name: 'Mood', type: 'structured', prompt: 'RULE-MOOD', output_schema: schema });
+  const note = await rule({ name: 'Note', type: 'text', prompt: 'RULE-NOTE' });
+  const phoneOnly = await rule({
+    name: 'Phone only',
+    type: 'text',
+    prompt: 'RULE-PHONE',
+    run_when: { channels: ['telephony'] },
+  });
+  const agent = await makeAgent();
+  for (const analysis_id of [mood, note, phoneOnly]) {
+    await plane.call('POST', `/v1/agents/${agent.id}/post-call-analyses`, { body: { analysis_id } });
+  }
+  llmAnswer = chatAnswer(LEAD);
+  answerTo = (body) => {
+    if (body.includes('RULE-MOOD')) return chatAnswer({ satisfied: true });
+    if (body.includes('RULE-NOTE')) return chatAnswer('All went well.');
+    return llmAnswer;
+  };
+  const id = await call(agent.id);
+  await finished(id);
+  const { id: deliveryId } = await delivered(agent.id, id, 'succeeded');
+  const { payload } = (await plane.call<Delivery>('GET', `/v1/webhook-deliveries/${deliveryId}`)).body;
+  t.equal(payload['post_call_analysis_count'], 3);
+  const rows = payload['post_call_analyses'] as { rule_name: string }[];
+  t.equal(rows[0]!.rule_name, 'lead', 'the system’s row is the first');
+  t.same(
+    rows.slice(1).sort((a, b) => a.rule_name.localeCompare(b.rule_name)),
+    [
+      { rule_name: 'Mood', source: 'rule', structured_json: { satisfied: true } },
+      { rule_name: 'Note', source: 'rule', body_text: 'All went well.' },
+    ],
+  );
+  const all = await plane.call<{ items: { rule_name: string; status: string; error: string | null }[] }>(
+    'GET',
+    `/v1/sessions/${id}/analyses`,
+  );
+  t.match(
+    all.body.items.find((row) => row.rule_name === 'Phone only'),
+    { status: 'skipped', error: 'condition' },
+  );
+
+  const none = await call(agent.id, {}, { post_call_analysis_ids: [] });
+  await finished(none);
+  t.equal(
+    (await plane.call('GET', `/v1/sessions/${none}/analyses`)).body['total' as never],
+    1,
+    '[] = the system’s alone',
+  );
+  const named = await call(agent.id, {}, { post_call_analysis_ids: [note] });
+  await finished(named);
+  t.match((await plane.call('GET', `/v1/sessions/${named}/analyses`)).body, { total: 2 });
 });

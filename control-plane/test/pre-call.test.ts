@@ -16,20 +16,27 @@ async function begin(preCall: object, variables: object[] = []): Promise<Session
   const agent = await plane.call<{ id: string }>(
     'POST',
     `/v1/orgs/${plane.first.org._id}/projects/${plane.first.project._id}/agents`,
-    { body: { name: `Agent ${randomUUID()}`, config: { variables, pre_call: { url: `${owner.url}/pre`, ...preCall } } } },
+    {
+      body: {
+        name: `Agent ${randomUUID()}`,
+        config: { variables, pre_call: { url: `${owner.url}/pre`, ...preCall } },
+      },
+    },
   );
   const body = { agent_id: agent.body.id, variables: { shop: 'North' } };
   return (await plane.call<SessionResponse>('POST', '/v1/sessions', { body })).body;
 }
 
-t.test('what the owner’s system answers joins the variables before media flows', async (t) => {
+void t.test('what the owner’s system answers joins the variables before media flows', async (t) => {
   let release = () => {};
   const held = new Promise<void>((resolve) => (release = resolve));
   answer = async () => {
     await held;
     return { body: { customer: 'Asha', shop: 'South' } };
   };
-  const session = await begin({ headers: { 'x-key': 'k-1' }, timeout_ms: 10_000 }, [{ name: 'customer', required: true }]);
+  const session = await begin({ headers: { 'x-key': 'k-1' }, timeout_ms: 10_000 }, [
+    { name: 'customer', required: true },
+  ]);
   t.ok(session.session_id, 'a required variable may still come');
   const redeemed = gateway.redeem({ token: session.token! });
   await plane.call('GET', `/v1/sessions/${session.session_id}`);
@@ -45,11 +52,14 @@ t.test('what the owner’s system answers joins the variables before media flows
   });
 });
 
-t.test('a failure is passed over, or ends the session, as the agent says', async (t) => {
+void t.test('a failure is passed over, or ends the session, as the agent says', async (t) => {
   for (const bad of [{ status: 500 }, { body: 'no JSON' }, { body: { nested: { a: 1 } } }]) {
     answer = () => bad;
     const go_on = await begin({});
-    t.match(await gateway.redeem({ token: go_on.token! }), { status: 200, body: { variables: { shop: 'North' } } });
+    t.match(await gateway.redeem({ token: go_on.token! }), {
+      status: 200,
+      body: { variables: { shop: 'North' } },
+    });
   }
   const refused = await begin({ on_error: 'reject' });
   t.match(await gateway.redeem({ token: refused.token! }), { status: 409, body: { code: 'session_over' } });
@@ -57,7 +67,7 @@ t.test('a failure is passed over, or ends the session, as the agent says', async
   t.match(read.body, { status: 'failed', failure_reason: 'missing_variable' });
 });
 
-t.test('nobody waits longer than the agent allows', async (t) => {
+void t.test('nobody waits longer than the agent allows', async (t) => {
   answer = () => new Promise<LoopbackAnswer>(() => {});
   const session = await begin({ timeout_ms: 200 });
   t.equal((await gateway.redeem({ token: session.token! })).status, 200);

@@ -60,7 +60,7 @@ const follow = (url: string, headers: Record<string, string> = {}) =>
   fetch(url.replace('http://127.0.0.1:8080', plane.url), { headers });
 const bytes = async (response: Response) => Buffer.from(await response.arrayBuffer());
 
-t.test('a recording is shown from the start, and heard once it is stored', async (t) => {
+void t.test('a recording is shown from the start, and heard once it is stored', async (t) => {
   const plan = await begin();
   t.match(await recordingOf(plan), {
     status: 200,
@@ -93,7 +93,7 @@ t.test('a recording is shown from the start, and heard once it is stored', async
   t.match(heard.headers.get('cache-control'), /private/);
 });
 
-t.test('parts can be had, with and without the signed link', async (t) => {
+void t.test('parts can be had, with and without the signed link', async (t) => {
   const plan = await begin();
   await store(plan);
   const { body } = await recordingOf(plan);
@@ -121,7 +121,7 @@ t.test('parts can be had, with and without the signed link', async (t) => {
   }
 });
 
-t.test('a link opens one file for its time and nothing else', async (t) => {
+void t.test('a link opens one file for its time and nothing else', async (t) => {
   const [one, two] = [await begin(), await begin()];
   await store(one);
   await store(two);
@@ -138,7 +138,7 @@ t.test('a link opens one file for its time and nothing else', async (t) => {
   t.equal((await follow(link)).status, 403);
 });
 
-t.test('recordings of other tenants do not exist, and deleting one is for admins', async (t) => {
+void t.test('recordings of other tenants do not exist, and deleting one is for admins', async (t) => {
   const plan = await begin();
   await store(plan);
   const other = await plane.makeTenant();
@@ -156,7 +156,7 @@ t.test('recordings of other tenants do not exist, and deleting one is for admins
   t.equal((await recordingOf(plan)).status, 404, 'and does not come back');
 });
 
-t.test('what nobody wanted recorded has no recording', async (t) => {
+void t.test('what nobody wanted recorded has no recording', async (t) => {
   const plan = await begin({ record: false });
   t.equal(plan.record.enabled, false);
   t.equal((await recordingOf(plan)).status, 404);
@@ -168,7 +168,7 @@ t.test('what nobody wanted recorded has no recording', async (t) => {
   t.equal((await begin({ agent_id: agent.id, record: true })).record.enabled, false);
 });
 
-t.test('a recording that failed says so', async (t) => {
+void t.test('a recording that failed says so', async (t) => {
   const plan = await begin();
   await callEvents.handle(
     gateway.event(plan, 'recording', {

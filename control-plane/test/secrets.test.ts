@@ -35,7 +35,7 @@ const plane = await openTestControlPlane({
 });
 t.teardown(() => plane[Symbol.asyncDispose]());
 
-t.test('no credential and nothing anybody said is in the log, an event or an error', async (t) => {
+void t.test('no credential and nothing anybody said is in the log, an event or an error', async (t) => {
   const gateway = new TestGateway(plane);
   const { services } = plane.app;
   const secrets = ['sk-provider-secret', 'plivo-secret-token', plane.internalToken, plane.first.apiKey];

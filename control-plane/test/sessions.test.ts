@@ -37,7 +37,7 @@ const SEED_FIELDS = [
   'agent_id', 'ws_url', 'token', 'media_ws_url', 'ws_ticket',
 ]; // prettier-ignore
 
-t.test('an empty body makes a web session of the key’s project', async (t) => {
+void t.test('an empty body makes a web session of the key’s project', async (t) => {
   const { status, body, headers } = await create({});
   t.equal(status, 200);
   t.same(Object.keys(body).sort(), [...SEED_FIELDS].sort());
@@ -74,7 +74,7 @@ t.test('an empty body makes a web session of the key’s project', async (t) => 
   t.equal((claims['exp'] as number) - (claims['iat'] as number), 600);
 });
 
-t.test('unknown fields are ignored, a missing or malformed body is not', async (t) => {
+void t.test('unknown fields are ignored, a missing or malformed body is not', async (t) => {
   t.equal((await create({ whatever: 1 })).status, 200);
   const missing = await plane.call<Body>('POST', '/v1/sessions');
   t.equal(missing.status, 422);
@@ -102,7 +102,7 @@ t.test('unknown fields are ignored, a missing or malformed body is not', async (
   }
 });
 
-t.test('a telephony session gets a ticket that its address does not hold', async (t) => {
+void t.test('a telephony session gets a ticket that its address does not hold', async (t) => {
   const { status, body } = await create({ channel: 'telephony', provider: 'twilio' });
   t.equal(status, 200);
   t.match(body, {
@@ -118,13 +118,13 @@ t.test('a telephony session gets a ticket that its address does not hold', async
   t.notOk(body.media_ws_url!.includes(body.ws_ticket!));
 });
 
-t.test('telephony without a carrier needs an account of the project', async (t) => {
+void t.test('telephony without a carrier needs an account of the project', async (t) => {
   const { status, body } = await create({ channel: 'telephony' });
   t.equal(status, 422);
   t.same(body.detail[0]!.loc, ['body', 'provider']);
 });
 
-t.test('the agent brings models, defaults of variables and its version', async (t) => {
+void t.test('the agent brings models, defaults of variables and its version', async (t) => {
   const agentId = await makeAgent({
     tts_id: 'tts_local',
     config: {
@@ -157,13 +157,13 @@ t.test('the agent brings models, defaults of variables and its version', async (
   );
 });
 
-t.test('an archived agent is a 409', async (t) => {
+void t.test('an archived agent is a 409', async (t) => {
   const agentId = await makeAgent();
   await plane.call('DELETE', `/v1/agents/${agentId}`);
   t.equal((await create({ agent_id: agentId })).status, 409);
 });
 
-t.test('credentials are shown once: reading gives null', async (t) => {
+void t.test('credentials are shown once: reading gives null', async (t) => {
   const { body } = await create({ channel: 'telephony', provider: 'plivo' });
   const read = await plane.call<Body>('GET', `/v1/sessions/${body.session_id}`);
   t.equal(read.body.ws_ticket, null);
@@ -180,7 +180,7 @@ t.test('credentials are shown once: reading gives null', async (t) => {
   t.equal(second.body.token, null);
 });
 
-t.test('another tenant sees nothing and can use nothing', async (t) => {
+void t.test('another tenant sees nothing and can use nothing', async (t) => {
   const other = await plane.makeTenant();
   const { body } = await create({});
   const path = `/v1/sessions/${body.session_id}`;
@@ -213,7 +213,7 @@ t.test('another tenant sees nothing and can use nothing', async (t) => {
   }
 });
 
-t.test('roles: viewers read, editors make, admins erase', async (t) => {
+void t.test('roles: viewers read, editors make, admins erase', async (t) => {
   const viewer = await plane.makeTenant('viewer');
   const refused = await create({}, { token: viewer.apiKey });
   t.equal(refused.status, 403);
@@ -228,7 +228,7 @@ t.test('roles: viewers read, editors make, admins erase', async (t) => {
   t.equal((await create({}, { token: null })).status, 401);
 });
 
-t.test('ending a session nobody joined cancels it, once', async (t) => {
+void t.test('ending a session nobody joined cancels it, once', async (t) => {
   const { body } = await create({});
   const end = () => plane.call<Body>('POST', `/v1/sessions/${body.session_id}/end`);
   t.equal((await end()).status, 202);
@@ -250,7 +250,7 @@ t.test('ending a session nobody joined cancels it, once', async (t) => {
   );
 });
 
-t.test('a new credential makes the unused one worthless', async (t) => {
+void t.test('a new credential makes the unused one worthless', async (t) => {
   const { body } = await create({ channel: 'telephony', provider: 'plivo' });
   const renewed = await plane.call<{ ws_ticket: string; media_ws_url: string; expires_at: string }>(
     'POST',
@@ -262,7 +262,7 @@ t.test('a new credential makes the unused one worthless', async (t) => {
   t.equal((await gateway.check(renewed.body.ws_ticket)).status, 200);
 });
 
-t.test('events reach live sessions only', async (t) => {
+void t.test('events reach live sessions only', async (t) => {
   const { body } = await create({});
   const answer = await plane.call<Body>('POST', `/v1/sessions/${body.session_id}/events`, {
     body: { name: 'paid' },
@@ -273,7 +273,7 @@ t.test('events reach live sessions only', async (t) => {
   t.equal(bad.status, 422);
 });
 
-t.test('lists are filtered and sorted', async (t) => {
+void t.test('lists are filtered and sorted', async (t) => {
   const tenant = await plane.makeTenant();
   const token = tenant.apiKey;
   const at = `/v1/orgs/${tenant.org._id}/projects/${tenant.project._id}/sessions`;
@@ -302,7 +302,7 @@ t.test('lists are filtered and sorted', async (t) => {
   }
 });
 
-t.test('an agent’s limit of sessions at a time holds', async (t) => {
+void t.test('an agent’s limit of sessions at a time holds', async (t) => {
   const agentId = await makeAgent({ config: { limits: { max_concurrent_sessions: 2 } } });
   const first = await create({ agent_id: agentId });
   t.equal((await create({ agent_id: agentId })).status, 200);
@@ -314,7 +314,7 @@ t.test('an agent’s limit of sessions at a time holds', async (t) => {
   t.equal((await create({ agent_id: agentId })).status, 200, 'a place that was given back is free');
 });
 
-t.test('realtime tokens are minted in our words and in the SDKs’', async (t) => {
+void t.test('realtime tokens are minted in our words and in the SDKs’', async (t) => {
   const agentId = await makeAgent();
   const ours = await plane.call<{ token: string; session_id: string; agent_id: string }>(
     'POST',

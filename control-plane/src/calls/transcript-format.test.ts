@@ -6,11 +6,11 @@ const turns = [
   { role: 'caller', text: 'Tom & <Jerry> --> us', start_ms: 3_723_004, end_ms: 3_723_004 },
 ] as const;
 
-t.test('as text, each turn is one line with its time', async (t) => {
+void t.test('as text, each turn is one line with its time', async (t) => {
   t.equal(toText(turns), '[00:00:00] agent: Hello, who is there?\n[01:02:03] caller: Tom & <Jerry> --> us\n');
 });
 
-t.test('as WebVTT, markup is escaped and every cue ends after it starts', async (t) => {
+void t.test('as WebVTT, markup is escaped and every cue ends after it starts', async (t) => {
   t.equal(
     toWebVtt(turns),
     'WEBVTT\n\n00:00:00.000 --> 00:00:01.500\n<v agent>Hello, who is there?\n\n' +
@@ -18,6 +18,6 @@ t.test('as WebVTT, markup is escaped and every cue ends after it starts', async 
   );
 });
 
-t.test('a call without turns is an empty, valid file', async (t) => {
+void t.test('a call without turns is an empty, valid file', async (t) => {
   t.equal(toWebVtt([]), 'WEBVTT\n\n');
 });

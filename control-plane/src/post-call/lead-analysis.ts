@@ -134,7 +134,7 @@ export async function analyseLead(
         temperature: 0,
         messages: [
           { role: 'system', content: instructions(question) },
-          { role: 'user', content: transcript(question.turns) },
+          { role: 'user', content: toTranscript(question.turns) },
         ],
         response_format: {
           type: 'json_schema',
@@ -214,7 +214,8 @@ function instructions({ goal, language, date }: LeadQuestion): string {
   ].join('\n');
 }
 
-function transcript(turns: readonly Turn[]): string {
+/** As a model reads it; the middle of a very long call is left out. */
+export function toTranscript(turns: readonly Turn[]): string {
   const lines = turns.map(({ role, text }) => `${role}: ${text.replace(/\s+/g, ' ')}`).join('\n');
   if (lines.length <= MAX_CHARACTERS) return lines;
   const half = MAX_CHARACTERS / 2;

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { parseByteRange } from './byte-range.ts';
 
-t.test('single ranges are cut to the file', async (t) => {
+void t.test('single ranges are cut to the file', async (t) => {
   const cases: [string | undefined, unknown][] = [
     ['bytes=0-9', { start: 0, end: 9 }],
     ['bytes=90-', { start: 90, end: 99 }],
@@ -15,7 +15,7 @@ t.test('single ranges are cut to the file', async (t) => {
   for (const [header, expected] of cases) t.same(parseByteRange(header, 100), expected, header ?? 'none');
 });
 
-t.test('what is no single byte range means the whole file', async (t) => {
+void t.test('what is no single byte range means the whole file', async (t) => {
   for (const header of [
     undefined,
     '',
@@ -30,6 +30,6 @@ t.test('what is no single byte range means the whole file', async (t) => {
   }
 });
 
-t.test('nothing of an empty file can be had', async (t) => {
+void t.test('nothing of an empty file can be had', async (t) => {
   t.equal(parseByteRange('bytes=0-', 0), 'unsatisfiable');
 });

@@ -38,7 +38,7 @@ const P1 = request(
   },
 );
 
-t.test('requests signed as the vendor signs them pass', (t) => {
+void t.test('requests signed as the vendor signs them pass', (t) => {
   const cases: [string, CarrierRequest][] = [
     ['POST with fields and query', P1],
     [
@@ -74,7 +74,7 @@ t.test('requests signed as the vendor signs them pass', (t) => {
   t.end();
 });
 
-t.test('the signed text sorts fields by key and writes them without separators', (t) => {
+void t.test('the signed text sorts fields by key and writes them without separators', (t) => {
   t.equal(
     signatureBase(P1.url, new URLSearchParams(P1.body.toString())),
     'https://voice.example.com/plivo/answer?b=2&tenant=acme co.CallStatusringing' +
@@ -83,7 +83,7 @@ t.test('the signed text sorts fields by key and writes them without separators',
   t.end();
 });
 
-t.test('upgrades pass in each form the vendor has been seen to sign', (t) => {
+void t.test('upgrades pass in each form the vendor has been seen to sign', (t) => {
   const url = 'wss://media.example.com/ws/plivo/T1';
   const cases: [string, string, string][] = [
     ['http', url, 'qNuqrUxDDrpIlOpGHdf5MP9RfLeg6erOSomYZOGZ1Zc='],
@@ -103,7 +103,7 @@ t.test('upgrades pass in each form the vendor has been seen to sign', (t) => {
   t.end();
 });
 
-t.test('the header may hold several signatures, and the main account’s counts too', (t) => {
+void t.test('the header may hold several signatures, and the main account’s counts too', (t) => {
   const signature = P1.headers['x-plivo-signature-v3']!;
   t.ok(
     verifyPlivoWebhook(
@@ -116,7 +116,7 @@ t.test('the header may hold several signatures, and the main account’s counts 
   t.end();
 });
 
-t.test('anything changed is refused', (t) => {
+void t.test('anything changed is refused', (t) => {
   const without = (name: string) => ({ ...P1, headers: { ...P1.headers, [name]: undefined } });
   const cases: [string, CarrierRequest, string][] = [
     ['another token', P1, 'plivo-fake-auth-token-0002'],
@@ -131,7 +131,7 @@ t.test('anything changed is refused', (t) => {
   t.end();
 });
 
-t.test('the old signature that leaves the body out is no way in', (t) => {
+void t.test('the old signature that leaves the body out is no way in', (t) => {
   const { 'x-plivo-signature-v3': signature, ...others } = P1.headers;
   t.notOk(
     verifyPlivoWebhook(

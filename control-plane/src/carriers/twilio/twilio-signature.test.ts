@@ -32,13 +32,13 @@ const T3: CarrierRequest = {
   body: Buffer.from('{"a":1}'),
 };
 
-t.test('requests signed as the vendor signs them pass', (t) => {
+void t.test('requests signed as the vendor signs them pass', (t) => {
   t.ok(verifyTwilioWebhook(T1, TOKEN), 'form');
   t.ok(verifyTwilioWebhook(T3, TOKEN), 'JSON by digest');
   t.end();
 });
 
-t.test('upgrades are signed over the wss URL, with or without the port', (t) => {
+void t.test('upgrades are signed over the wss URL, with or without the port', (t) => {
   const headers = { 'x-twilio-signature': 'Yz2Lj3OPofOrmn2RZ3w8UFQdFwA=' };
   const path = '/ws/twilio/T1';
   t.ok(verifyTwilioUpgrade(`wss://media.example.com${path}`, headers, TOKEN));
@@ -49,7 +49,7 @@ t.test('upgrades are signed over the wss URL, with or without the port', (t) => 
   t.end();
 });
 
-t.test('anything changed is refused', (t) => {
+void t.test('anything changed is refused', (t) => {
   const cases: [string, CarrierRequest, string][] = [
     ['another token', T1, `${TOKEN}0`],
     ['a field more', { ...T1, body: Buffer.from(`${T1.body.toString()}&X=1`) }, TOKEN],
