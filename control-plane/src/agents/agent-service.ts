@@ -15,6 +15,7 @@ import { isDuplicateKey } from '../storage/duplicate.ts';
 import type { ListPage } from '../storage/list.ts';
 import { principalId } from '../tenancy/principal.ts';
 import type { Principal } from '../tenancy/principal.ts';
+import { checkRoom } from '../tenancy/record-limit.ts';
 import type { Filter, Scope } from '../tenancy/scope.ts';
 import { applyConfig, fillConfig } from './agent-config-input.ts';
 import { agentCollection, agentVersionCollection, CONTENT_FIELDS } from './agent-model.ts';
@@ -446,6 +447,7 @@ export class AgentService implements SessionAgents {
     webhooks: AgentRecord['webhooks'],
     restoredFrom: number | null,
   ): Promise<AgentRecord> {
+    await checkRoom(scope.collection(agentCollection), { archived_at: null });
     const agent = await this.#named(() =>
       scope.collection(agentCollection).insert({
         _id: id,

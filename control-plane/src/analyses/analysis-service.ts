@@ -11,6 +11,7 @@ import type { Database } from '../storage/database.ts';
 import type { ListPage } from '../storage/list.ts';
 import type { Principal } from '../tenancy/principal.ts';
 import { missingReferences, referenceNotFound } from '../tenancy/references.ts';
+import { checkRoom } from '../tenancy/record-limit.ts';
 import type { Filter, Scope } from '../tenancy/scope.ts';
 import { toolCollection } from '../tools/tool-model.ts';
 import { analysisCollection } from './analysis-model.ts';
@@ -41,6 +42,7 @@ export class AnalysisService {
 
   async create(scope: Scope, request: z.output<typeof createAnalysisRequest>): Promise<AnalysisRecord> {
     await this.#check(scope, request);
+    await checkRoom(scope.collection(analysisCollection));
     const { output_schema: schema } = request;
     return scope.collection(analysisCollection).insert({
       _id: newId('analysis', this.#clock.now()),

@@ -6,6 +6,7 @@ import type { AgentService } from '../agents/agent-service.ts';
 import { commonFilter } from '../http/list-query.ts';
 import type { ListInput } from '../http/list-query.ts';
 import type { ListPage } from '../storage/list.ts';
+import { checkRoom } from '../tenancy/record-limit.ts';
 import type { Filter, Scope } from '../tenancy/scope.ts';
 import { knowledgeBaseCollection } from './knowledge-base-model.ts';
 import type { KnowledgeBaseRecord } from './knowledge-base-model.ts';
@@ -27,7 +28,11 @@ export class KnowledgeBaseService {
       .page(commonFilter(list) as Filter<KnowledgeBaseRecord>, list);
   }
 
-  create(scope: Scope, request: z.output<typeof createKnowledgeBaseRequest>): Promise<KnowledgeBaseRecord> {
+  async create(
+    scope: Scope,
+    request: z.output<typeof createKnowledgeBaseRequest>,
+  ): Promise<KnowledgeBaseRecord> {
+    await checkRoom(scope.collection(knowledgeBaseCollection));
     return scope.collection(knowledgeBaseCollection).insert({
       _id: newId('knowledgeBase', this.#clock.now()),
       ...request,

@@ -16,6 +16,7 @@ import type { Database } from '../storage/database.ts';
 import { orDuplicate } from '../storage/duplicate.ts';
 import type { ListPage } from '../storage/list.ts';
 import type { Principal } from '../tenancy/principal.ts';
+import { checkRoom } from '../tenancy/record-limit.ts';
 import { checkReferences } from '../tenancy/references.ts';
 import type { Filter, Scope } from '../tenancy/scope.ts';
 import { toolCollection } from './tool-model.ts';
@@ -72,6 +73,7 @@ export class ToolService implements SessionTools {
   ): Promise<ToolRecord> {
     const projectId = await this.#projectOf(scope, caller, request.project_id);
     this.#checkUrl(request.webhook.url);
+    await checkRoom(scope.collection(toolCollection), { project_id: projectId });
     const { webhook, secrets } = separateSecrets(request.webhook);
     const tool = await orDuplicate(
       scope.collection(toolCollection).insert({
