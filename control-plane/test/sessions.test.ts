@@ -355,3 +355,28 @@ void t.test('realtime tokens are minted in our words and in the SDKs’', async 
   t.match((await gateway.redeem({ token: theirs.body.value })).body.audio, { output_format: 'pcma_8000' });
   t.equal((await plane.call('POST', '/v1/realtime/sessions', { body: {} })).status, 422);
 });
+
+void t.test('without the bus sessions are still made, and what needs it says so', async (t) => {
+  const { slots, rates, commands } = plane.bus;
+  const kept = [slots.take, rates.hit, commands.send] as const;
+  const gone = () => Promise.reject(new Error('gone'));
+  const { body: before } = await create({ channel: 'telephony', provider: 'plivo' });
+  const plan = await gateway.redeem({ ticket: before.ws_ticket! });
+  await plane.app.services.callEvents.handle(gateway.started(plan.body));
+  Object.assign(slots, { take: gone });
+  Object.assign(rates, { hit: gone });
+  Object.assign(commands, { send: gone });
+  t.teardown(() => {
+    Object.assign(slots, { take: kept[0] });
+    Object.assign(rates, { hit: kept[1] });
+    Object.assign(commands, { send: kept[2] });
+  });
+  const { status, body } = await create({ channel: 'telephony', provider: 'plivo' });
+  t.equal(status, 200);
+  t.equal(
+    (await gateway.redeem({ ticket: body.ws_ticket!, start: { carrier_call_id: 'call-2' } })).status,
+    200,
+  );
+  const end = await plane.call<Body>('POST', `/v1/sessions/${before.session_id}/end`);
+  t.match(end, { status: 503, body: { code: 'unavailable' } });
+});

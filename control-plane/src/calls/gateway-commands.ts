@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Bus } from '@parley/shared/bus/bus';
 import { COMMAND_ARGS, type CommandType } from '@parley/shared/contracts/commands';
+import { UnavailableError } from '@parley/shared/errors/app-error';
 import { sortableId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
 
@@ -17,21 +18,26 @@ export class GatewayCommands {
     this.#clock = clock;
   }
 
-  /** @returns the command's id @throws when the bus can't be reached */
+  /** @returns the command's id @throws UnavailableError when the bus can't be reached */
   async send<T extends CommandType>(
     target: { gatewayId: string; sessionId: string },
     type: T,
     args: z.input<(typeof COMMAND_ARGS)[T]>,
   ): Promise<string> {
     const commandId = `cmd_${sortableId(this.#clock.now())}`;
-    await this.#bus.commands.send(target.gatewayId, {
+    const command = {
       v: 1,
       command_id: commandId,
       session_id: target.sessionId,
       type,
       args: COMMAND_ARGS[type].parse(args) as Record<string, unknown>,
       expires_at: new Date(this.#clock.now() + COMMAND_LIFE_MS).toISOString(),
-    });
+    } as const;
+    try {
+      await this.#bus.commands.send(target.gatewayId, command);
+    } catch (cause) {
+      throw new UnavailableError('The gateway of the call can not be reached.', { cause });
+    }
     return commandId;
   }
 }

@@ -371,12 +371,12 @@ export class SessionService {
     if (!isLive(session.status) || session.gateway_id === null) {
       throw new ConflictError('invalid_state', 'The session is not live.');
     }
-    const { count, resetAt } = await this.#bus.rates.hit(`session_events:${session._id}`, 60);
-    if (count > EVENTS_PER_MINUTE) {
+    const hit = await this.#unlessSilent(this.#bus.rates.hit(`session_events:${session._id}`, 60));
+    if (hit && hit.count > EVENTS_PER_MINUTE) {
       throw new TooManyRequestsError(
         'rate_limited',
         `At most ${EVENTS_PER_MINUTE} events a minute reach one session.`,
-        Math.max(1, Math.ceil((resetAt - this.#clock.now()) / 1000)),
+        Math.max(1, Math.ceil((hit.resetAt - this.#clock.now()) / 1000)),
       );
     }
     await this.#commands.send({ gatewayId: session.gateway_id, sessionId: session._id }, 'event', {
@@ -571,13 +571,24 @@ export class SessionService {
     const ofInstallation = this.#settings.limits.sessionStartsPerMinute;
     if (ofInstallation > 0) limits.push({ scope: projectId, limit: ofInstallation, seconds: 60 });
     for (const { scope, limit, seconds } of limits) {
-      const { count, resetAt } = await this.#bus.rates.hit(`session_starts:${scope}`, seconds);
-      if (count <= limit) continue;
+      const hit = await this.#unlessSilent(this.#bus.rates.hit(`session_starts:${scope}`, seconds));
+      if (!hit || hit.count <= limit) continue;
+      const { resetAt } = hit;
       throw new TooManyRequestsError(
         'rate_limited',
         `At most ${limit} sessions start here in ${seconds} seconds.`,
         Math.max(1, Math.ceil((resetAt - this.#clock.now()) / 1000)),
       );
+    }
+  }
+
+  /** Without the bus calls still go on, uncounted: gateways have a limit of their own. */
+  async #unlessSilent<T>(answer: Promise<T>): Promise<T | undefined> {
+    try {
+      return await answer;
+    } catch (error) {
+      this.#logger.warn({ err: error }, 'sessions are not counted: the bus is not reachable');
+      return undefined;
     }
   }
 
@@ -589,7 +600,10 @@ export class SessionService {
   ): Promise<string[]> {
     const scopes = await this.#places(tenant.orgId, tenant.projectId, agent);
     if (scopes.length === 0) return [];
-    const full = await this.#bus.slots.take(sessionId, scopes, lifeSeconds * 1000 + SLOT_GRACE_MS);
+    const full = await this.#unlessSilent(
+      this.#bus.slots.take(sessionId, scopes, lifeSeconds * 1000 + SLOT_GRACE_MS),
+    );
+    if (full === undefined) return [];
     if (full !== null) {
       const [who] = full.split(':');
       throw new TooManyRequestsError('concurrency_limit', `The ${who} has no place for another session.`, 10);
