@@ -3,7 +3,7 @@ import { createOperations } from '../src/services.ts';
 import type { Services } from '../src/services.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
 
-const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? 600);
+const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? 10_000);
 const AT_ONCE = 16;
 
 /** Numbers from 0 to 1, the same for the same seed (mulberry32). */

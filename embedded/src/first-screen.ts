@@ -1,9 +1,13 @@
 import { styleText } from 'node:util';
 import type { DemonstrationPlatform } from './demonstration/demonstration-platform.ts';
 
-/** What a newcomer sees first: what runs where, what is emulated, the key, where the API is described, how to stop. */
+/**
+ * What a newcomer sees first: what runs where, what is emulated, the key, where the API is described, how to stop.
+ * @param setupCode lets the first user register; undefined once there is one
+ */
 export function printFirstScreen(
   { platform, demonstration }: DemonstrationPlatform,
+  setupCode: string | undefined,
   write: (line: string) => void,
 ): void {
   const bold = (text: string) => styleText('bold', text);
@@ -37,6 +41,9 @@ export function printFirstScreen(
     write(
       `  ${'API key'.padEnd(width)}${styleText('gray', 'as printed on the first start (also in secrets.json of the data folder)')}`,
     );
+  }
+  if (setupCode !== undefined) {
+    write(`  ${'First user'.padEnd(width)}POST /auth/v1/register with setup_code ${bold(setupCode)}`);
   }
   if (platform.exposed) {
     write('');

@@ -42,7 +42,8 @@ async function main(): Promise<number> {
     const dataDir = path.resolve(process.env['PARLEY_DATA_DIR'] ?? '.parley');
     const logger = createLogger({ name: 'parley', level: process.env['LOG_LEVEL'] ?? 'warn' });
     const running = owned.add(await openDemonstrationPlatform({ env: process.env, dataDir, logger }));
-    printFirstScreen(running, write);
+    const { identity } = running.platform.controlPlane.services;
+    printFirstScreen(running, (await identity.hasUsers()) ? undefined : identity.setupCode(), write);
     if (!values['no-demo']) {
       await runDemonstration(running, write, stopping.signal).catch((error: unknown) => {
         if (!stopping.signal.aborted)
