@@ -1,0 +1,72 @@
+/**
+ * How many places are needed for how much traffic. Traffic is in erlangs: calls arriving in a second times the
+ * seconds each lasts, which is the mean number of calls at a time.
+ */
+
+/**
+ * Erlang's loss formula: the share of calls that find all places taken, where such calls are refused at once. Holds
+ * for any distribution of call lengths.
+ */
+export function erlangB(erlangs: number, places: number): number {
+  checkTraffic(erlangs, places);
+  if (erlangs === 0) return places === 0 ? 1 : 0;
+  // 1 / B(n) = 1 + n / (a B(n - 1)), from n = 0: no factorials, so no overflow.
+  let inverse = 1;
+  for (let n = 1; n <= places; n++) {
+    inverse = 1 + (n / erlangs) * inverse;
+    if (inverse > 1e300) return 0;
+  }
+  return 1 / inverse;
+}
+
+/** Erlang's waiting formula: the share of calls that have to wait, where they wait for as long as it takes. */
+export function erlangC(erlangs: number, places: number): number {
+  checkTraffic(erlangs, places);
+  if (erlangs >= places) return 1;
+  const blocked = erlangB(erlangs, places);
+  return (places * blocked) / (places - erlangs * (1 - blocked));
+}
+
+/**
+ * Mean wait before a place is free, over all calls, those that need not wait included (M/M/k).
+ * @param meanSeconds length of a call
+ * @returns seconds; Infinity when there is more traffic than places
+ */
+export function meanWait(erlangs: number, places: number, meanSeconds: number): number {
+  if (erlangs >= places) return Infinity;
+  return (erlangC(erlangs, places) * meanSeconds) / (places - erlangs);
+}
+
+/**
+ * The same where lengths vary otherwise than exponentially: the approximation of Lee and Longton, exact for M/M/k
+ * and, with one place, for any distribution (Pollaczek-Khinchine).
+ * @param variation standard deviation of a call's length, over its mean
+ */
+export function meanWaitGeneral(
+  erlangs: number,
+  places: number,
+  meanSeconds: number,
+  variation: number,
+): number {
+  return ((1 + variation ** 2) / 2) * meanWait(erlangs, places, meanSeconds);
+}
+
+/** The share of calls that wait longer than `seconds` (M/M/k). */
+export function waitsLonger(erlangs: number, places: number, meanSeconds: number, seconds: number): number {
+  if (erlangs >= places) return 1;
+  return erlangC(erlangs, places) * Math.exp((-(places - erlangs) * seconds) / meanSeconds);
+}
+
+/** The fewest places that lose no more than `share` of the calls. */
+export function placesForLoss(erlangs: number, share: number): number {
+  let inverse = 1;
+  for (let n = 1; ; n++) {
+    inverse = 1 + (n / erlangs) * inverse;
+    if (1 / inverse <= share) return n;
+  }
+}
+
+function checkTraffic(erlangs: number, places: number): void {
+  if (!(erlangs >= 0) || !Number.isInteger(places) || places < 0)
+    throw new RangeError('Traffic must not be negative, places a whole number.');
+}
