@@ -276,6 +276,25 @@ void t.test('a carrier that vanishes ends its call', async (t) => {
   await until(() => gateway.calls === 0);
 });
 
+void t.test('a carrier whose connection is half open is noticed', async (t) => {
+  const clock = new ManualClock(Date.now());
+  const { gateway, api, connect, events } = await openTestGateway(t, { deps: { clock } });
+  const { ticket, sessionId } = api.issue();
+  const client = connect('plivo', ticket);
+  await once(client, 'open');
+  client.send(plivo.start());
+  client.send(plivo.media(1));
+  await message(client);
+  client.pause(); // reads no ping, so answers none
+  await until(async () => {
+    await clock.advanceAsync(1000, 100);
+    return events.all.some(({ type }) => type === 'call_ended');
+  });
+  t.match((await events.next('call_ended', sessionId)).data, { ended_by: 'carrier' });
+  await until(() => gateway.calls === 0);
+  client.terminate();
+});
+
 void t.test('a caller who hangs up while the ticket is redeemed leaves a reported call', async (t) => {
   const { api, connect, events } = await openTestGateway(t);
   const gate = Promise.withResolvers<void>();

@@ -284,3 +284,20 @@ void t.test('a silent line is pinged, and a pong is a sign of life', async (t) =
   participant.onPong();
   t.equal(participant.lastSignAt - before, 8000);
 });
+
+void t.test('a line that gives no sign of life is given up, one that answers pings is not', async (t) => {
+  const { participant, start, clock, ended } = open();
+  await start();
+  const call = listener();
+  participant.attach(call);
+  await settled();
+  for (let i = 0; i < 30; i++) {
+    clock.advance(2000);
+    participant.onPong();
+  }
+  t.same(call.heard, []);
+  clock.advance(12_000);
+  t.same(call.heard, [['gone', { stopped: false, code: 1006 }]]);
+  t.same(ended, [[1001, 'media_timeout']]);
+  t.equal(clock.pendingTimers, 0);
+});

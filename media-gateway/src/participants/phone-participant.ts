@@ -15,6 +15,8 @@ const MAX_BUFFERED_MS = 1000;
 const MAX_BUFFERED_DIGITS = 32;
 /** A line that was silent for this long is pinged. */
 const PING_AFTER_MS = 4000;
+/** Without audio, message or pong for this long, the far end is gone whatever its socket says. */
+const LOST_AFTER_MS = 12_000;
 const DIGIT = /^[0-9*#A-D]$/;
 
 /** What a carrier says when its stream begins. */
@@ -284,6 +286,11 @@ export class PhoneParticipant implements Participant, SocketListener {
   #pingLater(ms: number): void {
     this.#pingTimer = this.#clock.setTimeout(() => {
       const silentMs = this.#clock.monotonic() - this.#lastSignAt;
+      if (silentMs >= LOST_AFTER_MS) {
+        this.#socket.end(closeCodes.goingAway, 'media_timeout');
+        this.#leave({ stopped: false, code: closeCodes.lost });
+        return;
+      }
       if (silentMs >= PING_AFTER_MS) this.#socket.ping();
       this.#pingLater(silentMs >= PING_AFTER_MS ? PING_AFTER_MS / 2 : PING_AFTER_MS - silentMs);
     }, ms);
