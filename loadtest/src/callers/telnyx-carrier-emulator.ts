@@ -7,7 +7,7 @@ import {
   sign,
   type KeyObject,
 } from 'node:crypto';
-import { encodeAlaw, decodeMulaw } from '@parley/shared/audio/g711';
+import { mulawToAlaw } from '@parley/shared/audio/g711';
 import type { HttpAnswer } from '../emulators/emulator-server.ts';
 import { CallWait } from './call-wait.ts';
 import { openCarrierApi, type CarrierApiRequest } from './carrier-api.ts';
@@ -301,7 +301,7 @@ class TelnyxCall implements EmulatedCall {
       message.start['custom_parameters'] = Object.fromEntries(pairs.map(({ name, value }) => [name, value]));
       message.start['media_format'] = { encoding, sample_rate: 8000, channels: 1 };
     });
-    if (encoding === 'PCMA') dialect = withEncoding(dialect, (mulaw) => encodeAlaw(decodeMulaw(mulaw)));
+    if (encoding === 'PCMA') dialect = withEncoding(dialect, mulawToAlaw);
     if (this.#place.unordered) dialect = unordered(dialect);
     if (body['stream_bidirectional_mode'] !== 'rtp')
       dialect = deaf(dialect, 'raw audio where MP3 is the mode');
@@ -369,11 +369,13 @@ class TelnyxCall implements EmulatedCall {
     this.#progress.addLine(line);
     if (this.#over) line.hangUp();
     this.#event('streaming.started', { stream_url: url });
-    void line.closed.then(({ code }) => {
-      this.#streaming = false;
-      this.#event('streaming.stopped', { stream_url: url });
-      if (code === 1006 && this.#place.reconnect && !this.#over) this.#webhooks.send(this.#stream(wish));
-    });
+    this.#webhooks.send(
+      line.closed.then(({ code }) => {
+        this.#streaming = false;
+        this.#event('streaming.stopped', { stream_url: url });
+        if (code === 1006 && this.#place.reconnect && !this.#over) this.#webhooks.send(this.#stream(wish));
+      }),
+    );
   }
 
   get #over(): boolean {
@@ -471,7 +473,7 @@ class TelnyxCall implements EmulatedCall {
         body,
       });
     };
-    if (this.#place.repeatWebhooks) void send(1).catch(() => {});
+    if (this.#place.repeatWebhooks) this.#webhooks.send(send(1));
     for (let attempt = 1; attempt <= WEBHOOK_TRIES; attempt++) {
       try {
         const { status } = await send(attempt);
