@@ -97,7 +97,10 @@ async function main(): Promise<void> {
     }
     const counted = results.filter((result) => result.valid);
     const figures = Object.fromEntries(
-      Object.entries(FIGURES).map(([name, read]) => [name, median((counted.length > 0 ? counted : results).map(read))]),
+      Object.entries(FIGURES).map(([name, read]) => [
+        name,
+        median((counted.length > 0 ? counted : results).map(read)),
+      ]),
     );
     const before = kept?.figures[carrier];
     process.stdout.write(

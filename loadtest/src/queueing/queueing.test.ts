@@ -82,7 +82,13 @@ void t.test('a bounded line refuses, and shortens the wait of those it takes', (
 });
 
 void t.test('a fleet has places for its peak, and for a machine that fails', (t) => {
-  const cost = { callsPerCore: 200, coresPerMachine: 8, callSeconds: 180, lossShare: 0.001, spareMachines: 1 };
+  const cost = {
+    callsPerCore: 200,
+    coresPerMachine: 8,
+    callSeconds: 180,
+    lossShare: 0.001,
+    spareMachines: 1,
+  };
   const small = planFleet(100, cost);
   t.ok(small.places >= 100 && erlangB(100, small.places) <= 0.001);
   t.ok(small.machines >= 2, 'one may fail');

@@ -3,10 +3,12 @@ import { join } from 'node:path';
 import { openControlPlane } from '@parley/control-plane/app';
 import { bootstrapInstallation } from '@parley/control-plane/bootstrap';
 import { loadControlPlaneConfig } from '@parley/control-plane/config';
+import { sessionCollection } from '@parley/control-plane/sessions/session-model';
 import { openDocumentStore } from '@parley/embedded/document-store/document-store';
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import { openLocalBus } from '@parley/shared/bus/local-bus';
 import { openRedisBus } from '@parley/shared/bus/redis-bus';
+import { uuidV7 } from '@parley/shared/ids/new-id';
 import { createLogger } from '@parley/shared/logging/logger';
 
 /** What the parent needs to know. */
@@ -71,6 +73,39 @@ const controlPlane = owned.add(
 );
 const first = await bootstrapInstallation(controlPlane.services, { orgName: 'Load test' });
 
+const SEED_BATCH = 1000;
+const SESSION_EVERY_MS = 60_000;
+
+/** Fills the store with `count` sessions that ended, a minute apart, modelled on the newest one. */
+async function seedSessions(count: number): Promise<void> {
+  const sessions = controlPlane.services.database.model(sessionCollection);
+  const model = await sessions.findOne({}).sort({ created_at: -1 }).lean();
+  if (!model) throw new Error('There is no session to model others on.');
+  for (let made = 0; made < count; made += SEED_BATCH) {
+    const batch = Array.from({ length: Math.min(SEED_BATCH, count - made) }, (_, index) => {
+      const at = new Date(model.created_at.getTime() - (made + index + 1) * SESSION_EVERY_MS);
+      return {
+        ...model,
+        _id: uuidV7(at.getTime()),
+        status: 'ended' as const,
+        created_at: at,
+        updated_at: at,
+        started_at: at,
+        ended_at: new Date(at.getTime() + 45_000),
+      };
+    });
+    // As they are: the times above must not become the time of writing.
+    await sessions.collection.insertMany(batch as never[], { ordered: false });
+  }
+}
+
+process.on('message', ({ seed }: { seed?: number }) => {
+  if (seed === undefined) return;
+  seedSessions(seed).then(
+    () => process.send!({ seeded: seed }),
+    (error: unknown) => process.send!({ failed: String(error) }),
+  );
+});
 process.once('disconnect', () => {
   void owned.dispose().finally(() => process.exit(0));
 });

@@ -9,6 +9,8 @@ export interface RunningControlPlane extends ControlPlaneReady {
   readonly pid: number;
   /** JSON in, JSON out, with the org's key. @throws when the answer is not 2xx */
   ask<T>(method: 'GET' | 'POST', path: string, body?: object): Promise<T>;
+  /** Fills the store with sessions that ended. One must have been made. */
+  seedSessions(count: number): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -20,7 +22,12 @@ export async function startControlPlane(options: {
 }): Promise<RunningControlPlane> {
   const directory = join(options.directory, 'control-plane');
   await mkdir(directory, { recursive: true });
+  let seeded: ((error: Error | undefined) => void) | undefined;
   const child = await startProcess<ControlPlaneReady>({
+    onMessage: (message) => {
+      if ('seeded' in message) seeded?.(undefined);
+      if ('failed' in message) seeded?.(new Error(String(message.failed)));
+    },
     script: fileURLToPath(new URL('control-plane-process.ts', import.meta.url)),
     args: [directory],
     nodeArgs: ['--disable-warning=ExperimentalWarning'],
@@ -47,6 +54,11 @@ export async function startControlPlane(options: {
         throw new Error(`${method} ${path} answered ${answer.statusCode}: ${text.slice(0, 500)}`);
       return JSON.parse(text) as T;
     },
+    seedSessions: (count) =>
+      new Promise((resolve, reject) => {
+        seeded = (error) => (error ? reject(error) : resolve());
+        child.send({ seed: count });
+      }),
     async [Symbol.asyncDispose]() {
       await pool.close();
       await child.stop();

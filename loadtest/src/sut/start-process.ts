@@ -15,6 +15,7 @@ export interface StartedProcess<Ready> {
   readonly ready: Ready;
   readonly startMs: number;
   readonly exited: Promise<number | null>;
+  send(message: object): void;
   /** Asks it to end by closing the channel; kills it when it does not. */
   stop(): Promise<void>;
 }
@@ -89,6 +90,7 @@ ${lastWords}`),
       ready: await withTimeout(ready, START_TIMEOUT_MS, `starting ${options.script}`),
       startMs: performance.now() - startedAt,
       exited,
+      send: (message) => child.send(message),
       stop,
     };
   } catch (error) {
