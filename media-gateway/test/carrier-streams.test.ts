@@ -172,12 +172,25 @@ void t.test('a stream that never starts is closed, Telnyx only when its ticket e
   const silent = connect('plivo', api.issue().ticket);
   const ringing = connect('telnyx', api.issue({ lifeMs: 40_000 }).ticket);
   await Promise.all([once(silent, 'open'), once(ringing, 'open')]);
+  /** Pinged, and the answer has arrived. */
+  const alive = async (pinged: Promise<unknown>) => {
+    await pinged;
+    ringing.ping();
+    await once(ringing, 'pong');
+  };
   const closed = closeOf(silent);
+  const firstPing = once(ringing, 'ping');
   clock.advance(5000);
   t.same(await closed, [4408, 'no_start']);
-  t.equal(ringing.readyState, ringing.OPEN);
+  await alive(firstPing);
+  for (let i = 0; i < 7; i++) {
+    const pinged = once(ringing, 'ping');
+    clock.advance(4000);
+    await alive(pinged);
+  }
+  t.equal(ringing.readyState, ringing.OPEN, 'after 33 s');
   const late = closeOf(ringing);
-  clock.advance(60_000);
+  clock.advance(10_000);
   t.same(await late, [4408, 'no_start']);
 });
 
