@@ -20,9 +20,11 @@ import { TelnyxAdapter } from './carriers/telnyx/telnyx-adapter.ts';
 import { TwilioAdapter } from './carriers/twilio/twilio-adapter.ts';
 import { spoolDir } from './config.ts';
 import type { GatewayConfig } from './config.ts';
-import type { GatewayServices, RealtimeHandler } from './gateway-services.ts';
+import type { GatewayServices } from './gateway-services.ts';
 import { createProviderRegistry } from './providers/create-provider-registry.ts';
 import type { ProviderRegistry } from './providers/provider-registry.ts';
+import { realtimeRoute } from './realtime/realtime-route.ts';
+import type { RecordingFs } from './recording/part-file.ts';
 import { fileStore, uploadStore } from './recording/recording-store.ts';
 import { RecordingSpool } from './recording/recording-spool.ts';
 import { openWebSocketServer } from './server/websocket-server.ts';
@@ -39,11 +41,12 @@ export interface GatewayDeps {
   logger: Logger;
   clock?: Clock;
   tools?: ToolRunner;
-  realtime?: RealtimeHandler;
   /** How conversations are held; tests of the edge bring their own. */
   openCall?: (deps: CallDeps) => Call;
   /** Lent, not owned. */
   providers?: ProviderRegistry;
+  /** The disk that recordings are written to: tests bring one that fails. */
+  recordingFs?: RecordingFs;
 }
 
 export interface Gateway {
@@ -86,7 +89,15 @@ export async function openGateway(config: GatewayConfig, deps: GatewayDeps): Pro
     const reports = owned.add(await ReportSpool.open({ dir, gatewayId, outbox, clock, logger }));
     const stores = { file: fileStore(config.STORAGE_DIR, nodeFs), upload: uploadStore(source, nodeFs) };
     const recordings = owned.add(
-      await RecordingSpool.open({ dir, gatewayId, stores, outbox, clock, logger }),
+      await RecordingSpool.open({
+        dir,
+        gatewayId,
+        stores,
+        outbox,
+        clock,
+        logger,
+        ...(deps.recordingFs ? { fs: deps.recordingFs } : {}),
+      }),
     );
     const registry = await CallRegistry.open({
       gatewayId,
@@ -110,8 +121,13 @@ export async function openGateway(config: GatewayConfig, deps: GatewayDeps): Pro
       twilio: () => new TwilioAdapter(),
       telnyx: () => new TelnyxAdapter(),
     };
-    const upgrades: UpgradeRoute[] = [carrierStreams({ ...services, adapters })];
-    if (deps.realtime) upgrades.push(deps.realtime(services));
+    const upgrades: UpgradeRoute[] = [
+      carrierStreams({ ...services, adapters }),
+      realtimeRoute(services, {
+        maxPayloadBytes: config.REALTIME_MAX_MESSAGE_BYTES,
+        maxBufferedBytes: config.REALTIME_MAX_BUFFERED_BYTES,
+      }),
+    ];
     const server = await openWebSocketServer({
       host: config.HOST,
       port: config.PORT,

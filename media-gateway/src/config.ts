@@ -30,6 +30,10 @@ const environment = z.object({
   MAX_MESSAGES_PER_SECOND: envInteger(100, 100_000).default(1000),
   /** Sent, but not taken by the far end. */
   MAX_BUFFERED_BYTES: envInteger(16_384, 67_108_864).default(262_144),
+  /** One WebSocket message of a realtime client: recorded audio comes in one piece. */
+  REALTIME_MAX_MESSAGE_BYTES: envInteger(65_536, 67_108_864).default(16_777_216),
+  /** Sent, but not taken by a realtime client. A second of audio is 64 kB. */
+  REALTIME_MAX_BUFFERED_BYTES: envInteger(262_144, 67_108_864).default(2_097_152),
   MAX_HEADER_BYTES: envInteger(4096, 65_536).default(16_384),
   /** TCP connections, admitted or not. */
   MAX_CONNECTIONS: envInteger(1, 1_000_000).default(10_000),

@@ -1,7 +1,6 @@
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
 import type { CallRegistry } from './call/call-registry.ts';
-import type { UpgradeRoute } from './server/websocket-server.ts';
 import type { SessionSource } from './sessions/session-source.ts';
 
 /** What a way into the gateway needs: who may come in, and where the calls are. */
@@ -12,6 +11,3 @@ export interface GatewayServices {
   clock: Clock;
   logger: Logger;
 }
-
-/** Makes the route of `/v1/realtime`. */
-export type RealtimeHandler = (services: GatewayServices) => UpgradeRoute;

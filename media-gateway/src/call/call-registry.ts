@@ -40,6 +40,7 @@ export interface NewCall {
   streamId?: string;
   observer?: CallDeps['observer'];
   clientTools?: CallDeps['clientTools'];
+  written?: boolean;
 }
 
 /** Room for one call, taken before the credential is claimed. */
@@ -187,6 +188,7 @@ export class CallRegistry {
         answeredAt,
         ...(start.observer ? { observer: start.observer } : {}),
         ...(start.clientTools ? { clientTools: start.clientTools } : {}),
+        ...(start.written === undefined ? {} : { written: start.written }),
       });
     } catch (error) {
       participant.close(closeCodes.internal, 'internal');
@@ -195,8 +197,11 @@ export class CallRegistry {
     }
     place.release();
     const entry: Entry = { call, reporter, answeredAt };
+    const earlierLeg = this.#bySession.get(plan.session_id);
     this.#calls.add(entry);
     this.#bySession.set(plan.session_id, entry);
+    // It has been waiting for this, and what it reports moves nothing any more.
+    earlierLeg?.call.end({ ended_by: 'caller', hangup_reason: 'caller_hangup' });
     this.#try(this.#deps.bus.presence.holdCalls(gatewayId, [plan.session_id]));
     logger.info({ carrier: participant.carrier, emulated: isEmulated(plan) }, 'call started');
     void call.ended.then((report) => {

@@ -29,6 +29,8 @@ export interface CallDeps {
   /** Told of everything that a far end may want to show or follow. */
   observer?: CallObserver;
   clientTools?: ClientTools;
+  /** The agent only writes, until `setWritten` says otherwise. */
+  written?: boolean;
 }
 
 /** One conversation: owns its parts, ends once, with one reason. */
@@ -54,7 +56,7 @@ export interface Call {
   answerTool(callId: string, content: string): boolean;
   /**
    * The agent is to say something now: answers what was said, or goes on. Refused while it speaks or thinks.
-   * @param options `silent`: it only writes
+   * @param options `silent`: it only writes this; without it as `setWritten` says
    */
   respond(options?: { silent?: boolean }): boolean;
   /** Stops what the agent is saying or thinking, if it may be stopped. @returns whether there was something */
@@ -69,6 +71,8 @@ export interface Call {
   commitCallerAudio(): boolean;
   /** Push to talk: what the caller said since the last commit is to be forgotten. */
   clearCallerAudio(): void;
+  /** Whether the agent only writes from now on. */
+  setWritten(only: boolean): void;
   /**
    * What happens by itself. `respond`: the agent answers a turn; `interrupt`: a voice stops the agent; `listen`:
    * turns are detected at all, otherwise the far end commits them (push to talk).

@@ -71,6 +71,7 @@ interface CurrentReply {
 interface PreparedReply {
   reply: Reply;
   told: ToldText;
+  silent: boolean;
   text: string;
   /** The caller's turn was over with this text. */
   committed: boolean;
@@ -124,6 +125,8 @@ class LiveCall implements Call, ParticipantListener {
 
   #turnStartedAt: number | undefined;
   #detection = { respond: true, interrupt: true, listen: true };
+  /** The agent writes instead of speaking. */
+  #written: boolean;
   /** Push to talk: what came since the last commit. */
   #pushed = noPush();
   /** Things that a far end put into the conversation. */
@@ -143,6 +146,7 @@ class LiveCall implements Call, ParticipantListener {
     const { plan, participant, clock } = deps;
     const { config } = plan.agent;
     this.#deps = deps;
+    this.#written = deps.written ?? false;
     this.sessionId = plan.session_id;
     this.#zero = clock.monotonic() - (clock.now() - deps.answeredAt);
     this.#lastMediaAt = clock.monotonic();
@@ -270,7 +274,10 @@ class LiveCall implements Call, ParticipantListener {
     this.#end(
       orderly
         ? { ended_by: 'caller', hangup_reason: 'caller_hangup' }
-        : { ended_by: 'carrier', hangup_reason: 'carrier_hangup' },
+        : code === closeCodes.lost
+          ? { ended_by: 'carrier', hangup_reason: 'carrier_hangup' }
+          : // It broke the protocol or a limit, or could not go on.
+            { ended_by: 'carrier', failure_reason: 'carrier_error' },
       false,
     );
   }
@@ -548,7 +555,7 @@ class LiveCall implements Call, ParticipantListener {
     closedAt: number,
     kind: ReplyKind = 'answer',
     note?: string,
-    silent = false,
+    silent = this.#written,
   ): void {
     if (this.#over || this.#away || this.#farewell) return;
     this.#cancelCurrent();
@@ -566,7 +573,7 @@ class LiveCall implements Call, ParticipantListener {
     const told = new ToldText(this.#deps.observer);
     const messages = () => this.#conversation.toMessages(this.#prompt.systemPrompt());
     const reply = new Reply(this.#replyDeps(messages, told, silent), { released: true });
-    this.#adopt({ reply, told }, kind, lastVoicedAt, closedAt, { silent });
+    this.#adopt({ reply, told, silent }, kind, lastVoicedAt, closedAt);
   }
 
   /** Says a fixed text. */
@@ -574,11 +581,13 @@ class LiveCall implements Call, ParticipantListener {
     this.#cancelCurrent();
     this.#playoutBegin(false);
     const told = new ToldText(this.#deps.observer);
+    const silent = this.#written;
     const reply = new Reply(
-      this.#replyDeps(() => [], told),
+      this.#replyDeps(() => [], told, silent),
       { speech: text, released: true },
     );
-    this.#adopt({ reply, told }, kind, undefined, this.#deps.clock.monotonic(), { interruptible });
+    const now = this.#deps.clock.monotonic();
+    this.#adopt({ reply, told, silent }, kind, undefined, now, interruptible);
   }
 
   #prepare(text: string): void {
@@ -588,11 +597,12 @@ class LiveCall implements Call, ParticipantListener {
       text,
       committed: false,
       told,
+      silent: this.#written,
       reply: undefined as unknown as Reply,
     };
     const messages = () =>
       this.#conversation.toMessages(this.#prompt.systemPrompt(), prepared.committed ? undefined : text);
-    prepared.reply = new Reply(this.#replyDeps(messages, told), { released: false });
+    prepared.reply = new Reply(this.#replyDeps(messages, told, prepared.silent), { released: false });
     this.#prepared = prepared;
   }
 
@@ -615,11 +625,11 @@ class LiveCall implements Call, ParticipantListener {
   }
 
   #adopt(
-    { reply, told }: { reply: Reply; told: ToldText },
+    { reply, told, silent }: Pick<PreparedReply, 'reply' | 'told' | 'silent'>,
     kind: ReplyKind,
     lastVoicedAt: number | undefined,
     closedAt: number,
-    { interruptible = true, silent = false }: { interruptible?: boolean; silent?: boolean } = {},
+    interruptible = true,
   ): void {
     const id = ++this.#replies;
     const key = `reply:${id}`;
@@ -637,12 +647,12 @@ class LiveCall implements Call, ParticipantListener {
     };
     this.#current = current;
     this.#agentEndedAt = undefined;
-    this.#deps.observer?.onReplyStarted?.({ id, key, kind });
+    this.#deps.observer?.onReplyStarted?.({ id, key, kind, silent });
     told.begin(id);
     void reply.outcome.then((outcome) => this.#onOutcome(current, outcome));
   }
 
-  #replyDeps(messages: () => ReturnType<Conversation['toMessages']>, told: ToldText, silent = false) {
+  #replyDeps(messages: () => ReturnType<Conversation['toMessages']>, told: ToldText, silent: boolean) {
     const { plan, clock, participant } = this.#deps;
     const { config } = plan.agent;
     return {
@@ -1099,7 +1109,7 @@ class LiveCall implements Call, ParticipantListener {
   respond(options: { silent?: boolean } = {}): boolean {
     if (this.#over || this.#away || this.#farewell || this.#current) return false;
     if (this.#pushed.committing) this.#pushed.thenRespond = options;
-    else this.#answer(undefined, this.#deps.clock.monotonic(), 'answer', undefined, options.silent ?? false);
+    else this.#answer(undefined, this.#deps.clock.monotonic(), 'answer', undefined, options.silent);
     return true;
   }
 
@@ -1145,6 +1155,10 @@ class LiveCall implements Call, ParticipantListener {
     // What the STT still has of it comes as its answer.
     this.#pushed.dropNext = true;
     this.#stt?.finalize();
+  }
+
+  setWritten(only: boolean): void {
+    this.#written = only;
   }
 
   setTurnDetection(options: { respond: boolean; interrupt: boolean; listen: boolean }): void {

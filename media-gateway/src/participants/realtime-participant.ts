@@ -1,0 +1,155 @@
+import { bytesPerMs, type AudioFormat } from '@parley/shared/audio/audio-frame';
+import { AudioConverter } from '@parley/shared/audio/convert';
+import type { Participant, ParticipantListener } from './participant.ts';
+
+/**
+ * Clients play from a buffer of their own, over networks that pause now and then: audio is sent this far ahead. They
+ * drop it themselves when the caller interrupts.
+ */
+const LEAD_MS = 1500;
+/** Caller audio kept until the call is there to listen; beyond, the oldest is dropped. */
+const MAX_BUFFERED_MS = 1000;
+/** Clients send pieces of any length; the call is given short ones. */
+const FRAME_MS = 20;
+
+/** What a realtime participant needs of the protocol around it. */
+export interface RealtimeOutlet {
+  /** Agent audio in the participant's output format. @param atMs where in the speech it belongs */
+  onAgentAudio(bytes: Uint8Array, atMs: number): void;
+  /** The call has ended this connection. */
+  onClosed(code: number, reason: string): void;
+  bufferedBytes(): number;
+}
+
+/** The far end of a web session: a browser or a program that speaks the realtime protocol. */
+export class RealtimeParticipant implements Participant {
+  readonly kind = 'realtime';
+  readonly carrier = null;
+  readonly marks = false;
+  readonly leadMs = LEAD_MS;
+  readonly dtmfOut = 'none';
+  readonly inputFormat: AudioFormat;
+  readonly outputFormat: AudioFormat;
+  readonly #outlet: RealtimeOutlet;
+  readonly #inputBytesPerMs: number;
+
+  #listener: ParticipantListener | undefined;
+  #attached = false;
+  #over = false;
+  #buffer: Uint8Array[] = [];
+  #bufferedBytes = 0;
+  #gone: number | undefined;
+  #wire: AudioFormat;
+  #converter: AudioConverter;
+  #oddByte: number | undefined;
+  #receivedMs = 0;
+
+  constructor(deps: { inputFormat: AudioFormat; outputFormat: AudioFormat; outlet: RealtimeOutlet }) {
+    this.inputFormat = deps.inputFormat;
+    this.outputFormat = deps.outputFormat;
+    this.#outlet = deps.outlet;
+    this.#inputBytesPerMs = bytesPerMs(deps.inputFormat);
+    this.#wire = deps.inputFormat;
+    this.#converter = new AudioConverter(deps.inputFormat, deps.inputFormat);
+  }
+
+  // ---- for the call ----
+
+  /** What was kept is delivered once the caller's own work is done, so that a call may attach while it is being made. */
+  attach(listener: ParticipantListener): void {
+    if (this.#attached) throw new Error('A participant is attached once.');
+    this.#attached = true;
+    queueMicrotask(() => {
+      if (this.#over) return;
+      this.#listener = listener;
+      for (const bytes of this.#buffer.splice(0)) this.#deliver(bytes);
+      if (this.#gone !== undefined) this.#tellGone(this.#gone);
+    });
+  }
+
+  play(bytes: Uint8Array, atMs: number): void {
+    if (!this.#over) this.#outlet.onAgentAudio(bytes, atMs);
+  }
+
+  /** Nothing comes back from a client: what it played is known by the clock, or when it says so. */
+  mark(): void {}
+
+  /** Clients drop what they have not played when they are told that somebody speaks; nothing is to be sent for it. */
+  clear(): void {}
+
+  sendDtmf(): void {}
+
+  close(code: number, reason: string): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#listener = undefined;
+    this.#outlet.onClosed(code, reason);
+  }
+
+  bufferedBytes(): number {
+    return this.#outlet.bufferedBytes();
+  }
+
+  // ---- for the protocol ----
+
+  /** Caller audio. @param wire the form it has, which may change from piece to piece */
+  receive(received: Uint8Array, wire: AudioFormat): void {
+    if (this.#over || this.#gone !== undefined) return;
+    if (wire.encoding !== this.#wire.encoding || wire.sampleRate !== this.#wire.sampleRate) {
+      this.#wire = wire;
+      this.#oddByte = undefined;
+      this.#converter = new AudioConverter(wire, this.inputFormat);
+    }
+    const bytes = this.#converter.convert(this.#wholeSamples(received));
+    if (this.#listener) this.#deliver(bytes);
+    else this.#keep(bytes);
+  }
+
+  /** The connection is gone. @param code of its close, 1006 when it vanished */
+  leave(code: number): void {
+    if (this.#over || this.#gone !== undefined) return;
+    this.#gone = code;
+    if (this.#listener) this.#tellGone(code);
+  }
+
+  // ---- inside ----
+
+  #deliver(bytes: Uint8Array): void {
+    const frameBytes = FRAME_MS * this.#inputBytesPerMs;
+    for (let at = 0; at < bytes.length; at += frameBytes) {
+      const frame = bytes.subarray(at, at + frameBytes);
+      this.#listener?.onAudio(frame, this.#receivedMs);
+      this.#receivedMs += frame.length / this.#inputBytesPerMs;
+    }
+  }
+
+  #keep(bytes: Uint8Array): void {
+    const most = MAX_BUFFERED_MS * this.#inputBytesPerMs;
+    const newest = bytes.length > most ? bytes.subarray(bytes.length - most) : bytes;
+    this.#buffer.push(newest.slice());
+    this.#bufferedBytes += newest.length;
+    while (this.#bufferedBytes > most) this.#bufferedBytes -= this.#buffer.shift()!.length;
+  }
+
+  /** Half a sample at the end of a piece belongs to the next one. */
+  #wholeSamples(bytes: Uint8Array): Uint8Array {
+    if (this.#wire.encoding !== 'pcm16') return bytes;
+    let whole = bytes;
+    if (this.#oddByte !== undefined) {
+      whole = new Uint8Array(1 + bytes.length);
+      whole[0] = this.#oddByte;
+      whole.set(bytes, 1);
+      this.#oddByte = undefined;
+    }
+    if (whole.length % 2 === 0) return whole;
+    this.#oddByte = whole[whole.length - 1];
+    return whole.subarray(0, -1);
+  }
+
+  #tellGone(code: number): void {
+    const listener = this.#listener;
+    this.#over = true;
+    this.#listener = undefined;
+    listener?.onGone({ stopped: code === 1000 || code === 1001 || code === 1005, code });
+  }
+}
