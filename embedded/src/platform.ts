@@ -7,7 +7,7 @@ import path from 'node:path';
 import { openControlPlane, type ControlPlane } from '@parley/control-plane/app';
 import { loadControlPlaneConfig } from '@parley/control-plane/config';
 import { loadGatewayConfig } from '@parley/media-gateway/config';
-import { openGateway, type Gateway } from '@parley/media-gateway/app';
+import { openGateway, type Gateway, type GatewayDeps } from '@parley/media-gateway/app';
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import type { Bus } from '@parley/shared/bus/bus';
 import { openLocalBus } from '@parley/shared/bus/local-bus';
@@ -33,6 +33,8 @@ export interface PlatformOptions {
   openCarriers?: (secrets: EmbeddedSecrets) => Promise<CarrierEmulators>;
   /** Emulated providers answer without their realistic delays: for tests. */
   fastEmulators?: boolean;
+  /** Another disk for recordings: for tests. */
+  recordingFs?: GatewayDeps['recordingFs'];
 }
 
 export type CarrierEmulators = Partial<Record<CarrierName, CarrierEmulator>>;
@@ -126,7 +128,11 @@ export async function openPlatform(options: PlatformOptions): Promise<Platform> 
           INTERNAL_URL: controlPlane.internalUrl,
           DATA_DIR: folder.root,
         }),
-        { bus, logger: logger.child({ service: 'media-gateway' }) },
+        {
+          bus,
+          logger: logger.child({ service: 'media-gateway' }),
+          ...(options.recordingFs ? { recordingFs: options.recordingFs } : {}),
+        },
       ),
     );
     owned.defer(pipeUpgrades(controlPlane.server, gateway.port));
