@@ -5,6 +5,7 @@ import type { ValidationDetail } from '@parley/shared/errors/app-error';
 import { mergePatch } from '../http/merge-patch.ts';
 import { isOutboundUrl, OUTBOUND_URL_MESSAGE } from '../http/outbound-url.ts';
 import { toValidationDetails } from '../http/validation.ts';
+import { checkActing } from './acting-config.ts';
 import type { AgentRecord } from './agent-model.ts';
 
 type Json = Record<string, unknown>;
@@ -38,6 +39,7 @@ export function applyConfig(
   const details = [
     ...checkHeaders(patch),
     ...checkAddresses(parsed.data, options.outboundAllow),
+    ...checkActing(parsed.data),
     ...checkSecretsMoved(current.config, merged, patch),
   ];
   if (details.length > 0) throw new ValidationError(details);
@@ -101,10 +103,6 @@ function checkAddresses(config: AgentConfig, allow: readonly string[]): Validati
   if (callEnded.enabled && callEnded.url === null) {
     const loc = ['body', 'config', 'webhooks', 'call_ended', 'url'];
     details.push({ loc, msg: 'Field required', type: 'missing' });
-  }
-  if (config.stt.noise_suppression !== 'off') {
-    const loc = ['body', 'config', 'stt', 'noise_suppression'];
-    details.push({ loc, msg: 'this installation has no noise suppressor', type: 'not_available' });
   }
   return details;
 }

@@ -52,7 +52,7 @@ export class AgentWebhookService {
     this.#clock = deps.clock;
   }
 
-  /** A new secret, shown this once. The first one for `start_call` enables that webhook too. */
+  /** A new secret, shown this once. */
   async rotate(
     scope: Scope,
     caller: Principal,
@@ -61,10 +61,7 @@ export class AgentWebhookService {
     webhook: WebhookName,
     graceSeconds: number,
   ): Promise<Rotation> {
-    const { rotation, first } = await this.#replaceSecret(agent._id, webhook, graceSeconds);
-    if (first && webhook === 'start_call') {
-      await this.#agents.setWebhooks(scope, caller, agent, { start_call: { enabled: true } });
-    }
+    const rotation = await this.#replaceSecret(agent._id, webhook, graceSeconds);
     await this.#audit.record({ scope, caller, address, action: 'secret.rotated', target: agent._id });
     return rotation;
   }
@@ -104,8 +101,7 @@ export class AgentWebhookService {
     if (!agent) return [];
     const stored = storedSecret(agent, webhook);
     if (!stored) {
-      const { rotation } = await this.#replaceSecret(agentId, webhook, 0, { onlyFirst: true });
-      return [rotation.secret];
+      return [(await this.#replaceSecret(agentId, webhook, 0, { onlyFirst: true })).secret];
     }
     const previous = stored.previous;
     return [
@@ -130,14 +126,14 @@ export class AgentWebhookService {
     webhook: WebhookName,
     graceSeconds: number,
     { onlyFirst = false }: { onlyFirst?: boolean } = {},
-  ): Promise<{ rotation: Rotation; first: boolean }> {
+  ): Promise<Rotation> {
     const path = `webhook_secrets.${webhook}`;
     for (let attempt = 0; attempt < ROTATE_TRIES; attempt++) {
       const agent = await this.find(agentId);
       const before = agent && storedSecret(agent, webhook);
       if (onlyFirst && before) {
         const secret = this.#box.decryptSecret(before.secret);
-        return { rotation: { secret, rotatedAt: before.rotated_at, previousValidUntil: null }, first: false };
+        return { secret, rotatedAt: before.rotated_at, previousValidUntil: null };
       }
       const secret = newWebhookSecret();
       const rotatedAt = new Date(this.#clock.now());
@@ -154,9 +150,7 @@ export class AgentWebhookService {
         { _id: agentId, ...unchanged },
         { $set: { [path]: next } },
       );
-      if (matchedCount === 1) {
-        return { rotation: { secret, rotatedAt, previousValidUntil: validUntil }, first: !before };
-      }
+      if (matchedCount === 1) return { secret, rotatedAt, previousValidUntil: validUntil };
     }
     throw new ConflictError('conflict', 'The secret is being rotated by somebody else.');
   }

@@ -107,7 +107,7 @@ export function webhookRoutes({
       path: `${BASE}/rotate-secret`,
       tag: TAG,
       summary: 'Make a new webhook secret',
-      description: 'Shown this once. The first one for `start_call` enables that webhook.',
+      description: 'Shown this once.',
       access: { key: 'admin', user: 'admin' },
       target: agent,
       body: jsonBody(rotateBody, { optional: true }),

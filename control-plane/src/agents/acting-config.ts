@@ -1,0 +1,98 @@
+import type { AgentConfig } from '@parley/shared/contracts/agent-config';
+import type { ValidationDetail } from '@parley/shared/errors/app-error';
+
+/**
+ * Settings of an agent that do nothing in this version, each with the values that describe what happens anyway (its
+ * default first). Any other value is refused, so that nobody believes in a guard that is not there. Who makes one of
+ * them act deletes its line. `*` stands for every entry of a list or map.
+ */
+export const IDLE_SETTINGS: readonly (readonly [path: string, ...accepted: unknown[]])[] = [
+  ['language.additional', []],
+  ['language.detection', 'off'],
+  ['language.voices', {}],
+  ['greeting.audio_asset_id', null],
+  ['stt.noise_suppression', 'off'],
+  ['tts.volume', 1],
+  ['tts.pronunciations', []],
+  ['tts.normalize_text', true],
+  ['background_audio.audio_asset_id', null],
+  ['background_audio.volume', 0.2],
+  ['turn_taking.backchannel.enabled', false],
+  ['turn_taking.backchannel.frequency', 0.4],
+  ['turn_taking.backchannel.phrases', []],
+  ['filler.generated', false],
+  ['limits.warn_before_end_seconds', 0],
+  ['limits.max_cost_amount', null],
+  // Nothing dials yet: whoever switches it off has what there is.
+  ['answer_detection.enabled', true, false],
+  ['answer_detection.decide_within_seconds', 6],
+  ['answer_detection.voicemail.action', 'hangup'],
+  ['answer_detection.voicemail.message', ''],
+  ['answer_detection.voicemail.wait_for_beep_seconds', 10],
+  ['answer_detection.screening.action', 'answer'],
+  ['answer_detection.screening.message', ''],
+  ['answer_detection.ivr.action', 'navigate'],
+  ['transfer.destinations.*.target.type', 'phone', 'variable'],
+  ['transfer.destinations.*.target.extension', null, undefined],
+  ['transfer.destinations.*.mode', 'blind'],
+  ['transfer.destinations.*.brief_to_target', 'none'],
+  ['transfer.destinations.*.brief_text', ''],
+  ['transfer.destinations.*.hold_audio_asset_id', null],
+  ['transfer.destinations.*.on_failure', 'return', 'hangup'],
+  ['telephony.phone_number_id', null],
+  ['telephony.ring_timeout_seconds', 30],
+  ['telephony.calling_hours', null],
+  ['recording.format', 'wav'],
+  ['recording.consent.mode', 'none'],
+  ['recording.consent.message', ''],
+  ['privacy.redact', []],
+  ['privacy.redact_before_llm', false],
+  ['privacy.retention_days', null],
+  ['knowledge.mode', 'auto', 'off'],
+  ['knowledge.top_k', 4],
+  ['knowledge.min_score', 0.3],
+  ['knowledge.max_characters', 6000],
+  ['memory.read', false],
+  ['memory.write', false],
+  ['memory.max_items', 20],
+  ['memory.ttl_days', null],
+  ['guardrails.prompt_injection', false],
+  ['guardrails.blocked_topics', []],
+  ['guardrails.refusal', ''],
+  ['auto_database', true, false],
+  ['webhooks.start_call.enabled', false],
+  ['webhooks.start_call.require_timestamp', false],
+  ['webhooks.start_call.allow_overrides', false],
+  ['widget.enabled', false],
+  ['widget.allowed_origins', []],
+  ['widget.title', ''],
+  ['widget.daily_sessions', 200],
+  ['widget.variables', []],
+];
+
+/** @returns one `not_available` for every setting that asks for what this version does not do */
+export function checkActing(config: AgentConfig): ValidationDetail[] {
+  return IDLE_SETTINGS.flatMap(([path, ...accepted]) =>
+    valuesAt(config, path.split('.'), [])
+      .filter(({ value }) => !accepted.some((one) => JSON.stringify(one) === JSON.stringify(value)))
+      .map(({ loc }) => ({
+        loc: ['body', 'config', ...loc],
+        msg: `does not act in this version: leave it at ${JSON.stringify(accepted[0])}`,
+        type: 'not_available',
+      })),
+  );
+}
+
+function valuesAt(
+  value: unknown,
+  path: readonly string[],
+  loc: (string | number)[],
+): { value: unknown; loc: (string | number)[] }[] {
+  const [key, ...rest] = path;
+  if (key === undefined) return [{ value, loc }];
+  if (typeof value !== 'object' || value === null) return [];
+  if (key !== '*') return valuesAt((value as Record<string, unknown>)[key], rest, [...loc, key]);
+  return Object.entries(value).flatMap(([name, child]) =>
+    valuesAt(child, rest, [...loc, Array.isArray(value) ? Number(name) : name]),
+  );
+}
