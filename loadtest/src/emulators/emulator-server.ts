@@ -281,5 +281,8 @@ export function resetConnection(connection: WebSocket | ServerResponse): void {
     'socket' in connection
       ? connection.socket
       : (connection as unknown as { _socket?: ServerResponse['socket'] })._socket;
-  if (stream) stream.resetAndDestroy();
+  if (!stream) return;
+  // A reset while an end is under way fails in libuv, and then Node never gets rid of the handle.
+  if (stream.writableEnded) stream.destroy();
+  else stream.resetAndDestroy();
 }
