@@ -74,6 +74,7 @@ export async function openControlPlane(
     owned.add(services.mailer);
     owned.add(services.background);
     owned.add(services.safeFetch);
+    owned.add(services.providerFetch);
     owned.add(services.preCall);
     owned.add(openCallWorkers(services));
     owned.add(

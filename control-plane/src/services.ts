@@ -1,5 +1,8 @@
 import type { Bus } from '@parley/shared/bus/bus';
 import { TERMINAL_STATUSES } from '@parley/shared/contracts/session-values';
+import type { ErrorRef } from '@parley/shared/errors/app-error';
+import { createSafeFetch } from '@parley/shared/http/safe-fetch';
+import type { SafeFetch } from '@parley/shared/http/safe-fetch';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
 import { agentLinkRoutes } from './agents/agent-link-routes.ts';
@@ -50,8 +53,16 @@ import { OrgService } from './orgs/org-service.ts';
 import { projectCollection } from './projects/project-model.ts';
 import { projectRoutes } from './projects/project-routes.ts';
 import { ProjectService } from './projects/project-service.ts';
-import { InstallationModelCatalog } from './providers/model-catalog.ts';
-import type { InstallationProviders, ModelCatalog, ProviderSettings } from './providers/model-catalog.ts';
+import { OrgModelCatalog } from './providers/model-catalog.ts';
+import type { ModelCatalog } from './providers/model-catalog.ts';
+import { ownModelCollection } from './providers/own-model-model.ts';
+import { OwnModelService } from './providers/own-model-service.ts';
+import { ProviderAccounts } from './providers/provider-accounts.ts';
+import type { InstallationProviders, ProviderSettings } from './providers/provider-accounts.ts';
+import { providerCredentialCollection } from './providers/provider-credential-model.ts';
+import { ProviderCredentialService } from './providers/provider-credential-service.ts';
+import { providerRoutes } from './providers/provider-routes.ts';
+import { ProviderStore } from './providers/provider-store.ts';
 import { rateLimitCollection } from './rate-limits/rate-limit-model.ts';
 import { rateLimitRoutes } from './rate-limits/rate-limit-routes.ts';
 import { RateLimitService } from './rate-limits/rate-limit-service.ts';
@@ -65,6 +76,12 @@ import { Directory } from './tenancy/directory.ts';
 import { toolCollection } from './tools/tool-model.ts';
 import { toolRoutes } from './tools/tool-routes.ts';
 import { ToolService } from './tools/tool-service.ts';
+import { VoiceCatalog } from './voices/voice-catalog.ts';
+import { VoiceLookup } from './voices/voice-lookup.ts';
+import { voiceCollection } from './voices/voice-model.ts';
+
+/** A minute of uncompressed speech, and every provider's list of models and voices. */
+const MAX_PROVIDER_ANSWER_BYTES = 16 * 1024 * 1024;
 
 /** Everything stored: their indexes are made at start. */
 export const COLLECTIONS: readonly Collection<StoredRecord>[] = [
@@ -80,12 +97,15 @@ export const COLLECTIONS: readonly Collection<StoredRecord>[] = [
   knowledgeBaseCollection,
   memberCollection,
   orgCollection,
+  ownModelCollection,
   projectCollection,
+  providerCredentialCollection,
   rateLimitCollection,
   refreshTokenCollection,
   signInCollection,
   toolCollection,
   userCollection,
+  voiceCollection,
   ...CALL_COLLECTIONS,
 ];
 
@@ -118,7 +138,11 @@ export interface Services extends ServiceDeps, CallServices {
   members: MemberService;
   models: ModelCatalog;
   orgs: OrgService;
+  ownModels: OwnModelService;
   projects: ProjectService;
+  providerCredentials: ProviderCredentialService;
+  /** Requests of the control plane to speech and language providers. */
+  providerFetch: SafeFetch;
   rateLimits: RateLimitService;
   signingKeys: SigningKeys;
   tools: ToolService;
@@ -133,7 +157,22 @@ export async function createServices(deps: ServiceDeps): Promise<Services> {
   const directory = new Directory({ database, clock, background });
   const audit = new AuditTrail({ database, clock });
   const idempotency = new IdempotencyStore({ database, clock });
-  const models = new InstallationModelCatalog(installationProviders(config));
+  const providerFetch = createSafeFetch({
+    allow: config.OUTBOUND_ALLOW,
+    maxResponseBytes: MAX_PROVIDER_ANSWER_BYTES,
+  });
+  const providerStore = new ProviderStore({ database, clock });
+  const providerAccounts = new ProviderAccounts({
+    source: providerStore,
+    box,
+    installation: installationProviders(config),
+  });
+  const voiceCatalog = new VoiceCatalog({ fetch: providerFetch, clock, logger });
+  const models = new OrgModelCatalog({
+    accounts: providerAccounts,
+    source: providerStore,
+    voices: new VoiceLookup({ database, catalog: voiceCatalog }),
+  });
   const apiKeys = new ApiKeyService({ database, directory, audit, background, clock });
   const headerSecrets = new HeaderSecrets({ database, box });
   const agents = new AgentService({
@@ -161,6 +200,25 @@ export async function createServices(deps: ServiceDeps): Promise<Services> {
     outboundAllow: config.OUTBOUND_ALLOW,
   });
   const analyses = new AnalysisService({ database, agents, models, clock });
+  const providerCredentials = new ProviderCredentialService({
+    store: providerStore,
+    accounts: providerAccounts,
+    fetch: providerFetch,
+    box,
+    audit,
+    clock,
+  });
+  const ownModels = new OwnModelService({
+    store: providerStore,
+    models,
+    fetch: providerFetch,
+    naming: async (orgId, ids) => [
+      ...(await agents.naming(orgId, ids)),
+      ...(await projectsNaming(database, orgId, ids)),
+      ...(await analysesNaming(database, orgId, ids)),
+    ],
+    clock,
+  });
   const knowledgeBases = new KnowledgeBaseService({ agents, clock });
   const mailer = deps.mailer ?? createMailer(config, logger);
   const consoleUrl = config.CONSOLE_URL ?? config.PUBLIC_URL;
@@ -237,7 +295,10 @@ export async function createServices(deps: ServiceDeps): Promise<Services> {
     members,
     models,
     orgs,
+    ownModels,
     projects,
+    providerCredentials,
+    providerFetch,
     rateLimits,
     signingKeys,
     tools,
@@ -266,6 +327,7 @@ export function createOperations(services: Services): Operation[] {
     ...toolRoutes(services),
     ...analysisRoutes(services),
     ...knowledgeBaseRoutes(services),
+    ...providerRoutes(services),
     ...callRoutes(services),
   );
   return operations;
@@ -280,6 +342,34 @@ function createMailer(config: ControlPlaneConfig, logger: Logger): Mailer {
   return config.SMTP_URL
     ? new SmtpMailer({ url: config.SMTP_URL, from: config.SMTP_FROM })
     : new LogMailer(logger);
+}
+
+async function projectsNaming(
+  database: Database,
+  orgId: string,
+  ids: readonly string[],
+): Promise<ErrorRef[]> {
+  const anyOf = { $in: [...ids] };
+  const fields = ['default_llm_id', 'default_stt_id', 'default_tts_id', 'default_voice_id'];
+  const named = await database
+    .model(projectCollection)
+    .find({ org_id: orgId, archived_at: null, $or: fields.map((field) => ({ [field]: anyOf })) })
+    .limit(20)
+    .lean();
+  return named.map(({ _id, name }) => ({ type: 'project', id: _id, name }));
+}
+
+async function analysesNaming(
+  database: Database,
+  orgId: string,
+  ids: readonly string[],
+): Promise<ErrorRef[]> {
+  const named = await database
+    .model(analysisCollection)
+    .find({ org_id: orgId, llm_id: { $in: [...ids] } })
+    .limit(20)
+    .lean();
+  return named.map(({ _id, name }) => ({ type: 'analysis', id: _id, name }));
 }
 
 function installationProviders(config: ControlPlaneConfig): InstallationProviders {

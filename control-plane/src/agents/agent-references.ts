@@ -70,14 +70,22 @@ export async function checkContent(
   const details: ValidationDetail[] = flow ? [...flow.details] : [];
   for (const { kind, id, loc, unchanged } of named) {
     if (unchanged) continue;
-    const found = await models.find(scope.orgId, id);
+    const found = await models.find(scope.orgId, id, scope.projectIdOrNull);
     if (!found || found.kind !== kind) details.push(referenceNotFound(loc));
     else if (found.status !== 'available') {
       details.push({
         loc: [...loc],
-        msg: 'This model has no credentials in this installation',
+        msg: 'This model has no credentials here, or is switched off',
         type: 'not_available',
       });
+    }
+  }
+  for (const { ttsId, voiceId, loc } of namedVoices(content, config, before)) {
+    // A model that is not there is told of already.
+    const tts = await models.find(scope.orgId, ttsId, scope.projectIdOrNull);
+    if (tts?.kind !== 'tts') continue;
+    if (!(await models.hasVoice(scope.orgId, ttsId, voiceId, scope.projectIdOrNull))) {
+      details.push(referenceNotFound(loc));
     }
   }
   const references: Reference[] = config.transfer.destinations.flatMap((destination, i) =>
@@ -114,6 +122,36 @@ export async function checkContent(
     else if (kind !== 'llm') references.push({ collection: COLLECTION_OF[kind], id, loc });
   }
   return [...details, ...(await missingReferences(scope, references))];
+}
+
+/** Voices, each with the TTS model that is to speak with it. */
+function namedVoices(
+  content: AgentContent,
+  config: AgentConfig,
+  before: AgentContent | undefined,
+): { ttsId: string; voiceId: string; loc: Loc }[] {
+  const { tts_id: ttsId, tts_voice_id: voiceId } = content;
+  const unchanged = before?.tts_id === ttsId && before.tts_voice_id === voiceId;
+  const nodes = (content.flow_definition?.['nodes'] ?? []) as { overrides?: { tts_voice_id?: unknown } }[];
+  const named: { ttsId: string; voiceId: unknown; loc: Loc }[] = [
+    { ttsId, voiceId: unchanged ? null : voiceId, loc: ['body', 'tts_voice_id'] },
+    ...config.tts.fallback_voices.map((voice, i) => ({
+      ttsId: voice.tts_id,
+      voiceId: voice.tts_voice_id,
+      loc: ['body', 'config', 'tts', 'fallback_voices', i, 'tts_voice_id'],
+    })),
+    ...Object.entries(config.language.voices).map(([tag, voice]) => ({
+      ttsId: voice.tts_id ?? ttsId,
+      voiceId: voice.tts_voice_id,
+      loc: ['body', 'config', 'language', 'voices', tag, 'tts_voice_id'],
+    })),
+    ...(Array.isArray(nodes) ? nodes : []).map((node, i) => ({
+      ttsId,
+      voiceId: node?.overrides?.tts_voice_id,
+      loc: ['body', 'flow_definition', 'nodes', i, 'overrides', 'tts_voice_id'],
+    })),
+  ];
+  return named.filter((one): one is typeof one & { voiceId: string } => typeof one.voiceId === 'string');
 }
 
 function model(kind: ModelKind, id: string, loc: Loc): { kind: ModelKind; id: string; loc: Loc } {

@@ -400,6 +400,37 @@ export class AgentService implements SessionAgents {
     return (await this.#versionRecord(agent, version))?.snapshot ?? null;
   }
 
+  /**
+   * Live agents of the org whose current or pinned version names one of these models or voices anywhere, at most 20:
+   * such ids stand in configs and flows too, where no index reaches.
+   */
+  async naming(orgId: string, ids: readonly string[]): Promise<ErrorRef[]> {
+    const wanted = ids.map((id) => JSON.stringify(id));
+    const names = (content: object) => {
+      const text = JSON.stringify(content);
+      return wanted.some((id) => text.includes(id));
+    };
+    const refs: ErrorRef[] = [];
+    const live = this.#database
+      .model(agentCollection)
+      .find({ org_id: orgId, archived_at: null })
+      .lean<AgentRecord[]>()
+      .cursor();
+    for await (const agent of live as AsyncIterable<AgentRecord>) {
+      const pinned = agent.traffic.mode === 'pinned' ? agent.traffic.splits[0]?.version : undefined;
+      const snapshot =
+        pinned === undefined || pinned === agent.version
+          ? undefined
+          : (await this.#versionRecord(agent, pinned))?.snapshot;
+      const contents = [agent, ...(snapshot ? [snapshot] : [])];
+      if (contents.some((content) => names(spokenWith(content)))) {
+        refs.push({ type: 'agent', id: agent._id, name: agent.name });
+      }
+      if (refs.length >= 20) break;
+    }
+    return refs;
+  }
+
   #find(agentId: string): Promise<AgentRecord | null> {
     return this.#database.model(agentCollection).findOne({ _id: agentId }).lean<AgentRecord>();
   }
@@ -589,6 +620,11 @@ export class AgentService implements SessionAgents {
       tts_voice_id: project?.default_voice_id ?? null,
     };
   }
+}
+
+/** The part of a version that may name models and voices. */
+function spokenWith({ llm_id, stt_id, tts_id, tts_voice_id, config, flow_definition }: AgentContent): object {
+  return { llm_id, stt_id, tts_id, tts_voice_id, config, flow_definition };
 }
 
 function versionId(agentId: string, version: number): string {

@@ -135,7 +135,7 @@ export class AnalysisService {
       details.push(...(await missingReferences(scope, [reference])));
     }
     if (fields.llm_id !== null) {
-      const model = await this.#models.find(scope.orgId, fields.llm_id);
+      const model = await this.#models.find(scope.orgId, fields.llm_id, scope.projectIdOrNull);
       if (model?.kind !== 'llm') details.push(referenceNotFound(['body', 'llm_id']));
     }
     if (details.length > 0) throw new ValidationError(details);

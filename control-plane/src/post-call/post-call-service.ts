@@ -221,7 +221,10 @@ export class PostCallService implements AfterCall {
       return null;
     }
     try {
-      const provider = await this.#catalog.resolve(session.org_id, llmId, { language: 'en' });
+      const provider = await this.#catalog.resolve(session.org_id, llmId, {
+        language: 'en',
+        projectId: session.project_id,
+      });
       if (!provider) throw new LeadAnalysisError('model_unavailable');
       const client = await openAnalysisClient(provider);
       const lead = await analyseLead(

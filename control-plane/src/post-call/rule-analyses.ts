@@ -73,7 +73,10 @@ export class RuleAnalyses implements PostCallStep {
     const why = skipReason(rule, session, turns);
     if (why !== null) return { ...NOTHING, status: 'skipped', error: why };
     try {
-      const provider = await this.#catalog.resolve(session.org_id, llmId, { language: 'en' });
+      const provider = await this.#catalog.resolve(session.org_id, llmId, {
+        language: 'en',
+        projectId: session.project_id,
+      });
       if (!provider) return { ...NOTHING, status: 'failed', error: 'model_unavailable' };
       const client = await openAnalysisClient(provider);
       const content = await ask(client, provider.model, rule, turns, signal);

@@ -148,7 +148,7 @@ export class ProjectService {
       const field = `default_${kind}_id` as const;
       const id = fields[field];
       if (id == null) continue;
-      const model = await this.#models.find(scope.orgId, id);
+      const model = await this.#models.find(scope.orgId, id, scope.projectIdOrNull);
       if (!model || model.kind !== kind) details.push(referenceNotFound(['body', field]));
       else if (model.status !== 'available') {
         details.push({
@@ -156,6 +156,17 @@ export class ProjectService {
           msg: 'This model has no credentials here',
           type: 'not_available',
         });
+      }
+    }
+    const { default_voice_id: voice } = fields;
+    if (voice != null) {
+      const project =
+        scope.projectIdOrNull === null
+          ? null
+          : await scope.collection(projectCollection).findOne({ _id: scope.projectId });
+      const tts = fields.default_tts_id ?? project?.default_tts_id;
+      if (tts != null && !(await this.#models.hasVoice(scope.orgId, tts, voice, scope.projectIdOrNull))) {
+        details.push(referenceNotFound(['body', 'default_voice_id']));
       }
     }
     const account = fields.default_telephony_account_id;

@@ -1,24 +1,13 @@
 import type { SessionPlanWire } from '@parley/shared/contracts/session-plan';
-import type { Secret } from '@parley/shared/config/secret';
+import type { ModelPrice, OwnModelRecord } from './own-model-model.ts';
+import { sameOrigin } from './provider-accounts.ts';
+import type { ProviderAccount, ProviderAccounts, ProviderSettings } from './provider-accounts.ts';
+import { providerDefinition } from './provider-definitions.ts';
+import type { ModelKind, ProviderName } from './provider-definitions.ts';
+import type { OrgProviderSource } from './provider-store.ts';
 
-/** A provider of the installation; set in the environment, never by a tenant. */
-export interface ProviderSettings {
-  baseUrl: string;
-  apiKey: Secret | null;
-  /** An emulator of ours stands behind `baseUrl`. */
-  emulated: boolean;
-  /** Model name for the built-in catalogue entry, where the operator chose another. */
-  model?: string | undefined;
-}
+export type { ModelKind } from './provider-definitions.ts';
 
-/** A provider without settings has no models that can be used. */
-export interface InstallationProviders {
-  deepgram?: ProviderSettings | undefined;
-  openai?: ProviderSettings | undefined;
-  elevenlabs?: ProviderSettings | undefined;
-}
-
-export type ModelKind = 'stt' | 'llm' | 'tts';
 export type ModelStatus = 'available' | 'needs_credentials' | 'disabled';
 export type PlanProviderWire = SessionPlanWire['stt'][number];
 
@@ -26,7 +15,7 @@ export type PlanProviderWire = SessionPlanWire['stt'][number];
 export interface CatalogModel {
   id: string;
   kind: ModelKind;
-  provider: 'deepgram' | 'openai_compatible' | 'elevenlabs' | 'flite';
+  provider: ProviderName;
   model: string;
   name: string;
   /** BCP 47 tags or `*`. */
@@ -37,31 +26,70 @@ export interface CatalogModel {
   orgId: string | null;
   status: ModelStatus;
   emulated: boolean;
+  /** What an org's own model brings besides. */
+  own: OwnModelRecord | null;
+  /** Only of an org's own models. */
+  prices: ModelPrice[];
 }
 
-/** Where models come from. Org models will be a second source behind the same interface. */
+/**
+ * The models that an org may name: the installation's and its own. `projectId` decides which of the org's credentials
+ * count; without it, those that are open to all of its projects.
+ */
 export interface ModelCatalog {
-  /** Models the org may see. */
-  list(orgId: string): Promise<CatalogModel[]>;
-  find(orgId: string, id: string): Promise<CatalogModel | undefined>;
-  /** What is used where nobody has chosen: the first model of the kind that can be used. */
-  fallback(orgId: string, kind: ModelKind): Promise<string | undefined>;
+  /** The org's own, the newest first, then the installation's. Null = the installation's as it is by itself. */
+  list(orgId: string | null, projectId?: string | null): Promise<CatalogModel[]>;
+  find(orgId: string, id: string, projectId?: string | null): Promise<CatalogModel | undefined>;
+  /** What is used where nobody has chosen: the first model of the installation that can be used. */
+  fallback(orgId: string, kind: ModelKind, projectId?: string | null): Promise<string | undefined>;
   /**
    * The model with its address and credential, as a plan or an analysis uses it.
-   * @returns undefined when there is no such model, or it can't be used now
+   * @returns undefined when there is no such model, or it or the voice can't be used now
    */
   resolve(orgId: string, id: string, use: ModelUse): Promise<PlanProviderWire | undefined>;
+  /** Whether agents of the org may speak with this voice of this TTS model. */
+  hasVoice(orgId: string, ttsId: string, voiceId: string, projectId?: string | null): Promise<boolean>;
 }
 
 export interface ModelUse {
   language: string;
-  /** The provider's own voice id (TTS); null = the model's default voice. */
+  projectId?: string | null;
+  /** A voice's id, ours or the provider's own (TTS); null = the model's default voice. */
   voice?: string | null;
   options?: Record<string, unknown>;
 }
 
-interface Entry extends Omit<CatalogModel, 'status' | 'orgId' | 'emulated' | 'selfHosted'> {
-  settings: keyof InstallationProviders | null;
+/** A voice that somebody has named, as its provider knows it. */
+export interface LocatedVoice {
+  providerVoiceId: string;
+  /** The account it lives in, for a clone: an org's credential, null = the installation's. */
+  credentialId?: string | null;
+}
+
+/** What the catalogue has to know of voices. */
+export interface VoiceSource {
+  /** @returns null for what does not exist, is not ready, or belongs to others */
+  locate(orgId: string, provider: ProviderName, voiceId: string): Promise<LocatedVoice | null>;
+  /** False when the account's provider says that it has no such voice; true when it has, or could not be asked. */
+  isListed(account: ProviderAccount, voiceId: string): Promise<boolean>;
+}
+
+/** A model ready to be called. */
+export interface OpenModel {
+  model: CatalogModel;
+  /** Null for what runs inside the installation. */
+  account: ProviderAccount | null;
+  voice: string | undefined;
+}
+
+interface Entry {
+  id: string;
+  kind: ModelKind;
+  provider: ProviderName;
+  model: string;
+  name: string;
+  languages: string[];
+  capabilities: string[];
   /** Voice when the agent names none. */
   voice?: string;
 }
@@ -75,7 +103,6 @@ const ENTRIES: readonly Entry[] = [
     name: 'Deepgram Nova-3',
     languages: ['*'],
     capabilities: ['streaming', 'word_times'],
-    settings: 'deepgram',
   },
   {
     id: 'stt_deepgram_flux',
@@ -85,7 +112,6 @@ const ENTRIES: readonly Entry[] = [
     name: 'Deepgram Flux',
     languages: ['en'],
     capabilities: ['streaming', 'turn_detection'],
-    settings: 'deepgram',
   },
   {
     id: 'llm_openai_gpt41_mini',
@@ -95,7 +121,6 @@ const ENTRIES: readonly Entry[] = [
     name: 'OpenAI GPT-4.1 mini',
     languages: ['*'],
     capabilities: ['streaming', 'tools', 'json_schema'],
-    settings: 'openai',
   },
   {
     id: 'tts_elevenlabs_flash',
@@ -105,7 +130,6 @@ const ENTRIES: readonly Entry[] = [
     name: 'ElevenLabs Flash v2.5',
     languages: ['*'],
     capabilities: ['streaming', 'word_times'],
-    settings: 'elevenlabs',
     // "Rachel", of the vendor's premade voices.
     voice: '21m00Tcm4TlvDq8ikWAM',
   },
@@ -117,68 +141,190 @@ const ENTRIES: readonly Entry[] = [
     name: 'Built-in voice',
     languages: ['en'],
     capabilities: [],
-    settings: null,
     voice: 'slt',
   },
 ];
 
-/** The models this installation offers to every org. */
-export class InstallationModelCatalog implements ModelCatalog {
-  readonly #providers: InstallationProviders;
+const CAPABILITIES: Record<ModelKind, string[]> = {
+  stt: ['streaming', 'word_times'],
+  llm: ['streaming', 'tools'],
+  tts: ['streaming', 'word_times'],
+};
 
-  constructor(providers: InstallationProviders) {
-    this.#providers = providers;
+export function isCatalogueModel(id: string): boolean {
+  return ENTRIES.some((entry) => entry.id === id);
+}
+
+export class OrgModelCatalog implements ModelCatalog {
+  readonly #accounts: ProviderAccounts;
+  readonly #source: OrgProviderSource;
+  readonly #voices: VoiceSource;
+
+  constructor(deps: { accounts: ProviderAccounts; source: OrgProviderSource; voices: VoiceSource }) {
+    this.#accounts = deps.accounts;
+    this.#source = deps.source;
+    this.#voices = deps.voices;
   }
 
-  list(_orgId: string): Promise<CatalogModel[]> {
-    return Promise.resolve(ENTRIES.map((entry) => this.#toModel(entry)));
+  async list(orgId: string | null, projectId: string | null = null): Promise<CatalogModel[]> {
+    const own = orgId === null ? [] : (await this.#source.ofOrg(orgId)).models;
+    return Promise.all([
+      ...own.map(async (record) => (await this.#openOwn(record, projectId)).model),
+      ...ENTRIES.map(async (entry) => (await this.#openEntry(orgId, entry, projectId)).model),
+    ]);
   }
 
-  find(_orgId: string, id: string): Promise<CatalogModel | undefined> {
-    const entry = ENTRIES.find((candidate) => candidate.id === id);
-    return Promise.resolve(entry && this.#toModel(entry));
+  async find(orgId: string, id: string, projectId: string | null = null): Promise<CatalogModel | undefined> {
+    return (await this.#find(orgId, id, projectId))?.model;
   }
 
-  fallback(_orgId: string, kind: ModelKind): Promise<string | undefined> {
-    const usable = ENTRIES.find(
-      (entry) => entry.kind === kind && this.#toModel(entry).status === 'available',
-    );
-    return Promise.resolve(usable?.id);
+  async fallback(
+    orgId: string,
+    kind: ModelKind,
+    projectId: string | null = null,
+  ): Promise<string | undefined> {
+    for (const entry of ENTRIES) {
+      if (entry.kind !== kind) continue;
+      if ((await this.#openEntry(orgId, entry, projectId)).model.status === 'available') return entry.id;
+    }
+    return undefined;
   }
 
-  resolve(_orgId: string, id: string, use: ModelUse): Promise<PlanProviderWire | undefined> {
-    const entry = ENTRIES.find((candidate) => candidate.id === id);
-    if (!entry || this.#toModel(entry).status !== 'available') return Promise.resolve(undefined);
-    const settings = this.#settings(entry);
-    const voice = use.voice ?? entry.voice;
-    return Promise.resolve({
-      id: entry.id,
-      provider: entry.provider,
-      emulated: settings?.emulated ?? false,
-      base_url: settings?.baseUrl ?? '',
-      credential: settings?.apiKey?.reveal() ?? null,
-      model: settings?.model ?? entry.model,
-      ...(entry.kind === 'tts' && voice !== undefined ? { voice } : {}),
+  async resolve(orgId: string, id: string, use: ModelUse): Promise<PlanProviderWire | undefined> {
+    const opened = await this.open(orgId, id, use);
+    if (!opened) return undefined;
+    const { model, account, voice } = opened;
+    return {
+      id,
+      provider: model.provider,
+      emulated: model.emulated,
+      base_url: account?.baseUrl ?? '',
+      credential: account?.apiKey?.reveal() ?? null,
+      model: model.model,
+      ...(voice === undefined ? {} : { voice }),
       language: use.language,
       options: use.options ?? {},
-    });
-  }
-
-  #settings(entry: Entry): ProviderSettings | undefined {
-    return entry.settings === null ? undefined : this.#providers[entry.settings];
-  }
-
-  #toModel({ settings: _settings, voice: _voice, ...entry }: Entry): CatalogModel {
-    const settings = _settings === null ? undefined : this.#providers[_settings];
-    // A server of the operator's own may need no key: an address alone is enough then.
-    const usable = _settings === null || settings !== undefined;
-    return {
-      ...entry,
-      model: (entry.kind === 'llm' ? settings?.model : undefined) ?? entry.model,
-      selfHosted: _settings === null,
-      orgId: null,
-      emulated: settings?.emulated ?? false,
-      status: usable ? 'available' : 'needs_credentials',
     };
   }
+
+  /** As `resolve`, for calls that the control plane makes itself. */
+  async open(
+    orgId: string,
+    id: string,
+    use: Pick<ModelUse, 'projectId' | 'voice'>,
+  ): Promise<OpenModel | undefined> {
+    const projectId = use.projectId ?? null;
+    const found = await this.#find(orgId, id, projectId);
+    if (found?.model.status !== 'available') return undefined;
+    const { model } = found;
+    if (model.kind !== 'tts' || use.voice == null) return found;
+    const voice = await this.#voices.locate(orgId, model.provider, use.voice);
+    if (!voice) return undefined;
+    const { providerVoiceId, credentialId } = voice;
+    if (credentialId === undefined) return { ...found, voice: providerVoiceId };
+    // A clone can only speak in the account that it was made in.
+    const account =
+      credentialId === null
+        ? this.#accounts.installation(model.provider)
+        : await this.#accounts.byCredential(orgId, credentialId, projectId);
+    return account
+      ? { model: { ...model, emulated: account.emulated }, account, voice: providerVoiceId }
+      : undefined;
+  }
+
+  async hasVoice(
+    orgId: string,
+    ttsId: string,
+    voiceId: string,
+    projectId: string | null = null,
+  ): Promise<boolean> {
+    const found = await this.#find(orgId, ttsId, projectId);
+    if (found?.model.kind !== 'tts') return false;
+    if (!(await this.#voices.locate(orgId, found.model.provider, voiceId))) return false;
+    return found.account === null || this.#voices.isListed(found.account, voiceId);
+  }
+
+  async #find(orgId: string, id: string, projectId: string | null): Promise<OpenModel | undefined> {
+    const entry = ENTRIES.find((candidate) => candidate.id === id);
+    if (entry) return this.#openEntry(orgId, entry, projectId);
+    const { models } = await this.#source.ofOrg(orgId);
+    const own = models.find((record) => record._id === id);
+    return own && this.#openOwn(own, projectId);
+  }
+
+  async #openEntry(orgId: string | null, entry: Entry, projectId: string | null): Promise<OpenModel> {
+    const { voice, ...facts } = entry;
+    const { selfHosted } = providerDefinition(entry.provider);
+    const account = selfHosted ? null : await this.#accounts.choose(orgId, entry.provider, projectId);
+    // The operator's choice of a model is one for the operator's server.
+    const settings: ProviderSettings | undefined =
+      account?.credentialId === null ? this.#accounts.settings(entry.provider) : undefined;
+    const model: CatalogModel = {
+      ...facts,
+      model: (entry.kind === 'llm' ? settings?.model : undefined) ?? entry.model,
+      selfHosted,
+      orgId: null,
+      emulated: account?.emulated ?? false,
+      // A server of the operator's own may need no key: an address alone is enough then.
+      status: selfHosted || account ? 'available' : 'needs_credentials',
+      own: null,
+      prices: [],
+    };
+    return { model, account, voice };
+  }
+
+  async #openOwn(record: OwnModelRecord, projectId: string | null): Promise<OpenModel> {
+    const account = await this.#ownAccount(record, projectId);
+    const model: CatalogModel = {
+      id: record._id,
+      kind: record.kind,
+      provider: record.provider,
+      model: record.model,
+      name: record.name,
+      languages: record.languages,
+      capabilities: CAPABILITIES[record.kind],
+      selfHosted: false,
+      orgId: record.org_id,
+      emulated: account?.emulated ?? false,
+      status: record.disabled ? 'disabled' : account ? 'available' : 'needs_credentials',
+      own: record,
+      prices: record.prices,
+    };
+    return { model, account, voice: ENTRIES.find(isVoiceOf(record.provider))?.voice };
+  }
+
+  /** Never the installation's: its keys stay at its own addresses. */
+  async #ownAccount(record: OwnModelRecord, projectId: string | null): Promise<ProviderAccount | null> {
+    const { provider, org_id: orgId } = record;
+    const baseUrl = record.base_url ?? providerDefinition(provider).standardUrl!;
+    if (record.credential_id !== null) {
+      const account = await this.#accounts.byCredential(orgId, record.credential_id, projectId);
+      // The credential may have moved to another address since: its key does not follow a model elsewhere.
+      return account && sameOrigin(account.baseUrl, baseUrl) ? { ...account, baseUrl } : null;
+    }
+    // A server without keys is usual for language models only.
+    if (provider !== 'openai_compatible') return null;
+    return {
+      provider,
+      baseUrl,
+      apiKey: null,
+      emulated: this.#accounts.isEmulated(provider, baseUrl),
+      credentialId: null,
+      version: record._id,
+      target: { purpose: 'provider', orgId },
+    };
+  }
+}
+
+function isVoiceOf(provider: ProviderName) {
+  return (entry: Entry) => entry.kind === 'tts' && entry.provider === provider;
+}
+
+/** Whether a list of languages (tags or `*`) covers the wanted one: `en` and `en-GB` fit each other, `en-US` and `en-GB` don't. */
+export function coversLanguage(languages: readonly string[], wanted: string): boolean {
+  const tag = wanted.toLowerCase();
+  return languages.some((language) => {
+    const own = language.toLowerCase();
+    return own === '*' || own === tag || own.startsWith(`${tag}-`) || tag.startsWith(`${own}-`);
+  });
 }

@@ -106,7 +106,7 @@ export function roomName(session: Pick<SessionRecord, '_id' | 'channel'>): strin
 
 /**
  * Addresses and credentials of the session's models, fallbacks behind them. Fallbacks that can't be used now are left
- * out; the first of each kind must be there.
+ * out; the first of each kind must be there, and any voice.
  * @throws ModelUnavailableError
  */
 export async function resolveProviders(
@@ -141,7 +141,7 @@ export async function resolveProviders(
     },
   });
   const resolve = (id: string, use: Parameters<ModelCatalog['resolve']>[2]) =>
-    catalog.resolve(session.org_id, id, use);
+    catalog.resolve(session.org_id, id, { ...use, projectId: session.project_id });
   return {
     stt: present(
       session.stt_id,
@@ -151,7 +151,8 @@ export async function resolveProviders(
       session.llm_id,
       await Promise.all([session.llm_id, ...config.llm.fallback_llm_ids].map((id) => resolve(id, llmUse))),
     ),
-    tts: present(
+    // A voice may have been withdrawn by those who lent it: that is what fallback voices are for.
+    tts: anyPresent(
       session.tts_id,
       await Promise.all([
         resolve(session.tts_id, ttsUse(session.tts_voice_id)),
@@ -159,6 +160,12 @@ export async function resolveProviders(
       ]),
     ),
   };
+}
+
+function anyPresent(id: string, providers: (PlanProviderWire | undefined)[]): PlanProviderWire[] {
+  const usable = providers.filter((provider) => provider !== undefined);
+  if (usable.length === 0) throw new ModelUnavailableError(id);
+  return usable;
 }
 
 function present(id: string, providers: (PlanProviderWire | undefined)[]): PlanProviderWire[] {

@@ -536,9 +536,9 @@ export class SessionService {
         body[field] ??
         agent?.[field] ??
         project?.[`default_${kind}_id`] ??
-        (await this.#catalog.fallback(scope.orgId, kind));
+        (await this.#catalog.fallback(scope.orgId, kind, scope.projectId));
       if (!id) throw invalid(['body', field], 'Field required', 'missing');
-      const model = await this.#catalog.find(scope.orgId, id);
+      const model = await this.#catalog.find(scope.orgId, id, scope.projectId);
       if (!model || model.kind !== kind) throw notFound(['body', field]);
       if (model.status !== 'available') {
         throw invalid(['body', field], `the model can not be used: ${model.status}`, 'model_unavailable');

@@ -1,0 +1,235 @@
+import type { z } from 'zod';
+import { ConflictError, NotFoundError, ValidationError } from '@parley/shared/errors/app-error';
+import type { ValidationDetail } from '@parley/shared/errors/app-error';
+import type { SafeFetch } from '@parley/shared/http/safe-fetch';
+import { newId } from '@parley/shared/ids/new-id';
+import type { Clock } from '@parley/shared/time/clock';
+import type { AuditTrail } from '../audit/audit-trail.ts';
+import { maskSecret } from '../crypto/secret-box.ts';
+import type { SecretBox } from '../crypto/secret-box.ts';
+import { commonFilter, equalities } from '../http/list-query.ts';
+import type { ListInput } from '../http/list-query.ts';
+import { invalid } from '../http/validation.ts';
+import { projectCollection } from '../projects/project-model.ts';
+import type { ListPage } from '../storage/list.ts';
+import type { Principal } from '../tenancy/principal.ts';
+import { checkReferences } from '../tenancy/references.ts';
+import type { Filter, Scope } from '../tenancy/scope.ts';
+import { sameOrigin } from './provider-accounts.ts';
+import type { ProviderAccounts } from './provider-accounts.ts';
+import { checkBaseUrl } from './provider-address.ts';
+import { checkAccount } from './provider-check.ts';
+import type { CheckResult } from './provider-check.ts';
+import { providerCredentialCollection } from './provider-credential-model.ts';
+import type { ProviderCredentialRecord } from './provider-credential-model.ts';
+import type { createCredentialRequest, patchCredentialRequest } from './provider-credential-schema.ts';
+import { providerDefinition } from './provider-definitions.ts';
+import type { ProviderName } from './provider-definitions.ts';
+import { MAX_PER_ORG } from './provider-store.ts';
+import type { ProviderStore } from './provider-store.ts';
+
+type SentValue = string | { set: boolean; last_four: string };
+
+/** Who asks, for the audit trail. */
+export interface Origin {
+  caller: Principal;
+  address: string;
+}
+
+/** Accounts at providers that an org brought along. */
+export class ProviderCredentialService {
+  readonly #store: ProviderStore;
+  readonly #accounts: ProviderAccounts;
+  readonly #fetch: SafeFetch;
+  readonly #box: SecretBox;
+  readonly #audit: AuditTrail;
+  readonly #clock: Clock;
+
+  constructor(deps: {
+    store: ProviderStore;
+    accounts: ProviderAccounts;
+    fetch: SafeFetch;
+    box: SecretBox;
+    audit: AuditTrail;
+    clock: Clock;
+  }) {
+    this.#store = deps.store;
+    this.#accounts = deps.accounts;
+    this.#fetch = deps.fetch;
+    this.#box = deps.box;
+    this.#audit = deps.audit;
+    this.#clock = deps.clock;
+  }
+
+  list(
+    scope: Scope,
+    list: ListInput & { provider?: string[] | undefined; status?: string[] | undefined },
+  ): Promise<ListPage<ProviderCredentialRecord>> {
+    const filter = { ...commonFilter(list), ...equalities({ provider: list.provider, status: list.status }) };
+    return scope
+      .collection(providerCredentialCollection)
+      .page(filter as Filter<ProviderCredentialRecord>, list);
+  }
+
+  async create(
+    scope: Scope,
+    request: z.output<typeof createCredentialRequest>,
+    origin: Origin,
+  ): Promise<ProviderCredentialRecord> {
+    const { provider, name, base_url: baseUrl, project_ids: projects } = request;
+    await this.#check(scope, provider, { base_url: baseUrl, project_ids: projects });
+    const values = takeValues(provider, request.values, {});
+    const credentials = scope.collection(providerCredentialCollection);
+    if ((await credentials.count({}, { limit: MAX_PER_ORG })) >= MAX_PER_ORG) {
+      throw new ConflictError('limit_reached', `There can be ${MAX_PER_ORG} credentials in an org.`);
+    }
+    const created = await credentials.insert({
+      _id: newId('providerCredential', this.#clock.now()),
+      provider,
+      name,
+      ...this.#seal(values),
+      base_url: baseUrl,
+      project_ids: projects,
+      status: 'unverified',
+      last_verified_at: null,
+    });
+    await this.#written(scope, origin, 'credential.created', created._id);
+    return created;
+  }
+
+  /** @throws ValidationError `secret_required` for another address without the values, or ConflictError */
+  async update(
+    scope: Scope,
+    credential: ProviderCredentialRecord,
+    request: z.output<typeof patchCredentialRequest>,
+    origin: Origin,
+  ): Promise<ProviderCredentialRecord> {
+    const { provider } = credential;
+    const { name, values: sent, base_url: baseUrl, project_ids: projects } = request;
+    await this.#check(scope, provider, request);
+    const moved =
+      baseUrl !== undefined && !sameOrigin(addressOf(credential), addressOf({ provider, base_url: baseUrl }));
+    const stored = moved ? {} : this.#unseal(credential);
+    const values = sent || moved ? takeValues(provider, sent ?? {}, stored) : undefined;
+    const changed = await scope.collection(providerCredentialCollection).update(
+      { _id: credential._id, values: credential.values, base_url: credential.base_url },
+      {
+        $set: {
+          ...(name === undefined ? {} : { name }),
+          ...(baseUrl === undefined ? {} : { base_url: baseUrl }),
+          ...(projects === undefined ? {} : { project_ids: projects }),
+          ...(values ? this.#seal(values) : {}),
+          ...(values || baseUrl !== undefined ? { status: 'unverified', last_verified_at: null } : {}),
+        },
+      },
+    );
+    if (!changed) {
+      await scope.collection(providerCredentialCollection).get(credential._id);
+      throw new ConflictError('version_conflict', 'Somebody else is changing this credential.');
+    }
+    await this.#written(scope, origin, 'credential.changed', changed._id);
+    return changed;
+  }
+
+  /** At once, whatever uses it: a key that has leaked must be removable. Its models need credentials then. */
+  async delete(scope: Scope, credential: ProviderCredentialRecord, origin: Origin): Promise<void> {
+    const deleted = await scope.collection(providerCredentialCollection).delete({ _id: credential._id });
+    if (!deleted) throw new NotFoundError();
+    await this.#written(scope, origin, 'credential.deleted', credential._id);
+  }
+
+  /** Asks the provider. Only a refusal says something of the credential; a provider that is down does not. */
+  async verify(
+    scope: Scope,
+    credential: ProviderCredentialRecord,
+    signal: AbortSignal,
+  ): Promise<CheckResult> {
+    const result = await checkAccount(this.#accounts.open(credential), this.#fetch, signal);
+    const status = result.ok ? 'valid' : result.error === 'auth' ? 'invalid' : credential.status;
+    // What was changed meanwhile has not been checked.
+    await scope
+      .collection(providerCredentialCollection)
+      .update(
+        { _id: credential._id, values: credential.values, base_url: credential.base_url },
+        { $set: { status, last_verified_at: new Date(this.#clock.now()) } },
+      );
+    this.#store.forget(scope.orgId);
+    return result;
+  }
+
+  async #check(
+    scope: Scope,
+    provider: ProviderName,
+    fields: { base_url?: string | null | undefined; project_ids?: string[] | null | undefined },
+  ): Promise<void> {
+    if (providerDefinition(provider).credentialFields.length === 0) {
+      throw invalid(['body', 'provider'], 'takes no credentials', 'not_available');
+    }
+    if (fields.base_url != null) checkBaseUrl(this.#fetch, fields.base_url, scope.orgId);
+    const references = (fields.project_ids ?? []).map((id, index) => ({
+      collection: projectCollection,
+      id,
+      loc: ['body', 'project_ids', index],
+    }));
+    await checkReferences(scope, references);
+  }
+
+  #seal(values: Record<string, string>): Pick<ProviderCredentialRecord, 'values' | 'masked'> {
+    return {
+      values: this.#box.encryptSecret(JSON.stringify(values)),
+      masked: Object.fromEntries(Object.entries(values).map(([name, value]) => [name, maskSecret(value)])),
+    };
+  }
+
+  #unseal({ values }: ProviderCredentialRecord): Record<string, string> {
+    return JSON.parse(this.#box.decryptSecret(values)) as Record<string, string>;
+  }
+
+  async #written(
+    scope: Scope,
+    { caller, address }: Origin,
+    action: 'credential.created' | 'credential.changed' | 'credential.deleted',
+    target: string,
+  ): Promise<void> {
+    this.#store.forget(scope.orgId);
+    await this.#audit.record({ scope, caller, address, action, target });
+  }
+}
+
+function addressOf({ provider, base_url }: Pick<ProviderCredentialRecord, 'provider' | 'base_url'>): string {
+  return base_url ?? providerDefinition(provider).standardUrl!;
+}
+
+/**
+ * The provider's values: as sent, or kept from what is stored.
+ * @throws ValidationError `extra_forbidden`, `missing`; `secret_required` for one that is not stored for this address
+ */
+function takeValues(
+  provider: ProviderName,
+  sent: Readonly<Record<string, SentValue>>,
+  stored: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const { credentialFields } = providerDefinition(provider);
+  const details: ValidationDetail[] = Object.keys(sent)
+    .filter((name) => !credentialFields.some((field) => field.name === name))
+    .map((name) => ({
+      loc: ['body', 'values', name],
+      msg: 'Extra inputs are not permitted',
+      type: 'extra_forbidden',
+    }));
+  const values: Record<string, string> = {};
+  for (const { name } of credentialFields) {
+    const given = Object.hasOwn(sent, name) ? sent[name] : undefined;
+    const value = typeof given === 'string' ? given : stored[name];
+    if (value !== undefined) values[name] = value;
+    else {
+      details.push({
+        loc: ['body', 'values', name],
+        msg: 'must be sent: nothing is stored for this address',
+        type: 'secret_required',
+      });
+    }
+  }
+  if (details.length > 0) throw new ValidationError(details);
+  return values;
+}

@@ -1,0 +1,292 @@
+import { z } from 'zod';
+import { ForbiddenError } from '@parley/shared/errors/app-error';
+import { anyOf, commonFilter, listOf, listQuery, queryInteger, toPage } from '../http/list-query.ts';
+import type { ListInput } from '../http/list-query.ts';
+import { defineOperation, jsonBody, patchBody, Reply } from '../http/operation.ts';
+import type { Operation } from '../http/operation.ts';
+import { languageTag } from '../http/value-schemas.ts';
+import { compareBy, pageOf } from '../storage/memory-page.ts';
+import { queryScope, tenantQuery } from '../tenancy/query-scope.ts';
+import { inOrg, item } from '../tenancy/target.ts';
+import type { Target } from '../tenancy/target.ts';
+import { coversLanguage, isCatalogueModel } from './model-catalog.ts';
+import type { CatalogModel, ModelCatalog } from './model-catalog.ts';
+import {
+  createModelRequest,
+  MODEL_FIXED,
+  MODEL_READ_ONLY,
+  modelKind,
+  modelResponse,
+  modelStatus,
+  patchModelRequest,
+  toModelResponse,
+} from './model-schema.ts';
+import { ownModelCollection } from './own-model-model.ts';
+import type { OwnModelRecord } from './own-model-model.ts';
+import type { OwnModelService } from './own-model-service.ts';
+import { providerCredentialCollection } from './provider-credential-model.ts';
+import {
+  createCredentialRequest,
+  CREDENTIAL_FIXED,
+  CREDENTIAL_READ_ONLY,
+  credentialResponse,
+  patchCredentialRequest,
+  toCredentialResponse,
+} from './provider-credential-schema.ts';
+import type { ProviderCredentialService } from './provider-credential-service.ts';
+import { PROVIDER_NAMES, PROVIDERS } from './provider-definitions.ts';
+
+const tag = 'Providers';
+const VIEWERS = { key: 'viewer', user: 'viewer' } as const;
+const ADMIN = { user: 'admin' } as const;
+const credential = item(providerCredentialCollection, 'credential_id');
+const ownModel = item(ownModelCollection, 'model_id');
+
+/** The installation's models are there for all to see, and for nobody to change. */
+const changeableModel: Target<OwnModelRecord> = {
+  resolve(access, params) {
+    if (isCatalogueModel(params['model_id']!)) {
+      throw new ForbiddenError('forbidden', 'Only an org’s own models can be changed.');
+    }
+    return ownModel.resolve(access, params);
+  },
+};
+const modelParams = {
+  model_id: z.string().regex(/^(llm|stt|tts)_[A-Za-z0-9_-]{1,64}$/, 'must be the id of a model'),
+};
+
+const providerResponse = z
+  .object({
+    provider: z.string(),
+    name: z.string(),
+    kinds: z.array(modelKind),
+    credential_fields: z
+      .array(z.object({ name: z.string(), label: z.string(), required: z.boolean() }))
+      .meta({ description: 'What `values` of a credential holds.' }),
+    self_hosted: z.boolean().meta({ description: 'Runs in this installation and needs no account.' }),
+  })
+  .meta({ id: 'Provider' });
+
+const modelQuery = listQuery({
+  sortable: ['name'],
+  q: true,
+  filters: {
+    kind: anyOf(modelKind).optional(),
+    provider: anyOf(z.enum(PROVIDER_NAMES)).optional(),
+    language: anyOf(languageTag).optional(),
+    status: anyOf(modelStatus).optional(),
+    ...tenantQuery,
+  },
+});
+
+export function providerRoutes({
+  models,
+  ownModels,
+  providerCredentials: credentials,
+}: {
+  models: ModelCatalog;
+  ownModels: OwnModelService;
+  providerCredentials: ProviderCredentialService;
+}): Operation[] {
+  return [
+    defineOperation({
+      id: 'listProviders',
+      method: 'GET',
+      path: '/v1/providers',
+      tag,
+      summary: 'List providers of speech and language models',
+      access: VIEWERS,
+      query: z.object({
+        limit: queryInteger(1, 200).default(50),
+        offset: queryInteger(0, 100_000).default(0),
+      }),
+      responses: { 200: { description: 'Providers', schema: listOf(providerResponse) } },
+      handle: ({ query }) =>
+        toPage(pageOf(PROVIDERS, query), (one) => ({
+          provider: one.provider,
+          name: one.name,
+          kinds: [...one.kinds],
+          credential_fields: [...one.credentialFields],
+          self_hosted: one.selfHosted,
+        })),
+    }),
+    defineOperation({
+      id: 'listModels',
+      method: 'GET',
+      path: '/v1/providers/models',
+      tag,
+      summary: 'List models that agents can use',
+      description: 'Those of the installation, and the org’s own: of the API key’s, or of `org_id`.',
+      access: VIEWERS,
+      query: modelQuery,
+      responses: { 200: { description: 'A page of models', schema: listOf(modelResponse) } },
+      handle: async ({ access, query }) => {
+        const scope = await queryScope(access, query);
+        const all = await models.list(scope?.orgId ?? null, scope?.projectIdOrNull);
+        return toPage(pageOf(selectModels(all, query), query), toModelResponse);
+      },
+    }),
+    defineOperation({
+      id: 'createModel',
+      method: 'POST',
+      path: '/v1/orgs/{org_id}/models',
+      tag,
+      summary: 'Add a model of the org’s own',
+      description: 'An `openai_compatible` server needs `base_url`; other providers have a standard one.',
+      access: ADMIN,
+      target: inOrg,
+      body: jsonBody(createModelRequest, { readOnly: [...MODEL_READ_ONLY, 'status'] }),
+      responses: { 201: { description: 'The model', schema: modelResponse } },
+      errors: [409],
+      handle: async ({ scope, body }) => toModelResponse(await ownModels.create(scope, body)),
+    }),
+    defineOperation({
+      id: 'updateModel',
+      method: 'PATCH',
+      path: '/v1/models/{model_id}',
+      tag,
+      summary: 'Change a model of the org’s own',
+      description: 'What calls run on (address, model, credential, status) stays while agents use it.',
+      access: ADMIN,
+      params: modelParams,
+      target: changeableModel,
+      body: patchBody(patchModelRequest, { readOnly: MODEL_FIXED }),
+      responses: { 200: { description: 'The model', schema: modelResponse } },
+      errors: [409],
+      handle: async ({ scope, item, body }) => toModelResponse(await ownModels.update(scope, item, body)),
+    }),
+    defineOperation({
+      id: 'deleteModel',
+      method: 'DELETE',
+      path: '/v1/models/{model_id}',
+      tag,
+      summary: 'Remove a model of the org’s own',
+      access: ADMIN,
+      params: modelParams,
+      target: changeableModel,
+      responses: { 204: { description: 'It is gone' } },
+      errors: [409],
+      handle: async ({ scope, item }) => {
+        await ownModels.delete(scope, item);
+        return new Reply(204, undefined);
+      },
+    }),
+    defineOperation({
+      id: 'listProviderCredentials',
+      method: 'GET',
+      path: '/v1/orgs/{org_id}/provider-credentials',
+      tag,
+      summary: 'List the org’s accounts at providers',
+      access: VIEWERS,
+      target: inOrg,
+      query: listQuery({
+        sortable: ['name'],
+        q: true,
+        filters: {
+          provider: anyOf(z.enum(PROVIDER_NAMES)).optional(),
+          status: anyOf(z.enum(['unverified', 'valid', 'invalid'])).optional(),
+        },
+      }),
+      responses: { 200: { description: 'A page of credentials', schema: listOf(credentialResponse) } },
+      handle: async ({ scope, query }) => toPage(await credentials.list(scope, query), toCredentialResponse),
+    }),
+    defineOperation({
+      id: 'createProviderCredential',
+      method: 'POST',
+      path: '/v1/orgs/{org_id}/provider-credentials',
+      tag,
+      summary: 'Add an account at a provider',
+      description: 'It is used instead of the installation’s, at its own address only.',
+      access: ADMIN,
+      target: inOrg,
+      body: jsonBody(createCredentialRequest, { readOnly: CREDENTIAL_READ_ONLY }),
+      responses: { 201: { description: 'The credential', schema: credentialResponse } },
+      errors: [409],
+      handle: async ({ scope, caller, address, body }) =>
+        toCredentialResponse(await credentials.create(scope, body, { caller, address })),
+    }),
+    defineOperation({
+      id: 'updateProviderCredential',
+      method: 'PATCH',
+      path: '/v1/provider-credentials/{credential_id}',
+      tag,
+      summary: 'Change an account at a provider',
+      description: 'Another scheme, host or port of `base_url` needs the values again.',
+      access: ADMIN,
+      target: credential,
+      body: patchBody(patchCredentialRequest, { readOnly: CREDENTIAL_FIXED }),
+      responses: { 200: { description: 'The credential', schema: credentialResponse } },
+      errors: [409],
+      handle: async ({ scope, caller, address, item, body }) =>
+        toCredentialResponse(await credentials.update(scope, item, body, { caller, address })),
+    }),
+    defineOperation({
+      id: 'deleteProviderCredential',
+      method: 'DELETE',
+      path: '/v1/provider-credentials/{credential_id}',
+      tag,
+      summary: 'Remove an account at a provider',
+      description: 'Models that need it have the status `needs_credentials` from then on.',
+      access: ADMIN,
+      target: credential,
+      responses: { 204: { description: 'It is gone' } },
+      handle: async ({ scope, caller, address, item }) => {
+        await credentials.delete(scope, item, { caller, address });
+        return new Reply(204, undefined);
+      },
+    }),
+    defineOperation({
+      id: 'verifyProviderCredential',
+      method: 'POST',
+      path: '/v1/provider-credentials/{credential_id}/verify',
+      tag,
+      summary: 'Ask the provider whether it takes the credential',
+      access: ADMIN,
+      target: credential,
+      responses: {
+        200: {
+          description: 'What it says',
+          schema: z.object({
+            ok: z.boolean(),
+            error: z.string().optional().meta({
+              description:
+                'auth, rate_limit, unavailable, timeout, address_not_allowed or unexpected_answer.',
+            }),
+          }),
+        },
+      },
+      handle: ({ scope, item, signal }) => credentials.verify(scope, item, signal),
+    }),
+  ];
+}
+
+type ModelFilters = ListInput & {
+  kind?: string[] | undefined;
+  provider?: string[] | undefined;
+  language?: string[] | undefined;
+  status?: string[] | undefined;
+};
+
+/** In the asked order; the installation's have no dates and keep the catalogue's order behind the org's own. */
+function selectModels(all: readonly CatalogModel[], query: ModelFilters): CatalogModel[] {
+  commonFilter(query); // Only for what it refuses: these are not in the database.
+  const { kind, provider, language, status, q, created_after: after, created_before: before } = query;
+  const selected = all.filter(
+    (model) =>
+      (!kind || kind.includes(model.kind)) &&
+      (!provider || provider.includes(model.provider)) &&
+      (!language || language.some((tag) => coversLanguage(model.languages, tag))) &&
+      (!status || status.includes(model.status)) &&
+      (q === undefined || model.name.toLowerCase().includes(q.toLowerCase())) &&
+      (!after || (model.own && model.own.created_at >= after)) &&
+      (!before || (model.own && model.own.created_at < before)),
+  );
+  const position = new Map(all.map((model, index) => [model, index]));
+  const compare = compareBy<CatalogModel>(
+    query.sort,
+    (model, field) =>
+      field === 'name' ? model.name : (model.own?.[field as 'created_at' | 'updated_at'].getTime() ?? 0),
+    () => '',
+  );
+  return selected.sort((a, b) => compare(a, b) || position.get(a)! - position.get(b)!);
+}
