@@ -13,7 +13,12 @@ const secretsSchema = z.object({
   /** The demonstration's API key; null until the first start made it. */
   demonstration_key: z.string().nullable(),
   /** Accounts at the emulated carriers, kept so that their signatures stay valid over restarts. */
-  carriers: z.object({ plivo: z.object({ auth_id: z.string(), auth_token: z.string() }) }),
+  carriers: z.object({
+    plivo: z.object({ auth_id: z.string(), auth_token: z.string() }),
+    twilio: z.object({ account_sid: z.string(), auth_token: z.string() }),
+    /** `private_key`: base64 of the 32 bytes of an Ed25519 seed; the carrier's own, who signs with it. */
+    telnyx: z.object({ api_key: z.string(), private_key: z.string() }),
+  }),
 });
 
 export type EmbeddedSecrets = z.infer<typeof secretsSchema>;
@@ -33,6 +38,14 @@ export function loadSecrets(file: string): EmbeddedSecrets {
       plivo: {
         auth_id: `MAEMULATED${randomBytes(5).toString('hex').toUpperCase()}`,
         auth_token: randomBytes(20).toString('hex'),
+      },
+      twilio: {
+        account_sid: `AC${randomBytes(16).toString('hex')}`,
+        auth_token: randomBytes(16).toString('hex'),
+      },
+      telnyx: {
+        api_key: `KEYEMULATED${randomBytes(16).toString('hex')}`,
+        private_key: randomBytes(32).toString('base64'),
       },
     },
   };

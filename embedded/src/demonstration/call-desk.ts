@@ -4,12 +4,14 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
 import { carrierCallbackPath } from '@parley/shared/contracts/addresses';
-import { sleep } from '@parley/shared/async/timeout';
 import type { LocalSpeech } from '@parley/shared/speech/flite';
 import { runCaller, type CallerStep } from '@parley/loadtest/callers/caller-script';
+import type { CarrierLine } from '@parley/loadtest/callers/carrier-line';
+import { openDirectCall } from '@parley/loadtest/callers/direct-call';
 import type { CarrierEmulator, EmulatedCall } from '@parley/loadtest/callers/emulated-call';
 import type { DeepgramEmulator } from '@parley/loadtest/emulators/deepgram-emulator';
 import { recordingAsCaller, speakAsCaller } from './caller-voice.ts';
+import type { RestClient } from './rest-client.ts';
 
 const text = z.string().min(1).max(500);
 
@@ -17,7 +19,7 @@ const text = z.string().min(1).max(500);
 export const callOrderSchema = z.strictObject({
   carrier: z.enum(['plivo', 'twilio', 'telnyx']),
   to: z.string(),
-  /** Another agent than the one that answers the number. */
+  /** Another agent than the one that answers the number: its session is made first, and the stream dialled directly. */
   agent_id: z.string().optional(),
   steps: z
     .array(
@@ -39,6 +41,8 @@ export interface PlacedCall {
   call_id: string;
   /** The caller's number: made up for this call alone. */
   from: string;
+  /** Known beforehand only for calls to an agent that was named. */
+  session_id?: string;
 }
 
 export const callOutcomeSchema = z.object({
@@ -52,6 +56,7 @@ export type CallOutcome = z.infer<typeof callOutcomeSchema>;
 
 export interface CallDeskDeps {
   publicUrl: string;
+  rest: RestClient;
   speech: LocalSpeech;
   /** Taught what callers are going to say; undefined when a real STT listens. */
   stt: Pick<DeepgramEmulator, 'teach'> | undefined;
@@ -65,6 +70,10 @@ export interface CallDeskDeps {
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
 /** After the last step the agent may still speak; then the caller hangs up. */
 const FINAL_WAIT_MS = 60_000;
+/** The agent has had its last word after this long a silence. */
+const LAST_WORD_MS = 2500;
+/** A caller who hears nothing at all any more hangs up. */
+const DEAD_LINE_MS = 60_000;
 
 /** Places emulated calls, for the demonstration and, over a loopback port, for `npm run call`. */
 export class CallDesk {
@@ -103,20 +112,49 @@ export class CallDesk {
     );
     await this.#deps.stt?.teach(said);
     const steps = await Promise.all(order.steps.map((step) => this.#toCallerStep(step)));
+    const from = `+1415555${String(randomInt(10_000)).padStart(4, '0')}`;
+    const { call, ...known } = await (order.agent_id === undefined
+      ? this.#dialNumber(desk, order, from)
+      : this.#dialAgent(order.agent_id, order, from));
+    this.#running.add(call);
+    const outcome = this.#hold(call, [...steps, { listen: true }]);
+    this.#outcomes.set(call.callId, outcome);
+    if (this.#outcomes.size > 1000) this.#outcomes.delete(this.#outcomes.keys().next().value!);
+    return { call_id: call.callId, from, ...known, outcome };
+  }
+
+  /** The carrier's way: its webhook asks what to do with the call. */
+  async #dialNumber(
+    desk: { emulator: CarrierEmulator; telephonyAccountId: string },
+    order: CallOrder,
+    from: string,
+  ): Promise<{ call: EmulatedCall; session_id?: string }> {
     const callback = (kind: 'voice' | 'status') =>
       `${this.#deps.publicUrl}${carrierCallbackPath(order.carrier, kind, desk.telephonyAccountId)}`;
-    const from = `+1415555${String(randomInt(10_000)).padStart(4, '0')}`;
     const call = await desk.emulator.placeCall({
       voiceUrl: callback('voice'),
       statusUrl: callback('status'),
       from,
       to: order.to,
     });
-    this.#running.add(call);
-    const outcome = this.#hold(call, steps);
-    this.#outcomes.set(call.callId, outcome);
-    if (this.#outcomes.size > 1000) this.#outcomes.delete(this.#outcomes.keys().next().value!);
-    return { call_id: call.callId, from, outcome };
+    return { call };
+  }
+
+  /** The way of a client with a carrier of its own: the session is made first, and its ticket put into the stream. */
+  async #dialAgent(
+    agentId: string,
+    order: CallOrder,
+    from: string,
+  ): Promise<{ call: EmulatedCall; session_id?: string }> {
+    const { carrier, to } = order;
+    const session = await this.#deps.rest.post<{
+      session_id: string;
+      media_ws_url: string;
+      ws_ticket: string;
+    }>('/v1/sessions', { agent_id: agentId, channel: 'telephony', provider: carrier });
+    const url = `${session.media_ws_url}/${session.ws_ticket}`;
+    const call = await openDirectCall({ url, carrier, from, to });
+    return { call, session_id: session.session_id };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -128,16 +166,14 @@ export class CallDesk {
 
   async #hold(call: EmulatedCall, steps: readonly CallerStep[]): Promise<CallOutcome> {
     try {
-      const finished = await runCaller(call.line, steps);
-      if (finished) {
-        // A polite caller waits for the goodbye, and then hangs up.
-        const until = Date.now() + FINAL_WAIT_MS;
-        let over = false;
-        void call.ended.then(() => (over = true));
-        await sleep(1500);
-        while (!over && Date.now() < until && (call.line.bufferedMs > 0 || call.line.agentHeardWithin(2500)))
-          await sleep(100);
-        if (!over) call.hangUp();
+      let line: CarrierLine | undefined = call.line;
+      let done = 0;
+      while (line) {
+        done += await runCaller(line, steps.slice(done));
+        if (done === steps.length) await this.#sayGoodbye(call, line);
+        const dead = setTimeout(() => call.hangUp(), DEAD_LINE_MS);
+        // The call may come back from a transfer, with a stream of its own.
+        line = await call.lineAfter(line).finally(() => clearTimeout(dead));
       }
       const end = await call.ended;
       return {
@@ -150,6 +186,12 @@ export class CallDesk {
     } finally {
       this.#running.delete(call);
     }
+  }
+
+  /** A polite caller waits for the agent's last word, and then hangs up. */
+  async #sayGoodbye(call: EmulatedCall, line: CarrierLine): Promise<void> {
+    await line.waitFor(() => line.bufferedMs === 0 && !line.agentHeardWithin(LAST_WORD_MS), FINAL_WAIT_MS);
+    if (line.isStreaming) call.hangUp();
   }
 
   async #toCallerStep(step: CallOrder['steps'][number]): Promise<CallerStep> {

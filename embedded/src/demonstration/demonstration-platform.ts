@@ -1,6 +1,8 @@
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import type { Logger } from '@parley/shared/logging/logger';
 import { openPlivoCarrierEmulator } from '@parley/loadtest/callers/plivo-carrier-emulator';
+import { openTelnyxCarrierEmulator } from '@parley/loadtest/callers/telnyx-carrier-emulator';
+import { openTwilioCarrierEmulator } from '@parley/loadtest/callers/twilio-carrier-emulator';
 import { openPlatform, type Platform } from '../platform.ts';
 import { CallDesk } from './call-desk.ts';
 import { openDemonstrationReceivers, type DemonstrationReceivers } from './receivers.ts';
@@ -33,6 +35,14 @@ export async function openDemonstrationPlatform(options: {
             authId: carriers.plivo.auth_id,
             authToken: carriers.plivo.auth_token,
           }),
+          twilio: await openTwilioCarrierEmulator({
+            accountSid: carriers.twilio.account_sid,
+            authToken: carriers.twilio.auth_token,
+          }),
+          telnyx: await openTelnyxCarrierEmulator({
+            apiKey: carriers.telnyx.api_key,
+            privateKey: carriers.telnyx.private_key,
+          }),
         }),
       }),
     );
@@ -40,6 +50,7 @@ export async function openDemonstrationPlatform(options: {
     const desk = owned.add(
       await CallDesk.open({
         publicUrl: platform.publicUrl,
+        rest: demonstration.rest,
         speech: platform.emulators.speech,
         stt: platform.emulators.deepgram,
         carriers: demonstration.lines,

@@ -51,7 +51,7 @@ export async function followCall(options: {
 }): Promise<CallResult> {
   const { rest, placed, write, signal } = options;
   options.outcome.catch(() => {});
-  const sessionId = await findSession(options);
+  const sessionId = placed.session_id ?? (await findSession(options));
   let recording: Record<string, unknown> | undefined;
   const latencies = new Map<number, number | null>();
   await followSession(

@@ -9,9 +9,22 @@ export const DEMONSTRATION_AGENT = {
     'You answer the telephone of Lakeside Bistro, a restaurant. You are friendly and brief.',
     'You book tables with the tool book_table: ask for the day, the time and the number of people if they are missing.',
     'After a booking, tell the caller the reference and mention the live music on Fridays.',
+    'When the caller asks for the manager, call transfer_call.',
     'When the caller says goodbye, say goodbye and call end_call.',
   ].join(' '),
   greeting: 'Lakeside Bistro, good evening. How can I help you?',
+  config: {
+    transfer: {
+      destinations: [
+        {
+          id: 'manager',
+          description: 'The manager of the restaurant.',
+          // A number that is given to nobody: the emulated carriers answer it.
+          target: { type: 'phone', phone_number: '+14155550199' },
+        },
+      ],
+    },
+  },
 } as const;
 
 export const BOOK_TABLE_TOOL = {
@@ -36,6 +49,7 @@ export const CALLER_LINES = {
   bargeIn: 'Sorry, could you make it eight instead of seven?',
   backchannel: 'Uh-huh.',
   goodbye: 'Wonderful, thank you very much. Goodbye.',
+  manager: 'I would like to speak to the manager.',
 } as const;
 
 /** The emulated model's script; see the LLM emulator for its form. */
@@ -76,6 +90,13 @@ export const DEMONSTRATION_LLM_SCRIPT = {
       reply: {
         text: 'One moment, I am looking.',
         tool_calls: [{ name: 'book_table', arguments: { day: '{{day}}', time: '{{time}}', people: 2 } }],
+      },
+    },
+    {
+      when: { user: ['manager', 'a person', 'a human'], tool: 'transfer_call' },
+      reply: {
+        text: 'Of course. I am putting you through to the manager.',
+        tool_calls: [{ name: 'transfer_call', arguments: { destination_id: 'manager' } }],
       },
     },
     {

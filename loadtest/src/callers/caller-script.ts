@@ -1,5 +1,4 @@
 import { performance } from 'node:perf_hooks';
-import { sleep } from '@parley/shared/async/timeout';
 import type { CarrierLine } from './carrier-line.ts';
 
 /** What a scripted caller does next. */
@@ -10,6 +9,8 @@ export type CallerStep =
   | { interrupt: Uint8Array; afterMs: number; label: string }
   | { press: string }
   | { pauseMs: number }
+  /** Waits until the agent has answered and finished. */
+  | { listen: true }
   | { hangUp: true };
 
 export interface CallerOptions {
@@ -17,68 +18,51 @@ export interface CallerOptions {
   agentPauseMs?: number;
   /** It is waited for at most so long. */
   agentTimeoutMs?: number;
-  signal?: AbortSignal;
   onStep?: (step: CallerStep) => void;
 }
 
-const POLL_MS = 20;
+/** What the agent still says of the old reply, after it was interrupted, is not the answer. */
+const LATE_AUDIO_MS = 300;
 
 /**
- * Plays a caller who listens before speaking. Ends when the steps are done and the agent has had the last word, or
- * when the line is closed.
- * @returns whether all steps were done before the line closed
+ * Plays a caller who listens before speaking, until the steps are done or the line is closed.
+ * @returns how many steps were done
  */
 export async function runCaller(
   line: CarrierLine,
   steps: readonly CallerStep[],
   options: CallerOptions = {},
-): Promise<boolean> {
+): Promise<number> {
   const pauseMs = options.agentPauseMs ?? 900;
   const timeoutMs = options.agentTimeoutMs ?? 15_000;
-  let open = true;
-  void line.closed.then(() => (open = false));
-
-  const waitFor = async (condition: () => boolean, limitMs: number): Promise<void> => {
-    const until = performance.now() + limitMs;
-    while (open && performance.now() < until && !condition()) await sleep(POLL_MS, options.signal);
-  };
-  const heardSince = (since: number) => line.lastPlayedVoiceAt > since;
-  /** The agent speaks (after `since`) and stops. */
-  const agentFinishes = async (since: number): Promise<void> => {
-    await waitFor(() => heardSince(since), timeoutMs);
-    await waitFor(() => line.bufferedMs === 0 && !line.agentHeardWithin(pauseMs), timeoutMs * 4);
-  };
-
+  /** Speech of the agent from before is not waited for again. */
   let since = 0;
+  const agentSpeaks = () => line.waitFor(() => line.lastPlayedVoiceAt > since, timeoutMs);
+  const agentFinishes = async (): Promise<void> => {
+    await agentSpeaks();
+    await line.waitFor(() => line.bufferedMs === 0 && !line.agentHeardWithin(pauseMs), timeoutMs * 4);
+  };
+
+  let done = 0;
   for (const step of steps) {
-    if (!open) return false;
+    if ('pauseMs' in step) await line.pause(step.pauseMs);
+    else if ('interrupt' in step) {
+      await agentSpeaks();
+      await line.pause(step.afterMs);
+    } else await agentFinishes();
+    if (!line.isStreaming) break;
+    options.onStep?.(step);
     if ('say' in step) {
-      await agentFinishes(since);
-      if (!open) return false;
-      options.onStep?.(step);
       await line.say(step.say);
       since = performance.now();
     } else if ('interrupt' in step) {
-      await waitFor(() => heardSince(since), timeoutMs);
-      await sleep(step.afterMs, options.signal);
-      if (!open) return false;
-      options.onStep?.(step);
       await line.say(step.interrupt);
-      // What the agent still says of the old reply is not the answer.
-      since = performance.now() + 300;
+      since = performance.now() + LATE_AUDIO_MS;
     } else if ('press' in step) {
-      await agentFinishes(since);
-      if (!open) return false;
-      options.onStep?.(step);
       line.press(step.press);
       since = performance.now();
-    } else if ('pauseMs' in step) await sleep(step.pauseMs, options.signal);
-    else {
-      await agentFinishes(since);
-      options.onStep?.(step);
-      line.hangUp();
-      return true;
-    }
+    } else if ('hangUp' in step) line.hangUp();
+    done++;
   }
-  return open;
+  return done;
 }

@@ -174,6 +174,11 @@ export class CarrierLine {
     return this.#open;
   }
 
+  /** Frames flow: the connection stands, and nobody has hung up. */
+  get isStreaming(): boolean {
+    return this.#stopFrames !== undefined;
+  }
+
   /** When the first frame was sent; `performance.now()`. Positions in `heardAudio` count from here. */
   get startedAt(): number {
     return this.#startedAt;
