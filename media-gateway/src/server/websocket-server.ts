@@ -1,3 +1,6 @@
+import { randomUUID } from 'node:crypto';
+import { get, type ClientRequest } from 'node:http';
+import { setTimeout } from 'node:timers/promises';
 import type {
   HttpRequest,
   HttpResponse,
@@ -88,11 +91,14 @@ export async function openWebSocketServer(options: WebSocketServerOptions): Prom
   const sockets = new Set<Socket>();
   let httpConnections = 0;
   let pendingUpgrades = 0;
+  let corkHolder: HttpResponse | undefined;
   const monotonic = () => clock.monotonic();
 
   app.filter((response, change) => {
     httpConnections += Number(change);
-    if (Number(change) > 0 && httpConnections + sockets.size > limits.maxConnections) response.close();
+    // The connection that holds the cork is ours.
+    const others = httpConnections + sockets.size - (corkHolder ? 1 : 0);
+    if (Number(change) > 0 && others > limits.maxConnections) response.close();
   });
 
   for (const route of options.upgrades) {
@@ -145,16 +151,20 @@ export async function openWebSocketServer(options: WebSocketServerOptions): Prom
         .end(JSON.stringify(body));
     });
   }
+  const holderPath = `/${randomUUID()}`;
+  app.get(holderPath, (response) => {
+    response.onAborted(() => (corkHolder = undefined));
+    corkHolder = response;
+  });
   app.any('/*', (response) => void response.writeStatus('404 Not Found').endWithoutBody(0, true));
 
   /**
    * Runs an upgrade uncorked. Corked by its own response it would not be safe: `cork` looks at the response once more
    * when that is a WebSocket already, and now and then closes it (uWebSockets 1929). uWebSockets.js warns of anything
-   * uncorked on stderr, so it is done while another socket holds the cork, if there is one.
+   * uncorked on stderr, so a response that is never answered holds the cork meanwhile.
    */
-  function uncorked(response: HttpResponse, task: () => void): void {
-    const [other] = sockets;
-    if (other && !other.closed) other.cork(() => void response.cork(task));
+  function uncorked(task: () => void): void {
+    if (corkHolder) corkHolder.cork(task);
     else task();
   }
 
@@ -201,7 +211,7 @@ export async function openWebSocketServer(options: WebSocketServerOptions): Prom
     const { open, protocol = '' } = admission;
     httpConnections--; // `filter` reports no end for connections that became WebSockets
     let ws: WebSocket<UserData> | undefined;
-    uncorked(response, () => {
+    uncorked(() => {
       response.upgrade<UserData>(
         { opened: (openedWs) => void (ws = openedWs), socket: undefined },
         request.headers.get('sec-websocket-key') ?? '',
@@ -225,6 +235,7 @@ export async function openWebSocketServer(options: WebSocketServerOptions): Prom
     });
   });
   const port = uws.us_socket_local_port(listening!);
+  const holder = await holdConnection(options.host, port, holderPath, () => corkHolder !== undefined);
 
   function stopListening(): void {
     if (listening) uws.us_listen_socket_close(listening);
@@ -234,6 +245,8 @@ export async function openWebSocketServer(options: WebSocketServerOptions): Prom
   let disposing: Promise<void> | undefined;
   async function dispose(): Promise<void> {
     stopListening();
+    corkHolder = undefined;
+    holder.destroy();
     for (const socket of [...sockets]) guarded(socket, () => socket.fail(closeCodes.goingAway, 'shutdown'));
     await new Promise<void>((resolve) => setImmediate(resolve)); // lets the close frames out
     app.close();
@@ -248,6 +261,26 @@ export async function openWebSocketServer(options: WebSocketServerOptions): Prom
     [Symbol.asyncDispose]: () => (disposing ??= dispose()),
   };
 }
+
+/** A request to our own server that it does not answer. Resolves when it has arrived. */
+async function holdConnection(
+  host: string,
+  port: number,
+  path: string,
+  arrived: () => boolean,
+): Promise<ClientRequest> {
+  const address = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  const request = get({ host: address, port, path, agent: false });
+  // It ends with the server, one way or the other.
+  request.on('error', () => {});
+  request.on('socket', (socket) => socket.unref());
+  for (let tries = 0; tries < HOLDER_TRIES && !arrived(); tries++) await setTimeout(HOLDER_POLL_MS);
+  return request;
+}
+
+const HOLDER_POLL_MS = 5;
+/** Without it everything works, and uWebSockets.js prints its warnings. */
+const HOLDER_TRIES = 400;
 
 /** `LIBUS_LISTEN_EXCLUSIVE_PORT`; without it a second process would silently share the port. */
 const EXCLUSIVE_PORT = 1;
