@@ -8,6 +8,7 @@ import { openBackend } from './backend/open-backend.ts';
 import { hasRedis, startRedis } from './backend/start-redis.ts';
 import { conversation, CONVERSATIONS, GREETING, linesOf } from './scenario/conversation.ts';
 import { makeCallerSpeech, type CallerSpeech } from './speech/caller-speech.ts';
+import { openLivekitAgents } from './sut/livekit-agents.ts';
 import { openCeiling } from './sut/ceiling.ts';
 import { openParley } from './sut/parley.ts';
 import { openRemote } from './sut/remote.ts';
@@ -95,7 +96,7 @@ export async function openBench(options: BenchOptions): Promise<Bench> {
 }
 
 export interface SystemOptions {
-  system: 'parley' | 'ceiling' | { url: string };
+  system: 'parley' | 'ceiling' | 'livekit' | { url: string };
   gateways: number;
   maxCalls: number;
   turns: number;
@@ -108,6 +109,7 @@ export function openSystem(bench: Bench, options: SystemOptions): Promise<System
   if (typeof options.system === 'object') return Promise.resolve(openRemote(options.system.url));
   if (options.system === 'ceiling')
     return openCeiling({ cpus, directory, turns: options.turns, delays: bench.delays });
+  if (options.system === 'livekit') return openLivekitAgents({ backend, cpus, directory });
   return openParley({
     backend,
     redisUrl: bench.redisUrl,

@@ -5,7 +5,8 @@ import { parseMix, type ConversationName } from './scenario/conversation.ts';
 export const USAGE = `Usage: npm run loadtest -- [options]
 
 What is measured
-  --system NAME      parley (default), or ceiling: a bare server that knows the answers beforehand
+  --system NAME      parley (default); ceiling: a bare server that knows the answers beforehand; livekit: agents-js,
+                     where npm run loadtest:peers has installed it
   --url URL          a gateway that runs already, for example ws://host/stream/{id}; {conversation} is filled in too
   --gateways N       Parley processes, calls go to them in turn (1)
   --unpinned         leave processes to the kernel; otherwise the system has core 0 and the simulator core 1
@@ -39,7 +40,7 @@ Output
 const count = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
 
 const schema = z.object({
-  system: z.enum(['parley', 'ceiling']).default('parley'),
+  system: z.enum(['parley', 'ceiling', 'livekit']).default('parley'),
   url: z.url({ protocol: /^wss?$/ }).optional(),
   gateways: count(1, 16).default(1),
   unpinned: z.boolean().default(false),
