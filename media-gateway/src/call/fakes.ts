@@ -13,7 +13,7 @@ import type { LlmEvent, LlmProvider, LlmRequest } from '../providers/llm/llm-pro
 import type { SttListener, SttProvider } from '../providers/stt/stt-provider.ts';
 import type { TtsListener, TtsProvider } from '../providers/tts/tts-provider.ts';
 import type { Participant, ParticipantListener } from '../participants/participant.ts';
-import type { Call } from './call.ts';
+import type { Call, CallDeps } from './call.ts';
 import { openCall } from './open-call.ts';
 import { Ticker } from './ticker.ts';
 import type { ToolOutcome } from './tool-runner.ts';
@@ -169,6 +169,13 @@ export interface LlmScript {
   (request: LlmRequest): { events: LlmEvent[]; afterMs?: number } | ProviderError;
 }
 
+/** Who takes part in a call, and 20 ms of what its microphone hears. */
+export interface FarEnd {
+  participant: Participant;
+  deps?: Pick<CallDeps, 'observer' | 'clientTools' | 'written'>;
+  tick(voiced: boolean): void;
+}
+
 /** A whole call with stand-ins around it. */
 export function fakeCall(
   options: {
@@ -177,11 +184,17 @@ export function fakeCall(
     tool?: (args: unknown) => Promise<ToolOutcome>;
     ttsFails?: () => ProviderError | undefined;
     words?: boolean;
+    /** Instead of a telephone. */
+    farEnd?: (clock: ManualClock, plan: SessionPlan) => FarEnd;
   } = {},
 ) {
   const clock = new ManualClock();
   const phone = new FakePhone(clock);
   const plan = options.plan ?? wirePlan();
+  const farEnd: FarEnd = options.farEnd?.(clock, plan) ?? {
+    participant: phone,
+    tick: (voiced) => phone.tick(voiced),
+  };
   const requests: LlmRequest[] = [];
   const aborted: string[] = [];
   let stt: SttListener | undefined;
@@ -283,7 +296,7 @@ export function fakeCall(
   const ticker = new Ticker(clock);
   const call: Call = openCall({
     plan,
-    participant: phone,
+    participant: farEnd.participant,
     providers: { stt: [() => sttProvider], llm: [() => llm], tts: [() => tts] },
     reporter: {
       emit: (type, data, offsetMs) => {
@@ -311,6 +324,7 @@ export function fakeCall(
     ticker,
     logger: silentLogger(),
     answeredAt: clock.now(),
+    ...farEnd.deps,
   });
 
   const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
@@ -356,7 +370,7 @@ export function fakeCall(
     /** Time passes, 20 ms at a step. */
     async wait(ms: number, voiced = false): Promise<void> {
       for (let passed = 0; passed < ms; passed += 20) {
-        phone.tick(voiced);
+        farEnd.tick(voiced);
         clock.advance(20);
         await settle();
       }
