@@ -48,6 +48,7 @@ export const CALLER_LINES = {
   day: 'Next Friday at seven in the evening, please.',
   bargeIn: 'Sorry, could you make it eight instead of seven?',
   backchannel: 'Uh-huh.',
+  hours: 'When do you close?',
   goodbye: 'Wonderful, thank you very much. Goodbye.',
   manager: 'I would like to speak to the manager.',
 } as const;
