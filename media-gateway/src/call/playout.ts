@@ -328,11 +328,8 @@ export class Playout {
       speech.runs.push({ startByte: speech.sentBytes, at: now });
       this.#dryAt = now;
     }
-    let at = speech.sentBytes;
-    speech.forEachPart(at, size, (part) => {
-      this.#participant.play(part, at / this.#bytesPerMs);
-      at += part.length;
-    });
+    // One message, however many pieces it came in from the voice.
+    this.#participant.play(speech.read(speech.sentBytes, size), speech.sentBytes / this.#bytesPerMs);
     speech.sentBytes += size;
     this.#dryAt += size / this.#bytesPerMs;
     if (speech.startedAt === undefined) {
@@ -413,6 +410,9 @@ export class Playout {
   }
 }
 
+/** Shared by all calls: what is read out of several chunks is sent before anything else is read. */
+let scratch = new Uint8Array(8192);
+
 /** One speech of the agent and its audio, as far as it was not heard yet. */
 class Speech {
   readonly events: PlayoutEvents;
@@ -437,6 +437,22 @@ class Speech {
 
   constructor(events: PlayoutEvents) {
     this.events = events;
+  }
+
+  /** `length` bytes in one piece: a view where they lie in one chunk, else a copy that the next call overwrites. */
+  read(fromByte: number, length: number): Uint8Array {
+    let whole: Uint8Array | undefined;
+    let filled = 0;
+    this.forEachPart(fromByte, length, (part) => {
+      if (part.length === length) {
+        whole = part;
+        return;
+      }
+      if (scratch.length < length) scratch = new Uint8Array(length);
+      scratch.set(part, filled);
+      filled += part.length;
+    });
+    return whole ?? scratch.subarray(0, filled);
   }
 
   forEachPart(fromByte: number, length: number, visit: (part: Uint8Array) => void): void {
