@@ -43,6 +43,8 @@ export interface Bench {
   readonly delays: ProviderDelays;
   readonly directory: string;
   readonly redisUrl: string | undefined;
+  /** Processes of the emulators and of Redis. */
+  readonly helperPids: readonly number[];
   /** Cores of the system under test, as `taskset -c` takes them; undefined leaves it to the kernel. */
   readonly systemCpus: string | undefined;
   [Symbol.asyncDispose](): Promise<void>;
@@ -86,6 +88,7 @@ export async function openBench(options: BenchOptions): Promise<Bench> {
       delays,
       directory,
       redisUrl: redis?.url,
+      helperPids: [backend.pid, redis?.pid].filter((pid) => pid !== undefined),
       systemCpus: pinned ? '0' : undefined,
       [Symbol.asyncDispose]: () => owned.dispose(),
     };

@@ -83,6 +83,7 @@ async function main(): Promise<void> {
             listeners: 20,
             delays: bench.delays,
             speech: bench.speech,
+            helperPids: bench.helperPids,
             signal: new AbortController().signal,
             onProgress: (progress) => printProgress(progress, label),
           }).finally(endProgress);

@@ -4,6 +4,7 @@ import { openBench, openSystem } from './bench.ts';
 import { findCapacity } from './capacity.ts';
 import { parseOptions, OptionsError, USAGE, type Options } from './options.ts';
 import { htmlReport, machine } from './report/html.ts';
+import { profileTables } from './report/cpu-profile.ts';
 import { endProgress, printProgress, resultTable } from './report/terminal.ts';
 import { runLoad, type LoadResult } from './run-load.ts';
 import { openWholeSystem } from './sut/whole.ts';
@@ -56,6 +57,7 @@ async function main(options: Options): Promise<void> {
           listeners: LISTENERS,
           delays: bench.delays,
           speech: bench.speech,
+          helperPids: bench.helperPids,
           signal: stop.signal,
           onProgress: (progress) => printProgress(progress, label),
         }).finally(endProgress);
@@ -107,6 +109,7 @@ async function main(options: Options): Promise<void> {
     } finally {
       await system[Symbol.asyncDispose]();
     }
+    if (options.profile) process.stdout.write(`\n${await profileTables(bench.directory)}\n`);
   } finally {
     await bench[Symbol.asyncDispose]();
   }

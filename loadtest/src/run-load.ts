@@ -34,6 +34,8 @@ export interface LoadOptions {
   listeners: number;
   delays: ProviderDelays;
   speech: CallerSpeech;
+  /** Whose CPU time is shown as that of emulators and the like. */
+  helperPids?: readonly number[];
   /** Called every second. */
   onProgress?: (progress: Progress) => void;
   signal: AbortSignal;
@@ -87,6 +89,7 @@ export interface LoadResult {
   pacing: Summary;
   chunkMs: Summary;
   underrunMsPerCallMinute: number;
+  audioMessages: number;
   lateness: { p50: number; p99: number; max: number };
   callMinutes: number;
   /** Of user and system time, less what the idle process takes. */
@@ -101,6 +104,8 @@ export interface LoadResult {
   } | null;
   handles: { before: number; peak: number; after: number } | null;
   simulatorCores: number;
+  /** Emulators and Redis. */
+  helperCores: number | null;
   pauses: { pauseMs: number; pauses: number; cutOffs: number }[];
   ending: Record<string, Summary>;
   truth: {
@@ -174,6 +179,9 @@ export async function runLoad(
 
   let cpuFrom: Usage | undefined;
   let cpuTo: Usage | undefined;
+  const helpers = () => readUsage(options.helperPids ?? [], { memory: false })?.cpuSeconds;
+  let helpersFrom: number | undefined;
+  let helpersTo: number | undefined;
   let ownFrom = process.cpuUsage();
   let ownTo = ownFrom;
   const letGo = new Set<NodeJS.Timeout>();
@@ -263,11 +271,13 @@ export async function runLoad(
     metrics.openWindow(performance.now());
     cpuFrom = measure(sut, false);
     ownFrom = process.cpuUsage();
+    helpersFrom = helpers();
   };
   const closeWindow = () => {
     metrics.closeWindow(performance.now());
     cpuTo = measure(sut, false);
     ownTo = process.cpuUsage(ownFrom);
+    helpersTo = helpers();
   };
 
   const callers: Promise<void>[] = [];
@@ -342,6 +352,7 @@ export async function runLoad(
     pacing: metrics.pacing.summary(),
     chunkMs: metrics.chunk.summary(),
     underrunMsPerCallMinute: round(metrics.underrunMs / Math.max(0.01, metrics.allCallMinutes)),
+    audioMessages: metrics.messages,
     lateness: { p50: round(lateness.p50), p99: round(lateness.p99), max: round(lateness.max) },
     callMinutes: round(metrics.callMinutes),
     cpuSecondsPerCallMinute:
@@ -359,6 +370,10 @@ export async function runLoad(
           },
     handles: before && after ? { before: before.handles, peak: peak.handles, after: after.handles } : null,
     simulatorCores: round3((ownTo.user + ownTo.system) / 1e6 / seconds),
+    helperCores:
+      helpersFrom === undefined || helpersTo === undefined
+        ? null
+        : round3((helpersTo - helpersFrom) / seconds),
     pauses: [...metrics.pausesByMs].map(([pauseMs, one]) => ({ pauseMs, ...one })),
     ending: Object.fromEntries([...metrics.ending].map(([how, one]) => [how, one.summary()])),
     truth: truthOf(finished, reports),

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { withTimeout } from '@parley/shared/async/timeout';
 import type { Backend, BackendAddresses, BackendOptions } from './backend.ts';
 
-type Method = Exclude<keyof Backend, 'addresses' | symbol>;
+type Method = Exclude<keyof Backend, 'addresses' | 'pid' | symbol>;
 export interface BackendRequest {
   id: number;
   method: Method;
@@ -65,6 +65,7 @@ export async function openBackendProcess(options: BackendOptions): Promise<Backe
   }
   return {
     addresses,
+    pid: child.pid,
     prepare: (calls) => ask('prepare', calls),
     takeReports: () => ask('takeReports'),
     reported: (ids, timeoutMs) => ask('reported', ids, timeoutMs),

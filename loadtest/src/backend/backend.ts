@@ -78,6 +78,8 @@ export type ProviderFault = { provider: 'stt' | 'llm' | 'tts'; faults: readonly 
  */
 export interface Backend {
   readonly addresses: BackendAddresses;
+  /** Of its own process, if it has one. */
+  readonly pid: number | undefined;
   prepare(calls: readonly PreparedCall[]): Promise<void>;
   /** Reports that came since it was asked last. */
   takeReports(): Promise<ReportedCall[]>;

@@ -112,6 +112,7 @@ export async function openBackend(options: BackendOptions): Promise<Backend> {
         internal: internal.url,
         internalToken,
       },
+      pid: undefined,
       prepare(calls) {
         internal.prepare(calls);
         return Promise.resolve();

@@ -12,7 +12,7 @@ export const hasRedis = spawnSync('redis-server', ['--version'], { stdio: 'ignor
 /** A Redis of this run's own, set up as in production except that nobody else can reach it. */
 export async function startRedis(
   directory: string,
-): Promise<{ url: string; [Symbol.asyncDispose](): Promise<void> }> {
+): Promise<{ url: string; pid: number; [Symbol.asyncDispose](): Promise<void> }> {
   const dir = join(directory, 'redis');
   await mkdir(dir, { recursive: true, mode: 0o700 });
   const socket = join(dir, 'redis.sock');
@@ -39,7 +39,7 @@ export async function startRedis(
     }
     await sleep(20);
   }
-  return { url: socket, [Symbol.asyncDispose]: stop };
+  return { url: socket, pid: child.pid!, [Symbol.asyncDispose]: stop };
 }
 
 function answers(path: string): Promise<boolean> {

@@ -16,6 +16,8 @@ const MAX_BREATH_MS = 300;
 const CLEAR_TIMEOUT_MS = 3000;
 /** Agent audio after a silence this long begins an utterance. */
 const UTTERANCE_GAP_MS = 600;
+/** What comes closer together than this is one chunk in several messages: to a listener they are the same. */
+const SAME_CHUNK_MS = 5;
 /** At the beginning of an utterance audio comes as fast as it can, until the gateway is ahead enough. */
 const PACED_AFTER_MS = 500;
 
@@ -34,7 +36,8 @@ export interface CallResult {
 export class CallEar implements LineEvents {
   readonly #metrics: RunMetrics;
   #utteranceAt = -Infinity;
-  #audioAt = -Infinity;
+  /** When its first message came. */
+  #chunkAt = -Infinity;
   #chunkMs = 0;
   /** When a voiced piece of agent audio came last. */
   voiceAt = -Infinity;
@@ -60,15 +63,19 @@ export class CallEar implements LineEvents {
 
   onAgentAudio(_line: CarrierLine, atMs: number, bytes: Uint8Array, voiced: boolean): void {
     const metrics = this.#metrics;
-    if (atMs - this.#audioAt > UTTERANCE_GAP_MS) this.#utteranceAt = atMs;
-    else if (atMs - this.#utteranceAt >= PACED_AFTER_MS && metrics.inWindow(atMs)) {
-      const gap = atMs - this.#audioAt;
-      metrics.gap.add(gap);
-      metrics.pacing.add(Math.abs(gap - this.#chunkMs));
-      metrics.chunk.add(this.#chunkMs);
+    const gap = atMs - this.#chunkAt;
+    metrics.messages++;
+    if (gap < SAME_CHUNK_MS) this.#chunkMs += bytes.length / 8;
+    else {
+      if (gap > UTTERANCE_GAP_MS) this.#utteranceAt = atMs;
+      else if (atMs - this.#utteranceAt >= PACED_AFTER_MS && metrics.inWindow(atMs)) {
+        metrics.gap.add(gap);
+        metrics.pacing.add(Math.abs(gap - this.#chunkMs));
+        metrics.chunk.add(this.#chunkMs);
+      }
+      this.#chunkAt = atMs;
+      this.#chunkMs = bytes.length / 8;
     }
-    this.#audioAt = atMs;
-    this.#chunkMs = bytes.length / 8;
     if (!voiced) return;
     this.voiceAt = atMs;
     if (atMs >= this.#listenFrom) this.firstVoiceAt ??= atMs;
@@ -76,7 +83,7 @@ export class CallEar implements LineEvents {
 
   onClear(_line: CarrierLine, atMs: number, bufferedMs: number): void {
     // What comes next is no continuation: its pace says nothing.
-    this.#audioAt = -Infinity;
+    this.#chunkAt = -Infinity;
     if (this.clearAt !== undefined) return;
     this.clearAt = atMs;
     this.leadAtClearMs = bufferedMs;

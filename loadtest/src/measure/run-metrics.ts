@@ -55,6 +55,8 @@ export class RunMetrics {
   readonly failures = new Map<string, number>();
   /** In all calls. */
   underrunMs = 0;
+  /** With agent audio. */
+  messages = 0;
 
   /** How late the simulator sent its frames, in microseconds. */
   readonly #lateness = buildHistogram({

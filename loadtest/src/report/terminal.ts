@@ -75,7 +75,9 @@ export function resultTable(results: readonly LoadResult[]): string {
       'simulator late, p50 / p99 / max ms',
       (r) => `${r.lateness.p50} / ${r.lateness.p99} / ${r.lateness.max}${r.valid ? '' : '  DOES NOT COUNT'}`,
     ),
-    row('simulator, cores', (r) => figure(r.simulatorCores)),
+    row('simulator / emulators, cores', (r) =>
+      [r.simulatorCores, r.helperCores].map((cores) => figure(cores, 2)).join(' / '),
+    ),
   ];
   function row(name: string, value: (result: LoadResult) => string): [string, ...string[]] {
     return [name, ...results.map(value)];
