@@ -27,6 +27,7 @@ import { toAudioFormat } from './wire-format.ts';
 const MAX_WAITING_EVENTS = 64;
 const MAX_WAITING_BYTES = 1024 * 1024;
 const MAX_WAITING_AUDIO_BYTES = 48_000;
+const BASE64_TO_BYTES = 3 / 4;
 /** A client whose events are wrong this often is not one of this protocol. */
 const MAX_FAULTS = 100;
 /** Caller audio may run this far ahead of the clock: clients may send what they recorded before. */
@@ -179,12 +180,14 @@ export class RealtimeSession implements SocketListener, CallObserver, ClientTool
   /** Events that come before the call begins wait for it; of audio only the newest second. */
   #keep(event: ClientEvent, bytes: number): void {
     if (event.type === 'input_audio_buffer.append') {
-      this.#waitingAudioBytes += (event.audio.length / 4) * 3;
       this.#waiting.push(event);
+      this.#waitingAudioBytes += event.audio.length * BASE64_TO_BYTES;
       while (this.#waitingAudioBytes > MAX_WAITING_AUDIO_BYTES) {
-        const at = this.#waiting.findIndex((known) => known.type === 'input_audio_buffer.append');
-        const [oldest] = this.#waiting.splice(at, 1);
-        this.#waitingAudioBytes -= ((oldest as Event<'input_audio_buffer.append'>).audio.length / 4) * 3;
+        const oldest = this.#waiting.find((known) => known.type === 'input_audio_buffer.append')!;
+        // One piece may be longer than that: the participant keeps its end.
+        if (oldest === event) break;
+        this.#waiting.splice(this.#waiting.indexOf(oldest), 1);
+        this.#waitingAudioBytes -= oldest.audio.length * BASE64_TO_BYTES;
       }
       return;
     }
