@@ -15,11 +15,13 @@ const MAX_CALLS = 10_000;
 
 async function main(options: Options): Promise<void> {
   const stop = new AbortController();
-  process.once('SIGINT', () => {
-    process.stderr.write('\nHanging up; interrupt again to leave at once.\n');
-    stop.abort();
-    process.once('SIGINT', () => process.exit(130));
-  });
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      process.stderr.write('\nHanging up; interrupt again to leave at once.\n');
+      stop.abort();
+      process.once(signal, () => process.exit(130));
+    });
+  }
   if (options.keep !== undefined) await mkdir(options.keep, { recursive: true });
   const bench = await openBench({
     turns: options.turns,

@@ -179,4 +179,5 @@ server.on('connection', (socket, request) => {
 await once(server, 'listening');
 process.once('disconnect', () => process.exit(0));
 process.on('SIGINT', () => {});
+process.on('SIGTERM', () => {});
 process.send({ ready: { port: server.address().port } });

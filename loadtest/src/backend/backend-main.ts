@@ -20,4 +20,5 @@ process.once('disconnect', () => {
 });
 // An interrupt at the terminal reaches the whole group: the parent decides when it is over.
 process.on('SIGINT', () => undefined);
+process.on('SIGTERM', () => undefined);
 tell({ ready: backend.addresses });

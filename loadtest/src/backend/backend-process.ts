@@ -44,7 +44,11 @@ export async function openBackendProcess(options: BackendOptions): Promise<Backe
     new Promise((resolve, reject) => {
       const id = nextId++;
       waiting.set(id, { resolve: resolve as (value: unknown) => void, reject });
-      child.send({ id, method, args } satisfies BackendRequest);
+      child.send({ id, method, args } satisfies BackendRequest, (error) => {
+        if (!error) return;
+        waiting.delete(id);
+        reject(error);
+      });
     });
   async function close(): Promise<void> {
     if (child.exitCode !== null || child.signalCode !== null) return;

@@ -12,3 +12,4 @@ const server = app.listen(0, '127.0.0.1', () => {
 });
 process.once('disconnect', () => process.exit(0));
 process.on('SIGINT', () => undefined);
+process.on('SIGTERM', () => undefined);

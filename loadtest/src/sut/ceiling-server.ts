@@ -165,3 +165,4 @@ server.listen('127.0.0.1', 0, (listening) => {
 });
 process.once('disconnect', () => process.exit(0));
 process.on('SIGINT', () => undefined);
+process.on('SIGTERM', () => undefined);

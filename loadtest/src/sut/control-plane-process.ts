@@ -110,6 +110,7 @@ process.once('disconnect', () => {
   void owned.dispose().finally(() => process.exit(0));
 });
 process.on('SIGINT', () => undefined);
+process.on('SIGTERM', () => undefined);
 const ready: ControlPlaneReady = {
   url: controlPlane.url,
   internalUrl: controlPlane.internalUrl,

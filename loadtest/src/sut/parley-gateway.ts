@@ -48,7 +48,7 @@ const stop = () => {
     .finally(() => process.exit(0));
 };
 process.once('disconnect', stop);
-process.once('SIGTERM', stop);
 // An interrupt at the terminal reaches the whole group: the parent decides when it is over.
 process.on('SIGINT', () => undefined);
+process.on('SIGTERM', () => undefined);
 process.send!({ ready: { url: gateway.url } });
