@@ -75,6 +75,7 @@ export async function openControlPlane(
     owned.add(services.background);
     owned.add(services.safeFetch);
     owned.add(services.providerFetch);
+    owned.add(services.voices);
     owned.add(services.preCall);
     owned.add(openCallWorkers(services));
     owned.add(

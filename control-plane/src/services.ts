@@ -57,6 +57,7 @@ import { OrgModelCatalog } from './providers/model-catalog.ts';
 import type { ModelCatalog } from './providers/model-catalog.ts';
 import { ownModelCollection } from './providers/own-model-model.ts';
 import { OwnModelService } from './providers/own-model-service.ts';
+import type { NamingRecords } from './providers/own-model-service.ts';
 import { ProviderAccounts } from './providers/provider-accounts.ts';
 import type { InstallationProviders, ProviderSettings } from './providers/provider-accounts.ts';
 import { providerCredentialCollection } from './providers/provider-credential-model.ts';
@@ -79,6 +80,9 @@ import { ToolService } from './tools/tool-service.ts';
 import { VoiceCatalog } from './voices/voice-catalog.ts';
 import { VoiceLookup } from './voices/voice-lookup.ts';
 import { voiceCollection } from './voices/voice-model.ts';
+import { voiceRoutes } from './voices/voice-routes.ts';
+import { VoiceService } from './voices/voice-service.ts';
+import { VoiceSpeech } from './voices/voice-speech.ts';
 
 /** A minute of uncompressed speech, and every provider's list of models and voices. */
 const MAX_PROVIDER_ANSWER_BYTES = 16 * 1024 * 1024;
@@ -146,6 +150,7 @@ export interface Services extends ServiceDeps, CallServices {
   rateLimits: RateLimitService;
   signingKeys: SigningKeys;
   tools: ToolService;
+  voices: VoiceService;
 }
 
 /** Wires the features to each other. Starts nothing. */
@@ -208,16 +213,29 @@ export async function createServices(deps: ServiceDeps): Promise<Services> {
     audit,
     clock,
   });
+  const naming: NamingRecords = async (orgId, ids) => [
+    ...(await agents.naming(orgId, ids)),
+    ...(await projectsNaming(database, orgId, ids)),
+    ...(await analysesNaming(database, orgId, ids)),
+  ];
   const ownModels = new OwnModelService({
     store: providerStore,
     models,
     fetch: providerFetch,
-    naming: async (orgId, ids) => [
-      ...(await agents.naming(orgId, ids)),
-      ...(await projectsNaming(database, orgId, ids)),
-      ...(await analysesNaming(database, orgId, ids)),
-    ],
+    naming,
     clock,
+  });
+  const voices = new VoiceService({
+    database,
+    models,
+    accounts: providerAccounts,
+    catalog: voiceCatalog,
+    speech: new VoiceSpeech({ fetch: providerFetch }),
+    fetch: providerFetch,
+    naming,
+    background,
+    clock,
+    logger,
   });
   const knowledgeBases = new KnowledgeBaseService({ agents, clock });
   const mailer = deps.mailer ?? createMailer(config, logger);
@@ -302,6 +320,7 @@ export async function createServices(deps: ServiceDeps): Promise<Services> {
     rateLimits,
     signingKeys,
     tools,
+    voices,
   };
   return { ...own, ...createCallServices(own) };
 }
@@ -328,6 +347,7 @@ export function createOperations(services: Services): Operation[] {
     ...analysisRoutes(services),
     ...knowledgeBaseRoutes(services),
     ...providerRoutes(services),
+    ...voiceRoutes(services),
     ...callRoutes(services),
   );
   return operations;

@@ -44,6 +44,9 @@ const UNKNOWN: Record<string, string> = {
       recording_id: 'rec',
       delivery_id: 'whd',
       inbound_deployment_id: 'ibd',
+      voice_id: 'voc',
+      model_id: 'llm',
+      credential_id: 'prv',
     }).map(([name, prefix]) => [name, `${prefix}_${TAIL}`]),
   ),
 };

@@ -1,0 +1,197 @@
+import { ForbiddenError, NotFoundError } from '@parley/shared/errors/app-error';
+import { z } from 'zod';
+import { listOf, toPage } from '../http/list-query.ts';
+import { defineOperation, formBody, idSchema, jsonBody, multipartBody, Reply } from '../http/operation.ts';
+import type { Operation } from '../http/operation.ts';
+import { invalid } from '../http/validation.ts';
+import type { Access } from '../tenancy/access.ts';
+import type { Principal, UserPrincipal } from '../tenancy/principal.ts';
+import { queryScope, tenantQuery } from '../tenancy/query-scope.ts';
+import type { Scope } from '../tenancy/scope.ts';
+import type { Target } from '../tenancy/target.ts';
+import type { VoiceRecord } from './voice-model.ts';
+import {
+  cloneVoiceRequest,
+  isClone,
+  MAX_CLONE_FILE_BYTES,
+  MAX_CLONE_FILES,
+  patchVoiceRequest,
+  speakRequest,
+  toVoiceResponse,
+  voiceQuery,
+  voiceResponse,
+} from './voice-schema.ts';
+import type { VoiceService, VoiceViewer } from './voice-service.ts';
+import type { SpokenAudio } from './voice-speech.ts';
+
+const tag = 'Voices';
+const params = { voice_id: idSchema('voice') };
+const USERS = { user: 'editor' } as const;
+const AUDIO_HEADERS = { 'Cache-Control': 'private', 'Content-Disposition': 'inline' };
+const CLONE_LIMIT_BYTES = MAX_CLONE_FILES * MAX_CLONE_FILE_BYTES + 64 * 1024;
+
+export function voiceRoutes({ voices }: { voices: VoiceService }): Operation[] {
+  /** Those of the catalogue and of others are there to be seen, not to be changed. */
+  const ownClone: Target<VoiceRecord> = {
+    async resolve(access, { voice_id: id }) {
+      const voice = await voices.find(await toViewer(access, null), id!);
+      const notYours = new ForbiddenError('forbidden', 'Only clones of your own org can be changed.');
+      if (!isClone(voice)) throw notYours;
+      try {
+        return { scope: await access.org(voice.org_id), item: voice };
+      } catch (error) {
+        throw error instanceof NotFoundError ? notYours : error;
+      }
+    },
+  };
+  return [
+    defineOperation({
+      id: 'listVoices',
+      method: 'GET',
+      path: '/v1/voices',
+      tag,
+      summary: 'List voices',
+      description:
+        'The providers’ voices, clones of the org (the API key’s, or `org_id`), and clones that others show to all.',
+      access: { key: 'viewer', user: 'viewer' },
+      query: voiceQuery,
+      responses: { 200: { description: 'A page of voices', schema: listOf(voiceResponse) } },
+      handle: async ({ access, query }) => {
+        const viewer = await toViewer(access, await queryScope(access, query));
+        return toPage(await voices.list(viewer, query), toVoiceResponse);
+      },
+    }),
+    defineOperation({
+      id: 'getVoice',
+      method: 'GET',
+      path: '/v1/voices/{voice_id}',
+      tag,
+      summary: 'Read a voice',
+      access: { key: 'viewer', user: 'viewer' },
+      params,
+      query: z.object(tenantQuery),
+      responses: { 200: { description: 'The voice', schema: voiceResponse } },
+      handle: async ({ access, params, query }) => {
+        const viewer = await toViewer(access, await queryScope(access, query));
+        return toVoiceResponse(await voices.find(viewer, params.voice_id));
+      },
+    }),
+    defineOperation({
+      id: 'cloneVoice',
+      method: 'POST',
+      path: '/v1/voices/clone',
+      tag,
+      summary: 'Make a voice of recordings',
+      description: 'Answers as soon as the voice is being made; its `status` says how that went.',
+      access: USERS,
+      body: multipartBody(cloneVoiceRequest, { limitBytes: CLONE_LIMIT_BYTES }),
+      responses: { 202: { description: 'The voice', schema: voiceResponse } },
+      errors: [409, 502, 504],
+      handle: async ({ access, caller, body }) => {
+        const scope = await editorOf(access, body.org_id);
+        return toVoiceResponse(await voices.clone(scope, asUser(caller), body));
+      },
+    }),
+    defineOperation({
+      id: 'updateVoice',
+      method: 'PATCH',
+      path: '/v1/voices/{voice_id}',
+      tag,
+      summary: 'Rename a clone, or show it to all orgs',
+      description: 'For its owner and the org’s admins; `is_public` for admins.',
+      access: USERS,
+      params,
+      target: ownClone,
+      body: formBody(patchVoiceRequest, { atLeastOne: true }),
+      responses: { 200: { description: 'The voice', schema: voiceResponse } },
+      errors: [409],
+      handle: async ({ scope, caller, item, body }) =>
+        toVoiceResponse(await voices.update(scope, asUser(caller), item, body)),
+    }),
+    defineOperation({
+      id: 'deleteVoice',
+      method: 'DELETE',
+      path: '/v1/voices/{voice_id}',
+      tag,
+      summary: 'Remove a clone, here and at its provider',
+      access: USERS,
+      params,
+      target: ownClone,
+      responses: { 204: { description: 'It is gone' } },
+      errors: [409, 502, 504],
+      handle: async ({ scope, caller, item }) => {
+        await voices.delete(scope, asUser(caller), item);
+        return new Reply(204, undefined);
+      },
+    }),
+    defineOperation({
+      id: 'previewVoice',
+      method: 'GET',
+      path: '/v1/voices/{voice_id}/preview',
+      tag,
+      summary: 'Hear a voice',
+      description:
+        'The provider’s recording as it is, or one made now: for that, users name an org or a project.',
+      access: { key: 'viewer', user: 'viewer' },
+      params,
+      query: z.object(tenantQuery),
+      responses: { 200: { description: 'WAV or MP3', contentType: 'audio/*' } },
+      errors: [409, 502, 503, 504],
+      handle: async ({ access, params, query, signal }) => {
+        const scope = await queryScope(access, query);
+        const voice = await voices.find(await toViewer(access, scope), params.voice_id);
+        return toAudio(await voices.preview(scope, voice, signal));
+      },
+    }),
+    defineOperation({
+      id: 'speakWithVoice',
+      method: 'POST',
+      path: '/v1/voices/{voice_id}/speak',
+      tag,
+      summary: 'Speak a text',
+      description: 'Signed-in users name an org or a project. Not every voice has every format and speed.',
+      access: { key: 'editor', user: 'editor' },
+      params,
+      query: z.object(tenantQuery),
+      body: jsonBody(speakRequest),
+      responses: { 200: { description: 'The audio', contentType: 'audio/*' } },
+      errors: [409, 502, 503, 504],
+      handle: async ({ access, params, query, body, signal }) => {
+        const scope = await queryScope(access, query);
+        const voice = await voices.find(await toViewer(access, scope), params.voice_id);
+        if (!scope) throw invalid(['query', 'org_id'], 'org_id or project_id is needed', 'missing');
+        await access.permit(scope, 'editor', { write: true });
+        return toAudio(await voices.speak(scope, voice, body, signal));
+      },
+    }),
+  ];
+}
+
+async function toViewer(access: Access, scope: Scope | null): Promise<VoiceViewer> {
+  return {
+    orgId: scope?.orgId ?? null,
+    projectId: scope?.projectIdOrNull ?? null,
+    memberOf: await access.orgIds(),
+  };
+}
+
+async function editorOf(access: Access, orgId: string): Promise<Scope> {
+  let scope: Scope;
+  try {
+    scope = await access.org(orgId);
+  } catch (error) {
+    if (!(error instanceof NotFoundError)) throw error;
+    throw invalid(['body', 'org_id'], 'There is no such org', 'reference_not_found');
+  }
+  await access.permit(scope, 'editor', { write: true });
+  return scope;
+}
+
+function asUser(caller: Principal): UserPrincipal {
+  if (caller.auth !== 'jwt') throw new ForbiddenError('user_required', 'This needs a signed-in user.');
+  return caller;
+}
+
+function toAudio({ contentType, bytes }: SpokenAudio): Reply {
+  return new Reply(200, bytes, { ...AUDIO_HEADERS, 'Content-Type': contentType });
+}

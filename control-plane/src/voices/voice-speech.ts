@@ -1,0 +1,99 @@
+import { bytesFromPcm16 } from '@parley/shared/audio/audio-frame';
+import { wavHeader } from '@parley/shared/audio/wav';
+import { ConflictError, UnavailableError } from '@parley/shared/errors/app-error';
+import type { SafeFetch } from '@parley/shared/http/safe-fetch';
+import { FLITE_SAMPLE_RATE, LocalSpeechError, openFlite } from '@parley/shared/speech/flite';
+import type { LocalSpeech } from '@parley/shared/speech/flite';
+import { invalid } from '../http/validation.ts';
+import { coversLanguage } from '../providers/model-catalog.ts';
+import type { OpenModel } from '../providers/model-catalog.ts';
+import { ProviderFailure, speakElevenLabs } from './elevenlabs-api.ts';
+import { LOCAL_VOICE } from './voice-catalog.ts';
+import type { SpeakRequest } from './voice-schema.ts';
+
+/** Audio as it goes to a client. */
+export interface SpokenAudio {
+  contentType: string;
+  bytes: Buffer;
+}
+
+const CONTENT_TYPES = { mp3: 'audio/mpeg', wav: 'audio/wav', pcm16_16000: 'audio/pcm;rate=16000' } as const;
+
+/** Speaks texts outside of calls. The local voice is opened by the first who needs it. */
+export class VoiceSpeech {
+  readonly #fetch: SafeFetch;
+  readonly #openSpeech: () => Promise<LocalSpeech>;
+  #local: Promise<LocalSpeech> | undefined;
+  #disposed = false;
+
+  constructor({
+    fetch,
+    openSpeech = openFlite,
+  }: {
+    fetch: SafeFetch;
+    openSpeech?: () => Promise<LocalSpeech>;
+  }) {
+    this.#fetch = fetch;
+    this.#openSpeech = openSpeech;
+  }
+
+  /** @throws ValidationError for what the voice cannot do, ProviderFailure, UnavailableError */
+  async speak(opened: OpenModel, request: SpeakRequest, signal: AbortSignal): Promise<SpokenAudio> {
+    const { model, account, voice } = opened;
+    const { text, language, speed, format } = request;
+    const contentType = CONTENT_TYPES[format];
+    if (model.provider === 'flite') {
+      checkLocal(request);
+      const samples = await this.#speakLocally(text, signal);
+      return { contentType, bytes: packed(format, Buffer.from(bytesFromPcm16(samples))) };
+    }
+    if (model.provider !== 'elevenlabs' || !account || voice === undefined) {
+      throw new ConflictError('invalid_state', 'The voice cannot speak here.');
+    }
+    const bytes = await speakElevenLabs(
+      account,
+      this.#fetch,
+      { model: model.model, voiceId: voice, text, language, speed, format: format === 'mp3' ? 'mp3' : 'pcm' },
+      signal,
+    );
+    return { contentType, bytes: packed(format, bytes) };
+  }
+
+  async #speakLocally(text: string, signal: AbortSignal): Promise<Int16Array> {
+    if (this.#disposed) throw new UnavailableError('The voice is being closed.');
+    this.#local ??= this.#openSpeech().catch((error: unknown) => {
+      this.#local = undefined;
+      throw error;
+    });
+    try {
+      return await (await this.#local).synthesize(text, { signal });
+    } catch (error) {
+      if (!(error instanceof LocalSpeechError)) throw error;
+      if (error.reason === 'failed') throw new ProviderFailure('unavailable', { cause: error });
+      throw new UnavailableError('The voice has too much to say already.', { cause: error });
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#disposed = true;
+    const local = await this.#local?.catch(() => undefined);
+    await local?.[Symbol.asyncDispose]();
+  }
+}
+
+function checkLocal({ language, speed, format }: SpeakRequest): void {
+  if (format === 'mp3')
+    throw invalid(['body', 'format'], 'this voice speaks wav and pcm16_16000', 'not_available');
+  if (speed !== undefined && speed !== 1) {
+    throw invalid(['body', 'speed'], 'this voice has one speed', 'not_available');
+  }
+  if (language !== undefined && !coversLanguage(['en', ...LOCAL_VOICE.languages], language)) {
+    throw invalid(['body', 'language'], 'this voice speaks English', 'not_available');
+  }
+}
+
+function packed(format: SpeakRequest['format'], bytes: Buffer): Buffer {
+  if (format !== 'wav') return bytes;
+  const header = wavHeader({ sampleRate: FLITE_SAMPLE_RATE, channels: 1, dataBytes: bytes.length });
+  return Buffer.concat([header, bytes]);
+}
