@@ -26,6 +26,8 @@ import { deaf, unordered, withEncoding, withStart } from './stream-dialect.ts';
 
 /** A call that nobody gives a command to ends after this. */
 const FIRST_COMMAND_MS = 30_000;
+/** A caller who hears nothing, because the stream failed, hangs up after this. */
+const SILENT_CALL_MS = 5000;
 const WEBHOOK_TRIES = 3;
 const WEBHOOK_RETRY_MS = 200;
 /** PKCS #8 of an Ed25519 key up to the 32 bytes of its seed (RFC 8410). */
@@ -364,6 +366,7 @@ class TelnyxCall implements EmulatedCall {
         stream_params: { stream_url: url, track },
         stream_type: 'websocket',
       });
+      setTimeout(() => this.#streaming || this.hangUp(), SILENT_CALL_MS).unref();
       return;
     }
     this.#progress.addLine(line);

@@ -1,0 +1,86 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import t from 'tap';
+import { runCaller } from '@parley/loadtest/callers/caller-script';
+import { carrierCallbackPath } from '@parley/shared/contracts/addresses';
+import { CARRIERS } from '@parley/shared/contracts/session-values';
+import { createLogger } from '@parley/shared/logging/logger';
+import { speakAsCaller } from '../src/demonstration/caller-voice.ts';
+import {
+  openDemonstrationPlatform,
+  type DemonstrationPlatform,
+} from '../src/demonstration/demonstration-platform.ts';
+import { waitForPostCall } from '../src/demonstration/follow-session.ts';
+import { CALLER_LINES } from '../src/demonstration/script.ts';
+
+const TIMEOUT_MS = 60_000;
+
+let running: DemonstrationPlatform;
+let dataDir: string;
+
+t.before(async () => {
+  dataDir = await mkdtemp(path.join(tmpdir(), 'parley-carrier-calls-'));
+  running = await openDemonstrationPlatform({
+    env: { PORT: '0', LOG_LEVEL: 'error' },
+    dataDir,
+    logger: createLogger({ name: 'carrier-calls-test', level: 'error' }),
+    fastEmulators: true,
+  });
+});
+t.teardown(async () => {
+  await running[Symbol.asyncDispose]();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+void t.test('every carrier’s call is held, though webhooks come twice', async (t) => {
+  const { platform, demonstration } = running;
+  const { rest, orgId, projectId } = demonstration;
+  const question = await speakAsCaller(platform.emulators.speech, CALLER_LINES.hours);
+  await Promise.all(
+    CARRIERS.map(async (carrier, i) => {
+      const { emulator, telephonyAccountId, number } = demonstration.lines[carrier]!;
+      const address = (kind: 'voice' | 'status') =>
+        `${platform.publicUrl}${carrierCallbackPath(carrier, kind, telephonyAccountId)}`;
+      const from = `+1415555020${i}`;
+      const violations: string[] = [];
+      const call = await emulator.placeCall({
+        voiceUrl: address('voice'),
+        statusUrl: address('status'),
+        from,
+        to: number,
+        repeatWebhooks: carrier !== 'telnyx',
+        events: { onViolation: (what) => void violations.push(what) },
+      });
+      const steps = [
+        { say: question, label: CALLER_LINES.hours },
+        { listen: true },
+        { hangUp: true },
+      ] as const;
+      t.equal(await runCaller(call.line, steps), steps.length, `${carrier}: the caller did everything`);
+      call.hangUp();
+      t.match(await call.ended, { source: 'caller', answered: true });
+      t.same(violations, [], `${carrier}: nothing that it would refuse`);
+      const sessions = await rest.get<{ items: { session_id: string }[] }>(
+        `/v1/orgs/${orgId}/projects/${projectId}/sessions?phone_number=${encodeURIComponent(from)}`,
+      );
+      t.equal(sessions.items.length, 1, `${carrier}: one session`);
+      const sessionId = sessions.items[0]!.session_id;
+      const session = await waitForPostCall<{ status: string; hangup_reason: string | null }>(
+        rest,
+        sessionId,
+        TIMEOUT_MS,
+        AbortSignal.timeout(TIMEOUT_MS),
+      );
+      t.match(session, { status: 'ended', hangup_reason: 'caller_hangup', provider: carrier });
+      const transcript = await rest.get<{ items: { role: string; text: string }[] }>(
+        `/v1/sessions/${sessionId}/transcript`,
+      );
+      t.match(
+        transcript.items.map((turn) => turn.role),
+        ['agent', 'caller', 'agent'],
+        `${carrier}: ${transcript.items.map((turn) => `${turn.role}: ${turn.text}`).join(' ')}`,
+      );
+    }),
+  );
+});
