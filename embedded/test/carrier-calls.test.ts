@@ -33,6 +33,9 @@ t.teardown(async () => {
   await rm(dataDir, { recursive: true, force: true });
 });
 
+// Calls run at the pace of speech: all of them at once.
+t.jobs = 2;
+
 void t.test('every carrier’s call is held, though webhooks come twice', async (t) => {
   const { platform, demonstration } = running;
   const { rest, orgId, projectId } = demonstration;
@@ -82,5 +85,31 @@ void t.test('every carrier’s call is held, though webhooks come twice', async 
         `${carrier}: ${transcript.items.map((turn) => `${turn.role}: ${turn.text}`).join(' ')}`,
       );
     }),
+  );
+});
+
+void t.test('the desk calls a named agent by the ticket of its session, and presses keys', async (t) => {
+  const { desk, demonstration } = running;
+  const placed = await desk.place({
+    carrier: 'telnyx',
+    to: '+14155550103',
+    agent_id: demonstration.agentId,
+    steps: [{ press: '5#' }],
+  });
+  t.match(await placed.outcome, { ended_by: 'caller', transferred_to: null });
+  const session = await waitForPostCall<{ status: string; channel?: string }>(
+    demonstration.rest,
+    placed.session_id!,
+    TIMEOUT_MS,
+    AbortSignal.timeout(TIMEOUT_MS),
+  );
+  t.match(session, { status: 'ended', channel: 'telephony', provider: 'telnyx', direction: 'outbound' });
+  const { items } = await demonstration.rest.get<{ items: { type: string; data: object }[] }>(
+    `/v1/sessions/${placed.session_id}/events?limit=200`,
+  );
+  t.same(
+    items.filter(({ type }) => type === 'dtmf').map(({ data }) => (data as { digit?: string }).digit),
+    ['5', '#', undefined],
+    'two keys, and what they came to',
   );
 });
