@@ -1,7 +1,9 @@
 import path from 'node:path';
 import { parseArgs, styleText } from 'node:util';
+import { z } from 'zod';
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import { shutdownSignal } from '@parley/shared/async/shutdown-signal';
+import { envInteger, readEnv } from '@parley/shared/config/read-env';
 import { ConfigError } from '@parley/shared/errors/config-error';
 import { createLogger } from '@parley/shared/logging/logger';
 import { DataFolderInUseError } from './data-folder.ts';
@@ -20,8 +22,9 @@ Environment: PARLEY_DATA_DIR (./.parley), PORT (8080), HOST (127.0.0.1), DEEPGRA
 ELEVENLABS_API_KEY, MONGODB_URI, REDIS_URL, LOG_LEVEL. The README has the whole table.
 `;
 
-/** Running calls have this long to finish after the first Ctrl-C; a second one ends at once. */
+/** Running calls have this long to finish after the first Ctrl-C, unless the environment says otherwise; a second one ends at once. */
 const DRAIN_TIMEOUT_MS = 20_000;
+const environment = z.object({ DRAIN_TIMEOUT_MS: envInteger(0, 86_400_000).default(DRAIN_TIMEOUT_MS) });
 
 async function main(): Promise<number> {
   const { values } = parseArgs({
@@ -39,6 +42,7 @@ async function main(): Promise<number> {
     stopping.abort(new Error('Parley is stopping.'));
   });
   try {
+    const { DRAIN_TIMEOUT_MS: drainTimeoutMs } = readEnv(environment, process.env);
     const dataDir = path.resolve(process.env['PARLEY_DATA_DIR'] ?? '.parley');
     const logger = createLogger({ name: 'parley', level: process.env['LOG_LEVEL'] ?? 'warn' });
     const running = owned.add(await openDemonstrationPlatform({ env: process.env, dataDir, logger }));
@@ -58,7 +62,7 @@ async function main(): Promise<number> {
     if (!stopping.signal.aborted)
       write(`\nParley is running at ${running.platform.publicUrl}. ${styleText('bold', 'Ctrl-C')} stops it.`);
     await stopped;
-    await running.platform.drain(DRAIN_TIMEOUT_MS);
+    await running.platform.drain(drainTimeoutMs);
     return 0;
   } catch (error) {
     if (!(error instanceof ConfigError) && !(error instanceof DataFolderInUseError)) throw error;

@@ -1,0 +1,93 @@
+import t from 'tap';
+import { DisposableList } from '@parley/shared/async/disposable-list';
+import { openFlite } from '@parley/shared/speech/flite';
+import { RestError } from '../src/demonstration/rest-client.ts';
+import { eventually } from './fixtures/system/eventually.ts';
+import { CommandProcess, startMain, whenUp } from './fixtures/system/parley-process.ts';
+import { StreamSocket } from './fixtures/system/stream-socket.ts';
+import { NO_LIMITS, temporaryFolder } from './fixtures/system/test-platform.ts';
+
+const STOPPING = 'finishing calls and closing';
+const owned = new DisposableList();
+t.teardown(() => owned.dispose());
+const dataDir = temporaryFolder(owned);
+const speech = owned.add(await openFlite());
+
+void t.test(
+  'SIGTERM: nothing new, running calls finish, those that do not are cut and reported',
+  async (t) => {
+    const main = owned.add(startMain(dataDir, { DRAIN_TIMEOUT_MS: '3000' }));
+    const before = await whenUp(main, dataDir, speech);
+
+    // A second start on the same folder says who is in the way.
+    const rival = owned.add(startMain(dataDir));
+    t.match(await rival.exited, { code: 1 });
+    t.match(rival.output, new RegExp(`process ${main.child.pid}\\b`));
+    t.match(rival.output, dataDir);
+
+    const agentId = await before.agent();
+    const [finishing, lasting] = await Promise.all([before.call(agentId), before.call(agentId)]);
+    const waiting = await before.newSession(agentId);
+    main.child.kill('SIGTERM');
+    await main.prints(STOPPING);
+    const url = `${waiting.media_ws_url}/${waiting.ws_ticket}`;
+    t.equal(
+      await eventually('a refusal', async () => {
+        const answer = await StreamSocket.open(url);
+        if (typeof answer === 'number') return answer;
+        answer.end();
+        return false;
+      }),
+      503,
+    );
+    finishing.line.hangUp();
+    t.match(await lasting.line.closed, { code: 1001 });
+    t.match(await main.exited, { code: 0, signal: null });
+    const error: unknown = await before.session(waiting.session_id).catch((reason: unknown) => reason);
+    t.ok(error instanceof Error && !(error instanceof RestError), 'nobody listens any more');
+
+    const again = owned.add(startMain(dataDir));
+    const after = await whenUp(again, dataDir, speech);
+    t.match(await after.session(finishing.session.session_id), {
+      status: 'ended',
+      ended_by: 'caller',
+      hangup_reason: 'caller_hangup',
+    });
+    t.match(await after.ended(lasting.session.session_id), {
+      status: 'ended',
+      ended_by: 'system',
+      hangup_reason: 'shutdown',
+      failure_reason: null,
+    });
+    t.match(await after.transcript(lasting.session.session_id), [{ role: 'agent', text: /^Hello/ }]);
+
+    // A second signal does not wait for anybody.
+    const { line } = await after.call(agentId);
+    again.child.kill('SIGTERM');
+    await again.prints(STOPPING);
+    again.child.kill('SIGTERM');
+    t.match(await again.exited, { code: 130 });
+    await line.closed;
+  },
+);
+
+void t.test('Ctrl-C of npm start ends everything in good order', async (t) => {
+  const folder = temporaryFolder(owned);
+  const npm = owned.add(
+    new CommandProcess('npm', ['start', '--', '--no-demo'], {
+      PARLEY_DATA_DIR: folder,
+      PORT: '0',
+      ...NO_LIMITS,
+    }),
+  );
+  const installation = await whenUp(npm, folder, speech);
+  t.match(npm.output, /API key\s+\S+/);
+  t.notMatch(npm.output, /A call comes in/);
+  npm.interrupt();
+  // npm ends itself by the signal once its child has ended.
+  const { code, signal } = await npm.exited;
+  t.ok(code === 0 || signal === 'SIGINT', `${code} ${signal}`);
+  t.match(npm.output, STOPPING);
+  t.notMatch(npm.output, /"level":"(error|fatal)"|^Error/m);
+  await t.rejects(installation.rest.get('/v1/me'), { code: 'ECONNREFUSED' });
+});
