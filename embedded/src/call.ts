@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
@@ -36,7 +36,8 @@ Options:
   --json                at the end one line of JSON: session id, end reason, turns with texts and latencies, paths
   --help                this text
 
-Uses the platform that is running (npm start). If none runs, starts one of its own with temporary data.
+Uses the platform that is running (npm start). If none runs, starts one of its own with temporary data, of which
+only the recording is kept.
 Exit code: 0 when the call was held, 1 when it failed, 2 when the command line is wrong.
 `;
 
@@ -102,8 +103,8 @@ interface Desk {
   projectId: string;
   number: string;
   place(order: CallOrder): Promise<PlacedCall & { outcome: Promise<CallOutcome> }>;
-  /** Folder of recordings. */
-  root: string;
+  /** @returns where a recording can be found after this process. @param key below the data folder */
+  recording(key: string): Promise<string>;
 }
 
 async function openDesk(owned: DisposableList, dataDir: string, carrier: CarrierName): Promise<Desk> {
@@ -118,7 +119,7 @@ async function openDesk(owned: DisposableList, dataDir: string, carrier: Carrier
       orgId: runtime.org_id,
       projectId: runtime.project_id,
       number,
-      root: dataDir,
+      recording: async (key) => path.join(dataDir, key),
       async place(order) {
         const placed = (await ask(
           `${runtime.desk_url}/calls`,
@@ -152,7 +153,11 @@ async function openDesk(owned: DisposableList, dataDir: string, carrier: Carrier
     orgId: demonstration.orgId,
     projectId: demonstration.projectId,
     number: line.number,
-    root: temporary,
+    async recording(key) {
+      const kept = path.join(tmpdir(), `parley-${path.basename(key)}`);
+      await copyFile(path.join(temporary, key), kept);
+      return kept;
+    },
     place: (order) => desk.place(order),
   };
 }
@@ -202,7 +207,7 @@ async function main(): Promise<number> {
       write,
       signal: stopping.signal,
     });
-    const recording = result.recording_path === null ? null : path.join(desk.root, result.recording_path);
+    const recording = result.recording_path === null ? null : await desk.recording(result.recording_path);
     if (wanted.json) process.stdout.write(`${JSON.stringify({ ...result, recording_path: recording })}\n`);
     else if (recording !== null) write(`\nrecording  ${recording}`);
     return result.failure_reason === null && result.status === 'ended' ? 0 : 1;
