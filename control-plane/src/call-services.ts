@@ -249,6 +249,7 @@ export function createCallServices(deps: CallServiceDeps): CallServices {
     carrierCommands,
     callLog,
     directory,
+    bus,
     publicUrl,
     clock,
     logger,

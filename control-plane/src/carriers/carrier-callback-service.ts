@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { carrierCallbackPath } from '@parley/shared/contracts/addresses';
+import type { Bus } from '@parley/shared/bus/bus';
 import type { CarrierName } from '@parley/shared/contracts/session-values';
 import { AppError, ForbiddenError, TooManyRequestsError } from '@parley/shared/errors/app-error';
 import type { Logger } from '@parley/shared/logging/logger';
@@ -24,6 +26,9 @@ import {
   type CarrierRequest,
 } from './carrier.ts';
 
+/** A carrier repeats a webhook within seconds, or not at all. */
+const ANSWER_ONCE_MS = 60_000;
+
 /** A callback that may be trusted, and what it is about. */
 interface Trusted {
   carrier: Carrier;
@@ -42,6 +47,7 @@ export class CarrierCallbackService {
   readonly #commands: CarrierCommands;
   readonly #callLog: CallLog;
   readonly #directory: Directory;
+  readonly #bus: Bus;
   readonly #publicUrl: string;
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -56,6 +62,7 @@ export class CarrierCallbackService {
     carrierCommands: CarrierCommands;
     callLog: CallLog;
     directory: Directory;
+    bus: Bus;
     publicUrl: string;
     clock: Clock;
     logger: Logger;
@@ -69,6 +76,7 @@ export class CarrierCallbackService {
     this.#commands = deps.carrierCommands;
     this.#callLog = deps.callLog;
     this.#directory = deps.directory;
+    this.#bus = deps.bus;
     this.#publicUrl = deps.publicUrl;
     this.#clock = deps.clock;
     this.#logger = deps.logger;
@@ -187,6 +195,7 @@ export class CarrierCallbackService {
 
   /** A fresh ticket, and the stream that takes it. The old ticket, if nobody used it, is worthless now. */
   async #connect({ carrier, account }: Trusted, session: SessionRecord): Promise<CarrierDocument> {
+    if (carrier.answersByCommand && !(await this.#firstAnswer(session))) return carrier.acknowledge();
     const { streamUrl } = await this.#sessions.issueTicket(session);
     const statusUrl = `${this.#publicUrl}${carrierCallbackPath(carrier.name, 'stream', account._id)}`;
     try {
@@ -200,6 +209,21 @@ export class CarrierCallbackService {
         set: this.#over({ ended_by: 'carrier', failure_reason: 'carrier_error' }),
       });
       return carrier.acknowledge('hangup');
+    }
+  }
+
+  /** Whether nobody is answering this leg already: a repeated webhook must not revoke the ticket that is on its way. */
+  async #firstAnswer(session: SessionRecord): Promise<boolean> {
+    try {
+      return await this.#bus.leases.acquire(
+        `answer:${session._id}:${session.leg}`,
+        randomUUID(),
+        ANSWER_ONCE_MS,
+      );
+    } catch (error) {
+      // Calls are answered without the bus, too.
+      this.#logger.warn({ err: error, sessionId: session._id }, 'repeated webhooks are not told apart');
+      return true;
     }
   }
 

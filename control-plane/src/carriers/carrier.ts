@@ -95,6 +95,9 @@ export class CarrierError extends Error {
 export interface Carrier {
   readonly name: CarrierName;
 
+  /** `answer` is a command to the carrier, not a document: told of the same call twice it is given once. */
+  readonly answersByCommand: boolean;
+
   /** Whether the callback carries a signature of this account. Constant time. */
   verifyWebhook(request: CarrierRequest): boolean;
 

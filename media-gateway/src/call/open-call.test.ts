@@ -427,6 +427,18 @@ void t.test('a blind transfer is asked of the carrier once, and ends our part', 
     ['begun', 'bridged'],
   );
 
+  const taken = await start();
+  taken.call.phone.listener.onGone({ stopped: true, code: 1000 });
+  await taken.call.wait(100);
+  t.equal(taken.call.report, undefined, 'a stream that goes while the carrier connects is no hang-up');
+  answer(taken.call, taken.command.command_id, true);
+  t.match(await taken.call.call.ended, { ended_by: 'agent', hangup_reason: 'transferred' });
+
+  const lost = await start();
+  lost.call.phone.listener.onGone({ stopped: true, code: 1000 });
+  answer(lost.call, lost.command.command_id, false);
+  t.match(await lost.call.call.ended, { ended_by: 'caller', hangup_reason: 'caller_hangup' });
+
   const bad = await start();
   answer(bad.call, bad.command.command_id, false);
   await bad.call.wait(3 * WORD_MS + 300);

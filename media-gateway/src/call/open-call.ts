@@ -119,7 +119,14 @@ class LiveCall implements Call, ParticipantListener {
   #last: CurrentReply | undefined;
   /** The call ends with this as soon as what is being said was heard. */
   #farewell: { reason: CallEndReason; since: number } | undefined;
-  #transfer: { destination: TransferDestination; id: string; begun: boolean } | undefined;
+  #transfer:
+    | {
+        destination: TransferDestination;
+        id: string;
+        begun: boolean;
+        gone?: { stopped: boolean; code: number };
+      }
+    | undefined;
   #transferMs = 0;
   #over = false;
 
@@ -268,6 +275,11 @@ class LiveCall implements Call, ParticipantListener {
   onGone({ stopped, code }: { stopped: boolean; code: number }): void {
     if (this.#deps.participant.kind === 'realtime') {
       this.#onRealtimeGone(code);
+      return;
+    }
+    if (this.#transfer?.begun) {
+      // The carrier takes the stream away while it connects the caller: its answer says how that went.
+      this.#transfer.gone = { stopped, code };
       return;
     }
     const orderly = stopped || code === 1000 || code === 1001 || code === 1005;
@@ -1008,6 +1020,10 @@ class LiveCall implements Call, ParticipantListener {
       destination_id: destination.id,
       code: result.code ?? 'failed',
     });
+    if (transfer.gone) {
+      this.onGone(transfer.gone);
+      return;
+    }
     this.#conversation.addNote(`The transfer to ${destination.id} did not work.`);
     const message =
       destination.failure_message === '' ? undefined : this.#prompt.render(destination.failure_message);

@@ -25,6 +25,7 @@ export interface PlivoCredentials {
 /** Plivo: XML documents, form callbacks, signature V3, numbers without `+`. */
 export class PlivoCarrier implements Carrier {
   readonly name = 'plivo';
+  readonly answersByCommand = false;
   readonly #authToken: string;
   readonly #client: CarrierClient;
   readonly #account: string;
@@ -86,6 +87,9 @@ export class PlivoCarrier implements Carrier {
         return { type: 'stream', carrierCallId, phase: 'failed', reason: fields.get('StatusReason') };
       case 'DegradedStream':
         return { type: 'stream', carrierCallId, phase: 'degraded', reason: fields.get('StatusReason') };
+      case null:
+        // The document of a transfer is asked for without an event.
+        return { type: 'answered', carrierCallId };
       default:
         return undefined;
     }

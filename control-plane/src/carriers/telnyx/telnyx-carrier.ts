@@ -47,6 +47,7 @@ const EMPTY: CarrierDocument = { contentType: 'application/json', body: '{}' };
  */
 export class TelnyxCarrier implements Carrier {
   readonly name = 'telnyx';
+  readonly answersByCommand = true;
   readonly #publicKey: string;
   readonly #clock: Clock;
   readonly #client: CarrierClient;

@@ -26,6 +26,7 @@ export interface TwilioCredentials {
 /** Twilio: TwiML, form callbacks, SHA-1 signature over the URL as requested. */
 export class TwilioCarrier implements Carrier {
   readonly name = 'twilio';
+  readonly answersByCommand = false;
   readonly #authToken: string;
   readonly #client: CarrierClient;
   readonly #account: string;
