@@ -52,7 +52,7 @@ void t.test('every carrier’s call is held, though webhooks come twice', async 
         statusUrl: address('status'),
         from,
         to: number,
-        repeatWebhooks: carrier !== 'telnyx',
+        repeatWebhooks: true,
         events: { onViolation: (what) => void violations.push(what) },
       });
       const steps = [
@@ -111,5 +111,28 @@ void t.test('the desk calls a named agent by the ticket of its session, and pres
     items.filter(({ type }) => type === 'dtmf').map(({ data }) => (data as { digit?: string }).digit),
     ['5', '#', undefined],
     'two keys, and what they came to',
+  );
+});
+
+void t.test('a caller who asks for the manager is transferred, at every carrier', async (t) => {
+  const { desk, demonstration } = running;
+  await Promise.all(
+    CARRIERS.map(async (carrier) => {
+      const { number } = demonstration.lines[carrier]!;
+      const placed = await desk.place({ carrier, to: number, steps: [{ say: CALLER_LINES.manager }] });
+      const outcome = await placed.outcome;
+      t.equal(outcome.transferred_to, '+14155550199', carrier);
+      const { orgId, projectId, rest } = demonstration;
+      const sessions = await rest.get<{ items: { session_id: string }[] }>(
+        `/v1/orgs/${orgId}/projects/${projectId}/sessions?phone_number=${encodeURIComponent(placed.from)}`,
+      );
+      const session = await waitForPostCall<{ status: string; hangup_reason: string | null }>(
+        rest,
+        sessions.items[0]!.session_id,
+        TIMEOUT_MS,
+        AbortSignal.timeout(TIMEOUT_MS),
+      );
+      t.match(session, { status: 'ended', ended_by: 'agent', hangup_reason: 'transferred' }, carrier);
+    }),
   );
 });
