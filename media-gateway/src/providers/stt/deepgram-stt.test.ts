@@ -352,6 +352,27 @@ void t.test('nova: after a loss only audio that was not settled is sent again', 
   t.match(heard.ended, [{ text: 'One two three.', endMs: 2900 }]);
 });
 
+void t.test('nova: a connection that owes an answer is given up, and what was said is sent again', async (t) => {
+  const clock = new ManualClock();
+  const { vendor, stream } = await open(t, { clock });
+  stream.write(voice(1000));
+  await until(() => vendor.frames.length === 1);
+  stream.finalize();
+  for (let second = 0; second < 6 && vendor.sockets.length === 1; second++) {
+    stream.write(voice(1000));
+    clock.advance(1000);
+  }
+  const sent = vendor.frames.length;
+  await until(() => {
+    clock.advance(200);
+    return vendor.sockets.length === 2 && vendor.frames.length > sent;
+  });
+  const bytes = () => vendor.frames.reduce((sum, frame) => sum + frame.length, 0);
+  // Once over the first connection, and once over the second.
+  await until(() => bytes() >= 2 * 6 * 8000);
+  t.equal(vendor.sockets.length, 2);
+});
+
 void t.test('audio the vendor cannot decode is no case for another try', async (t) => {
   const { vendor, heard } = await open(t);
   vendor.sockets[0]!.close(1008, 'DATA-0000: The payload cannot be decoded as audio.');
@@ -456,7 +477,7 @@ void t.test('flux: words of a turn that is too long to be sent again are kept', 
   const { vendor, stream, heard } = await open(t, { changes: { model: 'flux-general-en' } });
   stream.write(voice(20));
   await until(() => vendor.frames.length === 1);
-  stream.write(voice(4980));
+  stream.write(voice(10_980));
   vendor.tell(turnInfo('StartOfTurn', 'One two', { end: 3 }));
   vendor.tell(turnInfo('Update', 'One two three', { end: 4.5 }));
   await until(() => heard.interims.length === 2 && vendor.frames.length === 2);

@@ -23,8 +23,8 @@ export interface DeepgramDeps {
 
 const NAME = 'deepgram';
 const ENCODINGS = { pcmu: 'mulaw', pcma: 'alaw', pcm16: 'linear16' } as const;
-/** Audio kept for a connection that is not there yet, or not any more. */
-const REPLAY_MS = 2000;
+/** Audio kept for a connection that is not there yet, or not any more: what was said until one is taken for deaf. */
+const REPLAY_MS = 8000;
 const REPLAY_PIECE_MS = 100;
 const TICK_MS = 1000;
 /** Ticks without audio before a `KeepAlive` or ping: the vendor advises every 3 to 5 s. */
@@ -107,6 +107,8 @@ class DeepgramStream implements SttStream {
   #deafTicks = 0;
   #tickTimer: Timer | undefined;
   #retryTimer: Timer | undefined;
+  /** The end of a turn was asked for, and nothing has come since. */
+  #asked = false;
   #closing: Promise<void> | undefined;
   #over = false;
 
@@ -144,6 +146,7 @@ class DeepgramStream implements SttStream {
 
   finalize(): void {
     if (this.#over) return;
+    this.#asked = true;
     this.#turns.finalize((message) => void this.#socket?.send(JSON.stringify(message)));
   }
 
@@ -191,6 +194,7 @@ class DeepgramStream implements SttStream {
     const from = Math.min(this.#ring.end, Math.max(this.#ring.start, bytes - (bytes % this.#sampleBytes)));
     this.#offsetMs = from / this.#bytesPerMs;
     this.#deafTicks = 0;
+    this.#asked = false;
     this.#sentAny = from < this.#ring.end;
     const pieceBytes = Math.ceil((REPLAY_PIECE_MS * this.#format.sampleRate) / 1000) * this.#sampleBytes;
     for (const piece of this.#ring.read(from, pieceBytes)) this.#socket!.send(piece);
@@ -198,6 +202,7 @@ class DeepgramStream implements SttStream {
 
   #onMessage(data: Buffer, isBinary: boolean): void {
     this.#heard = true;
+    this.#asked = false;
     if (this.#over || isBinary) return;
     try {
       const message: unknown = JSON.parse(data.toString());
@@ -261,7 +266,8 @@ class DeepgramStream implements SttStream {
     if (!this.#socket?.isOpen) return;
     if (heard) this.#deafTicks = 0;
     else if (sent) this.#deafTicks += 1;
-    if (this.#deafTicks >= (this.#turns.open ? DEAF_TICKS_SPEECH : DEAF_TICKS_SILENCE)) {
+    const owesAnswer = this.#turns.open || this.#asked;
+    if (this.#deafTicks >= (owesAnswer ? DEAF_TICKS_SPEECH : DEAF_TICKS_SILENCE)) {
       this.#socket.fail('timeout', 'audio was sent and nothing came back');
     } else if (!sent) {
       this.#holdQuietConnection(this.#socket);

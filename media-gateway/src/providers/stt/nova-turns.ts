@@ -65,7 +65,7 @@ export class NovaTurns implements ListenTurns {
   }
 
   get open(): boolean {
-    return this.#interim !== undefined || !this.#said.isEmpty;
+    return this.#speechTold || this.#interim !== undefined || !this.#said.isEmpty;
   }
 
   restart(earliestMs: number): number {

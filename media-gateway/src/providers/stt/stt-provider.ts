@@ -6,7 +6,7 @@ export interface SttProvider {
   readonly name: string;
   /**
    * Starts to listen. Audio written before the connection stands is kept (about a second, the oldest dropped).
-   * The adapter reconnects by itself, replaying about the last 2 s, and gives up through `onFailed`.
+   * The adapter reconnects by itself, replaying about the last 8 s, and gives up through `onFailed`.
    */
   open(options: SttOptions, listener: SttListener): SttStream;
 }
