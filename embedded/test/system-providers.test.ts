@@ -71,6 +71,12 @@ void t.test('speech to text that fails', { buffered: true }, async (t) => {
       t.match(call.said('agent'), ANSWER);
     });
   }
+  await t.test('it falls silent in the middle of a sentence: in the end all of it is heard', async (t) => {
+    const fail = () => deepgram!.setFaults([{ kind: 'stall', count: 1, after: 2 }]);
+    const call = await talk(test, fail, ANSWER);
+    t.match(call.end, HELD);
+    t.match(call.said('caller'), /when do.* close/i);
+  });
   await t.test('a key that is refused ends the call, which says so', async (t) => {
     deepgram!.setFaults([{ kind: 'refuse', status: 401 }]);
     const call = await talk(test, () => undefined);
