@@ -352,26 +352,29 @@ void t.test('nova: after a loss only audio that was not settled is sent again', 
   t.match(heard.ended, [{ text: 'One two three.', endMs: 2900 }]);
 });
 
-void t.test('nova: a connection that owes an answer is given up, and what was said is sent again', async (t) => {
-  const clock = new ManualClock();
-  const { vendor, stream } = await open(t, { clock });
-  stream.write(voice(1000));
-  await until(() => vendor.frames.length === 1);
-  stream.finalize();
-  for (let second = 0; second < 6 && vendor.sockets.length === 1; second++) {
+void t.test(
+  'nova: a connection that owes an answer is given up, and what was said is sent again',
+  async (t) => {
+    const clock = new ManualClock();
+    const { vendor, stream } = await open(t, { clock });
     stream.write(voice(1000));
-    clock.advance(1000);
-  }
-  const sent = vendor.frames.length;
-  await until(() => {
-    clock.advance(200);
-    return vendor.sockets.length === 2 && vendor.frames.length > sent;
-  });
-  const bytes = () => vendor.frames.reduce((sum, frame) => sum + frame.length, 0);
-  // Once over the first connection, and once over the second.
-  await until(() => bytes() >= 2 * 6 * 8000);
-  t.equal(vendor.sockets.length, 2);
-});
+    await until(() => vendor.frames.length === 1);
+    stream.finalize();
+    for (let second = 0; second < 6 && vendor.sockets.length === 1; second++) {
+      stream.write(voice(1000));
+      clock.advance(1000);
+    }
+    const sent = vendor.frames.length;
+    await until(() => {
+      clock.advance(200);
+      return vendor.sockets.length === 2 && vendor.frames.length > sent;
+    });
+    const bytes = () => vendor.frames.reduce((sum, frame) => sum + frame.length, 0);
+    // Once over the first connection, and once over the second.
+    await until(() => bytes() >= 2 * 6 * 8000);
+    t.equal(vendor.sockets.length, 2);
+  },
+);
 
 void t.test('audio the vendor cannot decode is no case for another try', async (t) => {
   const { vendor, heard } = await open(t);
