@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { TALK_PATH } from './web/talk-page.ts';
 import type { DemonstrationPlatform } from './demonstration/demonstration-platform.ts';
 
 /**
@@ -31,6 +32,7 @@ export function printFirstScreen(
   write(
     `  ${'API reference'.padEnd(width)}${bold(`${platform.publicUrl}/docs`)}   (OpenAPI: ${platform.publicUrl}/openapi.json)`,
   );
+  write(`  ${'Talk to it'.padEnd(width)}${bold(`${platform.publicUrl}${TALK_PATH}`)}`);
   write(`  ${'Data'.padEnd(width)}${platform.folder.root}`);
   if (demonstration.keyIsNew) {
     write(`  ${'API key'.padEnd(width)}${bold(demonstration.apiKey)}`);

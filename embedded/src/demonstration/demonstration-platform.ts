@@ -7,6 +7,7 @@ import { openPlatform, type Platform } from '../platform.ts';
 import { CallDesk } from './call-desk.ts';
 import { openDemonstrationReceivers, type DemonstrationReceivers } from './receivers.ts';
 import { setUpDemonstration, type Demonstration } from './set-up.ts';
+import { serveTalkPage, type MintedSession } from '../web/talk-page.ts';
 
 /** The platform with everything the demonstration adds: emulated carriers, receivers, an agent, a desk for calls. */
 export interface DemonstrationPlatform {
@@ -47,6 +48,15 @@ export async function openDemonstrationPlatform(options: {
       }),
     );
     const demonstration = await setUpDemonstration(platform, receivers);
+    owned.defer(
+      serveTalkPage(platform.controlPlane.server, {
+        mint: () =>
+          demonstration.rest.post<MintedSession>('/v1/realtime/sessions', {
+            agent_id: demonstration.agentId,
+          }),
+        logger: options.logger,
+      }),
+    );
     const desk = owned.add(
       await CallDesk.open({
         publicUrl: platform.publicUrl,
