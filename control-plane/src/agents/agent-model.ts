@@ -125,7 +125,11 @@ export const agentVersionCollection = defineCollection<AgentVersionRecord, 'proj
     restored_from: { type: Number, default: null },
     created_by: { type: String, required: true },
   },
-  indexes: [[{ org_id: 1, project_id: 1, agent_id: 1, version: -1 }]],
+  indexes: [
+    [{ org_id: 1, project_id: 1, agent_id: 1, version: -1, _id: -1 }],
+    [{ org_id: 1, project_id: 1, agent_id: 1, created_at: -1, _id: -1 }],
+    [{ org_id: 1, project_id: 1, agent_id: 1, updated_at: -1, _id: -1 }],
+  ],
 });
 
 /** A header value of an agent's own request, encrypted. Never changed, so that versions can refer to it. */

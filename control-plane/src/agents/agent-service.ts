@@ -478,7 +478,8 @@ export class AgentService implements SessionAgents {
     webhooks: AgentRecord['webhooks'],
     restoredFrom: number | null,
   ): Promise<AgentRecord> {
-    await checkRoom(scope.collection(agentCollection), { archived_at: null });
+    // Archived ones count, too: they go when they are purged.
+    await checkRoom(scope.collection(agentCollection));
     const agent = await this.#named(() =>
       scope.collection(agentCollection).insert({
         _id: id,

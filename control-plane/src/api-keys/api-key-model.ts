@@ -36,6 +36,9 @@ export const apiKeyCollection = defineCollection<ApiKeyRecord, 'project'>({
   indexes: [
     [{ digest: 1 }, { unique: true }],
     [{ org_id: 1, project_id: 1, created_at: -1, _id: -1 }],
+    [{ org_id: 1, project_id: 1, updated_at: -1, _id: -1 }],
+    [{ org_id: 1, project_id: 1, name: 1, _id: 1 }],
+    [{ org_id: 1, project_id: 1, revoked_at: 1, created_at: -1, _id: -1 }],
     [{ org_id: 1, project_id: 1, created_by: 1 }],
   ],
 });

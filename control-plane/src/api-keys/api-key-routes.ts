@@ -26,6 +26,7 @@ export function apiKeyRoutes({ apiKeys, clock }: { apiKeys: ApiKeyService; clock
       target: inProject,
       body: jsonBody(createApiKeyRequest, { readOnly: READ_ONLY_FIELDS }),
       responses: { 201: { description: 'The key and its record', schema: createdApiKeyResponse } },
+      errors: [409],
       idempotent: { secrets: ['key'] },
       async handle({ scope, caller, body, address }) {
         const { record, key } = await apiKeys.create(scope, caller, body, { address });

@@ -15,6 +15,7 @@ import type { Directory } from '../tenancy/directory.ts';
 import { DIRECTORY_TTL_MS } from '../tenancy/directory.ts';
 import { principalId } from '../tenancy/principal.ts';
 import type { KeyPrincipal, Principal } from '../tenancy/principal.ts';
+import { checkRoom } from '../tenancy/record-limit.ts';
 import { roleAtLeast } from '../tenancy/roles.ts';
 import type { Scope } from '../tenancy/scope.ts';
 import { apiKeyCollection } from './api-key-model.ts';
@@ -114,6 +115,7 @@ export class ApiKeyService {
     },
   ): Promise<{ record: ApiKeyRecord; key: string }> {
     const secret = key.key ?? newApiKey();
+    await checkRoom(scope.collection(apiKeyCollection), { revoked_at: null });
     const record = await scope.collection(apiKeyCollection).insert({
       _id: newId('apiKey', this.#clock.now()),
       name: key.name,
@@ -139,7 +141,8 @@ export class ApiKeyService {
       expired: { revoked_at: null, expires_at: { $ne: null, $lte: now } },
       active: { revoked_at: null, $or: [{ expires_at: null }, { expires_at: { $gt: now } }] },
     };
-    const status = list.status && { $or: list.status.map((word) => byStatus[word]!) };
+    const chosen = list.status?.map((word) => byStatus[word]!);
+    const status = chosen?.length === 1 ? chosen[0] : chosen && { $or: chosen };
     return scope.collection(apiKeyCollection).page({ ...commonFilter(list), ...status }, list);
   }
 

@@ -11,6 +11,7 @@ import type { CarrierCommands } from './carrier-commands.ts';
 import type { GatewayCommands } from './gateway-commands.ts';
 
 export const REAPER_INTERVAL_MS = 15_000;
+const JOINABLE = ['created', 'dialing', 'ringing'] as const;
 const LEASE = 'reaper';
 /** A call nobody holds for this long, with its gateway gone, is over. */
 const UNHELD_MS = 60_000;
@@ -124,10 +125,9 @@ export class Reaper {
       const page = await this.#store.findMany(
         {
           _id: { $gt: after },
-          $or: [
-            { status: { $in: [...LIVE_STATUSES] } },
-            { status: { $in: ['created', 'dialing', 'ringing'] }, leg: { $gte: 0 } },
-          ],
+          // Said for both branches at once, so that the index on it is used in order.
+          status: { $in: [...LIVE_STATUSES, ...JOINABLE] },
+          $or: [{ status: { $in: [...LIVE_STATUSES] } }, { leg: { $gte: 0 } }],
         },
         { limit: PAGE },
       );

@@ -30,6 +30,9 @@ export const inviteCollection = defineCollection<InviteRecord, 'org'>({
   indexes: [
     [{ digest: 1 }, { unique: true }],
     [{ org_id: 1, created_at: -1, _id: -1 }],
+    [{ org_id: 1, updated_at: -1, _id: -1 }],
+    [{ org_id: 1, status: 1, created_at: -1, _id: -1 }],
+    [{ org_id: 1, status: 1, expires_at: 1 }],
     [{ org_id: 1, email: 1 }],
   ],
 });

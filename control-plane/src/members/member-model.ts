@@ -26,5 +26,8 @@ export const memberCollection = defineCollection<MemberRecord, 'org'>({
     [{ org_id: 1, user_id: 1 }, { unique: true }],
     [{ user_id: 1, created_at: 1 }],
     [{ org_id: 1, created_at: -1, _id: -1 }],
+    [{ org_id: 1, updated_at: -1, _id: -1 }],
+    [{ org_id: 1, role: 1, created_at: -1, _id: -1 }],
+    [{ org_id: 1, status: 1, created_at: -1, _id: -1 }],
   ],
 });

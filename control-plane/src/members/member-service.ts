@@ -183,7 +183,8 @@ export class MemberService {
       pending: { status: 'pending', expires_at: { $gt: now } },
       expired: { status: 'pending', expires_at: { $lte: now } },
     };
-    const status = list.status && { $or: list.status.map((word) => byStatus[word]!) };
+    const chosen = list.status?.map((word) => byStatus[word]!);
+    const status = chosen?.length === 1 ? chosen[0] : chosen && { $or: chosen };
     return scope
       .collection(inviteCollection)
       .page({ ...commonFilter(list, 'email'), ...status } as Filter<InviteRecord>, list);

@@ -1,3 +1,4 @@
+import type { IndexDefinition } from 'mongoose';
 import type { CallMetrics, Usage } from '@parley/shared/contracts/call-events';
 import {
   SESSION_STATUSES,
@@ -46,6 +47,8 @@ export interface SessionRecord extends StoredRecord {
 
   from_number: string | null;
   to_number: string | null;
+  /** Both numbers, for searching by either. Kept by the store. */
+  numbers: string[];
   telephony_account_id: string | null;
   phone_number_id: string | null;
   inbound_deployment_id: string | null;
@@ -112,6 +115,20 @@ const number = { type: Number, default: null };
 const date = { type: Date, default: null };
 const mixed = { type: Object, default: null };
 
+/** Filters of the list that may fit few of very many sessions. A channel is filtered by its directions. */
+const LISTED_BY = [
+  'agent_id',
+  'agent_version',
+  'campaign_id',
+  'direction',
+  'goal_status',
+  'language',
+  'numbers',
+  'provider',
+  'status',
+  'user_identifier',
+] as const;
+
 export const sessionCollection = defineCollection<SessionRecord, 'project'>({
   name: 'sessions',
   tenancy: 'project',
@@ -139,6 +156,7 @@ export const sessionCollection = defineCollection<SessionRecord, 'project'>({
     pre_call: mixed,
     from_number: text,
     to_number: text,
+    numbers: { type: [String], default: [] },
     telephony_account_id: text,
     phone_number_id: text,
     inbound_deployment_id: text,
@@ -186,7 +204,14 @@ export const sessionCollection = defineCollection<SessionRecord, 'project'>({
     [{ org_id: 1, project_id: 1, created_at: -1, _id: -1 }],
     [{ org_id: 1, project_id: 1, updated_at: -1, _id: -1 }],
     [{ org_id: 1, project_id: 1, duration_seconds: -1, _id: -1 }],
-    [{ org_id: 1, project_id: 1, agent_id: 1, created_at: -1, _id: -1 }],
+    ...LISTED_BY.map((field): [IndexDefinition] => [
+      { org_id: 1, project_id: 1, [field]: 1, created_at: -1, _id: -1 },
+    ]),
+    // Nearly all sessions are of no test run: that is no way to find one.
+    [
+      { org_id: 1, project_id: 1, test_run_id: 1, created_at: -1, _id: -1 },
+      { partialFilterExpression: { test_run_id: { $type: 'string' } } },
+    ],
     [{ status: 1, _id: 1 }],
     // One session for one call of one account, however often the carrier tells of it.
     [

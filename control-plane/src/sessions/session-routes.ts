@@ -4,6 +4,8 @@ import {
   channelSchema,
   directionSchema,
   SESSION_STATUSES,
+  type Channel,
+  type Direction,
 } from '@parley/shared/contracts/session-values';
 import {
   anyOf,
@@ -14,6 +16,7 @@ import {
   queryInteger,
   queryTime,
   toPage,
+  type ListInput,
 } from '../http/list-query.ts';
 import { defineOperation, idSchema, jsonBody, Reply, type Operation } from '../http/operation.ts';
 import { inProject, item } from '../tenancy/target.ts';
@@ -57,6 +60,35 @@ const query = listQuery({
   },
 });
 
+const DIRECTIONS: Record<Channel, readonly Direction[]> = {
+  web: ['web'],
+  telephony: ['inbound', 'outbound'],
+};
+
+function directionsOf(channels: readonly Channel[]): Direction[] {
+  return channels.flatMap((channel) => DIRECTIONS[channel]);
+}
+
+/** No session starts before it is made, nor later than this after it. */
+const LONGEST_WAIT_MS = 8 * 24 * 3_600_000;
+
+/** A range of starts, and the range of creations it implies: lists are read in the order of creation. */
+function startedBetween(list: ListInput, after: Date | undefined, before: Date | undefined) {
+  if (!after && !before) return {};
+  const { created_after, created_before } = list;
+  const earliest = [created_after, after && new Date(after.getTime() - LONGEST_WAIT_MS)];
+  const latest = [created_before, before];
+  const from = Math.max(...earliest.map((time) => time?.getTime() ?? -Infinity));
+  const until = Math.min(...latest.map((time) => time?.getTime() ?? Infinity));
+  return {
+    started_at: { ...(after && { $gte: after }), ...(before && { $lt: before }) },
+    created_at: {
+      ...(Number.isFinite(from) && { $gte: new Date(from) }),
+      ...(Number.isFinite(until) && { $lt: new Date(until) }),
+    },
+  };
+}
+
 export function sessionRoutes({ sessions }: { sessions: SessionService }): Operation[] {
   return [
     defineOperation({
@@ -71,7 +103,7 @@ export function sessionRoutes({ sessions }: { sessions: SessionService }): Opera
       access: { key: 'editor', user: 'any' },
       body: jsonBody(createSessionBody),
       responses: { 200: { description: 'The session, with its credential', schema: sessionSchema } },
-      errors: [402, 409],
+      errors: [409],
       idempotent: { secrets: ['token', 'ws_ticket'] },
       handle: async ({ access, body }) => {
         const { session, credentials } = await sessions.create(access, body);
@@ -107,15 +139,9 @@ export function sessionRoutes({ sessions }: { sessions: SessionService }): Opera
             }),
             // Sessions of test runs are seen only by those who ask for them.
             test_run_id: test_run_id ? { $in: test_run_id } : null,
-            ...(numbers ? { $or: [{ from_number: { $in: numbers } }, { to_number: { $in: numbers } }] } : {}),
-            ...(started_after || started_before
-              ? {
-                  started_at: {
-                    ...(started_after ? { $gte: started_after } : {}),
-                    ...(started_before ? { $lt: started_before } : {}),
-                  },
-                }
-              : {}),
+            ...(numbers ? { numbers: { $in: numbers } } : {}),
+            ...(filters.channel ? { $and: [{ direction: { $in: directionsOf(filters.channel) } }] } : {}),
+            ...startedBetween(filters, started_after, started_before),
           },
           query,
         );

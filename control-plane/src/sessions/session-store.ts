@@ -56,8 +56,9 @@ export class SessionStore {
   }
 
   /** @throws MongoServerError 11000 when the carrier's call has a session already */
-  async insert(record: Omit<SessionRecord, 'updated_at'>): Promise<SessionRecord> {
-    const created = (await this.#sessions.create(record)).toObject() as SessionRecord;
+  async insert(record: Omit<SessionRecord, 'updated_at' | 'numbers'>): Promise<SessionRecord> {
+    const stored = { ...record, numbers: numbersOf(record) };
+    const created = (await this.#sessions.create(stored)).toObject() as SessionRecord;
     await this.#tell(created, created.status, 'begin');
     return created;
   }
@@ -68,8 +69,9 @@ export class SessionStore {
     set: SessionChange,
     where: QueryFilter<SessionRecord> = {},
   ): Promise<SessionRecord | null> {
+    const known = 'from_number' in set && 'to_number' in set ? { ...set, numbers: numbersOf(set) } : set;
     return this.#sessions
-      .findOneAndUpdate({ $and: [{ _id: sessionId }, where] }, { $set: set }, { returnDocument: 'after' })
+      .findOneAndUpdate({ $and: [{ _id: sessionId }, where] }, { $set: known }, { returnDocument: 'after' })
       .lean<SessionRecord>();
   }
 
@@ -171,4 +173,8 @@ export class SessionStore {
 
 export function owner(session: Pick<SessionRecord, '_id' | 'org_id' | 'project_id'>) {
   return { session_id: session._id, org_id: session.org_id, project_id: session.project_id };
+}
+
+function numbersOf({ from_number, to_number }: Partial<Pick<SessionRecord, 'from_number' | 'to_number'>>) {
+  return [from_number, to_number].filter((number) => typeof number === 'string');
 }
