@@ -1,7 +1,10 @@
+import { request } from 'node:http';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import t from 'tap';
 import { describeOperations } from '../src/http/openapi.ts';
 import { parameterNames } from '../src/http/operation.ts';
 import type { Operation } from '../src/http/operation.ts';
+import { contentTypesOf } from '../src/http/read-body.ts';
 import { createOperations } from '../src/services.ts';
 import type { Services } from '../src/services.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
@@ -121,6 +124,162 @@ void t.test('the description', async (t) => {
   );
 });
 
+interface Document {
+  paths: Record<string, Record<string, DescribedOperation>>;
+  components: { schemas: Record<string, object> };
+}
+interface DescribedOperation {
+  operationId: string;
+  summary: string;
+  security: object[];
+  requestBody?: { content: Record<string, { schema: object; example?: unknown }> };
+  responses: Record<string, { content?: Record<string, { schema: object; example?: unknown }> }>;
+}
+
+void t.test(
+  'no route is missing in the description, and every JSON body has an example that fits',
+  async (t) => {
+    const all = createOperations({} as Services);
+    t.same(
+      all.filter(({ described }) => described === false).map(({ id }) => id),
+      ['getDocumentation', 'getDocumentationAsset'],
+      'the page that shows it is all that is not in it',
+    );
+    const document = JSON.parse(
+      JSON.stringify(describeOperations(all, { url: 'http://127.0.0.1' })),
+    ) as Document;
+    const found = Object.entries(document.paths).flatMap(([path, item]) =>
+      Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    t.same(found.sort(), operations.map(({ method, path }) => `${method} ${path}`).sort());
+
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    ajv.addSchema({ $id: 'api', components: document.components });
+    let examples = 0;
+    for (const operation of Object.values(document.paths).flatMap((item) => Object.values(item))) {
+      t.match(operation.summary, /\S/, operation.operationId);
+      t.ok(Object.keys(operation.responses).some((status) => status.startsWith('2')));
+      const bodies = [operation.requestBody ?? {}, ...Object.values(operation.responses)];
+      for (const { content = {} } of bodies) {
+        const media = content['application/json'];
+        if (!media) continue;
+        const schema = JSON.parse(
+          JSON.stringify(media.schema).replaceAll('"#/components', '"api#/components'),
+        ) as object;
+        const fits = ajv.validate(schema, media.example);
+        if (!fits) t.fail(`${operation.operationId}: ${ajv.errorsText()} ${JSON.stringify(media.example)}`);
+        examples++;
+      }
+    }
+    t.comment(`${operations.length} operations, ${examples} examples`);
+  },
+);
+
+/** Announces a body of that size and sends none of it. */
+function announce(
+  url: string,
+  method: string,
+  bytes: number,
+  headers: Record<string, string>,
+): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const sent = request(
+      url,
+      { method, headers: { ...headers, 'content-length': String(bytes) } },
+      (answer) => {
+        resolve(answer.statusCode ?? 0);
+        sent.destroy();
+      },
+    );
+    sent.on('error', reject);
+    sent.flushHeaders();
+  });
+}
+
+void t.test('declared refusals happen, and what happens is declared', async (t) => {
+  const cp = await openTestControlPlane({ env: { REGISTRATION: 'open' } });
+  t.teardown(() => cp[Symbol.asyncDispose]());
+  const user = await cp.call<{ access_token: string }>('POST', '/auth/v1/register', {
+    token: null,
+    body: {
+      email: 'owner@example.com',
+      password: 'correct horse battery',
+      name: 'Owner',
+      setup_code: cp.app.services.identity.setupCode(),
+    },
+  });
+  const document = (await cp.call<Document>('GET', '/openapi.json', { token: null })).body;
+  const mine = await makeRecords(cp, cp.first);
+  let cases = 0;
+  for (const operation of operations) {
+    const { access, id, method } = operation;
+    const declared = document.paths[operation.path]![method.toLowerCase()]!.responses;
+    const token = typeof access !== 'object' ? null : access.key ? cp.first.apiKey : user.body.access_token;
+    const path = pathOf(operation, (name) => mine[name] ?? unknownId(name));
+    const exists = parameterNames(operation.path).every((name) => name in mine);
+    const body = [operation.body ?? []].flat().find((one) => one.kind !== 'stream');
+    const expect = (status: number, answered: number, why: string) => {
+      cases++;
+      if (answered !== status) t.fail(`${id}: ${answered}, not ${status} for ${why}`);
+      if (!(status in declared)) t.fail(`${id} does not declare ${status}`);
+    };
+    // Signatures are looked at before anything else.
+    if (access === 'carrier' || access === 'webhook') continue;
+    if (body && exists) {
+      const type = contentTypesOf(body)[0];
+      const headers = {
+        ...(token !== null && { authorization: `Bearer ${token}` }),
+        'content-type': type ?? 'application/octet-stream',
+      };
+      const tooLarge = await announce(cp.url + path, method, body.limitBytes + 1, headers);
+      expect(413, tooLarge, 'a body too large');
+      if (type !== undefined) {
+        const odd = { body: 'x', headers: { 'content-type': 'application/x-odd' } };
+        expect(415, (await cp.call(method, path, { token, ...odd })).status, 'an odd content type');
+      }
+      if (body.kind === 'json') {
+        const broken = { body: '{', headers: { 'content-type': 'application/json' } };
+        expect(422, (await cp.call(method, path, { token, ...broken })).status, 'a broken body');
+      }
+    } else if (exists && typeof access === 'object' && method === 'GET') {
+      expect(422, (await cp.call(method, `${path}?unheard_of=1`, { token })).status, 'an unknown parameter');
+    }
+  }
+  t.comment(`${operations.length} operations, ${cases} refusals`);
+  t.ok(cases > 150);
+});
+
+void t.test('every route has its limit, and says so in its headers', async (t) => {
+  const cp = await openTestControlPlane({
+    env: { API_REQUESTS_PER_MINUTE: '1', ADDRESS_REQUESTS_PER_MINUTE: '100000' },
+  });
+  t.teardown(() => cp[Symbol.asyncDispose]());
+  t.equal((await cp.call('GET', '/v1/me')).headers.get('ratelimit-remaining'), '0');
+  let cases = 0;
+  for (const operation of operations) {
+    if (typeof operation.access !== 'object') continue;
+    const { status, headers } = await cp.call(
+      operation.method,
+      pathOf(operation, () => 'x'),
+    );
+    cases++;
+    if (status !== 429) t.fail(`${operation.id}: ${status}`);
+    t.equal(headers.get('ratelimit-limit'), '1', operation.id);
+    t.match(headers.get('ratelimit-reset'), /^\d+$/, operation.id);
+    t.match(headers.get('retry-after'), /^\d+$/, operation.id);
+  }
+  t.comment(`${cases} operations refuse the second request`);
+
+  const strict = await openTestControlPlane({ env: { ADDRESS_REQUESTS_PER_MINUTE: '1' } });
+  t.teardown(() => strict[Symbol.asyncDispose]());
+  await strict.call('GET', '/openapi.json', { token: null });
+  for (const operation of operations) {
+    if (operation.access !== 'public' || operation.rateLimited === false) continue;
+    const { status } = await strict.call(operation.method, pathOf(operation, unknownId), { token: null });
+    if (status !== 429) t.fail(`${operation.id}: ${status}`);
+  }
+});
+
 void t.test('every operation keeps to the order of checks', async (t) => {
   const cp = await openTestControlPlane();
   t.teardown(() => cp[Symbol.asyncDispose]());
@@ -153,6 +312,8 @@ void t.test('every operation keeps to the order of checks', async (t) => {
       t.equal(answer.body.code, 'user_required', operation.id);
     }
   });
+
+  t.comment(`${credentialed.length} operations with a credential`);
 
   const forKeys = credentialed.filter(
     (operation) => typeof operation.access === 'object' && operation.access.key,

@@ -6,6 +6,7 @@ import type {
   ZodOpenApiPathsObject,
   ZodOpenApiResponsesObject,
 } from 'zod-openapi';
+import { addExamples } from './openapi-examples.ts';
 import { contentTypesOf } from './read-body.ts';
 import { parameterNames, pathParameter } from './operation.ts';
 import type { BodySpec, Operation } from './operation.ts';
@@ -93,12 +94,14 @@ export function describeOperations(operations: readonly Operation[], options: { 
       },
     },
   };
-  return createDocument(document, {
+  const described = createDocument(document, {
     // The format says it: the patterns behind it are a page long.
     override: ({ jsonSchema }) => {
       if (jsonSchema.format === 'date-time' || jsonSchema.format === 'uuid') delete jsonSchema.pattern;
     },
   });
+  addExamples(described as unknown as Record<string, unknown>);
+  return described;
 }
 
 function describe(operation: Operation): ZodOpenApiOperationObject {
@@ -141,6 +144,12 @@ function describe(operation: Operation): ZodOpenApiOperationObject {
       },
     }),
     responses: describeResponses(operation),
+    ...(typeof access === 'object' && {
+      'x-required-role': {
+        ...(access.key && { api_key: access.key }),
+        ...(access.user && { user: access.user }),
+      },
+    }),
   };
 }
 
@@ -172,12 +181,34 @@ function describeResponses(operation: Operation): ZodOpenApiResponsesObject {
   return responses as ZodOpenApiResponsesObject;
 }
 
+/** Those that a request can bring about, and 500 for what should not happen. */
 function errorStatuses(operation: Operation): number[] {
-  const credentialed = typeof operation.access === 'object';
-  const standard = [422, 429, 500];
-  if (credentialed) standard.push(401, 403);
-  if (operation.path.includes('{')) standard.push(404);
-  if (operation.idempotent) standard.push(409);
-  if (operation.body) standard.push(413, 415);
-  return [...new Set([...standard, ...(operation.errors ?? [])])].sort((a, b) => a - b);
+  const { access, body, query, target } = operation;
+  const statuses = [500];
+  const credentialed = typeof access === 'object';
+  const inPath = operation.path.includes('{');
+  if (credentialed) statuses.push(401);
+  if (credentialed && mayBeForbidden(operation)) statuses.push(403);
+  if (inPath) statuses.push(404);
+  if (operation.idempotent) statuses.push(409);
+  if (credentialed || inPath || body !== undefined || query !== undefined) statuses.push(422);
+  if (operation.rateLimited !== false) statuses.push(429);
+  if (credentialed && target && operation.method !== 'GET') statuses.push(409);
+  const bodies = body === undefined ? [] : ([body].flat() as BodySpec<unknown>[]);
+  if (bodies.some((one) => one.kind !== 'stream')) statuses.push(413);
+  if (bodies.some((one) => contentTypesOf(one).length > 0)) statuses.push(415);
+  return [...new Set([...statuses, ...(operation.errors ?? [])])].sort((a, b) => a - b);
+}
+
+/** Reading is open to every member and key, unless a feature is switched off; anything else can be refused. */
+function mayBeForbidden({ access, method, target, feature, errors }: Operation): boolean {
+  if (typeof access !== 'object') return false;
+  const { key, user } = access;
+  const open = key === 'viewer' && (user === 'viewer' || user === 'any');
+  return (
+    !open ||
+    feature !== undefined ||
+    (method !== 'GET' && target !== undefined) ||
+    (errors ?? []).includes(403)
+  );
 }

@@ -29,7 +29,7 @@ export const createCredentialRequest = z
     name: fields.name,
     values: z.record(z.string().max(60), secretValue).meta({
       description: 'Those of `credential_fields` of the provider.',
-      example: { api_key: 'the key' },
+      example: { api_key: 'sk-0123456789abcdef' },
     }),
     base_url: fields.base_url.default(null),
     project_ids: fields.project_ids.default(null),
