@@ -177,6 +177,7 @@ export async function createServices(deps: ServiceDeps): Promise<Services> {
     accounts: providerAccounts,
     source: providerStore,
     voices: new VoiceLookup({ database, catalog: voiceCatalog }),
+    fetch: providerFetch,
   });
   const apiKeys = new ApiKeyService({ database, directory, audit, background, clock });
   const headerSecrets = new HeaderSecrets({ database, box });

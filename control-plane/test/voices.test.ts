@@ -4,7 +4,7 @@ import { openElevenLabsEmulator } from '@parley/loadtest/emulators/elevenlabs-em
 import { parseWav } from '@parley/shared/audio/wav';
 import { createLogger } from '@parley/shared/logging/logger';
 import { ManualClock } from '@parley/shared/time/manual-clock';
-import { eventually } from './fixtures/loopback-server.ts';
+import { eventually, openLoopbackServer } from './fixtures/loopback-server.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
 import { TestGateway } from './fixtures/test-gateway.ts';
 import { signInUser } from './fixtures/test-users.ts';
@@ -44,6 +44,17 @@ const destination = new Writable({
 });
 /** Holds up what the emulator delays until it is moved on. */
 const emulatorClock = new ManualClock(Date.now());
+/** Speaks MP3, which the emulator does not. */
+const mp3Server = await openLoopbackServer(({ method }) =>
+  method === 'GET'
+    ? {
+        body: {
+          voices: [{ voice_id: 'mona', name: 'Mona', category: 'cloned', labels: { gender: 'female' } }, {}],
+        },
+      }
+    : { headers: { 'content-type': 'audio/mpeg' }, body: 'ID3 and so on' },
+);
+t.teardown(() => mp3Server[Symbol.asyncDispose]());
 const emulator = await openElevenLabsEmulator({
   speech: 'tones',
   keys: [KEY, OWN_KEY],
@@ -63,7 +74,7 @@ const cp = await openTestControlPlane({
     ELEVENLABS_BASE_URL: emulator.url,
     ELEVENLABS_API_KEY: KEY,
     EMULATED_PROVIDERS: 'elevenlabs',
-    OUTBOUND_ALLOW: emulator.url,
+    OUTBOUND_ALLOW: `${emulator.url},${mp3Server.url}`,
   },
 });
 t.teardown(() => cp[Symbol.asyncDispose]());
@@ -236,7 +247,7 @@ void t.test('an agent names voices that its model has', async (t) => {
     ['tts_elevenlabs_flash', 'voc_flite_slt'],
     ['tts_elevenlabs_flash', 'voc_elevenlabs_nobody'],
     ['tts_elevenlabs_flash', 'voc_01k5z8r5m2q7v3x9b4n6c8d0ef'],
-  ]) {
+  ] as const) {
     const refused = await make({ name: 'Wrong', tts_id, tts_voice_id });
     t.equal(refused.status, 422, tts_voice_id);
     t.match(refused.body.detail, [{ loc: ['body', 'tts_voice_id'], type: 'reference_not_found' }]);
@@ -459,6 +470,32 @@ void t.test('an org’s own account has its own voices and clones', async (t) =>
   await remove(first);
   t.match((await speak()).refused, { code: 'invalid_state' }, 'a clone speaks in the account it was made in');
   t.equal((await cp.call('DELETE', `/v1/voices/${made.body.id}`, { token: owner.token })).status, 204);
+});
+
+void t.test('MP3 comes as the provider gives it', async (t) => {
+  const made = await cp.call<{ id: string }>('POST', `/v1/orgs/${org._id}/provider-credentials`, {
+    token: owner.token,
+    body: { provider: 'elevenlabs', name: 'MP3', base_url: mp3Server.url, values: { api_key: OWN_KEY } },
+  });
+  t.match((await list('?provider=elevenlabs&gender=female')).items, [
+    { id: 'voc_elevenlabs_mona', is_public: false },
+  ]);
+  t.equal((await list('', theirs.apiKey)).total, 7, 'others see nothing of that account');
+  const body = { text: 'Hello.', format: 'mp3', language: 'de-DE', speed: 2 };
+  const spoken = await audio('POST', '/v1/voices/voc_elevenlabs_mona/speak', { body });
+  t.match(
+    [spoken.status, spoken.type, Buffer.from(spoken.bytes).toString()],
+    [200, 'audio/mpeg', 'ID3 and so on'],
+  );
+  const asked = mp3Server.received.at(-1)!;
+  t.equal(asked.path, '/v1/text-to-speech/mona?output_format=mp3_44100_128');
+  t.same(JSON.parse(asked.body), {
+    text: 'Hello.',
+    model_id: 'eleven_flash_v2_5',
+    language_code: 'de',
+    voice_settings: { speed: 1.2 },
+  });
+  await cp.call('DELETE', `/v1/provider-credentials/${made.body.id}`, { token: owner.token });
 });
 
 void t.test('no key is in the log', (t) => {

@@ -161,11 +161,18 @@ export function parseLeadAnswer(content: string): LeadAnalysis {
   }
 }
 
-/** An OpenAI client for a model of the catalogue. The SDK is loaded when it is needed first. */
-export async function openAnalysisClient(provider: PlanProviderWire): Promise<OpenAI> {
+/**
+ * An OpenAI client for a model of the catalogue. The SDK is loaded when it is needed first.
+ * @param fetch keeps to the outgoing rule: the address may be a tenant's
+ */
+export async function openAnalysisClient(
+  provider: PlanProviderWire,
+  fetch: typeof globalThis.fetch,
+): Promise<OpenAI> {
   const { default: OpenAI } = await import('openai');
   return new OpenAI({
     baseURL: provider.base_url,
+    fetch,
     // The SDK insists on a key; servers of the operator's own may know none.
     apiKey: provider.credential ?? 'none',
     timeout: TIMEOUT_MS,

@@ -226,7 +226,7 @@ export class PostCallService implements AfterCall {
         projectId: session.project_id,
       });
       if (!provider) throw new LeadAnalysisError('model_unavailable');
-      const client = await openAnalysisClient(provider);
+      const client = await openAnalysisClient(provider, this.#catalog.fetchFor(session.org_id));
       const lead = await analyseLead(
         client,
         provider.model,

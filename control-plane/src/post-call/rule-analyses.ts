@@ -78,7 +78,7 @@ export class RuleAnalyses implements PostCallStep {
         projectId: session.project_id,
       });
       if (!provider) return { ...NOTHING, status: 'failed', error: 'model_unavailable' };
-      const client = await openAnalysisClient(provider);
+      const client = await openAnalysisClient(provider, this.#catalog.fetchFor(session.org_id));
       const content = await ask(client, provider.model, rule, turns, signal);
       if (rule.type === 'text') return { ...NOTHING, status: 'done', body_text: content.slice(0, MAX_TEXT) };
       const value: unknown = JSON.parse(/\{[\s\S]*\}/.exec(content)?.[0] ?? '');

@@ -2,6 +2,9 @@ import { inspect } from 'node:util';
 import t from 'tap';
 import { Secret } from '@parley/shared/config/secret';
 import { planProviderSchema } from '@parley/shared/contracts/session-plan';
+import { createSafeFetch } from '@parley/shared/http/safe-fetch';
+import type { SafeFetch } from '@parley/shared/http/safe-fetch';
+import { openLoopbackServer } from '../../test/fixtures/loopback-server.ts';
 import { OrgModelCatalog } from './model-catalog.ts';
 import { ProviderAccounts } from './provider-accounts.ts';
 import type { InstallationProviders } from './provider-accounts.ts';
@@ -49,6 +52,7 @@ function ownModel(fields: Partial<OwnModelRecord> = {}): OwnModelRecord {
 function openCatalog(
   installation: InstallationProviders,
   own: { credentials?: ProviderCredentialRecord[]; models?: OwnModelRecord[] } = {},
+  fetch: Pick<SafeFetch, 'request'> = { request: () => Promise.reject(new Error('Nothing is called here.')) },
 ): OrgModelCatalog {
   const { credentials = [], models = [] } = own;
   const source = {
@@ -64,7 +68,7 @@ function openCatalog(
       Promise.resolve({ providerVoiceId: voiceId }),
     isListed: () => Promise.resolve(true),
   };
-  return new OrgModelCatalog({ accounts, source, voices });
+  return new OrgModelCatalog({ accounts, source, voices, fetch });
 }
 
 void t.test('a model without its provider needs credentials and cannot be used', async (t) => {
@@ -169,3 +173,23 @@ void t.test('an own model never gets a key of the installation, nor one of anoth
   const gone = openCatalog({}, { models });
   t.equal(await gone.resolve('org_a', 'llm_own', use), undefined);
 });
+
+void t.test(
+  'a model is called where the outgoing rule lets it, and where the operator sends it',
+  async (t) => {
+    const server = await openLoopbackServer(() => ({ body: { fine: true } }));
+    t.teardown(() => server[Symbol.asyncDispose]());
+    const safeFetch = createSafeFetch({ allow: [] });
+    t.teardown(() => safeFetch[Symbol.asyncDispose]());
+    const ask = (installation: InstallationProviders) =>
+      openCatalog(installation, {}, safeFetch).fetchFor('org_a')(`${server.url}/models`, {
+        method: 'POST',
+        body: 'x',
+      });
+    await t.rejects(ask({}), { name: 'OutboundRefusedError' });
+    t.same(server.received, []);
+    const answer = await ask({ openai: { baseUrl: `${server.url}/v1`, apiKey: null, emulated: false } });
+    t.same(await answer.json(), { fine: true });
+    t.match(server.received, [{ method: 'POST', path: '/models', body: 'x' }]);
+  },
+);

@@ -1,10 +1,12 @@
 import type { SessionPlanWire } from '@parley/shared/contracts/session-plan';
+import type { SafeFetch } from '@parley/shared/http/safe-fetch';
 import type { ModelPrice, OwnModelRecord } from './own-model-model.ts';
 import { sameOrigin } from './provider-accounts.ts';
 import type { ProviderAccount, ProviderAccounts, ProviderSettings } from './provider-accounts.ts';
 import { providerDefinition } from './provider-definitions.ts';
 import type { ModelKind, ProviderName } from './provider-definitions.ts';
 import type { OrgProviderSource } from './provider-store.ts';
+import { fetchThrough } from './safe-transport.ts';
 
 export type { ModelKind } from './provider-definitions.ts';
 
@@ -47,6 +49,8 @@ export interface ModelCatalog {
    * @returns undefined when there is no such model, or it or the voice can't be used now
    */
   resolve(orgId: string, id: string, use: ModelUse): Promise<PlanProviderWire | undefined>;
+  /** How a resolved model is called from here: its address may be a tenant's. */
+  fetchFor(orgId: string): typeof globalThis.fetch;
   /** Whether agents of the org may speak with this voice of this TTS model. */
   hasVoice(orgId: string, ttsId: string, voiceId: string, projectId?: string | null): Promise<boolean>;
 }
@@ -151,6 +155,9 @@ const CAPABILITIES: Record<ModelKind, string[]> = {
   tts: ['streaming', 'word_times'],
 };
 
+/** Of one request; libraries have shorter ones of their own. */
+const REQUEST_TIMEOUT_MS = 60_000;
+
 export function isCatalogueModel(id: string): boolean {
   return ENTRIES.some((entry) => entry.id === id);
 }
@@ -159,11 +166,18 @@ export class OrgModelCatalog implements ModelCatalog {
   readonly #accounts: ProviderAccounts;
   readonly #source: OrgProviderSource;
   readonly #voices: VoiceSource;
+  readonly #fetch: Pick<SafeFetch, 'request'>;
 
-  constructor(deps: { accounts: ProviderAccounts; source: OrgProviderSource; voices: VoiceSource }) {
+  constructor(deps: {
+    accounts: ProviderAccounts;
+    source: OrgProviderSource;
+    voices: VoiceSource;
+    fetch: Pick<SafeFetch, 'request'>;
+  }) {
     this.#accounts = deps.accounts;
     this.#source = deps.source;
     this.#voices = deps.voices;
+    this.#fetch = deps.fetch;
   }
 
   async list(orgId: string | null, projectId: string | null = null): Promise<CatalogModel[]> {
@@ -230,6 +244,11 @@ export class OrgModelCatalog implements ModelCatalog {
     return account
       ? { model: { ...model, emulated: account.emulated }, account, voice: providerVoiceId }
       : undefined;
+  }
+
+  fetchFor(orgId: string): typeof globalThis.fetch {
+    const allow = this.#accounts.installationOrigins();
+    return fetchThrough(this.#fetch, { purpose: 'provider', orgId, allow }, REQUEST_TIMEOUT_MS);
   }
 
   async hasVoice(

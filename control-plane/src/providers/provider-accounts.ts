@@ -95,6 +95,13 @@ export class ProviderAccounts {
     return { provider, baseUrl, apiKey, emulated, credentialId: null, version: 'installation', target };
   }
 
+  /** Origins of the operator's own choice. */
+  installationOrigins(): string[] {
+    return Object.values(this.#installation).flatMap((settings?: ProviderSettings) =>
+      settings ? [new URL(settings.baseUrl).origin] : [],
+    );
+  }
+
   settings(provider: ProviderName): ProviderSettings | undefined {
     if (provider === 'flite') return undefined;
     return this.#installation[provider === 'openai_compatible' ? 'openai' : provider];

@@ -1,8 +1,9 @@
 import { AppError } from '@parley/shared/errors/app-error';
 import { OutboundFailedError, OutboundRefusedError } from '@parley/shared/http/outbound-errors';
-import type { SafeFetch, SafeResponse, SafeTarget } from '@parley/shared/http/safe-fetch';
+import type { SafeFetch, SafeResponse } from '@parley/shared/http/safe-fetch';
 import type { ProviderAccount } from '../providers/provider-accounts.ts';
 import { accountHeaders } from '../providers/provider-check.ts';
+import { fetchThrough } from '../providers/safe-transport.ts';
 
 const SPEECH_TIMEOUT_MS = 30_000;
 const CLONE_TIMEOUT_MS = 120_000;
@@ -139,28 +140,6 @@ async function openClient(account: ProviderAccount, fetch: SafeFetch, timeoutMs:
     timeoutInSeconds: timeoutMs / 1000,
     fetch: fetchThrough(fetch, account.target, timeoutMs),
   });
-}
-
-/** The outgoing rule for a library that wants a `fetch`: no redirects, no private addresses, bounded answers. */
-function fetchThrough(fetch: SafeFetch, target: SafeTarget, timeoutMs: number): typeof globalThis.fetch {
-  return async (input, init) => {
-    const request = new Request(input, init);
-    const body = new Uint8Array(await request.arrayBuffer());
-    const answer = await fetch.request({
-      ...target,
-      url: request.url,
-      method: request.method as 'GET' | 'POST' | 'DELETE',
-      headers: Object.fromEntries(request.headers),
-      ...(body.length > 0 && { body }),
-      timeoutMs,
-      signal: request.signal,
-    });
-    const empty = answer.status === 204 || answer.status === 304;
-    return new Response(empty ? null : new Uint8Array(answer.body), {
-      status: answer.status,
-      headers: answer.headers,
-    });
-  };
 }
 
 async function send(request: () => Promise<SafeResponse>): Promise<SafeResponse> {
