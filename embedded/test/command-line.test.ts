@@ -1,0 +1,169 @@
+import { execFile } from 'node:child_process';
+import { readFile, rm } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import t, { type Test } from 'tap';
+import { DisposableList } from '@parley/shared/async/disposable-list';
+import { parseWav } from '@parley/shared/audio/wav';
+import type { CallResult } from '../src/demonstration/follow-call.ts';
+import { CommandProcess } from './fixtures/system/parley-process.ts';
+import { temporaryFolder } from './fixtures/system/test-platform.ts';
+
+// The two commands a newcomer types, as they are typed: with the emulators' real delays and a whole conversation.
+// This is the slowest file of all: more than a minute.
+
+t.setTimeout(240_000);
+t.jobs = 2;
+
+const owned = new DisposableList();
+t.teardown(() => owned.dispose());
+const QUESTION = 'When do you close?';
+const run = promisify(execFile);
+
+type Result = Omit<CallResult, 'recording_path'> & { recording_path: string };
+
+function startCall(dataDir: string): CommandProcess {
+  return owned.add(
+    new CommandProcess('npm', ['run', '--silent', 'call', '--', '--text', QUESTION, '--json'], {
+      PARLEY_DATA_DIR: dataDir,
+    }),
+  );
+}
+
+/** The one line of JSON on stdout. */
+async function resultOf(t: Test, call: CommandProcess): Promise<Result> {
+  const { code } = await call.exited;
+  t.equal(code, 0, call.output);
+  const lines = call.stdout.trim().split('\n');
+  t.equal(lines.length, 1, 'one line for programs, all else on stderr');
+  const result = JSON.parse(lines[0]!) as Result;
+  t.match(result, {
+    session_id: /^[0-9a-f-]{36}$/,
+    status: 'ended',
+    ended_by: 'caller',
+    hangup_reason: 'caller_hangup',
+    failure_reason: null,
+    recording_id: /^rec_/,
+  });
+  t.match(
+    result.turns.map(({ role, text }) => ({ role, text })),
+    [
+      { role: 'agent', text: /^Lakeside Bistro/ },
+      { role: 'caller', text: /when do you close/i },
+      { role: 'agent', text: /until eleven/ },
+    ],
+  );
+  t.ok(result.turns[2]!.latency_ms! > 0, 'the answer has a latency');
+  return result;
+}
+
+/** Mean amplitude of one channel between two times of the recording. */
+function loudness(wav: ReturnType<typeof parseWav>, channel: number, fromMs: number, toMs: number): number {
+  const { samples, channels, sampleRate } = wav;
+  let sum = 0;
+  let count = 0;
+  const end = Math.min(Math.floor((toMs * sampleRate) / 1000), samples.length / channels);
+  for (let i = Math.floor((fromMs * sampleRate) / 1000); i < end; i++, count++)
+    sum += Math.abs(samples[i * channels + channel]!);
+  return count === 0 ? 0 : sum / count;
+}
+
+/** Each side is heard on its own channel, when the transcript says that it spoke. */
+async function checkRecording(t: Test, file: string, turns: Result['turns']): Promise<void> {
+  const wav = parseWav(await readFile(file));
+  t.equal(wav.channels, 2);
+  for (const [index, turn] of turns.entries()) {
+    const own = turn.role === 'caller' ? 0 : 1;
+    const middle = [turn.start_ms + 200, turn.end_ms - 200] as const;
+    const speaks = loudness(wav, own, ...middle);
+    const listens = loudness(wav, 1 - own, ...middle);
+    t.ok(speaks > 300, `${turn.role} is heard in turn ${index}: ${speaks}`);
+    t.ok(listens < speaks / 4, `and the other is not: ${listens}`);
+  }
+}
+
+void t.test('npm start shows a whole call, and all it prints can be used', { buffered: true }, async (t) => {
+  const dataDir = temporaryFolder(owned);
+  const npm = owned.add(new CommandProcess('npm', ['start'], { PARLEY_DATA_DIR: dataDir, PORT: '0' }));
+  await npm.prints('A call comes in');
+  // Meanwhile another call, by the other command, to the same agent.
+  const called = resultOf(t, startCall(dataDir));
+  await npm.prints('Parley is running at');
+  const { output } = npm;
+
+  const spoken = (who: string) => output.match(new RegExp(`^ +[0-9:.]+ +${who} +.+$`, 'gm')) ?? [];
+  t.ok(spoken('caller').length >= 3, 'three turns of the caller');
+  t.ok(spoken('agent').length >= 3);
+  t.match(output, /interrupted by the caller after/);
+  t.match(output, /tool book_table .*\n/);
+  t.match(output, /tool book_table answered/);
+  t.match(output, /your reference is/);
+  t.match(output, /ended by the agent: agent_hangup/);
+  t.match(output, /Call-ended webhook delivered .*signature checked/);
+  t.match(output, /customer_name +Anna Weber/);
+  t.notMatch(output, /"level":"(error|fatal)"/);
+
+  const key = /export PARLEY_API_KEY=(\S+)/.exec(output)?.[1] ?? '';
+  const commands = output.match(/curl -s .*$/gm) ?? [];
+  t.equal(commands.length, 5);
+  const folder = temporaryFolder(owned);
+  const answers = new Map<string, string>();
+  for (const command of commands) {
+    const { stdout } = await run('sh', ['-c', command], {
+      cwd: folder,
+      env: { ...process.env, PARLEY_API_KEY: key },
+      encoding: 'utf8',
+    });
+    answers.set(
+      /^ *(\w+) +curl/m.exec(
+        output
+          .slice(0, output.indexOf(command) + 4)
+          .split('\n')
+          .at(-1)!,
+      )![1]!,
+      stdout,
+    );
+  }
+  t.match(JSON.parse(answers.get('session')!), { status: 'ended', hangup_reason: 'agent_hangup' });
+  t.match(answers.get('transcript'), /Lakeside Bistro/);
+  t.match(answers.get('transcript'), /eight instead of seven/);
+  const events = JSON.parse(answers.get('events')!) as { items: { type: string }[] };
+  t.ok(events.items.length > 5);
+  t.match(JSON.parse(answers.get('webhook')!), { items: [{ status: 'succeeded', attempts: 1 }] });
+  t.equal(parseWav(await readFile(`${folder}/call.wav`)).channels, 2);
+  const recording = /^ +recording +(\S+)/m.exec(output)![1]!;
+  t.same(await readFile(recording), await readFile(`${folder}/call.wav`));
+
+  const result = await called;
+  await checkRecording(t, result.recording_path, result.turns);
+
+  npm.interrupt();
+  const { code, signal } = await npm.exited;
+  t.ok(code === 0 || signal === 'SIGINT', `${code} ${signal}`);
+});
+
+void t.test(
+  'npm run call needs no running platform, and says what is wrong with its words',
+  { buffered: true },
+  async (t) => {
+    const dataDir = temporaryFolder(owned);
+    await rm(dataDir, { recursive: true });
+    const result = await resultOf(t, startCall(dataDir));
+    t.teardown(() => rm(result.recording_path, { force: true }));
+    await checkRecording(t, result.recording_path, result.turns);
+
+    const mistakes: [string[], RegExp][] = [
+      [['--carrier', 'pigeon', '--text', 'Hi'], /--carrier pigeon: must be one of/],
+      [[], /nothing to do/],
+      [['--wav', 'nowhere.wav'], /FILE=TEXT/],
+      [['--wav', '/nowhere.wav=Hello'], /--wav \/nowhere.wav: ENOENT/],
+      [['--shout', 'Hi'], /shout/],
+    ];
+    await Promise.all(
+      mistakes.map(async ([args, complaint]) => {
+        const call = owned.add(new CommandProcess('npm', ['run', '--silent', 'call', '--', ...args], {}));
+        t.match(await call.exited, { code: 2 });
+        t.match(call.output, complaint);
+      }),
+    );
+  },
+);
