@@ -33,7 +33,7 @@ export function printFirstScreen(
     `  ${'API reference'.padEnd(width)}${bold(`${platform.publicUrl}/docs`)}   (OpenAPI: ${platform.publicUrl}/openapi.json)`,
   );
   write(`  ${'Talk to it'.padEnd(width)}${bold(`${platform.publicUrl}${TALK_PATH}`)}`);
-  write(`  ${'Data'.padEnd(width)}${platform.folder.root}`);
+  write(`  ${'Data and log'.padEnd(width)}${platform.folder.root}`);
   if (demonstration.keyIsNew) {
     write(`  ${'API key'.padEnd(width)}${bold(demonstration.apiKey)}`);
     write(

@@ -1,11 +1,12 @@
 import path from 'node:path';
 import { parseArgs, styleText } from 'node:util';
+import { destination, multistream, type Level } from 'pino';
 import { z } from 'zod';
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import { shutdownSignal } from '@parley/shared/async/shutdown-signal';
 import { envInteger, readEnv } from '@parley/shared/config/read-env';
 import { ConfigError } from '@parley/shared/errors/config-error';
-import { createLogger } from '@parley/shared/logging/logger';
+import { createLogger, type Logger } from '@parley/shared/logging/logger';
 import { DataFolderInUseError } from './data-folder.ts';
 import { openDemonstrationPlatform } from './demonstration/demonstration-platform.ts';
 import { runDemonstration } from './demonstration/run-demonstration.ts';
@@ -22,9 +23,21 @@ Environment: PARLEY_DATA_DIR (./.parley), PORT (8080), HOST (127.0.0.1), DEEPGRA
 ELEVENLABS_API_KEY, MONGODB_URI, REDIS_URL, LOG_LEVEL. The README has the whole table.
 `;
 
+const LOG_FILE = 'parley.log';
+
 /** Running calls have this long to finish after the first Ctrl-C, unless the environment says otherwise; a second one ends at once. */
 const DRAIN_TIMEOUT_MS = 20_000;
 const environment = z.object({ DRAIN_TIMEOUT_MS: envInteger(0, 86_400_000).default(DRAIN_TIMEOUT_MS) });
+
+/** The log goes to a file of this run, so that the conversation stays readable; errors, or all of a level asked for, to the terminal too. */
+function openLog(dataDir: string, level: string | undefined): Logger {
+  const file = destination({ dest: path.join(dataDir, LOG_FILE), mkdir: true, append: false, mode: 0o600 });
+  const streams = multistream([
+    { level: 'info', stream: file },
+    { level: (level ?? 'error') as Level, stream: destination(2) },
+  ]);
+  return createLogger({ name: 'parley', level: level ?? 'info', destination: streams });
+}
 
 async function main(): Promise<number> {
   const { values } = parseArgs({
@@ -44,7 +57,7 @@ async function main(): Promise<number> {
   try {
     const { DRAIN_TIMEOUT_MS: drainTimeoutMs } = readEnv(environment, process.env);
     const dataDir = path.resolve(process.env['PARLEY_DATA_DIR'] ?? '.parley');
-    const logger = createLogger({ name: 'parley', level: process.env['LOG_LEVEL'] ?? 'warn' });
+    const logger = openLog(dataDir, process.env['LOG_LEVEL']);
     const running = owned.add(await openDemonstrationPlatform({ env: process.env, dataDir, logger }));
     const { identity } = running.platform.controlPlane.services;
     printFirstScreen(running, (await identity.hasUsers()) ? undefined : identity.setupCode(), write);
