@@ -163,7 +163,10 @@ export class PostCallService implements AfterCall {
       // Stopping is no failure: the job is taken up again.
       const again = signal.aborted || job.attempts < ATTEMPTS;
       const wait = signal.aborted ? 0 : RETRY_MS * job.attempts;
-      this.#logger.error({ err: error, sessionId: job._id, again }, 'post-call job failed');
+      const details = { err: error, sessionId: job._id };
+      if (signal.aborted) this.#logger.info(details, 'post-call job interrupted');
+      else if (again) this.#logger.warn(details, 'post-call job failed, to be tried again');
+      else this.#logger.error(details, 'post-call job failed');
       await this.#jobs.updateOne(
         { _id: job._id },
         {
