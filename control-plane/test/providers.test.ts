@@ -64,6 +64,8 @@ const cp = await openTestControlPlane({
     OPENAI_BASE_URL: 'https://llm.invalid/v1',
     OPENAI_API_KEY: 'installation-openai-key',
     EMULATED_PROVIDERS: '',
+    // The vendor's, without a key: nobody has set it up.
+    ELEVENLABS_BASE_URL: 'https://api.elevenlabs.io',
     OUTBOUND_ALLOW: [deepgram.url, openai.url, elevenlabs.url, odd.url].join(','),
   },
 });
