@@ -5,10 +5,16 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   void t.test(`${signal} asks for the end, a second signal insists`, async (t) => {
     const child = runScript('shutdown.ts');
     const lines: string[] = [];
+    let insisting: NodeJS.Timeout | undefined;
     for await (const line of child.lines) {
       lines.push(line);
-      child.kill(lines.length === 1 ? signal : 'SIGTERM');
+      // As npm does it: the same key press twice. Then, until it is gone, somebody who insists.
+      if (lines.length === 1) {
+        child.kill(signal);
+        child.kill('SIGINT');
+      } else insisting = setInterval(() => child.kill('SIGTERM'), 100);
     }
+    clearInterval(insisting);
     t.same(lines, ['ready', signal]);
     t.same(await child.exited, [130, null]);
   });
