@@ -11,7 +11,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       // As npm does it: the same key press twice. Then, until it is gone, somebody who insists.
       if (lines.length === 1) {
         child.kill(signal);
-        child.kill('SIGINT');
+        setTimeout(() => child.kill(signal), 20);
       } else insisting = setInterval(() => child.kill('SIGTERM'), 100);
     }
     clearInterval(insisting);
