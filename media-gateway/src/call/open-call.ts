@@ -140,6 +140,7 @@ class LiveCall implements Call, ParticipantListener {
   #given = 0;
   /** The connection was lost and may come back. */
   #away = false;
+  #rejoinTimer: Timer | undefined;
   #lastMediaAt: number;
   #mediaBase: { timestamp: number; atMs: number } | undefined;
   #agentEndedAt: number | undefined;
@@ -305,7 +306,7 @@ class LiveCall implements Call, ParticipantListener {
     this.#cancelCurrent();
     this.#commitOpenTurn();
     this.#away = true;
-    this.#deps.clock.setTimeout(end, REJOIN_GRACE_MS);
+    this.#rejoinTimer = this.#deps.clock.setTimeout(end, REJOIN_GRACE_MS);
   }
 
   /** Where caller audio belongs on the call's clock: by the carrier's own time where that makes sense. */
@@ -1257,6 +1258,8 @@ class LiveCall implements Call, ParticipantListener {
     this.#commitOpenTurn();
     this.#over = true;
     this.#removeTick();
+    this.#rejoinTimer?.cancel();
+    this.#pushed.timer?.cancel();
     this.#dtmf.close();
     for (const done of this.#carrierResults.values()) done({ ok: false, code: 'call_over' });
     const endedAt = this.#deps.clock.now();
