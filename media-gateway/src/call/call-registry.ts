@@ -189,6 +189,11 @@ export class CallRegistry {
         ...(start.observer ? { observer: start.observer } : {}),
         ...(start.clientTools ? { clientTools: start.clientTools } : {}),
         ...(start.written === undefined ? {} : { written: start.written }),
+        withVoice: (voice) => {
+          const [first, ...rest] = plan.tts;
+          const changed = { ...plan, tts: [{ ...first!, voice }, ...rest] };
+          return this.#deps.providers.forCall(changed, participant.outputFormat).tts;
+        },
       });
     } catch (error) {
       participant.close(closeCodes.internal, 'internal');

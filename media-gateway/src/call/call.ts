@@ -31,6 +31,8 @@ export interface CallDeps {
   clientTools?: ClientTools;
   /** The agent only writes, until `setWritten` says otherwise. */
   written?: boolean;
+  /** The same voices with another first one. @param voice the provider's own id */
+  withVoice?: (voice: string) => CallProviders['tts'];
 }
 
 /** One conversation: owns its parts, ends once, with one reason. */
@@ -73,6 +75,8 @@ export interface Call {
   clearCallerAudio(): void;
   /** Whether the agent only writes from now on. */
   setWritten(only: boolean): void;
+  /** Another voice from the next utterance on. @param voice the provider's own id */
+  setVoice(voice: string): void;
   /**
    * What happens by itself. `respond`: the agent answers a turn; `interrupt`: a voice stops the agent; `listen`:
    * turns are detected at all, otherwise the far end commits them (push to talk).

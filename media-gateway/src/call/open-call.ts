@@ -1174,6 +1174,11 @@ class LiveCall implements Call, ParticipantListener {
     this.#stt?.finalize();
   }
 
+  setVoice(voice: string): void {
+    const makers = this.#deps.withVoice?.(voice);
+    if (makers && !this.#over) this.#voices.use(makers);
+  }
+
   setWritten(only: boolean): void {
     this.#written = only;
   }

@@ -6,7 +6,7 @@ import type { Playout } from './playout.ts';
 
 /** The voices of one call: the one in use and those to fall back to, each opened when it is needed. */
 export class CallVoices {
-  readonly #makers: readonly (() => TtsProvider)[];
+  #makers: readonly (() => TtsProvider)[];
   #index = 0;
   #current: TtsProvider | undefined;
   readonly #opened: TtsProvider[] = [];
@@ -21,6 +21,13 @@ export class CallVoices {
       this.#opened.push(this.#current);
     }
     return this.#current;
+  }
+
+  /** Others from the next utterance on. */
+  use(makers: readonly (() => TtsProvider)[]): void {
+    this.#makers = makers;
+    this.#index = 0;
+    this.#current = undefined;
   }
 
   /** @returns whether there was another voice to change to */

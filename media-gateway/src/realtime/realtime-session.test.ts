@@ -637,6 +637,30 @@ void t.test('settings', async (t) => {
     t.equal(Math.round(call.audioMs(done.id)), 3 * WORD_MS);
   });
 
+  await t.test('a voice is one of the agent’s own', async (t) => {
+    const plan = webPlan((plan, config) => {
+      plan.tts = plan.tts.map((one) => ({ ...one, voice: 'anna' }));
+      config.language.voices = {
+        'de-DE': { tts_voice_id: 'berta' },
+        'fr-FR': { tts_id: 'tts_9', tts_voice_id: 'carla' },
+      };
+    });
+    const voices: string[] = [];
+    const call = fakeRealtime({ plan });
+    call.call.setVoice = (voice) => void voices.push(voice);
+    for (const voice of ['alloy', 'berta', 'carla', { id: 'anna' }]) {
+      call.send({ type: 'session.update', session: { audio: { output: { voice } } } });
+      t.ok(call.last('session.updated'));
+    }
+    t.same(
+      call
+        .of('session.updated')
+        .map((event) => (event['session'] as { audio: { output: { voice: string } } }).audio.output.voice),
+      ['anna', 'berta', 'berta', 'anna'],
+    );
+    t.same(voices, ['berta', 'anna']);
+  });
+
   await t.test('what a client sets before its session begins holds for the greeting', async (t) => {
     const call = fakeRealtime({
       early: [{ type: 'session.update', session: { audio: { output: { format: { type: 'audio/pcmu' } } } } }],

@@ -139,7 +139,10 @@ export class RealtimeSession implements SocketListener, CallObserver, ClientTool
   /** The call has begun. */
   join(call: Call): void {
     this.#call = call;
-    if (this.#settings) call.setTurnDetection(this.#settings.turns);
+    const settings = this.#settings!;
+    call.setTurnDetection(settings.turns);
+    // Before the first word is spoken.
+    if (settings.chosenVoice !== undefined) call.setVoice(settings.chosenVoice);
     for (const event of this.#waiting.splice(0)) this.#handle(event);
     this.#waitingBytes = this.#waitingAudioBytes = 0;
   }
@@ -287,6 +290,7 @@ export class RealtimeSession implements SocketListener, CallObserver, ClientTool
 
   #onSessionUpdate(event: Event<'session.update'>): void {
     const settings = this.#settings!;
+    const { voice } = settings;
     try {
       settings.apply(event.session);
     } catch (error) {
@@ -301,6 +305,7 @@ export class RealtimeSession implements SocketListener, CallObserver, ClientTool
     }
     this.#call?.setTurnDetection(settings.turns);
     this.#call?.setWritten(settings.textOnly);
+    if (settings.voice !== voice) this.#call?.setVoice(settings.voice);
     this.#send({ type: 'session.updated', session: settings.toSession() });
   }
 

@@ -45,6 +45,8 @@ export class SessionSettings {
   #input: WireFormat;
   #output: WireFormat;
   #turnDetection: ServerVad | SemanticVad | null;
+  #chosenVoice: string | undefined;
+  readonly #voices: ReadonlySet<string>;
   #tools: LlmTool[] = [];
   #toolChoice: 'auto' | 'none' = 'auto';
   #textOnly = false;
@@ -61,6 +63,12 @@ export class SessionSettings {
     const { input, output } = wireFormatsOf(plan);
     this.#input = input;
     this.#output = output;
+    const [tts] = plan.tts;
+    // The agent's own for its languages, as far as the same model speaks them.
+    const others = Object.values(plan.agent.config.language.voices)
+      .filter((one) => one.tts_id === undefined || one.tts_id === tts?.id)
+      .flatMap((one) => one.tts_voice_id ?? []);
+    this.#voices = new Set([...(tts?.voice === undefined ? [] : [tts.voice]), ...others]);
     this.#expiresAt = Math.floor(nowMs / 1000) + plan.limits.max_duration_seconds;
     this.#turnDetection = this.#serverVad({});
   }
@@ -73,8 +81,14 @@ export class SessionSettings {
     return this.#output;
   }
 
+  /** The provider's own id. */
   get voice(): string {
-    return this.#plan.tts[0]?.voice ?? 'default';
+    return this.#chosenVoice ?? this.#plan.tts[0]?.voice ?? 'default';
+  }
+
+  /** The one that the client asked for, and got. */
+  get chosenVoice(): string | undefined {
+    return this.#chosenVoice;
   }
 
   /** Answers are written, not spoken. */
@@ -119,6 +133,11 @@ export class SessionSettings {
     if (modalities) this.#textOnly = modalities.includes('text') && !modalities.includes('audio');
     this.#input = parseWireFormat(input?.format) ?? this.#input;
     this.#output = parseWireFormat(output?.format) ?? this.#output;
+    const wantedVoice = output?.voice;
+    const voice =
+      typeof wantedVoice === 'object' ? (wantedVoice as { id?: unknown } | null)?.id : wantedVoice;
+    if (typeof voice === 'string' && this.#voices.has(voice) && allowed.includes('voice'))
+      this.#chosenVoice = voice;
     if (input?.turn_detection !== undefined && allowed.includes('turn_detection')) {
       const wanted = input.turn_detection;
       this.#turnDetection =
