@@ -42,7 +42,7 @@ export class RealtimeParticipant implements Participant {
   #wire: AudioFormat;
   #converter: AudioConverter;
   #oddByte: number | undefined;
-  #receivedMs = 0;
+  #receivedBytes = 0;
 
   constructor(deps: { inputFormat: AudioFormat; outputFormat: AudioFormat; outlet: RealtimeOutlet }) {
     this.inputFormat = deps.inputFormat;
@@ -118,8 +118,8 @@ export class RealtimeParticipant implements Participant {
     const frameBytes = FRAME_MS * this.#inputBytesPerMs;
     for (let at = 0; at < bytes.length; at += frameBytes) {
       const frame = bytes.subarray(at, at + frameBytes);
-      this.#listener?.onAudio(frame, this.#receivedMs);
-      this.#receivedMs += frame.length / this.#inputBytesPerMs;
+      this.#listener?.onAudio(frame, this.#receivedBytes / this.#inputBytesPerMs);
+      this.#receivedBytes += frame.length;
     }
   }
 
