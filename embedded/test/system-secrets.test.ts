@@ -79,17 +79,22 @@ void t.test('nothing that is secret or was said leaves the places it belongs to'
     from: CALLER,
     to: NUMBER,
   });
-  await installation.converse(call.line, CALLER_LINES.day);
-  call.line.press(DIGITS);
+  await installation.converse(call.line);
+  const { lastVoicedAt } = await call.line.say(await installation.voice(CALLER_LINES.day));
   const found = await eventually('the session', async () => {
     const { items } = await installation.rest.get<{ items: { session_id: string }[] }>(
       `${installation.projectPath}/sessions?phone_number=${encodeURIComponent(CALLER)}`,
     );
     return items[0];
   });
-  await eventually('the digits', async () =>
-    (await installation.events(found.session_id)).some(({ type }) => type === 'dtmf'),
-  );
+  const told = (wanted: string) =>
+    eventually(wanted, async () =>
+      (await installation.events(found.session_id)).some(({ type }) => type === wanted),
+    );
+  await told('tool_finished');
+  await eventually('an answer', () => call.line.lastPlayedVoiceAt > lastVoicedAt);
+  call.line.press(DIGITS);
+  await told('dtmf');
   call.hangUp();
   await call.ended;
   await installation.ended(found.session_id);

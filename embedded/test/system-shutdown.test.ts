@@ -43,6 +43,7 @@ void t.test(
     finishing.line.hangUp();
     t.match(await lasting.line.closed, { code: 1001 });
     t.match(await main.exited, { code: 0, signal: null });
+    t.notMatch(main.output, /"level":"(error|fatal)"/, 'nobody is alarmed');
     const error: unknown = await before.session(waiting.session_id).catch((reason: unknown) => reason);
     t.ok(error instanceof Error && !(error instanceof RestError), 'nobody listens any more');
 
