@@ -260,6 +260,7 @@ export function createCallServices(deps: CallServiceDeps): CallServices {
     gatewayCommands,
     carrierCommands,
     afterCall: postCall,
+    erase: (session) => sessions.erase(session),
     bus,
     clock,
     logger,

@@ -1,5 +1,5 @@
 import type { Bus } from '@parley/shared/bus/bus';
-import { LIVE_STATUSES } from '@parley/shared/contracts/session-values';
+import { LIVE_STATUSES, TERMINAL_STATUSES } from '@parley/shared/contracts/session-values';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
 import { SLOT_TTL_MS } from '../sessions/session-service.ts';
@@ -38,6 +38,7 @@ export class Reaper {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #owner: string;
+  readonly #erase: (session: SessionRecord) => Promise<void>;
   #wellSince: number | null = null;
 
   constructor(deps: {
@@ -49,10 +50,13 @@ export class Reaper {
     bus: Bus;
     clock: Clock;
     logger: Logger;
+    /** Forgets a session that is over. */
+    erase: (session: SessionRecord) => Promise<void>;
     /** Names this process. */
     owner: string;
   }) {
     this.#store = deps.store;
+    this.#erase = deps.erase;
     this.#tickets = deps.tickets;
     this.#gatewayCommands = deps.gatewayCommands;
     this.#carrierCommands = deps.carrierCommands;
@@ -69,6 +73,7 @@ export class Reaper {
     if (!(await this.#bus.leases.acquire(LEASE, this.#owner, REAPER_INTERVAL_MS * 3))) return;
     await this.#expire(signal);
     await this.#followCalls(signal);
+    await this.#eraseEnded(signal);
   }
 
   /** Lets another process take over at once. */
@@ -115,6 +120,18 @@ export class Reaper {
           set: this.#verdict('expiry', { failure_reason: 'media_timeout' }),
         });
       }
+    }
+  }
+
+  /** Those that were to be erased at their end, however it came. */
+  async #eraseEnded(signal: AbortSignal): Promise<void> {
+    const ended = await this.#store.findMany(
+      { erase_at_end: true, erased_at: null, status: { $in: [...TERMINAL_STATUSES] } },
+      { limit: PAGE },
+    );
+    for (const session of ended) {
+      if (signal.aborted) return;
+      await this.#erase(session);
     }
   }
 

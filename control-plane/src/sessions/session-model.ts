@@ -213,6 +213,7 @@ export const sessionCollection = defineCollection<SessionRecord, 'project'>({
       { partialFilterExpression: { test_run_id: { $type: 'string' } } },
     ],
     [{ status: 1, _id: 1 }],
+    [{ erase_at_end: 1, _id: 1 }, { partialFilterExpression: { erase_at_end: true } }],
     // One session for one call of one account, however often the carrier tells of it.
     [
       { telephony_account_id: 1, carrier_call_id: 1 },

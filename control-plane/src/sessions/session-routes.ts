@@ -19,12 +19,15 @@ import {
   type ListInput,
 } from '../http/list-query.ts';
 import { defineOperation, idSchema, jsonBody, Reply, type Operation } from '../http/operation.ts';
+import type { AuditTrail } from '../audit/audit-trail.ts';
 import { inProject, item } from '../tenancy/target.ts';
 import type { SessionService } from './session-service.ts';
 import {
   clientSecretBody,
   clientSecretSchema,
   createSessionBody,
+  erasureBody,
+  erasureSchema,
   mintBody,
   mintSchema,
   sessionDetailSchema,
@@ -89,7 +92,13 @@ function startedBetween(list: ListInput, after: Date | undefined, before: Date |
   };
 }
 
-export function sessionRoutes({ sessions }: { sessions: SessionService }): Operation[] {
+export function sessionRoutes({
+  sessions,
+  audit,
+}: {
+  sessions: SessionService;
+  audit: AuditTrail;
+}): Operation[] {
   return [
     defineOperation({
       id: 'createSession',
@@ -227,9 +236,30 @@ export function sessionRoutes({ sessions }: { sessions: SessionService }): Opera
       target: session,
       responses: { 204: { description: 'It is erased' } },
       errors: [409],
-      handle: async ({ item }) => {
+      handle: async ({ item, scope, caller, address }) => {
         await sessions.erase(item);
+        await audit.record({ scope, caller, address, action: 'session.erased', target: item._id });
         return new Reply(204, undefined);
+      },
+    }),
+    defineOperation({
+      id: 'erasePerson',
+      method: 'POST',
+      path: '/v1/orgs/{org_id}/projects/{project_id}/erasures',
+      tag: TAG,
+      summary: 'Erase a person',
+      description:
+        'Everything that is kept of a phone number or `user_identifier` in this project. Sessions that still go on ' +
+        'are erased when they end. Entries of do-not-call lists stay.',
+      access: { key: 'admin', user: 'admin' },
+      target: inProject,
+      body: jsonBody(erasureBody),
+      responses: { 200: { description: 'How much it was', schema: erasureSchema } },
+      handle: async ({ scope, caller, address, body }) => {
+        const erased = await sessions.eraseSubject(scope, body.subject);
+        // Who it was stays out of the trail.
+        await audit.record({ scope, caller, address, action: 'person.erased', target: scope.projectId });
+        return { ...erased, memories: 0, rows: 0, contacts: 0 };
       },
     }),
     defineOperation({

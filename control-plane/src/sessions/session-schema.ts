@@ -250,3 +250,17 @@ export const clientSecretSchema = z.object({
   expires_at: z.number().int(),
   session: z.looseObject({ type: z.string(), object: z.string(), id: z.string(), model: z.string() }),
 });
+
+export const erasureBody = z
+  .strictObject({
+    subject: z.string().min(1).max(255).meta({
+      description: 'A phone number or a `user_identifier`.',
+      example: '+14155550100',
+    }),
+  })
+  .meta({ id: 'ErasePersonRequest' });
+
+const count = z.number().int().min(0);
+export const erasureSchema = z
+  .object({ sessions: count, recordings: count, memories: count, rows: count, contacts: count })
+  .meta({ id: 'Erasure' });

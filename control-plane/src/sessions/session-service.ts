@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Bus } from '@parley/shared/bus/bus';
 import { realtimeWsUrl, mediaWsUrl } from '@parley/shared/contracts/addresses';
 import { PARTICIPANT_TOKEN_LIFE_SECONDS, TICKET_LIFE_SECONDS } from '@parley/shared/contracts/admission';
+import { TERMINAL_STATUSES } from '@parley/shared/contracts/session-values';
 import type { CarrierName, Channel, Direction } from '@parley/shared/contracts/session-values';
 import {
   ConflictError,
@@ -35,6 +36,7 @@ import type {
   SessionAddresses,
   SessionEventBody,
 } from './session-schema.ts';
+import { sessionCollection } from './session-model.ts';
 import type { SessionRecord } from './session-model.ts';
 
 /** Limits of the installation; 0 means none. */
@@ -98,6 +100,7 @@ const SLOT_GRACE_MS = 60_000;
 /** Places of a running call; the sweeper renews them. */
 export const SLOT_TTL_MS = 120_000;
 const EVENTS_PER_MINUTE = 20;
+const ERASED_AT_ONCE = 100;
 
 interface NewSession {
   scope: { orgId: string; projectId: string };
@@ -404,6 +407,34 @@ export class SessionService {
       recording_id: null,
     });
     for (const erase of this.#erasers) await erase(session._id);
+  }
+
+  /**
+   * Erases every session of a person in a project; those that still go on are erased when they end.
+   * @param subject a phone number or a `user_identifier`
+   */
+  async eraseSubject(scope: Scope, subject: string): Promise<{ sessions: number; recordings: number }> {
+    const sessions = scope.collection(sessionCollection);
+    const theirs = [{ numbers: subject }, { user_identifier: subject }];
+    const erased = { sessions: 0, recordings: 0 };
+    for (const which of theirs) {
+      const live = { ...which, status: { $nin: [...TERMINAL_STATUSES] }, erase_at_end: false };
+      erased.sessions += await sessions.updateMany(live, { $set: { erase_at_end: true } });
+      // What was erased is not found again.
+      for (;;) {
+        const page = await sessions.find(
+          { ...which, status: { $in: [...TERMINAL_STATUSES] } },
+          { limit: ERASED_AT_ONCE },
+        );
+        for (const session of page) {
+          await this.erase(session);
+          erased.sessions++;
+          if (session.recording_id !== null) erased.recordings++;
+        }
+        if (page.length < ERASED_AT_ONCE) break;
+      }
+    }
+    return erased;
   }
 
   /** The agent version of a session; null for a session without an agent. */
