@@ -213,6 +213,8 @@ export class OrgModelCatalog implements ModelCatalog {
       provider: model.provider,
       emulated: model.emulated,
       base_url: account?.baseUrl ?? '',
+      tenant_address:
+        account !== null && !this.#accounts.installationOrigins().includes(new URL(account.baseUrl).origin),
       credential: account?.apiKey?.reveal() ?? null,
       model: model.model,
       ...(voice === undefined ? {} : { voice }),

@@ -185,3 +185,31 @@ void t.test('a name that fits no adapter is said so when it is needed', async (t
   }
   await registry[Symbol.asyncDispose]();
 });
+
+void t.test("a tenant's own address may not be a private one", async (t) => {
+  const registry = createProviderRegistry({ logger: createLogger({ name: 'test', level: 'silent' }) });
+  t.teardown(() => registry[Symbol.asyncDispose]());
+  const theirs = (name: WireProvider['provider'], url: string) => ({
+    ...provider(name, url, 'nova-3'),
+    tenant_address: true,
+  });
+  const forUrl = (url: string) =>
+    registry.forCall(
+      plan({
+        stt: [theirs('deepgram', url)],
+        llm: [theirs('openai_compatible', url)],
+        tts: [theirs('elevenlabs', url)],
+      }),
+      TELEPHONE,
+    );
+  for (const url of [
+    'http://127.0.0.1:1',
+    'https://169.254.169.254',
+    'https://[::1]:443',
+    'https://localhost',
+  ]) {
+    const made = forUrl(url);
+    for (const make of [made.stt[0]!, made.llm[0]!, made.tts[0]!])
+      t.throws(make, { name: 'ProviderError', fault: 'auth' }, url);
+  }
+});

@@ -1,8 +1,10 @@
+import type { LookupFunction } from 'node:net';
 import { Agent } from 'undici';
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import type { AudioFormat } from '@parley/shared/audio/audio-frame';
 import type { PlanProvider, SessionPlan } from '@parley/shared/contracts/session-plan';
 import { ProviderError } from '@parley/shared/errors/provider-error';
+import { createSafeFetch } from '@parley/shared/http/safe-fetch';
 import type { Logger } from '@parley/shared/logging/logger';
 import { openFlite } from '@parley/shared/speech/flite';
 import type { LocalSpeech } from '@parley/shared/speech/flite';
@@ -19,6 +21,10 @@ import { ElevenLabsTts } from './tts/elevenlabs-tts.ts';
 import { LocalTts } from './tts/local-tts.ts';
 import type { TtsProvider } from './tts/tts-provider.ts';
 
+/** Rules that hold for every public address. */
+const ANY_PUBLIC_URL = 'https://provider.invalid';
+const GUARDED = { purpose: 'provider', orgId: '', allow: [] } as const;
+
 /**
  * The one place that knows which adapter a provider's name stands for, and the owner of what calls share: TLS
  * contexts, HTTP pools, ElevenLabs' sockets and the local voice.
@@ -33,28 +39,62 @@ export function createProviderRegistry(options: {
 }): ProviderRegistry {
   const { logger, clock = systemClock } = options;
   const owned = new DisposableList();
-  const agents = new SocketAgents();
-  owned.defer(() => agents.dispose());
   // Connections outlive the pauses of a conversation.
   const agent = new Agent({ keepAliveTimeout: 60_000, keepAliveMaxTimeout: 300_000 });
   owned.defer(() => agent.destroy());
-  const pools = owned.add(new ElevenLabsPools({ agents, clock, logger }));
+  const ours = openSockets(agent);
+  // What a tenant's own address may reach: public ones, whatever its name resolves to in the end.
+  const guard = owned.add(createSafeFetch({ allow: [] }));
+  const theirs = openSockets(
+    guard.dispatcherFor(ANY_PUBLIC_URL, GUARDED),
+    guard.lookupFor(ANY_PUBLIC_URL, GUARDED),
+  );
+
+  function openSockets(agent: Agent, lookup?: LookupFunction) {
+    const agents = new SocketAgents(lookup);
+    owned.defer(() => agents.dispose());
+    return { agents, agent, pools: owned.add(new ElevenLabsPools({ agents, clock, logger })) };
+  }
+
+  /** @throws ProviderError for a tenant's address that may not be reached */
+  function connections(one: PlanProvider, plan: SessionPlan) {
+    if (!one.tenant_address) return ours;
+    const target = { purpose: 'provider', orgId: plan.org_id, allow: plan.outbound_allow } as const;
+    try {
+      guard.checkUrl(one.base_url, target);
+    } catch (error) {
+      throw new ProviderError(one.provider, 'auth', 'its address may not be reached', { cause: error });
+    }
+    return plan.outbound_allow.includes(new URL(one.base_url).origin) ? ours : theirs;
+  }
+
   const voice = owned.add(new SharedSpeech(options.openSpeech ?? openFlite));
 
-  function toStt(one: PlanProvider): SttProvider {
-    if (one.provider === 'deepgram') return new DeepgramStt(one, { agents, clock, logger });
+  function toStt(one: PlanProvider, plan: SessionPlan): SttProvider {
+    if (one.provider === 'deepgram') {
+      return new DeepgramStt(one, { agents: connections(one, plan).agents, clock, logger });
+    }
     throw unknown(one, 'speech to text');
   }
 
-  function toLlm(one: PlanProvider): LlmProvider {
-    if (one.provider === 'openai_compatible') return new OpenAiCompatibleLlm(one, { agent, clock });
+  function toLlm(one: PlanProvider, plan: SessionPlan): LlmProvider {
+    if (one.provider === 'openai_compatible') {
+      return new OpenAiCompatibleLlm(one, { agent: connections(one, plan).agent, clock });
+    }
     throw unknown(one, 'language model');
   }
 
   function toTts(one: PlanProvider, plan: SessionPlan, output: AudioFormat): TtsProvider {
     const { speed, stability } = plan.agent.config.tts;
     if (one.provider === 'elevenlabs') {
-      return new ElevenLabsTts(one, { output, speed, stability }, { pools, clock });
+      return new ElevenLabsTts(
+        one,
+        { output, speed, stability },
+        {
+          pools: connections(one, plan).pools,
+          clock,
+        },
+      );
     }
     if (one.provider === 'flite') return new LocalTts(output, { speech: () => voice.get(), clock });
     throw unknown(one, 'text to speech');
@@ -63,8 +103,8 @@ export function createProviderRegistry(options: {
   return {
     forCall(plan: SessionPlan, output: AudioFormat): CallProviders {
       return {
-        stt: plan.stt.map((one) => () => toStt(one)),
-        llm: plan.llm.map((one) => () => toLlm(one)),
+        stt: plan.stt.map((one) => () => toStt(one, plan)),
+        llm: plan.llm.map((one) => () => toLlm(one, plan)),
         tts: plan.tts.map((one) => () => toTts(one, plan, output)),
       };
     },

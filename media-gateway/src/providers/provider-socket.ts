@@ -1,6 +1,7 @@
 import { Agent as HttpAgent } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
+import type { LookupFunction } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import { WebSocket } from 'ws';
 import { ProviderError } from '@parley/shared/errors/provider-error';
@@ -10,8 +11,15 @@ import { faultOfStatus } from './provider-fault.ts';
 
 /** The TLS context and session cache that all provider sockets of a process share. */
 export class SocketAgents {
-  readonly #http = new HttpAgent({ keepAlive: false });
-  readonly #https = new HttpsAgent({ keepAlive: false, secureContext: createSecureContext() });
+  readonly #http: HttpAgent;
+  readonly #https: HttpsAgent;
+
+  /** @param lookup resolves names; without it the operating system does */
+  constructor(lookup?: LookupFunction) {
+    const options = { keepAlive: false, ...(lookup && { lookup }) };
+    this.#http = new HttpAgent(options);
+    this.#https = new HttpsAgent({ ...options, secureContext: createSecureContext() });
+  }
 
   forUrl(url: URL): HttpAgent {
     return url.protocol === 'wss:' ? this.#https : this.#http;

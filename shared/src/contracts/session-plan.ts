@@ -16,6 +16,8 @@ export const planProviderSchema = z.object({
   emulated: z.boolean(),
   /** For OpenAI-compatible ones with `/v1`; `http(s)` for WebSocket providers too; empty for flite. */
   base_url: z.string(),
+  /** The tenant gave this address, not the installation: it may only be a public one. */
+  tenant_address: z.boolean().default(false),
   credential: secret.nullable(),
   model: z.string(),
   /** Provider's own voice id (TTS). */

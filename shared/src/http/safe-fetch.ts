@@ -46,7 +46,7 @@ export interface SafeFetch {
    * For libraries that make their own requests with undici: connects nowhere the rules forbid. It stays ours.
    * @throws OutboundRefusedError when the address itself is against them
    */
-  dispatcherFor(url: string, target: SafeTarget): Dispatcher;
+  dispatcherFor(url: string, target: SafeTarget): Agent;
   /** The same for sockets, as `lookup` of `net.connect`, `tls.connect`, `http.request` and `ws`. `url` may be ws(s). */
   lookupFor(url: string, target: SafeTarget): LookupFunction;
   [Symbol.asyncDispose](): Promise<void>;

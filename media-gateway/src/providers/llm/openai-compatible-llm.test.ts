@@ -21,6 +21,7 @@ function plan(baseUrl: string, changes: Partial<PlanProvider> = {}): PlanProvide
     id: 'llm_test',
     provider: 'openai_compatible',
     emulated: true,
+    tenant_address: false,
     base_url: baseUrl,
     credential: new Secret('key-for-tests'),
     model: 'parley-emulated-model',

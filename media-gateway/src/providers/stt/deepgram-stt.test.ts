@@ -40,6 +40,7 @@ function plan(baseUrl: string, changes: Partial<PlanProvider> = {}): PlanProvide
     id: 'stt_test',
     provider: 'deepgram',
     emulated: true,
+    tenant_address: false,
     base_url: baseUrl,
     credential: new Secret('key-for-tests'),
     model: 'nova-3',

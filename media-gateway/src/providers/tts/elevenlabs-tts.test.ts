@@ -28,6 +28,7 @@ function plan(baseUrl: string, changes: Partial<PlanProvider> = {}): PlanProvide
     id: 'tts_test',
     provider: 'elevenlabs',
     emulated: true,
+    tenant_address: false,
     base_url: baseUrl,
     credential: new Secret('key-for-tests'),
     model: 'eleven_flash_v2_5',
