@@ -7,7 +7,7 @@ import { frameClock } from './callers/frame-clock.ts';
 import { CallEar, runCall } from './callers/load-caller.ts';
 import { seededRandom } from './emulators/delays.ts';
 import { round, type Summary } from './measure/distribution.ts';
-import { readUsage, type Usage } from './measure/process-usage.ts';
+import { readMemory, readUsage, type Memory, type Usage } from './measure/process-usage.ts';
 import { RunMetrics } from './measure/run-metrics.ts';
 import { compareTranscript, heardWords } from './measure/truth.ts';
 import {
@@ -132,6 +132,8 @@ const HALF_OPEN_MS = 15_000;
 const SETTLE_MS = 15_000;
 const WAIT_FOR_REPORTS_MS = 20_000;
 const SAMPLE_MS = 1000;
+/** Samples. */
+const MEMORY_EVERY = 5;
 const IDLE_SAMPLE_MS = 2000;
 
 interface FinishedCall {
@@ -158,7 +160,8 @@ export async function runLoad(
   const onAbort = () => stop.abort();
   signal.addEventListener('abort', onAbort, { once: true });
   frameClock.onLateness = (ms) => metrics.late(ms, performance.now());
-  const before = measure(sut, true);
+  const before = measure(sut);
+  const memoryBefore = await readMemory(sut.pids);
   const statsBefore = await backend?.stats();
   const idle = await idleCores(sut, once ? 0 : IDLE_SAMPLE_MS);
   const startedAt = performance.now();
@@ -179,7 +182,7 @@ export async function runLoad(
 
   let cpuFrom: Usage | undefined;
   let cpuTo: Usage | undefined;
-  const helpers = () => readUsage(options.helperPids ?? [], { memory: false })?.cpuSeconds;
+  const helpers = () => readUsage(options.helperPids ?? [])?.cpuSeconds;
   let helpersFrom: number | undefined;
   let helpersTo: number | undefined;
   let ownFrom = process.cpuUsage();
@@ -269,13 +272,13 @@ export async function runLoad(
 
   const openWindow = () => {
     metrics.openWindow(performance.now());
-    cpuFrom = measure(sut, false);
+    cpuFrom = measure(sut);
     ownFrom = process.cpuUsage();
     helpersFrom = helpers();
   };
   const closeWindow = () => {
     metrics.closeWindow(performance.now());
-    cpuTo = measure(sut, false);
+    cpuTo = measure(sut);
     ownTo = process.cpuUsage(ownFrom);
     helpersTo = helpers();
   };
@@ -315,10 +318,19 @@ export async function runLoad(
   const reports = backend && sut.reports ? await collectReports(backend, finished, metrics) : undefined;
   for (const timer of letGo) clearTimeout(timer);
   for (const line of frozen) line.vanish();
-  const after = once ? measure(sut, true) : await settle(sut, before);
+  const after = once ? measure(sut) : await settle(sut, before);
   sampler.stop();
+  const memoryAfter = await readMemory(sut.pids);
   const statsAfter = await backend?.stats();
 
+  const unreported = reports ? finished.filter((call) => !reports.has(call.sessionId)) : [];
+  if (unreported.length > 0)
+    notes.push(
+      `No report came of ${unreported
+        .slice(0, 3)
+        .map((call) => `${call.sessionId} (${call.hungUp ?? 'lost'})`)
+        .join(', ')}${unreported.length > 3 ? ' and others' : ''}.`,
+    );
   const lateness = metrics.lateness;
   if (lateness.p99 > MAX_LATENESS_P99_MS)
     notes.push(
@@ -359,13 +371,13 @@ export async function runLoad(
       cpu === null || metrics.callMinutes < 0.1 ? null : round3(cpu / metrics.callMinutes),
     cpuCores: cpu === null ? null : round3(cpu / seconds),
     memory:
-      before?.pssBytes === undefined || after?.pssBytes === undefined
+      memoryBefore === undefined || memoryAfter === undefined
         ? null
         : {
-            beforeMb: megabytes(before.pssBytes),
+            beforeMb: megabytes(memoryBefore.pssBytes),
             peakMb: megabytes(peak.pssBytes),
-            afterMb: megabytes(after.pssBytes),
-            perCallMb: round3((peak.pssBytes - before.pssBytes) / 2 ** 20 / options.calls),
+            afterMb: megabytes(memoryAfter.pssBytes),
+            perCallMb: round3((peak.pssBytes - memoryBefore.pssBytes) / 2 ** 20 / options.calls),
             rssPeakMb: megabytes(peak.rssBytes),
           },
     handles: before && after ? { before: before.handles, peak: peak.handles, after: after.handles } : null,
@@ -390,29 +402,34 @@ export async function runLoad(
   };
 }
 
-function measure(sut: SystemUnderTest, memory: boolean): Usage | undefined {
-  return sut.pids.length === 0 ? undefined : readUsage(sut.pids, { memory });
+function measure(sut: SystemUnderTest): Usage | undefined {
+  return sut.pids.length === 0 ? undefined : readUsage(sut.pids);
 }
 
 /** What the system takes of a core while nobody calls. */
 async function idleCores(sut: SystemUnderTest, ms: number): Promise<number> {
-  const from = measure(sut, false);
+  const from = measure(sut);
   if (!from || ms === 0) return 0;
   await sleep(ms);
-  const to = measure(sut, false);
+  const to = measure(sut);
   return to ? Math.max(0, (to.cpuSeconds - from.cpuSeconds) / (ms / 1000)) : 0;
 }
 
 function startSampler(sut: SystemUnderTest, metrics: RunMetrics, startedAt: number, samples: Sample[]) {
   const peak = { pssBytes: 0, rssBytes: 0, handles: 0 };
-  let lastCpu = measure(sut, false)?.cpuSeconds;
+  let lastCpu = measure(sut)?.cpuSeconds;
   let lastAt = performance.now();
+  let memory: Memory | undefined;
   const timer = setInterval(() => {
     const now = performance.now();
-    // Memory maps are costly to read: every other second will do.
-    const usage = measure(sut, samples.length % 2 === 0);
-    peak.pssBytes = Math.max(peak.pssBytes, usage?.pssBytes ?? 0);
-    peak.rssBytes = Math.max(peak.rssBytes, usage?.rssBytes ?? 0);
+    const usage = measure(sut);
+    if (samples.length % MEMORY_EVERY === MEMORY_EVERY - 1) {
+      void readMemory(sut.pids).then((found) => {
+        memory = found;
+        peak.pssBytes = Math.max(peak.pssBytes, found?.pssBytes ?? 0);
+        peak.rssBytes = Math.max(peak.rssBytes, found?.rssBytes ?? 0);
+      });
+    }
     peak.handles = Math.max(peak.handles, usage?.handles ?? 0);
     samples.push({
       atSeconds: round((now - startedAt) / 1000),
@@ -421,7 +438,7 @@ function startSampler(sut: SystemUnderTest, metrics: RunMetrics, startedAt: numb
         usage && lastCpu !== undefined
           ? round3((usage.cpuSeconds - lastCpu) / ((now - lastAt) / 1000))
           : null,
-      pssMb: usage?.pssBytes === undefined ? null : megabytes(usage.pssBytes),
+      pssMb: memory === undefined ? null : megabytes(memory.pssBytes),
       handles: usage?.handles ?? null,
     });
     lastCpu = usage?.cpuSeconds;
@@ -434,7 +451,7 @@ function startSampler(sut: SystemUnderTest, metrics: RunMetrics, startedAt: numb
 async function settle(sut: SystemUnderTest, before: Usage | undefined): Promise<Usage | undefined> {
   const until = performance.now() + SETTLE_MS;
   for (;;) {
-    const now = measure(sut, true);
+    const now = measure(sut);
     if (!now || !before || now.handles <= before.handles || performance.now() > until) return now;
     await sleep(1000);
   }

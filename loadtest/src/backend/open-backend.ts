@@ -89,6 +89,7 @@ export async function openBackend(options: BackendOptions): Promise<Backend> {
         bus.events.consume({
           consumer: 'loadtest',
           batch: 256,
+          onError: (error) => logger.error({ err: error }, 'an event was not understood'),
           async handle(event) {
             if (!take(event)) return;
             await bus.commands.send(event.gateway_id, {

@@ -1,12 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 
 /** What processes and all their descendants take of the machine. Linux only: read from /proc. */
 export interface Usage {
   /** User and system, of every thread, ended children included. */
   cpuSeconds: number;
-  /** Proportional set size: shared pages count by share. Undefined when not asked for. */
-  pssBytes?: number;
-  rssBytes?: number;
   handles: number;
   threads: number;
   processes: number;
@@ -16,7 +14,7 @@ export interface Usage {
 const TICKS_PER_SECOND = 100;
 
 /** @returns undefined when none of the processes lives, or there is no /proc */
-export function readUsage(roots: readonly number[], options: { memory: boolean }): Usage | undefined {
+export function readUsage(roots: readonly number[]): Usage | undefined {
   const usage: Usage = { cpuSeconds: 0, handles: 0, threads: 0, processes: 0 };
   for (const pid of processTree(roots)) {
     try {
@@ -27,17 +25,36 @@ export function readUsage(roots: readonly number[], options: { memory: boolean }
       usage.cpuSeconds += ticks / TICKS_PER_SECOND;
       usage.threads += Number(fields[17]);
       usage.handles += readdirSync(`/proc/${pid}/fd`).length;
-      if (options.memory) {
-        const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1');
-        usage.pssBytes = (usage.pssBytes ?? 0) + kilobytes(rollup, 'Pss');
-        usage.rssBytes = (usage.rssBytes ?? 0) + kilobytes(rollup, 'Rss');
-      }
       usage.processes++;
     } catch {
       // It ended while it was looked at.
     }
   }
   return usage.processes === 0 ? undefined : usage;
+}
+
+export interface Memory {
+  /** Proportional set size: shared pages count by share. */
+  pssBytes: number;
+  rssBytes: number;
+}
+
+/**
+ * Counting pages takes the kernel some ten milliseconds for a process of a hundred megabytes: it is done off the loop,
+ * and should be asked for seldom.
+ */
+export async function readMemory(roots: readonly number[]): Promise<Memory | undefined> {
+  const memory: Memory = { pssBytes: 0, rssBytes: 0 };
+  for (const pid of processTree(roots)) {
+    try {
+      const rollup = await readFile(`/proc/${pid}/smaps_rollup`, 'latin1');
+      memory.pssBytes += kilobytes(rollup, 'Pss');
+      memory.rssBytes += kilobytes(rollup, 'Rss');
+    } catch {
+      // It ended while it was looked at.
+    }
+  }
+  return memory.pssBytes === 0 ? undefined : memory;
 }
 
 function kilobytes(rollup: string, name: string): number {

@@ -1,8 +1,8 @@
 import { decodeMulaw } from '@parley/shared/audio/g711';
 import { decodeToneWords, normalizeWord, TONE_CHARACTER_MS } from '../speech/tone-words.ts';
 
-/** How much of a word may be missing when it still counts as heard whole: what a gateway may round to, and a frame. */
-const WHOLE_TOLERANCE_MS = 90;
+/** How much of a word may be missing when it still counts as heard whole: two windows of the decoder. */
+const WHOLE_TOLERANCE_MS = 40;
 
 /** A word that came out of the telephone. */
 export interface SpokenWord {
