@@ -79,6 +79,22 @@ void t.test('orgs and projects', async (t) => {
     t.equal((await cp.call('POST', bases, { body: { name: 'Manuals' } })).status, 201);
     const flag = `/v1/orgs/${org._id}/feature-flags/knowledge_bases`;
     t.match((await cp.call('PUT', flag, { body: { enabled: false } })).body, { code: 'user_required' });
+    const idle = flag.replace('knowledge_bases', 'campaigns');
+    const refused = await cp.call('PUT', idle, { token, body: { enabled: false } });
+    t.match(refused.body, { detail: [{ loc: ['body', 'enabled'], type: 'not_available' }] });
+    const realtime = flag.replace('knowledge_bases', 'realtime_websocket');
+    await cp.call('PUT', realtime, { token, body: { enabled: false } });
+    const agent = await cp.call<{ id: string }>(
+      'POST',
+      `/v1/orgs/${org._id}/projects/${project._id}/agents`,
+      {
+        body: { name: 'Flagged' },
+      },
+    );
+    const mint = { body: { agent_id: agent.body.id } };
+    t.match((await cp.call('POST', '/v1/realtime/sessions', mint)).body, { code: 'feature_disabled' });
+    await cp.call('PUT', realtime, { token, body: { enabled: true } });
+    t.equal((await cp.call('POST', '/v1/realtime/sessions', mint)).status, 200);
     const off = await cp.call('PUT', flag, { token, body: { enabled: false } });
     t.match(off.body, { key: 'knowledge_bases', enabled: false, default: true });
     t.match((await cp.call('GET', bases)).body, { code: 'feature_disabled' });

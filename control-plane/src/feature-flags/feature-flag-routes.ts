@@ -3,6 +3,7 @@ import { NotFoundError } from '@parley/shared/errors/app-error';
 import { listOf } from '../http/list-query.ts';
 import { defineOperation, jsonBody } from '../http/operation.ts';
 import type { Operation } from '../http/operation.ts';
+import { invalid } from '../http/validation.ts';
 import type { OrgService } from '../orgs/org-service.ts';
 import { inOrg } from '../tenancy/target.ts';
 
@@ -20,6 +21,13 @@ export const FEATURE_FLAGS = {
   public_widget: 'Sessions from public pages',
   ucc: 'Complaints synced from carriers',
 } as const;
+
+/** Flags of features that are not there yet can't be switched off: that would say that they were on. */
+const ACTING: readonly string[] = [
+  'knowledge_bases',
+  'realtime_websocket',
+  'voice_cloning',
+] satisfies (keyof typeof FEATURE_FLAGS)[];
 
 const flagResponse = z
   .object({ key: z.string(), enabled: z.boolean(), default: z.boolean(), description: z.string() })
@@ -63,6 +71,9 @@ export function featureFlagRoutes({ orgs }: { orgs: OrgService }): Operation[] {
       async handle({ scope, caller, params, body, address }) {
         const key = keys.find((known) => known === params.key);
         if (!key) throw new NotFoundError('There is no such flag.');
+        if (!body.enabled && !ACTING.includes(key)) {
+          throw invalid(['body', 'enabled'], 'does not act in this version: leave it on', 'not_available');
+        }
         await orgs.setFlag(scope, caller, key, body.enabled, { address });
         return toResponse(key, { [key]: body.enabled });
       },

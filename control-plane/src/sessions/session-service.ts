@@ -227,7 +227,7 @@ export class SessionService {
   ): Promise<{ session: SessionRecord; token: string; expiresAt: Date }> {
     const agent = await this.#visibleAgent(access, body.agent_id, ['body', 'agent_id']);
     const scope = await access.project(agent.project_id);
-    await access.permit(scope, 'editor', { write: true });
+    await access.permit(scope, 'editor', { write: true, feature: 'realtime_websocket' });
     if (agent.archived) throw new ConflictError('invalid_state', 'The agent is archived.');
     const session = await this.#insert({
       scope,

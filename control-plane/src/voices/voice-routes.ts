@@ -183,7 +183,7 @@ async function editorOf(access: Access, orgId: string): Promise<Scope> {
     if (!(error instanceof NotFoundError)) throw error;
     throw invalid(['body', 'org_id'], 'There is no such org', 'reference_not_found');
   }
-  await access.permit(scope, 'editor', { write: true });
+  await access.permit(scope, 'editor', { write: true, feature: 'voice_cloning' });
   return scope;
 }
 
