@@ -49,6 +49,7 @@ export class HeaderSecrets {
     const records = await this.#database
       .model(agentSecretCollection)
       .find({ _id: { $in: ids } })
+      .limit(ids.length)
       .lean<AgentSecretRecord[]>();
     const values = new Map(records.map((record) => [record._id, this.#box.decryptSecret(record.value)]));
     return Object.fromEntries(

@@ -11,6 +11,9 @@ import type { SessionEventRecord } from './session-event-model.ts';
 import { turnCollection } from './turn-model.ts';
 import type { TurnRecord } from './turn-model.ts';
 
+/** More than the longest call can have: four hours, a turn a second. */
+const MAX_TURNS = 15_000;
+
 /** Whose events and turns these are. */
 export interface LogOwner {
   session_id: string;
@@ -112,7 +115,11 @@ export class CallLog {
 
   /** The whole transcript, in order. */
   turns(sessionId: string): Promise<TurnRecord[]> {
-    return this.#turns.find({ session_id: sessionId }).sort({ turn_index: 1 }).lean<TurnRecord[]>();
+    return this.#turns
+      .find({ session_id: sessionId })
+      .sort({ turn_index: 1 })
+      .limit(MAX_TURNS)
+      .lean<TurnRecord[]>();
   }
 
   countTurns(sessionId: string): Promise<number> {

@@ -171,6 +171,7 @@ export class IdentityService {
     const users = await this.#database
       .model(userCollection)
       .find({ _id: { $in: userIds } })
+      .limit(userIds.length)
       .lean<UserRecord[]>();
     return new Map(users.map((user) => [user._id, user]));
   }
@@ -315,7 +316,8 @@ export class IdentityService {
         ? { _id: which._id, ended_at: null }
         : { user_id: which.user_id, ended_at: null, ...(which.except && { _id: { $ne: which.except } }) };
     const model = this.#database.model(signInCollection);
-    const ending = await model.find(filter).select({ _id: 1 }).lean<{ _id: string }[]>();
+    // Others are forgotten by the cache itself, seconds later.
+    const ending = await model.find(filter).select({ _id: 1 }).limit(1000).lean<{ _id: string }[]>();
     await model.updateMany(filter, { $set: { ended_at: new Date(this.#clock.now()) } });
     for (const { _id } of ending) this.#signIns.forget(_id);
   }
