@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { readFile, rm } from 'node:fs/promises';
+import path from 'node:path';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
 import { DisposableList } from '@parley/shared/async/disposable-list';
@@ -100,7 +101,9 @@ void t.test('npm start shows a whole call, and all it prints can be used', { buf
   t.match(output, /ended by the agent: agent_hangup/);
   t.match(output, /Call-ended webhook delivered .*signature checked/);
   t.match(output, /customer_name +Anna Weber/);
-  t.notMatch(output, /"level":"(error|fatal)"/);
+  const log = await readFile(path.join(dataDir, 'parley.log'), 'utf8');
+  t.match(log, /"call ended"/);
+  t.notMatch(log, /"level":"(error|fatal)"/);
 
   const key = /export PARLEY_API_KEY=(\S+)/.exec(output)?.[1] ?? '';
   const commands = output.match(/curl -s .*$/gm) ?? [];
