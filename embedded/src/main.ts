@@ -86,4 +86,6 @@ async function main(): Promise<number> {
   }
 }
 
+// A reader that has gone away (`npm start | head`) is no reason to end calls.
+process.stdout.on('error', () => {});
 process.exitCode = await main();
