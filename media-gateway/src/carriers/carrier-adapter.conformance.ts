@@ -186,7 +186,7 @@ export function carrierConformance(carrier: CarrierCase): void {
     const random = mulberry32(20_260_101);
     let audio = 0;
     let refused = 0;
-    for (let i = 0; i < 20_000; i++) {
+    for (let i = 0; i < 26_000; i++) {
       const text = i % 2 === 0 ? generate(media, random) : mutate(generate(media, random), random);
       const fast = outcome(adapter, utf8(text));
       // White space in front means nothing in JSON, and is nothing the fast path takes.
