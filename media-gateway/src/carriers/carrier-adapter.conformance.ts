@@ -180,7 +180,7 @@ export function carrierConformance(carrier: CarrierCase): void {
     t.equal(decode(''), undefined, 'no audio at all');
   });
 
-  void t.test('fast path and schema agree on 20,000 generated and mutated messages', async (t) => {
+  void t.test('fast path and schema agree on 26,000 generated and mutated messages', async (t) => {
     const adapter = await started();
     const media = JSON.parse(await read('received-media')) as Message;
     const random = mulberry32(20_260_101);
