@@ -75,8 +75,8 @@ export function resultTable(results: readonly LoadResult[]): string {
       'simulator late, p50 / p99 / max ms',
       (r) => `${r.lateness.p50} / ${r.lateness.p99} / ${r.lateness.max}${r.valid ? '' : '  DOES NOT COUNT'}`,
     ),
-    row('simulator / emulators, cores', (r) =>
-      [r.simulatorCores, r.helperCores].map((cores) => figure(cores, 2)).join(' / '),
+    row('simulator / emulators / others, cores', (r) =>
+      [r.simulatorCores, r.helperCores, r.foreignCores].map((cores) => figure(cores, 2)).join(' / '),
     ),
   ];
   function row(name: string, value: (result: LoadResult) => string): [string, ...string[]] {
