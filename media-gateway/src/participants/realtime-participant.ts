@@ -105,6 +105,11 @@ export class RealtimeParticipant implements Participant {
     else this.#keep(bytes);
   }
 
+  /** A key. Only once the call listens: the session keeps events until then. */
+  press(digit: string): void {
+    if (!this.#over) this.#listener?.onDtmf(digit);
+  }
+
   /** The connection is gone. @param code of its close, 1006 when it vanished */
   leave(code: number): void {
     if (this.#over || this.#gone !== undefined) return;

@@ -94,6 +94,12 @@ const clientEvent = z.discriminatedUnion('type', [
       .nullish(),
   }),
   z.object({ type: z.literal('response.cancel'), event_id: eventId, response_id: id.nullish() }),
+  // Not of the protocol: keys, which a telephone's caller has and a client of it has not.
+  z.object({
+    type: z.literal('parley.dtmf'),
+    event_id: eventId,
+    digits: z.string().regex(/^[0-9A-D*#]{1,32}$/),
+  }),
   // Of WebRTC: there is no such buffer here.
   z.object({ type: z.literal('output_audio_buffer.clear'), event_id: eventId }),
 ]);

@@ -471,6 +471,44 @@ void t.test('tools of the client', async (t) => {
   });
 });
 
+void t.test('keys', async (t) => {
+  await t.test('are an entry of the caller’s, each told when it came, and stop the agent', async (t) => {
+    const call = fakeRealtime({
+      plan: webPlan((_plan, config) => void (config.dtmf = { ...config.dtmf, terminator: '#' })),
+      llm: () => text(`${TEN} ${TEN}`),
+    });
+    await call.wait(2000);
+    const from = call.events.length;
+    call.send({ type: 'parley.dtmf', digits: '42#' });
+    t.match(call.of('input_audio_buffer.dtmf_event_received', from), [
+      { event: '4', received_at: Number },
+      { event: '2' },
+      { event: '#' },
+    ]);
+    await call.wait(1000);
+    t.same(userWords(call.requests[0]), ['[The caller pressed these keys: 42]']);
+    t.equal(call.of('response.done', from).length, 0, 'it is being answered');
+    call.send({ type: 'parley.dtmf', digits: '1' });
+    t.match(responseOf(call.of('response.done', from)[0]), { status: 'cancelled' });
+    call.call.end({ ended_by: 'api', hangup_reason: 'api_hangup' });
+    const { turns } = await call.call.ended;
+    t.match(
+      turns.filter((turn) => turn.role === 'caller'),
+      [{ text: '(keys) 42' }],
+    );
+  });
+
+  await t.test('that are none are a mistake, and are not pressed', async (t) => {
+    const call = fakeRealtime();
+    await call.wait(2000);
+    for (const digits of ['', '12x', '1'.repeat(33), 7])
+      call.send({ type: 'parley.dtmf', event_id: 'mine', digits });
+    t.equal(call.of('error').length, 4);
+    t.match(call.last('error'), { error: { event_id: 'mine', param: 'digits' } });
+    t.same(call.of('input_audio_buffer.dtmf_event_received'), []);
+  });
+});
+
 void t.test('push to talk', async (t) => {
   const session = {
     type: 'session.update',

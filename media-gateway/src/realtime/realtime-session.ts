@@ -283,8 +283,23 @@ export class RealtimeSession implements SocketListener, CallObserver, ClientTool
       case 'response.cancel':
         this.#onResponseCancel();
         break;
+      case 'parley.dtmf':
+        this.#onDtmf(event);
+        break;
       case 'output_audio_buffer.clear':
         break;
+    }
+  }
+
+  /** Keys count as a caller's of a telephone do; each is confirmed as the protocol tells keys of SIP calls. */
+  #onDtmf({ digits }: Event<'parley.dtmf'>): void {
+    for (const digit of digits) {
+      this.#send({
+        type: 'input_audio_buffer.dtmf_event_received',
+        event: digit,
+        received_at: Math.floor(this.#clock.now() / 1000),
+      });
+      this.#participant?.press(digit);
     }
   }
 
