@@ -31,6 +31,8 @@ export interface ControlPlaneDeps {
   clock?: Clock;
   /** How mails leave; by SMTP or into the log when not given. Owned. */
   mailer?: Mailer;
+  /** A listener that has taken its port already, instead of one at `HOST` and `PORT`. Closed with the rest. */
+  publicHttp?: HttpServer;
   /** Answers that break their description become errors: for tests. */
   checkResponses?: boolean;
 }
@@ -93,12 +95,14 @@ export async function openControlPlane(
 
     const internalApp = createHttpApp(createInternalOperations(services), runtime);
     const internal = owned.add(
-      await HttpServer.open(handler(internalApp), { host: config.INTERNAL_HOST, port: config.INTERNAL_PORT }),
+      await HttpServer.listen({ host: config.INTERNAL_HOST, port: config.INTERNAL_PORT }),
     );
+    internal.serve(handler(internalApp));
     const publicApp = createHttpApp(createOperations(services), runtime);
     const http = owned.add(
-      await HttpServer.open(handler(publicApp), { host: config.HOST, port: config.PORT }),
+      deps.publicHttp ?? (await HttpServer.listen({ host: config.HOST, port: config.PORT })),
     );
+    http.serve(handler(publicApp));
     return {
       server: http.server,
       port: http.port,

@@ -1,11 +1,9 @@
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { openControlPlane, type ControlPlane } from '@parley/control-plane/app';
 import { loadControlPlaneConfig } from '@parley/control-plane/config';
+import { HttpServer } from '@parley/control-plane/http/http-server';
 import { loadGatewayConfig } from '@parley/media-gateway/config';
 import { openGateway, type Gateway, type GatewayDeps } from '@parley/media-gateway/app';
 import { DisposableList } from '@parley/shared/async/disposable-list';
@@ -75,7 +73,9 @@ export async function openPlatform(options: PlatformOptions): Promise<Platform> 
     const secretsFile = folder.file('secrets.json');
     const secrets = loadSecrets(secretsFile);
     const host = env['HOST'] ?? '127.0.0.1';
-    const port = await choosePort(host, env['PORT']);
+    // Taken before anything is told the address, and never let go.
+    const publicHttp = owned.add(await listen(host, env['PORT']));
+    const { port } = publicHttp;
     const publicUrl = (
       env['PUBLIC_URL'] ?? `http://${host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host}:${port}`
     ).replace(/\/+$/, '');
@@ -115,7 +115,7 @@ export async function openPlatform(options: PlatformOptions): Promise<Platform> 
           JWT_PRIVATE_KEYS: env['JWT_PRIVATE_KEYS'] ?? secrets.jwt_private_keys,
           OUTBOUND_ALLOW: allow.join(','),
         }),
-        { bus, logger: logger.child({ service: 'control-plane' }) },
+        { bus, logger: logger.child({ service: 'control-plane' }), publicHttp },
       ),
     );
     const gateway = owned.add(
@@ -186,22 +186,16 @@ function openBus(env: NodeJS.ProcessEnv, folder: DataFolder, logger: Logger): Pr
 }
 
 /** A port asked for is taken as it is; without one, 8080. `0` takes any free one. */
-async function choosePort(host: string, wanted: string | undefined): Promise<number> {
+async function listen(host: string, wanted: string | undefined): Promise<HttpServer> {
   const port = wanted === undefined || wanted === '' ? DEFAULT_PORT : Number(wanted);
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     throw new ConfigError(['PORT: must be a number from 0 to 65535']);
-  const probe = createServer();
-  probe.listen(port, host);
   try {
-    await once(probe, 'listening');
+    return await HttpServer.listen({ host, port });
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
     throw new ConfigError([`PORT: ${host}:${port} can't be listened on (${code}); set PORT to another one`]);
   }
-  const free = (probe.address() as AddressInfo).port;
-  probe.close();
-  await once(probe, 'close');
-  return free;
 }
 
 /** Through a unix socket that only this user can open; its path must be short (108 bytes, unix(7)). */

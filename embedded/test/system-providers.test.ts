@@ -7,6 +7,7 @@ import { openTestPlatform, type TestPlatform } from './fixtures/system/test-plat
 // Each kind of provider fails in its own installation, so that the three can be tried side by side.
 
 t.jobs = 3;
+t.setTimeout(120_000);
 
 const QUESTION = 'When do you close?';
 const ANSWER = /open every day from noon until eleven in the evening\.$/;

@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { sleep } from '@parley/shared/async/timeout';
+import { newId } from '@parley/shared/ids/new-id';
 
 const DRAIN_POLL_MS = 20;
 
@@ -9,10 +10,11 @@ const DRAIN_POLL_MS = 20;
 export class HttpServer {
   readonly server: Server;
   readonly #sockets = new Set<Socket>();
+  #listener: RequestListener = starting;
   #underWay = 0;
   #closed = false;
 
-  private constructor(listener: RequestListener) {
+  private constructor() {
     this.server = createServer({ requestTimeout: 120_000, headersTimeout: 20_000, keepAliveTimeout: 65_000 });
     this.server.on('connection', (socket) => {
       this.#sockets.add(socket);
@@ -21,13 +23,13 @@ export class HttpServer {
     this.server.on('request', (request, response) => {
       this.#underWay += 1;
       response.once('close', () => (this.#underWay -= 1));
-      listener(request, response);
+      this.#listener(request, response);
     });
   }
 
-  /** @throws when the port can't be had */
-  static async open(listener: RequestListener, where: { host: string; port: number }): Promise<HttpServer> {
-    const http = new HttpServer(listener);
+  /** Takes the port; until `serve` every answer is 503. @throws when the port can't be had */
+  static async listen(where: { host: string; port: number }): Promise<HttpServer> {
+    const http = new HttpServer();
     await new Promise<void>((resolve, reject) => {
       http.server.once('error', reject);
       http.server.listen(where, () => {
@@ -36,6 +38,11 @@ export class HttpServer {
       });
     });
     return http;
+  }
+
+  /** From now on `listener` answers. */
+  serve(listener: RequestListener): void {
+    this.#listener = listener;
   }
 
   get port(): number {
@@ -68,3 +75,9 @@ export class HttpServer {
     this.server.close();
   }
 }
+
+const starting: RequestListener = (_request, response) => {
+  const body = { detail: 'The service is starting.', code: 'starting', request_id: newId('request') };
+  response.writeHead(503, { 'content-type': 'application/json', 'retry-after': '1', connection: 'close' });
+  response.end(JSON.stringify(body));
+};
