@@ -64,6 +64,32 @@ void t.test('a speech is sent a little ahead, with marks, and is finished when i
 });
 
 void t.test(
+  'chunks keep their distance whatever the phase of the ticks, and though these are uneven',
+  (t) => {
+    for (let phase = 0; phase < 20; phase++) {
+      const { clock, phone, playout, begin } = scene();
+      const sentAt: number[] = [];
+      phone.play = () => void sentAt.push(clock.monotonic());
+      clock.advance(phase);
+      begin(Array.from({ length: 60 }, () => 'word'));
+      for (let tick = 1; tick < 250; tick++) {
+        // Late by up to 3 ms, differently each time.
+        clock.advance(tick * 20 + ((tick * 7) % 4) - clock.monotonic());
+        playout.pump();
+      }
+      const steady = sentAt.filter((at) => at > phase + 100);
+      const gaps = steady.slice(1).map((at, i) => at - steady[i]!);
+      t.ok(gaps.length > 40, `${gaps.length} chunks`);
+      t.ok(
+        gaps.every((gap) => Math.abs(gap - 100) <= 3),
+        `phase ${phase}: ${Math.min(...gaps)} to ${Math.max(...gaps)} ms`,
+      );
+    }
+    t.end();
+  },
+);
+
+void t.test(
   'held before its first sample it is silent, resumed it is whole, cancelled nothing of it was heard',
   (t) => {
     const held = scene();

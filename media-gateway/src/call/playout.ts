@@ -2,6 +2,7 @@ import { bytesPerMs, silence, type AudioFormat } from '@parley/shared/audio/audi
 import type { Clock } from '@parley/shared/time/clock';
 import type { Participant } from '../participants/participant.ts';
 import type { CallRecorder } from '../recording/call-recorder.ts';
+import { TICK_MS } from './ticker.ts';
 
 /** Agent audio goes out in chunks of this length… */
 const CHUNK_MS = 100;
@@ -16,6 +17,10 @@ const MAX_QUEUED_MS = 2000;
 const MARK_PATIENCE_MS = 2000;
 /** Audio frames of telephony: the last chunk is filled up with silence to a whole one. */
 const FRAME_MS = 20;
+/** A tick this near to the time of a chunk sends it: the next tick would be further off. */
+const NEAREST_TICK_MS = TICK_MS / 2;
+/** A lead that has shrunk by this much is filled up again at once. */
+const LEAD_SLACK_MS = 2 * TICK_MS;
 
 /** Where a stretch of text lies in the audio of a speech. */
 interface SpokenWord {
@@ -182,7 +187,7 @@ export class Playout {
     if (!speech || bytes.length === 0) return;
     speech.chunks.push(bytes);
     speech.availableBytes += bytes.length;
-    this.pump();
+    this.#pump(0);
   }
 
   /** No more audio will come. */
@@ -197,7 +202,7 @@ export class Playout {
       speech.chunks.push(padding);
       speech.availableBytes += padding.length;
     }
-    this.pump();
+    this.#pump(0);
   }
 
   /** Stops at the far end at once and keeps what was not heard. */
@@ -217,6 +222,7 @@ export class Playout {
     speech.sentTold = false;
     speech.markedBytes = heardBytes;
     speech.provenBytes = heardBytes;
+    speech.dueAt = undefined;
     this.#dryAt = -Infinity;
   }
 
@@ -225,7 +231,7 @@ export class Playout {
     if (!this.#speech || !this.#held) return;
     this.#held = false;
     this.#speech.limitBytes = Infinity;
-    this.pump();
+    this.#pump(0);
   }
 
   /** The speech is over here. @returns what was heard of it */
@@ -290,14 +296,19 @@ export class Playout {
     this.#checkFinished(speech, this.#clock.monotonic());
   }
 
-  /** Sends what is due. Called on every tick and when audio arrives. */
+  /** Sends what is due. Called on every tick. */
   pump(): void {
+    this.#pump(NEAREST_TICK_MS);
+  }
+
+  /** @param earlyMs how much before its time a chunk may go out */
+  #pump(earlyMs: number): void {
     const speech = this.#speech;
     if (!speech || this.#held) return;
     const now = this.#clock.monotonic();
     while (speech.sentBytes < speech.availableBytes) {
       const lead = this.#dryAt - now;
-      if (lead > this.#leadMs - CHUNK_MS) break;
+      if (!this.#isDue(speech, now, lead, earlyMs)) break;
       const available = speech.availableBytes - speech.sentBytes;
       const first = speech.sentBytes === 0;
       const wanted = (first ? Math.min(2 * FIRST_CHUNK_MS, CHUNK_MS) : CHUNK_MS) * this.#bytesPerMs;
@@ -309,6 +320,11 @@ export class Playout {
         if (size === 0) break;
       }
       this.#send(speech, size, now);
+      // A chunk's time follows from the one before, not from the lead: ticks that come a little early or late would
+      // make the lead fall short now and then, and a chunk go out a whole tick late.
+      if (lead > this.#leadMs - CHUNK_MS - LEAD_SLACK_MS)
+        speech.dueAt = (speech.dueAt ?? now) + size / this.#bytesPerMs;
+      else speech.dueAt = undefined;
     }
     if (this.#waiting.size > 0 && this.queuedMs <= MAX_QUEUED_MS) {
       for (const go of this.#waiting) go();
@@ -320,6 +336,12 @@ export class Playout {
       speech.events.onSent?.();
     }
     this.#checkFinished(speech, now);
+  }
+
+  #isDue(speech: Speech, now: number, lead: number, earlyMs: number): boolean {
+    const full = this.#leadMs - CHUNK_MS;
+    if (speech.dueAt === undefined || lead <= full - LEAD_SLACK_MS) return lead <= full;
+    return now >= speech.dueAt - earlyMs;
   }
 
   #send(speech: Speech, size: number, now: number): void {
@@ -427,6 +449,8 @@ class Speech {
   /** Nothing beyond was heard, the far end says. */
   limitBytes = Infinity;
   complete = false;
+  /** When the next chunk goes out, while the lead is full; monotonic ms. */
+  dueAt: number | undefined;
   /** That all of it was sent has been told. */
   sentTold = false;
   startedAt: number | undefined;
