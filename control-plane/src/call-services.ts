@@ -10,6 +10,9 @@ import { carrierCommandCollection } from './calls/carrier-command-model.ts';
 import { CarrierCommands } from './calls/carrier-commands.ts';
 import { GatewayCommands } from './calls/gateway-commands.ts';
 import { sessionEventCollection } from './calls/session-event-model.ts';
+import { ToolCallLog } from './calls/tool-call-log.ts';
+import { toolCallCollection } from './calls/tool-call-model.ts';
+import { toolCallRoutes } from './calls/tool-call-routes.ts';
 import { turnCollection } from './calls/turn-model.ts';
 import { CallEventHandler } from './calls/call-event-handler.ts';
 import { carrierCallbackRoutes } from './carriers/carrier-callback-routes.ts';
@@ -70,6 +73,7 @@ export const CALL_COLLECTIONS = [
   sessionCollection,
   sessionEventCollection,
   telephonyAccountCollection,
+  toolCallCollection,
   turnCollection,
   webhookDeliveryCollection,
   wsTicketCollection,
@@ -121,6 +125,7 @@ export function createCallServices(deps: CallServiceDeps): CallServices {
   const safeFetch = createSafeFetch({ allow: config.OUTBOUND_ALLOW });
   const tickets = new WsTicketService({ database, clock });
   const callLog = new CallLog({ database, clock });
+  const toolCalls = new ToolCallLog({ database });
   const recordings = new RecordingService({
     database,
     store: new FileRecordingStore(config.STORAGE_DIR),
@@ -182,6 +187,7 @@ export function createCallServices(deps: CallServiceDeps): CallServices {
   });
   const erasers: SessionEraser[] = [
     (id) => callLog.erase(id),
+    (id) => toolCalls.erase(id),
     (id) => recordings.deleteOf(id),
     (id) => deliveries.erase(id),
     (id) => postCall.erase(id),
@@ -231,6 +237,7 @@ export function createCallServices(deps: CallServiceDeps): CallServices {
     store: sessionStore,
     sessions,
     callLog,
+    toolCalls,
     recordings,
     carrierCommands,
     gatewayCommands,
@@ -321,6 +328,7 @@ export function callRoutes(
   return [
     ...sessionRoutes(services),
     ...callLogRoutes(services),
+    ...toolCallRoutes(),
     ...recordingRoutes(services),
     ...analysisResultRoutes(services),
     ...webhookRoutes({ ...services, publicUrl }),

@@ -18,6 +18,7 @@ import type { SessionRecord } from '../sessions/session-model.ts';
 import type { CallLog } from './call-log.ts';
 import type { CarrierCommands } from './carrier-commands.ts';
 import type { GatewayCommands } from './gateway-commands.ts';
+import type { ToolCallLog } from './tool-call-log.ts';
 
 /** What happens once a call is over. */
 export interface AfterCall {
@@ -42,6 +43,7 @@ export class CallEventHandler {
   readonly #store: SessionStore;
   readonly #sessions: SessionService;
   readonly #callLog: CallLog;
+  readonly #toolCalls: ToolCallLog;
   readonly #recordings: RecordingService;
   readonly #carrierCommands: CarrierCommands;
   readonly #gatewayCommands: GatewayCommands;
@@ -52,6 +54,7 @@ export class CallEventHandler {
     store: SessionStore;
     sessions: SessionService;
     callLog: CallLog;
+    toolCalls: ToolCallLog;
     recordings: RecordingService;
     carrierCommands: CarrierCommands;
     gatewayCommands: GatewayCommands;
@@ -61,6 +64,7 @@ export class CallEventHandler {
     this.#store = deps.store;
     this.#sessions = deps.sessions;
     this.#callLog = deps.callLog;
+    this.#toolCalls = deps.toolCalls;
     this.#recordings = deps.recordings;
     this.#carrierCommands = deps.carrierCommands;
     this.#gatewayCommands = deps.gatewayCommands;
@@ -79,7 +83,10 @@ export class CallEventHandler {
     // Data that breaks its schema comes from a gateway of another version: kept as it is, moves nothing.
     const current = event.claim_id === session.claim_id;
     const stored = toStored(event, session);
-    if (stored) await this.#callLog.storeGatewayEvent(owner(session), stored);
+    if (stored) {
+      await this.#callLog.storeGatewayEvent(owner(session), stored);
+      await this.#toolCalls.store(session, stored);
+    }
     switch (event.type) {
       case 'call_started':
         if (current) await this.#started(session, event);
