@@ -11,6 +11,7 @@ import type { Participant } from '../participants/participant.ts';
 import type { ProviderRegistry } from '../providers/provider-registry.ts';
 import type { RecordingSpool } from '../recording/recording-spool.ts';
 import { closeCodes } from '../server/close-codes.ts';
+import { MockedTools } from '../tools/mocked-tools.ts';
 import type { Call, CallDeps } from './call.ts';
 import type { EventOutbox } from './event-outbox.ts';
 import { emptyReport } from './report-spool.ts';
@@ -181,7 +182,8 @@ export class CallRegistry {
         providers: this.#deps.providers.forCall(plan, participant.outputFormat),
         reporter,
         recorder: this.#deps.recordings.recorder({ plan, participant, answeredAt, reporter, logger }),
-        tools: this.#deps.tools,
+        tools:
+          plan.tool_mocks.length > 0 ? new MockedTools(plan.tool_mocks, this.#deps.tools) : this.#deps.tools,
         clock,
         ticker: this.#ticker,
         logger,

@@ -233,8 +233,10 @@ class LiveCall implements Call, ParticipantListener {
     });
     if (plan.record.enabled)
       this.#emit('recording', { recording_id: plan.record.recording_id, status: 'recording' });
-    this.#openStt();
-    this.#voices.current.warm();
+    if (!plan.text_only) {
+      this.#openStt();
+      this.#voices.current.warm();
+    }
     this.#llm().forEach((llm) => llm.warm());
     this.#removeTick = deps.ticker.add((now) => this.#onTick(now));
     participant.attach(this);

@@ -70,7 +70,9 @@ export class SessionSettings {
       .flatMap((one) => one.tts_voice_id ?? []);
     this.#voices = new Set([...(tts?.voice === undefined ? [] : [tts.voice]), ...others]);
     this.#expiresAt = Math.floor(nowMs / 1000) + plan.limits.max_duration_seconds;
-    this.#turnDetection = this.#serverVad({});
+    this.#textOnly = plan.text_only;
+    // Without a voice there are no turns to detect, and no silence to break.
+    this.#turnDetection = plan.text_only ? null : this.#serverVad({});
   }
 
   get inputFormat(): WireFormat {

@@ -79,7 +79,8 @@ export function createToolRunner(options: {
   return { run };
 }
 
-function parseArguments(given: unknown): Record<string, unknown> | undefined {
+/** @returns undefined for what is no JSON object */
+export function parseArguments(given: unknown): Record<string, unknown> | undefined {
   let value = given;
   if (typeof given === 'string') {
     try {
@@ -167,7 +168,11 @@ function authHeaders(auth: Webhook['auth'], body: string, nowMs: number): Record
   }
 }
 
-function toResult(tool: PlanTool, response: SafeResponse): Result {
+/** What an answer of the tool comes to. */
+export function toResult(
+  tool: PlanTool,
+  response: Pick<SafeResponse, 'status' | 'headers' | 'body'>,
+): Omit<ToolOutcome, 'durationMs'> {
   const { status } = response;
   const text = bodyText(response);
   if (status < 200 || status > 299) {
@@ -182,7 +187,7 @@ function toResult(tool: PlanTool, response: SafeResponse): Result {
 }
 
 /** @returns undefined for what is no text */
-function bodyText({ headers, body }: SafeResponse): string | undefined {
+function bodyText({ headers, body }: Pick<SafeResponse, 'headers' | 'body'>): string | undefined {
   const type = headers['content-type'] ?? '';
   if (body.length > 0 && type !== '' && !/^text\/|json|xml|urlencoded|javascript/i.test(type))
     return undefined;

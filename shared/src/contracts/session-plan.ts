@@ -74,6 +74,21 @@ export const planToolSchema = z.object({
 export type PlanTool = z.output<typeof planToolSchema>;
 
 /**
+ * What an agent test answers in place of a tool. The gateway never calls a tool that has one: the first whose `match`
+ * the arguments hold answers, and without one the call fails with the code `no_mock_matched`.
+ */
+export const planToolMockSchema = z.object({
+  tool_id: z.string(),
+  /** A subset of the arguments; see isSubset of shared/src/json. */
+  match: z.record(z.string(), z.unknown()).default({}),
+  /** As the tool's own answer: text as it is, everything else as JSON. */
+  result: z.unknown().default(null),
+  /** The tool fails with these words instead. */
+  error: z.string().nullable().default(null),
+});
+export type PlanToolMock = z.output<typeof planToolMockSchema>;
+
+/**
  * Everything a gateway needs for one conversation, given once the credential was claimed.
  * Secret as a whole: held in memory, never logged, streamed or stored.
  */
@@ -122,6 +137,10 @@ export const sessionPlanSchema = z.object({
   llm: z.array(planProviderSchema).min(1),
   tts: z.array(planProviderSchema).min(1),
   tools: z.array(planToolSchema),
+  /** Of an agent test. */
+  tool_mocks: z.array(planToolMockSchema).default([]),
+  /** The far end writes and reads (agent tests): the gateway neither listens nor speaks. */
+  text_only: z.boolean().default(false),
   record: z.object({
     enabled: z.boolean(),
     recording_id: z.string(),
