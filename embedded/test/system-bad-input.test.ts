@@ -14,7 +14,7 @@ import { BOOK_TABLE_TOOL, CALLER_LINES } from '../src/demonstration/script.ts';
 import { fillableDisk } from './fixtures/system/fillable-disk.ts';
 import { eventually } from './fixtures/system/eventually.ts';
 import type { NewSession } from './fixtures/system/installation.ts';
-import { deadOrigin, Receiver } from './fixtures/system/receiver.ts';
+import { Receiver } from './fixtures/system/receiver.ts';
 import { StreamSocket } from './fixtures/system/stream-socket.ts';
 import { openTestPlatform } from './fixtures/system/test-platform.ts';
 
@@ -23,7 +23,8 @@ import { openTestPlatform } from './fixtures/system/test-platform.ts';
 t.jobs = 4;
 const forbidden = await Receiver.open();
 t.teardown(() => forbidden[Symbol.asyncDispose]());
-const unreachable = await deadOrigin();
+/** Nobody listens there: no server is given a port so low. */
+const unreachable = 'http://127.0.0.1:1';
 const disk = { full: false };
 const test = await openTestPlatform({ allowOrigins: [unreachable], recordingFs: fillableDisk(disk) });
 t.teardown(() => test[Symbol.asyncDispose]());

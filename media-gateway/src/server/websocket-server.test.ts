@@ -343,9 +343,9 @@ void t.test(
     const closed = closeOf(client);
     await Promise.all([server[Symbol.asyncDispose](), server[Symbol.asyncDispose]()]);
     t.same(await closed, [1001, 'shutdown']);
-    const probe = net.connect(server.port, '127.0.0.1');
-    const [error] = (await once(probe, 'error')) as [NodeJS.ErrnoException];
-    t.equal(error.code, 'ECONNREFUSED');
+    // Or somebody else has taken it meanwhile; who is there has never heard of this server's paths.
+    const probe = connect(server);
+    t.match(await once(probe, 'error'), [/ECONNREFUSED|Unexpected server response|socket hang up/]);
   },
 );
 

@@ -80,7 +80,7 @@ async function bench(t: Test, answer: Answer = (response) => response.end('{"ok"
     };
     return runner.run(tool, call, signal);
   };
-  return { origin, received, lines, run, server };
+  return { origin, received, lines, run };
 }
 
 void t.test('without templates everything about the call is sent', async (t) => {
@@ -225,14 +225,13 @@ void t.test('only what cannot have been done is tried again', async (t) => {
 });
 
 void t.test('a tool that is not there, and one that is not allowed', async (t) => {
-  const { run, origin, server } = await bench(t);
+  const { run, origin } = await bench(t);
   t.match(await run({}, { allow: [] }), { ok: false, code: 'https_required', content: /not allowed/ });
   t.match(await run({}, { allow: [`${origin};org=org_2`] }), { ok: false }, 'allowed for somebody else');
   t.match(await run({ webhook: { url: 'https://{{place}}/x' } }), { ok: false });
   t.match(await run({ type: 'mcp' }), { ok: false, code: 'unsupported' });
-  server.close();
-  await once(server, 'close');
-  t.match(await run({}), { ok: false, code: 'connect_failed' });
+  const gone = 'http://127.0.0.1:1';
+  t.match(await run({ webhook: { url: gone } }, { allow: [gone] }), { ok: false, code: 'connect_failed' });
 });
 
 void t.test('a tool that does not answer in time', async (t) => {
