@@ -98,6 +98,11 @@ export class PostCallService implements AfterCall {
     session: SessionRecord,
     { turns, delayMs = 0 }: { turns: Turn[] | null; delayMs?: number },
   ): Promise<void> {
+    // A test tells nobody, and is judged by its own run.
+    if (session.test_run_id !== null) {
+      await this.#finish(session._id, 'skipped');
+      return;
+    }
     const runAt = new Date(this.#clock.now() + delayMs);
     try {
       const Job = this.#jobs;

@@ -13,6 +13,9 @@ import type { StoredRecord } from '../storage/collection.ts';
 export const REALTIME_AUDIO_FORMATS = ['pcm16_24000', 'pcmu_8000', 'pcma_8000'] as const;
 export type RealtimeAudioFormat = (typeof REALTIME_AUDIO_FORMATS)[number];
 
+/** The transport of a session that is written, not spoken. */
+export const TEXT_TRANSPORT = 'text';
+
 /** One conversation, from permission to its end. `_id` is a UUID v7. */
 export interface SessionRecord extends StoredRecord {
   org_id: string;
@@ -55,6 +58,8 @@ export interface SessionRecord extends StoredRecord {
   campaign_id: string | null;
   contact_id: string | null;
   test_run_id: string | null;
+  /** Of a test: `tool_mocks` of its plan as JSON, whose keys are the tenant's. */
+  tool_mocks: string | null;
   carrier_call_id: string | null;
   carrier_cause: string | null;
   carrier_cost: string | null;
@@ -163,6 +168,7 @@ export const sessionCollection = defineCollection<SessionRecord, 'project'>({
     campaign_id: text,
     contact_id: text,
     test_run_id: text,
+    tool_mocks: text,
     carrier_call_id: text,
     carrier_cause: text,
     carrier_cost: text,

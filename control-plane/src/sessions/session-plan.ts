@@ -4,7 +4,7 @@ import type { Turn } from '@parley/shared/contracts/turn';
 import type { z } from 'zod';
 import type { ModelCatalog, PlanProviderWire } from '../providers/model-catalog.ts';
 import { NO_AGENT, type SessionAgent } from './session-agent.ts';
-import type { SessionRecord } from './session-model.ts';
+import { TEXT_TRANSPORT, type SessionRecord } from './session-model.ts';
 
 export interface PlanFacts {
   session: SessionRecord;
@@ -69,6 +69,11 @@ export function toSessionPlan(facts: PlanFacts): SessionPlanWire {
     llm: facts.providers.llm,
     tts: facts.providers.tts,
     tools: facts.tools,
+    tool_mocks:
+      session.tool_mocks === null
+        ? []
+        : (JSON.parse(session.tool_mocks) as NonNullable<SessionPlanWire['tool_mocks']>),
+    text_only: session.transport === TEXT_TRANSPORT,
     record: {
       enabled: session.record && session.erased_at === null,
       recording_id: facts.recordingId,

@@ -13,6 +13,7 @@ import {
 import { uuidV7 } from '@parley/shared/ids/new-id';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
+import type { PlanToolMock } from '@parley/shared/contracts/session-plan';
 import type { CallLog } from '../calls/call-log.ts';
 import type { CarrierCommands } from '../calls/carrier-commands.ts';
 import type { GatewayCommands } from '../calls/gateway-commands.ts';
@@ -36,7 +37,7 @@ import type {
   SessionAddresses,
   SessionEventBody,
 } from './session-schema.ts';
-import { sessionCollection } from './session-model.ts';
+import { sessionCollection, TEXT_TRANSPORT } from './session-model.ts';
 import type { SessionRecord } from './session-model.ts';
 
 /** Limits of the installation; 0 means none. */
@@ -254,6 +255,48 @@ export class SessionService {
     return { session, token: issued.credential, expiresAt: issued.expiresAt };
   }
 
+  /**
+   * A session in which a test writes to one version of an agent. Nothing of it is heard, recorded, analysed or
+   * delivered; what is written is kept, whoever wrote it is no caller.
+   * @throws ValidationError for a required variable without a value or a model that can't be used;
+   *   TooManyRequestsError when there is no place for it
+   */
+  async createForTest(
+    agent: SessionAgent,
+    test: {
+      runId: string;
+      variables: Record<string, string>;
+      toolMocks: PlanToolMock[];
+      lifeSeconds: number;
+    },
+  ): Promise<{ session: SessionRecord; token: string }> {
+    const scope = { orgId: agent.org_id, projectId: agent.project_id };
+    const session = await this.#insert({
+      scope,
+      agent,
+      channel: 'web',
+      direction: 'web',
+      provider: null,
+      transport: TEXT_TRANSPORT,
+      models: await this.#models(scope, agent, {}),
+      record: false,
+      variables: effectiveVariables(agent, test.variables),
+      analysisIds: [],
+      lifeSeconds: test.lifeSeconds,
+      more: {
+        store_transcript: true,
+        client_tools: false,
+        test_run_id: test.runId,
+        tool_mocks: JSON.stringify(test.toolMocks),
+      },
+    });
+    const { credential } = await this.#tickets.issueRealtimeToken({
+      sessionId: session._id,
+      lifeSeconds: test.lifeSeconds,
+    });
+    return { session, token: credential };
+  }
+
   /** The same in the words of the stock SDKs. */
   mintClientSecret(access: Access, body: ClientSecretBody) {
     return this.mint(access, {
@@ -405,6 +448,7 @@ export class SessionService {
       goal_status: null,
       outcome: null,
       recording_id: null,
+      tool_mocks: null,
     });
     for (const erase of this.#erasers) await erase(session._id);
   }
@@ -455,7 +499,8 @@ export class SessionService {
     const config = agent?.config ?? NO_AGENT.config;
     const now = this.#clock.now();
     const sessionId = uuidV7(now);
-    await this.#limitStarts(scope.orgId, scope.projectId);
+    // Tests take a place like others, but no caller's start: they have a bound of their own.
+    if (options.transport !== TEXT_TRANSPORT) await this.#limitStarts(scope.orgId, scope.projectId);
     const project = await this.#directory.project(scope.projectId);
     const scopes = await this.#takePlaces(sessionId, scope, agent, options.lifeSeconds);
     try {
@@ -556,7 +601,7 @@ export class SessionService {
   }
 
   async #models(
-    scope: Scope,
+    scope: Pick<Scope, 'orgId' | 'projectId'>,
     agent: SessionAgent | null,
     body: Partial<Pick<CreateSessionBody, 'llm_id' | 'stt_id' | 'tts_id'>>,
   ): Promise<Record<ModelKind, string>> {
@@ -678,6 +723,7 @@ const EMPTY = {
   campaign_id: null,
   contact_id: null,
   test_run_id: null,
+  tool_mocks: null,
   carrier_call_id: null,
   carrier_cause: null,
   carrier_cost: null,
