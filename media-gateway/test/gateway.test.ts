@@ -123,12 +123,12 @@ void t.test('a confirmed report is deleted', async (t) => {
   const { gateway, bus, events, dataDir } = test;
   const { client, sessionId } = await start(test);
   const spool = path.join(dataDir, 'spool');
-  await until(async () => (await readdir(spool)).includes(`${sessionId}.0.json`));
+  await until(async () => (await readdir(spool)).includes(`${sessionId}.0.jsonl`));
   client.close(1000);
   const ended = await events.next('call_ended', sessionId);
   const stored = command(sessionId, { type: 'report_stored', args: { event_id: ended.id } });
   await bus.commands.send(gateway.gatewayId, stored);
-  await until(async () => !(await readdir(spool)).includes(`${sessionId}.0.json`));
+  await until(async () => !(await readdir(spool)).includes(`${sessionId}.0.jsonl`));
   t.equal(events.all.filter(({ type }) => type === 'command_result').length, 0);
 });
 

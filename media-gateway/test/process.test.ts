@@ -121,7 +121,7 @@ void t.test(
     const { ticket, sessionId } = issue();
     await call(first.url, ticket);
     await events.next('call_started', sessionId);
-    await until(async () => (await readdir(path.join(dataDir, 'spool'))).includes(`${sessionId}.0.json`));
+    await until(async () => (await readdir(path.join(dataDir, 'spool'))).includes(`${sessionId}.0.jsonl`));
     const exited = once(first.child, 'exit');
     first.child.kill('SIGKILL');
     await exited;

@@ -4,7 +4,7 @@ import type { CallEventType, CallReport } from '@parley/shared/contracts/call-ev
 export interface CallReporter {
   /** Gives the event its id, index and times, and queues it for the event log. `offsetMs` from `answered_at`. */
   emit(type: CallEventType, data: object, offsetMs: number): void;
-  /** Rewrites the report on disk, so that a crash loses at most the turn being spoken. */
+  /** Puts what is new on disk, so that a crash loses at most the turn being spoken. */
   saveProgress(report: CallReport): void;
   /** The last event. Resolves when the report is on disk; delivery goes on by itself until it is confirmed. */
   end(report: CallReport): Promise<void>;

@@ -27,6 +27,7 @@ export class EventOutbox {
   #queue: CallEvent[] = [];
   #sending: CallEvent[] = [];
   readonly #reports = new Set<string>();
+  readonly #roomTasks = new Set<() => void>();
   #timer: Timer | undefined;
   #running: Promise<void> | undefined;
   #failures = 0;
@@ -78,6 +79,11 @@ export class EventOutbox {
   /** Whether another report is taken: spares reading it from disk. */
   get hasRoomForReport(): boolean {
     return this.#reports.size < MAX_REPORTS;
+  }
+
+  /** Calls `task` once, as soon as another report is taken. The same task is kept once. */
+  onceReportRoom(task: () => void): void {
+    this.#roomTasks.add(task);
   }
 
   /** Sends what is there without waiting. @returns whether all of it was sent before `timeoutMs` passed */
@@ -138,7 +144,14 @@ export class EventOutbox {
       this.#failures = 0;
       for (const { id } of this.#sending) this.#reports.delete(id);
       this.#sending = [];
+      if (this.hasRoomForReport) this.#tellRoom();
     }
+  }
+
+  #tellRoom(): void {
+    const tasks = [...this.#roomTasks];
+    this.#roomTasks.clear();
+    for (const task of tasks) task();
   }
 
   #dropOne(): void {

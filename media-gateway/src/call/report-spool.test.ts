@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import * as nodeFs from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -102,13 +102,13 @@ void t.test(
   async (t) => {
     const { dir, clock, sent, reporter, report, spool } = await open(t);
     const calls = reporter();
-    const file = path.join(dir, `${SESSION}.0.json`);
-    await until(async () => (await readdir(dir)).includes(`${SESSION}.0.json`));
+    const file = path.join(dir, `${SESSION}.0.jsonl`);
+    await until(async () => (await readdir(dir)).includes(`${SESSION}.0.jsonl`));
     t.equal((await stat(file)).mode & 0o777, 0o600);
     calls.emit('call_started', {}, 0);
     await calls.end(report({ turns: [turn(0)] }));
     await calls.end(report());
-    const onDisk = JSON.parse(await readFile(file, 'utf8')) as { event: CallEvent };
+    const onDisk = JSON.parse((await readFile(file, 'utf8')).split('\n').at(-1)!) as { event: CallEvent };
     await clock.advanceAsync(20);
     t.same(
       sent.map(({ type }) => type),
@@ -149,9 +149,10 @@ void t.test('a process that died leaves what was said; the next one reports it w
   const calls = first.reporter();
   calls.saveProgress(first.report({ turns: [turn(0)], duration_ms: 5000 }));
   calls.saveProgress(first.report({ turns: [turn(0), turn(1)], duration_ms: 7000 }));
-  const file = path.join(first.dir, `${SESSION}.0.json`);
+  const file = path.join(first.dir, `${SESSION}.0.jsonl`);
   await until(async () => (await readFile(file, 'utf8').catch(() => '')).includes('7000'));
-  await writeFile(path.join(first.dir, `${SESSION}.1.json.tmp`), '{"half');
+  // The process died in the middle of a line.
+  await appendFile(file, '\n{"progress":{"answered_at');
 
   const second = await open(t, { dir: first.dir, gatewayId: 'gw_2' });
   await second.clock.advanceAsync(20);
@@ -184,12 +185,66 @@ void t.test(
     const first = await open(t);
     first.reporter();
     await until(async () => (await readdir(first.dir)).length === 1);
-    const bad = '01890000-0000-7000-8000-00000000000b.0.json';
+    const bad = '01890000-0000-7000-8000-00000000000b.0.jsonl';
     await writeFile(path.join(first.dir, bad), '{"v":1}');
     const second = await open(t, { dir: first.dir });
     await second.clock.advanceAsync(20);
     t.match(second.sent, [{ type: 'call_ended', data: { turns: [], failure_reason: 'internal' } }]);
     t.ok((await readdir(first.dir)).includes(`${bad}.bad`));
+  },
+);
+
+void t.test('of a turn only what is new is written, and what was changed later counts', async (t) => {
+  const first = await open(t);
+  const calls = first.reporter();
+  const [one, two] = [turn(0), turn(1)];
+  calls.saveProgress(first.report({ turns: [one] }));
+  calls.saveProgress(first.report({ turns: [one, two] }));
+  calls.saveProgress(first.report({ turns: [one, { ...two, text: 'what was heard' }] }));
+  const file = path.join(first.dir, `${SESSION}.0.jsonl`);
+  await until(async () => (await readFile(file, 'utf8').catch(() => '')).includes('what was heard'));
+  const lines = (await readFile(file, 'utf8')).trim().split('\n');
+  t.same(
+    lines.map((line) => (JSON.parse(line) as { progress?: CallReport }).progress?.turns.length),
+    [undefined, 1, 1, 1],
+  );
+  const second = await open(t, { dir: first.dir });
+  await second.clock.advanceAsync(20);
+  t.match(second.sent, [{ data: { turns: [{ text: 'one' }, { text: 'what was heard' }] } }]);
+});
+
+void t.test(
+  'when hundreds of calls end at once, every report goes out without waiting to be resent',
+  async (t) => {
+    const { clock, sent, outbox, spool, report, dir } = await open(t);
+    const logger = silentLogger();
+    const sessions = Array.from(
+      { length: 300 },
+      (_, i) => `01890000-0000-7000-8000-${String(i).padStart(12, '0')}`,
+    );
+    await Promise.all(
+      sessions.map((session_id) =>
+        new SpooledCallReporter({
+          plan: { session_id, claim_id: 'claim_1', leg: 0, first_event_index: 0 },
+          gatewayId: 'gw_1',
+          answeredAt: clock.now(),
+          spool,
+          outbox,
+          clock,
+          logger,
+        }).end(report({ turns: [turn(0)] })),
+      ),
+    );
+    // What did not fit into memory is read from disk, which takes real time: the clock stands still meanwhile.
+    let rounds = 0;
+    await until(async () => {
+      if (outbox.size > 0) await clock.advanceAsync(20);
+      return sent.length >= 300 || rounds++ > 50_000;
+    });
+    t.equal(new Set(sent.map(({ session_id }) => session_id)).size, 300);
+    t.equal(sent.length, 300, 'once each');
+    for (const { id } of sent) spool.stored(id);
+    await until(async () => (await readdir(dir)).length === 0);
   },
 );
 
@@ -206,6 +261,26 @@ void t.test('a full disk keeps no report from being sent', async (t) => {
   t.equal(sent.length, 1);
   await clock.advanceAsync(36_000, 1000);
   t.equal(sent.length, 2, 'again, from memory');
+});
+
+void t.test('what a full disk refused is written when there is room again', async (t) => {
+  let free = false;
+  const sometimes: SpoolFs = {
+    ...nodeFs,
+    open: (...args) =>
+      free ? nodeFs.open(...args) : Promise.reject(Object.assign(new Error('no space'), { code: 'ENOSPC' })),
+  };
+  const first = await open(t, { fs: sometimes });
+  const calls = first.reporter();
+  calls.saveProgress(first.report({ turns: [turn(0)] }));
+  await new Promise((resolve) => setImmediate(resolve));
+  free = true;
+  calls.saveProgress(first.report({ turns: [turn(1)] }));
+  const file = path.join(first.dir, `${SESSION}.0.jsonl`);
+  await until(async () => (await readFile(file, 'utf8').catch(() => '')).includes('"turn_index":1'));
+  const second = await open(t, { dir: first.dir });
+  await second.clock.advanceAsync(20);
+  t.match(second.sent, [{ data: { turns: [{ turn_index: 0 }, { turn_index: 1 }] } }]);
 });
 
 void t.test('a report beyond its bound leaves out the oldest turns', async (t) => {

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { MAX_REPORT_BYTES, callEventSchema, callReportSchema } from '@parley/shared/contracts/call-events';
 import type { CallEvent, CallReport } from '@parley/shared/contracts/call-events';
 import { EVENT_INDEXES_PER_LEG } from '@parley/shared/contracts/session-plan';
+import type { Turn } from '@parley/shared/contracts/turn';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock, Timer } from '@parley/shared/time/clock';
@@ -14,24 +15,31 @@ import type { SpoolFs } from './spool-file.ts';
 /** A report that is not confirmed is sent again. */
 const RESEND_MS = 30_000;
 const CHECK_MS = 5000;
-const FILE_NAME = /^[0-9a-f-]{36}\.\d{1,6}\.json$/;
+const FILE_NAME = /^[0-9a-f-]{36}\.\d{1,6}\.jsonl$/;
 /** The report of a leg whose process died: above every index the leg may have used. */
 const RECOVERED_END_INDEX = EVENT_INDEXES_PER_LEG - 1;
 
-/** What a call leaves on disk. Holds what was said: readable by the owner alone (0600). */
-const spoolFileSchema = z.object({
+/** First line of what a call leaves on disk. Holds what was said: readable by the owner alone (0600). */
+const spoolHeaderSchema = z.object({
   v: z.literal(1),
   session_id: z.uuid(),
   claim_id: z.string(),
   leg: z.number().int(),
   first_event_index: z.number().int(),
   answered_at: z.string(),
-  /** As far as it was known; null until the first turn. */
-  progress: callReportSchema.nullable(),
-  /** `call_ended`, once there is an end. */
-  event: callEventSchema.nullable(),
 });
-export type SpooledReport = z.infer<typeof spoolFileSchema>;
+/** A line for each committed turn: what is known until then, with the turns that are new or changed since the last. */
+const spoolProgressSchema = z.object({ progress: callReportSchema });
+/** The last line, once there is an end: `call_ended`. */
+const spoolEndSchema = z.object({ event: callEventSchema });
+
+export type SpoolHeader = z.infer<typeof spoolHeaderSchema>;
+
+/** A spool file as a whole. */
+interface SpooledReport extends SpoolHeader {
+  progress: CallReport | undefined;
+  event: CallEvent | undefined;
+}
 
 interface Unconfirmed {
   file: SpoolFile;
@@ -52,6 +60,7 @@ export class ReportSpool {
   readonly #logger: Logger;
   readonly #fs: SpoolFs;
   readonly #unconfirmed = new Map<string, Unconfirmed>();
+  readonly #files = new Set<SpoolFile>();
   readonly #working = new Set<Promise<void>>();
   #timer: Timer | undefined;
   #closed = false;
@@ -79,26 +88,41 @@ export class ReportSpool {
   }
 
   file(sessionId: string, leg: number): SpoolFile {
-    return new SpoolFile(path.join(this.#dir, `${sessionId}.${leg}.json`), this.#fs);
+    return this.#open(path.join(this.#dir, `${sessionId}.${leg}.jsonl`));
+  }
+
+  #open(file: string, options?: { exists: boolean }): SpoolFile {
+    const spoolFile = new SpoolFile(file, this.#fs, options);
+    this.#files.add(spoolFile);
+    return spoolFile;
   }
 
   /**
    * Takes over the end of a call: resolves when it is on disk, or can't be written; delivery goes on by itself.
    */
-  async deliver(file: SpoolFile, report: SpooledReport & { event: CallEvent }): Promise<void> {
-    const { event } = report;
-    const entry: Unconfirmed = { file, dueAt: this.#clock.now() + RESEND_MS, inMemory: event };
-    this.#unconfirmed.set(event.id, entry);
-    this.#outbox.pushReport(event);
+  async deliver(file: SpoolFile, event: CallEvent): Promise<void> {
+    const entry = this.#send(file, event);
     try {
-      await file.write(() => JSON.stringify(report), { sync: true });
+      await file.append({ event }, { last: true });
       entry.inMemory = undefined;
     } catch (error) {
       this.#logger.error(
-        { err: error, sessionId: report.session_id },
+        { err: error, sessionId: event.session_id },
         'a report could not be written to disk and is kept in memory',
       );
     }
+  }
+
+  /** Until it is confirmed. */
+  #send(file: SpoolFile, event: CallEvent): Unconfirmed {
+    const now = this.#clock.now();
+    const entry: Unconfirmed = { file, dueAt: now + RESEND_MS, inMemory: event };
+    this.#unconfirmed.set(event.id, entry);
+    if (!this.#outbox.pushReport(event)) {
+      entry.dueAt = now;
+      this.#resendWhenRoom();
+    }
+    return entry;
   }
 
   /** The control plane has it. Unknown ids are ignored. */
@@ -106,6 +130,7 @@ export class ReportSpool {
     const entry = this.#unconfirmed.get(eventId);
     if (!entry) return;
     this.#unconfirmed.delete(eventId);
+    this.#files.delete(entry.file);
     this.#work(
       entry.file.remove().catch((error: unknown) => {
         this.#logger.warn({ err: error }, 'a stored report could not be deleted');
@@ -123,6 +148,7 @@ export class ReportSpool {
     this.#closed = true;
     this.#timer?.cancel();
     await Promise.all(this.#working);
+    await Promise.all([...this.#files].map((file) => file[Symbol.asyncDispose]()));
   }
 
   #check(): void {
@@ -132,38 +158,52 @@ export class ReportSpool {
     }, CHECK_MS);
   }
 
+  /** When many calls end at once, the rest follows as soon as the first are sent. */
+  #resendWhenRoom(): void {
+    this.#outbox.onceReportRoom(this.#onRoom);
+  }
+
+  readonly #onRoom = (): void => {
+    if (!this.#closed) this.#work(this.#resendDue());
+  };
+
   async #resendDue(): Promise<void> {
     const now = this.#clock.now();
     for (const [id, entry] of this.#unconfirmed) {
       if (this.#closed) return;
       if (entry.dueAt > now) continue;
       const waits = this.#outbox.holdsReport(id);
-      if (!waits && !this.#outbox.hasRoomForReport) continue;
+      if (!waits && !this.#outbox.hasRoomForReport) {
+        this.#resendWhenRoom();
+        return;
+      }
       entry.dueAt = now + RESEND_MS;
       if (waits) continue;
       const event = entry.inMemory ?? (await this.#read(entry.file.path))?.event;
       // It may have been confirmed meanwhile.
-      if (event && this.#unconfirmed.has(id))
-        this.#outbox.pushReport({ ...event, gateway_id: this.#gatewayId });
+      if (!event || !this.#unconfirmed.has(id)) continue;
+      if (!this.#outbox.pushReport({ ...event, gateway_id: this.#gatewayId })) entry.dueAt = now;
     }
   }
 
   async #recover(): Promise<void> {
     for (const name of await nodeFs.readdir(this.#dir)) {
       const file = path.join(this.#dir, name);
-      if (name.endsWith('.json.tmp')) await nodeFs.rm(file, { force: true });
+      if (name.endsWith('.jsonl.tmp')) await nodeFs.rm(file, { force: true });
       if (!FILE_NAME.test(name)) continue;
       const report = await this.#read(file);
       if (!report) {
         await nodeFs.rename(file, `${file}.bad`).catch(() => undefined);
         continue;
       }
-      // Confirmations go to the gateway that the event names.
-      const event = { ...(report.event ?? this.#endOf(report)), gateway_id: this.#gatewayId };
-      if (!report.event) {
-        this.#logger.warn({ sessionId: report.session_id }, 'a call was cut off by the end of its process');
+      const spoolFile = this.#open(file, { exists: true });
+      if (report.event) {
+        // Confirmations go to the gateway that the event names.
+        this.#send(spoolFile, { ...report.event, gateway_id: this.#gatewayId }).inMemory = undefined;
+        continue;
       }
-      await this.deliver(new SpoolFile(file, this.#fs), { ...report, event });
+      this.#logger.warn({ sessionId: report.session_id }, 'a call was cut off by the end of its process');
+      await this.deliver(spoolFile, this.#endOf(report));
     }
   }
 
@@ -189,13 +229,43 @@ export class ReportSpool {
   }
 
   async #read(file: string): Promise<SpooledReport | undefined> {
+    let lines: unknown[];
     try {
-      return spoolFileSchema.parse(JSON.parse(await nodeFs.readFile(file, 'utf8')));
+      lines = (await nodeFs.readFile(file, 'utf8')).split('\n').flatMap(parseLine);
     } catch (error) {
-      // The parser's message may quote what was said.
-      this.#logger.error({ file, name: (error as Error).name }, 'a report on disk can not be read');
+      this.#logger.error({ file, err: error }, 'a report on disk can not be read');
       return undefined;
     }
+    const header = spoolHeaderSchema.safeParse(lines[0]);
+    if (!header.success) {
+      // Nothing of the line is told: it may hold what was said.
+      this.#logger.error({ file }, 'a report on disk does not say whose it is');
+      return undefined;
+    }
+    const report: SpooledReport = { ...header.data, progress: undefined, event: undefined };
+    const turns = new Map<number, Turn>();
+    for (const line of lines) {
+      const { data: step } = spoolProgressSchema.safeParse(line);
+      if (step) {
+        for (const turn of step.progress.turns) turns.set(turn.turn_index, turn);
+        report.progress = step.progress;
+      }
+      report.event = spoolEndSchema.safeParse(line).data?.event ?? report.event;
+    }
+    if (report.progress) {
+      const inOrder = [...turns.values()].toSorted((a, b) => a.turn_index - b.turn_index);
+      report.progress = fitReport({ ...report.progress, turns: inOrder });
+    }
+    return report;
+  }
+}
+
+/** None for a line that was torn. */
+function parseLine(line: string): unknown[] {
+  try {
+    return line === '' ? [] : [JSON.parse(line)];
+  } catch {
+    return [];
   }
 }
 

@@ -1,40 +1,59 @@
 import type * as fileSystem from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 
 /** The part of `node:fs/promises` that spool files need: a parameter, so that full disks can be tried. */
 export type SpoolFs = Pick<typeof fileSystem, 'open' | 'rename' | 'rm'>;
 
+/** Lines that could not be written wait for the next try, up to so many characters; the oldest go first. */
+const MAX_WAITING = 256 * 1024;
+
 /**
- * A file that is replaced as a whole, so that a reader finds the old content or the new one, whenever the process
- * dies. Writes that come while another is under way are merged: only the last is done.
+ * A file that lines are appended to, one JSON text each. Whenever the process dies, every line that was accepted is
+ * there; at most the last is torn, and a reader leaves that out. The file appears with its first line in it. Lines that
+ * come while others are being written go out together.
  */
 export class SpoolFile {
   readonly path: string;
   readonly #fs: SpoolFs;
-  #next: { content: () => string; sync: boolean } | undefined;
+  #inPlace: boolean;
+  #handle: FileHandle | undefined;
+  #waiting: string[] = [];
+  #sync = false;
+  #ends = false;
   #removed = false;
+  #closed = false;
   #running: Promise<void> | undefined;
 
-  constructor(path: string, fs: SpoolFs) {
+  /** @param exists lines were written to it before, by an earlier process */
+  constructor(path: string, fs: SpoolFs, { exists = false } = {}) {
     this.path = path;
     this.#fs = fs;
+    this.#inPlace = exists;
   }
 
   /**
-   * @param content is asked for when its turn comes
-   * @param sync waits for the disk itself
-   * @returns resolves when this content, or a later one, is in the file. @throws what the disk says
+   * @param last nothing follows: waits for the disk itself, and closes the file
+   * @returns resolves when the line is in the file. @throws what the disk says; the line is tried again with the next
    */
-  write(content: () => string, { sync = false } = {}): Promise<void> {
-    if (this.#removed) return Promise.resolve();
-    this.#next = { content, sync: sync || (this.#next?.sync ?? false) };
+  append(line: object, { last = false } = {}): Promise<void> {
+    if (this.#removed || this.#closed) return Promise.resolve();
+    this.#waiting.push(JSON.stringify(line));
+    if (last) this.#sync = this.#ends = true;
     return this.#run();
   }
 
-  /** Deletes the file after what is being written. Later writes do nothing. */
+  /** Deletes the file after what is being written. Later lines go nowhere. */
   remove(): Promise<void> {
     this.#removed = true;
-    this.#next = undefined;
+    this.#waiting = [];
     return this.#run();
+  }
+
+  /** After what is being written; the file stays. Later lines go nowhere. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    await this.#running?.catch(() => undefined);
+    await this.#close();
   }
 
   #run(): Promise<void> {
@@ -49,27 +68,39 @@ export class SpoolFile {
   }
 
   async #step(): Promise<void> {
-    if (this.#removed) return this.#fs.rm(this.path, { force: true });
-    const next = this.#next;
-    if (!next) return; // a later call's content was written in this one's place
-    this.#next = undefined;
+    if (this.#removed) {
+      await this.#close();
+      return this.#fs.rm(this.#inPlace ? this.path : `${this.path}.tmp`, { force: true });
+    }
+    if (this.#waiting.length === 0) return; // an earlier call's turn wrote this one's line as well
+    const lines = this.#waiting;
+    this.#waiting = [];
     try {
-      await this.#replace(next.content(), next.sync);
+      const temporary = `${this.path}.tmp`;
+      this.#handle ??= await this.#fs.open(this.#inPlace ? this.path : temporary, 'a', 0o600);
+      // The line end comes first: a line that was torn by a full disk is closed by the next one.
+      await this.#handle.appendFile(`\n${lines.join('\n')}`);
+      if (!this.#inPlace) await this.#fs.rename(temporary, this.path);
+      this.#inPlace = true;
+      if (this.#sync) await this.#handle.sync();
     } catch (error) {
-      this.#next ??= next; // for whoever waits behind: theirs may be this very content
+      this.#waiting = newest([...lines, ...this.#waiting]);
       throw error;
     }
+    if (this.#ends && this.#waiting.length === 0) await this.#close();
   }
 
-  async #replace(content: string, sync: boolean): Promise<void> {
-    const temporary = `${this.path}.tmp`;
-    const file = await this.#fs.open(temporary, 'w', 0o600);
-    try {
-      await file.writeFile(content);
-      if (sync) await file.sync();
-    } finally {
-      await file.close();
-    }
-    await this.#fs.rename(temporary, this.path);
+  async #close(): Promise<void> {
+    const handle = this.#handle;
+    this.#handle = undefined;
+    await handle?.close();
   }
+}
+
+/** As many of the last lines as may wait; the first says whose file it is and stays. */
+function newest(lines: string[]): string[] {
+  let excess = lines.reduce((sum, line) => sum + line.length, 0) - MAX_WAITING;
+  const kept = [...lines];
+  while (excess > 0 && kept.length > 2) excess -= kept.splice(1, 1)[0]!.length;
+  return kept;
 }

@@ -1,12 +1,13 @@
 import type { CallEvent, CallEventType, CallReport } from '@parley/shared/contracts/call-events';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
+import type { Turn } from '@parley/shared/contracts/turn';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
 import type { CallReporter } from './call-reporter.ts';
 import type { EventOutbox } from './event-outbox.ts';
 import { fitReport } from './report-spool.ts';
-import type { ReportSpool, SpooledReport } from './report-spool.ts';
+import type { ReportSpool, SpoolHeader } from './report-spool.ts';
 import type { SpoolFile } from './spool-file.ts';
 
 /** Reports through the event log, with a copy of the essence on disk. */
@@ -20,6 +21,8 @@ export class SpooledCallReporter implements CallReporter {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #file: SpoolFile;
+  /** Turns as they are on disk. */
+  readonly #savedTurns = new Map<number, Turn>();
   #nextIndex: number;
   #ended: Promise<void> | undefined;
 
@@ -46,7 +49,7 @@ export class SpooledCallReporter implements CallReporter {
     this.#logger = deps.logger;
     this.#nextIndex = deps.plan.first_event_index;
     this.#file = deps.spool.file(deps.plan.session_id, deps.plan.leg);
-    this.#save(null);
+    this.#save(this.#header());
   }
 
   get lastIndex(): number {
@@ -60,7 +63,10 @@ export class SpooledCallReporter implements CallReporter {
   }
 
   saveProgress(report: CallReport): void {
-    if (!this.#ended) this.#save(report);
+    if (this.#ended) return;
+    const turns = report.turns.filter((turn) => this.#savedTurns.get(turn.turn_index) !== turn);
+    for (const turn of turns) this.#savedTurns.set(turn.turn_index, turn);
+    this.#save({ progress: { ...report, turns } });
   }
 
   end(report: CallReport): Promise<void> {
@@ -71,18 +77,16 @@ export class SpooledCallReporter implements CallReporter {
   async #end(report: CallReport): Promise<void> {
     const offsetMs = Date.parse(report.ended_at) - this.#answeredAt;
     const event = this.#event('call_ended', fitReport({ ...report, last_index: this.#nextIndex }), offsetMs);
-    await this.#spool.deliver(this.#file, { ...this.#spooled(null), event });
+    await this.#spool.deliver(this.#file, event);
   }
 
-  #save(progress: CallReport | null): void {
-    this.#file
-      .write(() => JSON.stringify(this.#spooled(progress && fitReport(progress))))
-      .catch((error: unknown) => {
-        this.#logger.error({ err: error }, 'the report of a running call can not be written to disk');
-      });
+  #save(line: object): void {
+    this.#file.append(line).catch((error: unknown) => {
+      this.#logger.error({ err: error }, 'the report of a running call can not be written to disk');
+    });
   }
 
-  #spooled(progress: CallReport | null): SpooledReport {
+  #header(): SpoolHeader {
     return {
       v: 1,
       session_id: this.#plan.session_id,
@@ -90,8 +94,6 @@ export class SpooledCallReporter implements CallReporter {
       leg: this.#plan.leg,
       first_event_index: this.#plan.first_event_index,
       answered_at: new Date(this.#answeredAt).toISOString(),
-      progress,
-      event: null,
     };
   }
 

@@ -19,6 +19,8 @@ export const identifier = z
   .union([z.string(), z.number().transform(String)])
   .pipe(z.string().min(1).max(256));
 
+const anyMessage = z.looseObject({ event: z.string() });
+
 export const mediaMessage = z.object({
   media: z.object({
     track: z.string().optional(),
@@ -64,7 +66,7 @@ export function parseMessage(carrier: CarrierName, message: Uint8Array): { event
     // The parser's own message quotes what it read, which may be what a person said.
     throw new CarrierProtocolError(carrier, 'malformed', 'the message is not JSON');
   }
-  return parseWith(carrier, z.looseObject({ event: z.string() }), parsed);
+  return parseWith(carrier, anyMessage, parsed);
 }
 
 /** @throws CarrierProtocolError naming the fields that are wrong, without their values */
