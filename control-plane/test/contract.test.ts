@@ -1,12 +1,16 @@
 import { request } from 'node:http';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import t from 'tap';
+import { ID_PREFIXES } from '@parley/shared/ids/new-id';
 import { describeOperations } from '../src/http/openapi.ts';
-import { parameterNames } from '../src/http/operation.ts';
+import { agentCollection } from '../src/agents/agent-model.ts';
+import { defineOperation, PARAMETER_KINDS, parameterNames } from '../src/http/operation.ts';
 import type { Operation } from '../src/http/operation.ts';
 import { contentTypesOf } from '../src/http/read-body.ts';
 import { createOperations } from '../src/services.ts';
 import type { Services } from '../src/services.ts';
+import { item } from '../src/tenancy/target.ts';
+import { signInUser } from './fixtures/test-users.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
 import type { TestControlPlane } from './fixtures/test-control-plane.ts';
 import type { BootstrapResult } from '../src/bootstrap.ts';
@@ -20,38 +24,17 @@ function pathOf(operation: Operation, ids: (name: string) => string): string {
 
 /** Well-formed, and of nothing that exists. */
 function unknownId(name: string): string {
-  return UNKNOWN[name] ?? 'unknown';
+  return UNKNOWN[name] ?? `${ID_PREFIXES[PARAMETER_KINDS[name]!]}_01k5z8r5m2q7v3x9b4n6c8d0ef`;
 }
 
-const TAIL = '01k5z8r5m2q7v3x9b4n6c8d0ef';
+/** What is no id of a kind. A new parameter that is none either needs its line here. */
 const UNKNOWN: Record<string, string> = {
   session_id: '01890000-0000-7000-8000-000000000000',
   version: '1',
   key: 'campaigns',
   carrier: 'plivo',
-  ...Object.fromEntries(
-    Object.entries({
-      org_id: 'org',
-      project_id: 'prj',
-      agent_id: 'agt',
-      member_id: 'mbr',
-      invite_id: 'ivt',
-      key_id: 'key',
-      tool_id: 'tol',
-      analysis_id: 'ana',
-      knowledge_base_id: 'kbs',
-      kb_id: 'kbs',
-      config_id: 'rlc',
-      telephony_account_id: 'tel',
-      phone_number_id: 'phn',
-      recording_id: 'rec',
-      delivery_id: 'whd',
-      inbound_deployment_id: 'ibd',
-      voice_id: 'voc',
-      model_id: 'llm',
-      credential_id: 'prv',
-    }).map(([name, prefix]) => [name, `${prefix}_${TAIL}`]),
-  ),
+  voice_id: 'voc_01k5z8r5m2q7v3x9b4n6c8d0ef',
+  model_id: 'llm_01k5z8r5m2q7v3x9b4n6c8d0ef',
 };
 
 interface Refused {
@@ -78,16 +61,24 @@ async function makeRecords(cp: TestControlPlane, tenant: BootstrapResult): Promi
     webhook: { url: 'https://example.com/' },
   });
   const kb_id = await make(`${p}/knowledge-bases`, { name: 'base' });
+  const agent_id = await make(`${p}/agents`, { name: 'Agent' });
+  const analysis_id = await make(`${p}/analyses`, { name: 'a', type: 'text', prompt: 'b' });
+  for (const [path, body] of [
+    ['tools', { tool_id }],
+    ['post-call-analyses', { analysis_id }],
+    ['knowledge-bases', { knowledge_base_id: kb_id }],
+  ] as const)
+    await make(`/v1/agents/${agent_id}/${path}`, body);
   const session = await cp.call<{ session_id: string }>('POST', '/v1/sessions', { token, body: {} });
   return {
     org_id: tenant.org._id,
     project_id: tenant.project._id,
     key_id: tenant.apiKeyId,
-    agent_id: await make(`${p}/agents`, { name: 'Agent' }),
+    agent_id,
     tool_id,
     kb_id,
     knowledge_base_id: kb_id,
-    analysis_id: await make(`${p}/analyses`, { name: 'a', type: 'text', prompt: 'b' }),
+    analysis_id,
     config_id: await make(`${o}/rate-limit-configs`, {
       resource: 'api_requests',
       limit: 1000000,
@@ -281,10 +272,11 @@ void t.test('every route has its limit, and says so in its headers', async (t) =
 });
 
 void t.test('every operation keeps to the order of checks', async (t) => {
-  const cp = await openTestControlPlane();
+  const cp = await openTestControlPlane({ env: { REGISTRATION: 'open' } });
   t.teardown(() => cp[Symbol.asyncDispose]());
   const other = await cp.makeTenant();
   const theirs = await makeRecords(cp, other);
+  const mine = await makeRecords(cp, cp.first);
   const viewer = await cp.call<{ key: string }>('POST', `/v1/projects/${cp.first.project._id}/api-keys`, {
     body: { name: 'viewer', role: 'viewer' },
   });
@@ -351,8 +343,55 @@ void t.test('every operation keeps to the order of checks', async (t) => {
     }
   });
 
+  void t.test('what a path names is looked for before roles, query and body', async (t) => {
+    const owner = await signInUser(cp, 'owner@example.com');
+    let cases = 0;
+    for (const operation of credentialed) {
+      const names = parameterNames(operation.path);
+      const { access } = operation;
+      const token = typeof access === 'object' && access.key ? viewer.body.key : owner.token;
+      // The ids before it are there; from one of nothing on, all are of nothing.
+      for (const [missing, name] of names.entries()) {
+        if (names.slice(0, missing).some((before) => !(before in mine))) continue;
+        const path = pathOf(operation, (one) =>
+          names.indexOf(one) < missing ? mine[one]! : one === 'key' ? 'no_such_flag' : unknownId(one),
+        );
+        // A version 1 there is.
+        const answer = await cp.call<Refused>(
+          operation.method,
+          `${path.replace(/versions\/1\b/, 'versions/77')}?unheard_of=1&org_id=x`,
+          {
+            token,
+            ...(operation.method !== 'GET' && {
+              body: '{',
+              headers: { 'content-type': 'application/json' },
+            }),
+          },
+        );
+        cases++;
+        t.equal(answer.status, 404, `${operation.id}: no such {${name}}: ${JSON.stringify(answer.body)}`);
+      }
+    }
+    t.comment(`${cases} ids of nothing`);
+    t.ok(cases > 120);
+    t.throws(
+      () =>
+        defineOperation({
+          id: 'x',
+          method: 'GET',
+          path: '/v1/agents/{agent_id}/things/{thing_id}',
+          tag: 'x',
+          summary: 'x',
+          access: { key: 'viewer' },
+          target: item(agentCollection, 'agent_id'),
+          responses: { 200: { description: 'x' } },
+          handle: () => undefined,
+        }),
+      /no target answers for \{thing_id\}/,
+    );
+  });
+
   void t.test('a viewer is refused before its body is looked at', async (t) => {
-    const mine = await makeRecords(cp, cp.first);
     for (const operation of forKeys) {
       const { access } = operation;
       if (typeof access !== 'object' || access.key === 'viewer') continue;

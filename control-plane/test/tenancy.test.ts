@@ -1,5 +1,6 @@
 import t from 'tap';
 import { newId, uuidV7 } from '@parley/shared/ids/new-id';
+import { agentCollection } from '../src/agents/agent-model.ts';
 import { COLLECTIONS } from '../src/services.ts';
 import type { BootstrapResult } from '../src/bootstrap.ts';
 import { roleAtLeast } from '../src/tenancy/roles.ts';
@@ -55,6 +56,7 @@ async function makeRecords(cp: TestControlPlane, tenant: BootstrapResult): Promi
     kb_id: newId('knowledgeBase'),
     config_id: newId('rateLimitConfig'),
     member_id: newId('member'),
+    memory_id: newId('memory'),
     invite_id: newId('invite'),
     telephony_account_id: newId('telephonyAccount'),
     phone_number_id: newId('phoneNumber'),
@@ -94,6 +96,7 @@ async function makeRecords(cp: TestControlPlane, tenant: BootstrapResult): Promi
     ['knowledge_bases', { ...some, _id: ids.knowledge_base_id }],
     ['knowledge_bases', { ...some, _id: ids.kb_id }],
     ['rate_limit_configs', { ...some, _id: ids.config_id, resource: 'api_requests', enabled: false }],
+    ['memories', { ...some, _id: ids.memory_id, subject: 'a', kind: 'fact', content: 'a', source: 'api' }],
     ['members', { ...inOrg, _id: ids.member_id, user_id: newId('user'), role: 'viewer', status: 'active' }],
     [
       'invites',
@@ -142,6 +145,17 @@ async function makeRecords(cp: TestControlPlane, tenant: BootstrapResult): Promi
   ];
   const known = new Set(COLLECTIONS.map(({ name }) => name));
   for (const [name, fields] of made) if (known.has(name)) await put(cp, name, fields);
+  const link = (id: string) => [{ id, enabled: true }];
+  await cp.app.services.database.model(agentCollection).updateOne(
+    { _id: ids.agent_id },
+    {
+      $set: {
+        tools: link(ids.tool_id),
+        analyses: link(ids.analysis_id),
+        knowledge_bases: link(ids.knowledge_base_id),
+      },
+    },
+  );
   return ids;
 }
 

@@ -6,7 +6,7 @@ import type { Operation } from '../http/operation.ts';
 import { knowledgeBaseCollection } from '../knowledge-bases/knowledge-base-model.ts';
 import type { Collection, StoredRecord } from '../storage/collection.ts';
 import { checkReferences } from '../tenancy/references.ts';
-import { item } from '../tenancy/target.ts';
+import { item, within } from '../tenancy/target.ts';
 import { toolCollection } from '../tools/tool-model.ts';
 import { agentCollection } from './agent-model.ts';
 import type { AgentService, LinkKind } from './agent-service.ts';
@@ -40,6 +40,7 @@ function linkRoutes<Field extends 'tool_id' | 'analysis_id' | 'knowledge_base_id
   const toResponse = ({ id, enabled }: { id: string; enabled: boolean }) =>
     ({ [field]: id, enabled }) as never;
   const common = { tag: 'Agents', target: agent } as const;
+  const linked = within(agent, field, ({ item: found }, id) => found[kind].some((link) => link.id === id));
   const itemPath = `/v1/agents/{agent_id}/${path}/{${field}}` as const;
 
   return [
@@ -74,6 +75,7 @@ function linkRoutes<Field extends 'tool_id' | 'analysis_id' | 'knowledge_base_id
     }),
     defineOperation({
       ...common,
+      target: linked,
       id: `update${name}`,
       method: 'PATCH',
       path: itemPath,
@@ -98,6 +100,7 @@ function linkRoutes<Field extends 'tool_id' | 'analysis_id' | 'knowledge_base_id
     }),
     defineOperation({
       ...common,
+      target: linked,
       id: `detach${name}`,
       method: 'DELETE',
       path: itemPath,

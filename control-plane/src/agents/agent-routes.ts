@@ -6,7 +6,7 @@ import type { Operation } from '../http/operation.ts';
 import { parseInput } from '../http/validation.ts';
 import { ForbiddenError } from '@parley/shared/errors/app-error';
 import { roleAtLeast } from '../tenancy/roles.ts';
-import { inProject, item } from '../tenancy/target.ts';
+import { inProject, item, within } from '../tenancy/target.ts';
 import { agentCollection } from './agent-model.ts';
 import {
   AGENT_READ_ONLY,
@@ -39,6 +39,9 @@ function seenVersion(header: string | undefined): number | undefined {
 }
 
 export function agentRoutes({ agents }: { agents: AgentService }): Operation[] {
+  const version = within(agent, 'version', ({ scope, item: found }, number) =>
+    agents.getVersion(scope, found, Number(number)),
+  );
   return [
     defineOperation({
       id: 'listAgents',
@@ -197,7 +200,7 @@ export function agentRoutes({ agents }: { agents: AgentService }): Operation[] {
       tag: 'Agents',
       summary: 'Read a version of an agent',
       access: READ,
-      target: agent,
+      target: version,
       params: { version: versionParameter },
       responses: { 200: { description: 'The version', schema: versionResponse } },
       handle: async ({ scope, item: found, params }) =>
@@ -210,7 +213,7 @@ export function agentRoutes({ agents }: { agents: AgentService }): Operation[] {
       tag: 'Agents',
       summary: 'Label a version of an agent',
       access: WRITE,
-      target: agent,
+      target: version,
       params: { version: versionParameter },
       body: jsonBody(patchVersionRequest),
       responses: { 200: { description: 'The version', schema: versionResponse } },
@@ -224,7 +227,7 @@ export function agentRoutes({ agents }: { agents: AgentService }): Operation[] {
       tag: 'Agents',
       summary: 'Make an old version the newest',
       access: WRITE,
-      target: agent,
+      target: version,
       params: { version: versionParameter },
       responses: { 200: { description: 'The agent', schema: agentResponse } },
       errors: [409],

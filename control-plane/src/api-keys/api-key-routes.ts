@@ -4,13 +4,14 @@ import { anyOf, listOf, listQuery, toPage } from '../http/list-query.ts';
 import { defineOperation, jsonBody } from '../http/operation.ts';
 import type { Operation } from '../http/operation.ts';
 import { READ_ONLY_FIELDS } from '../http/record-schema.ts';
-import { inProject } from '../tenancy/target.ts';
+import { inProject, item } from '../tenancy/target.ts';
 import {
   apiKeyResponse,
   createApiKeyRequest,
   createdApiKeyResponse,
   toApiKeyResponse,
 } from './api-key-schema.ts';
+import { apiKeyCollection } from './api-key-model.ts';
 import type { ApiKeyService } from './api-key-service.ts';
 
 export function apiKeyRoutes({ apiKeys, clock }: { apiKeys: ApiKeyService; clock: Clock }): Operation[] {
@@ -59,7 +60,7 @@ export function apiKeyRoutes({ apiKeys, clock }: { apiKeys: ApiKeyService; clock
       summary: 'Revoke a project API key',
       description: 'Effective within five seconds; keys it made are revoked too. Revoking twice is 204.',
       access: { key: 'admin', user: 'admin' },
-      target: inProject,
+      target: item(apiKeyCollection, 'key_id'),
       responses: { 204: { description: 'Revoked' } },
       async handle({ scope, caller, params, address }) {
         await apiKeys.revoke(scope, caller, params.key_id, { address });

@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import { NotFoundError } from '@parley/shared/errors/app-error';
 import { listOf } from '../http/list-query.ts';
 import { defineOperation, jsonBody } from '../http/operation.ts';
 import type { Operation } from '../http/operation.ts';
 import { invalid } from '../http/validation.ts';
 import type { OrgService } from '../orgs/org-service.ts';
-import { inOrg } from '../tenancy/target.ts';
+import { inOrg, within } from '../tenancy/target.ts';
 
 /** What can be switched off for an org; all are on by default. */
 export const FEATURE_FLAGS = {
@@ -25,6 +24,7 @@ export const FEATURE_FLAGS = {
 /** Flags of features that are not there yet can't be switched off: that would say that they were on. */
 const ACTING: readonly string[] = [
   'knowledge_bases',
+  'memories',
   'realtime_websocket',
   'voice_cloning',
 ] satisfies (keyof typeof FEATURE_FLAGS)[];
@@ -64,13 +64,12 @@ export function featureFlagRoutes({ orgs }: { orgs: OrgService }): Operation[] {
       tag: 'Feature flags',
       summary: 'Switch a feature on or off',
       access: { user: 'owner' },
-      target: inOrg,
+      target: within(inOrg, 'key', (_, key) => keys.some((known) => known === key)),
       params: { key: z.string().regex(/^[a-z_]{1,64}$/, 'must be a flag') },
       body: jsonBody(z.strictObject({ enabled: z.boolean() }).meta({ id: 'SetFeatureFlagRequest' })),
       responses: { 200: { description: 'The flag', schema: flagResponse } },
       async handle({ scope, caller, params, body, address }) {
-        const key = keys.find((known) => known === params.key);
-        if (!key) throw new NotFoundError('There is no such flag.');
+        const key = params.key as keyof typeof FEATURE_FLAGS;
         if (!body.enabled && !ACTING.includes(key)) {
           throw invalid(['body', 'enabled'], 'does not act in this version: leave it on', 'not_available');
         }

@@ -155,11 +155,14 @@ function prepare(operation: Operation, runtime: HttpRuntime) {
     let scope: Scope | undefined;
     let record: unknown;
     if (reach && operation.target) {
-      const found = await operation.target.resolve(reach, params);
-      scope = found.scope;
+      const query = collect(new URLSearchParams(ctx.querystring));
+      const found = await operation.target.resolve(reach, { params, query });
+      scope = found.scope ?? undefined;
       record = found.item;
       const write = operation.method !== 'GET' && operation.whenSuspended !== true;
-      await reach.permit(scope, neededRole(access, reach.principal), { write, feature: operation.feature });
+      if (scope) {
+        await reach.permit(scope, neededRole(access, reach.principal), { write, feature: operation.feature });
+      }
       if (found.readOnly && operation.method !== 'GET') {
         throw new ForbiddenError(
           'forbidden',
@@ -191,7 +194,7 @@ function prepare(operation: Operation, runtime: HttpRuntime) {
           if (!reach) throw new Error(`${operation.id} has no caller`);
           return reach;
         },
-        scope: scope as never,
+        scope: (operation.target ? (scope ?? null) : undefined) as never,
         item: record as never,
         requestId,
         address,

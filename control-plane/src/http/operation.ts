@@ -173,7 +173,7 @@ export interface OperationDefinition<
   Q extends z.ZodObject | undefined,
   B extends Bodies,
   R extends Record<number, ResponseSpec>,
-  T extends Target<unknown> | undefined,
+  T extends Target<unknown, Scope | null> | undefined,
 > {
   /** Unique, camelCase: the `operationId`. */
   id: string;
@@ -184,7 +184,7 @@ export interface OperationDefinition<
   summary: string;
   description?: string;
   access: OperationAccess;
-  /** Where the role is checked and what `scope` and `item` come from. */
+  /** Where the role is checked and what `scope` and `item` come from; answers for all ids in the path. */
   target?: T;
   /** Schemas of path parameters that `PATH_PARAMETERS` does not know, or knows otherwise. */
   params?: Partial<Record<string, z.ZodType<string>>>;
@@ -209,8 +209,8 @@ export interface OperationDefinition<
       PathParams<P>,
       Q extends z.ZodType ? z.output<Q> : Record<string, never>,
       BodyOf<B>,
-      T extends Target<infer Item> ? Item : undefined,
-      T extends Target<unknown> ? Scope : undefined
+      T extends Target<infer Item, infer _> ? Item : undefined,
+      T extends Target<unknown, infer S> ? S : undefined
     >,
   ): Promise<ResultOf<R>> | ResultOf<R>;
 }
@@ -221,8 +221,22 @@ export type Operation = OperationDefinition<
   z.ZodObject | undefined,
   Bodies,
   Record<number, ResponseSpec>,
-  Target<unknown> | undefined
+  Target<unknown, Scope | null> | undefined
 >;
+
+/**
+ * What a path names is looked for before roles, query and body: 404 before 403 before 422. That holds because every
+ * id in the path of an operation with a credential belongs to its target.
+ */
+function checkTarget(definition: Pick<Operation, 'id' | 'path' | 'access' | 'target'>): void {
+  const last = parameterNames(definition.path).at(-1);
+  if (typeof definition.access !== 'object' || last === definition.target?.parameter) return;
+  throw new Error(
+    last === undefined
+      ? `${definition.id}: its target is named by {${definition.target!.parameter}}, which is not in its path`
+      : `${definition.id}: no target answers for {${last}}; see within() in tenancy/target.ts`,
+  );
+}
 
 /** One description, one truth: the router and the OpenAPI document are both made from it. */
 export function defineOperation<
@@ -230,8 +244,9 @@ export function defineOperation<
   const R extends Record<number, ResponseSpec>,
   Q extends z.ZodObject | undefined = undefined,
   B extends Bodies = undefined,
-  T extends Target<unknown> | undefined = undefined,
+  T extends Target<unknown, Scope | null> | undefined = undefined,
 >(definition: OperationDefinition<P, Q, B, R, T>): Operation {
+  checkTarget(definition);
   return definition as unknown as Operation;
 }
 
@@ -243,7 +258,8 @@ export function idSchema(kind: IdKind): z.ZodString {
     .meta({ example: `${ID_PREFIXES[kind]}_01k5z8r5m2q7v3x9b4n6c8d0ef` });
 }
 
-const PARAMETER_KINDS: Record<string, IdKind> = {
+/** Path parameters that are ids, whatever the operation. */
+export const PARAMETER_KINDS: Record<string, IdKind> = {
   org_id: 'org',
   project_id: 'project',
   agent_id: 'agent',

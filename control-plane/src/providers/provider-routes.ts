@@ -44,11 +44,12 @@ const ownModel = item(ownModelCollection, 'model_id');
 
 /** The installation's models are there for all to see, and for nobody to change. */
 const changeableModel: Target<OwnModelRecord> = {
-  resolve(access, params) {
-    if (isCatalogueModel(params['model_id']!)) {
+  ...ownModel,
+  resolve(access, request) {
+    if (isCatalogueModel(request.params['model_id']!)) {
       throw new ForbiddenError('forbidden', 'Only an org’s own models can be changed.');
     }
-    return ownModel.resolve(access, params);
+    return ownModel.resolve(access, request);
   },
 };
 const modelParams = {

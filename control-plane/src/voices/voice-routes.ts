@@ -1,4 +1,4 @@
-import { ForbiddenError, NotFoundError } from '@parley/shared/errors/app-error';
+import { ForbiddenError, NotFoundError, ValidationError } from '@parley/shared/errors/app-error';
 import { z } from 'zod';
 import { listOf, toPage } from '../http/list-query.ts';
 import { defineOperation, formBody, idSchema, jsonBody, multipartBody, Reply } from '../http/operation.ts';
@@ -21,6 +21,7 @@ import {
   voiceQuery,
   voiceResponse,
 } from './voice-schema.ts';
+import type { Voice } from './voice-schema.ts';
 import type { VoiceService, VoiceViewer } from './voice-service.ts';
 import type { SpokenAudio } from './voice-speech.ts';
 
@@ -33,8 +34,10 @@ const CLONE_LIMIT_BYTES = MAX_CLONE_FILES * MAX_CLONE_FILE_BYTES + 64 * 1024;
 export function voiceRoutes({ voices }: { voices: VoiceService }): Operation[] {
   /** Those of the catalogue and of others are there to be seen, not to be changed. */
   const ownClone: Target<VoiceRecord> = {
-    async resolve(access, { voice_id: id }) {
-      const voice = await voices.find(await toViewer(access, null), id!);
+    parameter: 'voice_id',
+    inProject: false,
+    async resolve(access, { params }) {
+      const voice = await voices.find(await toViewer(access, null), params['voice_id']!);
       const notYours = new ForbiddenError('forbidden', 'Only clones of your own org can be changed.');
       if (!isClone(voice)) throw notYours;
       try {
@@ -42,6 +45,19 @@ export function voiceRoutes({ voices }: { voices: VoiceService }): Operation[] {
       } catch (error) {
         throw error instanceof NotFoundError ? notYours : error;
       }
+    },
+  };
+  /** Seen from where the query says; a query that says nothing sensible hides nothing, and is refused later. */
+  const seen: Target<Voice, Scope | null> = {
+    parameter: 'voice_id',
+    inProject: false,
+    async resolve(access, { params, query }) {
+      const named = z.object(tenantQuery).safeParse(query).data ?? {};
+      const scope = await queryScope(access, named).catch((error: unknown) => {
+        if (error instanceof ValidationError) return queryScope(access, {});
+        throw error;
+      });
+      return { scope, item: await voices.find(await toViewer(access, scope), params['voice_id']!) };
     },
   };
   return [
@@ -69,11 +85,12 @@ export function voiceRoutes({ voices }: { voices: VoiceService }): Operation[] {
       summary: 'Read a voice',
       access: { key: 'viewer', user: 'viewer' },
       params,
+      target: seen,
       query: z.object(tenantQuery),
       responses: { 200: { description: 'The voice', schema: voiceResponse } },
-      handle: async ({ access, params, query }) => {
-        const viewer = await toViewer(access, await queryScope(access, query));
-        return toVoiceResponse(await voices.find(viewer, params.voice_id));
+      handle: async ({ access, query, item }) => {
+        await queryScope(access, query);
+        return toVoiceResponse(item);
       },
     }),
     defineOperation({
@@ -134,14 +151,12 @@ export function voiceRoutes({ voices }: { voices: VoiceService }): Operation[] {
         'The provider’s recording as it is, or one made now: for that, users name an org or a project.',
       access: { key: 'viewer', user: 'viewer' },
       params,
+      target: seen,
       query: z.object(tenantQuery),
       responses: { 200: { description: 'WAV or MP3', contentType: 'audio/*' } },
       errors: [409, 502, 503, 504],
-      handle: async ({ access, params, query, signal }) => {
-        const scope = await queryScope(access, query);
-        const voice = await voices.find(await toViewer(access, scope), params.voice_id);
-        return toAudio(await voices.preview(scope, voice, signal));
-      },
+      handle: async ({ access, query, item, signal }) =>
+        toAudio(await voices.preview(await queryScope(access, query), item, signal)),
     }),
     defineOperation({
       id: 'speakWithVoice',
@@ -152,16 +167,15 @@ export function voiceRoutes({ voices }: { voices: VoiceService }): Operation[] {
       description: 'Signed-in users name an org or a project. Not every voice has every format and speed.',
       access: { key: 'editor', user: 'editor' },
       params,
+      target: seen,
       query: z.object(tenantQuery),
       body: jsonBody(speakRequest),
       responses: { 200: { description: 'The audio', contentType: 'audio/*' } },
       errors: [409, 502, 503, 504],
-      handle: async ({ access, params, query, body, signal }) => {
+      handle: async ({ access, query, item, body, signal }) => {
         const scope = await queryScope(access, query);
-        const voice = await voices.find(await toViewer(access, scope), params.voice_id);
         if (!scope) throw invalid(['query', 'org_id'], 'org_id or project_id is needed', 'missing');
-        await access.permit(scope, 'editor', { write: true });
-        return toAudio(await voices.speak(scope, voice, body, signal));
+        return toAudio(await voices.speak(scope, item, body, signal));
       },
     }),
   ];
