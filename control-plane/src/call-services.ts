@@ -24,6 +24,8 @@ import { postCallJobCollection } from './post-call/post-call-job-model.ts';
 import { PostCallService } from './post-call/post-call-service.ts';
 import { RuleAnalyses } from './post-call/rule-analyses.ts';
 import type { RuleSource } from './post-call/rule-analyses.ts';
+import type { MemoryService } from './memories/memory-service.ts';
+import { SessionMemories } from './memories/session-memories.ts';
 import { MediaLinks } from './recordings/media-links.ts';
 import { recordingRoutes } from './recordings/recording-routes.ts';
 import { AgentWebhookService } from './webhooks/agent-webhook-service.ts';
@@ -85,6 +87,7 @@ export interface CallServiceDeps extends ServiceDeps {
   audit: AuditTrail;
   box: SecretBox;
   directory: Directory;
+  memories: MemoryService;
   models: ModelCatalog;
   signingKeys: SigningKeys;
   tools: SessionTools;
@@ -210,6 +213,7 @@ export function createCallServices(deps: CallServiceDeps): CallServices {
     analyses: deps.analyses,
     ownLimits: deps.rateLimits,
     erasers,
+    memories: deps.memories,
     settings: {
       publicUrl,
       mediaPublicUrl,
@@ -218,6 +222,13 @@ export function createCallServices(deps: CallServiceDeps): CallServices {
         sessionStartsPerMinute: config.SESSION_STARTS_PER_MINUTE,
       },
     },
+  });
+  const sessionMemories = new SessionMemories({
+    memories: deps.memories,
+    store: sessionStore,
+    callLog,
+    catalog: models,
+    logger,
   });
   const postCall = new PostCallService({
     database,
@@ -229,7 +240,10 @@ export function createCallServices(deps: CallServiceDeps): CallServices {
     deliveries,
     catalog: models,
     directory,
-    steps: [new RuleAnalyses({ database, analyses: deps.analyses, catalog: models, logger })],
+    steps: [
+      new RuleAnalyses({ database, analyses: deps.analyses, catalog: models, logger }),
+      sessionMemories,
+    ],
     clock,
     logger,
   });
@@ -282,6 +296,7 @@ export function createCallServices(deps: CallServiceDeps): CallServices {
     callLog,
     catalog: models,
     tools: deps.tools,
+    memories: sessionMemories,
     directory,
     preCall,
     signingKeys,

@@ -43,6 +43,9 @@ import { knowledgeBaseRoutes } from './knowledge-bases/knowledge-base-routes.ts'
 import { KnowledgeBaseService } from './knowledge-bases/knowledge-base-service.ts';
 import { BackgroundWork } from './lifecycle/background-work.ts';
 import { meRoutes } from './me/me-routes.ts';
+import { memoryCollection } from './memories/memory-model.ts';
+import { memoryRoutes } from './memories/memory-routes.ts';
+import { MemoryService } from './memories/memory-service.ts';
 import { inviteCollection } from './members/invite-model.ts';
 import { memberCollection } from './members/member-model.ts';
 import { memberRoutes } from './members/member-routes.ts';
@@ -100,6 +103,7 @@ export const COLLECTIONS: readonly Collection<StoredRecord>[] = [
   inviteCollection,
   knowledgeBaseCollection,
   memberCollection,
+  memoryCollection,
   orgCollection,
   ownModelCollection,
   projectCollection,
@@ -140,6 +144,7 @@ export interface Services extends ServiceDeps, CallServices {
   knowledgeBases: KnowledgeBaseService;
   mailer: Mailer;
   members: MemberService;
+  memories: MemoryService;
   models: ModelCatalog;
   orgs: OrgService;
   ownModels: OwnModelService;
@@ -181,6 +186,7 @@ export async function createServices(deps: ServiceDeps): Promise<Services> {
   });
   const apiKeys = new ApiKeyService({ database, directory, audit, background, clock });
   const headerSecrets = new HeaderSecrets({ database, box });
+  const memories = new MemoryService({ database, directory, audit, clock });
   const agents = new AgentService({
     database,
     models,
@@ -188,6 +194,7 @@ export async function createServices(deps: ServiceDeps): Promise<Services> {
     audit,
     clock,
     outboundAllow: config.OUTBOUND_ALLOW,
+    purges: [(scope, agentId) => memories.forgetAgent(scope, agentId)],
     uses: [
       async (scope, agentId) => {
         const bound = await scope
@@ -312,6 +319,7 @@ export async function createServices(deps: ServiceDeps): Promise<Services> {
     knowledgeBases,
     mailer,
     members,
+    memories,
     models,
     orgs,
     ownModels,
@@ -344,6 +352,7 @@ export function createOperations(services: Services): Operation[] {
     ...rateLimitRoutes(services),
     ...agentRoutes(services),
     ...agentLinkRoutes(services),
+    ...memoryRoutes(services),
     ...toolRoutes(services),
     ...analysisRoutes(services),
     ...knowledgeBaseRoutes(services),

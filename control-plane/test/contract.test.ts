@@ -85,6 +85,7 @@ async function makeRecords(cp: TestControlPlane, tenant: BootstrapResult): Promi
       window_seconds: 60,
     }),
     session_id: session.body.session_id,
+    memory_id: await make(`/v1/agents/${agent_id}/memories`, { subject: 'a', kind: 'fact', content: 'b' }),
   };
 }
 

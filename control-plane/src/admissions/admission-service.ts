@@ -17,6 +17,7 @@ import { verifyParticipantToken } from '../participant-tokens/participant-token.
 import type { ModelCatalog } from '../providers/model-catalog.ts';
 import type { RecordingService } from '../recordings/recording-service.ts';
 import type { PreCallService } from '../sessions/pre-call.ts';
+import type { SessionMemories } from '../memories/session-memories.ts';
 import type { SessionTools } from '../sessions/session-agent.ts';
 import { resolveProviders, toSessionPlan } from '../sessions/session-plan.ts';
 import { SLOT_TTL_MS, type SessionService } from '../sessions/session-service.ts';
@@ -50,6 +51,7 @@ export class AdmissionService {
   readonly #callLog: CallLog;
   readonly #catalog: ModelCatalog;
   readonly #tools: SessionTools | undefined;
+  readonly #memories: SessionMemories;
   readonly #directory: Directory;
   readonly #preCall: PreCallService;
   readonly #keys: SigningKeys;
@@ -67,6 +69,7 @@ export class AdmissionService {
     callLog: CallLog;
     catalog: ModelCatalog;
     tools?: SessionTools | undefined;
+    memories: SessionMemories;
     directory: Directory;
     preCall: PreCallService;
     signingKeys: SigningKeys;
@@ -83,6 +86,7 @@ export class AdmissionService {
     this.#callLog = deps.callLog;
     this.#catalog = deps.catalog;
     this.#tools = deps.tools;
+    this.#memories = deps.memories;
     this.#directory = deps.directory;
     this.#preCall = deps.preCall;
     this.#keys = deps.signingKeys;
@@ -144,12 +148,13 @@ export class AdmissionService {
       });
       throw over();
     }
-    const [recording, providers, history, project, tools] = await Promise.all([
+    const [recording, providers, history, project, tools, memories] = await Promise.all([
       this.#recordings.forLeg(session, session.leg),
       resolveProviders(this.#catalog, session, agent),
       session.leg === 0 ? [] : this.#callLog.turns(session._id),
       this.#directory.project(session.project_id),
       agent && this.#tools ? this.#tools.forPlan(agent) : [],
+      this.#memories.forPlan(session, agent),
     ]);
     if (session.recording_id === null && session.record) {
       await this.#store.change(session._id, { recording_id: recording._id }, { recording_id: null });
@@ -166,6 +171,7 @@ export class AdmissionService {
       history: history.map(toTurn),
       providers,
       tools,
+      memories,
       outboundAllow: this.#settings.outboundAllow,
     });
   }

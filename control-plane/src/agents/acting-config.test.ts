@@ -82,6 +82,10 @@ const ACTING: Readonly<Record<string, unknown>> = {
   'pre_call.headers': { 'X-Token': 'abc' },
   'pre_call.timeout_ms': 1000,
   'pre_call.on_error': 'reject', // admission-service
+  'memory.read': true, // memory-service
+  'memory.write': true,
+  'memory.max_items': 5,
+  'memory.ttl_days': 30,
   'analysis.lead_analysis': false, // post-call-service
   'analysis.llm_id': 'llm_other',
   'analysis.min_caller_turns': 2,
@@ -142,10 +146,6 @@ const REFUSED: Readonly<Record<string, unknown>> = {
   'knowledge.top_k': 8,
   'knowledge.min_score': 0.5,
   'knowledge.max_characters': 2000,
-  'memory.read': true,
-  'memory.write': true,
-  'memory.max_items': 5,
-  'memory.ttl_days': 30,
   'guardrails.prompt_injection': true,
   'guardrails.blocked_topics': ['politics'],
   'guardrails.refusal': 'No.',

@@ -35,6 +35,9 @@ export interface AgentUse {
   (scope: Scope, agentId: string): Promise<ErrorRef[]>;
 }
 
+/** Removes what another feature keeps of an agent that is purged. */
+export type AgentPurge = (scope: Scope, agentId: string) => Promise<unknown>;
+
 /** Agents, their versions and their traffic. */
 export class AgentService implements SessionAgents {
   readonly #database: Database;
@@ -44,6 +47,7 @@ export class AgentService implements SessionAgents {
   readonly #clock: Clock;
   readonly #outboundAllow: readonly string[];
   readonly #uses: readonly AgentUse[];
+  readonly #purges: readonly AgentPurge[];
 
   constructor(deps: {
     database: Database;
@@ -53,6 +57,7 @@ export class AgentService implements SessionAgents {
     clock: Clock;
     outboundAllow: readonly string[];
     uses?: readonly AgentUse[];
+    purges?: readonly AgentPurge[];
   }) {
     this.#database = deps.database;
     this.#models = deps.models;
@@ -61,6 +66,7 @@ export class AgentService implements SessionAgents {
     this.#clock = deps.clock;
     this.#outboundAllow = deps.outboundAllow;
     this.#uses = deps.uses ?? [];
+    this.#purges = deps.purges ?? [];
   }
 
   list(
@@ -172,7 +178,7 @@ export class AgentService implements SessionAgents {
     );
   }
 
-  /** Removes an archived agent and its versions; its sessions stay. @throws ConflictError `invalid_state` */
+  /** Removes an archived agent, its versions and what it remembers; its sessions stay. @throws ConflictError `invalid_state` */
   async purge(
     scope: Scope,
     caller: Principal,
@@ -180,6 +186,7 @@ export class AgentService implements SessionAgents {
     origin: { address: string },
   ): Promise<void> {
     if (!agent.archived_at) throw new ConflictError('invalid_state', 'Only an archived agent can be purged.');
+    for (const purge of this.#purges) await purge(scope, agent._id);
     await scope.collection(agentVersionCollection).deleteMany({ agent_id: agent._id });
     await this.#secrets.forget(scope, agent._id);
     await scope.collection(agentCollection).delete({ _id: agent._id });

@@ -50,6 +50,7 @@ export type AuditAction =
   | `secret.${'changed' | 'rotated'}`
   | `credential.${'created' | 'changed' | 'deleted'}`
   | `agent.${'purged'}`
+  | `memories.${'erased'}`
   | `tool.${'deleted'}`
   | `recording.${'read' | 'deleted'}`
   | `session.${'erased'}`

@@ -38,7 +38,7 @@ export class Reaper {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #owner: string;
-  readonly #erase: (session: SessionRecord) => Promise<void>;
+  readonly #erase: (session: SessionRecord) => Promise<unknown>;
   #wellSince: number | null = null;
 
   constructor(deps: {
@@ -51,7 +51,7 @@ export class Reaper {
     clock: Clock;
     logger: Logger;
     /** Forgets a session that is over. */
-    erase: (session: SessionRecord) => Promise<void>;
+    erase: (session: SessionRecord) => Promise<unknown>;
     /** Names this process. */
     owner: string;
   }) {

@@ -56,6 +56,7 @@ const ERROR_TEXTS: Record<number, string> = {
   409: 'The current state does not allow this',
   413: 'The body is too large',
   415: 'The content type is not accepted',
+  416: 'The range lies outside the file',
   422: 'Validation error',
   429: 'Too many requests',
   500: 'Our fault',
@@ -181,34 +182,45 @@ function describeResponses(operation: Operation): ZodOpenApiResponsesObject {
   return responses as ZodOpenApiResponsesObject;
 }
 
-/** Those that a request can bring about, and 500 for what should not happen. */
+/** Those that a request can bring about: a test brings about each of them for every operation. */
 function errorStatuses(operation: Operation): number[] {
-  const { access, body, query, target } = operation;
-  const statuses = [500];
+  const { access, body, query, idempotent } = operation;
+  const statuses: number[] = [];
   const credentialed = typeof access === 'object';
   const inPath = operation.path.includes('{');
+  const bodies = body === undefined ? [] : ([body].flat() as BodySpec<unknown>[]);
+  // Whoever is asked for something has to look it up.
+  if (access !== 'public' || inPath || bodies.length > 0) statuses.push(500, 503);
   if (credentialed) statuses.push(401);
   if (credentialed && mayBeForbidden(operation)) statuses.push(403);
-  if (inPath) statuses.push(404);
-  if (operation.idempotent) statuses.push(409);
+  // Signed callbacks: an account that does not exist has signed nothing.
+  if (access === 'carrier') statuses.push(400, 403);
+  else if (inPath) statuses.push(404);
+  if (idempotent && bodies.length > 0) statuses.push(409);
+  if (credentialed && writesInProject(operation)) statuses.push(409);
   if (credentialed || inPath || body !== undefined || query !== undefined) statuses.push(422);
   if (operation.rateLimited !== false) statuses.push(429);
-  if (credentialed && target && operation.method !== 'GET') statuses.push(409);
-  const bodies = body === undefined ? [] : ([body].flat() as BodySpec<unknown>[]);
+  if (bodies.some((one) => one.kind === 'multipart')) statuses.push(400);
   if (bodies.some((one) => one.kind !== 'stream')) statuses.push(413);
   if (bodies.some((one) => contentTypesOf(one).length > 0)) statuses.push(415);
   return [...new Set([...statuses, ...(operation.errors ?? [])])].sort((a, b) => a - b);
 }
 
+/** A project may be archived. Its keys are worthless then: only users are told so. */
+function writesInProject({ access, method, target, whenSuspended }: Operation): boolean {
+  if (typeof access !== 'object' || !access.user || !target?.inProject) return false;
+  return method !== 'GET' && whenSuspended !== true;
+}
+
 /** Reading is open to every member and key, unless a feature is switched off; anything else can be refused. */
-function mayBeForbidden({ access, method, target, feature, errors }: Operation): boolean {
+function mayBeForbidden({ access, method, target, feature, errors, whenSuspended }: Operation): boolean {
   if (typeof access !== 'object') return false;
   const { key, user } = access;
   const open = key === 'viewer' && (user === 'viewer' || user === 'any');
   return (
     !open ||
     feature !== undefined ||
-    (method !== 'GET' && target !== undefined) ||
+    (method !== 'GET' && target !== undefined && whenSuspended !== true) ||
     (errors ?? []).includes(403)
   );
 }

@@ -32,7 +32,7 @@ const RETRY_MS = 60_000;
 const DAY_MS = 24 * 60 * 60_000;
 const DEFAULT_LINK_DAYS = 7;
 
-/** What else runs after the lead analysis and before the webhook, in order. */
+/** What else runs after the lead analysis and before the webhook, side by side. */
 export interface PostCallStep {
   run(facts: {
     session: SessionRecord;
@@ -196,7 +196,10 @@ export class PostCallService implements AfterCall {
     const turns = job.turns ?? (await this.#callLog.turns(session._id)).map(toTurn);
     const lead = await this.#analyseLead(session, agent, turns, signal);
     const facts = { session, agent, turns, signal };
-    for (const step of this.#steps) await step.run(facts);
+    // Each to its end, whatever becomes of the others.
+    const ran = await Promise.allSettled(this.#steps.map((step) => step.run(facts)));
+    const failed = ran.find((one) => one.status === 'rejected');
+    if (failed) throw failed.reason;
     if (lead?.goal_status) await this.#store.change(session._id, { goal_status: lead.goal_status });
     await this.#deliver(session, agent, lead);
     await this.#finish(session._id, 'done');

@@ -103,6 +103,7 @@ export function recordingRoutes({
       access: { key: 'viewer', user: 'viewer' },
       target: recording,
       responses: audio,
+      errors: [416],
       handle: async ({ scope, caller, address, item, headers }) => {
         const reply = await content(recordings, item, headers.range);
         await audit.record({ scope, caller, address, action: 'recording.read', target: item._id });
@@ -123,6 +124,7 @@ export function recordingRoutes({
         signature: z.string().max(128),
       }),
       responses: audio,
+      errors: [403, 416],
       handle: async ({ params, query, headers }) => {
         if (!mediaLinks.verify(recordingMediaPath(params.recording_id), query)) {
           throw new ForbiddenError('forbidden', 'The link is not valid, or no longer.');

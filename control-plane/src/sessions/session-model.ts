@@ -45,6 +45,8 @@ export interface SessionRecord extends StoredRecord {
   /** Fixed when a realtime session was minted. */
   audio: { input_format: RealtimeAudioFormat; output_format: RealtimeAudioFormat } | null;
   client_tools: boolean;
+  /** Begun by a visitor of a public page: nothing is known of them, and nothing is remembered. */
+  widget: boolean;
   /** The agent's call before the call; its answer joins `variables`. */
   pre_call: { state: 'running' | 'done' | 'failed'; deadline: Date } | null;
 
@@ -158,6 +160,7 @@ export const sessionCollection = defineCollection<SessionRecord, 'project'>({
     attempt_number: { type: Number, default: 1 },
     audio: mixed,
     client_tools: { type: Boolean, default: true },
+    widget: { type: Boolean, default: false },
     pre_call: mixed,
     from_number: text,
     to_number: text,

@@ -19,6 +19,7 @@ export interface PlanFacts {
   history: Turn[];
   providers: PlanProviders;
   tools: SessionPlanWire['tools'];
+  memories: readonly { kind: string; content: string; created_at: Date }[];
   outboundAllow: readonly string[];
 }
 
@@ -57,6 +58,11 @@ export function toSessionPlan(facts: PlanFacts): SessionPlanWire {
       config: { ...config, pre_call: NO_AGENT.config.pre_call, webhooks: NO_AGENT.config.webhooks },
       flow_definition: agent?.flow_definition ?? null,
     },
+    memories: facts.memories.map(({ kind, content, created_at }) => ({
+      kind,
+      content,
+      noted_at: created_at.toISOString(),
+    })),
     variables: session.variables,
     system: {
       caller_number: inbound ? session.from_number : session.to_number,

@@ -259,7 +259,7 @@ export function sessionRoutes({
         const erased = await sessions.eraseSubject(scope, body.subject);
         // Who it was stays out of the trail.
         await audit.record({ scope, caller, address, action: 'person.erased', target: scope.projectId });
-        return { ...erased, memories: 0, rows: 0, contacts: 0 };
+        return { ...erased, rows: 0, contacts: 0 };
       },
     }),
     defineOperation({

@@ -96,6 +96,14 @@ export interface InboundCall {
 /** Removes what one feature keeps of a session. Doing it twice is harmless. */
 export type SessionEraser = (sessionId: string) => Promise<unknown>;
 
+/** What agents remember of people, as far as it goes with them. */
+export interface SubjectMemories {
+  /** @returns how many there were */
+  forgetSession(sessionId: string): Promise<number>;
+  /** @returns how many there were */
+  forgetSubject(scope: Scope, subject: string): Promise<number>;
+}
+
 /** A place is kept this much longer than the credential it was taken for. */
 const SLOT_GRACE_MS = 60_000;
 /** Places of a running call; the sweeper renews them. */
@@ -138,6 +146,7 @@ export class SessionService {
   readonly #settings: SessionSettings;
   readonly #signingKeys: SigningKeys;
   readonly #erasers: readonly SessionEraser[];
+  readonly #memories: SubjectMemories;
   readonly addresses: SessionAddresses;
 
   constructor(deps: {
@@ -159,6 +168,7 @@ export class SessionService {
     settings: SessionSettings;
     signingKeys: SigningKeys;
     erasers: readonly SessionEraser[];
+    memories: SubjectMemories;
   }) {
     this.#store = deps.store;
     this.#tickets = deps.tickets;
@@ -178,6 +188,7 @@ export class SessionService {
     this.#settings = deps.settings;
     this.#signingKeys = deps.signingKeys;
     this.#erasers = deps.erasers;
+    this.#memories = deps.memories;
     const media = deps.settings.mediaPublicUrl ?? deps.settings.publicUrl;
     this.addresses = {
       realtimeWsUrl: realtimeWsUrl(media),
@@ -434,9 +445,10 @@ export class SessionService {
 
   /**
    * Erases what a session knows of people; times stay.
+   * @returns how many memories came from it
    * @throws ConflictError `invalid_state` while it is not over
    */
-  async erase(session: SessionRecord): Promise<void> {
+  async erase(session: SessionRecord): Promise<{ memories: number }> {
     if (!isTerminal(session.status)) throw new ConflictError('invalid_state', 'The session is not over yet.');
     // The mark first: whatever arrives from now on is not stored.
     await this.#store.change(session._id, {
@@ -451,16 +463,20 @@ export class SessionService {
       tool_mocks: null,
     });
     for (const erase of this.#erasers) await erase(session._id);
+    return { memories: await this.#memories.forgetSession(session._id) };
   }
 
   /**
    * Erases every session of a person in a project; those that still go on are erased when they end.
    * @param subject a phone number or a `user_identifier`
    */
-  async eraseSubject(scope: Scope, subject: string): Promise<{ sessions: number; recordings: number }> {
+  async eraseSubject(
+    scope: Scope,
+    subject: string,
+  ): Promise<{ sessions: number; recordings: number; memories: number }> {
     const sessions = scope.collection(sessionCollection);
     const theirs = [{ numbers: subject }, { user_identifier: subject }];
-    const erased = { sessions: 0, recordings: 0 };
+    const erased = { sessions: 0, recordings: 0, memories: 0 };
     for (const which of theirs) {
       const live = { ...which, status: { $nin: [...TERMINAL_STATUSES] }, erase_at_end: false };
       erased.sessions += await sessions.updateMany(live, { $set: { erase_at_end: true } });
@@ -471,13 +487,15 @@ export class SessionService {
           { limit: ERASED_AT_ONCE },
         );
         for (const session of page) {
-          await this.erase(session);
+          erased.memories += (await this.erase(session)).memories;
           erased.sessions++;
           if (session.recording_id !== null) erased.recordings++;
         }
         if (page.length < ERASED_AT_ONCE) break;
       }
     }
+    // Last: no session of theirs adds any more.
+    erased.memories += await this.#memories.forgetSubject(scope, subject);
     return erased;
   }
 
@@ -714,6 +732,7 @@ const EMPTY = {
   attempt_number: 1,
   audio: null,
   client_tools: true,
+  widget: false,
   pre_call: null,
   from_number: null,
   to_number: null,

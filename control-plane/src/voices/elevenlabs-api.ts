@@ -156,6 +156,7 @@ async function send(request: () => Promise<SafeResponse>): Promise<SafeResponse>
 function faultOf(status: number): ProviderFault {
   if (status === 401 || status === 403) return 'auth';
   if (status === 429) return 'rate_limit';
+  if (status === 408 || status === 504) return 'timeout';
   if (status >= 500) return 'unavailable';
   return status >= 400 ? 'refused' : 'unexpected_answer';
 }
