@@ -1,5 +1,5 @@
 import type { Encodable } from './bson-codec.ts';
-import { QueryRun, type Query } from './query.ts';
+import { countMatches, QueryRun, type Query } from './query.ts';
 import type { IndexPlan, Plan } from './planner.ts';
 import type { Collection, Store } from './store.ts';
 
@@ -20,8 +20,7 @@ export function explainRun(
   options: ExplainOptions,
 ): Fields {
   const run = new QueryRun(store, collection, query);
-  const byKeys =
-    options.count && run.plan.kind === 'index' && run.plan.exact && !query.skip && query.limit === undefined;
+  const byKeys = options.count && run.plan.kind === 'index' && run.plan.exact;
   const winningPlan = stages(run.plan, query, byKeys);
   const explained: Fields = {
     queryPlanner: { namespace: options.namespace, indexFilterSet: false, winningPlan, rejectedPlans: [] },
@@ -31,9 +30,9 @@ export function explainRun(
   let nReturned = 0;
   let keys = 0;
   let documents = 0;
-  if (byKeys && run.plan.kind === 'index') {
-    for (const range of run.plan.ranges) nReturned += store.countKeys(run.plan.index, range);
-    keys = nReturned;
+  if (byKeys) {
+    nReturned = countMatches(store, collection, query);
+    keys = nReturned + (query.skip ?? 0);
   } else if (!(options.count && query.filter.kind === 'and' && query.filter.filters.length === 0)) {
     for (const _ of run) nReturned += 1;
     keys = run.stats.keysExamined;

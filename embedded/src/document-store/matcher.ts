@@ -188,6 +188,27 @@ function parseOperator(
   }
 }
 
+/** The fields of a document that decide whether it matches; undefined when any may. */
+export function fieldsOf(filter: Filter): ReadonlySet<string> | undefined {
+  const names = new Set<string>();
+  const collect = (part: Filter): boolean => {
+    switch (part.kind) {
+      case 'and':
+      case 'or':
+      case 'nor':
+        return part.filters.every(collect);
+      case 'not':
+        return collect(part.filter);
+      case 'field':
+        names.add(part.path[0]!);
+        return true;
+      case 'expr':
+        return false;
+    }
+  };
+  return collect(filter) ? names : undefined;
+}
+
 /** A filter for documents in which the field is one of the values. */
 export function equalsAny(field: string, values: readonly Bson[]): Filter {
   return leaf(field, { kind: 'in', values: [...values].sort(compareValues), regexes: [] });

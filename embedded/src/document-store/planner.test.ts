@@ -2,15 +2,16 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BSONRegExp } from 'bson';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { encodeDocument } from './bson-codec.ts';
 import { CommandError } from './errors.ts';
 import { sortKey } from './index-keys.ts';
-import { parseFilter } from './matcher.ts';
+import { matches, parseFilter } from './matcher.ts';
+import { planQuery } from './planner.ts';
 import { countMatches, QueryRun } from './query.ts';
 import { Random } from './random.fixture.ts';
 import { parseSort } from './sort.ts';
-import { Store } from './store.ts';
+import { Store, type Collection } from './store.ts';
 import type { Bson, BsonDocument } from './values.ts';
 
 const random = new Random(11);
@@ -81,13 +82,29 @@ function anyFields(): BsonDocument {
   return fields;
 }
 
-void t.test('with any index a query finds what a scan finds, in an order that is right', (t) => {
+function temporaryStore(t: Test): Store {
   const folder = mkdtempSync(join(tmpdir(), 'planner-'));
   const store = new Store(join(folder, 'store.db'), 'normal');
   t.teardown(() => {
     store.close();
     rmSync(folder, { recursive: true });
   });
+  return store;
+}
+
+/** @returns false for a document that an index forbids, because it has two arrays */
+function insert(store: Store, collection: Collection, document: BsonDocument): boolean {
+  try {
+    store.insert(collection, document, encodeDocument(document));
+    return true;
+  } catch (error) {
+    if (!(error instanceof CommandError) || error.code !== 171) throw error;
+    return false;
+  }
+}
+
+void t.test('with any index a query finds what a scan finds, in an order that is right', (t) => {
+  const store = temporaryStore(t);
   let indexed = 0;
   for (let round = 0; round < 15; round++) {
     store.begin();
@@ -115,12 +132,7 @@ void t.test('with any index a query finds what a scan finds, in an order that is
     }
     for (let id = 0; id < 60; id++) {
       const document = anyDocument(id);
-      try {
-        store.insert(collection, document, encodeDocument(document));
-        documents.push(document);
-      } catch (error) {
-        if (!(error instanceof CommandError) || error.code !== 171) throw error;
-      }
+      if (insert(store, collection, document)) documents.push(document);
     }
     // Documents that change and go leave no keys behind.
     for (const found of [
@@ -178,5 +190,104 @@ void t.test('with any index a query finds what a scan finds, in an order that is
     if (!t.passing()) break;
   }
   t.ok(indexed > 300, `${indexed} queries used an index`);
+  t.end();
+});
+
+/** Mostly of the kind that is counted by keys. */
+function anyCount(): BsonDocument {
+  const filter: BsonDocument = {};
+  const conditions: (() => Bson)[] = [
+    ...Array.from({ length: 6 }, () => () => anyScalar()),
+    () => null,
+    () => ({ $in: [anyScalar(), null, anyScalar()] }),
+    () => ({ $gte: anyScalar(), $lt: anyScalar() }),
+    () => ({ $gt: anyScalar() }),
+    () => ({ $exists: random.below(2) === 1 }),
+    () => ({ $lte: null }),
+    anyCondition,
+  ];
+  for (const path of ['a', 'b', 'c', 'a.x', 'e'])
+    if (random.below(2)) filter[path] = random.pick(conditions)();
+  if (random.below(8) === 0) filter.$or = [anyFilter(2), anyFilter(2)];
+  if (random.below(8) === 0) filter.$expr = { $gt: ['$a', '$b'] };
+  return filter;
+}
+
+void t.test('a count by keys, or by the fields that decide, is that of whole documents', (t) => {
+  const store = temporaryStore(t);
+  let byKeys = 0;
+  let byFields = 0;
+  for (let round = 0; round < 20; round++) {
+    store.begin();
+    const collection = store.createCollection('test', `c${round}`);
+    for (const [i, key] of [{ a: 1, b: -1 }, { b: 1, c: 1, a: 1 }, { c: -1 }, anyFields()].entries()) {
+      const options = i === 2 && round % 2 ? { sparse: true } : {};
+      store.createIndex(collection, { v: 2, key, name: `i${i}`, ...options });
+    }
+    const documents: BsonDocument[] = [];
+    for (let id = 0; id < 150; id++) {
+      const document: BsonDocument = { _id: id, filler: anyValue() };
+      for (const field of ['a', 'b', 'c', 'e']) {
+        const kind = random.below(12);
+        if (kind < 9) document[field] = anyScalar();
+        else if (kind === 9) document[field] = { x: anyScalar() };
+        // One array is enough for the keys of an index no longer to be those of a document each.
+        else if (kind === 10 && (field === 'e' || round < 2)) document[field] = [anyScalar(), anyScalar()];
+      }
+      if (insert(store, collection, document)) documents.push(document);
+    }
+    for (let i = 0; i < 300; i++) {
+      const source = anyCount();
+      const filter = parseFilter(source);
+      const skip = random.below(3) ? 0 : random.below(20);
+      const limit = random.below(2) ? undefined : 1 + random.below(40);
+      const all = documents.filter((document) => matches(filter, document)).length;
+      const expected = Math.max(0, Math.min(all - skip, limit ?? Infinity));
+      const counted = countMatches(store, collection, { filter, sort: [], skip, limit });
+      const plan = planQuery(store, collection, { filter, sort: [], hint: undefined, limit: undefined });
+      if (plan.kind === 'index' && plan.exact) byKeys += 1;
+      else if (expected > 0) byFields += 1;
+      if (counted !== expected)
+        t.equal(
+          counted,
+          expected,
+          JSON.stringify({ source, skip, limit, plan }, (_, value: unknown) =>
+            typeof value === 'bigint' ? `${value}n` : value,
+          ),
+        );
+      if (!t.passing()) break;
+    }
+    store.commit();
+    if (!t.passing()) break;
+  }
+  t.ok(byKeys > 300, `${byKeys} by keys`);
+  t.ok(byFields > 300, `${byFields} by fields`);
+  t.end();
+});
+
+void t.test('no more is counted than is asked for, and what a null counts is in the keys', (t) => {
+  const store = temporaryStore(t);
+  store.begin();
+  const collection = store.createCollection('test', 'many');
+  store.createIndex(collection, { v: 2, key: { tenant: 1, run: 1, at: -1 }, name: 'tenant' });
+  for (let i = 0; i < 50; i++) {
+    const document: BsonDocument = { _id: i, tenant: 'a', at: i };
+    if (i % 10 === 0) document.run = null;
+    if (i % 10 === 1) document.run = 'r1';
+    store.insert(collection, document, encodeDocument(document));
+  }
+  store.commit();
+  const filter = parseFilter({ $and: [{ tenant: 'a' }, { run: null, at: { $gte: 10 } }] });
+  const plan = planQuery(store, collection, { filter, sort: [], hint: undefined, limit: undefined });
+  t.match(plan, { kind: 'index', exact: true });
+  t.equal(countMatches(store, collection, { filter, sort: [] }), 36);
+  const limits: (number | undefined)[] = [];
+  const countKeys = store.countKeys.bind(store);
+  store.countKeys = (index, range, limit) => {
+    limits.push(limit);
+    return countKeys(index, range, limit);
+  };
+  t.equal(countMatches(store, collection, { filter, sort: [], skip: 2, limit: 5 }), 5);
+  t.same(limits, [7]);
   t.end();
 });

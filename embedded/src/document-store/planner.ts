@@ -395,14 +395,14 @@ function boundsOf(predicate: Conjunct['predicate']): Bounds | undefined {
     case 'missing':
       return { intervals: [pointInterval(null)], exact: false };
     case 'eq':
-      return normalize([...equalIntervals(predicate.value)], isScalar(predicate.value));
+      return normalize([...equalIntervals(predicate.value)], hasOneKey(predicate.value));
     case 'in': {
       const intervals = predicate.values.flatMap(equalIntervals);
       if (predicate.regexes.length > 0) {
         intervals.push(...predicate.regexes.flatMap(({ source }) => regexIntervals(source)));
         return normalize(intervals, false);
       }
-      return normalize(intervals, predicate.values.every(isScalar));
+      return normalize(intervals, predicate.values.every(hasOneKey));
     }
     case 'gt':
     case 'gte':
@@ -453,8 +453,9 @@ const ranksByType: Record<string, number> = {
   maxKey: typeRank.maxKey,
 };
 
-function isScalar(value: Bson): boolean {
-  return value !== null && !Array.isArray(value) && !isDocument(value);
+/** Where no arrays are, all that equals the value has its key, and nothing else has; null is also what is missing. */
+function hasOneKey(value: Bson): boolean {
+  return !Array.isArray(value) && !isDocument(value);
 }
 
 function equalIntervals(value: Bson): Interval[] {

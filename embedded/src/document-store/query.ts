@@ -1,7 +1,7 @@
-import { decodeDocument } from './bson-codec.ts';
+import { decodeDocument, decodeFields } from './bson-codec.ts';
 import { CommandError } from './errors.ts';
 import { sortKey, type KeyField } from './index-keys.ts';
-import { matches, type Filter, type MatchDetails } from './matcher.ts';
+import { fieldsOf, matches, type Filter, type MatchDetails } from './matcher.ts';
 import { planQuery, type IndexPlan, type Plan } from './planner.ts';
 import type { Collection, KeyRange, Row, Store } from './store.ts';
 import type { Bson, BsonDocument } from './values.ts';
@@ -43,13 +43,21 @@ export class QueryRun {
   readonly #store: Store;
   readonly #collection: Collection;
   readonly #query: Query;
+  readonly #decode: (bytes: Uint8Array) => BsonDocument;
   readonly #scans: RowScan[] = [];
   readonly #results: Iterator<Found>;
 
-  constructor(store: Store, collection: Collection, query: Query) {
+  /** @param decode what the filter needs of a document at least, and the caller of the documents found */
+  constructor(
+    store: Store,
+    collection: Collection,
+    query: Query,
+    decode: (bytes: Uint8Array) => BsonDocument = decodeDocument,
+  ) {
     this.#store = store;
     this.#collection = collection;
     this.#query = query;
+    this.#decode = decode;
     const wanted = query.limit === undefined ? undefined : query.limit + (query.skip ?? 0);
     this.plan = planQuery(store, collection, {
       filter: query.filter,
@@ -100,7 +108,7 @@ export class QueryRun {
         seen.add(row.rowId);
       }
       this.stats.documentsExamined += 1;
-      const document = decodeDocument(row.bytes);
+      const document = this.#decode(row.bytes);
       const details: MatchDetails = { position: undefined };
       if (!matches(filter, document, details)) continue;
       yield { rowId: row.rowId, bytes: row.bytes, document, position: details.position };
@@ -265,20 +273,26 @@ class IndexScan extends RowScan {
   }
 }
 
-/** How many documents match; taken from the keys of an index alone where they decide. */
+/** How many documents match: taken from the keys of an index alone where they decide, else from the fields that do. */
 export function countMatches(store: Store, collection: Collection, query: Query): number {
   const { skip = 0, limit = Infinity } = query;
+  const enough = skip + limit;
   const everything = query.filter.kind === 'and' && query.filter.filters.length === 0;
   let count: number;
   if (everything) {
     count = store.count(collection);
   } else {
-    const run = new QueryRun(store, collection, { ...query, skip: 0, limit: undefined });
+    const fields = fieldsOf(query.filter);
+    const decode = fields && ((bytes: Uint8Array) => decodeFields(bytes, fields));
+    const run = new QueryRun(store, collection, { ...query, skip: 0, limit: undefined }, decode);
     count = 0;
     if (run.plan.kind === 'index' && run.plan.exact) {
-      for (const range of run.plan.ranges) count += store.countKeys(run.plan.index, range);
+      for (const range of run.plan.ranges) {
+        if (count >= enough) break;
+        count += store.countKeys(run.plan.index, range, Math.min(enough - count, Number.MAX_SAFE_INTEGER));
+      }
     } else {
-      for (const _ of run) if (++count >= skip + limit) break;
+      for (const _ of run) if (++count >= enough) break;
     }
   }
   return Math.max(0, Math.min(count - skip, limit));
