@@ -9,12 +9,14 @@ import { shutdownSignal } from '@parley/shared/async/shutdown-signal';
 import { CARRIERS, type CarrierName } from '@parley/shared/contracts/session-values';
 import { createLogger } from '@parley/shared/logging/logger';
 import { readRuntime } from './data-folder.ts';
+import { findBrowser } from './demonstration/browser-caller.ts';
 import {
   callOutcomeSchema,
   type CallOrder,
   type CallOutcome,
   type PlacedCall,
 } from './demonstration/call-desk.ts';
+import { WHOLE_CONVERSATION } from './demonstration/conversation.ts';
 import { openDemonstrationPlatform } from './demonstration/demonstration-platform.ts';
 import { followCall } from './demonstration/follow-call.ts';
 import { RestClient } from './demonstration/rest-client.ts';
@@ -22,18 +24,22 @@ import { loadSecrets } from './secrets.ts';
 
 const USAGE = `Places an emulated call to the demonstration agent and prints the conversation.
 
-  npm run call -- --text "When do you close?" [options]
+  npm run call -- [options]
 
-What the caller does, in the order given (repeat as needed):
+What the caller does, in the order given (repeat as needed). Without any, a whole conversation is held: a booking
+with a tool, an interruption, keys, and a transfer to the manager.
   --text TEXT           waits for the agent to finish, then says TEXT
   --interrupt TEXT      says TEXT while the agent is speaking (2 s after it began)
   --wav FILE=TEXT       plays a recording (WAV) that says TEXT
   --press DIGITS        presses keys: 0-9, *, #
 
 Options:
-  --carrier NAME        plivo (default), twilio or telnyx
+  --carrier NAME        plivo (default), twilio, telnyx, or browser: Chromium on the talk page, with this caller at its
+                        microphone. A browser has no telephone line: its call cannot be transferred, and its keys
+                        are the page's
   --agent ID            an agent of the demonstration project, instead of the one that answers the number
-  --json                at the end one line of JSON: session id, end reason, turns with texts and latencies, paths
+  --json                at the end one line of JSON: session id, end reason, turns with texts and latencies, tools,
+                        keys, transfer, paths
   --help                this text
 
 Uses the platform that is running (npm start). If none runs, starts one of its own with temporary data, of which
@@ -70,9 +76,9 @@ function parseCommandLine(argv: readonly string[]) {
     throw new UsageError(error instanceof Error ? error.message : String(error));
   }
   const { values, tokens } = parsed;
-  const carrier = values.carrier as CarrierName;
-  if (!CARRIERS.includes(carrier))
-    throw new UsageError(`--carrier ${values.carrier}: must be one of ${CARRIERS.join(', ')}`);
+  const carrier = [...CARRIERS, 'browser' as const].find((name) => name === values.carrier);
+  if (carrier === undefined)
+    throw new UsageError(`--carrier ${values.carrier}: must be one of ${CARRIERS.join(', ')}, browser`);
   const steps: CallOrder['steps'] = [];
   for (const token of tokens) {
     if (token.kind !== 'option' || token.value === undefined) continue;
@@ -81,6 +87,7 @@ function parseCommandLine(argv: readonly string[]) {
     else if (token.name === 'press') steps.push({ press: token.value });
     else if (token.name === 'wav') steps.push(readRecording(token.value));
   }
+  if (steps.length === 0) steps.push(...WHOLE_CONVERSATION);
   return { carrier, steps, agent: values.agent, json: values.json, help: values.help };
 }
 
@@ -101,24 +108,22 @@ interface Desk {
   rest: RestClient;
   orgId: string;
   projectId: string;
-  number: string;
+  numbers: Partial<Record<CarrierName, string>>;
   place(order: CallOrder): Promise<PlacedCall & { outcome: Promise<CallOutcome> }>;
   /** @returns where a recording can be found after this process. @param key below the data folder */
   recording(key: string): Promise<string>;
 }
 
-async function openDesk(owned: DisposableList, dataDir: string, carrier: CarrierName): Promise<Desk> {
+async function openDesk(owned: DisposableList, dataDir: string): Promise<Desk> {
   const runtime = readRuntime(dataDir);
   if (runtime) {
     const secrets = loadSecrets(path.join(dataDir, 'secrets.json'));
     const headers = { authorization: `Bearer ${secrets.internal_token}`, 'content-type': 'application/json' };
-    const number = runtime.numbers[carrier];
-    if (number === undefined) throw new UsageError(`The running platform has no emulated ${carrier} line.`);
     return {
       rest: new RestClient(runtime.public_url, secrets.demonstration_key ?? ''),
       orgId: runtime.org_id,
       projectId: runtime.project_id,
-      number,
+      numbers: runtime.numbers,
       recording: async (key) => path.join(dataDir, key),
       async place(order) {
         const placed = (await ask(
@@ -146,13 +151,13 @@ async function openDesk(owned: DisposableList, dataDir: string, carrier: Carrier
     }),
   );
   const { demonstration, desk } = running;
-  const line = demonstration.lines[carrier];
-  if (!line) throw new UsageError(`There is no emulated ${carrier} line.`);
   return {
     rest: demonstration.rest,
     orgId: demonstration.orgId,
     projectId: demonstration.projectId,
-    number: line.number,
+    numbers: Object.fromEntries(
+      Object.entries(demonstration.lines).map(([carrier, line]) => [carrier, line.number]),
+    ),
     async recording(key) {
       const kept = path.join(tmpdir(), `parley-${path.basename(key)}`);
       await copyFile(path.join(temporary, key), kept);
@@ -184,24 +189,21 @@ async function main(): Promise<number> {
       process.stdout.write(USAGE);
       return 0;
     }
-    if (wanted.steps.length === 0)
-      throw new UsageError(
-        'The caller has nothing to do: give at least one --text, --wav, --interrupt or --press.',
-      );
-    const desk = await openDesk(
-      owned,
-      path.resolve(process.env['PARLEY_DATA_DIR'] ?? '.parley'),
-      wanted.carrier,
-    );
+    if (wanted.carrier === 'browser') findBrowser();
+    const desk = await openDesk(owned, path.resolve(process.env['PARLEY_DATA_DIR'] ?? '.parley'));
+    const number = wanted.carrier === 'browser' ? undefined : desk.numbers[wanted.carrier];
+    if (number === undefined && wanted.carrier !== 'browser')
+      throw new Error(`The platform has no emulated ${wanted.carrier} line.`);
     const write = (text: string) => void (wanted.json ? process.stderr : process.stdout).write(`${text}\n`);
     const placed = await desk.place({
       carrier: wanted.carrier,
-      to: desk.number,
+      ...(number === undefined ? {} : { to: number }),
       steps: wanted.steps,
       ...(wanted.agent === undefined ? {} : { agent_id: wanted.agent }),
     });
     const result = await followCall({
       ...desk,
+      carrier: wanted.carrier,
       placed,
       outcome: placed.outcome,
       write,

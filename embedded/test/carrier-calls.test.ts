@@ -124,7 +124,7 @@ void t.test('a caller who asks for the manager is transferred, at every carrier'
       t.equal(outcome.transferred_to, '+14155550199', carrier);
       const { orgId, projectId, rest } = demonstration;
       const sessions = await rest.get<{ items: { session_id: string }[] }>(
-        `/v1/orgs/${orgId}/projects/${projectId}/sessions?phone_number=${encodeURIComponent(placed.from)}`,
+        `/v1/orgs/${orgId}/projects/${projectId}/sessions?phone_number=${encodeURIComponent(placed.from!)}`,
       );
       const session = await waitForPostCall<{ status: string; hangup_reason: string | null }>(
         rest,

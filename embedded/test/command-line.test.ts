@@ -156,7 +156,6 @@ void t.test(
 
     const mistakes: [string[], RegExp][] = [
       [['--carrier', 'pigeon', '--text', 'Hi'], /--carrier pigeon: must be one of/],
-      [[], /nothing to do/],
       [['--wav', 'nowhere.wav'], /FILE=TEXT/],
       [['--wav', '/nowhere.wav=Hello'], /--wav \/nowhere.wav: ENOENT/],
       [['--shout', 'Hi'], /shout/],

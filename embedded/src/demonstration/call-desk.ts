@@ -4,21 +4,26 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
 import { carrierCallbackPath } from '@parley/shared/contracts/addresses';
+import { CARRIERS, type CarrierName } from '@parley/shared/contracts/session-values';
 import type { LocalSpeech } from '@parley/shared/speech/flite';
 import { runCaller, type CallerStep } from '@parley/loadtest/callers/caller-script';
 import type { CarrierLine } from '@parley/loadtest/callers/carrier-line';
 import { openDirectCall } from '@parley/loadtest/callers/direct-call';
 import type { CarrierEmulator, EmulatedCall } from '@parley/loadtest/callers/emulated-call';
 import type { DeepgramEmulator } from '@parley/loadtest/emulators/deepgram-emulator';
-import { recordingAsCaller, speakAsCaller } from './caller-voice.ts';
+import { BrowserCaller, MICROPHONE_RATE, type BrowserStep } from './browser-caller.ts';
+import { recordingAsCaller, recordingAt, speakAsCaller, speakAt } from './caller-voice.ts';
 import type { RestClient } from './rest-client.ts';
+import { TALK_PATH, type MintedSession } from '../web/talk-page.ts';
 
 const text = z.string().min(1).max(500);
 
 /** What the caller does, in order. */
 export const callOrderSchema = z.strictObject({
-  carrier: z.enum(['plivo', 'twilio', 'telnyx']),
-  to: z.string(),
+  /** `browser`: no carrier at all, but a person at the talk page. */
+  carrier: z.enum([...CARRIERS, 'browser']),
+  /** The number that is called; a browser calls none. */
+  to: z.string().optional(),
   /** Another agent than the one that answers the number: its session is made first, and the stream dialled directly. */
   agent_id: z.string().optional(),
   steps: z
@@ -39,20 +44,22 @@ export type CallOrder = z.infer<typeof callOrderSchema>;
 
 export interface PlacedCall {
   call_id: string;
-  /** The caller's number: made up for this call alone. */
-  from: string;
-  /** Known beforehand only for calls to an agent that was named. */
+  /** The caller's number: made up for this call alone. A browser has none. */
+  from: string | null;
+  /** Known beforehand only for browsers, and for calls to an agent that was named. */
   session_id?: string;
 }
 
 export const callOutcomeSchema = z.object({
   call_id: z.string(),
-  from: z.string(),
+  from: z.string().nullable(),
   ended_by: z.string(),
   transferred_to: z.string().nullable(),
   duration_seconds: z.number(),
 });
 export type CallOutcome = z.infer<typeof callOutcomeSchema>;
+
+type CarrierDesk = { emulator: CarrierEmulator; telephonyAccountId: string };
 
 export interface CallDeskDeps {
   publicUrl: string;
@@ -60,11 +67,14 @@ export interface CallDeskDeps {
   speech: LocalSpeech;
   /** Taught what callers are going to say; undefined when a real STT listens. */
   stt: Pick<DeepgramEmulator, 'teach'> | undefined;
-  carriers: Readonly<
-    Partial<Record<CallOrder['carrier'], { emulator: CarrierEmulator; telephonyAccountId: string }>>
-  >;
+  carriers: Readonly<Partial<Record<CarrierName, CarrierDesk>>>;
   /** Who may place calls from another process. */
   token: string;
+}
+
+interface RunningCall {
+  outcome: Promise<CallOutcome>;
+  stop(): void | Promise<void>;
 }
 
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
@@ -79,7 +89,7 @@ const DEAD_LINE_MS = 60_000;
 export class CallDesk {
   readonly #deps: CallDeskDeps;
   readonly #outcomes = new Map<string, Promise<CallOutcome>>();
-  readonly #running = new Set<EmulatedCall>();
+  readonly #running = new Set<RunningCall>();
   readonly #server = createServer((req, res) => {
     this.#serve(req, res).catch((error: unknown) =>
       answer(res, error instanceof z.ZodError ? 422 : 500, {
@@ -105,48 +115,85 @@ export class CallDesk {
 
   /** Places a call; resolves when the carrier has asked for the answer document and opened the stream. */
   async place(order: CallOrder): Promise<PlacedCall & { outcome: Promise<CallOutcome> }> {
-    const desk = this.#deps.carriers[order.carrier];
-    if (!desk) throw new Error(`There is no emulated ${order.carrier} here.`);
     const said = order.steps.flatMap((step) =>
       'say' in step ? [step.say] : 'interrupt' in step ? [step.interrupt] : 'text' in step ? [step.text] : [],
     );
     await this.#deps.stt?.teach(said);
+    const { call, ...placed } =
+      order.carrier === 'browser' ? await this.#openBrowser(order) : await this.#dial(order.carrier, order);
+    this.#running.add(call);
+    const outcome = call.outcome.finally(() => this.#running.delete(call));
+    outcome.catch(() => {});
+    this.#outcomes.set(placed.call_id, outcome);
+    if (this.#outcomes.size > 1000) this.#outcomes.delete(this.#outcomes.keys().next().value!);
+    return { ...placed, outcome };
+  }
+
+  async #dial(carrier: CarrierName, order: CallOrder): Promise<PlacedCall & { call: RunningCall }> {
+    const desk = this.#deps.carriers[carrier];
+    if (!desk) throw new Error(`There is no emulated ${carrier} here.`);
     const steps = await Promise.all(order.steps.map((step) => this.#toCallerStep(step)));
     const from = `+1415555${String(randomInt(10_000)).padStart(4, '0')}`;
+    const to = order.to ?? '';
     const { call, ...known } = await (order.agent_id === undefined
-      ? this.#dialNumber(desk, order, from)
-      : this.#dialAgent(order.agent_id, order, from));
-    this.#running.add(call);
-    const outcome = this.#hold(call, [...steps, { listen: true }]);
-    this.#outcomes.set(call.callId, outcome);
-    if (this.#outcomes.size > 1000) this.#outcomes.delete(this.#outcomes.keys().next().value!);
-    return { call_id: call.callId, from, ...known, outcome };
+      ? this.#dialNumber(carrier, desk, from, to)
+      : this.#dialAgent(carrier, order.agent_id, from, to));
+    const outcome = hold(call, [...steps, { listen: true }]);
+    return { call: { outcome, stop: () => call.hangUp() }, call_id: call.callId, from, ...known };
+  }
+
+  /** Resolves when the page talks with the agent. */
+  async #openBrowser(order: CallOrder): Promise<PlacedCall & { call: RunningCall }> {
+    const steps = await Promise.all(order.steps.map((step) => this.#toBrowserStep(step)));
+    const { agent_id } = order;
+    const startedAt = Date.now();
+    const browser = await BrowserCaller.open({
+      url: `${this.#deps.publicUrl}${TALK_PATH}`,
+      mint:
+        agent_id === undefined
+          ? undefined
+          : () => this.#deps.rest.post<MintedSession>('/v1/realtime/sessions', { agent_id }),
+    });
+    const { sessionId } = browser;
+    const outcome = browser
+      .run(steps)
+      .then((endedBy) => ({
+        call_id: sessionId,
+        from: null,
+        ended_by: endedBy,
+        transferred_to: null,
+        duration_seconds: Math.round((Date.now() - startedAt) / 1000),
+      }))
+      .finally(() => browser[Symbol.asyncDispose]());
+    const stop = () => browser[Symbol.asyncDispose]();
+    return { call: { outcome, stop }, call_id: sessionId, from: null, session_id: sessionId };
   }
 
   /** The carrier's way: its webhook asks what to do with the call. */
   async #dialNumber(
-    desk: { emulator: CarrierEmulator; telephonyAccountId: string },
-    order: CallOrder,
+    carrier: CarrierName,
+    desk: CarrierDesk,
     from: string,
+    to: string,
   ): Promise<{ call: EmulatedCall; session_id?: string }> {
     const callback = (kind: 'voice' | 'status') =>
-      `${this.#deps.publicUrl}${carrierCallbackPath(order.carrier, kind, desk.telephonyAccountId)}`;
+      `${this.#deps.publicUrl}${carrierCallbackPath(carrier, kind, desk.telephonyAccountId)}`;
     const call = await desk.emulator.placeCall({
       voiceUrl: callback('voice'),
       statusUrl: callback('status'),
       from,
-      to: order.to,
+      to,
     });
     return { call };
   }
 
   /** The way of a client with a carrier of its own: the session is made first, and its ticket put into the stream. */
   async #dialAgent(
+    carrier: CarrierName,
     agentId: string,
-    order: CallOrder,
     from: string,
+    to: string,
   ): Promise<{ call: EmulatedCall; session_id?: string }> {
-    const { carrier, to } = order;
     const session = await this.#deps.rest.post<{
       session_id: string;
       media_ws_url: string;
@@ -158,40 +205,10 @@ export class CallDesk {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const call of this.#running) call.hangUp();
+    for (const call of [...this.#running]) await call.stop();
     this.#server.closeAllConnections();
     this.#server.close();
     if (this.#server.listening) await once(this.#server, 'close');
-  }
-
-  async #hold(call: EmulatedCall, steps: readonly CallerStep[]): Promise<CallOutcome> {
-    try {
-      let line: CarrierLine | undefined = call.line;
-      let done = 0;
-      while (line) {
-        done += await runCaller(line, steps.slice(done));
-        if (done === steps.length) await this.#sayGoodbye(call, line);
-        const dead = setTimeout(() => call.hangUp(), DEAD_LINE_MS);
-        // The call may come back from a transfer, with a stream of its own.
-        line = await call.lineAfter(line).finally(() => clearTimeout(dead));
-      }
-      const end = await call.ended;
-      return {
-        call_id: call.callId,
-        from: call.from,
-        ended_by: end.source,
-        transferred_to: end.transferredTo ?? null,
-        duration_seconds: end.durationSeconds,
-      };
-    } finally {
-      this.#running.delete(call);
-    }
-  }
-
-  /** A polite caller waits for the agent's last word, and then hangs up. */
-  async #sayGoodbye(call: EmulatedCall, line: CarrierLine): Promise<void> {
-    await line.waitFor(() => line.bufferedMs === 0 && !line.agentHeardWithin(LAST_WORD_MS), FINAL_WAIT_MS);
-    if (line.isStreaming) call.hangUp();
   }
 
   async #toCallerStep(step: CallOrder['steps'][number]): Promise<CallerStep> {
@@ -208,6 +225,15 @@ export class CallDesk {
     return { pauseMs: step.pause_ms };
   }
 
+  async #toBrowserStep(step: CallOrder['steps'][number]): Promise<BrowserStep> {
+    const speak = (text: string) => speakAt(MICROPHONE_RATE, this.#deps.speech, text);
+    if ('say' in step) return { say: await speak(step.say) };
+    if ('interrupt' in step) return { interrupt: await speak(step.interrupt), afterMs: step.after_ms };
+    if ('wav' in step) return { say: recordingAt(MICROPHONE_RATE, Buffer.from(step.wav, 'base64')) };
+    if ('press' in step) return { press: step.press };
+    return { pauseMs: step.pause_ms };
+  }
+
   async #serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const expected = createHash('sha256').update(`Bearer ${this.#deps.token}`).digest();
     const given = createHash('sha256')
@@ -218,8 +244,9 @@ export class CallDesk {
       return;
     }
     if (req.method === 'POST' && req.url === '/calls') {
-      const { outcome, ...placed } = await this.place(callOrderSchema.parse(JSON.parse(await readBody(req))));
-      outcome.catch(() => {});
+      const { outcome: _later, ...placed } = await this.place(
+        callOrderSchema.parse(JSON.parse(await readBody(req))),
+      );
       answer(res, 201, placed);
       return;
     }
@@ -242,4 +269,30 @@ async function readBody(req: IncomingMessage): Promise<string> {
     parts.push(part);
   }
   return Buffer.concat(parts).toString('utf8');
+}
+
+async function hold(call: EmulatedCall, steps: readonly CallerStep[]): Promise<CallOutcome> {
+  let line: CarrierLine | undefined = call.line;
+  let done = 0;
+  while (line) {
+    done += await runCaller(line, steps.slice(done));
+    if (done === steps.length) await sayGoodbye(call, line);
+    const dead = setTimeout(() => call.hangUp(), DEAD_LINE_MS);
+    // The call may come back from a transfer, with a stream of its own.
+    line = await call.lineAfter(line).finally(() => clearTimeout(dead));
+  }
+  const end = await call.ended;
+  return {
+    call_id: call.callId,
+    from: call.from,
+    ended_by: end.source,
+    transferred_to: end.transferredTo ?? null,
+    duration_seconds: end.durationSeconds,
+  };
+}
+
+/** A polite caller waits for the agent's last word, and then hangs up. */
+async function sayGoodbye(call: EmulatedCall, line: CarrierLine): Promise<void> {
+  await line.waitFor(() => line.bufferedMs === 0 && !line.agentHeardWithin(LAST_WORD_MS), FINAL_WAIT_MS);
+  if (line.isStreaming) call.hangUp();
 }

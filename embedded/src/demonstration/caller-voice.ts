@@ -3,27 +3,39 @@ import { Resampler } from '@parley/shared/audio/resampler';
 import { parseWav } from '@parley/shared/audio/wav';
 import { FLITE_SAMPLE_RATE, type LocalSpeech } from '@parley/shared/speech/flite';
 
+const TELEPHONE_RATE = 8000;
+
 /** A text as a telephone carries it: 8 kHz mu-law. */
 export async function speakAsCaller(speech: LocalSpeech, text: string): Promise<Uint8Array> {
-  return toTelephone(await speech.synthesize(text), FLITE_SAMPLE_RATE);
+  return encodeMulaw(await speakAt(TELEPHONE_RATE, speech, text));
 }
 
 /** A recording as a telephone carries it. @throws WavError */
 export function recordingAsCaller(wav: Uint8Array): Uint8Array {
-  const { samples, sampleRate, channels } = parseWav(wav);
+  return encodeMulaw(recordingAt(TELEPHONE_RATE, wav));
+}
+
+/** A text as samples. */
+export async function speakAt(sampleRate: number, speech: LocalSpeech, text: string): Promise<Int16Array> {
+  return resample(await speech.synthesize(text), FLITE_SAMPLE_RATE, sampleRate);
+}
+
+/** A recording as samples, of its first channel. @throws WavError */
+export function recordingAt(sampleRate: number, wav: Uint8Array): Int16Array {
+  const { samples, sampleRate: ownRate, channels } = parseWav(wav);
   const mono =
     channels === 1
       ? samples
       : Int16Array.from({ length: Math.floor(samples.length / channels) }, (_, i) => samples[i * channels]!);
-  return toTelephone(mono, sampleRate);
+  return resample(mono, ownRate, sampleRate);
 }
 
-function toTelephone(samples: Int16Array, sampleRate: number): Uint8Array {
-  if (sampleRate === 8000) return encodeMulaw(samples);
-  const resampler = new Resampler(sampleRate, 8000);
-  const body = encodeMulaw(resampler.process(samples));
-  const tail = encodeMulaw(resampler.flush());
-  const whole = new Uint8Array(body.length + tail.length);
+function resample(samples: Int16Array, from: number, to: number): Int16Array {
+  if (from === to) return samples;
+  const resampler = new Resampler(from, to);
+  const body = resampler.process(samples);
+  const tail = resampler.flush();
+  const whole = new Int16Array(body.length + tail.length);
   whole.set(body);
   whole.set(tail, body.length);
   return whole;

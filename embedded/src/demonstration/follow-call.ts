@@ -1,16 +1,20 @@
 import { sleep } from '@parley/shared/async/timeout';
-import type { CallOutcome, PlacedCall } from './call-desk.ts';
+import type { CallOrder, CallOutcome, PlacedCall } from './call-desk.ts';
+import { BROWSER_NOTES } from './conversation.ts';
 import { followSession, waitForPostCall } from './follow-session.ts';
-import { printEvent, type Write } from './print-conversation.ts';
+import { printEvent, printNote, type Write } from './print-conversation.ts';
 import { RestError, type RestClient } from './rest-client.ts';
 
 /** One line of JSON for programs: what became of a call. */
 export interface CallResult {
+  carrier: CallOrder['carrier'];
   session_id: string;
   status: string;
   ended_by: string | null;
   hangup_reason: string | null;
   failure_reason: string | null;
+  /** How the last attempt to transfer the call came out; null when there was none. */
+  transfer: 'bridged' | 'failed' | null;
   transferred_to: string | null;
   duration_seconds: number | null;
   turns: {
@@ -21,6 +25,11 @@ export interface CallResult {
     interrupted: boolean;
     latency_ms: number | null;
   }[];
+  tools: { name: string; ok: boolean; code: string | null; duration_ms: number }[];
+  /** Entries of keys, as the agent got them. */
+  keys: string[];
+  /** What this way of calling cannot do. */
+  notes: readonly string[];
   recording_id: string | null;
   /** Below the data folder; null when nothing was recorded. */
   recording_path: string | null;
@@ -41,6 +50,7 @@ const POST_CALL_LIMIT_MS = 60_000;
 
 /** Prints a placed call as it happens and waits until everything after it is done. */
 export async function followCall(options: {
+  carrier: CallOrder['carrier'];
   rest: RestClient;
   orgId: string;
   projectId: string;
@@ -52,7 +62,12 @@ export async function followCall(options: {
   const { rest, placed, write, signal } = options;
   options.outcome.catch(() => {});
   const sessionId = placed.session_id ?? (await findSession(options));
+  const notes = options.carrier === 'browser' ? BROWSER_NOTES : [];
+  for (const note of notes) printNote(note, write);
   let recording: Record<string, unknown> | undefined;
+  let transfer: CallResult['transfer'] = null;
+  const tools: CallResult['tools'] = [];
+  const keys: string[] = [];
   const latencies = new Map<number, number | null>();
   await followSession(
     rest,
@@ -64,6 +79,17 @@ export async function followCall(options: {
           Number(event.data['turn_index']),
           (event.data['latency'] as { e2e: number | null } | undefined)?.e2e ?? null,
         );
+      if (event.type === 'dtmf' && event.data['direction'] === 'entry')
+        keys.push(String(event.data['digits']));
+      if (event.type === 'transfer' && event.data['phase'] !== 'begun')
+        transfer = event.data['phase'] as 'bridged' | 'failed';
+      if (event.type === 'tool_finished')
+        tools.push({
+          name: String(event.data['name']),
+          ok: event.data['ok'] === true,
+          code: (event.data['code'] as string | undefined) ?? null,
+          duration_ms: Number(event.data['duration_ms']),
+        });
       printEvent(event, write);
     },
     signal,
@@ -81,11 +107,13 @@ export async function followCall(options: {
     }[];
   }>(`/v1/sessions/${sessionId}/transcript`);
   return {
+    carrier: options.carrier,
     session_id: sessionId,
     status: session.status,
     ended_by: session.ended_by,
     hangup_reason: session.hangup_reason,
     failure_reason: session.failure_reason,
+    transfer,
     transferred_to: outcome.transferred_to,
     duration_seconds: session.duration_seconds,
     turns: transcript.items.map(({ index, role, text, start_ms, end_ms, interrupted }) => ({
@@ -96,6 +124,9 @@ export async function followCall(options: {
       interrupted,
       latency_ms: latencies.get(index) ?? null,
     })),
+    tools,
+    keys,
+    notes,
     recording_id: (recording?.['recording_id'] as string | undefined) ?? null,
     recording_path: recording?.['status'] === 'stored' ? String(recording['key']) : null,
   };
@@ -119,7 +150,7 @@ async function findSession({
   for (;;) {
     try {
       const page = await rest.get<{ items: Session[] }>(
-        `/v1/orgs/${orgId}/projects/${projectId}/sessions?limit=1&phone_number=${encodeURIComponent(placed.from)}`,
+        `/v1/orgs/${orgId}/projects/${projectId}/sessions?limit=1&phone_number=${encodeURIComponent(placed.from ?? '')}`,
       );
       if (page.items[0]) return page.items[0].session_id;
     } catch (error) {

@@ -8,7 +8,7 @@ export interface SessionEvent {
   data: Record<string, unknown>;
 }
 
-const POLL_MS = 200;
+const POLL_MS = 400;
 
 /**
  * Follows a session's events as they are written, in order, until its end was reported.

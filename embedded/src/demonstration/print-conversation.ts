@@ -23,6 +23,11 @@ export function clockTime(ms: number): string {
   return `${Math.floor(tenths / 600)}:${String(Math.floor((tenths % 600) / 10)).padStart(2, '0')}.${tenths % 10}`;
 }
 
+/** Prints a remark that belongs to no moment of the call. */
+export function printNote(text: string, write: Write): void {
+  write(`${' '.repeat(19)}${styleText('gray', text)}`);
+}
+
 /**
  * Prints one event of a conversation as a person would want to read it; events that only matter to programs are left
  * out.
@@ -78,7 +83,9 @@ export function printEvent(event: SessionEvent, write: Write): void {
       note(`keys ${String(data['direction'])}: ${String(data['digit'] ?? data['digits'])}`);
       break;
     case 'transfer':
-      note(`transfer ${String(data['phase'])}`);
+      note(
+        `transfer to ${String(data['destination_id'])} ${String(data['phase'])}${data['code'] === undefined ? '' : ` (${String(data['code'])})`}`,
+      );
       break;
     case 'warning':
     case 'error':

@@ -1,6 +1,9 @@
 import { request } from 'undici';
+import { sleep } from '@parley/shared/async/timeout';
 
 const TIMEOUT_MS = 10_000;
+/** For a limit of requests to pass; it is one per minute. */
+const MAX_WAIT_MS = 70_000;
 
 /** An answer outside 2xx. */
 export class RestError extends Error {
@@ -57,16 +60,25 @@ export class RestClient {
   }
 
   async #send(method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: object) {
-    const response = await request(`${this.baseUrl}${path}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${this.#key}`,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      },
-      body: body === undefined ? null : JSON.stringify(body),
-      headersTimeout: TIMEOUT_MS,
-      bodyTimeout: TIMEOUT_MS,
-    });
+    let response;
+    for (let waitedMs = 0; ;) {
+      response = await request(`${this.baseUrl}${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${this.#key}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        body: body === undefined ? null : JSON.stringify(body),
+        headersTimeout: TIMEOUT_MS,
+        bodyTimeout: TIMEOUT_MS,
+      });
+      const waitMs = Number(response.headers['retry-after']) * 1000;
+      if (response.statusCode !== 429 || !(waitedMs + waitMs <= MAX_WAIT_MS)) break;
+      // Several calls that are followed at once share one key's requests per minute.
+      await response.body.dump();
+      await sleep(waitMs);
+      waitedMs += waitMs;
+    }
     if (response.statusCode >= 300)
       throw new RestError(method, path, response.statusCode, await response.body.text());
     return response.body;

@@ -33,6 +33,7 @@ export async function runDemonstration(
   const placed = await desk.place({ carrier: 'plivo', to: line.number, steps: STEPS });
   const webhook = (sessionId: string) => receivers.delivery(sessionId, WEBHOOK_WAIT_MS);
   const result = await followCall({
+    carrier: 'plivo',
     rest: demonstration.rest,
     projectId: demonstration.projectId,
     orgId: demonstration.orgId,

@@ -9,7 +9,9 @@ export const DEMONSTRATION_AGENT = {
     'You answer the telephone of Lakeside Bistro, a restaurant. You are friendly and brief.',
     'You book tables with the tool book_table: ask for the day, the time and the number of people if they are missing.',
     'After a booking, tell the caller the reference and mention the live music on Fridays.',
-    'When the caller asks for the manager, call transfer_call.',
+    'A caller who presses 1 after a booking gets a reminder by text message.',
+    'When the caller asks for the manager, call transfer_call. Without that tool, as in a browser, you cannot put',
+    'anybody through: say so.',
     'When the caller says goodbye, say goodbye and call end_call.',
   ].join(' '),
   greeting: 'Lakeside Bistro, good evening. How can I help you?',
@@ -60,7 +62,7 @@ export const DEMONSTRATION_LLM_SCRIPT = {
     {
       when: { after_tool: 'book_table', user: ['eight', 'instead'] },
       reply: {
-        text: 'No problem. I have moved your table to {{tool.time}}, and the reference is still {{tool.reference}}. Is there anything else I can do for you?',
+        text: 'No problem. Your table is now at {{tool.time}}, and the reference is still {{tool.reference}}. For a reminder, press one and pound.',
       },
     },
     {
@@ -68,6 +70,10 @@ export const DEMONSTRATION_LLM_SCRIPT = {
       reply: {
         text: 'Your table is booked for {{tool.day}} at {{tool.time}}, and your reference is {{tool.reference}}. On Fridays we have live music from eight until eleven, and our chef recommends the trout, which comes fresh from the lake every morning. There is also a small terrace, if the weather is warm enough to sit outside.',
       },
+    },
+    {
+      when: { user: { regex: 'pressed these keys: (?<keys>[0-9*#A-D]+)' } },
+      reply: { text: 'Thank you for key {{keys}}. We will remind you on Friday.' },
     },
     {
       when: { user: ['goodbye', 'good bye', 'bye bye'], tool: 'end_call' },
@@ -98,6 +104,13 @@ export const DEMONSTRATION_LLM_SCRIPT = {
       reply: {
         text: 'Of course. I am putting you through to the manager.',
         tool_calls: [{ name: 'transfer_call', arguments: { destination_id: 'manager' } }],
+      },
+    },
+    {
+      // No carrier, no transfer: the tool is not offered to an agent that talks with a browser.
+      when: { user: ['manager', 'a person', 'a human'] },
+      reply: {
+        text: 'I am sorry, a browser has no telephone line, so I cannot put you through.',
       },
     },
     {

@@ -40,8 +40,11 @@ export class Player extends EventTarget {
       this.#cleared.shift()?.({ item: heard === null ? null : item, playedMs });
       return;
     }
-    if (what === 'playing') this.item = item;
-    else if (what === 'started') {
+    if (what === 'playing') {
+      const wasDry = this.item === null;
+      this.item = item;
+      if (wasDry) this.dispatchEvent(new CustomEvent('resumed', { detail: { item } }));
+    } else if (what === 'started') {
       this.item = item;
       this.dispatchEvent(new CustomEvent('started', { detail: { item } }));
     } else if (what === 'dry' && this.item !== null) {

@@ -14,6 +14,7 @@ const ui = {
   mute: element('mute'),
   level: element('level'),
   device: element('device'),
+  keys: element('keys'),
   write: element('write'),
   text: element('text'),
 };
@@ -35,6 +36,8 @@ class Call {
   #stoppedItem = null;
   #lastTypedAt = -Infinity;
   #turnsSinceStop = 0;
+  /** Keys that were pressed in a row are one turn. */
+  #keysTurn = null;
   #over = false;
 
   async open() {
@@ -42,6 +45,7 @@ class Call {
     await this.#context.resume();
     this.#player = await Player.open(this.#context);
     this.#player.addEventListener('started', ({ detail }) => this.#onHeard(detail.item));
+    this.#player.addEventListener('resumed', () => this.#showState());
     this.#player.addEventListener('finished', () => this.#showState());
     await this.openMicrophone();
     this.#connection = await RealtimeConnection.open();
@@ -49,6 +53,7 @@ class Call {
     this.#connection.addEventListener('closed', ({ detail }) => {
       if (!this.#over) ended(detail.code === 1000 ? 'The agent has hung up' : 'The connection was lost');
     });
+    ui.keys.disabled = false;
     this.#showState();
   }
 
@@ -88,6 +93,13 @@ class Call {
     this.#connection.send({ type: 'response.create' });
   }
 
+  /** @param {string} key 0-9, * or # */
+  async press(key) {
+    this.#lastTypedAt = performance.now();
+    this.#connection.send({ type: 'parley.dtmf', digits: key });
+    await this.#stopAgent();
+  }
+
   close() {
     this.#over = true;
     this.#connection?.close();
@@ -121,7 +133,13 @@ class Call {
           this.#turnsSinceStop++;
         }
         break;
+      case 'input_audio_buffer.dtmf_event_received':
+        this.#keysTurn ??= view.turn(event.event_id, 'caller');
+        this.#keysTurn.settle(`${this.#keysTurn.text || 'Keys: '}${event.event}`);
+        this.#turnsSinceStop++;
+        break;
       case 'response.created':
+        this.#keysTurn = null;
         this.#showState('thinking', 'The agent is thinking');
         break;
       case 'response.output_audio_transcript.delta':
@@ -227,6 +245,7 @@ function ended(text) {
   call = undefined;
   ui.call.textContent = 'Start talking';
   ui.mute.disabled = true;
+  ui.keys.disabled = true;
   ui.level.value = 0;
   tellStatus('idle', text);
 }
@@ -278,6 +297,10 @@ ui.mute.addEventListener('click', () => {
 
 ui.device.addEventListener('change', () => void call?.openMicrophone());
 navigator.mediaDevices?.addEventListener?.('devicechange', () => void fillDevices());
+
+ui.keys.addEventListener('click', ({ target }) => {
+  if (target.value) void call?.press(target.value);
+});
 
 ui.write.addEventListener('submit', (event) => {
   event.preventDefault();

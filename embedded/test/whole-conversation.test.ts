@@ -1,0 +1,128 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import t from 'tap';
+import { DisposableList } from '@parley/shared/async/disposable-list';
+import { CARRIERS } from '@parley/shared/contracts/session-values';
+import { silentLogger } from '@parley/shared/logging/logger';
+import { openDemonstrationPlatform } from '../src/demonstration/demonstration-platform.ts';
+import type { CallResult } from '../src/demonstration/follow-call.ts';
+import { DEMONSTRATION_AGENT } from '../src/demonstration/script.ts';
+import { CommandProcess, ROOT } from './fixtures/system/parley-process.ts';
+import { NO_LIMITS } from './fixtures/system/test-platform.ts';
+import { skip } from './fixtures/talk-page.ts';
+
+// What `npm run call -- --carrier …` holds without further words, on every way of calling. Calls take as long as
+// they take to say: all of them at once.
+t.setTimeout(180_000);
+t.jobs = 4;
+
+const owned = new DisposableList();
+t.teardown(() => owned.dispose());
+let dataDir: string;
+
+t.before(async () => {
+  dataDir = await mkdtemp(path.join(tmpdir(), 'parley-conversation-'));
+  owned.defer(() => rm(dataDir, { recursive: true, force: true }));
+  owned.add(
+    await openDemonstrationPlatform({
+      env: { PORT: '0', ...NO_LIMITS },
+      dataDir,
+      logger: silentLogger(),
+      fastEmulators: true,
+    }),
+  );
+});
+
+const SAID_BEFORE_THE_INTERRUPTION =
+  'One moment, I am looking. Your table is booked for Friday at seven, and your reference is L 42. On Fridays we have live music from eight until eleven, and our chef recommends the trout, which comes fresh from the lake every morning.';
+const words = (text: string) => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+
+for (const carrier of [...CARRIERS, 'browser'] as const) {
+  const options = { buffered: true, skip: carrier === 'browser' ? skip : false };
+  void t.test(`${carrier}: barge-in, a tool, keys, a transfer`, options, async (t) => {
+    const call = owned.add(
+      new CommandProcess(
+        process.execPath,
+        [
+          '--disable-warning=ExperimentalWarning',
+          path.join(ROOT, 'embedded/src/call.ts'),
+          '--carrier',
+          carrier,
+          '--json',
+        ],
+        { PARLEY_DATA_DIR: dataDir },
+      ),
+    );
+    const { code } = await call.exited;
+    t.equal(code, 0, call.output);
+    const result = JSON.parse(call.stdout) as CallResult;
+    const said = (role: string) => result.turns.filter((turn) => turn.role === role);
+
+    t.equal(said('agent')[0]!.text, DEMONSTRATION_AGENT.greeting);
+    const [cut, ...others] = result.turns.filter((turn) => turn.interrupted);
+    t.ok(cut, 'the agent was interrupted');
+    t.same(others, [], 'once');
+    const heard = words(cut!.text);
+    t.ok(heard.length > 4 && heard.length < words(SAID_BEFORE_THE_INTERRUPTION).length);
+    t.same(
+      heard,
+      words(SAID_BEFORE_THE_INTERRUPTION).slice(0, heard.length),
+      'the turn holds what was heard: the beginning of what was said',
+    );
+
+    t.match(result.tools.slice(0, 2), [
+      { name: 'book_table', ok: true },
+      { name: 'book_table', ok: true },
+    ]);
+    const answers = said('agent').map((turn) => turn.text);
+    t.match(
+      answers.join('\n'),
+      /Your table is now at eight, and the reference is still L 42/,
+      'what the tool said',
+    );
+
+    t.same(result.keys, ['1'], 'the pound key ends the entry');
+    t.ok(said('caller').some((turn) => turn.text === '(keys) 1'));
+    t.ok(answers.includes('Thank you for key 1. We will remind you on Friday.'));
+
+    if (carrier === 'browser') {
+      t.match(answers.at(-1), /a browser has no telephone line, so I cannot put you through/);
+      t.match(result, {
+        tools: { length: 2 },
+        transfer: null,
+        transferred_to: null,
+        ended_by: 'caller',
+        hangup_reason: 'caller_hangup',
+      });
+      t.match(result.notes, [/cannot be transferred/, /keys are pressed on the page/]);
+    } else {
+      t.match(result.tools[2], { name: 'transfer_call', ok: true });
+      t.match(result, {
+        transfer: 'bridged',
+        transferred_to: DEMONSTRATION_AGENT.config.transfer.destinations[0].target.phone_number,
+        ended_by: 'agent',
+        hangup_reason: 'transferred',
+      });
+      t.same(result.notes, []);
+    }
+    t.match(result, { carrier, status: 'ended', failure_reason: null, recording_id: /^rec_/ });
+  });
+}
+
+void t.test('without a browser the command says what to install', { buffered: true }, async (t) => {
+  const call = owned.add(
+    new CommandProcess(
+      process.execPath,
+      [
+        '--disable-warning=ExperimentalWarning',
+        path.join(ROOT, 'embedded/src/call.ts'),
+        '--carrier',
+        'browser',
+      ],
+      { PARLEY_DATA_DIR: dataDir, CHROMIUM_PATH: '/nowhere/chromium' },
+    ),
+  );
+  t.match(await call.exited, { code: 1 });
+  t.match(call.output, /no browser at \/nowhere\/chromium. Install Chromium .*apt install chromium/);
+});
