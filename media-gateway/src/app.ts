@@ -104,6 +104,7 @@ export async function openGateway(config: GatewayConfig, deps: GatewayDeps): Pro
       url: config.GATEWAY_URL ?? `ws://${config.HOST}:${config.PORT}`,
       version: packageJson.version,
       maxCalls: config.MAX_CALLS,
+      maxLoopDelayMs: config.MAX_LOOP_DELAY_MS,
       bus,
       outbox,
       reports,
@@ -181,9 +182,9 @@ function healthRoutes(bus: Bus, registry: CallRegistry): HttpRoute[] {
     {
       path: '/health/ready',
       respond: () => ({
-        status: registry.draining ? 503 : 200,
+        status: registry.draining || registry.overloaded ? 503 : 200,
         body: {
-          status: registry.draining ? 'draining' : 'ready',
+          status: registry.draining ? 'draining' : registry.overloaded ? 'overloaded' : 'ready',
           checks: [{ name: 'bus', ok: bus.healthy() }],
           calls: registry.calls,
           capacity: registry.capacity,

@@ -74,6 +74,30 @@ void t.test('health tells who should send calls here', async (t) => {
   await drained;
 });
 
+void t.test(
+  'a gateway that is late with the calls it has takes no more until it has caught up',
+  async (t) => {
+    const test = await openTestGateway(t, { env: { MAX_LOOP_DELAY_MS: '100' } });
+    const ready = async () =>
+      (await fetch(`${test.gateway.url.replace('ws:', 'http:')}/health/ready`)).status;
+    for (let i = 0; i < 10; i++) await start(test);
+    t.equal(await ready(), 200);
+    // Something keeps the loop busy for a third of a second at a time.
+    let blocked = true;
+    const block = setInterval(() => {
+      const until = performance.now() + 300;
+      while (blocked && performance.now() < until);
+    }, 20);
+    t.teardown(() => clearInterval(block));
+    await until(async () => (await ready()) === 503);
+    t.equal(await refusalOf(test.connect('plivo', test.api.issue().ticket)), 503);
+    blocked = false;
+    clearInterval(block);
+    await until(async () => (await ready()) === 200);
+    await start(test);
+  },
+);
+
 void t.test('a command runs once, and is answered', async (t) => {
   const test = await openTestGateway(t);
   const { gateway, bus, events, calls } = test;

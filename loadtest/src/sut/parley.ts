@@ -52,6 +52,8 @@ export async function startGateways(
         DATA_DIR: dataDir,
         STORAGE_DIR: join(directory, 'storage'),
         MAX_CALLS: String(options.maxCalls),
+        // A load test wants to see what happens beyond the limit.
+        MAX_LOOP_DELAY_MS: '0',
         LOG_LEVEL: 'info',
         ...options.env,
         ...(options.redisUrl === undefined ? {} : { REDIS_URL: options.redisUrl }),

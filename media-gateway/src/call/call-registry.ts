@@ -30,6 +30,8 @@ const STRAY_INDEXES = 1_000_000_000;
 /** An event loop this late makes itself heard. */
 const LATE_LOOP_MS = 100;
 const LOOP_RESOLUTION_MS = 10;
+/** Fewer calls than this are not what makes an event loop late. */
+const MIN_CALLS_OF_A_LOAD = 10;
 
 /** What starts a call. */
 export interface NewCall {
@@ -62,6 +64,8 @@ export interface CallRegistryDeps {
   url: string;
   version: string;
   maxCalls: number;
+  /** New calls are refused while the event loop is later than this (p99); 0: never. */
+  maxLoopDelayMs: number;
   bus: Bus;
   outbox: EventOutbox;
   reports: ReportSpool;
@@ -90,6 +94,8 @@ export class CallRegistry {
   readonly #loopDelay = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS });
   #timers: (Timer | undefined)[] = [];
   #subscription: { [Symbol.asyncDispose](): Promise<void> } | undefined;
+  /** How late the event loop was between the last two beats, p99. */
+  #loopDelayMs = 0;
   #busTrouble = 0;
   #disposing: Promise<void> | undefined;
 
@@ -125,7 +131,15 @@ export class CallRegistry {
 
   /** Whether another connection may be let in now. */
   get hasRoom(): boolean {
-    return !this.#draining && this.#calls.size + this.#reserved < this.#deps.maxCalls;
+    return !this.#draining && !this.overloaded && this.#calls.size + this.#reserved < this.#deps.maxCalls;
+  }
+
+  /** The calls it has make it late: one more would be worse for all. */
+  get overloaded(): boolean {
+    const { maxLoopDelayMs } = this.#deps;
+    return (
+      maxLoopDelayMs > 0 && this.#loopDelayMs > maxLoopDelayMs && this.#calls.size >= MIN_CALLS_OF_A_LOAD
+    );
   }
 
   /** A connection was let in and may become a call: draining waits for it. `begin` must not reject. */
@@ -350,22 +364,26 @@ export class CallRegistry {
   }
 
   async #beat(): Promise<void> {
-    await this.#sendBeat();
+    // The histogram holds whole intervals, of which the resolution was wanted.
+    const lateMs = Math.max(0, Math.round(this.#loopDelay.percentile(99) / 1e5) / 10 - LOOP_RESOLUTION_MS);
     this.#loopDelay.reset();
+    this.#loopDelayMs = Number.isFinite(lateMs) ? lateMs : 0;
+    if (this.#loopDelayMs > LATE_LOOP_MS && this.#calls.size > 0) {
+      this.#deps.logger.warn(
+        { p99Ms: this.#loopDelayMs, calls: this.#calls.size, refusing: this.overloaded },
+        'the event loop is late',
+      );
+    }
+    await this.#sendBeat();
   }
 
   async #sendBeat(): Promise<void> {
-    // The histogram holds whole intervals, of which the resolution was wanted.
-    const lateMs = Math.max(0, Math.round(this.#loopDelay.percentile(99) / 1e5) / 10 - LOOP_RESOLUTION_MS);
-    if (lateMs > LATE_LOOP_MS && this.#calls.size > 0) {
-      this.#deps.logger.warn({ p99Ms: lateMs, calls: this.#calls.size }, 'the event loop is late');
-    }
     await this.#deps.bus.presence.beat({
       gateway_id: this.#deps.gatewayId,
       url: this.#deps.url,
       capacity: this.#deps.maxCalls,
       calls: this.#calls.size,
-      loop_delay_p99_ms: Number.isFinite(lateMs) ? lateMs : 0,
+      loop_delay_p99_ms: this.#loopDelayMs,
       draining: this.#draining,
       version: this.#deps.version,
     });
