@@ -86,6 +86,16 @@ void t.test('no list scans a collection, whatever it is filtered and sorted by',
     }
   }
 
+  const embedded = process.env['TEST_MONGODB_URL'] === undefined;
+  const counted: number[] = [];
+  async function documentsToCount({ collection, filter }: Sent): Promise<number> {
+    const known = COLLECTIONS.find(({ name }) => name === collection)!;
+    const { executionStats } = (await cp.app.services.database
+      .model(known)
+      .db.db!.command({ explain: { count: collection, query: filter, limit: MOST_COUNTED } })) as Executed;
+    return executionStats.totalDocsExamined;
+  }
+
   let cases = 0;
   const lists = createOperations({} as Services).filter(isList);
   for (const operation of lists) {
@@ -108,6 +118,8 @@ void t.test('no list scans a collection, whatever it is filtered and sorted by',
       const own = sent.filter(({ collection }) => records.collections.has(collection));
       for (const query of own.filter(({ method }) => method === 'countDocuments')) {
         await explain(query, about);
+        // The one list that grows with every call. MongoDB looks at a document to tell a null from nothing.
+        if (embedded && about === 'listSessions?') counted.push(await documentsToCount(query));
         cases++;
       }
       // The page is asked for in the default order; the same one in every other order.
@@ -124,6 +136,7 @@ void t.test('no list scans a collection, whatever it is filtered and sorted by',
     }
   }
   t.comment(`${lists.length} lists, ${cases} queries explained`);
+  t.same(counted, embedded ? [0] : [], 'the total of a list of sessions comes from keys');
   t.ok(lists.length > 10);
   t.ok(cases > 500);
 });
