@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { bytesPerMs } from '@parley/shared/audio/audio-frame';
 import { COMMAND_ARGS, type GatewayCommand } from '@parley/shared/contracts/commands';
 import { ProviderError } from '@parley/shared/errors/provider-error';
@@ -12,15 +11,19 @@ import type { ParticipantListener } from '../participants/participant.ts';
 import { closeCodes } from '../server/close-codes.ts';
 import { CallLog } from './call-log.ts';
 import { CallTools, type TransferDestination } from './call-tools.ts';
+import { CarrierRequests } from './carrier-requests.ts';
 import type { Call, CallDeps } from './call.ts';
 import { Conversation, type Place } from './conversation.ts';
 import { DtmfCollector } from './dtmf-collector.ts';
 import type { ReplyKind } from './call-observer.ts';
 import { Playout, type HeardSpeech } from './playout.ts';
 import { PromptTexts } from './prompt.ts';
+import { PushToTalk, type PushedUtterance } from './push-to-talk.ts';
 import { Reply, type ReplyOutcome } from './reply.ts';
+import { SilenceWatch } from './silence-watch.ts';
 import { CallVoices } from './speaker.ts';
 import { TICK_MS } from './ticker.ts';
+import { Transfer } from './transfer.ts';
 import {
   TurnDetector,
   type AgentActivity,
@@ -34,8 +37,6 @@ import { VoiceActivity } from './voice-activity.ts';
 const NO_MEDIA_MS = 10_000;
 /** "Hello?" within this time of the answer greets back; it does not interrupt. */
 const GREETING_GRACE_MS = 2000;
-/** The carrier has this long to do what it was asked. */
-const CARRIER_RESULT_MS = 15_000;
 /** A goodbye that could not be heard by then is not waited for. */
 const GOODBYE_LIMIT_MS = 30_000;
 /** Voiced sound without words is forgotten after this much silence. */
@@ -46,10 +47,6 @@ const GIVING_UP = 'I am sorry, something is not working on our side. Please call
 
 /** A far end whose connection was lost has this long to come back on another one. */
 const REJOIN_GRACE_MS = 15_000;
-/** Push to talk: less audio than this is no utterance. */
-const MIN_PUSHED_MS = 100;
-/** Push to talk: what the STT has not said by then is not waited for. */
-const PUSHED_ANSWER_MS = 3000;
 /** A far end of realtime that sent no audio for this long has its microphone off: it may be silent. */
 const MICROPHONE_OFF_MS = 2000;
 
@@ -106,7 +103,9 @@ class LiveCall implements Call, ParticipantListener {
   readonly #view: TurnView;
   readonly #removeTick: () => void;
   readonly #resolveEnded: (report: CallReport) => void;
-  readonly #carrierResults = new Map<string, (result: { ok: boolean; code?: string | undefined }) => void>();
+  readonly #carrier: CarrierRequests;
+  readonly #pushed: PushToTalk;
+  readonly #silence: SilenceWatch;
 
   #llms: LlmProvider[] | undefined;
   #stt: SttStream | undefined;
@@ -119,14 +118,7 @@ class LiveCall implements Call, ParticipantListener {
   #last: CurrentReply | undefined;
   /** The call ends with this as soon as what is being said was heard. */
   #farewell: { reason: CallEndReason; since: number } | undefined;
-  #transfer:
-    | {
-        destination: TransferDestination;
-        id: string;
-        begun: boolean;
-        gone?: { stopped: boolean; code: number };
-      }
-    | undefined;
+  #transfer: Transfer | undefined;
   #transferMs = 0;
   #over = false;
 
@@ -134,8 +126,6 @@ class LiveCall implements Call, ParticipantListener {
   #detection = { respond: true, interrupt: true, listen: true };
   /** The agent writes instead of speaking. */
   #written: boolean;
-  /** Push to talk: what came since the last commit. */
-  #pushed = noPush();
   /** Things that a far end put into the conversation. */
   #given = 0;
   /** The connection was lost and may come back. */
@@ -144,9 +134,6 @@ class LiveCall implements Call, ParticipantListener {
   #lastMediaAt: number;
   #mediaBase: { timestamp: number; atMs: number } | undefined;
   #agentEndedAt: number | undefined;
-  #idleMs = 0;
-  #sinceReminderMs = 0;
-  #reminders = 0;
   #callerSpoke = false;
   #failures = 0;
 
@@ -171,6 +158,16 @@ class LiveCall implements Call, ParticipantListener {
     this.#voices = new CallVoices(deps.providers.tts);
     this.#detector = new TurnDetector(config, config.language.primary);
     this.#voice = new VoiceActivity(participant.inputFormat, config.turn_taking.vad_threshold);
+    this.#silence = new SilenceWatch(config.silence);
+    this.#carrier = new CarrierRequests({
+      clock,
+      send: (request) => this.#emit('carrier_command', request),
+    });
+    this.#pushed = new PushToTalk({
+      clock,
+      finalize: () => this.#stt?.finalize(),
+      onUtterance: (utterance) => this.#onPushed(utterance),
+    });
     this.#dtmf = new DtmfCollector(config.dtmf, clock, (digits) => this.#onDigits(digits));
     this.#prompt = new PromptTexts({
       plan,
@@ -254,7 +251,7 @@ class LiveCall implements Call, ParticipantListener {
     this.#stt?.write(bytes);
     this.#log.usage.stt_seconds += durationMs / 1000;
     const begins = this.#voice.push(bytes, durationMs, now);
-    if (!this.#detection.listen) this.#pushed.audioMs += durationMs;
+    if (!this.#detection.listen) this.#pushed.audio(durationMs);
     else if (begins) {
       this.#turnBegins(now);
       this.#input({ type: 'voice' });
@@ -344,13 +341,13 @@ class LiveCall implements Call, ParticipantListener {
         },
         onInterim: (transcript) => {
           if (this.#detection.listen) this.#turnBegins(this.#deps.clock.monotonic());
-          else this.#pushed.interim = transcript;
+          else this.#pushed.interim(transcript);
           this.#deps.observer?.onInterim?.(transcript);
           this.#input({ type: 'interim', transcript });
         },
         onTurnEnd: (transcript) => {
           if (this.#detection.listen) this.#input({ type: 'turn_end', transcript });
-          else this.#onPushedText(transcript);
+          else this.#pushed.text(transcript);
         },
         onEagerTurnEnd: (transcript) => this.#input({ type: 'eager_end', transcript }),
         onTurnResumed: () => this.#input({ type: 'resumed' }),
@@ -385,9 +382,7 @@ class LiveCall implements Call, ParticipantListener {
   }
 
   #callerIsThere(): void {
-    this.#idleMs = 0;
-    this.#sinceReminderMs = 0;
-    this.#reminders = 0;
+    this.#silence.broken();
     this.#callerSpoke = true;
   }
 
@@ -882,33 +877,23 @@ class LiveCall implements Call, ParticipantListener {
     return this.#deps.participant.kind === 'realtime' && now - this.#lastMediaAt > MICROPHONE_OFF_MS;
   }
 
-  /** Counts silence only while nothing is said, thought or done. */
   #onSilence(): void {
-    const { silence } = this.#deps.plan.agent.config;
-    this.#idleMs += TICK_MS;
-    this.#sinceReminderMs += TICK_MS;
-    if (this.#idleMs >= silence.end_call_after_seconds * 1000) {
+    const step = this.#silence.pass(TICK_MS);
+    if (!step) return;
+    if (step.type === 'end') {
+      const { end_message: message } = this.#deps.plan.agent.config.silence;
       this.#endAfterSpeech(
         { ended_by: 'system', hangup_reason: 'silence' },
-        silence.end_message === '' ? undefined : this.#prompt.render(silence.end_message),
+        message === '' ? undefined : this.#prompt.render(message),
       );
-    } else if (
-      this.#reminders < silence.max_reminders &&
-      this.#sinceReminderMs >= silence.reminder_after_seconds * 1000
-    ) {
-      const message =
-        silence.reminder_messages[this.#reminders % Math.max(1, silence.reminder_messages.length)];
-      this.#reminders++;
-      this.#sinceReminderMs = 0;
-      if (message !== undefined) this.#speak(this.#prompt.render(message), 'reminder', true);
-      else
-        this.#answer(
-          undefined,
-          this.#deps.clock.monotonic(),
-          'reminder',
-          'The caller has been silent for a while. Ask briefly whether they are still there.',
-        );
-    }
+    } else if (step.message !== undefined) this.#speak(this.#prompt.render(step.message), 'reminder', true);
+    else
+      this.#answer(
+        undefined,
+        this.#deps.clock.monotonic(),
+        'reminder',
+        'The caller has been silent for a while. Ask briefly whether they are still there.',
+      );
   }
 
   // ---- keys ----
@@ -942,34 +927,13 @@ class LiveCall implements Call, ParticipantListener {
       participant.sendDtmf(digits);
       return true;
     }
-    return (await this.#askCarrier('send_dtmf', { digits })).ok;
+    return (await this.#carrier.ask('send_dtmf', { digits })).ok;
   }
 
   // ---- the carrier ----
 
-  #askCarrier(
-    action: 'hangup' | 'transfer' | 'send_dtmf',
-    args: object,
-  ): Promise<{ ok: boolean; code?: string | undefined }> {
-    const commandId = randomUUID();
-    const answer = new Promise<{ ok: boolean; code?: string | undefined }>((resolve) => {
-      const timer = this.#deps.clock.setTimeout(
-        () => done({ ok: false, code: 'timeout' }),
-        CARRIER_RESULT_MS,
-      );
-      const done = (result: { ok: boolean; code?: string | undefined }) => {
-        timer.cancel();
-        this.#carrierResults.delete(commandId);
-        resolve(result);
-      };
-      this.#carrierResults.set(commandId, done);
-    });
-    this.#emit('carrier_command', { command_id: commandId, action, args });
-    return answer;
-  }
-
   #transferAfterSpeech(destination: TransferDestination): void {
-    this.#transfer = { destination, id: randomUUID(), begun: false };
+    this.#transfer = new Transfer(destination);
     if (this.#current) this.#current.interruptible = false;
     else this.#continueTransfer(false);
   }
@@ -985,30 +949,9 @@ class LiveCall implements Call, ParticipantListener {
     const transfer = this.#transfer!;
     const { destination } = transfer;
     const { plan, clock } = this.#deps;
-    transfer.begun = true;
-    const to =
-      destination.target.type === 'phone'
-        ? destination.target.phone_number
-        : destination.target.type === 'variable'
-          ? this.#variables[destination.target.name]
-          : undefined;
     const startedAt = clock.monotonic();
     this.#emit('transfer', { transfer_id: transfer.id, phase: 'begun', destination_id: destination.id });
-    const callerId =
-      destination.caller_id === 'caller'
-        ? plan.system.caller_number
-        : plan.direction === 'outbound'
-          ? plan.system.caller_number
-          : plan.system.called_number;
-    const result =
-      to === undefined || !allowedTarget(destination, to)
-        ? { ok: false, code: 'target_not_allowed' }
-        : await this.#askCarrier('transfer', {
-            to,
-            ...(callerId === null ? {} : { caller_id: callerId }),
-            ring_timeout_seconds: destination.ring_timeout_seconds,
-            transfer_id: transfer.id,
-          });
+    const result = await transfer.run(this.#carrier, plan, this.#variables);
     this.#transferMs += Math.round(clock.monotonic() - startedAt);
     if (this.#over) return;
     this.#transfer = undefined;
@@ -1074,7 +1017,7 @@ class LiveCall implements Call, ParticipantListener {
       }
       case 'carrier_result': {
         const args = COMMAND_ARGS.carrier_result.parse(command.args);
-        this.#carrierResults.get(args.command_id)?.(args);
+        this.#carrier.onResult(args.command_id, args);
         return undefined;
       }
       case 'report_stored':
@@ -1127,7 +1070,7 @@ class LiveCall implements Call, ParticipantListener {
 
   respond(options: { silent?: boolean } = {}): boolean {
     if (this.#over || this.#away || this.#farewell || this.#current) return false;
-    if (this.#pushed.committing) this.#pushed.thenRespond = options;
+    if (this.#pushed.committing) this.#pushed.respondThen(options);
     else this.#answer(undefined, this.#deps.clock.monotonic(), 'answer', undefined, options.silent);
     return true;
   }
@@ -1156,24 +1099,13 @@ class LiveCall implements Call, ParticipantListener {
       this.#stt?.finalize();
       return true;
     }
-    if (this.#pushed.audioMs < MIN_PUSHED_MS || this.#pushed.committing) return false;
+    if (!this.#pushed.commit()) return false;
     this.#callerIsThere();
-    this.#pushed.audioMs = 0;
-    this.#pushed.committing = true;
-    this.#pushed.timer = this.#deps.clock.setTimeout(() => this.#onPushedAnswer(undefined), PUSHED_ANSWER_MS);
-    this.#stt?.finalize();
     return true;
   }
 
   clearCallerAudio(): void {
-    if (this.#over || this.#detection.listen || this.#pushed.committing) return;
-    const unheard = this.#pushed.audioMs > 0;
-    this.#pushed.timer?.cancel();
-    this.#pushed = noPush();
-    if (!unheard) return;
-    // What the STT still has of it comes as its answer.
-    this.#pushed.dropNext = true;
-    this.#stt?.finalize();
+    if (!this.#over && !this.#detection.listen) this.#pushed.clear();
   }
 
   setVoice(voice: string): void {
@@ -1191,43 +1123,15 @@ class LiveCall implements Call, ParticipantListener {
       this.#discardPrepared();
       this.#forgetVoice();
       if (this.#playout.held) this.#resume();
-      this.#pushed.timer?.cancel();
-      this.#pushed = noPush();
+      this.#pushed.reset();
     }
     this.#detection = options;
   }
 
-  #onPushedText(transcript: SttTranscript): void {
+  #onPushed({ text, confidence, language, thenRespond }: PushedUtterance): void {
     if (this.#over) return;
-    if (this.#pushed.dropNext) this.#pushed.dropNext = false;
-    else if (this.#pushed.committing) this.#onPushedAnswer(transcript);
-    else {
-      this.#pushed.said.push(transcript);
-      this.#pushed.interim = undefined;
-    }
-  }
-
-  /** Everything of an utterance that was pushed is known. @param last undefined: the STT did not answer */
-  #onPushedAnswer(last: SttTranscript | undefined): void {
-    if (this.#over || !this.#pushed.committing) return;
-    const { said, interim, thenRespond, timer } = this.#pushed;
-    timer?.cancel();
-    const rest = last && last.text !== '' ? last : interim;
-    const all = rest ? [...said, rest] : said;
-    const text = all
-      .map((piece) => piece.text)
-      .join(' ')
-      .trim();
-    this.#pushed = noPush();
     const key =
-      text === ''
-        ? undefined
-        : this.#commitCaller({
-            text,
-            confidence: all.at(-1)?.confidence,
-            endMs: undefined,
-            language: all.at(-1)?.language,
-          });
+      text === '' ? undefined : this.#commitCaller({ text, confidence, endMs: undefined, language });
     this.#deps.observer?.onCallerTurn?.({ key, text, audioEndMs: this.#voice.audioMs });
     if (thenRespond) this.respond(thenRespond);
   }
@@ -1266,13 +1170,13 @@ class LiveCall implements Call, ParticipantListener {
     this.#over = true;
     this.#removeTick();
     this.#rejoinTimer?.cancel();
-    this.#pushed.timer?.cancel();
+    this.#pushed.reset();
     this.#dtmf.close();
-    for (const done of this.#carrierResults.values()) done({ ok: false, code: 'call_over' });
+    this.#carrier.close();
     const endedAt = this.#deps.clock.now();
     const { participant } = this.#deps;
     if (hangUp && participant.kind === 'phone') {
-      this.#emit('carrier_command', { command_id: randomUUID(), action: 'hangup', args: {} });
+      this.#carrier.tell('hangup', {});
     }
     participant.close(
       reason.hangup_reason === 'shutdown' ? closeCodes.goingAway : closeCodes.done,
@@ -1374,39 +1278,4 @@ class ToldText {
     if (this.#waiting !== '') this.#observer?.onReplyText?.({ id, delta: this.#waiting });
     this.#waiting = '';
   }
-}
-
-/** Push to talk: audio and words since the last commit. */
-interface Push {
-  audioMs: number;
-  said: SttTranscript[];
-  interim: SttTranscript | undefined;
-  /** The STT was asked for the rest. */
-  committing: boolean;
-  timer: Timer | undefined;
-  /** To be answered as soon as its text is known. */
-  thenRespond: { silent?: boolean } | undefined;
-  /** The STT's next words belong to audio that was cleared. */
-  dropNext: boolean;
-}
-
-function noPush(): Push {
-  return {
-    audioMs: 0,
-    said: [],
-    interim: undefined,
-    committing: false,
-    timer: undefined,
-    thenRespond: undefined,
-    dropNext: false,
-  };
-}
-
-function allowedTarget(destination: TransferDestination, to: string): boolean {
-  const { target } = destination;
-  if (target.type !== 'variable') return true;
-  return (
-    (target.allowed_numbers?.includes(to) ?? false) ||
-    (target.allowed_prefixes?.some((prefix) => to.startsWith(prefix)) ?? false)
-  );
 }

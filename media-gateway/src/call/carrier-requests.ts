@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '@parley/shared/time/clock';
+
+/** The carrier has this long to do what it was asked. */
+const RESULT_MS = 15_000;
+
+export type CarrierAction = 'hangup' | 'transfer' | 'send_dtmf';
+
+/** @property code why it was not done: the carrier's, `timeout`, `call_over` */
+export interface CarrierResult {
+  ok: boolean;
+  code?: string | undefined;
+}
+
+/** What is asked of the carrier over its API: the control plane does it and tells how it went. */
+export class CarrierRequests {
+  readonly #clock: Clock;
+  readonly #send: (request: { command_id: string; action: CarrierAction; args: object }) => void;
+  readonly #waiting = new Map<string, (result: CarrierResult) => void>();
+
+  constructor(deps: {
+    clock: Clock;
+    send: (request: { command_id: string; action: CarrierAction; args: object }) => void;
+  }) {
+    this.#clock = deps.clock;
+    this.#send = deps.send;
+  }
+
+  /** Nobody waits for how it went. */
+  tell(action: CarrierAction, args: object): void {
+    this.#send({ command_id: randomUUID(), action, args });
+  }
+
+  /** Resolves within 15 s, whatever happens. Never rejects. */
+  ask(action: CarrierAction, args: object): Promise<CarrierResult> {
+    const id = randomUUID();
+    const result = new Promise<CarrierResult>((resolve) => {
+      const done = (outcome: CarrierResult) => {
+        timer.cancel();
+        this.#waiting.delete(id);
+        resolve(outcome);
+      };
+      const timer = this.#clock.setTimeout(() => done({ ok: false, code: 'timeout' }), RESULT_MS);
+      this.#waiting.set(id, done);
+    });
+    this.#send({ command_id: id, action, args });
+    return result;
+  }
+
+  /** Results nobody waits for are ignored. */
+  onResult(commandId: string, result: CarrierResult): void {
+    this.#waiting.get(commandId)?.(result);
+  }
+
+  /** The call is over: whoever waits is told so. */
+  close(): void {
+    for (const done of this.#waiting.values()) done({ ok: false, code: 'call_over' });
+  }
+}

@@ -1,0 +1,40 @@
+import type { AgentConfig } from '@parley/shared/contracts/agent-config';
+
+/** What a silence has led to. A reminder without a text is thought of by the model. */
+export type SilenceStep = { type: 'remind'; message: string | undefined } | { type: 'end' };
+
+/** Counts silence in which nobody speaks, thinks or does anything: reminds, and gives up in the end. */
+export class SilenceWatch {
+  readonly #config: AgentConfig['silence'];
+  #silentMs = 0;
+  #sinceReminderMs = 0;
+  #reminders = 0;
+
+  constructor(config: AgentConfig['silence']) {
+    this.#config = config;
+  }
+
+  /** The caller gave a sign of life. */
+  broken(): void {
+    this.#silentMs = 0;
+    this.#sinceReminderMs = 0;
+    this.#reminders = 0;
+  }
+
+  /** So many more milliseconds of silence. */
+  pass(ms: number): SilenceStep | undefined {
+    this.#silentMs += ms;
+    this.#sinceReminderMs += ms;
+    if (this.#silentMs >= this.#config.end_call_after_seconds * 1000) return { type: 'end' };
+    if (
+      this.#reminders >= this.#config.max_reminders ||
+      this.#sinceReminderMs < this.#config.reminder_after_seconds * 1000
+    )
+      return undefined;
+    const messages = this.#config.reminder_messages;
+    const message = messages[this.#reminders % Math.max(1, messages.length)];
+    this.#reminders++;
+    this.#sinceReminderMs = 0;
+    return { type: 'remind', message };
+  }
+}
