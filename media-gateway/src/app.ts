@@ -123,7 +123,7 @@ export async function openGateway(config: GatewayConfig, deps: GatewayDeps): Pro
       telnyx: () => new TelnyxAdapter(),
     };
     const upgrades: UpgradeRoute[] = [
-      carrierStreams({ ...services, adapters }),
+      carrierStreams({ ...services, adapters, startTimeoutMs: config.START_TIMEOUT_MS }),
       realtimeRoute(services, {
         maxPayloadBytes: config.REALTIME_MAX_MESSAGE_BYTES,
         maxBufferedBytes: config.REALTIME_MAX_BUFFERED_BYTES,

@@ -37,7 +37,12 @@ const environment = z.object({
   /** Sent, but not taken by a realtime client. A second of audio is 64 kB. */
   REALTIME_MAX_BUFFERED_BYTES: envInteger(262_144, 67_108_864).default(2_097_152),
   MAX_HEADER_BYTES: envInteger(4096, 65_536).default(16_384),
-  /** TCP connections, admitted or not. */
+  /** A carrier's stream that says no `start` for so long is closed; Telnyx' when its ticket ends, as it may ring. */
+  START_TIMEOUT_MS: envInteger(100, 60_000).default(5000),
+  /**
+   * TCP connections, admitted or not. One that has sent no complete request after about ten seconds is closed, which
+   * is uWebSockets.js' own bound.
+   */
   MAX_CONNECTIONS: envInteger(1, 1_000_000).default(10_000),
   MAX_PENDING_UPGRADES: envInteger(1, 100_000).default(500),
   /** Seconds; half-open connections end after this. */

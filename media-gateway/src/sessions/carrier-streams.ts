@@ -14,9 +14,6 @@ import type { Admission, UpgradeRequest, UpgradeRoute } from '../server/websocke
 import { AdmissionError } from './session-source.ts';
 import type { SessionSource } from './session-source.ts';
 
-/** After 101, for the carrier to say `start`. */
-const START_TIMEOUT_MS = 5000;
-
 /** Headers over which a carrier signs its upgrade request. */
 const SIGNATURE_HEADERS: Record<CarrierName, readonly string[]> = {
   plivo: ['x-plivo-signature-v3', 'x-plivo-signature-ma-v3', 'x-plivo-signature-v3-nonce'],
@@ -51,6 +48,8 @@ export function carrierStreams(deps: {
   source: SessionSource;
   registry: CallRegistry;
   gatewayId: string;
+  /** After 101, for the carrier to say `start`. */
+  startTimeoutMs: number;
   clock: Clock;
   logger: Logger;
 }): UpgradeRoute {
@@ -98,7 +97,7 @@ export function carrierStreams(deps: {
           logger,
         });
         // Telnyx may connect while it still rings, and says `start` when the call is answered.
-        const waitMs = Math.max(START_TIMEOUT_MS, carrier === 'telnyx' ? expiresAt - clock.now() : 0);
+        const waitMs = Math.max(deps.startTimeoutMs, carrier === 'telnyx' ? expiresAt - clock.now() : 0);
         registry.expect(begin(participant, digest, waitMs));
         return participant;
       },
