@@ -7,6 +7,8 @@ import { ProviderError } from '@parley/shared/errors/provider-error';
 import type { Clock, Timer } from '@parley/shared/time/clock';
 import { faultOfStatus } from '../provider-fault.ts';
 import type { LlmEvent, LlmMessage, LlmProvider, LlmRequest } from './llm-provider.ts';
+import { requestFetch } from './request-fetch.ts';
+import type { LeanResponse } from './request-fetch.ts';
 import { SseLines } from './sse-lines.ts';
 import { ToolCallCollector } from './tool-call-collector.ts';
 import type { ToolCallDelta } from './tool-call-collector.ts';
@@ -88,8 +90,7 @@ export class OpenAiCompatibleLlm implements LlmProvider {
       organization: null,
       project: null,
       maxRetries: 0,
-      fetch: undiciFetch as unknown as typeof fetch,
-      fetchOptions: { dispatcher: deps.agent } as object,
+      fetch: requestFetch(deps.agent),
     });
   }
 
@@ -103,11 +104,11 @@ export class OpenAiCompatibleLlm implements LlmProvider {
     let failed = false;
     try {
       const response = await this.#request(request, answer.signal);
-      const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+      const reader = response.body[Symbol.asyncIterator]() as AsyncIterator<Uint8Array, undefined>;
       const lines = new SseLines();
       const reading = new Answer();
       for (;;) {
-        const { done, value } = await reader.read();
+        const { done, value } = await reader.next();
         for (const data of done ? lines.end() : lines.push(value)) reading.read(data);
         if (reading.began) patience.heard(this.#deps.tokenTimeoutMs ?? TOKEN_TIMEOUT_MS);
         const { events } = reading;
@@ -164,11 +165,11 @@ export class OpenAiCompatibleLlm implements LlmProvider {
     }
   }
 
-  #request(request: LlmRequest, signal: AbortSignal): Promise<Response> {
+  #request(request: LlmRequest, signal: AbortSignal): Promise<LeanResponse> {
     const body = this.#toBody(request);
     return this.#client.chat.completions
       .create(body, { signal })
-      .asResponse() as unknown as Promise<Response>;
+      .asResponse() as unknown as Promise<LeanResponse>;
   }
 
   #toBody(request: LlmRequest): ChatCompletionCreateParamsStreaming {
@@ -197,11 +198,11 @@ export class OpenAiCompatibleLlm implements LlmProvider {
   }
 
   /** Reads what follows the last event, so that the connection can serve the next turn. */
-  #drain(reader: ReadableStreamDefaultReader<Uint8Array>, answer: AbortController): void {
+  #drain(reader: AsyncIterator<Uint8Array>, answer: AbortController): void {
     const timer = this.#deps.clock.setTimeout(() => answer.abort(), DRAIN_TIMEOUT_MS);
     const toEnd = async () => {
       try {
-        while (!(await reader.read()).done);
+        while (!(await reader.next()).done);
       } catch {
         // The connection is gone, the answer is not.
       } finally {
