@@ -150,6 +150,7 @@ function createRuntime(services: Services, checkResponses: boolean): HttpRuntime
     addressLimitPerMinute: config.ADDRESS_REQUESTS_PER_MINUTE,
     trustedProxies: trustedProxies(config.TRUSTED_PROXIES),
     consoleOrigin: config.CONSOLE_URL === undefined ? null : new URL(config.CONSOLE_URL).origin,
+    isPublicOrigin: (agentId, origin) => services.widget.isAllowedOrigin(agentId, origin),
     draining: services.draining,
     checkResponses,
   };

@@ -61,6 +61,9 @@ import { inboundDeploymentCollection } from './telephony/inbound-deployment-mode
 import { phoneNumberCollection } from './telephony/phone-number-model.ts';
 import { telephonyAccountCollection } from './telephony/telephony-account-model.ts';
 import type { Directory } from './tenancy/directory.ts';
+import { widgetDayCollection } from './widget/widget-day-model.ts';
+import { widgetRoutes } from './widget/widget-routes.ts';
+import { WidgetService } from './widget/widget-service.ts';
 import { wsTicketCollection } from './ws-tickets/ws-ticket-model.ts';
 import { WsTicketService } from './ws-tickets/ws-ticket-service.ts';
 
@@ -78,6 +81,7 @@ export const CALL_COLLECTIONS = [
   toolCallCollection,
   turnCollection,
   webhookDeliveryCollection,
+  widgetDayCollection,
   wsTicketCollection,
 ] as readonly Collection<StoredRecord>[];
 
@@ -116,6 +120,7 @@ export interface CallServices {
   sessions: SessionService;
   telephonyAccounts: TelephonyAccountService;
   tickets: WsTicketService;
+  widget: WidgetService;
   /** Names this process in leases. */
   processName: string;
 }
@@ -331,6 +336,7 @@ export function createCallServices(deps: CallServiceDeps): CallServices {
     sessions,
     telephonyAccounts,
     tickets,
+    widget: new WidgetService({ agents, sessions, database, directory, bus, clock }),
     processName,
   };
 }
@@ -342,6 +348,7 @@ export function callRoutes(
   const publicUrl = services.config?.PUBLIC_URL;
   return [
     ...sessionRoutes(services),
+    ...widgetRoutes(services),
     ...callLogRoutes(services),
     ...toolCallRoutes(),
     ...recordingRoutes(services),

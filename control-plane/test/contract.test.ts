@@ -37,6 +37,9 @@ const UNKNOWN: Record<string, string> = {
   model_id: 'llm_01k5z8r5m2q7v3x9b4n6c8d0ef',
 };
 
+/** From where public routes are called. */
+const PAGE = 'https://page.example.com';
+
 interface Refused {
   code: string;
   detail: string | { loc: (string | number)[]; msg: string; type: string }[];
@@ -61,7 +64,8 @@ async function makeRecords(cp: TestControlPlane, tenant: BootstrapResult): Promi
     webhook: { url: 'https://example.com/' },
   });
   const kb_id = await make(`${p}/knowledge-bases`, { name: 'base' });
-  const agent_id = await make(`${p}/agents`, { name: 'Agent' });
+  const widget = { enabled: true, allowed_origins: [PAGE] };
+  const agent_id = await make(`${p}/agents`, { name: 'Agent', config: { widget } });
   const analysis_id = await make(`${p}/analyses`, { name: 'a', type: 'text', prompt: 'b' });
   for (const [path, body] of [
     ['tools', { tool_id }],
@@ -222,15 +226,16 @@ void t.test('declared refusals happen, and what happens is declared', async (t) 
       const headers = {
         ...(token !== null && { authorization: `Bearer ${token}` }),
         'content-type': type ?? 'application/octet-stream',
+        origin: PAGE,
       };
       const tooLarge = await announce(cp.url + path, method, body.limitBytes + 1, headers);
       expect(413, tooLarge, 'a body too large');
       if (type !== undefined) {
-        const odd = { body: 'x', headers: { 'content-type': 'application/x-odd' } };
+        const odd = { body: 'x', headers: { 'content-type': 'application/x-odd', origin: PAGE } };
         expect(415, (await cp.call(method, path, { token, ...odd })).status, 'an odd content type');
       }
       if (body.kind === 'json') {
-        const broken = { body: '{', headers: { 'content-type': 'application/json' } };
+        const broken = { body: '{', headers: { 'content-type': 'application/json', origin: PAGE } };
         expect(422, (await cp.call(method, path, { token, ...broken })).status, 'a broken body');
       }
     } else if (exists && typeof access === 'object' && method === 'GET') {

@@ -86,6 +86,11 @@ const ACTING: Readonly<Record<string, unknown>> = {
   'memory.write': true,
   'memory.max_items': 5,
   'memory.ttl_days': 30,
+  'widget.enabled': true, // widget-service
+  'widget.allowed_origins': ['https://example.com'],
+  'widget.title': 'Ask us',
+  'widget.daily_sessions': 10,
+  'widget.variables': ['name'],
   'analysis.lead_analysis': false, // post-call-service
   'analysis.llm_id': 'llm_other',
   'analysis.min_caller_turns': 2,
@@ -152,11 +157,6 @@ const REFUSED: Readonly<Record<string, unknown>> = {
   'webhooks.start_call.enabled': true,
   'webhooks.start_call.require_timestamp': true,
   'webhooks.start_call.allow_overrides': true,
-  'widget.enabled': true,
-  'widget.allowed_origins': ['https://example.com'],
-  'widget.title': 'Ask us',
-  'widget.daily_sessions': 10,
-  'widget.variables': ['name'],
 };
 
 /** Idle, and every value of it says what happens anyway. */

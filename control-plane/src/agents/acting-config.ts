@@ -59,11 +59,6 @@ export const IDLE_SETTINGS: readonly (readonly [path: string, ...accepted: unkno
   ['webhooks.start_call.enabled', false],
   ['webhooks.start_call.require_timestamp', false],
   ['webhooks.start_call.allow_overrides', false],
-  ['widget.enabled', false],
-  ['widget.allowed_origins', []],
-  ['widget.title', ''],
-  ['widget.daily_sessions', 200],
-  ['widget.variables', []],
 ];
 
 /** @returns one `not_available` for every setting that asks for what this version does not do */

@@ -25,6 +25,7 @@ export const FEATURE_FLAGS = {
 const ACTING: readonly string[] = [
   'knowledge_bases',
   'memories',
+  'public_widget',
   'realtime_websocket',
   'voice_cloning',
 ] satisfies (keyof typeof FEATURE_FLAGS)[];

@@ -48,6 +48,8 @@ export interface HttpRuntime {
   trustedProxies: BlockList;
   /** The only origin that may call `/v1` and `/auth` from a browser. */
   consoleOrigin: string | null;
+  /** Whether pages of this origin may call the public routes of an agent. */
+  isPublicOrigin(agentId: string, origin: string): Promise<boolean>;
   /** Whether the process is stopping: connections are closed after their answer. */
   draining(): boolean;
   /** Answers that break their own description become errors: for tests. */
@@ -81,6 +83,7 @@ export function createHttpApp(operations: readonly Operation[], runtime: HttpRun
     ctx.state['address'] = clientAddress(ctx.req, runtime.trustedProxies);
     await next();
   });
+  app.use(publicCors(runtime));
   const router = new Router({ sensitive: true, strict: true });
   // Fixed segments come before parameters in the same place.
   const ordered = [...operations].sort((a, b) => sortKey(a.path).localeCompare(sortKey(b.path)));
@@ -104,22 +107,46 @@ function sortKey(path: string): string {
   return path.replace(/\{[^}]+\}/g, '\u{10ffff}');
 }
 
+const EXPOSED_HEADERS = [
+  'X-Request-Id',
+  'RateLimit-Limit',
+  'RateLimit-Remaining',
+  'RateLimit-Reset',
+  'Retry-After',
+  'Idempotency-Replayed',
+];
+
 function consoleCors(origin: string) {
   const middleware = cors({
     origin: (ctx) => (ctx.get('Origin') === origin ? origin : ''),
-    exposeHeaders: [
-      'X-Request-Id',
-      'RateLimit-Limit',
-      'RateLimit-Remaining',
-      'RateLimit-Reset',
-      'Retry-After',
-      'Idempotency-Replayed',
-    ],
+    exposeHeaders: EXPOSED_HEADERS,
     maxAge: 600,
     keepHeadersOnError: false,
   });
   return (ctx: Context, next: Koa.Next) =>
     /^\/(v1|auth|api\/v1\/webhooks\/agents)\//.test(ctx.path) ? middleware(ctx, next) : next();
+}
+
+/** Public routes answer the pages that their agent is for. Asking before the request counts like the request. */
+function publicCors(runtime: HttpRuntime) {
+  const middleware = cors({
+    async origin(ctx) {
+      const agentId = /^\/public\/v1\/agents\/([^/]+)\//.exec(ctx.path)?.[1];
+      const origin = ctx.get('Origin');
+      if (agentId === undefined || origin === '') return '';
+      return (await runtime.isPublicOrigin(agentId, origin)) ? origin : '';
+    },
+    allowMethods: ['POST'],
+    allowHeaders: ['Content-Type'],
+    exposeHeaders: EXPOSED_HEADERS,
+    maxAge: 600,
+    keepHeadersOnError: false,
+  });
+  return async (ctx: Context, next: Koa.Next) => {
+    if (!ctx.path.startsWith('/public/')) return next();
+    if (ctx.method === 'OPTIONS') await limitAddress(ctx, runtime, ctx.state['address'] as string);
+    return middleware(ctx, next) as Promise<unknown>;
+  };
 }
 
 /** Turns one operation into its middleware. The order of the checks is part of the interface (resources 1.6). */
@@ -138,7 +165,7 @@ function prepare(operation: Operation, runtime: HttpRuntime) {
     const requestId = ctx.state['requestId'] as string;
     const address = ctx.state['address'] as string;
 
-    await limitAddress(ctx, operation, runtime, address);
+    if (access !== 'internal' && operation.rateLimited !== false) await limitAddress(ctx, runtime, address);
     let principal: Principal | undefined;
     if (credentialed) {
       principal = await runtime.authenticate(ctx.req.headers.authorization);
@@ -151,6 +178,7 @@ function prepare(operation: Operation, runtime: HttpRuntime) {
     }
 
     const params = parseParams(schemas, ctx.params);
+    await operation.admit?.({ params, headers: ctx.req.headers, address });
     const reach = principal && new Access(principal, runtime);
     let scope: Scope | undefined;
     let record: unknown;
@@ -240,18 +268,8 @@ function isStream(body: unknown): body is Readable {
   return typeof body === 'object' && body !== null && 'pipe' in body && typeof body.pipe === 'function';
 }
 
-async function limitAddress(
-  ctx: Context,
-  operation: Operation,
-  runtime: HttpRuntime,
-  address: string,
-): Promise<void> {
-  if (
-    runtime.addressLimitPerMinute === 0 ||
-    operation.access === 'internal' ||
-    operation.rateLimited === false
-  )
-    return;
+async function limitAddress(ctx: Context, runtime: HttpRuntime, address: string): Promise<void> {
+  if (runtime.addressLimitPerMinute === 0) return;
   const scope = `address:${addressKey(address)}`;
   const hit = await runtime.limiter.hit([{ scope, limit: runtime.addressLimitPerMinute, windowSeconds: 60 }]);
   if (hit?.refused) {

@@ -186,6 +186,11 @@ export interface OperationDefinition<
   access: OperationAccess;
   /** Where the role is checked and what `scope` and `item` come from; answers for all ids in the path. */
   target?: T;
+  /**
+   * Where no credential says who may: looked at like a target, before query and body.
+   * @throws NotFoundError, ForbiddenError, TooManyRequestsError
+   */
+  admit?(request: { params: PathParams<P>; headers: IncomingHttpHeaders; address: string }): Promise<void>;
   /** Schemas of path parameters that `PATH_PARAMETERS` does not know, or knows otherwise. */
   params?: Partial<Record<string, z.ZodType<string>>>;
   query?: Q;

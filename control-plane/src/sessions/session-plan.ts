@@ -3,6 +3,7 @@ import { EVENT_INDEXES_PER_LEG, type SessionPlanWire } from '@parley/shared/cont
 import type { Turn } from '@parley/shared/contracts/turn';
 import type { z } from 'zod';
 import type { ModelCatalog, PlanProviderWire } from '../providers/model-catalog.ts';
+import { WIDGET_SESSION_SECONDS } from '../widget/widget-limits.ts';
 import { NO_AGENT, type SessionAgent } from './session-agent.ts';
 import { TEXT_TRANSPORT, type SessionRecord } from './session-model.ts';
 
@@ -98,7 +99,9 @@ export function toSessionPlan(facts: PlanFacts): SessionPlanWire {
       ),
     },
     limits: {
-      max_duration_seconds: config.limits.max_duration_seconds,
+      max_duration_seconds: session.widget
+        ? Math.min(config.limits.max_duration_seconds, WIDGET_SESSION_SECONDS)
+        : config.limits.max_duration_seconds,
       max_cost_amount: config.limits.max_cost_amount,
       client_overrides:
         session.channel === 'web'

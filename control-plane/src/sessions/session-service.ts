@@ -8,6 +8,7 @@ import {
   ConflictError,
   NotFoundError,
   TooManyRequestsError,
+  UnavailableError,
   ValidationError,
 } from '@parley/shared/errors/app-error';
 import { uuidV7 } from '@parley/shared/ids/new-id';
@@ -24,6 +25,7 @@ import { invalid } from '../http/validation.ts';
 import type { Access } from '../tenancy/access.ts';
 import type { Directory } from '../tenancy/directory.ts';
 import type { Scope } from '../tenancy/scope.ts';
+import { WIDGET_SESSIONS_AT_ONCE, WIDGET_TOKEN_SECONDS } from '../widget/widget-limits.ts';
 import type { WsTicketService } from '../ws-tickets/ws-ticket-service.ts';
 import type { PreCallService } from './pre-call.ts';
 import { NO_AGENT, type SessionAgent, type SessionAgents } from './session-agent.ts';
@@ -124,6 +126,8 @@ interface NewSession {
   analysisIds: string[] | null;
   lifeSeconds: number;
   more?: Partial<SessionRecord>;
+  /** Begun by a visitor of a public page: places of its own, and a last word once it has one. */
+  widget?: { admit(): Promise<void> };
 }
 
 /** Permission for one conversation: who may have it, with what, and how its far end gets in. */
@@ -306,6 +310,44 @@ export class SessionService {
       lifeSeconds: test.lifeSeconds,
     });
     return { session, token: credential };
+  }
+
+  /**
+   * The same for a visitor of a public page: nobody in particular, nothing of their own but some variables.
+   * @param origin the only one that may use the token
+   * @param admit the last word, asked once there is a place
+   * @throws TooManyRequestsError `concurrency_limit`; UnavailableError when places can't be counted; what `admit` throws
+   */
+  async mintForWidget(
+    agent: SessionAgent,
+    visit: { variables: Record<string, string>; origin: string; admit(): Promise<void> },
+  ): Promise<{ session: SessionRecord; token: string; expiresAt: Date }> {
+    const scope = { orgId: agent.org_id, projectId: agent.project_id };
+    const session = await this.#insert({
+      scope,
+      agent,
+      channel: 'web',
+      direction: 'web',
+      provider: null,
+      transport: 'websocket',
+      models: await this.#models(scope, agent, {}),
+      record: true,
+      variables: effectiveVariables(agent, visit.variables),
+      analysisIds: null,
+      lifeSeconds: WIDGET_TOKEN_SECONDS,
+      widget: visit,
+      more: {
+        widget: true,
+        client_tools: false,
+        audio: { input_format: 'pcm16_24000', output_format: 'pcm16_24000' },
+      },
+    });
+    const issued = await this.#tickets.issueRealtimeToken({
+      sessionId: session._id,
+      lifeSeconds: WIDGET_TOKEN_SECONDS,
+      origin: visit.origin,
+    });
+    return { session, token: issued.credential, expiresAt: issued.expiresAt };
   }
 
   /** The same in the words of the stock SDKs. */
@@ -508,7 +550,7 @@ export class SessionService {
   /** The scopes a session holds a place in, with their limits as they are now. */
   async placesOf(session: SessionRecord): Promise<{ scope: string; limit: number }[]> {
     const agent = await this.agentOf(session);
-    const places = await this.#places(session.org_id, session.project_id, agent);
+    const places = await this.#places(session.org_id, session.project_id, agent, session.widget);
     return places.filter(({ scope }) => session.slot_scopes.includes(scope));
   }
 
@@ -517,11 +559,14 @@ export class SessionService {
     const config = agent?.config ?? NO_AGENT.config;
     const now = this.#clock.now();
     const sessionId = uuidV7(now);
-    // Tests take a place like others, but no caller's start: they have a bound of their own.
-    if (options.transport !== TEXT_TRANSPORT) await this.#limitStarts(scope.orgId, scope.projectId);
+    // Tests and visitors take a place like others, but no caller's start: they have a bound of their own.
+    if (options.transport !== TEXT_TRANSPORT && !options.widget)
+      await this.#limitStarts(scope.orgId, scope.projectId);
     const project = await this.#directory.project(scope.projectId);
-    const scopes = await this.#takePlaces(sessionId, scope, agent, options.lifeSeconds);
+    const places = await this.#places(scope.orgId, scope.projectId, agent, options.widget !== undefined);
+    const scopes = await this.#takePlaces(sessionId, places, options);
     try {
+      await options.widget?.admit();
       const session = await this.#store.insert({
         _id: sessionId,
         org_id: scope.orgId,
@@ -688,16 +733,18 @@ export class SessionService {
 
   async #takePlaces(
     sessionId: string,
-    tenant: { orgId: string; projectId: string },
-    agent: SessionAgent | null,
-    lifeSeconds: number,
+    scopes: readonly { scope: string; limit: number }[],
+    { lifeSeconds, widget }: Pick<NewSession, 'lifeSeconds' | 'widget'>,
   ): Promise<string[]> {
-    const scopes = await this.#places(tenant.orgId, tenant.projectId, agent);
     if (scopes.length === 0) return [];
     const full = await this.#unlessSilent(
       this.#bus.slots.take(sessionId, scopes, lifeSeconds * 1000 + SLOT_GRACE_MS),
     );
-    if (full === undefined) return [];
+    if (full === undefined) {
+      // Nothing else bounds what strangers cost.
+      if (widget) throw new UnavailableError('Visitors can not be counted just now.');
+      return [];
+    }
     if (full !== null) {
       const [who] = full.split(':');
       throw new TooManyRequestsError('concurrency_limit', `The ${who} has no place for another session.`, 10);
@@ -709,6 +756,7 @@ export class SessionService {
     orgId: string,
     projectId: string,
     agent: SessionAgent | null,
+    widget: boolean,
   ): Promise<{ scope: string; limit: number }[]> {
     const own = await this.#ownLimits.matching('concurrent_sessions', orgId, projectId);
     const ofInstallation = this.#settings.limits.concurrentSessionsPerOrg;
@@ -722,6 +770,7 @@ export class SessionService {
       ...(perOrg.length > 0 ? [{ scope: `org:${orgId}`, limit: Math.min(...perOrg) }] : []),
       ...(perProject === undefined ? [] : [{ scope: `project:${projectId}`, limit: perProject }]),
       ...(agent && perAgent !== null ? [{ scope: `agent:${agent.agent_id}`, limit: perAgent }] : []),
+      ...(agent && widget ? [{ scope: `widget:${agent.agent_id}`, limit: WIDGET_SESSIONS_AT_ONCE }] : []),
     ];
   }
 }

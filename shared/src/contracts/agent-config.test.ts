@@ -69,6 +69,7 @@ void t.test('what is out of bounds or unknown is named', async (t) => {
     [{ privacy: { redact: ['mood'] } }, 'privacy.redact.0'],
     [{ pre_call: { url: 'ftp://a.example' } }, 'pre_call.url'],
     [{ widget: { allowed_origins: ['a.example'] } }, 'widget.allowed_origins.0'],
+    [{ widget: { allowed_origins: ['https://a.example/'] } }, 'widget.allowed_origins.0'],
   ];
   for (const [config, path] of cases) t.same(problems(config), [path], JSON.stringify(config));
 });

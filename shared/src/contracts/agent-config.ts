@@ -21,6 +21,12 @@ function isTimezone(name: string): boolean {
   }
 }
 
+/** No path, no trailing slash, no upper case (RFC 6454, section 6.1): compared as a whole. */
+function isOrigin(url: string): boolean {
+  // What is no URL has been said to be none.
+  return !URL.canParse(url) || new URL(url).origin === url;
+}
+
 const localTime = z.string().regex(/^(([01]\d|2[0-3]):[0-5]\d|24:00)$/, 'must be HH:MM');
 
 /** Times of the week in one timezone; none crosses midnight. */
@@ -377,7 +383,12 @@ export const agentConfigSchema = z.strictObject({
     .strictObject({
       enabled: z.boolean().default(false),
       allowed_origins: z
-        .array(z.url({ protocol: /^https?$/ }).max(300))
+        .array(
+          z
+            .url({ protocol: /^https?$/ })
+            .max(300)
+            .refine(isOrigin, 'must be an origin as browsers send it, such as https://www.example.com'),
+        )
         .max(20)
         .default([]),
       title: z.string().max(120).default(''),

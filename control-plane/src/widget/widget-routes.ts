@@ -1,0 +1,47 @@
+import { defineOperation, jsonBody, Reply } from '../http/operation.ts';
+import type { Operation } from '../http/operation.ts';
+import { startWidgetSessionRequest, widgetSessionResponse } from './widget-schema.ts';
+import type { WidgetService } from './widget-service.ts';
+
+export function widgetRoutes({ widget }: { widget: WidgetService }): Operation[] {
+  return [
+    defineOperation({
+      id: 'startWidgetSession',
+      method: 'POST',
+      path: '/public/v1/agents/{agent_id}/sessions',
+      tag: 'Realtime',
+      summary: 'Start a session from a public page',
+      description:
+        'For browsers, without a credential, from the origins of the agent’s `config.widget`. The token opens one ' +
+        'connection, from that origin alone. Five a minute from one address, three at a time and ten minutes each; ' +
+        '`config.widget.daily_sessions` a day (UTC).',
+      access: 'public',
+      admit: ({ params, headers, address }) =>
+        widget.admit({ agentId: params.agent_id, origin: headers.origin, address }),
+      body: jsonBody(startWidgetSessionRequest, { optional: true }),
+      responses: {
+        200: { description: 'The token, which opens one connection', schema: widgetSessionResponse },
+      },
+      errors: [403],
+      handle: async ({ params, headers, address, body }) => {
+        const visitor = { agentId: params.agent_id, origin: headers.origin, address };
+        const { session, token, expiresAt, title } = await widget.start(visitor, body.variables ?? {});
+        const { input_format, output_format } = session.audio!;
+        return new Reply(
+          200,
+          {
+            session_id: session._id,
+            ws_url: widget.addresses.realtimeWsUrl,
+            token,
+            expires_at: expiresAt.toISOString(),
+            agent_id: params.agent_id,
+            input_format,
+            output_format,
+            title,
+          },
+          { 'Cache-Control': 'no-store' },
+        );
+      },
+    }),
+  ];
+}

@@ -1,0 +1,12 @@
+import { z } from 'zod';
+import { mintSchema, variablesSchema } from '../sessions/session-schema.ts';
+
+export const startWidgetSessionRequest = z
+  .strictObject({
+    variables: variablesSchema.nullish().meta({ description: 'Only those that `config.widget` names.' }),
+  })
+  .meta({ id: 'StartWidgetSessionRequest' });
+
+export const widgetSessionResponse = mintSchema
+  .extend({ title: z.string().meta({ description: 'What the page may call the conversation.' }) })
+  .meta({ id: 'WidgetSession' });
