@@ -80,6 +80,7 @@ export async function openControlPlane(
     owned.add(services.voices);
     owned.add(services.preCall);
     owned.add(openCallWorkers(services));
+    owned.add(services.agentTestRunner.start());
     owned.add(
       new OrgRemover({
         database,

@@ -51,6 +51,8 @@ const environment = z.object({
   PUBLIC_URL: envUrl,
   /** Public host of media when it is not PUBLIC_URL's. */
   MEDIA_PUBLIC_URL: envUrl.optional(),
+  /** Where this process reaches `/v1/realtime` itself, for agent tests, when the public address is none from here. */
+  MEDIA_LOCAL_URL: envUrl.optional(),
   HOST: z.string().default('127.0.0.1'),
   PORT: envPort.default(8080),
   /** The internal listener for gateways; keep it off public networks. */

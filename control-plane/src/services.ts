@@ -1,10 +1,19 @@
 import type { Bus } from '@parley/shared/bus/bus';
+import { realtimeWsUrl } from '@parley/shared/contracts/addresses';
 import { TERMINAL_STATUSES } from '@parley/shared/contracts/session-values';
 import type { ErrorRef } from '@parley/shared/errors/app-error';
 import { createSafeFetch } from '@parley/shared/http/safe-fetch';
 import type { SafeFetch } from '@parley/shared/http/safe-fetch';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
+import {
+  agentTestCollection,
+  agentTestResultCollection,
+  agentTestRunCollection,
+} from './agent-tests/agent-test-model.ts';
+import { agentTestRoutes } from './agent-tests/agent-test-routes.ts';
+import { AgentTestRunner } from './agent-tests/agent-test-runner.ts';
+import { AgentTestService, hasPassedRun, removeTestsOf } from './agent-tests/agent-test-service.ts';
 import { agentLinkRoutes } from './agents/agent-link-routes.ts';
 import { agentCollection, agentSecretCollection, agentVersionCollection } from './agents/agent-model.ts';
 import { agentRoutes } from './agents/agent-routes.ts';
@@ -94,6 +103,9 @@ const MAX_PROVIDER_ANSWER_BYTES = 16 * 1024 * 1024;
 export const COLLECTIONS: readonly Collection<StoredRecord>[] = [
   agentCollection,
   agentSecretCollection,
+  agentTestCollection,
+  agentTestResultCollection,
+  agentTestRunCollection,
   agentVersionCollection,
   analysisCollection,
   apiKeyCollection,
@@ -131,6 +143,8 @@ export interface ServiceDeps {
 }
 
 export interface Services extends ServiceDeps, CallServices {
+  agentTestRunner: AgentTestRunner;
+  agentTests: AgentTestService;
   agents: AgentService;
   analyses: AnalysisService;
   apiKeys: ApiKeyService;
@@ -194,7 +208,8 @@ export async function createServices(deps: ServiceDeps): Promise<Services> {
     audit,
     clock,
     outboundAllow: config.OUTBOUND_ALLOW,
-    purges: [(scope, agentId) => memories.forgetAgent(scope, agentId)],
+    purges: [(scope, agentId) => memories.forgetAgent(scope, agentId), removeTestsOf],
+    hasPassedTests: hasPassedRun,
     uses: [
       async (scope, agentId) => {
         const bound = await scope
@@ -331,7 +346,29 @@ export async function createServices(deps: ServiceDeps): Promise<Services> {
     tools,
     voices,
   };
-  return { ...own, ...createCallServices(own) };
+  const calls = createCallServices(own);
+  const agentTestRunner = new AgentTestRunner({
+    database,
+    agents,
+    models,
+    directory,
+    sessions: calls.sessions,
+    store: calls.sessionStore,
+    callLog: calls.callLog,
+    realtimeUrl: realtimeWsUrl(config.MEDIA_LOCAL_URL ?? config.MEDIA_PUBLIC_URL ?? config.PUBLIC_URL),
+    clock,
+    logger,
+    owner: calls.processName,
+  });
+  const agentTests = new AgentTestService({
+    database,
+    agents,
+    models,
+    callLog: calls.callLog,
+    runner: agentTestRunner,
+    clock,
+  });
+  return { ...own, ...calls, agentTestRunner, agentTests };
 }
 
 /** Every public route. Descriptions use no service, so `{}` will do for those who only want to read them. */
@@ -352,6 +389,7 @@ export function createOperations(services: Services): Operation[] {
     ...rateLimitRoutes(services),
     ...agentRoutes(services),
     ...agentLinkRoutes(services),
+    ...agentTestRoutes(services),
     ...memoryRoutes(services),
     ...toolRoutes(services),
     ...analysisRoutes(services),

@@ -74,6 +74,14 @@ async function makeRecords(cp: TestControlPlane, tenant: BootstrapResult): Promi
   ] as const)
     await make(`/v1/agents/${agent_id}/${path}`, body);
   const session = await cp.call<{ session_id: string }>('POST', '/v1/sessions', { token, body: {} });
+  const makeTest = async (agentId: string) => ({
+    test_id: await make(`/v1/agents/${agentId}/tests`, {
+      name: 'test',
+      type: 'scripted',
+      turns: [{ caller: 'Hello?' }],
+    }),
+    test_run_id: await make(`/v1/agents/${agentId}/test-runs`, {}),
+  });
   return {
     org_id: tenant.org._id,
     project_id: tenant.project._id,
@@ -89,6 +97,7 @@ async function makeRecords(cp: TestControlPlane, tenant: BootstrapResult): Promi
       window_seconds: 60,
     }),
     session_id: session.body.session_id,
+    ...(await makeTest(agent_id)),
     memory_id: await make(`/v1/agents/${agent_id}/memories`, { subject: 'a', kind: 'fact', content: 'b' }),
   };
 }

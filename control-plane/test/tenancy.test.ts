@@ -25,6 +25,16 @@ interface Refused {
   detail: unknown;
 }
 
+const TEST_CONTENT = JSON.stringify({
+  variables: {},
+  turns: [{ caller: 'Hello?', expect: [] }],
+  persona: null,
+  max_turns: 20,
+  timeout_seconds: 300,
+  checks: [],
+  tool_mocks: [],
+});
+
 /** Straight into the database: what a route would need a carrier, a provider or a call for. */
 async function put(cp: TestControlPlane, name: string, fields: Fields): Promise<void> {
   const collection = COLLECTIONS.find((one) => one.name === name);
@@ -57,6 +67,8 @@ async function makeRecords(cp: TestControlPlane, tenant: BootstrapResult): Promi
     config_id: newId('rateLimitConfig'),
     member_id: newId('member'),
     memory_id: newId('memory'),
+    test_id: newId('test'),
+    test_run_id: newId('testRun'),
     invite_id: newId('invite'),
     telephony_account_id: newId('telephonyAccount'),
     phone_number_id: newId('phoneNumber'),
@@ -96,6 +108,11 @@ async function makeRecords(cp: TestControlPlane, tenant: BootstrapResult): Promi
     ['knowledge_bases', { ...some, _id: ids.knowledge_base_id }],
     ['knowledge_bases', { ...some, _id: ids.kb_id }],
     ['rate_limit_configs', { ...some, _id: ids.config_id, resource: 'api_requests', enabled: false }],
+    ['agent_tests', { ...some, _id: ids.test_id, type: 'scripted', content: TEST_CONTENT }],
+    [
+      'agent_test_runs',
+      { ...some, _id: ids.test_run_id, agent_version: 1, status: 'completed', total: 1, created_by: 'cli' },
+    ],
     ['memories', { ...some, _id: ids.memory_id, subject: 'a', kind: 'fact', content: 'a', source: 'api' }],
     ['members', { ...inOrg, _id: ids.member_id, user_id: newId('user'), role: 'viewer', status: 'active' }],
     [

@@ -251,10 +251,13 @@ export function agentRoutes({ agents }: { agents: AgentService }): Operation[] {
       path: '/v1/agents/{agent_id}/traffic',
       tag: 'Agents',
       summary: 'Choose which version new sessions use',
+      description:
+        'With `require_passed_tests` each version named has a completed test run in which all passed.',
       access: WRITE,
       target: agent,
       body: jsonBody(trafficSchema),
       responses: { 200: { description: 'The rule', schema: trafficSchema } },
+      errors: [409],
       handle: ({ scope, item: found, body }) => agents.setTraffic(scope, found, body),
     }),
   ];

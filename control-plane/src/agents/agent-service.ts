@@ -38,6 +38,11 @@ export interface AgentUse {
 /** Removes what another feature keeps of an agent that is purged. */
 export type AgentPurge = (scope: Scope, agentId: string) => Promise<unknown>;
 
+/** Whether all tests of a run against that version have passed. */
+export interface PassedTests {
+  (scope: Scope, agentId: string, version: number): Promise<boolean>;
+}
+
 /** Agents, their versions and their traffic. */
 export class AgentService implements SessionAgents {
   readonly #database: Database;
@@ -48,6 +53,7 @@ export class AgentService implements SessionAgents {
   readonly #outboundAllow: readonly string[];
   readonly #uses: readonly AgentUse[];
   readonly #purges: readonly AgentPurge[];
+  readonly #hasPassedTests: PassedTests;
 
   constructor(deps: {
     database: Database;
@@ -58,6 +64,7 @@ export class AgentService implements SessionAgents {
     outboundAllow: readonly string[];
     uses?: readonly AgentUse[];
     purges?: readonly AgentPurge[];
+    hasPassedTests: PassedTests;
   }) {
     this.#database = deps.database;
     this.#models = deps.models;
@@ -67,6 +74,7 @@ export class AgentService implements SessionAgents {
     this.#outboundAllow = deps.outboundAllow;
     this.#uses = deps.uses ?? [];
     this.#purges = deps.purges ?? [];
+    this.#hasPassedTests = deps.hasPassedTests;
   }
 
   list(
@@ -347,7 +355,10 @@ export class AgentService implements SessionAgents {
     });
   }
 
-  /** @throws ValidationError; NotFoundError-like `reference_not_found` for versions that do not exist */
+  /**
+   * @throws ValidationError; NotFoundError-like `reference_not_found` for versions that do not exist; ConflictError
+   *   for those without a passed test run, where one is required
+   */
   async setTraffic(
     scope: Scope,
     agent: AgentRecord,
@@ -359,13 +370,6 @@ export class AgentService implements SessionAgents {
     if (traffic.mode === 'pinned' && (traffic.splits.length !== 1 || traffic.splits[0]!.weight !== 100)) {
       throw invalid(loc, 'must name one version with weight 100');
     }
-    if (traffic.require_passed_tests) {
-      throw invalid(
-        ['body', 'require_passed_tests'],
-        'this installation runs no agent tests',
-        'not_available',
-      );
-    }
     for (const [index, split] of traffic.splits.entries()) {
       const known = await this.getVersion(scope, agent, split.version).catch((error: unknown) => {
         if (error instanceof NotFoundError) return null;
@@ -373,6 +377,12 @@ export class AgentService implements SessionAgents {
       });
       if (!known)
         throw invalid([...loc, index, 'version'], 'There is no such version', 'reference_not_found');
+      if (traffic.require_passed_tests && !(await this.#hasPassedTests(scope, agent._id, split.version))) {
+        throw new ConflictError(
+          'conflict',
+          `Version ${split.version} has no run of its tests that all passed.`,
+        );
+      }
     }
     const changed = await scope.collection(agentCollection).update({ _id: agent._id }, { $set: { traffic } });
     if (!changed) throw new NotFoundError();

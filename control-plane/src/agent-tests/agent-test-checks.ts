@@ -1,0 +1,126 @@
+import { isSubset } from '@parley/shared/json/is-subset';
+import type { AgentTestCheck } from './agent-test-schema.ts';
+
+/** What a conversation was, as checks see it. Turn 0 is what the agent says first, turn n answers the nth caller turn. */
+export interface Observed {
+  said: { role: 'caller' | 'agent'; text: string; turn: number }[];
+  toolCalls: ToolUse[];
+  /** As they were at the end. */
+  variables: Readonly<Record<string, string>>;
+  endedBy: string | null;
+}
+
+export interface ToolUse {
+  toolId: string | null;
+  name: string;
+  /** Undefined where they were no JSON, or too long to be kept whole. */
+  arguments: unknown;
+  turn: number;
+  /** Why it failed. */
+  code: string | null;
+}
+
+export interface CheckOutcome {
+  id: string;
+  passed: boolean;
+  reason: string;
+}
+
+type PlainCheck = Exclude<AgentTestCheck, { kind: 'judge' | 'node_reached' | 'max_latency_ms' }>;
+
+const MAX_QUOTE = 300;
+
+/** @param turn only what happened in this turn counts; undefined for the whole conversation */
+export function evaluate(check: PlainCheck, observed: Observed, turn?: number): Omit<CheckOutcome, 'id'> {
+  const inScope = (one: { turn: number }) => turn === undefined || one.turn === turn;
+  switch (check.kind) {
+    case 'contains':
+    case 'not_contains': {
+      const texts = observed.said.filter((one) => one.role === 'agent' && inScope(one));
+      const found = texts.find(({ text }) => normal(text).includes(normal(check.text)));
+      const passed = (found !== undefined) === (check.kind === 'contains');
+      return {
+        passed,
+        reason: found
+          ? `The agent said: ${quote(found.text)}`
+          : texts.length === 0
+            ? 'The agent said nothing.'
+            : `The agent did not say that, but: ${quote(texts.map(({ text }) => text).join(' '))}`,
+      };
+    }
+    case 'tool_called':
+    case 'tool_not_called': {
+      const calls = observed.toolCalls.filter((one) => one.toolId === check.tool_id && inScope(one));
+      const wanted = check.kind === 'tool_called' ? check.arguments : undefined;
+      const fits = calls.filter((one) => wanted === undefined || isSubset(wanted, one.arguments));
+      const passed = fits.length > 0 === (check.kind === 'tool_called');
+      const last = fits.at(-1) ?? calls.at(-1);
+      return {
+        passed,
+        reason: last
+          ? `${last.name} was called with ${quote(JSON.stringify(last.arguments) ?? 'unreadable arguments')}`
+          : 'The tool was not called.',
+      };
+    }
+    case 'variable': {
+      const value = observed.variables[check.name];
+      return {
+        passed: holds(value, check.op, check.value),
+        reason: value === undefined ? `${check.name} is not set.` : `${check.name} is ${quote(value)}`,
+      };
+    }
+    case 'ended_by':
+      return {
+        passed: observed.endedBy === check.value,
+        reason: `The conversation was ended by: ${observed.endedBy ?? 'nobody'}.`,
+      };
+  }
+}
+
+type Comparison = Extract<AgentTestCheck, { kind: 'variable' }>;
+
+/** Numbers are compared as numbers where both sides are such. */
+function holds(value: string | undefined, op: Comparison['op'], wanted: Comparison['value']): boolean {
+  if (op === 'exists') return value !== undefined && value !== '';
+  if (op === 'not_exists') return value === undefined || value === '';
+  const actual = value ?? '';
+  const listed = Array.isArray(wanted) ? wanted : [String(wanted)];
+  const text = Array.isArray(wanted) ? wanted.join(',') : String(wanted);
+  const numbers = isNumber(actual) && isNumber(text);
+  const order = numbers ? Number(actual) - Number(text) : actual < text ? -1 : actual > text ? 1 : 0;
+  switch (op) {
+    case 'eq':
+      return order === 0;
+    case 'ne':
+      return order !== 0;
+    case 'gt':
+      return order > 0;
+    case 'gte':
+      return order >= 0;
+    case 'lt':
+      return order < 0;
+    case 'lte':
+      return order <= 0;
+    case 'contains':
+      return normal(actual).includes(normal(text));
+    case 'not_contains':
+      return !normal(actual).includes(normal(text));
+    case 'in':
+      return listed.includes(actual);
+    case 'not_in':
+      return !listed.includes(actual);
+  }
+}
+
+function isNumber(text: string): boolean {
+  return text.trim() !== '' && Number.isFinite(Number(text));
+}
+
+/** Upper and lower case, and how words are set apart, mean nothing when they are spoken. */
+function normal(text: string): string {
+  return text.toLowerCase().replace(/\s+/g, ' ').trim();
+}
+
+function quote(text: string): string {
+  return text.length <= MAX_QUOTE ? text : `${text.slice(0, MAX_QUOTE)}…`;
+}

@@ -1,0 +1,312 @@
+import type OpenAI from 'openai';
+import { sleep } from '@parley/shared/async/timeout';
+import { AppError, TooManyRequestsError } from '@parley/shared/errors/app-error';
+import type { Clock } from '@parley/shared/time/clock';
+import type { CallLog } from '../calls/call-log.ts';
+import { openAnalysisClient } from '../post-call/lead-analysis.ts';
+import type { ModelCatalog } from '../providers/model-catalog.ts';
+import type { SessionAgent } from '../sessions/session-agent.ts';
+import type { SessionRecord } from '../sessions/session-model.ts';
+import type { SessionService } from '../sessions/session-service.ts';
+import { isTerminal } from '../sessions/session-states.ts';
+import type { SessionStore } from '../sessions/session-store.ts';
+import type { Directory } from '../tenancy/directory.ts';
+import { evaluate } from './agent-test-checks.ts';
+import type { CheckOutcome, Observed, ToolUse } from './agent-test-checks.ts';
+import { judge, nextCallerLine, TestModelError } from './agent-test-models.ts';
+import type { AgentTestCheck, AgentTestContent } from './agent-test-schema.ts';
+import { TextCaller, TextCallError } from './text-caller.ts';
+
+/** A place among the org's sessions is waited for this long. */
+const PLACE_MS = 120_000;
+/** The gateway's last word, from the hang-up. */
+const REPORT_MS = 60_000;
+const REPORT_POLL_MS = 100;
+/** Beyond its own delay, an agent that is to speak first has this long to begin. */
+const GREETING_MS = 5000;
+/** Events of one session: more than its turns and tools can be. */
+const MAX_EVENTS = 10_000;
+/** A tool whose mocks have no answer to its arguments; see planToolMockSchema. */
+const NO_MOCK = 'no_mock_matched';
+
+export interface ConversationDeps {
+  sessions: SessionService;
+  store: SessionStore;
+  callLog: CallLog;
+  models: ModelCatalog;
+  directory: Directory;
+  /** Where `/v1/realtime` is reached from here. */
+  realtimeUrl: string;
+  clock: Clock;
+}
+
+export interface Verdict {
+  status: 'passed' | 'failed' | 'error';
+  checks: CheckOutcome[];
+  error: string | null;
+}
+
+export interface TestCase {
+  agent: SessionAgent;
+  runId: string;
+  content: AgentTestContent;
+  /** The session was made. */
+  onSession: (sessionId: string) => Promise<void>;
+}
+
+/** What became of the conversation itself. */
+interface Talk {
+  said: Observed['said'];
+  /** The first turn of a script that was not answered any more. */
+  missed: number | undefined;
+}
+
+class TestTimeout extends Error {
+  constructor(seconds: number) {
+    super(`The test was not over within ${seconds} seconds.`);
+    this.name = 'TestTimeout';
+  }
+}
+
+/**
+ * Holds one conversation with the agent and says what came of it. Whatever others fail in is an `error` of the test,
+ * never thrown.
+ * @throws the reason of `signal`
+ */
+export async function runTest(deps: ConversationDeps, test: TestCase, signal: AbortSignal): Promise<Verdict> {
+  try {
+    const { session, talk } = await converse(deps, test, signal);
+    const observed = await observe(deps, session, talk);
+    return await toVerdict(deps, test, { session, talk, observed }, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    return { status: 'error', checks: [], error: reasonOf(error) };
+  }
+}
+
+/** In words for those who read the result. @throws what is nobody's but ours */
+function reasonOf(error: unknown): string {
+  if (error instanceof TextCallError || error instanceof TestTimeout || error instanceof AppError)
+    return error.message;
+  if (error instanceof TestModelError) return `The model behind the test gave no answer: ${error.message}.`;
+  throw error;
+}
+
+async function converse(
+  deps: ConversationDeps,
+  test: TestCase,
+  signal: AbortSignal,
+): Promise<{ session: SessionRecord; talk: Talk }> {
+  const { content, agent } = test;
+  const { session, token } = await newSession(deps, test, signal);
+  await test.onSession(session._id);
+  const stop = new AbortController();
+  const forward = () => stop.abort(signal.reason);
+  signal.addEventListener('abort', forward);
+  const timer = deps.clock.setTimeout(
+    () => stop.abort(new TestTimeout(content.timeout_seconds)),
+    content.timeout_seconds * 1000,
+  );
+  let caller: TextCaller | undefined;
+  try {
+    caller = await TextCaller.open({
+      url: deps.realtimeUrl,
+      token,
+      clock: deps.clock,
+      signal: stop.signal,
+    });
+    const talk: Talk = { said: [], missed: undefined };
+    const greeting = await caller.greeting(greetingMs(agent));
+    if (greeting !== undefined && greeting !== '') talk.said.push({ role: 'agent', text: greeting, turn: 0 });
+    if (content.persona) await simulate(deps, test, content.persona, caller, talk, stop.signal);
+    else await recite(content, caller, talk);
+    await caller.hangUp();
+    return { session: await ended(deps, session, signal), talk };
+  } finally {
+    timer.cancel();
+    signal.removeEventListener('abort', forward);
+    await caller?.hangUp();
+    // Nobody joined: it would wait for somebody.
+    if (!caller) await deps.sessions.end(session).catch(() => undefined);
+  }
+}
+
+/** Waits for a place where there is none. */
+async function newSession(deps: ConversationDeps, { agent, runId, content }: TestCase, signal: AbortSignal) {
+  const until = deps.clock.now() + PLACE_MS;
+  for (;;) {
+    try {
+      return await deps.sessions.createForTest(agent, {
+        runId,
+        variables: content.variables,
+        toolMocks: content.tool_mocks,
+        lifeSeconds: content.timeout_seconds,
+      });
+    } catch (error) {
+      if (!(error instanceof TooManyRequestsError) || deps.clock.now() > until) throw error;
+      await sleep((error.retryAfterSeconds ?? 1) * 1000, signal);
+    }
+  }
+}
+
+/** How long to wait for the agent's first words; 0 when it has none. */
+function greetingMs({ config, greeting }: SessionAgent): number {
+  const { mode, delay_ms: delayMs } = config.greeting;
+  if (mode === 'caller_first' || (mode === 'agent_first' && greeting.trim() === '')) return 0;
+  return delayMs + GREETING_MS;
+}
+
+/** The fixed turns of a script. */
+async function recite(content: AgentTestContent, caller: TextCaller, talk: Talk): Promise<void> {
+  for (const [index, { caller: text }] of content.turns.entries()) {
+    const turn = index + 1;
+    const answer = caller.over ? undefined : await say(caller, talk, text, turn);
+    if (answer === undefined) {
+      talk.missed = turn;
+      return;
+    }
+  }
+}
+
+/** A model plays the caller, until it hangs up, the agent does, or it has been long enough. */
+async function simulate(
+  deps: ConversationDeps,
+  test: TestCase,
+  persona: NonNullable<AgentTestContent['persona']>,
+  caller: TextCaller,
+  talk: Talk,
+  signal: AbortSignal,
+): Promise<void> {
+  const { client, model } = await openModel(deps, test);
+  try {
+    for (let turn = 1; turn <= test.content.max_turns && !caller.over; turn++) {
+      const { say: text, hangUp } = await nextCallerLine(client, model, { persona, said: talk.said }, signal);
+      if (text === '') return;
+      const answer = await say(caller, talk, text, turn);
+      if (answer === undefined || hangUp) return;
+    }
+  } catch (error) {
+    // It has been long enough: what was said until now is judged.
+    if (!(error instanceof TestTimeout)) throw error;
+  }
+}
+
+async function say(caller: TextCaller, talk: Talk, text: string, turn: number): Promise<string | undefined> {
+  talk.said.push({ role: 'caller', text, turn });
+  const answer = await caller.say(text);
+  if (answer !== undefined && answer !== '') talk.said.push({ role: 'agent', text: answer, turn });
+  return answer;
+}
+
+/** The session once its report has come. */
+async function ended(
+  deps: ConversationDeps,
+  session: SessionRecord,
+  signal: AbortSignal,
+): Promise<SessionRecord> {
+  const until = deps.clock.now() + REPORT_MS;
+  for (;;) {
+    const current = await deps.store.find(session._id);
+    if (current && isTerminal(current.status)) {
+      if (current.failure_reason !== null)
+        throw new TextCallError(`The conversation broke down: ${current.failure_reason}.`);
+      return current;
+    }
+    if (deps.clock.now() > until) throw new TextCallError('The media gateway did not report the end.');
+    await sleep(REPORT_POLL_MS, signal);
+  }
+}
+
+async function observe(deps: ConversationDeps, session: SessionRecord, talk: Talk): Promise<Observed> {
+  const { items } = await deps.callLog.events(session._id, {
+    types: ['turn', 'tool_started', 'tool_finished'],
+    limit: MAX_EVENTS,
+    offset: 0,
+  });
+  const calls = new Map<unknown, ToolUse>();
+  let turn = 0;
+  for (const { type, data } of items) {
+    if (type === 'turn') {
+      if (data['role'] === 'caller') turn++;
+    } else if (type === 'tool_started') {
+      calls.set(data['tool_call_id'], {
+        toolId: typeof data['tool_id'] === 'string' ? data['tool_id'] : null,
+        name: String(data['name']),
+        arguments: parsed(data['arguments']),
+        turn,
+        code: null,
+      });
+    } else {
+      const call = calls.get(data['tool_call_id']);
+      if (call && typeof data['code'] === 'string') call.code = data['code'];
+    }
+  }
+  return {
+    said: talk.said,
+    toolCalls: [...calls.values()],
+    variables: session.variables,
+    endedBy: session.ended_by,
+  };
+}
+
+function parsed(text: unknown): unknown {
+  try {
+    return JSON.parse(text === '' ? '{}' : String(text));
+  } catch {
+    return undefined;
+  }
+}
+
+async function toVerdict(
+  deps: ConversationDeps,
+  test: TestCase,
+  { talk, observed }: { session: SessionRecord; talk: Talk; observed: Observed },
+  signal: AbortSignal,
+): Promise<Verdict> {
+  const { content } = test;
+  let opened: ReturnType<typeof openModel> | undefined;
+  const run = async (check: AgentTestCheck, turn?: number): Promise<CheckOutcome> => {
+    const id = check.id!;
+    if (turn !== undefined && talk.missed !== undefined && turn >= talk.missed)
+      return { id, passed: false, reason: 'The conversation was over before this turn was answered.' };
+    if (check.kind === 'judge') {
+      const { client, model } = await (opened ??= openModel(deps, test));
+      const said = observed.said.filter((one) => turn === undefined || one.turn <= turn);
+      return { id, ...(await judge(client, model, { criterion: check.criterion, said }, signal)) };
+    }
+    // Not to be stored; see AgentTestService.
+    if (check.kind === 'node_reached' || check.kind === 'max_latency_ms')
+      return { id, passed: false, reason: 'This version does not know this check.' };
+    return { id, ...evaluate(check, observed, turn) };
+  };
+  const checks: CheckOutcome[] = [];
+  for (const [index, { expect }] of content.turns.entries())
+    for (const check of expect) checks.push(await run(check, index + 1));
+  for (const check of content.checks) checks.push(await run(check));
+  const unmatched = observed.toolCalls.find(({ code }) => code === NO_MOCK);
+  const error = unmatched
+    ? `No mock of the tool ${unmatched.name} answers the arguments it was called with.`
+    : talk.missed !== undefined
+      ? `The conversation was over before turn ${talk.missed} was answered.`
+      : null;
+  const passed = error === null && checks.every((check) => check.passed);
+  return { status: passed ? 'passed' : 'failed', checks, error };
+}
+
+/** The model that plays the caller and judges: the persona's, the project's, or the agent's own. */
+async function openModel(
+  deps: ConversationDeps,
+  { agent, content }: TestCase,
+): Promise<{ client: OpenAI; model: string }> {
+  const project = await deps.directory.project(agent.project_id);
+  const id = content.persona?.llm_id ?? project?.default_llm_id ?? agent.llm_id;
+  const provider = await deps.models.resolve(agent.org_id, id, {
+    language: 'en',
+    projectId: agent.project_id,
+  });
+  if (!provider) throw new TestModelError('model_unavailable');
+  return {
+    client: await openAnalysisClient(provider, deps.models.fetchFor(agent.org_id)),
+    model: provider.model,
+  };
+}

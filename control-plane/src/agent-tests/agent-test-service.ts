@@ -1,0 +1,435 @@
+import {
+  ConflictError,
+  NotFoundError,
+  TooManyRequestsError,
+  ValidationError,
+} from '@parley/shared/errors/app-error';
+import type { ValidationDetail } from '@parley/shared/errors/app-error';
+import { newId } from '@parley/shared/ids/new-id';
+import type { Clock } from '@parley/shared/time/clock';
+import type { AgentRecord } from '../agents/agent-model.ts';
+import type { AgentService } from '../agents/agent-service.ts';
+import type { CallLog } from '../calls/call-log.ts';
+import { commonFilter, equalities } from '../http/list-query.ts';
+import type { ListInput } from '../http/list-query.ts';
+import { invalid } from '../http/validation.ts';
+import type { ModelCatalog } from '../providers/model-catalog.ts';
+import { sessionCollection } from '../sessions/session-model.ts';
+import type { Database } from '../storage/database.ts';
+import type { ListPage } from '../storage/list.ts';
+import { principalId } from '../tenancy/principal.ts';
+import type { Principal } from '../tenancy/principal.ts';
+import { checkRoom } from '../tenancy/record-limit.ts';
+import { missingReferences, referenceNotFound } from '../tenancy/references.ts';
+import type { Loc, Reference } from '../tenancy/references.ts';
+import type { Filter, Scope } from '../tenancy/scope.ts';
+import { toolCollection } from '../tools/tool-model.ts';
+import {
+  agentTestCollection,
+  agentTestResultCollection,
+  agentTestRunCollection,
+  contentOf,
+} from './agent-test-model.ts';
+import type { AgentTestRecord, AgentTestResultRecord, AgentTestRunRecord } from './agent-test-model.ts';
+import type {
+  AgentTestCheck,
+  AgentTestContent,
+  CreateAgentTestRequest,
+  PatchAgentTestRequest,
+  StartTestRunRequest,
+} from './agent-test-schema.ts';
+
+/** Conversations of one run. */
+const MAX_RESULTS = 1000;
+/** Runs of an org that are not over; more are refused. */
+const MAX_UNFINISHED = 50;
+const RETRY_AFTER_SECONDS = 60;
+/** Of one test as JSON: it travels to the gateway. */
+const MAX_CONTENT_BYTES = 262_144;
+const MAX_TURNS = 100;
+const MAX_CALLER_TEXT = 4000;
+/** What keys a caller pressed is written like this in a transcript. */
+const KEYS = '(keys) ';
+
+const NOT_YET: Partial<Record<AgentTestCheck['kind'], string>> = {
+  node_reached: 'does not act in this version: flows have no nodes to reach yet',
+  max_latency_ms: 'does not act in this version: it needs the channel voice',
+};
+/** A turn does not know what the whole conversation comes to. */
+const ONLY_AT_THE_END: readonly AgentTestCheck['kind'][] = ['variable', 'ended_by'];
+
+/** Who runs what was asked for. */
+export interface TestRunners {
+  /** There is a new run. */
+  wake(): void;
+  /** A run was cancelled: its conversations end now, where this process holds them. */
+  stop(runId: string): void;
+}
+
+/** Tests of agents, their runs and results. */
+export class AgentTestService {
+  readonly #database: Database;
+  readonly #agents: AgentService;
+  readonly #models: ModelCatalog;
+  readonly #callLog: CallLog;
+  readonly #runner: TestRunners;
+  readonly #clock: Clock;
+
+  constructor(deps: {
+    database: Database;
+    agents: AgentService;
+    models: ModelCatalog;
+    callLog: CallLog;
+    runner: TestRunners;
+    clock: Clock;
+  }) {
+    this.#database = deps.database;
+    this.#agents = deps.agents;
+    this.#models = deps.models;
+    this.#callLog = deps.callLog;
+    this.#runner = deps.runner;
+    this.#clock = deps.clock;
+  }
+
+  list(scope: Scope, agentId: string, list: ListInput): Promise<ListPage<AgentTestRecord>> {
+    const filter = { ...commonFilter(list), agent_id: agentId };
+    return scope.collection(agentTestCollection).page(filter as Filter<AgentTestRecord>, list);
+  }
+
+  /** @throws ValidationError; ConflictError `limit_reached` */
+  async create(scope: Scope, agent: AgentRecord, request: CreateAgentTestRequest): Promise<AgentTestRecord> {
+    const { name, from_session_id: sessionId, type, channel, ...given } = request;
+    if (channel === 'voice') throw voiceNotYet();
+    if (sessionId !== undefined) {
+      const more = Object.keys({ ...given, ...(type === undefined ? {} : { type }) });
+      if (more.length > 0) throw invalid(['body', more[0]!], 'comes from the session', 'extra_forbidden');
+    }
+    const content =
+      sessionId === undefined ? filled(given) : await this.#fromSession(scope, agent, sessionId);
+    const kind = type ?? (sessionId === undefined ? undefined : 'scripted');
+    if (kind === undefined) throw invalid(['body', 'type'], 'Field required', 'missing');
+    await this.#check(scope, kind, content);
+    await checkRoom(scope.collection(agentTestCollection));
+    return scope.collection(agentTestCollection).insert({
+      _id: newId('test', this.#clock.now()),
+      agent_id: agent._id,
+      name,
+      type: kind,
+      content: JSON.stringify(withIds(content)),
+    });
+  }
+
+  /** @throws ValidationError, NotFoundError */
+  async update(
+    scope: Scope,
+    test: AgentTestRecord,
+    request: PatchAgentTestRequest,
+  ): Promise<AgentTestRecord> {
+    const { name, channel, variables, persona, ...given } = request;
+    if (channel === 'voice') throw voiceNotYet();
+    const current = contentOf(test);
+    const sent = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+    const content: AgentTestContent = { ...current, ...sent };
+    if (variables) content.variables = merged(current.variables, variables);
+    if (persona) {
+      if (!current.persona) throw noUse('persona', test.type);
+      content.persona = { ...current.persona, ...stripUndefined(persona) };
+    }
+    await this.#check(scope, test.type, content);
+    const changed = await scope.collection(agentTestCollection).update(
+      { _id: test._id },
+      {
+        $set: { ...(name === undefined ? {} : { name }), content: JSON.stringify(withIds(content)) },
+      },
+    );
+    if (!changed) throw new NotFoundError();
+    return changed;
+  }
+
+  async delete(scope: Scope, test: AgentTestRecord): Promise<void> {
+    await scope.collection(agentTestCollection).delete({ _id: test._id });
+  }
+
+  // Runs
+
+  /**
+   * @throws ConflictError `invalid_state` for an archived agent; ValidationError for tests and versions that are not
+   *   there; TooManyRequestsError `queue_full`
+   */
+  async startRun(
+    scope: Scope,
+    caller: Principal,
+    agent: AgentRecord,
+    request: StartTestRunRequest,
+  ): Promise<AgentTestRunRecord> {
+    if (agent.archived_at) throw new ConflictError('invalid_state', 'The agent is archived.');
+    const version = await this.#version(scope, agent, request.version);
+    const tests = await this.#tests(scope, agent, request.test_ids);
+    const total = tests.length * request.iterations;
+    if (total > MAX_RESULTS) {
+      throw invalid(['body', 'iterations'], `at most ${MAX_RESULTS} conversations in a run`, 'too_long');
+    }
+    const runs = this.#database.model(agentTestRunCollection);
+    const unfinished = await runs.countDocuments(
+      { org_id: scope.orgId, status: { $in: ['queued', 'running'] } },
+      { limit: MAX_UNFINISHED },
+    );
+    if (unfinished >= MAX_UNFINISHED) {
+      throw new TooManyRequestsError(
+        'queue_full',
+        `${MAX_UNFINISHED} test runs of this org are not over yet.`,
+        RETRY_AFTER_SECONDS,
+      );
+    }
+    const now = this.#clock.now();
+    const runId = newId('testRun', now);
+    // The results first: who takes the run up must find them.
+    await this.#database.model(agentTestResultCollection).insertMany(
+      tests.flatMap((test) =>
+        Array.from({ length: request.iterations }, (_, index) => ({
+          _id: newId('testResult', now),
+          org_id: scope.orgId,
+          project_id: scope.projectId,
+          agent_id: agent._id,
+          test_run_id: runId,
+          test_id: test._id,
+          iteration: index + 1,
+          content: test.content,
+          status: 'pending' as const,
+        })),
+      ),
+    );
+    const run = await scope.collection(agentTestRunCollection).insert({
+      _id: runId,
+      agent_id: agent._id,
+      agent_version: version,
+      status: 'queued',
+      total,
+      passed: 0,
+      failed: 0,
+      errored: 0,
+      created_by: principalId(caller),
+      started_at: null,
+      ended_at: null,
+      lease_owner: null,
+      lease_until: null,
+    });
+    this.#runner.wake();
+    return run;
+  }
+
+  runs(
+    scope: Scope,
+    agentId: string,
+    list: ListInput & { status?: string[] | undefined },
+  ): Promise<ListPage<AgentTestRunRecord>> {
+    const filter = { ...commonFilter(list), agent_id: agentId, ...equalities({ status: list.status }) };
+    return scope.collection(agentTestRunCollection).page(filter as Filter<AgentTestRunRecord>, list);
+  }
+
+  results(
+    scope: Scope,
+    runId: string,
+    list: ListInput & { status?: string[] | undefined },
+  ): Promise<ListPage<AgentTestResultRecord>> {
+    const filter = { ...commonFilter(list), test_run_id: runId, ...equalities({ status: list.status }) };
+    return scope.collection(agentTestResultCollection).page(filter as Filter<AgentTestResultRecord>, list);
+  }
+
+  /** @throws ConflictError `invalid_state` when it is over */
+  async cancel(scope: Scope, run: AgentTestRunRecord): Promise<AgentTestRunRecord> {
+    const ended_at = new Date(this.#clock.now());
+    const cancelled = await scope
+      .collection(agentTestRunCollection)
+      .update(
+        { _id: run._id, status: { $in: ['queued', 'running'] } },
+        { $set: { status: 'cancelled', ended_at } },
+      );
+    if (!cancelled) throw new ConflictError('invalid_state', 'The run is over.');
+    this.#runner.stop(run._id);
+    await scope
+      .collection(agentTestResultCollection)
+      .updateMany(
+        { test_run_id: run._id, status: { $in: ['pending', 'running'] } },
+        { $set: { status: 'cancelled', ended_at } },
+      );
+    return cancelled;
+  }
+
+  async #version(scope: Scope, agent: AgentRecord, wanted: number | null): Promise<number> {
+    if (wanted === null) return agent.version;
+    try {
+      return (await this.#agents.getVersion(scope, agent, wanted)).version;
+    } catch (error) {
+      if (!(error instanceof NotFoundError)) throw error;
+      throw invalid(['body', 'version'], 'There is no such version', 'reference_not_found');
+    }
+  }
+
+  async #tests(scope: Scope, agent: AgentRecord, ids: readonly string[] | null): Promise<AgentTestRecord[]> {
+    const tests = await scope
+      .collection(agentTestCollection)
+      .find(
+        { agent_id: agent._id, ...(ids === null ? {} : { _id: { $in: [...ids] } }) },
+        { sort: { _id: 1 }, limit: MAX_RESULTS + 1 },
+      );
+    const known = new Set(tests.map((test) => test._id));
+    const missing = (ids ?? []).flatMap((id, index) =>
+      known.has(id) ? [] : [referenceNotFound(['body', 'test_ids', index])],
+    );
+    if (missing.length > 0) throw new ValidationError(missing);
+    if (tests.length === 0) throw invalid(['body', 'test_ids'], 'the agent has no tests', 'too_short');
+    return tests;
+  }
+
+  /** What the caller said in a call that took place. */
+  async #fromSession(scope: Scope, agent: AgentRecord, sessionId: string): Promise<AgentTestContent> {
+    const loc = ['body', 'from_session_id'];
+    const session = await scope
+      .collection(sessionCollection)
+      .findOne({ _id: sessionId, project_id: agent.project_id });
+    if (!session) throw new ValidationError([referenceNotFound(loc)]);
+    const turns = (await this.#callLog.turns(session._id))
+      .filter(({ role, text }) => role === 'caller' && text.trim() !== '' && !text.startsWith(KEYS))
+      .slice(0, MAX_TURNS)
+      .map(({ text }) => ({ caller: text.trim().slice(0, MAX_CALLER_TEXT), expect: [] }));
+    if (turns.length === 0) throw invalid(loc, 'its caller said nothing that is kept');
+    return filled({ turns, variables: session.variables });
+  }
+
+  async #check(scope: Scope, type: AgentTestRecord['type'], content: AgentTestContent): Promise<void> {
+    const details: ValidationDetail[] = [];
+    const missing = (field: string) =>
+      details.push({ loc: ['body', field], msg: `Field required for the type ${type}`, type: 'missing' });
+    if (type === 'scripted') {
+      if (content.turns.length === 0) missing('turns');
+      if (content.persona) throw noUse('persona', type);
+    } else {
+      if (!content.persona) missing('persona');
+      if (content.turns.length > 0) throw noUse('turns', type);
+    }
+    const references: Reference[] = [];
+    const named = (tool_id: string, loc: Loc) =>
+      references.push({ collection: toolCollection, id: tool_id, loc: [...loc, 'tool_id'] });
+    const seen = new Set<string>();
+    for (const { check, loc, inTurn } of placed(content)) {
+      if (check.id !== undefined) {
+        if (seen.has(check.id))
+          details.push({ loc: [...loc, 'id'], msg: 'names another check already', type: 'duplicate' });
+        seen.add(check.id);
+      }
+      const why =
+        NOT_YET[check.kind] ??
+        (inTurn && ONLY_AT_THE_END.includes(check.kind)
+          ? 'is known at the end alone: put it into checks'
+          : undefined);
+      if (why !== undefined) details.push({ loc: [...loc, 'kind'], msg: why, type: 'not_available' });
+      if ('tool_id' in check) named(check.tool_id, loc);
+      if (check.kind === 'variable' && !check.op.endsWith('exists') && check.value === undefined)
+        details.push({ loc: [...loc, 'value'], msg: 'Field required', type: 'missing' });
+    }
+    content.tool_mocks.forEach((mock, index) => named(mock.tool_id, ['body', 'tool_mocks', index]));
+    if (Object.keys(content.variables).length > 100)
+      details.push({ loc: ['body', 'variables'], msg: 'at most 100 variables', type: 'too_long' });
+    if (Buffer.byteLength(JSON.stringify(content)) > MAX_CONTENT_BYTES)
+      details.push({ loc: ['body'], msg: `at most ${MAX_CONTENT_BYTES} bytes`, type: 'too_long' });
+    details.push(...(await missingReferences(scope, references)));
+    const llmId = content.persona?.llm_id ?? null;
+    if (llmId !== null) {
+      const model = await this.#models.find(scope.orgId, llmId, scope.projectId);
+      if (model?.kind !== 'llm') details.push(referenceNotFound(['body', 'persona', 'llm_id']));
+    }
+    if (details.length > 0) throw new ValidationError(details);
+  }
+}
+
+/** Removes what an agent's purge takes along; sessions stay. */
+export async function removeTestsOf(scope: Scope, agentId: string): Promise<void> {
+  const ofAgent = { agent_id: agentId };
+  await scope.collection(agentTestCollection).deleteMany(ofAgent);
+  // A run under way finds itself gone, and stops.
+  await scope.collection(agentTestRunCollection).deleteMany(ofAgent);
+  await scope.collection(agentTestResultCollection).deleteMany(ofAgent);
+}
+
+/** Whether a run against this version was completed and all of it passed. */
+export async function hasPassedRun(scope: Scope, agentId: string, version: number): Promise<boolean> {
+  const run = await scope.collection(agentTestRunCollection).findOne({
+    agent_id: agentId,
+    agent_version: version,
+    status: 'completed',
+    failed: 0,
+    errored: 0,
+  });
+  return run !== null;
+}
+
+/** What was said in a session goes out of the reasons of its result. */
+export async function eraseTestReasons(database: Database, sessionId: string): Promise<void> {
+  const results = database.model(agentTestResultCollection);
+  const result = await results.findOne({ session_id: sessionId }).lean<AgentTestResultRecord>();
+  if (!result) return;
+  const checks = result.checks.map((check) => ({ ...check, reason: '' }));
+  await results.updateOne({ _id: result._id }, { $set: { checks } });
+}
+
+function filled(given: Partial<{ [K in keyof AgentTestContent]: AgentTestContent[K] | undefined }>) {
+  return {
+    variables: given.variables ?? {},
+    turns: given.turns ?? [],
+    persona: given.persona ?? null,
+    max_turns: given.max_turns ?? 20,
+    timeout_seconds: given.timeout_seconds ?? 300,
+    checks: given.checks ?? [],
+    tool_mocks: given.tool_mocks ?? [],
+  };
+}
+
+/** All checks, and where they stand. */
+function placed(content: AgentTestContent): { check: AgentTestCheck; loc: Loc; inTurn: boolean }[] {
+  return [
+    ...content.turns.flatMap(({ expect }, turn) =>
+      expect.map((check, index) => ({
+        check,
+        loc: ['body', 'turns', turn, 'expect', index],
+        inTurn: true,
+      })),
+    ),
+    ...content.checks.map((check, index) => ({ check, loc: ['body', 'checks', index], inTurn: false })),
+  ];
+}
+
+/** Every check has an id: its own, or the first free one of ours. */
+function withIds(content: AgentTestContent): AgentTestContent {
+  const taken = new Set(placed(content).flatMap(({ check }) => check.id ?? []));
+  let next = 1;
+  const name = (check: AgentTestCheck): AgentTestCheck => {
+    if (check.id !== undefined) return check;
+    while (taken.has(`check_${next}`)) next++;
+    const id = `check_${next++}`;
+    return { ...check, id };
+  };
+  return {
+    ...content,
+    turns: content.turns.map((turn) => ({ ...turn, expect: turn.expect.map(name) })),
+    checks: content.checks.map(name),
+  };
+}
+
+function merged(current: Record<string, string>, patch: Record<string, string | null>) {
+  return Object.fromEntries(
+    Object.entries({ ...current, ...patch }).filter((entry): entry is [string, string] => entry[1] !== null),
+  );
+}
+
+function voiceNotYet(): ValidationError {
+  return invalid(['body', 'channel'], 'does not act in this version: leave it at "text"', 'not_available');
+}
+
+function noUse(field: string, type: string): ValidationError {
+  return invalid(['body', field], `has no use for the type ${type}`, 'extra_forbidden');
+}
+
+function stripUndefined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(value).filter(([, entry]) => entry !== undefined)) as never;
+}

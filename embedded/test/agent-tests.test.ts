@@ -1,0 +1,344 @@
+import t, { type Test } from 'tap';
+import { openOpenAiEmulator } from '@parley/loadtest/emulators/openai-emulator';
+import { parseScript } from '@parley/loadtest/emulators/openai/script';
+import { eventually } from './fixtures/system/eventually.ts';
+import { openTestPlatform, type TestPlatform } from './fixtures/system/test-platform.ts';
+
+/** What the agent's model says, how the caller is played, and what a judge finds. */
+const SCRIPT = parseScript({
+  rules: [
+    { when: { user: 'price' }, reply: { text: 'A pizza costs 12 euros.' } },
+    {
+      when: { user: { regex: 'order (?<order>\\w+)' }, tool: 'order_status' },
+      reply: { tool_calls: [{ name: 'order_status', arguments: { order: '{{order}}', express: true } }] },
+    },
+    { when: { after_tool: 'order_status' }, reply: { text: 'It is {{tool.state}}.' } },
+    {
+      when: { user: 'bye', tool: 'end_call' },
+      reply: { text: 'Goodbye.', tool_calls: [{ name: 'end_call', arguments: {} }] },
+    },
+    {
+      when: { user: 'silently', tool: 'end_call' },
+      reply: { tool_calls: [{ name: 'end_call', arguments: {} }] },
+    },
+    {
+      when: { schema: 'verdict', system: 'names a price' },
+      reply: { json: { passed: true, reason: '12 euros' } },
+    },
+    { when: { schema: 'verdict' }, reply: { json: { passed: false, reason: 'Nothing of the kind.' } } },
+    {
+      when: { schema: 'caller_line', user: 'Hello' },
+      reply: { json: { say: 'What is the price?', hang_up: false } },
+    },
+    {
+      when: { schema: 'caller_line', user: '12 euros' },
+      reply: { json: { say: 'Too much for me.', hang_up: true } },
+    },
+  ],
+  fallback: { text: 'Pardon?' },
+});
+
+interface Run {
+  id: string;
+  agent_version: number;
+  status: string;
+  total: number;
+  passed: number;
+  failed: number;
+  errored: number;
+}
+interface Result {
+  test_id: string;
+  iteration: number;
+  status: string;
+  session_id: string | null;
+  checks: { id: string; passed: boolean; reason: string }[];
+  error: string | null;
+}
+interface Page<T> {
+  items: T[];
+  total: number;
+}
+
+/** An agent with a tool, in a platform whose language model follows the script. */
+async function bench(t: Test) {
+  const openai = await openOpenAiEmulator({
+    script: SCRIPT,
+    delays: { firstToken: 1, tokensPerSecond: Infinity },
+  });
+  t.teardown(() => openai[Symbol.asyncDispose]());
+  const platform = await openTestPlatform({
+    env: { OPENAI_API_KEY: 'any', OPENAI_BASE_URL: `${openai.url}/v1` },
+  });
+  t.teardown(() => platform[Symbol.asyncDispose]());
+  const { installation, receiver } = platform;
+  const { rest } = installation;
+  receiver.answer = () => ({ status: 200, body: { state: 'on its way' } });
+  const tool = async (name: string) =>
+    (
+      await rest.post<{ id: string }>(`/v1/orgs/${installation.orgId}/tools`, {
+        name,
+        description: 'Tells where an order is.',
+        type: 'webhook',
+        parameters: { type: 'object', properties: { order: { type: 'string' } } },
+        webhook: { url: `${receiver.origin}/orders`, method: 'POST' },
+        response: { assign: [{ path: 'state', name: 'order_state' }] },
+      })
+    ).id;
+  const toolId = await tool('order_status');
+  const otherToolId = await tool('refund');
+  const agentId = await installation.agent();
+  for (const tool_id of [toolId, otherToolId]) await rest.post(`/v1/agents/${agentId}/tools`, { tool_id });
+  return { platform, openai, agentId, toolId, otherToolId, ...api(platform, agentId) };
+}
+
+function api({ installation: { rest } }: TestPlatform, agentId: string) {
+  const create = async (body: object) =>
+    (await rest.post<{ id: string }>(`/v1/agents/${agentId}/tests`, { name: 'A test', ...body })).id;
+  const start = (body: object) => rest.post<Run>(`/v1/agents/${agentId}/test-runs`, body);
+  const results = async (run: Run) => (await rest.get<Page<Result>>(`/v1/test-runs/${run.id}/results`)).items;
+  const over = (run: Run) =>
+    eventually(`the end of ${run.id}`, async () => {
+      const now = await rest.get<Run>(`/v1/test-runs/${run.id}`);
+      return !['queued', 'running'].includes(now.status) && now;
+    });
+  /** Creates a test and runs it once. */
+  const one = async (body: object) => {
+    const testId = await create(body);
+    const run = await over(await start({ test_ids: [testId] }));
+    const [result] = await results(run);
+    return { testId, run, result: result! };
+  };
+  return { rest, create, start, results, over, one };
+}
+
+const said = (caller: string, ...expect: object[]) => ({ caller, expect });
+
+void t.test('tests talk to an agent as callers do', async (t) => {
+  const { platform, openai, agentId, toolId, otherToolId, rest, create, start, results, one } =
+    await bench(t);
+  const { installation, receiver } = platform;
+
+  await t.test('a script whose checks all hold passes, and its calls are those of the engine', async (t) => {
+    const { run, result } = await one({
+      type: 'scripted',
+      turns: [
+        said('What is the price?', { id: 'price', kind: 'contains', text: '12  EUROS' }),
+        said(
+          'Where is order A1?',
+          { id: 'asked', kind: 'tool_called', tool_id: toolId, arguments: { order: 'A1' } },
+          { id: 'no_price', kind: 'not_contains', text: 'euros' },
+          { id: 'told', kind: 'contains', text: 'on its way' },
+        ),
+        said('Thank you, bye.', { id: 'no_tool', kind: 'tool_not_called', tool_id: toolId }),
+      ],
+      checks: [
+        { id: 'greeted', kind: 'contains', text: 'Hello.' },
+        { id: 'state', kind: 'variable', name: 'order_state', op: 'eq', value: 'on its way' },
+        { id: 'ended', kind: 'ended_by', value: 'agent' },
+        { id: 'priced', kind: 'judge', criterion: 'The agent names a price.' },
+      ],
+    });
+    t.same(
+      result.checks.filter(({ passed }) => !passed),
+      [],
+    );
+    t.match(run, { status: 'completed', total: 1, passed: 1, failed: 0, errored: 0 });
+    t.match(result, { status: 'passed', error: null });
+    t.equal(receiver.of('/orders', '"order":"A1"').length, 1, 'the tool was really called');
+
+    const transcript = await installation.transcript(result.session_id!);
+    t.same(
+      transcript.map(({ role, text }) => `${role}: ${text}`),
+      [
+        'agent: Hello.',
+        'caller: What is the price?',
+        'agent: A pizza costs 12 euros.',
+        'caller: Where is order A1?',
+        'agent: It is on its way.',
+        'caller: Thank you, bye.',
+        'agent: Goodbye.',
+      ],
+    );
+    const session = await rest.get<Record<string, unknown>>(`/v1/sessions/${result.session_id}`);
+    t.match(session, {
+      transport: 'text',
+      status: 'ended',
+      ended_by: 'agent',
+      detail: { test_run_id: run.id, post_call: { status: 'skipped' }, recording_id: null },
+    });
+    const listed = `${installation.projectPath}/sessions`;
+    t.equal((await rest.get<Page<unknown>>(listed)).total, 0, 'it is in no list of sessions');
+    t.equal((await rest.get<Page<unknown>>(`${listed}?test_run_id=${run.id}`)).total, 1);
+  });
+
+  await t.test('each kind of check fails where it does not hold', async (t) => {
+    const failing = [
+      { id: 'contains', kind: 'contains', text: '13 euros' },
+      { id: 'not_contains', kind: 'not_contains', text: '12 euros' },
+      { id: 'tool_called', kind: 'tool_called', tool_id: otherToolId },
+      { id: 'arguments', kind: 'tool_called', tool_id: toolId, arguments: { order: 'B2' } },
+      { id: 'tool_not_called', kind: 'tool_not_called', tool_id: toolId },
+      { id: 'judge', kind: 'judge', criterion: 'The agent sings.' },
+    ];
+    const atTheEnd = [
+      { id: 'variable', kind: 'variable', name: 'order_state', op: 'exists' },
+      { id: 'ended_by', kind: 'ended_by', value: 'agent' },
+    ];
+    receiver.answer = () => ({ status: 200, body: {} });
+    const { run, result } = await one({
+      type: 'scripted',
+      turns: [
+        said('What is the price?', { id: 'in_turn', kind: 'tool_called', tool_id: toolId }),
+        said('Where is order A1?', { id: 'of_another_turn', kind: 'contains', text: '12 euros' }),
+      ],
+      checks: [...failing, ...atTheEnd, { id: 'holds', kind: 'contains', text: 'pizza' }],
+    });
+    receiver.answer = () => ({ status: 200, body: { state: 'on its way' } });
+    t.match(run, { status: 'completed', passed: 0, failed: 1 });
+    t.equal(result.status, 'failed');
+    t.same(
+      result.checks.map(({ id, passed }) => [id, passed]),
+      [
+        ...[
+          'in_turn',
+          'of_another_turn',
+          ...failing.map(({ id }) => id),
+          ...atTheEnd.map(({ id }) => id),
+        ].map((id) => [id, false]),
+        ['holds', true],
+      ],
+    );
+    for (const { id, reason } of result.checks) t.match(reason, /\S/, `${id} says why`);
+  });
+
+  await t.test('a mocked tool is answered, not called', async (t) => {
+    const before = receiver.received.length;
+    const mock = { tool_id: toolId, match: { order: 'A1' }, result: { state: 'lost' } };
+    const turns = [said('Where is order A1?', { id: 'lost', kind: 'contains', text: 'It is lost.' })];
+    const state = { id: 'state', kind: 'variable', name: 'order_state', op: 'eq', value: 'lost' };
+    const { result } = await one({ type: 'scripted', turns, checks: [state], tool_mocks: [mock] });
+    t.match(result, { status: 'passed', error: null });
+
+    const failed = await one({
+      type: 'scripted',
+      turns: [said('Where is order B2?')],
+      tool_mocks: [mock],
+    });
+    t.match(failed.result, { status: 'failed', error: /No mock of the tool order_status/ });
+    t.equal(receiver.received.length, before, 'nobody was called');
+  });
+
+  await t.test('a script that the agent does not hear to its end fails', async (t) => {
+    const { result } = await one({
+      type: 'scripted',
+      turns: [
+        said('Hang up silently.'),
+        said('Are you there?', { id: 'there', kind: 'contains', text: 'yes' }),
+      ],
+    });
+    t.match(result, { status: 'failed', error: /before turn 2/, checks: [{ id: 'there', passed: false }] });
+  });
+
+  await t.test('a goodbye that the agent says when it hangs up belongs to the answer', async (t) => {
+    const polite = await installation.agent({ config: { end_call: { message: 'Until next time.' } } });
+    const { result } = await api(platform, polite).one({
+      type: 'scripted',
+      turns: [said('Hang up silently.', { id: 'bye', kind: 'contains', text: 'Until next time.' })],
+      checks: [{ id: 'ended', kind: 'ended_by', value: 'agent' }],
+    });
+    t.match(result, { status: 'passed', error: null }, JSON.stringify(result));
+  });
+
+  await t.test('a model plays the caller until it hangs up', async (t) => {
+    const { result } = await one({
+      type: 'simulation',
+      persona: { prompt: 'You want a cheap pizza.' },
+      checks: [
+        { id: 'priced', kind: 'judge', criterion: 'The agent names a price.' },
+        { id: 'ended', kind: 'ended_by', value: 'caller' },
+      ],
+    });
+    t.match(result, { status: 'passed', error: null }, JSON.stringify(result));
+    const turns = await installation.transcript(result.session_id!);
+    t.same(
+      turns.filter(({ role }) => role === 'caller').map(({ text }) => text),
+      ['What is the price?', 'Too much for me.'],
+    );
+    const short = await one({ type: 'simulation', persona: { prompt: 'You ask.' }, max_turns: 1 });
+    const said = await installation.transcript(short.result.session_id!);
+    t.equal(said.filter(({ role }) => role === 'caller').length, 1, 'no more turns than allowed');
+  });
+
+  await t.test('a provider that fails is an error, and says so', async (t) => {
+    openai.setFaults([{ kind: 'refuse', status: 401 }]);
+    const { run, result } = await one({ type: 'scripted', turns: [said('What is the price?')] });
+    openai.setFaults([]);
+    t.match(run, { status: 'completed', passed: 0, failed: 0, errored: 1 });
+    t.match(result, { status: 'error', error: /llm_error/, checks: [] });
+  });
+
+  await t.test('a run that is cancelled hangs up', async (t) => {
+    openai.setFaults([{ kind: 'stall' }]);
+    const testId = await create({ type: 'scripted', turns: [said('What is the price?')] });
+    const run = await start({ test_ids: [testId], iterations: 5 });
+    const [talking] = await eventually('a conversation', async () => {
+      const found = (await results(run)).filter(({ status, session_id: id }) => status === 'running' && id);
+      return found.length > 0 && found;
+    });
+    t.match(await rest.post(`/v1/test-runs/${run.id}/cancel`, {}), { status: 'cancelled' });
+    openai.setFaults([]);
+    t.match(await installation.ended(talking!.session_id!), { ended_by: 'caller' });
+    t.same(new Set((await results(run)).map(({ status }) => status)), new Set(['cancelled']));
+    await t.rejects(rest.post(`/v1/test-runs/${run.id}/cancel`, {}), { status: 409 });
+    const next = await one({ type: 'scripted', turns: [said('What is the price?')] });
+    t.equal(next.result.status, 'passed', 'the next run goes on');
+  });
+
+  await t.test('a run has every test as often as asked for, against the version asked for', async (t) => {
+    const own = await installation.agent();
+    const { create, start, over, results } = api(platform, own);
+    const ids = [
+      await create({ type: 'scripted', turns: [said('What is the price?')] }),
+      await create({ type: 'scripted', turns: [said('Hello?')] }),
+    ];
+    await rest.patch(`/v1/agents/${own}`, { greeting: 'Good evening.' });
+    const run = await over(await start({ version: 1, iterations: 3 }));
+    t.match(run, { agent_version: 1, status: 'completed', total: 6, passed: 6 });
+    const all = await results(run);
+    t.same(
+      new Set(all.map(({ test_id, iteration }) => `${test_id} ${iteration}`)),
+      new Set(ids.flatMap((id) => [1, 2, 3].map((iteration) => `${id} ${iteration}`))),
+    );
+    const [first] = await installation.transcript(all[0]!.session_id!);
+    t.match(first, { role: 'agent', text: 'Hello.' }, 'the greeting of version 1');
+    const pinned = (version: number) =>
+      rest.put(`/v1/agents/${own}/traffic`, {
+        mode: 'pinned',
+        splits: [{ version, weight: 100 }],
+        require_passed_tests: true,
+      });
+    await pinned(1);
+    await t.rejects(pinned(2), { status: 409 }, 'version 2 has passed nothing');
+  });
+
+  await t.test('a call becomes a script', async (t) => {
+    const { result } = await one({
+      type: 'scripted',
+      turns: [said('What is the price?'), said('Thank you, bye.')],
+      variables: { name: 'Asha' },
+    });
+    const test = await rest.post<Record<string, unknown>>(`/v1/agents/${agentId}/tests`, {
+      name: 'Again',
+      from_session_id: result.session_id,
+    });
+    t.match(test, {
+      type: 'scripted',
+      variables: { name: 'Asha' },
+      turns: [
+        { caller: 'What is the price?', expect: [] },
+        { caller: 'Thank you, bye.', expect: [] },
+      ],
+    });
+  });
+});
