@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createSafeFetch, type SafeFetch } from '@parley/shared/http/safe-fetch';
 import type { AgentService } from './agents/agent-service.ts';
+import { eraseTestReasons } from './agent-tests/agent-test-service.ts';
 import { admissionOperations } from './admissions/admission-routes.ts';
 import { AdmissionService } from './admissions/admission-service.ts';
 import type { AuditTrail } from './audit/audit-trail.ts';
@@ -199,6 +200,7 @@ export function createCallServices(deps: CallServiceDeps): CallServices {
     (id) => recordings.deleteOf(id),
     (id) => deliveries.erase(id),
     (id) => postCall.erase(id),
+    (id) => eraseTestReasons(database, id),
   ];
   const sessions = new SessionService({
     store: sessionStore,

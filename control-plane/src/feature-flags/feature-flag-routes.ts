@@ -23,6 +23,7 @@ export const FEATURE_FLAGS = {
 
 /** Flags of features that are not there yet can't be switched off: that would say that they were on. */
 const ACTING: readonly string[] = [
+  'agent_tests',
   'knowledge_bases',
   'memories',
   'public_widget',
