@@ -1,13 +1,17 @@
+import { isAscii } from 'node:buffer';
 import { performance } from 'node:perf_hooks';
-import { WebSocket } from 'ws';
 import { MULAW_TO_PCM16, encodeMulaw } from '@parley/shared/audio/g711';
 import { pcm16FromBytes } from '@parley/shared/audio/audio-frame';
 import { Resampler } from '@parley/shared/audio/resampler';
+import { WireSocket } from '../wire/wire-socket.ts';
 import { dialects, type CarrierDialect, type StreamIds } from './carrier-dialect.ts';
 import { FRAME_MS, frameClock, type FrameClock } from './frame-clock.ts';
 
 const FRAME_BYTES = 160;
-const SILENCE = new Uint8Array(FRAME_BYTES).fill(0xff);
+const MULAW_SILENCE = 0xff;
+const SILENCE = new Uint8Array(FRAME_BYTES).fill(MULAW_SILENCE);
+/** Room for half a minute of what was heard at first; it grows. */
+const HEARD_BYTES = 30 * 8000;
 const SILENCE_BASE64 = Buffer.from(SILENCE).toString('base64');
 /** Mean amplitude from which a frame counts as voice, of 32,768. */
 const VOICED = 200;
@@ -66,11 +70,12 @@ export class CarrierLine {
   readonly #dialect: CarrierDialect;
   readonly #events: LineEvents;
   readonly #clock: FrameClock;
-  readonly #socket: WebSocket;
-  readonly #heardParts: { at: number; bytes: Uint8Array }[] = [];
-  readonly #keepHeard: boolean;
+  readonly #socket: WireSocket;
+  #heard: Uint8Array | undefined;
+  #heardBytes = 0;
   #stopFrames: (() => void) | undefined;
   #frameIndex = 0;
+  #isAscii = false;
   #speech: Speech[] = [];
   readonly #waiters = new Set<Waiter>();
   #open = true;
@@ -91,7 +96,7 @@ export class CarrierLine {
   framesSent = 0;
 
   private constructor(
-    socket: WebSocket,
+    socket: WireSocket,
     dialect: CarrierDialect,
     ids: StreamIds,
     events: LineEvents,
@@ -103,7 +108,7 @@ export class CarrierLine {
     this.ids = ids;
     this.#events = events;
     this.#clock = clock;
-    this.#keepHeard = keepHeard;
+    if (keepHeard) this.#heard = new Uint8Array(HEARD_BYTES).fill(MULAW_SILENCE);
     this.closed = new Promise((resolve) => {
       socket.once('close', (code, reason) => {
         this.#open = false;
@@ -111,12 +116,9 @@ export class CarrierLine {
         resolve({ code, reason: reason.toString() });
       });
     });
-    socket.on('error', () => {
-      // `close` follows, with the code.
-    });
     socket.on('message', (data, binary) => {
       if (binary) events.onViolation?.('binary frame');
-      else this.#onMessage((data as Buffer).toString('utf8'));
+      else this.#onMessage(data.toString('utf8'));
     });
   }
 
@@ -134,12 +136,13 @@ export class CarrierLine {
     /** Keeps what was played, for `heardAudio`. */
     keepHeard?: boolean;
     handshakeTimeoutMs?: number;
+    /** Certificates that are trusted instead of the usual ones, PEM. */
+    ca?: string | undefined;
   }): Promise<CarrierLine> {
-    const socket = new WebSocket(options.url, {
-      perMessageDeflate: false,
-      skipUTF8Validation: true,
-      handshakeTimeout: options.handshakeTimeoutMs ?? 10_000,
+    const socket = await WireSocket.connect(options.url, {
+      handshakeTimeoutMs: options.handshakeTimeoutMs ?? 10_000,
       headers: options.headers ?? {},
+      ca: options.ca,
     });
     const dialect = typeof options.carrier === 'string' ? dialects[options.carrier] : options.carrier;
     const line = new CarrierLine(
@@ -150,10 +153,6 @@ export class CarrierLine {
       options.clock ?? frameClock,
       options.keepHeard ?? false,
     );
-    await new Promise<void>((resolve, reject) => {
-      socket.once('open', resolve);
-      socket.once('error', reject);
-    });
     const [first, ...others] = dialect.opening(line.ids);
     socket.send(first!);
     try {
@@ -259,16 +258,12 @@ export class CarrierLine {
 
   /** What the caller heard, silence included, from the first frame on. 8 kHz mu-law. */
   heardAudio(): Uint8Array {
-    const end = this.#heardParts.at(-1);
-    if (!end) return new Uint8Array();
-    const audio = new Uint8Array(Math.round((end.at + FRAME_MS) * 8)).fill(0xff);
-    for (const { at, bytes } of this.#heardParts) audio.set(bytes.subarray(0, audio.length - at * 8), at * 8);
-    return audio;
+    return this.#heard?.slice(0, this.#heardBytes) ?? new Uint8Array();
   }
 
   /** An empty message stands for one that the dialect holds back. */
   #send(message: string): void {
-    if (message !== '' && this.#socket.readyState === WebSocket.OPEN) this.#socket.send(message);
+    if (message !== '') this.#socket.send(message);
   }
 
   #stop(): void {
@@ -283,13 +278,15 @@ export class CarrierLine {
     this.#play();
     const speech = this.#speech[0];
     const frame = speech?.frames[speech.next];
-    this.#send(
-      this.#dialect.media(this.ids, {
-        base64: frame?.base64 ?? SILENCE_BASE64,
-        index: this.#frameIndex,
-        timestampMs: this.#frameIndex * FRAME_MS,
-      }),
-    );
+    const media = this.#dialect.media(this.ids, {
+      base64: frame?.base64 ?? SILENCE_BASE64,
+      index: this.#frameIndex,
+      timestampMs: this.#frameIndex * FRAME_MS,
+    });
+    // Ids may hold anything, and stay the same for the whole call.
+    if (this.#frameIndex === 0) this.#isAscii = isAscii(Buffer.from(media));
+    if (this.#isAscii && media !== '') this.#socket.sendAscii(media);
+    else this.#send(media);
     this.framesSent++;
     this.#frameIndex++;
     if (speech) {
@@ -321,8 +318,8 @@ export class CarrierLine {
   /** 20 ms out of the buffer. */
   #play(): void {
     let left = FRAME_BYTES;
-    const at = this.#frameIndex * FRAME_MS;
-    const frame = this.#keepHeard ? new Uint8Array(FRAME_BYTES).fill(0xff) : undefined;
+    if (this.#buffer.length === 0) return;
+    const heard = this.#heard && this.#roomToHear(this.#frameIndex * FRAME_BYTES);
     let voiced = false;
     let played = 0;
     while (this.#buffer.length > 0) {
@@ -337,7 +334,7 @@ export class CarrierLine {
       const take = Math.min(left, head.bytes.length - head.offset);
       const part = head.bytes.subarray(head.offset, head.offset + take);
       voiced ||= isVoiced(part);
-      frame?.set(part, FRAME_BYTES - left);
+      heard?.set(part, FRAME_BYTES - left);
       head.offset += take;
       left -= take;
       played += take;
@@ -348,9 +345,19 @@ export class CarrierLine {
     this.playedBytes += played;
     const now = performance.now();
     if (voiced) this.lastPlayedVoiceAt = now;
-    if (frame) this.#heardParts.push({ at, bytes: frame });
+    if (heard) this.#heardBytes = (this.#frameIndex + 1) * FRAME_BYTES;
     // What is missing of this frame is silence already.
     if (this.#bufferedBytes === 0) this.#dryAt = now + FRAME_MS - left / 8;
+  }
+
+  /** Where the frame at `start` of what is heard goes. */
+  #roomToHear(start: number): Uint8Array {
+    const kept = this.#heard!;
+    if (start + FRAME_BYTES <= kept.length) return kept.subarray(start, start + FRAME_BYTES);
+    const grown = new Uint8Array(Math.max(kept.length * 2, start + FRAME_BYTES)).fill(MULAW_SILENCE);
+    grown.set(kept);
+    this.#heard = grown;
+    return grown.subarray(start, start + FRAME_BYTES);
   }
 
   #onMessage(message: string): void {
@@ -416,7 +423,7 @@ export class CarrierLine {
 export function toFrames(mulaw: Uint8Array): SpeechFrame[] {
   const frames: SpeechFrame[] = [];
   for (let at = 0; at < mulaw.length; at += FRAME_BYTES) {
-    const frame = new Uint8Array(SILENCE);
+    const frame = SILENCE.slice();
     frame.set(mulaw.subarray(at, at + FRAME_BYTES));
     frames.push({ base64: Buffer.from(frame).toString('base64'), voiced: isVoiced(frame) });
   }

@@ -1,13 +1,12 @@
 import { once } from 'node:events';
 import { createServer, STATUS_CODES } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { Socket, type AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { WebSocketServer } from 'ws';
-import type { WebSocket } from 'ws';
 import { ZodError } from 'zod';
 import { systemClock } from '@parley/shared/time/clock';
 import type { Clock } from '@parley/shared/time/clock';
+import { acceptKey, WireSocket } from '../wire/wire-socket.ts';
 import { wait } from './delays.ts';
 import type { CommonFault, Fault, FaultPlan } from './faults.ts';
 
@@ -52,7 +51,7 @@ export interface EmulatorServerOptions<Kind extends string> {
   /** Answers further routes below `/__emulator/`; undefined for those it does not have. */
   control?: (exchange: EmulatorExchange) => Promise<HttpAnswer | undefined>;
   /** Owns one accepted socket until it closes. Without it every upgrade gets 404. */
-  onSocket?: (socket: WebSocket, exchange: EmulatorExchange) => Promise<void> | void;
+  onSocket?: (socket: WireSocket, exchange: EmulatorExchange) => Promise<void> | void;
   clock?: Clock;
   log?: EmulatorLog | undefined;
 }
@@ -64,9 +63,10 @@ export interface EmulatorServer {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-const MAX_SOCKET_MESSAGE_BYTES = 1024 * 1024;
 const MAX_CONTROL_BYTES = 64 * 1024;
 const DEFAULT_HANDSHAKE_DELAY_MS = 2000;
+/** Sixteen bytes in base64. */
+const SOCKET_KEY = /^[+/0-9A-Za-z]{22}==$/;
 
 /**
  * What all provider emulators have in common: one port for HTTP and WebSocket (no compression, as their vendors are
@@ -86,16 +86,7 @@ export async function openEmulatorServer<Kind extends string>(
   const running = new Set<Promise<void>>();
   // Longer than any pause of a call, like the vendors' front ends: a reused connection must not be lost to us.
   const server = createServer({ keepAliveTimeout: 120_000 });
-  const sockets = new WebSocketServer({
-    noServer: true,
-    perMessageDeflate: false,
-    maxPayload: MAX_SOCKET_MESSAGE_BYTES,
-  });
-  sockets.on('headers', (lines) => {
-    for (const [header, value] of Object.entries({ ...marks, ...options.upgradeHeaders?.() })) {
-      lines.push(`${header}: ${value}`);
-    }
-  });
+  const sockets = new Set<WireSocket>();
 
   /** Applies what can go wrong before a request is looked at. */
   async function admit(signal: AbortSignal): Promise<HttpAnswer | undefined> {
@@ -175,19 +166,45 @@ export async function openEmulatorServer<Kind extends string>(
         refuseUpgrade(stream, refused);
         return;
       }
-      sockets.handleUpgrade(request, stream, head, (socket) => {
-        // ws reports a broken frame here and then closes by itself.
-        socket.on('error', () => undefined);
-        track(Promise.resolve(options.onSocket?.(socket, exchange)));
-      });
+      const socket = acceptUpgrade(request, stream, head);
+      track(Promise.resolve(options.onSocket?.(socket, exchange)));
     } catch (error) {
       if (!signal.aborted) log?.warn({ err: error }, 'emulator upgrade failed');
       stream.destroy();
     }
   }
 
+  function acceptUpgrade(request: IncomingMessage, stream: Duplex, head: Buffer): WireSocket {
+    // The first that is offered, as keys travel beside it.
+    const protocol = request.headers['sec-websocket-protocol']?.split(',')[0]?.trim();
+    const lines = [
+      'HTTP/1.1 101 Switching Protocols',
+      'Upgrade: websocket',
+      'Connection: Upgrade',
+      `Sec-WebSocket-Accept: ${acceptKey(request.headers['sec-websocket-key']!)}`,
+      ...(protocol === undefined ? [] : [`Sec-WebSocket-Protocol: ${protocol}`]),
+      ...Object.entries({ ...marks, ...options.upgradeHeaders?.() }).map(
+        ([name, value]) => `${name}: ${value}`,
+      ),
+    ];
+    stream.write(`${lines.join('\r\n')}\r\n\r\n`);
+    const socket = new WireSocket(stream, head, 'server');
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    return socket;
+  }
+
   function refuseSocket(exchange: EmulatorExchange): HttpAnswer | undefined {
     if (!options.onSocket) return { status: 404, body: { error: 'There is no socket here.' } };
+    const { headers } = exchange.request;
+    if (headers.upgrade?.toLowerCase() !== 'websocket' || headers['sec-websocket-version'] !== '13')
+      return {
+        status: 426,
+        headers: { 'sec-websocket-version': '13' },
+        body: { error: 'Speak WebSocket 13.' },
+      };
+    if (!SOCKET_KEY.test(headers['sec-websocket-key'] ?? ''))
+      return { status: 400, body: { error: 'The WebSocket key is missing or invalid.' } };
     return options.admitSocket?.(exchange);
   }
 
@@ -233,7 +250,7 @@ export async function openEmulatorServer<Kind extends string>(
     const ended = once(server, 'close');
     server.close();
     for (const exchange of exchanges) exchange.abort(new Error('The emulator is closing.'));
-    for (const socket of sockets.clients) socket.terminate();
+    for (const socket of sockets) socket.terminate();
     server.closeAllConnections();
     await Promise.all(running);
     await ended;
@@ -276,13 +293,10 @@ function sendAnswer(response: ServerResponse, { status, headers, body }: HttpAns
 }
 
 /** Breaks the TCP connection under `socket` or `response` so that the peer sees a reset, not an end. */
-export function resetConnection(connection: WebSocket | ServerResponse): void {
-  const stream =
-    'socket' in connection
-      ? connection.socket
-      : (connection as unknown as { _socket?: ServerResponse['socket'] })._socket;
+export function resetConnection(connection: WireSocket | ServerResponse): void {
+  const stream = connection instanceof WireSocket ? connection.stream : connection.socket;
   if (!stream) return;
   // A reset while an end is under way fails in libuv, and then Node never gets rid of the handle.
-  if (stream.writableEnded) stream.destroy();
+  if (stream.writableEnded || !(stream instanceof Socket)) stream.destroy();
   else stream.resetAndDestroy();
 }

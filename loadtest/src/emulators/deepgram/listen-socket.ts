@@ -1,5 +1,5 @@
-import type { RawData, WebSocket } from 'ws';
 import type { Clock, Timer } from '@parley/shared/time/clock';
+import type { WireSocket } from '../../wire/wire-socket.ts';
 import { sampleMs } from '../delays.ts';
 import type { FaultPlan } from '../faults.ts';
 import type { Ears } from '../recogniser/ears.ts';
@@ -14,7 +14,7 @@ import { NO_AUDIO_REASON, Outbox } from './outbox.ts';
 import type { DeepgramFault, WireMessage } from './outbox.ts';
 
 export interface ListenDeps {
-  socket: WebSocket;
+  socket: WireSocket;
   requestId: string;
   settings: ListenSettings;
   stats: DeepgramStats;
@@ -118,7 +118,7 @@ export function serveNova(deps: ListenDeps, query: NovaQuery): void {
     }
   }
 
-  socket.on('message', (data: RawData, isBinary: boolean) => {
+  socket.on('message', (data: Buffer, isBinary: boolean) => {
     if (finishing) return;
     if (!isBinary) {
       const message = parseText(data);
@@ -129,7 +129,7 @@ export function serveNova(deps: ListenDeps, query: NovaQuery): void {
       onText[String(message['type'])]?.(message);
       return;
     }
-    const bytes = data as Buffer;
+    const bytes = data;
     stats.audio_frames += 1;
     stats.audio_bytes += bytes.length;
     if (bytes.length === 0) {
@@ -205,7 +205,7 @@ export function serveFlux(deps: ListenDeps, query: FluxQuery): void {
   };
   if (settings.flux.forceEndTurn) onText['ForceEndTurn'] = () => afterAudio(() => session.forceEndTurn());
 
-  socket.on('message', (data: RawData, isBinary: boolean) => {
+  socket.on('message', (data: Buffer, isBinary: boolean) => {
     if (finishing) return;
     if (!isBinary) {
       const message = parseText(data);
@@ -218,7 +218,7 @@ export function serveFlux(deps: ListenDeps, query: FluxQuery): void {
       act(message);
       return;
     }
-    const bytes = data as Buffer;
+    const bytes = data;
     stats.audio_frames += 1;
     stats.audio_bytes += bytes.length;
     if (bytes.length === 0) {
@@ -255,9 +255,9 @@ function take(intake: AudioIntake, bytes: Buffer, outbox: Outbox): void {
   }
 }
 
-function parseText(data: RawData): Record<string, unknown> | undefined {
+function parseText(data: Buffer): Record<string, unknown> | undefined {
   try {
-    const message: unknown = JSON.parse((data as Buffer).toString());
+    const message: unknown = JSON.parse(data.toString());
     return typeof message === 'object' && message !== null ? (message as Record<string, unknown>) : undefined;
   } catch {
     return undefined;

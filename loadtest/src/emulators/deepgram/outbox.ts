@@ -1,7 +1,7 @@
-import type { WebSocket } from 'ws';
 import type { Clock, Timer } from '@parley/shared/time/clock';
 import { sampleMs } from '../delays.ts';
 import type { Delay } from '../delays.ts';
+import type { WireSocket } from '../../wire/wire-socket.ts';
 import { resetConnection } from '../emulator-server.ts';
 import type { Fault, FaultPlan } from '../faults.ts';
 
@@ -41,7 +41,7 @@ type Step = { dueMs: number; run: () => void };
 export class Outbox {
   /** The end of the present utterance must not be reported. */
   withholdsEnd = false;
-  readonly #socket: WebSocket;
+  readonly #socket: WireSocket;
   readonly #faults: FaultPlan<DeepgramFault>;
   readonly #clock: Clock;
   readonly #random: () => number;
@@ -55,7 +55,7 @@ export class Outbox {
   #closed = false;
 
   constructor(options: {
-    socket: WebSocket;
+    socket: WireSocket;
     faults: FaultPlan<DeepgramFault>;
     clock: Clock;
     random: () => number;

@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import type { AudioFormat } from '@parley/shared/audio/audio-frame';
 import type { Timer } from '@parley/shared/time/clock';
-import type { WebSocket } from 'ws';
 import * as z from 'zod';
+import type { WireSocket } from '../../wire/wire-socket.ts';
 import { resetConnection } from '../emulator-server.ts';
 import type { SpeechEvent } from './paced-speech.ts';
 import { SpeechContext } from './speech-context.ts';
@@ -67,12 +67,12 @@ const multiMessage = z
 
 /** What both kinds of socket share: the ways to end, and to say why. */
 class SocketEnd {
-  readonly #socket: WebSocket;
+  readonly #socket: WireSocket;
   readonly #settings: SpeechSettings;
   readonly signal: AbortSignal;
   readonly #ended = new AbortController();
 
-  constructor(socket: WebSocket, settings: SpeechSettings) {
+  constructor(socket: WireSocket, settings: SpeechSettings) {
     this.#socket = socket;
     this.#settings = settings;
     this.signal = this.#ended.signal;
@@ -167,7 +167,7 @@ function inactivityReason(inactivityMs: number): string {
 }
 
 /** `stream-input`: one text, one stream of audio. */
-export function serveSingle(socket: WebSocket, query: SocketQuery, settings: SpeechSettings): void {
+export function serveSingle(socket: WireSocket, query: SocketQuery, settings: SpeechSettings): void {
   const { format, autoMode, syncAlignment, inactivityMs, refusal } = query;
   const end = new SocketEnd(socket, settings);
   let context: SpeechContext | undefined;
@@ -246,7 +246,7 @@ interface OpenContext {
 }
 
 /** `multi-stream-input`: contexts that come and go on one socket. */
-export function serveMulti(socket: WebSocket, query: SocketQuery, settings: SpeechSettings): void {
+export function serveMulti(socket: WireSocket, query: SocketQuery, settings: SpeechSettings): void {
   const { format, autoMode, syncAlignment, inactivityMs, refusal } = query;
   const end = new SocketEnd(socket, settings);
   /** Those that take text. A closed one lives on, nameless, until its last audio has been sent. */
