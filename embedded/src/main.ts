@@ -1,3 +1,4 @@
+import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs, styleText } from 'node:util';
 import { destination, multistream, type Level } from 'pino';
@@ -27,14 +28,19 @@ const LOG_FILE = 'parley.log';
 
 /** Running calls have this long to finish after the first Ctrl-C, unless the environment says otherwise; a second one ends at once. */
 const DRAIN_TIMEOUT_MS = 20_000;
-const environment = z.object({ DRAIN_TIMEOUT_MS: envInteger(0, 86_400_000).default(DRAIN_TIMEOUT_MS) });
+const environment = z.object({
+  PARLEY_DATA_DIR: z.string().default('.parley'),
+  DRAIN_TIMEOUT_MS: envInteger(0, 86_400_000).default(DRAIN_TIMEOUT_MS),
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).optional(),
+});
 
 /** The log goes to a file of this run, so that the conversation stays readable; errors, or all of a level asked for, to the terminal too. */
-function openLog(dataDir: string, level: string | undefined): Logger {
-  const file = destination({ dest: path.join(dataDir, LOG_FILE), mkdir: true, append: false, mode: 0o600 });
+function openLog(file: string, level: Level | 'silent' | undefined): Logger {
+  // The first to write into the folder makes it; nobody else may look into it.
+  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
   const streams = multistream([
-    { level: 'info', stream: file },
-    { level: (level ?? 'error') as Level, stream: destination(2) },
+    { level: 'info', stream: destination({ dest: file, append: false, mode: 0o600 }) },
+    { level: level === undefined || level === 'silent' ? 'error' : level, stream: destination(2) },
   ]);
   return createLogger({ name: 'parley', level: level ?? 'info', destination: streams });
 }
@@ -55,10 +61,20 @@ async function main(): Promise<number> {
     stopping.abort(new Error('Parley is stopping.'));
   });
   try {
-    const { DRAIN_TIMEOUT_MS: drainTimeoutMs } = readEnv(environment, process.env);
-    const dataDir = path.resolve(process.env['PARLEY_DATA_DIR'] ?? '.parley');
-    const logger = openLog(dataDir, process.env['LOG_LEVEL']);
-    const running = owned.add(await openDemonstrationPlatform({ env: process.env, dataDir, logger }));
+    const config = readEnv(environment, process.env);
+    const dataDir = path.resolve(config.PARLEY_DATA_DIR);
+    const log = path.join(dataDir, LOG_FILE);
+    // Until the folder is known to be this process's own, it may hold the log of another.
+    const draft = `${log}.${process.pid}`;
+    const logger = openLog(draft, config.LOG_LEVEL);
+    const running = owned.add(
+      await openDemonstrationPlatform({ env: process.env, dataDir, logger }).catch((error: unknown) => {
+        if (error instanceof DataFolderInUseError) rmSync(draft);
+        else renameSync(draft, log);
+        throw error;
+      }),
+    );
+    renameSync(draft, log);
     const { identity } = running.platform.controlPlane.services;
     printFirstScreen(running, (await identity.hasUsers()) ? undefined : identity.setupCode(), write);
     if (!values['no-demo']) {
@@ -75,7 +91,7 @@ async function main(): Promise<number> {
     if (!stopping.signal.aborted)
       write(`\nParley is running at ${running.platform.publicUrl}. ${styleText('bold', 'Ctrl-C')} stops it.`);
     await stopped;
-    await running.platform.drain(drainTimeoutMs);
+    await running.platform.drain(config.DRAIN_TIMEOUT_MS);
     return 0;
   } catch (error) {
     if (!(error instanceof ConfigError) && !(error instanceof DataFolderInUseError)) throw error;

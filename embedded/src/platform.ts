@@ -66,7 +66,9 @@ export const DEFAULT_PORT = 8080;
 
 /** @throws ConfigError, DataFolderInUseError, or what a part says that can't start; nothing is left running then */
 export async function openPlatform(options: PlatformOptions): Promise<Platform> {
-  const { env, logger, dataDir } = options;
+  const { logger, dataDir } = options;
+  // As the services read it: an empty variable is none.
+  const env = Object.fromEntries(Object.entries(options.env).filter(([, value]) => value !== ''));
   const owned = new DisposableList();
   try {
     const folder = owned.add(DataFolder.open(dataDir));
@@ -76,9 +78,7 @@ export async function openPlatform(options: PlatformOptions): Promise<Platform> 
     // Taken before anything is told the address, and never let go.
     const publicHttp = owned.add(await listen(host, env['PORT']));
     const { port } = publicHttp;
-    const publicUrl = (
-      env['PUBLIC_URL'] ?? `http://${host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host}:${port}`
-    ).replace(/\/+$/, '');
+    const publicUrl = (env['PUBLIC_URL'] ?? `http://${reachable(host)}:${port}`).replace(/\/+$/, '');
 
     const mongoUri = env['MONGODB_URI'] ?? withDatabase(owned.add(await openStore(folder, logger)).uri);
     const bus = owned.add(await openBus(env, folder, logger));
@@ -180,14 +180,14 @@ export async function openPlatform(options: PlatformOptions): Promise<Platform> 
 
 function openBus(env: NodeJS.ProcessEnv, folder: DataFolder, logger: Logger): Promise<Bus> {
   const url = env['REDIS_URL'];
-  return url === undefined || url === ''
+  return url === undefined
     ? openLocalBus({ path: folder.file('events.db'), logger })
     : openRedisBus({ url, logger });
 }
 
 /** A port asked for is taken as it is; without one, 8080. `0` takes any free one. */
 async function listen(host: string, wanted: string | undefined): Promise<HttpServer> {
-  const port = wanted === undefined || wanted === '' ? DEFAULT_PORT : Number(wanted);
+  const port = wanted === undefined ? DEFAULT_PORT : Number(wanted);
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     throw new ConfigError(['PORT: must be a number from 0 to 65535']);
   try {
@@ -216,6 +216,12 @@ function openStore(folder: DataFolder, logger: Logger): Promise<DocumentStore> {
 /** Puts the database's name into a driver's address: behind the host, which may be an encoded socket path. */
 function withDatabase(uri: string): string {
   return uri.replace(/^(mongodb:\/\/[^/]+\/)\??/, '$1parley?');
+}
+
+/** The host of an address at which this machine reaches what listens on `host`. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
+  return host.includes(':') ? `[${host}]` : host;
 }
 
 function isLoopback(host: string): boolean {

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import t from 'tap';
 import { DisposableList } from '@parley/shared/async/disposable-list';
@@ -12,7 +12,8 @@ import { NO_LIMITS, temporaryFolder } from './fixtures/system/test-platform.ts';
 const STOPPING = 'finishing calls and closing';
 const owned = new DisposableList();
 t.teardown(() => owned.dispose());
-const dataDir = temporaryFolder(owned);
+// Made by the first start.
+const dataDir = path.join(temporaryFolder(owned), 'data');
 const speech = owned.add(await openFlite());
 
 void t.test(
@@ -20,12 +21,18 @@ void t.test(
   async (t) => {
     const main = owned.add(startMain(dataDir, { DRAIN_TIMEOUT_MS: '3000' }));
     const before = await whenUp(main, dataDir, speech);
+    t.equal((await stat(dataDir)).mode & 0o077, 0, 'nobody else may look into the folder');
+    const logFile = path.join(dataDir, 'parley.log');
+    const logged = await readFile(logFile, 'utf8');
+    t.match(main.output, before.apiKey, 'the key is printed');
 
-    // A second start on the same folder says who is in the way.
+    // A second start on the same folder says who is in the way, and leaves all as it is.
     const rival = owned.add(startMain(dataDir));
     t.match(await rival.exited, { code: 1 });
     t.match(rival.output, new RegExp(`process ${main.child.pid}\\b`));
     t.match(rival.output, dataDir);
+    t.ok((await readFile(logFile, 'utf8')).startsWith(logged));
+    t.notOk((await readdir(dataDir)).some((name) => name.startsWith('parley.log.')));
 
     const agentId = await before.agent();
     const [finishing, lasting] = await Promise.all([before.call(agentId), before.call(agentId)]);
@@ -45,12 +52,14 @@ void t.test(
     finishing.line.hangUp();
     t.match(await lasting.line.closed, { code: 1001 });
     t.match(await main.exited, { code: 0, signal: null });
-    const log = await readFile(path.join(dataDir, 'parley.log'), 'utf8');
+    const log = await readFile(logFile, 'utf8');
     t.match(log, /"call ended"/);
     t.notMatch(log, /"level":"(error|fatal)"/, 'nobody is alarmed');
 
     const again = owned.add(startMain(dataDir));
     const after = await whenUp(again, dataDir, speech);
+    t.equal(after.apiKey, before.apiKey);
+    t.notMatch(again.output, after.apiKey, 'once');
     t.match(await after.session(finishing.session.session_id), {
       status: 'ended',
       ended_by: 'caller',
@@ -99,4 +108,22 @@ void t.test('Ctrl-C of npm start ends everything in good order', async (t) => {
   t.equal(readRuntime(folder), undefined);
   // Whatever npm had started has let go of the folder.
   await DataFolder.open(folder)[Symbol.asyncDispose]();
+});
+
+void t.test('a start that can not be says why, in a line for each mistake', async (t) => {
+  const folder = path.join(temporaryFolder(owned), 'data');
+  const mistakes: [NodeJS.ProcessEnv, RegExp][] = [
+    [{ PORT: 'eighty' }, /PORT: must be a number/],
+    [{ LOG_LEVEL: 'loud', DRAIN_TIMEOUT_MS: '-1' }, /DRAIN_TIMEOUT_MS: .*\n.*LOG_LEVEL: /],
+    [{ OPENAI_BASE_URL: 'nowhere' }, /OPENAI_BASE_URL: /],
+    [{ MONGODB_URI: 'postgres://127.0.0.1' }, /MONGODB_URI: must be a MongoDB connection string/],
+  ];
+  await Promise.all(
+    mistakes.map(async ([env, complaint], index) => {
+      const main = owned.add(startMain(`${folder}-${index}`, env));
+      t.match(await main.exited, { code: 1 });
+      t.match(main.output, complaint);
+      t.notMatch(main.output, /\n +at |eighty|loud|nowhere|postgres/, 'no stack, no value');
+    }),
+  );
 });
