@@ -94,6 +94,11 @@ async function main(options: Options): Promise<void> {
           );
       }
       process.stdout.write(`${machine()}\n\n${resultTable(results)}\n`);
+      const coldStart = { readyMs: system.startMs, firstGreetingMs: warmUp.greeting.p50 };
+      if (coldStart.readyMs !== undefined)
+        process.stdout.write(
+          `\nCold start: ready ${Math.round(coldStart.readyMs)} ms after the process began; its first call heard the greeting ${Math.round(coldStart.firstGreetingMs ?? Number.NaN)} ms after connecting, less the voice.\n`,
+        );
       for (const result of results) {
         for (const note of result.notes) process.stdout.write(`\n${note}\n`);
         const failures = Object.entries(result.failures);
@@ -107,7 +112,7 @@ async function main(options: Options): Promise<void> {
         await writeFile(options.html, htmlReport(results, `Load test of ${system.name}`));
         process.stdout.write(`\nPlots: ${options.html}\n`);
       }
-      if (options.json) process.stdout.write(`${JSON.stringify({ machine: machine(), results })}\n`);
+      if (options.json) process.stdout.write(`${JSON.stringify({ machine: machine(), coldStart, results })}\n`);
     } finally {
       await system[Symbol.asyncDispose]();
     }

@@ -9,7 +9,8 @@ What is measured
                      where npm run loadtest:peers has installed it
   --url URL          a gateway that runs already, for example ws://host/stream/{id}; {conversation} is filled in too
   --gateways N       Parley processes, calls go to them in turn (1)
-  --unpinned         leave processes to the kernel; otherwise the system has core 0 and the simulator core 1
+  --core             the system has core 0 to itself, simulator and emulators core 1 (the default)
+  --unpinned         leave processes to the kernel instead
   --whole            sessions are created and tickets redeemed by the real control plane over its embedded store
   --record           recordings are made
   --config JSON      agent configuration, instead of the one that keeps figures comparable
@@ -43,6 +44,7 @@ const schema = z.object({
   system: z.enum(['parley', 'ceiling', 'livekit']).default('parley'),
   url: z.url({ protocol: /^wss?$/ }).optional(),
   gateways: count(1, 16).default(1),
+  core: z.boolean().default(true),
   unpinned: z.boolean().default(false),
   whole: z.boolean().default(false),
   record: z.boolean().default(false),
@@ -112,7 +114,7 @@ export class OptionsError extends Error {}
 /** @throws OptionsError that names every option that is wrong */
 export function parseOptions(args: readonly string[]): Options {
   const isBoolean = (name: string) =>
-    ['unpinned', 'whole', 'record', 'capacity', 'json', 'profile', 'help'].includes(name);
+    ['core', 'unpinned', 'whole', 'record', 'capacity', 'json', 'profile', 'help'].includes(name);
   let values: Record<string, unknown>;
   try {
     ({ values } = parseArgs({
