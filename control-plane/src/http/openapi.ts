@@ -173,6 +173,7 @@ function describeResponses(operation: Operation): ZodOpenApiResponsesObject {
     };
   }
   for (const status of errorStatuses(operation)) {
+    if (status in responses) continue;
     const schema = status === 422 ? validationError : errorBody;
     responses[String(status)] = {
       description: ERROR_TEXTS[status] ?? 'Error',
@@ -190,7 +191,9 @@ function errorStatuses(operation: Operation): number[] {
   const inPath = operation.path.includes('{');
   const bodies = body === undefined ? [] : ([body].flat() as BodySpec<unknown>[]);
   // Whoever is asked for something has to look it up.
-  if (access !== 'public' || inPath || bodies.length > 0) statuses.push(500, 503);
+  if (operation.answersAlways !== true && (access !== 'public' || inPath || bodies.length > 0)) {
+    statuses.push(500, 503);
+  }
   if (credentialed) statuses.push(401);
   if (credentialed && mayBeForbidden(operation)) statuses.push(403);
   // Signed callbacks: an account that does not exist has signed nothing.

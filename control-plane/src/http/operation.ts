@@ -205,6 +205,8 @@ export interface OperationDefinition<
   described?: boolean;
   /** Reads and changes that stay possible in a suspended org. Default: GET. */
   whenSuspended?: boolean;
+  /** Answers the same whatever becomes of the work behind it: neither 500 nor 503. */
+  answersAlways?: boolean;
   /** Answered by the per-caller request limit. Default true. */
   rateLimited?: boolean;
   /** A feature flag that switches the route off. */

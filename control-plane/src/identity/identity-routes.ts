@@ -186,6 +186,7 @@ export function identityRoutes(deps: {
       tag: 'Sign-in',
       summary: 'Ask for a link to choose a new password',
       access: 'public',
+      answersAlways: true,
       body: jsonBody(forgotPasswordRequest),
       responses: { 202: { description: 'Whether or not there is such an account' } },
       handle({ body, address }) {
