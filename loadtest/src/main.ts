@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { openBench, openSystem } from './bench.ts';
 import { findCapacity } from './capacity.ts';
+import { runCommand } from './command.ts';
 import { parseOptions, OptionsError, USAGE, type Options } from './options.ts';
 import { htmlReport, machine } from './report/html.ts';
 import { profileTables } from './report/cpu-profile.ts';
@@ -13,15 +14,7 @@ import { openWholeSystem } from './sut/whole.ts';
 const LISTENERS = 60;
 const MAX_CALLS = 10_000;
 
-async function main(options: Options): Promise<void> {
-  const stop = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => {
-      process.stderr.write('\nHanging up; interrupt again to leave at once.\n');
-      stop.abort();
-      process.once(signal, () => process.exit(130));
-    });
-  }
+async function main(options: Options, signal: AbortSignal): Promise<void> {
   if (options.keep !== undefined) await mkdir(options.keep, { recursive: true });
   const bench = await openBench({
     turns: options.turns,
@@ -60,12 +53,13 @@ async function main(options: Options): Promise<void> {
           delays: bench.delays,
           speech: bench.speech,
           helperPids: bench.helperPids,
-          signal: stop.signal,
+          signal,
           onProgress: (progress) => printProgress(progress, label),
         }).finally(endProgress);
 
       // One call to warm up, which counts for nothing: but a system that can't serve it can serve none.
       const warmUp = await run(1, 0, 'warm-up');
+      signal.throwIfAborted();
       if (warmUp.counts.answered === 0)
         throw new Error(`Not one call was answered: ${Object.keys(warmUp.failures).join(', ')}.`);
       for (const { provider, kind, probability } of options.fault ?? [])
@@ -88,7 +82,7 @@ async function main(options: Options): Promise<void> {
           `Capacity: ${capacity.calls} calls${capacity.because.length > 0 ? `; more failed: ${capacity.because.join(', ')}` : ''}${capacity.limitedByInstrument ? ' (the instrument, not the system)' : ''}\n\n`,
         );
       } else {
-        for (let round = 1; round <= options.rounds && !stop.signal.aborted; round++)
+        for (let round = 1; round <= options.rounds && !signal.aborted; round++)
           results.push(
             await run(options.calls, options.seconds, options.rounds > 1 ? `round ${round}` : system.name),
           );
@@ -112,7 +106,8 @@ async function main(options: Options): Promise<void> {
         await writeFile(options.html, htmlReport(results, `Load test of ${system.name}`));
         process.stdout.write(`\nPlots: ${options.html}\n`);
       }
-      if (options.json) process.stdout.write(`${JSON.stringify({ machine: machine(), coldStart, results })}\n`);
+      if (options.json)
+        process.stdout.write(`${JSON.stringify({ machine: machine(), coldStart, results })}\n`);
     } finally {
       await system[Symbol.asyncDispose]();
     }
@@ -122,16 +117,14 @@ async function main(options: Options): Promise<void> {
   }
 }
 
-try {
-  const options = parseOptions(process.argv.slice(2));
-  if (options.help) process.stdout.write(USAGE);
-  else await main(options);
-  process.exit(0);
-} catch (error) {
-  process.stderr.write(
-    error instanceof OptionsError
-      ? `${error.message}\n\n${USAGE}`
-      : `${error instanceof Error ? error.stack : String(error)}\n`,
-  );
-  process.exit(1);
-}
+await runCommand(async (signal) => {
+  try {
+    const options = parseOptions(process.argv.slice(2));
+    if (options.help) process.stdout.write(USAGE);
+    else await main(options, signal);
+  } catch (error) {
+    if (!(error instanceof OptionsError)) throw error;
+    process.stderr.write(`${error.message}\n\n${USAGE}`);
+    process.exit(1);
+  }
+});
