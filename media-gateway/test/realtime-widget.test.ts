@@ -1,0 +1,96 @@
+import { on, once } from 'node:events';
+import t from 'tap';
+import WebSocket from 'ws';
+import { eventsUntilClose } from './fixtures/agents-client.ts';
+import { openRealtimePlatform } from './fixtures/realtime-platform.ts';
+
+const PAGE = 'https://www.example.com';
+
+interface Update {
+  type: string;
+  session: Record<string, unknown>;
+}
+
+/** The next event of a kind. */
+async function eventOf(socket: WebSocket, type: string): Promise<unknown> {
+  for await (const [data] of on(socket, 'message') as AsyncIterable<[Buffer]>) {
+    const event = JSON.parse(data.toString()) as { type: string };
+    if (event.type === type) return event;
+  }
+  return undefined;
+}
+
+void t.test('a visitor of a public page talks to the agent, from that page alone', async (t) => {
+  const { platform, agentId, rest, url } = await openRealtimePlatform(t, {
+    agent: {
+      greeting: '',
+      config: { widget: { enabled: true, allowed_origins: [PAGE, 'https://other.example.com'] } },
+    },
+  });
+  const begun = await fetch(`${platform.publicUrl}/public/v1/agents/${agentId}/sessions`, {
+    method: 'POST',
+    headers: { origin: PAGE },
+  });
+  t.equal(begun.status, 200);
+  const { token, ws_url, session_id } = (await begun.json()) as Record<string, string>;
+  t.equal(ws_url, url);
+  // As a browser has to: the token in the sub-protocol, the origin given by the browser itself.
+  const connect = (origin?: string) =>
+    new WebSocket(
+      url,
+      ['realtime', `openai-insecure-api-key.${token}`],
+      origin === undefined ? {} : { origin },
+    );
+
+  for (const origin of [
+    undefined,
+    'null',
+    'https://other.example.com',
+    'http://www.example.com',
+    `${PAGE}:8443`,
+  ]) {
+    const { events, code } = await eventsUntilClose(connect(origin));
+    t.match(events, [{ type: 'error', error: { code: 'origin_refused' } }], `from ${origin ?? 'nowhere'}`);
+    t.equal(code, 4401);
+  }
+
+  const socket = connect(PAGE);
+  t.teardown(() => socket.terminate());
+  const [first] = (await once(socket, 'message')) as [Buffer];
+  const created = JSON.parse(first.toString()) as Update;
+  t.match(created, { type: 'session.created', session: { id: `sess_${session_id}`, model: agentId } });
+  const lasts = (created.session['expires_at'] as number) - Date.now() / 1000;
+  t.ok(lasts > 0 && lasts <= 600, 'ten minutes at most');
+
+  socket.send(
+    JSON.stringify({
+      type: 'session.update',
+      session: {
+        type: 'realtime',
+        model: 'gpt-realtime',
+        instructions: 'You are a pirate.',
+        tools: [{ type: 'function', name: 'open_safe', parameters: { type: 'object' } }],
+      },
+    }),
+  );
+  const [second] = (await once(socket, 'message')) as [Buffer];
+  t.match(JSON.parse(second.toString()), {
+    type: 'session.updated',
+    session: { model: agentId, instructions: '', tools: [] },
+  });
+  const content = [{ type: 'input_text', text: 'When are you open?' }];
+  socket.send(
+    JSON.stringify({ type: 'conversation.item.create', item: { type: 'message', role: 'user', content } }),
+  );
+  socket.send(JSON.stringify({ type: 'response.create', response: { output_modalities: ['text'] } }));
+  const answered = await eventOf(socket, 'response.done');
+  t.match(answered, { response: { status: 'completed', output: [{ content: [{ text: /\w/ }] }] } });
+  const closed = once(socket, 'close');
+  socket.close();
+  await closed;
+
+  const again = await eventsUntilClose(connect(PAGE));
+  t.match(again.events, [{ type: 'error', error: { code: 'in_use' } }], 'it opens one connection');
+  const session = await rest.get<{ user_identifier: string | null }>(`/v1/sessions/${session_id}`);
+  t.equal(session.user_identifier, null);
+});
