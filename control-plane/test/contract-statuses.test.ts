@@ -14,7 +14,7 @@ import { createOperations } from '../src/services.ts';
 import type { Services } from '../src/services.ts';
 import { SCENARIOS } from './fixtures/contract-scenarios.ts';
 import type { Send } from './fixtures/contract-scenarios.ts';
-import { openContractWorld } from './fixtures/contract-world.ts';
+import { openContractWorld, PAGE_ORIGIN } from './fixtures/contract-world.ts';
 import { openFailingStore } from './fixtures/failing-store.ts';
 import { StatusRecorder } from './fixtures/status-recorder.ts';
 import type { ContractDocument, ContractRequest } from './fixtures/status-recorder.ts';
@@ -53,10 +53,17 @@ function tokenFor(operation: Operation): string | null {
   return takesKey(operation) ? project.key : owner.token;
 }
 
+/** What requests of an operation always carry. A visitor of a page comes from elsewhere each time. */
+const HEADERS: Record<string, () => Record<string, string>> = {
+  startWidgetSession: () => ({ origin: PAGE_ORIGIN, 'x-forwarded-for': `192.0.2.${++visitors % 256}` }),
+};
+let visitors = 0;
+
 /** With the world's ids, and its admin unless told otherwise. */
 const send = (operation: Operation, more: ContractRequest = {}, url = cp.url) =>
   recorder.send(url, operation, {
     ...more,
+    headers: { ...HEADERS[operation.id]?.(), ...more.headers },
     token: more.token === undefined ? tokenFor(operation) : more.token,
     ids: { ...project.ids, ...more.ids },
   });
@@ -148,6 +155,7 @@ function announce(operation: Operation, bytes: number, type: string): Promise<vo
   const token = tokenFor(operation);
   return new Promise((resolve, reject) => {
     const headers = {
+      ...HEADERS[operation.id]?.(),
       ...(token !== null && { authorization: `Bearer ${token}` }),
       'content-type': type,
       'content-length': String(bytes),
