@@ -25,6 +25,13 @@ void t.test('the description is printed without any configuration', async (t) =>
   t.ok(document.paths['/v1/agents/{agent_id}']);
 });
 
+void t.test('a reader that has seen enough of it is no failure', async (t) => {
+  const command = `"${process.execPath}" --disable-warning=ExperimentalWarning "${source('openapi.ts')}" | head -c 9`;
+  const { stdout, stderr } = await run('sh', ['-c', command], { env: { PATH: process.env['PATH'] } });
+  t.match(stdout, /^\{\s+"open/);
+  t.equal(stderr, '');
+});
+
 void t.test('a start without configuration names what is missing and nothing more', async (t) => {
   const failed = await node('main.ts', [], { INTERNAL_TOKEN: 'too-short' }).catch((error: unknown) => error);
   const { code, stderr } = failed as { code: number; stderr: string };
