@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import { DELAYS, type Backend, type BackendOptions, type ProviderDelays } from './backend/backend.ts';
 import { openBackendProcess } from './backend/backend-process.ts';
@@ -11,6 +8,7 @@ import { makeCallerSpeech, type CallerSpeech } from './speech/caller-speech.ts';
 import { openLivekitAgents } from './sut/livekit-agents.ts';
 import { openCeiling } from './sut/ceiling.ts';
 import { openParley } from './sut/parley.ts';
+import { makeTemporary } from './make-temporary.ts';
 import { openRemote } from './sut/remote.ts';
 import { canPin, pinSelf } from './sut/start-process.ts';
 import type { SystemUnderTest } from './sut/system.ts';
@@ -63,9 +61,7 @@ export async function openBench(options: BenchOptions): Promise<Bench> {
   if (pinned) pinSelf('1');
   const owned = new DisposableList();
   try {
-    const directory = options.directory ?? (await mkdtemp(join(tmpdir(), 'parley-loadtest-')));
-    if (options.directory === undefined)
-      owned.defer(() => rm(directory, { recursive: true, force: true, maxRetries: 3 }));
+    const directory = options.directory ?? (await makeTemporary(owned, 'parley-loadtest-'));
     const redis = options.redis && hasRedis ? owned.add(await startRedis(directory)) : undefined;
     const delays = options.delays ?? DELAYS;
     const backendOptions: BackendOptions = {

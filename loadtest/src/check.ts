@@ -3,6 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { openBench, openSystem } from './bench.ts';
+import { runCommand } from './command.ts';
 import { machine } from './report/html.ts';
 import { endProgress, printProgress, table } from './report/terminal.ts';
 import { runLoad, type LoadResult } from './run-load.ts';
@@ -13,6 +14,8 @@ const USAGE = `Usage: npm run loadtest:check -- [--save] [--carrier plivo,twilio
 A short load of always the same shape, beside the figures that were kept on this machine before (loadtest/results).
 Run it before a change with --save, and after it without.
 `;
+
+const carrierSchema = z.enum(['plivo', 'twilio', 'telnyx']);
 
 /** The figures that are compared, each with what it is. */
 const FIGURES: Record<string, (result: LoadResult) => number | null | undefined> = {
@@ -31,15 +34,16 @@ const FIGURES: Record<string, (result: LoadResult) => number | null | undefined>
   'simulator late p99 ms': (result) => result.lateness.p99,
 };
 
-const keptSchema = z.object({
-  at: z.string(),
-  figures: z.record(z.string(), z.record(z.string(), z.number().nullable())),
-});
+/** By carrier: each was measured when it was. */
+const keptSchema = z.partialRecord(
+  carrierSchema,
+  z.object({ at: z.string(), figures: z.record(z.string(), z.number().nullable()) }),
+);
 type Kept = z.infer<typeof keptSchema>;
 
 const TURNS = 4;
 
-async function main(): Promise<void> {
+async function main(signal: AbortSignal): Promise<void> {
   const { values } = parseArgs({
     options: {
       save: { type: 'boolean', default: false },
@@ -57,10 +61,9 @@ async function main(): Promise<void> {
   const directory = new URL('../results/', import.meta.url);
   const key = createHash('sha256').update(`${machine()} ${calls} ${seconds}`).digest('hex').slice(0, 12);
   const file = new URL(`baseline-${key}.json`, directory);
-  const kept = await readKept(file);
-  const now: Kept = { at: new Date().toISOString(), figures: { ...kept?.figures } };
+  const kept = (await readKept(file)) ?? {};
 
-  for (const carrier of z.array(z.enum(['plivo', 'twilio', 'telnyx'])).parse(values.carrier.split(','))) {
+  for (const carrier of z.array(carrierSchema).parse(values.carrier.split(','))) {
     const results: LoadResult[] = [];
     const bench = await openBench({ turns: TURNS, pin: true, backendProcess: true, redis: true });
     try {
@@ -72,6 +75,7 @@ async function main(): Promise<void> {
         profile: false,
       });
       try {
+        process.stderr.write(`${sut.name} is ready: ${carrier}, ${calls} calls\n`);
         const run = (count: number, steadySeconds: number, label: string) =>
           runLoad(sut, bench.backend, {
             carrier,
@@ -84,12 +88,15 @@ async function main(): Promise<void> {
             delays: bench.delays,
             speech: bench.speech,
             helperPids: bench.helperPids,
-            signal: new AbortController().signal,
+            signal,
             onProgress: (progress) => printProgress(progress, label),
           }).finally(endProgress);
         await run(1, 0, 'warm-up');
-        for (let round = 1; round <= rounds; round++)
+        for (let round = 1; round <= rounds; round++) {
+          signal.throwIfAborted();
           results.push(await run(calls, seconds, `${carrier}, round ${round}`));
+        }
+        signal.throwIfAborted();
       } finally {
         await sut[Symbol.asyncDispose]();
       }
@@ -103,25 +110,26 @@ async function main(): Promise<void> {
         median((counted.length > 0 ? counted : results).map(read)),
       ]),
     );
-    const before = kept?.figures[carrier];
+    const before = kept[carrier];
     process.stdout.write(
       `${carrier}, ${calls} calls, median of ${counted.length || results.length} runs${counted.length === 0 ? '; the simulator was late in all of them: do not count these' : ''}\n`,
     );
     process.stdout.write(
       `${table([
-        ['', kept ? `before (${kept.at.slice(0, 16)})` : 'before', 'now', 'ratio'],
+        ['', before ? `before (${before.at.slice(0, 16)})` : 'before', 'now', 'ratio'],
         ...Object.entries(figures).map(([name, value]) => {
-          const old = before?.[name] ?? null;
+          const old = before?.figures[name] ?? null;
           return [name, show(old), show(value), ratio(old, value)];
         }),
       ])}\n\n`,
     );
-    now.figures[carrier] = figures;
-  }
-  if (!kept || values.save) {
-    await mkdir(directory, { recursive: true });
-    await writeFile(file, JSON.stringify(now, undefined, 2));
-    process.stdout.write('Kept as what later runs are compared with.\n');
+    // Figures that do not count are no yardstick, unless somebody insists.
+    if (values.save || (!before && counted.length > 0)) {
+      kept[carrier] = { at: new Date().toISOString(), figures };
+      await mkdir(directory, { recursive: true });
+      await writeFile(file, JSON.stringify(kept, undefined, 2));
+      process.stdout.write(`Kept as what later runs over ${carrier} are compared with.\n\n`);
+    }
   }
 }
 
@@ -147,5 +155,4 @@ function ratio(before: number | null, now: number | null): string {
   return before === null || now === null || before <= 0 ? '-' : (now / before).toFixed(2);
 }
 
-await main();
-process.exit(0);
+await runCommand(main);

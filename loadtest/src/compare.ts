@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { openBench, openSystem, type SystemOptions } from './bench.ts';
+import { runCommand } from './command.ts';
 import { htmlReport, machine } from './report/html.ts';
 import { endProgress, printProgress, table } from './report/terminal.ts';
 import { runLoad, type LoadResult } from './run-load.ts';
@@ -31,7 +32,7 @@ const FIGURES: [name: string, read: (result: LoadResult) => number | null | unde
   ['missing replies', (result) => result.counts.missingReplies],
 ];
 
-async function main(): Promise<void> {
+async function main(signal: AbortSignal): Promise<void> {
   const { values } = parseArgs({
     options: {
       calls: { type: 'string', default: '8' },
@@ -64,6 +65,7 @@ async function main(): Promise<void> {
   try {
     for (let round = 1; round <= Number(values.rounds); round++) {
       for (const system of systems) {
+        signal.throwIfAborted();
         const sut = await openSystem(bench, {
           system,
           gateways: 1,
@@ -84,10 +86,11 @@ async function main(): Promise<void> {
               delays: bench.delays,
               speech: bench.speech,
               helperPids: bench.helperPids,
-              signal: new AbortController().signal,
+              signal,
               onProgress: (progress) => printProgress(progress, `round ${round}, ${sut.name}`),
             }).finally(endProgress);
           await run(1, 0);
+          signal.throwIfAborted();
           results.push(await run(Number(values.calls), Number(values.seconds)));
         } finally {
           await sut[Symbol.asyncDispose]();
@@ -139,5 +142,4 @@ function ratio(ours: number | null, theirs: number | null): string {
   return ours === null || theirs === null || ours <= 0 ? '-' : (theirs / ours).toFixed(1);
 }
 
-await main();
-process.exit(0);
+await runCommand(main);

@@ -1,10 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import autocannon from 'autocannon';
 import { DisposableList } from '@parley/shared/async/disposable-list';
+import { runCommand } from './command.ts';
+import { makeTemporary } from './make-temporary.ts';
 import { machine } from './report/html.ts';
 import { table } from './report/terminal.ts';
 import { startControlPlane } from './sut/control-plane.ts';
@@ -34,7 +34,7 @@ interface Figures {
   failed: number;
 }
 
-async function main(): Promise<void> {
+async function main(signal: AbortSignal): Promise<void> {
   const { values } = parseArgs({
     options: {
       seconds: { type: 'string', default: '8' },
@@ -52,8 +52,7 @@ async function main(): Promise<void> {
   pinSelf('1');
   const owned = new DisposableList();
   try {
-    const directory = await mkdtemp(join(tmpdir(), 'parley-rest-'));
-    owned.defer(() => rm(directory, { recursive: true, force: true, maxRetries: 3 }));
+    const directory = await makeTemporary(owned, 'parley-rest-');
     const controlPlane = owned.add(await startControlPlane({ directory, cpus }));
     const project = `/v1/orgs/${controlPlane.orgId}/projects/${controlPlane.projectId}`;
     const agent = await controlPlane.ask<{ id: string }>('POST', `${project}/agents`, {
@@ -64,16 +63,28 @@ async function main(): Promise<void> {
     const newSession = { agent_id: agent.id, channel: 'telephony', provider: 'plivo' };
 
     async function measure(url: string, one: Case): Promise<autocannon.Result> {
-      return autocannon({
-        url: `${url}${one.path}`,
-        method: one.method,
-        connections,
-        duration: seconds,
-        headers: {
-          authorization: `Bearer ${controlPlane.apiKey}`,
-          ...(one.body === undefined ? {} : { 'content-type': 'application/json' }),
-        },
-        ...(one.body === undefined ? {} : { body: JSON.stringify(one.body) }),
+      signal.throwIfAborted();
+      return new Promise((resolve, reject) => {
+        const stop = () => run.stop();
+        const run = autocannon(
+          {
+            url: `${url}${one.path}`,
+            method: one.method,
+            connections,
+            duration: seconds,
+            headers: {
+              authorization: `Bearer ${controlPlane.apiKey}`,
+              ...(one.body === undefined ? {} : { 'content-type': 'application/json' }),
+            },
+            ...(one.body === undefined ? {} : { body: JSON.stringify(one.body) }),
+          },
+          (error: Error | null, result) => {
+            signal.removeEventListener('abort', stop);
+            if (error) reject(error);
+            else resolve(result);
+          },
+        );
+        signal.addEventListener('abort', stop);
       });
     }
 
@@ -151,5 +162,4 @@ function median(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)]!;
 }
 
-await main();
-process.exit(0);
+await runCommand(main);

@@ -344,10 +344,11 @@ export async function runLoad(
     signal.removeEventListener('abort', onAbort);
   }
 
-  const reports = backend && sut.reports ? await collectReports(backend, finished, metrics) : undefined;
+  const reports =
+    backend && sut.reports && !signal.aborted ? await collectReports(backend, finished, metrics) : undefined;
   for (const timer of letGo) clearTimeout(timer);
   for (const line of frozen) line.vanish();
-  const after = once ? measure(sut) : await settle(sut, before);
+  const after = once || signal.aborted ? measure(sut) : await settle(sut, before);
   sampler.stop();
   const memoryAfter = await readMemory(sut.pids);
   const statsAfter = await backend?.stats();

@@ -2,6 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { withTimeout } from '@parley/shared/async/timeout';
+import { atExit } from '../command.ts';
 import type { Backend, BackendAddresses, BackendOptions } from './backend.ts';
 
 type Method = Exclude<keyof Backend, 'addresses' | 'pid' | symbol>;
@@ -26,6 +27,7 @@ export async function openBackendProcess(options: BackendOptions): Promise<Backe
   let nextId = 1;
   let closing: Promise<void> | undefined;
   const exited = once(child, 'exit');
+  void exited.finally(atExit(() => child.kill('SIGKILL')));
   const ready = new Promise<BackendAddresses>((resolve, reject) => {
     child.on('message', (message: BackendAnswer) => {
       if ('ready' in message) return resolve(message.ready);

@@ -4,6 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { atExit } from '../command.ts';
 
 const START_TIMEOUT_MS = 10_000;
 
@@ -26,6 +27,8 @@ export async function startRedis(
     { stdio: 'ignore', detached: true },
   );
   const exited = once(child, 'exit');
+  const noNeed = atExit(() => child.kill('SIGKILL'));
+  void exited.finally(noNeed);
   async function stop(): Promise<void> {
     if (child.exitCode !== null || child.signalCode !== null) return;
     child.kill('SIGTERM');

@@ -5,6 +5,7 @@ import { open } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import { TimeoutError, withTimeout } from '@parley/shared/async/timeout';
+import { atExit } from '../command.ts';
 
 const START_TIMEOUT_MS = 30_000;
 const STOP_TIMEOUT_MS = 10_000;
@@ -59,6 +60,7 @@ export async function startProcess<Ready>(options: {
     await log.close();
   }
   const exited = once(child, 'exit').then(([code]) => code as number | null);
+  void exited.finally(atExit(() => child.kill('SIGKILL')));
   const ready = new Promise<Ready>((resolve, reject) => {
     child.on('message', (message: { ready?: Ready }) => {
       if (message.ready !== undefined) resolve(message.ready);
