@@ -1,5 +1,9 @@
 import t from 'tap';
+import { KEPT_LOGS_VARIABLE } from './kept-logs.ts';
 import { createLogger, silentLogger } from './logger.ts';
+
+// As outside of a test run: what a run keeps has its own test.
+delete process.env[KEPT_LOGS_VARIABLE];
 
 function record(options: { level?: string } = {}) {
   const lines: Record<string, unknown>[] = [];

@@ -1,4 +1,5 @@
 import pino from 'pino';
+import { keptLog } from './kept-logs.ts';
 
 export type Logger = pino.Logger;
 
@@ -11,33 +12,42 @@ export function createLogger(options: {
   level?: string;
   destination?: pino.DestinationStream;
 }): Logger {
-  return pino(
-    {
-      name: options.name,
-      level: options.level ?? 'info',
-      timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }) },
-      redact: {
-        paths: [
-          'pii',
-          '*.pii',
-          'token',
-          '*.token',
-          'ticket',
-          '*.ticket',
-          'ws_ticket',
-          '*.ws_ticket',
-          'authorization',
-          '*.authorization',
-        ],
-        censor: '[redacted]',
-      },
-    },
-    options.destination ?? pino.destination({ dest: 2, sync: true }),
-  );
+  const kept = keptLog();
+  const level = options.level ?? 'info';
+  const own = options.destination ?? pino.destination({ dest: 2, sync: true });
+  if (!kept) return pino(toOptions(options.name, level), own);
+  // The destination keeps its level; the copy has all.
+  const streams: pino.StreamEntry[] = [{ stream: kept, level: 'trace' }];
+  if (level !== 'silent') streams.push({ stream: own, level: level as pino.Level });
+  return pino(toOptions(options.name, 'trace'), pino.multistream(streams));
 }
 
 /** For tests and tools that want no output. */
 export function silentLogger(): Logger {
-  return pino({ level: 'silent' });
+  const kept = keptLog();
+  return kept ? pino(toOptions('silent', 'trace'), kept) : pino({ level: 'silent' });
+}
+
+function toOptions(name: string, level: string): pino.LoggerOptions {
+  return {
+    name,
+    level,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label) => ({ level: label }) },
+    redact: {
+      paths: [
+        'pii',
+        '*.pii',
+        'token',
+        '*.token',
+        'ticket',
+        '*.ticket',
+        'ws_ticket',
+        '*.ws_ticket',
+        'authorization',
+        '*.authorization',
+      ],
+      censor: '[redacted]',
+    },
+  };
 }

@@ -1,0 +1,32 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { KEPT_LOGS_VARIABLE, searchKeptLogs } from '@parley/shared/logging/kept-logs';
+
+// `npm test`: runs tap, then searches everything that was logged meanwhile, by every process and at every level, for
+// tickets, tokens, keys and whatever else was secret in the run. Found ones fail it as a test would.
+
+const MAX_SHOWN = 20;
+
+const dir = mkdtempSync(path.join(tmpdir(), 'parley-test-logs-'));
+try {
+  const tap = createRequire(import.meta.url).resolve('tap/package.json');
+  const child = spawn(
+    process.execPath,
+    [path.join(path.dirname(tap), 'dist/esm/run.mjs'), '--reporter=terse', ...process.argv.slice(2)],
+    { stdio: 'inherit', env: { ...process.env, [KEPT_LOGS_VARIABLE]: dir } },
+  );
+  const [code] = (await once(child, 'exit')) as [number | null];
+  const { leaks, lines, secrets } = searchKeptLogs(dir);
+  for (const leak of leaks.slice(0, MAX_SHOWN))
+    process.stderr.write(`${leak.what} was logged: ${leak.text.slice(0, 2000)}\n`);
+  process.stdout.write(
+    `logs of the run: ${lines} lines, ${secrets} secrets noted, ${leaks.length} found in them\n`,
+  );
+  process.exitCode = code !== 0 ? (code ?? 1) : leaks.length > 0 || lines === 0 ? 1 : 0;
+} finally {
+  rmSync(dir, { recursive: true, force: true });
+}
