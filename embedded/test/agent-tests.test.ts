@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap';
 import { openOpenAiEmulator } from '@parley/loadtest/emulators/openai-emulator';
 import { parseScript } from '@parley/loadtest/emulators/openai/script';
+import { RestError } from '../src/demonstration/rest-client.ts';
 import { eventually } from './fixtures/system/eventually.ts';
 import { openTestPlatform, type TestPlatform } from './fixtures/system/test-platform.ts';
 
@@ -112,6 +113,13 @@ function api({ installation: { rest } }: TestPlatform, agentId: string) {
   return { rest, create, start, results, over, one };
 }
 
+/** Of a refusal; 0 for what was taken. */
+const statusOf = (answer: Promise<unknown>) =>
+  answer.then(
+    () => 0,
+    (error: unknown) => (error instanceof RestError ? error.status : -1),
+  );
+
 const said = (caller: string, ...expect: object[]) => ({ caller, expect });
 
 void t.test('tests talk to an agent as callers do', async (t) => {
@@ -120,6 +128,7 @@ void t.test('tests talk to an agent as callers do', async (t) => {
   const { installation, receiver } = platform;
 
   await t.test('a script whose checks all hold passes, and its calls are those of the engine', async (t) => {
+    await installation.webhook(agentId, `${receiver.origin}/ended`);
     const { run, result } = await one({
       type: 'scripted',
       turns: [
@@ -167,6 +176,7 @@ void t.test('tests talk to an agent as callers do', async (t) => {
       ended_by: 'agent',
       detail: { test_run_id: run.id, post_call: { status: 'skipped' }, recording_id: null },
     });
+    t.same((await installation.deliveries(agentId)).items, [], 'nobody is told');
     const listed = `${installation.projectPath}/sessions`;
     t.equal((await rest.get<Page<unknown>>(listed)).total, 0, 'it is in no list of sessions');
     t.equal((await rest.get<Page<unknown>>(`${listed}?test_run_id=${run.id}`)).total, 1);
@@ -282,15 +292,16 @@ void t.test('tests talk to an agent as callers do', async (t) => {
     openai.setFaults([{ kind: 'stall' }]);
     const testId = await create({ type: 'scripted', turns: [said('What is the price?')] });
     const run = await start({ test_ids: [testId], iterations: 5 });
-    const [talking] = await eventually('a conversation', async () => {
-      const found = (await results(run)).filter(({ status, session_id: id }) => status === 'running' && id);
-      return found.length > 0 && found;
+    const talking = await eventually('a conversation', async () => {
+      for (const { session_id: id } of await results(run))
+        if (id !== null && (await installation.session(id)).status === 'in_progress') return id;
+      return undefined;
     });
     t.match(await rest.post(`/v1/test-runs/${run.id}/cancel`, {}), { status: 'cancelled' });
     openai.setFaults([]);
-    t.match(await installation.ended(talking!.session_id!), { ended_by: 'caller' });
+    t.match(await installation.ended(talking), { ended_by: 'caller' });
     t.same(new Set((await results(run)).map(({ status }) => status)), new Set(['cancelled']));
-    await t.rejects(rest.post(`/v1/test-runs/${run.id}/cancel`, {}), { status: 409 });
+    t.equal(await statusOf(rest.post(`/v1/test-runs/${run.id}/cancel`, {})), 409, 'it is over');
     const next = await one({ type: 'scripted', turns: [said('What is the price?')] });
     t.equal(next.result.status, 'passed', 'the next run goes on');
   });
@@ -319,7 +330,7 @@ void t.test('tests talk to an agent as callers do', async (t) => {
         require_passed_tests: true,
       });
     await pinned(1);
-    await t.rejects(pinned(2), { status: 409 }, 'version 2 has passed nothing');
+    t.equal(await statusOf(pinned(2)), 409, 'version 2 has passed nothing');
   });
 
   await t.test('a call becomes a script', async (t) => {

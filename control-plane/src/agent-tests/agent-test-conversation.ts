@@ -210,6 +210,8 @@ async function ended(
     if (current && isTerminal(current.status)) {
       if (current.failure_reason !== null)
         throw new TextCallError(`The conversation broke down: ${current.failure_reason}.`);
+      // Neither the agent's doing nor the test's.
+      if (current.hangup_reason === 'shutdown') throw new TextCallError('The media gateway was stopped.');
       return current;
     }
     if (deps.clock.now() > until) throw new TextCallError('The media gateway did not report the end.');
