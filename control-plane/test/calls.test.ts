@@ -1,3 +1,4 @@
+import { newId } from '@parley/shared/ids/new-id';
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import type { CallEvent } from '@parley/shared/contracts/call-events';
@@ -180,12 +181,32 @@ void t.test('a leg that was taken over tells, but moves nothing', async (t) => {
     .body;
   t.equal(second.leg, 1);
   const inbox = await gateway.commands();
-  const old = gateway.ended(plan);
+  const used = (tokens: number) => ({
+    stt_seconds: 10,
+    llm_input_tokens: tokens,
+    llm_output_tokens: 1,
+    tts_characters: 100,
+    carrier_seconds: 5.5,
+  });
+  const old = gateway.ended(plan, { usage: used(1000), agent_talk_ms: 1500 });
   await handle(old);
   t.equal((await read(plan)).status, 'in_progress');
   await inbox.next('report_stored', (command) => command.args['event_id'] === old.id);
-  await handle(gateway.started(second), gateway.ended(second));
-  t.equal((await read(plan)).status, 'ended');
+  const last = gateway.ended(second, { usage: used(234), agent_talk_ms: 2500 });
+  await handle(gateway.started(second), last, last);
+  t.match(await read(plan), { status: 'ended', agent_duration_seconds: 4 });
+  const metrics = async () =>
+    (await plane.call<{ usage: object }>('GET', `/v1/sessions/${plan.session_id}/metrics`)).body.usage;
+  const both = {
+    stt_seconds: 20,
+    llm_input_tokens: 1234,
+    llm_output_tokens: 2,
+    tts_characters: 200,
+    carrier_seconds: 11,
+  };
+  t.match(await metrics(), both, 'what both legs used');
+  await handle({ ...old, id: newId('event') });
+  t.match(await metrics(), both, 'however often and late they tell it');
   await inbox.close();
 });
 

@@ -8,6 +8,7 @@ import {
 } from '@parley/shared/contracts/call-events';
 import { recordingResultSchema } from '@parley/shared/contracts/recordings';
 import type { SessionStatus } from '@parley/shared/contracts/session-values';
+import { EVENT_INDEXES_PER_LEG } from '@parley/shared/contracts/session-plan';
 import { turnSchema, type Turn } from '@parley/shared/contracts/turn';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { RecordingService } from '../recordings/recording-service.ts';
@@ -17,6 +18,7 @@ import type { SessionService } from '../sessions/session-service.ts';
 import type { SessionRecord } from '../sessions/session-model.ts';
 import type { CallLog } from './call-log.ts';
 import type { CarrierCommands } from './carrier-commands.ts';
+import { accountOf, totalsOf } from './leg-accounts.ts';
 import type { GatewayCommands } from './gateway-commands.ts';
 import type { ToolCallLog } from './tool-call-log.ts';
 
@@ -158,7 +160,13 @@ export class CallEventHandler {
 
   async #ended(session: SessionRecord, event: CallEvent, current: boolean): Promise<void> {
     const report = this.#parse(callReportSchema, event);
-    if (report && current) await this.#close(session, event, report);
+    if (report) {
+      const leg = Math.floor(event.index / EVENT_INDEXES_PER_LEG);
+      const known = await this.#store.accountLeg(session._id, leg, accountOf(report));
+      if (known && current) await this.#close(known, event, report);
+      // An earlier leg that tells late only adds to the sums.
+      else if (known && isTerminal(known.status)) await this.#store.change(known._id, totalsOf(known));
+    }
     await this.#confirm(event);
   }
 
@@ -250,15 +258,13 @@ function toChange(
     ended_by: report.ended_by,
     hangup_reason: report.hangup_reason ?? null,
     failure_reason: report.failure_reason ?? null,
-    duration_seconds: toSeconds(report.duration_ms),
-    agent_duration_seconds: toSeconds(report.agent_talk_ms),
-    transfer_duration_seconds: toSeconds(report.transfer_ms),
+    duration_seconds: toSeconds(durationMs(session, report)),
+    ...totalsOf(session),
     report_id: event.id,
     closed_by: 'report',
     unheld_since: null,
     transfer: null,
     metrics: report.metrics,
-    usage: report.usage,
     avg_agent_latency_ms: report.metrics.turn_e2e_ms?.avg ?? null,
     avg_user_latency_ms: report.metrics.caller_reply_ms?.avg ?? null,
     message_count: messages,
@@ -266,6 +272,12 @@ function toChange(
   };
   if (session.erased_at !== null) return times;
   return { ...times, variables: report.variables, outcome: report.variables['outcome'] ?? null };
+}
+
+/** From the first answer to the end, however often the far end came back meanwhile. */
+function durationMs(session: SessionRecord, report: CallReport): number {
+  if (session.leg <= 0 || session.started_at === null) return report.duration_ms;
+  return Math.max(report.duration_ms, Date.parse(report.ended_at) - session.started_at.getTime());
 }
 
 function toSeconds(ms: number): number {

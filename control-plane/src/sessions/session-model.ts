@@ -16,6 +16,13 @@ export type RealtimeAudioFormat = (typeof REALTIME_AUDIO_FORMATS)[number];
 /** The transport of a session that is written, not spoken. */
 export const TEXT_TRANSPORT = 'text';
 
+/** What one leg of a call used. */
+export interface LegAccount {
+  usage: Usage;
+  agent_talk_ms: number;
+  transfer_ms: number;
+}
+
 /** One conversation, from permission to its end. `_id` is a UUID v7. */
 export interface SessionRecord extends StoredRecord {
   org_id: string;
@@ -74,6 +81,8 @@ export interface SessionRecord extends StoredRecord {
   claim_id: string | null;
   /** -1 until somebody joined. */
   leg: number;
+  /** By number of the leg, as each has reported. */
+  legs?: Record<string, LegAccount>;
   claimed_at: Date | null;
   /** When media first flowed. */
   started_at: Date | null;
@@ -180,6 +189,7 @@ export const sessionCollection = defineCollection<SessionRecord, 'project'>({
     gateway_id: text,
     claim_id: text,
     leg: { type: Number, default: -1 },
+    legs: { type: Object },
     claimed_at: date,
     started_at: date,
     ended_at: date,

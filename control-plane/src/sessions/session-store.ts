@@ -7,7 +7,7 @@ import type { Database } from '../storage/database.ts';
 import type { WsTicketService } from '../ws-tickets/ws-ticket-service.ts';
 import { ADMITTING_STATUSES, isTerminal, statesBefore } from './session-states.ts';
 import { sessionCollection } from './session-model.ts';
-import type { SessionRecord } from './session-model.ts';
+import type { LegAccount, SessionRecord } from './session-model.ts';
 
 /** Everything but status and identity. */
 export type SessionChange = Partial<
@@ -72,6 +72,17 @@ export class SessionStore {
     const known = 'from_number' in set && 'to_number' in set ? { ...set, numbers: numbersOf(set) } : set;
     return this.#sessions
       .findOneAndUpdate({ $and: [{ _id: sessionId }, where] }, { $set: known }, { returnDocument: 'after' })
+      .lean<SessionRecord>();
+  }
+
+  /** Notes what a leg used; the same leg again replaces it. @returns the session as it is now, or null */
+  accountLeg(sessionId: string, leg: number, account: LegAccount): Promise<SessionRecord | null> {
+    return this.#sessions
+      .findOneAndUpdate(
+        { _id: sessionId },
+        { $set: { [`legs.${leg}`]: account } },
+        { returnDocument: 'after' },
+      )
       .lean<SessionRecord>();
   }
 

@@ -1,0 +1,26 @@
+import type { CallReport } from '@parley/shared/contracts/call-events';
+import type { LegAccount, SessionRecord } from '../sessions/session-model.ts';
+
+/** What one leg of a call used. */
+export function accountOf(report: CallReport): LegAccount {
+  return { usage: report.usage, agent_talk_ms: report.agent_talk_ms, transfer_ms: report.transfer_ms };
+}
+
+/** What all legs that have reported used together: a call that was joined again is one call. */
+export function totalsOf(
+  session: Pick<SessionRecord, 'legs'>,
+): Pick<SessionRecord, 'usage' | 'agent_duration_seconds' | 'transfer_duration_seconds'> {
+  const legs = Object.values(session.legs ?? {});
+  const sum = (pick: (leg: LegAccount) => number) => legs.reduce((total, leg) => total + pick(leg), 0);
+  return {
+    usage: {
+      stt_seconds: sum((leg) => leg.usage.stt_seconds),
+      llm_input_tokens: sum((leg) => leg.usage.llm_input_tokens),
+      llm_output_tokens: sum((leg) => leg.usage.llm_output_tokens),
+      tts_characters: sum((leg) => leg.usage.tts_characters),
+      carrier_seconds: sum((leg) => leg.usage.carrier_seconds),
+    },
+    agent_duration_seconds: Math.round(sum((leg) => leg.agent_talk_ms)) / 1000,
+    transfer_duration_seconds: Math.round(sum((leg) => leg.transfer_ms)) / 1000,
+  };
+}
