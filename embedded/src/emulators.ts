@@ -46,7 +46,7 @@ export async function openEmulators(
       providers.push({
         name: label,
         what: real
-          ? (env[`${name}_BASE_URL`] ?? name[0] + name.slice(1).toLowerCase())
+          ? (env[`${name}_BASE_URL`] ?? 'the real one, with your key')
           : `emulator at ${url}, set ${name}_API_KEY for the real one`,
         emulated: !real,
       });
