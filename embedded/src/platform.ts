@@ -103,6 +103,7 @@ export async function openPlatform(options: PlatformOptions): Promise<Platform> 
       await openControlPlane(
         loadControlPlaneConfig({
           ADDRESS_REQUESTS_PER_MINUTE: '6000',
+          MEDIA_LOCAL_URL: `http://${reachable(host)}:${port}`,
           ...env,
           ...emulators.env,
           ...carrierApis,
