@@ -1,21 +1,35 @@
 import { parseWav } from '../audio/wav.ts';
 
 /**
- * Runs the flite command line (a WASI program) once, in memory: no file, no environment, no clock. Node's own
- * `node:wasi` is not used, because it crashed the whole process on words of some thousand letters, where this ends in
- * an exception at worst.
+ * Speaks with the flite command line.
  * @param module `flite.wasm`, compiled
  * @param text plain ASCII without control characters
  * @returns 16 kHz mono samples of the voice slt
  * @throws Error when the program fails; the message holds none of the text
- * @see WASI snapshot preview 1, https://github.com/WebAssembly/WASI/blob/main/legacy/preview1/docs.md
  */
 export function runFlite(module: WebAssembly.Module, text: string): Int16Array {
-  const output = new MemoryFile();
-  const run = new WasiRun(['flite', '-voice', 'slt', '-t', text, '-o', '/out/speech.wav'], output);
-  const code = run.start(module);
+  const { code, file } = runFliteProgram(module, ['-voice', 'slt', '-t', text, '-o', '/out/speech.wav']);
   if (code !== 0) throw new Error(`flite ended with code ${code}.`);
-  return parseWav(output.bytes()).samples;
+  return parseWav(file).samples;
+}
+
+/**
+ * Runs the flite command line (a WASI program) once, in memory: no file, no environment, no clock. Node's own
+ * `node:wasi` is not used, because it crashed the whole process on words of some thousand letters, where this ends in
+ * an exception at worst.
+ * @param input the content of `/out/words`
+ * @returns its exit code, what it printed and the one file it wrote in `/out`
+ * @see WASI snapshot preview 1, https://github.com/WebAssembly/WASI/blob/main/legacy/preview1/docs.md
+ */
+export function runFliteProgram(
+  module: WebAssembly.Module,
+  args: readonly string[],
+  input: Uint8Array = new Uint8Array(0),
+): { code: number; printed: string; file: Uint8Array } {
+  const output = new MemoryFile();
+  const run = new WasiRun(['flite', ...args], output, new MemoryFile(input));
+  const code = run.start(module);
+  return { code, printed: run.printed, file: output.bytes() };
 }
 
 /** Far more than one piece of text can give; past it flite is told that the disk is full. */
@@ -30,14 +44,33 @@ const FILE_TYPE_DIRECTORY = 3;
 const FILE_TYPE_REGULAR = 4;
 const ALL_RIGHTS = 0x1fff_ffffn;
 const OUTPUT_FOLDER = new TextEncoder().encode('/out');
-/** The first descriptors after the standard three: the folder, and the one file in it. */
+const STDOUT_FD = 1;
+/** The first descriptors after the standard three: the folder, and the two files in it. */
 const FOLDER_FD = 3;
 const FILE_FD = 4;
+const INPUT_FD = 5;
+const INPUT_NAME = 'words';
+const FILE_TYPES: Partial<Record<number, number>> = {
+  [FOLDER_FD]: FILE_TYPE_DIRECTORY,
+  [FILE_FD]: FILE_TYPE_REGULAR,
+  [INPUT_FD]: FILE_TYPE_REGULAR,
+};
 
 class MemoryFile {
-  #content = new Uint8Array(256 * 1024);
-  #length = 0;
+  #content: Uint8Array;
+  #length: number;
   #position = 0;
+
+  constructor(content?: Uint8Array) {
+    this.#content = content ?? new Uint8Array(256 * 1024);
+    this.#length = content?.length ?? 0;
+  }
+
+  read(bytes: number): Uint8Array {
+    const part = this.#content.subarray(this.#position, Math.min(this.#position + bytes, this.#length));
+    this.#position += part.length;
+    return part;
+  }
 
   write(part: Uint8Array): boolean {
     const end = this.#position + part.length;
@@ -79,12 +112,19 @@ class ProgramExit extends Error {
 class WasiRun {
   readonly #args: Uint8Array[];
   readonly #output: MemoryFile;
+  readonly #input: MemoryFile;
+  #printed: Uint8Array[] = [];
   #memory: WebAssembly.Memory | undefined;
 
-  constructor(args: readonly string[], output: MemoryFile) {
+  constructor(args: readonly string[], output: MemoryFile, input: MemoryFile) {
     const encoder = new TextEncoder();
     this.#args = args.map((arg) => encoder.encode(`${arg}\0`));
     this.#output = output;
+    this.#input = input;
+  }
+
+  get printed(): string {
+    return this.#printed.map((part) => new TextDecoder().decode(part)).join('');
   }
 
   /** @returns the exit code */
@@ -134,15 +174,9 @@ class WasiRun {
       },
       fd_close: () => ERRNO_SUCCESS,
       fd_fdstat_get: (fd: number, at: number) => {
-        if (fd > FILE_FD) return ERRNO_BADF;
+        if (fd > INPUT_FD) return ERRNO_BADF;
         this.#bytes.fill(0, at, at + 24);
-        const type =
-          fd === FOLDER_FD
-            ? FILE_TYPE_DIRECTORY
-            : fd === FILE_FD
-              ? FILE_TYPE_REGULAR
-              : FILE_TYPE_CHARACTER_DEVICE;
-        this.#view.setUint8(at, type);
+        this.#view.setUint8(at, FILE_TYPES[fd] ?? FILE_TYPE_CHARACTER_DEVICE);
         this.#view.setBigUint64(at + 8, ALL_RIGHTS, true);
         this.#view.setBigUint64(at + 16, ALL_RIGHTS, true);
         return ERRNO_SUCCESS;
@@ -159,13 +193,20 @@ class WasiRun {
         this.#bytes.set(OUTPUT_FOLDER.subarray(0, length), at);
         return ERRNO_SUCCESS;
       },
-      fd_read: (_fd: number, _vectorsAt: number, _count: number, readAt: number) => {
-        this.#view.setUint32(readAt, 0, true);
+      fd_read: (fd: number, vectorsAt: number, count: number, readAt: number) => {
+        let read = 0;
+        for (let i = 0; fd === INPUT_FD && i < count; i++) {
+          const part = this.#input.read(this.#view.getUint32(vectorsAt + 8 * i + 4, true));
+          this.#bytes.set(part, this.#view.getUint32(vectorsAt + 8 * i, true));
+          read += part.length;
+        }
+        this.#view.setUint32(readAt, read, true);
         return ERRNO_SUCCESS;
       },
       fd_seek: (fd: number, offset: bigint, whence: number, at: number) => {
-        if (fd !== FILE_FD) return ERRNO_SPIPE;
-        this.#view.setBigUint64(at, BigInt(this.#output.seek(Number(offset), whence)), true);
+        const file = fd === FILE_FD ? this.#output : fd === INPUT_FD ? this.#input : undefined;
+        if (!file) return ERRNO_SPIPE;
+        this.#view.setBigUint64(at, BigInt(file.seek(Number(offset), whence)), true);
         return ERRNO_SUCCESS;
       },
       fd_write: (fd: number, vectorsAt: number, count: number, writtenAt: number) => {
@@ -173,9 +214,9 @@ class WasiRun {
         for (let i = 0; i < count; i++) {
           const at = this.#view.getUint32(vectorsAt + 8 * i, true);
           const length = this.#view.getUint32(vectorsAt + 8 * i + 4, true);
-          // What flite prints for people is of no use here.
-          if (fd === FILE_FD && !this.#output.write(this.#bytes.subarray(at, at + length)))
-            return ERRNO_NOSPC;
+          const part = this.#bytes.subarray(at, at + length);
+          if (fd === FILE_FD && !this.#output.write(part)) return ERRNO_NOSPC;
+          if (fd === STDOUT_FD) this.#printed.push(part.slice());
           written += length;
         }
         this.#view.setUint32(writtenAt, written, true);
@@ -184,15 +225,16 @@ class WasiRun {
       path_open: (
         _folder: number,
         _lookup: number,
-        _pathAt: number,
-        _pathLength: number,
+        pathAt: number,
+        pathLength: number,
         _flags: number,
         _rights: bigint,
         _inheriting: bigint,
         _fdFlags: number,
         fdAt: number,
       ) => {
-        this.#view.setUint32(fdAt, FILE_FD, true);
+        const name = new TextDecoder().decode(this.#bytes.subarray(pathAt, pathAt + pathLength));
+        this.#view.setUint32(fdAt, name === INPUT_NAME ? INPUT_FD : FILE_FD, true);
         return ERRNO_SUCCESS;
       },
       proc_exit: (code: number) => {
