@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import type { CallReport } from '@parley/shared/contracts/call-events';
+import { openOpenAiEmulator } from '@parley/loadtest/emulators/openai-emulator';
+import { parseScript } from '@parley/loadtest/emulators/openai/script';
 import { newId } from '@parley/shared/ids/new-id';
 import { ManualClock } from '@parley/shared/time/manual-clock';
 import { auditCollection } from '../src/audit/audit-trail.ts';
@@ -17,6 +19,7 @@ import { openTestControlPlane } from './fixtures/test-control-plane.ts';
 import { TestGateway } from './fixtures/test-gateway.ts';
 
 interface Question {
+  model: string;
   messages: { role: string; content: string }[];
   response_format: { json_schema: { name: string; strict: boolean; schema: object } };
 }
@@ -432,4 +435,35 @@ void t.test('an org that switches memories off reads and writes none; what is st
   t.equal(asked.length, before);
   await set(true);
   t.match(await listOf(agent), { total: 1 });
+});
+
+void t.test('a server that keeps to the schema is understood: from one call to the next', async (t) => {
+  const emulator = await openOpenAiEmulator({
+    script: parseScript({
+      models: ['gpt-4.1-mini'],
+      rules: [
+        {
+          when: { schema: 'caller_memories' },
+          reply: { json: { memories: [{ kind: 'fact', content: { $match: 'caller: (.*)' } }] } },
+        },
+      ],
+    }),
+  });
+  t.teardown(() => emulator[Symbol.asyncDispose]());
+  const answers = answerTo;
+  t.teardown(() => (answerTo = answers));
+  // The same server as ever hands the question on.
+  answerTo = async (question) => {
+    const answer = await fetch(`${emulator.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: 'Bearer any' },
+      body: JSON.stringify(question),
+    });
+    return { status: answer.status, body: (await answer.json()) as object };
+  };
+  const agent = await makeAgent({ read: true, write: true });
+  await call(agent, 'zoe');
+  t.match((await begin(agent, 'zoe')).plan.memories, [
+    { kind: 'fact', content: 'I want to buy ten licences.' },
+  ]);
 });
