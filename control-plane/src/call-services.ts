@@ -43,6 +43,7 @@ import { FileRecordingStore } from './recordings/recording-store.ts';
 import { PreCallService } from './sessions/pre-call.ts';
 import { sessionCollection } from './sessions/session-model.ts';
 import type { SessionTools } from './sessions/session-agent.ts';
+import { Retention } from './sessions/retention.ts';
 import { sessionRoutes } from './sessions/session-routes.ts';
 import {
   SessionService,
@@ -116,6 +117,7 @@ export interface CallServices {
   preCall: PreCallService;
   reaper: Reaper;
   recordings: RecordingService;
+  retention: Retention;
   safeFetch: SafeFetch;
   sessionStore: SessionStore;
   sessions: SessionService;
@@ -294,6 +296,15 @@ export function createCallServices(deps: CallServiceDeps): CallServices {
     logger,
     owner: processName,
   });
+  const retention = new Retention({
+    database,
+    erase: (session) => sessions.erase(session),
+    needed: [(id) => postCall.isPending(id), (id) => deliveries.isPending(id)],
+    bus,
+    clock,
+    logger,
+    owner: processName,
+  });
   const admissions = new AdmissionService({
     tickets,
     store: sessionStore,
@@ -333,6 +344,7 @@ export function createCallServices(deps: CallServiceDeps): CallServices {
     preCall,
     reaper,
     recordings,
+    retention,
     safeFetch,
     sessionStore,
     sessions,

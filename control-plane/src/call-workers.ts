@@ -2,17 +2,22 @@ import { DisposableList } from '@parley/shared/async/disposable-list';
 import type { CallServices } from './call-services.ts';
 import { REAPER_INTERVAL_MS } from './calls/reaper.ts';
 import { PeriodicTask } from './jobs/periodic-task.ts';
+import { RETENTION_INTERVAL_MS } from './sessions/retention.ts';
 import type { ServiceDeps } from './services.ts';
 
 /** The work of calls that no request does: events of gateways, lost calls, what follows a call. */
 export function openCallWorkers(services: CallServices & ServiceDeps): AsyncDisposable {
-  const { bus, clock, logger, callEvents, reaper, postCall, deliveries } = services;
+  const { bus, clock, logger, callEvents, reaper, retention, postCall, deliveries } = services;
   const owned = new DisposableList();
   const task = (name: string, everyMs: number, work: (signal: AbortSignal) => Promise<void>) =>
     owned.add(new PeriodicTask({ name, everyMs, work, clock, logger }));
 
   owned.defer(() => reaper.release().catch(() => {}));
   task('reaper', REAPER_INTERVAL_MS, (signal) => reaper.sweep(signal));
+  owned.defer(() => retention.release().catch(() => {}));
+  task('retention', RETENTION_INTERVAL_MS, async (signal) => {
+    await retention.sweep(signal);
+  });
   deliveries.wakeWith(task('webhook deliveries', 5000, (signal) => deliveries.work(signal)));
   postCall.wakeWith(task('post-call jobs', 5000, (signal) => postCall.work(signal)));
   owned.add(

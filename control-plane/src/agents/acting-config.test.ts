@@ -75,6 +75,7 @@ const ACTING: Readonly<Record<string, unknown>> = {
   'recording.enabled': false, // session-service
   'recording.channels': 'mono', // wav-mixer
   'privacy.store_audio': false, // session-service
+  'privacy.retention_days': 0, // session-service, retention
   'privacy.store_transcript': false, // call-event-handler
   variables: [{ name: 'customer' }], // session-service
   'pre_call.url': 'https://example.com/before', // pre-call
@@ -146,7 +147,6 @@ const REFUSED: Readonly<Record<string, unknown>> = {
   'recording.consent.message': 'May we record?',
   'privacy.redact': ['email'],
   'privacy.redact_before_llm': true,
-  'privacy.retention_days': 30,
   'knowledge.mode': 'tool',
   'knowledge.top_k': 8,
   'knowledge.min_score': 0.5,

@@ -47,7 +47,6 @@ export const IDLE_SETTINGS: readonly (readonly [path: string, ...accepted: unkno
   ['recording.consent.message', ''],
   ['privacy.redact', []],
   ['privacy.redact_before_llm', false],
-  ['privacy.retention_days', null],
   ['knowledge.mode', 'auto', 'off'],
   ['knowledge.top_k', 4],
   ['knowledge.min_score', 0.3],

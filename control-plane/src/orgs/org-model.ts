@@ -30,5 +30,5 @@ export const orgCollection = defineCollection<OrgRecord, 'none'>({
     feature_flags: { type: Object, default: {} },
     deleting_since: { type: Date, default: null },
   },
-  indexes: [[{ slug: 1 }, { unique: true }]],
+  indexes: [[{ slug: 1 }, { unique: true }], [{ retention_days: 1, _id: 1 }]],
 });

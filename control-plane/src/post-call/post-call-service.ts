@@ -144,6 +144,11 @@ export class PostCallService implements AfterCall {
       .lean<AnalysisResultRecord[]>();
   }
 
+  /** Whether its analyses are still to be made. */
+  async isPending(sessionId: string): Promise<boolean> {
+    return (await this.#jobs.exists({ _id: sessionId, status: 'pending' })) !== null;
+  }
+
   async erase(sessionId: string): Promise<void> {
     await this.#results.deleteMany({ session_id: sessionId });
     await this.#jobs.updateOne({ _id: sessionId }, { $set: { turns: null } });

@@ -34,5 +34,9 @@ export const projectCollection = defineCollection<ProjectRecord, 'org'>({
     retention_days: { type: Number, default: null },
     archived_at: { type: Date, default: null },
   },
-  indexes: [[{ org_id: 1, created_at: -1, _id: -1 }], [{ org_id: 1, slug: 1 }, { unique: true }]],
+  indexes: [
+    [{ org_id: 1, created_at: -1, _id: -1 }],
+    [{ org_id: 1, slug: 1 }, { unique: true }],
+    [{ retention_days: 1, _id: 1 }],
+  ],
 });

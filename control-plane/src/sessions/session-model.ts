@@ -44,6 +44,8 @@ export interface SessionRecord extends StoredRecord {
   record: boolean;
   /** Whether what was said is kept after the analyses. */
   store_transcript: boolean;
+  /** How long the agent's version lets it be kept, in days after its end; null: as project and org say. */
+  retention_days: number | null;
   /** null = the agent's. */
   post_call_analysis_ids: string[] | null;
   variables: Record<string, string>;
@@ -162,6 +164,7 @@ export const sessionCollection = defineCollection<SessionRecord, 'project'>({
     tts_voice_id: text,
     record: { type: Boolean, default: true },
     store_transcript: { type: Boolean, default: true },
+    retention_days: number,
     post_call_analysis_ids: { type: [String], default: null },
     // Keys are the tenant's: read and written whole, never by path.
     variables: { type: Object, default: {} },
@@ -229,6 +232,9 @@ export const sessionCollection = defineCollection<SessionRecord, 'project'>({
       { org_id: 1, project_id: 1, [field]: 1, test_run_id: 1, created_at: -1, _id: -1 },
     ]),
     [{ status: 1, _id: 1 }],
+    // What retention has to erase.
+    [{ org_id: 1, project_id: 1, erased_at: 1, ended_at: 1, _id: 1 }],
+    [{ retention_days: 1, erased_at: 1, ended_at: 1, _id: 1 }],
     [{ erase_at_end: 1, _id: 1 }, { partialFilterExpression: { erase_at_end: true } }],
     // One session for one call of one account, however often the carrier tells of it.
     [

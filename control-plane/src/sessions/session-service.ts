@@ -588,6 +588,7 @@ export class SessionService {
           config.privacy.store_audio &&
           (project?.recording_enabled ?? true),
         store_transcript: config.privacy.store_transcript,
+        retention_days: config.privacy.retention_days,
         post_call_analysis_ids: options.analysisIds,
         variables: options.variables,
         ...EMPTY,

@@ -155,6 +155,12 @@ export class WebhookDeliveryService {
     await Promise.all(lanes);
   }
 
+  /** Whether one of the session's is still to be made. */
+  async isPending(sessionId: string): Promise<boolean> {
+    const status = { $in: ['pending', 'retrying'] };
+    return (await this.#deliveries.exists({ session_id: sessionId, status } as never)) !== null;
+  }
+
   /** Forgets what was sent; what waits is not sent any more. */
   async erase(sessionId: string): Promise<void> {
     await this.#deliveries.updateMany({ session_id: sessionId }, { $set: { payload: null } });
