@@ -46,9 +46,30 @@ export async function postWebhook(options: {
 }
 
 /** @throws WebhookError unless the answer is a 200 */
-export function expectOk(url: string, answer: WebhookAnswer): string {
+function expectOk(url: string, answer: WebhookAnswer): string {
   if (answer.status === 200) return answer.body;
   throw new WebhookError(`${addressOf(url)} answered ${answer.status}: ${answer.body.slice(0, 500)}`);
+}
+
+/**
+ * Posts a form that the carrier wants an answer to. A request that nobody answers is repeated once.
+ * @param options `headers`: made for each request, for signatures with a nonce; `twice`: as when an answer is lost
+ * @returns the body of the answer
+ * @throws WebhookError unless the answer is a 200
+ */
+export async function postForm(
+  url: string,
+  fields: Record<string, string>,
+  options: { headers: () => Record<string, string>; twice: boolean },
+): Promise<string> {
+  const send = () =>
+    postWebhook({
+      url,
+      headers: { 'content-type': 'application/x-www-form-urlencoded', ...options.headers() },
+      body: new URLSearchParams(fields).toString(),
+    });
+  if (options.twice) await send();
+  return expectOk(url, await send().catch(send));
 }
 
 function addressOf(url: string): string {

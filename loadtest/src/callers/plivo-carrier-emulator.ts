@@ -1,15 +1,15 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import { AnswerDocumentError, parseAnswerDocument, type XmlElement } from './answer-document.ts';
 import { CallWait } from './call-wait.ts';
-import { basicAuthorization, openCarrierApi, type CarrierApiRequest } from './carrier-api.ts';
+import { openCarrierAccount, type AccountCall } from './carrier-account.ts';
+import { basicAuthorization, type CarrierApiRequest } from './carrier-api.ts';
 import { dialects, type CarrierDialect } from './carrier-dialect.ts';
 import { CarrierLine } from './carrier-line.ts';
-import { expectOk, PendingWebhooks, postWebhook } from './carrier-webhook.ts';
+import { PendingWebhooks, postForm } from './carrier-webhook.ts';
 import {
   CallProgress,
   transferOutcome,
   type CarrierEmulator,
-  type EmulatedCall,
   type EmulatedCallEnd,
   type PlaceCallOptions,
 } from './emulated-call.ts';
@@ -67,46 +67,34 @@ export async function openPlivoCarrierEmulator(
   const authId = options.authId ?? `MAEMULATED${randomBytes(5).toString('hex').toUpperCase()}`;
   const authToken = options.authToken ?? randomBytes(20).toString('hex');
   const account = `/v1/Account/${authId}/`;
-  const calls = new Map<string, PlivoCall>();
-  const api = await openCarrierApi({
+  return openCarrierAccount<PlivoCall, PlaceCallOptions>({
     name: 'plivo',
+    credentials: { auth_id: authId, auth_token: authToken },
     authorization: basicAuthorization(authId, authToken),
     refusal: (status) => plivoError(status === 401 ? 'authentication failed' : 'refused by the emulator'),
-    handle(request) {
-      if (request.method === 'GET' && request.path === account)
-        return { status: 200, body: { api_id: randomUUID(), auth_id: authId, name: 'Emulated account' } };
-      const match = /^Call\/([^/]+)\/(?:([A-Za-z]+)\/)?$/.exec(
-        request.path.startsWith(account) ? request.path.slice(account.length) : '',
-      );
-      const call = calls.get(match?.[1] ?? '');
-      return call ? command(call, match?.[2], request) : { status: 404, body: plivoError('call not found') };
+    account: {
+      path: account,
+      body: () => ({ api_id: randomUUID(), auth_id: authId, name: 'Emulated account' }),
     },
+    findCall({ path }) {
+      const [, callId, resource = ''] =
+        /^Call\/([^/]+)\/(?:([A-Za-z]+)\/)?$/.exec(
+          path.startsWith(account) ? path.slice(account.length) : '',
+        ) ?? [];
+      return callId === undefined ? undefined : { callId, resource };
+    },
+    notFound: () => plivoError('call not found'),
+    command,
+    dial: (place) => new PlivoCall(place, { authId, authToken }),
   });
-
-  return {
-    apiUrl: api.url,
-    credentials: { auth_id: authId, auth_token: authToken },
-    async placeCall(place) {
-      const call = new PlivoCall(place, { authId, authToken });
-      calls.set(call.callId, call);
-      void call.ended.then(() => calls.delete(call.callId));
-      await call.connected();
-      return call;
-    },
-    async [Symbol.asyncDispose]() {
-      for (const call of calls.values()) call.hangUp();
-      await Promise.all([...calls.values()].map((call) => call.ended));
-      await api[Symbol.asyncDispose]();
-    },
-  };
 }
 
 const plivoError = (error: string) => ({ api_id: randomUUID(), error });
 
 /** What can be done to a live call; carriers 1.6. */
-function command(call: PlivoCall, resource: string | undefined, request: CarrierApiRequest): HttpAnswer {
+function command(call: PlivoCall, resource: string, request: CarrierApiRequest): HttpAnswer {
   const body = request.body === '' ? {} : (JSON.parse(request.body) as Record<string, unknown>);
-  switch (`${request.method} ${resource ?? ''}`) {
+  switch (`${request.method} ${resource}`) {
     case 'DELETE ':
       call.end('api');
       return { status: 204 };
@@ -191,7 +179,7 @@ class DocumentFault extends Error {
 
 type Document = readonly XmlElement[];
 
-class PlivoCall implements EmulatedCall {
+class PlivoCall implements AccountCall {
   readonly carrier = 'plivo';
   readonly callId = randomUUID();
   readonly from: string;
@@ -450,25 +438,20 @@ class PlivoCall implements EmulatedCall {
     }
   }
 
-  async #post(url: string, fields: Record<string, string>): Promise<string> {
-    const send = () => {
-      const nonce = randomBytes(10).toString('hex');
-      const signature = signPlivoRequest(this.#account.authToken, url, fields, nonce);
-      return postWebhook({
-        url,
-        headers: {
-          'content-type': 'application/x-www-form-urlencoded',
+  #post(url: string, fields: Record<string, string>): Promise<string> {
+    return postForm(url, fields, {
+      twice: this.#place.repeatWebhooks ?? false,
+      headers: () => {
+        const nonce = randomBytes(10).toString('hex');
+        const signature = signPlivoRequest(this.#account.authToken, url, fields, nonce);
+        return {
           'user-agent': 'parley-emulated-plivo',
           'x-plivo-signature-v3': signature,
           'x-plivo-signature-ma-v3': signature,
           'x-plivo-signature-v3-nonce': nonce,
-        },
-        body: new URLSearchParams(fields).toString(),
-      });
-    };
-    if (this.#place.repeatWebhooks) await send();
-    // A request that nobody answers is repeated once.
-    return expectOk(url, await send().catch(send));
+        };
+      },
+    });
   }
 }
 

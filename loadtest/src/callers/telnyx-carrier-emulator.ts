@@ -10,7 +10,8 @@ import {
 import { mulawToAlaw } from '@parley/shared/audio/g711';
 import type { HttpAnswer } from '../emulators/emulator-server.ts';
 import { CallWait } from './call-wait.ts';
-import { openCarrierApi, type CarrierApiRequest } from './carrier-api.ts';
+import { openCarrierAccount, type AccountCall } from './carrier-account.ts';
+import type { CarrierApiRequest } from './carrier-api.ts';
 import { dialects, type CarrierDialect } from './carrier-dialect.ts';
 import { CarrierLine } from './carrier-line.ts';
 import { PendingWebhooks, postWebhook, WebhookError } from './carrier-webhook.ts';
@@ -83,9 +84,9 @@ export async function openTelnyxCarrierEmulator(
     options.privateKey === undefined
       ? generateKeyPairSync('ed25519').privateKey
       : telnyxPrivateKey(options.privateKey);
-  const calls = new Map<string, TelnyxCall>();
-  const api = await openCarrierApi({
+  return openCarrierAccount<TelnyxCall, TelnyxPlaceCallOptions>({
     name: 'telnyx',
+    credentials: { api_key: apiKey, public_key: telnyxPublicKey(privateKey) },
     authorization: `Bearer ${apiKey}`,
     refusal: (status) =>
       status === 401
@@ -93,34 +94,22 @@ export async function openTelnyxCarrierEmulator(
         : status === 429
           ? telnyxError('10011', 'Too many requests')
           : telnyxError('10007', 'Refused by the emulator'),
-    handle(request) {
-      if (request.method === 'GET' && request.path === '/v2/balance')
-        return { status: 200, body: { data: { record_type: 'balance', balance: '0.00', currency: 'USD' } } };
-      const match = /^\/v2\/calls\/([^/]+)\/actions\/(\w+)$/.exec(request.path);
-      const call = calls.get(match?.[1] ?? '');
-      return call && request.method === 'POST'
-        ? command(call, match![2]!, request)
-        : { status: 404, body: telnyxError('10005', 'Resource not found') };
+    account: {
+      path: '/v2/balance',
+      body: () => ({ data: { record_type: 'balance', balance: '0.00', currency: 'USD' } }),
     },
+    findCall({ method, path }) {
+      const [, callId, resource] = /^\/v2\/calls\/([^/]+)\/actions\/(\w+)$/.exec(path) ?? [];
+      return method !== 'POST' || callId === undefined || resource === undefined
+        ? undefined
+        : { callId, resource };
+    },
+    notFound: () => telnyxError('10005', 'Resource not found'),
+    command,
+    dial: (place) => new TelnyxCall(place, privateKey),
+    // Commands for a call that has just ended are told so.
+    keepEndedMs: 60_000,
   });
-
-  return {
-    apiUrl: api.url,
-    credentials: { api_key: apiKey, public_key: telnyxPublicKey(privateKey) },
-    async placeCall(place) {
-      const call = new TelnyxCall(place, privateKey);
-      calls.set(call.callId, call);
-      // Commands for a call that has just ended are told so.
-      void call.ended.then(() => setTimeout(() => calls.delete(call.callId), 60_000).unref());
-      await call.connected();
-      return call;
-    },
-    async [Symbol.asyncDispose]() {
-      for (const call of calls.values()) call.hangUp();
-      await Promise.all([...calls.values()].map((call) => call.ended));
-      await api[Symbol.asyncDispose]();
-    },
-  };
 }
 
 const telnyxError = (code: string, title: string, detail = title) => ({ errors: [{ code, title, detail }] });
@@ -178,7 +167,7 @@ interface StreamWish {
   authToken: string | undefined;
 }
 
-class TelnyxCall implements EmulatedCall {
+class TelnyxCall implements AccountCall {
   readonly carrier = 'telnyx';
   readonly callId = `v3:${randomBytes(24).toString('base64url')}`;
   readonly from: string;

@@ -2,15 +2,15 @@ import { createHash, createHmac, randomBytes, randomUUID } from 'node:crypto';
 import type { HttpAnswer } from '../emulators/emulator-server.ts';
 import { AnswerDocumentError, parseAnswerDocument, type XmlElement } from './answer-document.ts';
 import { CallWait } from './call-wait.ts';
-import { basicAuthorization, openCarrierApi, type CarrierApiRequest } from './carrier-api.ts';
+import { openCarrierAccount, type AccountCall } from './carrier-account.ts';
+import { basicAuthorization, type CarrierApiRequest } from './carrier-api.ts';
 import { dialects, type CarrierDialect } from './carrier-dialect.ts';
 import { CarrierLine } from './carrier-line.ts';
-import { expectOk, PendingWebhooks, postWebhook } from './carrier-webhook.ts';
+import { PendingWebhooks, postForm } from './carrier-webhook.ts';
 import {
   CallProgress,
   transferOutcome,
   type CarrierEmulator,
-  type EmulatedCall,
   type EmulatedCallEnd,
   type PlaceCallOptions,
 } from './emulated-call.ts';
@@ -54,9 +54,9 @@ export async function openTwilioCarrierEmulator(
   const accountSid = options.accountSid ?? sid('AC');
   const authToken = options.authToken ?? randomBytes(16).toString('hex');
   const account = `/2010-04-01/Accounts/${accountSid}`;
-  const calls = new Map<string, TwilioCall>();
-  const api = await openCarrierApi({
+  return openCarrierAccount<TwilioCall, PlaceCallOptions>({
     name: 'twilio',
+    credentials: { account_sid: accountSid, auth_token: authToken },
     authorization: basicAuthorization(accountSid, authToken),
     refusal: (status) =>
       status === 401
@@ -64,41 +64,21 @@ export async function openTwilioCarrierEmulator(
         : status === 429
           ? twilioError(20429, 'Too Many Requests', 429)
           : twilioError(20500, 'Refused by the emulator', status),
-    handle(request) {
-      if (request.method === 'GET' && request.path === `${account}.json`)
-        return {
-          status: 200,
-          body: { sid: accountSid, status: 'active', friendly_name: 'Emulated account' },
-        };
-      const name = request.path.startsWith(`${account}/Calls/`)
-        ? /^([^/]+)\.json$/.exec(request.path.slice(account.length + 7))?.[1]
+    account: {
+      path: `${account}.json`,
+      body: () => ({ sid: accountSid, status: 'active', friendly_name: 'Emulated account' }),
+    },
+    findCall({ path }) {
+      const calls = `${account}/Calls/`;
+      const callId = path.startsWith(calls)
+        ? /^([^/]+)\.json$/.exec(path.slice(calls.length))?.[1]
         : undefined;
-      const call = calls.get(name ?? '');
-      return call
-        ? command(call, request)
-        : {
-            status: 404,
-            body: twilioError(20404, `The requested resource ${request.path} was not found`, 404),
-          };
+      return callId === undefined ? undefined : { callId, resource: '' };
     },
+    notFound: ({ path }) => twilioError(20404, `The requested resource ${path} was not found`, 404),
+    command: (call, _resource, request) => command(call, request),
+    dial: (place) => new TwilioCall(place, { accountSid, authToken }),
   });
-
-  return {
-    apiUrl: api.url,
-    credentials: { account_sid: accountSid, auth_token: authToken },
-    async placeCall(place) {
-      const call = new TwilioCall(place, { accountSid, authToken });
-      calls.set(call.callId, call);
-      void call.ended.then(() => calls.delete(call.callId));
-      await call.connected();
-      return call;
-    },
-    async [Symbol.asyncDispose]() {
-      for (const call of calls.values()) call.hangUp();
-      await Promise.all([...calls.values()].map((call) => call.ended));
-      await api[Symbol.asyncDispose]();
-    },
-  };
 }
 
 const twilioError = (code: number, message: string, status: number) => ({
@@ -150,7 +130,7 @@ type Document = readonly XmlElement[];
 type Step = { document: Document } | { end: TwilioCause };
 type Instructions = { twiml: string } | { url: string };
 
-class TwilioCall implements EmulatedCall {
+class TwilioCall implements AccountCall {
   readonly carrier = 'twilio';
   readonly callId = sid('CA');
   readonly from: string;
@@ -417,21 +397,17 @@ class TwilioCall implements EmulatedCall {
     return parseAnswerDocument(await this.#post(url, { ...this.#common(this.#status), ...more }));
   }
 
-  async #post(url: string, fields: Record<string, string>): Promise<string> {
+  #post(url: string, fields: Record<string, string>): Promise<string> {
     const idempotencyToken = randomUUID();
-    const send = () =>
-      postWebhook({
-        url,
-        headers: {
-          'content-type': 'application/x-www-form-urlencoded; charset=UTF-8',
-          'user-agent': 'parley-emulated-twilio',
-          'i-twilio-idempotency-token': idempotencyToken,
-          'x-twilio-signature': signTwilioRequest(this.#account.authToken, url, fields),
-        },
-        body: new URLSearchParams(fields).toString(),
-      });
-    if (this.#place.repeatWebhooks) await send();
-    return expectOk(url, await send().catch(send));
+    return postForm(url, fields, {
+      twice: this.#place.repeatWebhooks ?? false,
+      headers: () => ({
+        'content-type': 'application/x-www-form-urlencoded; charset=UTF-8',
+        'user-agent': 'parley-emulated-twilio',
+        'i-twilio-idempotency-token': idempotencyToken,
+        'x-twilio-signature': signTwilioRequest(this.#account.authToken, url, fields),
+      }),
+    });
   }
 }
 
