@@ -1,6 +1,7 @@
 // LiveKit agents-js behind a carrier's media stream: one process, one session a call, no room. Everything optional that
 // costs time is off: no VAD, no preemption, no endpointing delay. Started by ../../src/sut/livekit-agents.ts.
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { initializeLogger, llm as models, voice } from '@livekit/agents';
 import { STTv2 } from '@livekit/agents-plugin-deepgram';
 import { TTS } from '@livekit/agents-plugin-elevenlabs';
@@ -17,13 +18,15 @@ const VOICE_RATE = 16_000;
 
 initializeLogger({ pretty: false, level: process.env.PEER_LOG ?? 'error' });
 const llm = new LLM({ model: 'parley-emulated-model', apiKey: 'emulated', baseURL: `${openai}/v1` });
-const tts = new TTS({
-  apiKey: 'emulated',
-  voiceId: 'loadtest',
-  baseURL: `${elevenlabs}/v1`,
-  encoding: 'pcm_16000',
-  autoMode: true,
-});
+/** One for each call: its socket takes no more than five contexts, which calls that shared it would soon need. */
+const newTts = () =>
+  new TTS({
+    apiKey: 'emulated',
+    voiceId: 'loadtest',
+    baseURL: `${elevenlabs}/v1`,
+    encoding: 'pcm_16000',
+    autoMode: true,
+  });
 
 // Without any tool it sends an empty list of them, which the API refuses.
 const tools = {
@@ -56,24 +59,44 @@ class LineInput extends voice.AudioInput {
   }
 }
 
-/** Sends what it gets at once; the carrier plays it, and a mark says when it has. */
+/** As far ahead of the listener as the output of the peer's own rooms is. */
+const LEAD_MS = 200;
+
+/**
+ * Sends what it gets, at most `LEAD_MS` ahead; the carrier plays it, and a mark says when it has. A segment is over when
+ * its mark came back, or at once when it is cleared: every one that was begun is reported finished exactly once.
+ */
 class LineOutput extends voice.AudioOutput {
   #line;
   #resampler = new Resampler(VOICE_RATE, WIRE_RATE);
   #pushedMs = 0;
   #startedAt = 0;
   #segment = 0;
+  /** Ends the wait of whoever is held back by the lead. */
+  #cleared = new AbortController();
+  /** Frames that are held back, in order. */
+  #last = Promise.resolve();
 
   constructor(line) {
     super(VOICE_RATE, undefined, { pause: false });
     this.#line = line;
   }
 
-  async captureFrame(frame) {
+  captureFrame(frame) {
+    const { signal } = this.#cleared;
+    return (this.#last = this.#last.then(() => this.#send(frame, signal)));
+  }
+
+  async #send(frame, cleared) {
+    if (cleared.aborted) return;
+    const aheadMs = this.#pushedMs - (performance.now() - this.#startedAt);
+    if (this.#pushedMs > 0 && aheadMs > LEAD_MS)
+      await sleep(aheadMs - LEAD_MS, undefined, { signal: cleared }).catch(() => {});
+    if (cleared.aborted) return;
     await super.captureFrame(frame);
     if (this.#pushedMs === 0) {
-      this.#startedAt = Date.now();
-      this.onPlaybackStarted(this.#startedAt);
+      this.#startedAt = performance.now();
+      this.onPlaybackStarted(Date.now());
     }
     this.#pushedMs += (frame.samplesPerChannel / frame.sampleRate) * 1000;
     const samples = this.#resampler.process(frame.data);
@@ -86,8 +109,13 @@ class LineOutput extends voice.AudioOutput {
   }
 
   clearBuffer() {
+    this.#cleared.abort();
+    this.#cleared = new AbortController();
+    if (this.#pushedMs === 0) return;
+    // What is captured after this belongs to another segment.
+    super.flush();
     this.#line.clear();
-    this.#finish(Math.min(Date.now() - this.#startedAt, this.#pushedMs), true);
+    this.#finish(Math.min(performance.now() - this.#startedAt, this.#pushedMs), true);
   }
 
   onMark(name) {
@@ -124,6 +152,7 @@ async function serve(socket, carrier, conversation) {
     clear: () => send(plivo ? { event: 'clearAudio', streamId } : { event: 'clear', streamSid: streamId }),
   });
   const input = new LineInput();
+  const tts = newTts();
   const session = new voice.AgentSession({
     stt: new STTv2({
       apiKey: 'emulated',
@@ -136,6 +165,8 @@ async function serve(socket, carrier, conversation) {
     tts,
     vad: null,
     aecWarmupDuration: null,
+    // With it, an interrupted reply waits twice two seconds for a transcript that does not end, and the next one with it.
+    useTtsAlignedTranscript: false,
     turnHandling: {
       turnDetection: 'stt',
       endpointing: { mode: 'fixed', minDelay: 0, maxDelay: 0 },
@@ -168,6 +199,7 @@ async function serve(socket, carrier, conversation) {
   await once(socket, 'close');
   await input.close();
   await session.close();
+  await tts.close();
 }
 
 const server = new WebSocketServer({ host: '127.0.0.1', port: 0, perMessageDeflate: false });
