@@ -280,6 +280,15 @@ void t.test('tests talk to an agent as callers do', async (t) => {
     t.equal(said.filter(({ role }) => role === 'caller').length, 1, 'no more turns than allowed');
   });
 
+  await t.test('who plays the caller and says nothing has tested nothing', async (t) => {
+    const silent = await installation.agent({ greeting: '' });
+    const { result } = await api(platform, silent).one({
+      type: 'simulation',
+      persona: { prompt: 'You are silent.' },
+    });
+    t.match(result, { status: 'error', error: /caller_said_nothing/ });
+  });
+
   await t.test('a provider that fails is an error, and says so', async (t) => {
     openai.setFaults([{ kind: 'refuse', status: 401 }]);
     const { run, result } = await one({ type: 'scripted', turns: [said('What is the price?')] });

@@ -181,7 +181,11 @@ async function simulate(
   try {
     for (let turn = 1; turn <= test.content.max_turns && !caller.over; turn++) {
       const { say: text, hangUp } = await nextCallerLine(client, model, { persona, said: talk.said }, signal);
-      if (text === '') return;
+      if (text === '') {
+        // Who never said a word has tested nothing.
+        if (turn === 1) throw new TestModelError('caller_said_nothing');
+        return;
+      }
       const answer = await say(caller, talk, text, turn);
       if (answer === undefined || hangUp) return;
     }

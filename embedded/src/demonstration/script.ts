@@ -58,6 +58,19 @@ export const CALLER_LINES = {
 /** The emulated model's script; see the LLM emulator for its form. */
 export const DEMONSTRATION_LLM_SCRIPT = {
   rules: [
+    // The caller of an agent's tests, played without a real model, has one question.
+    {
+      when: { schema: 'caller_line', user: 'help you' },
+      reply: { json: { say: CALLER_LINES.hours, hang_up: false } },
+    },
+    {
+      when: { schema: 'caller_line' },
+      reply: { json: { say: CALLER_LINES.goodbye, hang_up: true } },
+    },
+    {
+      when: { schema: 'verdict' },
+      reply: { json: { passed: false, reason: 'An emulated language model can not judge.' } },
+    },
     { when: { schema: '*' }, reply: { json: 'lead' } },
     {
       when: { after_tool: 'book_table', user: ['eight', 'instead'] },
