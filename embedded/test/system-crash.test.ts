@@ -8,6 +8,7 @@ import { CALLER_LINES } from '../src/demonstration/script.ts';
 import { eventually } from './fixtures/system/eventually.ts';
 import { startMain, whenUp } from './fixtures/system/parley-process.ts';
 import { Receiver } from './fixtures/system/receiver.ts';
+import { spooled } from './fixtures/system/spooled.ts';
 import { temporaryFolder } from './fixtures/system/test-platform.ts';
 
 const owned = new DisposableList();
@@ -77,9 +78,5 @@ void t.test('a process that is killed loses no call that was spoken and no call 
   for (const { session } of [running, over]) {
     t.equal(receiver.of('/ended', session.session_id).length, 1, 'one webhook');
   }
-  const left = await readdir(path.join(dataDir, 'spool'));
-  t.strictSame(
-    left.filter((file) => /\.(json|part)$/.test(file)),
-    [],
-  );
+  t.strictSame(await spooled(dataDir), []);
 });

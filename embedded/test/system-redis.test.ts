@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { readdir } from 'node:fs/promises';
-import path from 'node:path';
 import { Redis } from 'ioredis';
 import t from 'tap';
 import { DisposableList } from '@parley/shared/async/disposable-list';
@@ -9,6 +7,7 @@ import { RestClient } from '../src/demonstration/rest-client.ts';
 import { CALLER_LINES } from '../src/demonstration/script.ts';
 import { eventually } from './fixtures/system/eventually.ts';
 import { hasRedis, RedisProcess } from './fixtures/system/redis-process.ts';
+import { spooled } from './fixtures/system/spooled.ts';
 import { openTestPlatform, temporaryFolder } from './fixtures/system/test-platform.ts';
 
 const skip = hasRedis ? false : 'needs redis-server on the path';
@@ -24,8 +23,7 @@ void t.test('the platform over a real Redis', { skip }, async (t) => {
   const { installation, receiver } = test;
   const agentId = await installation.agent({ config: { recording: { enabled: true } } });
   await installation.webhook(agentId, `${receiver.origin}/ended`);
-  const spool = async () =>
-    (await readdir(path.join(dataDir, 'spool'))).filter((file) => /\.(json|part)$/.test(file));
+
   let heldSession = '';
 
   await t.test('a whole call, from the greeting to the webhook', async (t) => {
@@ -49,7 +47,7 @@ void t.test('the platform over a real Redis', { skip }, async (t) => {
     );
     const types = (await installation.events(session.session_id)).map(({ type }) => type);
     t.equal(types.filter((type) => type === 'call_ended').length, 1);
-    await eventually('an empty spool', async () => (await spool()).length === 0);
+    await eventually('an empty spool', async () => (await spooled(dataDir)).length === 0);
     heldSession = session.session_id;
   });
 
@@ -64,7 +62,7 @@ void t.test('the platform over a real Redis', { skip }, async (t) => {
         line.hangUp();
         await line.closed;
         await eventually('the report on disk', async () =>
-          (await spool()).some((file) => file.startsWith(session.session_id)),
+          (await spooled(dataDir)).some((file) => file.startsWith(session.session_id)),
         );
         t.equal((await installation.session(session.session_id)).status, 'in_progress');
         await redis.start();
@@ -77,7 +75,7 @@ void t.test('the platform over a real Redis', { skip }, async (t) => {
           ['agent', 'caller', 'agent'],
         );
         await receiver.one('/ended', session.session_id);
-        await eventually('an empty spool', async () => (await spool()).length === 0);
+        await eventually('an empty spool', async () => (await spooled(dataDir)).length === 0);
       },
     );
   }
