@@ -321,3 +321,33 @@ void t.test('an allowed origin is written as browsers send it', async (t) => {
     );
   t.equal(defaultAgentConfig().widget.enabled, false, 'nobody is open by default');
 });
+
+void t.test('asking before the request counts like a request', async (t) => {
+  const strict = await openTestControlPlane({ clock, env: { ADDRESS_REQUESTS_PER_MINUTE: '2' } });
+  t.teardown(() => strict[Symbol.asyncDispose]());
+  const headers = { origin: PAGE, 'access-control-request-method': 'POST' };
+  const ask = () =>
+    strict.call('OPTIONS', '/public/v1/agents/agt_01k5z8r5m2q7v3x9b4n6c8d0ef/sessions', {
+      token: null,
+      headers,
+    });
+  for (let i = 0; i < 2; i++) t.equal((await ask()).headers.get('access-control-allow-origin'), null);
+  t.match(await ask(), { status: 429, body: { code: 'rate_limited' } });
+});
+
+void t.test('who can not be counted is not let in', async (t) => {
+  const agent = await makeAgent();
+  const gone = () => Promise.reject(new Error('The bus is gone.'));
+  const { rates, slots } = cp.bus;
+  for (const [part, method] of [
+    [rates, 'hit'],
+    [slots, 'take'],
+  ] as const) {
+    Object.assign(part, { [method]: gone });
+    const answer = await visit(agent);
+    Reflect.deleteProperty(part, method);
+    t.match(answer, { status: 503, body: { code: 'unavailable' } }, method);
+    t.match(answer.headers.get('retry-after'), /^\d+$/);
+  }
+  t.equal((await visit(agent)).status, 200);
+});
