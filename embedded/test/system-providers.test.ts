@@ -66,7 +66,8 @@ void t.test('speech to text that fails', { buffered: true }, async (t) => {
 
   for (const kind of ['reset', 'cut'] as const) {
     await t.test(`${kind} in the middle of a sentence: another connection hears it again`, async (t) => {
-      const call = await talk(test, () => deepgram!.setFaults([{ kind, count: 1, after: 2 }]));
+      const fail = () => deepgram!.setFaults([{ kind, count: 1, after: 2 }]);
+      const call = await talk(test, fail, ANSWER);
       t.match(call.end, HELD);
       t.match(call.said('caller'), /when do you close/i);
       t.match(call.said('agent'), ANSWER);
@@ -93,7 +94,7 @@ void t.test('a language model that fails', { buffered: true }, async (t) => {
   const fails = (fault: Fault<OpenAiFault>) => () => openai!.setFaults([fault]);
 
   await t.test('too many requests, for good: an apology, and the caller may try again', async (t) => {
-    const call = await talk(test, fails({ kind: 'rate_limit' }));
+    const call = await talk(test, fails({ kind: 'rate_limit' }), /sorry/i);
     t.match(call.end, HELD);
     t.ok(call.codes.includes('llm_error rate_limit'), call.codes.join());
     t.match(call.turns.at(-1), { role: 'agent', text: /sorry/i });
