@@ -20,6 +20,7 @@ import { projectCollection } from '../projects/project-model.ts';
 import type { Database } from '../storage/database.ts';
 import { isDuplicateKey } from '../storage/duplicate.ts';
 import type { ListPage } from '../storage/list.ts';
+import { checkRoom } from '../tenancy/record-limit.ts';
 import type { Directory } from '../tenancy/directory.ts';
 import { principalId } from '../tenancy/principal.ts';
 import type { Principal } from '../tenancy/principal.ts';
@@ -205,6 +206,8 @@ export class MemberService {
       throw new ConflictError('duplicate', 'This person is a member already.');
     }
     const invites = scope.collection(inviteCollection);
+    await checkRoom(scope.collection(memberCollection), {}, 'org');
+    await checkRoom(invites, { status: 'pending' }, 'org');
     await invites.updateMany({ email, status: 'pending' }, { $set: { status: 'revoked' } });
     const token = randomBytes(32).toString('base64url');
     const invite = await invites.insert({

@@ -35,6 +35,7 @@ export function projectRoutes({ projects }: { projects: ProjectService }): Opera
       target: inOrg,
       body: jsonBody(createProjectRequest, { readOnly: PROJECT_READ_ONLY }),
       responses: { 201: { description: 'The project', schema: projectResponse } },
+      errors: [409],
       idempotent: {},
       handle: async ({ scope, caller, body, address }) =>
         toProjectResponse(await projects.create(scope, caller, body, { address })),

@@ -11,6 +11,7 @@ import type { ModelCatalog, ModelKind } from '../providers/model-catalog.ts';
 import type { Collection, StoredRecord } from '../storage/collection.ts';
 import { isDuplicateKey } from '../storage/duplicate.ts';
 import type { ListPage } from '../storage/list.ts';
+import { checkRoom } from '../tenancy/record-limit.ts';
 import type { Directory } from '../tenancy/directory.ts';
 import type { Principal } from '../tenancy/principal.ts';
 import { missingReferences, referenceNotFound } from '../tenancy/references.ts';
@@ -71,6 +72,7 @@ export class ProjectService {
     origin: { address: string },
   ): Promise<ProjectRecord> {
     await this.#check(scope, request);
+    await checkRoom(scope.collection(projectCollection), {}, 'org');
     const defaults = await this.#installationModels(scope.orgId);
     const project = await this.#insert(scope, {
       name: request.name,

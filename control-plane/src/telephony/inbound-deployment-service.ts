@@ -5,6 +5,7 @@ import { agentCollection, agentVersionCollection } from '../agents/agent-model.t
 import { commonFilter, equalities, type ListInput } from '../http/list-query.ts';
 import { orDuplicate } from '../storage/duplicate.ts';
 import type { Database } from '../storage/database.ts';
+import { checkRoom } from '../tenancy/record-limit.ts';
 import { checkReferences } from '../tenancy/references.ts';
 import type { Scope } from '../tenancy/scope.ts';
 import { inboundDeploymentCollection } from './inbound-deployment-model.ts';
@@ -50,6 +51,7 @@ export class InboundDeploymentService {
   /** @throws ValidationError `reference_not_found`; ConflictError `duplicate` when the number is bound already */
   async create(scope: Scope, input: DeploymentInput): Promise<InboundDeploymentRecord> {
     await this.#check(scope, input);
+    await checkRoom(scope.collection(inboundDeploymentCollection));
     return orDuplicate(
       scope.collection(inboundDeploymentCollection).insert({
         _id: newId('inboundDeployment', this.#clock.now()),

@@ -4,6 +4,7 @@ import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
 import { commonFilter, equalities, type ListInput } from '../http/list-query.ts';
 import { invalid } from '../http/validation.ts';
+import { checkRoom } from '../tenancy/record-limit.ts';
 import type { Access } from '../tenancy/access.ts';
 import type { Scope } from '../tenancy/scope.ts';
 import { orDuplicate } from '../storage/duplicate.ts';
@@ -69,6 +70,7 @@ export class PhoneNumberService {
     if (!parsed?.isValid() || !parsed.country) {
       throw invalid(['body', 'phone_number'], 'must be a number that exists in its country');
     }
+    await checkRoom(scope.collection(phoneNumberCollection), { status: 'active' });
     return orDuplicate(
       scope.collection(phoneNumberCollection).insert({
         _id: newId('phoneNumber', this.#clock.now()),

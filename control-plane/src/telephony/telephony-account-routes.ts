@@ -129,6 +129,7 @@ export function telephonyAccountRoutes({
       target: inOrg,
       body: jsonBody(createBody, { readOnly: READ_ONLY }),
       responses: { 201: { description: 'The account', schema: accountResponse } },
+      errors: [409],
       handle: async ({ scope, caller, address, body }) =>
         toResponse(await accounts.create(scope, caller, address, body)),
     }),

@@ -16,6 +16,7 @@ import type { SessionAccounts } from '../sessions/session-service.ts';
 import type { Database } from '../storage/database.ts';
 import type { ListInput } from '../http/list-query.ts';
 import { commonFilter, equalities } from '../http/list-query.ts';
+import { checkRoom } from '../tenancy/record-limit.ts';
 import type { Directory } from '../tenancy/directory.ts';
 import type { Principal } from '../tenancy/principal.ts';
 import type { Scope } from '../tenancy/scope.ts';
@@ -100,6 +101,7 @@ export class TelephonyAccountService implements CarrierSource, SessionAccounts {
   ): Promise<TelephonyAccountRecord> {
     await this.#checkProjects(scope, input.project_ids);
     const credentials = this.#seal(input.provider, input.credentials);
+    await checkRoom(scope.collection(telephonyAccountCollection), {}, 'org');
     const account = await scope.collection(telephonyAccountCollection).insert({
       _id: newId('telephonyAccount', this.#clock.now()),
       name: input.name,
