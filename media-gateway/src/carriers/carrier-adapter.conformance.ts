@@ -1,5 +1,6 @@
 import { readFile, readdir } from 'node:fs/promises';
 import t from 'tap';
+import { bytesPerMs, type AudioFormat } from '@parley/shared/audio/audio-frame';
 import { CarrierProtocolError } from './carrier-adapter.ts';
 import type { CarrierAdapter, CarrierCommand, CarrierEvent } from './carrier-adapter.ts';
 
@@ -11,6 +12,15 @@ export interface CarrierCase {
   received: Record<string, CarrierEvent | undefined>;
   /** The command behind each sent message. */
   sent: Record<string, CarrierCommand>;
+  /** Every codec a stream of this carrier may start with, in the carrier's words, and what that means for us. */
+  formats: readonly {
+    encoding: string;
+    sampleRate: number;
+    input: AudioFormat;
+    output: AudioFormat;
+    /** 16-bit samples come in network byte order. */
+    isNetworkOrder?: boolean;
+  }[];
 }
 
 /** The suite every carrier passes. */
@@ -94,6 +104,35 @@ export function carrierConformance(carrier: CarrierCase): void {
       });
     }
   });
+
+  for (const { encoding, sampleRate, input, output, isNetworkOrder } of carrier.formats) {
+    void t.test(`${encoding} at ${sampleRate} Hz: 20 ms each way`, async (t) => {
+      const start = JSON.parse(await read('received-start')) as {
+        start: Record<'mediaFormat' | 'media_format', Record<string, unknown> | undefined>;
+      };
+      const format = start.start.mediaFormat ?? start.start.media_format!;
+      format['encoding'] = encoding;
+      format['sampleRate' in format ? 'sampleRate' : 'sample_rate'] = sampleRate;
+      const adapter = carrier.create();
+      t.match(adapter.decode(utf8(JSON.stringify(start))), { type: 'started' });
+      t.same([adapter.inputFormat, adapter.outputFormat], [input, output]);
+
+      const heard = Buffer.from(
+        Uint8Array.from({ length: 20 * bytesPerMs(input) }, (_, i) => (i * 13) & 0xff),
+      );
+      const wire = isNetworkOrder ? Buffer.from(heard).swap16() : heard;
+      const media = JSON.parse(await read('received-media')) as { media: { payload: string } };
+      media.media.payload = wire.toString('base64');
+      for (const space of ['', ' ']) {
+        const event = copy(adapter.decode(utf8(space + JSON.stringify(media))));
+        t.ok(event?.type === 'audio' && heard.equals(event.bytes), 'on the fast path and off it');
+      }
+
+      const said = Uint8Array.from({ length: 20 * bytesPerMs(output) }, (_, i) => (i * 7) & 0xff);
+      const sent = JSON.parse(adapter.encode({ type: 'play', bytes: said })) as typeof media;
+      t.same(Uint8Array.from(Buffer.from(sent.media.payload, 'base64')), said);
+    });
+  }
 
   void t.test('what is played may be a part of a larger buffer', async (t) => {
     const adapter = await started();

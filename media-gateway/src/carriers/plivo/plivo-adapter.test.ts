@@ -4,6 +4,7 @@ import { carrierConformance } from '../carrier-adapter.conformance.ts';
 import { PlivoAdapter } from './plivo-adapter.ts';
 
 const fixtures = new URL('fixtures/', import.meta.url);
+const PCMU = { encoding: 'pcmu', sampleRate: 8000 } as const;
 const AUDIO = Uint8Array.of(0xff, 0xfe, 0xfe, 0xff);
 
 carrierConformance({
@@ -33,6 +34,13 @@ carrierConformance({
     'sent-clear-audio': { type: 'clear' },
     'sent-dtmf': { type: 'dtmf', digits: '12#' },
   },
+  formats: [
+    { encoding: 'audio/x-mulaw', sampleRate: 8000, input: PCMU, output: PCMU },
+    ...[8000, 16_000, 24_000].map((sampleRate) => {
+      const format = { encoding: 'pcm16', sampleRate } as const;
+      return { encoding: 'audio/x-l16', sampleRate, input: format, output: format };
+    }),
+  ],
 });
 
 const read = async (name: string): Promise<Uint8Array> => readFile(new URL(`${name}.json`, fixtures));

@@ -4,6 +4,7 @@ import { carrierConformance } from '../carrier-adapter.conformance.ts';
 import { TelnyxAdapter } from './telnyx-adapter.ts';
 
 const fixtures = new URL('fixtures/', import.meta.url);
+const PCMU = { encoding: 'pcmu', sampleRate: 8000 } as const;
 const AUDIO = Uint8Array.of(0xff, 0xfe, 0xfe, 0xff);
 const STARTED = {
   type: 'started',
@@ -30,6 +31,17 @@ carrierConformance({
     'sent-mark': { type: 'mark', name: 'utt-3' },
     'sent-clear': { type: 'clear' },
   },
+  formats: [
+    { encoding: 'PCMU', sampleRate: 8000, input: PCMU, output: PCMU },
+    { encoding: 'PCMA', sampleRate: 8000, input: { encoding: 'pcma', sampleRate: 8000 }, output: PCMU },
+    ...[8000, 16_000, 24_000].map((sampleRate) => ({
+      encoding: 'L16',
+      sampleRate,
+      input: { encoding: 'pcm16', sampleRate } as const,
+      output: PCMU,
+      isNetworkOrder: true,
+    })),
+  ],
 });
 
 const started = async (fixture = 'received-start'): Promise<TelnyxAdapter> => {

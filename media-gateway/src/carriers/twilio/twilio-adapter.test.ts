@@ -4,6 +4,7 @@ import { carrierConformance } from '../carrier-adapter.conformance.ts';
 import { TwilioAdapter } from './twilio-adapter.ts';
 
 const fixtures = new URL('fixtures/', import.meta.url);
+const PCMU = { encoding: 'pcmu', sampleRate: 8000 } as const;
 const AUDIO = Uint8Array.of(0xff, 0xfe, 0xfe, 0xff);
 
 carrierConformance({
@@ -26,6 +27,7 @@ carrierConformance({
     'sent-mark': { type: 'mark', name: 'utt-3' },
     'sent-clear': { type: 'clear' },
   },
+  formats: [{ encoding: 'audio/x-mulaw', sampleRate: 8000, input: PCMU, output: PCMU }],
 });
 
 void t.test('digits are never sent on the stream, which has no message for them', async (t) => {
