@@ -263,6 +263,30 @@ void t.test(
   },
 );
 
+void t.test(
+  'the blank that opens a context is not spoken, and what is said twice is said the same',
+  async (t) => {
+    const client = await Client.open(await open(t), 'multi-stream-input', '&sync_alignment=true');
+    for (const context of ['a', 'b', 'größer']) {
+      client.send({ text: ' ', context_id: context, voice_settings: {} });
+      client.send({ text: 'apples and pears ', context_id: context, flush: true });
+      client.send({ context_id: context, close_context: true });
+    }
+    await client.until((messages) => ['a', 'b', 'größer'].every((context) => hasFinal(context)(messages)));
+    const heard = (context: string) => {
+      const messages = client.received.filter((message) => message.contextId === context && message.audio);
+      return {
+        audio: messages.map(({ audio }) => audio).join(),
+        chars: messages.flatMap(({ alignment }) => alignment!.chars).join(''),
+      };
+    };
+    t.equal(heard('a').chars, 'apples and pears ');
+    t.equal(client.words('apples and pears', 'a').length, 3);
+    t.same(heard('b'), heard('a'));
+    t.same(heard('größer'), heard('a'));
+  },
+);
+
 void t.test('closing a context gives up what was not flushed and still sends what was', async (t) => {
   const clock = new ManualClock();
   const emulator = await open(t, { clock, delays: { firstAudio: 100, realTimeFactor: 5 } });

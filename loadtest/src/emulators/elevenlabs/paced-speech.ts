@@ -2,7 +2,7 @@ import type { AudioFormat } from '@parley/shared/audio/audio-frame';
 import { sampleMs, wait } from '../delays.ts';
 import type { Fault } from '../faults.ts';
 import type { ElevenLabsFault, SpeechSettings } from './speech-settings.ts';
-import { chunksOf } from './voice-renderer.ts';
+import { cachedChunksOf } from './voice-renderer.ts';
 import type { SpeechChunk } from './voice-renderer.ts';
 
 /** What can go wrong within an utterance; the transport does it. */
@@ -40,7 +40,7 @@ export async function* speakPaced(
   for (let piece = await next; !piece.done; piece = await next) {
     next = speech.next();
     next.catch(() => undefined);
-    for (const chunk of chunksOf(piece.value, format, random)) {
+    for (const chunk of cachedChunksOf(piece.value, format, random)) {
       await wait(clock, dueAt - clock.monotonic(), signal);
       if (fault && sent === (fault.after ?? 0)) {
         if (fault.kind === 'stall') await wait(clock, fault.delayMs ?? Infinity, signal);

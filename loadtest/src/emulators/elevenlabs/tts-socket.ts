@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer';
 import { setMaxListeners } from 'node:events';
 import type { AudioFormat } from '@parley/shared/audio/audio-frame';
 import type { Timer } from '@parley/shared/time/clock';
@@ -7,6 +8,7 @@ import { resetConnection } from '../emulator-server.ts';
 import type { SpeechEvent } from './paced-speech.ts';
 import { SpeechContext } from './speech-context.ts';
 import type { SpeechSettings } from './speech-settings.ts';
+import type { SpeechChunk } from './voice-renderer.ts';
 
 /** What a socket's URL said, checked. */
 export interface SocketQuery {
@@ -87,13 +89,22 @@ class SocketEnd {
   }
 
   send(message: object): void {
-    if (this.signal.aborted) return;
-    if (this.#socket.bufferedAmount > MAX_UNSENT_BYTES) {
-      this.#settings.log?.warn({ bufferedAmount: this.#socket.bufferedAmount }, 'client stopped reading');
-      this.#socket.terminate();
-      return;
-    }
-    this.#socket.send(JSON.stringify(message));
+    if (this.#mayWrite()) this.#socket.send(JSON.stringify(message));
+  }
+
+  sendChunk(chunk: EncodedChunk, tail: string, isAsciiTail = true): void {
+    if (!this.#mayWrite()) return;
+    const message = chunk.json + tail;
+    if (chunk.isAscii && isAsciiTail) this.#socket.sendAscii(message);
+    else this.#socket.send(message);
+  }
+
+  #mayWrite(): boolean {
+    if (this.signal.aborted) return false;
+    if (this.#socket.bufferedAmount <= MAX_UNSENT_BYTES) return true;
+    this.#settings.log?.warn({ bufferedAmount: this.#socket.bufferedAmount }, 'client stopped reading');
+    this.#socket.terminate();
+    return false;
   }
 
   refuse(error: string, message: string): void {
@@ -147,15 +158,33 @@ function parse<T>(schema: z.ZodType<T>, data: Buffer, isBinary: boolean): T | un
   }
 }
 
-function audioMessage(event: Extract<SpeechEvent, { type: 'chunk' }>, syncAlignment: boolean): object {
-  const { bytes, alignment } = event.chunk;
+interface EncodedChunk {
+  /** The message up to where the name of its context goes. */
+  json: string;
+  isAscii: boolean;
+}
+
+/** Chunks of speech that is spoken again and again are encoded once, with and without times. */
+const encoded = {
+  timed: new WeakMap<SpeechChunk, EncodedChunk>(),
+  plain: new WeakMap<SpeechChunk, EncodedChunk>(),
+};
+
+function encodeChunk(chunk: SpeechChunk, syncAlignment: boolean): EncodedChunk {
+  const known = encoded[syncAlignment ? 'timed' : 'plain'];
+  const found = known.get(chunk);
+  if (found) return found;
+  const { bytes, alignment } = chunk;
   const times = syncAlignment ? alignment : null;
-  return {
+  const json = JSON.stringify({
     audio: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64'),
     isFinal: null,
     alignment: times,
     normalizedAlignment: times,
-  };
+  }).slice(0, -1);
+  const made = { json, isAscii: isAscii(Buffer.from(json)) };
+  known.set(chunk, made);
+  return made;
 }
 
 function inactivityReason(inactivityMs: number): string {
@@ -203,7 +232,7 @@ export function serveSingle(socket: WireSocket, query: SocketQuery, settings: Sp
       signal: end.signal,
       emit: (event) => {
         if (event.type === 'fault') end.fault(event);
-        else end.send(audioMessage(event, syncAlignment));
+        else end.sendChunk(encodeChunk(event.chunk, syncAlignment), '}');
       },
       onFailure: (error) => end.failed(error),
     });
@@ -281,6 +310,9 @@ export function serveMulti(socket: WireSocket, query: SocketQuery, settings: Spe
     live++;
     settings.stats.contexts++;
     settings.stats.openContexts++;
+    const contextId = JSON.stringify(name);
+    const tail = `,"contextId":${contextId}}`;
+    const isAsciiName = isAscii(Buffer.from(contextId));
     const speech = new SpeechContext(settings, {
       format,
       autoMode,
@@ -288,7 +320,7 @@ export function serveMulti(socket: WireSocket, query: SocketQuery, settings: Spe
       signal: end.signal,
       emit: (event) => {
         if (event.type === 'fault') end.fault(event);
-        else end.send({ ...audioMessage(event, syncAlignment), contextId: name });
+        else end.sendChunk(encodeChunk(event.chunk, syncAlignment), tail, isAsciiName);
       },
       onFailure: (error) => end.failed(error),
     });
@@ -348,6 +380,7 @@ export function serveMulti(socket: WireSocket, query: SocketQuery, settings: Spe
     if (context && configured) {
       return end.refuse('settings_changed', 'Settings belong in the first message of a context.');
     }
+    const isNew = context === undefined;
     if (!context) {
       if (live >= MAX_CONTEXTS) {
         return end.refuse(
@@ -365,7 +398,8 @@ export function serveMulti(socket: WireSocket, query: SocketQuery, settings: Spe
     if (context.speech.backlog + text.length > MAX_BACKLOG_CHARACTERS) {
       return end.refuse('max_character_limit_exceeded', 'Too much text is waiting.');
     }
-    if (text !== '') context.speech.add(text);
+    // The blank that opens a context is there because something must be: it is not spoken.
+    if (text !== '' && !(isNew && text === ' ')) context.speech.add(text);
     if (message.flush) context.speech.flush();
   });
 }

@@ -76,14 +76,27 @@ export function toneRenderer(): VoiceRenderer {
     cachedBytes += bytes.length;
     return bytes;
   }
+  const spoken = new Map<string, RenderedSpeech>();
+  let spokenBytes = 0;
+  function speak(sentence: string, format: AudioFormat): RenderedSpeech {
+    const key = `${format.encoding} ${format.sampleRate} ${sentence}`;
+    const known = spoken.get(key);
+    if (known) return known;
+    const words = sentence.match(/\s+|\S{1,200}/g) ?? [];
+    const bytes = Buffer.concat(words.map((word) => toneWord(word, format)));
+    const startsMs = Array.from({ length: sentence.length }, (_, i) => i * TONE_CHARACTER_MS);
+    const speech = { text: sentence, bytes, durationMs: sentence.length * TONE_CHARACTER_MS, startsMs };
+    if (spokenBytes + bytes.length > TONE_CACHE_BYTES) {
+      spoken.clear();
+      spokenBytes = 0;
+    }
+    spoken.set(key, speech);
+    spokenBytes += bytes.length;
+    return speech;
+  }
   return {
     async *render(text, format) {
-      for (const sentence of sentences(text)) {
-        const words = sentence.match(/\s+|\S{1,200}/g) ?? [];
-        const bytes = Buffer.concat(words.map((word) => toneWord(word, format)));
-        const startsMs = Array.from({ length: sentence.length }, (_, i) => i * TONE_CHARACTER_MS);
-        yield { text: sentence, bytes, durationMs: sentence.length * TONE_CHARACTER_MS, startsMs };
-      }
+      for (const sentence of sentences(text)) yield speak(sentence, format);
     },
   };
 }
@@ -129,6 +142,21 @@ export function* chunksOf(
     }
     yield { bytes, durationMs: bytes.length / perMs, alignment };
   }
+}
+
+const cuts = new WeakMap<RenderedSpeech, readonly SpeechChunk[]>();
+
+/** As `chunksOf`, once for each piece of speech: what is spoken again is cut where it was cut before. */
+export function cachedChunksOf(
+  speech: RenderedSpeech,
+  format: AudioFormat,
+  random: () => number,
+): readonly SpeechChunk[] {
+  const known = cuts.get(speech);
+  if (known) return known;
+  const chunks = [...chunksOf(speech, format, random)];
+  cuts.set(speech, chunks);
+  return chunks;
 }
 
 /** @returns undefined for formats that are not emulated: MP3, Opus and the like */
