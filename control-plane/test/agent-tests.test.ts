@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import t from 'tap';
 import type { Test } from 'tap';
 import { newId } from '@parley/shared/ids/new-id';
@@ -319,6 +322,36 @@ void t.test('a run whose process is gone has failed', async (t) => {
     ['cancelled', false],
     ['error', true],
   ]);
+});
+
+void t.test('a process that stops fails its run, and waits for no gateway', async (t) => {
+  const gateway = createServer().listen(0, '127.0.0.1');
+  await once(gateway, 'listening');
+  const { port } = gateway.address() as AddressInfo;
+  const { cp, make, tests, runs, results } = await bench(t, {
+    env: { MEDIA_LOCAL_URL: `http://127.0.0.1:${port}` },
+  });
+  await make(tests, SCRIPT);
+  const knocked = once(gateway, 'connection') as Promise<[Socket]>;
+  const run = await make<Run>(runs, { iterations: 5 });
+  const [socket] = await knocked;
+  const [knock] = (await once(socket, 'data')) as [Buffer];
+  t.match(knock.toString(), /^GET \/v1\/realtime HTTP[\s\S]*authorization: Bearer ek_/i);
+  const { agentTestRunner } = cp.app.services;
+  await agentTestRunner[Symbol.asyncDispose]();
+  t.match((await cp.call('GET', `/v1/test-runs/${run.id}`)).body, { status: 'failed' });
+  for (const result of await results(run.id)) {
+    t.match(result.status, /^(error|cancelled)$/);
+    if (result.session_id === null) continue;
+    const session = await cp.call<{ status: string }>('GET', `/v1/sessions/${result.session_id}`);
+    t.equal(session.body.status, 'cancelled');
+  }
+  await agentTestRunner[Symbol.asyncDispose]();
+  await agentTestRunner.work();
+  t.match((await cp.call('GET', `/v1/test-runs/${(await make<Run>(runs, {})).id}`)).body, {
+    status: 'queued',
+  });
+  gateway.close();
 });
 
 void t.test('traffic may require that a version has passed all tests of a run', async (t) => {

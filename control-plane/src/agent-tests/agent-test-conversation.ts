@@ -1,6 +1,6 @@
 import type OpenAI from 'openai';
 import { sleep } from '@parley/shared/async/timeout';
-import { AppError, TooManyRequestsError } from '@parley/shared/errors/app-error';
+import { AppError, ForbiddenError, TooManyRequestsError } from '@parley/shared/errors/app-error';
 import type { Clock } from '@parley/shared/time/clock';
 import type { CallLog } from '../calls/call-log.ts';
 import { openAnalysisClient } from '../post-call/lead-analysis.ts';
@@ -103,6 +103,8 @@ async function converse(
   const stop = new AbortController();
   const forward = () => stop.abort(signal.reason);
   signal.addEventListener('abort', forward);
+  // It may have happened while the session was made.
+  if (signal.aborted) forward();
   const timer = deps.clock.setTimeout(
     () => stop.abort(new TestTimeout(content.timeout_seconds)),
     content.timeout_seconds * 1000,
@@ -134,6 +136,9 @@ async function converse(
 /** Waits for a place where there is none. */
 async function newSession(deps: ConversationDeps, { agent, runId, content }: TestCase, signal: AbortSignal) {
   const until = deps.clock.now() + PLACE_MS;
+  // It may have been suspended while the run waited.
+  const org = await deps.directory.org(agent.org_id);
+  if (org?.status !== 'active') throw new ForbiddenError('org_suspended', 'This org is suspended.');
   for (;;) {
     try {
       return await deps.sessions.createForTest(agent, {
