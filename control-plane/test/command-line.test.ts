@@ -3,13 +3,18 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
+import { KEPT_LOGS_VARIABLE } from '@parley/shared/logging/kept-logs';
 import { openDocumentStore } from '@parley/embedded/document-store/document-store';
 
 const run = promisify(execFile);
 const source = (name: string) => join(import.meta.dirname, '../src', name);
 const node = (file: string, args: string[], env: NodeJS.ProcessEnv) =>
   run(process.execPath, ['--disable-warning=ExperimentalWarning', source(file), ...args], {
-    env: { PATH: process.env['PATH'], ...env },
+    env: {
+      PATH: process.env['PATH'],
+      [KEPT_LOGS_VARIABLE]: process.env[KEPT_LOGS_VARIABLE],
+      ...env,
+    },
     maxBuffer: 16 * 1024 * 1024,
   });
 

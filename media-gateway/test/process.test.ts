@@ -12,6 +12,7 @@ import WebSocket from 'ws';
 import { openDeepgramEmulator } from '@parley/loadtest/emulators/deepgram-emulator';
 import { openElevenLabsEmulator } from '@parley/loadtest/emulators/elevenlabs-emulator';
 import { openRedisBus } from '@parley/shared/bus/redis-bus';
+import { KEPT_LOGS_VARIABLE } from '@parley/shared/logging/kept-logs';
 import { silentLogger } from '@parley/shared/logging/logger';
 import { openTestRedis, redisMissing } from '../../shared/test/fixtures/redis-server.ts';
 import { INTERNAL_TOKEN, sessionPlan, startInternalApi } from './fixtures/internal-api.ts';
@@ -21,7 +22,11 @@ const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
 function run(env: NodeJS.ProcessEnv): ChildProcess {
   return spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN], {
-    env: { PATH: process.env['PATH'], ...env },
+    env: {
+      PATH: process.env['PATH'],
+      [KEPT_LOGS_VARIABLE]: process.env[KEPT_LOGS_VARIABLE],
+      ...env,
+    },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
 }
