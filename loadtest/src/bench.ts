@@ -8,6 +8,7 @@ import { makeCallerSpeech, type CallerSpeech } from './speech/caller-speech.ts';
 import { openLivekitAgents } from './sut/livekit-agents.ts';
 import { openCeiling } from './sut/ceiling.ts';
 import { openParley } from './sut/parley.ts';
+import { behindTls } from './sut/tls-front.ts';
 import { makeTemporary } from './make-temporary.ts';
 import { openRemote } from './sut/remote.ts';
 import { canPin, pinSelf } from './sut/start-process.ts';
@@ -95,17 +96,26 @@ export async function openBench(options: BenchOptions): Promise<Bench> {
 }
 
 export interface SystemOptions {
-  system: 'parley' | 'ceiling' | 'livekit' | { url: string };
+  system: 'parley' | 'ceiling' | 'livekit' | { url: string; ca: string | undefined };
   gateways: number;
   maxCalls: number;
   turns: number;
   profile: boolean;
+  /** The gateways can tell what is in use after a full collection. */
+  exposeGc?: boolean;
+  /** Callers come through TLS. */
+  tls?: boolean;
   env?: NodeJS.ProcessEnv;
 }
 
-export function openSystem(bench: Bench, options: SystemOptions): Promise<SystemUnderTest> {
+export async function openSystem(bench: Bench, options: SystemOptions): Promise<SystemUnderTest> {
+  const system = await openPlainSystem(bench, options);
+  return options.tls ? behindTls(system, { cpus: bench.systemCpus, directory: bench.directory }) : system;
+}
+
+function openPlainSystem(bench: Bench, options: SystemOptions): Promise<SystemUnderTest> {
   const { backend, directory, systemCpus: cpus } = bench;
-  if (typeof options.system === 'object') return Promise.resolve(openRemote(options.system.url));
+  if (typeof options.system === 'object') return Promise.resolve(openRemote(options.system));
   if (options.system === 'ceiling')
     return openCeiling({ cpus, directory, turns: options.turns, delays: bench.delays });
   if (options.system === 'livekit') return openLivekitAgents({ backend, cpus, directory });
@@ -117,6 +127,7 @@ export function openSystem(bench: Bench, options: SystemOptions): Promise<System
     cpus,
     directory,
     profile: options.profile,
+    exposeGc: options.exposeGc ?? false,
     ...(options.env === undefined ? {} : { env: options.env }),
   });
 }

@@ -22,7 +22,7 @@ export async function runCommand(main: (signal: AbortSignal) => Promise<void>): 
     interruptedBy === undefined ? fallback : 128 + constants.signals[interruptedBy];
   try {
     await main(stop.signal);
-    process.exit(exitCode(0));
+    process.exit(exitCode(Number(process.exitCode ?? 0)));
   } catch (error) {
     if (!interruptedBy)
       process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { openBench, openSystem } from './bench.ts';
 import { findCapacity } from './capacity.ts';
@@ -8,6 +8,7 @@ import { htmlReport, machine } from './report/html.ts';
 import { profileTables } from './report/cpu-profile.ts';
 import { endProgress, printProgress, resultTable } from './report/terminal.ts';
 import { runLoad, type LoadResult } from './run-load.ts';
+import { judgeSoak, type SoakSample, type SoakVerdict } from './soak.ts';
 import { openWholeSystem } from './sut/whole.ts';
 
 /** Callers whose audio is kept and compared with the transcript. */
@@ -32,13 +33,18 @@ async function main(options: Options, signal: AbortSignal): Promise<void> {
   });
   try {
     const system = await (options.whole
-      ? openWholeSystem(bench, { maxCalls: MAX_CALLS, profile: options.profile })
+      ? openWholeSystem(bench, { maxCalls: MAX_CALLS, profile: options.profile, tls: options.tls })
       : openSystem(bench, {
-          system: options.url === undefined ? options.system : { url: options.url },
+          system:
+            options.url === undefined
+              ? options.system
+              : { url: options.url, ca: await certificates(options.ca) },
           gateways: options.gateways,
           maxCalls: MAX_CALLS,
           turns: options.turns,
           profile: options.profile,
+          exposeGc: options.soak !== undefined,
+          tls: options.tls,
         }));
     try {
       const run = (calls: number, seconds: number, label: string) =>
@@ -66,7 +72,30 @@ async function main(options: Options, signal: AbortSignal): Promise<void> {
         await bench.backend.setFaults({ provider, faults: [{ kind, probability }] });
 
       let results: LoadResult[] = [];
-      if (options.capacity) {
+      let soak: { samples: SoakSample[]; verdict: SoakVerdict } | undefined;
+      if (options.soak !== undefined) {
+        const samples: SoakSample[] = [];
+        for (let cycle = 1; cycle <= options.soak; cycle++) {
+          const result = await run(options.calls, options.seconds, `cycle ${cycle} of ${options.soak}`);
+          signal.throwIfAborted();
+          results = [result];
+          const sample = {
+            calls: (samples.at(-1)?.calls ?? 0) + result.counts.answered,
+            memoryBytes: (await system.heapBytes?.()) ?? (result.memory?.afterMb ?? 0) * 2 ** 20,
+            handles: result.handles?.after ?? 0,
+          };
+          samples.push(sample);
+          process.stdout.write(
+            `${sample.calls} calls: ${(sample.memoryBytes / 2 ** 20).toFixed(1)} MB in use, ${sample.handles} handles, ${result.counts.missingReplies} replies missing, ${result.counts.lost} calls lost\n`,
+          );
+        }
+        const verdict = judgeSoak(samples);
+        soak = { samples, verdict };
+        process.stdout.write(
+          `${verdict.leaks.length === 0 ? 'No leak' : `LEAK of ${verdict.leaks.join(' and ')}`}: ${Math.round(verdict.bytesPerCall)} bytes and ${verdict.handlesPerCall.toFixed(4)} handles a call over the last ${verdict.counted} cycles. Below, the last one.\n\n`,
+        );
+        if (verdict.leaks.length > 0) process.exitCode = 1;
+      } else if (options.capacity) {
         const capacity = await findCapacity((calls) => run(calls, options.seconds, `${calls} calls`), {
           from: options.from,
           step: options.step,
@@ -107,7 +136,7 @@ async function main(options: Options, signal: AbortSignal): Promise<void> {
         process.stdout.write(`\nPlots: ${options.html}\n`);
       }
       if (options.json)
-        process.stdout.write(`${JSON.stringify({ machine: machine(), coldStart, results })}\n`);
+        process.stdout.write(`${JSON.stringify({ machine: machine(), coldStart, soak, results })}\n`);
     } finally {
       await system[Symbol.asyncDispose]();
     }
@@ -115,6 +144,10 @@ async function main(options: Options, signal: AbortSignal): Promise<void> {
   } finally {
     await bench[Symbol.asyncDispose]();
   }
+}
+
+async function certificates(file: string | undefined): Promise<string | undefined> {
+  return file === undefined ? undefined : readFile(file, 'utf8');
 }
 
 await runCommand(async (signal) => {

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { parseMix, type ConversationName } from './scenario/conversation.ts';
+import { MIN_SOAK_CYCLES } from './soak.ts';
 
 export const USAGE = `Usage: npm run loadtest -- [options]
 
@@ -8,10 +9,12 @@ What is measured
   --system NAME      parley (default); ceiling: a bare server that knows the answers beforehand; livekit: agents-js,
                      where npm run loadtest:peers has installed it
   --url URL          a gateway that runs already, for example ws://host/stream/{id}; {conversation} is filled in too
+  --ca FILE          certificates that are trusted at --url instead of the usual ones, PEM
   --gateways N       Parley processes, calls go to them in turn (1)
   --core             the system has core 0 to itself, simulator and emulators core 1 (the default)
   --unpinned         leave processes to the kernel instead
   --whole            sessions are created and tickets redeemed by the real control plane over its embedded store
+  --tls              callers come over wss, through a process on the system's core that ends TLS
   --record           recordings are made
   --config JSON      agent configuration, instead of the one that keeps figures comparable
 
@@ -24,6 +27,7 @@ Load
   --seconds N        how long figures count (30); 0: every caller calls once
   --ramp N           new calls a second (20)
   --rounds N         runs, of which the median counts (1)
+  --soak N           N times the load (6 or more), everything hung up in between: does memory or a handle stay behind?
   --capacity         searches for the largest number of calls that is served well; --from, --step, --resolution
   --voice NAME       tones (default, exact) or flite (real speech)
 
@@ -43,10 +47,12 @@ const count = (min: number, max: number) => z.coerce.number().int().min(min).max
 const schema = z.object({
   system: z.enum(['parley', 'ceiling', 'livekit']).default('parley'),
   url: z.url({ protocol: /^wss?$/ }).optional(),
+  ca: z.string().optional(),
   gateways: count(1, 16).default(1),
   core: z.boolean().default(true),
   unpinned: z.boolean().default(false),
   whole: z.boolean().default(false),
+  tls: z.boolean().default(false),
   record: z.boolean().default(false),
   config: z
     .string()
@@ -76,6 +82,7 @@ const schema = z.object({
   seconds: z.coerce.number().min(0).max(86_400).default(30),
   ramp: z.coerce.number().min(0.1).max(1000).default(20),
   rounds: count(1, 20).default(1),
+  soak: count(MIN_SOAK_CYCLES, 10_000).optional(),
   capacity: z.boolean().default(false),
   from: count(1, 10_000).default(50),
   step: count(1, 10_000).default(50),
@@ -114,7 +121,7 @@ export class OptionsError extends Error {}
 /** @throws OptionsError that names every option that is wrong */
 export function parseOptions(args: readonly string[]): Options {
   const isBoolean = (name: string) =>
-    ['core', 'unpinned', 'whole', 'record', 'capacity', 'json', 'profile', 'help'].includes(name);
+    ['core', 'unpinned', 'whole', 'tls', 'record', 'capacity', 'json', 'profile', 'help'].includes(name);
   let values: Record<string, unknown>;
   try {
     ({ values } = parseArgs({
@@ -130,7 +137,13 @@ export function parseOptions(args: readonly string[]): Options {
     throw new OptionsError((error as Error).message);
   }
   const parsed = schema.safeParse(values);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) {
+    const { url, ca, tls, whole, soak, capacity } = parsed.data;
+    if (url === undefined ? ca !== undefined : tls || whole)
+      throw new OptionsError('--tls and --whole start a system, --url and --ca go to one that runs.');
+    if (soak !== undefined && capacity) throw new OptionsError('--soak or --capacity, not both.');
+    return parsed.data;
+  }
   throw new OptionsError(
     parsed.error.issues.map((issue) => `--${issue.path.join('.')}: ${issue.message}`).join('\n'),
   );

@@ -244,6 +244,7 @@ export async function runLoad(
             sequence: 0,
           },
           headers: destination.headers ?? {},
+          ca: destination.ca,
           events: ear,
           keepHeard: number < options.listeners,
         });

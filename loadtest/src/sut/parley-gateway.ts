@@ -47,6 +47,11 @@ const stop = () => {
     .then(() => owned.dispose())
     .finally(() => process.exit(0));
 };
+process.on('message', ({ heap }: { heap?: number }) => {
+  if (heap === undefined || !process.connected) return;
+  globalThis.gc?.();
+  process.send!({ heap, bytes: process.memoryUsage().heapUsed + process.memoryUsage().external });
+});
 process.once('disconnect', stop);
 // An interrupt at the terminal reaches the whole group: the parent decides when it is over.
 process.on('SIGINT', () => undefined);

@@ -22,6 +22,8 @@ export interface GatewayOptions {
   directory: string;
   /** Writes a CPU profile of each gateway into `directory`. */
   profile: boolean;
+  /** Lets it be asked for what is in use after a full collection. */
+  exposeGc?: boolean;
   /** Further environment of the gateways. */
   env?: NodeJS.ProcessEnv;
   /** Takes events that do not go through Redis. */
@@ -32,8 +34,13 @@ export interface GatewayOptions {
 export async function startGateways(
   owned: DisposableList,
   options: GatewayOptions,
-): Promise<{ gateways: StartedProcess<{ url: string }>[]; startMs: number }> {
+): Promise<{
+  gateways: StartedProcess<{ url: string }>[];
+  startMs: number;
+  heapBytes: () => Promise<number>;
+}> {
   const { directory } = options;
+  const heaps = new Map<number, (bytes: number) => void>();
   const gateways: StartedProcess<{ url: string }>[] = [];
   for (let number = 0; number < options.gateways; number++) {
     const dataDir = join(directory, `gateway-${number}`);
@@ -42,6 +49,7 @@ export async function startGateways(
       script: fileURLToPath(new URL('parley-gateway.ts', import.meta.url)),
       nodeArgs: [
         '--disable-warning=ExperimentalWarning',
+        ...(options.exposeGc ? ['--expose-gc'] : []),
         ...(options.profile ? ['--cpu-prof', `--cpu-prof-dir=${directory}`] : []),
       ],
       env: {
@@ -62,12 +70,31 @@ export async function startGateways(
       logFile: join(directory, `gateway-${number}.log`),
       onMessage: (message) => {
         if ('event' in message) options.onEvent?.(message.event);
+        if ('heap' in message) {
+          const { heap, bytes } = message as { heap: number; bytes: number };
+          heaps.get(heap)?.(bytes);
+        }
       },
     });
     owned.defer(() => gateway.stop());
     gateways.push(gateway);
   }
-  return { gateways, startMs: gateways[0]!.startMs };
+  return {
+    gateways,
+    startMs: gateways[0]!.startMs,
+    async heapBytes() {
+      const found = await Promise.all(
+        gateways.map(
+          (gateway) =>
+            new Promise<number>((resolve) => {
+              heaps.set(gateway.pid, resolve);
+              gateway.send({ heap: gateway.pid });
+            }),
+        ),
+      );
+      return found.reduce((sum, bytes) => sum + bytes, 0);
+    },
+  };
 }
 
 /** Media gateways behind the backend's stand-in for a control plane; calls go to them in turn. */
@@ -88,13 +115,14 @@ export async function openParley(
     await owned.dispose();
     throw error;
   }
-  const { gateways, startMs } = started;
+  const { gateways, startMs, heapBytes } = started;
   let next = 0;
   return {
     name: gateways.length === 1 ? 'parley' : `parley x${gateways.length}`,
     pids: gateways.map((gateway) => gateway.pid),
     startMs,
     reports: true,
+    ...(options.exposeGc ? { heapBytes } : {}),
     async dial({ conversation, carrier }) {
       const ticket = randomBytes(32).toString('base64url');
       const sessionId = uuidV7();

@@ -5,6 +5,8 @@ import type { ConversationName } from '../scenario/conversation.ts';
 export interface Destination {
   url: string;
   headers?: Record<string, string>;
+  /** Certificates that are trusted instead of the usual ones, PEM. */
+  ca?: string;
   /** By which the backend knows the call. */
   sessionId: string;
 }
@@ -20,5 +22,7 @@ export interface SystemUnderTest {
   readonly reports: boolean;
   /** Prepares one call. */
   dial(call: { conversation: ConversationName; carrier: CarrierName; variant: number }): Promise<Destination>;
+  /** Bytes in use after a full collection, where it can tell. */
+  heapBytes?(): Promise<number>;
   [Symbol.asyncDispose](): Promise<void>;
 }

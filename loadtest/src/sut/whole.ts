@@ -5,6 +5,7 @@ import { GREETING } from '../scenario/conversation.ts';
 import { startControlPlane } from './control-plane.ts';
 import { startGateways } from './parley.ts';
 import type { SystemUnderTest } from './system.ts';
+import { behindTls } from './tls-front.ts';
 
 /**
  * The whole platform: a session is made over REST for every call, its ticket checked and redeemed by the control plane,
@@ -13,7 +14,7 @@ import type { SystemUnderTest } from './system.ts';
  */
 export async function openWholeSystem(
   bench: Bench,
-  options: { maxCalls: number; profile: boolean },
+  options: { maxCalls: number; profile: boolean; tls: boolean },
 ): Promise<SystemUnderTest> {
   if (bench.redisUrl === undefined)
     throw new Error('The control plane and the gateway meet in Redis: redis-server must be on the path.');
@@ -52,7 +53,7 @@ export async function openWholeSystem(
       profile: options.profile,
     });
     const gateway = gateways[0]!;
-    return {
+    const system: SystemUnderTest = {
       name: 'parley, whole',
       pids: [gateway.pid],
       startMs,
@@ -70,6 +71,9 @@ export async function openWholeSystem(
       },
       [Symbol.asyncDispose]: () => owned.dispose(),
     };
+    return options.tls
+      ? await behindTls(system, { cpus: bench.systemCpus, directory: bench.directory })
+      : system;
   } catch (error) {
     await owned.dispose();
     throw error;
