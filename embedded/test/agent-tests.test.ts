@@ -49,6 +49,7 @@ interface Run {
   errored: number;
 }
 interface Result {
+  id: string;
   test_id: string;
   iteration: number;
   status: string;
@@ -177,6 +178,9 @@ void t.test('tests talk to an agent as callers do', async (t) => {
       detail: { test_run_id: run.id, post_call: { status: 'skipped' }, recording_id: null },
     });
     t.same((await installation.deliveries(agentId)).items, [], 'nobody is told');
+    const { deepgram, elevenlabs } = platform.platform.emulators;
+    t.equal(deepgram!.stats.connections, 0, 'nothing is heard');
+    t.equal(elevenlabs!.stats.utterances, 0, 'nothing is spoken');
     const listed = `${installation.projectPath}/sessions`;
     t.equal((await rest.get<Page<unknown>>(listed)).total, 0, 'it is in no list of sessions');
     t.equal((await rest.get<Page<unknown>>(`${listed}?test_run_id=${run.id}`)).total, 1);
@@ -326,6 +330,12 @@ void t.test('tests talk to an agent as callers do', async (t) => {
     const run = await over(await start({ version: 1, iterations: 3 }));
     t.match(run, { agent_version: 1, status: 'completed', total: 6, passed: 6 });
     const all = await results(run);
+    const inOrder = all.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+    t.same(
+      inOrder.map(({ iteration }) => iteration),
+      [1, 1, 2, 2, 3, 3],
+      'all tests once, then all of them again',
+    );
     t.same(
       new Set(all.map(({ test_id, iteration }) => `${test_id} ${iteration}`)),
       new Set(ids.flatMap((id) => [1, 2, 3].map((iteration) => `${id} ${iteration}`))),

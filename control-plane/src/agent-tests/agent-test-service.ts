@@ -185,9 +185,10 @@ export class AgentTestService {
     const runId = newId('testRun', now);
     // The results first: who takes the run up must find them.
     await this.#database.model(agentTestResultCollection).insertMany(
-      tests.flatMap((test) =>
+      tests.flatMap((test, position) =>
         Array.from({ length: request.iterations }, (_, index) => ({
-          _id: newId('testResult', now),
+          // Ids sort in the order in which they are run.
+          _id: newId('testResult', now + index * tests.length + position),
           org_id: scope.orgId,
           project_id: scope.projectId,
           agent_id: agent._id,
