@@ -65,6 +65,8 @@ const environment = z.object({
     .transform((value) => new Secret(value)),
   MONGODB_URI: z.string().regex(/^mongodb(\+srv)?:\/\//, 'must be a MongoDB connection string'),
   REDIS_URL: z.string().optional(),
+  /** The same for all processes. */
+  EVENT_PARTITIONS: envInteger(1, 1024).default(8),
   ENCRYPTION_KEYS: encryptionKeys,
   JWT_PRIVATE_KEYS: signingKeys,
   /** Target of mailed links and the only browser origin that may call the API. */

@@ -12,7 +12,8 @@ async function main(): Promise<void> {
   const logger = createLogger({ name: 'control-plane', level: config.LOG_LEVEL });
   const owned = new DisposableList();
   try {
-    const bus = owned.add(await openRedisBus({ url: config.REDIS_URL, logger }));
+    const { REDIS_URL: url, EVENT_PARTITIONS: partitions } = config;
+    const bus = owned.add(await openRedisBus({ url, partitions, logger }));
     const controlPlane = owned.add(await openControlPlane(config, { bus, logger }));
     logger.info({ url: controlPlane.url, internalUrl: controlPlane.internalUrl }, 'control plane is ready');
     const { identity } = controlPlane.services;
