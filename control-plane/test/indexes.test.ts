@@ -1,6 +1,7 @@
 import mongoose from 'mongoose';
 import t from 'tap';
 import { z } from 'zod';
+import { ManualClock } from '@parley/shared/time/manual-clock';
 import type { Operation } from '../src/http/operation.ts';
 import { COLLECTIONS, createOperations } from '../src/services.ts';
 import type { Services } from '../src/services.ts';
@@ -14,8 +15,11 @@ import { openTestControlPlane } from './fixtures/test-control-plane.ts';
  * the few records that a filter leaves, is sorted in memory.
  */
 const SLACK = RECORDS_PER_PROJECT;
-/** The bounds do not depend on it. */
-const DOCUMENTS = Number(process.env['INDEX_TEST_DOCUMENTS'] ?? 12_000);
+/** The bounds do not depend on it: with 100,000 the same ones hold (CONTRIBUTING says how to run that). */
+t.setTimeout(600_000);
+const DOCUMENTS = Number(process.env['INDEX_TEST_DOCUMENTS'] ?? 3000);
+/** With more, pairs of filters are looked at in the default order alone: nothing else would be told. */
+const FEW = 20_000;
 /** Counting stops behind it. */
 const MOST_COUNTED = TOTAL_LIMIT + 1;
 
@@ -40,24 +44,34 @@ function valuesOf(name: string, schema: z.ZodType, samples: Readonly<Record<stri
   const own = samples[name];
   if (own) return own;
   const json = JSON.stringify(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }));
+  if (name === 'type' && !json.includes('enum')) return ['turn_decision', 'warning'];
   const values = /"enum":(\[[^\]]*\])/.exec(json)?.[1];
   if (!values) throw new Error(`no value is known for the filter ${name}`);
   return JSON.parse(values) as string[];
 }
 
-/** Pages of these are cut out of the providers' catalogues, which are in memory. */
-const IN_MEMORY = ['listVoices', 'listModels'];
+const isList = ({ method, query, path }: Operation) =>
+  method === 'GET' && query !== undefined && 'limit' in query.shape && path.startsWith('/v1/');
 
-const isList = ({ id, method, query, path }: Operation) =>
-  !IN_MEMORY.includes(id) &&
-  method === 'GET' &&
-  query !== undefined &&
-  'limit' in query.shape &&
-  'sort' in query.shape &&
-  path.startsWith('/v1/');
+/** Constants of the code; and an org's own models, which are read as a whole (200 at most) and remembered for seconds. */
+const OF_NO_COLLECTION = ['listProviders', 'listModels'];
+/**
+ * `q` looks for a part of a name, which no index finds: it reads what the caller's other filters leave. Nearly
+ * everything that has a name has a limit (RECORDS_PER_PROJECT), and so `q` has a bound. Revoked keys pile up: there it
+ * reads the keys that the project has ever had.
+ */
+const UNBOUNDED_Q = ['listApiKeys'];
+
+/** A filter as it is asked for, and how many records it leaves by itself. */
+interface Single {
+  name: string;
+  text: string;
+  total: number;
+}
 
 void t.test('no list scans a collection, whatever it is filtered and sorted by', async (t) => {
-  const cp = await openTestControlPlane();
+  // Nothing runs by itself while queries are listened to.
+  const cp = await openTestControlPlane({ clock: new ManualClock(Date.now()) });
   t.teardown(() => cp[Symbol.asyncDispose]());
   const records = await bulkRecords(cp, { sessions: DOCUMENTS });
   t.comment(`${records.total} documents, ${records.largest} of them in one project's list`);
@@ -68,75 +82,102 @@ void t.test('no list scans a collection, whatever it is filtered and sorted by',
   });
   t.teardown(() => mongoose.set('debug', false));
 
-  async function explain({ collection, method, filter, options }: Sent, about: string): Promise<void> {
+  let explained = 0;
+  /** Of two indexes that fit, the database may have taken neither: it guesses how soon a page is full. */
+  const misjudged: string[] = [];
+  /** @param most documents that may be looked at besides those that are returned and skipped */
+  async function explain({ collection, method, filter, options }: Sent, about: string, most: number) {
+    explained++;
     const known = COLLECTIONS.find(({ name }) => name === collection)!;
     const native = cp.app.services.database.model(known).collection;
-    const found = native.find(filter, {
+    const query = native.find(filter, {
       ...(options.sort && { sort: options.sort as never }),
       ...(options.skip !== undefined && { skip: options.skip }),
       limit: options.limit ?? MOST_COUNTED,
     });
-    const { executionStats, queryPlanner } = (await found.explain('executionStats')) as unknown as Executed;
+    const { executionStats, queryPlanner } = (await query.explain('executionStats')) as unknown as Executed;
     const { nReturned, totalDocsExamined } = executionStats;
     if (stagesOf(queryPlanner.winningPlan).includes('COLLSCAN')) t.fail(`${about}: ${collection} is scanned`);
-    const most = nReturned + (options.skip ?? 0) + SLACK;
-    // `q` looks at every name of the tenant: there is no index for a part of one.
-    if (!about.includes('?q=') && totalDocsExamined > most) {
-      t.fail(`${about}: ${method} looks at ${totalDocsExamined} ${collection} to find ${nReturned}`);
+    if (totalDocsExamined > nReturned + (options.skip ?? 0) + most) {
+      const found = `${about}: ${method} looks at ${totalDocsExamined} ${collection} to find ${nReturned}`;
+      if (/\?[^&]+&(?!sort=)/.test(about)) misjudged.push(found);
+      else t.fail(found);
     }
   }
 
-  const embedded = process.env['TEST_MONGODB_URL'] === undefined;
-  const counted: number[] = [];
-  async function documentsToCount({ collection, filter }: Sent): Promise<number> {
-    const known = COLLECTIONS.find(({ name }) => name === collection)!;
-    const { executionStats } = (await cp.app.services.database
-      .model(known)
-      .db.db!.command({ explain: { count: collection, query: filter, limit: MOST_COUNTED } })) as Executed;
-    return executionStats.totalDocsExamined;
+  /** Asks as a client does, and explains what the database was asked for, in each of `sorts`. */
+  async function ask(
+    operation: Operation,
+    path: string,
+    query: string,
+    sorts: readonly string[],
+    most: number,
+  ) {
+    const byKey = typeof operation.access === 'object' && operation.access.key;
+    sent = [];
+    const answer = await cp.call<{ total: number }>('GET', `${path}?${query}`, {
+      ...(!byKey && { token: records.userToken }),
+    });
+    const about = `${operation.id}?${query}`;
+    if (answer.status !== 200) t.fail(`${about}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    const own = sent.filter(({ collection }) => records.collections.has(collection));
+    for (const one of own) {
+      if (one.method === 'countDocuments') await explain(one, about, most);
+      if (one.method !== 'find') continue;
+      if (one.options.limit === undefined) t.fail(`${about}: ${one.collection} is read without a limit`);
+      // The page is asked for in the default order; the same one in every other order.
+      const orders = one.options.skip === undefined || sorts.length === 0 ? [undefined] : sorts;
+      for (const sort of orders) {
+        const direction = sort?.startsWith('-') ? -1 : 1;
+        const order =
+          sort === undefined ? one.options.sort : { [sort.replace('-', '')]: direction, _id: direction };
+        const options = { ...one.options, ...(order && { sort: order }) };
+        await explain({ ...one, options }, `${about}&sort=${sort}`, most);
+      }
+    }
+    return answer.body.total;
   }
 
-  let cases = 0;
   const lists = createOperations({} as Services).filter(isList);
+  let pairs = 0;
   for (const operation of lists) {
     const { shape } = operation.query!;
     const path = operation.path.replace(/\{([^}]+)\}/g, (_, name: string) => records.ids[name]!);
-    const sorts = valuesOf('sort', shape['sort'] as z.ZodType, {});
-    const filters = Object.keys(shape).filter((name) => !['limit', 'offset', 'sort'].includes(name));
-    const queries = filters.flatMap((name) =>
-      valuesOf(name, shape[name] as z.ZodType, records.samples).map(
-        (value) => `${name}=${encodeURIComponent(value)}`,
-      ),
-    );
-    const token =
-      typeof operation.access === 'object' && operation.access.key ? undefined : records.userToken;
-    for (const filter of ['', ...queries]) {
-      sent = [];
-      const answer = await cp.call('GET', `${path}?${filter}`, { ...(token !== undefined && { token }) });
-      const about = `${operation.id}?${filter}`;
-      if (answer.status !== 200) t.fail(`${about}: ${answer.status} ${JSON.stringify(answer.body)}`);
-      const own = sent.filter(({ collection }) => records.collections.has(collection));
-      for (const query of own.filter(({ method }) => method === 'countDocuments')) {
-        await explain(query, about);
-        // The one list that grows with every call. MongoDB looks at a document to tell a null from nothing.
-        if (embedded && about === 'listSessions?') counted.push(await documentsToCount(query));
-        cases++;
+    const sorts = 'sort' in shape ? valuesOf('sort', shape['sort'] as z.ZodType, {}) : [];
+    const names = Object.keys(shape).filter((name) => !['limit', 'offset', 'sort'].includes(name));
+    const unbounded = (name: string) => name === 'q' && UNBOUNDED_Q.includes(operation.id);
+    const before = explained;
+    await ask(operation, path, '', sorts, SLACK);
+
+    const singles: Single[][] = [];
+    for (const name of names) {
+      const values = valuesOf(name, shape[name] as z.ZodType, records.samples);
+      const ofName: Single[] = [];
+      for (const value of values) {
+        const text = `${name}=${encodeURIComponent(value)}`;
+        const total = await ask(operation, path, text, sorts, unbounded(name) ? Infinity : SLACK);
+        ofName.push({ name, text, total });
       }
-      // The page is asked for in the default order; the same one in every other order.
-      for (const query of own.filter(
-        ({ method, options }) => method === 'find' && options.skip !== undefined,
-      )) {
-        for (const sort of sorts) {
-          const direction = sort.startsWith('-') ? -1 : 1;
-          const order = { [sort.replace('-', '')]: direction, _id: direction };
-          await explain({ ...query, options: { ...query.options, sort: order } }, `${about}&sort=${sort}`);
-          cases++;
-        }
+      singles.push(ofName);
+    }
+    // Two filters look at no more than one of them leaves: which one is the database's choice.
+    for (const [index, ofOne] of singles.entries()) {
+      for (const ofOther of singles.slice(index + 1)) {
+        const [one, other] = [ofOne[0]!, ofOther[1] ?? ofOther[0]!];
+        const left = Math.max(one.total, other.total);
+        const free = unbounded(one.name) || unbounded(other.name) || left >= TOTAL_LIMIT;
+        const orders = DOCUMENTS > FEW ? [] : sorts;
+        await ask(operation, path, `${one.text}&${other.text}`, orders, free ? Infinity : SLACK + left);
+        pairs++;
       }
     }
+    if (explained === before && !OF_NO_COLLECTION.includes(operation.id)) {
+      t.fail(`${operation.id}: nothing of it is filled by fixtures/bulk-records.ts`);
+    }
   }
-  t.comment(`${lists.length} lists, ${cases} queries explained`);
-  t.same(counted, embedded ? [0] : [], 'the total of a list of sessions comes from keys');
-  t.ok(lists.length > 10);
-  t.ok(cases > 500);
+  t.comment(`${lists.length} lists, ${pairs} pairs of filters, ${explained} queries explained`);
+  t.ok(lists.length > 20);
+  for (const about of misjudged) t.comment(about);
+  t.ok(misjudged.length <= explained / 200, `${misjudged.length} pairs of filters were misjudged`);
+  t.ok(explained > 2000);
 });

@@ -60,6 +60,8 @@ const CLONE_ABANDONED_MS = 10 * 60_000;
 /** Each holds its recordings in memory. */
 const MAX_CLONES_AT_ONCE = 4;
 const MAX_CLONES_PER_ORG = 200;
+/** Of the installation. */
+const MAX_PUBLIC = 500;
 
 /** The voices that agents can speak with: those of the providers, and clones. */
 export class VoiceService {
@@ -231,6 +233,7 @@ export class VoiceService {
       if (isPublic && voice.status !== 'ready') {
         throw new ConflictError('invalid_state', 'The voice is not ready.');
       }
+      if (isPublic) await this.#checkPublicRoom();
     }
     const changed = await scope.collection(voiceCollection).update(
       { _id: voice._id },
@@ -293,12 +296,11 @@ export class VoiceService {
   ): Promise<{ items: VoiceRecord[]; total: number }> {
     // Nobody has said what a clone sounds like.
     if ((query.source && !query.source.includes('clone')) || query.gender) return { items: [], total: 0 };
-    const shown = { is_public: true, status: 'ready' } as const;
     const filter: Filter<VoiceRecord> = {
       $and: [
-        orgId === null ? shown : { $or: [{ org_id: orgId }, shown] },
+        seenBy(orgId, query.is_public),
         commonFilter(query),
-        equalities({ tts_id: query.tts_id, provider: query.provider, is_public: query.is_public }),
+        equalities({ tts_id: query.tts_id, provider: query.provider }),
         ...(query.language
           ? [{ $or: query.language.map((tag) => ({ languages: languagePattern(tag) })) }]
           : []),
@@ -395,6 +397,15 @@ export class VoiceService {
     throw new ForbiddenError('forbidden', 'Only its owner and the org’s admins may change a voice.');
   }
 
+  /** All see them, in every list. @throws ConflictError `limit_reached` */
+  async #checkPublicRoom(): Promise<void> {
+    const shown = await this.#database
+      .model(voiceCollection)
+      .countDocuments({ is_public: true }, { limit: MAX_PUBLIC });
+    if (shown < MAX_PUBLIC) return;
+    throw new ConflictError('limit_reached', `${MAX_PUBLIC} voices can be shown to all orgs.`);
+  }
+
   /** A process that died takes the clones with it that it was making. */
   #current(voice: VoiceRecord): VoiceRecord {
     const abandoned = this.#clock.now() - voice.updated_at.getTime() > CLONE_ABANDONED_MS;
@@ -402,6 +413,14 @@ export class VoiceService {
       ? { ...voice, status: 'failed', error: 'interrupted' }
       : voice;
   }
+}
+
+/** Never by `is_public: false` alone: those of all orgs are very many. */
+function seenBy(orgId: string | null, isPublic: boolean | undefined): Filter<VoiceRecord> {
+  const shown = { is_public: true, status: 'ready' } as const;
+  if (orgId === null) return isPublic === false ? { _id: { $in: [] } } : shown;
+  if (isPublic === false) return { org_id: orgId, is_public: false };
+  return { $or: [{ org_id: orgId, ...(isPublic && { is_public: true }) }, shown] };
 }
 
 function isShown({ is_public, status }: VoiceRecord): boolean {
