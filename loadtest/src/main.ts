@@ -68,8 +68,12 @@ async function main(options: Options, signal: AbortSignal): Promise<void> {
       signal.throwIfAborted();
       if (warmUp.counts.answered === 0)
         throw new Error(`Not one call was answered: ${Object.keys(warmUp.failures).join(', ')}.`);
-      for (const { provider, kind, probability } of options.fault ?? [])
-        await bench.backend.setFaults({ provider, faults: [{ kind, probability }] });
+      // All of a provider at once: they replace those before.
+      for (const [provider, faults] of Map.groupBy(options.fault ?? [], (fault) => fault.provider))
+        await bench.backend.setFaults({
+          provider,
+          faults: faults.map(({ kind, probability }) => ({ kind, probability })),
+        });
 
       let results: LoadResult[] = [];
       let soak: { samples: SoakSample[]; verdict: SoakVerdict } | undefined;

@@ -367,6 +367,10 @@ export async function runLoad(
     notes.push(
       `The simulator was late itself (p99 ${lateness.p99.toFixed(1)} ms): these figures do not count. Use fewer calls or a quieter machine.`,
     );
+  if (statsAfter && statsAfter.lateP99Ms > MAX_LATENESS_P99_MS)
+    notes.push(
+      `The emulated providers were late (p99 ${statsAfter.lateP99Ms.toFixed(1)} ms): overhead is overstated by that.`,
+    );
   const seconds = metrics.windowMs / 1000;
   const foreign = foreignSeconds();
   if (foreign !== null && foreign / seconds > MAX_FOREIGN_CORES)

@@ -59,6 +59,8 @@ export interface BackendStats {
   ttsSockets: number;
   redeemed: number;
   events: number;
+  /** How late the emulators' event loop was since it was asked last, ms: it shows as overhead that is not the gateway's. */
+  lateP99Ms: number;
 }
 
 export interface BackendAddresses {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import { openRedisBus } from '@parley/shared/bus/redis-bus';
 import { callEventSchema, callReportSchema, type CallEvent } from '@parley/shared/contracts/call-events';
@@ -15,11 +16,15 @@ import { openInternalApi } from './internal-api.ts';
 /** Audio comes this much faster than it is played. */
 const TTS_REAL_TIME_FACTOR = 5;
 const REPORT_POLL_MS = 20;
+const LOOP_DELAY_RESOLUTION_MS = 10;
 
 /** Opens a backend in this process. */
 export async function openBackend(options: BackendOptions): Promise<Backend> {
   const { delays } = options;
   const owned = new DisposableList();
+  const loopDelay = monitorEventLoopDelay({ resolution: LOOP_DELAY_RESOLUTION_MS });
+  loopDelay.enable();
+  owned.defer(() => void loopDelay.disable());
   try {
     const deepgram = owned.add(
       await openDeepgramEmulator({
@@ -130,8 +135,11 @@ export async function openBackend(options: BackendOptions): Promise<Backend> {
           await new Promise((resolve) => setTimeout(resolve, REPORT_POLL_MS));
         return missing();
       },
-      stats: () =>
-        Promise.resolve({
+      stats() {
+        const lateP99Ms = Math.max(0, loopDelay.percentile(99) / 1e6 - LOOP_DELAY_RESOLUTION_MS);
+        loopDelay.reset();
+        return Promise.resolve({
+          lateP99Ms,
           llmRequests: openai.stats.requests,
           llmAborted: openai.stats.aborted,
           llmTokensSpared: openai.stats.tokensSpared,
@@ -142,7 +150,8 @@ export async function openBackend(options: BackendOptions): Promise<Backend> {
           ttsSockets: elevenlabs.stats.openSockets,
           redeemed: internal.redeemed,
           events,
-        }),
+        });
+      },
       setFaults({ provider, faults }) {
         const emulator = { stt: deepgram, llm: openai, tts: elevenlabs }[provider];
         emulator.setFaults(faults as never);

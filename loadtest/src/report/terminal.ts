@@ -75,6 +75,7 @@ export function resultTable(results: readonly LoadResult[]): string {
       'simulator late, p50 / p99 / max ms',
       (r) => `${r.lateness.p50} / ${r.lateness.p99} / ${r.lateness.max}${r.valid ? '' : '  DOES NOT COUNT'}`,
     ),
+    row('emulators late, p99 ms', (r) => figure(r.backend?.lateP99Ms)),
     row('simulator / emulators / others, cores', (r) =>
       [r.simulatorCores, r.helperCores, r.foreignCores].map((cores) => figure(cores, 2)).join(' / '),
     ),
