@@ -72,6 +72,9 @@ function directionsOf(channels: readonly Channel[]): Direction[] {
   return channels.flatMap((channel) => DIRECTIONS[channel]);
 }
 
+/** Of the item alone, and the longest there is. */
+const UNLISTED = ['variables', 'metrics', 'usage', 'legs', 'slot_scopes', 'pre_call'] as const;
+
 /** No session starts before it is made, nor later than this after it. */
 const LONGEST_WAIT_MS = 8 * 24 * 3_600_000;
 
@@ -153,6 +156,7 @@ export function sessionRoutes({
             ...startedBetween(filters, started_after, started_before),
           },
           query,
+          UNLISTED,
         );
         return toPage(page, (record) => toSessionResponse(record, sessions.addresses));
       },

@@ -143,8 +143,12 @@ export class ScopedCollection<T extends StoredRecord> {
   }
 
   /** One page of a list route, with the total of 1.5. */
-  page(filter: Filter<T>, list: ListQuery): Promise<ListPage<T>> {
-    return listPage(this.#database.model(this.#collection), this.#narrow(filter), list);
+  page(
+    filter: Filter<T>,
+    list: ListQuery,
+    without: readonly (keyof T & string)[] = [],
+  ): Promise<ListPage<T>> {
+    return listPage(this.#database.model(this.#collection), this.#narrow(filter), list, without);
   }
 
   /** Fills in the tenant. @throws MongoServerError 11000 when a unique index refuses it: see `orDuplicate` */
