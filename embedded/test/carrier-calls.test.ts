@@ -13,6 +13,7 @@ import {
 } from '../src/demonstration/demonstration-platform.ts';
 import { waitForPostCall } from '../src/demonstration/follow-session.ts';
 import { CALLER_LINES } from '../src/demonstration/script.ts';
+import { NO_LIMITS } from './fixtures/system/test-platform.ts';
 
 const TIMEOUT_MS = 60_000;
 
@@ -22,7 +23,7 @@ let dataDir: string;
 t.before(async () => {
   dataDir = await mkdtemp(path.join(tmpdir(), 'parley-carrier-calls-'));
   running = await openDemonstrationPlatform({
-    env: { PORT: '0', LOG_LEVEL: 'error' },
+    env: { PORT: '0', LOG_LEVEL: 'error', ...NO_LIMITS },
     dataDir,
     logger: createLogger({ name: 'carrier-calls-test', level: 'error' }),
     fastEmulators: true,
