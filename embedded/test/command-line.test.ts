@@ -84,7 +84,9 @@ async function checkRecording(t: Test, file: string, turns: Result['turns']): Pr
 
 void t.test('npm start shows a whole call, and all it prints can be used', { buffered: true }, async (t) => {
   const dataDir = temporaryFolder(owned);
-  const npm = owned.add(new CommandProcess('npm', ['start'], { PARLEY_DATA_DIR: dataDir, PORT: '0' }));
+  const npm = owned.add(
+    new CommandProcess('npm', ['start'], { PARLEY_DATA_DIR: dataDir, PORT: '0', MAX_LOOP_DELAY_MS: '0' }),
+  );
   await npm.prints('A call comes in');
   // Meanwhile another call, by the other command, to the same agent.
   const called = resultOf(t, startCall(dataDir));
