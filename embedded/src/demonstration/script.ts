@@ -48,7 +48,7 @@ export const BOOK_TABLE_TOOL = {
 export const CALLER_LINES = {
   booking: 'Hello, my name is Anna Weber. I would like to book a table for two people.',
   day: 'Next Friday at seven in the evening, please.',
-  bargeIn: 'Sorry, could you make it eight instead of seven?',
+  bargeIn: 'Could you make it eight instead of seven?',
   backchannel: 'Uh-huh.',
   hours: 'When do you close?',
   goodbye: 'Wonderful, thank you very much. Goodbye.',
