@@ -322,9 +322,10 @@ export class Playout {
       this.#send(speech, size, now);
       // A chunk's time follows from the one before, not from the lead: ticks that come a little early or late would
       // make the lead fall short now and then, and a chunk go out a whole tick late.
-      if (lead > this.#leadMs - CHUNK_MS - LEAD_SLACK_MS)
-        speech.dueAt = (speech.dueAt ?? now) + size / this.#bytesPerMs;
-      else speech.dueAt = undefined;
+      // It begins at a tick: from any other instant the ticks could be equally far to either side.
+      const onTime = lead > this.#leadMs - CHUNK_MS - LEAD_SLACK_MS;
+      const from = speech.dueAt ?? (earlyMs > 0 ? now : undefined);
+      speech.dueAt = onTime && from !== undefined ? from + size / this.#bytesPerMs : undefined;
     }
     if (this.#waiting.size > 0 && this.queuedMs <= MAX_QUEUED_MS) {
       for (const go of this.#waiting) go();
