@@ -320,12 +320,10 @@ export class Playout {
         if (size === 0) break;
       }
       this.#send(speech, size, now);
-      // A chunk's time follows from the one before, not from the lead: ticks that come a little early or late would
-      // make the lead fall short now and then, and a chunk go out a whole tick late.
-      // It begins at a tick: from any other instant the ticks could be equally far to either side.
+      // A chunk's time follows from the one before, not from the lead, and the first one's is that of a tick: else
+      // ticks that come a little early or late would make a chunk go out a whole tick late now and then.
       const onTime = lead > this.#leadMs - CHUNK_MS - LEAD_SLACK_MS;
-      const from = speech.dueAt ?? (earlyMs > 0 ? now : undefined);
-      speech.dueAt = onTime && from !== undefined ? from + size / this.#bytesPerMs : undefined;
+      speech.dueAt = onTime ? (speech.dueAt ?? now) + size / this.#bytesPerMs : undefined;
     }
     if (this.#waiting.size > 0 && this.queuedMs <= MAX_QUEUED_MS) {
       for (const go of this.#waiting) go();
@@ -339,10 +337,12 @@ export class Playout {
     this.#checkFinished(speech, now);
   }
 
+  /** Audio that arrives fills up the lead; ticks keep the pace once it is full. */
   #isDue(speech: Speech, now: number, lead: number, earlyMs: number): boolean {
     const full = this.#leadMs - CHUNK_MS;
-    if (speech.dueAt === undefined || lead <= full - LEAD_SLACK_MS) return lead <= full;
-    return now >= speech.dueAt - earlyMs;
+    if (lead <= full - LEAD_SLACK_MS) return true;
+    if (speech.dueAt !== undefined) return now >= speech.dueAt - earlyMs;
+    return earlyMs > 0 && lead <= full;
   }
 
   #send(speech: Speech, size: number, now: number): void {
