@@ -313,6 +313,7 @@ export function fakeCall(
       caller: (bytes, atMs) => void recorded.caller.push({ atMs, ms: bytes.length / 8 }),
       agent: (bytes, atMs) => void recorded.agent.push({ atMs, ms: bytes.length / 8 }),
       finish: async () => ({ recording_id: 'rec_1', status: 'stored' }),
+      settled() {},
     },
     tools: {
       run: (_tool, call) =>

@@ -1216,6 +1216,7 @@ class LiveCall implements Call, ParticipantListener {
     });
     await reporter
       .end(report)
+      .then(() => recorder.settled())
       .catch((error: unknown) => logger.error({ err: error }, 'the report could not be written'));
     this.#resolveEnded(report);
   }

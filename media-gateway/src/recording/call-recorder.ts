@@ -11,11 +11,14 @@ export interface CallRecorder {
   agent(bytes: Uint8Array, atMs: number): void;
   /** Silence for both from here on is dropped; the file is closed and stored. Resolves when the result is known, at most after a few seconds (it goes on from the spool otherwise). */
   finish(endMs: number): Promise<RecordingResult>;
+  /** The result of `finish` is on disk with the call's report: nothing else has to remember it. */
+  settled(): void;
 }
 
 /** For calls that are not recorded. */
 export const noRecorder: CallRecorder = {
   caller() {},
   agent() {},
+  settled() {},
   finish: () => Promise.reject(new Error('The call is not recorded.')),
 };

@@ -185,7 +185,9 @@ void t.test('both sides lie on one clock, caller left and agent right, with sile
     channels: 2,
     format: 'wav',
   });
-  t.same(await readdir(spoolDir), [], 'nothing is left in the spool');
+  t.same(await readdir(spoolDir), ['rec_1.recording.json'], 'until the report is on disk');
+  call.settled();
+  await until(async () => (await readdir(spoolDir)).length === 0);
   t.equal((await stat(path.join(storage, KEY))).mode & 0o077, 0);
   t.equal(await call.finish(1), await call.finish(2), 'finished once');
 });
@@ -309,7 +311,7 @@ void t.test('what can not be stored is tried again, and told when it is', async 
   await until(async () => (await clock.advanceAsync(1000, 500), told.length > 0));
   t.match(told, [{ type: 'recording', data: { status: 'stored', key: KEY, duration_ms: 1000 } }]);
   t.equal(store.tries, 4);
-  t.same(await readdir(spoolDir), []);
+  await until(async () => (await clock.advanceAsync(1000, 500), (await readdir(spoolDir)).length === 0));
 });
 
 void t.test('after a day it is given up, and the file is kept for whoever looks', async (t) => {
@@ -326,8 +328,30 @@ void t.test('after a day it is given up, and the file is kept for whoever looks'
   });
   await finishing;
   t.match(told, [{ type: 'recording', data: { status: 'failed', error: 'store_failed' } }]);
+  await until(async () => (await clock.advanceAsync(1000, 500), (await readdir(spoolDir)).length === 1));
   t.same(await readdir(spoolDir), ['rec_1.part.failed']);
 });
+
+void t.test(
+  'a process that dies between storing and telling leaves the telling to the next one',
+  async (t) => {
+    const first = await open(t);
+    const call = first.recorder();
+    call.caller(frame(4000), 0);
+    const stored = await call.finish(1000);
+    t.equal(stored.status, 'stored');
+    // It dies here: the report of the call does not say so.
+    const second = await open(t, { dir: path.dirname(first.spoolDir) });
+    await until(async () => (await second.clock.advanceAsync(20), second.sent.length > 0));
+    t.match(second.sent, [{ type: 'recording', index: 99_998, data: stored }]);
+    await until(
+      async () => (await second.clock.advanceAsync(1000, 500), (await readdir(first.spoolDir)).length === 0),
+    );
+    const third = await open(t, { dir: path.dirname(first.spoolDir) });
+    await third.clock.advanceAsync(1000, 100);
+    t.same(third.sent, [], 'once it was told, nobody tells it again');
+  },
+);
 
 void t.test('a recording whose process died is stored by the next one, as far as it goes', async (t) => {
   const fs = disk();

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { backoffMs } from '@parley/shared/async/backoff';
 import { wavHeader } from '@parley/shared/audio/wav';
 import type { RecordingResult } from '@parley/shared/contracts/recordings';
-import { recordingStoreSchema } from '@parley/shared/contracts/recordings';
+import { recordingResultSchema, recordingStoreSchema } from '@parley/shared/contracts/recordings';
 import { EVENT_INDEXES_PER_LEG } from '@parley/shared/contracts/session-plan';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import { newId } from '@parley/shared/ids/new-id';
@@ -27,6 +27,8 @@ const QUEUED_SECONDS = 2;
 const GIVE_UP_AFTER_MS = 24 * 60 * 60 * 1000;
 const FIRST_RETRY_MS = 1000;
 const MAX_RETRY_MS = 5 * 60 * 1000;
+/** An outcome that went out as an event is taken for told when no event has been waiting for this long. */
+const TOLD_AFTER_MS = 5000;
 const SAFE_NAME = /^[A-Za-z0-9_-]{1,80}$/;
 const JOB_SUFFIX = '.recording.json';
 /** Events about a leg whose process died, below that of its end; see report-spool.ts. */
@@ -47,6 +49,8 @@ const jobSchema = z.object({
   /** The file is whole; since when it is to be stored. */
   finished_at: z.string().nullable(),
   gap_ms: z.number().int(),
+  /** What became of it. The job stays until that was told, however the process ends meanwhile. */
+  outcome: recordingResultSchema.nullable(),
 });
 type Job = z.infer<typeof jobSchema>;
 
@@ -120,6 +124,7 @@ export class RecordingSpool {
       sample_rate: sampleRate,
       finished_at: null,
       gap_ms: 0,
+      outcome: null,
     };
     const warn = (code: string, error?: string) =>
       reporter.emit('warning', { code, ...(error === undefined ? {} : { error }) }, offset());
@@ -149,7 +154,10 @@ export class RecordingSpool {
     const saved = this.#saveJob(job).catch((error: unknown) => {
       logger.warn({ err: error }, 'a recording would not survive the end of this process');
     });
-    const tell: Tell = (result) => reporter.emit('recording', result, offset());
+    const tell: Tell = (result) => {
+      reporter.emit('recording', result, offset());
+      this.#forgetWhenTold(job);
+    };
     const finish = async (endMs: number): Promise<RecordingResult> => {
       await saved;
       try {
@@ -172,6 +180,9 @@ export class RecordingSpool {
           this.#work(finishing);
         }
         return finishing;
+      },
+      settled: () => {
+        if (job.outcome) this.#forget(job);
       },
     };
   }
@@ -226,9 +237,8 @@ export class RecordingSpool {
         sha256: await hashFile(part, this.#fs),
       };
       await stores[job.store]!.store(part, file, this.#abort.signal);
-      await this.#fs.rm(this.#jobOf(job), { force: true });
       const frames = (size - WAV_HEADER_BYTES) / (job.channels * 2);
-      done({
+      await this.#settle(job, done, {
         recording_id: job.recording_id,
         status: 'stored',
         key: job.key,
@@ -246,8 +256,8 @@ export class RecordingSpool {
       if (hopeless || sinceMs >= GIVE_UP_AFTER_MS) {
         logger.error({ err: error, part: `${part}.failed` }, 'a recording was given up');
         await this.#fs.rename(part, `${part}.failed`).catch(() => undefined);
-        await this.#fs.rm(this.#jobOf(job), { force: true }).catch(() => undefined);
-        done({ recording_id: job.recording_id, status: 'failed', error: codeOf(error as Error) });
+        const outcome = { recording_id: job.recording_id, status: 'failed' as const };
+        await this.#settle(job, done, { ...outcome, error: codeOf(error as Error) });
         return;
       }
       const retryMs = backoffMs(attempt, { firstMs: FIRST_RETRY_MS, maxMs: MAX_RETRY_MS });
@@ -263,6 +273,32 @@ export class RecordingSpool {
     }
   }
 
+  /** Notes what became of a recording before anybody is told: else a crash in between would leave it open for ever. */
+  async #settle(job: Job, done: Tell, outcome: RecordingResult): Promise<void> {
+    job.outcome = outcome;
+    await this.#saveJob(job).catch((error: unknown) => {
+      this.#deps.logger.warn(
+        { err: error },
+        'the outcome of a recording would not survive the end of this process',
+      );
+    });
+    done(outcome);
+  }
+
+  #forget(job: Job): void {
+    this.#work(this.#fs.rm(this.#jobOf(job), { force: true }).catch(() => undefined));
+  }
+
+  #forgetWhenTold(job: Job): void {
+    const { clock, outbox } = this.#deps;
+    const timer = clock.setTimeout(() => {
+      this.#timers.delete(timer);
+      if (outbox.size === 0) this.#forget(job);
+      else this.#forgetWhenTold(job);
+    }, TOLD_AFTER_MS);
+    this.#timers.add(timer);
+  }
+
   async #recover(jobPath: string): Promise<void> {
     const { logger } = this.#deps;
     let job: Job;
@@ -273,7 +309,14 @@ export class RecordingSpool {
       logger.error({ err: error, file: jobPath }, 'a recording left behind can not be read');
       return;
     }
-    const tell: Tell = (result) => this.#tellRecovered(job, result);
+    const tell: Tell = (result) => {
+      this.#tellRecovered(job, result);
+      this.#forgetWhenTold(job);
+    };
+    if (job.outcome) {
+      tell(job.outcome);
+      return;
+    }
     try {
       if (job.finished_at === null) {
         await this.#rebuildHeader(job);
