@@ -18,8 +18,8 @@ const SLACK = RECORDS_PER_PROJECT;
 /** The bounds do not depend on it: with 100,000 the same ones hold (CONTRIBUTING says how to run that). */
 t.setTimeout(600_000);
 const DOCUMENTS = Number(process.env['INDEX_TEST_DOCUMENTS'] ?? 3000);
-/** With more, pairs of filters are looked at in the default order alone: nothing else would be told. */
-const FEW = 20_000;
+/** Pairs of filters in every order take minutes: for who asks, `INDEX_TEST_PAIR_ORDERS=1`. */
+const PAIR_ORDERS = process.env['INDEX_TEST_PAIR_ORDERS'] === '1';
 /** Counting stops behind it. */
 const MOST_COUNTED = TOTAL_LIMIT + 1;
 
@@ -166,7 +166,7 @@ void t.test('no list scans a collection, whatever it is filtered and sorted by',
         const [one, other] = [ofOne[0]!, ofOther[1] ?? ofOther[0]!];
         const left = Math.max(one.total, other.total);
         const free = unbounded(one.name) || unbounded(other.name) || left >= TOTAL_LIMIT;
-        const orders = DOCUMENTS > FEW ? [] : sorts;
+        const orders = PAIR_ORDERS ? sorts : [];
         await ask(operation, path, `${one.text}&${other.text}`, orders, free ? Infinity : SLACK + left);
         pairs++;
       }
@@ -179,5 +179,5 @@ void t.test('no list scans a collection, whatever it is filtered and sorted by',
   t.ok(lists.length > 20);
   for (const about of misjudged) t.comment(about);
   t.ok(misjudged.length <= explained / 200, `${misjudged.length} pairs of filters were misjudged`);
-  t.ok(explained > 2000);
+  t.ok(explained > 1000);
 });
