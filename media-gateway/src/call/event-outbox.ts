@@ -32,6 +32,7 @@ export class EventOutbox {
   #running: Promise<void> | undefined;
   #failures = 0;
   #dropped = 0;
+  #pushed = 0;
   #closed = false;
 
   constructor(deps: { events: EventLog; clock: Clock; logger: Logger; limit?: number }) {
@@ -46,6 +47,16 @@ export class EventOutbox {
     return this.#queue.length + this.#sending.length;
   }
 
+  /** Events taken since the start. */
+  get pushed(): number {
+    return this.#pushed;
+  }
+
+  /** How many of them are done with; they go in order. */
+  get settled(): number {
+    return this.#pushed - this.size;
+  }
+
   /** Events given up since the start. */
   get dropped(): number {
     return this.#dropped;
@@ -55,6 +66,7 @@ export class EventOutbox {
   push(event: CallEvent): void {
     if (this.#closed) return;
     this.#queue.push(event);
+    this.#pushed++;
     if (event.type === 'call_ended') this.#reports.add(event.id);
     if (this.size > this.#limit) this.#dropOne();
     this.#schedule(GATHER_MS);

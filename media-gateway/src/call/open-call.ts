@@ -1216,7 +1216,9 @@ class LiveCall implements Call, ParticipantListener {
     });
     await reporter
       .end(report)
-      .then(() => recorder.settled())
+      .then(() => {
+        if (recording && recording.status !== 'recording') recorder.settled();
+      })
       .catch((error: unknown) => logger.error({ err: error }, 'the report could not be written'));
     this.#resolveEnded(report);
   }

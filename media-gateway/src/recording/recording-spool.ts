@@ -27,8 +27,7 @@ const QUEUED_SECONDS = 2;
 const GIVE_UP_AFTER_MS = 24 * 60 * 60 * 1000;
 const FIRST_RETRY_MS = 1000;
 const MAX_RETRY_MS = 5 * 60 * 1000;
-/** An outcome that went out as an event is taken for told when no event has been waiting for this long. */
-const TOLD_AFTER_MS = 5000;
+const TOLD_CHECK_MS = 250;
 const SAFE_NAME = /^[A-Za-z0-9_-]{1,80}$/;
 const JOB_SUFFIX = '.recording.json';
 /** Events about a leg whose process died, below that of its end; see report-spool.ts. */
@@ -63,6 +62,8 @@ export class RecordingSpool {
   readonly #fs: RecordingFs;
   readonly #abort = new AbortController();
   readonly #timers = new Set<Timer>();
+  /** Outcomes that went out as events, with the place of theirs in the outbox. */
+  readonly #told = new Map<Job, number>();
   readonly #working = new Set<Promise<unknown>>();
   #pending = 0;
 
@@ -191,6 +192,7 @@ export class RecordingSpool {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#abort.abort(new Error('The gateway stops.'));
     for (const timer of this.#timers) timer.cancel();
+    this.#forgetTold();
     await Promise.allSettled(this.#working);
   }
 
@@ -289,14 +291,27 @@ export class RecordingSpool {
     this.#work(this.#fs.rm(this.#jobOf(job), { force: true }).catch(() => undefined));
   }
 
+  /** To be called right after the outcome went out as an event. */
   #forgetWhenTold(job: Job): void {
-    const { clock, outbox } = this.#deps;
-    const timer = clock.setTimeout(() => {
+    this.#told.set(job, this.#deps.outbox.pushed);
+    if (this.#told.size === 1) this.#watchTold();
+  }
+
+  #watchTold(): void {
+    const timer = this.#deps.clock.setTimeout(() => {
       this.#timers.delete(timer);
-      if (outbox.size === 0) this.#forget(job);
-      else this.#forgetWhenTold(job);
-    }, TOLD_AFTER_MS);
+      this.#forgetTold();
+      if (this.#told.size > 0) this.#watchTold();
+    }, TOLD_CHECK_MS);
     this.#timers.add(timer);
+  }
+
+  #forgetTold(): void {
+    for (const [job, mark] of this.#told) {
+      if (this.#deps.outbox.settled < mark) continue;
+      this.#told.delete(job);
+      this.#forget(job);
+    }
   }
 
   async #recover(jobPath: string): Promise<void> {
