@@ -1,7 +1,15 @@
 import tseslint from 'typescript-eslint';
 
 export default tseslint.config(
-  { ignores: ['**/node_modules/', '**/.tap/', '.parley/', 'loadtest/peers/*/node_modules/', '**/public/**/*.js'] },
+  {
+    ignores: [
+      '**/node_modules/',
+      '**/.tap/',
+      '.parley/',
+      'loadtest/peers/*/node_modules/',
+      '**/public/**/*.js',
+    ],
+  },
   ...tseslint.configs.recommended,
   {
     files: ['**/*.ts'],
@@ -15,7 +23,8 @@ export default tseslint.config(
       'no-restricted-syntax': [
         'error',
         {
-          selector: "NewExpression[callee.name=/^(Int16Array|Float32Array|DataView|Uint8Array)$/][arguments.length=1] > MemberExpression.arguments[property.name='buffer']",
+          selector:
+            "NewExpression[callee.name=/^(Int16Array|Float32Array|DataView|Uint8Array)$/][arguments.length=1] > MemberExpression.arguments[property.name='buffer']",
           message: 'Give byteOffset and length too: the buffer may be shared with other data.',
         },
       ],

@@ -2,4 +2,6 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 
 const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-console.log(JSON.stringify([{ ...privateKey.export({ format: 'jwk' }), kid: randomBytes(6).toString('base64url') }]));
+console.log(
+  JSON.stringify([{ ...privateKey.export({ format: 'jwk' }), kid: randomBytes(6).toString('base64url') }]),
+);

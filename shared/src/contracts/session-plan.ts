@@ -121,9 +121,7 @@ export const sessionPlanSchema = z.object({
     flow_definition: z.record(z.string(), z.unknown()).nullable(),
   }),
   /** What is known of the far end from earlier calls: data for the prompt, never instructions. */
-  memories: z
-    .array(z.object({ kind: z.string(), content: z.string(), noted_at: z.string() }))
-    .default([]),
+  memories: z.array(z.object({ kind: z.string(), content: z.string(), noted_at: z.string() })).default([]),
   variables: z.record(z.string(), z.string()),
   system: z.object({
     caller_number: z.string().nullable(),
