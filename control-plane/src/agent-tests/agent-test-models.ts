@@ -1,5 +1,6 @@
 import type OpenAI from 'openai';
 import { z } from 'zod';
+import { askStructured, parseStructured } from '../providers/structured-answer.ts';
 import type { Observed } from './agent-test-checks.ts';
 import type { AgentTestContent } from './agent-test-schema.ts';
 
@@ -124,28 +125,15 @@ async function ask(
   temperature: number,
   signal: AbortSignal,
 ): Promise<unknown> {
-  let content: string | null | undefined;
+  let content: string;
   try {
-    const completion = await client.chat.completions.create(
-      {
-        model,
-        temperature,
-        messages,
-        response_format: {
-          type: 'json_schema',
-          json_schema: { name: format.name, strict: true, schema: format.schema },
-        },
-      },
-      { signal },
-    );
-    content = completion.choices[0]?.message.content;
+    content = await askStructured(client, { model, temperature, messages, ...format }, signal);
   } catch (error) {
     signal.throwIfAborted();
     throw new TestModelError(error instanceof Error ? error.name : 'unknown', { cause: error });
   }
   try {
-    // Local models like to put their JSON into a fence.
-    return JSON.parse(/\{[\s\S]*\}/.exec(content ?? '')?.[0] ?? '') as unknown;
+    return parseStructured(content);
   } catch (cause) {
     throw new TestModelError('answer_invalid', { cause });
   }

@@ -5,6 +5,7 @@ import { maybeTime, recordFields, time, toTimes } from '../http/record-schema.ts
 import { variablesSchema } from '../sessions/session-schema.ts';
 import { contentOf, RESULT_STATUSES, RUN_STATUSES, TEST_TYPES } from './agent-test-model.ts';
 import type { AgentTestRecord, AgentTestResultRecord, AgentTestRunRecord } from './agent-test-model.ts';
+import { VARIABLE_OPS } from '../agents/variable-ops.ts';
 
 /** Filled in where a client gives none. */
 const checkId = z
@@ -15,21 +16,6 @@ const checkId = z
 const phrase = z.string().min(1).max(1000);
 const toolId = idSchema('tool');
 const json = z.record(z.string(), z.unknown());
-
-export const VARIABLE_OPS = [
-  'eq',
-  'ne',
-  'gt',
-  'gte',
-  'lt',
-  'lte',
-  'contains',
-  'not_contains',
-  'in',
-  'not_in',
-  'exists',
-  'not_exists',
-] as const;
 
 const check = z
   .discriminatedUnion('kind', [

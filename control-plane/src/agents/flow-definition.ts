@@ -3,6 +3,7 @@ import { agentConfigSchema, transferDestinationSchema } from '@parley/shared/con
 import type { AgentConfig } from '@parley/shared/contracts/agent-config';
 import type { ValidationDetail } from '@parley/shared/errors/app-error';
 import { toValidationDetails } from '../http/validation.ts';
+import { VARIABLE_OPS } from './variable-ops.ts';
 
 const MAX_BYTES = 512 * 1024;
 
@@ -111,20 +112,7 @@ const node = z.discriminatedUnion('type', [
 
 const rule = z.strictObject({
   variable: z.string().min(1).max(64),
-  op: z.enum([
-    'eq',
-    'ne',
-    'gt',
-    'gte',
-    'lt',
-    'lte',
-    'contains',
-    'not_contains',
-    'in',
-    'not_in',
-    'exists',
-    'not_exists',
-  ]),
+  op: z.enum(VARIABLE_OPS),
   value: z
     .union([z.string().max(1000), z.number(), z.boolean(), z.array(z.string().max(1000)).max(100)])
     .optional(),

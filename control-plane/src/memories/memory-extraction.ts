@@ -2,6 +2,7 @@ import type OpenAI from 'openai';
 import { z } from 'zod';
 import type { Turn } from '@parley/shared/contracts/turn';
 import { toTranscript } from '../post-call/lead-analysis.ts';
+import { askStructured, parseStructured } from '../providers/structured-answer.ts';
 import { MEMORY_KINDS } from './memory-model.ts';
 import { MAX_MEMORY_CHARACTERS } from './memory-schema.ts';
 import type { NewMemory } from './memory-service.ts';
@@ -58,31 +59,27 @@ export async function extractMemories(
   question: MemoryQuestion,
   signal: AbortSignal,
 ): Promise<NewMemory[]> {
-  const completion = await client.chat.completions.create(
+  const content = await askStructured(
+    client,
     {
       model,
-      temperature: 0,
       messages: [
         { role: 'system', content: instructions(question) },
         { role: 'user', content: toTranscript(question.turns) },
       ],
-      response_format: {
-        type: 'json_schema',
-        json_schema: { name: 'caller_memories', strict: true, schema: JSON_SCHEMA },
-      },
+      name: 'caller_memories',
+      schema: JSON_SCHEMA,
     },
-    { signal },
+    signal,
   );
-  return parseMemories(completion.choices[0]?.message.content ?? '', question.known);
+  return parseMemories(content, question.known);
 }
 
 /** @throws MemoryAnswerError for what holds no list of memories */
 export function parseMemories(content: string, known: readonly string[]): NewMemory[] {
-  // Local models like to put their JSON into a fence.
-  const json = /\{[\s\S]*\}/.exec(content)?.[0];
   let answer: z.output<typeof answerSchema>;
   try {
-    answer = answerSchema.parse(JSON.parse(json ?? ''));
+    answer = answerSchema.parse(parseStructured(content));
   } catch (cause) {
     throw new MemoryAnswerError(cause);
   }

@@ -2,6 +2,7 @@ import type OpenAI from 'openai';
 import { z } from 'zod';
 import type { Turn } from '@parley/shared/contracts/turn';
 import type { PlanProviderWire } from '../providers/model-catalog.ts';
+import { askStructured, parseStructured } from '../providers/structured-answer.ts';
 
 /** The system's own analysis of a call: who called, what for, and what should follow. */
 export interface LeadAnalysis {
@@ -126,36 +127,31 @@ export async function analyseLead(
   question: LeadQuestion,
   signal: AbortSignal,
 ): Promise<LeadAnalysis> {
-  let content: string | null | undefined;
+  let content: string;
   try {
-    const completion = await client.chat.completions.create(
+    content = await askStructured(
+      client,
       {
         model,
-        temperature: 0,
         messages: [
           { role: 'system', content: instructions(question) },
           { role: 'user', content: toTranscript(question.turns) },
         ],
-        response_format: {
-          type: 'json_schema',
-          json_schema: { name: 'lead_analysis', strict: true, schema: JSON_SCHEMA },
-        },
+        name: 'lead_analysis',
+        schema: JSON_SCHEMA,
       },
-      { signal },
+      signal,
     );
-    content = completion.choices[0]?.message.content;
   } catch (error) {
     throw new LeadAnalysisError(error instanceof Error ? error.name : 'unknown', { cause: error });
   }
-  return parseLeadAnswer(content ?? '');
+  return parseLeadAnswer(content);
 }
 
 /** @throws LeadAnalysisError for what is no JSON object */
 export function parseLeadAnswer(content: string): LeadAnalysis {
-  // Local models like to put their JSON into a fence.
-  const json = /\{[\s\S]*\}/.exec(content)?.[0];
   try {
-    return answerSchema.parse({ ...EMPTY_LEAD, ...(JSON.parse(json ?? '') as object) });
+    return answerSchema.parse({ ...EMPTY_LEAD, ...(parseStructured(content) as object) });
   } catch (cause) {
     throw new LeadAnalysisError('answer_invalid', { cause });
   }
