@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import t from 'tap';
+import { ManualClock } from '@parley/shared/time/manual-clock';
 import { ID_PREFIXES } from '@parley/shared/ids/new-id';
 import { describeOperations } from '../src/http/openapi.ts';
 import { agentCollection } from '../src/agents/agent-model.ts';
@@ -256,7 +257,10 @@ void t.test('declared refusals happen, and what happens is declared', async (t) 
 });
 
 void t.test('every route has its limit, and says so in its headers', async (t) => {
+  // Time stands still: with a new minute, one more request would be allowed.
+  const clock = new ManualClock(Date.now());
   const cp = await openTestControlPlane({
+    clock,
     env: { API_REQUESTS_PER_MINUTE: '1', ADDRESS_REQUESTS_PER_MINUTE: '100000' },
   });
   t.teardown(() => cp[Symbol.asyncDispose]());
@@ -276,7 +280,7 @@ void t.test('every route has its limit, and says so in its headers', async (t) =
   }
   t.comment(`${cases} operations refuse the second request`);
 
-  const strict = await openTestControlPlane({ env: { ADDRESS_REQUESTS_PER_MINUTE: '1' } });
+  const strict = await openTestControlPlane({ clock, env: { ADDRESS_REQUESTS_PER_MINUTE: '1' } });
   t.teardown(() => strict[Symbol.asyncDispose]());
   await strict.call('GET', '/openapi.json', { token: null });
   for (const operation of operations) {
