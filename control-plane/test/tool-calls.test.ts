@@ -86,11 +86,11 @@ void t.test('calls of tools are listed as their gateway tells of them, each once
 
 void t.test('a model that gives the same name to a second call gets a second entry', async (t) => {
   const other = await begin();
-  const twice = (result: string) => [
-    gateway.event(other.plan, 'tool_started', { ...about('call_0'), arguments: '{}' }),
-    gateway.event(other.plan, 'tool_finished', { ...about('call_0'), ok: true, result }),
+  const twice = (result: string, minute: number) => [
+    gateway.event(other.plan, 'tool_started', { ...about('call_0'), arguments: '{}' }, at(minute)),
+    gateway.event(other.plan, 'tool_finished', { ...about('call_0'), ok: true, result }, at(minute)),
   ];
-  await handle(...twice('one'), ...twice('two'));
+  await handle(...twice('one', 7), ...twice('two', 8));
   const page = await list(`agent_id=${other.agentId}&sort=created_at`);
   t.match(page.items, [{ result: 'one' }, { result: 'two' }]);
 });
