@@ -87,6 +87,8 @@ const environment = z.object({
   /** Requests a minute per key or user, and within one second. */
   API_REQUESTS_PER_MINUTE: envInteger(1, 1_000_000).default(600),
   API_REQUESTS_BURST: envInteger(1, 1_000_000).default(60),
+  /** log2 of scrypt's N for passwords: 17 is what OWASP asks for, each step less halves what a guess costs. */
+  PASSWORD_COST_BITS: envInteger(10, 20).default(17),
   /** server.max_concurrent_api_outbound_dials */
   MAX_CONCURRENT_API_OUTBOUND_DIALS: envInteger(0, 10_000).default(20),
   /** server.outbound_calls_per_second */

@@ -45,6 +45,7 @@ import {
 } from './identity/identity-model.ts';
 import { identityRoutes } from './identity/identity-routes.ts';
 import { IdentityService } from './identity/identity-service.ts';
+import { PasswordHasher } from './identity/password.ts';
 import { LogMailer, SmtpMailer } from './identity/mailer.ts';
 import type { Mailer } from './identity/mailer.ts';
 import { knowledgeBaseCollection } from './knowledge-bases/knowledge-base-model.ts';
@@ -270,6 +271,7 @@ export async function createServices(deps: ServiceDeps): Promise<Services> {
     bus: deps.bus,
     audit,
     mailer,
+    passwords: new PasswordHasher({ costBits: config.PASSWORD_COST_BITS }),
     background,
     clock,
     issuer: config.PUBLIC_URL,

@@ -20,7 +20,7 @@ import {
 } from './identity-model.ts';
 import type { RefreshTokenRecord, SignInRecord, UserRecord } from './identity-model.ts';
 import type { Mailer } from './mailer.ts';
-import { hashPassword, verifyPassword } from './password.ts';
+import type { PasswordHasher } from './password.ts';
 
 /** Audience of access tokens; those for media have another one. */
 export const API_AUDIENCE = 'parley:api';
@@ -54,6 +54,7 @@ export class IdentityService {
   readonly #bus: Bus;
   readonly #audit: AuditTrail;
   readonly #mailer: Mailer;
+  readonly #passwords: PasswordHasher;
   readonly #background: BackgroundWork;
   readonly #clock: Clock;
   readonly #issuer: string;
@@ -67,6 +68,7 @@ export class IdentityService {
     bus: Bus;
     audit: AuditTrail;
     mailer: Mailer;
+    passwords: PasswordHasher;
     background: BackgroundWork;
     clock: Clock;
     issuer: string;
@@ -78,6 +80,7 @@ export class IdentityService {
     this.#bus = deps.bus;
     this.#audit = deps.audit;
     this.#mailer = deps.mailer;
+    this.#passwords = deps.passwords;
     this.#background = deps.background;
     this.#clock = deps.clock;
     this.#issuer = deps.issuer;
@@ -140,7 +143,7 @@ export class IdentityService {
         _id: id,
         email: normalEmail(user.email),
         name: user.name,
-        password_hash: await hashPassword(user.password),
+        password_hash: await this.#passwords.hash(user.password),
       }),
       'There is an account with this e-mail address.',
     );
@@ -206,7 +209,7 @@ export class IdentityService {
       }
     }
     const user = await this.userByEmail(email);
-    if (!(await verifyPassword(password, user?.password_hash ?? null)) || !user) {
+    if (!(await this.#passwords.verify(password, user?.password_hash ?? null)) || !user) {
       for (const { scope } of limits) await this.#bus.rates.hit(scope, LOGIN_WINDOW_SECONDS, 1);
       await this.#audit.record({
         caller: 'anonymous',
@@ -350,10 +353,10 @@ export class IdentityService {
   /** Ends the user's other sign-ins. @throws UnauthorizedError when the current password is wrong */
   async changePassword(caller: UserPrincipal, current: string, next: string, origin: Origin): Promise<void> {
     const user = await this.user(caller.user_id);
-    if (!(await verifyPassword(current, user.password_hash))) {
+    if (!(await this.#passwords.verify(current, user.password_hash))) {
       throw new UnauthorizedError('unauthenticated', 'The current password is wrong.');
     }
-    const password_hash = await hashPassword(next);
+    const password_hash = await this.#passwords.hash(next);
     await this.#database
       .model(userCollection)
       .updateOne({ _id: user._id }, { $set: { password_hash, reset_digest: null, reset_expires_at: null } });
@@ -398,7 +401,7 @@ export class IdentityService {
     const users = this.#database.model(userCollection);
     const live = { reset_digest: digest, reset_expires_at: { $gt: new Date(this.#clock.now()) } };
     if (!(await users.findOne(live).lean())) throw resetRefused();
-    const password_hash = await hashPassword(password);
+    const password_hash = await this.#passwords.hash(password);
     const user = await users
       .findOneAndUpdate(live, { $set: { password_hash, reset_digest: null, reset_expires_at: null } })
       .lean<UserRecord>();
