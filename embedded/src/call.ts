@@ -15,9 +15,8 @@ import {
   type CallOrder,
   type CallOutcome,
   type PlacedCall,
-} from './demonstration/call-desk.ts';
+} from './demonstration/call-order.ts';
 import { WHOLE_CONVERSATION } from './demonstration/conversation.ts';
-import { openDemonstrationPlatform } from './demonstration/demonstration-platform.ts';
 import { followCall } from './demonstration/follow-call.ts';
 import { RestClient } from './demonstration/rest-client.ts';
 import { loadSecrets } from './secrets.ts';
@@ -143,6 +142,8 @@ async function openDesk(owned: DisposableList, dataDir: string): Promise<Desk> {
   process.stderr.write('No platform is running here: starting one with temporary data.\n');
   const temporary = await mkdtemp(path.join(tmpdir(), 'parley-'));
   owned.defer(() => rm(temporary, { recursive: true, force: true }));
+  // A second's work, and only needed here.
+  const { openDemonstrationPlatform } = await import('./demonstration/demonstration-platform.ts');
   const running = owned.add(
     await openDemonstrationPlatform({
       env: { ...process.env, PORT: '0' },

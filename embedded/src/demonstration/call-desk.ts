@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
 import { carrierCallbackPath } from '@parley/shared/contracts/addresses';
-import { CARRIERS, type CarrierName } from '@parley/shared/contracts/session-values';
+import type { CarrierName } from '@parley/shared/contracts/session-values';
 import type { LocalSpeech } from '@parley/shared/speech/flite';
 import { runCaller, type CallerStep } from '@parley/loadtest/callers/caller-script';
 import type { CarrierLine } from '@parley/loadtest/callers/carrier-line';
@@ -12,52 +12,10 @@ import { openDirectCall } from '@parley/loadtest/callers/direct-call';
 import type { CarrierEmulator, EmulatedCall } from '@parley/loadtest/callers/emulated-call';
 import type { DeepgramEmulator } from '@parley/loadtest/emulators/deepgram-emulator';
 import { BrowserCaller, MICROPHONE_RATE, type BrowserStep } from './browser-caller.ts';
+import { callOrderSchema, type CallOrder, type CallOutcome, type PlacedCall } from './call-order.ts';
 import { recordingAsCaller, recordingAt, speakAsCaller, speakAt } from './caller-voice.ts';
 import type { RestClient } from './rest-client.ts';
 import { TALK_PATH, type MintedSession } from '../web/talk-page.ts';
-
-const text = z.string().min(1).max(500);
-
-/** What the caller does, in order. */
-export const callOrderSchema = z.strictObject({
-  /** `browser`: no carrier at all, but a person at the talk page. */
-  carrier: z.enum([...CARRIERS, 'browser']),
-  /** The number that is called; a browser calls none. */
-  to: z.string().optional(),
-  /** Another agent than the one that answers the number: its session is made first, and the stream dialled directly. */
-  agent_id: z.string().optional(),
-  steps: z
-    .array(
-      z.union([
-        z.strictObject({ say: text }),
-        z.strictObject({ interrupt: text, after_ms: z.number().int().min(0).max(60_000) }),
-        /** A recording, base64 of a WAV file, and what it says. */
-        z.strictObject({ wav: z.base64(), text }),
-        z.strictObject({ press: z.string().regex(/^[0-9A-D*#]{1,32}$/) }),
-        z.strictObject({ pause_ms: z.number().int().min(0).max(60_000) }),
-      ]),
-    )
-    .min(1)
-    .max(100),
-});
-export type CallOrder = z.infer<typeof callOrderSchema>;
-
-export interface PlacedCall {
-  call_id: string;
-  /** The caller's number: made up for this call alone. A browser has none. */
-  from: string | null;
-  /** Known beforehand only for browsers, and for calls to an agent that was named. */
-  session_id?: string;
-}
-
-export const callOutcomeSchema = z.object({
-  call_id: z.string(),
-  from: z.string().nullable(),
-  ended_by: z.string(),
-  transferred_to: z.string().nullable(),
-  duration_seconds: z.number(),
-});
-export type CallOutcome = z.infer<typeof callOutcomeSchema>;
 
 type CarrierDesk = { emulator: CarrierEmulator; telephonyAccountId: string };
 

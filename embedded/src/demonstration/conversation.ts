@@ -1,4 +1,4 @@
-import type { CallOrder } from './call-desk.ts';
+import type { CallOrder } from './call-order.ts';
 import { CALLER_LINES } from './script.ts';
 
 /** All that a call can hold: two turns, a tool, an interruption that changes its mind, keys, and a blind transfer. */

@@ -1,5 +1,5 @@
 import { sleep } from '@parley/shared/async/timeout';
-import type { CallOrder, CallOutcome, PlacedCall } from './call-desk.ts';
+import type { CallOrder, CallOutcome, PlacedCall } from './call-order.ts';
 import { BROWSER_NOTES } from './conversation.ts';
 import { followSession, waitForPostCall } from './follow-session.ts';
 import { printEvent, printNote, type Write } from './print-conversation.ts';

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import type { CallOrder } from './call-desk.ts';
+import type { CallOrder } from './call-order.ts';
 import type { DemonstrationPlatform } from './demonstration-platform.ts';
 import { followCall } from './follow-call.ts';
 import type { Write } from './print-conversation.ts';
