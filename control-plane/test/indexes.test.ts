@@ -17,7 +17,7 @@ import { openTestControlPlane } from './fixtures/test-control-plane.ts';
 const SLACK = RECORDS_PER_PROJECT;
 /** The bounds do not depend on it: with 100,000 the same ones hold (CONTRIBUTING says how to run that). */
 t.setTimeout(600_000);
-const DOCUMENTS = Number(process.env['INDEX_TEST_DOCUMENTS'] ?? 1500);
+const DOCUMENTS = Number(process.env['INDEX_TEST_DOCUMENTS'] ?? 1200);
 /** Pairs of filters in every order take minutes: for who asks, `INDEX_TEST_PAIR_ORDERS=1`. */
 const PAIR_ORDERS = process.env['INDEX_TEST_PAIR_ORDERS'] === '1';
 /** Counting stops behind it. */

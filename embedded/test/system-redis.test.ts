@@ -10,6 +10,7 @@ import { hasRedis, RedisProcess } from './fixtures/system/redis-process.ts';
 import { spooled } from './fixtures/system/spooled.ts';
 import { openTestPlatform, temporaryFolder } from './fixtures/system/test-platform.ts';
 
+t.setTimeout(120_000);
 const skip = hasRedis ? false : 'needs redis-server on the path';
 
 void t.test('the platform over a real Redis', { skip }, async (t) => {

@@ -2,12 +2,15 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import t from 'tap';
 import { DisposableList } from '@parley/shared/async/disposable-list';
+import { ConfigError } from '@parley/shared/errors/config-error';
+import { silentLogger } from '@parley/shared/logging/logger';
 import { openFlite } from '@parley/shared/speech/flite';
-import { DataFolder, readRuntime } from '../src/data-folder.ts';
+import { DataFolder } from '../src/data-folder.ts';
+import { openPlatform } from '../src/platform.ts';
 import { eventually } from './fixtures/system/eventually.ts';
-import { CommandProcess, startMain, whenUp } from './fixtures/system/parley-process.ts';
+import { startMain, whenUp } from './fixtures/system/parley-process.ts';
 import { StreamSocket } from './fixtures/system/stream-socket.ts';
-import { NO_LIMITS, temporaryFolder } from './fixtures/system/test-platform.ts';
+import { temporaryFolder } from './fixtures/system/test-platform.ts';
 
 const STOPPING = 'finishing calls and closing';
 const owned = new DisposableList();
@@ -87,43 +90,31 @@ void t.test(
   },
 );
 
-void t.test('Ctrl-C of npm start ends everything in good order', async (t) => {
-  const folder = temporaryFolder(owned);
-  const npm = owned.add(
-    new CommandProcess('npm', ['start', '--', '--no-demo'], {
-      PARLEY_DATA_DIR: folder,
-      PORT: '0',
-      ...NO_LIMITS,
-    }),
-  );
-  await whenUp(npm, folder, speech);
-  t.match(npm.output, /API key\s+\S+/);
-  t.notMatch(npm.output, /A call comes in/);
-  npm.interrupt();
-  // npm ends itself by the signal once its child has ended.
-  const { code, signal } = await npm.exited;
-  t.ok(code === 0 || signal === 'SIGINT', `${code} ${signal}`);
-  t.match(npm.output, STOPPING);
-  t.notMatch(npm.output, /"level":"(error|fatal)"|^Error/m);
-  t.equal(readRuntime(folder), undefined);
-  // Whatever npm had started has let go of the folder.
-  await DataFolder.open(folder)[Symbol.asyncDispose]();
-});
-
 void t.test('a start that can not be says why, in a line for each mistake', async (t) => {
   const folder = path.join(temporaryFolder(owned), 'data');
+  const main = owned.add(startMain(folder, { LOG_LEVEL: 'loud', DRAIN_TIMEOUT_MS: '-1' }));
   const mistakes: [NodeJS.ProcessEnv, RegExp][] = [
     [{ PORT: 'eighty' }, /PORT: must be a number/],
-    [{ LOG_LEVEL: 'loud', DRAIN_TIMEOUT_MS: '-1' }, /DRAIN_TIMEOUT_MS: .*\n.*LOG_LEVEL: /],
     [{ OPENAI_BASE_URL: 'nowhere' }, /OPENAI_BASE_URL: /],
     [{ MONGODB_URI: 'postgres://127.0.0.1' }, /MONGODB_URI: must be a MongoDB connection string/],
   ];
-  await Promise.all(
-    mistakes.map(async ([env, complaint], index) => {
-      const main = owned.add(startMain(`${folder}-${index}`, env));
-      t.match(await main.exited, { code: 1 });
-      t.match(main.output, complaint);
-      t.notMatch(main.output, /\n +at |eighty|loud|nowhere|postgres/, 'no stack, no value');
-    }),
-  );
+  for (const [index, [env, complaint]] of mistakes.entries()) {
+    const refusal = await openPlatform({
+      env: { PORT: '0', ...env },
+      dataDir: `${folder}-${index}`,
+      logger: silentLogger(),
+    }).then(
+      () => t.fail(`started with ${Object.keys(env).join()}`),
+      (error: unknown) => error,
+    );
+    t.type(refusal, ConfigError);
+    const { message } = refusal as ConfigError;
+    t.match(message, complaint);
+    t.notMatch(message, /eighty|nowhere|postgres/, 'no value');
+    // What it had opened until then has let go of the folder.
+    await DataFolder.open(`${folder}-${index}`)[Symbol.asyncDispose]();
+  }
+  t.match(await main.exited, { code: 1 });
+  t.match(main.output, /DRAIN_TIMEOUT_MS: .*\n.*LOG_LEVEL: /);
+  t.notMatch(main.output, /\n +at |loud/, 'no stack, no value');
 });

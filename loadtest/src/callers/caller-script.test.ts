@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import t from 'tap';
 import type { Test } from 'tap';
 import { openStubPlatform, TONE, type StubSocket } from '../../test/fixtures/stub-platform.ts';
@@ -47,6 +48,7 @@ function received(agent: StubSocket): string[] {
 
 void t.test('a caller lets the agent finish, speaks, listens, presses keys and hangs up', async (t) => {
   const { line, agent } = await open(t);
+  const over = once(agent.socket, 'close');
   const done = runCaller(
     line,
     [
@@ -62,6 +64,7 @@ void t.test('a caller lets the agent finish, speaks, listens, presses keys and h
   await line.waitFor(() => received(agent).includes('2'), 10_000);
   speak(agent, 60, 'goodbye');
   t.equal(await done, 5);
+  await over;
   t.same(
     received(agent).filter((entry) => entry !== 'answer'),
     ['start', 'greeting', 'voice', '1', '2', 'goodbye'],

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -10,16 +10,24 @@ import { KEPT_LOGS_VARIABLE, searchKeptLogs } from '@parley/shared/logging/kept-
 // tickets, tokens, keys and whatever else was secret in the run. Found ones fail it as a test would.
 
 const MAX_SHOWN = 20;
+const MAX_STDERR_SHOWN = 20_000;
 
-const dir = mkdtempSync(path.join(tmpdir(), 'parley-test-logs-'));
+const folder = mkdtempSync(path.join(tmpdir(), 'parley-tests-'));
+const dir = path.join(folder, 'logs');
+mkdirSync(dir);
+const stderr = path.join(folder, 'stderr');
 try {
   const tap = createRequire(import.meta.url).resolve('tap/package.json');
   const child = spawn(
     process.execPath,
     [path.join(path.dirname(tap), 'dist/esm/run.mjs'), '--reporter=terse', ...process.argv.slice(2)],
-    { stdio: 'inherit', env: { ...process.env, [KEPT_LOGS_VARIABLE]: dir } },
+    { stdio: 'inherit', env: { ...process.env, [KEPT_LOGS_VARIABLE]: dir, TEST_STDERR: stderr } },
   );
   const [code] = (await once(child, 'exit')) as [number | null];
+  if (code !== 0 && existsSync(stderr))
+    process.stderr.write(
+      `stderr of the tests, its end:\n${readFileSync(stderr, 'utf8').slice(-MAX_STDERR_SHOWN)}\n`,
+    );
   const { leaks, lines, secrets } = searchKeptLogs(dir);
   for (const leak of leaks.slice(0, MAX_SHOWN))
     process.stderr.write(`${leak.what} was logged: ${leak.text.slice(0, 2000)}\n`);
@@ -28,5 +36,5 @@ try {
   );
   process.exitCode = code !== 0 ? (code ?? 1) : leaks.length > 0 || lines === 0 ? 1 : 0;
 } finally {
-  rmSync(dir, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true });
 }
