@@ -6,7 +6,8 @@ import { credentialDigest } from '@parley/shared/contracts/admission';
 import { callEventSchema } from '@parley/shared/contracts/call-events';
 import type { CarrierName } from '@parley/shared/contracts/session-values';
 import { ManualClock } from '@parley/shared/time/manual-clock';
-import { closeOf, openTestGateway, refusalOf, until, wire } from './fixtures/test-gateway.ts';
+import { closeOf, openTestGateway, refusalOf, wire } from './fixtures/test-gateway.ts';
+import { until } from './fixtures/until.ts';
 
 const { plivo, telnyx } = wire;
 

@@ -5,7 +5,8 @@ import t, { type Test } from 'tap';
 import type WebSocket from 'ws';
 import { ManualClock } from '@parley/shared/time/manual-clock';
 import type { Behaviour, FloodOrder, FloodResult } from './fixtures/flood-client.ts';
-import { closeOf, openTestGateway, until, wire, type TestGateway } from './fixtures/test-gateway.ts';
+import { closeOf, openTestGateway, wire, type TestGateway } from './fixtures/test-gateway.ts';
+import { until } from './fixtures/until.ts';
 
 // Everything that holds a connection without being a call is cut off by a bound of config.ts, and leaves nothing.
 

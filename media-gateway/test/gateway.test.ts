@@ -8,7 +8,8 @@ import { parseWav } from '@parley/shared/audio/wav';
 import { openLocalBus } from '@parley/shared/bus/local-bus';
 import type { GatewayCommand } from '@parley/shared/contracts/commands';
 import { silentLogger } from '@parley/shared/logging/logger';
-import { closeOf, openTestGateway, refusalOf, until, wire } from './fixtures/test-gateway.ts';
+import { closeOf, openTestGateway, refusalOf, wire } from './fixtures/test-gateway.ts';
+import { until } from './fixtures/until.ts';
 import { sessionPlan } from './fixtures/internal-api.ts';
 import type { TestGateway } from './fixtures/test-gateway.ts';
 

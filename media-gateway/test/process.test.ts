@@ -16,7 +16,8 @@ import { KEPT_LOGS_VARIABLE } from '@parley/shared/logging/kept-logs';
 import { silentLogger } from '@parley/shared/logging/logger';
 import { openTestRedis, redisMissing } from '../../shared/test/fixtures/redis-server.ts';
 import { INTERNAL_TOKEN, sessionPlan, startInternalApi } from './fixtures/internal-api.ts';
-import { EventWatch, closeOf, until, wire } from './fixtures/test-gateway.ts';
+import { EventWatch, closeOf, wire } from './fixtures/test-gateway.ts';
+import { until } from './fixtures/until.ts';
 
 const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 

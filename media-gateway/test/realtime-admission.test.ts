@@ -3,7 +3,8 @@ import t from 'tap';
 import WebSocket from 'ws';
 import { credentialDigest } from '@parley/shared/contracts/admission';
 import { eventsUntilClose } from './fixtures/agents-client.ts';
-import { closeOf, openTestGateway, refusalOf, until } from './fixtures/test-gateway.ts';
+import { closeOf, openTestGateway, refusalOf } from './fixtures/test-gateway.ts';
+import { until } from './fixtures/until.ts';
 import type { TestGateway } from './fixtures/test-gateway.ts';
 
 const KEY = 'openai-insecure-api-key.';

@@ -10,7 +10,8 @@ import type { SessionPlan, SessionPlanWire } from '@parley/shared/contracts/sess
 import { createLogger } from '@parley/shared/logging/logger';
 import { createProviderRegistry } from './create-provider-registry.ts';
 import { request } from './llm/llm-provider.conformance.ts';
-import { Heard, OPTIONS, quiet, until, voice } from './stt/stt-provider.conformance.ts';
+import { Heard, OPTIONS, quiet, voice } from './stt/stt-provider.conformance.ts';
+import { until } from '../../test/fixtures/until.ts';
 import { Spoken } from './tts/tts-provider.conformance.ts';
 
 const KEY = 'key-that-must-not-be-seen';

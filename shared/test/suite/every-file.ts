@@ -9,7 +9,7 @@ import t from 'tap';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const WORKSPACES = '{shared,control-plane,media-gateway,loadtest,embedded}';
-const FILE_TIMEOUT_MS = 300_000;
+const FILE_TIMEOUT_MS = 150_000;
 /** Where what they print on stderr goes: tap's reporters pass it over. */
 const STDERR_VARIABLE = 'TEST_STDERR';
 /** What .taprc asks for. */

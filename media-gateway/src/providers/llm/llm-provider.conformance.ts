@@ -3,6 +3,7 @@ import { ManualClock } from '@parley/shared/time/manual-clock';
 import { systemClock } from '@parley/shared/time/clock';
 import type { Clock } from '@parley/shared/time/clock';
 import type { LlmEvent, LlmProvider, LlmRequest, LlmToolCall } from './llm-provider.ts';
+import { until } from '../../../test/fixtures/until.ts';
 
 /** What goes wrong at the emulator; the words are those of its fault plan. */
 export interface LlmFault {
@@ -257,9 +258,4 @@ async function collect(
   const text = events.map((event) => (event.type === 'text' ? event.text : '')).join('');
   const calls = events.flatMap((event): LlmToolCall[] => (event.type === 'tool_call' ? [event.call] : []));
   return { events, text, calls };
-}
-
-/** Waits for what no event tells; the test's own timeout bounds it. */
-export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
 }

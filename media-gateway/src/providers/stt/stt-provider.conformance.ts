@@ -4,6 +4,7 @@ import { systemClock } from '@parley/shared/time/clock';
 import type { Clock } from '@parley/shared/time/clock';
 import type { ProviderError } from '@parley/shared/errors/provider-error';
 import type { SttListener, SttOptions, SttProvider, SttTranscript } from './stt-provider.ts';
+import { until } from '../../../test/fixtures/until.ts';
 
 /** What goes wrong at the emulator; the words are those of its fault plan. */
 export interface SttFault {
@@ -295,11 +296,6 @@ export function quiet(ms: number): Uint8Array {
 /** Silence, speech, and a pause long enough to end it. */
 function speech(beforeMs: number, speechMs: number): Uint8Array {
   return Uint8Array.from([...quiet(beforeMs), ...voice(speechMs), ...quiet(700)]);
-}
-
-/** Waits for what no event tells; the test's own timeout bounds it. */
-export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await pause();
 }
 
 function pause(): Promise<void> {

@@ -18,7 +18,8 @@ import { SocketAgents } from '../provider-socket.ts';
 import { ElevenLabsPools } from './elevenlabs-pool.ts';
 import { ElevenLabsTts } from './elevenlabs-tts.ts';
 import type { ElevenLabsVoice } from './elevenlabs-tts.ts';
-import { Spoken, ttsProviderConformance, until } from './tts-provider.conformance.ts';
+import { Spoken, ttsProviderConformance } from './tts-provider.conformance.ts';
+import { until } from '../../../test/fixtures/until.ts';
 
 const TELEPHONE: AudioFormat = { encoding: 'pcmu', sampleRate: 8000 };
 const VOICE = '21m00Tcm4TlvDq8ikWAM';

@@ -5,7 +5,8 @@ import type { LocalSpeech } from '@parley/shared/speech/flite';
 import { systemClock } from '@parley/shared/time/clock';
 import { ManualClock } from '@parley/shared/time/manual-clock';
 import { LocalTts } from './local-tts.ts';
-import { Spoken, ttsProviderConformance, until } from './tts-provider.conformance.ts';
+import { Spoken, ttsProviderConformance } from './tts-provider.conformance.ts';
+import { until } from '../../../test/fixtures/until.ts';
 
 const TELEPHONE: AudioFormat = { encoding: 'pcmu', sampleRate: 8000 };
 

@@ -3,6 +3,7 @@ import { bytesPerMs } from '@parley/shared/audio/audio-frame';
 import type { AudioFormat } from '@parley/shared/audio/audio-frame';
 import type { ProviderError } from '@parley/shared/errors/provider-error';
 import type { TtsListener, TtsProvider } from './tts-provider.ts';
+import { until } from '../../../test/fixtures/until.ts';
 
 export interface TtsBench {
   provider: TtsProvider;
@@ -235,9 +236,4 @@ export class Spoken implements TtsListener {
     this.failures.push(error);
     this.#onOver();
   }
-}
-
-/** Waits for what no event tells; the test's own timeout bounds it. */
-export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
