@@ -1,4 +1,7 @@
 import t from 'tap';
+import { newId } from '@parley/shared/ids/new-id';
+import { apiKeyCollection } from '../src/api-keys/api-key-model.ts';
+import { REVOKED_KEYS_KEPT } from '../src/api-keys/api-key-service.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
 
 interface Key {
@@ -53,6 +56,28 @@ void t.test('API keys', async (t) => {
     t.equal(refused.status, 401);
     t.match(refused.body, { code: 'key_revoked' });
     t.equal((await cp.call('DELETE', `${path}/${made.body.id}`)).status, 204, 'revoking twice');
+  });
+
+  void t.test('of revoked keys the newest are remembered', async (t) => {
+    const Key = cp.app.services.database.model(apiKeyCollection);
+    const { _id: _known, ...like } = (await Key.findOne({ revoked_at: { $ne: null } }).lean())!;
+    const day = (number: number) => new Date(Date.UTC(2020, 0, number));
+    await Key.insertMany(
+      Array.from({ length: REVOKED_KEYS_KEPT }, (_, index) => ({
+        ...like,
+        _id: newId('apiKey'),
+        digest: `digest-${index}`,
+        created_at: day(index),
+        revoked_at: day(index),
+      })),
+    );
+    const made = await cp.call<Key>('POST', path, { body: { name: 'One more', role: 'viewer' } });
+    await cp.call('DELETE', `${path}/${made.body.id}`);
+    const kept = await cp.call<{ items: Key[]; total: number }>('GET', `${path}?status=revoked&limit=1`);
+    t.equal(kept.body.total, REVOKED_KEYS_KEPT);
+    t.match(kept.body.items, [{ id: made.body.id }], 'the newest first');
+    t.equal(await Key.countDocuments({ digest: { $in: ['digest-0', 'digest-1'] } }), 0, 'not the oldest');
+    t.equal(await Key.countDocuments({ digest: 'digest-2' }), 1);
   });
 
   void t.test('a key makes no key as strong as itself', async (t) => {

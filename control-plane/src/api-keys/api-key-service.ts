@@ -15,9 +15,9 @@ import type { Directory } from '../tenancy/directory.ts';
 import { DIRECTORY_TTL_MS } from '../tenancy/directory.ts';
 import { principalId } from '../tenancy/principal.ts';
 import type { KeyPrincipal, Principal } from '../tenancy/principal.ts';
-import { checkRoom } from '../tenancy/record-limit.ts';
+import { checkRoom, RECORDS_PER_PROJECT } from '../tenancy/record-limit.ts';
 import { roleAtLeast } from '../tenancy/roles.ts';
-import type { Scope } from '../tenancy/scope.ts';
+import type { Scope, ScopedCollection } from '../tenancy/scope.ts';
 import { apiKeyCollection } from './api-key-model.ts';
 import type { ApiKeyRecord } from './api-key-model.ts';
 import { apiKeyStatus } from './api-key-schema.ts';
@@ -28,6 +28,8 @@ export const API_KEY_START = 'sk-svc-';
 const API_KEY = /^sk-svc-[0-9A-Za-z]{40}$/;
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const USED_EVERY_MS = 60_000;
+/** So many of a project's revoked keys are still known by name. */
+export const REVOKED_KEYS_KEPT = RECORDS_PER_PROJECT;
 
 /** 40 characters of base62: 238 random bits. */
 export function newApiKey(): string {
@@ -169,6 +171,16 @@ export class ApiKeyService {
       action: 'api_key.revoked',
       target: keyId,
     });
+    await this.#forgetOldest(keys);
+  }
+
+  /** A project that changes its keys daily would pile them up; what became of the oldest stands in the audit trail. */
+  async #forgetOldest(keys: ScopedCollection<ApiKeyRecord>): Promise<void> {
+    const oldest = await keys.find(
+      { revoked_at: { $ne: null } },
+      { sort: { revoked_at: -1 }, skip: REVOKED_KEYS_KEPT, limit: REVOKED_KEYS_KEPT },
+    );
+    if (oldest.length > 0) await keys.deleteMany({ _id: { $in: oldest.map(({ _id }) => _id) } });
   }
 
   /**
