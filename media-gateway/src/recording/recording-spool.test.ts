@@ -18,6 +18,7 @@ import { RecordingSpool } from './recording-spool.ts';
 import { fileStore } from './recording-store.ts';
 import type { RecordingFs } from './part-file.ts';
 import type { RecordingStore } from './recording-store.ts';
+import { until } from '../../test/fixtures/until.ts';
 
 const PCMU: AudioFormat = { encoding: 'pcmu', sampleRate: 8000 };
 const KEY = 'recordings/org_1/prj_1/rec_1.wav';
@@ -97,10 +98,6 @@ function at(
 }
 
 const near = (a: number, b: number) => Math.abs(a - b) <= 300;
-
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await new Promise((resolve) => setImmediate(resolve));
-}
 
 /** A real disk that fails when told to, and says when it has nothing to do. */
 function disk() {
