@@ -350,6 +350,31 @@ void t.test(
   },
 );
 
+void t.test('a process that dies when the store has just taken the file has stored it', async (t) => {
+  const files = path.join(await mkdtemp(path.join(tmpdir(), 'parley-taken-')), 'storage');
+  t.teardown(() => rm(path.dirname(files), { recursive: true, force: true }));
+  const taken = Promise.withResolvers<void>();
+  const store: RecordingStore = {
+    async store(part, file, signal) {
+      await fileStore(files, nodeFs).store(part, file, signal);
+      taken.resolve();
+      // It dies here.
+      await new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('dead'))));
+    },
+  };
+  const first = await open(t, { store });
+  const call = first.recorder();
+  call.caller(frame(4000), 0);
+  void call.finish(1000);
+  await taken.promise;
+  const second = await open(t, { dir: path.dirname(first.spoolDir) });
+  await until(async () => (await second.clock.advanceAsync(20), second.sent.length > 0));
+  const { size } = await stat(path.join(files, KEY));
+  t.match(second.sent, [
+    { type: 'recording', data: { status: 'stored', key: KEY, size_bytes: size, duration_ms: 1000 } },
+  ]);
+});
+
 void t.test('a recording whose process died is stored by the next one, as far as it goes', async (t) => {
   const fs = disk();
   const first = await open(t, { fs });

@@ -48,6 +48,8 @@ const jobSchema = z.object({
   /** The file is whole; since when it is to be stored. */
   finished_at: z.string().nullable(),
   gap_ms: z.number().int(),
+  /** What is told once the store has taken it; noted before, because the store takes the file away. */
+  storing: recordingResultSchema.nullable().default(null),
   /** What became of it. The job stays until that was told, however the process ends meanwhile. */
   outcome: recordingResultSchema.nullable(),
 });
@@ -125,6 +127,7 @@ export class RecordingSpool {
       sample_rate: sampleRate,
       finished_at: null,
       gap_ms: 0,
+      storing: null,
       outcome: null,
     };
     const warn = (code: string, error?: string) =>
@@ -230,6 +233,7 @@ export class RecordingSpool {
   async #store(job: Job, attempt: number, done: Tell): Promise<void> {
     const { logger, clock, stores } = this.#deps;
     const part = this.#partOf(job);
+    const before = job.storing;
     try {
       const { size } = await this.#fs.stat(part);
       const file: StoredFile = {
@@ -238,9 +242,8 @@ export class RecordingSpool {
         sizeBytes: size,
         sha256: await hashFile(part, this.#fs),
       };
-      await stores[job.store]!.store(part, file, this.#abort.signal);
       const frames = (size - WAV_HEADER_BYTES) / (job.channels * 2);
-      await this.#settle(job, done, {
+      job.storing = {
         recording_id: job.recording_id,
         status: 'stored',
         key: job.key,
@@ -250,9 +253,17 @@ export class RecordingSpool {
         channels: job.channels,
         format: 'wav',
         ...(job.gap_ms > 0 ? { gap_ms: job.gap_ms } : {}),
-      });
+      };
+      await this.#saveJob(job).catch(() => undefined);
+      await stores[job.store]!.store(part, file, this.#abort.signal);
+      await this.#settle(job, done, job.storing);
     } catch (error) {
       if (this.#abort.signal.aborted) return;
+      if (before && codeOf(error as Error) === 'missing') {
+        // An earlier process died when the store had taken the file.
+        await this.#settle(job, done, before);
+        return;
+      }
       const sinceMs = clock.now() - Date.parse(job.finished_at!);
       const hopeless = error instanceof StoreConflictError || codeOf(error as Error) === 'missing';
       if (hopeless || sinceMs >= GIVE_UP_AFTER_MS) {
