@@ -48,9 +48,7 @@ const jobSchema = z.object({
   /** The file is whole; since when it is to be stored. */
   finished_at: z.string().nullable(),
   gap_ms: z.number().int(),
-  /** What is told once the store has taken it; noted before, because the store takes the file away. */
-  storing: recordingResultSchema.nullable().default(null),
-  /** What became of it. The job stays until that was told, however the process ends meanwhile. */
+  /** What is to be told once the part is gone: noted before. The job stays until it was told. */
   outcome: recordingResultSchema.nullable(),
 });
 type Job = z.infer<typeof jobSchema>;
@@ -127,7 +125,6 @@ export class RecordingSpool {
       sample_rate: sampleRate,
       finished_at: null,
       gap_ms: 0,
-      storing: null,
       outcome: null,
     };
     const warn = (code: string, error?: string) =>
@@ -233,8 +230,12 @@ export class RecordingSpool {
   async #store(job: Job, attempt: number, done: Tell): Promise<void> {
     const { logger, clock, stores } = this.#deps;
     const part = this.#partOf(job);
-    const before = job.storing;
     try {
+      if (job.outcome && (await this.#isGone(part))) {
+        // It was taken, and the process died before it could tell.
+        done(job.outcome);
+        return;
+      }
       const { size } = await this.#fs.stat(part);
       const file: StoredFile = {
         recordingId: job.recording_id,
@@ -243,7 +244,7 @@ export class RecordingSpool {
         sha256: await hashFile(part, this.#fs),
       };
       const frames = (size - WAV_HEADER_BYTES) / (job.channels * 2);
-      job.storing = {
+      const outcome: RecordingResult = {
         recording_id: job.recording_id,
         status: 'stored',
         key: job.key,
@@ -254,23 +255,23 @@ export class RecordingSpool {
         format: 'wav',
         ...(job.gap_ms > 0 ? { gap_ms: job.gap_ms } : {}),
       };
-      await this.#saveJob(job).catch(() => undefined);
+      await this.#note(job, outcome);
       await stores[job.store]!.store(part, file, this.#abort.signal);
-      await this.#settle(job, done, job.storing);
+      done(outcome);
     } catch (error) {
       if (this.#abort.signal.aborted) return;
-      if (before && codeOf(error as Error) === 'missing') {
-        // An earlier process died when the store had taken the file.
-        await this.#settle(job, done, before);
-        return;
-      }
       const sinceMs = clock.now() - Date.parse(job.finished_at!);
       const hopeless = error instanceof StoreConflictError || codeOf(error as Error) === 'missing';
       if (hopeless || sinceMs >= GIVE_UP_AFTER_MS) {
         logger.error({ err: error, part: `${part}.failed` }, 'a recording was given up');
+        const outcome: RecordingResult = {
+          recording_id: job.recording_id,
+          status: 'failed',
+          error: codeOf(error as Error),
+        };
+        await this.#note(job, outcome);
         await this.#fs.rename(part, `${part}.failed`).catch(() => undefined);
-        const outcome = { recording_id: job.recording_id, status: 'failed' as const };
-        await this.#settle(job, done, { ...outcome, error: codeOf(error as Error) });
+        done(outcome);
         return;
       }
       const retryMs = backoffMs(attempt, { firstMs: FIRST_RETRY_MS, maxMs: MAX_RETRY_MS });
@@ -286,8 +287,8 @@ export class RecordingSpool {
     }
   }
 
-  /** Notes what became of a recording before anybody is told: else a crash in between would leave it open for ever. */
-  async #settle(job: Job, done: Tell, outcome: RecordingResult): Promise<void> {
+  /** Before the part is taken away: a crash after that would leave the recording open for ever, or call it lost. */
+  async #note(job: Job, outcome: RecordingResult): Promise<void> {
     job.outcome = outcome;
     await this.#saveJob(job).catch((error: unknown) => {
       this.#deps.logger.warn(
@@ -295,7 +296,13 @@ export class RecordingSpool {
         'the outcome of a recording would not survive the end of this process',
       );
     });
-    done(outcome);
+  }
+
+  #isGone(part: string): Promise<boolean> {
+    return this.#fs.stat(part).then(
+      () => false,
+      (error: unknown) => codeOf(error as Error) === 'missing',
+    );
   }
 
   #forget(job: Job): void {
@@ -339,10 +346,6 @@ export class RecordingSpool {
       this.#tellRecovered(job, result);
       this.#forgetWhenTold(job);
     };
-    if (job.outcome) {
-      tell(job.outcome);
-      return;
-    }
     try {
       if (job.finished_at === null) {
         await this.#rebuildHeader(job);
