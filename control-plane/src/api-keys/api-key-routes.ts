@@ -58,7 +58,9 @@ export function apiKeyRoutes({ apiKeys, clock }: { apiKeys: ApiKeyService; clock
       path: '/v1/projects/{project_id}/api-keys/{key_id}',
       tag: 'API keys',
       summary: 'Revoke a project API key',
-      description: 'Effective within five seconds; keys it made are revoked too. Revoking twice is 204.',
+      description:
+        'Effective within five seconds; keys it made are revoked too. Revoking twice is 204. A project remembers its ' +
+        'newest thousand revoked keys.',
       access: { key: 'admin', user: 'admin' },
       target: item(apiKeyCollection, 'key_id'),
       responses: { 204: { description: 'Revoked' } },
