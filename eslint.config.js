@@ -1,4 +1,10 @@
 import tseslint from 'typescript-eslint';
+import { classSize, constructorDependencies } from './lint/size-rules.ts';
+
+/** Not the product: what tries it. */
+const TESTS = ['**/*.test.ts', '**/test/**', '**/fixtures/**', '**/*.conformance.ts', '**/fakes.ts'];
+/** Longer than a file may be, because they are one table each. */
+const TABLES = [];
 
 export default tseslint.config(
   {
@@ -28,6 +34,18 @@ export default tseslint.config(
           message: 'Give byteOffset and length too: the buffer may be shared with other data.',
         },
       ],
+    },
+  },
+  {
+    files: ['**/*.ts'],
+    ignores: [...TESTS, ...TABLES],
+    plugins: {
+      house: { rules: { 'class-size': classSize, 'constructor-dependencies': constructorDependencies } },
+    },
+    rules: {
+      'max-lines': ['warn', { max: 500 }],
+      'house/class-size': ['warn', { methods: 25, mutableFields: 12 }],
+      'house/constructor-dependencies': ['warn', { max: 8 }],
     },
   },
 );

@@ -15,7 +15,7 @@ const STDERR_VARIABLE = 'TEST_STDERR';
 /** What .taprc asks for. */
 const NODE_ARGS = process.execArgv.filter((arg) => !arg.includes('@tapjs') && arg !== '--enable-source-maps');
 
-const files = [`${WORKSPACES}/src/**/*.test.ts`, `${WORKSPACES}/test/*.test.ts`]
+const files = [`${WORKSPACES}/src/**/*.test.ts`, `${WORKSPACES}/test/*.test.ts`, 'lint/*.test.ts']
   .flatMap((pattern) => globSync(pattern, { cwd: ROOT }))
   .sort();
 
