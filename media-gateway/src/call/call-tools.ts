@@ -17,8 +17,8 @@ export type TransferDestination = AgentConfig['transfer']['destinations'][number
 export interface CallControls {
   /** The call ends once what is being said was heard. @param message said before, if nothing else is */
   endAfterSpeech(message: string | undefined): void;
-  /** Hands the caller over once what is being said was heard. */
-  transferAfterSpeech(destination: TransferDestination): void;
+  /** Hands the caller over once what is being said was heard. @returns why not, if so: `ending`, `transfer_in_progress` */
+  transferAfterSpeech(destination: TransferDestination): string | undefined;
   /** @returns whether the digits went out */
   sendDtmf(digits: string): Promise<boolean>;
   emitTool(type: 'tool_started' | 'tool_finished', data: object): void;
@@ -263,8 +263,15 @@ export class CallTools implements ReplyTools {
             code: 'unknown_destination',
             content: refusal('There is no such destination.'),
           };
-        controls.transferAfterSpeech(destination);
-        return { ok: true, final: true, content: '{"ok":true}' };
+        const refused = controls.transferAfterSpeech(destination);
+        return refused === undefined
+          ? { ok: true, final: true, content: '{"ok":true}' }
+          : {
+              ok: false,
+              final: true,
+              code: refused,
+              content: refusal('The call ends or is transferred already.'),
+            };
       }
       case 'send_dtmf': {
         const digits = args['digits'];

@@ -47,6 +47,8 @@ const GIVING_UP = 'I am sorry, something is not working on our side. Please call
 
 /** A far end whose connection was lost has this long to come back on another one. */
 const REJOIN_GRACE_MS = 15_000;
+/** What is to be said on command waits for its turn; beyond so many texts more are refused. */
+const MAX_WAITING_TEXTS = 8;
 /** A far end of realtime that sent no audio for this long has its microphone off: it may be silent. */
 const MICROPHONE_OFF_MS = 2000;
 
@@ -136,6 +138,8 @@ class LiveCall implements Call, ParticipantListener {
   #agentEndedAt: number | undefined;
   #callerSpoke = false;
   #failures = 0;
+  /** Texts to be said on command, in order, as soon as nothing else is. */
+  readonly #toSay: string[] = [];
 
   constructor(deps: CallDeps) {
     const { plan, participant, clock } = deps;
@@ -542,7 +546,7 @@ class LiveCall implements Call, ParticipantListener {
     const { greeting } = plan.agent.config;
     const text = this.#prompt.render(plan.agent.greeting).trim();
     const begin = () => {
-      if (this.#over || this.#farewell || this.#current || this.#callerSpoke) return;
+      if (this.#over || this.#farewell || this.#transfer || this.#current || this.#callerSpoke) return;
       if (greeting.mode === 'agent_first_generated' || text === '')
         this.#answer(
           undefined,
@@ -567,7 +571,7 @@ class LiveCall implements Call, ParticipantListener {
     note?: string,
     silent = this.#written,
   ): void {
-    if (this.#over || this.#away || this.#farewell) return;
+    if (this.#over || this.#away || this.#farewell || this.#transfer?.begun) return;
     this.#cancelCurrent();
     if (note !== undefined) this.#conversation.addNote(note);
     if (this.#tools.busy) {
@@ -751,6 +755,7 @@ class LiveCall implements Call, ParticipantListener {
     else if (this.#transfer && !this.#transfer.begun) this.#continueTransfer(heard.text !== '');
     else if (phrases.some((phrase) => said.includes(phrase.toLowerCase())))
       this.end({ ended_by: 'agent', hangup_reason: 'agent_hangup' });
+    else this.#sayNext();
   }
 
   /** The caller has the floor. */
@@ -844,7 +849,9 @@ class LiveCall implements Call, ParticipantListener {
         config.end_call.message === '' ? undefined : config.end_call.message,
       );
     }
-    if (participant.kind === 'phone' && now - this.#lastMediaAt >= NO_MEDIA_MS) {
+    this.#sayNext();
+    // While a transfer rings the carrier has the caller, and tells us how it went.
+    if (participant.kind === 'phone' && !this.#transfer?.begun && now - this.#lastMediaAt >= NO_MEDIA_MS) {
       this.#end({ ended_by: 'system', failure_reason: 'media_timeout' }, true);
       return;
     }
@@ -912,6 +919,8 @@ class LiveCall implements Call, ParticipantListener {
       interrupted: false,
       redacted: false,
     });
+    // Nobody answers into a transfer.
+    if (this.#transfer) return;
     this.#answer(
       undefined,
       this.#deps.clock.monotonic(),
@@ -932,10 +941,14 @@ class LiveCall implements Call, ParticipantListener {
 
   // ---- the carrier ----
 
-  #transferAfterSpeech(destination: TransferDestination): void {
+  /** @returns why not, if so */
+  #transferAfterSpeech(destination: TransferDestination): string | undefined {
+    if (this.#farewell) return 'ending';
+    if (this.#transfer) return 'transfer_in_progress';
     this.#transfer = new Transfer(destination);
     if (this.#current) this.#current.interruptible = false;
     else this.#continueTransfer(false);
+    return undefined;
   }
 
   /** @param announced the caller was told that they are being connected */
@@ -955,6 +968,7 @@ class LiveCall implements Call, ParticipantListener {
     this.#transferMs += Math.round(clock.monotonic() - startedAt);
     if (this.#over) return;
     this.#transfer = undefined;
+    this.#lastMediaAt = clock.monotonic();
     if (result.ok) {
       this.#emit('transfer', { transfer_id: transfer.id, phase: 'bridged', destination_id: destination.id });
       this.#end({ ended_by: 'agent', hangup_reason: 'transferred' }, false);
@@ -987,22 +1001,23 @@ class LiveCall implements Call, ParticipantListener {
       case 'end': {
         const args = COMMAND_ARGS.end.parse(command.args);
         const reason = { ended_by: args.ended_by, hangup_reason: args.hangup_reason } as CallEndReason;
-        if (args.message === undefined) this.end(reason);
-        else {
+        // Whom a transfer has reached is told nothing by us.
+        if (args.message === undefined || this.#transfer?.begun) this.end(reason);
+        else if (!this.#farewell) {
           this.#cancelCurrent();
           this.#endAfterSpeech(reason, args.message);
         }
         return undefined;
       }
       case 'say':
-        return this.#sayNow(COMMAND_ARGS.say.parse(command.args).text);
+        return this.#sayInTurn(COMMAND_ARGS.say.parse(command.args).text);
       case 'event': {
         const args = COMMAND_ARGS.event.parse(command.args);
         Object.assign(this.#variables, args.variables);
         this.#conversation.addNote(
           `Event: ${args.name}${args.variables ? ` ${JSON.stringify(args.variables)}` : ''}`,
         );
-        return args.say === undefined ? undefined : this.#sayNow(args.say);
+        return args.say === undefined ? undefined : this.#sayInTurn(args.say);
       }
       case 'transfer': {
         const { destination_id: id } = COMMAND_ARGS.transfer.parse(command.args);
@@ -1010,10 +1025,10 @@ class LiveCall implements Call, ParticipantListener {
           (candidate) => candidate.id === id,
         );
         if (!destination || this.#deps.participant.kind !== 'phone') return 'unknown_destination';
+        if (this.#farewell) return 'ending';
         if (this.#transfer) return 'transfer_in_progress';
         this.#cancelCurrent();
-        this.#transferAfterSpeech(destination);
-        return undefined;
+        return this.#transferAfterSpeech(destination);
       }
       case 'carrier_result': {
         const args = COMMAND_ARGS.carrier_result.parse(command.args);
@@ -1025,11 +1040,22 @@ class LiveCall implements Call, ParticipantListener {
     }
   }
 
-  #sayNow(text: string): string | undefined {
+  /** Says a text after what is being said. @returns why not, if so */
+  #sayInTurn(text: string): string | undefined {
     if (this.#away) return 'away';
     if (this.#farewell) return 'ending';
-    this.#speak(this.#prompt.render(text), 'say', true);
+    if (this.#transfer) return 'transferring';
+    if (this.#toSay.length >= MAX_WAITING_TEXTS) return 'too_many_waiting';
+    this.#toSay.push(this.#prompt.render(text));
+    this.#sayNext();
     return undefined;
+  }
+
+  /** The next text that waits, unless somebody has the floor: the agent, or a caller whose words await an answer. */
+  #sayNext(): void {
+    if (this.#toSay.length === 0 || this.#over || this.#away || this.#farewell || this.#transfer) return;
+    if (this.#current || this.#prepared || this.#tools.busy || this.#detector.openText !== '') return;
+    this.#speak(this.#toSay.shift()!, 'say', true);
   }
 
   // ---- far ends that take part in the turns themselves (realtime) ----

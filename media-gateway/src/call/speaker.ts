@@ -88,6 +88,8 @@ export class Speaker {
   async say(text: string): Promise<void> {
     this.#signal.throwIfAborted();
     await this.#playout.room(this.#signal);
+    // Meanwhile the playout may belong to another reply.
+    this.#signal.throwIfAborted();
     if (this.#utterance?.failure) await this.#recover();
     if (!this.#spoke) {
       this.#spoke = true;
