@@ -81,7 +81,7 @@ async function running({ cp, agentId, runModel, resultModel }: Awaited<ReturnTyp
   const tenant = { org_id: cp.first.org._id, project_id: cp.first.project._id, agent_id: agentId };
   const run = await new runModel({
     ...tenant,
-    _id: newId('testRun'),
+    _id: newId('trn'),
     agent_version: 1,
     status: 'running',
     total: 2,
@@ -92,9 +92,9 @@ async function running({ cp, agentId, runModel, resultModel }: Awaited<ReturnTyp
   for (const status of ['running', 'pending'])
     await new resultModel({
       ...tenant,
-      _id: newId('testResult'),
+      _id: newId('trs'),
       test_run_id: run._id,
-      test_id: newId('test'),
+      test_id: newId('tst'),
       iteration: 1,
       content: '{}',
       status,
@@ -369,7 +369,7 @@ void t.test('traffic may require that a version has passed all tests of a run', 
   const { org, project } = cp.first;
   const run = (over: object) =>
     new runModel({
-      _id: newId('testRun'),
+      _id: newId('trn'),
       org_id: org._id,
       project_id: project._id,
       agent_id: agentId,

@@ -65,7 +65,7 @@ void t.test('API keys', async (t) => {
     await Key.insertMany(
       Array.from({ length: REVOKED_KEYS_KEPT }, (_, index) => ({
         ...like,
-        _id: newId('apiKey'),
+        _id: newId('key'),
         digest: `digest-${index}`,
         created_at: day(index),
         revoked_at: day(index),

@@ -205,7 +205,7 @@ void t.test('a leg that was taken over tells, but moves nothing', async (t) => {
     carrier_seconds: 11,
   };
   t.match(await metrics(), both, 'what both legs used');
-  await handle({ ...old, id: newId('event') });
+  await handle({ ...old, id: newId('evt') });
   t.match(await metrics(), both, 'however often and late they tell it');
   await inbox.close();
 });

@@ -1,10 +1,9 @@
 import { request } from 'node:http';
 import t from 'tap';
 import { ManualClock } from '@parley/shared/time/manual-clock';
-import { ID_PREFIXES } from '@parley/shared/ids/new-id';
 import { describeOperations } from '../src/http/openapi.ts';
 import { agentCollection } from '../src/agents/agent-model.ts';
-import { defineOperation, PARAMETER_KINDS, parameterNames } from '../src/http/operation.ts';
+import { defineOperation, PARAMETER_PREFIXES, parameterNames } from '../src/http/operation.ts';
 import type { Operation } from '../src/http/operation.ts';
 import { contentTypesOf } from '../src/http/read-body.ts';
 import { createOperations } from '../src/services.ts';
@@ -25,7 +24,7 @@ function pathOf(operation: Operation, ids: (name: string) => string): string {
 
 /** Well-formed, and of nothing that exists. */
 function unknownId(name: string): string {
-  return UNKNOWN[name] ?? `${ID_PREFIXES[PARAMETER_KINDS[name]!]}_01k5z8r5m2q7v3x9b4n6c8d0ef`;
+  return UNKNOWN[name] ?? `${PARAMETER_PREFIXES[name]}_01k5z8r5m2q7v3x9b4n6c8d0ef`;
 }
 
 /** What is no id of a kind. A new parameter that is none either needs its line here. */

@@ -190,7 +190,7 @@ void t.test('of one subject only so much is remembered, and what has expired doe
   const soon = new Date(clock.now() + 1000).toISOString();
   const { body: one } = await add(agent, { expires_at: soon });
   const stored = await database.model(memoryCollection).findById(one.id).lean();
-  const more = Array.from({ length: MEMORIES_PER_SUBJECT - 1 }, () => ({ ...stored!, _id: newId('memory') }));
+  const more = Array.from({ length: MEMORIES_PER_SUBJECT - 1 }, () => ({ ...stored!, _id: newId('mry') }));
   await database.model(memoryCollection).insertMany(more);
   t.match(await add(agent, {}), { status: 409, body: { code: 'limit_reached' } });
   t.equal((await add(agent, { subject: 'somebody else' })).status, 201);

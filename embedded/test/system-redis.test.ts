@@ -88,7 +88,7 @@ void t.test('the platform over a real Redis', { skip }, async (t) => {
     const [stream] = await client.keys('parley:events:?');
     const event = {
       v: 1,
-      id: newId('event'),
+      id: newId('evt'),
       session_id: heldSession,
       gateway_id: 'gw_dead',
       claim_id: randomUUID(),

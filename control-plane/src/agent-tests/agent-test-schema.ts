@@ -14,7 +14,7 @@ const checkId = z
   .optional()
   .meta({ example: 'says_price' });
 const phrase = z.string().min(1).max(1000);
-const toolId = idSchema('tool');
+const toolId = idSchema('tol');
 const json = z.record(z.string(), z.unknown());
 
 const check = z
@@ -191,7 +191,7 @@ export function toAgentTestResponse(test: AgentTestRecord): z.input<typeof agent
 export const startTestRunRequest = z
   .strictObject({
     test_ids: z
-      .array(idSchema('test'))
+      .array(idSchema('tst'))
       .min(1)
       .max(1000)
       .nullable()

@@ -111,7 +111,7 @@ export class AgentTestService {
     await this.#check(scope, kind, content);
     await checkRoom(scope.collection(agentTestCollection));
     return scope.collection(agentTestCollection).insert({
-      _id: newId('test', this.#clock.now()),
+      _id: newId('tst', this.#clock.now()),
       agent_id: agent._id,
       name,
       type: kind,
@@ -182,13 +182,13 @@ export class AgentTestService {
       );
     }
     const now = this.#clock.now();
-    const runId = newId('testRun', now);
+    const runId = newId('trn', now);
     // The results first: who takes the run up must find them.
     await this.#database.model(agentTestResultCollection).insertMany(
       tests.flatMap((test, position) =>
         Array.from({ length: request.iterations }, (_, index) => ({
           // Ids sort in the order in which they are run.
-          _id: newId('testResult', now + index * tests.length + position),
+          _id: newId('trs', now + index * tests.length + position),
           org_id: scope.orgId,
           project_id: scope.projectId,
           agent_id: agent._id,

@@ -20,7 +20,7 @@ function linkRoutes<Field extends 'tool_id' | 'analysis_id' | 'knowledge_base_id
     kind: LinkKind;
     collection: Collection<StoredRecord>;
     field: Field;
-    idKind: 'tool' | 'analysis' | 'knowledgeBase';
+    prefix: 'tol' | 'ana' | 'kbs';
     path: string;
     /** `AgentTool`: for operation and schema names. */
     name: string;
@@ -35,7 +35,7 @@ function linkRoutes<Field extends 'tool_id' | 'analysis_id' | 'knowledge_base_id
     })
     .meta({ id: name });
   const attachRequest = z
-    .strictObject({ [field]: idSchema(link.idKind) } as Record<Field, z.ZodString>)
+    .strictObject({ [field]: idSchema(link.prefix) } as Record<Field, z.ZodString>)
     .meta({ id: `Attach${name}Request` });
   const toResponse = ({ id, enabled }: { id: string; enabled: boolean }) =>
     ({ [field]: id, enabled }) as never;
@@ -120,7 +120,7 @@ export function agentLinkRoutes({ agents }: { agents: AgentService }): Operation
       kind: 'tools',
       collection: toolCollection,
       field: 'tool_id',
-      idKind: 'tool',
+      prefix: 'tol',
       path: 'tools',
       name: 'AgentTool',
       words: ['a tool', 'tools'],
@@ -129,7 +129,7 @@ export function agentLinkRoutes({ agents }: { agents: AgentService }): Operation
       kind: 'analyses',
       collection: analysisCollection,
       field: 'analysis_id',
-      idKind: 'analysis',
+      prefix: 'ana',
       path: 'post-call-analyses',
       name: 'AgentAnalysis',
       words: ['an analysis', 'analyses'],
@@ -138,7 +138,7 @@ export function agentLinkRoutes({ agents }: { agents: AgentService }): Operation
       kind: 'knowledge_bases',
       collection: knowledgeBaseCollection,
       field: 'knowledge_base_id',
-      idKind: 'knowledgeBase',
+      prefix: 'kbs',
       path: 'knowledge-bases',
       name: 'AgentKnowledgeBase',
       words: ['a knowledge base', 'knowledge bases'],

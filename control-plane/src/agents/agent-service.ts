@@ -95,7 +95,7 @@ export class AgentService implements SessionAgents {
   }
 
   async create(scope: Scope, caller: Principal, request: CreateAgentRequest): Promise<AgentRecord> {
-    const id = newId('agent', this.#clock.now());
+    const id = newId('agt', this.#clock.now());
     const defaults = await this.#projectDefaults(scope);
     const missing = (['llm_id', 'stt_id', 'tts_id'] as const).filter(
       (field) => !(request[field] ?? defaults[field]),
@@ -221,7 +221,7 @@ export class AgentService implements SessionAgents {
 
   /** A copy with version 1; webhooks and their secrets stay behind. `into` is the scope of the copy's project. */
   async duplicate(into: Scope, caller: Principal, agent: AgentRecord, name?: string): Promise<AgentRecord> {
-    const id = newId('agent', this.#clock.now());
+    const id = newId('agt', this.#clock.now());
     const content = toContent(agent);
     content.name = name ?? `${agent.name.slice(0, 113)} (copy)`;
     await this.#check(into, content, fillConfig({ config: content.config, webhooks: {} }));

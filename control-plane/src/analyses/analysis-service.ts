@@ -45,7 +45,7 @@ export class AnalysisService {
     await checkRoom(scope.collection(analysisCollection));
     const { output_schema: schema } = request;
     return scope.collection(analysisCollection).insert({
-      _id: newId('analysis', this.#clock.now()),
+      _id: newId('ana', this.#clock.now()),
       ...request,
       output_schema: schema === null ? null : JSON.stringify(schema),
     });

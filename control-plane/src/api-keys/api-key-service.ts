@@ -119,7 +119,7 @@ export class ApiKeyService {
     const secret = key.key ?? newApiKey();
     await checkRoom(scope.collection(apiKeyCollection), { revoked_at: null });
     const record = await scope.collection(apiKeyCollection).insert({
-      _id: newId('apiKey', this.#clock.now()),
+      _id: newId('key', this.#clock.now()),
       name: key.name,
       role: key.role,
       digest: apiKeyDigest(secret),

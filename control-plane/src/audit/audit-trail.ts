@@ -81,7 +81,7 @@ export class AuditTrail {
   }): Promise<void> {
     const now = this.#clock.now();
     await this.#database.model(auditCollection).create({
-      _id: newId('audit', now),
+      _id: newId('adt', now),
       org_id: entry.scope?.orgId ?? entry.orgId ?? null,
       project_id: entry.scope?.projectIdOrNull ?? null,
       actor: typeof entry.caller === 'string' ? entry.caller : principalId(entry.caller),

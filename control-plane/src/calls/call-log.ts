@@ -64,7 +64,7 @@ export class CallLog {
     event: { type: string; data: Record<string, unknown>; key?: string; offsetMs?: number },
   ): Promise<void> {
     const { type, data, key, offsetMs = 0 } = event;
-    const id = key === undefined ? newId('event', this.#clock.now()) : `evt_${owner.session_id}_${key}`;
+    const id = key === undefined ? newId('evt', this.#clock.now()) : `evt_${owner.session_id}_${key}`;
     for (let attempt = 1; ; attempt++) {
       const last = await this.#events
         .findOne({ session_id: owner.session_id })

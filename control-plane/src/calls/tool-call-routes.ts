@@ -47,8 +47,8 @@ export function toolCallRoutes(): Operation[] {
       target: inProject,
       query: listQuery({
         filters: {
-          tool_id: anyOf(idSchema('tool')).optional(),
-          agent_id: anyOf(idSchema('agent')).optional(),
+          tool_id: anyOf(idSchema('tol')).optional(),
+          agent_id: anyOf(idSchema('agt')).optional(),
           ok: queryBoolean.optional(),
         },
       }),

@@ -13,7 +13,7 @@ export function errorHandler(logger: Logger) {
   return async function handleErrors(ctx: Context, next: Next): Promise<void> {
     const started = performance.now();
     const given = ctx.get('X-Request-Id');
-    const requestId = REQUEST_ID.test(given) ? given : newId('request');
+    const requestId = REQUEST_ID.test(given) ? given : newId('req');
     ctx.state['requestId'] = requestId;
     const log = logger.child({ requestId });
     ctx.state['log'] = log;

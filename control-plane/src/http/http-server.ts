@@ -77,7 +77,7 @@ export class HttpServer {
 }
 
 const starting: RequestListener = (_request, response) => {
-  const body = { detail: 'The service is starting.', code: 'starting', request_id: newId('request') };
+  const body = { detail: 'The service is starting.', code: 'starting', request_id: newId('req') };
   response.writeHead(503, { 'content-type': 'application/json', 'retry-after': '1', connection: 'close' });
   response.end(JSON.stringify(body));
 };

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import { ID_PREFIXES, idPattern } from '@parley/shared/ids/new-id';
-import type { IdKind } from '@parley/shared/ids/new-id';
+import { idPattern } from '@parley/shared/ids/new-id';
+import type { IdPrefix } from '@parley/shared/ids/new-id';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Access } from '../tenancy/access.ts';
 import type { Principal } from '../tenancy/principal.ts';
@@ -258,46 +258,35 @@ export function defineOperation<
 }
 
 /** An id of one kind, as path, query or body value. */
-export function idSchema(kind: IdKind): z.ZodString {
+export function idSchema(prefix: IdPrefix): z.ZodString {
   return z
     .string()
-    .regex(idPattern(kind), `must be an id that starts with ${ID_PREFIXES[kind]}_`)
-    .meta({ example: `${ID_PREFIXES[kind]}_01k5z8r5m2q7v3x9b4n6c8d0ef` });
+    .regex(idPattern(prefix), `must be an id that starts with ${prefix}_`)
+    .meta({ example: `${prefix}_01k5z8r5m2q7v3x9b4n6c8d0ef` });
 }
 
-/** Path parameters that are ids, whatever the operation. */
-export const PARAMETER_KINDS: Record<string, IdKind> = {
+/** Path parameters that are ids, whatever the operation: the prefix of their kind. */
+export const PARAMETER_PREFIXES: Record<string, IdPrefix> = {
   org_id: 'org',
-  project_id: 'project',
-  agent_id: 'agent',
-  member_id: 'member',
-  invite_id: 'invite',
-  key_id: 'apiKey',
-  tool_id: 'tool',
-  analysis_id: 'analysis',
-  knowledge_base_id: 'knowledgeBase',
-  kb_id: 'knowledgeBase',
-  database_id: 'database',
-  config_id: 'rateLimitConfig',
-  telephony_account_id: 'telephonyAccount',
-  phone_number_id: 'phoneNumber',
-  recording_id: 'recording',
-  delivery_id: 'webhookDelivery',
-  inbound_deployment_id: 'inboundDeployment',
-  campaign_id: 'campaign',
-  contact_id: 'campaignContact',
-  recipient_list_id: 'recipientList',
-  recipient_id: 'recipient',
-  memory_id: 'memory',
-  test_id: 'test',
-  test_run_id: 'testRun',
-  connection_id: 'appConnection',
-  row_id: 'databaseRow',
-  file_id: 'knowledgeFile',
-  audio_asset_id: 'audioAsset',
-  ucc_id: 'uccComplaint',
-  invoice_id: 'invoice',
-  credential_id: 'providerCredential',
+  project_id: 'prj',
+  agent_id: 'agt',
+  member_id: 'mbr',
+  invite_id: 'ivt',
+  key_id: 'key',
+  tool_id: 'tol',
+  analysis_id: 'ana',
+  knowledge_base_id: 'kbs',
+  kb_id: 'kbs',
+  config_id: 'rlc',
+  telephony_account_id: 'tel',
+  phone_number_id: 'phn',
+  recording_id: 'rec',
+  delivery_id: 'whd',
+  inbound_deployment_id: 'ibd',
+  memory_id: 'mry',
+  test_id: 'tst',
+  test_run_id: 'trn',
+  credential_id: 'prv',
 };
 
 /** The schema of a path parameter, by its name unless the operation says otherwise. */
@@ -308,9 +297,9 @@ export function pathParameter(
   const own = operation.params?.[name];
   if (own) return own;
   if (name === 'session_id') return z.uuid();
-  const kind = PARAMETER_KINDS[name];
-  if (!kind) throw new Error(`${operation.path}: no schema for the path parameter ${name}`);
-  return idSchema(kind);
+  const prefix = PARAMETER_PREFIXES[name];
+  if (!prefix) throw new Error(`${operation.path}: no schema for the path parameter ${name}`);
+  return idSchema(prefix);
 }
 
 /** Names of the `{…}` parts, in order. */

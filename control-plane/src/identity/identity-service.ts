@@ -127,14 +127,14 @@ export class IdentityService {
     user: NewUser & { setupCode: string | undefined },
     origin: Origin,
   ): Promise<UserRecord> {
-    const id = newId('user', this.#clock.now());
+    const id = newId('usr', this.#clock.now());
     await this.#claimFirst(id, user.setupCode);
     return this.#createUser(id, user, origin);
   }
 
   /** @throws ConflictError `duplicate` */
   createUser(user: NewUser, origin: Origin): Promise<UserRecord> {
-    return this.#createUser(newId('user', this.#clock.now()), user, origin);
+    return this.#createUser(newId('usr', this.#clock.now()), user, origin);
   }
 
   async #createUser(id: string, user: NewUser, origin: Origin): Promise<UserRecord> {

@@ -34,7 +34,7 @@ export class KnowledgeBaseService {
   ): Promise<KnowledgeBaseRecord> {
     await checkRoom(scope.collection(knowledgeBaseCollection));
     return scope.collection(knowledgeBaseCollection).insert({
-      _id: newId('knowledgeBase', this.#clock.now()),
+      _id: newId('kbs', this.#clock.now()),
       ...request,
       status: 'empty',
       file_count: 0,

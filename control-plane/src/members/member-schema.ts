@@ -7,7 +7,7 @@ import type { InviteRecord } from './invite-model.ts';
 import type { MemberRecord } from './member-model.ts';
 
 const role = z.enum(ROLES);
-const projectIds = z.array(idSchema('project')).min(1).max(100).nullable();
+const projectIds = z.array(idSchema('prj')).min(1).max(100).nullable();
 
 export const patchMemberRequest = z
   .strictObject({

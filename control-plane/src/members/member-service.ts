@@ -211,7 +211,7 @@ export class MemberService {
     await invites.updateMany({ email, status: 'pending' }, { $set: { status: 'revoked' } });
     const token = randomBytes(32).toString('base64url');
     const invite = await invites.insert({
-      _id: newId('invite', this.#clock.now()),
+      _id: newId('ivt', this.#clock.now()),
       email,
       role: request.role,
       project_ids: request.project_ids,
@@ -281,7 +281,7 @@ export class MemberService {
     const members = this.#database.model(memberCollection);
     try {
       const created = await members.create({
-        _id: newId('member', this.#clock.now()),
+        _id: newId('mbr', this.#clock.now()),
         org_id: invite.org_id,
         user_id: userId,
         role: invite.role,

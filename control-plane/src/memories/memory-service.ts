@@ -80,7 +80,7 @@ export class MemoryService {
       throw new ConflictError('limit_reached', message);
     }
     return memories.insert({
-      _id: newId('memory', this.#clock.now()),
+      _id: newId('mry', this.#clock.now()),
       ...fields,
       agent_id: agentId,
       source: 'api',

@@ -105,7 +105,7 @@ export class OrgService {
 
   async addOwner(orgId: string, userId: string): Promise<void> {
     await this.#database.model(memberCollection).create({
-      _id: newId('member', this.#clock.now()),
+      _id: newId('mbr', this.#clock.now()),
       org_id: orgId,
       user_id: userId,
       role: 'owner',

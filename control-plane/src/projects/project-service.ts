@@ -102,7 +102,7 @@ export class ProjectService {
     fields: Omit<ProjectRecord, '_id' | 'org_id' | 'slug' | 'created_at' | 'updated_at'>,
   ): Promise<ProjectRecord> {
     for (let attempt = 0; ; attempt++) {
-      const _id = newId('project', this.#clock.now());
+      const _id = newId('prj', this.#clock.now());
       const slug = attempt === 0 ? slugOf(fields.name) : `${slugOf(fields.name)}-${_id.slice(-6)}`;
       try {
         return await scope.collection(projectCollection).insert({ _id, ...fields, slug });

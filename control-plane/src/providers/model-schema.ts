@@ -38,7 +38,7 @@ const fields = {
     .array(z.union([z.literal('*'), languageTag]))
     .min(1)
     .max(100),
-  credential_id: idSchema('providerCredential').nullable(),
+  credential_id: idSchema('prv').nullable(),
   prices: z.array(price).max(10),
 };
 

@@ -20,7 +20,7 @@ const kept = z.strictObject({ set: z.boolean(), last_four: z.string() });
 const fields = {
   name: z.string().trim().min(1).max(120),
   base_url: baseUrlField.nullable(),
-  project_ids: z.array(idSchema('project')).min(1).max(100).nullable(),
+  project_ids: z.array(idSchema('prj')).min(1).max(100).nullable(),
 };
 
 export const createCredentialRequest = z

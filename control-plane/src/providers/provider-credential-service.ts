@@ -84,7 +84,7 @@ export class ProviderCredentialService {
       throw new ConflictError('limit_reached', `There can be ${MAX_PER_ORG} credentials in an org.`);
     }
     const created = await credentials.insert({
-      _id: newId('providerCredential', this.#clock.now()),
+      _id: newId('prv', this.#clock.now()),
       provider,
       name,
       ...this.#seal(values),

@@ -30,7 +30,7 @@ export function rateLimitRoutes({ rateLimits }: { rateLimits: RateLimitService }
       query: listQuery({
         filters: {
           resource: anyOf(z.enum(LIMITED_RESOURCES)).optional(),
-          project_id: anyOf(idSchema('project')).optional(),
+          project_id: anyOf(idSchema('prj')).optional(),
         },
       }),
       responses: { 200: { description: 'A page of configs', schema: listOf(rateLimitResponse) } },

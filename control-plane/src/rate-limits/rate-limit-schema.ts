@@ -10,7 +10,7 @@ const burst = z.number().int().min(1).max(1_000_000).nullable();
 
 export const createRateLimitRequest = z
   .strictObject({
-    project_id: idSchema('project').nullable().optional(),
+    project_id: idSchema('prj').nullable().optional(),
     agent_id: z.null().optional(),
     telephony_account_id: z.null().optional(),
     resource: z.enum(LIMITED_RESOURCES),

@@ -86,7 +86,7 @@ export class RateLimitService {
     const record = await orDuplicate(
       scope
         .collection(rateLimitCollection)
-        .insert({ _id: newId('rateLimitConfig', this.#clock.now()), project_id: projectId, ...fields }),
+        .insert({ _id: newId('rlc', this.#clock.now()), project_id: projectId, ...fields }),
       'There is a limit for this resource and target.',
     );
     this.#known.forget(scope.orgId);

@@ -28,7 +28,7 @@ export class RecordingService {
   async forLeg(session: SessionRecord, leg: number): Promise<RecordingRecord> {
     const known = await this.#recordings.findOne({ session_id: session._id, leg }).lean<RecordingRecord>();
     if (known) return known;
-    const recordingId = newId('recording', this.#clock.now());
+    const recordingId = newId('rec', this.#clock.now());
     const ids = { orgId: session.org_id, projectId: session.project_id, sessionId: session._id, recordingId };
     try {
       const Recording = this.#recordings;

@@ -26,12 +26,12 @@ export const variablesSchema = z
 export const createSessionBody = z
   .object({
     org_id: idSchema('org').nullish(),
-    project_id: idSchema('project').nullish(),
+    project_id: idSchema('prj').nullish(),
     llm_id: z.string().max(128).nullish(),
     stt_id: z.string().max(128).nullish(),
     tts_id: z.string().max(128).nullish(),
-    agent_id: idSchema('agent').nullish(),
-    post_call_analysis_ids: z.array(idSchema('analysis')).max(20).nullish(),
+    agent_id: idSchema('agt').nullish(),
+    post_call_analysis_ids: z.array(idSchema('ana')).max(20).nullish(),
     variables: variablesSchema.nullish(),
     channel: channelSchema.default('web'),
     provider: carrierSchema.nullish(),
@@ -198,10 +198,10 @@ export type SessionEventBody = z.output<typeof sessionEventBody>;
 
 /** `POST /v1/realtime/sessions`. */
 export const mintBody = z.strictObject({
-  agent_id: idSchema('agent'),
+  agent_id: idSchema('agt'),
   variables: variablesSchema.nullish(),
   user_identifier: z.string().min(1).max(255).nullish(),
-  post_call_analysis_ids: z.array(idSchema('analysis')).max(20).nullish(),
+  post_call_analysis_ids: z.array(idSchema('ana')).max(20).nullish(),
   record: z.boolean().default(true),
   client_tools: z.boolean().default(true),
   input_format: z.enum(REALTIME_AUDIO_FORMATS).default('pcm16_24000'),
@@ -232,7 +232,7 @@ const sdkAudioFormat = z
 /** `POST /v1/realtime/client_secrets`, as the stock SDKs send it; unknown fields are ignored. */
 export const clientSecretBody = z.object({
   session: z.object({
-    model: idSchema('agent'),
+    model: idSchema('agt'),
     audio: z
       .object({
         input: z.object({ format: sdkAudioFormat }).nullish(),

@@ -54,7 +54,7 @@ export class InboundDeploymentService {
     await checkRoom(scope.collection(inboundDeploymentCollection));
     return orDuplicate(
       scope.collection(inboundDeploymentCollection).insert({
-        _id: newId('inboundDeployment', this.#clock.now()),
+        _id: newId('ibd', this.#clock.now()),
         ...input,
         active_number_id: input.status === 'active' ? input.phone_number_id : null,
       }),

@@ -20,7 +20,7 @@ const deployment = item(inboundDeploymentCollection, 'inbound_deployment_id');
 const e164 = z.string().regex(/^\+[1-9]\d{6,14}$/, 'must be an E.164 number such as +14155550100');
 
 const importBody = z.strictObject({
-  telephony_account_id: idSchema('telephonyAccount'),
+  telephony_account_id: idSchema('tel'),
   phone_number: e164,
   mode: z.enum(['import']),
   label: z.string().max(120).optional(),
@@ -56,8 +56,8 @@ const numberResponse = z
 
 const deploymentFields = {
   name: z.string().min(1).max(120),
-  phone_number_id: idSchema('phoneNumber'),
-  agent_id: idSchema('agent'),
+  phone_number_id: idSchema('phn'),
+  agent_id: idSchema('agt'),
   agent_version: z.number().int().min(1).nullable(),
   status: z.enum(['active', 'paused']),
   blocked_numbers: z.array(e164).max(1000),
@@ -204,8 +204,8 @@ export function phoneNumberRoutes({
         q: true,
         filters: {
           status: anyOf(z.enum(['active', 'paused'])).optional(),
-          agent_id: anyOf(idSchema('agent')).optional(),
-          phone_number_id: anyOf(idSchema('phoneNumber')).optional(),
+          agent_id: anyOf(idSchema('agt')).optional(),
+          phone_number_id: anyOf(idSchema('phn')).optional(),
         },
       }),
       responses: { 200: { description: 'Deployments', schema: listOf(deploymentResponse) } },

@@ -73,7 +73,7 @@ export class PhoneNumberService {
     await checkRoom(scope.collection(phoneNumberCollection), { status: 'active' });
     return orDuplicate(
       scope.collection(phoneNumberCollection).insert({
-        _id: newId('phoneNumber', this.#clock.now()),
+        _id: newId('phn', this.#clock.now()),
         telephony_account_id: account.item._id,
         provider: account.item.provider,
         phone_number: request.phone_number,

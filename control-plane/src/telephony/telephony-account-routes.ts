@@ -16,7 +16,7 @@ const READ_ONLY = [...READ_ONLY_FIELDS, 'callback_urls', 'last_verified_at', 'la
 
 const fields = {
   name: z.string().min(1).max(120),
-  project_ids: z.array(idSchema('project')).min(1).max(100).nullable(),
+  project_ids: z.array(idSchema('prj')).min(1).max(100).nullable(),
   credentials: z.record(z.string(), z.string()).meta({
     description: 'Plivo: auth_id, auth_token. Twilio: account_sid, auth_token. Telnyx: api_key, public_key.',
   }),

@@ -103,7 +103,7 @@ export class TelephonyAccountService implements CarrierSource, SessionAccounts {
     const credentials = this.#seal(input.provider, input.credentials);
     await checkRoom(scope.collection(telephonyAccountCollection), {}, 'org');
     const account = await scope.collection(telephonyAccountCollection).insert({
-      _id: newId('telephonyAccount', this.#clock.now()),
+      _id: newId('tel', this.#clock.now()),
       name: input.name,
       provider: input.provider,
       project_ids: input.project_ids ?? null,

@@ -9,7 +9,7 @@ export const tenantQuery = {
   org_id: idSchema('org')
     .optional()
     .meta({ description: 'For signed-in users: the org whose records are wanted besides the global ones.' }),
-  project_id: idSchema('project').optional().meta({ description: 'For signed-in users, instead of org_id.' }),
+  project_id: idSchema('prj').optional().meta({ description: 'For signed-in users, instead of org_id.' }),
 };
 
 /**

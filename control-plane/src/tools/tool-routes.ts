@@ -32,7 +32,7 @@ export function toolRoutes({ tools }: { tools: ToolService }): Operation[] {
         q: true,
         filters: {
           type: anyOf(z.enum(['webhook'])).optional(),
-          project_id: anyOf(idSchema('project')).optional(),
+          project_id: anyOf(idSchema('prj')).optional(),
           enabled: queryBoolean.optional(),
         },
       }),

@@ -94,7 +94,7 @@ const description = z.string().min(1).max(1024);
 
 export const createToolRequest = z
   .strictObject({
-    project_id: idSchema('project').nullable().optional(),
+    project_id: idSchema('prj').nullable().optional(),
     name,
     description,
     type: z.literal('webhook'),

@@ -77,7 +77,7 @@ export class ToolService implements SessionTools {
     const { webhook, secrets } = separateSecrets(request.webhook);
     const tool = await orDuplicate(
       scope.collection(toolCollection).insert({
-        _id: newId('tool', this.#clock.now()),
+        _id: newId('tol', this.#clock.now()),
         project_id: projectId,
         name: request.name,
         description: request.description,

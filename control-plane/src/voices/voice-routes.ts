@@ -26,7 +26,7 @@ import type { VoiceService, VoiceViewer } from './voice-service.ts';
 import type { SpokenAudio } from './voice-speech.ts';
 
 const tag = 'Voices';
-const params = { voice_id: idSchema('voice') };
+const params = { voice_id: idSchema('voc') };
 const USERS = { user: 'editor' } as const;
 const AUDIO_HEADERS = { 'Cache-Control': 'private', 'Content-Disposition': 'inline' };
 const CLONE_LIMIT_BYTES = MAX_CLONE_FILES * MAX_CLONE_FILE_BYTES + 64 * 1024;

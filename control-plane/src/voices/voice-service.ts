@@ -184,7 +184,7 @@ export class VoiceService {
     let voice: VoiceRecord;
     try {
       voice = await voices.insert({
-        _id: newId('voice', this.#clock.now()),
+        _id: newId('voc', this.#clock.now()),
         name: request.name,
         provider: account.provider,
         tts_id: request.tts_id,

@@ -146,7 +146,7 @@ async function findOrMakeNumber(
     },
   );
   const number = await numbers.insert({
-    _id: newId('phoneNumber'),
+    _id: newId('phn'),
     telephony_account_id: account._id,
     provider: carrier,
     phone_number: NUMBERS[carrier],
@@ -162,7 +162,7 @@ async function findOrMakeNumber(
     released_at: null,
   });
   await scope.collection(inboundDeploymentCollection).insert({
-    _id: newId('inboundDeployment'),
+    _id: newId('ibd'),
     name: `Emulated ${carrier}`,
     phone_number_id: number._id,
     active_number_id: number._id,

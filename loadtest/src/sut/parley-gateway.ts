@@ -29,7 +29,7 @@ if (!redisUrl) {
         if (event.type !== 'call_ended') return;
         await bus.commands.send(event.gateway_id, {
           v: 1,
-          command_id: newId('event'),
+          command_id: newId('evt'),
           session_id: event.session_id,
           type: 'report_stored',
           args: { event_id: event.id },

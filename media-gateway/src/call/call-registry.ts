@@ -340,7 +340,7 @@ export class CallRegistry {
     const now = this.#deps.clock.now();
     this.#deps.outbox.push({
       v: 1,
-      id: newId('event', now),
+      id: newId('evt', now),
       session_id: sessionId,
       gateway_id: this.#deps.gatewayId,
       claim_id: '',

@@ -216,7 +216,7 @@ export class ReportSpool {
     const end: CallReport = { ...rest, ended_by: 'system', failure_reason: 'internal', last_index: index };
     return {
       v: 1,
-      id: newId('event', this.#clock.now()),
+      id: newId('evt', this.#clock.now()),
       session_id: report.session_id,
       gateway_id: this.#gatewayId,
       claim_id: report.claim_id,

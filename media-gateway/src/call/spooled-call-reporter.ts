@@ -101,7 +101,7 @@ export class SpooledCallReporter implements CallReporter {
     const now = this.#clock.now();
     return {
       v: 1,
-      id: newId('event', now),
+      id: newId('evt', now),
       session_id: this.#plan.session_id,
       gateway_id: this.#gatewayId,
       claim_id: this.#plan.claim_id,

@@ -386,7 +386,7 @@ export class RecordingSpool {
     const index = RECOVERED_INDEX[result.status === 'stored' ? 'stored' : 'failed'];
     outbox.push({
       v: 1,
-      id: newId('event', now),
+      id: newId('evt', now),
       session_id: job.session_id,
       gateway_id: gatewayId,
       claim_id: job.claim_id,

@@ -9,7 +9,7 @@ import type { Bus, ConsumeOptions } from './bus.ts';
 export function callEvent(sessionId: string, index: number, more: Partial<CallEvent> = {}): CallEvent {
   return {
     v: 1,
-    id: newId('event'),
+    id: newId('evt'),
     session_id: sessionId,
     gateway_id: 'gw_test',
     claim_id: 'claim-1',
@@ -25,7 +25,7 @@ export function callEvent(sessionId: string, index: number, more: Partial<CallEv
 export function gatewayCommand(more: Partial<GatewayCommand> = {}): GatewayCommand {
   return {
     v: 1,
-    command_id: newId('request'),
+    command_id: newId('req'),
     session_id: uuidV7(),
     type: 'say',
     args: { text: 'Hello.' },

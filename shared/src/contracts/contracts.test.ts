@@ -38,7 +38,7 @@ void t.test('a redemption names its credential in the form of its kind', async (
 void t.test('an event is told from what is none; unknown types and fields pass', async (t) => {
   const event = {
     v: 1,
-    id: newId('event'),
+    id: newId('evt'),
     session_id: sessionId,
     gateway_id: 'gw_1',
     claim_id: 'c1',

@@ -1,52 +1,12 @@
 import { randomBytes } from 'node:crypto';
 
-/** Prefixes of our ids and what they stand for (resources: identifiers). Session ids are UUIDs and have none. */
-export const ID_PREFIXES = {
-  agent: 'agt',
-  org: 'org',
-  project: 'prj',
-  telephonyAccount: 'tel',
-  user: 'usr',
-  member: 'mbr',
-  invite: 'ivt',
-  apiKey: 'key',
-  memory: 'mry',
-  test: 'tst',
-  testRun: 'trn',
-  testResult: 'trs',
-  inboundDeployment: 'ibd',
-  campaign: 'cmp',
-  campaignContact: 'cct',
-  attempt: 'att',
-  recipientList: 'rcl',
-  recipient: 'rcp',
-  tool: 'tol',
-  appConnection: 'apc',
-  analysis: 'ana',
-  analysisResult: 'anr',
-  database: 'dbs',
-  databaseRow: 'dbr',
-  knowledgeBase: 'kbs',
-  knowledgeFile: 'kbf',
-  chunk: 'kbc',
-  audioAsset: 'aud',
-  phoneNumber: 'phn',
-  voice: 'voc',
-  llm: 'llm',
-  stt: 'stt',
-  tts: 'tts',
-  providerCredential: 'prv',
-  recording: 'rec',
-  event: 'evt',
-  invoice: 'inv',
-  rateLimitConfig: 'rlc',
-  uccComplaint: 'ucc',
-  webhookDelivery: 'whd',
-  request: 'req',
-  audit: 'adt',
-} as const;
+/**
+ * Three letters that say what an id names: `agt` in `agt_01k…`. Each belongs to the feature that keeps such records.
+ * Ids of sessions are UUIDs and have none.
+ */
+export type IdPrefix = string;
 
-export type IdKind = keyof typeof ID_PREFIXES;
+const PREFIX = /^[a-z]{3}$/;
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 
@@ -66,9 +26,9 @@ export function sortableId(nowMs = Date.now()): string {
   return text;
 }
 
-/** A new id, for example `agt_01k…`. */
-export function newId(kind: IdKind, nowMs?: number): string {
-  return `${ID_PREFIXES[kind]}_${sortableId(nowMs)}`;
+/** A new id, for example `agt_01k…`. @throws Error when the prefix is not three letters: a mistake of the program */
+export function newId(prefix: IdPrefix, nowMs?: number): string {
+  return `${checked(prefix)}_${sortableId(nowMs)}`;
 }
 
 /** UUID version 7 (RFC 9562): sorts by time. */
@@ -82,6 +42,11 @@ export function uuidV7(nowMs = Date.now()): string {
 }
 
 /** The form of one kind of id; after the prefix anything may follow that a client could have been given. */
-export function idPattern(kind: IdKind): RegExp {
-  return new RegExp(`^${ID_PREFIXES[kind]}_[A-Za-z0-9_-]{1,64}$`);
+export function idPattern(prefix: IdPrefix): RegExp {
+  return new RegExp(`^${checked(prefix)}_[A-Za-z0-9_-]{1,64}$`);
+}
+
+function checked(prefix: IdPrefix): IdPrefix {
+  if (!PREFIX.test(prefix)) throw new Error(`An id begins with three letters, not with ${prefix}.`);
+  return prefix;
 }
