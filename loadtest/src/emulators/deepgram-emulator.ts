@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
 import * as z from 'zod';
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import { systemClock } from '@parley/shared/time/clock';
@@ -20,8 +19,10 @@ import { openEmulatorServer, readBody } from './emulator-server.ts';
 import type {
   EmulatorExchange,
   EmulatorLog,
+  EmulatorRequest,
   EmulatorServer,
   EmulatorServerOptions,
+  EmulatorTls,
   HttpAnswer,
 } from './emulator-server.ts';
 import { FaultPlan } from './faults.ts';
@@ -76,12 +77,14 @@ export interface DeepgramEmulatorOptions {
   port?: number;
   /** 127.0.0.1 unless given. */
   host?: string;
+  /** Without it, it speaks in the clear. */
+  tls?: EmulatorTls | undefined;
   clock?: Clock;
   log?: EmulatorLog;
 }
 
 export interface DeepgramEmulator {
-  /** `http://127.0.0.1:port`; the same origin takes WebSockets. */
+  /** `http://127.0.0.1:port`, or https; the same origin takes WebSockets. */
   readonly url: string;
   readonly port: number;
   readonly stats: Readonly<DeepgramStats>;
@@ -112,7 +115,7 @@ export async function openDeepgramEmulator(options: DeepgramEmulatorOptions): Pr
   const owned = new DisposableList();
   const recogniser = options.mode === 'recognise' ? owned.add(await openRecogniser()) : undefined;
   const listen = recogniser ? (format: RawFormat) => recogniser.listen(format) : scriptedListener(options);
-  const admitted = new WeakMap<IncomingMessage, Admitted>();
+  const admitted = new WeakMap<EmulatorRequest, Admitted>();
   // An upgrade is admitted, answered and handed over in one turn of the loop.
   let requestId = '';
 
@@ -126,7 +129,7 @@ export async function openDeepgramEmulator(options: DeepgramEmulatorOptions): Pr
     };
   }
 
-  function authenticate(request: IncomingMessage): HttpAnswer | undefined {
+  function authenticate(request: EmulatorRequest): HttpAnswer | undefined {
     const key = readCredential(request);
     if (key !== undefined && (options.keys?.includes(key) ?? true)) return undefined;
     return refuse(401, 'INVALID_AUTH', 'Invalid credentials.');
@@ -166,7 +169,7 @@ export async function openDeepgramEmulator(options: DeepgramEmulatorOptions): Pr
     return refuse(404, 'NOT_FOUND', 'There is no such endpoint.');
   }
 
-  async function transcribe(request: IncomingMessage, url: URL): Promise<HttpAnswer> {
+  async function transcribe(request: EmulatorRequest, url: URL): Promise<HttpAnswer> {
     try {
       const query = parseNovaQuery(url.searchParams);
       if (request.headers['content-type']?.startsWith('application/json')) {
@@ -206,7 +209,7 @@ export async function openDeepgramEmulator(options: DeepgramEmulatorOptions): Pr
   }
 
   /** `POST /__emulator/sentences` */
-  async function teachRemotely(request: IncomingMessage): Promise<HttpAnswer> {
+  async function teachRemotely(request: EmulatorRequest): Promise<HttpAnswer> {
     if (!recogniser) return { status: 409, body: { error: 'Only recognise mode can be taught.' } };
     // A web page cannot send this type across origins without asking first, and nobody answers it.
     if (!request.headers['content-type']?.startsWith('application/json')) {
@@ -222,6 +225,7 @@ export async function openDeepgramEmulator(options: DeepgramEmulatorOptions): Pr
     name: 'deepgram',
     port: options.port,
     host: options.host,
+    tls: options.tls,
     faults,
     stats: () => ({ ...stats, known_sentences: recogniser?.known ?? 0 }),
     refusal: (status) => refuse(status, ...refusalText(status)),
@@ -366,7 +370,7 @@ function joinAlternatives(parts: readonly Alternative[]): Alternative {
 }
 
 /** The key or token of `Authorization`, or of the subprotocols that browsers pass it in. */
-function readCredential({ headers }: IncomingMessage): string | undefined {
+function readCredential({ headers }: EmulatorRequest): string | undefined {
   const header = /^(?:token|bearer)\s+(\S+)\s*$/i.exec(headers.authorization ?? '');
   if (header) return header[1];
   return /^(?:token|bearer)\s*,\s*([^\s,]+)/i.exec(headers['sec-websocket-protocol'] ?? '')?.[1];

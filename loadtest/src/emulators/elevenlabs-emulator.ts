@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import type { ServerResponse } from 'node:http';
 import { systemClock } from '@parley/shared/time/clock';
 import type { Clock } from '@parley/shared/time/clock';
 import type { LocalSpeech } from '@parley/shared/speech/flite';
@@ -16,7 +15,13 @@ import { MODELS, VoiceLibrary } from './elevenlabs/voice-library.ts';
 import { parseOutputFormat, speechRenderer, toneRenderer } from './elevenlabs/voice-renderer.ts';
 import { answerVoiceRoute, failure, invalid, parseJson } from './elevenlabs/voice-routes.ts';
 import { openEmulatorServer, readBody, resetConnection } from './emulator-server.ts';
-import type { EmulatorExchange, EmulatorLog, HttpAnswer } from './emulator-server.ts';
+import type {
+  EmulatorExchange,
+  EmulatorLog,
+  EmulatorResponse,
+  EmulatorTls,
+  HttpAnswer,
+} from './emulator-server.ts';
 import { FaultPlan } from './faults.ts';
 import type { Fault } from './faults.ts';
 
@@ -41,12 +46,14 @@ export interface ElevenLabsEmulatorOptions {
   port?: number;
   /** 127.0.0.1 unless given. */
   host?: string;
+  /** Without it, it speaks in the clear. */
+  tls?: EmulatorTls | undefined;
   clock?: Clock;
   log?: EmulatorLog;
 }
 
 export interface ElevenLabsEmulator {
-  /** `http://127.0.0.1:port`; the same origin takes WebSockets. */
+  /** `http://127.0.0.1:port`, or https; the same origin takes WebSockets. */
   readonly url: string;
   readonly port: number;
   readonly stats: Readonly<ElevenLabsStats>;
@@ -150,7 +157,7 @@ export async function openElevenLabsEmulator(
     };
   }
 
-  async function answer(exchange: EmulatorExchange, response: ServerResponse): Promise<HttpAnswer | void> {
+  async function answer(exchange: EmulatorExchange, response: EmulatorResponse): Promise<HttpAnswer | void> {
     const { request, url } = exchange;
     stats.httpRequests++;
     response.setHeader('request-id', randomUUID());
@@ -164,7 +171,7 @@ export async function openElevenLabsEmulator(
   async function speak(
     voiceId: string,
     { request, url, signal }: EmulatorExchange,
-    response: ServerResponse,
+    response: EmulatorResponse,
   ): Promise<HttpAnswer | void> {
     const requestedAt = clock.monotonic();
     const body = speechBody.safeParse(parseJson(await readBody(request, MAX_BODY_BYTES)));
@@ -212,6 +219,7 @@ export async function openElevenLabsEmulator(
     name: 'elevenlabs',
     port: options.port,
     host: options.host,
+    tls: options.tls,
     faults,
     stats: () => ({ ...stats }),
     refusal,

@@ -1,8 +1,10 @@
-import { once } from 'node:events';
-import { createServer, STATUS_CODES } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Socket, type AddressInfo } from 'node:net';
+import { once, type EventEmitter } from 'node:events';
+import { createServer, ServerResponse, STATUS_CODES } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { constants, createSecureServer, Http2ServerResponse, type Http2ServerRequest } from 'node:http2';
+import { Socket, type AddressInfo, type Server } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { TLSSocket } from 'node:tls';
 import { ZodError } from 'zod';
 import { systemClock } from '@parley/shared/time/clock';
 import type { Clock } from '@parley/shared/time/clock';
@@ -23,8 +25,31 @@ export interface HttpAnswer {
   body?: object | string;
 }
 
+/** A key and its certificate, PEM. With them an emulator speaks TLS, and HTTP/2 to clients that offer it (ALPN). */
+export interface EmulatorTls {
+  key: string;
+  cert: string;
+}
+
+/** Over HTTP/2 it comes through Node's compatible interface. */
+export type EmulatorRequest = IncomingMessage | Http2ServerRequest;
+
+/** What emulators use of an answer, which both versions of HTTP have. */
+export interface EmulatorResponse extends EventEmitter {
+  readonly headersSent: boolean;
+  setHeader(name: string, value: string | number): unknown;
+  writeHead(status: number, headers: Record<string, string | number>): unknown;
+  /** HTTP/2 has none: `writeHead` sends at once. */
+  flushHeaders?(): void;
+  /** @returns false when `drain` should be waited for */
+  write(bytes: string | Uint8Array): boolean;
+  end(): unknown;
+  end(text: string): unknown;
+  destroy(): unknown;
+}
+
 export interface EmulatorExchange {
-  request: IncomingMessage;
+  request: EmulatorRequest;
   url: URL;
   /** Aborts when the client has gone or the emulator closes. */
   signal: AbortSignal;
@@ -37,6 +62,7 @@ export interface EmulatorServerOptions<Kind extends string> {
   port?: number | undefined;
   /** 127.0.0.1 unless given. */
   host?: string | undefined;
+  tls?: EmulatorTls | undefined;
   faults: FaultPlan<Kind>;
   /** The answer of `GET /__emulator/stats`. */
   stats: () => object;
@@ -45,7 +71,7 @@ export interface EmulatorServerOptions<Kind extends string> {
   /** Headers of every successful upgrade, such as a request id. */
   upgradeHeaders?: () => Record<string, string>;
   /** Answers an HTTP request, either by writing to `response` or by returning the whole answer. */
-  onRequest: (exchange: EmulatorExchange, response: ServerResponse) => Promise<HttpAnswer | void>;
+  onRequest: (exchange: EmulatorExchange, response: EmulatorResponse) => Promise<HttpAnswer | void>;
   /** Looks at an upgrade before it is accepted. Returning an answer refuses it. */
   admitSocket?: (exchange: EmulatorExchange) => HttpAnswer | undefined;
   /** Answers further routes below `/__emulator/`; undefined for those it does not have. */
@@ -57,7 +83,7 @@ export interface EmulatorServerOptions<Kind extends string> {
 }
 
 export interface EmulatorServer {
-  /** `http://127.0.0.1:port`; the same origin takes WebSockets. */
+  /** `http://127.0.0.1:port`, or https; the same origin takes WebSockets. */
   readonly url: string;
   readonly port: number;
   [Symbol.asyncDispose](): Promise<void>;
@@ -65,12 +91,15 @@ export interface EmulatorServer {
 
 const MAX_CONTROL_BYTES = 64 * 1024;
 const DEFAULT_HANDSHAKE_DELAY_MS = 2000;
+/** Longer than any pause of a call, like the vendors' front ends: a reused connection must not be lost to us. */
+const KEEP_ALIVE_MS = 120_000;
+const TLS_HANDSHAKE_TIMEOUT_MS = 5000;
 /** Sixteen bytes in base64. */
 const SOCKET_KEY = /^[+/0-9A-Za-z]{22}==$/;
 
 /**
  * What all provider emulators have in common: one port for HTTP and WebSocket (no compression, as their vendors are
- * spoken to without), refusals and slow handshakes by fault plan, and three routes for whoever steers it from
+ * spoken to without), in the clear or over TLS, refusals and slow handshakes by fault plan, and three routes for whoever steers it from
  * another process:
  *
  *     GET  /__emulator/stats
@@ -84,8 +113,6 @@ export async function openEmulatorServer<Kind extends string>(
   const marks = { 'x-parley-emulator': name };
   const exchanges = new Set<AbortController>();
   const running = new Set<Promise<void>>();
-  // Longer than any pause of a call, like the vendors' front ends: a reused connection must not be lost to us.
-  const server = createServer({ keepAliveTimeout: 120_000 });
   const sockets = new Set<WireSocket>();
 
   /** Applies what can go wrong before a request is looked at. */
@@ -105,7 +132,7 @@ export async function openEmulatorServer<Kind extends string>(
     };
   }
 
-  async function answerRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function answerRequest(request: EmulatorRequest, response: EmulatorResponse): Promise<void> {
     const signal = signalUntilClosed(response);
     for (const [header, value] of Object.entries(marks)) response.setHeader(header, value);
     try {
@@ -221,7 +248,7 @@ export async function openEmulatorServer<Kind extends string>(
     stream.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${text}`);
   }
 
-  function signalUntilClosed(connection: Duplex | ServerResponse): AbortSignal {
+  function signalUntilClosed(connection: Duplex | EmulatorResponse): AbortSignal {
     const exchange = new AbortController();
     exchanges.add(exchange);
     connection.on('close', () => {
@@ -237,9 +264,11 @@ export async function openEmulatorServer<Kind extends string>(
       .finally(() => running.delete(settled));
     running.add(settled);
   }
-  server.on('request', (request, response) => track(answerRequest(request, response)));
-  server.on('upgrade', (request, stream, head) => track(answerUpgrade(request, stream, head)));
-
+  const { server, closeConnections } = createListener(
+    options.tls,
+    (request, response) => track(answerRequest(request, response)),
+    (request, stream, head) => track(answerUpgrade(request, stream, head)),
+  );
   server.listen(options.port ?? 0, host);
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -251,14 +280,44 @@ export async function openEmulatorServer<Kind extends string>(
     server.close();
     for (const exchange of exchanges) exchange.abort(new Error('The emulator is closing.'));
     for (const socket of sockets) socket.terminate();
-    server.closeAllConnections();
+    closeConnections();
     await Promise.all(running);
     await ended;
   }
   return {
-    url: `http://${host}:${port}`,
+    url: `${options.tls ? 'https' : 'http'}://${host}:${port}`,
     port,
     [Symbol.asyncDispose]: () => (closed ??= close()),
+  };
+}
+
+/** A server that does not listen yet. Over TLS it speaks HTTP/2 and HTTP/1.1, which a client chooses by ALPN. */
+function createListener(
+  tls: EmulatorTls | undefined,
+  onRequest: (request: EmulatorRequest, response: EmulatorResponse) => void,
+  onUpgrade: (request: IncomingMessage, stream: Duplex, head: Buffer) => void,
+): { server: Server; closeConnections: () => void } {
+  if (tls === undefined) {
+    const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, onRequest);
+    server.on('upgrade', onUpgrade);
+    return { server, closeConnections: () => server.closeAllConnections() };
+  }
+  // Over TLS, Node leaves idle connections of either version open for ever.
+  const server = createSecureServer(
+    { ...tls, allowHTTP1: true, handshakeTimeout: TLS_HANDSHAKE_TIMEOUT_MS },
+    onRequest,
+  );
+  server.on('upgrade', onUpgrade);
+  const connections = new Set<TLSSocket>();
+  server.on('secureConnection', (socket) => {
+    connections.add(socket);
+    socket.on('close', () => connections.delete(socket));
+  });
+  return {
+    server,
+    closeConnections: () => {
+      for (const socket of connections) socket.destroy();
+    },
   };
 }
 
@@ -271,7 +330,7 @@ export class BodyTooLargeError extends Error {
 }
 
 /** @throws BodyTooLargeError past `maxBytes`; the answer to it is 413 */
-export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+export async function readBody(request: EmulatorRequest, maxBytes: number): Promise<Buffer> {
   const parts: Buffer[] = [];
   let length = 0;
   for await (const part of request as AsyncIterable<Buffer>) {
@@ -282,7 +341,7 @@ export async function readBody(request: IncomingMessage, maxBytes: number): Prom
   return Buffer.concat(parts);
 }
 
-function sendAnswer(response: ServerResponse, { status, headers, body }: HttpAnswer): void {
+function sendAnswer(response: EmulatorResponse, { status, headers, body }: HttpAnswer): void {
   const text = typeof body === 'string' ? body : body === undefined ? '' : JSON.stringify(body);
   response.writeHead(status, {
     'content-type': typeof body === 'string' ? 'text/plain' : 'application/json',
@@ -292,11 +351,20 @@ function sendAnswer(response: ServerResponse, { status, headers, body }: HttpAns
   response.end(text);
 }
 
-/** Breaks the TCP connection under `socket` or `response` so that the peer sees a reset, not an end. */
-export function resetConnection(connection: WireSocket | ServerResponse): void {
-  const stream = connection instanceof WireSocket ? connection.stream : connection.socket;
+/** Breaks what is under `socket` or `response` so that the peer sees a failure, not an end. */
+export function resetConnection(connection: WireSocket | EmulatorResponse): void {
+  if (connection instanceof Http2ServerResponse) {
+    // Only this stream: other answers of the connection go on.
+    connection.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    return;
+  }
+  const stream = connection instanceof WireSocket ? connection.stream : socketOf(connection);
   if (!stream) return;
-  // A reset while an end is under way fails in libuv, and then Node never gets rid of the handle.
-  if (stream.writableEnded || !(stream instanceof Socket)) stream.destroy();
+  // A reset while an end is under way fails in libuv, and then Node never gets rid of the handle. TLS knows none.
+  if (stream.writableEnded || !(stream instanceof Socket) || stream instanceof TLSSocket) stream.destroy();
   else stream.resetAndDestroy();
+}
+
+function socketOf(response: EmulatorResponse): Socket | null {
+  return response instanceof ServerResponse ? response.socket : null;
 }

@@ -1,11 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import type { ServerResponse } from 'node:http';
 import { systemClock } from '@parley/shared/time/clock';
 import type { Clock } from '@parley/shared/time/clock';
 import { sampleMs, seededRandom, wait } from './delays.ts';
 import type { Delay } from './delays.ts';
 import { openEmulatorServer, readBody, resetConnection } from './emulator-server.ts';
-import type { EmulatorExchange, EmulatorLog, HttpAnswer } from './emulator-server.ts';
+import type {
+  EmulatorExchange,
+  EmulatorLog,
+  EmulatorResponse,
+  EmulatorTls,
+  HttpAnswer,
+} from './emulator-server.ts';
 import { FaultPlan } from './faults.ts';
 import type { Fault } from './faults.ts';
 import { BadChatRequestError, parseChatRequest } from './openai/chat-request.ts';
@@ -45,12 +50,16 @@ export interface OpenAiEmulatorOptions {
   port?: number;
   /** 127.0.0.1 unless given. */
   host?: string;
+  /** Without it, it speaks in the clear. */
+  tls?: EmulatorTls | undefined;
   clock?: Clock;
   log?: EmulatorLog;
 }
 
 export interface OpenAiStats {
   requests: number;
+  /** Of them, over HTTP/2. */
+  http2Requests: number;
   /** Refused by the emulator itself: keys, bodies, paths. */
   refused: number;
   completions: number;
@@ -68,7 +77,7 @@ export interface OpenAiStats {
 }
 
 export interface OpenAiEmulator {
-  /** `http://127.0.0.1:port`; a client's base URL is this and `/v1`. */
+  /** `http://127.0.0.1:port`, or https; a client's base URL is this and `/v1`. */
   readonly url: string;
   readonly port: number;
   readonly stats: Readonly<OpenAiStats>;
@@ -97,6 +106,7 @@ export async function openOpenAiEmulator(options: OpenAiEmulatorOptions): Promis
   const requests: ChatRequest[] = [];
   const stats: OpenAiStats = {
     requests: 0,
+    http2Requests: 0,
     refused: 0,
     completions: 0,
     fallbacks: 0,
@@ -109,9 +119,10 @@ export async function openOpenAiEmulator(options: OpenAiEmulatorOptions): Promis
     lastAbortAtMs: 0,
   };
 
-  async function answer(exchange: EmulatorExchange, response: ServerResponse): Promise<HttpAnswer | void> {
+  async function answer(exchange: EmulatorExchange, response: EmulatorResponse): Promise<HttpAnswer | void> {
     const { request, url } = exchange;
     stats.requests++;
+    if (request.httpVersionMajor === 2) stats.http2Requests++;
     response.setHeader('x-request-id', `req_${randomUUID().replaceAll('-', '')}`);
     const refuse = (status: number, body: object): HttpAnswer => {
       stats.refused++;
@@ -166,7 +177,7 @@ export async function openOpenAiEmulator(options: OpenAiEmulatorOptions): Promis
   async function complete(
     chat: ChatRequest,
     signal: AbortSignal,
-    response: ServerResponse,
+    response: EmulatorResponse,
   ): Promise<HttpAnswer | void> {
     requests.push(chat);
     if (requests.length > KEPT_REQUESTS) requests.shift();
@@ -258,6 +269,7 @@ export async function openOpenAiEmulator(options: OpenAiEmulatorOptions): Promis
     name: 'openai',
     port: options.port,
     host: options.host,
+    tls: options.tls,
     faults,
     stats: () => ({ ...stats }),
     refusal,

@@ -1,12 +1,8 @@
-import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { makeCertificate } from '../make-certificate.ts';
 import { startProcess } from './start-process.ts';
 import type { SystemUnderTest } from './system.ts';
-
-const run = promisify(execFile);
 
 /**
  * The same system behind TLS: a process on its core ends it with a certificate made for this run, which callers trust
@@ -57,15 +53,4 @@ export async function behindTls(
     await sut[Symbol.asyncDispose]();
     throw error;
   }
-}
-
-async function makeCertificate(directory: string): Promise<{ key: string; cert: string }> {
-  const keyFile = join(directory, 'tls.key');
-  const certFile = join(directory, 'tls.crt');
-  await run('openssl', [
-    ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'],
-    ...['-subj', '/CN=parley-loadtest', '-addext', 'subjectAltName=IP:127.0.0.1'],
-    ...['-keyout', keyFile, '-out', certFile],
-  ]);
-  return { key: await readFile(keyFile, 'utf8'), cert: await readFile(certFile, 'utf8') };
 }

@@ -1,7 +1,6 @@
-import type { IncomingMessage } from 'node:http';
 import * as z from 'zod';
 import { readBody } from '../emulator-server.ts';
-import type { HttpAnswer } from '../emulator-server.ts';
+import type { EmulatorRequest, HttpAnswer } from '../emulator-server.ts';
 import { MODELS, voiceSettings } from './voice-library.ts';
 import type { VoiceLibrary } from './voice-library.ts';
 
@@ -34,7 +33,7 @@ const labelsField = z.record(z.string(), z.string());
 /** Voices and models. @returns undefined for paths that are none of them */
 export async function answerVoiceRoute(
   voices: VoiceLibrary,
-  request: IncomingMessage,
+  request: EmulatorRequest,
   url: URL,
   nowMs: number,
 ): Promise<HttpAnswer | undefined> {
@@ -108,7 +107,7 @@ function search(voices: VoiceLibrary, url: URL): HttpAnswer {
   };
 }
 
-async function add(voices: VoiceLibrary, request: IncomingMessage, nowMs: number): Promise<HttpAnswer> {
+async function add(voices: VoiceLibrary, request: EmulatorRequest, nowMs: number): Promise<HttpAnswer> {
   const form = await readForm(request);
   const name = form?.get('name');
   if (!form || typeof name !== 'string' || name === '') return missing('name');
@@ -142,7 +141,7 @@ function missing(field: string): HttpAnswer {
   };
 }
 
-async function readForm(request: IncomingMessage): Promise<FormData | undefined> {
+async function readForm(request: EmulatorRequest): Promise<FormData | undefined> {
   const raw = await readBody(request, MAX_UPLOAD_BYTES);
   const type = request.headers['content-type'] ?? '';
   try {

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import type { ServerResponse } from 'node:http';
 import type { Clock } from '@parley/shared/time/clock';
 import { sampleMs, wait } from '../delays.ts';
 import type { Delay } from '../delays.ts';
 import { resetConnection } from '../emulator-server.ts';
+import type { EmulatorResponse } from '../emulator-server.ts';
 import { COMMON_FAULTS } from '../faults.ts';
 import type { Fault, FaultPlan } from '../faults.ts';
 
@@ -121,7 +121,7 @@ interface Delta {
  * @param sent is told of tokens as they go out; after a fault or an abort they are not all
  */
 export async function streamCompletion(
-  response: ServerResponse,
+  response: EmulatorResponse,
   completion: Completion,
   options: StreamOptions,
   sent: (tokens: number) => void,
@@ -158,7 +158,7 @@ export async function streamCompletion(
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-cache',
   });
-  response.flushHeaders();
+  response.flushHeaders?.();
   await wait(clock, sampleMs(options.firstToken, random), signal);
   const deltas = deltasOf(completion, options.chunks, {
     role: !quirk('no_role'),
@@ -198,7 +198,7 @@ export async function streamCompletion(
   response.end();
 }
 
-function failStream(response: ServerResponse, { kind }: Fault<OpenAiFault>): void {
+function failStream(response: EmulatorResponse, { kind }: Fault<OpenAiFault>): void {
   if (kind === 'reset') {
     resetConnection(response);
     return;
