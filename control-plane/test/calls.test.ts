@@ -359,6 +359,33 @@ void t.test(
   },
 );
 
+void t.test('a claim that never became a call is closed, though its gateway lives', async (t) => {
+  await settle();
+  const plan = await begin();
+  const { status } = await read(plan);
+  const beat = () =>
+    plane.bus.presence.beat({
+      gateway_id: gateway.id,
+      url: '',
+      capacity: 1,
+      calls: 0,
+      loop_delay_p99_ms: 0,
+      draining: false,
+      version: '1',
+    });
+  await beat();
+  await sweep();
+  t.equal((await read(plan)).status, status, 'its call may be about to begin');
+  clock.advance(61_000);
+  await beat();
+  await sweep();
+  t.match(await read(plan), {
+    status: /expired|failed/,
+    ended_by: 'system',
+    failure_reason: 'media_timeout',
+  });
+});
+
 void t.test('a report after the job corrects the record and starts nothing', async (t) => {
   const plan = await begin();
   await handle(gateway.started(plan));

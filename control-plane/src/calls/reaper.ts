@@ -13,7 +13,7 @@ import type { GatewayCommands } from './gateway-commands.ts';
 export const REAPER_INTERVAL_MS = 15_000;
 const JOINABLE = ['created', 'dialing', 'ringing'] as const;
 const LEASE = 'reaper';
-/** A call nobody holds for this long, with its gateway gone, is over. */
+/** A call nobody holds for this long, with its gateway gone or never begun, is over. */
 const UNHELD_MS = 60_000;
 /** How long the bus must have been well before its silence means anything. */
 const SETTLE_MS = 60_000;
@@ -178,7 +178,9 @@ export class Reaper {
       if (session.unheld_since) await this.#store.change(session._id, { unheld_since: null });
       return;
     }
-    if (session.gateway_id !== null && alive.has(session.gateway_id)) return;
+    // A gateway that lives reports its calls itself. A claim whose answer it never got is a call it never had.
+    const begun = LIVE_STATUSES.includes(session.status);
+    if (begun && session.gateway_id !== null && alive.has(session.gateway_id)) return;
     if (!session.unheld_since) {
       await this.#store.change(session._id, { unheld_since: new Date(now) });
       return;
