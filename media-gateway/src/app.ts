@@ -187,6 +187,7 @@ function healthRoutes(bus: Bus, registry: CallRegistry): HttpRoute[] {
           status: registry.draining ? 'draining' : registry.overloaded ? 'overloaded' : 'ready',
           checks: [{ name: 'bus', ok: bus.healthy() }],
           calls: registry.calls,
+          calls_without_socket: registry.callsWithoutSocket,
           capacity: registry.capacity,
         },
       }),

@@ -65,7 +65,13 @@ void t.test('health tells who should send calls here', async (t) => {
   const { client } = await start(test);
   const ready = await fetch(`${base}/health/ready`);
   t.equal(ready.status, 200);
-  t.same(await ready.json(), { status: 'ready', checks: [{ name: 'bus', ok: true }], calls: 1, capacity: 7 });
+  t.same(await ready.json(), {
+    status: 'ready',
+    checks: [{ name: 'bus', ok: true }],
+    calls: 1,
+    calls_without_socket: 0,
+    capacity: 7,
+  });
   const drained = test.gateway.drain(60_000);
   const draining = await fetch(`${base}/health/ready`);
   t.equal(draining.status, 503);

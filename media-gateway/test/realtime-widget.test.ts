@@ -1,8 +1,12 @@
 import { on, once } from 'node:events';
+import { createServer } from 'node:http';
+import type { ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import WebSocket from 'ws';
 import { eventsUntilClose } from './fixtures/agents-client.ts';
 import { openRealtimePlatform } from './fixtures/realtime-platform.ts';
+import { until } from './fixtures/until.ts';
 
 const PAGE = 'https://www.example.com';
 
@@ -93,4 +97,80 @@ void t.test('a visitor of a public page talks to the agent, from that page alone
   t.match(again.events, [{ type: 'error', error: { code: 'in_use' } }], 'it opens one connection');
   const session = await rest.get<{ user_identifier: string | null }>(`/v1/sessions/${session_id}`);
   t.equal(session.user_identifier, null);
+});
+
+void t.test('visitors who were refused leave their places to others', async (t) => {
+  // The agent's own question before the call holds the redemption up for as long as this test wants.
+  const asked: ServerResponse[] = [];
+  const owner = createServer((_, response) => void asked.push(response));
+  owner.listen(0, '127.0.0.1');
+  await once(owner, 'listening');
+  t.teardown(() => {
+    owner.closeAllConnections();
+    owner.close();
+  });
+  const origin = `http://127.0.0.1:${(owner.address() as AddressInfo).port}`;
+  const { platform, agentId, rest, url } = await openRealtimePlatform(t, {
+    env: { OUTBOUND_ALLOW: origin },
+    agent: {
+      greeting: '',
+      config: {
+        widget: { enabled: true, allowed_origins: [PAGE] },
+        pre_call: { url: `${origin}/pre`, timeout_ms: 10_000 },
+      },
+    },
+  });
+  const begin = async () => {
+    const begun = await fetch(`${platform.publicUrl}/public/v1/agents/${agentId}/sessions`, {
+      method: 'POST',
+      headers: { origin: PAGE },
+    });
+    return { status: begun.status, body: (await begun.json()) as Record<string, string> };
+  };
+  const connect = (token: string) =>
+    new WebSocket(url, ['realtime', `openai-insecure-api-key.${token}`], { origin: PAGE });
+  const attacks: [code: number, times: number, type: string][] = [
+    [1013, 70, 'response.create'],
+    [4400, 100, 'no.such.event'],
+    [1013, 70, 'response.create'],
+  ];
+  const refused: string[] = [];
+  for (const [code, times, type] of attacks) {
+    const { body } = await begin();
+    refused.push(body['session_id']!);
+    const socket = connect(body['token']!);
+    const ended = eventsUntilClose(socket);
+    await once(socket, 'open');
+    for (let i = 0; i < times; i++) socket.send(JSON.stringify({ type }));
+    t.equal((await ended).code, code);
+  }
+  t.equal((await begin()).status, 429, 'a widget has three sessions at once');
+  await until(() => asked.length === 3);
+  for (const response of asked) response.end('{}');
+
+  type Session = {
+    status: string;
+    ended_by: string;
+    failure_reason: string | null;
+    started_at: string | null;
+  };
+  for (const id of refused) {
+    const read = () => rest.get<Session>(`/v1/sessions/${id}`);
+    await until(async () => (await read()).status !== 'created');
+    t.match(await read(), {
+      status: 'failed',
+      ended_by: 'system',
+      failure_reason: 'rejected',
+      started_at: null,
+    });
+  }
+  t.equal(platform.gateway.calls, 0);
+  const { status, body } = await begin();
+  t.equal(status, 200, 'their places are free');
+  const socket = connect(body['token']!);
+  t.teardown(() => socket.terminate());
+  const created = eventOf(socket, 'session.created');
+  await until(() => asked.length === 4);
+  asked[3]!.end('{}');
+  t.match(await created, { session: { id: `sess_${body['session_id']}` } });
 });

@@ -4,6 +4,7 @@ import { withTimeout } from '@parley/shared/async/timeout';
 import type { Bus } from '@parley/shared/bus/bus';
 import type { GatewayCommand } from '@parley/shared/contracts/commands';
 import { newId } from '@parley/shared/ids/new-id';
+import type { CallEndReason } from '@parley/shared/contracts/session-values';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock, Timer } from '@parley/shared/time/clock';
@@ -37,6 +38,8 @@ const MIN_CALLS_OF_A_LOAD = 10;
 export interface NewCall {
   plan: SessionPlan;
   participant: Participant;
+  /** The connection of the far end. */
+  socket: { readonly closed: boolean };
   /** When media began to flow on this leg, ms since the epoch. */
   startedAt: number;
   carrierCallId?: string;
@@ -54,6 +57,7 @@ export interface Place {
 
 interface Entry {
   call: Call;
+  socket: { readonly closed: boolean };
   reporter: SpooledCallReporter;
   answeredAt: number;
 }
@@ -121,6 +125,13 @@ export class CallRegistry {
     return this.#calls.size;
   }
 
+  /** Calls whose far end is not connected: it may come back, or is being connected to somebody else. */
+  get callsWithoutSocket(): number {
+    let count = 0;
+    for (const { socket } of this.#calls) if (socket.closed) count++;
+    return count;
+  }
+
   get capacity(): number {
     return this.#deps.maxCalls;
   }
@@ -170,23 +181,14 @@ export class CallRegistry {
    * @throws what kept the call from beginning
    */
   begin(start: NewCall, place: Place): Call {
-    const { plan, participant } = start;
-    const { clock, gatewayId, reports, outbox } = this.#deps;
+    const { plan, participant, socket } = start;
+    const { clock, gatewayId } = this.#deps;
     // On later legs, offsets go on from the first answer.
     const answeredAt = plan.answered_at === null ? start.startedAt : Date.parse(plan.answered_at);
     const logger = this.#deps.logger.child({ sessionId: plan.session_id, leg: plan.leg });
-    const reporter = new SpooledCallReporter({
-      plan,
-      gatewayId,
-      answeredAt,
-      streamIds: {
-        ...(start.carrierCallId === undefined ? {} : { carrier_call_id: start.carrierCallId }),
-        ...(start.streamId === undefined ? {} : { stream_id: start.streamId }),
-      },
-      spool: reports,
-      outbox,
-      clock,
-      logger,
+    const reporter = this.#reporter(plan, answeredAt, {
+      ...(start.carrierCallId === undefined ? {} : { carrier_call_id: start.carrierCallId }),
+      ...(start.streamId === undefined ? {} : { stream_id: start.streamId }),
     });
     let call: Call;
     try {
@@ -217,7 +219,7 @@ export class CallRegistry {
       throw error;
     }
     place.release();
-    const entry: Entry = { call, reporter, answeredAt };
+    const entry: Entry = { call, socket, reporter, answeredAt };
     const earlierLeg = this.#bySession.get(plan.session_id);
     this.#calls.add(entry);
     this.#bySession.set(plan.session_id, entry);
@@ -237,6 +239,44 @@ export class CallRegistry {
       this.#tellEmpty();
     });
     return call;
+  }
+
+  /**
+   * Reports the end of a session whose credential is claimed and that nobody is there to take up any more. No call
+   * opens. Resolves when the report is on disk.
+   */
+  async decline(plan: SessionPlan, reason: CallEndReason, place: Place): Promise<void> {
+    place.release();
+    const now = this.#deps.clock.now();
+    const { answered_at } = plan;
+    const answeredAt = answered_at === null ? now : Date.parse(answered_at);
+    const { failure_reason: _, ...report } = emptyReport({ answeredAt, endedAt: now });
+    this.#deps.logger.info({ sessionId: plan.session_id, leg: plan.leg, ...reason }, 'session not begun');
+    // The claim was the session's last: what an earlier leg reports moves nothing any more.
+    this.#bySession.get(plan.session_id)?.call.end(reason);
+    const { recording_id } = plan.record;
+    await this.#reporter(plan, answeredAt).end({
+      ...report,
+      ...reason,
+      answered_at,
+      variables: plan.variables,
+      language: plan.agent.config.language.primary,
+      ...(plan.record.enabled ? { recording: { recording_id, status: 'failed', error: 'not_begun' } } : {}),
+    });
+  }
+
+  #reporter(plan: SessionPlan, answeredAt: number, streamIds = {}): SpooledCallReporter {
+    const { gatewayId, reports: spool, outbox, clock, logger } = this.#deps;
+    return new SpooledCallReporter({
+      plan,
+      gatewayId,
+      answeredAt,
+      streamIds,
+      spool,
+      outbox,
+      clock,
+      logger: logger.child({ sessionId: plan.session_id, leg: plan.leg }),
+    });
   }
 
   /** From now on nothing new is let in. */

@@ -37,6 +37,8 @@ export function fakeRealtime(
     llm?: LlmScript;
     /** Sent before the plan has come. */
     early?: readonly object[];
+    /** The connection is lost before the plan has come. */
+    lostEarly?: boolean;
     words?: boolean;
   } = {},
 ) {
@@ -65,6 +67,7 @@ export function fakeRealtime(
         logger: silentLogger(),
       });
       for (const event of options.early ?? []) send(event);
+      if (options.lostEarly) session.onClose(1006);
       const participant = session.open(plan);
       return {
         participant,

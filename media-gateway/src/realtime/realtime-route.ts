@@ -5,7 +5,7 @@ import { REALTIME_PATH } from '@parley/shared/contracts/addresses';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { GatewayServices } from '../gateway-services.ts';
 import { closeCodes } from '../server/close-codes.ts';
-import type { SocketLimits } from '../server/socket.ts';
+import type { Socket, SocketLimits } from '../server/socket.ts';
 import type { Admission, UpgradeRequest, UpgradeRoute } from '../server/websocket-server.ts';
 import { refusalOf } from '../sessions/carrier-streams.ts';
 import { readKnock } from './realtime-credential.ts';
@@ -46,15 +46,16 @@ export function realtimeRoute(
             'beta_api_shape_disabled',
             'The beta version of the Realtime API is not offered. Connect without its header or sub-protocol.',
           );
-        } else registry.expect(begin(session, credential, knock.origin));
+        } else registry.expect(begin(session, socket, credential, knock.origin));
         return session;
       },
     };
   }
 
-  /** From 101 to the call. Never rejects. */
+  /** From 101 to the call, or to the report that there will be none. Never rejects. */
   async function begin(
     session: RealtimeSession,
+    socket: Socket,
     credential: NonNullable<RealtimeKnock['credential']>,
     origin: string | undefined,
   ): Promise<void> {
@@ -63,11 +64,16 @@ export function realtimeRoute(
     try {
       const plan = await redeem(session, credential, origin);
       if (!plan) return;
+      const { departure } = session;
+      // Whose connection was lost on a later leg may come back to the conversation, as during a call.
+      if (departure && !(departure.lost && plan.leg > 0))
+        return await registry.decline(plan, departure.end, place);
       const participant = session.open(plan);
       const call = registry.begin(
         {
           plan,
           participant,
+          socket,
           startedAt: clock.now(),
           observer: session,
           clientTools: session,

@@ -784,6 +784,19 @@ void t.test('a client that leaves', async (t) => {
     t.match(await call.call.ended, { ended_by: 'caller', hangup_reason: 'caller_hangup' });
   });
 
+  await t.test('lost on the way back, it has as long again', async (t) => {
+    const plan = webPlan((plan) => {
+      plan.leg = 1;
+      plan.first_event_index = 100_000;
+    });
+    const call = fakeRealtime({ plan, lostEarly: true });
+    await call.wait(14_000);
+    t.equal(call.report, undefined);
+    t.same(call.events, [], 'nobody is told anything');
+    await call.wait(1200);
+    t.match(await call.call.ended, { ended_by: 'caller', hangup_reason: 'caller_hangup' });
+  });
+
   await t.test('one that comes back is told what was said', async (t) => {
     const turn = { start_ms: 0, end_ms: 1000, interrupted: false, redacted: false };
     const plan = webPlan((plan) => {

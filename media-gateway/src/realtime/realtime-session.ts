@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { bytesPerMs } from '@parley/shared/audio/audio-frame';
+import type { CallEndReason } from '@parley/shared/contracts/session-values';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { Turn } from '@parley/shared/contracts/turn';
 import type { Logger } from '@parley/shared/logging/logger';
@@ -40,6 +41,23 @@ const MAX_TEXT = 32_768;
 
 type Event<T extends ClientEvent['type']> = Extract<ClientEvent, { type: T }>;
 
+/** How a connection ended. */
+export interface Departure {
+  /** What it means for a session that has not begun. */
+  end: CallEndReason;
+  /** Without a goodbye: the client may come back. */
+  lost: boolean;
+}
+
+const REFUSED: CallEndReason = { ended_by: 'system', failure_reason: 'rejected' };
+const HUNG_UP: CallEndReason = { ended_by: 'caller', hangup_reason: 'caller_hangup' };
+/** A limit of the socket was broken. */
+const OUR_CLOSES: ReadonlySet<number> = new Set([
+  closeCodes.badMessage,
+  closeCodes.frameTooLarge,
+  closeCodes.overloaded,
+]);
+
 /** A reply of the call, as far as it was told. */
 interface ToldReply {
   id: number;
@@ -76,6 +94,7 @@ export class RealtimeSession implements SocketListener, CallObserver, ClientTool
   #waitingBytes = 0;
   #waitingAudioBytes = 0;
   #closedWith: number | undefined;
+  #departure: Departure | undefined;
   #over = false;
   #idleTimer: Timer | undefined;
 
@@ -147,12 +166,18 @@ export class RealtimeSession implements SocketListener, CallObserver, ClientTool
     this.#waitingBytes = this.#waitingAudioBytes = 0;
   }
 
-  /** Not admitted, or no longer wanted: the client is told why before it is closed. */
+  /** Not admitted, or no longer wanted: the client is told why before it is closed. Only before `join`. */
   refuse(closeCode: number, code: string, message: string): void {
     if (this.#over) return;
+    this.#departure = { end: REFUSED, lost: false };
     this.#fault({ code, message, param: null, event_id: null }, 'invalid_request_error');
     this.#finish();
     this.#socket.end(closeCode, code);
+  }
+
+  /** Set once the connection is over. */
+  get departure(): Departure | undefined {
+    return this.#departure;
   }
 
   /** Answers are written until the client says otherwise. */
@@ -175,6 +200,7 @@ export class RealtimeSession implements SocketListener, CallObserver, ClientTool
   }
 
   onClose(code: number): void {
+    this.#departure = { end: OUR_CLOSES.has(code) ? REFUSED : HUNG_UP, lost: code === closeCodes.lost };
     this.#closedWith = code;
     this.#finish();
     this.#participant?.leave(code);

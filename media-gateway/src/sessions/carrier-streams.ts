@@ -10,6 +10,7 @@ import type { CallRegistry } from '../call/call-registry.ts';
 import type { CarrierAdapter } from '../carriers/carrier-adapter.ts';
 import { PhoneParticipant } from '../participants/phone-participant.ts';
 import { closeCodes } from '../server/close-codes.ts';
+import type { Socket } from '../server/socket.ts';
 import type { Admission, UpgradeRequest, UpgradeRoute } from '../server/websocket-server.ts';
 import { AdmissionError } from './session-source.ts';
 import type { SessionSource } from './session-source.ts';
@@ -98,14 +99,19 @@ export function carrierStreams(deps: {
         });
         // Telnyx may connect while it still rings, and says `start` when the call is answered.
         const waitMs = Math.max(deps.startTimeoutMs, carrier === 'telnyx' ? expiresAt - clock.now() : 0);
-        registry.expect(begin(participant, digest, waitMs));
+        registry.expect(begin(participant, socket, digest, waitMs));
         return participant;
       },
     };
   }
 
   /** From 101 to the call. Never rejects. */
-  async function begin(participant: PhoneParticipant, digest: string, waitMs: number): Promise<void> {
+  async function begin(
+    participant: PhoneParticipant,
+    socket: Socket,
+    digest: string,
+    waitMs: number,
+  ): Promise<void> {
     const timer = clock.setTimeout(() => participant.close(closeCodes.noStart, 'no_start'), waitMs);
     const start = await participant.started;
     timer.cancel();
@@ -119,6 +125,7 @@ export function carrierStreams(deps: {
           {
             plan,
             participant,
+            socket,
             startedAt: start.at,
             carrierCallId: start.carrierCallId,
             streamId: start.streamId,
