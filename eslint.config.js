@@ -33,6 +33,11 @@ export default tseslint.config(
             "NewExpression[callee.name=/^(Int16Array|Float32Array|DataView|Uint8Array)$/][arguments.length=1] > MemberExpression.arguments[property.name='buffer']",
           message: 'Give byteOffset and length too: the buffer may be shared with other data.',
         },
+        {
+          selector:
+            'NewExpression[callee.name=/^(Agent|Pool)$/]:not(:has(Identifier[name=/^(HTTP1_ONLY|allowH2)$/]))',
+          message: 'Spread HTTP1_ONLY (shared/src/http/http1.ts), which says why, or allowH2 in a test.',
+        },
       ],
     },
   },

@@ -7,6 +7,7 @@ import { request } from 'undici';
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import { shutdownSignal } from '@parley/shared/async/shutdown-signal';
 import { CARRIERS, type CarrierName } from '@parley/shared/contracts/session-values';
+import { http1Agent } from '@parley/shared/http/http1';
 import { createLogger } from '@parley/shared/logging/logger';
 import { readRuntime } from './data-folder.ts';
 import { findBrowser } from './demonstration/browser-caller.ts';
@@ -173,7 +174,12 @@ async function ask(
   options: { method: 'GET' | 'POST'; headers: Record<string, string>; body?: string },
   timeoutMs: number,
 ): Promise<unknown> {
-  const response = await request(url, { ...options, headersTimeout: timeoutMs, bodyTimeout: timeoutMs });
+  const response = await request(url, {
+    ...options,
+    dispatcher: http1Agent,
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+  });
   const body = (await response.body.json()) as { error?: string };
   if (response.statusCode >= 300)
     throw new Error(body.error ?? `The platform answered ${response.statusCode}.`);

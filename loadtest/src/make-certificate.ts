@@ -1,9 +1,12 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
+
+/** Whether `makeCertificate` works here. */
+export const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
 
 /** A certificate of 127.0.0.1 that nobody trusts who is not told to, and the file it lies in. */
 export interface TestCertificate {

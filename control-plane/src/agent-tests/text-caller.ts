@@ -1,5 +1,6 @@
 import { WebSocket } from 'undici';
 import { z } from 'zod';
+import { http1Agent } from '@parley/shared/http/http1';
 import type { Clock } from '@parley/shared/time/clock';
 
 const CONNECT_MS = 10_000;
@@ -72,6 +73,7 @@ export class TextCaller {
   }): Promise<TextCaller> {
     options.signal.throwIfAborted();
     const socket = new WebSocket(options.url, {
+      dispatcher: http1Agent,
       protocols: ['realtime'],
       headers: { authorization: `Bearer ${options.token}` },
     });

@@ -1,5 +1,6 @@
 import { request as httpRequest, type Dispatcher } from 'undici';
 import type { CarrierName } from '@parley/shared/contracts/session-values';
+import { http1Agent } from '@parley/shared/http/http1';
 import { CarrierError } from './carrier.ts';
 
 const TIMEOUT_MS = 8000;
@@ -24,7 +25,7 @@ export class CarrierClient {
   readonly #carrier: CarrierName;
   readonly #baseUrl: string;
   readonly #authorization: string;
-  readonly #dispatcher: Dispatcher | undefined;
+  readonly #dispatcher: Dispatcher;
 
   constructor(options: {
     carrier: CarrierName;
@@ -37,7 +38,7 @@ export class CarrierClient {
     this.#carrier = options.carrier;
     this.#baseUrl = options.baseUrl.replace(/\/+$/, '');
     this.#authorization = options.authorization;
-    this.#dispatcher = options.dispatcher;
+    this.#dispatcher = options.dispatcher ?? http1Agent;
   }
 
   /** @throws CarrierError; its message holds neither address nor answer */
@@ -56,7 +57,7 @@ export class CarrierClient {
         },
         body: json ? JSON.stringify(json) : form ? new URLSearchParams(form).toString() : null,
         signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
-        ...(this.#dispatcher ? { dispatcher: this.#dispatcher } : {}),
+        dispatcher: this.#dispatcher,
       });
       status = answer.statusCode;
       body = await readBounded(answer.body);

@@ -1,5 +1,6 @@
 import { request } from 'undici';
 import { sleep } from '@parley/shared/async/timeout';
+import { http1Agent } from '@parley/shared/http/http1';
 
 const TIMEOUT_MS = 10_000;
 /** For a limit of requests to pass; it is one per minute. */
@@ -63,6 +64,7 @@ export class RestClient {
     let response;
     for (let waitedMs = 0; ;) {
       response = await request(`${this.baseUrl}${path}`, {
+        dispatcher: http1Agent,
         method,
         headers: {
           authorization: `Bearer ${this.#key}`,

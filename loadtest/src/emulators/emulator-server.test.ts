@@ -4,7 +4,7 @@ import type { Test } from 'tap';
 import { Agent, request } from 'undici';
 import { WebSocket } from 'ws';
 import { ManualClock } from '@parley/shared/time/manual-clock';
-import { makeCertificate } from '../make-certificate.ts';
+import { hasOpenssl, makeCertificate } from '../make-certificate.ts';
 import { sampleMs, seededRandom, wait } from './delays.ts';
 import { openEmulatorServer, readBody, resetConnection } from './emulator-server.ts';
 import type { EmulatorServerOptions } from './emulator-server.ts';
@@ -45,50 +45,54 @@ void t.test('every answer says that an emulator gave it', async (t) => {
   t.equal(String(((await once(socket, 'message')) as [Buffer])[0]), 'HELLO');
 });
 
-void t.test('over TLS a client chooses HTTP/2 or HTTP/1.1, and WebSockets go through', async (t) => {
-  const tls = await makeCertificate(t.testdir());
-  let reset = false;
-  const { server } = await open(t, {
-    tls,
-    onRequest: async ({ request, signal }, response) => {
-      if (!reset)
-        return {
-          status: 200,
-          body: { over: request.httpVersion, heard: String(await readBody(request, 9)) },
-        };
-      response.writeHead(200, { 'content-type': 'text/plain' });
-      response.write('half');
-      resetConnection(response);
-      if (!signal.aborted) await once(signal, 'abort');
-      return undefined;
-    },
-  });
-  t.match(server.url, /^https:/);
-  for (const [allowH2, version] of [
-    [true, '2.0'],
-    [false, '1.1'],
-  ] as const) {
-    const agent = new Agent({ allowH2, connect: { ca: tls.cert } });
-    t.teardown(() => agent.destroy());
-    const ask = () => request(server.url, { method: 'POST', body: 'hi', dispatcher: agent });
-    reset = false;
-    const answer = await ask();
-    t.equal(answer.headers['x-parley-emulator'], 'test');
-    t.same(await answer.body.json(), { over: version, heard: 'hi' });
-    reset = true;
-    await t.rejects(
-      ask().then((cut) => cut.body.text()),
-      `an answer that is reset over HTTP/${version} is an error`,
-    );
-  }
-  const socket = new WebSocket(server.url.replace('https', 'wss'), { ca: tls.cert });
-  await once(socket, 'open');
-  socket.send('hello');
-  t.equal(String(((await once(socket, 'message')) as [Buffer])[0]), 'HELLO');
-  const closed = once(socket, 'close');
-  await server[Symbol.asyncDispose]();
-  await closed;
-});
+void t.test(
+  'over TLS a client chooses HTTP/2 or HTTP/1.1, and WebSockets go through',
+  { skip: hasOpenssl ? false : 'openssl is not installed' },
+  async (t) => {
+    const tls = await makeCertificate(t.testdir());
+    let reset = false;
+    const { server } = await open(t, {
+      tls,
+      onRequest: async ({ request, signal }, response) => {
+        if (!reset)
+          return {
+            status: 200,
+            body: { over: request.httpVersion, heard: String(await readBody(request, 9)) },
+          };
+        response.writeHead(200, { 'content-type': 'text/plain' });
+        response.write('half');
+        resetConnection(response);
+        if (!signal.aborted) await once(signal, 'abort');
+        return undefined;
+      },
+    });
+    t.match(server.url, /^https:/);
+    for (const [allowH2, version] of [
+      [true, '2.0'],
+      [false, '1.1'],
+    ] as const) {
+      const agent = new Agent({ allowH2, connect: { ca: tls.cert } });
+      t.teardown(() => agent.destroy());
+      const ask = () => request(server.url, { method: 'POST', body: 'hi', dispatcher: agent });
+      reset = false;
+      const answer = await ask();
+      t.equal(answer.headers['x-parley-emulator'], 'test');
+      t.same(await answer.body.json(), { over: version, heard: 'hi' });
+      reset = true;
+      await t.rejects(
+        ask().then((cut) => cut.body.text()),
+        `an answer that is reset over HTTP/${version} is an error`,
+      );
+    }
+    const socket = new WebSocket(server.url.replace('https', 'wss'), { ca: tls.cert });
+    await once(socket, 'open');
+    socket.send('hello');
+    t.equal(String(((await once(socket, 'message')) as [Buffer])[0]), 'HELLO');
+    const closed = once(socket, 'close');
+    await server[Symbol.asyncDispose]();
+    await closed;
+  },
+);
 
 void t.test('a body past its limit is answered with 413', async (t) => {
   const { server } = await open(t);

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Pool } from 'undici';
+import { HTTP1_ONLY } from '@parley/shared/http/http1';
 import type { ControlPlaneReady } from './control-plane-process.ts';
 import { startProcess } from './start-process.ts';
 
@@ -35,7 +36,7 @@ export async function startControlPlane(options: {
     cpus: options.cpus,
     logFile: join(options.directory, 'control-plane.log'),
   });
-  const pool = new Pool(child.ready.url, { connections: 32 });
+  const pool = new Pool(child.ready.url, { ...HTTP1_ONLY, connections: 32 });
   return {
     ...child.ready,
     pid: child.pid,

@@ -4,80 +4,14 @@ import { openDeepgramEmulator } from '@parley/loadtest/emulators/deepgram-emulat
 import { openElevenLabsEmulator } from '@parley/loadtest/emulators/elevenlabs-emulator';
 import { openOpenAiEmulator } from '@parley/loadtest/emulators/openai-emulator';
 import { parseScript } from '@parley/loadtest/emulators/openai/script';
-import { defaultAgentConfig } from '@parley/shared/contracts/agent-config';
-import { sessionPlanSchema } from '@parley/shared/contracts/session-plan';
-import type { SessionPlan, SessionPlanWire } from '@parley/shared/contracts/session-plan';
 import { createLogger } from '@parley/shared/logging/logger';
 import { createProviderRegistry } from './create-provider-registry.ts';
 import { request } from './llm/llm-provider.conformance.ts';
 import { Heard, OPTIONS, quiet, voice } from './stt/stt-provider.conformance.ts';
+import { KEY, plan, provider, TELEPHONE } from '../../test/fixtures/provider-plan.ts';
+import type { WireProvider } from '../../test/fixtures/provider-plan.ts';
 import { until } from '../../test/fixtures/until.ts';
 import { Spoken } from './tts/tts-provider.conformance.ts';
-
-const KEY = 'key-that-must-not-be-seen';
-const TELEPHONE = { encoding: 'pcmu', sampleRate: 8000 } as const;
-
-type WireProvider = SessionPlanWire['stt'][number];
-
-function provider(name: WireProvider['provider'], baseUrl: string, model: string): WireProvider {
-  const voice = name === 'elevenlabs' ? { voice: '21m00Tcm4TlvDq8ikWAM' } : {};
-  return {
-    id: `${name}_1`,
-    provider: name,
-    emulated: true,
-    base_url: baseUrl,
-    credential: KEY,
-    model,
-    language: 'en-US',
-    ...voice,
-  };
-}
-
-function plan(providers: Pick<SessionPlanWire, 'stt' | 'llm' | 'tts'>): SessionPlan {
-  return sessionPlanSchema.parse({
-    v: 1,
-    session_id: '0195f8a1-7f2a-7000-8000-000000000001',
-    org_id: 'org_1',
-    project_id: 'prj_1',
-    channel: 'telephony',
-    direction: 'inbound',
-    provider: 'twilio',
-    room_name: null,
-    claim_id: 'claim',
-    leg: 0,
-    first_event_index: 0,
-    history: [],
-    agent: {
-      agent_id: null,
-      version: null,
-      name: 'Agent',
-      system_prompt: '',
-      greeting: '',
-      config: defaultAgentConfig(),
-      flow_definition: null,
-    },
-    variables: {},
-    system: {
-      caller_number: null,
-      called_number: null,
-      timezone: 'UTC',
-      attempt_number: 1,
-      user_identifier: null,
-    },
-    tools: [],
-    record: {
-      enabled: false,
-      recording_id: 'rec_1',
-      channels: 'dual',
-      format: 'wav',
-      store: 'file',
-      key: 'k',
-    },
-    limits: { max_duration_seconds: 60, max_cost_amount: null, client_overrides: [] },
-    outbound_allow: [],
-    ...providers,
-  });
-}
 
 void t.test('providers of a plan, in its order, over real connections', async (t) => {
   const deepgram = await openDeepgramEmulator({ mode: 'script', sentences: ['Hello there.'], keys: [KEY] });

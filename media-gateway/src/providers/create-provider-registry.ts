@@ -4,6 +4,7 @@ import { DisposableList } from '@parley/shared/async/disposable-list';
 import type { AudioFormat } from '@parley/shared/audio/audio-frame';
 import type { PlanProvider, SessionPlan } from '@parley/shared/contracts/session-plan';
 import { ProviderError } from '@parley/shared/errors/provider-error';
+import { HTTP1_ONLY } from '@parley/shared/http/http1';
 import { createSafeFetch } from '@parley/shared/http/safe-fetch';
 import type { Logger } from '@parley/shared/logging/logger';
 import { openFlite } from '@parley/shared/speech/flite';
@@ -40,7 +41,7 @@ export function createProviderRegistry(options: {
   const { logger, clock = systemClock } = options;
   const owned = new DisposableList();
   // Connections outlive the pauses of a conversation.
-  const agent = new Agent({ keepAliveTimeout: 60_000, keepAliveMaxTimeout: 300_000 });
+  const agent = new Agent({ ...HTTP1_ONLY, keepAliveTimeout: 60_000, keepAliveMaxTimeout: 300_000 });
   owned.defer(() => agent.destroy());
   const ours = openSockets(agent);
   // What a tenant's own address may reach: public ones, whatever its name resolves to in the end.

@@ -13,6 +13,7 @@ import type {
 } from '@parley/shared/contracts/admission';
 import { sessionPlanSchema } from '@parley/shared/contracts/session-plan';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
+import { HTTP1_ONLY } from '@parley/shared/http/http1';
 
 const TIMEOUT_MS = 2000;
 /** On top of the first try, with the same `claim_id`. */
@@ -43,6 +44,7 @@ export class SessionSource {
     const url = new URL(options.internalUrl);
     this.#prefix = url.pathname.replace(/\/+$/, '');
     this.#pool = new Pool(url.origin, {
+      ...HTTP1_ONLY,
       connections: 64,
       keepAliveTimeout: 30_000,
       connect: { timeout: TIMEOUT_MS },

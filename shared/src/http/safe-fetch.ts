@@ -3,6 +3,7 @@ import { lookup as dnsLookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
 import { isAllowed, parseAllowEntry, type AllowEntry, type OutboundScope } from './allow-list.ts';
+import { HTTP1_ONLY } from './http1.ts';
 import { OutboundFailedError, OutboundRefusedError } from './outbound-errors.ts';
 import { isPublicAddress } from './public-address.ts';
 
@@ -96,13 +97,13 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
     connections: options.maxConnections ?? 64,
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: KEEP_ALIVE_MS,
-    allowH2: false,
   };
-  const connectPublic = buildConnector({ lookup: publicLookup, timeout: CONNECT_TIMEOUT_MS, allowH2: false });
-  const connectAny = buildConnector({ lookup: anyLookup, timeout: CONNECT_TIMEOUT_MS, allowH2: false });
+  const connectPublic = buildConnector({ lookup: publicLookup, timeout: CONNECT_TIMEOUT_MS, ...HTTP1_ONLY });
+  const connectAny = buildConnector({ lookup: anyLookup, timeout: CONNECT_TIMEOUT_MS, ...HTTP1_ONLY });
   /** Origins that some list trusts: libraries that use our dispatchers may follow redirects to others. */
   const trustedOrigins = new Set<string>();
   const publicAgent = new Agent({
+    ...HTTP1_ONLY,
     ...agentOptions,
     connect: (target, callback) => {
       try {
@@ -115,6 +116,7 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
     },
   });
   const trustedAgent = new Agent({
+    ...HTTP1_ONLY,
     ...agentOptions,
     connect: (target, callback) => {
       // As in a URL: the port is part of it unless it is the scheme's own.

@@ -10,6 +10,7 @@ import { openOpenAiEmulator } from '@parley/loadtest/emulators/openai-emulator';
 import { parseScript } from '@parley/loadtest/emulators/openai/script';
 import { Secret } from '@parley/shared/config/secret';
 import type { PlanProvider } from '@parley/shared/contracts/session-plan';
+import { HTTP1_ONLY } from '@parley/shared/http/http1';
 import { systemClock } from '@parley/shared/time/clock';
 import type { Clock } from '@parley/shared/time/clock';
 import { CALLS, llmProviderConformance, REPLY, request } from './llm-provider.conformance.ts';
@@ -32,7 +33,7 @@ function plan(baseUrl: string, changes: Partial<PlanProvider> = {}): PlanProvide
 }
 
 function llm(t: Test, baseUrl: string, changes: Partial<PlanProvider> = {}, clock: Clock = systemClock) {
-  const agent = new Agent({ keepAliveTimeout: 60_000, keepAliveMaxTimeout: 300_000 });
+  const agent = new Agent({ ...HTTP1_ONLY, keepAliveTimeout: 60_000, keepAliveMaxTimeout: 300_000 });
   t.teardown(() => agent.destroy());
   return new OpenAiCompatibleLlm(plan(baseUrl, changes), { agent, clock });
 }
