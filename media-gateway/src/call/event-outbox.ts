@@ -20,7 +20,7 @@ const HARD_LIMIT_FACTOR = 5;
  * wait here, within bounds: `turn_decision` is dropped first, then whatever else is only shown.
  */
 export class EventOutbox {
-  readonly #log: EventLog;
+  readonly #log: Pick<EventLog, 'append'>;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #limit: number;
@@ -35,7 +35,7 @@ export class EventOutbox {
   #pushed = 0;
   #closed = false;
 
-  constructor(deps: { events: EventLog; clock: Clock; logger: Logger; limit?: number }) {
+  constructor(deps: { events: Pick<EventLog, 'append'>; clock: Clock; logger: Logger; limit?: number }) {
     this.#log = deps.events;
     this.#clock = deps.clock;
     this.#logger = deps.logger;

@@ -26,17 +26,44 @@ export interface EventLog {
   /**
    * Reads as the group `control-plane` under the name `consumer` until disposed of. An event is acknowledged when
    * `handle` resolves; when it throws, the event stays pending and comes again after `claimAfterMs`; after
-   * `maxDeliveries` it goes to the dead list and `onDead` is told. Pending events of a consumer that died are
+   * `maxDeliveries` it goes to the dead letters and `onDead` is told. Pending events of a consumer that died are
    * claimed in the same way. Takes turns per partition through leases.
    */
   consume(options: ConsumeOptions): EventConsumer;
-  /** Events that were given up, newest last. */
-  deadLetters(limit: number): Promise<{ event: unknown; reason: string }[]>;
+  readonly deadLetters: DeadLetters;
+}
+
+/** An event that was given up. */
+export interface DeadLetter {
+  id: string;
+  /** As it was appended, or the text it is where that is no JSON. */
+  event: unknown;
+  reason: string;
+  /** When it was given up. */
+  at: Date;
+}
+
+/** Events that were given up: kept until somebody plays them again, the newest 10,000 of them. */
+export interface DeadLetters {
+  count(): Promise<number>;
+  /** Oldest first, at most `limit`, behind the letter with the id `after`. */
+  list(options: { limit: number; after?: string }): Promise<DeadLetter[]>;
+  /**
+   * Puts a letter back into the log in one step: it is delivered as a new event, once, whoever else replays it.
+   * @returns false when it is there no more, or no event and would only be given up again
+   */
+  replay(letter: DeadLetter): Promise<boolean>;
+  remove(id: string): Promise<void>;
 }
 
 export interface ConsumeOptions {
   consumer: string;
   handle: (event: CallEvent, delivery: number) => Promise<void>;
+  /**
+   * Whether an error of `handle` only says that its storage can't be reached. Such a try is no delivery: the event is
+   * tried until storage is back, meanwhile one event at a time and with growing pauses. Default: no error says so.
+   */
+  isOutage?: (error: unknown) => boolean;
   onDead?: (event: unknown, reason: string) => void;
   onError?: (error: unknown) => void;
   /** Default 30,000. */

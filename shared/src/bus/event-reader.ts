@@ -3,7 +3,9 @@ import { callEventSchema, type CallEvent } from '../contracts/call-events.ts';
 import type { Logger } from '../logging/logger.ts';
 import type { Clock, Timer } from '../time/clock.ts';
 import type { ConsumeOptions, EventConsumer, Leases } from './bus.ts';
-import { compareEventIds, parseLetter, type EventStore, type StoredEvent } from './event-store.ts';
+import { parseLetter } from './dead-letters.ts';
+import { compareEventIds, type EventStore, type StoredEvent } from './event-store.ts';
+import { OutageGate } from './outage-gate.ts';
 
 /** Events of one session that were given to us, oldest first. Only the first is ever handled. */
 interface Line {
@@ -18,7 +20,12 @@ interface Entry {
   /** Unknown when it has to be claimed first. */
   body: string | undefined;
   delivery: number;
+  /** The store has been told that this delivery does not count. */
+  uncounted?: boolean;
 }
+
+/** What became of a try: over, to be tried again, or storage could not be reached. */
+type Handled = 'done' | 'outage' | { retryInMs: number };
 
 interface Partition {
   number: number;
@@ -52,12 +59,15 @@ export class EventReader implements EventConsumer {
   readonly #leases: Leases;
   readonly #logger: Logger;
   readonly #clock: Clock;
-  readonly #options: Required<Omit<ConsumeOptions, 'onDead' | 'onError'>> &
-    Pick<ConsumeOptions, 'onDead' | 'onError'>;
+  readonly #options: Required<Omit<ConsumeOptions, 'isOutage' | 'onDead' | 'onError'>> &
+    Pick<ConsumeOptions, 'isOutage' | 'onDead' | 'onError'>;
   readonly #partitions = new Map<number, Partition>();
+  readonly #outage: OutageGate;
   readonly #leavings = new Set<Promise<void>>();
   readonly #tending: Promise<void>;
   readonly #reading: Promise<void>;
+  /** Handlers at work, over all partitions. */
+  #running = 0;
   #stopping = false;
   #stopped = false;
   #disposing: Promise<void> | undefined;
@@ -80,6 +90,12 @@ export class EventReader implements EventConsumer {
     this.#clock = deps.clock;
     const { claimAfterMs = 30_000, maxDeliveries = 5, leaseMs = 15_000, batch = 64 } = deps.options;
     this.#options = { ...deps.options, claimAfterMs, maxDeliveries, leaseMs, batch };
+    this.#outage = new OutageGate({
+      clock: deps.clock,
+      logger: deps.logger,
+      pauses: { firstMs: Math.min(100, claimAfterMs), maxMs: Math.min(5000, claimAfterMs) },
+      onOpen: () => this.#advanceAll(),
+    });
     this.#tending = this.#tend();
     this.#reading = this.#readAll();
   }
@@ -98,6 +114,7 @@ export class EventReader implements EventConsumer {
     // Leases are renewed until the last handler has ended.
     while (this.#leavings.size > 0) await Promise.all(this.#leavings);
     this.#stopped = true;
+    this.#outage.close();
     this.#wakeTending?.();
     await this.#tending;
     await left;
@@ -315,48 +332,63 @@ export class EventReader implements EventConsumer {
   // --- Handling ---
 
   #advance(partition: Partition): void {
-    while (partition.running < this.#options.batch) {
+    // What waits for storage stays pending: whoever holds the partition next finds it.
+    if (this.#outage.isShut && partition.leaving) partition.ready.length = 0;
+    while (this.#mayBegin(partition)) {
       const line = partition.ready.shift();
       if (!line) break;
       partition.running++;
+      this.#running++;
       void this.#handleFirst(partition, line);
     }
     if (partition.running === 0 && partition.ready.length === 0) partition.onIdle?.();
   }
 
+  #advanceAll(): void {
+    for (const partition of this.#partitions.values()) this.#advance(partition);
+  }
+
+  #mayBegin(partition: Partition): boolean {
+    return partition.running < this.#options.batch && this.#outage.mayTry(this.#running);
+  }
+
   async #handleFirst(partition: Partition, line: Line): Promise<void> {
     const entry = line.entries[0]!;
-    let retryInMs: number | undefined;
+    let result: Handled;
     try {
-      retryInMs = await this.#handle(partition, line.sessionId, entry);
+      result = await this.#handle(partition, line.sessionId, entry);
     } catch (error) {
       this.#report(error);
       entry.body = undefined;
-      retryInMs = this.#options.claimAfterMs;
+      result = { retryInMs: this.#options.claimAfterMs };
     }
     partition.running--;
-    if (retryInMs !== undefined) {
-      this.#retryIn(partition, line, retryInMs);
-    } else {
+    this.#running--;
+    if (result === 'done') {
       const full = partition.ids.size >= this.#options.batch * MAX_WAITING_BATCHES;
       line.entries.shift();
       partition.ids.delete(entry.id);
       if (full) this.#read.abort();
       if (line.entries.length === 0) partition.lines.delete(line.sessionId);
       else if (!partition.lost) partition.ready.push(line);
+    } else if (result === 'outage') {
+      if (!partition.lost) partition.ready.push(line);
+    } else {
+      this.#retryIn(partition, line, result.retryInMs);
     }
-    this.#advance(partition);
+    if (this.#outage.isShut) this.#advanceAll();
+    else this.#advance(partition);
   }
 
-  /** @returns when to try again, or undefined when the event is done with */
-  async #handle(partition: Partition, sessionId: string, entry: Entry): Promise<number | undefined> {
+  async #handle(partition: Partition, sessionId: string, entry: Entry): Promise<Handled> {
     const { consumer, claimAfterMs, maxDeliveries, handle } = this.#options;
     if (entry.body === undefined) {
       const claimed = await this.#store.claim(partition.number, consumer, entry.id, claimAfterMs);
-      if (claimed === null) return undefined;
-      if ('idleMs' in claimed) return claimAfterMs - claimed.idleMs;
+      if (claimed === null) return 'done';
+      if ('idleMs' in claimed) return { retryInMs: claimAfterMs - claimed.idleMs };
       entry.body = claimed.body;
       entry.delivery = claimed.delivery;
+      entry.uncounted = false;
     }
     const stored: StoredEvent = { partition: partition.number, id: entry.id, sessionId, body: entry.body };
     const event = parseEvent(entry.body);
@@ -366,23 +398,39 @@ export class EventReader implements EventConsumer {
       await handle(event, entry.delivery);
     } catch (error) {
       this.#report(error);
+      if (this.#options.isOutage?.(error)) {
+        this.#outage.failed();
+        await this.#uncount(partition, entry);
+        return 'outage';
+      }
+      this.#outage.reached();
       if (entry.delivery >= maxDeliveries) {
         return this.#bury(stored, error instanceof Error ? error.message : String(error));
       }
       entry.body = undefined;
-      return claimAfterMs;
+      return { retryInMs: claimAfterMs };
     }
+    this.#outage.reached();
     await this.#untilDone(partition, () => this.#store.acknowledge(partition.number, entry.id));
-    return undefined;
+    return 'done';
   }
 
-  async #bury(event: StoredEvent, reason: string): Promise<undefined> {
+  async #bury(event: StoredEvent, reason: string): Promise<'done'> {
     await this.#store.bury(event, reason);
-    this.#logger.error(
-      { partition: event.partition, eventEntry: event.id, reason },
-      'a call event was given up',
-    );
     this.#options.onDead?.(parseLetter(event.body), reason);
+    return 'done';
+  }
+
+  /** A process that dies before storage is back leaves the event with the deliveries that counted. */
+  async #uncount(partition: Partition, entry: Entry): Promise<void> {
+    if (entry.uncounted) return;
+    const { consumer } = this.#options;
+    try {
+      await this.#store.countDeliveries(partition.number, consumer, entry.id, entry.delivery - 1);
+      entry.uncounted = true;
+    } catch (error) {
+      this.#report(error);
+    }
   }
 
   /** What is handled should not be handled again just because the store is away for a while. */

@@ -42,23 +42,16 @@ export interface EventStore {
     id: string,
     minIdleMs: number,
   ): Promise<{ body: string; delivery: number } | { idleMs: number } | null>;
+  /** Says how often a pending event was delivered: a delivery that came to nothing through no fault of it is taken back. */
+  countDeliveries(partition: number, consumer: string, id: string, deliveries: number): Promise<void>;
   acknowledge(partition: number, id: string): Promise<void>;
-  /** Moves an event to the dead list and acknowledges it. */
+  /** Moves an event to the dead letters and acknowledges it. */
   bury(event: StoredEvent, reason: string): Promise<void>;
   /** Frees what is acknowledged, where acknowledging does not. */
   trim(partition: number): Promise<void>;
   /** Counts `consumer` among the living for `ttlMs`. @returns how many live now */
   join(consumer: string, ttlMs: number): Promise<number>;
   leave(consumer: string): Promise<void>;
-}
-
-/** A given-up event as its readers see it: what can't be read as JSON is shown as the text it is. */
-export function parseLetter(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return body;
-  }
 }
 
 /** Order of ids within a partition. */

@@ -4,13 +4,17 @@ import t from 'tap';
 import { runScript } from '../../test/fixtures/run-script.ts';
 import { uuidV7 } from '../ids/new-id.ts';
 import { silentLogger } from '../logging/logger.ts';
+import type { Clock } from '../time/clock.ts';
 import { ManualClock } from '../time/manual-clock.ts';
 import { busConformance, callEvent, until } from './bus.conformance.ts';
+import { giveUpConformance } from './give-up.conformance.ts';
 import { openLocalBus } from './local-bus.ts';
 
 const logger = silentLogger();
 
-busConformance(t, (options) => openLocalBus({ path: ':memory:', logger, ...options }));
+const open = (options?: { clock?: Clock }) => openLocalBus({ path: ':memory:', logger, ...options });
+busConformance(t, open);
+giveUpConformance(t, open);
 
 void t.test('events outlive the bus, whatever the number of partitions becomes', async (t) => {
   const path = join(t.testdir(), 'events.db');

@@ -2,8 +2,8 @@ import type { Logger } from '../logging/logger.ts';
 import { systemClock, type Clock } from '../time/clock.ts';
 import { DEFAULT_PARTITIONS } from './bus-limits.ts';
 import type { Bus, ConsumeOptions } from './bus.ts';
+import { openDeadLetters } from './dead-letters.ts';
 import { EventReader } from './event-reader.ts';
-import { parseLetter } from './event-store.ts';
 import { LocalEventStore } from './local-event-store.ts';
 import { LocalCommands, LocalLeases, LocalPresence, LocalRates, LocalSlots } from './local-state.ts';
 
@@ -32,10 +32,7 @@ export async function openLocalBus(options: {
         readers.add(reader);
         return reader;
       },
-      async deadLetters(limit) {
-        const letters = await store.deadLetters(limit);
-        return letters.map(({ body, reason }) => ({ event: parseLetter(body), reason }));
-      },
+      deadLetters: openDeadLetters(store),
     },
     commands: new LocalCommands(clock),
     leases,

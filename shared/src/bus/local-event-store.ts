@@ -3,8 +3,10 @@ import { TimeoutError } from '../async/timeout.ts';
 import type { CallEvent } from '../contracts/call-events.ts';
 import type { Logger } from '../logging/logger.ts';
 import type { Clock } from '../time/clock.ts';
+import type { LetterStore, StoredLetter } from './dead-letters.ts';
 import type { EventStore, PendingEvent, StoredEvent } from './event-store.ts';
 import type {
+  LocalLetterRow,
   LocalLogReply,
   LocalLogRequest,
   LocalLogRow,
@@ -26,7 +28,7 @@ const REPLY_TIMEOUT_MS = 10_000;
  * The event log in a SQLite file, which a thread of its own reads and writes: a commit waits for the disk, and the
  * loop that plays audio can't. What is asked for while one commit is under way shares the next.
  */
-export class LocalEventStore implements EventStore {
+export class LocalEventStore implements EventStore, LetterStore {
   readonly partitions: number;
   readonly #worker: Worker;
   readonly #clock: Clock;
@@ -99,8 +101,7 @@ export class LocalEventStore implements EventStore {
       type: 'append',
       events: events.map((event) => ({ sessionId: event.session_id, body: JSON.stringify(event) })),
     });
-    this.#appends++;
-    for (const wake of [...this.#onAppended]) wake();
+    this.#tellReaders();
   }
 
   async read(options: {
@@ -152,6 +153,15 @@ export class LocalEventStore implements EventStore {
     return claimed && 'takenAt' in claimed ? { idleMs: now - claimed.takenAt } : claimed;
   }
 
+  async countDeliveries(
+    _partition: number,
+    _consumer: string,
+    id: string,
+    deliveries: number,
+  ): Promise<void> {
+    await this.#ask({ type: 'count', seq: Number(id), deliveries });
+  }
+
   async acknowledge(_partition: number, id: string): Promise<void> {
     await this.#ask({ type: 'acknowledge', seq: Number(id) });
   }
@@ -161,8 +171,29 @@ export class LocalEventStore implements EventStore {
     await this.#ask({ type: 'bury', seq: Number(id), body, reason, now: this.#clock.now() });
   }
 
-  async deadLetters(limit: number): Promise<{ body: string; reason: string }[]> {
-    return (await this.#ask({ type: 'dead', limit })) as { body: string; reason: string }[];
+  async countLetters(): Promise<number> {
+    return (await this.#ask({ type: 'count_dead' })) as number;
+  }
+
+  async readLetters({
+    limit,
+    after,
+  }: {
+    limit: number;
+    after?: string | undefined;
+  }): Promise<StoredLetter[]> {
+    const rows = (await this.#ask({ type: 'dead', after: Number(after ?? 0), limit })) as LocalLetterRow[];
+    return rows.map(({ seq, body, reason, at }) => ({ id: String(seq), body, reason, at: new Date(at) }));
+  }
+
+  async moveToLog({ id, ...event }: { id: string; sessionId: string; body: string }): Promise<boolean> {
+    const moved = (await this.#ask({ type: 'revive', seq: Number(id), ...event })) as boolean;
+    if (moved) this.#tellReaders();
+    return moved;
+  }
+
+  async removeLetter(id: string): Promise<void> {
+    await this.#ask({ type: 'remove_dead', seq: Number(id) });
   }
 
   async trim(): Promise<void> {
@@ -251,6 +282,11 @@ export class LocalEventStore implements EventStore {
     if (!this.#closing) this.#logger.error({ err: error }, 'the thread of the event log has ended');
     for (const { reject } of [...(this.#sent ?? []), ...this.#waiting.splice(0)]) reject(error);
     this.#sent = undefined;
+    for (const wake of [...this.#onAppended]) wake();
+  }
+
+  #tellReaders(): void {
+    this.#appends++;
     for (const wake of [...this.#onAppended]) wake();
   }
 

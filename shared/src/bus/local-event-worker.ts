@@ -10,9 +10,13 @@ export type LocalLogRequest =
   | { type: 'read'; partitions: readonly number[]; limit: number; now: number }
   | { type: 'pending'; partition: number; idleSince: number }
   | { type: 'claim'; seq: number; idleSince: number; now: number }
+  | { type: 'count'; seq: number; deliveries: number }
   | { type: 'acknowledge'; seq: number }
   | { type: 'bury'; seq: number; body: string; reason: string; now: number }
-  | { type: 'dead'; limit: number }
+  | { type: 'dead'; after: number; limit: number }
+  | { type: 'count_dead' }
+  | { type: 'revive'; seq: number; sessionId: string; body: string }
+  | { type: 'remove_dead'; seq: number }
   | { type: 'ping' };
 
 export interface LocalLogRow {
@@ -20,6 +24,14 @@ export interface LocalLogRow {
   seq: number;
   session: string;
   body: string;
+}
+
+export interface LocalLetterRow {
+  seq: number;
+  body: string;
+  reason: string;
+  /** Milliseconds since the epoch. */
+  at: number;
 }
 
 /** Answers to one message, in its order, or why none of it was done. */
@@ -36,19 +48,22 @@ let waits = true;
 const statements = {
   append: db.prepare('INSERT INTO events (partition, session, body) VALUES (?, ?, ?)'),
   read: db.prepare(
-    `SELECT partition, seq, session, body FROM events WHERE partition = ? AND deliveries = 0
+    `SELECT partition, seq, session, body FROM events WHERE partition = ? AND taken_at IS NULL
      ORDER BY seq LIMIT ?`,
   ),
   taken: db.prepare('UPDATE events SET deliveries = deliveries + 1, taken_at = ? WHERE seq = ?'),
   pending: db.prepare(
-    `SELECT seq, session, taken_at FROM events WHERE partition = ? AND deliveries > 0 AND taken_at <= ?
+    `SELECT seq, session, taken_at FROM events WHERE partition = ? AND taken_at <= ?
      ORDER BY seq`,
   ),
-  one: db.prepare('SELECT body, deliveries, taken_at FROM events WHERE seq = ? AND deliveries > 0'),
+  one: db.prepare('SELECT body, deliveries, taken_at FROM events WHERE seq = ? AND taken_at IS NOT NULL'),
+  count: db.prepare('UPDATE events SET deliveries = ? WHERE seq = ?'),
   remove: db.prepare('DELETE FROM events WHERE seq = ?'),
   bury: db.prepare('INSERT INTO dead (body, reason, at) VALUES (?, ?, ?)'),
   forget: db.prepare(`DELETE FROM dead WHERE seq <= (SELECT max(seq) FROM dead) - ${MAX_DEAD_EVENTS}`),
-  dead: db.prepare('SELECT body, reason FROM dead ORDER BY seq DESC LIMIT ?'),
+  dead: db.prepare('SELECT seq, body, reason, at FROM dead WHERE seq > ? ORDER BY seq LIMIT ?'),
+  countDead: db.prepare('SELECT count(*) AS letters FROM dead'),
+  removeDead: db.prepare('DELETE FROM dead WHERE seq = ?'),
 };
 
 parentPort!.on('message', (message: LocalLogRequest[] | 'close') => {
@@ -59,7 +74,7 @@ parentPort!.on('message', (message: LocalLogRequest[] | 'close') => {
   }
   let reply: LocalLogReply;
   try {
-    waitForDisk(message.some(({ type }) => type === 'append' || type === 'bury'));
+    waitForDisk(message.some(({ type }) => type === 'append' || type === 'bury' || type === 'revive'));
     db.exec('BEGIN IMMEDIATE');
     const results = message.map(run);
     db.exec('COMMIT');
@@ -86,9 +101,7 @@ function waitForDisk(wait: boolean): void {
 function run(request: LocalLogRequest): unknown {
   switch (request.type) {
     case 'append':
-      for (const { sessionId, body } of request.events) {
-        statements.append.run(eventPartition(sessionId, partitions), sessionId, body);
-      }
+      for (const event of request.events) append(event);
       return undefined;
     case 'read': {
       const rows: LocalLogRow[] = [];
@@ -107,6 +120,9 @@ function run(request: LocalLogRequest): unknown {
       statements.taken.run(request.now, request.seq);
       return { body: row['body'], delivery: Number(row['deliveries']) + 1 };
     }
+    case 'count':
+      statements.count.run(request.deliveries, request.seq);
+      return undefined;
     case 'acknowledge':
       statements.remove.run(request.seq);
       return undefined;
@@ -116,10 +132,23 @@ function run(request: LocalLogRequest): unknown {
       statements.forget.run();
       return undefined;
     case 'dead':
-      return statements.dead.all(request.limit).reverse();
+      return statements.dead.all(request.after, request.limit);
+    case 'count_dead':
+      return Number(statements.countDead.get()!['letters']);
+    case 'revive':
+      if (Number(statements.removeDead.run(request.seq).changes) === 0) return false;
+      append(request);
+      return true;
+    case 'remove_dead':
+      statements.removeDead.run(request.seq);
+      return undefined;
     case 'ping':
       return undefined;
   }
+}
+
+function append({ sessionId, body }: { sessionId: string; body: string }): void {
+  statements.append.run(eventPartition(sessionId, partitions), sessionId, body);
 }
 
 function open(): DatabaseSync {
@@ -141,10 +170,13 @@ function open(): DatabaseSync {
         session TEXT NOT NULL,
         body TEXT NOT NULL,
         deliveries INTEGER NOT NULL DEFAULT 0,
+        -- Null until it is given to a consumer. Its deliveries may be none even then: not all of them count.
         taken_at INTEGER
       ) STRICT;
-      CREATE INDEX IF NOT EXISTS events_new ON events (partition, seq) WHERE deliveries = 0;
-      CREATE INDEX IF NOT EXISTS events_taken ON events (partition, seq) WHERE deliveries > 0;
+      DROP INDEX IF EXISTS events_new;
+      DROP INDEX IF EXISTS events_taken;
+      CREATE INDEX IF NOT EXISTS events_free ON events (partition, seq) WHERE taken_at IS NULL;
+      CREATE INDEX IF NOT EXISTS events_pending ON events (partition, seq) WHERE taken_at IS NOT NULL;
       CREATE TABLE IF NOT EXISTS dead (
         seq INTEGER PRIMARY KEY AUTOINCREMENT,
         body TEXT NOT NULL,
@@ -152,7 +184,7 @@ function open(): DatabaseSync {
         at INTEGER NOT NULL
       ) STRICT;
       -- Whoever had these was in a process that is gone: the lock on the file is ours.
-      UPDATE events SET taken_at = 0 WHERE deliveries > 0;
+      UPDATE events SET taken_at = 0 WHERE taken_at IS NOT NULL;
     `);
     // The number of partitions may have been another one before.
     const move = database.prepare('UPDATE events SET partition = ? WHERE seq = ?');

@@ -5,14 +5,16 @@ import { runScript } from '../../test/fixtures/run-script.ts';
 import { eventPartition, EVENTS_GROUP, redisKeys } from '../contracts/redis-keys.ts';
 import { uuidV7 } from '../ids/new-id.ts';
 import { silentLogger } from '../logging/logger.ts';
+import type { Clock } from '../time/clock.ts';
 import { busConformance, callEvent, gatewayCommand, until } from './bus.conformance.ts';
 import type { Bus } from './bus.ts';
+import { giveUpConformance } from './give-up.conformance.ts';
 import { openRedisBus } from './redis-bus.ts';
 
 const logger = silentLogger();
 
 void t.test('over Redis', { skip: redisMissing ?? false }, async (t) => {
-  busConformance(t, async (options) => {
+  const openFresh = async (options?: { clock?: Clock }): Promise<Bus> => {
     const redis = await openTestRedis();
     const bus = await openRedisBus({ url: redis.url, logger, ...options });
     return {
@@ -22,7 +24,9 @@ void t.test('over Redis', { skip: redisMissing ?? false }, async (t) => {
         await redis[Symbol.asyncDispose]();
       },
     };
-  });
+  };
+  busConformance(t, openFresh);
+  giveUpConformance(t, openFresh);
 
   void t.test('what is acknowledged is trimmed, what is not stays', async (t) => {
     const { bus, redis } = await open(t);
@@ -54,7 +58,7 @@ void t.test('over Redis', { skip: redisMissing ?? false }, async (t) => {
     t.equal(await redis.xlen(key), 0);
   });
 
-  void t.test('entries that are no events go to the dead list', async (t) => {
+  void t.test('entries that are no events go to the dead letters', async (t) => {
     const { bus, redis } = await open(t);
     const sessionId = uuidV7();
     const key = redisKeys.events(eventPartition(sessionId, 8));
@@ -64,8 +68,9 @@ void t.test('over Redis', { skip: redisMissing ?? false }, async (t) => {
     const handled = Promise.withResolvers<void>();
     bus.events.consume({ consumer: 'one', handle: async () => handled.resolve() });
     await handled.promise;
-    await until('both dead', async () => (await bus.events.deadLetters(10)).length === 2);
-    t.same(await bus.events.deadLetters(10).then((letters) => letters.map((l) => l.event).sort()), ['', '{']);
+    await until('both dead', async () => (await bus.events.deadLetters.count()) === 2);
+    const letters = await bus.events.deadLetters.list({ limit: 10 });
+    t.same(letters.map((letter) => letter.event).sort(), ['', '{']);
     await until('all acknowledged', async () => {
       const [pending] = (await redis.xpending(key, EVENTS_GROUP)) as [number];
       return pending === 0;

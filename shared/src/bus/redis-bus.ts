@@ -2,11 +2,11 @@ import type { Logger } from '../logging/logger.ts';
 import { systemClock, type Clock, type Timer } from '../time/clock.ts';
 import { DEFAULT_PARTITIONS } from './bus-limits.ts';
 import type { Bus, EventConsumer } from './bus.ts';
+import { openDeadLetters } from './dead-letters.ts';
 import { EventReader } from './event-reader.ts';
-import { parseLetter } from './event-store.ts';
 import { RedisCommands } from './redis-commands.ts';
 import { BlockingConnection, connectRedis, createRedis } from './redis-connection.ts';
-import { appendEvents, readDeadLetters, RedisEventStore } from './redis-event-store.ts';
+import { appendEvents, RedisEventStore, redisLetterStore } from './redis-event-store.ts';
 import { RedisLeases, RedisPresence, RedisRates, RedisSlots } from './redis-state.ts';
 
 const HEARTBEAT_MS = 1000;
@@ -65,10 +65,7 @@ export async function openRedisBus(options: {
         consumers.add(consumer);
         return consumer;
       },
-      async deadLetters(limit) {
-        const letters = await readDeadLetters(redis, limit);
-        return letters.map(({ body, reason }) => ({ event: parseLetter(body), reason }));
-      },
+      deadLetters: openDeadLetters(redisLetterStore(redis, partitions)),
     },
     commands,
     leases,

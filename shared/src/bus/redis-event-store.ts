@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis';
 import type { CallEvent } from '../contracts/call-events.ts';
 import { eventPartition, EVENTS_GROUP, redisKeys } from '../contracts/redis-keys.ts';
 import { MAX_DEAD_EVENTS } from './bus-limits.ts';
+import type { LetterStore } from './dead-letters.ts';
 import type { EventStore, PendingEvent, StoredEvent } from './event-store.ts';
 import { streamField, type BlockingConnection, type StreamEntry } from './redis-connection.ts';
 
@@ -65,14 +66,37 @@ export async function appendEvents(
   firstError(await transaction.exec());
 }
 
-export async function readDeadLetters(
-  redis: Redis,
-  limit: number,
-): Promise<{ body: string; reason: string }[]> {
-  const entries = (await redis.xrevrange(redisKeys.deadEvents, '+', '-', 'COUNT', limit)) as StreamEntry[];
-  return entries
-    .reverse()
-    .map(([, fields]) => ({ body: streamField(fields, 'e'), reason: streamField(fields, 'r') }));
+/** Takes a letter out of the dead ones and appends its event: of two who try, one does. */
+const MOVE_TO_LOG = `
+if redis.call('XDEL', KEYS[1], ARGV[1]) == 0 then return 0 end
+redis.call('XADD', KEYS[2], '*', 's', ARGV[2], 'e', ARGV[3])
+return 1
+`;
+
+/** The dead letters, a stream of their own. */
+export function redisLetterStore(redis: Redis, partitions: number): LetterStore {
+  const key = redisKeys.deadEvents;
+  return {
+    countLetters: () => redis.xlen(key),
+    async readLetters({ limit, after }) {
+      const from = after === undefined ? '-' : `(${after}`;
+      const entries = (await redis.xrange(key, from, '+', 'COUNT', limit)) as StreamEntry[];
+      return entries.map(([id, fields]) => ({
+        id,
+        body: streamField(fields, 'e'),
+        reason: streamField(fields, 'r'),
+        // The id of an entry begins with the time of Redis (ms).
+        at: new Date(Number.parseInt(id, 10)),
+      }));
+    },
+    async moveToLog({ id, sessionId, body }) {
+      const events = redisKeys.events(eventPartition(sessionId, partitions));
+      return (await redis.eval(MOVE_TO_LOG, 2, key, events, id, sessionId, body)) === 1;
+    },
+    async removeLetter(id) {
+      await redis.xdel(key, id);
+    },
+  };
 }
 
 /** The event streams, as one consumer sees them. */
@@ -164,6 +188,11 @@ export class RedisEventStore implements EventStore {
     // Deleted behind our back: nothing is left to be handled (Redis 7 finds this out by itself).
     await this.acknowledge(partition, id);
     return null;
+  }
+
+  async countDeliveries(partition: number, consumer: string, id: string, deliveries: number): Promise<void> {
+    const key = redisKeys.events(partition);
+    await this.#redis.call('XCLAIM', key, EVENTS_GROUP, consumer, 0, id, 'RETRYCOUNT', deliveries, 'JUSTID');
   }
 
   async acknowledge(partition: number, id: string): Promise<void> {
