@@ -1,10 +1,14 @@
+import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import { ConfigError } from '@parley/shared/errors/config-error';
 import { createLogger } from '@parley/shared/logging/logger';
+import type { Bus } from '@parley/shared/bus/bus';
 import { openLocalBus } from '@parley/shared/bus/local-bus';
+import { openRedisBus } from '@parley/shared/bus/redis-bus';
 import { systemClock } from '@parley/shared/time/clock';
 import { bootstrapInstallation } from './bootstrap.ts';
+import { listDeadLetters, removeDeadLetters, replayDeadLetters } from './jobs/dead-letters.ts';
 import { loadControlPlaneConfig } from './config.ts';
 import { COLLECTIONS, createServices } from './services.ts';
 import type { Services } from './services.ts';
@@ -18,8 +22,12 @@ const USAGE = `usage: npm run admin -- <command>
   suspend-org --org-id <org_…>
   resume-org --org-id <org_…>
   setup-code                                       for the first registration
+  dead-letters list                                call events that were given up
+  dead-letters replay [<id> …]                     tries them again: all, or these
+  dead-letters remove <id> …                       forgets them
 
-Reads the environment of the control plane.
+Reads the environment of the control plane. Dead letters of an embedded installation are in a file: stop it, then
+add --events <data folder>/events.db.
 `;
 
 class UsageError extends Error {}
@@ -87,8 +95,43 @@ async function run(services: Services, args: readonly string[]): Promise<string>
   }
 }
 
+/** The event log alone: for when the database is the trouble. */
+async function runOnDeadLetters(args: readonly string[]): Promise<string> {
+  const { positionals, values } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: { events: { type: 'string' } },
+  });
+  const [, verb, ...ids] = positionals;
+  const bus = await openEventLog(values.events);
+  try {
+    const { deadLetters } = bus.events;
+    if (verb === 'list') return await listDeadLetters(deadLetters);
+    if (verb === 'replay') return await replayDeadLetters(deadLetters, ids);
+    if (verb === 'remove' && ids.length > 0) return await removeDeadLetters(deadLetters, ids);
+    throw new UsageError('dead-letters: list, replay or remove?');
+  } finally {
+    await bus[Symbol.asyncDispose]();
+  }
+}
+
+async function openEventLog(file: string | undefined): Promise<Bus> {
+  const logger = createLogger({ name: 'admin', level: 'warn' });
+  if (file !== undefined) {
+    if (!existsSync(file)) throw new UsageError(`There is no file ${file}.`);
+    return openLocalBus({ path: file, logger });
+  }
+  const { REDIS_URL: url, EVENT_PARTITIONS: partitions } = loadControlPlaneConfig(process.env);
+  if (url === undefined) throw new UsageError('Where are the events? Set REDIS_URL or give --events.');
+  return openRedisBus({ url, partitions, logger });
+}
+
 async function main(): Promise<void> {
   const args = process.argv.slice(2);
+  if (args[0] === 'dead-letters') {
+    process.stdout.write(await runOnDeadLetters(args));
+    return;
+  }
   const config = loadControlPlaneConfig(process.env);
   const logger = createLogger({ name: 'admin', level: 'warn' });
   const owned = new DisposableList();

@@ -1,9 +1,12 @@
 import { DisposableList } from '@parley/shared/async/disposable-list';
+import { UnavailableError } from '@parley/shared/errors/app-error';
 import type { CallServices } from './call-services.ts';
+import { DEAD_LETTERS_REMINDER_MS, warnOfDeadLetters } from './jobs/dead-letters.ts';
 import { REAPER_INTERVAL_MS } from './calls/reaper.ts';
 import { PeriodicTask } from './jobs/periodic-task.ts';
 import { RETENTION_INTERVAL_MS } from './sessions/retention.ts';
 import type { ServiceDeps } from './services.ts';
+import { isDatabaseUnreachable, isDiskUnusable } from './storage/unreachable.ts';
 
 /** The work of calls that no request does: events of gateways, lost calls, what follows a call. */
 export function openCallWorkers(services: CallServices & ServiceDeps): AsyncDisposable {
@@ -20,13 +23,26 @@ export function openCallWorkers(services: CallServices & ServiceDeps): AsyncDisp
   });
   deliveries.wakeWith(task('webhook deliveries', 5000, (signal) => deliveries.work(signal)));
   postCall.wakeWith(task('post-call jobs', 5000, (signal) => postCall.work(signal)));
+  const reminder = task('dead letters', DEAD_LETTERS_REMINDER_MS, () =>
+    warnOfDeadLetters(bus.events.deadLetters, logger),
+  );
+  void reminder.runNow();
   owned.add(
     bus.events.consume({
       consumer: services.processName,
       handle: (event) => callEvents.handle(event),
-      onDead: (_event, reason) => logger.error({ reason }, 'call event given up'),
+      isOutage,
+      onDead: (_event, reason) => {
+        logger.error({ reason }, 'call event given up');
+        void reminder.runNow();
+      },
       onError: (error) => logger.warn({ err: error }, 'call events not read'),
     }),
   );
   return owned;
+}
+
+/** Database, recordings or bus are away: no fault of the event. */
+function isOutage(error: unknown): boolean {
+  return isDatabaseUnreachable(error) || isDiskUnusable(error) || error instanceof UnavailableError;
 }

@@ -1,10 +1,19 @@
 import { execFile } from 'node:child_process';
-import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import t from 'tap';
+import t, { type Test } from 'tap';
+import type { Bus } from '@parley/shared/bus/bus';
+import { callEvent, until } from '@parley/shared/bus/bus.conformance';
+import { openLocalBus } from '@parley/shared/bus/local-bus';
+import { openRedisBus } from '@parley/shared/bus/redis-bus';
+import { silentLogger } from '@parley/shared/logging/logger';
 import { KEPT_LOGS_VARIABLE } from '@parley/shared/logging/kept-logs';
 import { openDocumentStore } from '@parley/embedded/document-store/document-store';
+import { openTestRedis, redisMissing } from '../../shared/test/fixtures/redis-server.ts';
+
+// Each command is a process.
+t.setTimeout(180_000);
 
 const run = promisify(execFile);
 const source = (name: string) => join(import.meta.dirname, '../src', name);
@@ -17,6 +26,17 @@ const node = (file: string, args: string[], env: NodeJS.ProcessEnv) =>
     },
     maxBuffer: 16 * 1024 * 1024,
   });
+
+function environment(databaseUri: string): NodeJS.ProcessEnv {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  return {
+    PUBLIC_URL: 'http://127.0.0.1:8080',
+    MONGODB_URI: databaseUri,
+    INTERNAL_TOKEN: 'internal-token-of-the-tests',
+    ENCRYPTION_KEYS: `k:${randomBytes(32).toString('base64')}`,
+    JWT_PRIVATE_KEYS: JSON.stringify([{ ...privateKey.export({ format: 'jwk' }), kid: 'k' }]),
+  };
+}
 
 void t.test('the description is printed without any configuration', async (t) => {
   const { stdout } = await node('openapi.ts', [], {});
@@ -50,17 +70,74 @@ void t.test('a start without configuration names what is missing and nothing mor
 void t.test('an operator makes an org and a key on the command line', async (t) => {
   const store = await openDocumentStore({ path: join(t.testdir(), 'parley.db') });
   t.teardown(() => store[Symbol.asyncDispose]());
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const env = {
-    PUBLIC_URL: 'http://127.0.0.1:8080',
-    MONGODB_URI: store.uri,
-    INTERNAL_TOKEN: 'internal-token-of-the-tests',
-    ENCRYPTION_KEYS: `k:${randomBytes(32).toString('base64')}`,
-    JWT_PRIVATE_KEYS: JSON.stringify([{ ...privateKey.export({ format: 'jwk' }), kid: 'k' }]),
-  };
+  const env = environment(store.uri);
   const made = await node('admin.ts', ['create-org', '--name', 'Acme'], env);
   const project = /prj_\S+/.exec(made.stdout)![0];
   t.match(made.stdout, /sk-svc-[0-9A-Za-z]{40}/);
   const key = await node('admin.ts', ['create-key', '--project-id', project, '--role', 'viewer'], env);
   t.match(key.stdout, /^sk-svc-[0-9A-Za-z]{40}\n$/);
 });
+
+void t.test('an operator lists dead letters and plays them again', async (t) => {
+  await t.test('in the file of an embedded installation', async (t) => {
+    const events = join(t.testdir(), 'events.db');
+    await tryDeadLetters(t, {
+      open: () => openLocalBus({ path: events, logger: silentLogger() }),
+      args: ['--events', events],
+      env: {},
+    });
+    const wrong = await node('admin.ts', ['dead-letters', 'list', '--events', `${events}.none`], {}).catch(
+      (error: unknown) => error,
+    );
+    t.match(wrong, { code: 1, stderr: /There is no file/ });
+  });
+  await t.test('in Redis', { skip: redisMissing ?? false }, async (t) => {
+    const redis = await openTestRedis();
+    t.teardown(() => redis[Symbol.asyncDispose]());
+    await tryDeadLetters(t, {
+      open: () => openRedisBus({ url: redis.url, logger: silentLogger() }),
+      args: [],
+      // No database is needed to read them.
+      env: { ...environment('mongodb://127.0.0.1:1/none'), REDIS_URL: redis.url },
+    });
+  });
+});
+
+async function tryDeadLetters(
+  t: Test,
+  log: { open: () => Promise<Bus>; args: string[]; env: NodeJS.ProcessEnv },
+): Promise<void> {
+  const admin = async (...args: string[]) =>
+    (await node('admin.ts', ['dead-letters', ...args, ...log.args], log.env)).stdout;
+  const events = [0, 1, 2].map((i) => callEvent(randomUUID(), i, { data: { text: 'what was said' } }));
+  const before = await log.open();
+  const refusing = before.events.consume({
+    consumer: 'one',
+    maxDeliveries: 1,
+    handle: () => Promise.reject(new Error('Not today.')),
+  });
+  await before.events.append(events);
+  await until('all given up', async () => (await before.events.deadLetters.count()) === events.length);
+  await refusing[Symbol.asyncDispose]();
+  await before[Symbol.asyncDispose]();
+
+  const list = await admin('list');
+  for (const { id, session_id } of events) t.match(list, `session ${session_id}  event ${id}  Not today.`);
+  t.notMatch(list, /what was said/);
+  const [one, other] = list.split('\n').map((line) => line.split(' ')[0]!);
+  t.equal(await admin('replay', one!), '1 replayed\n');
+  t.equal(await admin('remove', other!), 'done\n');
+  t.equal(await admin('replay'), '1 replayed\n');
+
+  const after = await log.open();
+  t.equal(await after.events.deadLetters.count(), 0);
+  const got: string[] = [];
+  after.events.consume({ consumer: 'two', handle: async (event) => void got.push(event.id) });
+  await until('both', () => got.length === 2);
+  await after[Symbol.asyncDispose]();
+  t.equal(
+    new Set([...got, ...events.map(({ id }) => id)]).size,
+    events.length,
+    'the replayed ones, once each',
+  );
+}

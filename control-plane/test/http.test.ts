@@ -130,6 +130,7 @@ void t.test('requests and answers', async (t) => {
         { name: 'queue', ok: true },
         { name: 'storage', ok: true },
         { name: 'media' },
+        { name: 'dead_letters', ok: true },
       ],
     });
     t.equal((await cp.call('GET', '/v1/health/live', { token: null })).status, 401);

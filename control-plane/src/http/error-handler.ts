@@ -2,6 +2,7 @@ import type { Context, Next } from 'koa';
 import { AppError, ValidationError } from '@parley/shared/errors/app-error';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Logger } from '@parley/shared/logging/logger';
+import { isDatabaseUnreachable } from '../storage/unreachable.ts';
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
@@ -62,7 +63,7 @@ function answerError(ctx: Context, error: unknown, log: Logger): void {
 
 function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
-  if (isUnreachable(error)) {
+  if (isDatabaseUnreachable(error)) {
     return new AppError(503, 'unavailable', 'The database can not be reached.', {
       cause: error,
       retryAfterSeconds: 5,
@@ -72,19 +73,6 @@ function toAppError(error: unknown): AppError {
   if (status !== undefined)
     return new AppError(status, 'bad_request', 'The request is not valid HTTP.', { cause: error });
   return new AppError(500, 'internal', 'Something went wrong on our side.', { cause: error });
-}
-
-const UNREACHABLE = [
-  'MongoServerSelectionError',
-  'MongoNetworkError',
-  'MongoNetworkTimeoutError',
-  'MongoNotConnectedError',
-  'MongooseServerSelectionError',
-  'MongoPoolClearedError',
-];
-
-function isUnreachable(error: unknown): boolean {
-  return error instanceof Error && UNREACHABLE.includes(error.name);
 }
 
 /** Errors of Koa and its router for bad URLs carry a 4xx status. */
