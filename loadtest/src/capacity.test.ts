@@ -1,6 +1,6 @@
 import t from 'tap';
 import { findCapacity, shortcomings } from './capacity.ts';
-import type { LoadResult } from './run-load.ts';
+import type { LoadResult } from './load-result.ts';
 
 function result(
   calls: number,

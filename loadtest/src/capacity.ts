@@ -1,4 +1,4 @@
-import type { LoadResult } from './run-load.ts';
+import type { LoadResult } from './load-result.ts';
 
 export const MAX_OVERHEAD_P95_MS = 50;
 export const MAX_PACING_P99_MS = 10;

@@ -6,7 +6,8 @@ import { openBench, openSystem } from './bench.ts';
 import { runCommand } from './command.ts';
 import { machine } from './report/html.ts';
 import { endProgress, printProgress, table } from './report/terminal.ts';
-import { runLoad, type LoadResult } from './run-load.ts';
+import type { LoadResult } from './load-result.ts';
+import { runLoad } from './run-load.ts';
 import { parseMix } from './scenario/conversation.ts';
 
 const USAGE = `Usage: npm run loadtest:check -- [--save] [--carrier plivo,twilio] [--calls 40] [--seconds 20] [--rounds 3]

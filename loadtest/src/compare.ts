@@ -4,7 +4,8 @@ import { openBench, openSystem, type SystemOptions } from './bench.ts';
 import { runCommand } from './command.ts';
 import { htmlReport, machine } from './report/html.ts';
 import { endProgress, printProgress, table } from './report/terminal.ts';
-import { runLoad, type LoadResult } from './run-load.ts';
+import type { LoadResult } from './load-result.ts';
+import { runLoad } from './run-load.ts';
 import { parseMix } from './scenario/conversation.ts';
 import { hasLivekitAgents } from './sut/livekit-agents.ts';
 

@@ -7,7 +7,8 @@ import { parseOptions, OptionsError, USAGE, type Options } from './options.ts';
 import { htmlReport, machine } from './report/html.ts';
 import { profileTables } from './report/cpu-profile.ts';
 import { endProgress, printProgress, resultTable } from './report/terminal.ts';
-import { runLoad, type LoadResult } from './run-load.ts';
+import type { LoadResult } from './load-result.ts';
+import { runLoad } from './run-load.ts';
 import { judgeSoak, type SoakSample, type SoakVerdict } from './soak.ts';
 import { openWholeSystem } from './sut/whole.ts';
 

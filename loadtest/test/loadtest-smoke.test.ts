@@ -1,6 +1,7 @@
 import t from 'tap';
 import { openBench, openSystem, type Bench } from '../src/bench.ts';
-import { runLoad, type LoadResult } from '../src/run-load.ts';
+import type { LoadResult } from '../src/load-result.ts';
+import { runLoad } from '../src/run-load.ts';
 import { parseMix } from '../src/scenario/conversation.ts';
 import type { SystemUnderTest } from '../src/sut/system.ts';
 

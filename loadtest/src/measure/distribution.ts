@@ -70,3 +70,11 @@ export interface Summary {
 export function round(value: number): number {
   return Math.round(value * 100) / 100;
 }
+
+export function round3(value: number): number {
+  return Math.round(value * 1000) / 1000;
+}
+
+export function megabytes(bytes: number): number {
+  return round(bytes / 2 ** 20);
+}

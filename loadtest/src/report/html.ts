@@ -1,5 +1,5 @@
 import { cpus, release, totalmem } from 'node:os';
-import type { LoadResult } from '../run-load.ts';
+import type { LoadResult } from '../load-result.ts';
 import { chart, escape } from './charts.ts';
 import { resultTable } from './terminal.ts';
 

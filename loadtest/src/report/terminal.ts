@@ -1,5 +1,6 @@
 import type { Summary } from '../measure/distribution.ts';
-import type { LoadResult, Progress } from '../run-load.ts';
+import type { LoadResult } from '../load-result.ts';
+import type { Progress } from '../load-options.ts';
 
 /** One line, rewritten every second where the terminal allows it. */
 export function printProgress(progress: Progress, label: string): void {

@@ -1,0 +1,35 @@
+import type { ProviderDelays } from './backend/backend.ts';
+import type { ConversationName } from './scenario/conversation.ts';
+import type { CallerSpeech } from './speech/caller-speech.ts';
+
+export interface LoadOptions {
+  carrier: 'plivo' | 'twilio' | 'telnyx';
+  /** Calls at a time. */
+  calls: number;
+  /** Questions in one call. */
+  turns: number;
+  /** New calls a second while the load builds up. */
+  rampPerSecond: number;
+  /** How long figures count; callers that are through call again. 0: every caller calls once, and everything counts. */
+  steadySeconds: number;
+  mix: readonly ConversationName[];
+  /** How many callers at most keep what they heard, to be compared with the transcript afterwards. */
+  listeners: number;
+  delays: ProviderDelays;
+  speech: CallerSpeech;
+  /** Whose CPU time is shown as that of emulators and the like. */
+  helperPids?: readonly number[];
+  /** Called every second. */
+  onProgress?: (progress: Progress) => void;
+  signal: AbortSignal;
+}
+
+export interface Progress {
+  phase: 'ramp' | 'steady' | 'ending';
+  seconds: number;
+  calls: number;
+  replies: number;
+  overheadP50: number;
+  overheadP95: number;
+  latenessP99: number;
+}
