@@ -11,18 +11,19 @@ import type { AgentRecord } from '../agents/agent-model.ts';
 import type { AgentService } from '../agents/agent-service.ts';
 import type { CallLog } from '../calls/call-log.ts';
 import { commonFilter, equalities } from '../http/list-query.ts';
-import type { ListInput } from '../http/list-query.ts';
+import type { AnyOf, ListInput } from '../http/list-query.ts';
 import { invalid } from '../http/validation.ts';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
 import { sessionCollection } from '../sessions/session-model.ts';
 import type { Database } from '../storage/database.ts';
+import { defined } from '../storage/defined.ts';
 import type { ListPage } from '../storage/list.ts';
 import { principalId } from '../tenancy/principal.ts';
 import type { Principal } from '../tenancy/principal.ts';
 import { checkRoom } from '../tenancy/record-limit.ts';
 import { missingReferences, referenceNotFound } from '../tenancy/references.ts';
 import type { Loc, Reference } from '../tenancy/references.ts';
-import type { Filter, Scope } from '../tenancy/scope.ts';
+import type { Scope } from '../tenancy/scope.ts';
 import { toolCollection } from '../tools/tool-model.ts';
 import {
   agentTestCollection,
@@ -93,7 +94,7 @@ export class AgentTestService {
 
   list(scope: Scope, agentId: string, list: ListInput): Promise<ListPage<AgentTestRecord>> {
     const filter = { ...commonFilter(list), agent_id: agentId };
-    return scope.collection(agentTestCollection).page(filter as Filter<AgentTestRecord>, list);
+    return scope.collection(agentTestCollection).page(filter, list);
   }
 
   /** @throws ValidationError; ConflictError `limit_reached` */
@@ -128,22 +129,17 @@ export class AgentTestService {
     const { name, channel, variables, persona, ...given } = request;
     if (channel === 'voice') throw voiceNotYet();
     const current = contentOf(test);
-    const sent = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+    const sent = defined(given);
     const content: AgentTestContent = { ...current, ...sent };
     if (variables) content.variables = merged(current.variables, variables);
     if (persona) {
       if (!current.persona) throw noUse('persona', test.type);
-      content.persona = { ...current.persona, ...stripUndefined(persona) };
+      content.persona = { ...current.persona, ...defined(persona) };
     }
     await this.#check(scope, test.type, content);
-    const changed = await scope.collection(agentTestCollection).update(
-      { _id: test._id },
-      {
-        $set: { ...(name === undefined ? {} : { name }), content: JSON.stringify(withIds(content)) },
-      },
-    );
-    if (!changed) throw new NotFoundError();
-    return changed;
+    return scope
+      .collection(agentTestCollection)
+      .patch(test._id, { name, content: JSON.stringify(withIds(content)) });
   }
 
   async delete(scope: Scope, test: AgentTestRecord): Promise<void> {
@@ -222,19 +218,19 @@ export class AgentTestService {
   runs(
     scope: Scope,
     agentId: string,
-    list: ListInput & { status?: string[] | undefined },
+    list: ListInput & AnyOf<AgentTestRunRecord, 'status'>,
   ): Promise<ListPage<AgentTestRunRecord>> {
     const filter = { ...commonFilter(list), agent_id: agentId, ...equalities({ status: list.status }) };
-    return scope.collection(agentTestRunCollection).page(filter as Filter<AgentTestRunRecord>, list);
+    return scope.collection(agentTestRunCollection).page(filter, list);
   }
 
   results(
     scope: Scope,
     runId: string,
-    list: ListInput & { status?: string[] | undefined },
+    list: ListInput & AnyOf<AgentTestResultRecord, 'status'>,
   ): Promise<ListPage<AgentTestResultRecord>> {
     const filter = { ...commonFilter(list), test_run_id: runId, ...equalities({ status: list.status }) };
-    return scope.collection(agentTestResultCollection).page(filter as Filter<AgentTestResultRecord>, list);
+    return scope.collection(agentTestResultCollection).page(filter, list);
   }
 
   /** @throws ConflictError `invalid_state` when it is over */
@@ -429,8 +425,4 @@ function voiceNotYet(): ValidationError {
 
 function noUse(field: string, type: string): ValidationError {
   return invalid(['body', field], `has no use for the type ${type}`, 'extra_forbidden');
-}
-
-function stripUndefined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(value).filter(([, entry]) => entry !== undefined)) as never;
 }

@@ -6,17 +6,18 @@ import type { Clock } from '@parley/shared/time/clock';
 import type { AuditTrail } from '../audit/audit-trail.ts';
 import { invalid } from '../http/validation.ts';
 import { commonFilter, equalities } from '../http/list-query.ts';
-import type { ListInput } from '../http/list-query.ts';
+import type { AnyOf, ListInput } from '../http/list-query.ts';
 import { projectCollection } from '../projects/project-model.ts';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
 import type { SessionAgent, SessionAgents } from '../sessions/session-agent.ts';
 import type { Database } from '../storage/database.ts';
+import { defined } from '../storage/defined.ts';
 import { isDuplicateKey } from '../storage/duplicate.ts';
 import type { ListPage } from '../storage/list.ts';
 import { principalId } from '../tenancy/principal.ts';
 import type { Principal } from '../tenancy/principal.ts';
 import { checkRoom } from '../tenancy/record-limit.ts';
-import type { Filter, Scope } from '../tenancy/scope.ts';
+import type { Scope } from '../tenancy/scope.ts';
 import { applyConfig, fillConfig } from './agent-config-input.ts';
 import { agentCollection, agentVersionCollection, CONTENT_FIELDS } from './agent-model.ts';
 import type { AgentContent, AgentLink, AgentRecord, AgentVersionRecord } from './agent-model.ts';
@@ -79,19 +80,14 @@ export class AgentService implements SessionAgents {
 
   list(
     scope: Scope,
-    list: ListInput & {
-      archived: boolean;
-      llm_id?: string[] | undefined;
-      stt_id?: string[] | undefined;
-      tts_id?: string[] | undefined;
-    },
+    list: ListInput & { archived: boolean } & AnyOf<AgentRecord, 'llm_id' | 'stt_id' | 'tts_id'>,
   ): Promise<ListPage<AgentRecord>> {
     const filter = {
       ...commonFilter(list),
       ...equalities({ llm_id: list.llm_id, stt_id: list.stt_id, tts_id: list.tts_id }),
       archived_at: list.archived ? { $ne: null } : null,
     };
-    return scope.collection(agentCollection).page(filter as Filter<AgentRecord>, list);
+    return scope.collection(agentCollection).page(filter, list);
   }
 
   async create(scope: Scope, caller: Principal, request: CreateAgentRequest): Promise<AgentRecord> {
@@ -142,7 +138,7 @@ export class AgentService implements SessionAgents {
       const { config, webhooks, full } = applyConfig(current, patch ?? {}, {
         outboundAllow: this.#outboundAllow,
       });
-      const sent = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+      const sent = defined(fields);
       const content: AgentContent = { ...toContent(current), ...sent, config };
       await this.#check(scope, content, full, { before: current });
       content.config = await this.#storeHeaders(scope, current._id, config);
@@ -155,7 +151,7 @@ export class AgentService implements SessionAgents {
     try {
       const { config: patch, ...fields } = request;
       const { config, full } = applyConfig(agent, patch ?? {}, { outboundAllow: this.#outboundAllow });
-      const sent = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+      const sent = defined(fields);
       await this.#check(scope, { ...toContent(agent), ...sent, config }, full);
       return [];
     } catch (error) {
@@ -323,7 +319,7 @@ export class AgentService implements SessionAgents {
 
   versions(scope: Scope, agent: AgentRecord, list: ListInput): Promise<ListPage<AgentVersionRecord>> {
     const filter = { ...commonFilter(list), agent_id: agent._id };
-    return scope.collection(agentVersionCollection).page(filter as Filter<AgentVersionRecord>, list);
+    return scope.collection(agentVersionCollection).page(filter, list);
   }
 
   /** @throws NotFoundError */

@@ -1,18 +1,19 @@
 import type { z } from 'zod';
-import { NotFoundError, ValidationError } from '@parley/shared/errors/app-error';
+import { ValidationError } from '@parley/shared/errors/app-error';
 import type { ValidationDetail } from '@parley/shared/errors/app-error';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
 import type { AgentService } from '../agents/agent-service.ts';
 import { commonFilter, equalities } from '../http/list-query.ts';
-import type { ListInput } from '../http/list-query.ts';
+import type { AnyOf, ListInput } from '../http/list-query.ts';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
 import type { Database } from '../storage/database.ts';
+import { defined } from '../storage/defined.ts';
 import type { ListPage } from '../storage/list.ts';
 import type { Principal } from '../tenancy/principal.ts';
 import { missingReferences, referenceNotFound } from '../tenancy/references.ts';
 import { checkRoom } from '../tenancy/record-limit.ts';
-import type { Filter, Scope } from '../tenancy/scope.ts';
+import type { Scope } from '../tenancy/scope.ts';
 import { toolCollection } from '../tools/tool-model.ts';
 import { analysisCollection } from './analysis-model.ts';
 import type { AnalysisRecord } from './analysis-model.ts';
@@ -34,10 +35,10 @@ export class AnalysisService {
 
   list(
     scope: Scope,
-    list: ListInput & { type?: string[] | undefined; enabled?: boolean | undefined },
+    list: ListInput & AnyOf<AnalysisRecord, 'type'> & { enabled?: boolean | undefined },
   ): Promise<ListPage<AnalysisRecord>> {
     const filter = { ...commonFilter(list), ...equalities({ type: list.type, enabled: list.enabled }) };
-    return scope.collection(analysisCollection).page(filter as Filter<AnalysisRecord>, list);
+    return scope.collection(analysisCollection).page(filter, list);
   }
 
   async create(scope: Scope, request: z.output<typeof createAnalysisRequest>): Promise<AnalysisRecord> {
@@ -57,17 +58,11 @@ export class AnalysisService {
     request: z.output<typeof patchAnalysisRequest>,
   ): Promise<AnalysisRecord> {
     const { output_schema: schema, run_when: runWhen, ...rest } = request;
-    const change: Partial<AnalysisRecord> = Object.fromEntries(
-      Object.entries(rest).filter(([, value]) => value !== undefined),
-    );
+    const change: Partial<AnalysisRecord> = defined(rest);
     if (schema !== undefined) change.output_schema = schema === null ? null : JSON.stringify(schema);
-    if (runWhen) change.run_when = { ...analysis.run_when, ...stripUndefined(runWhen) };
+    if (runWhen) change.run_when = { ...analysis.run_when, ...defined(runWhen) };
     await this.#check(scope, { ...analysis, ...change });
-    const changed = await scope
-      .collection(analysisCollection)
-      .update({ _id: analysis._id }, { $set: change });
-    if (!changed) throw new NotFoundError();
-    return changed;
+    return scope.collection(analysisCollection).patch(analysis._id, change);
   }
 
   /** Takes it off every agent; its results stay. */
@@ -140,8 +135,4 @@ export class AnalysisService {
     }
     if (details.length > 0) throw new ValidationError(details);
   }
-}
-
-function stripUndefined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(value).filter(([, entry]) => entry !== undefined)) as never;
 }

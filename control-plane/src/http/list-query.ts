@@ -87,32 +87,38 @@ export type ListInput = ListQuery & {
   q?: string | undefined;
 };
 
-/** What the common filters of 1.5 mean for the database. `nameField` is what `q` looks at. */
-export function commonFilter(list: ListInput, nameField = 'name'): Record<string, unknown> {
-  const filter: Record<string, unknown> = {};
+/** Filters of a list that may be repeated, by the fields of the records that they look at. */
+export type AnyOf<R, K extends keyof R> = { [F in K]?: NonNullable<R[F]>[] | undefined };
+
+/** What the common filters of a list mean for the database. `nameField` is what `q` looks at. */
+export function commonFilter<N extends string = 'name'>(
+  list: ListInput,
+  nameField: N = 'name' as N,
+): { created_at?: { $gte?: Date; $lt?: Date } } & { [K in N]?: { $regex: string; $options: string } } {
   if (list.created_after && list.created_before && list.created_after > list.created_before) {
     throw invalid(['query', 'created_before'], 'must not be before created_after');
   }
-  if (list.created_after || list.created_before) {
-    filter['created_at'] = {
-      ...(list.created_after && { $gte: list.created_after }),
-      ...(list.created_before && { $lt: list.created_before }),
-    };
-  }
-  if (list.q !== undefined) filter[nameField] = { $regex: escapePattern(list.q), $options: 'i' };
-  return filter;
+  const { created_after: after, created_before: before, q } = list;
+  return {
+    ...((after || before) && {
+      created_at: { ...(after && { $gte: after }), ...(before && { $lt: before }) },
+    }),
+    ...(q !== undefined && { [nameField]: { $regex: escapePattern(q), $options: 'i' } }),
+  } as ReturnType<typeof commonFilter<N>>;
 }
 
+type Equality<V> = V extends readonly (infer One)[] ? One | { $in: One[] } : V;
+
 /** A filter of equalities: one value as it is, several as `$in`, none left out. */
-export function equalities(
-  fields: Record<string, readonly unknown[] | string | boolean | number | undefined>,
-) {
+export function equalities<
+  F extends Record<string, readonly unknown[] | string | boolean | number | undefined>,
+>(fields: F): { [K in keyof F]?: Equality<Exclude<F[K], undefined>> } {
   const filter: Record<string, unknown> = {};
   for (const [field, value] of Object.entries(fields)) {
     if (value === undefined) continue;
     filter[field] = Array.isArray(value) ? (value.length === 1 ? value[0] : { $in: value }) : value;
   }
-  return filter;
+  return filter as { [K in keyof F]?: Equality<Exclude<F[K], undefined>> };
 }
 
 function escapePattern(text: string): string {

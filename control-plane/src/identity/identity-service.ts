@@ -8,6 +8,7 @@ import type { SecretBox } from '../crypto/secret-box.ts';
 import type { SigningKeys } from '../crypto/signing-keys.ts';
 import type { BackgroundWork } from '../lifecycle/background-work.ts';
 import type { Database } from '../storage/database.ts';
+import { defined } from '../storage/defined.ts';
 import { isDuplicateKey, orDuplicate } from '../storage/duplicate.ts';
 import { ExpiringCache } from '../storage/expiring-cache.ts';
 import { DIRECTORY_TTL_MS } from '../tenancy/directory.ts';
@@ -183,7 +184,7 @@ export class IdentityService {
     userId: string,
     change: Partial<Record<'name' | 'locale' | 'timezone', string | undefined>>,
   ): Promise<UserRecord> {
-    const sent = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+    const sent = defined(change);
     const user = await this.#database
       .model(userCollection)
       .findOneAndUpdate({ _id: userId }, { $set: sent }, { returnDocument: 'after' })

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { AppError, NotFoundError } from '@parley/shared/errors/app-error';
+import { AppError } from '@parley/shared/errors/app-error';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
 import type { AgentService } from '../agents/agent-service.ts';
@@ -7,7 +7,7 @@ import { commonFilter } from '../http/list-query.ts';
 import type { ListInput } from '../http/list-query.ts';
 import type { ListPage } from '../storage/list.ts';
 import { checkRoom } from '../tenancy/record-limit.ts';
-import type { Filter, Scope } from '../tenancy/scope.ts';
+import type { Scope } from '../tenancy/scope.ts';
 import { knowledgeBaseCollection } from './knowledge-base-model.ts';
 import type { KnowledgeBaseRecord } from './knowledge-base-model.ts';
 import type { createKnowledgeBaseRequest, patchKnowledgeBaseRequest } from './knowledge-base-schema.ts';
@@ -23,9 +23,7 @@ export class KnowledgeBaseService {
   }
 
   list(scope: Scope, list: ListInput): Promise<ListPage<KnowledgeBaseRecord>> {
-    return scope
-      .collection(knowledgeBaseCollection)
-      .page(commonFilter(list) as Filter<KnowledgeBaseRecord>, list);
+    return scope.collection(knowledgeBaseCollection).page(commonFilter(list), list);
   }
 
   async create(
@@ -42,15 +40,12 @@ export class KnowledgeBaseService {
     });
   }
 
-  async update(
+  update(
     scope: Scope,
     base: KnowledgeBaseRecord,
     request: z.output<typeof patchKnowledgeBaseRequest>,
   ): Promise<KnowledgeBaseRecord> {
-    const sent = Object.fromEntries(Object.entries(request).filter(([, value]) => value !== undefined));
-    const changed = await scope.collection(knowledgeBaseCollection).update({ _id: base._id }, { $set: sent });
-    if (!changed) throw new NotFoundError();
-    return changed;
+    return scope.collection(knowledgeBaseCollection).patch(base._id, request);
   }
 
   /** @throws AppError 409 `resource_in_use` while attached to live agents */

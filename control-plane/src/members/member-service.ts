@@ -10,7 +10,7 @@ import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
 import type { AuditTrail } from '../audit/audit-trail.ts';
 import { commonFilter, equalities } from '../http/list-query.ts';
-import type { ListInput } from '../http/list-query.ts';
+import type { AnyOf, ListInput } from '../http/list-query.ts';
 import { invalid } from '../http/validation.ts';
 import { normalEmail } from '../identity/identity-service.ts';
 import type { IdentityService } from '../identity/identity-service.ts';
@@ -27,7 +27,7 @@ import type { Principal } from '../tenancy/principal.ts';
 import { checkReferences } from '../tenancy/references.ts';
 import { roleAtLeast } from '../tenancy/roles.ts';
 import type { Role } from '../tenancy/roles.ts';
-import type { Filter, Scope } from '../tenancy/scope.ts';
+import type { Scope } from '../tenancy/scope.ts';
 import { inviteCollection } from './invite-model.ts';
 import type { InviteRecord } from './invite-model.ts';
 import { memberCollection } from './member-model.ts';
@@ -69,10 +69,10 @@ export class MemberService {
 
   async list(
     scope: Scope,
-    list: ListInput & { role?: string[] | undefined; status?: string[] | undefined },
+    list: ListInput & AnyOf<MemberRecord, 'role' | 'status'>,
   ): Promise<ListPage<MemberWithUser>> {
     const filter = { ...commonFilter(list), ...equalities({ role: list.role, status: list.status }) };
-    const page = await scope.collection(memberCollection).page(filter as Filter<MemberRecord>, list);
+    const page = await scope.collection(memberCollection).page(filter, list);
     const users = await this.#identity.users(page.items.map((member) => member.user_id));
     return { ...page, items: page.items.map((member) => withUser(member, users.get(member.user_id))) };
   }
@@ -186,9 +186,7 @@ export class MemberService {
     };
     const chosen = list.status?.map((word) => byStatus[word]!);
     const status = chosen?.length === 1 ? chosen[0] : chosen && { $or: chosen };
-    return scope
-      .collection(inviteCollection)
-      .page({ ...commonFilter(list, 'email'), ...status } as Filter<InviteRecord>, list);
+    return scope.collection(inviteCollection).page({ ...commonFilter(list, 'email'), ...status }, list);
   }
 
   /** Mails a link; an older invite to the same address dies. @throws ConflictError `duplicate` for a member */

@@ -6,7 +6,7 @@ import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
 import type { AuditTrail } from '../audit/audit-trail.ts';
 import { commonFilter, equalities } from '../http/list-query.ts';
-import type { ListInput } from '../http/list-query.ts';
+import type { AnyOf, ListInput } from '../http/list-query.ts';
 import { invalid } from '../http/validation.ts';
 import type { SessionAgent } from '../sessions/session-agent.ts';
 import type { SessionRecord } from '../sessions/session-model.ts';
@@ -15,7 +15,7 @@ import { isDuplicateKey } from '../storage/duplicate.ts';
 import type { ListPage } from '../storage/list.ts';
 import type { Directory } from '../tenancy/directory.ts';
 import type { Principal } from '../tenancy/principal.ts';
-import type { Filter, Scope } from '../tenancy/scope.ts';
+import type { Scope } from '../tenancy/scope.ts';
 import { memoryCollection } from './memory-model.ts';
 import type { MemoryKind, MemoryRecord } from './memory-model.ts';
 import type { createMemoryRequest, patchMemoryRequest } from './memory-schema.ts';
@@ -47,11 +47,7 @@ export class MemoryService {
   list(
     scope: Scope,
     agentId: string,
-    list: ListInput & {
-      subject?: string[] | undefined;
-      kind?: string[] | undefined;
-      session_id?: string[] | undefined;
-    },
+    list: ListInput & AnyOf<MemoryRecord, 'subject' | 'kind' | 'session_id'>,
   ): Promise<ListPage<MemoryRecord>> {
     const { subject, kind, session_id } = list;
     const filter = {
@@ -60,7 +56,7 @@ export class MemoryService {
       agent_id: agentId,
       ...this.#alive(),
     };
-    return scope.collection(memoryCollection).page(filter as Filter<MemoryRecord>, list);
+    return scope.collection(memoryCollection).page(filter, list);
   }
 
   /** @throws ConflictError `limit_reached` when enough is known of the subject */

@@ -9,6 +9,7 @@ import { slugOf } from '../http/slug.ts';
 import { invalid } from '../http/validation.ts';
 import { memberCollection } from '../members/member-model.ts';
 import type { Database } from '../storage/database.ts';
+import { defined } from '../storage/defined.ts';
 import { isDuplicateKey } from '../storage/duplicate.ts';
 import { listPage } from '../storage/list.ts';
 import type { ListPage } from '../storage/list.ts';
@@ -84,7 +85,7 @@ export class OrgService {
 
   /** A new org without members: for the server's command line and first starts. */
   async #insert(fields: OrgFields): Promise<OrgRecord> {
-    const sent = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+    const sent = defined(fields);
     for (let attempt = 0; ; attempt++) {
       const id = newId('org', this.#clock.now());
       const slug = attempt === 0 ? slugOf(fields.name) : `${slugOf(fields.name)}-${id.slice(-6)}`;
@@ -121,7 +122,7 @@ export class OrgService {
     change: z.output<typeof patchOrgRequest>,
     origin: { address: string },
   ): Promise<OrgRecord> {
-    const sent = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+    const sent = defined(change);
     const org = await this.#database
       .model(orgCollection)
       .findOneAndUpdate({ _id: orgId }, { $set: sent }, { returnDocument: 'after' })

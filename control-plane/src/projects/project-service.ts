@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { AppError, NotFoundError, ValidationError } from '@parley/shared/errors/app-error';
+import { AppError, ValidationError } from '@parley/shared/errors/app-error';
 import type { ErrorRef, ValidationDetail } from '@parley/shared/errors/app-error';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
@@ -15,7 +15,7 @@ import { checkRoom } from '../tenancy/record-limit.ts';
 import type { Directory } from '../tenancy/directory.ts';
 import type { Principal } from '../tenancy/principal.ts';
 import { missingReferences, referenceNotFound } from '../tenancy/references.ts';
-import type { Filter, Scope } from '../tenancy/scope.ts';
+import type { Scope } from '../tenancy/scope.ts';
 import { projectCollection } from './project-model.ts';
 import type { ProjectRecord } from './project-model.ts';
 import type { createProjectRequest, patchProjectRequest } from './project-schema.ts';
@@ -57,7 +57,7 @@ export class ProjectService {
       archived_at: list.archived ? { $ne: null } : null,
       ...(scope.projects && { _id: { $in: scope.projects } }),
     };
-    return scope.collection(projectCollection).page(filter as Filter<ProjectRecord>, list);
+    return scope.collection(projectCollection).page(filter, list);
   }
 
   get(scope: Scope): Promise<ProjectRecord> {
@@ -114,11 +114,7 @@ export class ProjectService {
 
   async update(scope: Scope, change: z.output<typeof patchProjectRequest>): Promise<ProjectRecord> {
     await this.#check(scope, change);
-    const sent = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
-    const project = await scope
-      .collection(projectCollection)
-      .update({ _id: scope.projectId }, { $set: sent });
-    if (!project) throw new NotFoundError();
+    const project = await scope.collection(projectCollection).patch(scope.projectId, change);
     this.#directory.forget(project._id);
     return project;
   }

@@ -5,6 +5,7 @@ import type { SafeFetch } from '@parley/shared/http/safe-fetch';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
 import { invalid } from '../http/validation.ts';
+import { defined } from '../storage/defined.ts';
 import { checkReferences } from '../tenancy/references.ts';
 import type { Scope } from '../tenancy/scope.ts';
 import type { CatalogModel, ModelCatalog } from './model-catalog.ts';
@@ -71,7 +72,7 @@ export class OwnModelService {
     request: z.output<typeof patchModelRequest>,
   ): Promise<CatalogModel> {
     const { status, ...rest } = request;
-    const sent = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
+    const sent = defined(rest);
     const next: OwnModelRecord = {
       ...model,
       ...sent,

@@ -8,13 +8,13 @@ import type { AuditTrail } from '../audit/audit-trail.ts';
 import { maskSecret } from '../crypto/secret-box.ts';
 import type { SecretBox } from '../crypto/secret-box.ts';
 import { commonFilter, equalities } from '../http/list-query.ts';
-import type { ListInput } from '../http/list-query.ts';
+import type { AnyOf, ListInput } from '../http/list-query.ts';
 import { invalid } from '../http/validation.ts';
 import { projectCollection } from '../projects/project-model.ts';
 import type { ListPage } from '../storage/list.ts';
 import type { Principal } from '../tenancy/principal.ts';
 import { checkReferences } from '../tenancy/references.ts';
-import type { Filter, Scope } from '../tenancy/scope.ts';
+import type { Scope } from '../tenancy/scope.ts';
 import { sameOrigin } from './provider-accounts.ts';
 import type { ProviderAccounts } from './provider-accounts.ts';
 import { checkBaseUrl } from './provider-address.ts';
@@ -63,12 +63,10 @@ export class ProviderCredentialService {
 
   list(
     scope: Scope,
-    list: ListInput & { provider?: string[] | undefined; status?: string[] | undefined },
+    list: ListInput & AnyOf<ProviderCredentialRecord, 'provider' | 'status'>,
   ): Promise<ListPage<ProviderCredentialRecord>> {
     const filter = { ...commonFilter(list), ...equalities({ provider: list.provider, status: list.status }) };
-    return scope
-      .collection(providerCredentialCollection)
-      .page(filter as Filter<ProviderCredentialRecord>, list);
+    return scope.collection(providerCredentialCollection).page(filter, list);
   }
 
   async create(

@@ -1,11 +1,11 @@
 import type { z } from 'zod';
-import { NotFoundError } from '@parley/shared/errors/app-error';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
 import { commonFilter, equalities } from '../http/list-query.ts';
-import type { ListInput } from '../http/list-query.ts';
+import type { AnyOf, ListInput } from '../http/list-query.ts';
 import { invalid } from '../http/validation.ts';
 import type { Database } from '../storage/database.ts';
+import { defined } from '../storage/defined.ts';
 import { orDuplicate } from '../storage/duplicate.ts';
 import { ExpiringCache } from '../storage/expiring-cache.ts';
 import type { ListPage } from '../storage/list.ts';
@@ -13,7 +13,7 @@ import { projectCollection } from '../projects/project-model.ts';
 import { DIRECTORY_TTL_MS } from '../tenancy/directory.ts';
 import type { Principal } from '../tenancy/principal.ts';
 import { checkReferences } from '../tenancy/references.ts';
-import type { Filter, Scope } from '../tenancy/scope.ts';
+import type { Scope } from '../tenancy/scope.ts';
 import { rateLimitCollection } from './rate-limit-model.ts';
 import type { LimitedResource, RateLimitRecord } from './rate-limit-model.ts';
 import type { createRateLimitRequest, patchRateLimitRequest } from './rate-limit-schema.ts';
@@ -51,13 +51,13 @@ export class RateLimitService {
 
   list(
     scope: Scope,
-    list: ListInput & { resource?: string[] | undefined; project_id?: string[] | undefined },
+    list: ListInput & AnyOf<RateLimitRecord, 'resource' | 'project_id'>,
   ): Promise<ListPage<RateLimitRecord>> {
     const filter = {
       ...commonFilter(list),
       ...equalities({ resource: list.resource, project_id: list.project_id }),
     };
-    return scope.collection(rateLimitCollection).page(filter as Filter<RateLimitRecord>, list);
+    return scope.collection(rateLimitCollection).page(filter, list);
   }
 
   /** A key's config is always of its own project. @throws ConflictError `duplicate`, ValidationError */
@@ -98,10 +98,8 @@ export class RateLimitService {
     record: RateLimitRecord,
     change: z.output<typeof patchRateLimitRequest>,
   ): Promise<RateLimitRecord> {
-    const sent = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
-    this.#check({ ...record, ...sent });
-    const changed = await scope.collection(rateLimitCollection).update({ _id: record._id }, { $set: sent });
-    if (!changed) throw new NotFoundError();
+    this.#check({ ...record, ...defined(change) });
+    const changed = await scope.collection(rateLimitCollection).patch(record._id, change);
     this.#known.forget(scope.orgId);
     return changed;
   }

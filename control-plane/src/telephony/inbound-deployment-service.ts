@@ -2,9 +2,10 @@ import { ConflictError, ValidationError, type ValidationDetail } from '@parley/s
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
 import { agentCollection, agentVersionCollection } from '../agents/agent-model.ts';
-import { commonFilter, equalities, type ListInput } from '../http/list-query.ts';
+import { commonFilter, equalities, type AnyOf, type ListInput } from '../http/list-query.ts';
 import { orDuplicate } from '../storage/duplicate.ts';
 import type { Database } from '../storage/database.ts';
+import { defined } from '../storage/defined.ts';
 import { checkRoom } from '../tenancy/record-limit.ts';
 import { checkReferences } from '../tenancy/references.ts';
 import type { Scope } from '../tenancy/scope.ts';
@@ -36,11 +37,7 @@ export class InboundDeploymentService {
 
   list(
     scope: Scope,
-    list: ListInput & {
-      status?: string[] | undefined;
-      agent_id?: string[] | undefined;
-      phone_number_id?: string[] | undefined;
-    },
+    list: ListInput & AnyOf<InboundDeploymentRecord, 'status' | 'agent_id' | 'phone_number_id'>,
   ) {
     const { status, agent_id, phone_number_id } = list;
     return scope
@@ -68,9 +65,7 @@ export class InboundDeploymentService {
     deployment: InboundDeploymentRecord,
     patch: DeploymentPatch,
   ): Promise<InboundDeploymentRecord> {
-    const set = Object.fromEntries(
-      Object.entries(patch).filter(([, value]) => value !== undefined),
-    ) as Partial<DeploymentInput>;
+    const set = defined(patch);
     const next = { ...deployment, ...set };
     await this.#check(scope, next);
     const changed = await orDuplicate(

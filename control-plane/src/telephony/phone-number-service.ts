@@ -2,13 +2,14 @@ import { parsePhoneNumberFromString } from 'libphonenumber-js/max';
 import { ConflictError, NotFoundError } from '@parley/shared/errors/app-error';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
-import { commonFilter, equalities, type ListInput } from '../http/list-query.ts';
+import { commonFilter, equalities, type AnyOf, type ListInput } from '../http/list-query.ts';
 import { invalid } from '../http/validation.ts';
 import { checkRoom } from '../tenancy/record-limit.ts';
 import type { Access } from '../tenancy/access.ts';
 import type { Scope } from '../tenancy/scope.ts';
 import { orDuplicate } from '../storage/duplicate.ts';
 import type { Database } from '../storage/database.ts';
+import { defined } from '../storage/defined.ts';
 import { inboundDeploymentCollection } from './inbound-deployment-model.ts';
 import { phoneNumberCollection } from './phone-number-model.ts';
 import type { PhoneNumberRecord } from './phone-number-model.ts';
@@ -36,14 +37,7 @@ export class PhoneNumberService {
     this.#clock = clock;
   }
 
-  list(
-    scope: Scope,
-    list: ListInput & {
-      status?: string[] | undefined;
-      provider?: string[] | undefined;
-      country?: string[] | undefined;
-    },
-  ) {
+  list(scope: Scope, list: ListInput & AnyOf<PhoneNumberRecord, 'status' | 'provider' | 'country'>) {
     const { status, provider, country } = list;
     return scope
       .collection(phoneNumberCollection)
@@ -93,7 +87,7 @@ export class PhoneNumberService {
   }
 
   async change(scope: Scope, number: PhoneNumberRecord, patch: NumberPatch): Promise<PhoneNumberRecord> {
-    const set = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
+    const set = defined(patch);
     return (
       (await scope.collection(phoneNumberCollection).update({ _id: number._id }, { $set: set })) ?? number
     );

@@ -14,7 +14,8 @@ import type { SecretBox } from '../crypto/secret-box.ts';
 import { invalid, parseInput } from '../http/validation.ts';
 import type { SessionAccounts } from '../sessions/session-service.ts';
 import type { Database } from '../storage/database.ts';
-import type { ListInput } from '../http/list-query.ts';
+import { defined } from '../storage/defined.ts';
+import type { AnyOf, ListInput } from '../http/list-query.ts';
 import { commonFilter, equalities } from '../http/list-query.ts';
 import { checkRoom } from '../tenancy/record-limit.ts';
 import type { Directory } from '../tenancy/directory.ts';
@@ -87,7 +88,7 @@ export class TelephonyAccountService implements CarrierSource, SessionAccounts {
     this.#apiUrls = deps.apiUrls;
   }
 
-  list(scope: Scope, list: ListInput & { provider?: string[] | undefined; status?: string[] | undefined }) {
+  list(scope: Scope, list: ListInput & AnyOf<TelephonyAccountRecord, 'provider' | 'status'>) {
     return scope
       .collection(telephonyAccountCollection)
       .page({ ...commonFilter(list), ...equalities({ provider: list.provider, status: list.status }) }, list);
@@ -129,7 +130,7 @@ export class TelephonyAccountService implements CarrierSource, SessionAccounts {
   ): Promise<TelephonyAccountRecord> {
     await this.#checkProjects(scope, patch.project_ids);
     const { credentials, ...rest } = patch;
-    const set = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
+    const set = defined(rest);
     const changed = await scope.collection(telephonyAccountCollection).update(
       { _id: account._id },
       {

@@ -2,6 +2,7 @@ import type { QueryFilter, UpdateQuery } from 'mongoose';
 import { NotFoundError } from '@parley/shared/errors/app-error';
 import type { Collection, StoredRecord, Tenancy } from '../storage/collection.ts';
 import type { Database } from '../storage/database.ts';
+import { defined } from '../storage/defined.ts';
 import type { ListPage, ListQuery } from '../storage/list.ts';
 import { listPage } from '../storage/list.ts';
 import type { Role } from './roles.ts';
@@ -167,6 +168,13 @@ export class ScopedCollection<T extends StoredRecord> {
       .model(this.#collection)
       .findOneAndUpdate(this.#narrow(filter), update, { returnDocument: 'after' })
       .lean()) as unknown as T | null;
+  }
+
+  /** Sets the given fields of a record; those that are `undefined` stay as they are. @throws NotFoundError */
+  async patch(id: string, change: { readonly [K in keyof T]?: T[K] | undefined }): Promise<T> {
+    const changed = await this.update({ _id: id } as Filter<T>, { $set: defined(change) } as UpdateQuery<T>);
+    if (!changed) throw new NotFoundError();
+    return changed;
   }
 
   /** @returns how many were changed */

@@ -7,18 +7,19 @@ import type { AgentService } from '../agents/agent-service.ts';
 import type { AuditTrail } from '../audit/audit-trail.ts';
 import type { SecretBox } from '../crypto/secret-box.ts';
 import { commonFilter, equalities } from '../http/list-query.ts';
-import type { ListInput } from '../http/list-query.ts';
+import type { AnyOf, ListInput } from '../http/list-query.ts';
 import { isOutboundUrl, OUTBOUND_URL_MESSAGE } from '../http/outbound-url.ts';
 import { invalid } from '../http/validation.ts';
 import { projectCollection } from '../projects/project-model.ts';
 import type { SessionAgent, SessionTools } from '../sessions/session-agent.ts';
 import type { Database } from '../storage/database.ts';
+import { defined } from '../storage/defined.ts';
 import { orDuplicate } from '../storage/duplicate.ts';
 import type { ListPage } from '../storage/list.ts';
 import type { Principal } from '../tenancy/principal.ts';
 import { checkRoom } from '../tenancy/record-limit.ts';
 import { checkReferences } from '../tenancy/references.ts';
-import type { Filter, Scope } from '../tenancy/scope.ts';
+import type { Scope } from '../tenancy/scope.ts';
 import { toolCollection } from './tool-model.ts';
 import type { ToolRecord, ToolSecrets } from './tool-model.ts';
 import type { createToolRequest, patchToolRequest } from './tool-schema.ts';
@@ -53,15 +54,11 @@ export class ToolService implements SessionTools {
 
   list(
     scope: Scope,
-    list: ListInput & {
-      type?: string[] | undefined;
-      project_id?: string[] | undefined;
-      enabled?: boolean | undefined;
-    },
+    list: ListInput & AnyOf<ToolRecord, 'type' | 'project_id'> & { enabled?: boolean | undefined },
   ): Promise<ListPage<ToolRecord>> {
     const { type, project_id, enabled } = list;
     const filter = { ...commonFilter(list), ...equalities({ type, project_id, enabled }) };
-    return scope.collection(toolCollection).page(filter as Filter<ToolRecord>, list);
+    return scope.collection(toolCollection).page(filter, list);
   }
 
   /** A key's tool is always of its own project. @throws ConflictError `duplicate`, ValidationError */
@@ -109,9 +106,7 @@ export class ToolService implements SessionTools {
     origin: { address: string },
   ): Promise<ToolRecord> {
     const { parameters, webhook: sent, execution, response, ...rest } = request;
-    const change: Record<string, unknown> = Object.fromEntries(
-      Object.entries(rest).filter(([, value]) => value !== undefined),
-    );
+    const change: Record<string, unknown> = defined(rest);
     if (parameters) change['parameters'] = JSON.stringify(parameters);
     if (execution) change['execution'] = { ...tool.execution, ...execution };
     if (response) change['response'] = { ...tool.response, ...response };
