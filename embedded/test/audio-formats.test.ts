@@ -69,7 +69,7 @@ for (const [name, dialect, expected] of formats) {
         events: { onViolation: (what) => void violations.push(what) },
       });
       await installation.converse(line, CALLER_LINES.hours);
-      t.ok(line.lastPlayedVoiceAt > 0, 'the agent was heard');
+      t.ok(line.playback.lastVoiceAt > 0, 'the agent was heard');
       t.same(violations, [], 'in a form that the carrier takes');
       line.hangUp();
       await line.closed;

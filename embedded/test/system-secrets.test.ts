@@ -92,10 +92,10 @@ void t.test('nothing that is secret or was said leaves the places it belongs to'
       (await installation.events(found.session_id)).some(({ type }) => type === wanted),
     );
   await told('tool_finished');
-  await eventually('an answer', () => call.line.lastPlayedVoiceAt > lastVoicedAt);
+  await eventually('an answer', () => call.line.playback.lastVoiceAt > lastVoicedAt);
   // Keys cut the answer off: some words of it are to be heard first, however slow the machine is.
-  const answered = call.line.playedBytes;
-  await eventually('words of it', () => call.line.playedBytes > answered + 8 * 1500);
+  const answered = call.line.playback.playedBytes;
+  await eventually('words of it', () => call.line.playback.playedBytes > answered + 8 * 1500);
   call.line.press(DIGITS);
   await told('dtmf');
   call.hangUp();

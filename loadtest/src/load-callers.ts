@@ -145,8 +145,8 @@ export class LoadCallers {
       const { code, reason } = await line.closed;
       this.#metrics.failed(`closed by the far end: ${code} ${reason}`.trim());
     }
-    if (line.firstAgentVoiceAt > 0 && this.#metrics.inWindow(line.firstAgentVoiceAt))
-      this.#metrics.greeting.add(line.firstAgentVoiceAt - dialledAt - this.#options.delays.ttsMs);
+    if (line.playback.firstVoiceAt > 0 && this.#metrics.inWindow(line.playback.firstVoiceAt))
+      this.#metrics.greeting.add(line.playback.firstVoiceAt - dialledAt - this.#options.delays.ttsMs);
     if (result.hungUp === 'half_open')
       this.#halfOpen.set(
         line,

@@ -3,7 +3,8 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { openStubPlatform, TONE, type StubSocket } from '../../test/fixtures/stub-platform.ts';
 import { runCaller } from './caller-script.ts';
-import { CarrierLine, isVoiced } from './carrier-line.ts';
+import { isVoiced } from './agent-playback.ts';
+import { CarrierLine } from './carrier-line.ts';
 
 const FAST = { agentPauseMs: 100, agentTimeoutMs: 5000 };
 const tone = (ms: number) => Buffer.concat(Array.from({ length: ms / 20 }, () => TONE));

@@ -37,7 +37,7 @@ export async function runCaller(
   const timeoutMs = options.agentTimeoutMs ?? 15_000;
   /** Speech of the agent from before is not waited for again. */
   let since = 0;
-  const agentSpeaks = () => line.waitFor(() => line.lastPlayedVoiceAt > since, timeoutMs);
+  const agentSpeaks = () => line.waitFor(() => line.playback.lastVoiceAt > since, timeoutMs);
   const agentFinishes = async (): Promise<void> => {
     await agentSpeaks();
     await line.waitFor(() => line.bufferedMs === 0 && !line.agentHeardWithin(pauseMs), timeoutMs * 4);

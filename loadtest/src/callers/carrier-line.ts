@@ -1,29 +1,12 @@
 import { isAscii } from 'node:buffer';
 import { performance } from 'node:perf_hooks';
-import { MULAW_TO_PCM16, encodeMulaw } from '@parley/shared/audio/g711';
-import { pcm16FromBytes } from '@parley/shared/audio/audio-frame';
-import { Resampler } from '@parley/shared/audio/resampler';
 import { WireSocket } from '../wire/wire-socket.ts';
+import { AgentPlayback, FRAME_BYTES, isVoiced, MULAW_SILENCE } from './agent-playback.ts';
 import { dialects, type CarrierDialect, type StreamIds } from './carrier-dialect.ts';
 import { FRAME_MS, frameClock, type FrameClock } from './frame-clock.ts';
 
-const FRAME_BYTES = 160;
-const MULAW_SILENCE = 0xff;
 const SILENCE = new Uint8Array(FRAME_BYTES).fill(MULAW_SILENCE);
-/** Room for half a minute of what was heard at first; it grows. */
-const HEARD_BYTES = 30 * 8000;
 const SILENCE_BASE64 = Buffer.from(SILENCE).toString('base64');
-/** Mean amplitude from which a frame counts as voice, of 32,768. */
-const VOICED = 200;
-const LOUDNESS = Uint16Array.from(MULAW_TO_PCM16, (sample) => Math.abs(sample));
-
-/** Whether 20 ms of mu-law hold a voice rather than silence. */
-export function isVoiced(frame: Uint8Array): boolean {
-  let sum = 0;
-  for (let i = 0; i < frame.length; i++) sum += LOUDNESS[frame[i]!]!;
-  return sum > VOICED * frame.length;
-}
-
 /** 20 ms of speech, ready for the wire. */
 export interface SpeechFrame {
   base64: string;
@@ -48,9 +31,6 @@ interface Waiter {
   done: (met: boolean) => void;
 }
 
-/** Silence between two pieces of agent audio that still counts as a hole in one speech, ms. */
-const LONGEST_HOLE_MS = 1500;
-
 export interface LineEvents {
   /** Agent audio came over the wire. @param voiced some of it is a voice */
   onAgentAudio?(line: CarrierLine, atMs: number, bytes: Uint8Array, voiced: boolean): void;
@@ -66,33 +46,21 @@ export interface LineEvents {
  */
 export class CarrierLine {
   readonly ids: StreamIds;
+  /** What the caller hears of the agent. */
+  readonly playback: AgentPlayback;
   readonly closed: Promise<{ code: number; reason: string }>;
   readonly #dialect: CarrierDialect;
   readonly #events: LineEvents;
   readonly #clock: FrameClock;
   readonly #socket: WireSocket;
-  #heard: Uint8Array | undefined;
-  #heardBytes = 0;
   #stopFrames: (() => void) | undefined;
   #frameIndex = 0;
   #isAscii = false;
   #speech: Speech[] = [];
   readonly #waiters = new Set<Waiter>();
   #open = true;
-  /** When the buffer ran dry in the middle of agent speech. */
-  #dryAt: number | undefined;
-  #buffer: ({ bytes: Uint8Array; offset: number } | { mark: string })[] = [];
-  #bufferedBytes = 0;
-  #resampler: Resampler | undefined;
   #startedAt = 0;
 
-  /** When agent speech was heard last; `performance.now()`. */
-  lastPlayedVoiceAt = 0;
-  /** When the first voiced agent audio of the call came over the wire; 0 before. */
-  firstAgentVoiceAt = 0;
-  playedBytes = 0;
-  /** Holes in agent speech because the buffer had run dry, ms. */
-  underrunMs = 0;
   framesSent = 0;
 
   private constructor(
@@ -108,7 +76,7 @@ export class CarrierLine {
     this.ids = ids;
     this.#events = events;
     this.#clock = clock;
-    if (keepHeard) this.#heard = new Uint8Array(HEARD_BYTES).fill(MULAW_SILENCE);
+    this.playback = new AgentPlayback({ keepHeard });
     this.closed = new Promise((resolve) => {
       socket.once('close', (code, reason) => {
         this.#open = false;
@@ -185,12 +153,12 @@ export class CarrierLine {
 
   /** Agent audio that waits to be played, ms. */
   get bufferedMs(): number {
-    return this.#bufferedBytes / 8;
+    return this.playback.bufferedMs;
   }
 
   /** The agent was heard within the last `ms`. */
   agentHeardWithin(ms: number): boolean {
-    return performance.now() - this.lastPlayedVoiceAt < ms;
+    return performance.now() - this.playback.lastVoiceAt < ms;
   }
 
   get speaking(): boolean {
@@ -258,7 +226,7 @@ export class CarrierLine {
 
   /** What the caller heard, silence included, from the first frame on. 8 kHz mu-law. */
   heardAudio(): Uint8Array {
-    return this.#heard?.slice(0, this.#heardBytes) ?? new Uint8Array();
+    return this.playback.heard();
   }
 
   /** An empty message stands for one that the dialect holds back. */
@@ -275,7 +243,7 @@ export class CarrierLine {
   }
 
   #frame(): void {
-    this.#play();
+    this.playback.play(this.#frameIndex, (mark) => this.#send(this.#dialect.played(this.ids, mark)));
     const speech = this.#speech[0];
     const frame = speech?.frames[speech.next];
     const media = this.#dialect.media(this.ids, {
@@ -294,8 +262,7 @@ export class CarrierLine {
         const now = performance.now();
         if (speech.firstVoicedAt === 0) speech.firstVoicedAt = now;
         speech.lastVoicedAt = now;
-        // The agent falls silent because the caller speaks: that is no hole.
-        this.#dryAt = undefined;
+        this.playback.expectSilence();
       }
       if (++speech.next >= speech.frames.length) {
         this.#speech.shift();
@@ -315,79 +282,31 @@ export class CarrierLine {
     }
   }
 
-  /** 20 ms out of the buffer. */
-  #play(): void {
-    let left = FRAME_BYTES;
-    if (this.#buffer.length === 0) return;
-    const heard = this.#heard && this.#roomToHear(this.#frameIndex * FRAME_BYTES);
-    let voiced = false;
-    let played = 0;
-    while (this.#buffer.length > 0) {
-      // A mark behind this frame is reached when the frame was heard: with the next one.
-      if (left === 0) break;
-      const head = this.#buffer[0]!;
-      if ('mark' in head) {
-        this.#buffer.shift();
-        this.#send(this.#dialect.played(this.ids, head.mark));
-        continue;
-      }
-      const take = Math.min(left, head.bytes.length - head.offset);
-      const part = head.bytes.subarray(head.offset, head.offset + take);
-      voiced ||= isVoiced(part);
-      heard?.set(part, FRAME_BYTES - left);
-      head.offset += take;
-      left -= take;
-      played += take;
-      if (head.offset === head.bytes.length) this.#buffer.shift();
-    }
-    if (played === 0) return;
-    this.#bufferedBytes -= played;
-    this.playedBytes += played;
-    const now = performance.now();
-    if (voiced) this.lastPlayedVoiceAt = now;
-    if (heard) this.#heardBytes = (this.#frameIndex + 1) * FRAME_BYTES;
-    // What is missing of this frame is silence already.
-    if (this.#bufferedBytes === 0) this.#dryAt = now + FRAME_MS - left / 8;
-  }
-
-  /** Where the frame at `start` of what is heard goes. */
-  #roomToHear(start: number): Uint8Array {
-    const kept = this.#heard!;
-    if (start + FRAME_BYTES <= kept.length) return kept.subarray(start, start + FRAME_BYTES);
-    const grown = new Uint8Array(Math.max(kept.length * 2, start + FRAME_BYTES)).fill(MULAW_SILENCE);
-    grown.set(kept);
-    this.#heard = grown;
-    return grown.subarray(start, start + FRAME_BYTES);
-  }
-
   #onMessage(message: string): void {
     const atMs = performance.now();
     const said = this.#dialect.parse(message);
     switch (said.type) {
       case 'audio': {
-        const bytes = this.#toMulaw(Buffer.from(said.payload, 'base64'), said.encoding, said.sampleRate);
+        const bytes = this.playback.toMulaw(
+          Buffer.from(said.payload, 'base64'),
+          said.encoding,
+          said.sampleRate,
+        );
         if (bytes.length === 0) this.#events.onViolation?.('empty audio');
         if (this.bufferedMs + bytes.length / 8 > this.#dialect.bufferMs) {
           this.#events.onViolation?.('buffer overflow');
           return;
         }
-        this.#buffer.push({ bytes, offset: 0 });
-        this.#bufferedBytes += bytes.length;
-        this.#countHole(atMs);
-        const voiced = isVoiced(bytes);
-        if (voiced && this.firstAgentVoiceAt === 0) this.firstAgentVoiceAt = atMs;
+        const voiced = this.playback.add(bytes, atMs);
         this.#events.onAgentAudio?.(this, atMs, bytes, voiced);
         break;
       }
       case 'mark':
-        this.#buffer.push({ mark: said.name });
+        this.playback.addMark(said.name);
         break;
       case 'clear': {
-        const marks = this.#buffer.flatMap((item) => ('mark' in item ? [item.mark] : []));
-        const bufferedMs = this.bufferedMs;
-        this.#buffer = [];
-        this.#bufferedBytes = 0;
-        this.#dryAt = undefined;
+        const { bufferedMs } = this;
+        const marks = this.playback.clear();
         if (this.#dialect.returnsClearedMarks)
           for (const mark of marks) this.#send(this.#dialect.played(this.ids, mark));
         const cleared = this.#dialect.cleared(this.ids);
@@ -401,21 +320,6 @@ export class CarrierLine {
       case 'other':
         this.#events.onViolation?.(`unknown event ${said.event}`);
     }
-  }
-
-  #countHole(atMs: number): void {
-    if (this.#dryAt === undefined) return;
-    const hole = atMs - this.#dryAt;
-    if (hole > 0 && hole < LONGEST_HOLE_MS) this.underrunMs += hole;
-    this.#dryAt = undefined;
-  }
-
-  #toMulaw(bytes: Buffer, encoding: 'pcmu' | 'pcm16', sampleRate: number): Uint8Array {
-    if (encoding === 'pcmu') return bytes;
-    const samples = pcm16FromBytes(bytes);
-    if (sampleRate === 8000) return encodeMulaw(samples);
-    this.#resampler ??= new Resampler(sampleRate, 8000);
-    return encodeMulaw(this.#resampler.process(samples));
   }
 }
 

@@ -118,13 +118,13 @@ export async function runCall(options: {
   const over = () => signal.aborted || !line.isOpen;
   async function agentFinished(): Promise<void> {
     const since = heardSince;
-    await line.waitFor(() => over() || (line.lastPlayedVoiceAt > since && quiet()), AGENT_TIMEOUT_MS);
+    await line.waitFor(() => over() || (line.playback.lastVoiceAt > since && quiet()), AGENT_TIMEOUT_MS);
   }
   async function agentSpokeFor(ms: number): Promise<void> {
     const since = heardSince;
     let startedAt: number | undefined;
     await line.waitFor(() => {
-      if (startedAt === undefined && line.lastPlayedVoiceAt > since) startedAt = performance.now();
+      if (startedAt === undefined && line.playback.lastVoiceAt > since) startedAt = performance.now();
       return over() || (startedAt !== undefined && performance.now() - startedAt >= ms);
     }, AGENT_TIMEOUT_MS);
   }
@@ -193,7 +193,7 @@ export async function runCall(options: {
     else if (metrics.inWindow(times.firstVoicedAt)) {
       metrics.bargeInWire.add(ear.clearAt - times.firstVoicedAt);
       metrics.bargeInEar.add(
-        Math.max(0, Math.min(ear.clearAt, line.lastPlayedVoiceAt + 20) - times.firstVoicedAt),
+        Math.max(0, Math.min(ear.clearAt, line.playback.lastVoiceAt + 20) - times.firstVoicedAt),
       );
       metrics.leadAtClear.add(ear.leadAtClearMs);
     }
@@ -250,7 +250,7 @@ export async function runCall(options: {
     hungUp ??= 'stop_close';
     endCall(line, hungUp);
   } else hungUp = undefined;
-  metrics.underrunMs += line.underrunMs;
+  metrics.underrunMs += line.playback.underrunMs;
   return { completed, hungUp, endedAt, expected };
 }
 

@@ -8,7 +8,8 @@ import {
   type StubRequest,
 } from '../../test/fixtures/stub-platform.ts';
 import { CallNotConnectedError, type PlaceCallOptions } from './emulated-call.ts';
-import { openPlivoCarrierEmulator, signPlivoRequest, signPlivoUpgrade } from './plivo-carrier-emulator.ts';
+import { openPlivoCarrierEmulator } from './plivo-carrier-emulator.ts';
+import { signPlivoRequest, signPlivoUpgrade } from './plivo-webhook-signature.ts';
 
 const TOKEN = 'plivo-fake-auth-token-0001';
 const NONCE = '12345678901234567890';

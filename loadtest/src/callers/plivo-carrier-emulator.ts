@@ -1,4 +1,4 @@
-import { createHmac, randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { AnswerDocumentError, parseAnswerDocument, type XmlElement } from './answer-document.ts';
 import { CallWait } from './call-wait.ts';
 import { openCarrierAccount, type AccountCall } from './carrier-account.ts';
@@ -14,6 +14,7 @@ import {
   type PlaceCallOptions,
 } from './emulated-call.ts';
 import type { HttpAnswer } from '../emulators/emulator-server.ts';
+import { signPlivoRequest, signPlivoUpgrade } from './plivo-webhook-signature.ts';
 import { deaf, toL16, withEncoding, withExtraHeaders, withStart } from './stream-dialect.ts';
 
 /** Plivo dials the stream three times before it gives up. */
@@ -24,36 +25,6 @@ const END_OF_XML_MS = 2000;
 const MAX_STREAM_URL = 2048;
 const MAX_EXTRA_HEADERS = 512;
 
-/** Signature version 3 over a request with form fields; carriers 1.5. GET requests have none. */
-export function signPlivoRequest(
-  authToken: string,
-  url: string,
-  fields: Record<string, string>,
-  nonce: string,
-): string {
-  const parsed = new URL(url);
-  const query = [...parsed.searchParams]
-    .sort(([a, x], [b, y]) => compare(a, b) || compare(x, y))
-    .map(([key, value]) => `${key}=${value}`)
-    .join('&');
-  const form = Object.entries(fields)
-    .sort(([a], [b]) => compare(a, b))
-    .map(([key, value]) => key + value)
-    .join('');
-  let base = `${parsed.protocol}//${parsed.host}${parsed.pathname}`;
-  if (query !== '' || form !== '') base += '?';
-  base += query;
-  if (query !== '' && form !== '') base += '.';
-  base += form;
-  return createHmac('sha256', authToken).update(`${base}.${nonce}`).digest('base64');
-}
-
-/** The upgrade is signed as a GET of the stream's address with `http` for `wss`, port and query kept. */
-export function signPlivoUpgrade(authToken: string, streamUrl: string, nonce: string): string {
-  return signPlivoRequest(authToken, streamUrl.replace(/^wss?:/, 'http:'), {}, nonce);
-}
-
-const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 const digitsOf = (number: string) => number.replace(/^\+/, '');
 
 /**

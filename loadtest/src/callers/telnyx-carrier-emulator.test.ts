@@ -160,7 +160,7 @@ void t.test('without rtp mode our audio is ignored', async (t) => {
   socket.send(play);
   socket.send({ event: 'mark', mark: { name: 'one' } });
   await socket.event('mark');
-  t.equal(call.line.playedBytes, 0);
+  t.equal(call.line.playback.playedBytes, 0);
   t.match(violations, [/MP3/]);
   call.hangUp();
   await call.ended;

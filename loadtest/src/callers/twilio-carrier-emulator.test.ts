@@ -239,7 +239,7 @@ void t.test('what is sent on a stream that was only started is not heard', async
   stream.send({ event: 'media', streamSid: 'x', media: { payload: Buffer.from(TONE).toString('base64') } });
   stream.send({ event: 'mark', streamSid: 'x', mark: { name: 'one' } });
   await stream.event('mark');
-  t.equal(call.line.playedBytes, 0);
+  t.equal(call.line.playback.playedBytes, 0);
   t.match(violations, [/one-way/]);
   call.hangUp();
   await call.ended;

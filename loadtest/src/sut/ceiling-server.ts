@@ -3,7 +3,7 @@ import type { WebSocket } from 'uWebSockets.js';
 import { loadUws } from '@parley/media-gateway/server/load-uws';
 import { encodeMulaw } from '@parley/shared/audio/g711';
 import type { ProviderDelays } from '../backend/backend.ts';
-import { isVoiced } from '../callers/carrier-line.ts';
+import { isVoiced } from '../callers/agent-playback.ts';
 import { conversation, GREETING, type ConversationName } from '../scenario/conversation.ts';
 import { renderToneWord } from '../speech/tone-words.ts';
 

@@ -27,9 +27,8 @@ export class FluxSession {
   readonly #timing: FluxTiming;
   readonly #turns: TurnWatch;
   readonly #send: (message: WireMessage) => void;
-  #thresholds: FluxThresholds;
-  #keyterms: string[];
-  #languageHints: string[];
+  /** As the client configured it last. */
+  #configuration: Pick<FluxQuery, 'thresholds' | 'keyterms' | 'languageHints'>;
   #state: 'idle' | 'ongoing' | 'awaiting' = 'idle';
   #turnIndex = 0;
   #turnStartMs = 0;
@@ -51,9 +50,7 @@ export class FluxSession {
     this.#timing = options.timing;
     this.#turns = options.turns;
     this.#send = options.send;
-    this.#thresholds = options.query.thresholds;
-    this.#keyterms = options.query.keyterms;
-    this.#languageHints = options.query.languageHints;
+    this.#configuration = options.query;
     this.#endOfTurnMs = options.timing.endOfTurnMs();
   }
 
@@ -66,9 +63,12 @@ export class FluxSession {
   configure(message: Record<string, unknown>): void {
     try {
       const given = (message['thresholds'] ?? {}) as Partial<FluxThresholds>;
-      this.#thresholds = checkThresholds({ ...this.#thresholds, ...given });
-      this.#keyterms = stringList(message['keyterms'], 'keyterms') ?? this.#keyterms;
-      this.#languageHints = stringList(message['language_hints'], 'language_hints') ?? this.#languageHints;
+      const { thresholds, keyterms, languageHints } = this.#configuration;
+      this.#configuration = {
+        thresholds: checkThresholds({ ...thresholds, ...given }),
+        keyterms: stringList(message['keyterms'], 'keyterms') ?? keyterms,
+        languageHints: stringList(message['language_hints'], 'language_hints') ?? languageHints,
+      };
     } catch (error) {
       if (!(error instanceof QueryError)) throw error;
       this.#send({
@@ -80,9 +80,11 @@ export class FluxSession {
     }
     this.#send({
       type: 'ConfigureSuccess',
-      thresholds: this.#thresholds,
-      keyterms: this.#keyterms,
-      ...(this.#query.model === 'flux-general-multi' ? { language_hints: this.#languageHints } : {}),
+      thresholds: this.#configuration.thresholds,
+      keyterms: this.#configuration.keyterms,
+      ...(this.#query.model === 'flux-general-multi'
+        ? { language_hints: this.#configuration.languageHints }
+        : {}),
     });
   }
 
@@ -113,13 +115,13 @@ export class FluxSession {
       }
     } else if (silenceMs === 0 && this.#state === 'awaiting') {
       this.#resume();
-    } else if (silenceMs >= this.#thresholds.eot_timeout_ms) {
+    } else if (silenceMs >= this.#configuration.thresholds.eot_timeout_ms) {
       this.#endTurn('timeout');
-    } else if (silenceMs >= this.#silenceFor(this.#thresholds.eot_threshold)) {
+    } else if (silenceMs >= this.#silenceFor(this.#configuration.thresholds.eot_threshold)) {
       this.#endTurn('model');
     } else if (
       this.#state === 'ongoing' &&
-      silenceMs >= this.#silenceFor(this.#thresholds.eager_eot_threshold)
+      silenceMs >= this.#silenceFor(this.#configuration.thresholds.eager_eot_threshold)
     ) {
       this.#state = 'awaiting';
       this.#eagerTranscript = this.#transcript();
@@ -192,7 +194,7 @@ export class FluxSession {
       end_of_turn_confidence: Math.round(Math.min(1, confidence) * 10_000) / 10_000,
       ...(trigger ? { trigger } : {}),
       ...(this.#query.model === 'flux-general-multi'
-        ? { languages: ['en'], languages_hinted: this.#languageHints }
+        ? { languages: ['en'], languages_hinted: this.#configuration.languageHints }
         : {}),
     });
   }
