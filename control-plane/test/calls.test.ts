@@ -55,7 +55,7 @@ void t.test('a call goes from its start to its report, and can be read on the wa
   t.match(live.body.items, [{ index: 0, role: 'agent', text: 'Hello, this is Acme.' }]);
 
   const ended = gateway.ended(plan);
-  await handle(gateway.event(plan, 'turn_decision', { why: 'stt_final' }), ended);
+  await handle(gateway.event(plan, 'turn_decision', { action: 'answer', rule: 'stt_final' }), ended);
   t.match(await read(plan), {
     status: 'ended',
     ended_at: '2026-01-01T10:01:05.250Z',
@@ -121,14 +121,14 @@ void t.test('every event may come again, after a crash at any point', async (t) 
     gateway.started(plan),
     gateway.turn(plan, 0, 'agent', 'Hello, this is Acme.'),
     gateway.turn(plan, 1, 'caller', 'I want to buy ten licences.'),
-    gateway.event(plan, 'tool_finished', { tool: 'x', ok: true }),
+    gateway.event(plan, 'command_result', { command_id: 'cmd_1', ok: true }),
     gateway.ended(plan),
   ];
   for (let upTo = 1; upTo <= events.length; upTo++) await handle(...events.slice(0, upTo));
   await handle(...events, ...events);
   t.same(await statesOf(plan), ['created', 'in_progress', 'ended']);
   const kinds = (await eventsOf(plan)).map((event) => event.type);
-  t.same(kinds.filter((kind) => kind === 'tool_finished').length, 1);
+  t.same(kinds.filter((kind) => kind === 'command_result').length, 1);
   t.equal((await read(plan)).message_count, 2);
 });
 
@@ -212,7 +212,8 @@ void t.test('a leg that was taken over tells, but moves nothing', async (t) => {
 
 void t.test('transfers move the status', async (t) => {
   const plan = await begin();
-  const transfer = (phase: string) => gateway.event(plan, 'transfer', { transfer_id: 't-1', phase });
+  const transfer = (phase: 'begun' | 'bridged' | 'failed') =>
+    gateway.event(plan, 'transfer', { transfer_id: 't-1', phase });
   await handle(gateway.started(plan), transfer('begun'));
   t.equal((await read(plan)).status, 'transferring');
   await handle(transfer('failed'));
@@ -237,9 +238,11 @@ void t.test('events of sessions nobody knows, and data nobody understands, stop 
   const unknown = { ...gateway.ended(plan), session_id: randomUUID() };
   await handle(unknown);
   await inbox.next('report_stored', (command) => command.args['event_id'] === unknown.id);
-  await handle(gateway.event(plan, 'turn', { nonsense: true }), gateway.event(plan, 'call_started', {}));
+  const other = (type: string, data: CallEvent['data']) =>
+    gateway.event(plan, 'error', { code: 'none' }, { type, data });
+  await handle(other('turn', { nonsense: true }), other('call_started', {}));
   t.equal((await read(plan)).status, 'created');
-  await handle(gateway.event(plan, 'brand_new_type', { a: 1 }));
+  await handle(other('brand_new_type', { a: 1 }));
   t.match((await eventsOf(plan)).at(-1), { type: 'brand_new_type', data: { a: 1 } });
   await inbox.close();
 });

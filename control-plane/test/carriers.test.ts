@@ -1,5 +1,6 @@
 import { createHmac, generateKeyPairSync, randomUUID, sign, type KeyObject } from 'node:crypto';
 import t from 'tap';
+import type { CarrierCommandData } from '@parley/shared/contracts/call-events';
 import { carrierCallbackPath } from '@parley/shared/contracts/addresses';
 import type { CarrierName } from '@parley/shared/contracts/session-values';
 import { signatureBase } from '../src/carriers/plivo/plivo-signature.ts';
@@ -329,7 +330,11 @@ void t.test('what the gateway asks of the carrier is done once, and answered', a
   const line = await makeLine('plivo');
   const plan = await liveCall(line, 'cmd-1');
   const inbox = await gateway.commands();
-  const ask = async (action: string, args: object, command_id = `cmd_${randomUUID()}`) => {
+  const ask = async (
+    action: CarrierCommandData['action'],
+    args: CarrierCommandData['args'],
+    command_id = `cmd_${randomUUID()}`,
+  ) => {
     const event = gateway.event(plan, 'carrier_command', { command_id, action, args });
     await services.callEvents.handle(event);
     await services.callEvents.handle(event);

@@ -57,7 +57,7 @@ async function openWorld(t: Test): Promise<World> {
 
 /** A turn, a tool that was called, and something to do at the carrier. */
 function eventsOf({ gateway, plan }: World) {
-  const about = { tool_call_id: 'call_1', name: 'look_up' };
+  const about = { tool_call_id: 'call_1', tool_id: null, name: 'look_up' };
   return [
     gateway.started(plan),
     gateway.turn(plan, 0, 'agent', 'Hello, this is Acme.'),

@@ -52,7 +52,9 @@ async function ended(agentId: string | null, daysAgo: number): Promise<string> {
   const plan = (await gateway.redeem({ token: session.body.token })).body;
   const about = { tool_call_id: 'a', tool_id: null, name: 'end_call' };
   await callEvents.handle(gateway.started(plan));
-  await callEvents.handle(gateway.event(plan, 'tool_finished', { ...about, ok: true, result: 'secret' }));
+  await callEvents.handle(
+    gateway.event(plan, 'tool_finished', { ...about, ok: true, duration_ms: 1, result: 'secret' }),
+  );
   const ended_at = new Date(clock.now() - daysAgo * DAY_MS).toISOString();
   await callEvents.handle(gateway.ended(plan, { ended_at }));
   // Somebody does it, this call or the task of the process.

@@ -114,7 +114,8 @@ void t.test('no credential and nothing anybody said is in the log, an event or a
 
   await services.callEvents.handle(gateway.started(plan));
   await services.callEvents.handle(gateway.turn(plan, 0, 'caller', 'whispered words'));
-  await services.callEvents.handle(gateway.event(plan, 'turn', { text: 'whispered words', broken: true }));
+  const turn = gateway.turn(plan, 1, 'caller', 'whispered words');
+  await services.callEvents.handle({ ...turn, data: { text: 'whispered words', broken: true } });
   await services.callEvents.handle(
     gateway.ended(plan, {
       variables: { code: 'variable-secret' },

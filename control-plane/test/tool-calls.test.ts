@@ -58,9 +58,19 @@ const events = [
     at(2),
   ),
   // Its start was dropped on the way.
-  gateway.event(plan, 'tool_finished', { ...about('call_2', null), ok: true, result: '' }, at(3)),
+  gateway.event(
+    plan,
+    'tool_finished',
+    { ...about('call_2', null), ok: true, duration_ms: 1, result: '' },
+    at(3),
+  ),
   gateway.event(plan, 'tool_started', { ...about('call_3'), arguments: '{}' }, at(4)),
-  gateway.event(plan, 'tool_finished', { what: 'another version says' }, at(5)),
+  gateway.event(
+    plan,
+    'tool_finished',
+    { ...about('call_4'), ok: true, duration_ms: 1, result: '' },
+    { ...at(5), data: { what: 'another version says' } },
+  ),
 ];
 
 void t.test('calls of tools are listed as their gateway tells of them, each once', async (t) => {
@@ -88,7 +98,12 @@ void t.test('a model that gives the same name to a second call gets a second ent
   const other = await begin();
   const twice = (result: string, minute: number) => [
     gateway.event(other.plan, 'tool_started', { ...about('call_0'), arguments: '{}' }, at(minute)),
-    gateway.event(other.plan, 'tool_finished', { ...about('call_0'), ok: true, result }, at(minute)),
+    gateway.event(
+      other.plan,
+      'tool_finished',
+      { ...about('call_0'), ok: true, duration_ms: 1, result },
+      at(minute),
+    ),
   ];
   await handle(...twice('one', 7), ...twice('two', 8));
   const page = await list(`agent_id=${other.agentId}&sort=created_at`);

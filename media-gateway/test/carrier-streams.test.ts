@@ -38,7 +38,7 @@ void t.test('a call from the upgrade to its report', async (t) => {
   const checkpoint = await message(client);
   t.match(checkpoint, { event: 'checkpoint', streamId: 'stream-1' });
   client.send(JSON.stringify({ event: 'playedStream', name: checkpoint['name'] }));
-  t.match((await events.next('turn_decision')).data, { mark: 'played' });
+  t.match((await events.next('turn_decision')).data, { rule: 'played' });
   client.send(plivo.dtmf('3'));
   t.match(await message(client), { event: 'clearAudio' });
 

@@ -1,15 +1,14 @@
 import {
-  callReportSchema,
-  callStartedData,
-  carrierCommandData,
-  transferData,
+  isCallEventType,
+  parseCallEvent,
   type CallEvent,
+  type CallEventType,
   type CallReport,
+  type KnownCallEvent,
 } from '@parley/shared/contracts/call-events';
-import { recordingResultSchema } from '@parley/shared/contracts/recordings';
 import type { SessionStatus } from '@parley/shared/contracts/session-values';
 import { EVENT_INDEXES_PER_LEG } from '@parley/shared/contracts/session-plan';
-import { turnSchema, type Turn } from '@parley/shared/contracts/turn';
+import type { Turn } from '@parley/shared/contracts/turn';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { RecordingService } from '../recordings/recording-service.ts';
 import { isLive, isTerminal } from '../sessions/session-states.ts';
@@ -30,6 +29,8 @@ export interface AfterCall {
    */
   enqueue(session: SessionRecord, options: { turns: Turn[] | null; delayMs?: number }): Promise<void>;
 }
+
+type Known<T extends CallEventType> = Extract<KnownCallEvent, { type: T }>;
 
 const TRANSFER_STATES: Record<'begun' | 'bridged' | 'failed', SessionStatus> = {
   begun: 'transferring',
@@ -82,33 +83,35 @@ export class CallEventHandler {
       if (event.type === 'call_ended') await this.#confirm(event);
       return;
     }
-    // Data that breaks its schema comes from a gateway of another version: kept as it is, moves nothing.
-    const current = event.claim_id === session.claim_id;
+    const known = this.#parse(event);
     const stored = toStored(event, session);
     if (stored) {
       await this.#callLog.storeGatewayEvent(owner(session), stored);
-      await this.#toolCalls.store(session, stored);
+      if (known) await this.#toolCalls.store(session, known);
     }
+    if (known) await this.#act(session, known);
+    // Whatever it says, it is here now.
+    if (event.type === 'call_ended') await this.#confirm(event);
+  }
+
+  async #act(session: SessionRecord, event: KnownCallEvent): Promise<void> {
+    const current = event.claim_id === session.claim_id;
     switch (event.type) {
       case 'call_started':
         if (current) await this.#started(session, event);
         return;
       case 'turn':
-        await this.#turn(session, event);
+        if (keepsTranscript(session)) await this.#callLog.storeTurn(owner(session), event.data);
         return;
       case 'transfer':
         if (current) await this.#transferred(session, event);
         return;
       case 'answer_class':
-        if (current && typeof event.data['class'] === 'string') {
-          await this.#store.change(session._id, { answered_by: event.data['class'] });
-        }
+        if (current) await this.#store.change(session._id, { answered_by: event.data.class });
         return;
-      case 'recording': {
-        const result = this.#parse(recordingResultSchema, event);
-        if (result) await this.#recordings.apply(session._id, result);
+      case 'recording':
+        await this.#recordings.apply(session._id, event.data);
         return;
-      }
       case 'carrier_command':
         await this.#carrierCommand(session, event, current);
         return;
@@ -117,9 +120,7 @@ export class CallEventHandler {
     }
   }
 
-  async #started(session: SessionRecord, event: CallEvent): Promise<void> {
-    const data = this.#parse(callStartedData, event);
-    if (!data) return;
+  async #started(session: SessionRecord, { data }: Known<'call_started'>): Promise<void> {
     await this.#store.transition(session._id, 'in_progress', {
       cause: legOf(session),
       set: {
@@ -130,44 +131,35 @@ export class CallEventHandler {
     });
   }
 
-  async #turn(session: SessionRecord, event: CallEvent): Promise<void> {
-    const turn = this.#parse(turnSchema, event);
-    if (turn && keepsTranscript(session)) await this.#callLog.storeTurn(owner(session), turn);
-  }
-
-  async #transferred(session: SessionRecord, event: CallEvent): Promise<void> {
-    const data = this.#parse(transferData, event);
-    if (!data) return;
+  async #transferred(session: SessionRecord, { id, data }: Known<'transfer'>): Promise<void> {
     await this.#store.transition(session._id, TRANSFER_STATES[data.phase], {
-      cause: event.id,
+      cause: id,
       ...(data.phase === 'failed' ? { set: { transfer: null } } : {}),
     });
   }
 
-  async #carrierCommand(session: SessionRecord, event: CallEvent, current: boolean): Promise<void> {
-    const command = this.#parse(carrierCommandData, event);
-    if (!command) return;
+  async #carrierCommand(
+    session: SessionRecord,
+    event: Known<'carrier_command'>,
+    current: boolean,
+  ): Promise<void> {
     // A leg that was taken over may no longer decide what becomes of the call.
     const outcome = current
-      ? await this.#carrierCommands.run(session, command)
+      ? await this.#carrierCommands.run(session, event.data)
       : { ok: false, code: 'not_current' };
     await this.#gatewayCommands.send(
       { gatewayId: event.gateway_id, sessionId: session._id },
       'carrier_result',
-      { command_id: command.command_id, ...outcome },
+      { command_id: event.data.command_id, ...outcome },
     );
   }
 
-  async #ended(session: SessionRecord, event: CallEvent, current: boolean): Promise<void> {
-    const report = this.#parse(callReportSchema, event);
-    if (report) {
-      const leg = Math.floor(event.index / EVENT_INDEXES_PER_LEG);
-      const known = await this.#store.accountLeg(session._id, leg, accountOf(report));
-      if (known && current) await this.#close(known, event, report);
-      // An earlier leg that tells late only adds to the sums.
-      else if (known && isTerminal(known.status)) await this.#store.change(known._id, totalsOf(known));
-    }
-    await this.#confirm(event);
+  async #ended(session: SessionRecord, event: Known<'call_ended'>, current: boolean): Promise<void> {
+    const leg = Math.floor(event.index / EVENT_INDEXES_PER_LEG);
+    const known = await this.#store.accountLeg(session._id, leg, accountOf(event.data));
+    if (known && current) await this.#close(known, event);
+    // An earlier leg that tells late only adds to the sums.
+    else if (known && isTerminal(known.status)) await this.#store.change(known._id, totalsOf(known));
   }
 
   /** The gateway may delete its copy. */
@@ -179,12 +171,13 @@ export class CallEventHandler {
     );
   }
 
-  async #close(session: SessionRecord, event: CallEvent, report: CallReport): Promise<void> {
+  async #close(session: SessionRecord, event: Known<'call_ended'>): Promise<void> {
+    const report = event.data;
     const keep = keepsTranscript(session);
     if (keep) for (const turn of report.turns) await this.#callLog.storeTurn(owner(session), turn);
     if (report.recording) await this.#recordings.apply(session._id, report.recording);
     const messages = keep ? await this.#callLog.countTurns(session._id) : report.turns.length;
-    const set = toChange(session, event, report, messages);
+    const set = toChange(session, event, messages);
 
     let closed: SessionRecord | null = null;
     if (isTerminal(session.status)) {
@@ -209,17 +202,16 @@ export class CallEventHandler {
     await this.#afterCall.enqueue(done, { turns: keep ? null : report.turns });
   }
 
-  #parse<T>(
-    schema: { safeParse(data: unknown): { success: true; data: T } | { success: false } },
-    event: CallEvent,
-  ) {
-    const result = schema.safeParse(event.data);
-    if (result.success) return result.data;
-    this.#logger.error(
-      { sessionId: event.session_id, type: event.type, eventId: event.id },
-      'event data breaks its schema',
-    );
-    return undefined;
+  /** Data that breaks its schema comes from a gateway of another version: kept as it is, moves nothing. */
+  #parse(event: CallEvent): KnownCallEvent | undefined {
+    const known = parseCallEvent(event);
+    if (!known && isCallEventType(event.type)) {
+      this.#logger.error(
+        { sessionId: event.session_id, type: event.type, eventId: event.id },
+        'event data breaks its schema',
+      );
+    }
+    return known;
   }
 }
 
@@ -246,12 +238,8 @@ function toStored(event: CallEvent, session: SessionRecord): CallEvent | null {
   return event;
 }
 
-function toChange(
-  session: SessionRecord,
-  event: CallEvent,
-  report: CallReport,
-  messages: number,
-): SessionChange {
+function toChange(session: SessionRecord, event: Known<'call_ended'>, messages: number): SessionChange {
+  const report = event.data;
   const times: SessionChange = {
     started_at: session.started_at ?? (report.answered_at === null ? null : new Date(report.answered_at)),
     ended_at: new Date(report.ended_at),

@@ -2,6 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { randomInt } from 'node:crypto';
 import { withTimeout } from '@parley/shared/async/timeout';
 import type { Bus } from '@parley/shared/bus/bus';
+import type { CallEventData } from '@parley/shared/contracts/call-events';
 import type { GatewayCommand } from '@parley/shared/contracts/commands';
 import { newId } from '@parley/shared/ids/new-id';
 import type { CallEndReason } from '@parley/shared/contracts/session-values';
@@ -376,7 +377,7 @@ export class CallRegistry {
     }
   }
 
-  #answerStray(sessionId: string, result: object): void {
+  #answerStray(sessionId: string, result: CallEventData<'command_result'>): void {
     const now = this.#deps.clock.now();
     this.#deps.outbox.push({
       v: 1,

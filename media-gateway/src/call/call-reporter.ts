@@ -1,9 +1,12 @@
-import type { CallEventType, CallReport } from '@parley/shared/contracts/call-events';
+import type { CallEventData, CallEventType, CallReport } from '@parley/shared/contracts/call-events';
+
+/** Everything but the end, which is reported by `end`. */
+export type ReportedType = Exclude<CallEventType, 'call_ended'>;
 
 /** Tells the control plane what happens in one call. Never blocks and never throws. */
 export interface CallReporter {
   /** Gives the event its id, index and times, and queues it for the event log. `offsetMs` from `answered_at`. */
-  emit(type: CallEventType, data: object, offsetMs: number): void;
+  emit<T extends ReportedType>(type: T, data: CallEventData<T>, offsetMs: number): void;
   /** Puts what is new on disk, so that a crash loses at most the turn being spoken. */
   saveProgress(report: CallReport): void;
   /** The last event. Resolves when the report is on disk; delivery goes on by itself until it is confirmed. */

@@ -1,4 +1,5 @@
 import type { AgentConfig } from '@parley/shared/contracts/agent-config';
+import type { CallEventData } from '@parley/shared/contracts/call-events';
 import type { PlanTool } from '@parley/shared/contracts/session-plan';
 import type { LlmTool, LlmToolCall } from '../providers/llm/llm-provider.ts';
 import type { ReplyTools, ToolResult } from './reply.ts';
@@ -21,7 +22,7 @@ export interface CallControls {
   transferAfterSpeech(destination: TransferDestination): string | undefined;
   /** @returns whether the digits went out */
   sendDtmf(digits: string): Promise<boolean>;
-  emitTool(type: 'tool_started' | 'tool_finished', data: object): void;
+  emitTool<T extends 'tool_started' | 'tool_finished'>(type: T, data: CallEventData<T>): void;
   assign(variables: Record<string, string>): void;
   toolTook(ms: number): void;
 }

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import type { CarrierCommandData } from '@parley/shared/contracts/call-events';
 import type { Clock } from '@parley/shared/time/clock';
 
 /** The carrier has this long to do what it was asked. */
 const RESULT_MS = 15_000;
-
-export type CarrierAction = 'hangup' | 'transfer' | 'send_dtmf';
 
 /** @property code why it was not done: the carrier's, `timeout`, `call_over` */
 export interface CarrierResult {
@@ -15,24 +14,21 @@ export interface CarrierResult {
 /** What is asked of the carrier over its API: the control plane does it and tells how it went. */
 export class CarrierRequests {
   readonly #clock: Clock;
-  readonly #send: (request: { command_id: string; action: CarrierAction; args: object }) => void;
+  readonly #send: (request: CarrierCommandData) => void;
   readonly #waiting = new Map<string, (result: CarrierResult) => void>();
 
-  constructor(deps: {
-    clock: Clock;
-    send: (request: { command_id: string; action: CarrierAction; args: object }) => void;
-  }) {
+  constructor(deps: { clock: Clock; send: (request: CarrierCommandData) => void }) {
     this.#clock = deps.clock;
     this.#send = deps.send;
   }
 
   /** Nobody waits for how it went. */
-  tell(action: CarrierAction, args: object): void {
+  tell(action: CarrierCommandData['action'], args: CarrierCommandData['args']): void {
     this.#send({ command_id: randomUUID(), action, args });
   }
 
   /** Resolves within 15 s, whatever happens. Never rejects. */
-  ask(action: CarrierAction, args: object): Promise<CarrierResult> {
+  ask(action: CarrierCommandData['action'], args: CarrierCommandData['args']): Promise<CarrierResult> {
     const id = randomUUID();
     const result = new Promise<CarrierResult>((resolve) => {
       const done = (outcome: CarrierResult) => {

@@ -1,7 +1,7 @@
 import { backoffMs } from '@parley/shared/async/backoff';
 import { withTimeout } from '@parley/shared/async/timeout';
 import type { EventLog } from '@parley/shared/bus/bus';
-import { MAX_UNSENT_EVENTS, NEVER_DROPPED } from '@parley/shared/contracts/call-events';
+import { DROPPED_FIRST, MAX_UNSENT_EVENTS, NEVER_DROPPED } from '@parley/shared/contracts/call-events';
 import type { CallEvent } from '@parley/shared/contracts/call-events';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock, Timer } from '@parley/shared/time/clock';
@@ -167,7 +167,7 @@ export class EventOutbox {
   }
 
   #dropOne(): void {
-    let at = this.#queue.findIndex((event) => event.type === 'turn_decision');
+    let at = this.#queue.findIndex((event) => DROPPED_FIRST.has(event.type));
     if (at === -1) at = this.#queue.findIndex((event) => !NEVER_DROPPED.has(event.type));
     if (at === -1) {
       if (this.size <= this.#limit * HARD_LIMIT_FACTOR) return;

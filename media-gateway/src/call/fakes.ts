@@ -9,6 +9,7 @@ import {
 import type { AudioFormat } from '@parley/shared/audio/audio-frame';
 import type { CallReport } from '@parley/shared/contracts/call-events';
 import { ProviderError } from '@parley/shared/errors/provider-error';
+import { checkEvent } from '../../../shared/test/fixtures/strict-events.ts';
 import type { LlmEvent, LlmProvider, LlmRequest } from '../providers/llm/llm-provider.ts';
 import type { SttListener, SttProvider } from '../providers/stt/stt-provider.ts';
 import type { TtsListener, TtsProvider } from '../providers/tts/tts-provider.ts';
@@ -301,10 +302,14 @@ export function fakeCall(
     reporter: {
       emit: (type, data, offsetMs) => {
         index++;
+        checkEvent({ type, data });
         events.push({ type, data: data as Record<string, unknown>, offsetMs });
       },
       saveProgress() {},
-      end: async (final) => void (report = final),
+      end: async (final) => {
+        checkEvent({ type: 'call_ended', data: final });
+        report = final;
+      },
       get lastIndex() {
         return index;
       },

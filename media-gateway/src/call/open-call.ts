@@ -2,7 +2,7 @@ import { bytesPerMs } from '@parley/shared/audio/audio-frame';
 import { COMMAND_ARGS, type GatewayCommand } from '@parley/shared/contracts/commands';
 import { ProviderError } from '@parley/shared/errors/provider-error';
 import type { Timer } from '@parley/shared/time/clock';
-import type { CallReport } from '@parley/shared/contracts/call-events';
+import type { CallEventData, CallReport } from '@parley/shared/contracts/call-events';
 import type { RecordingResult } from '@parley/shared/contracts/recordings';
 import type { CallEndReason } from '@parley/shared/contracts/session-values';
 import type { LlmProvider } from '../providers/llm/llm-provider.ts';
@@ -13,6 +13,7 @@ import { CallLog } from './call-log.ts';
 import { CallTools, type TransferDestination } from './call-tools.ts';
 import { CarrierRequests } from './carrier-requests.ts';
 import type { Call, CallDeps } from './call.ts';
+import type { ReportedType } from './call-reporter.ts';
 import { Conversation, type Place } from './conversation.ts';
 import { DtmfCollector } from './dtmf-collector.ts';
 import type { ReplyKind } from './call-observer.ts';
@@ -1276,7 +1277,7 @@ class LiveCall implements Call, ParticipantListener {
     return Number.isFinite(monotonicMs) ? Math.max(0, Math.round(monotonicMs - this.#zero)) : 0;
   }
 
-  #emit(type: Parameters<CallDeps['reporter']['emit']>[0], data: object): void {
+  #emit<T extends ReportedType>(type: T, data: CallEventData<T>): void {
     this.#deps.reporter.emit(type, data, this.#offset());
   }
 

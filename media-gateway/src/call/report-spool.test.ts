@@ -5,7 +5,7 @@ import path from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
 import { MAX_REPORT_BYTES } from '@parley/shared/contracts/call-events';
-import type { CallEvent, CallReport } from '@parley/shared/contracts/call-events';
+import type { CallEvent, CallEventData, CallReport } from '@parley/shared/contracts/call-events';
 import { silentLogger } from '@parley/shared/logging/logger';
 import { ManualClock } from '@parley/shared/time/manual-clock';
 import { EventOutbox } from './event-outbox.ts';
@@ -65,6 +65,13 @@ async function open(t: Test, options: { dir?: string; gatewayId?: string; fs?: S
   return { dir, clock, sent, log, outbox, spool, reporter, report };
 }
 
+const STARTED: CallEventData<'call_started'> = {
+  answered_at: '2026-01-01T00:00:00.000Z',
+  encoding: 'pcmu',
+  sample_rate: 8000,
+  emulated: [],
+};
+
 const turn = (index: number, text = 'one'): CallReport['turns'][0] => ({
   turn_index: index,
   role: 'caller',
@@ -78,7 +85,7 @@ const turn = (index: number, text = 'one'): CallReport['turns'][0] => ({
 void t.test('events are numbered from the first index of their leg, with one id each', async (t) => {
   const { clock, sent, reporter } = await open(t);
   const calls = reporter(2);
-  calls.emit('call_started', { answered_at: 'x' }, 0);
+  calls.emit('call_started', STARTED, 0);
   const data = { code: 'a' };
   calls.emit('warning', data, 12.4);
   data.code = 'changed afterwards';
@@ -99,7 +106,7 @@ void t.test(
     const file = path.join(dir, `${SESSION}.0.jsonl`);
     await until(async () => (await readdir(dir)).includes(`${SESSION}.0.jsonl`));
     t.equal((await stat(file)).mode & 0o777, 0o600);
-    calls.emit('call_started', {}, 0);
+    calls.emit('call_started', STARTED, 0);
     await calls.end(report({ turns: [turn(0)] }));
     await calls.end(report());
     const onDisk = JSON.parse((await readFile(file, 'utf8')).split('\n').at(-1)!) as { event: CallEvent };

@@ -1,10 +1,15 @@
-import type { CallEvent, CallEventType, CallReport } from '@parley/shared/contracts/call-events';
+import type {
+  CallEvent,
+  CallEventData,
+  CallEventType,
+  CallReport,
+} from '@parley/shared/contracts/call-events';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { Turn } from '@parley/shared/contracts/turn';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
-import type { CallReporter } from './call-reporter.ts';
+import type { CallReporter, ReportedType } from './call-reporter.ts';
 import type { EventOutbox } from './event-outbox.ts';
 import { fitReport } from './report-spool.ts';
 import type { ReportSpool, SpoolHeader } from './report-spool.ts';
@@ -57,7 +62,7 @@ export class SpooledCallReporter implements CallReporter {
   }
 
   /** Also after the end, for what becomes known late (a recording that was stored). */
-  emit(type: CallEventType, data: object, offsetMs: number): void {
+  emit<T extends ReportedType>(type: T, data: CallEventData<T>, offsetMs: number): void {
     const whole = type === 'call_started' ? { ...data, ...this.#streamIds } : data;
     this.#outbox.push(this.#event(type, whole, offsetMs));
   }

@@ -13,6 +13,7 @@ import type { CallEvent } from '@parley/shared/contracts/call-events';
 import type { RecordingResult } from '@parley/shared/contracts/recordings';
 import { silentLogger } from '@parley/shared/logging/logger';
 import { ManualClock } from '@parley/shared/time/manual-clock';
+import { checkEvent } from '../../../shared/test/fixtures/strict-events.ts';
 import { EventOutbox } from '../call/event-outbox.ts';
 import { RecordingSpool } from './recording-spool.ts';
 import { fileStore } from './recording-store.ts';
@@ -76,7 +77,12 @@ async function open(t: Test, options: Options = {}) {
       },
       participant: { inputFormat: options.caller ?? PCMU, outputFormat: options.agent ?? PCMU },
       answeredAt: clock.now(),
-      reporter: { emit: (type, data) => void told.push({ type, data }) },
+      reporter: {
+        emit(type, data) {
+          checkEvent({ type, data });
+          told.push({ type, data });
+        },
+      },
       logger,
     });
   const read = async () => parseWav(await readFile(path.join(storage, KEY)));

@@ -3,8 +3,11 @@ import { audioEncodingSchema, timestampSchema } from './session-values.ts';
 import { recordingResultSchema } from './recordings.ts';
 import { turnSchema } from './turn.ts';
 
-/** Media flows; the first event of each leg. */
-export const callStartedData = z.object({
+/** A word for programs, not a sentence: an open list. */
+const code = z.string().min(1);
+const pressed = z.string().max(64);
+
+const callStartedData = z.object({
   answered_at: timestampSchema,
   carrier_call_id: z.string().optional(),
   stream_id: z.string().optional(),
@@ -14,15 +17,40 @@ export const callStartedData = z.object({
   emulated: z.array(z.string()),
 });
 
-export const transferData = z.object({
+const turnDecisionData = z.object({
+  action: z.enum(['stop', 'interrupt', 'ignore', 'resume', 'wait', 'answer', 'cut_in']),
+  rule: code,
+  /** What the caller had said by then. */
+  words: z.string().optional(),
+  /** How long the agent waits. */
+  timer_ms: z.number().optional(),
+});
+
+const toolCallData = z.object({
+  /** The model's own id of the call: some models use one twice. */
+  tool_call_id: z.string(),
+  /** Null for tools that are built in or the client's own. */
+  tool_id: z.string().nullable(),
+  name: z.string(),
+});
+
+const dtmfData = z.discriminatedUnion('direction', [
+  /** One key of the caller. */
+  z.object({ direction: z.literal('received'), digit: pressed }),
+  /** What the caller entered, taken as a whole. */
+  z.object({ direction: z.literal('entry'), digits: pressed }),
+  /** Keys that the agent pressed. */
+  z.object({ direction: z.literal('sent'), digits: pressed }),
+]);
+
+const transferData = z.object({
   transfer_id: z.string(),
   phase: z.enum(['begun', 'bridged', 'failed']),
   destination_id: z.string().optional(),
-  code: z.string().optional(),
+  code: code.optional(),
 });
 
-/** Asks the control plane to do something at the carrier, once per `command_id`. */
-export const carrierCommandData = z.object({
+const carrierCommandData = z.object({
   command_id: z.string(),
   action: z.enum(['hangup', 'transfer', 'send_dtmf']),
   args: z.object({
@@ -34,12 +62,6 @@ export const carrierCommandData = z.object({
   }),
 });
 export type CarrierCommandData = z.infer<typeof carrierCommandData>;
-
-export const commandResultData = z.object({
-  command_id: z.string(),
-  ok: z.boolean(),
-  code: z.string().optional(),
-});
 
 export const usageSchema = z.object({
   stt_seconds: z.number(),
@@ -99,33 +121,116 @@ export type CallReport = z.infer<typeof callReportSchema>;
 
 export const MAX_REPORT_BYTES = 1024 * 1024;
 
-/** Data schemas of the events that move something. All other types are stored and shown as they are. */
-export const EVENT_DATA = {
-  call_started: callStartedData,
-  turn: turnSchema,
-  transfer: transferData,
-  carrier_command: carrierCommandData,
-  command_result: commandResultData,
-  recording: recordingResultSchema,
-  call_ended: callReportSchema,
-} as const;
+/** One type of event. */
+export interface CallEventDescriptor {
+  /** A sentence for whoever reads the events of a session. */
+  description: string;
+  /** What becomes of it when the queue to the event log is full. */
+  whenFull: 'keep' | 'drop' | 'drop_first';
+  data: z.ZodType<Record<string, unknown>>;
+}
 
-/** Types that are only stored and shown. Open: unknown ones are stored, not refused. */
-export type PlainEventType =
-  | 'turn_decision'
-  | 'interruption'
-  | 'tool_started'
-  | 'tool_finished'
-  | 'dtmf'
-  | 'flow_node'
-  | 'language'
-  | 'knowledge'
-  | 'guardrail'
-  | 'answer_class'
-  | 'warning'
-  | 'error';
+/** Everything a gateway reports of a call, by type. */
+export const CALL_EVENTS = {
+  call_started: {
+    description: 'Media flows. The first event of each leg.',
+    whenFull: 'keep',
+    data: callStartedData,
+  },
+  turn: {
+    description:
+      'Something was said, by the caller or the agent. It may come again, with what it has become.',
+    whenFull: 'keep',
+    data: turnSchema,
+  },
+  turn_decision: {
+    description: 'Why the agent spoke, waited, stopped, ignored a sound or went on.',
+    whenFull: 'drop_first',
+    data: turnDecisionData,
+  },
+  interruption: {
+    description: 'The caller stopped the agent.',
+    whenFull: 'drop',
+    data: z.object({
+      turn_index: z.number().int().min(0).optional(),
+      /** Of what the agent was saying. */
+      heard_ms: z.number(),
+    }),
+  },
+  tool_started: {
+    description: 'The model called a tool.',
+    whenFull: 'drop',
+    /** JSON as the model wrote it, shortened when it is long. */
+    data: toolCallData.extend({ arguments: z.string() }),
+  },
+  tool_finished: {
+    description: 'A tool answered, or failed.',
+    whenFull: 'keep',
+    data: toolCallData.extend({
+      ok: z.boolean(),
+      duration_ms: z.number(),
+      /** Of the HTTP answer. */
+      status: z.number().int().optional(),
+      code: code.optional(),
+      /** What the model was told, shortened when it is long. */
+      result: z.string(),
+    }),
+  },
+  dtmf: { description: 'Keys were pressed.', whenFull: 'drop', data: dtmfData },
+  transfer: {
+    description: 'How the transfer of the caller to a person goes on.',
+    whenFull: 'keep',
+    data: transferData,
+  },
+  carrier_command: {
+    description: 'The carrier is asked to do something, once for each `command_id`.',
+    whenFull: 'keep',
+    data: carrierCommandData,
+  },
+  command_result: {
+    description: 'What became of a command to the gateway.',
+    whenFull: 'keep',
+    data: z.object({ command_id: z.string(), ok: z.boolean(), code: code.optional() }),
+  },
+  recording: {
+    description: 'What became of the recording.',
+    whenFull: 'keep',
+    data: recordingResultSchema,
+  },
+  answer_class: {
+    description: 'Who or what answered an outbound call.',
+    whenFull: 'drop',
+    data: z.object({ class: z.string() }),
+  },
+  warning: {
+    description: 'Something went wrong that the call got over.',
+    whenFull: 'drop',
+    data: z.object({
+      code,
+      /** Of the variable that is missing. */
+      name: z.string().optional(),
+      provider: z.string().optional(),
+      fault: z.string().optional(),
+      error: z.string().optional(),
+      /** In the carrier's words. */
+      reason: z.string().nullable().optional(),
+    }),
+  },
+  error: {
+    description: 'Something failed for good.',
+    whenFull: 'drop',
+    data: z.object({ code, fault: z.string().optional() }),
+  },
+  call_ended: {
+    description: 'The call is over. The last event of each leg, and its whole report.',
+    whenFull: 'keep',
+    data: callReportSchema,
+  },
+} as const satisfies Record<string, CallEventDescriptor>;
 
-export type CallEventType = keyof typeof EVENT_DATA | PlainEventType;
+export type CallEventType = keyof typeof CALL_EVENTS;
+/** As a gateway tells it: what has a default may be missing. */
+export type CallEventData<T extends CallEventType> = z.input<(typeof CALL_EVENTS)[T]['data']>;
 
 /** Envelope of everything a gateway reports. `id` and `index` are given when it happens and kept over retries. */
 export const callEventSchema = z.object({
@@ -144,17 +249,38 @@ export const callEventSchema = z.object({
 });
 export type CallEvent = z.infer<typeof callEventSchema>;
 
-/** Events that are never dropped, however full the queue to the event log is. */
-export const NEVER_DROPPED: ReadonlySet<string> = new Set([
-  'call_started',
-  'turn',
-  'tool_finished',
-  'recording',
-  'call_ended',
-  'transfer',
-  'carrier_command',
-  'command_result',
-]);
+/** An event of a known type whose data is as its type promises. */
+export type KnownCallEvent = {
+  [T in CallEventType]: Omit<CallEvent, 'type' | 'data'> & {
+    type: T;
+    data: z.output<(typeof CALL_EVENTS)[T]['data']>;
+  };
+}[CallEventType];
 
-/** Unsent events a gateway keeps; beyond, `turn_decision` is dropped first and counted. */
+export function isCallEventType(type: string): type is CallEventType {
+  return Object.hasOwn(CALL_EVENTS, type);
+}
+
+/** @returns undefined for an unknown type and for data that breaks its schema: a gateway of another version sent it */
+export function parseCallEvent(event: CallEvent): KnownCallEvent | undefined {
+  if (!isCallEventType(event.type)) return undefined;
+  const { data } = CALL_EVENTS[event.type].data.safeParse(event.data);
+  // The compiler cannot tell that type and data belong together.
+  return data && ({ ...event, data } as KnownCallEvent);
+}
+
+/** Events that are never dropped, however full the queue to the event log is. */
+export const NEVER_DROPPED = typesThat('keep');
+/** Events that go before all others. */
+export const DROPPED_FIRST = typesThat('drop_first');
+
+function typesThat(whenFull: CallEventDescriptor['whenFull']): ReadonlySet<string> {
+  return new Set(
+    Object.entries<CallEventDescriptor>(CALL_EVENTS).flatMap(([type, event]) =>
+      event.whenFull === whenFull ? [type] : [],
+    ),
+  );
+}
+
+/** Unsent events a gateway keeps; beyond, those of `DROPPED_FIRST` are dropped first and counted. */
 export const MAX_UNSENT_EVENTS = 10_000;

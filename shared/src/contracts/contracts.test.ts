@@ -1,7 +1,15 @@
 import t from 'tap';
 import { newId, uuidV7 } from '../ids/new-id.ts';
 import { credentialDigest, redeemRequest, REALTIME_TOKEN_PATTERN, TICKET_PATTERN } from './admission.ts';
-import { callEventSchema, callReportSchema, EVENT_DATA, NEVER_DROPPED } from './call-events.ts';
+import {
+  CALL_EVENTS,
+  callEventSchema,
+  callReportSchema,
+  DROPPED_FIRST,
+  NEVER_DROPPED,
+  parseCallEvent,
+  type CallEvent,
+} from './call-events.ts';
 import { COMMAND_ARGS, commandTypeSchema, gatewayCommandSchema } from './commands.ts';
 import { recordingKey } from './recordings.ts';
 import { sessionPlanSchema, type SessionPlanWire } from './session-plan.ts';
@@ -36,7 +44,7 @@ void t.test('a redemption names its credential in the form of its kind', async (
 });
 
 void t.test('an event is told from what is none; unknown types and fields pass', async (t) => {
-  const event = {
+  const event: CallEvent = {
     v: 1,
     id: newId('evt'),
     session_id: sessionId,
@@ -60,9 +68,18 @@ void t.test('an event is told from what is none; unknown types and fields pass',
     t.notOk(callEventSchema.safeParse({ ...event, ...bad }).success, JSON.stringify(bad));
   }
   for (const type of ['call_started', 'turn', 'recording', 'call_ended']) {
-    t.ok(NEVER_DROPPED.has(type) && type in EVENT_DATA, `${type} moves something, so it is never dropped`);
+    t.ok(NEVER_DROPPED.has(type) && type in CALL_EVENTS, `${type} moves something, so it is never dropped`);
   }
-  t.notOk(NEVER_DROPPED.has('turn_decision'));
+  t.same([...DROPPED_FIRST], ['turn_decision']);
+  t.equal(parseCallEvent(event), undefined, 'nobody knows this type');
+  const command = { ...event, type: 'command_result', data: { command_id: 'c', ok: true, more: 1 } };
+  t.same(parseCallEvent(command), { ...command, data: { command_id: 'c', ok: true } });
+  t.equal(
+    parseCallEvent({ ...command, data: { ok: 1 } }),
+    undefined,
+    'its data is not what the type promises',
+  );
+  t.equal(parseCallEvent({ ...event, type: 'toString' }), undefined);
 });
 
 void t.test('a report is complete and says so when it is cut', async (t) => {
