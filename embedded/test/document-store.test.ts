@@ -328,7 +328,26 @@ void t.test('what is not supported is refused with MongoDB’s codes', async (t)
   t.equal(await codeOf(db.createCollection('capped', { capped: true, size: 1000 })), 72);
   t.equal(await codeOf(collection.insertOne({ b: 1 }, { writeConcern: { w: 3 } })), 2);
   t.equal(await codeOf(db.collection('a$b').insertOne({ b: 1 })), 73);
-  t.equal(await codeOf(collection.aggregate([{ $out: 'x' }]).toArray()), 40324);
+  await t.rejects(collection.aggregate([{ $lookup: { from: 'b', as: 'c' } }]).toArray(), {
+    code: 40324,
+    message: "Unrecognized pipeline stage name: '$lookup'",
+  });
+  for (const stage of ['$out', '$merge', '$facet', '$set', '$addFields', '$replaceRoot', '$unionWith'])
+    t.equal(await codeOf(collection.aggregate([{ [stage]: {} }]).toArray()), 40324, stage);
+  for (const accumulator of ['$push', '$addToSet', '$first', '$last', '$stdDevPop', '$topN'])
+    t.equal(
+      await codeOf(collection.aggregate([{ $group: { _id: 1, x: { [accumulator]: '$a' } } }]).toArray()),
+      15952,
+      accumulator,
+    );
+  for (const expression of ['$map', '$reduce', '$let', '$concat', '$dateToString', '$switch', '$round'])
+    t.equal(
+      await codeOf(collection.aggregate([{ $project: { x: { [expression]: 1 } } }]).toArray()),
+      168,
+      expression,
+    );
+  t.equal(await codeOf(collection.updateMany({}, [{ $set: { b: '$a' } }])), 9, 'an update by a pipeline');
+  t.same(await collection.find({}, { projection: { _id: 0 } }).toArray(), [{ a: 1 }]);
   t.equal(await codeOf(db.command({ hello: 1, maxAwaitTimeMS: 10, topologyVersion: {} })), 31368);
   t.equal(await collection.countDocuments(), 1, 'and nothing was changed');
   await collection.insertOne({ b: 1 }, { writeConcern: { w: 'majority', j: true } });

@@ -1,177 +1,86 @@
-import { CommandError } from './errors.ts';
-import { average, extremes, isNullish, mergeObjects, standardDeviation } from './expression-operators.ts';
-import { compile, type Evaluate, type Names, type Scope } from './expression.ts';
 import { compareValues } from './compare.ts';
-import { keyText, sortKey, type KeyField } from './index-keys.ts';
-import { calculate, wholeNumber, type Numeric } from './numbers.ts';
-import { parseSort } from './sort.ts';
-import { isDocument, isNumeric, type Bson } from './values.ts';
+import { CommandError } from './errors.ts';
+import { isNullish } from './expression-operators.ts';
+import { compile, type Names } from './expression.ts';
+import { calculate, divide, type Numeric } from './numbers.ts';
+import { isDocument, isNumeric, type Bson, type BsonDocument } from './values.ts';
 
-/** What is gathered over the documents of a group. */
-export interface Accumulation {
-  add(scope: Scope): void;
-  result(): Bson | undefined;
+/** What is gathered of a group, value by value. */
+interface Accumulation {
+  add(value: Bson | undefined): void;
+  result(): Bson;
 }
 
-type Value = Bson | undefined;
-
-/** One accumulator of a `$group` or window. @throws CommandError for unknown ones */
-export function compileAccumulator(spec: Bson, names: Names): () => Accumulation {
-  const [operator, ...others] = isDocument(spec) ? Object.keys(spec) : [];
-  if (!isDocument(spec) || operator === undefined || others.length > 0) {
-    throw new CommandError(40238, 'a field of a group must specify one accumulator');
-  }
-  const operand = spec[operator]!;
-  const create = Object.hasOwn(accumulators, operator) ? accumulators[operator] : undefined;
-  if (!create) throw new CommandError(15952, `unknown group operator '${operator}'`);
-  return create(operand, names);
+export interface Accumulator {
+  /** What it is needed for: a row of the README's table. */
+  purpose: string;
+  start(): Accumulation;
 }
 
-/** Over the values of one expression. */
-function over(
-  start: () => { add(value: Value): void; result(): Value },
-): (operand: Bson, names: Names) => () => Accumulation {
-  return (operand, names) => {
-    const evaluate = compile(operand, names);
-    return () => {
-      const state = start();
-      return { add: (scope) => state.add(evaluate(scope)), result: () => state.result() };
-    };
-  };
-}
-
-function collecting(finish: (values: Value[]) => Value): (operand: Bson, names: Names) => () => Accumulation {
-  return over(() => {
-    const values: Value[] = [];
-    return { add: (value) => values.push(value), result: () => finish(values) };
-  });
-}
-
-function extreme(direction: 1 | -1) {
-  return over(() => {
-    let found: Value;
-    return {
-      add(value) {
-        if (!isNullish(value) && (found === undefined || compareValues(value, found) * direction < 0))
-          found = value;
-      },
-      result: () => found ?? null,
-    };
-  });
-}
-
-function counted(
-  pick: (values: Bson[], count: number) => Bson[],
-): (operand: Bson, names: Names) => () => Accumulation {
-  return (operand, names) => {
-    const { n, input } = isDocument(operand) ? operand : {};
-    if (n === undefined || input === undefined)
-      throw new CommandError(5787907, "the accumulator needs 'n' and 'input'");
-    const count = compile(n, names);
-    const evaluate = compile(input, names);
-    return () => {
-      const values: Bson[] = [];
-      let wanted: number | undefined;
-      return {
-        add(scope) {
-          wanted ??= positive(count(scope));
-          values.push(evaluate(scope) ?? null);
-        },
-        result: () => pick(values, wanted ?? 0),
-      };
-    };
-  };
-}
-
-function positive(value: Value): number {
-  const count = wholeNumber(value);
-  if (count === undefined || count < 1) throw new CommandError(5787908, `'n' must be greater than 0`);
-  return count;
-}
-
-/** By a sort order of their own: `$top`, `$bottom` and their counted forms. */
-function ranked(fromEnd: boolean, many: boolean): (operand: Bson, names: Names) => () => Accumulation {
-  return (operand, names) => {
-    const { sortBy, output, n } = isDocument(operand) ? operand : {};
-    if (sortBy === undefined || output === undefined || (n === undefined) === many)
-      throw new CommandError(
-        5788002,
-        "the accumulator needs 'sortBy' and 'output', and 'n' where it takes many",
-      );
-    const fields: KeyField[] = parseSort(sortBy);
-    const evaluate: Evaluate = compile(output, names);
-    const count = n === undefined ? undefined : compile(n, names);
-    return () => {
-      const entries: { key: Buffer; value: Bson }[] = [];
-      let wanted = 1;
-      return {
-        add(scope) {
-          if (count) wanted = positive(count(scope));
-          entries.push({
-            key: sortKey(isDocument(scope.root) ? scope.root : {}, fields),
-            value: evaluate(scope) ?? null,
-          });
-        },
-        result() {
-          entries.sort((a, b) => Buffer.compare(a.key, b.key));
-          const values = (fromEnd ? entries.slice(-wanted) : entries.slice(0, wanted)).map(
-            ({ value }) => value,
-          );
-          return many ? values : (values[0] ?? null);
-        },
-      };
-    };
-  };
-}
-
-const accumulators: Record<string, (operand: Bson, names: Names) => () => Accumulation> = {
-  $sum: over(() => {
-    let total: Numeric = 0;
-    return {
-      add(value) {
-        if (isNumeric(value)) total = calculate('add', total, value, 'double');
-      },
-      result: () => total,
-    };
-  }),
-  $avg: collecting(average),
-  $min: extreme(1),
-  $max: extreme(-1),
-  $first: over(() => {
-    let first: { value: Value } | undefined;
-    return { add: (value) => void (first ??= { value }), result: () => first?.value ?? null };
-  }),
-  $last: over(() => {
-    let last: Value;
-    return { add: (value) => void (last = value), result: () => last ?? null };
-  }),
-  $push: collecting((values) => values.filter((value) => value !== undefined)),
-  $addToSet: over(() => {
-    const set = new Map<string, Bson>();
-    return {
-      add(value) {
-        if (value !== undefined) set.set(keyText(value), value);
-      },
-      result: () => [...set.values()],
-    };
-  }),
-  $count: (operand) => {
-    if (!isDocument(operand) || Object.keys(operand).length > 0)
-      throw new CommandError('TypeMismatch', '$count takes no arguments, i.e. $count:{}');
-    return () => {
-      let count = 0;
-      return { add: () => void (count += 1), result: () => count };
-    };
-  },
-  $mergeObjects: collecting(mergeObjects),
-  $stdDevPop: collecting((values) => standardDeviation(values, false)),
-  $stdDevSamp: collecting((values) => standardDeviation(values, true)),
-  $firstN: counted((values, count) => values.slice(0, count)),
-  $lastN: counted((values, count) => values.slice(-count)),
-  $minN: counted((values, count) => extremes(values, count, 1)),
-  $maxN: counted((values, count) => extremes(values, count, -1)),
-  $top: ranked(false, false),
-  $bottom: ranked(true, false),
-  $topN: ranked(false, true),
-  $bottomN: ranked(true, true),
+/** `$group`'s accumulators by name. */
+export const accumulators: Record<string, Accumulator> = {
+  $sum: { purpose: '`countDocuments` of every driver, and totals', start: sum },
+  $avg: { purpose: 'figures by agent and day', start: average },
+  $min: { purpose: 'figures by agent and day', start: () => extreme(1) },
+  $max: { purpose: 'figures by agent and day', start: () => extreme(-1) },
 };
+
+/** One accumulator over the documents of a group. @throws CommandError for unknown ones */
+export function compileAccumulator(
+  field: string,
+  spec: Bson,
+  names: Names,
+): () => { add(document: BsonDocument): void; result(): Bson } {
+  if (!isDocument(spec)) throw new CommandError(40234, `The field '${field}' must be an accumulator object`);
+  const [[operator, operand], ...others] = Object.entries(spec) as [[string, Bson], ...unknown[]];
+  if (others.length > 0) throw new CommandError(40238, `The field '${field}' must specify one accumulator`);
+  if (!operator.startsWith('$'))
+    throw new CommandError(40234, `The field '${field}' must be an accumulator object`);
+  const accumulator = Object.hasOwn(accumulators, operator) ? accumulators[operator] : undefined;
+  if (!accumulator) throw new CommandError(15952, `unknown group operator '${operator}'`);
+  if (Array.isArray(operand))
+    throw new CommandError(40237, `The ${operator} accumulator is a unary operator`);
+  const evaluate = compile(operand, names);
+  return () => {
+    const accumulation = accumulator.start();
+    return {
+      add: (document) => accumulation.add(evaluate(document)),
+      result: () => accumulation.result(),
+    };
+  };
+}
+
+function sum(): Accumulation {
+  let total: Numeric = 0;
+  return {
+    add(value) {
+      if (isNumeric(value)) total = calculate('add', total, value, 'double');
+    },
+    result: () => total,
+  };
+}
+
+function average(): Accumulation {
+  let total: Numeric = 0;
+  let count = 0;
+  return {
+    add(value) {
+      if (!isNumeric(value)) return;
+      total = calculate('add', total, value, 'double');
+      count += 1;
+    },
+    result: () => (count === 0 ? null : divide(total, count)),
+  };
+}
+
+/** The least or greatest; missing values and nulls do not count. */
+function extreme(direction: 1 | -1): Accumulation {
+  let found: Bson | undefined;
+  return {
+    add(value) {
+      if (isNullish(value)) return;
+      if (found === undefined || compareValues(value, found) * direction < 0) found = value;
+    },
+    result: () => found ?? null,
+  };
+}

@@ -7,10 +7,10 @@
  * - One thread in one process: no replication, hence no transactions (IllegalOperation) and no change streams (40573).
  * - No users. It listens on the loopback interface or on a unix socket of mode 0600, and refuses other hosts.
  * - Comparison of strings is by bytes: no collations. No text, geospatial, hashed and wildcard indexes; no capped and
- *   time series collections, views and validators; no `$where`, `$jsonSchema`, `$out`, `$merge`, `$graphLookup`.
- * - Sorting without an index, grouping and `$facet` work in memory; a sort stops at 100 MiB, as MongoDB's.
- * - `$expr` and `$lookup` pipelines by `let` find no index; equality by `localField` does. Windows of `$setWindowFields`
- *   are of documents, not of ranges.
+ *   time series collections, views and validators; no `$where` and `$jsonSchema`; no updates by a pipeline.
+ * - Of aggregation there is what counts and sums: the stages, accumulators and expressions in `pipeline.ts`,
+ *   `accumulators.ts` and `expression-operators.ts`. Sorting without an index and grouping work in memory: a sort stops
+ *   at 100 MiB, as MongoDB's, and a group at a million. `$expr` finds no index.
  * - A command runs to its end before the next: `maxTimeMS` is accepted but stops nothing. A slow scan delays everybody.
  * - Regular expressions are JavaScript's, rewritten where PCRE differs, and refused where JavaScript has no equal.
  * - With `synchronous: 'normal'` a write that was acknowledged survives the death of the process, but the last ones may

@@ -2,95 +2,90 @@ import { CommandError } from './errors.ts';
 import { operators } from './expression-operators.ts';
 import { getField, isDocument, setField, type Bson, type BsonDocument } from './values.ts';
 
-/** Values of variables by name, as given by `let`. */
+/** Values of variables by name without their `$$`, as given by a command's `let`. */
 export type Variables = Readonly<Record<string, Bson | undefined>>;
 
-/** What an expression is computed in: the document, and variables by name without their `$$`. */
-export interface Scope {
-  root: Bson;
-  variables: Variables;
-}
+/** Computes an expression of one document; undefined stands for a field that is not there. */
+export type Evaluate = (document: BsonDocument) => Bson | undefined;
 
-export type Evaluate = (scope: Scope) => Bson | undefined;
-
-/** Names that may be used, and values of those known already. */
+/** What an expression may refer to. */
 export interface Names {
-  constants: Variables;
-  local: ReadonlySet<string>;
-}
-
-export interface Expression {
-  evaluate: Evaluate;
-  forDocument(document: BsonDocument): Bson | undefined;
-}
-
-export function scopeFor(document: Bson): Scope {
-  return { root: document, variables: {} };
+  variables: Variables;
+  /** Without a document there is nothing a path could lead into. */
+  withoutDocument?: boolean;
 }
 
 /**
  * Compiles an aggregation expression.
- * @param variables known from outside, as by a command's `let`
  * @throws CommandError for unknown operators and variables
  * @see https://www.mongodb.com/docs/manual/reference/operator/aggregation/
  */
-export function compileExpression(expression: Bson, variables: Variables = {}): Expression {
-  const evaluate = compile(expression, { constants: variables, local: new Set() });
-  return { evaluate, forDocument: (document) => evaluate({ root: document, variables: {} }) };
-}
-
 export function compile(expression: Bson, names: Names): Evaluate {
   if (typeof expression === 'string')
     return expression.startsWith('$') ? compilePath(expression, names) : () => expression;
   if (Array.isArray(expression)) {
     const elements = expression.map((element) => compile(element, names));
-    return (scope) => elements.map((element) => element(scope) ?? null);
+    return (document) => elements.map((element) => element(document) ?? null);
   }
   if (!isDocument(expression)) return () => expression;
   const fields = Object.keys(expression);
-  const first = fields[0];
-  if (first?.startsWith('$')) {
-    if (fields.length > 1) {
-      throw new CommandError(
-        15983,
-        'an expression specification must contain exactly one field, the name of the expression.',
-      );
-    }
-    const operator = Object.hasOwn(operators, first) ? operators[first] : undefined;
-    if (!operator) throw new CommandError(168, `Unrecognized expression '${first}'`);
-    return operator(expression[first]!, names);
+  return fields[0]?.startsWith('$') ? compileOperator(expression, names) : compileFields(expression, names);
+}
+
+/**
+ * Computes the values of a command's `let`, in order: later ones may refer to earlier ones, none to a document.
+ * @throws CommandError 4890500 where one refers to a field
+ */
+export function evaluateVariables(definitions: BsonDocument): Variables {
+  const variables: Record<string, Bson | undefined> = {};
+  for (const [name, expression] of Object.entries(definitions))
+    variables[name] = compile(expression, { variables, withoutDocument: true })({});
+  return variables;
+}
+
+function compileOperator(expression: BsonDocument, names: Names): Evaluate {
+  const [[name, operand], ...others] = Object.entries(expression) as [[string, Bson], ...unknown[]];
+  if (others.length > 0) {
+    throw new CommandError(
+      15983,
+      'an expression specification must contain exactly one field, the name of the expression.',
+    );
   }
-  const parts = fields.map((field) => {
+  const operator = Object.hasOwn(operators, name) ? operators[name] : undefined;
+  if (!operator) throw new CommandError('InvalidPipelineOperator', `Unrecognized expression '${name}'`);
+  return operator.compile(operand, names);
+}
+
+function compileFields(expression: BsonDocument, names: Names): Evaluate {
+  const parts = Object.entries(expression).map(([field, value]) => {
     if (field.startsWith('$'))
       throw new CommandError(15983, 'an operator has to be the only field of its expression');
     if (field.includes('.')) throw new CommandError(16412, `FieldPath field names may not contain '.'.`);
-    return [field, compile(expression[field]!, names)] as const;
+    return [field, compile(value, names)] as const;
   });
-  return (scope) => {
-    const document: BsonDocument = {};
+  return (document) => {
+    const result: BsonDocument = {};
     for (const [field, evaluate] of parts) {
-      const value = evaluate(scope);
-      if (value !== undefined) setField(document, field, value);
+      const value = evaluate(document);
+      if (value !== undefined) setField(result, field, value);
     }
-    return document;
+    return result;
   };
 }
 
 function compilePath(text: string, names: Names): Evaluate {
-  if (!text.startsWith('$$')) return along(text.slice(1), (scope) => scope.root);
+  if (!text.startsWith('$$')) return along(text.slice(1), wholeDocument(names));
   const dot = text.indexOf('.');
   const name = dot < 0 ? text.slice(2) : text.slice(2, dot);
-  const rest = dot < 0 ? '' : text.slice(dot + 1);
   const start = compileVariable(name, names);
-  return dot < 0 ? start : along(rest, start);
+  return dot < 0 ? start : along(text.slice(dot + 1), start);
 }
 
 function compileVariable(name: string, names: Names): Evaluate {
-  if (names.local.has(name)) return (scope) => scope.variables[name];
   switch (name) {
     case 'ROOT':
     case 'CURRENT':
-      return (scope) => scope.root;
+      return wholeDocument(names);
     case 'REMOVE':
       return () => undefined;
     case 'NOW': {
@@ -98,9 +93,19 @@ function compileVariable(name: string, names: Names): Evaluate {
       return () => now;
     }
   }
-  if (!Object.hasOwn(names.constants, name))
-    throw new CommandError(17276, `Use of undefined variable: ${name}`);
-  return () => names.constants[name];
+  const { variables } = names;
+  if (!Object.hasOwn(variables, name)) throw new CommandError(17276, `Use of undefined variable: ${name}`);
+  return () => variables[name];
+}
+
+function wholeDocument({ withoutDocument }: Names): Evaluate {
+  if (withoutDocument) {
+    throw new CommandError(
+      4890500,
+      'Command let Expression tried to access a field, but this is not allowed because command let expressions run before the query examines any documents.',
+    );
+  }
+  return (document) => document;
 }
 
 function along(path: string, start: Evaluate): Evaluate {
@@ -109,12 +114,8 @@ function along(path: string, start: Evaluate): Evaluate {
     throw new CommandError(15998, 'FieldPath field names may not be empty strings.');
   if (parts.some((part) => part.startsWith('$')))
     throw new CommandError(16410, `FieldPath field names may not start with '$'.`);
-  if (parts.length === 1) {
-    const part = parts[0]!;
-    return (scope) => step(start(scope), part);
-  }
-  return (scope) => {
-    let value = start(scope);
+  return (document) => {
+    let value = start(document);
     for (const part of parts) {
       value = step(value, part);
       if (value === undefined) return undefined;

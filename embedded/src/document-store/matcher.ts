@@ -2,7 +2,8 @@ import { Binary, BSONRegExp } from 'bson';
 import { regexOf } from './bson-codec.ts';
 import { compareValues, equalValues } from './compare.ts';
 import { CommandError } from './errors.ts';
-import { compileExpression, type Variables } from './expression.ts';
+import { isTruthy } from './expression-operators.ts';
+import { compile, type Variables } from './expression.ts';
 import {
   toNumber,
   getField,
@@ -59,8 +60,8 @@ export function parseFilter(query: BsonDocument, variables: Variables = {}): Fil
     } else if (key === '$and' || key === '$or' || key === '$nor') {
       filters.push({ kind: key.slice(1) as 'and' | 'or' | 'nor', filters: clauses(key, value, variables) });
     } else if (key === '$expr') {
-      const expression = compileExpression(value, variables);
-      filters.push({ kind: 'expr', test: (document) => isTrue(expression.forDocument(document)) });
+      const evaluate = compile(value, { variables });
+      filters.push({ kind: 'expr', test: (document) => isTruthy(evaluate(document)) });
     } else if (key !== '$comment') {
       const known = ['$where', '$text', '$jsonSchema', '$sampleRate'].includes(key);
       const what = known ? `${key} is not supported by this store` : `unknown top level operator: ${key}`;
@@ -68,15 +69,6 @@ export function parseFilter(query: BsonDocument, variables: Variables = {}): Fil
     }
   }
   return filters.length === 1 ? filters[0]! : { kind: 'and', filters };
-}
-
-function isTrue(value: Bson | undefined): boolean {
-  return (
-    value !== undefined &&
-    value !== null &&
-    value !== false &&
-    !(isNumeric(value) && compareValues(value, 0) === 0)
-  );
 }
 
 function clauses(operator: string, value: Bson, variables: Variables): Filter[] {
@@ -138,7 +130,7 @@ function parseOperator(
       return { kind: 'not', filter: leaf(field, inPredicate(operator, operand)) };
     case '$exists': {
       const exists = leaf(field, { kind: 'exists' });
-      return isTrue(operand) ? exists : { kind: 'not', filter: exists };
+      return isTruthy(operand) ? exists : { kind: 'not', filter: exists };
     }
     case '$type':
       return leaf(field, { kind: 'type', types: parseTypes(operand) });

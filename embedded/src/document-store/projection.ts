@@ -1,5 +1,5 @@
 import { CommandError } from './errors.ts';
-import { compileExpression, type Evaluate, type Scope, type Variables } from './expression.ts';
+import { compile, type Evaluate, type Variables } from './expression.ts';
 import { matches, parseFilter, type Filter } from './matcher.ts';
 import { wholeNumber } from './numbers.ts';
 import {
@@ -23,8 +23,8 @@ type Rule =
   | { kind: 'fields'; fields: Map<string, Rule> };
 
 export interface Projection {
-  /** False when the documents are sent as they are. */
-  apply(document: BsonDocument, position: number | undefined, scope: Scope): BsonDocument;
+  /** @param position the element that `field.$` stands for */
+  apply(document: BsonDocument, position: number | undefined): BsonDocument;
 }
 
 /**
@@ -57,8 +57,8 @@ export function parseProjection(
     (onlyId && id !== undefined && id.kind !== 'exclude');
   if (includes && id === undefined) root.set('_id', { kind: 'include' });
   return {
-    apply: (document, position, scope) =>
-      includes ? include(document, root, position, scope) : exclude(document, root, position, scope),
+    apply: (document, position) =>
+      includes ? include(document, root, position, document) : exclude(document, root, position, document),
   };
 }
 
@@ -122,7 +122,7 @@ function addRule(
     }
     return;
   } else {
-    rule = { kind: 'compute', evaluate: compileExpression(value, variables).evaluate };
+    rule = { kind: 'compute', evaluate: compile(value, { variables }) };
     if (whole !== '_id') seen.computes = true;
   }
   insertRule(root, path, rule, whole);
@@ -162,7 +162,7 @@ function include(
   document: BsonDocument,
   rules: Map<string, Rule>,
   position: number | undefined,
-  scope: Scope,
+  whole: BsonDocument,
 ): BsonDocument {
   const result: BsonDocument = {};
   for (const field in document) {
@@ -171,11 +171,11 @@ function include(
     const value = document[field]!;
     const projected =
       rule.kind === 'fields'
-        ? includeBelow(value, rule.fields, position, scope)
+        ? includeBelow(value, rule.fields, position, whole)
         : special(rule, value, position);
     if (projected !== undefined) setField(result, field, projected);
   }
-  compute(document, result, rules, scope);
+  compute(document, result, rules, whole);
   return result;
 }
 
@@ -183,12 +183,12 @@ function includeBelow(
   value: Bson,
   rules: Map<string, Rule>,
   position: number | undefined,
-  scope: Scope,
+  whole: BsonDocument,
 ): Bson | undefined {
-  if (isDocument(value)) return include(value, rules, position, scope);
+  if (isDocument(value)) return include(value, rules, position, whole);
   if (!Array.isArray(value)) return undefined;
   return value
-    .map((element) => includeBelow(element, rules, position, scope))
+    .map((element) => includeBelow(element, rules, position, whole))
     .filter((element) => element !== undefined);
 }
 
@@ -196,7 +196,7 @@ function exclude(
   document: BsonDocument,
   rules: Map<string, Rule>,
   position: number | undefined,
-  scope: Scope,
+  whole: BsonDocument,
 ): BsonDocument {
   const result: BsonDocument = {};
   for (const field in document) {
@@ -207,11 +207,11 @@ function exclude(
       !rule || rule.kind === 'compute'
         ? value
         : rule.kind === 'fields'
-          ? excludeBelow(value, rule.fields, position, scope)
+          ? excludeBelow(value, rule.fields, position, whole)
           : special(rule, value, position);
     if (projected !== undefined) setField(result, field, projected);
   }
-  compute(document, result, rules, scope);
+  compute(document, result, rules, whole);
   return result;
 }
 
@@ -219,10 +219,10 @@ function excludeBelow(
   value: Bson,
   rules: Map<string, Rule>,
   position: number | undefined,
-  scope: Scope,
+  whole: BsonDocument,
 ): Bson {
-  if (isDocument(value)) return exclude(value, rules, position, scope);
-  return Array.isArray(value) ? value.map((element) => excludeBelow(element, rules, position, scope)) : value;
+  if (isDocument(value)) return exclude(value, rules, position, whole);
+  return Array.isArray(value) ? value.map((element) => excludeBelow(element, rules, position, whole)) : value;
 }
 
 function special(rule: Rule, value: Bson, position: number | undefined): Bson | undefined {
@@ -250,10 +250,15 @@ function special(rule: Rule, value: Bson, position: number | undefined): Bson | 
 }
 
 /** Sets the computed fields, also those below fields that are not there yet. */
-function compute(document: BsonDocument, result: BsonDocument, rules: Map<string, Rule>, scope: Scope): void {
+function compute(
+  document: BsonDocument,
+  result: BsonDocument,
+  rules: Map<string, Rule>,
+  whole: BsonDocument,
+): void {
   for (const [field, rule] of rules) {
     if (rule.kind === 'compute') {
-      const value = rule.evaluate(scope);
+      const value = rule.evaluate(whole);
       if (value !== undefined) setField(result, field, value);
       else delete result[field];
     } else if (
@@ -263,7 +268,7 @@ function compute(document: BsonDocument, result: BsonDocument, rules: Map<string
       !Array.isArray(getField(document, field))
     ) {
       const below: BsonDocument = {};
-      compute({}, below, rule.fields, scope);
+      compute({}, below, rule.fields, whole);
       setField(result, field, below);
     }
   }

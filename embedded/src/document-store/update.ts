@@ -10,7 +10,7 @@ import type { Bson, BsonDocument } from './values.ts';
 
 /** What an update does to one document; see `parseUpdate`. */
 export interface Update {
-  kind: 'replacement' | 'operators' | 'pipeline';
+  kind: 'replacement' | 'operators';
   /**
    * @param document stays as it is
    * @param position the element that `$` stands for
@@ -100,7 +100,7 @@ function replace(document: BsonDocument, replacement: BsonDocument): BsonDocumen
 }
 
 /** @throws CommandError ImmutableField when a document that has an _id would get another */
-export function keepId(before: BsonDocument, after: BsonDocument): void {
+function keepId(before: BsonDocument, after: BsonDocument): void {
   const id = getField(before, '_id');
   if (id === undefined) return;
   const now = getField(after, '_id');

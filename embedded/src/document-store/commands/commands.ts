@@ -2,6 +2,7 @@ import { keyText } from '../index-keys.ts';
 import type { Encodable } from '../bson-codec.ts';
 import type { Cursors } from '../cursors.ts';
 import { CommandError } from '../errors.ts';
+import { evaluateVariables, type Variables } from '../expression.ts';
 import type { Collection, Store } from '../store.ts';
 import { isDocument, toNumber, typeName, type Bson, type BsonDocument } from '../values.ts';
 import { wholeNumber } from '../numbers.ts';
@@ -175,6 +176,11 @@ export function documentField(command: BsonDocument, field: string): BsonDocumen
     );
   }
   return value;
+}
+
+/** The variables of a command's `let`, for its expressions. */
+export function variablesOf(command: BsonDocument): Variables {
+  return evaluateVariables(documentField(command, 'let') ?? {});
 }
 
 /** A command's field that has to be an array of documents. */

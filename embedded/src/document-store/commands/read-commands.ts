@@ -4,7 +4,6 @@ import { sourceOf, type ResultSource } from '../cursors.ts';
 import { RawDocument, type Encodable } from '../bson-codec.ts';
 import { CommandError } from '../errors.ts';
 import { explainRun, explainMissing } from '../explain.ts';
-import { scopeFor, type Variables } from '../expression.ts';
 import { keyText } from '../index-keys.ts';
 import { parseFilter } from '../matcher.ts';
 import { wholeNumber } from '../numbers.ts';
@@ -19,14 +18,11 @@ import {
   documentField,
   documentsField,
   isSet,
+  variablesOf,
   type Command,
   type CommandContext,
   type Reply,
 } from './commands.ts';
-
-function variablesOf(command: BsonDocument): Variables {
-  return documentField(command, 'let') ?? {};
-}
 
 function findQuery(command: BsonDocument): Query {
   const limit = countField(command, 'limit');
@@ -57,7 +53,7 @@ function runFind(command: BsonDocument, context: CommandContext): Reply {
   if (!collection) return { cursor: { id: 0n, ns: namespace, firstBatch: [] } };
   const run = new QueryRun(context.store, collection, query);
   const show = ({ document, bytes, position }: Found) =>
-    projection ? projection.apply(document, position, scopeFor(document)) : new RawDocument(bytes);
+    projection ? projection.apply(document, position) : new RawDocument(bytes);
   const source = sourceOf(mapped(run, show), () => run.pause());
   const { id, documents } = context.cursors.open(namespace, source, {
     batchSize: countField(command, 'batchSize'),
@@ -87,7 +83,6 @@ function splitAggregate(
     );
   }
   const name = collectionName(command);
-  if (stages[0] && '$changeStream' in stages[0]) compilePipeline(stages, {});
   const split = splitPipeline(stages, variablesOf(command));
   if (command.hint !== undefined) split.query.hint = command.hint;
   return { name, collection: context.store.collection(context.database, name), split };
@@ -103,16 +98,13 @@ function runAggregate(command: BsonDocument, context: CommandContext): Reply {
     );
   const { name, collection, split } = splitAggregate(command, context);
   const { store, database, cursors, session } = context;
+  const pipeline = compilePipeline(split.rest, variablesOf(command));
   const counted = countsOnly(split.rest);
   let source: ResultSource;
   if (counted && collection) {
     const n = countMatches(store, collection, split.query);
     source = sourceOf((n === 0 ? [] : [{ _id: counted.id, [counted.field]: n }]).values(), () => undefined);
   } else {
-    const pipeline = compilePipeline(split.rest, {
-      variables: variablesOf(command),
-      source: { store, database },
-    });
     const run = collection ? new QueryRun(store, collection, split.query) : undefined;
     const plain = split.rest.length === 0;
     const results: Iterator<RawDocument | BsonDocument> = plain
@@ -193,16 +185,20 @@ function explain(command: BsonDocument, verbosity: string, context: CommandConte
       query = split.query;
       rest = split.rest;
       count = countsOnly(rest) !== undefined;
-      compilePipeline(rest, { variables: variablesOf(command), source: context });
+      compilePipeline(rest, variablesOf(command));
       break;
     }
     case 'distinct':
-      query = { filter: parseFilter(documentField(command, 'query') ?? {}), sort: [], hint: command.hint };
+      query = {
+        filter: parseFilter(documentField(command, 'query') ?? {}, variablesOf(command)),
+        sort: [],
+        hint: command.hint,
+      };
       break;
     case 'findAndModify':
     case 'findandmodify':
       query = {
-        filter: parseFilter(documentField(command, 'query') ?? {}),
+        filter: parseFilter(documentField(command, 'query') ?? {}, variablesOf(command)),
         sort: parseSort(command.sort),
         hint: command.hint,
         limit: 1,
@@ -214,7 +210,7 @@ function explain(command: BsonDocument, verbosity: string, context: CommandConte
       if (!write) throw new CommandError('InvalidLength', 'there is no write to explain');
       const one = name === 'update' ? !isSet(write.multi) : toNumber(write.limit) === 1;
       query = {
-        filter: parseFilter(documentField(write, 'q') ?? {}),
+        filter: parseFilter(documentField(write, 'q') ?? {}, variablesOf(command)),
         sort: [],
         hint: write.hint,
         limit: one ? 1 : undefined,

@@ -2,13 +2,11 @@ import { BSONRegExp, ObjectId } from 'bson';
 import { encodeDocument, MAX_DOCUMENT_BYTES, RawDocument, type Encodable } from '../bson-codec.ts';
 import { CommandError } from '../errors.ts';
 import { parseFilter, type Filter } from '../matcher.ts';
-import { compilePipeline } from '../pipeline.ts';
 import { parseProjection } from '../projection.ts';
 import { QueryRun, type Found } from '../query.ts';
 import { naturalHint, parseSort } from '../sort.ts';
 import type { Collection, Store } from '../store.ts';
-import { parseUpdate, seedOfUpsert, keepId, type Update } from '../update.ts';
-import { scopeFor, type Variables } from '../expression.ts';
+import { parseUpdate, seedOfUpsert, type Update } from '../update.ts';
 import {
   getField,
   isDocument,
@@ -25,6 +23,7 @@ import {
   documentsField,
   isSet,
   refuseCollation,
+  variablesOf,
   type Command,
   type CommandContext,
   type Reply,
@@ -92,28 +91,17 @@ function encodeChecked(document: BsonDocument): Buffer {
   return bytes;
 }
 
-function updateFrom(u: Bson | undefined, arrayFilters: Bson | undefined, variables: Variables): Update {
+function updateFrom(u: Bson | undefined, arrayFilters: Bson | undefined): Update {
   const filters = arrayFilters ?? [];
   if (!Array.isArray(filters) || !filters.every(isDocument))
     throw new CommandError('TypeMismatch', 'arrayFilters has to be an array of objects');
   if (isDocument(u)) return parseUpdate(u, filters);
-  if (!Array.isArray(u))
-    throw new CommandError('FailedToParse', 'Update argument must be either an object or an array');
-  if (filters.length > 0)
-    throw new CommandError('FailedToParse', 'Cannot specify arrayFilters and a pipeline update');
-  const pipeline = compilePipeline(u, { forUpdate: true, variables });
-  return {
-    kind: 'pipeline',
-    apply(document) {
-      const [result] = [...pipeline.run([document].values())] as [BsonDocument];
-      const id = getField(document, '_id');
-      if (id === undefined || getField(result, '_id') !== undefined) {
-        keepId(document, result);
-        return result;
-      }
-      return { _id: id, ...result };
-    },
-  };
+  throw new CommandError(
+    'FailedToParse',
+    Array.isArray(u)
+      ? 'updates by a pipeline are not supported by this store: update operators are'
+      : 'Update argument must be either an object or an array',
+  );
 }
 
 /** @returns undefined when the update changes nothing */
@@ -142,10 +130,6 @@ function upsertDocument(
   return insertDocument(store, collection, update.apply(base, undefined, true));
 }
 
-function variablesOf(command: BsonDocument): Variables {
-  return documentField(command, 'let') ?? {};
-}
-
 function runUpdate(command: BsonDocument, context: CommandContext): Reply {
   const { store } = context;
   const name = collectionName(command);
@@ -162,11 +146,12 @@ function runUpdate(command: BsonDocument, context: CommandContext): Reply {
     refuseCollation(write.collation);
     const query = documentField(write, 'q') ?? {};
     const multi = isSet(write.multi);
-    const constants = { ...variables, ...documentField(write, 'c') };
-    const update = updateFrom(write.u, write.arrayFilters, constants);
+    if (write.c !== undefined)
+      throw new CommandError(51198, 'Constant values may only be specified for pipeline updates');
+    const update = updateFrom(write.u, write.arrayFilters);
     if (multi && update.kind === 'replacement')
       throw new CommandError('FailedToParse', 'multi update is not supported for replacement-style update');
-    const filter = parseFilter(query, constants);
+    const filter = parseFilter(query, variables);
     const collection = isSet(write.upsert)
       ? collectionFor(context, name)
       : store.collection(context.database, name);
@@ -249,9 +234,9 @@ function runFindAndModify(command: BsonDocument, context: CommandContext): Reply
   const fields = documentField(command, 'fields');
   const projection =
     fields && Object.keys(fields).length > 0 ? parseProjection(fields, 'find', variables) : undefined;
-  const update = remove ? undefined : updateFrom(command.update, command.arrayFilters, variables);
+  const update = remove ? undefined : updateFrom(command.update, command.arrayFilters);
   const show = (document: BsonDocument, position?: number): Encodable =>
-    projection ? projection.apply(document, position, scopeFor(document)) : document;
+    projection ? projection.apply(document, position) : document;
   const collection = upsert ? collectionFor(context, name) : store.collection(context.database, name);
   const hint = command.hint ?? naturalHint(command.sort);
   const found =
