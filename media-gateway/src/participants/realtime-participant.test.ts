@@ -62,8 +62,8 @@ void t.test('before the call listens the newest second is kept', async (t) => {
 
 void t.test('an end is told once, even when it came before the call', async (t) => {
   const early = open();
-  early.participant.leave(1006);
-  early.participant.leave(1000);
+  early.participant.leave({ lost: true });
+  early.participant.leave({ lost: false });
   early.participant.attach(early.listener);
   await Promise.resolve();
   t.same(early.gone, [{ stopped: false, code: 1006 }]);
@@ -76,7 +76,7 @@ void t.test('an end is told once, even when it came before the call', async (t) 
   await Promise.resolve();
   closed.participant.close(1000, 'done');
   closed.participant.close(1011, 'twice');
-  closed.participant.leave(1006);
+  closed.participant.leave({ lost: true });
   t.same(closed.closed, [1000]);
   t.same(closed.gone, [], 'nobody is told of what they did themselves');
 });

@@ -1,5 +1,6 @@
 import { bytesPerMs, type AudioFormat } from '@parley/shared/audio/audio-frame';
 import { AudioConverter } from '@parley/shared/audio/convert';
+import { closeCodes } from '../server/close-codes.ts';
 import type { Participant, ParticipantListener } from './participant.ts';
 
 /**
@@ -38,7 +39,7 @@ export class RealtimeParticipant implements Participant {
   #over = false;
   #buffer: Uint8Array[] = [];
   #bufferedBytes = 0;
-  #gone: number | undefined;
+  #gone: { lost: boolean } | undefined;
   #wire: AudioFormat;
   #converter: AudioConverter;
   #oddByte: number | undefined;
@@ -110,11 +111,11 @@ export class RealtimeParticipant implements Participant {
     if (!this.#over) this.#listener?.onDtmf(digit);
   }
 
-  /** The connection is gone. @param code of its close, 1006 when it vanished */
-  leave(code: number): void {
+  /** The connection is gone. @param departure `lost`: without a goodbye, so that the client may come back */
+  leave({ lost }: { lost: boolean }): void {
     if (this.#over || this.#gone !== undefined) return;
-    this.#gone = code;
-    if (this.#listener) this.#tellGone(code);
+    this.#gone = { lost };
+    if (this.#listener) this.#tellGone(this.#gone);
   }
 
   // ---- inside ----
@@ -151,10 +152,10 @@ export class RealtimeParticipant implements Participant {
     return whole.subarray(0, -1);
   }
 
-  #tellGone(code: number): void {
+  #tellGone({ lost }: { lost: boolean }): void {
     const listener = this.#listener;
     this.#over = true;
     this.#listener = undefined;
-    listener?.onGone({ stopped: code === 1000 || code === 1001 || code === 1005, code });
+    listener?.onGone({ stopped: !lost, code: lost ? closeCodes.lost : closeCodes.done });
   }
 }

@@ -68,10 +68,10 @@ export function fakeRealtime(
       });
       for (const event of options.early ?? []) send(event);
       if (options.lostEarly) session.onClose(1006);
-      const participant = session.open(plan);
+      const { participant, ...deps } = session.open(plan);
       return {
         participant,
-        deps: { observer: session, clientTools: session, written: session.textOnly },
+        deps,
         tick: (voiced) => {
           if (microphone) send(frame(voiced));
         },

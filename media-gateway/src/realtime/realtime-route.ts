@@ -68,19 +68,7 @@ export function realtimeRoute(
       // Whose connection was lost on a later leg may come back to the conversation, as during a call.
       if (departure && !(departure.lost && plan.leg > 0))
         return await registry.decline(plan, departure.end, place);
-      const participant = session.open(plan);
-      const call = registry.begin(
-        {
-          plan,
-          participant,
-          socket,
-          startedAt: clock.now(),
-          observer: session,
-          clientTools: session,
-          written: session.textOnly,
-        },
-        place,
-      );
+      const call = registry.begin({ plan, socket, startedAt: clock.now(), ...session.open(plan) }, place);
       session.join(call);
     } catch (error) {
       logger.error({ err: error }, 'a realtime session could not begin');

@@ -5,14 +5,9 @@ import { encodeBase64 } from '../carriers/base64.ts';
 import type { ReplyTokens } from '../call/call-observer.ts';
 import { toWireItem } from './conversation-items.ts';
 import type { ConversationItems, Item } from './conversation-items.ts';
+import type { EventSender } from './event-sender.ts';
 import { toAudioFormat } from './wire-format.ts';
 import type { WireFormat } from './wire-format.ts';
-
-/** Without its `event_id`. */
-export interface ServerEvent {
-  type: string;
-  [field: string]: unknown;
-}
 
 export type ResponseEnd =
   | { status: 'completed' }
@@ -21,15 +16,13 @@ export type ResponseEnd =
 
 /** What a response needs of the session around it. */
 export interface ResponseDeps {
-  id: string;
-  conversationId: string;
+  events: EventSender;
   items: ConversationItems;
-  send(event: ServerEvent): void;
-  newItemId(): string;
-  format: WireFormat;
+  conversationId: string;
+  /** As the client gets it. */
+  output: { format: WireFormat; voice: string };
   /** What `audio` is given. */
   callFormat: AudioFormat;
-  voice: string;
   /** Written, not spoken. */
   textOnly: boolean;
   maxOutputTokens: number;
@@ -56,13 +49,13 @@ export class ServerResponse {
   #done = false;
 
   constructor(deps: ResponseDeps) {
-    this.id = deps.id;
+    this.id = deps.events.newId('resp');
     this.textOnly = deps.textOnly;
     this.#deps = deps;
-    const format = toAudioFormat(deps.format);
+    const format = toAudioFormat(deps.output.format);
     this.#converter = new AudioConverter(deps.callFormat, format);
     this.#bytesPerMs = bytesPerMs(format);
-    deps.send({ type: 'response.created', ...this.#response('in_progress', null, null) });
+    deps.events.send({ type: 'response.created', ...this.#response('in_progress', null, null) });
   }
 
   /** What is said in it; undefined before the first word. */
@@ -75,7 +68,7 @@ export class ServerResponse {
     const message = this.#openMessage(from);
     this.#text += delta;
     const type = this.textOnly ? 'response.output_text.delta' : 'response.output_audio_transcript.delta';
-    this.#deps.send({ type, ...this.#place(message), delta });
+    this.#deps.events.send({ type, ...this.#place(message), delta });
   }
 
   /** @param bytes in the call's format */
@@ -91,7 +84,7 @@ export class ServerResponse {
   functionCall(call: LlmToolCall): void {
     if (this.#done) return;
     const item: Item = {
-      id: this.#deps.newItemId(),
+      id: this.#deps.events.newId('item'),
       type: 'function_call',
       status: 'in_progress',
       name: call.name,
@@ -100,8 +93,12 @@ export class ServerResponse {
     };
     const place = this.#addItem(item);
     const about = { response_id: this.id, item_id: item.id, output_index: place, call_id: call.id };
-    this.#deps.send({ type: 'response.function_call_arguments.delta', ...about, delta: call.arguments });
-    this.#deps.send({
+    this.#deps.events.send({
+      type: 'response.function_call_arguments.delta',
+      ...about,
+      delta: call.arguments,
+    });
+    this.#deps.events.send({
       type: 'response.function_call_arguments.done',
       ...about,
       name: call.name,
@@ -127,7 +124,7 @@ export class ServerResponse {
       this.#closeMessage(message, end, options.heard);
     }
     this.#done = true;
-    this.#deps.send({
+    this.#deps.events.send({
       type: 'response.done',
       ...this.#response(end.status, toStatusDetails(end), options.tokens ?? null),
     });
@@ -136,7 +133,7 @@ export class ServerResponse {
   #delta(message: Item, bytes: Uint8Array): void {
     if (bytes.length === 0) return;
     message.spoken!.sentMs += bytes.length / this.#bytesPerMs;
-    this.#deps.send({
+    this.#deps.events.send({
       type: 'response.output_audio.delta',
       ...this.#place(message),
       delta: encodeBase64(bytes),
@@ -146,7 +143,7 @@ export class ServerResponse {
   #openMessage(from: { fromMs: number; fromWord: number }): Item {
     if (this.#message) return this.#message;
     const message: Item = {
-      id: this.#deps.newItemId(),
+      id: this.#deps.events.newId('item'),
       type: 'message',
       status: 'in_progress',
       role: 'assistant',
@@ -156,7 +153,11 @@ export class ServerResponse {
     };
     this.#message = message;
     this.#addItem(message);
-    this.#deps.send({ type: 'response.content_part.added', ...this.#place(message), part: this.#part('') });
+    this.#deps.events.send({
+      type: 'response.content_part.added',
+      ...this.#place(message),
+      part: this.#part(''),
+    });
     return message;
   }
 
@@ -168,12 +169,12 @@ export class ServerResponse {
     ];
     const place = this.#place(message);
     if (this.textOnly) {
-      this.#deps.send({ type: 'response.output_text.done', ...place, text });
+      this.#deps.events.send({ type: 'response.output_text.done', ...place, text });
     } else {
-      this.#deps.send({ type: 'response.output_audio.done', ...place });
-      this.#deps.send({ type: 'response.output_audio_transcript.done', ...place, transcript: text });
+      this.#deps.events.send({ type: 'response.output_audio.done', ...place });
+      this.#deps.events.send({ type: 'response.output_audio_transcript.done', ...place, transcript: text });
     }
-    this.#deps.send({ type: 'response.content_part.done', ...place, part: this.#part(text) });
+    this.#deps.events.send({ type: 'response.content_part.done', ...place, part: this.#part(text) });
     this.#itemDone(message);
   }
 
@@ -181,25 +182,33 @@ export class ServerResponse {
   #addItem(item: Item): number {
     const place = this.#output.push(item) - 1;
     const previous = this.#deps.items.append(item);
-    this.#deps.send({
+    this.#deps.events.send({
       type: 'response.output_item.added',
       response_id: this.id,
       output_index: place,
       item: toWireItem(item),
     });
-    this.#deps.send({ type: 'conversation.item.added', previous_item_id: previous, item: toWireItem(item) });
+    this.#deps.events.send({
+      type: 'conversation.item.added',
+      previous_item_id: previous,
+      item: toWireItem(item),
+    });
     return place;
   }
 
   #itemDone(item: Item): void {
-    this.#deps.send({
+    this.#deps.events.send({
       type: 'response.output_item.done',
       response_id: this.id,
       output_index: this.#output.indexOf(item),
       item: toWireItem(item),
     });
     const previous = this.#deps.items.before(item);
-    this.#deps.send({ type: 'conversation.item.done', previous_item_id: previous, item: toWireItem(item) });
+    this.#deps.events.send({
+      type: 'conversation.item.done',
+      previous_item_id: previous,
+      item: toWireItem(item),
+    });
   }
 
   #place(message: Item): {
@@ -222,7 +231,7 @@ export class ServerResponse {
   }
 
   #response(status: string, details: object | null, tokens: ReplyTokens | null): { response: object } {
-    const { conversationId, format, voice, maxOutputTokens, metadata } = this.#deps;
+    const { conversationId, output, maxOutputTokens, metadata } = this.#deps;
     return {
       response: {
         id: this.id,
@@ -233,7 +242,7 @@ export class ServerResponse {
         conversation_id: conversationId,
         output_modalities: [this.textOnly ? 'text' : 'audio'],
         max_output_tokens: maxOutputTokens,
-        audio: { output: { format, voice } },
+        audio: { output },
         metadata,
         usage: tokens && {
           total_tokens: tokens.input + tokens.output,

@@ -1,0 +1,278 @@
+import type { AudioFormat } from '@parley/shared/audio/audio-frame';
+import type { SessionPlan } from '@parley/shared/contracts/session-plan';
+import type { ReplyTokens } from '../call/call-observer.ts';
+import type { Call } from '../call/call.ts';
+import type { LlmToolCall } from '../providers/llm/llm-provider.ts';
+import type { EventFault, ResponseParams } from './client-events.ts';
+import type { ConversationItems } from './conversation-items.ts';
+import type { EventSender } from './event-sender.ts';
+import { ServerResponse } from './server-response.ts';
+import type { ResponseEnd } from './server-response.ts';
+import type { SessionSettings } from './session-settings.ts';
+import { cutReply, isAudible, toWords, wordsBefore, wordsOf } from './spoken-items.ts';
+
+/** The reply of the call that is being thought or said. */
+interface CurrentReply {
+  id: number;
+  /** Its words so far. */
+  text: string;
+  silent: boolean;
+  /** Stopped at the client; what was heard until then. */
+  held: string | undefined;
+}
+
+/** A `response.create` that was taken and waits until the agent can begin. */
+interface WaitingCreate {
+  params: ResponseParams;
+  call: Call;
+  /** `response.created` was sent; undefined while another response is open. */
+  response: ServerResponse | undefined;
+}
+
+/** How a reply ended. `text`: what was heard of it. */
+interface ReplyEnd {
+  id: number;
+  status: 'completed' | 'interrupted' | 'failed';
+  text: string;
+  code: string | undefined;
+  tokens: ReplyTokens;
+}
+
+/**
+ * What the agent says, as the protocol has it: responses. The agent begins them by itself or because the client asks
+ * for one; one is open at a time.
+ *
+ * What is stopped because the caller may be interrupting, and goes on because it was nothing, becomes two responses:
+ * clients drop what they have not played when a voice is announced, and play only new items from their start.
+ */
+export class AgentResponses {
+  readonly #plan: SessionPlan;
+  readonly #settings: SessionSettings;
+  readonly #items: ConversationItems;
+  readonly #events: EventSender;
+  readonly #callFormat: AudioFormat;
+  #reply: CurrentReply | undefined;
+  #response: ServerResponse | undefined;
+  #create: WaitingCreate | undefined;
+  #cancelling = false;
+  /** The client added something since the last response began. */
+  #hasNewInput = false;
+
+  constructor(deps: {
+    plan: SessionPlan;
+    settings: SessionSettings;
+    items: ConversationItems;
+    events: EventSender;
+    /** What `audio` is given. */
+    callFormat: AudioFormat;
+  }) {
+    this.#plan = deps.plan;
+    this.#settings = deps.settings;
+    this.#items = deps.items;
+    this.#events = deps.events;
+    this.#callFormat = deps.callFormat;
+  }
+
+  // ---- from the client ----
+
+  /** The client added something that may be answered. */
+  noteInput(): void {
+    this.#hasNewInput = true;
+  }
+
+  /** @returns why it cannot be taken, if so */
+  create(params: ResponseParams, call: Call): Omit<EventFault, 'event_id'> | undefined {
+    if (params.conversation === 'none' || (params.input?.length ?? 0) > 0) {
+      return {
+        code: 'unsupported_parameter',
+        message: 'Responses beside the conversation are not offered.',
+        param: 'response',
+      };
+    }
+    if (this.#create || (this.#response && !this.#hasNewInput)) {
+      return {
+        code: 'conversation_already_has_active_response',
+        message:
+          'The conversation already has an active response: response.create can be sent after response.done.',
+        param: null,
+      };
+    }
+    const create: WaitingCreate = { params, call, response: undefined };
+    this.#create = create;
+    // Something new came while another response is open: it is answered behind that one.
+    if (!this.#response) this.#start(create);
+    return undefined;
+  }
+
+  cancel(call: Call): void {
+    if (this.#create && !this.#reply) {
+      this.#create = undefined;
+      this.#finish({ status: 'cancelled', reason: 'client_cancelled' });
+      return;
+    }
+    this.#cancelling = true;
+    call.interrupt();
+    this.#cancelling = false;
+  }
+
+  // ---- from the call ----
+
+  /** Whether the client is playing the agent: what is announced to it then stops it. */
+  get isPlaying(): boolean {
+    const reply = this.#reply;
+    return !!reply && !reply.silent && reply.held === undefined && isAudible(this.#items, reply.id);
+  }
+
+  isCurrent(replyId: number): boolean {
+    return this.#reply?.id === replyId;
+  }
+
+  /** @param bytes in the call's format @param atMs where in the reply they belong */
+  audio(bytes: Uint8Array, atMs: number): void {
+    const from = { fromMs: atMs, fromWord: this.#wordsBefore() };
+    (this.#response ?? this.#open()).audio(bytes, from);
+  }
+
+  /** A tool that the client is to run. */
+  functionCall(call: LlmToolCall): void {
+    this.#response?.functionCall(call);
+  }
+
+  started({ id, silent }: { id: number; silent: boolean }): void {
+    this.#reply = { id, text: '', silent, held: undefined };
+    const create = this.#create;
+    this.#create = undefined;
+    this.#response ??= this.#new(silent, create?.params ?? {});
+    this.#response.replyId = id;
+    if (!create) this.#hasNewInput = false;
+  }
+
+  text({ id, delta }: { id: number; delta: string }): void {
+    const reply = this.#reply;
+    if (reply?.id !== id) return;
+    reply.text += delta;
+    if (reply.held === undefined) this.#response?.text(delta, { fromMs: 0, fromWord: this.#wordsBefore() });
+  }
+
+  /** @param heard what was heard of the reply until it was stopped */
+  held(id: number, heard: string): void {
+    const reply = this.#reply;
+    if (reply?.id !== id) return;
+    reply.held = heard;
+    cutReply(this.#items, id, heard);
+    const response = this.#response;
+    this.#response = undefined;
+    response?.finish(
+      { status: 'cancelled', reason: 'turn_detected' },
+      { heard: wordsOf(response.message, heard) },
+    );
+  }
+
+  resumed(id: number): void {
+    const reply = this.#reply;
+    if (reply?.id !== id || reply.held === undefined) return;
+    const heard = toWords(reply.held).length;
+    reply.held = undefined;
+    const rest = toWords(reply.text).slice(heard).join(' ');
+    this.#open().text(rest, { fromMs: 0, fromWord: heard });
+  }
+
+  sent({ id, tokens }: { id: number; tokens: ReplyTokens }): void {
+    if (this.#response?.replyId === id) this.#finish({ status: 'completed' }, { tokens });
+  }
+
+  ended(ended: ReplyEnd): void {
+    const { id, status, text, tokens } = ended;
+    if (this.#reply?.id !== id) return;
+    this.#reply = undefined;
+    if (status !== 'completed') cutReply(this.#items, id, text);
+    const response = this.#response;
+    if (response?.replyId === id) {
+      const heard = status === 'completed' ? undefined : wordsOf(response.message, text);
+      this.#finish(this.#toEnd(status, ended.code), { heard, tokens });
+    }
+    const create = this.#create;
+    if (!create) return;
+    if (status === 'interrupted') this.#interrupt(create);
+    // The call is in the middle of something else just now.
+    else queueMicrotask(() => this.#create === create && !this.#reply && this.#start(create));
+  }
+
+  /** Nothing follows: the connection is over. */
+  close(): void {
+    this.#create = undefined;
+    this.#finish({ status: 'cancelled', reason: 'client_cancelled' });
+  }
+
+  // ---- inside ----
+
+  /** Begins what the client asked for, or as soon as what is being heard has ended. */
+  #start(create: WaitingCreate): void {
+    this.#hasNewInput = false;
+    const silent = this.#isTextOnly(create.params);
+    const taken = create.call.respond({ silent });
+    if (this.#create !== create) return; // begun: `started` has taken it
+    // The client learns at once that its turn has come, before anything is thought or heard.
+    create.response ??= this.#response = this.#new(silent, create.params);
+    if (!taken && !this.#reply) {
+      this.#create = undefined;
+      this.#finish({ status: 'failed', code: 'session_ending', message: 'The session is ending.' });
+    }
+  }
+
+  /** Somebody speaks: the turn that follows is answered, with all that is new. */
+  #interrupt(create: WaitingCreate): void {
+    this.#create = undefined;
+    create.response ??= this.#new(false, create.params);
+    create.response.finish(this.#toEnd('interrupted', undefined));
+    if (this.#response === create.response) this.#response = undefined;
+  }
+
+  #finish(end: ResponseEnd, options?: Parameters<ServerResponse['finish']>[1]): void {
+    const response = this.#response;
+    this.#response = undefined;
+    response?.finish(end, options);
+  }
+
+  #toEnd(status: ReplyEnd['status'], code: string | undefined): ResponseEnd {
+    if (status === 'completed') return { status };
+    if (status === 'interrupted')
+      return { status: 'cancelled', reason: this.#cancelling ? 'client_cancelled' : 'turn_detected' };
+    return {
+      status: 'failed',
+      code: code ?? 'internal',
+      message: 'The agent could not answer: a part of it failed.',
+    };
+  }
+
+  /** For a reply that goes on. */
+  #open(): ServerResponse {
+    const response = this.#new(this.#reply?.silent ?? false, {});
+    response.replyId = this.#reply?.id;
+    this.#response = response;
+    return response;
+  }
+
+  #new(textOnly: boolean, params: ResponseParams): ServerResponse {
+    return new ServerResponse({
+      events: this.#events,
+      conversationId: `conv_${this.#plan.session_id}`,
+      items: this.#items,
+      output: { format: this.#settings.outputFormat, voice: this.#settings.voice },
+      callFormat: this.#callFormat,
+      textOnly,
+      maxOutputTokens: this.#plan.agent.config.llm.max_output_tokens,
+      metadata: params.metadata ?? null,
+    });
+  }
+
+  #isTextOnly(params: ResponseParams): boolean {
+    const modalities = params.output_modalities;
+    if (!modalities) return this.#settings.textOnly;
+    return modalities.includes('text') && !modalities.includes('audio');
+  }
+
+  #wordsBefore(): number {
+    return this.#reply ? wordsBefore(this.#items, this.#reply.id) : 0;
+  }
+}
