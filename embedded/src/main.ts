@@ -1,13 +1,14 @@
 import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs, styleText } from 'node:util';
-import { destination, multistream, type Level } from 'pino';
+import { multistream, type Level } from 'pino';
 import { z } from 'zod';
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import { shutdownSignal } from '@parley/shared/async/shutdown-signal';
 import { envInteger, readEnv } from '@parley/shared/config/read-env';
 import { ConfigError } from '@parley/shared/errors/config-error';
-import { createLogger, type Logger } from '@parley/shared/logging/logger';
+import { LogFile } from '@parley/shared/logging/log-file';
+import { createLogger, standardError, type Logger } from '@parley/shared/logging/logger';
 import { DataFolderInUseError } from './data-folder.ts';
 import { openDemonstrationPlatform } from './demonstration/demonstration-platform.ts';
 import { runDemonstration } from './demonstration/run-demonstration.ts';
@@ -35,14 +36,22 @@ const environment = z.object({
 });
 
 /** The log goes to a file of this run, so that the conversation stays readable; errors, or all of a level asked for, to the terminal too. */
-function openLog(file: string, level: Level | 'silent' | undefined): Logger {
+function openLog(file: string, level: Level | 'silent' | undefined, owned: DisposableList): Logger {
   // The first to write into the folder makes it; nobody else may look into it.
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  const logFile = owned.add(
+    new LogFile({
+      path: file,
+      onFailure: (error) => logger.error({ err: error }, 'the log file can not be written; its lines wait'),
+      onRecovery: (dropped) => logger.warn({ dropped }, 'the log file is written again'),
+    }),
+  );
   const streams = multistream([
-    { level: 'info', stream: destination({ dest: file, append: false, mode: 0o600 }) },
-    { level: level === undefined || level === 'silent' ? 'error' : level, stream: destination(2) },
+    { level: 'info', stream: logFile },
+    { level: level === undefined || level === 'silent' ? 'error' : level, stream: standardError() },
   ]);
-  return createLogger({ name: 'parley', level: level ?? 'info', destination: streams });
+  const logger = createLogger({ name: 'parley', level: level ?? 'info', destination: streams });
+  return logger;
 }
 
 async function main(): Promise<number> {
@@ -66,7 +75,7 @@ async function main(): Promise<number> {
     const log = path.join(dataDir, LOG_FILE);
     // Until the folder is known to be this process's own, it may hold the log of another.
     const draft = `${log}.${process.pid}`;
-    const logger = openLog(draft, config.LOG_LEVEL);
+    const logger = openLog(draft, config.LOG_LEVEL, owned);
     const running = owned.add(
       await openDemonstrationPlatform({ env: process.env, dataDir, logger }).catch((error: unknown) => {
         if (error instanceof DataFolderInUseError) rmSync(draft);

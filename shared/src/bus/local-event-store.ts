@@ -265,9 +265,13 @@ export class LocalEventStore implements EventStore, LetterStore {
     clearTimeout(this.#replyTimer);
     const sent = this.#sent ?? [];
     this.#sent = undefined;
+    const hadFailed = this.#lastFailed;
     this.#lastFailed = 'error' in reply;
-    if ('error' in reply) {
+    // Once for each outage: a full disk fails every request.
+    if ('error' in reply && !hadFailed)
       this.#logger.error({ reason: reply.error }, 'the event log could not be written');
+    if (!this.#lastFailed && hadFailed) this.#logger.warn('the event log is written again');
+    if ('error' in reply) {
       for (const { reject } of sent) reject(new Error(`The event log failed: ${reply.error}`));
     } else {
       sent.forEach(({ resolve }, i) => resolve(reply.results[i]));
