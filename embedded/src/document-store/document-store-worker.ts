@@ -14,7 +14,8 @@ export interface WorkerOptions {
   synchronous: 'normal' | 'full';
 }
 
-export type WorkerMessage = { port: number | null } | { error: string } | { failure: string };
+export type WorkerMessage =
+  { port: number | null } | { error: string } | { failure: string } | { diskFull: boolean };
 
 /** How often expired documents and idle cursors are removed. */
 const SWEEP_MS = 2000;
@@ -35,7 +36,10 @@ async function start({
 }: WorkerOptions): Promise<number | null> {
   const store = new Store(path, synchronous);
   const cursors = new Cursors();
-  const server = new WireServer(store, new Commands(store, cursors), report);
+  const server = new WireServer(store, new Commands(store, cursors), {
+    onFailure: report,
+    onDiskFull: (diskFull) => port.postMessage({ diskFull } satisfies WorkerMessage),
+  });
   const close = async () => {
     await server.close();
     store.close();

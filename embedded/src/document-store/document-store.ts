@@ -35,6 +35,8 @@ export interface DocumentStoreOptions {
   synchronous?: 'normal' | 'full';
   /** Told of errors that are the store's own fault; printed unless given. */
   onFailure?: (message: string) => void;
+  /** Told when writes begin to fail for want of space (clients get OutOfDiskSpace, reads go on), and when they succeed again. */
+  onDiskFull?: (full: boolean) => void;
 }
 
 export interface DocumentStore {
@@ -80,7 +82,10 @@ export async function openDocumentStore(options: DocumentStoreOptions): Promise<
   }
   // An error that reaches here ended the worker; its clients see their connections break.
   worker.on('error', (error) => onFailure(String(error.stack)));
-  worker.on('message', (message: WorkerMessage) => 'failure' in message && onFailure(message.failure));
+  worker.on('message', (message: WorkerMessage) => {
+    if ('failure' in message) onFailure(message.failure);
+    if ('diskFull' in message) options.onDiskFull?.(message.diskFull);
+  });
   return {
     uri: `mongodb://${port === null ? encodeURIComponent(options.socketPath!) : `${isIP(host) === 6 ? `[${host}]` : host}:${port}`}/?directConnection=true`,
     port,
@@ -100,5 +105,5 @@ async function started(worker: Worker): Promise<number | null> {
     ),
   ])) as [WorkerMessage];
   if ('port' in message) return message.port;
-  throw new Error('error' in message ? message.error : message.failure);
+  throw new Error('error' in message ? message.error : 'the document store could not start');
 }

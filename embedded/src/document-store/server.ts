@@ -20,6 +20,13 @@ interface Client extends Connection {
   reader: MessageReader;
 }
 
+export interface WireServerEvents {
+  /** Told of errors that are this store's own fault. */
+  onFailure: (error: unknown) => void;
+  /** Told when writes begin to fail for want of space, and when they succeed again. */
+  onDiskFull: (full: boolean) => void;
+}
+
 /**
  * Serves the wire protocol. Commands that arrive in one turn of the loop share one transaction, and their replies leave
  * after its commit: many clients then wait for one flush to the disk together, and none is told of a write too early.
@@ -29,16 +36,19 @@ export class WireServer {
   readonly #commands: Commands;
   readonly #servers: Server[] = [];
   readonly #clients = new Set<Client>();
-  readonly #onFailure: (error: unknown) => void;
+  readonly #events: WireServerEvents;
+  /** The newest write found no space. Until one succeeds, each command has a transaction of its own, so that reads are served. */
+  #diskFull = false;
+  /** How many writes found no space. */
+  #refused = 0;
   #jobs: Job[] = [];
   #scheduled = false;
   #lastConnectionId = 0;
 
-  /** @param onFailure told of errors that are this store's own fault */
-  constructor(store: Store, commands: Commands, onFailure: (error: unknown) => void) {
+  constructor(store: Store, commands: Commands, events: WireServerEvents) {
     this.#store = store;
     this.#commands = commands;
-    this.#onFailure = onFailure;
+    this.#events = events;
   }
 
   /** @returns the port, or 0 for a path */
@@ -55,7 +65,7 @@ export class WireServer {
       });
     });
     this.#servers.push(server);
-    server.on('error', this.#onFailure);
+    server.on('error', this.#events.onFailure);
     if ('path' in where) {
       await chmod(where.path, 0o600);
       return 0;
@@ -86,7 +96,7 @@ export class WireServer {
     try {
       for (const message of client.reader.push(chunk)) this.#enqueue(client, message);
     } catch (error) {
-      if (!(error instanceof WireError)) this.#onFailure(error);
+      if (!(error instanceof WireError)) this.#events.onFailure(error);
       client.socket.destroy();
     }
   }
@@ -111,6 +121,10 @@ export class WireServer {
     const jobs = this.#jobs;
     this.#jobs = [];
     if (jobs.length === 0) return;
+    for (const batch of this.#diskFull ? jobs.map((job) => [job]) : [jobs]) this.#runBatch(batch);
+  }
+
+  #runBatch(jobs: readonly Job[]): void {
     const replies: { [field: string]: Encodable }[] = [];
     try {
       this.#transact(() => {
@@ -118,13 +132,7 @@ export class WireServer {
       });
     } catch (error) {
       // Nothing of this batch was kept, so nobody may be told otherwise.
-      this.#onFailure(error);
-      const reply = errorReply(
-        new CommandError(
-          isDiskFull(error) ? 'OutOfDiskSpace' : 'InternalError',
-          `could not commit: ${messageOf(error)}`,
-        ),
-      );
+      const reply = errorReply(this.#judge(error, 'could not commit: '));
       replies.splice(0, replies.length, ...jobs.map(() => reply));
     }
     for (const [i, { client, request }] of jobs.entries())
@@ -132,6 +140,8 @@ export class WireServer {
   }
 
   #transact(work: () => void): void {
+    const refused = this.#refused;
+    const changes = this.#diskFull ? this.#store.changes() : 0;
     this.#store.begin();
     try {
       work();
@@ -140,6 +150,26 @@ export class WireServer {
       this.#store.rollback();
       throw error;
     }
+    if (this.#diskFull && this.#refused === refused && this.#store.changes() > changes)
+      this.#setDiskFull(false);
+  }
+
+  /** What a client is told of an error that is not its own fault; the owner is told, too. */
+  #judge(error: unknown, during = ''): CommandError {
+    const message = `${during}${messageOf(error)}`;
+    if (!isDiskFull(error)) {
+      this.#events.onFailure(error);
+      return new CommandError('InternalError', message);
+    }
+    this.#refused += 1;
+    this.#setDiskFull(true);
+    return new CommandError('OutOfDiskSpace', message);
+  }
+
+  #setDiskFull(full: boolean): void {
+    if (this.#diskFull === full) return;
+    this.#diskFull = full;
+    this.#events.onDiskFull(full);
   }
 
   #run(client: Client, { database, command }: Request): { [field: string]: Encodable } {
@@ -149,10 +179,7 @@ export class WireServer {
       if (error instanceof CommandError) return errorReply(error);
       // Without its transaction the whole batch has failed.
       if (!this.#store.inTransaction) throw error;
-      this.#onFailure(error);
-      return errorReply(
-        new CommandError(isDiskFull(error) ? 'OutOfDiskSpace' : 'InternalError', messageOf(error)),
-      );
+      return errorReply(this.#judge(error));
     }
   }
 
@@ -167,8 +194,7 @@ export class WireServer {
     try {
       parts = encodeReply(request, reply);
     } catch (error) {
-      this.#onFailure(error);
-      parts = encodeReply(request, errorReply(new CommandError('InternalError', messageOf(error))));
+      parts = encodeReply(request, errorReply(this.#judge(error)));
     }
     socket.cork();
     for (const part of parts) socket.write(part);
@@ -181,7 +207,7 @@ export class WireServer {
     try {
       this.#transact(work);
     } catch (error) {
-      this.#onFailure(error);
+      this.#judge(error);
     }
   }
 }
@@ -194,7 +220,12 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/**
+ * SQLite's codes of a write that found no space (https://www.sqlite.org/rescode.html): SQLITE_FULL, and the I/O errors
+ * that a quota or a limit of file sizes leads to, of WRITE, FSYNC, DIR_FSYNC, TRUNCATE, SHMOPEN and SHMSIZE.
+ */
+const NO_SPACE: readonly unknown[] = [13, 778, 1034, 1290, 1546, 4618, 4874];
+
 function isDiskFull(error: unknown): boolean {
-  // SQLITE_FULL
-  return error instanceof Error && 'errcode' in error && error.errcode === 13;
+  return error instanceof Error && 'errcode' in error && NO_SPACE.includes(error.errcode);
 }

@@ -120,6 +120,11 @@ export class Store {
     return this.#database.isTransaction;
   }
 
+  /** Rows written since the file was opened, those included that were undone. */
+  changes(): number {
+    return (this.#statement('SELECT total_changes() AS n').get() as { n: number }).n;
+  }
+
   /** Runs `work` so that a throw undoes what it wrote, and nothing else of the transaction. */
   savepoint<T>(work: () => T): T {
     this.#run('SAVEPOINT command');
