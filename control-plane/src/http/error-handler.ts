@@ -2,7 +2,7 @@ import type { Context, Next } from 'koa';
 import { AppError, ValidationError } from '@parley/shared/errors/app-error';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Logger } from '@parley/shared/logging/logger';
-import { isDatabaseUnreachable } from '../storage/unreachable.ts';
+import { isDatabaseUnreachable, isDiskFull } from '../storage/unreachable.ts';
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
@@ -44,7 +44,10 @@ export function errorHandler(logger: Logger) {
 
 function answerError(ctx: Context, error: unknown, log: Logger): void {
   const known = toAppError(error);
-  if (known.status >= 500) log.error({ err: error, route: ctx.state['route'] }, 'request failed');
+  const route: unknown = ctx.state['route'];
+  // Not a fault of the code, and every request that writes meets it: a stack each would only fill the disk.
+  if (isDiskFull(error)) log.warn({ route }, 'request refused: the disk is full');
+  else if (known.status >= 500) log.error({ err: error, route }, 'request failed');
   ctx.status = known.status;
   if (known.retryAfterSeconds !== undefined) ctx.set('Retry-After', String(known.retryAfterSeconds));
   if (known.status === 401) ctx.set('WWW-Authenticate', 'Bearer');
@@ -63,8 +66,16 @@ function answerError(ctx: Context, error: unknown, log: Logger): void {
 
 function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
+  if (isDiskFull(error)) {
+    return new AppError(
+      503,
+      'insufficient_storage',
+      'The disk of this installation is full, so nothing new can be stored. Retry when space has been freed.',
+      { cause: error, retryAfterSeconds: 30 },
+    );
+  }
   if (isDatabaseUnreachable(error)) {
-    return new AppError(503, 'unavailable', 'The database can not be reached.', {
+    return new AppError(503, 'unavailable', 'The database cannot be reached. Retry in a few seconds.', {
       cause: error,
       retryAfterSeconds: 5,
     });

@@ -1,13 +1,19 @@
-import { access, constants } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { z } from 'zod';
 import { withTimeout } from '@parley/shared/async/timeout';
 import type { Bus } from '@parley/shared/bus/bus';
 import { DEAD_LETTERS_COMMAND } from '../jobs/dead-letters.ts';
 import type { Database } from '../storage/database.ts';
+import { isDiskFull } from '../storage/unreachable.ts';
 import { defineOperation, Reply } from './operation.ts';
 import type { Operation, OperationAccess } from './operation.ts';
 
 const CHECK_TIMEOUT_MS = 2000;
+/** Checks write, and anybody may ask: answers within this time share one round of checks. */
+const RESULT_LIFETIME_MS = 1000;
+/** Enough to need a block of its own on the disk. */
+const WRITE_CHECK_BYTES = 4096;
 
 /** Checks whose failure leaves the API where it is. */
 const TOLD_ONLY = ['media', 'dead_letters'];
@@ -31,10 +37,12 @@ const readiness = z
   })
   .meta({ id: 'Readiness' });
 
+type CheckResult = z.infer<typeof readiness>['checks'][number];
+
 /**
  * Liveness and readiness, outside `/v1` without a credential and under `/v1` with one. Readiness depends on database,
- * queue and storage; `media` (a gateway is there) and `dead_letters` (no call event was given up) are told but no reason
- * to take the API away.
+ * queue and storage, the first and the last of which must also take a write; `media` (a gateway is there) and
+ * `dead_letters` (no call event was given up) are told but no reason to take the API away.
  */
 export function healthRoutes(deps: {
   database: Database;
@@ -44,9 +52,9 @@ export function healthRoutes(deps: {
 }): Operation[] {
   const { database, bus, storageDir, draining } = deps;
   const checks: Record<string, () => Promise<unknown>> = {
-    database: () => database.ping(),
+    database: () => database.checkWrites(),
     queue: () => bus.ping(),
-    storage: () => access(storageDir, constants.R_OK | constants.W_OK),
+    storage: () => checkWrites(storageDir),
     media: async () => {
       const gateways = await bus.presence.gateways();
       if (!gateways.some((gateway) => !gateway.draining)) throw new Error('no gateway');
@@ -57,17 +65,28 @@ export function healthRoutes(deps: {
     },
   };
 
-  async function ready(): Promise<Reply<z.infer<typeof readiness>>> {
-    const results = await Promise.all(
-      Object.entries(checks).map(async ([name, check]) => {
-        const started = performance.now();
-        const result = await withTimeout(check(), CHECK_TIMEOUT_MS, name).then(
-          () => ({ ok: true }),
-          (error: unknown) => ({ ok: false, ...(error instanceof AdviceError && { detail: error.message }) }),
-        );
-        return { name, ...result, ms: Math.round(performance.now() - started) };
-      }),
+  async function check(name: string, work: () => Promise<unknown>): Promise<CheckResult> {
+    const started = performance.now();
+    const result = await withTimeout(work(), CHECK_TIMEOUT_MS, name).then(
+      () => ({ ok: true }),
+      (error: unknown) => ({ ok: false, ...adviceOn(error) }),
     );
+    return { name, ...result, ms: Math.round(performance.now() - started) };
+  }
+
+  let latest: { at: number; results: Promise<CheckResult[]> } | undefined;
+  function checkAll(): Promise<CheckResult[]> {
+    const now = performance.now();
+    if (!latest || now - latest.at > RESULT_LIFETIME_MS)
+      latest = {
+        at: now,
+        results: Promise.all(Object.entries(checks).map(([name, work]) => check(name, work))),
+      };
+    return latest.results;
+  }
+
+  async function ready(): Promise<Reply<z.infer<typeof readiness>>> {
+    const results = await checkAll();
     const usable = results.every((result) => result.ok || TOLD_ONLY.includes(result.name));
     const status = draining() ? 'draining' : usable ? 'ok' : 'unavailable';
     return status === 'ok'
@@ -106,4 +125,18 @@ export function healthRoutes(deps: {
       }),
     ];
   });
+}
+
+async function checkWrites(directory: string): Promise<void> {
+  const file = path.join(directory, '.write-check');
+  try {
+    await writeFile(file, Buffer.alloc(WRITE_CHECK_BYTES), { mode: 0o600 });
+  } finally {
+    await rm(file, { force: true });
+  }
+}
+
+function adviceOn(error: unknown): { detail?: string } {
+  if (isDiskFull(error)) return { detail: 'The disk is full. Free some space; the rest is done by itself.' };
+  return error instanceof AdviceError ? { detail: error.message } : {};
 }

@@ -4,6 +4,7 @@ import { link, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { AppError, ConflictError, ValidationError } from '@parley/shared/errors/app-error';
+import { isDiskFull } from '../storage/unreachable.ts';
 
 /** Inclusive, as in `Range: bytes=first-last`. */
 export interface ByteRange {
@@ -82,7 +83,7 @@ export class FileRecordingStore implements RecordingStore {
       if (hash.digest('hex') !== expected.sha256) throw mismatch('the digest is another');
       await this.#publish(part, target, expected);
     } catch (error) {
-      if (isCode(error, 'ENOSPC') || isCode(error, 'EDQUOT')) {
+      if (isDiskFull(error)) {
         throw new AppError(507, 'insufficient_storage', 'There is no space left.', { cause: error });
       }
       throw error;

@@ -28,10 +28,12 @@ export class Database {
     );
   }
 
-  /** One round trip. */
-  async ping(): Promise<void> {
+  /** One write. @throws what the driver says, code 14031 when the database's disk is full */
+  async checkWrites(): Promise<void> {
     if (!this.#connection.db) throw new Error('The database is not connected.');
-    await this.#connection.db.command({ ping: 1 }, { timeoutMS: 2000 });
+    await this.#connection.db
+      .collection<{ _id: string }>('write_checks')
+      .updateOne({ _id: 'readiness' }, { $set: { at: new Date() } }, { upsert: true, timeoutMS: 2000 });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

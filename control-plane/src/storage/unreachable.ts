@@ -47,7 +47,14 @@ export function isDatabaseUnreachable(error: unknown): boolean {
 /** Errors of the file system that are the machine's, not the file's. */
 const DISK_ERRORS = ['EIO', 'ENOSPC', 'EDQUOT', 'EROFS', 'ESTALE', 'EMFILE', 'ENFILE', 'ETIMEDOUT'];
 
+const DISK_FULL: readonly unknown[] = [14031, 'ENOSPC', 'EDQUOT'];
+
 /** Whether the folder of recordings can't be used now. */
 export function isDiskUnusable(error: unknown): boolean {
   return error instanceof Error && 'code' in error && DISK_ERRORS.includes(String(error.code));
+}
+
+/** Whether a write found no space, in the database (OutOfDiskSpace) or in a file. */
+export function isDiskFull(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && DISK_FULL.includes(error.code);
 }

@@ -1,0 +1,105 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import t from 'tap';
+import { DisposableList } from '@parley/shared/async/disposable-list';
+import { openFlite } from '@parley/shared/speech/flite';
+import { request } from 'undici';
+import { CALLER_LINES } from '../src/demonstration/script.ts';
+import { RestError } from '../src/demonstration/rest-client.ts';
+import { eventually } from './fixtures/system/eventually.ts';
+import { startMain, whenUp } from './fixtures/system/parley-process.ts';
+import { limitedDisk, mountedDisk } from './fixtures/system/small-disk.ts';
+import { temporaryFolder } from './fixtures/system/test-platform.ts';
+
+const owned = new DisposableList();
+t.teardown(() => owned.dispose());
+const folder = temporaryFolder(owned);
+const dataDir = path.join(folder, 'data');
+const disk = mountedDisk(folder) ?? limitedDisk();
+const skip = disk
+  ? false
+  : 'neither a file system can be mounted here nor does prlimit (util-linux) limit file sizes';
+
+interface Readiness {
+  status: string;
+  checks: { name: string; ok: boolean; detail?: string }[];
+}
+
+void t.test(
+  `${disk?.what ?? 'a full disk'}: it is said, calls go on, and all recovers`,
+  { skip },
+  async (t) => {
+    const { command, reach, fill, free } = disk!;
+    const speech = owned.add(await openFlite());
+    const main = owned.add(startMain(dataDir, {}, ['--no-demo'], command));
+    const pid = main.child.pid!;
+    const installation = await whenUp(main, () => reach(pid, dataDir), speech);
+    const { rest } = installation;
+    const agentId = await installation.agent();
+    const { session, line } = await installation.call(agentId);
+    const readiness = async () => {
+      const { statusCode, body } = await request(`${rest.baseUrl}/health/ready`);
+      return { status: statusCode, body: (await body.json()) as Readiness };
+    };
+    t.match(await readiness(), { status: 200 });
+
+    fill(pid);
+    const refusal = (await installation.newSession(agentId).catch((error: unknown) => error)) as RestError;
+    t.match(refusal, {
+      status: 503,
+      message: /"The disk of this installation is full.*insufficient_storage/,
+    });
+    t.match(
+      await eventually('unreadiness', async () => {
+        const answer = await readiness();
+        return answer.status === 503 && answer;
+      }),
+      { body: { status: 'unavailable' } },
+    );
+    const { checks } = (await readiness()).body;
+    t.match(
+      checks.find(({ name }) => name === 'database'),
+      { ok: false, detail: /disk is full/ },
+    );
+    t.equal((await request(`${rest.baseUrl}/health/live`)).statusCode, 200);
+    await main.prints('the disk is full: nothing new is stored until it has space');
+    // Reads are served, though writes beside them fail.
+    await Promise.all([
+      rest.get(`/v1/agents/${agentId}`),
+      t.rejects(installation.newSession(agentId)),
+      rest.get(`/v1/sessions/${session.session_id}`),
+      t.rejects(installation.newSession(agentId)),
+      rest.get('/v1/me'),
+    ]);
+
+    // The call goes on, and even ends, while nothing of it can be stored.
+    await installation.converse(line, CALLER_LINES.hours);
+    t.ok(line.isOpen);
+    line.hangUp();
+    await line.closed;
+
+    free(pid);
+    await eventually('readiness', async () => (await readiness()).status === 200);
+    t.match(await installation.ended(session.session_id), {
+      status: 'ended',
+      hangup_reason: 'caller_hangup',
+      failure_reason: null,
+    });
+    t.match(await installation.transcript(session.session_id), [
+      { role: 'agent', text: 'Hello.' },
+      { role: 'caller', text: /when do you close/i },
+      { role: 'agent', text: /until eleven/ },
+    ]);
+    (await installation.call(agentId)).line.hangUp();
+    const log = readFileSync(path.join(reach(pid, dataDir), 'parley.log'), 'utf8');
+    t.match(log, /"the disk has space again"/);
+    t.match(log, /"dropped":\d+,"msg":"the log file is written again"/);
+    t.equal(log.match(/"the disk is full: /g)?.length, 1, 'said once');
+
+    // Nor does a full disk keep it from ending.
+    fill(pid);
+    await t.rejects(installation.newSession(agentId));
+    main.child.kill('SIGTERM');
+    t.match(await main.exited, { code: 0, signal: null });
+  },
+);
