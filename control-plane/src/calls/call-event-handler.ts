@@ -19,6 +19,7 @@ import type { CallLog } from './call-log.ts';
 import type { CarrierCommands } from './carrier-commands.ts';
 import { accountOf, totalsOf } from './leg-accounts.ts';
 import type { GatewayCommands } from './gateway-commands.ts';
+import { LEFT_OUT } from './session-events.ts';
 import type { ToolCallLog } from './tool-call-log.ts';
 
 /** What happens once a call is over. */
@@ -227,15 +228,10 @@ function keepsTranscript(session: SessionRecord): boolean {
 /** What is kept of an event: texts that are stored elsewhere, or not at all, are left out. */
 function toStored(event: CallEvent, session: SessionRecord): CallEvent | null {
   if (session.erased_at !== null) return null;
-  if (event.type === 'call_ended') {
-    const { turns: _turns, variables: _variables, metrics: _metrics, usage: _usage, ...rest } = event.data;
-    return { ...event, data: rest };
-  }
-  if (event.type === 'turn') {
-    const { text: _text, ...rest } = event.data;
-    return { ...event, data: rest };
-  }
-  return event;
+  const leftOut = LEFT_OUT[event.type];
+  if (!leftOut) return event;
+  const kept = Object.entries(event.data).filter(([name]) => !Object.hasOwn(leftOut, name));
+  return { ...event, data: Object.fromEntries(kept) };
 }
 
 function toChange(session: SessionRecord, event: Known<'call_ended'>, messages: number): SessionChange {

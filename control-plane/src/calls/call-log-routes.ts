@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { latencyStatsSchema, usageSchema } from '@parley/shared/contracts/call-events';
 import { anyOf, listOf, queryInteger, toPage } from '../http/list-query.ts';
 import { defineOperation, Reply, type Operation } from '../http/operation.ts';
-import { timestamp } from '../http/record-schema.ts';
 import { sessionCollection } from '../sessions/session-model.ts';
 import { item } from '../tenancy/target.ts';
 import type { CallLog } from './call-log.ts';
 import type { SessionEventRecord } from './session-event-model.ts';
+import { sessionEventResponse } from './session-events.ts';
 import { toText, toWebVtt } from './transcript-format.ts';
 import type { TurnRecord } from './turn-model.ts';
 
@@ -28,17 +28,6 @@ const turnResponse = z
     redacted: z.boolean(),
   })
   .meta({ id: 'Turn' });
-
-const eventResponse = z
-  .object({
-    id: z.string(),
-    index: z.number().int().meta({ description: 'Rises within a session; gaps are normal.' }),
-    at: timestamp,
-    offset_ms: z.number().int(),
-    type: z.string(),
-    data: z.record(z.string(), z.unknown()),
-  })
-  .meta({ id: 'SessionEvent' });
 
 const METRICS = [
   'turn_e2e_ms',
@@ -94,7 +83,8 @@ export function callLogRoutes({ callLog }: { callLog: CallLog }): Operation[] {
       path: '/v1/sessions/{session_id}/events',
       tag: TAG,
       summary: 'List what happened',
-      description: 'By `index`; written while the call runs: ask again with the last `after_index`.',
+      description:
+        'By `index`; written while the call runs: ask again with the last `after_index`. Types may be added.',
       access: READ,
       target: session,
       query: z.object({
@@ -103,7 +93,7 @@ export function callLogRoutes({ callLog }: { callLog: CallLog }): Operation[] {
         limit: queryInteger(1, 200).default(50),
         offset: queryInteger(0, 100_000).default(0),
       }),
-      responses: { 200: { description: 'Events', schema: listOf(eventResponse) } },
+      responses: { 200: { description: 'Events', schema: listOf(sessionEventResponse) } },
       handle: async ({ item, query }) =>
         toPage(
           await callLog.events(item._id, {
@@ -154,7 +144,7 @@ function toTurnResponse(turn: TurnRecord): z.input<typeof turnResponse> {
   };
 }
 
-function toEventResponse(event: SessionEventRecord): z.input<typeof eventResponse> {
+function toEventResponse(event: SessionEventRecord): z.input<typeof sessionEventResponse> {
   return {
     id: event._id,
     index: event.index,

@@ -8,6 +8,7 @@ import { isDuplicateKey } from '../storage/duplicate.ts';
 import { TOTAL_LIMIT, type ListPage } from '../storage/list.ts';
 import { INDEX_STEP, sessionEventCollection } from './session-event-model.ts';
 import type { SessionEventRecord } from './session-event-model.ts';
+import type { OwnEventData, OwnEventType } from './session-events.ts';
 import { turnCollection } from './turn-model.ts';
 import type { TurnRecord } from './turn-model.ts';
 
@@ -59,9 +60,9 @@ export class CallLog {
    * Adds an event of the control plane behind the last one.
    * @param key makes it happen once: a second event of the same session and key changes nothing
    */
-  async append(
+  async append<T extends OwnEventType>(
     owner: LogOwner,
-    event: { type: string; data: Record<string, unknown>; key?: string; offsetMs?: number },
+    event: { type: T; data: OwnEventData<T>; key?: string; offsetMs?: number },
   ): Promise<void> {
     const { type, data, key, offsetMs = 0 } = event;
     const id = key === undefined ? newId('evt', this.#clock.now()) : `evt_${owner.session_id}_${key}`;

@@ -1,5 +1,6 @@
 import type { Logger } from '@parley/shared/logging/logger';
 import type { CallLog } from '../calls/call-log.ts';
+import type { OwnEventData } from '../calls/session-events.ts';
 import { openAnalysisClient } from '../post-call/lead-analysis.ts';
 import type { PostCallStep } from '../post-call/post-call-service.ts';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
@@ -39,7 +40,7 @@ export class SessionMemories implements PostCallStep {
   async forPlan(session: SessionRecord, agent: SessionAgent | null): Promise<MemoryRecord[]> {
     const known = await this.#memories.forCall(session, agent);
     if (known.length > 0) {
-      const data = { action: 'read', count: known.length, memory_ids: known.map(({ _id }) => _id) };
+      const data = { action: 'read' as const, count: known.length, memory_ids: known.map(({ _id }) => _id) };
       await this.#callLog.append(owner(session), { type: 'memory', data, key: `memory_read_${session.leg}` });
     }
     return known;
@@ -98,7 +99,7 @@ export class SessionMemories implements PostCallStep {
     }
   }
 
-  #tell(session: SessionRecord, data: Record<string, unknown>): Promise<void> {
+  #tell(session: SessionRecord, data: Omit<OwnEventData<'memory'>, 'action'>): Promise<void> {
     return this.#callLog.append(owner(session), {
       type: 'memory',
       data: { action: 'write', ...data },

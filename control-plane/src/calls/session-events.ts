@@ -1,0 +1,95 @@
+import { z } from 'zod';
+import { CALL_EVENTS } from '@parley/shared/contracts/call-events';
+import { SESSION_STATUSES } from '@parley/shared/contracts/session-values';
+import { timestamp } from '../http/record-schema.ts';
+
+interface SessionEventDescriptor {
+  /** A sentence for whoever reads the events of a session. */
+  description: string;
+  data: z.ZodType<Record<string, unknown>>;
+}
+
+/** What the control plane itself tells of a session, beside what its gateway reports. */
+const OWN_EVENTS = {
+  state: {
+    description: 'The session has another status.',
+    data: z.object({
+      status: z.enum(SESSION_STATUSES),
+      ended_by: z.string().nullable().optional(),
+      hangup_reason: z.string().nullable().optional(),
+      failure_reason: z.string().nullable().optional(),
+    }),
+  },
+  memory: {
+    description: 'What is remembered of the caller was read, or written.',
+    data: z.object({
+      action: z.enum(['read', 'write']),
+      count: z.number().int(),
+      memory_ids: z.array(z.string()).optional(),
+      /** Notes that were over the limit. */
+      dropped: z.number().int().optional(),
+      error: z.string().optional(),
+    }),
+  },
+  webhook: {
+    description: 'The call-ended webhook was tried.',
+    data: z.object({
+      delivery_id: z.string(),
+      attempt: z.number().int(),
+      ok: z.boolean(),
+      last_status: z.number().int().nullable(),
+      last_error: z.string().nullable(),
+    }),
+  },
+  warning: CALL_EVENTS.warning,
+} as const satisfies Record<string, SessionEventDescriptor>;
+
+export type OwnEventType = keyof typeof OWN_EVENTS;
+export type OwnEventData<T extends OwnEventType> = z.input<(typeof OWN_EVENTS)[T]['data']>;
+
+/** What is not kept of an event, because it is kept elsewhere, or not at all. */
+export const LEFT_OUT: Readonly<Record<string, Readonly<Record<string, true>>>> = {
+  turn: { text: true },
+  call_ended: { turns: true, variables: true, metrics: true, usage: true },
+};
+
+const keptEvents: Record<string, SessionEventDescriptor> = { ...CALL_EVENTS, ...OWN_EVENTS };
+
+const variants = Object.entries(keptEvents).map(([type, { description, data }]) =>
+  z
+    .object({
+      id: z.string(),
+      index: z.number().int().meta({ description: 'Rises within a session; gaps are normal.' }),
+      at: timestamp,
+      offset_ms: z.number().int().meta({ description: 'From the answer; 0 before it.' }),
+      type: z.literal(type),
+      data: data instanceof z.ZodObject ? data.omit(LEFT_OUT[type] ?? {}) : data,
+    })
+    .meta({ id: `${toPascalCase(type)}Event`, description }),
+);
+const [first, ...others] = variants;
+const described = z.discriminatedUnion('type', [first!, ...others]).meta({ id: 'SessionEvent' });
+
+/**
+ * An event as it is read. Described are the types that are known; what a gateway of another version told is shown as
+ * it came.
+ */
+export const sessionEventResponse = z
+  .union([
+    described,
+    described.options[0].extend({ type: z.string(), data: z.record(z.string(), z.unknown()) }),
+  ])
+  .meta({
+    override: ({ jsonSchema }: { jsonSchema: { anyOf?: object[] } }) => {
+      const [union] = jsonSchema.anyOf ?? [];
+      delete jsonSchema.anyOf;
+      Object.assign(jsonSchema, union);
+    },
+  });
+
+function toPascalCase(type: string): string {
+  return type
+    .split('_')
+    .map((word) => word[0]!.toUpperCase() + word.slice(1))
+    .join('');
+}
