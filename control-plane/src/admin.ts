@@ -10,8 +10,8 @@ import { systemClock } from '@parley/shared/time/clock';
 import { bootstrapInstallation } from './bootstrap.ts';
 import { listDeadLetters, removeDeadLetters, replayDeadLetters } from './jobs/dead-letters.ts';
 import { loadControlPlaneConfig } from './config.ts';
-import { COLLECTIONS, createServices } from './services.ts';
-import type { Services } from './services.ts';
+import { createFeatures } from './features.ts';
+import type { Services } from './features.ts';
 import { openDatabase } from './storage/database.ts';
 import { Scope } from './tenancy/scope.ts';
 
@@ -137,20 +137,19 @@ async function main(): Promise<void> {
   const owned = new DisposableList();
   try {
     const database = owned.add(await openDatabase(config.MONGODB_URI, { logger }));
-    await database.ensureIndexes(COLLECTIONS);
     // Nothing here meets another process: commands only write records.
     const bus = owned.add(await openLocalBus({ path: ':memory:', logger }));
-    const services = await createServices({
-      config,
-      database,
-      bus,
-      logger,
-      clock: systemClock,
-      draining: () => false,
-    });
-    owned.add(services.mailer);
-    owned.add(services.safeFetch);
-    owned.add(services.background);
+    const { features, services } = owned.add(
+      await createFeatures({
+        config,
+        database,
+        bus,
+        logger,
+        clock: systemClock,
+        draining: () => false,
+      }),
+    );
+    await database.ensureIndexes(features.collections);
     process.stdout.write(await run(services, args));
   } finally {
     await owned.dispose();

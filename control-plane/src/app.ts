@@ -9,6 +9,7 @@ import type { Clock } from '@parley/shared/time/clock';
 import { gatewayAuthentication } from './admissions/admission-routes.ts';
 import { API_KEY_START } from './api-keys/api-key-service.ts';
 import { openCallWorkers } from './call-workers.ts';
+import type { AllFeatures } from './composition/all-features.ts';
 import type { ControlPlaneConfig } from './config.ts';
 import type { Mailer } from './identity/mailer.ts';
 import { bearerToken } from './http/bearer-token.ts';
@@ -19,8 +20,8 @@ import { HttpServer } from './http/http-server.ts';
 import { RequestLimiter } from './http/request-limiter.ts';
 import type { RequestLimit } from './http/request-limiter.ts';
 import { OrgRemover } from './orgs/org-remover.ts';
-import { COLLECTIONS, createInternalOperations, createOperations, createServices } from './services.ts';
-import type { Services } from './services.ts';
+import { createFeatures } from './features.ts';
+import type { Services } from './features.ts';
 import { openDatabase } from './storage/database.ts';
 import type { Principal } from './tenancy/principal.ts';
 
@@ -47,6 +48,7 @@ export interface ControlPlane {
   /** `http://host:port` of the internal listener. */
   readonly internalUrl: string;
   readonly services: Services;
+  readonly features: AllFeatures;
   /** Turns unready, takes nothing new, and waits at most `maxMs` for what is under way. */
   drain(maxMs: number): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -63,22 +65,18 @@ export async function openControlPlane(
   try {
     await mkdir(config.STORAGE_DIR, { recursive: true });
     const database = owned.add(await openDatabase(config.MONGODB_URI, { logger }));
-    await database.ensureIndexes(COLLECTIONS);
-    const services = await createServices({
-      config,
-      database,
-      bus,
-      logger,
-      clock,
-      draining: () => draining,
-      mailer: deps.mailer,
-    });
-    owned.add(services.mailer);
-    owned.add(services.background);
-    owned.add(services.safeFetch);
-    owned.add(services.providerFetch);
-    owned.add(services.voices);
-    owned.add(services.preCall);
+    const { features, services } = owned.add(
+      await createFeatures({
+        config,
+        database,
+        bus,
+        logger,
+        clock,
+        draining: () => draining,
+        mailer: deps.mailer,
+      }),
+    );
+    await database.ensureIndexes(features.collections);
     owned.add(openCallWorkers(services));
     owned.add(services.agentTestRunner.start());
     owned.add(
@@ -87,19 +85,19 @@ export async function openControlPlane(
         bus,
         clock,
         logger,
-        collections: COLLECTIONS,
+        collections: features.collections,
         storageDir: config.STORAGE_DIR,
         owner: services.processName,
       }).start(),
     );
     const runtime = createRuntime(services, deps.checkResponses ?? false);
 
-    const internalApp = createHttpApp(createInternalOperations(services), runtime);
+    const internalApp = createHttpApp(features.internalRoutes, runtime);
     const internal = owned.add(
       await HttpServer.listen({ host: config.INTERNAL_HOST, port: config.INTERNAL_PORT }),
     );
     internal.serve(handler(internalApp));
-    const publicApp = createHttpApp(createOperations(services), runtime);
+    const publicApp = createHttpApp(features.routes, runtime);
     const http = owned.add(
       deps.publicHttp ?? (await HttpServer.listen({ host: config.HOST, port: config.PORT })),
     );
@@ -110,6 +108,7 @@ export async function openControlPlane(
       url: listenerUrl(config.HOST, http.port),
       internalUrl: listenerUrl(config.INTERNAL_HOST, internal.port),
       services,
+      features,
       async drain(maxMs) {
         draining = true;
         await Promise.all([http.drain(maxMs), internal.drain(maxMs)]);

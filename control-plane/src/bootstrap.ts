@@ -1,4 +1,4 @@
-import type { Services } from './services.ts';
+import type { Services } from './features.ts';
 import { Scope } from './tenancy/scope.ts';
 import type { OrgRecord } from './orgs/org-model.ts';
 import type { ProjectRecord } from './projects/project-model.ts';

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
 import { createSafeFetch, type SafeFetch } from '@parley/shared/http/safe-fetch';
 import type { AgentService } from './agents/agent-service.ts';
 import { eraseTestReasons } from './agent-tests/agent-test-service.ts';
 import { admissionOperations } from './admissions/admission-routes.ts';
 import { AdmissionService } from './admissions/admission-service.ts';
-import type { AuditTrail } from './audit/audit-trail.ts';
 import { callLogRoutes } from './calls/call-log-routes.ts';
 import { CallLog } from './calls/call-log.ts';
 import { carrierCommandCollection } from './calls/carrier-command-model.ts';
@@ -33,9 +33,7 @@ import { AgentWebhookService } from './webhooks/agent-webhook-service.ts';
 import { webhookDeliveryCollection } from './webhooks/webhook-delivery-model.ts';
 import { WebhookDeliveryService } from './webhooks/webhook-delivery-service.ts';
 import { webhookRoutes } from './webhooks/webhook-routes.ts';
-import type { SecretBox } from './crypto/secret-box.ts';
-import type { SigningKeys } from './crypto/signing-keys.ts';
-import type { Operation } from './http/operation.ts';
+import { idSchema } from './http/operation.ts';
 import type { ModelCatalog } from './providers/model-catalog.ts';
 import { recordingCollection } from './recordings/recording-model.ts';
 import { RecordingService } from './recordings/recording-service.ts';
@@ -52,7 +50,8 @@ import {
   type SessionOwnLimits,
 } from './sessions/session-service.ts';
 import { SessionStore } from './sessions/session-store.ts';
-import type { ServiceDeps } from './services.ts';
+import type { Feature } from './composition/feature.ts';
+import type { Platform } from './composition/platform.ts';
 import type { Collection, StoredRecord } from './storage/collection.ts';
 import { telephonyAccountRoutes } from './telephony/telephony-account-routes.ts';
 import { TelephonyAccountService } from './telephony/telephony-account-service.ts';
@@ -62,7 +61,6 @@ import { PhoneNumberService } from './telephony/phone-number-service.ts';
 import { inboundDeploymentCollection } from './telephony/inbound-deployment-model.ts';
 import { phoneNumberCollection } from './telephony/phone-number-model.ts';
 import { telephonyAccountCollection } from './telephony/telephony-account-model.ts';
-import type { Directory } from './tenancy/directory.ts';
 import { widgetDayCollection } from './widget/widget-day-model.ts';
 import { widgetRoutes } from './widget/widget-routes.ts';
 import { WidgetService } from './widget/widget-service.ts';
@@ -70,7 +68,7 @@ import { wsTicketCollection } from './ws-tickets/ws-ticket-model.ts';
 import { WsTicketService } from './ws-tickets/ws-ticket-service.ts';
 
 /** What is stored of calls, from permission to the end. */
-export const CALL_COLLECTIONS = [
+const CALL_COLLECTIONS = [
   analysisResultCollection,
   carrierCommandCollection,
   inboundDeploymentCollection,
@@ -88,14 +86,10 @@ export const CALL_COLLECTIONS = [
 ] as readonly Collection<StoredRecord>[];
 
 /** What calls need of the other features. */
-export interface CallServiceDeps extends ServiceDeps {
+export interface CallServiceDeps extends Platform {
   agents: AgentService;
-  audit: AuditTrail;
-  box: SecretBox;
-  directory: Directory;
   memories: MemoryService;
   models: ModelCatalog;
-  signingKeys: SigningKeys;
   tools: SessionTools;
   analyses: SessionAnalyses & RuleSource;
   rateLimits: SessionOwnLimits;
@@ -129,7 +123,7 @@ export interface CallServices {
 }
 
 /** Wires everything from permission to the end of a call. Starts nothing. */
-export function createCallServices(deps: CallServiceDeps): CallServices {
+function createCallServices(deps: CallServiceDeps): CallServices {
   const { config, database, bus, clock, logger, agents, directory, models, signingKeys } = deps;
   const publicUrl = config.PUBLIC_URL;
   const mediaPublicUrl = config.MEDIA_PUBLIC_URL;
@@ -355,25 +349,52 @@ export function createCallServices(deps: CallServiceDeps): CallServices {
   };
 }
 
-export function callRoutes(
-  services: CallServices & Pick<ServiceDeps, 'config'> & Pick<CallServiceDeps, 'audit'>,
-): Operation[] {
-  // Descriptions are made without services.
-  const publicUrl = services.config?.PUBLIC_URL;
-  return [
-    ...sessionRoutes(services),
-    ...widgetRoutes(services),
-    ...callLogRoutes(services),
-    ...toolCallRoutes(),
-    ...recordingRoutes(services),
-    ...analysisResultRoutes(services),
-    ...webhookRoutes({ ...services, publicUrl }),
-    ...telephonyAccountRoutes({ ...services, publicUrl }),
-    ...phoneNumberRoutes(services),
-    ...carrierCallbackRoutes(services),
-  ];
-}
-
-export function internalCallRoutes(services: CallServices): Operation[] {
-  return admissionOperations(services);
+/** Calls as a feature. */
+export function createCalls(deps: CallServiceDeps): { feature: Feature; services: CallServices } {
+  const services = createCallServices(deps);
+  const publicUrl = deps.config.PUBLIC_URL;
+  const all = { ...deps, ...services, publicUrl };
+  const feature: Feature = {
+    collections: CALL_COLLECTIONS,
+    routes: [
+      ...sessionRoutes(all),
+      ...widgetRoutes(all),
+      ...callLogRoutes(all),
+      ...toolCallRoutes(),
+      ...recordingRoutes(all),
+      ...analysisResultRoutes(all),
+      ...webhookRoutes(all),
+      ...telephonyAccountRoutes(all),
+      ...phoneNumberRoutes(all),
+      ...carrierCallbackRoutes(all),
+    ],
+    internalRoutes: admissionOperations(services),
+    parameters: {
+      session_id: z.uuid(),
+      recording_id: idSchema('rec'),
+      delivery_id: idSchema('whd'),
+      telephony_account_id: idSchema('tel'),
+      phone_number_id: idSchema('phn'),
+      inbound_deployment_id: idSchema('ibd'),
+    },
+    flags: [
+      { key: 'realtime_websocket', description: 'Realtime sessions over a WebSocket' },
+      { key: 'public_widget', description: 'Sessions from public pages' },
+    ],
+    uses: {
+      async agent(scope, agentId) {
+        const bound = await scope
+          .collection(inboundDeploymentCollection)
+          .find({ agent_id: agentId, status: 'active' }, { limit: 20 });
+        return bound.map(({ _id, name }) => ({ type: 'inbound_deployment', id: _id, name }));
+      },
+      async project(scope) {
+        const numbers = await scope
+          .collection(phoneNumberCollection)
+          .find({ status: 'active' }, { limit: 20 });
+        return numbers.map((number) => ({ type: 'phone_number', id: number._id, name: number.phone_number }));
+      },
+    },
+  };
+  return { feature, services };
 }

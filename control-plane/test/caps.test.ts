@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { COLLECTIONS } from '../src/services.ts';
 import { RECORDS_PER_ORG, RECORDS_PER_PROJECT } from '../src/tenancy/record-limit.ts';
 import { openContractWorld, toolBody } from './fixtures/contract-world.ts';
 
@@ -117,7 +116,7 @@ for (const { collection, path, body, fields, limit = RECORDS_PER_PROJECT, user =
         headers: { 'idempotency-key': randomUUID() },
       });
     const tenant = user ? inOrg : inProject;
-    const known = COLLECTIONS.find((one) => one.name === collection)!;
+    const known = cp.app.features.collections.find((one) => one.name === collection)!;
     const native = cp.app.services.database.model(known).collection;
     const open = {
       ...tenant,
@@ -145,7 +144,7 @@ for (const { collection, path, body, fields, limit = RECORDS_PER_PROJECT, user =
 void t.test('an org that is full of members takes no invites', async (t) => {
   const other = await world.make('/v1/orgs', { name: name() });
   const native = cp.app.services.database.model(
-    COLLECTIONS.find((one) => one.name === 'members')!,
+    cp.app.features.collections.find((one) => one.name === 'members')!,
   ).collection;
   const records = Array.from({ length: RECORDS_PER_ORG }, (_, n) => ({
     _id: `mbr_fill_1${String(n).padStart(5, '0')}`,

@@ -11,11 +11,10 @@ import { projectCollection } from '../src/projects/project-model.ts';
 import { parameterNames } from '../src/http/operation.ts';
 import type { Operation } from '../src/http/operation.ts';
 import { contentTypesOf } from '../src/http/read-body.ts';
-import { createOperations } from '../src/services.ts';
-import type { Services } from '../src/services.ts';
 import { SCENARIOS } from './fixtures/contract-scenarios.ts';
 import type { Send } from './fixtures/contract-scenarios.ts';
 import { openContractWorld, PAGE_ORIGIN } from './fixtures/contract-world.ts';
+import { operations as all } from './fixtures/described-features.ts';
 import { openFailingStore } from './fixtures/failing-store.ts';
 import { StatusRecorder } from './fixtures/status-recorder.ts';
 import type { ContractDocument, ContractRequest } from './fixtures/status-recorder.ts';
@@ -27,7 +26,7 @@ import { signInUser } from './fixtures/test-users.ts';
  * by the operation's scenario in fixtures/contract-scenarios.ts where not. Every answer is checked on the way.
  */
 t.setTimeout(240_000);
-const operations = createOperations({} as Services).filter((operation) => operation.described !== false);
+const operations = all.filter((operation) => operation.described !== false);
 const credentialed = operations.filter((operation) => typeof operation.access === 'object');
 
 const databases = await mkdtemp(join(tmpdir(), 'parley-contract-'));

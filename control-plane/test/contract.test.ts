@@ -3,39 +3,25 @@ import t from 'tap';
 import { ManualClock } from '@parley/shared/time/manual-clock';
 import { describeOperations } from '../src/http/openapi.ts';
 import { agentCollection } from '../src/agents/agent-model.ts';
-import { defineOperation, PARAMETER_PREFIXES, parameterNames } from '../src/http/operation.ts';
+import { defineOperation, parameterNames } from '../src/http/operation.ts';
 import type { Operation } from '../src/http/operation.ts';
 import { contentTypesOf } from '../src/http/read-body.ts';
-import { createOperations } from '../src/services.ts';
-import type { Services } from '../src/services.ts';
 import { item } from '../src/tenancy/target.ts';
+import { operations as all, unknownId } from './fixtures/described-features.ts';
 import { compilerOf } from './fixtures/status-recorder.ts';
 import { signInUser } from './fixtures/test-users.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
 import type { TestControlPlane } from './fixtures/test-control-plane.ts';
 import type { BootstrapResult } from '../src/bootstrap.ts';
 
-const operations = createOperations({} as Services).filter((operation) => operation.described !== false);
+/** Thousands of requests: on a busy machine they take longer than a test usually may. */
+t.setTimeout(240_000);
+const operations = all.filter((operation) => operation.described !== false);
 const credentialed = operations.filter((operation) => typeof operation.access === 'object');
 
 function pathOf(operation: Operation, ids: (name: string) => string): string {
   return operation.path.replace(/\{([^}]+)\}/g, (_, name: string) => encodeURIComponent(ids(name)));
 }
-
-/** Well-formed, and of nothing that exists. */
-function unknownId(name: string): string {
-  return UNKNOWN[name] ?? `${PARAMETER_PREFIXES[name]}_01k5z8r5m2q7v3x9b4n6c8d0ef`;
-}
-
-/** What is no id of a kind. A new parameter that is none either needs its line here. */
-const UNKNOWN: Record<string, string> = {
-  session_id: '01890000-0000-7000-8000-000000000000',
-  version: '1',
-  key: 'campaigns',
-  carrier: 'plivo',
-  voice_id: 'voc_01k5z8r5m2q7v3x9b4n6c8d0ef',
-  model_id: 'llm_01k5z8r5m2q7v3x9b4n6c8d0ef',
-};
 
 /** From where public routes are called. */
 const PAGE = 'https://page.example.com';
@@ -144,7 +130,6 @@ interface DescribedOperation {
 void t.test(
   'no route is missing in the description, and every JSON body has an example that fits',
   async (t) => {
-    const all = createOperations({} as Services);
     t.same(
       all.filter(({ described }) => described === false).map(({ id }) => id),
       ['getDocumentation', 'getDocumentationAsset'],

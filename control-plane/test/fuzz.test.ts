@@ -1,6 +1,5 @@
 import t from 'tap';
-import { createOperations } from '../src/services.ts';
-import type { Services } from '../src/services.ts';
+import { operations as all } from './fixtures/described-features.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
 
 const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? 10_000);
@@ -77,9 +76,7 @@ void t.test(`${REQUESTS} odd requests are answered, and none of them is our faul
     body: { name: 'Fuzzed' },
   });
   const ids: Record<string, string> = { org_id: org._id, project_id: project._id, agent_id: agent.body.id };
-  const operations = createOperations({} as Services).filter(
-    (operation) => operation.id !== 'getDescription',
-  );
+  const operations = all.filter((operation) => operation.id !== 'getDescription');
 
   function value(depth: number): unknown {
     const roll = random();

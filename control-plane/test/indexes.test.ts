@@ -3,10 +3,9 @@ import t from 'tap';
 import { z } from 'zod';
 import { ManualClock } from '@parley/shared/time/manual-clock';
 import type { Operation } from '../src/http/operation.ts';
-import { COLLECTIONS, createOperations } from '../src/services.ts';
-import type { Services } from '../src/services.ts';
 import { TOTAL_LIMIT } from '../src/storage/list.ts';
 import { RECORDS_PER_PROJECT } from '../src/tenancy/record-limit.ts';
+import { features, operations } from './fixtures/described-features.ts';
 import { bulkRecords } from './fixtures/bulk-records.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
 
@@ -87,7 +86,7 @@ void t.test('no list scans a collection, whatever it is filtered and sorted by',
   /** @param most documents that may be looked at besides those that are returned and skipped */
   async function explain({ collection, method, filter, options }: Sent, about: string, most: number) {
     explained++;
-    const known = COLLECTIONS.find(({ name }) => name === collection)!;
+    const known = features.collections.find(({ name }) => name === collection)!;
     const native = cp.app.services.database.model(known).collection;
     const query = native.find(filter, {
       ...(options.sort && { sort: options.sort as never }),
@@ -137,7 +136,7 @@ void t.test('no list scans a collection, whatever it is filtered and sorted by',
     return answer.body.total;
   }
 
-  const lists = createOperations({} as Services).filter(isList);
+  const lists = operations.filter(isList);
   let pairs = 0;
   for (const operation of lists) {
     const { shape } = operation.query!;

@@ -3,7 +3,6 @@ import { ManualClock } from '@parley/shared/time/manual-clock';
 import { agentCollection } from '../src/agents/agent-model.ts';
 import { auditCollection } from '../src/audit/audit-trail.ts';
 import { OrgRemover } from '../src/orgs/org-remover.ts';
-import { COLLECTIONS } from '../src/services.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
 
 interface Org {
@@ -125,7 +124,7 @@ void t.test('orgs and projects', async (t) => {
     const { services } = cp.app;
     const remover = new OrgRemover({
       ...services,
-      collections: COLLECTIONS,
+      collections: cp.app.features.collections,
       storageDir: services.config.STORAGE_DIR,
       owner: services.processName,
     });
@@ -137,7 +136,7 @@ void t.test('orgs and projects', async (t) => {
     const inAMonth = new OrgRemover({
       ...services,
       clock: later,
-      collections: COLLECTIONS,
+      collections: cp.app.features.collections,
       storageDir: services.config.STORAGE_DIR,
       owner: services.processName,
     });

@@ -1,7 +1,6 @@
 import t from 'tap';
 import { newId, uuidV7 } from '@parley/shared/ids/new-id';
 import { agentCollection } from '../src/agents/agent-model.ts';
-import { COLLECTIONS } from '../src/services.ts';
 import type { BootstrapResult } from '../src/bootstrap.ts';
 import { roleAtLeast } from '../src/tenancy/roles.ts';
 import type { Role } from '../src/tenancy/roles.ts';
@@ -37,7 +36,7 @@ const TEST_CONTENT = JSON.stringify({
 
 /** Straight into the database: what a route would need a carrier, a provider or a call for. */
 async function put(cp: TestControlPlane, name: string, fields: Fields): Promise<void> {
-  const collection = COLLECTIONS.find((one) => one.name === name);
+  const collection = cp.app.features.collections.find((one) => one.name === name);
   if (!collection) throw new Error(`there is no collection ${name}`);
   const Model = cp.app.services.database.model(collection);
   const defaults = new Model().toObject() as unknown as Fields;
@@ -160,7 +159,7 @@ async function makeRecords(cp: TestControlPlane, tenant: BootstrapResult): Promi
       { ...inOrg, _id: ids.voice_id, name: 'a', source: 'clone', is_public: false, status: 'ready' },
     ],
   ];
-  const known = new Set(COLLECTIONS.map(({ name }) => name));
+  const known = new Set(cp.app.features.collections.map(({ name }) => name));
   for (const [name, fields] of made) if (known.has(name)) await put(cp, name, fields);
   const link = (id: string) => [{ id, enabled: true }];
   await cp.app.services.database.model(agentCollection).updateOne(
@@ -247,7 +246,7 @@ void t.test('every route keeps tenants apart', async (t) => {
   const revoked = await makeKey(project._id, 'admin');
   await cp.call('DELETE', `/v1/projects/${project._id}/api-keys/${revoked.id}`, { token: owner.token });
   const expired = await makeKey(project._id, 'admin');
-  const apiKeys = COLLECTIONS.find(({ name }) => name === 'api_keys')!;
+  const apiKeys = cp.app.features.collections.find(({ name }) => name === 'api_keys')!;
   await services.database
     .model(apiKeys)
     .updateOne({ _id: expired.id }, { $set: { expires_at: new Date(0) } } as never);

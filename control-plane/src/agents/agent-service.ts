@@ -3,7 +3,7 @@ import { AppError, ConflictError, NotFoundError, ValidationError } from '@parley
 import type { ErrorRef, ValidationDetail } from '@parley/shared/errors/app-error';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
-import type { AuditTrail } from '../audit/audit-trail.ts';
+import type { AuditLog } from '../audit/audit-trail.ts';
 import { invalid } from '../http/validation.ts';
 import { commonFilter, equalities } from '../http/list-query.ts';
 import type { AnyOf, ListInput } from '../http/list-query.ts';
@@ -25,19 +25,14 @@ import { checkContent } from './agent-references.ts';
 import type { CreateAgentRequest, PatchAgentRequest } from './agent-schema.ts';
 import { HeaderSecrets } from './header-secrets.ts';
 
+/** What it writes to the audit trail. */
+export const AGENT_AUDIT = ['agent.purged'] as const;
+
 /** Writers that meet more often than this are told so. */
 const MAX_TRIES = 5;
 
 export const LINK_LIMITS = { tools: 30, analyses: 20, knowledge_bases: 10 } as const;
 export type LinkKind = keyof typeof LINK_LIMITS;
-
-/** What keeps an agent from being archived, such as a number that rings it. */
-export interface AgentUse {
-  (scope: Scope, agentId: string): Promise<ErrorRef[]>;
-}
-
-/** Removes what another feature keeps of an agent that is purged. */
-export type AgentPurge = (scope: Scope, agentId: string) => Promise<unknown>;
 
 /** Whether all tests of a run against that version have passed. */
 export interface PassedTests {
@@ -49,22 +44,24 @@ export class AgentService implements SessionAgents {
   readonly #database: Database;
   readonly #models: ModelCatalog;
   readonly #secrets: HeaderSecrets;
-  readonly #audit: AuditTrail;
+  readonly #audit: AuditLog<(typeof AGENT_AUDIT)[number]>;
   readonly #clock: Clock;
   readonly #outboundAllow: readonly string[];
-  readonly #uses: readonly AgentUse[];
-  readonly #purges: readonly AgentPurge[];
+  readonly #uses: (scope: Scope, agentId: string) => Promise<ErrorRef[]>;
+  readonly #erase: (scope: Scope, agentId: string) => Promise<void>;
   readonly #hasPassedTests: PassedTests;
 
   constructor(deps: {
     database: Database;
     models: ModelCatalog;
     secrets: HeaderSecrets;
-    audit: AuditTrail;
+    audit: AuditLog<(typeof AGENT_AUDIT)[number]>;
     clock: Clock;
     outboundAllow: readonly string[];
-    uses?: readonly AgentUse[];
-    purges?: readonly AgentPurge[];
+    /** What keeps an agent from being archived, such as a number that rings it. */
+    uses: (scope: Scope, agentId: string) => Promise<ErrorRef[]>;
+    /** Removes what other features keep of an agent that is purged. */
+    erase: (scope: Scope, agentId: string) => Promise<void>;
     hasPassedTests: PassedTests;
   }) {
     this.#database = deps.database;
@@ -73,8 +70,8 @@ export class AgentService implements SessionAgents {
     this.#audit = deps.audit;
     this.#clock = deps.clock;
     this.#outboundAllow = deps.outboundAllow;
-    this.#uses = deps.uses ?? [];
-    this.#purges = deps.purges ?? [];
+    this.#uses = deps.uses;
+    this.#erase = deps.erase;
     this.#hasPassedTests = deps.hasPassedTests;
   }
 
@@ -190,7 +187,7 @@ export class AgentService implements SessionAgents {
     origin: { address: string },
   ): Promise<void> {
     if (!agent.archived_at) throw new ConflictError('invalid_state', 'Only an archived agent can be purged.');
-    for (const purge of this.#purges) await purge(scope, agent._id);
+    await this.#erase(scope, agent._id);
     await scope.collection(agentVersionCollection).deleteMany({ agent_id: agent._id });
     await this.#secrets.forget(scope, agent._id);
     await scope.collection(agentCollection).delete({ _id: agent._id });
@@ -620,7 +617,7 @@ export class AgentService implements SessionAgents {
   }
 
   async #checkUnused(scope: Scope, agent: AgentRecord): Promise<void> {
-    const refs = (await Promise.all(this.#uses.map((use) => use(scope, agent._id)))).flat();
+    const refs = await this.#uses(scope, agent._id);
     if (refs.length === 0) return;
     throw new AppError(409, 'resource_in_use', 'The agent is in use.', { refs });
   }

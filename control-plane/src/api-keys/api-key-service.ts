@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { ForbiddenError, NotFoundError, UnauthorizedError } from '@parley/shared/errors/app-error';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
-import type { AuditTrail } from '../audit/audit-trail.ts';
+import type { AuditLog } from '../audit/audit-trail.ts';
 import { commonFilter } from '../http/list-query.ts';
 import type { ListInput } from '../http/list-query.ts';
 import { invalid } from '../http/validation.ts';
@@ -22,6 +22,9 @@ import { apiKeyCollection } from './api-key-model.ts';
 import type { ApiKeyRecord } from './api-key-model.ts';
 import { apiKeyStatus } from './api-key-schema.ts';
 import type { createApiKeyRequest } from './api-key-schema.ts';
+
+/** What it writes to the audit trail. */
+export const API_KEY_AUDIT = ['api_key.created', 'api_key.revoked'] as const;
 
 /** How every project API key begins. */
 export const API_KEY_START = 'sk-svc-';
@@ -47,7 +50,7 @@ export function apiKeyDigest(key: string): string {
 export class ApiKeyService {
   readonly #database: Database;
   readonly #directory: Directory;
-  readonly #audit: AuditTrail;
+  readonly #audit: AuditLog<(typeof API_KEY_AUDIT)[number]>;
   readonly #background: BackgroundWork;
   readonly #clock: Clock;
   readonly #known: ExpiringCache<ApiKeyRecord | null>;
@@ -55,7 +58,7 @@ export class ApiKeyService {
   constructor(deps: {
     database: Database;
     directory: Directory;
-    audit: AuditTrail;
+    audit: AuditLog<(typeof API_KEY_AUDIT)[number]>;
     background: BackgroundWork;
     clock: Clock;
   }) {

@@ -38,29 +38,24 @@ export const auditCollection = defineCollection<AuditRecord, 'none'>({
   indexes: [[{ expires_at: 1 }, { expireAfterSeconds: 0 }], [{ org_id: 1, created_at: -1, _id: -1 }]],
 });
 
-export type AuditAction =
-  | `api_key.${'created' | 'revoked'}`
-  | `sign_in.${'registered' | 'succeeded' | 'failed' | 'ended' | 'token_reused'}`
-  | `password.${'changed' | 'reset'}`
-  | `member.${'joined' | 'changed' | 'removed'}`
-  | `invite.${'created' | 'revoked'}`
-  | `org.${'created' | 'changed' | 'deleted'}`
-  | `project.${'created' | 'archived'}`
-  | `feature_flag.${'changed'}`
-  | `secret.${'changed' | 'rotated'}`
-  | `credential.${'created' | 'changed' | 'deleted'}`
-  | `agent.${'purged'}`
-  | `memories.${'erased'}`
-  | `tool.${'deleted'}`
-  | `recording.${'read' | 'deleted'}`
-  | `session.${'erased'}`
-  | `person.${'erased'}`
-  | `export.${'made'}`
-  | `phone_number.${'bought' | 'released'}`
-  | `do_not_call.${'removed'}`;
+export interface AuditEntry<Action extends string> {
+  /** The tenant, when there is one. */
+  scope?: Scope;
+  orgId?: string;
+  /** A principal, or `cli`, or `anonymous` for sign-ins that failed. */
+  caller: Principal | string;
+  address: string;
+  action: Action;
+  target: string;
+}
+
+/** The trail as a feature sees it, with the actions that are its own. */
+export interface AuditLog<Action extends string> {
+  record(entry: AuditEntry<Action>): Promise<void>;
+}
 
 /** Who did what to what, from where, when: for what touches credentials, access and people's data. */
-export class AuditTrail {
+export class AuditTrail implements AuditLog<string> {
   readonly #database: Database;
   readonly #clock: Clock;
 
@@ -69,16 +64,7 @@ export class AuditTrail {
     this.#clock = clock;
   }
 
-  async record(entry: {
-    /** The tenant, when there is one. */
-    scope?: Scope;
-    orgId?: string;
-    /** A principal, or `cli`, or `anonymous` for sign-ins that failed. */
-    caller: Principal | string;
-    address: string;
-    action: AuditAction;
-    target: string;
-  }): Promise<void> {
+  async record(entry: AuditEntry<string>): Promise<void> {
     const now = this.#clock.now();
     await this.#database.model(auditCollection).create({
       _id: newId('adt', now),

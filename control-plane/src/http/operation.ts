@@ -191,7 +191,7 @@ export interface OperationDefinition<
    * @throws NotFoundError, ForbiddenError, TooManyRequestsError
    */
   admit?(request: { params: PathParams<P>; headers: IncomingHttpHeaders; address: string }): Promise<void>;
-  /** Schemas of path parameters that `PATH_PARAMETERS` does not know, or knows otherwise. */
+  /** Schemas of path parameters that are its own; those of a `Feature` are filled in for all its users. */
   params?: Partial<Record<string, z.ZodType<string>>>;
   query?: Q;
   body?: B;
@@ -265,41 +265,11 @@ export function idSchema(prefix: IdPrefix): z.ZodString {
     .meta({ example: `${prefix}_01k5z8r5m2q7v3x9b4n6c8d0ef` });
 }
 
-/** Path parameters that are ids, whatever the operation: the prefix of their kind. */
-export const PARAMETER_PREFIXES: Record<string, IdPrefix> = {
-  org_id: 'org',
-  project_id: 'prj',
-  agent_id: 'agt',
-  member_id: 'mbr',
-  invite_id: 'ivt',
-  key_id: 'key',
-  tool_id: 'tol',
-  analysis_id: 'ana',
-  knowledge_base_id: 'kbs',
-  kb_id: 'kbs',
-  config_id: 'rlc',
-  telephony_account_id: 'tel',
-  phone_number_id: 'phn',
-  recording_id: 'rec',
-  delivery_id: 'whd',
-  inbound_deployment_id: 'ibd',
-  memory_id: 'mry',
-  test_id: 'tst',
-  test_run_id: 'trn',
-  credential_id: 'prv',
-};
-
-/** The schema of a path parameter, by its name unless the operation says otherwise. */
-export function pathParameter(
-  operation: Pick<Operation, 'params' | 'path'>,
-  name: string,
-): z.ZodType<string> {
-  const own = operation.params?.[name];
-  if (own) return own;
-  if (name === 'session_id') return z.uuid();
-  const prefix = PARAMETER_PREFIXES[name];
-  if (!prefix) throw new Error(`${operation.path}: no schema for the path parameter ${name}`);
-  return idSchema(prefix);
+/** The schema of a path parameter. */
+export function pathParameter(operation: Pick<Operation, 'id' | 'params'>, name: string): z.ZodType<string> {
+  const schema = operation.params?.[name];
+  if (!schema) throw new Error(`${operation.id}: no feature has the path parameter ${name}.`);
+  return schema;
 }
 
 /** Names of the `{…}` parts, in order. */

@@ -3,7 +3,7 @@ import type { Bus } from '@parley/shared/bus/bus';
 import { ForbiddenError, TooManyRequestsError, UnauthorizedError } from '@parley/shared/errors/app-error';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
-import type { AuditTrail } from '../audit/audit-trail.ts';
+import type { AuditLog } from '../audit/audit-trail.ts';
 import type { SecretBox } from '../crypto/secret-box.ts';
 import type { SigningKeys } from '../crypto/signing-keys.ts';
 import type { BackgroundWork } from '../lifecycle/background-work.ts';
@@ -22,6 +22,17 @@ import {
 import type { RefreshTokenRecord, SignInRecord, UserRecord } from './identity-model.ts';
 import type { Mailer } from './mailer.ts';
 import type { PasswordHasher } from './password.ts';
+
+/** What it writes to the audit trail. */
+export const IDENTITY_AUDIT = [
+  'sign_in.registered',
+  'sign_in.succeeded',
+  'sign_in.failed',
+  'sign_in.ended',
+  'sign_in.token_reused',
+  'password.changed',
+  'password.reset',
+] as const;
 
 /** Audience of access tokens; those for media have another one. */
 export const API_AUDIENCE = 'parley:api';
@@ -53,7 +64,7 @@ export class IdentityService {
   readonly #keys: SigningKeys;
   readonly #box: SecretBox;
   readonly #bus: Bus;
-  readonly #audit: AuditTrail;
+  readonly #audit: AuditLog<(typeof IDENTITY_AUDIT)[number]>;
   readonly #mailer: Mailer;
   readonly #passwords: PasswordHasher;
   readonly #background: BackgroundWork;
@@ -67,7 +78,7 @@ export class IdentityService {
     signingKeys: SigningKeys;
     box: SecretBox;
     bus: Bus;
-    audit: AuditTrail;
+    audit: AuditLog<(typeof IDENTITY_AUDIT)[number]>;
     mailer: Mailer;
     passwords: PasswordHasher;
     background: BackgroundWork;

@@ -8,7 +8,7 @@ import {
 } from '@parley/shared/errors/app-error';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
-import type { AuditTrail } from '../audit/audit-trail.ts';
+import type { AuditLog } from '../audit/audit-trail.ts';
 import { commonFilter, equalities } from '../http/list-query.ts';
 import type { AnyOf, ListInput } from '../http/list-query.ts';
 import { invalid } from '../http/validation.ts';
@@ -34,6 +34,15 @@ import { memberCollection } from './member-model.ts';
 import type { MemberRecord } from './member-model.ts';
 import type { createInviteRequest, MemberWithUser, patchMemberRequest } from './member-schema.ts';
 
+/** What it writes to the audit trail. */
+export const MEMBER_AUDIT = [
+  'member.joined',
+  'member.changed',
+  'member.removed',
+  'invite.created',
+  'invite.revoked',
+] as const;
+
 const INVITE_MS = 7 * 24 * 3_600_000;
 
 /** Who belongs to an org, and who is asked to. */
@@ -43,7 +52,7 @@ export class MemberService {
   readonly #identity: IdentityService;
   readonly #mailer: Mailer;
   readonly #background: BackgroundWork;
-  readonly #audit: AuditTrail;
+  readonly #audit: AuditLog<(typeof MEMBER_AUDIT)[number]>;
   readonly #clock: Clock;
   readonly #consoleUrl: string;
 
@@ -53,7 +62,7 @@ export class MemberService {
     identity: IdentityService;
     mailer: Mailer;
     background: BackgroundWork;
-    audit: AuditTrail;
+    audit: AuditLog<(typeof MEMBER_AUDIT)[number]>;
     clock: Clock;
     consoleUrl: string;
   }) {

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { ConflictError, NotFoundError } from '@parley/shared/errors/app-error';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
-import type { AuditTrail } from '../audit/audit-trail.ts';
+import type { AuditLog } from '../audit/audit-trail.ts';
 import { commonFilter, equalities } from '../http/list-query.ts';
 import type { AnyOf, ListInput } from '../http/list-query.ts';
 import { invalid } from '../http/validation.ts';
@@ -20,6 +20,9 @@ import { memoryCollection } from './memory-model.ts';
 import type { MemoryKind, MemoryRecord } from './memory-model.ts';
 import type { createMemoryRequest, patchMemoryRequest } from './memory-schema.ts';
 
+/** What it writes to the audit trail. */
+export const MEMORY_AUDIT = ['memories.erased'] as const;
+
 /** No call is told of more (`config.memory.max_items`), so nobody has a use for more. */
 export const MEMORIES_PER_SUBJECT = 100;
 const DAY_MS = 24 * 60 * 60_000;
@@ -34,10 +37,15 @@ export interface NewMemory {
 export class MemoryService {
   readonly #memories: Model<MemoryRecord>;
   readonly #directory: Directory;
-  readonly #audit: AuditTrail;
+  readonly #audit: AuditLog<(typeof MEMORY_AUDIT)[number]>;
   readonly #clock: Clock;
 
-  constructor(deps: { database: Database; directory: Directory; audit: AuditTrail; clock: Clock }) {
+  constructor(deps: {
+    database: Database;
+    directory: Directory;
+    audit: AuditLog<(typeof MEMORY_AUDIT)[number]>;
+    clock: Clock;
+  }) {
     this.#memories = deps.database.model(memoryCollection);
     this.#directory = deps.directory;
     this.#audit = deps.audit;

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { ConflictError, ForbiddenError, NotFoundError } from '@parley/shared/errors/app-error';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
-import type { AuditTrail } from '../audit/audit-trail.ts';
+import type { AuditLog } from '../audit/audit-trail.ts';
 import { commonFilter } from '../http/list-query.ts';
 import type { ListInput } from '../http/list-query.ts';
 import { slugOf } from '../http/slug.ts';
@@ -20,6 +20,9 @@ import { orgCollection } from './org-model.ts';
 import type { OrgRecord } from './org-model.ts';
 import type { createOrgRequest, patchOrgRequest } from './org-schema.ts';
 
+/** What it writes to the audit trail. */
+export const ORG_AUDIT = ['org.created', 'org.changed', 'org.deleted', 'feature_flag.changed'] as const;
+
 /** Tells whether an org, or one project of it, has calls that are not over. */
 export interface LiveSessions {
   (tenant: { org_id: string; project_id?: string }): Promise<boolean>;
@@ -31,14 +34,14 @@ type OrgFields = Partial<Omit<z.output<typeof createOrgRequest>, 'name'>> & { na
 export class OrgService {
   readonly #database: Database;
   readonly #directory: Directory;
-  readonly #audit: AuditTrail;
+  readonly #audit: AuditLog<(typeof ORG_AUDIT)[number]>;
   readonly #clock: Clock;
   readonly #liveSessions: LiveSessions;
 
   constructor(deps: {
     database: Database;
     directory: Directory;
-    audit: AuditTrail;
+    audit: AuditLog<(typeof ORG_AUDIT)[number]>;
     clock: Clock;
     liveSessions: LiveSessions;
   }) {

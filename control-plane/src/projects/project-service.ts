@@ -3,7 +3,7 @@ import { AppError, ValidationError } from '@parley/shared/errors/app-error';
 import type { ErrorRef, ValidationDetail } from '@parley/shared/errors/app-error';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
-import type { AuditTrail } from '../audit/audit-trail.ts';
+import type { AuditLog } from '../audit/audit-trail.ts';
 import { commonFilter } from '../http/list-query.ts';
 import type { ListInput } from '../http/list-query.ts';
 import { slugOf } from '../http/slug.ts';
@@ -20,33 +20,32 @@ import { projectCollection } from './project-model.ts';
 import type { ProjectRecord } from './project-model.ts';
 import type { createProjectRequest, patchProjectRequest } from './project-schema.ts';
 
-/** What keeps a project from being archived, such as an active number. */
-export interface ProjectUse {
-  (scope: Scope): Promise<ErrorRef[]>;
-}
+/** What it writes to the audit trail. */
+export const PROJECT_AUDIT = ['project.created', 'project.archived'] as const;
 
 /** Projects of an org. */
 export class ProjectService {
   readonly #directory: Directory;
   readonly #models: ModelCatalog;
-  readonly #audit: AuditTrail;
+  readonly #audit: AuditLog<(typeof PROJECT_AUDIT)[number]>;
   readonly #clock: Clock;
-  readonly #uses: readonly ProjectUse[];
-  readonly #telephonyAccounts: Collection<StoredRecord> | undefined;
+  readonly #uses: (scope: Scope) => Promise<ErrorRef[]>;
+  readonly #telephonyAccounts: Collection<StoredRecord>;
 
   constructor(deps: {
     directory: Directory;
     models: ModelCatalog;
-    audit: AuditTrail;
+    audit: AuditLog<(typeof PROJECT_AUDIT)[number]>;
     clock: Clock;
-    uses?: readonly ProjectUse[];
-    telephonyAccounts?: Collection<StoredRecord>;
+    /** What keeps a project from being archived, such as an active number. */
+    uses: (scope: Scope) => Promise<ErrorRef[]>;
+    telephonyAccounts: Collection<StoredRecord>;
   }) {
     this.#directory = deps.directory;
     this.#models = deps.models;
     this.#audit = deps.audit;
     this.#clock = deps.clock;
-    this.#uses = deps.uses ?? [];
+    this.#uses = deps.uses;
     this.#telephonyAccounts = deps.telephonyAccounts;
   }
 
@@ -121,7 +120,7 @@ export class ProjectService {
 
   /** Its keys stop working. @throws AppError 409 `resource_in_use` */
   async archive(scope: Scope, caller: Principal, origin: { address: string }): Promise<void> {
-    const refs = (await Promise.all(this.#uses.map((use) => use(scope)))).flat();
+    const refs = await this.#uses(scope);
     if (refs.length > 0) throw new AppError(409, 'resource_in_use', 'The project is in use.', { refs });
     const archived = await scope
       .collection(projectCollection)
@@ -171,8 +170,7 @@ export class ProjectService {
     if (account != null) {
       const loc = ['body', 'default_telephony_account_id'];
       const collection = this.#telephonyAccounts;
-      if (!collection) details.push(referenceNotFound(loc));
-      else details.push(...(await missingReferences(scope, [{ collection, id: account, loc }])));
+      details.push(...(await missingReferences(scope, [{ collection, id: account, loc }])));
     }
     if (details.length > 0) throw new ValidationError(details);
   }

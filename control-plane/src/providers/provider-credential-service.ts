@@ -4,7 +4,7 @@ import type { ValidationDetail } from '@parley/shared/errors/app-error';
 import type { SafeFetch } from '@parley/shared/http/safe-fetch';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
-import type { AuditTrail } from '../audit/audit-trail.ts';
+import type { AuditLog } from '../audit/audit-trail.ts';
 import { maskSecret } from '../crypto/secret-box.ts';
 import type { SecretBox } from '../crypto/secret-box.ts';
 import { commonFilter, equalities } from '../http/list-query.ts';
@@ -28,6 +28,9 @@ import type { ProviderName } from './provider-definitions.ts';
 import { MAX_PER_ORG } from './provider-store.ts';
 import type { ProviderStore } from './provider-store.ts';
 
+/** What it writes to the audit trail. */
+export const PROVIDER_AUDIT = ['credential.created', 'credential.changed', 'credential.deleted'] as const;
+
 type SentValue = string | { set: boolean; last_four: string };
 
 /** Who asks, for the audit trail. */
@@ -42,7 +45,7 @@ export class ProviderCredentialService {
   readonly #accounts: ProviderAccounts;
   readonly #fetch: SafeFetch;
   readonly #box: SecretBox;
-  readonly #audit: AuditTrail;
+  readonly #audit: AuditLog<(typeof PROVIDER_AUDIT)[number]>;
   readonly #clock: Clock;
 
   constructor(deps: {
@@ -50,7 +53,7 @@ export class ProviderCredentialService {
     accounts: ProviderAccounts;
     fetch: SafeFetch;
     box: SecretBox;
-    audit: AuditTrail;
+    audit: AuditLog<(typeof PROVIDER_AUDIT)[number]>;
     clock: Clock;
   }) {
     this.#store = deps.store;
@@ -186,7 +189,7 @@ export class ProviderCredentialService {
   async #written(
     scope: Scope,
     { caller, address }: Origin,
-    action: 'credential.created' | 'credential.changed' | 'credential.deleted',
+    action: (typeof PROVIDER_AUDIT)[number],
     target: string,
   ): Promise<void> {
     this.#store.forget(scope.orgId);

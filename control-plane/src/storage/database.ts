@@ -53,3 +53,8 @@ export async function openDatabase(uri: string, { logger }: { logger: Logger }):
   });
   return new Database(connection);
 }
+
+/** One that no query may be sent to: for who needs collections and no records. */
+export function unconnectedDatabase(): Database {
+  return new Database(mongoose.createConnection());
+}

@@ -4,7 +4,7 @@ import type { SessionPlanWire } from '@parley/shared/contracts/session-plan';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
 import type { AgentService } from '../agents/agent-service.ts';
-import type { AuditTrail } from '../audit/audit-trail.ts';
+import type { AuditLog } from '../audit/audit-trail.ts';
 import type { SecretBox } from '../crypto/secret-box.ts';
 import { commonFilter, equalities } from '../http/list-query.ts';
 import type { AnyOf, ListInput } from '../http/list-query.ts';
@@ -25,13 +25,16 @@ import type { ToolRecord, ToolSecrets } from './tool-model.ts';
 import type { createToolRequest, patchToolRequest } from './tool-schema.ts';
 import { separateSecrets } from './tool-secrets.ts';
 
+/** What it writes to the audit trail. */
+export const TOOL_AUDIT = ['credential.created', 'credential.changed', 'tool.deleted'] as const;
+
 const DUPLICATE = 'A tool of this name exists here.';
 
 /** The org's catalogue of what agents can do besides talking. */
 export class ToolService implements SessionTools {
   readonly #database: Database;
   readonly #agents: AgentService;
-  readonly #audit: AuditTrail;
+  readonly #audit: AuditLog<(typeof TOOL_AUDIT)[number]>;
   readonly #box: SecretBox;
   readonly #clock: Clock;
   readonly #outboundAllow: readonly string[];
@@ -39,7 +42,7 @@ export class ToolService implements SessionTools {
   constructor(deps: {
     database: Database;
     agents: AgentService;
-    audit: AuditTrail;
+    audit: AuditLog<(typeof TOOL_AUDIT)[number]>;
     box: SecretBox;
     clock: Clock;
     outboundAllow: readonly string[];

@@ -1,0 +1,34 @@
+import { realtimeWsUrl } from '@parley/shared/contracts/addresses';
+import type { Feature } from '../composition/feature.ts';
+import type { Platform } from '../composition/platform.ts';
+import { idSchema } from '../http/operation.ts';
+import {
+  agentTestCollection,
+  agentTestResultCollection,
+  agentTestRunCollection,
+} from './agent-test-model.ts';
+import { agentTestRoutes } from './agent-test-routes.ts';
+import { AgentTestRunner } from './agent-test-runner.ts';
+import { AgentTestService, removeTestsOf } from './agent-test-service.ts';
+
+type RunnerDeps = ConstructorParameters<typeof AgentTestRunner>[0];
+type ServiceDeps = ConstructorParameters<typeof AgentTestService>[0];
+
+export function createAgentTests({
+  config,
+  ...deps
+}: Omit<RunnerDeps & ServiceDeps, 'realtimeUrl' | 'runner'> & Pick<Platform, 'config'>) {
+  const runner = new AgentTestRunner({
+    ...deps,
+    realtimeUrl: realtimeWsUrl(config.MEDIA_LOCAL_URL ?? config.MEDIA_PUBLIC_URL ?? config.PUBLIC_URL),
+  });
+  const agentTests = new AgentTestService({ ...deps, runner });
+  return {
+    runner,
+    collections: [agentTestCollection, agentTestResultCollection, agentTestRunCollection],
+    routes: agentTestRoutes({ agentTests }),
+    parameters: { test_id: idSchema('tst'), test_run_id: idSchema('trn') },
+    erases: { agent: removeTestsOf },
+    flags: [{ key: 'agent_tests', description: 'Agent tests' }],
+  } satisfies Feature & { runner: AgentTestRunner };
+}

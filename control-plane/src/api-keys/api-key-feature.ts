@@ -1,0 +1,19 @@
+import type { Feature } from '../composition/feature.ts';
+import type { Platform } from '../composition/platform.ts';
+import { idSchema } from '../http/operation.ts';
+import { apiKeyCollection } from './api-key-model.ts';
+import { apiKeyRoutes } from './api-key-routes.ts';
+import { API_KEY_AUDIT, ApiKeyService } from './api-key-service.ts';
+
+export function createApiKeys(
+  deps: Pick<Platform, 'audit' | 'background' | 'clock' | 'database' | 'directory'>,
+) {
+  const apiKeys = new ApiKeyService(deps);
+  return {
+    apiKeys,
+    collections: [apiKeyCollection],
+    routes: apiKeyRoutes({ apiKeys, clock: deps.clock }),
+    parameters: { key_id: idSchema('key') },
+    audit: API_KEY_AUDIT,
+  } satisfies Feature & { apiKeys: ApiKeyService };
+}

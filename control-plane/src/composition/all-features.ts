@@ -1,0 +1,91 @@
+import type { ErrorRef } from '@parley/shared/errors/app-error';
+import type { z } from 'zod';
+import { parameterNames } from '../http/operation.ts';
+import type { Operation } from '../http/operation.ts';
+import type { Collection, StoredRecord } from '../storage/collection.ts';
+import type { Scope } from '../tenancy/scope.ts';
+import type { Feature, FeatureFlag } from './feature.ts';
+
+/**
+ * The features of a control plane, in the order in which they were made. It is asked, and so may be handed to a
+ * feature that is made before others which have something to say.
+ */
+export class AllFeatures {
+  readonly #features: Feature[] = [];
+
+  add<F extends Feature>(feature: F): F {
+    this.#features.push(feature);
+    return feature;
+  }
+
+  *[Symbol.iterator](): Iterator<Feature> {
+    yield* this.#features;
+  }
+
+  get collections(): Collection<StoredRecord>[] {
+    return this.#features.flatMap(({ collections }) => collections ?? []);
+  }
+
+  /** Every public route. @throws Error for a path parameter that no feature knows */
+  get routes(): Operation[] {
+    return this.#withParameters(this.#features.flatMap(({ routes }) => routes ?? []));
+  }
+
+  /** Routes of the internal listener. */
+  get internalRoutes(): Operation[] {
+    return this.#withParameters(this.#features.flatMap(({ internalRoutes }) => internalRoutes ?? []));
+  }
+
+  /** By key. */
+  get flags(): FeatureFlag[] {
+    return this.#features.flatMap(({ flags }) => flags ?? []).sort((a, b) => (a.key < b.key ? -1 : 1));
+  }
+
+  /** Removes what the features keep of an agent. */
+  async eraseAgent(scope: Scope, agentId: string): Promise<void> {
+    for (const { erases } of this.#features) await erases?.agent?.(scope, agentId);
+  }
+
+  /** What keeps an agent from being archived. */
+  usesOfAgent(scope: Scope, agentId: string): Promise<ErrorRef[]> {
+    return this.#asked(({ uses }) => uses?.agent?.(scope, agentId));
+  }
+
+  /** What keeps a project from being archived. */
+  usesOfProject(scope: Scope): Promise<ErrorRef[]> {
+    return this.#asked(({ uses }) => uses?.project?.(scope));
+  }
+
+  /** What names models or voices. */
+  usesOfModels(orgId: string, ids: readonly string[]): Promise<ErrorRef[]> {
+    return this.#asked(({ uses }) => uses?.models?.(orgId, ids));
+  }
+
+  async #asked(ask: (feature: Feature) => Promise<ErrorRef[]> | undefined): Promise<ErrorRef[]> {
+    return (await Promise.all(this.#features.map((feature) => ask(feature) ?? []))).flat();
+  }
+
+  /** Path parameters by name. @throws Error for one that two features have */
+  get parameters(): Map<string, z.ZodType<string>> {
+    const known = new Map<string, z.ZodType<string>>();
+    for (const { parameters = {} } of this.#features) {
+      for (const [name, schema] of Object.entries(parameters)) {
+        if (known.has(name)) throw new Error(`Two features have the path parameter ${name}.`);
+        known.set(name, schema);
+      }
+    }
+    return known;
+  }
+
+  #withParameters(routes: readonly Operation[]): Operation[] {
+    const known = this.parameters;
+    return routes.map((route) => {
+      const params = { ...route.params };
+      for (const name of parameterNames(route.path)) {
+        params[name] ??= known.get(name);
+        if (!params[name]) throw new Error(`${route.id}: no feature has the path parameter ${name}.`);
+      }
+      return { ...route, params };
+    });
+  }
+}

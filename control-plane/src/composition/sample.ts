@@ -1,0 +1,1 @@
+export type Sample = Record<string, never>;

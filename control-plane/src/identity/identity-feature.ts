@@ -1,0 +1,45 @@
+import type { Feature } from '../composition/feature.ts';
+import type { Platform } from '../composition/platform.ts';
+import {
+  installationCollection,
+  refreshTokenCollection,
+  signInCollection,
+  userCollection,
+} from './identity-model.ts';
+import { IDENTITY_AUDIT, IdentityService } from './identity-service.ts';
+import { PasswordHasher } from './password.ts';
+import { identityRoutes } from './identity-routes.ts';
+
+/** Users and what they sign in with. */
+export function createIdentity(
+  deps: Pick<
+    Platform,
+    | 'audit'
+    | 'background'
+    | 'box'
+    | 'bus'
+    | 'clock'
+    | 'config'
+    | 'consoleUrl'
+    | 'database'
+    | 'mailer'
+    | 'signingKeys'
+  >,
+) {
+  const { config } = deps;
+  const identity = new IdentityService({
+    ...deps,
+    passwords: new PasswordHasher({ costBits: config.PASSWORD_COST_BITS }),
+    issuer: config.PUBLIC_URL,
+  });
+  return {
+    identity,
+    collections: [installationCollection, refreshTokenCollection, signInCollection, userCollection],
+    audit: IDENTITY_AUDIT,
+  } satisfies Feature & { identity: IdentityService };
+}
+
+/** How people get in and out: it also makes them members of orgs. */
+export function createSignIn(deps: Parameters<typeof identityRoutes>[0]): Feature {
+  return { routes: identityRoutes(deps) };
+}

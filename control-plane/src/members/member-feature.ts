@@ -1,0 +1,17 @@
+import type { Feature } from '../composition/feature.ts';
+import { idSchema } from '../http/operation.ts';
+import { inviteCollection } from './invite-model.ts';
+import { memberCollection } from './member-model.ts';
+import { memberRoutes } from './member-routes.ts';
+import { MEMBER_AUDIT, MemberService } from './member-service.ts';
+
+export function createMembers(deps: ConstructorParameters<typeof MemberService>[0]) {
+  const members = new MemberService(deps);
+  return {
+    members,
+    collections: [inviteCollection, memberCollection],
+    routes: memberRoutes({ members, clock: deps.clock }),
+    parameters: { member_id: idSchema('mbr'), invite_id: idSchema('ivt') },
+    audit: MEMBER_AUDIT,
+  } satisfies Feature & { members: MemberService };
+}

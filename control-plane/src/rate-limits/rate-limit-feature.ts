@@ -1,0 +1,23 @@
+import type { Feature } from '../composition/feature.ts';
+import type { Platform } from '../composition/platform.ts';
+import { idSchema } from '../http/operation.ts';
+import { rateLimitCollection } from './rate-limit-model.ts';
+import { rateLimitRoutes } from './rate-limit-routes.ts';
+import { RateLimitService } from './rate-limit-service.ts';
+
+export function createRateLimits({ config, ...deps }: Pick<Platform, 'clock' | 'config' | 'database'>) {
+  const rateLimits = new RateLimitService({
+    ...deps,
+    maximum: {
+      api_requests: 0,
+      session_starts: config.SESSION_STARTS_PER_MINUTE,
+      concurrent_sessions: config.CONCURRENT_SESSIONS_PER_ORG,
+    },
+  });
+  return {
+    rateLimits,
+    collections: [rateLimitCollection],
+    routes: rateLimitRoutes({ rateLimits }),
+    parameters: { config_id: idSchema('rlc') },
+  } satisfies Feature & { rateLimits: RateLimitService };
+}

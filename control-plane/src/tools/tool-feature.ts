@@ -1,0 +1,19 @@
+import type { Feature } from '../composition/feature.ts';
+import type { Platform } from '../composition/platform.ts';
+import { idSchema } from '../http/operation.ts';
+import { toolCollection } from './tool-model.ts';
+import { toolRoutes } from './tool-routes.ts';
+import { TOOL_AUDIT, ToolService } from './tool-service.ts';
+
+type ToolDeps = ConstructorParameters<typeof ToolService>[0];
+
+export function createTools({ config, ...deps }: Omit<ToolDeps, 'outboundAllow'> & Pick<Platform, 'config'>) {
+  const tools = new ToolService({ ...deps, outboundAllow: config.OUTBOUND_ALLOW });
+  return {
+    tools,
+    collections: [toolCollection],
+    routes: toolRoutes({ tools }),
+    parameters: { tool_id: idSchema('tol') },
+    audit: TOOL_AUDIT,
+  } satisfies Feature & { tools: ToolService };
+}
