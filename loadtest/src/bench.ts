@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import { DELAYS, type Backend, type BackendOptions, type ProviderDelays } from './backend/backend.ts';
 import { openBackendProcess } from './backend/backend-process.ts';
@@ -9,9 +11,10 @@ import { openLivekitAgents } from './sut/livekit-agents.ts';
 import { openCeiling } from './sut/ceiling.ts';
 import { openParley } from './sut/parley.ts';
 import { behindTls } from './sut/tls-front.ts';
+import { makeCertificate } from './make-certificate.ts';
 import { makeTemporary } from './make-temporary.ts';
 import { openRemote } from './sut/remote.ts';
-import { canPin, pinSelf } from './sut/start-process.ts';
+import { canPin, pinSelf, startProcess } from './sut/start-process.ts';
 import type { SystemUnderTest } from './sut/system.ts';
 
 export interface BenchOptions {
@@ -23,6 +26,10 @@ export interface BenchOptions {
   /** Speaks of the agent's config, beside what keeps figures comparable. */
   agentConfig?: BackendOptions['agentConfig'];
   record?: boolean;
+  /** Providers are reached over TLS; they offer HTTP/2. */
+  providerTls?: boolean;
+  /** Further processes that keep the core of the system busy; none unless given. */
+  busyProcesses?: number;
   /** The system has core 0, everything else core 1. */
   pin: boolean;
   /** Emulators in a process of their own. */
@@ -42,19 +49,25 @@ export interface Bench {
   readonly delays: ProviderDelays;
   readonly directory: string;
   readonly redisUrl: string | undefined;
-  /** Processes of the emulators and of Redis. */
+  /** Processes of the emulators, of Redis, and those that only keep a core busy. */
   readonly helperPids: readonly number[];
+  /** Certificates to trust for reaching the providers; undefined where they speak in the clear. */
+  readonly providerCaFile: string | undefined;
   /** Cores of the system under test, as `taskset -c` takes them; undefined leaves it to the kernel. */
   readonly systemCpus: string | undefined;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** Nothing may be said by chance: figures compare turn with turn. */
-export const STEADY_AGENT: BackendOptions['agentConfig'] = {
-  // An answer that is thought out ahead would come before the overhead begins to count.
-  turn_taking: { preemptive_generation: false },
+export const QUIET_AGENT: BackendOptions['agentConfig'] = {
   filler: { enabled: false },
   silence: { reminder_after_seconds: 60, end_call_after_seconds: 120 },
+};
+
+/** An answer that is thought out ahead would come before the overhead begins to count. */
+export const STEADY_AGENT: BackendOptions['agentConfig'] = {
+  ...QUIET_AGENT,
+  turn_taking: { preemptive_generation: false },
 };
 
 export async function openBench(options: BenchOptions): Promise<Bench> {
@@ -64,6 +77,7 @@ export async function openBench(options: BenchOptions): Promise<Bench> {
   try {
     const directory = options.directory ?? (await makeTemporary(owned, 'parley-loadtest-'));
     const redis = options.redis && hasRedis ? owned.add(await startRedis(directory)) : undefined;
+    const certificate = options.providerTls ? await makeCertificate(directory) : undefined;
     const delays = options.delays ?? DELAYS;
     const backendOptions: BackendOptions = {
       delays,
@@ -73,11 +87,18 @@ export async function openBench(options: BenchOptions): Promise<Bench> {
       agentConfig: options.agentConfig ?? STEADY_AGENT,
       greeting: GREETING,
       record: options.record ?? false,
+      tls: certificate && { key: certificate.key, cert: certificate.cert },
       redisUrl: options.controlPlane === true ? undefined : redis?.url,
     };
     const backend = owned.add(
       await (options.backendProcess ? openBackendProcess(backendOptions) : openBackend(backendOptions)),
     );
+    const systemCpus = pinned ? '0' : undefined;
+    const busy = await startBusyProcesses(owned, {
+      count: options.busyProcesses ?? 0,
+      cpus: systemCpus,
+      directory,
+    });
     const lines = CONVERSATIONS.flatMap((name) => linesOf(conversation(name, options.turns)));
     return {
       backend,
@@ -85,14 +106,39 @@ export async function openBench(options: BenchOptions): Promise<Bench> {
       delays,
       directory,
       redisUrl: redis?.url,
-      helperPids: [backend.pid, redis?.pid].filter((pid) => pid !== undefined),
-      systemCpus: pinned ? '0' : undefined,
+      helperPids: [backend.pid, redis?.pid, ...busy].filter((pid) => pid !== undefined),
+      providerCaFile: certificate?.certFile,
+      systemCpus,
       [Symbol.asyncDispose]: () => owned.dispose(),
     };
   } catch (error) {
     await owned.dispose();
     throw error;
   }
+}
+
+/** @returns their process ids */
+async function startBusyProcesses(
+  owned: DisposableList,
+  options: { count: number; cpus: string | undefined; directory: string },
+): Promise<number[]> {
+  const pids: number[] = [];
+  for (let number = 0; number < options.count; number++) {
+    const busy = await startProcess<object>({
+      script: fileURLToPath(new URL('sut/busy-process.ts', import.meta.url)),
+      nodeArgs: ['--disable-warning=ExperimentalWarning'],
+      cpus: options.cpus,
+      logFile: join(options.directory, `busy-${number}.log`),
+    });
+    owned.defer(() => busy.stop());
+    pids.push(busy.pid);
+  }
+  return pids;
+}
+
+/** What a system's processes need to reach the providers of a bench. */
+export function providerEnv(bench: Bench): NodeJS.ProcessEnv {
+  return bench.providerCaFile === undefined ? {} : { NODE_EXTRA_CA_CERTS: bench.providerCaFile };
 }
 
 export interface SystemOptions {
@@ -109,7 +155,9 @@ export interface SystemOptions {
 }
 
 export async function openSystem(bench: Bench, options: SystemOptions): Promise<SystemUnderTest> {
-  const system = await openPlainSystem(bench, options);
+  const plain = await openPlainSystem(bench, options);
+  const name = bench.providerCaFile === undefined ? plain.name : `${plain.name}, providers over TLS`;
+  const system = { ...plain, name };
   return options.tls ? behindTls(system, { cpus: bench.systemCpus, directory: bench.directory }) : system;
 }
 
@@ -128,6 +176,6 @@ function openPlainSystem(bench: Bench, options: SystemOptions): Promise<SystemUn
     directory,
     profile: options.profile,
     exposeGc: options.exposeGc ?? false,
-    ...(options.env === undefined ? {} : { env: options.env }),
+    env: { ...providerEnv(bench), ...options.env },
   });
 }

@@ -19,6 +19,8 @@ export interface LoadOptions {
   speech: CallerSpeech;
   /** Whose CPU time is shown as that of emulators and the like. */
   helperPids?: readonly number[];
+  /** A system that takes so much more than before the run is given up, 2 GB unless given. */
+  maxGrowthBytes?: number;
   /** Called every second. */
   onProgress?: (progress: Progress) => void;
   signal: AbortSignal;

@@ -27,6 +27,8 @@ export interface LoadResult {
   mix: string;
   /** Its figures count: the simulator kept its own time. */
   valid: boolean;
+  /** It grew so much that the run was broken off. */
+  blownUp: boolean;
   notes: string[];
   counts: RunMetrics['counts'];
   failures: Record<string, number>;
@@ -89,6 +91,8 @@ export interface Observed {
   finished: readonly FinishedCall[];
   /** By session; undefined where the system sends none. */
   reports: ReadonlyMap<string, ReportedCall> | undefined;
+  /** It grew so much that the run was broken off. */
+  blownUp: boolean;
   before: SystemState;
   after: SystemState;
 }
@@ -116,6 +120,7 @@ export function toLoadResult(observed: Observed): LoadResult {
     steadySeconds: round(seconds),
     mix: [...new Set(observed.mix)].join(','),
     valid: lateness.p99 <= MAX_LATENESS_P99_MS && (foreignCores ?? 0) <= MAX_FOREIGN_CORES,
+    blownUp: observed.blownUp,
     notes: notesOn(observed, foreignCores),
     counts: metrics.counts,
     failures: Object.fromEntries(metrics.failures),
@@ -167,8 +172,13 @@ function delaysOf(metrics: RunMetrics) {
 }
 
 /** What a reader must know before they believe the figures. */
-function notesOn({ finished, reports, metrics, after }: Observed, foreignCores: number | null): string[] {
+function notesOn(observed: Observed, foreignCores: number | null): string[] {
+  const { finished, reports, metrics, after } = observed;
   const notes: string[] = [];
+  if (observed.blownUp)
+    notes.push(
+      `THE SYSTEM BLEW UP: it grew to ${megabytes(observed.sampler.peak.rssBytes)} MB, and the run was broken off.`,
+    );
   const unreported = reports ? finished.filter((call) => !reports.has(call.sessionId)) : [];
   if (unreported.length > 0)
     notes.push(
@@ -213,6 +223,7 @@ function curveOf(sorted: ArrayLike<number>): number[] {
 function difference(after: BackendStats, before: BackendStats): BackendStats {
   const totals: (keyof BackendStats)[] = [
     'llmRequests',
+    'llmHttp2Requests',
     'llmAborted',
     'llmTokensSpared',
     'sttConnections',

@@ -26,6 +26,8 @@ async function main(options: Options, signal: AbortSignal): Promise<void> {
     voice: options.voice,
     ...(options.config === undefined ? {} : { agentConfig: options.config }),
     record: options.record,
+    providerTls: options['provider-tls'],
+    busyProcesses: options.busy,
     pin: !options.unpinned,
     backendProcess: true,
     redis: true,
@@ -116,11 +118,12 @@ async function main(options: Options, signal: AbortSignal): Promise<void> {
           `Capacity: ${capacity.calls} calls${capacity.because.length > 0 ? `; more failed: ${capacity.because.join(', ')}` : ''}${capacity.limitedByInstrument ? ' (the instrument, not the system)' : ''}\n\n`,
         );
       } else {
-        for (let round = 1; round <= options.rounds && !signal.aborted; round++)
+        for (let round = 1; round <= options.rounds && !signal.aborted && !results.at(-1)?.blownUp; round++)
           results.push(
             await run(options.calls, options.seconds, options.rounds > 1 ? `round ${round}` : system.name),
           );
       }
+      if (results.some((result) => result.blownUp)) process.exitCode = 1;
       process.stdout.write(`${machine()}\n\n${resultTable(results)}\n`);
       const coldStart = { readyMs: system.startMs, firstGreetingMs: warmUp.greeting.p50 };
       if (coldStart.readyMs !== undefined)

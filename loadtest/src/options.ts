@@ -13,6 +13,7 @@ What is measured
   --gateways N       Parley processes, calls go to them in turn (1)
   --core             the system has core 0 to itself, simulator and emulators core 1 (the default)
   --unpinned         leave processes to the kernel instead
+  --busy N           N more processes keep the system's core busy (0)
   --whole            sessions are created and tickets redeemed by the real control plane over its embedded store
   --tls              callers come over wss, through a process on the system's core that ends TLS
   --record           recordings are made
@@ -34,6 +35,7 @@ Load
 Emulated providers
   --stt-ms N --llm-ms N --tts-ms N   delays (200, 200, 100)
   --tokens N         the model streams token by token, N a second, instead of all in one chunk
+  --provider-tls     providers are reached over TLS, and offer HTTP/2 as well as HTTP/1.1
   --fault LIST       what goes wrong, for example stt:cut:0.05,llm:stall:0.02 (provider:kind:probability)
 
 Output
@@ -51,6 +53,7 @@ const schema = z.object({
   gateways: count(1, 16).default(1),
   core: z.boolean().default(true),
   unpinned: z.boolean().default(false),
+  busy: count(0, 16).default(0),
   whole: z.boolean().default(false),
   tls: z.boolean().default(false),
   record: z.boolean().default(false),
@@ -91,6 +94,7 @@ const schema = z.object({
   'stt-ms': count(0, 10_000).default(200),
   'llm-ms': count(0, 10_000).default(200),
   'tts-ms': count(0, 10_000).default(100),
+  'provider-tls': z.boolean().default(false),
   tokens: z.coerce.number().min(1).max(10_000).optional(),
   fault: z
     .string()
@@ -121,7 +125,18 @@ export class OptionsError extends Error {}
 /** @throws OptionsError that names every option that is wrong */
 export function parseOptions(args: readonly string[]): Options {
   const isBoolean = (name: string) =>
-    ['core', 'unpinned', 'whole', 'tls', 'record', 'capacity', 'json', 'profile', 'help'].includes(name);
+    [
+      'core',
+      'unpinned',
+      'whole',
+      'tls',
+      'record',
+      'provider-tls',
+      'capacity',
+      'json',
+      'profile',
+      'help',
+    ].includes(name);
   let values: Record<string, unknown>;
   try {
     ({ values } = parseArgs({
@@ -138,9 +153,11 @@ export function parseOptions(args: readonly string[]): Options {
   }
   const parsed = schema.safeParse(values);
   if (parsed.success) {
-    const { url, ca, tls, whole, soak, capacity } = parsed.data;
+    const { url, ca, tls, whole, soak, capacity, system } = parsed.data;
     if (url === undefined ? ca !== undefined : tls || whole)
       throw new OptionsError('--tls and --whole start a system, --url and --ca go to one that runs.');
+    if (parsed.data['provider-tls'] && (url !== undefined || system !== 'parley'))
+      throw new OptionsError('--provider-tls: only a parley that is started here trusts their certificate.');
     if (soak !== undefined && capacity) throw new OptionsError('--soak or --capacity, not both.');
     return parsed.data;
   }

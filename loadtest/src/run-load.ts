@@ -14,6 +14,8 @@ import { startSampler } from './measure/sampler.ts';
 import { idleCores, measure, settle } from './measure/system-usage.ts';
 import type { SystemUnderTest } from './sut/system.ts';
 
+/** Growth far beyond what calls need: the run is broken off before the machine goes along. */
+const MAX_GROWTH_BYTES = 2 * 2 ** 30;
 const IDLE_SAMPLE_MS = 2000;
 /** The greetings of the last callers are over by then. */
 const LAST_GREETINGS_MS = 3000;
@@ -28,6 +30,7 @@ export async function runLoad(
   preferSelf();
   const metrics = new RunMetrics();
   const stop = new AbortController();
+  const blowUp = new AbortController();
   const onAbort = () => stop.abort();
   signal.addEventListener('abort', onAbort, { once: true });
   frameClock.onLateness = (ms) => metrics.late(ms, performance.now());
@@ -35,7 +38,11 @@ export async function runLoad(
   const once = options.steadySeconds === 0;
   const idle = await idleCores(sut, once ? 0 : IDLE_SAMPLE_MS);
   const startedAt = performance.now();
-  const sampler = startSampler(sut, metrics, startedAt);
+  const sampler = startSampler(sut, metrics, startedAt, (rssBytes) => {
+    if (rssBytes - (before.usage?.rssBytes ?? 0) <= (options.maxGrowthBytes ?? MAX_GROWTH_BYTES)) return;
+    blowUp.abort();
+    stop.abort();
+  });
   const cpu = new CpuWindow(sut, options.helperPids ?? []);
   const callers = new LoadCallers({ sut, options, metrics, signal: stop.signal });
   let phase: Progress['phase'] = 'ramp';
@@ -78,10 +85,11 @@ export async function runLoad(
 
   const reports =
     backend && sut.reports && !signal.aborted
-      ? await collectReports(backend, callers.finished, metrics)
+      ? await collectReports(backend, callers.finished, metrics, blowUp.signal)
       : undefined;
   callers.close();
-  const usage = once || signal.aborted ? measure(sut) : await settle(sut, before.usage);
+  const usage =
+    once || signal.aborted || blowUp.signal.aborted ? measure(sut) : await settle(sut, before.usage);
   sampler.stop();
   return toLoadResult({
     system: sut.name,
@@ -96,6 +104,7 @@ export async function runLoad(
     sampler,
     finished: callers.finished,
     reports,
+    blownUp: blowUp.signal.aborted,
     before,
     after: await look(sut, backend, usage),
   });

@@ -1,5 +1,6 @@
 import type { CallReport } from '@parley/shared/contracts/call-events';
 import type { AgentConfigInput } from '@parley/shared/contracts/agent-config';
+import type { EmulatorTls } from '../emulators/emulator-server.ts';
 import type { ConversationName } from '../scenario/conversation.ts';
 
 /** Delays of the emulated providers: always the same, so that what is left over is the gateway's. Milliseconds. */
@@ -25,6 +26,8 @@ export interface BackendOptions {
   greeting: string;
   /** Recordings are made, too. */
   record: boolean;
+  /** Providers speak TLS with it, and offer HTTP/2. */
+  tls: EmulatorTls | undefined;
   /** Redis whose event streams are read here, as the control plane would. */
   redisUrl: string | undefined;
 }
@@ -50,6 +53,7 @@ export interface ReportedCall {
 
 export interface BackendStats {
   llmRequests: number;
+  llmHttp2Requests: number;
   llmAborted: number;
   llmTokensSpared: number;
   sttConnections: number;

@@ -20,7 +20,7 @@ const LOOP_DELAY_RESOLUTION_MS = 10;
 
 /** Opens a backend in this process. */
 export async function openBackend(options: BackendOptions): Promise<Backend> {
-  const { delays } = options;
+  const { delays, tls } = options;
   const owned = new DisposableList();
   const loopDelay = monitorEventLoopDelay({ resolution: LOOP_DELAY_RESOLUTION_MS });
   loopDelay.enable();
@@ -36,6 +36,7 @@ export async function openBackend(options: BackendOptions): Promise<Backend> {
           ),
         },
         delays: { endOfTurn: delays.sttMs, speechStarted: 0 },
+        tls,
       }),
     );
     const openai = owned.add(
@@ -43,6 +44,7 @@ export async function openBackend(options: BackendOptions): Promise<Backend> {
         script: parseScript({ rules: modelRules() }),
         delays: { firstToken: delays.llmMs, tokensPerSecond: options.tokensPerSecond },
         chunks: options.llmChunks,
+        tls,
       }),
     );
     const elevenlabs = owned.add(
@@ -50,6 +52,7 @@ export async function openBackend(options: BackendOptions): Promise<Backend> {
         speech: 'tones',
         voices: 'any',
         delays: { firstAudio: delays.ttsMs, realTimeFactor: TTS_REAL_TIME_FACTOR },
+        tls,
       }),
     );
     const internalToken = randomBytes(24).toString('base64url');
@@ -141,6 +144,7 @@ export async function openBackend(options: BackendOptions): Promise<Backend> {
         return Promise.resolve({
           lateP99Ms,
           llmRequests: openai.stats.requests,
+          llmHttp2Requests: openai.stats.http2Requests,
           llmAborted: openai.stats.aborted,
           llmTokensSpared: openai.stats.tokensSpared,
           sttConnections: deepgram.stats.connections,

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { Backend, ReportedCall } from '../backend/backend.ts';
 import { vocabulary, type ConversationName, type HangUp } from '../scenario/conversation.ts';
 import type { RunMetrics } from './run-metrics.ts';
@@ -37,16 +38,18 @@ export interface Truth {
   examples: string[];
 }
 
-/** Waits for the reports of all calls, for a while. @returns them by session */
+/** Waits for the reports of all calls, for a while, and no longer than `signal` lets it. @returns them by session */
 export async function collectReports(
   backend: Backend,
   finished: readonly FinishedCall[],
   metrics: RunMetrics,
+  signal: AbortSignal,
 ): Promise<Map<string, ReportedCall>> {
-  await backend.reported(
+  const reported = backend.reported(
     finished.map((call) => call.sessionId),
     WAIT_FOR_REPORTS_MS,
   );
+  if (!signal.aborted) await Promise.race([reported, once(signal, 'abort')]);
   const reports = new Map((await backend.takeReports()).map((report) => [report.sessionId, report]));
   for (const call of finished) {
     const report = reports.get(call.sessionId);

@@ -6,16 +6,20 @@ export interface Usage {
   /** User and system, of every thread, ended children included. */
   cpuSeconds: number;
   handles: number;
+  /** Resident; pages that processes share count for each. */
+  rssBytes: number;
   threads: number;
   processes: number;
 }
 
 /** Of the kernel's clock as /proc shows it (USER_HZ). */
 const TICKS_PER_SECOND = 100;
+/** Of x86-64, and of most of the others. */
+const PAGE_BYTES = 4096;
 
 /** @returns undefined when none of the processes lives, or there is no /proc */
 export function readUsage(roots: readonly number[]): Usage | undefined {
-  const usage: Usage = { cpuSeconds: 0, handles: 0, threads: 0, processes: 0 };
+  const usage: Usage = { cpuSeconds: 0, handles: 0, rssBytes: 0, threads: 0, processes: 0 };
   for (const pid of processTree(roots)) {
     try {
       const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
@@ -23,6 +27,7 @@ export function readUsage(roots: readonly number[]): Usage | undefined {
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
       const ticks = [11, 12, 13, 14].reduce((sum, index) => sum + Number(fields[index]), 0);
       usage.cpuSeconds += ticks / TICKS_PER_SECOND;
+      usage.rssBytes += Number(fields[21]) * PAGE_BYTES;
       usage.threads += Number(fields[17]);
       usage.handles += readdirSync(`/proc/${pid}/fd`).length;
       usage.processes++;

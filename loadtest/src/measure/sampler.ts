@@ -26,8 +26,16 @@ export interface Sampler {
   stop(): void;
 }
 
-/** Looks at the system once a second until it is stopped. */
-export function startSampler(sut: SystemUnderTest, metrics: RunMetrics, startedAt: number): Sampler {
+/**
+ * Looks at the system once a second until it is stopped.
+ * @param onRss is told each time how much of it is resident, in bytes
+ */
+export function startSampler(
+  sut: SystemUnderTest,
+  metrics: RunMetrics,
+  startedAt: number,
+  onRss: (bytes: number) => void,
+): Sampler {
   const samples: Sample[] = [];
   const peak = { pssBytes: 0, rssBytes: 0, handles: 0 };
   let lastCpu = measure(sut)?.cpuSeconds;
@@ -42,6 +50,10 @@ export function startSampler(sut: SystemUnderTest, metrics: RunMetrics, startedA
         peak.pssBytes = Math.max(peak.pssBytes, found?.pssBytes ?? 0);
         peak.rssBytes = Math.max(peak.rssBytes, found?.rssBytes ?? 0);
       });
+    }
+    if (usage) {
+      peak.rssBytes = Math.max(peak.rssBytes, usage.rssBytes);
+      onRss(usage.rssBytes);
     }
     peak.handles = Math.max(peak.handles, usage?.handles ?? 0);
     samples.push({

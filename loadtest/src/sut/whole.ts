@@ -1,6 +1,6 @@
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import { mediaWsUrl } from '@parley/shared/contracts/addresses';
-import { STEADY_AGENT, type Bench } from '../bench.ts';
+import { providerEnv, STEADY_AGENT, type Bench } from '../bench.ts';
 import { GREETING } from '../scenario/conversation.ts';
 import { startControlPlane } from './control-plane.ts';
 import { startGateways } from './parley.ts';
@@ -24,6 +24,7 @@ export async function openWholeSystem(
       await startControlPlane({
         directory: bench.directory,
         env: {
+          ...providerEnv(bench),
           REDIS_URL: bench.redisUrl,
           DEEPGRAM_BASE_URL: bench.backend.addresses.deepgram,
           OPENAI_BASE_URL: `${bench.backend.addresses.openai}/v1`,
@@ -51,6 +52,7 @@ export async function openWholeSystem(
       maxCalls: options.maxCalls,
       cpus: bench.systemCpus,
       profile: options.profile,
+      env: providerEnv(bench),
     });
     const gateway = gateways[0]!;
     const system: SystemUnderTest = {
