@@ -1,6 +1,6 @@
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
-import type { CallRegistry } from './call/call-registry.ts';
+import type { CallRegistry } from './sessions/call-registry.ts';
 import type { SessionSource } from './sessions/session-source.ts';
 
 /** What a way into the gateway needs: who may come in, and where the calls are. */

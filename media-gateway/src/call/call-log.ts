@@ -2,7 +2,7 @@ import type { CallMetrics, CallReport, Usage } from '@parley/shared/contracts/ca
 import type { RecordingResult } from '@parley/shared/contracts/recordings';
 import type { CallEndReason } from '@parley/shared/contracts/session-values';
 import type { Turn, TurnLatency } from '@parley/shared/contracts/turn';
-import type { CallReporter } from './call-reporter.ts';
+import type { CallReporter } from '../reporting/call-reporter.ts';
 
 /** What was said in a call and how long things took: the source of its turns, metrics and report. */
 export class CallLog {

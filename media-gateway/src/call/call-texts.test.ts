@@ -2,11 +2,11 @@ import t from 'tap';
 import { ManualClock } from '@parley/shared/time/manual-clock';
 import { defaultAgentConfig } from '@parley/shared/contracts/agent-config';
 import { Conversation, type ReplyPart } from './conversation.ts';
-import { DtmfCollector } from './dtmf-collector.ts';
-import { backchannelPhrases, stopPhrases, toWords } from './phrases.ts';
-import { SentenceSplitter } from './sentence-splitter.ts';
+import { DtmfCollector } from '../turns/dtmf-collector.ts';
+import { backchannelPhrases, stopPhrases, toWords } from '../turns/phrases.ts';
+import { SentenceSplitter } from '../speech/sentence-splitter.ts';
 import { renderTemplate } from './template.ts';
-import { isDictating, isUnfinished, saysTheSame } from './utterance-text.ts';
+import { isDictating, isUnfinished, saysTheSame } from '../turns/utterance-text.ts';
 
 void t.test('sentences are cut where a voice can pause', (t) => {
   const split = (text: string, size: number) => {

@@ -2,7 +2,7 @@ import type { AgentConfig } from '@parley/shared/contracts/agent-config';
 import type { CallEventData } from '@parley/shared/contracts/call-events';
 import type { PlanTool } from '@parley/shared/contracts/session-plan';
 import type { LlmTool, LlmToolCall } from '../providers/llm/llm-provider.ts';
-import type { ReplyTools, ToolResult } from './reply.ts';
+import type { ReplyTools, ToolResult } from '../speech/reply.ts';
 import type { ToolRunner, ToolSession } from './tool-runner.ts';
 
 /** Tools that a far end brings along and runs itself (realtime clients). */

@@ -7,7 +7,7 @@ import type { Logger } from '@parley/shared/logging/logger';
 import type { CallRecorder } from '../recording/call-recorder.ts';
 import type { Participant } from '../participants/participant.ts';
 import type { CallProviders } from '../providers/provider-registry.ts';
-import type { CallReporter } from './call-reporter.ts';
+import type { CallReporter } from '../reporting/call-reporter.ts';
 import type { CallObserver } from './call-observer.ts';
 import type { ClientTools } from './call-tools.ts';
 import type { Ticker } from './ticker.ts';

@@ -15,14 +15,14 @@ import { CarrierRequests } from './carrier-requests.ts';
 import type { Call, CallDeps } from './call.ts';
 import type { ReportedType } from './call-reporter.ts';
 import { Conversation, type Place } from './conversation.ts';
-import { DtmfCollector } from './dtmf-collector.ts';
+import { DtmfCollector } from '../turns/dtmf-collector.ts';
 import type { ReplyKind } from './call-observer.ts';
-import { Playout, type HeardSpeech } from './playout.ts';
+import { Playout, type HeardSpeech } from '../speech/playout.ts';
 import { PromptTexts } from './prompt.ts';
-import { PushToTalk, type PushedUtterance } from './push-to-talk.ts';
-import { Reply, type ReplyOutcome } from './reply.ts';
-import { SilenceWatch } from './silence-watch.ts';
-import { CallVoices } from './speaker.ts';
+import { PushToTalk, type PushedUtterance } from '../turns/push-to-talk.ts';
+import { Reply, type ReplyOutcome } from '../speech/reply.ts';
+import { SilenceWatch } from '../turns/silence-watch.ts';
+import { CallVoices } from '../speech/speaker.ts';
 import { TICK_MS } from './ticker.ts';
 import { Transfer } from './transfer.ts';
 import {
@@ -31,8 +31,8 @@ import {
   type TurnAction,
   type TurnInput,
   type TurnView,
-} from './turn-detector.ts';
-import { VoiceActivity } from './voice-activity.ts';
+} from '../turns/turn-detector.ts';
+import { VoiceActivity } from '../turns/voice-activity.ts';
 
 /** A telephone that sends nothing for this long is gone, whatever its socket says. */
 const NO_MEDIA_MS = 10_000;

@@ -14,7 +14,7 @@ import type { RecordingResult } from '@parley/shared/contracts/recordings';
 import { silentLogger } from '@parley/shared/logging/logger';
 import { ManualClock } from '@parley/shared/time/manual-clock';
 import { checkEvent } from '../../../shared/test/fixtures/strict-events.ts';
-import { EventOutbox } from '../call/event-outbox.ts';
+import { EventOutbox } from '../reporting/event-outbox.ts';
 import { RecordingSpool } from './recording-spool.ts';
 import { fileStore } from './recording-store.ts';
 import type { RecordingFs } from './part-file.ts';

@@ -6,7 +6,7 @@ import type { CarrierName } from '@parley/shared/contracts/session-values';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
-import type { CallRegistry } from '../call/call-registry.ts';
+import type { CallRegistry } from './call-registry.ts';
 import type { CarrierAdapter } from '../carriers/carrier-adapter.ts';
 import { PhoneParticipant } from '../participants/phone-participant.ts';
 import { closeCodes } from '../server/close-codes.ts';

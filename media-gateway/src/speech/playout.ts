@@ -2,7 +2,7 @@ import { bytesPerMs, silence, type AudioFormat } from '@parley/shared/audio/audi
 import type { Clock } from '@parley/shared/time/clock';
 import type { Participant } from '../participants/participant.ts';
 import type { CallRecorder } from '../recording/call-recorder.ts';
-import { TICK_MS } from './ticker.ts';
+import { TICK_MS } from '../call/ticker.ts';
 
 /** Agent audio goes out in chunks of this length… */
 const CHUNK_MS = 100;

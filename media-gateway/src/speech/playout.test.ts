@@ -1,7 +1,7 @@
 import t from 'tap';
 import { noRecorder } from '../recording/call-recorder.ts';
 import { ManualClock } from '@parley/shared/time/manual-clock';
-import { FakePhone } from './fakes.ts';
+import { FakePhone } from '../call/fakes.ts';
 import { Playout, type HeardSpeech } from './playout.ts';
 
 /** A phone that plays, and a speech of `seconds` whose every 100 ms is one word. */
