@@ -178,7 +178,7 @@ void t.test('while a transfer rings', async (t) => {
 
   await t.test('a stream that is silent meanwhile is no lost line', async (t) => {
     const { call, commandId } = await ringing();
-    call.phone.listener.onGone({ stopped: true, code: 1000 });
+    call.phone.listener.onGone({ by: 'caller', lost: false });
     call.clock.advance(12_000);
     await call.settle();
     t.equal(call.report, undefined);

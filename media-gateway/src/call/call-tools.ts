@@ -1,6 +1,8 @@
 import type { AgentConfig } from '@parley/shared/contracts/agent-config';
 import type { CallEventData } from '@parley/shared/contracts/call-events';
-import type { PlanTool } from '@parley/shared/contracts/session-plan';
+import type { PlanTool, SessionPlan } from '@parley/shared/contracts/session-plan';
+import type { Clock } from '@parley/shared/time/clock';
+import type { Participant } from '../participants/participant.ts';
 import type { LlmTool, LlmToolCall } from '../providers/llm/llm-provider.ts';
 import type { ReplyTools, ToolResult } from '../speech/reply.ts';
 import type { ToolRunner, ToolSession } from './tool-runner.ts';
@@ -16,14 +18,17 @@ export type TransferDestination = AgentConfig['transfer']['destinations'][number
 
 /** What built-in tools do to the call. */
 export interface CallControls {
-  /** The call ends once what is being said was heard. @param message said before, if nothing else is */
-  endAfterSpeech(message: string | undefined): void;
-  /** Hands the caller over once what is being said was heard. @returns why not, if so: `ending`, `transfer_in_progress` */
+  /**
+   * The call ends once what is being said was heard.
+   * @param message said before, if nothing else is
+   * @returns why not, if so: a code word
+   */
+  endAfterSpeech(message: string | undefined): string | undefined;
+  /** Hands the caller over once what is being said was heard. @returns why not, if so: a code word */
   transferAfterSpeech(destination: TransferDestination): string | undefined;
   /** @returns whether the digits went out */
   sendDtmf(digits: string): Promise<boolean>;
   emitTool<T extends 'tool_started' | 'tool_finished'>(type: T, data: CallEventData<T>): void;
-  assign(variables: Record<string, string>): void;
   toolTook(ms: number): void;
 }
 
@@ -31,17 +36,14 @@ const NO_PARAMETERS = { type: 'object', properties: {}, additionalProperties: fa
 const MAX_EVENT_TEXT = 2000;
 
 export interface CallToolsDeps {
-  tools: readonly PlanTool[];
-  config: AgentConfig;
-  canTransfer: boolean;
-  canSendDtmf: boolean;
+  plan: SessionPlan;
+  participant: Pick<Participant, 'carrierCommands' | 'dtmfOut'>;
   runner: ToolRunner;
-  session: () => ToolSession;
-  orgId: string;
-  allow: readonly string[];
-  controls: CallControls;
   client: ClientTools | undefined;
-  monotonic: () => number;
+  /** Live: tools set some. */
+  variables: Record<string, string>;
+  controls: CallControls;
+  clock: Pick<Clock, 'monotonic'>;
   /** Ends with the call, not with the reply: a tool that was begun is finished. */
   signal: AbortSignal;
 }
@@ -58,7 +60,7 @@ export class CallTools implements ReplyTools {
 
   constructor(deps: CallToolsDeps) {
     this.#deps = deps;
-    this.#byName = new Map(deps.tools.map((tool) => [tool.name, tool]));
+    this.#byName = new Map(deps.plan.tools.map((tool) => [tool.name, tool]));
   }
 
   /** Tools are running now. */
@@ -81,7 +83,8 @@ export class CallTools implements ReplyTools {
 
   /** Those of the agent and the built-in ones: on a clash of names they win. */
   #own(): LlmTool[] {
-    const { config, tools } = this.#deps;
+    const { tools, agent } = this.#deps.plan;
+    const { config } = agent;
     const list: LlmTool[] = tools.map(({ name, description, parameters }) => ({
       name,
       description,
@@ -108,7 +111,7 @@ export class CallTools implements ReplyTools {
         },
       });
     }
-    if (config.dtmf.send && this.#deps.canSendDtmf) {
+    if (config.dtmf.send && this.#deps.participant.dtmfOut !== 'none') {
       list.push({
         name: 'send_dtmf',
         description: 'Presses keys on the telephone line, for menus: digits, *, #.',
@@ -164,13 +167,13 @@ export class CallTools implements ReplyTools {
   }
 
   #askClient(call: LlmToolCall, results: Map<string, string>): void {
-    const { controls, monotonic, client } = this.#deps;
-    const startedAt = monotonic();
+    const { controls, clock, client } = this.#deps;
+    const startedAt = clock.monotonic();
     const about = { tool_call_id: call.id, tool_id: null, name: call.name };
     controls.emitTool('tool_started', { ...about, arguments: call.arguments.slice(0, MAX_EVENT_TEXT) });
     this.#asked.set(call.id, (content) => {
       results.set(call.id, content);
-      const ms = Math.round(monotonic() - startedAt);
+      const ms = Math.round(clock.monotonic() - startedAt);
       controls.toolTook(ms);
       controls.emitTool('tool_finished', {
         ...about,
@@ -183,16 +186,16 @@ export class CallTools implements ReplyTools {
   }
 
   #destinations(): TransferDestination[] {
-    if (!this.#deps.canTransfer) return [];
-    return this.#deps.config.transfer.destinations.filter(
+    if (!this.#deps.participant.carrierCommands) return [];
+    return this.#deps.plan.agent.config.transfer.destinations.filter(
       (destination) => destination.target.type !== 'agent',
     );
   }
 
   async #runOnce(call: LlmToolCall, speak: (text: string) => Promise<void>): Promise<ToolResult> {
-    const { controls, monotonic } = this.#deps;
+    const { controls, clock } = this.#deps;
     const tool = this.#byName.get(call.name);
-    const startedAt = monotonic();
+    const startedAt = clock.monotonic();
     const about = { tool_call_id: call.id, tool_id: tool?.tool_id ?? null, name: call.name };
     controls.emitTool('tool_started', { ...about, arguments: call.arguments.slice(0, MAX_EVENT_TEXT) });
     let result: ToolResult & { ok: boolean; status?: number | undefined; code?: string | undefined };
@@ -213,7 +216,7 @@ export class CallTools implements ReplyTools {
         content: refusal(error instanceof Error ? error.message : 'The tool failed.'),
       };
     }
-    const ms = Math.round(monotonic() - startedAt);
+    const ms = Math.round(clock.monotonic() - startedAt);
     controls.toolTook(ms);
     controls.emitTool('tool_finished', {
       ...about,
@@ -232,30 +235,49 @@ export class CallTools implements ReplyTools {
     args: Record<string, unknown>,
     speak: (text: string) => Promise<void>,
   ) {
-    const { runner, session, orgId, allow, signal, controls } = this.#deps;
+    const { runner, plan, variables, signal } = this.#deps;
     if (tool.execution.say_before !== '') {
       // A voice that fails is the reply's to handle: the tool runs all the same.
       void speak(tool.execution.say_before).catch(() => {});
     }
     const outcome = await runner.run(
       tool,
-      { toolCallId: call.id, arguments: args, session: session(), orgId, allow },
+      {
+        toolCallId: call.id,
+        arguments: args,
+        session: this.#session(),
+        orgId: plan.org_id,
+        allow: plan.outbound_allow,
+      },
       signal,
     );
-    controls.assign(outcome.assigned);
+    Object.assign(variables, outcome.assigned);
     return { ok: outcome.ok, status: outcome.status, code: outcome.code, content: outcome.content };
+  }
+
+  #session(): ToolSession {
+    const { plan, variables } = this.#deps;
+    return {
+      session_id: plan.session_id,
+      agent_id: plan.agent.agent_id,
+      channel: plan.channel,
+      direction: plan.direction,
+      from_number: plan.system.caller_number,
+      to_number: plan.system.called_number,
+      variables: { ...variables },
+    };
   }
 
   async #runOther(
     call: LlmToolCall,
     args: Record<string, unknown>,
   ): Promise<ToolResult & { ok: boolean; code?: string }> {
-    const { controls, config } = this.#deps;
+    const { controls, plan } = this.#deps;
+    const { end_call: endCall } = plan.agent.config;
     switch (call.name) {
       case 'end_call':
-        if (!config.end_call.agent_may_end) break;
-        controls.endAfterSpeech(config.end_call.message === '' ? undefined : config.end_call.message);
-        return { ok: true, final: true, content: '{"ok":true}' };
+        if (!endCall.agent_may_end) break;
+        return taken(controls.endAfterSpeech(endCall.message === '' ? undefined : endCall.message));
       case 'transfer_call': {
         const destination = this.#destinations().find((candidate) => candidate.id === args['destination_id']);
         if (!destination)
@@ -264,15 +286,7 @@ export class CallTools implements ReplyTools {
             code: 'unknown_destination',
             content: refusal('There is no such destination.'),
           };
-        const refused = controls.transferAfterSpeech(destination);
-        return refused === undefined
-          ? { ok: true, final: true, content: '{"ok":true}' }
-          : {
-              ok: false,
-              final: true,
-              code: refused,
-              content: refusal('The call ends or is transferred already.'),
-            };
+        return taken(controls.transferAfterSpeech(destination));
       }
       case 'send_dtmf': {
         const digits = args['digits'];
@@ -301,6 +315,13 @@ function parseArguments(text: string): Record<string, unknown> | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The call ends or goes elsewhere: the model is not asked again, whichever request was first. */
+function taken(refused: string | undefined): ToolResult & { ok: boolean; code?: string } {
+  if (refused === undefined) return { ok: true, final: true, content: '{"ok":true}' };
+  const content = refusal('The call is already ending or being transferred.');
+  return { ok: false, final: true, code: refused, content };
 }
 
 function refusal(message: string): string {

@@ -8,31 +8,41 @@ import type { CallRecorder } from '../recording/call-recorder.ts';
 import type { Participant } from '../participants/participant.ts';
 import type { CallProviders } from '../providers/provider-registry.ts';
 import type { CallReporter } from '../reporting/call-reporter.ts';
+import type { TurnDetection } from '../turns/caller-turns.ts';
 import type { CallObserver } from './call-observer.ts';
 import type { ClientTools } from './call-tools.ts';
 import type { Ticker } from './ticker.ts';
 import type { ToolRunner } from './tool-runner.ts';
 
+/** Who takes part in a call beside the agent. */
+export interface FarEnd {
+  participant: Participant;
+  /** Told of everything that the far end may want to show or follow. */
+  observer?: CallObserver;
+  /** Tools that it brings along. */
+  clientTools?: ClientTools;
+  /** The agent only writes, until `setWritten` says otherwise. */
+  written?: boolean;
+}
+
+/** By which clocks a call goes. */
+export interface CallTime {
+  clock: Clock;
+  ticker: Ticker;
+  /** When media began to flow (ms since the epoch): zero of every offset. */
+  answeredAt: number;
+}
+
 export interface CallDeps {
   plan: SessionPlan;
-  participant: Participant;
+  farEnd: FarEnd;
   /** Made for this call by the provider registry; the call disposes of them. */
   providers: CallProviders;
   reporter: CallReporter;
   recorder: CallRecorder;
   tools: ToolRunner;
-  clock: Clock;
-  ticker: Ticker;
+  time: CallTime;
   logger: Logger;
-  /** When media began to flow (ms since the epoch): zero of every offset. */
-  answeredAt: number;
-  /** Told of everything that a far end may want to show or follow. */
-  observer?: CallObserver;
-  clientTools?: ClientTools;
-  /** The agent only writes, until `setWritten` says otherwise. */
-  written?: boolean;
-  /** The same voices with another first one. @param voice the provider's own id */
-  withVoice?: (voice: string) => CallProviders['tts'];
 }
 
 /** One conversation: owns its parts, ends once, with one reason. */
@@ -40,10 +50,18 @@ export interface Call {
   readonly sessionId: string;
   /** Resolves when the call is over, its recording closed and its report on disk. Never rejects. */
   readonly ended: Promise<CallReport>;
+  /** For a far end that takes part in the turns itself. */
+  readonly steering: CallSteering;
   /** Ends the call, once; later calls change nothing. */
   end(reason: CallEndReason): void;
-  /** @returns a code word when the command can't be done (`not_live`, `unknown_destination`, …), undefined when it was taken */
+  /** @returns a code word when the command cannot be done (`not_live`, `unknown_destination`, …), undefined when it was taken */
   command(command: GatewayCommand): string | undefined;
+}
+
+/** What a far end does that takes part in the turns itself: a client of the realtime protocol. */
+export interface CallSteering {
+  /** Ends the call, once; later calls change nothing. */
+  end(reason: CallEndReason): void;
   /**
    * Something the caller wrote instead of saying it. It waits for `respond`.
    * @param after key of what it follows, null for the very beginning; without it it comes last
@@ -81,5 +99,5 @@ export interface Call {
    * What happens by itself. `respond`: the agent answers a turn; `interrupt`: a voice stops the agent; `listen`:
    * turns are detected at all, otherwise the far end commits them (push to talk).
    */
-  setTurnDetection(options: { respond: boolean; interrupt: boolean; listen: boolean }): void;
+  setTurnDetection(detection: TurnDetection): void;
 }

@@ -13,8 +13,9 @@ import { checkEvent } from '../../../shared/test/fixtures/strict-events.ts';
 import type { LlmEvent, LlmProvider, LlmRequest } from '../providers/llm/llm-provider.ts';
 import type { SttListener, SttProvider } from '../providers/stt/stt-provider.ts';
 import type { TtsListener, TtsProvider } from '../providers/tts/tts-provider.ts';
-import type { Participant, ParticipantListener } from '../participants/participant.ts';
-import type { Call, CallDeps } from './call.ts';
+import type { ConnectionEnd, Participant, ParticipantListener } from '../participants/participant.ts';
+import { CALL_CLOSE_CODES } from '../server/close-codes.ts';
+import type { Call, FarEnd as CallFarEnd } from './call.ts';
 import { openCall } from './open-call.ts';
 import { Ticker } from './ticker.ts';
 import type { ToolOutcome } from './tool-runner.ts';
@@ -88,7 +89,8 @@ export function wirePlan(
 
 /** A telephone with a real playout buffer: plays what it is sent at real time and answers marks when it gets there. */
 export class FakePhone implements Participant {
-  readonly kind = 'phone';
+  readonly carrierCommands = true;
+  readonly steadyAudio = true;
   readonly carrier = 'plivo';
   readonly inputFormat = PCMU;
   readonly outputFormat = PCMU;
@@ -127,8 +129,8 @@ export class FakePhone implements Participant {
   sendDtmf(digits: string): void {
     this.sentDigits.push(digits);
   }
-  close(code: number, reason: string): void {
-    this.closed ??= { code, reason };
+  end(how: ConnectionEnd, reason: string): void {
+    this.closed ??= { code: CALL_CLOSE_CODES[how], reason };
   }
   bufferedBytes(): number {
     return 0;
@@ -173,7 +175,7 @@ export interface LlmScript {
 /** Who takes part in a call, and 20 ms of what its microphone hears. */
 export interface FarEnd {
   participant: Participant;
-  deps?: Pick<CallDeps, 'observer' | 'clientTools' | 'written'>;
+  deps?: Omit<CallFarEnd, 'participant'>;
   tick(voiced: boolean): void;
 }
 
@@ -297,7 +299,7 @@ export function fakeCall(
   const ticker = new Ticker(clock);
   const call: Call = openCall({
     plan,
-    participant: farEnd.participant,
+    farEnd: { participant: farEnd.participant, ...farEnd.deps },
     providers: { stt: [() => sttProvider], llm: [() => llm], tts: [() => tts] },
     reporter: {
       emit: (type, data, offsetMs) => {
@@ -326,11 +328,8 @@ export function fakeCall(
           call.arguments,
         ),
     },
-    clock,
-    ticker,
+    time: { clock, ticker, answeredAt: clock.now() },
     logger: silentLogger(),
-    answeredAt: clock.now(),
-    ...farEnd.deps,
   });
 
   const settle = () => new Promise<void>((resolve) => setImmediate(resolve));

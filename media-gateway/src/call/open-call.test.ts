@@ -24,7 +24,7 @@ void t.test('a call from greeting to hang-up', async (t) => {
   const latency = call.turns()[2]!.latency!;
   t.ok(latency['e2e']! >= 300 + 100 + 50, 'the latency counts from the last voice');
   t.ok(latency['llm_first_token']! >= 100 && latency['tts_first_audio']! >= 50);
-  call.phone.listener.onGone({ stopped: true, code: 1000 });
+  call.phone.listener.onGone({ by: 'caller', lost: false });
   const report = await call.call.ended;
   t.match(report, {
     ended_by: 'caller',
@@ -330,7 +330,7 @@ void t.test('failures', async (t) => {
       t.match(await silent.call.ended, { ended_by: 'system', failure_reason: 'media_timeout' });
       const reset = fakeCall();
       await reset.wait(800);
-      reset.phone.listener.onGone({ stopped: false, code: 1006 });
+      reset.phone.listener.onGone({ by: 'carrier', lost: true });
       const report = await reset.call.ended;
       t.match(report, { ended_by: 'carrier', hangup_reason: 'carrier_hangup' });
       t.same(
@@ -352,7 +352,7 @@ void t.test('what the caller was saying when the call ended is kept', async (t) 
     endMs: undefined,
     language: undefined,
   });
-  call.phone.listener.onGone({ stopped: true, code: 1000 });
+  call.phone.listener.onGone({ by: 'caller', lost: false });
   t.equal((await call.call.ended).turns.at(-1)!.text, 'Please call me back at');
 });
 
@@ -428,14 +428,14 @@ void t.test('a blind transfer is asked of the carrier once, and ends our part', 
   );
 
   const taken = await start();
-  taken.call.phone.listener.onGone({ stopped: true, code: 1000 });
+  taken.call.phone.listener.onGone({ by: 'caller', lost: false });
   await taken.call.wait(100);
   t.equal(taken.call.report, undefined, 'a stream that goes while the carrier connects is no hang-up');
   answer(taken.call, taken.command.command_id, true);
   t.match(await taken.call.call.ended, { ended_by: 'agent', hangup_reason: 'transferred' });
 
   const lost = await start();
-  lost.call.phone.listener.onGone({ stopped: true, code: 1000 });
+  lost.call.phone.listener.onGone({ by: 'caller', lost: false });
   answer(lost.call, lost.command.command_id, false);
   t.match(await lost.call.call.ended, { ended_by: 'caller', hangup_reason: 'caller_hangup' });
 

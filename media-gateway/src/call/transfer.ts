@@ -1,57 +1,134 @@
 import { randomUUID } from 'node:crypto';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
-import type { CarrierRequests, CarrierResult } from './carrier-requests.ts';
+import type { CallEndReason } from '@parley/shared/contracts/session-values';
+import type { Emit } from '../reporting/call-reporter.ts';
+import type { AgentSpeech } from '../speech/agent-speech.ts';
+import type { CallClock } from './call-clock.ts';
+import type { PhaseOfCall } from './call-phase.ts';
 import type { TransferDestination } from './call-tools.ts';
+import type { CarrierRequests, CarrierResult } from './carrier-requests.ts';
+import type { PromptTexts } from './prompt.ts';
+
+/** What becomes of the call. */
+export interface TransferEvents {
+  /** The caller talks to somebody else: our part is over. */
+  onBridged(): void;
+  /** The caller is with the agent again. @param note for the model @param message to be said, if there is one */
+  onReturned(note: string, message: string | undefined): void;
+  /** The destination could not be had, and the call is to end. */
+  onGivenUp(reason: CallEndReason, note: string, message: string | undefined): void;
+  /** It did not work, and the caller is gone meanwhile. */
+  onLost(): void;
+}
 
 /** A blind transfer: announced, then asked of the carrier, which takes the caller away from us. */
 export class Transfer {
-  readonly id = randomUUID();
-  readonly destination: TransferDestination;
-  /** The carrier was asked. */
-  begun = false;
-  /** The carrier took the stream away meanwhile, as it does while it connects the caller. */
-  gone: { stopped: boolean; code: number } | undefined;
+  readonly #plan: SessionPlan;
+  readonly #prompt: PromptTexts;
+  readonly #variables: Readonly<Record<string, string>>;
+  readonly #clock: CallClock;
+  readonly #carrier: CarrierRequests;
+  readonly #phase: PhaseOfCall;
+  readonly #emit: Emit;
+  readonly #events: TransferEvents;
+  #ringingMs = 0;
 
-  constructor(destination: TransferDestination) {
-    this.destination = destination;
+  constructor(deps: {
+    plan: SessionPlan;
+    prompt: PromptTexts;
+    variables: Readonly<Record<string, string>>;
+    clock: CallClock;
+    carrier: CarrierRequests;
+    phase: PhaseOfCall;
+    emit: Emit;
+    events: TransferEvents;
+  }) {
+    this.#plan = deps.plan;
+    this.#prompt = deps.prompt;
+    this.#variables = deps.variables;
+    this.#clock = deps.clock;
+    this.#carrier = deps.carrier;
+    this.#phase = deps.phase;
+    this.#emit = deps.emit;
+    this.#events = deps.events;
+  }
+
+  /** How long the carrier took over all transfers of the call. */
+  get ringingMs(): number {
+    return this.#ringingMs;
+  }
+
+  /**
+   * Hands the caller over once what is being said was heard, and says so if nothing else was said.
+   * Resolves when that has worked or failed, or does not matter any more.
+   */
+  async run(destination: TransferDestination, speech: AgentSpeech): Promise<void> {
+    speech.protect();
+    let told = '';
+    for (let said = speech.current; said; said = speech.current) told = (await said.done).heard;
+    const announcement = destination.announce_to_caller;
+    if (this.#phase.phase === 'announcing' && told === '' && announcement !== '')
+      await speech.say(this.#prompt.render(announcement), 'say', { interruptible: false }).done;
+    if (this.#phase.on('transfer_announced') === 'ask') await this.#ask(destination);
+  }
+
+  async #ask(destination: TransferDestination): Promise<void> {
+    const about = { transfer_id: randomUUID(), destination_id: destination.id };
+    const startedAt = this.#clock.monotonic();
+    this.#emit('transfer', { ...about, phase: 'begun' });
+    const result = await this.#askCarrier(about.transfer_id, destination);
+    this.#ringingMs += Math.round(this.#clock.monotonic() - startedAt);
+    const answer = this.#phase.on(result.ok ? 'transfer_bridged' : 'transfer_failed');
+    if (answer === 'drop') return;
+    if (answer === 'end') {
+      this.#emit('transfer', { ...about, phase: 'bridged' });
+      this.#events.onBridged();
+      return;
+    }
+    this.#emit('transfer', { ...about, phase: 'failed', code: result.code ?? 'failed' });
+    if (answer === 'far_end_left') {
+      this.#events.onLost();
+      return;
+    }
+    const note = `The transfer to ${destination.id} did not work.`;
+    const message =
+      destination.failure_message === '' ? undefined : this.#prompt.render(destination.failure_message);
+    if (destination.on_failure === 'return') this.#events.onReturned(note, message);
+    else this.#events.onGivenUp({ ended_by: 'agent', hangup_reason: 'agent_hangup' }, note, message);
   }
 
   /** @returns how it went; a number that is not allowed is not asked for (`target_not_allowed`) */
-  async run(
-    carrier: CarrierRequests,
-    plan: Pick<SessionPlan, 'system' | 'direction'>,
-    variables: Readonly<Record<string, string>>,
-  ): Promise<CarrierResult> {
-    this.begun = true;
-    const to = this.#number(variables);
-    if (to === undefined || !this.#allows(to)) return { ok: false, code: 'target_not_allowed' };
-    const callerId = this.#callerId(plan);
-    return carrier.ask('transfer', {
+  async #askCarrier(transferId: string, destination: TransferDestination): Promise<CarrierResult> {
+    const to = numberOf(destination, this.#variables);
+    if (to === undefined || !allows(destination, to)) return { ok: false, code: 'target_not_allowed' };
+    const callerId = this.#callerId(destination);
+    return this.#carrier.ask('transfer', {
       to,
       ...(callerId === null ? {} : { caller_id: callerId }),
-      ring_timeout_seconds: this.destination.ring_timeout_seconds,
-      transfer_id: this.id,
+      ring_timeout_seconds: destination.ring_timeout_seconds,
+      transfer_id: transferId,
     });
   }
 
-  #number(variables: Readonly<Record<string, string>>): string | undefined {
-    const { target } = this.destination;
-    if (target.type === 'phone') return target.phone_number;
-    return target.type === 'variable' ? variables[target.name] : undefined;
-  }
-
-  #allows(to: string): boolean {
-    const { target } = this.destination;
-    if (target.type !== 'variable') return true;
-    return (
-      (target.allowed_numbers?.includes(to) ?? false) ||
-      (target.allowed_prefixes?.some((prefix) => to.startsWith(prefix)) ?? false)
-    );
-  }
-
   /** The caller's own number, or ours: on outbound calls the one that called is ours. */
-  #callerId(plan: Pick<SessionPlan, 'system' | 'direction'>): string | null {
-    const { caller_number: caller, called_number: called } = plan.system;
-    return this.destination.caller_id === 'caller' || plan.direction === 'outbound' ? caller : called;
+  #callerId(destination: TransferDestination): string | null {
+    const { caller_number: caller, called_number: called } = this.#plan.system;
+    return destination.caller_id === 'caller' || this.#plan.direction === 'outbound' ? caller : called;
   }
+}
+
+function numberOf(
+  { target }: TransferDestination,
+  variables: Readonly<Record<string, string>>,
+): string | undefined {
+  if (target.type === 'phone') return target.phone_number;
+  return target.type === 'variable' ? variables[target.name] : undefined;
+}
+
+function allows({ target }: TransferDestination, to: string): boolean {
+  if (target.type !== 'variable') return true;
+  return (
+    (target.allowed_numbers?.includes(to) ?? false) ||
+    (target.allowed_prefixes?.some((prefix) => to.startsWith(prefix)) ?? false)
+  );
 }

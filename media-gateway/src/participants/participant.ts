@@ -3,8 +3,11 @@ import type { CarrierName } from '@parley/shared/contracts/session-values';
 
 /** What a call needs of its far end, be it a telephone or a browser. */
 export interface Participant {
-  readonly kind: 'phone' | 'realtime';
   readonly carrier: CarrierName | null;
+  /** A carrier stands behind the connection: it transfers the caller, and hangs up, when the control plane asks it to. */
+  readonly carrierCommands: boolean;
+  /** Caller audio comes all the time, silence too: without it the line is lost. Otherwise microphones may be off. */
+  readonly steadyAudio: boolean;
   /** What `onAudio` delivers. */
   readonly inputFormat: AudioFormat;
   /** What `play` takes. */
@@ -28,10 +31,26 @@ export interface Participant {
   clear(): void;
   /** Only when `dtmfOut` is `socket`. */
   sendDtmf(digits: string): void;
-  /** Closes the connection. Idempotent; `onGone` is not called for it. */
-  close(code: number, reason: string): void;
+  /**
+   * Ends the connection. Idempotent; `onGone` is not called for it.
+   * @param reason a code word for whoever looks at the connection
+   */
+  end(how: ConnectionEnd, reason: string): void;
   /** Bytes the socket has not sent yet. */
   bufferedBytes(): number;
+}
+
+/** Why a connection is ended from here: its call is over, this process stops, or something of ours failed. */
+export type ConnectionEnd = 'over' | 'shutdown' | 'failed';
+
+/**
+ * How a far end went.
+ * - by the caller: hung up, or (`lost`) the connection vanished and may come back on another one
+ * - by the carrier: broke its own protocol or a limit, or (`lost`) the line vanished
+ */
+export interface Gone {
+  by: 'caller' | 'carrier';
+  lost: boolean;
 }
 
 export interface ParticipantListener {
@@ -42,6 +61,6 @@ export interface ParticipantListener {
   onAudio(bytes: Uint8Array, timestampMs: number | undefined): void;
   onMark(name: string): void;
   onDtmf(digit: string): void;
-  /** The connection is gone. `stopped`: the far end said so (`stop`, clean close); otherwise it vanished. Called once. */
-  onGone(reason: { stopped: boolean; code: number }): void;
+  /** The connection is gone. Called once. */
+  onGone(gone: Gone): void;
 }

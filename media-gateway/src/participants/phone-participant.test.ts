@@ -5,6 +5,7 @@ import { ManualClock } from '@parley/shared/time/manual-clock';
 import { PlivoAdapter } from '../carriers/plivo/plivo-adapter.ts';
 import { TelnyxAdapter } from '../carriers/telnyx/telnyx-adapter.ts';
 import { TwilioAdapter } from '../carriers/twilio/twilio-adapter.ts';
+import type { Gone } from './participant.ts';
 import { PhoneParticipant } from './phone-participant.ts';
 
 const ADAPTERS = { plivo: PlivoAdapter, twilio: TwilioAdapter, telnyx: TelnyxAdapter };
@@ -49,7 +50,7 @@ function listener() {
       void heard.push(['audio', bytes[0], bytes.length, timestampMs]),
     onMark: (name: string) => void heard.push(['mark', name]),
     onDtmf: (digit: string) => void heard.push(['dtmf', digit]),
-    onGone: (reason: { stopped: boolean; code: number }) => void heard.push(['gone', reason]),
+    onGone: (gone: Gone) => void heard.push(['gone', gone]),
   };
 }
 
@@ -95,19 +96,19 @@ void t.test('a caller who hung up before somebody listened is gone when somebody
   await settled();
   t.same(call.heard, [
     ['audio', 1, 160, undefined],
-    ['gone', { stopped: true, code: 1000 }],
+    ['gone', { by: 'caller', lost: false }],
   ]);
 });
 
 void t.test('the end is told once, with how it came', async (t) => {
-  const cases: [number, boolean][] = [
-    [1000, true],
-    [1001, true],
-    [1005, true],
-    [1006, false],
-    [1013, false],
+  const cases: [number, Gone][] = [
+    [1000, { by: 'caller', lost: false }],
+    [1001, { by: 'caller', lost: false }],
+    [1005, { by: 'caller', lost: false }],
+    [1006, { by: 'carrier', lost: true }],
+    [1013, { by: 'carrier', lost: false }],
   ];
-  for (const [code, stopped] of cases) {
+  for (const [code, gone] of cases) {
     const { participant, start } = open();
     await start();
     const call = listener();
@@ -115,7 +116,7 @@ void t.test('the end is told once, with how it came', async (t) => {
     await settled();
     participant.onClose(code);
     participant.onClose(code);
-    t.same(call.heard, [['gone', { stopped, code }]]);
+    t.same(call.heard, [['gone', gone]]);
   }
 });
 
@@ -192,7 +193,7 @@ void t.test('what breaks the format closes the stream with its code', async (t) 
   await settled();
   live.receive({ event: 'media', media: { payload: '***' } });
   t.same(live.ended, [[4400, 'malformed']]);
-  t.same(call.heard, [['gone', { stopped: false, code: 4400 }]]);
+  t.same(call.heard, [['gone', { by: 'carrier', lost: false }]]);
 });
 
 void t.test('marks of before a clear prove nothing', async (t) => {
@@ -297,7 +298,7 @@ void t.test('a line that gives no sign of life is given up, one that answers pin
   }
   t.same(call.heard, []);
   clock.advance(12_000);
-  t.same(call.heard, [['gone', { stopped: false, code: 1006 }]]);
+  t.same(call.heard, [['gone', { by: 'carrier', lost: true }]]);
   t.same(ended, [[1001, 'media_timeout']]);
   t.equal(clock.pendingTimers, 0);
 });

@@ -6,9 +6,9 @@ import type { Clock, Timer } from '@parley/shared/time/clock';
 import { CarrierProtocolError } from '../carriers/carrier-adapter.ts';
 import type { CarrierAdapter, CarrierEvent } from '../carriers/carrier-adapter.ts';
 import { ChunkOrder } from '../carriers/chunk-order.ts';
-import { closeCodes } from '../server/close-codes.ts';
+import { CALL_CLOSE_CODES, ORDERLY_CLOSES, closeCodes } from '../server/close-codes.ts';
 import type { Socket, SocketListener } from '../server/socket.ts';
-import type { Participant, ParticipantListener } from './participant.ts';
+import type { ConnectionEnd, Gone, Participant, ParticipantListener } from './participant.ts';
 
 /** Caller audio kept until the call is there to listen; beyond, the oldest is dropped. */
 const MAX_BUFFERED_MS = 1000;
@@ -35,7 +35,8 @@ type Buffered =
  * before `attach` is kept, within bounds.
  */
 export class PhoneParticipant implements Participant, SocketListener {
-  readonly kind = 'phone';
+  readonly carrierCommands = true;
+  readonly steadyAudio = true;
   readonly marks = true;
   readonly carrier: CarrierName;
   readonly dtmfOut: CarrierAdapter['dtmfOut'];
@@ -55,7 +56,7 @@ export class PhoneParticipant implements Participant, SocketListener {
   #droppedMs = 0;
   #hasStarted = false;
   #over = false;
-  #gone: { stopped: boolean; code: number } | undefined;
+  #gone: Gone | undefined;
   #generation = 0;
   #lastSignAt: number;
   #pingTimer: Timer | undefined;
@@ -136,6 +137,11 @@ export class PhoneParticipant implements Participant, SocketListener {
     if (!this.#over) this.#socket.send(this.#adapter.encode({ type: 'dtmf', digits }));
   }
 
+  end(how: ConnectionEnd, reason: string): void {
+    this.close(CALL_CLOSE_CODES[how], reason);
+  }
+
+  /** As `end`, with a code of the connection's own: for streams that become no call. */
   close(code: number, reason: string): void {
     this.#finish();
     this.#socket.end(code, reason);
@@ -168,8 +174,8 @@ export class PhoneParticipant implements Participant, SocketListener {
   }
 
   onClose(code: number): void {
-    // 1005: closed in good order, without a code.
-    this.#leave({ stopped: code === 1000 || code === 1001 || code === 1005, code });
+    if (ORDERLY_CLOSES.has(code)) this.#leave({ by: 'caller', lost: false });
+    else this.#leave({ by: 'carrier', lost: code === closeCodes.lost });
   }
 
   // ---- inside ----
@@ -206,7 +212,7 @@ export class PhoneParticipant implements Participant, SocketListener {
         break;
       case 'stopped':
         if (!this.#hasStarted) this.#socket.end(closeCodes.done, 'stopped');
-        this.#leave({ stopped: true, code: closeCodes.done });
+        this.#leave({ by: 'caller', lost: false });
         break;
     }
   }
@@ -249,7 +255,7 @@ export class PhoneParticipant implements Participant, SocketListener {
     this.#logger.warn({ carrier: this.carrier, err: error }, 'carrier stream refused');
     const code = error.code === 'codec_not_agreed' ? closeCodes.codecNotAgreed : closeCodes.badMessage;
     this.#socket.end(code, error.code);
-    this.#leave({ stopped: false, code });
+    this.#leave({ by: 'carrier', lost: false });
   }
 
   #deliverTo(listener: ParticipantListener): void {
@@ -263,14 +269,14 @@ export class PhoneParticipant implements Participant, SocketListener {
   }
 
   /** The far end is gone. */
-  #leave(gone: { stopped: boolean; code: number }): void {
+  #leave(gone: Gone): void {
     if (this.#over) return;
     this.#finish();
     if (this.#listener) this.#tellGone(gone);
     else this.#gone = gone;
   }
 
-  #tellGone(gone: { stopped: boolean; code: number }): void {
+  #tellGone(gone: Gone): void {
     const listener = this.#listener;
     this.#listener = undefined;
     this.#gone = undefined;
@@ -288,7 +294,7 @@ export class PhoneParticipant implements Participant, SocketListener {
       const silentMs = this.#clock.monotonic() - this.#lastSignAt;
       if (silentMs >= LOST_AFTER_MS) {
         this.#socket.end(closeCodes.goingAway, 'media_timeout');
-        this.#leave({ stopped: false, code: closeCodes.lost });
+        this.#leave({ by: 'carrier', lost: true });
         return;
       }
       if (silentMs >= PING_AFTER_MS) this.#socket.ping();

@@ -1,4 +1,5 @@
 import t from 'tap';
+import type { Gone } from './participant.ts';
 import { RealtimeParticipant } from './realtime-participant.ts';
 
 const PCM = { encoding: 'pcm16', sampleRate: 24_000 } as const;
@@ -7,7 +8,7 @@ const PCMU = { encoding: 'pcmu', sampleRate: 8000 } as const;
 function open() {
   const closed: number[] = [];
   const frames: { bytes: Buffer; timestampMs: number | undefined }[] = [];
-  const gone: { stopped: boolean; code: number }[] = [];
+  const gone: Gone[] = [];
   const participant = new RealtimeParticipant({
     inputFormat: PCM,
     outputFormat: PCM,
@@ -18,7 +19,7 @@ function open() {
       void frames.push({ bytes: Buffer.from(bytes), timestampMs }),
     onMark() {},
     onDtmf() {},
-    onGone: (reason: { stopped: boolean; code: number }) => void gone.push(reason),
+    onGone: (how: Gone) => void gone.push(how),
   };
   return { participant, listener, frames, gone, closed };
 }
@@ -66,16 +67,16 @@ void t.test('an end is told once, even when it came before the call', async (t) 
   early.participant.leave({ lost: false });
   early.participant.attach(early.listener);
   await Promise.resolve();
-  t.same(early.gone, [{ stopped: false, code: 1006 }]);
+  t.same(early.gone, [{ by: 'caller', lost: true }]);
   early.participant.receive(new Uint8Array(960), PCM);
-  early.participant.close(1000, 'over');
+  early.participant.end('over', 'over');
   t.same([early.frames.length, early.closed.length], [0, 0], 'nothing after it');
 
   const closed = open();
   closed.participant.attach(closed.listener);
   await Promise.resolve();
-  closed.participant.close(1000, 'done');
-  closed.participant.close(1011, 'twice');
+  closed.participant.end('over', 'done');
+  closed.participant.end('failed', 'twice');
   closed.participant.leave({ lost: true });
   t.same(closed.closed, [1000]);
   t.same(closed.gone, [], 'nobody is told of what they did themselves');

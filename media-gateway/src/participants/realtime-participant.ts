@@ -1,7 +1,7 @@
 import { bytesPerMs, type AudioFormat } from '@parley/shared/audio/audio-frame';
 import { AudioConverter } from '@parley/shared/audio/convert';
-import { closeCodes } from '../server/close-codes.ts';
-import type { Participant, ParticipantListener } from './participant.ts';
+import { CALL_CLOSE_CODES } from '../server/close-codes.ts';
+import type { ConnectionEnd, Participant, ParticipantListener } from './participant.ts';
 
 /**
  * Clients play from a buffer of their own, over networks that pause now and then: audio is sent this far ahead. They
@@ -24,8 +24,9 @@ export interface RealtimeOutlet {
 
 /** The far end of a web session: a browser or a program that speaks the realtime protocol. */
 export class RealtimeParticipant implements Participant {
-  readonly kind = 'realtime';
   readonly carrier = null;
+  readonly carrierCommands = false;
+  readonly steadyAudio = false;
   readonly marks = false;
   readonly leadMs = LEAD_MS;
   readonly dtmfOut = 'none';
@@ -80,11 +81,11 @@ export class RealtimeParticipant implements Participant {
 
   sendDtmf(): void {}
 
-  close(code: number, reason: string): void {
+  end(how: ConnectionEnd, reason: string): void {
     if (this.#over) return;
     this.#over = true;
     this.#listener = undefined;
-    this.#outlet.onClosed(code, reason);
+    this.#outlet.onClosed(CALL_CLOSE_CODES[how], reason);
   }
 
   bufferedBytes(): number {
@@ -156,6 +157,6 @@ export class RealtimeParticipant implements Participant {
     const listener = this.#listener;
     this.#over = true;
     this.#listener = undefined;
-    listener?.onGone({ stopped: !lost, code: lost ? closeCodes.lost : closeCodes.done });
+    listener?.onGone({ by: 'caller', lost });
   }
 }

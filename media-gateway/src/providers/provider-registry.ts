@@ -9,6 +9,8 @@ export interface CallProviders {
   stt: readonly (() => SttProvider)[];
   llm: readonly (() => LlmProvider)[];
   tts: readonly (() => TtsProvider)[];
+  /** The same voices with another first one. @param voice the provider's own id */
+  withVoice?(voice: string): CallProviders['tts'];
 }
 
 /** Turns names in a plan into providers. Shares what calls can share: HTTP pools, TLS contexts, the local voice. */

@@ -1,7 +1,7 @@
 import type { AudioFormat } from '@parley/shared/audio/audio-frame';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { ReplyTokens } from '../call/call-observer.ts';
-import type { Call } from '../call/call.ts';
+import type { CallSteering } from '../call/call.ts';
 import type { LlmToolCall } from '../providers/llm/llm-provider.ts';
 import type { EventFault, ResponseParams } from './client-events.ts';
 import type { ConversationItems } from './conversation-items.ts';
@@ -24,7 +24,7 @@ interface CurrentReply {
 /** A `response.create` that was taken and waits until the agent can begin. */
 interface WaitingCreate {
   params: ResponseParams;
-  call: Call;
+  call: CallSteering;
   /** `response.created` was sent; undefined while another response is open. */
   response: ServerResponse | undefined;
 }
@@ -81,7 +81,7 @@ export class AgentResponses {
   }
 
   /** @returns why it cannot be taken, if so */
-  create(params: ResponseParams, call: Call): Omit<EventFault, 'event_id'> | undefined {
+  create(params: ResponseParams, call: CallSteering): Omit<EventFault, 'event_id'> | undefined {
     if (params.conversation === 'none' || (params.input?.length ?? 0) > 0) {
       return {
         code: 'unsupported_parameter',
@@ -104,7 +104,7 @@ export class AgentResponses {
     return undefined;
   }
 
-  cancel(call: Call): void {
+  cancel(call: CallSteering): void {
     if (this.#create && !this.#reply) {
       this.#create = undefined;
       this.#finish({ status: 'cancelled', reason: 'client_cancelled' });

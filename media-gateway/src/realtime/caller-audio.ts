@@ -1,6 +1,6 @@
 import { bytesPerMs } from '@parley/shared/audio/audio-frame';
 import type { Clock } from '@parley/shared/time/clock';
-import type { Call } from '../call/call.ts';
+import type { CallSteering } from '../call/call.ts';
 import type { RealtimeParticipant } from '../participants/realtime-participant.ts';
 import type { SttTranscript } from '../providers/stt/stt-provider.ts';
 import type { ConversationItems, Item } from './conversation-items.ts';
@@ -57,7 +57,7 @@ export class CallerAudio {
   // ---- from the client ----
 
   /** @param bytes in the session's input format. Much more than can be heard ends the call. */
-  append(bytes: Uint8Array, call: Call): void {
+  append(bytes: Uint8Array, call: CallSteering): void {
     const format = toAudioFormat(this.#settings.inputFormat);
     this.#receivedMs += bytes.length / bytesPerMs(format);
     if (this.#receivedMs - (this.#clock.monotonic() - this.#startedAt) > MAX_AHEAD_MS) {
@@ -74,7 +74,7 @@ export class CallerAudio {
   }
 
   /** The caller has finished, says the client. @returns false when there was too little to commit */
-  commit(call: Call): boolean {
+  commit(call: CallSteering): boolean {
     const audioMs = this.#receivedMs - this.#committedAtMs;
     const taken = call.commitCallerAudio();
     const { listen } = this.#settings.turns;
@@ -86,7 +86,7 @@ export class CallerAudio {
   }
 
   /** Audio that was appended for an item of its own. @returns false when there was too little to commit */
-  commitItem(itemId: string, call: Call): boolean {
+  commitItem(itemId: string, call: CallSteering): boolean {
     const audioMs = this.#receivedMs - this.#committedAtMs;
     if (!call.commitCallerAudio()) return false;
     this.#committedAtMs = this.#receivedMs;
@@ -94,7 +94,7 @@ export class CallerAudio {
     return true;
   }
 
-  clear(call: Call): void {
+  clear(call: CallSteering): void {
     call.clearCallerAudio();
     this.#committedAtMs = this.#receivedMs;
     this.#events.send({ type: 'input_audio_buffer.cleared' });

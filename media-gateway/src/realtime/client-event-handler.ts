@@ -1,5 +1,5 @@
 import type { Clock } from '@parley/shared/time/clock';
-import type { Call } from '../call/call.ts';
+import type { CallSteering } from '../call/call.ts';
 import { parseBase64 } from '../carriers/base64.ts';
 import type { RealtimeParticipant } from '../participants/realtime-participant.ts';
 import type { AgentResponses } from './agent-responses.ts';
@@ -15,7 +15,7 @@ type Event<T extends ClientEvent['type']> = Extract<ClientEvent, { type: T }>;
 
 /** Client events become what the call is to do. */
 export class ClientEventHandler {
-  readonly #call: Call;
+  readonly #call: CallSteering;
   readonly #settings: SessionSettings;
   readonly #participant: Pick<RealtimeParticipant, 'press'>;
   readonly #audio: CallerAudio;
@@ -25,7 +25,7 @@ export class ClientEventHandler {
   readonly #clock: Clock;
 
   constructor(deps: {
-    call: Call;
+    call: CallSteering;
     settings: SessionSettings;
     participant: Pick<RealtimeParticipant, 'press'>;
     items: ConversationItems;
@@ -134,7 +134,7 @@ export function updateSession(
   event: Event<'session.update'>,
   settings: SessionSettings,
   events: EventSender,
-  call: Call | undefined,
+  call: CallSteering | undefined,
 ): void {
   const { voice } = settings;
   try {

@@ -78,7 +78,7 @@ export function fakeRealtime(
       };
     },
   });
-  session.join(call.call);
+  session.join(call.call.steering);
 
   return {
     ...call,

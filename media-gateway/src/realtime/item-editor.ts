@@ -1,4 +1,4 @@
-import type { Call } from '../call/call.ts';
+import type { CallSteering } from '../call/call.ts';
 import { parseBase64 } from '../carriers/base64.ts';
 import type { AgentResponses } from './agent-responses.ts';
 import type { CallerAudio } from './caller-audio.ts';
@@ -20,7 +20,7 @@ type Refusal = Omit<EventFault, 'event_id'>;
 
 /** What the client does to the items of the conversation: the call is told what counts for it. */
 export class ItemEditor {
-  readonly #call: Call;
+  readonly #call: CallSteering;
   readonly #items: ConversationItems;
   readonly #audio: CallerAudio;
   readonly #responses: AgentResponses;
@@ -28,7 +28,7 @@ export class ItemEditor {
   readonly #events: EventSender;
 
   constructor(deps: {
-    call: Call;
+    call: CallSteering;
     items: ConversationItems;
     audio: CallerAudio;
     responses: AgentResponses;

@@ -69,7 +69,7 @@ export function realtimeRoute(
       if (departure && !(departure.lost && plan.leg > 0))
         return await registry.decline(plan, departure.end, place);
       const call = registry.begin({ plan, socket, startedAt: clock.now(), ...session.open(plan) }, place);
-      session.join(call);
+      session.join(call.steering);
     } catch (error) {
       logger.error({ err: error }, 'a realtime session could not begin');
       session.refuse(closeCodes.internal, 'internal', 'The session could not begin.');

@@ -685,7 +685,7 @@ void t.test('settings', async (t) => {
     });
     const voices: string[] = [];
     const call = fakeRealtime({ plan });
-    call.call.setVoice = (voice) => void voices.push(voice);
+    call.call.steering.setVoice = (voice) => void voices.push(voice);
     for (const voice of ['alloy', 'berta', 'carla', { id: 'anna' }]) {
       call.send({ type: 'session.update', session: { audio: { output: { voice } } } });
       t.ok(call.last('session.updated'));

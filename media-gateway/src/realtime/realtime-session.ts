@@ -2,7 +2,7 @@ import type { CallEndReason } from '@parley/shared/contracts/session-values';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock, Timer } from '@parley/shared/time/clock';
-import type { Call } from '../call/call.ts';
+import type { CallSteering } from '../call/call.ts';
 import { RealtimeParticipant } from '../participants/realtime-participant.ts';
 import type { RealtimeOutlet } from '../participants/realtime-participant.ts';
 import { closeCodes } from '../server/close-codes.ts';
@@ -70,7 +70,7 @@ export class RealtimeSession implements SocketListener, RealtimeOutlet {
   #faults = 0;
   #idleTimer: Timer | undefined;
   #parts: Parts | undefined;
-  #call: Call | undefined;
+  #call: CallSteering | undefined;
   #handler: ClientEventHandler | undefined;
 
   constructor(deps: { socket: SessionSocket; clock: Clock; logger: Logger }) {
@@ -116,7 +116,7 @@ export class RealtimeSession implements SocketListener, RealtimeOutlet {
   }
 
   /** The call has begun. */
-  join(call: Call): void {
+  join(call: CallSteering): void {
     if (this.#take('call') !== 'join') return;
     const { settings, participant, items, audio, responses } = this.#parts!;
     this.#call = call;

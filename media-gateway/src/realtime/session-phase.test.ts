@@ -58,7 +58,7 @@ async function sessionIn(phase: SessionPhase) {
   } else {
     const opened = open();
     clock = opened.clock;
-    if (phase === 'live') state.session?.join(opened.call);
+    if (phase === 'live') state.session?.join(opened.call.steering);
     await opened.wait(100);
     sent.length = 0;
   }
@@ -75,10 +75,10 @@ const INPUTS: Record<SessionInput, (s: Session) => void> = {
   refusal: ({ session }) => session.refuse(4401, 'credential_invalid', 'No.'),
   silence: ({ clock }) => clock.advance(QUARTER_HOUR),
   plan: ({ open }) => void open(),
-  call: ({ session, state }) => session.join((state.call ?? fakeCall()).call),
+  call: ({ session, state }) => session.join((state.call ?? fakeCall()).call.steering),
   gone: ({ session }) => session.onClose(1006),
   hang_up: ({ session, state }) => {
-    if (state.participant) state.participant.close(1000, 'agent_hangup');
+    if (state.participant) state.participant.end('over', 'agent_hangup');
     else session.onClosed(1000, 'agent_hangup');
   },
 };
@@ -176,7 +176,7 @@ function fateOfNext({ session, state, open, sent }: Session): Outcome['then'] {
   sent.length = 0;
   send(session, '{"type":"conversation.item.retrieve","item_id":"none"}');
   if (isAnswered()) return 'is answered';
-  session.join((state.call ?? open()).call);
+  session.join((state.call ?? open()).call.steering);
   return isAnswered() ? 'waits' : 'is dropped';
 }
 

@@ -3,6 +3,9 @@ import type { CallEventData, CallEventType, CallReport } from '@parley/shared/co
 /** Everything but the end, which is reported by `end`. */
 export type ReportedType = Exclude<CallEventType, 'call_ended'>;
 
+/** Tells of something that happens now in one call. */
+export type Emit = <T extends ReportedType>(type: T, data: CallEventData<T>) => void;
+
 /** Tells the control plane what happens in one call. Never blocks and never throws. */
 export interface CallReporter {
   /** Gives the event its id, index and times, and queues it for the event log. `offsetMs` from `answered_at`. */

@@ -27,3 +27,13 @@ export const closeCodes = {
   codecNotAgreed: 4415,
   limitReached: 4429,
 } as const;
+
+/** Closed in good order by the other side; 1005: without a code. */
+export const ORDERLY_CLOSES: ReadonlySet<number> = new Set([1000, 1001, 1005]);
+
+/** How a connection is closed when its call ends: it is over, this process stops, or something of ours failed. */
+export const CALL_CLOSE_CODES = {
+  over: closeCodes.done,
+  shutdown: closeCodes.goingAway,
+  failed: closeCodes.internal,
+} as const;

@@ -12,9 +12,8 @@ import type { Clock, Timer } from '@parley/shared/time/clock';
 import type { Participant } from '../participants/participant.ts';
 import type { ProviderRegistry } from '../providers/provider-registry.ts';
 import type { RecordingSpool } from '../recording/recording-spool.ts';
-import { closeCodes } from '../server/close-codes.ts';
 import { MockedTools } from '../tools/mocked-tools.ts';
-import type { Call, CallDeps } from '../call/call.ts';
+import type { Call, CallDeps, FarEnd } from '../call/call.ts';
 import type { EventOutbox } from '../reporting/event-outbox.ts';
 import { emptyReport } from '../reporting/report-spool.ts';
 import type { ReportSpool } from '../reporting/report-spool.ts';
@@ -45,8 +44,8 @@ export interface NewCall {
   startedAt: number;
   carrierCallId?: string;
   streamId?: string;
-  observer?: CallDeps['observer'];
-  clientTools?: CallDeps['clientTools'];
+  observer?: FarEnd['observer'];
+  clientTools?: FarEnd['clientTools'];
   written?: boolean;
 }
 
@@ -195,27 +194,29 @@ export class CallRegistry {
     try {
       call = this.#deps.openCall({
         plan,
-        participant,
-        providers: this.#deps.providers.forCall(plan, participant.outputFormat),
+        farEnd: {
+          participant,
+          ...(start.observer ? { observer: start.observer } : {}),
+          ...(start.clientTools ? { clientTools: start.clientTools } : {}),
+          ...(start.written === undefined ? {} : { written: start.written }),
+        },
+        providers: {
+          ...this.#deps.providers.forCall(plan, participant.outputFormat),
+          withVoice: (voice) => {
+            const [first, ...rest] = plan.tts;
+            const changed = { ...plan, tts: [{ ...first!, voice }, ...rest] };
+            return this.#deps.providers.forCall(changed, participant.outputFormat).tts;
+          },
+        },
         reporter,
         recorder: this.#deps.recordings.recorder({ plan, participant, answeredAt, reporter, logger }),
         tools:
           plan.tool_mocks.length > 0 ? new MockedTools(plan.tool_mocks, this.#deps.tools) : this.#deps.tools,
-        clock,
-        ticker: this.#ticker,
+        time: { clock, ticker: this.#ticker, answeredAt },
         logger,
-        answeredAt,
-        ...(start.observer ? { observer: start.observer } : {}),
-        ...(start.clientTools ? { clientTools: start.clientTools } : {}),
-        ...(start.written === undefined ? {} : { written: start.written }),
-        withVoice: (voice) => {
-          const [first, ...rest] = plan.tts;
-          const changed = { ...plan, tts: [{ ...first!, voice }, ...rest] };
-          return this.#deps.providers.forCall(changed, participant.outputFormat).tts;
-        },
       });
     } catch (error) {
-      participant.close(closeCodes.internal, 'internal');
+      participant.end('failed', 'internal');
       void reporter.end(emptyReport({ answeredAt, endedAt: clock.now() }));
       throw error;
     }

@@ -143,6 +143,8 @@ export class Reply {
         await this.#say(speech, true);
       }
       await this.#voiced(this.#speaker.flush());
+      // Meanwhile the playout may belong to another reply.
+      this.#abort.signal.throwIfAborted();
       playout.finish();
       return { status: 'spoken' };
     } catch (error) {

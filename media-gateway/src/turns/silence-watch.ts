@@ -9,6 +9,7 @@ export class SilenceWatch {
   #silentMs = 0;
   #sinceReminderMs = 0;
   #reminders = 0;
+  #everBroken = false;
 
   constructor(config: AgentConfig['silence']) {
     this.#config = config;
@@ -19,6 +20,12 @@ export class SilenceWatch {
     this.#silentMs = 0;
     this.#sinceReminderMs = 0;
     this.#reminders = 0;
+    this.#everBroken = true;
+  }
+
+  /** The caller has given any sign of life at all. */
+  get everBroken(): boolean {
+    return this.#everBroken;
   }
 
   /** So many more milliseconds of silence. */

@@ -1,0 +1,111 @@
+import { COMMAND_ARGS, type GatewayCommand } from '@parley/shared/contracts/commands';
+import type { CallEndReason } from '@parley/shared/contracts/session-values';
+import type { WaitingTexts } from '../speech/waiting-texts.ts';
+import type { PhaseOfCall } from './call-phase.ts';
+import type { TransferDestination } from './call-tools.ts';
+import type { CarrierRequests } from './carrier-requests.ts';
+import type { PromptTexts } from './prompt.ts';
+import type { Transcript } from './transcript.ts';
+
+/** What commands do to the call. */
+export interface CommandedCall {
+  end(reason: CallEndReason): void;
+  /** Says the message, then ends; instead of what is being said. */
+  endWith(reason: CallEndReason, message: string): void;
+  /** @returns why not, if so */
+  transfer(destination: TransferDestination): string | undefined;
+}
+
+/** What is asked of a call from outside, over the control plane. */
+export class CallCommands {
+  readonly #destinations: readonly TransferDestination[];
+  readonly #phase: PhaseOfCall;
+  readonly #variables: Record<string, string>;
+  readonly #prompt: PromptTexts;
+  readonly #transcript: Transcript;
+  readonly #carrier: CarrierRequests;
+  readonly #texts: WaitingTexts;
+  readonly #call: CommandedCall;
+
+  /** @param deps.destinations whom the caller can be transferred to */
+  constructor(deps: {
+    destinations: readonly TransferDestination[];
+    phase: PhaseOfCall;
+    variables: Record<string, string>;
+    prompt: PromptTexts;
+    transcript: Transcript;
+    carrier: CarrierRequests;
+    texts: WaitingTexts;
+    call: CommandedCall;
+  }) {
+    this.#destinations = deps.destinations;
+    this.#phase = deps.phase;
+    this.#variables = deps.variables;
+    this.#prompt = deps.prompt;
+    this.#transcript = deps.transcript;
+    this.#carrier = deps.carrier;
+    this.#texts = deps.texts;
+    this.#call = deps.call;
+  }
+
+  /**
+   * @returns a code word when the command cannot be done, undefined when it was taken
+   * @throws ZodError when its arguments do not fit
+   */
+  run(command: GatewayCommand): string | undefined {
+    switch (command.type) {
+      case 'end': {
+        const refused = refusal(this.#phase.on('end'));
+        if (refused !== undefined) return refused;
+        const { message, ...args } = COMMAND_ARGS.end.parse(command.args);
+        const reason = args as CallEndReason;
+        if (message === undefined) this.#call.end(reason);
+        else this.#call.endWith(reason, message);
+        return undefined;
+      }
+      case 'say': {
+        const refused = refusal(this.#phase.on('say'));
+        return refused ?? this.#say(COMMAND_ARGS.say.parse(command.args).text);
+      }
+      case 'event': {
+        const refused = refusal(this.#phase.on('event'));
+        return refused ?? this.#onEvent(command);
+      }
+      case 'transfer': {
+        const refused = refusal(this.#phase.answerTo('transfer'));
+        if (refused !== undefined) return refused;
+        const { destination_id: id } = COMMAND_ARGS.transfer.parse(command.args);
+        const destination = this.#destinations.find((candidate) => candidate.id === id);
+        return destination ? this.#call.transfer(destination) : 'unknown_destination';
+      }
+      case 'carrier_result': {
+        const refused = refusal(this.#phase.on('carrier_result'));
+        if (refused !== undefined) return refused;
+        const args = COMMAND_ARGS.carrier_result.parse(command.args);
+        this.#carrier.onResult(args.command_id, args);
+        return undefined;
+      }
+      case 'report_stored':
+        return undefined;
+    }
+  }
+
+  /** What happened elsewhere; the event counts even when its text cannot be said. */
+  #onEvent(command: GatewayCommand): string | undefined {
+    const { name, variables, say } = COMMAND_ARGS.event.parse(command.args);
+    Object.assign(this.#variables, variables);
+    this.#transcript.note(`Event: ${name}${variables ? ` ${JSON.stringify(variables)}` : ''}`);
+    if (say === undefined) return undefined;
+    return refusal(this.#phase.on('say')) ?? this.#say(say);
+  }
+
+  /** After what is being said. @returns why not, if so */
+  #say(text: string): string | undefined {
+    return this.#texts.add(this.#prompt.render(text)) ? undefined : 'too_many_waiting';
+  }
+}
+
+/** What a request is refused with, if it is. */
+export function refusal<Code extends string>(answer: Code): Exclude<Code, 'take'> | undefined {
+  return answer === 'take' ? undefined : (answer as Exclude<Code, 'take'>);
+}

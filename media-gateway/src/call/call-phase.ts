@@ -1,0 +1,132 @@
+/**
+ * Where a call stands.
+ * - `talking`: agent and caller converse
+ * - `away`: the connection was lost and may come back on another one
+ * - `announcing`: a transfer was decided; what is being said is heard out, and the caller is told
+ * - `transferring`: the carrier was asked to connect the caller elsewhere
+ * - `handed_over`: as `transferring`, and the carrier has taken the stream away to do it
+ * - `saying_goodbye`: the call ends as soon as what is being said was heard
+ * - `over`
+ */
+export const CALL_PHASES = [
+  'talking',
+  'away',
+  'announcing',
+  'transferring',
+  'handed_over',
+  'saying_goodbye',
+  'over',
+] as const;
+export type CallPhase = (typeof CALL_PHASES)[number];
+
+/** What is done, and the phase that follows: the same one without `next`. */
+interface Answer<A extends string> {
+  readonly answer: A;
+  readonly next?: CallPhase;
+}
+
+const to = <const A extends string>(next: CallPhase, answer: A): Answer<A> => ({ answer, next });
+
+/** One answer a phase, in the order of `CALL_PHASES`. */
+function row<const A extends string>(
+  ...cells: readonly [
+    talking: A | Answer<A>,
+    away: A | Answer<A>,
+    announcing: A | Answer<A>,
+    transferring: A | Answer<A>,
+    handedOver: A | Answer<A>,
+    sayingGoodbye: A | Answer<A>,
+    over: A | Answer<A>,
+  ]
+): Readonly<Record<CallPhase, Answer<A>>> {
+  const answers = cells.map((cell) => (typeof cell === 'string' ? { answer: cell } : cell));
+  return Object.fromEntries(CALL_PHASES.map((phase, i) => [phase, answers[i]])) as Record<
+    CallPhase,
+    Answer<A>
+  >;
+}
+
+/**
+ * Everything that can happen to a call, and what is done about it in each phase. Answers to requests are `take`, or
+ * the code word of the refusal.
+ */
+// prettier-ignore
+export const CALL_TABLE = {
+  //                       talking                    away            announcing                    transferring                handed_over               saying_goodbye          over
+  // The caller.
+  caller_audio:        row('hear',                    'ignore',       'hear',                       'hear',                     'hear',                   'hear',                 'ignore'),
+  caller_words:        row('take_turn',               'ignore',       'write_down',                 'ignore',                   'ignore',                 'ignore',               'ignore'),
+  key:                 row('take',                    'ignore',       'take',                       'take',                     'take',                   'take',                 'ignore'),
+  key_entry:           row('answer',                  'write_down',   'write_down',                 'write_down',               'write_down',             'ignore',               'ignore'),
+  client_input:        row('take',                    'take',         'take',                       'take',                     'take',                   'take',                 'ignore'),
+  response_wanted:     row('answer',                  'refuse',       'refuse',                     'refuse',                   'refuse',                 'refuse',               'refuse'),
+
+  // The connection. Lost: it may come back; left: it will not.
+  far_end_lost:        row(to('away', 'wait_for_return'), 'ignore',   'end',                        to('handed_over', 'wait_for_carrier'), 'ignore',      'end',                  'ignore'),
+  far_end_left:        row('end',                     'end',          'end',                        to('handed_over', 'wait_for_carrier'), 'ignore',      'end',                  'ignore'),
+  audio_missing:       row('end',                     'ignore',       'end',                        'ignore',                   'ignore',                 'end',                  'ignore'),
+
+  // Time.
+  greeting_due:        row('greet',                   'ignore',       'ignore',                     'ignore',                   'ignore',                 'ignore',               'ignore'),
+  silence:             row('count',                   'ignore',       'ignore',                     'ignore',                   'ignore',                 'ignore',               'ignore'),
+  time_limit:          row('say_goodbye',             'ignore',       'say_goodbye',                'ignore',                   'ignore',                 'ignore',               'ignore'),
+  goodbye_check:       row('ignore',                  'ignore',       'ignore',                     'ignore',                   'ignore',                 'check',                'ignore'),
+  return_overdue:      row('ignore',                  'end',          'ignore',                     'ignore',                   'ignore',                 'ignore',               'ignore'),
+
+  // The agent and its providers.
+  answer_due:          row('think',                   'drop',         'drop',                       'drop',                     'drop',                   'drop',                 'drop'),
+  waiting_text:        row('say',                     'wait',         'wait',                       'wait',                     'wait',                   'drop',                 'drop'),
+  reply_heard:         row('go_on',                   'ignore',       'ignore',                     'ignore',                   'ignore',                 'end',                  'ignore'),
+  reply_failed:        row('recover',                 'ignore',       'recover',                    'ignore',                   'ignore',                 'give_up',              'ignore'),
+  recognition_lost:    row('say_goodbye',             'wait',         'wait',                       'wait',                     'wait',                   'ignore',               'ignore'),
+
+  // What the agent's tools and requests from outside ask for.
+  goodbye:             row(to('saying_goodbye', 'say'), 'end',        to('saying_goodbye', 'say'),  'end',                      'end',                    'take',                 'not_live'),
+  end_by_agent:        row('take',                    'away',         'transfer_in_progress',       'transfer_in_progress',     'transfer_in_progress',   'take',                 'not_live'),
+  keys_by_agent:       row('take',                    'away',         'take',                       'transferring',             'transferring',           'take',                 'not_live'),
+  transfer:            row(to('announcing', 'take'),  'away',         'transfer_in_progress',       'transfer_in_progress',     'transfer_in_progress',   'ending',               'not_live'),
+  say:                 row('take',                    'away',         'transferring',               'transferring',             'transferring',           'ending',               'not_live'),
+  event:               row('take',                    'take',         'take',                       'take',                     'take',                   'take',                 'not_live'),
+  end:                 row('take',                    'take',         'take',                       'take',                     'take',                   'take',                 'not_live'),
+  carrier_result:      row('take',                    'take',         'take',                       'take',                     'take',                   'take',                 'not_live'),
+
+  // How a transfer goes.
+  transfer_announced:  row('drop',                    'drop',         to('transferring', 'ask'),    'drop',                     'drop',                   'drop',                 'drop'),
+  transfer_bridged:    row('drop',                    'drop',         'drop',                       'end',                      'end',                    'drop',                 'drop'),
+  transfer_failed:     row('drop',                    'drop',         'drop',                       to('talking', 'go_on'),     'far_end_left',           'drop',                 'drop'),
+
+  // The end, whatever led to it.
+  ended:               row(to('over', 'close'),       to('over', 'close'), to('over', 'close'),     to('over', 'close'),        to('over', 'close'),      to('over', 'close'),    'ignore'),
+} as const;
+
+export type CallStimulus = keyof typeof CALL_TABLE;
+export type CallAnswer<S extends CallStimulus> = (typeof CALL_TABLE)[S][CallPhase]['answer'];
+
+/** The phase of one call. Only what happens moves it, by the table. */
+export class PhaseOfCall {
+  #phase: CallPhase;
+
+  constructor(phase: CallPhase = 'talking') {
+    this.#phase = phase;
+  }
+
+  get phase(): CallPhase {
+    return this.#phase;
+  }
+
+  /** Something happens. @returns what is to be done about it; the phase that follows holds already */
+  on<S extends CallStimulus>(stimulus: S): CallAnswer<S> {
+    const { answer, next } = this.#answerTo(stimulus);
+    if (next !== undefined) this.#phase = next;
+    return answer;
+  }
+
+  /** What would be done, without it happening. */
+  answerTo<S extends CallStimulus>(stimulus: S): CallAnswer<S> {
+    return this.#answerTo(stimulus).answer;
+  }
+
+  #answerTo<S extends CallStimulus>(stimulus: S): Answer<CallAnswer<S>> {
+    return CALL_TABLE[stimulus][this.#phase] as Answer<CallAnswer<S>>;
+  }
+}

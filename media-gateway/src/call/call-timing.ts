@@ -1,0 +1,126 @@
+import type { SessionPlan } from '@parley/shared/contracts/session-plan';
+import type { CallEndReason } from '@parley/shared/contracts/session-values';
+import type { Timer } from '@parley/shared/time/clock';
+import type { AgentSpeech } from '../speech/agent-speech.ts';
+import type { CallerTurns } from '../turns/caller-turns.ts';
+import { SilenceWatch } from '../turns/silence-watch.ts';
+import type { CallClock } from './call-clock.ts';
+import type { PhaseOfCall } from './call-phase.ts';
+import type { MediaClock } from './media-clock.ts';
+import type { PromptTexts } from './prompt.ts';
+import { TICK_MS } from './ticker.ts';
+
+export interface CallTimingEvents {
+  /** Time to end, after what is being said. @param message said first */
+  onTimeToEnd(reason: CallEndReason, message: string | undefined): void;
+  /** The line is silent in a way that no line is. */
+  onAudioMissing(): void;
+}
+
+/** What happens in a call because time passes: the greeting, reminders, limits. */
+export class CallTiming {
+  readonly #plan: SessionPlan;
+  readonly #prompt: PromptTexts;
+  readonly #clock: CallClock;
+  readonly #phase: PhaseOfCall;
+  readonly #media: MediaClock;
+  readonly #speech: AgentSpeech;
+  readonly #turns: CallerTurns;
+  readonly #events: CallTimingEvents;
+  readonly #silence: SilenceWatch;
+  #greetingTimer: Timer | undefined;
+
+  constructor(deps: {
+    plan: SessionPlan;
+    prompt: PromptTexts;
+    clock: CallClock;
+    phase: PhaseOfCall;
+    media: MediaClock;
+    speech: AgentSpeech;
+    turns: CallerTurns;
+    events: CallTimingEvents;
+  }) {
+    this.#plan = deps.plan;
+    this.#prompt = deps.prompt;
+    this.#clock = deps.clock;
+    this.#phase = deps.phase;
+    this.#media = deps.media;
+    this.#speech = deps.speech;
+    this.#turns = deps.turns;
+    this.#events = deps.events;
+    this.#silence = new SilenceWatch(deps.plan.agent.config.silence);
+  }
+
+  /** The agent speaks first, now or in a while, as its configuration says. */
+  greet(): void {
+    const { greeting } = this.#plan.agent.config;
+    const text = this.#prompt.render(this.#plan.agent.greeting).trim();
+    if (greeting.mode === 'caller_first')
+      this.#greetAfter(greeting.caller_first_timeout_seconds * 1000, text);
+    else if (text === '' && greeting.mode === 'agent_first') return;
+    else if (greeting.delay_ms > 0) this.#greetAfter(greeting.delay_ms, text);
+    else this.#greetNow(text);
+  }
+
+  /** The caller has given a sign of life. */
+  onSign(): void {
+    this.#silence.broken();
+  }
+
+  tick(now: number): void {
+    const { config } = this.#plan.agent;
+    const { max_duration_seconds: maxSeconds } = this.#plan.limits;
+    if (now - this.#clock.zero >= maxSeconds * 1000 && this.#phase.on('time_limit') === 'say_goodbye') {
+      const { message } = config.end_call;
+      this.#events.onTimeToEnd(
+        { ended_by: 'system', hangup_reason: 'max_duration' },
+        message === '' ? undefined : message,
+      );
+    }
+    if (this.#media.isMissing(now) && this.#phase.on('audio_missing') === 'end')
+      this.#events.onAudioMissing();
+    else if (this.#phase.on('silence') === 'count' && this.#isSilent(now)) this.#countSilence();
+  }
+
+  stop(): void {
+    this.#greetingTimer?.cancel();
+  }
+
+  #greetAfter(ms: number, text: string): void {
+    this.#greetingTimer = this.#clock.setTimeout(() => this.#greetNow(text), ms);
+  }
+
+  #greetNow(text: string): void {
+    if (this.#phase.on('greeting_due') !== 'greet' || this.#speech.current || this.#silence.everBroken)
+      return;
+    const { greeting } = this.#plan.agent.config;
+    if (greeting.mode === 'agent_first_generated' || text === '') {
+      const note = 'The call has just been answered. Greet the caller.';
+      this.#speech.answer({ kind: 'greeting', note });
+    } else this.#speech.say(text, 'greeting', { interruptible: greeting.interruptible });
+  }
+
+  /** Nobody says, thinks or does anything, though somebody should. */
+  #isSilent(now: number): boolean {
+    // Nobody is at a microphone: the caller writes, or pushes to talk.
+    if (!this.#turns.expected || this.#media.isOff(now)) return false;
+    return !this.#speech.busy && !this.#turns.speaking;
+  }
+
+  #countSilence(): void {
+    const step = this.#silence.pass(TICK_MS);
+    if (!step) return;
+    if (step.type === 'end') {
+      const { end_message: message } = this.#plan.agent.config.silence;
+      this.#events.onTimeToEnd(
+        { ended_by: 'system', hangup_reason: 'silence' },
+        message === '' ? undefined : this.#prompt.render(message),
+      );
+    } else if (step.message !== undefined)
+      this.#speech.say(this.#prompt.render(step.message), 'reminder', { interruptible: true });
+    else {
+      const note = 'The caller has been silent for a while. Ask briefly whether they are still there.';
+      this.#speech.answer({ kind: 'reminder', note });
+    }
+  }
+}

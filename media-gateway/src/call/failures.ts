@@ -1,0 +1,71 @@
+import type { CallEndReason } from '@parley/shared/contracts/session-values';
+import { ProviderError } from '@parley/shared/errors/provider-error';
+import type { Logger } from '@parley/shared/logging/logger';
+import type { Emit } from '../reporting/call-reporter.ts';
+import type { AgentSpeech, SpeechFailure } from '../speech/agent-speech.ts';
+import type { PhaseOfCall } from './call-phase.ts';
+import type { Goodbye } from './goodbye.ts';
+
+const APOLOGY = 'I am sorry, I had a problem just now. Could you say that again?';
+const GIVING_UP = 'I am sorry, something is not working on our side. Please call again later.';
+
+/** What it means for a call that a provider fails: a warning, an apology, or the end. */
+export class Failures {
+  readonly #phase: PhaseOfCall;
+  readonly #speech: AgentSpeech;
+  readonly #goodbye: Goodbye;
+  readonly #emit: Emit;
+  readonly #logger: Logger;
+  readonly #end: (reason: CallEndReason) => void;
+
+  constructor(deps: {
+    phase: PhaseOfCall;
+    speech: AgentSpeech;
+    goodbye: Goodbye;
+    emit: Emit;
+    logger: Logger;
+    end: (reason: CallEndReason) => void;
+  }) {
+    this.#phase = deps.phase;
+    this.#speech = deps.speech;
+    this.#goodbye = deps.goodbye;
+    this.#emit = deps.emit;
+    this.#logger = deps.logger;
+    this.#end = deps.end;
+  }
+
+  /** A provider failed, and is tried again or replaced. */
+  trouble(code: string, error: unknown): void {
+    const about = error instanceof ProviderError ? { provider: error.provider, fault: error.fault } : {};
+    this.#emit('warning', { code, ...about });
+    this.#logger.warn({ code, err: error }, 'a provider had trouble');
+  }
+
+  /** The agent breaks off. */
+  replyBreaksOff({ reason, error }: SpeechFailure): void {
+    this.#emit('error', {
+      code: reason,
+      ...(error instanceof ProviderError ? { fault: error.fault } : {}),
+    });
+    if (!(error instanceof ProviderError)) this.#logger.error({ err: error }, 'reply failed');
+  }
+
+  /** The agent has broken off. @param repeated for the second time in a row */
+  replyFailed({ reason, error }: SpeechFailure, repeated: boolean): void {
+    const answer = this.#phase.on('reply_failed');
+    if (answer === 'ignore') return;
+    const ending: CallEndReason = { ended_by: 'system', failure_reason: reason };
+    if (reason !== 'llm_error') this.#end(ending);
+    else if (answer === 'give_up') this.#goodbye.finish();
+    else if (repeated || (error instanceof ProviderError && error.fault === 'auth'))
+      this.#goodbye.say(ending, GIVING_UP);
+    else this.#speech.say(APOLOGY, 'apology', { interruptible: true });
+  }
+
+  /** Nobody understands the caller any more. Said again while it is so. */
+  recognitionLost(): void {
+    if (this.#phase.on('recognition_lost') !== 'say_goodbye') return;
+    this.#speech.interrupt();
+    this.#goodbye.say({ ended_by: 'system', failure_reason: 'stt_error' }, GIVING_UP);
+  }
+}

@@ -1,0 +1,206 @@
+import type { Turn, TurnLatency } from '@parley/shared/contracts/turn';
+import type { LlmMessage } from '../providers/llm/llm-provider.ts';
+import type { HeardSpeech } from '../speech/playout.ts';
+import type { CallerWords } from '../turns/caller-turns.ts';
+import type { CallClock } from './call-clock.ts';
+import type { CallLog } from './call-log.ts';
+import type { CallObserver, ReplyTokens } from './call-observer.ts';
+import { Conversation, type ReplyPart } from './conversation.ts';
+
+/** What the transcript has to know of something the agent says. */
+export interface AgentWords {
+  readonly id: number;
+  readonly parts: ReplyPart[];
+  readonly tokens: ReplyTokens;
+  readonly latency: TurnLatency;
+  /** Given when its first audio goes out: turns are numbered in the order in which they begin. */
+  turnIndex: number | undefined;
+}
+
+/** How something the agent said ended. */
+export interface ReplyEnd {
+  status: 'completed' | 'interrupted' | 'failed';
+  /** Why it failed. */
+  code?: string | undefined;
+}
+
+/**
+ * Writes down what is said, each time at once where it belongs: in the record of the call, in what the model is told,
+ * and for whoever follows the call.
+ */
+export class Transcript {
+  readonly #log: CallLog;
+  readonly #clock: CallClock;
+  readonly #observer: CallObserver | undefined;
+  readonly #onTurn: () => void;
+  readonly #conversation: Conversation;
+  /** Things that a far end put into the conversation. */
+  #given = 0;
+
+  /** @param deps.onTurn the record has a new turn in it */
+  constructor(deps: {
+    log: CallLog;
+    clock: CallClock;
+    history: readonly Turn[];
+    observer: CallObserver | undefined;
+    onTurn: () => void;
+  }) {
+    this.#log = deps.log;
+    this.#clock = deps.clock;
+    this.#observer = deps.observer;
+    this.#onTurn = deps.onTurn;
+    this.#conversation = new Conversation(deps.history);
+  }
+
+  // ---- the caller ----
+
+  /** The caller's turn is over; no words at all are told and not written. */
+  callerTurn(words: CallerWords): void {
+    const { text, audioEndMs } = words;
+    const key = text === '' ? undefined : this.#rememberCaller(words);
+    this.#observer?.onCallerTurn?.({ key, text, audioEndMs });
+  }
+
+  /** What the caller was saying when the call ended or broke off. */
+  unfinishedTurn(words: CallerWords): void {
+    this.#rememberCaller(words);
+  }
+
+  /** Words that take no turn: the model is not told of them. */
+  aside(words: CallerWords): void {
+    this.#recordCaller(this.#log.newTurnIndex(), words);
+    this.#observer?.onAside?.({ text: words.text, audioEndMs: words.audioEndMs });
+  }
+
+  /** Keys that the caller pressed. */
+  keys(digits: string): void {
+    this.#recordNow(this.#log.newTurnIndex(), `(keys) ${digits}`);
+  }
+
+  /** Something the caller wrote. @param after see `Place` @returns its key */
+  written(text: string, after?: string | null): string {
+    const turnIndex = this.#log.newTurnIndex();
+    const key = keyOf(turnIndex);
+    this.#conversation.addCaller(text, { key, after });
+    this.#recordNow(turnIndex, text);
+    return key;
+  }
+
+  // ---- the agent ----
+
+  /** The agent begins to say something; `parts` fills up meanwhile. */
+  replyBegins(key: string, parts: ReplyPart[]): void {
+    this.#conversation.beginReply(parts, key);
+  }
+
+  /** The first of it is heard. */
+  replyAudible(reply: AgentWords): void {
+    reply.turnIndex ??= this.#log.newTurnIndex();
+  }
+
+  /** It is over. @param heard what was heard of it */
+  replyEnded(reply: AgentWords, heard: HeardSpeech | undefined, { status, code }: ReplyEnd): void {
+    this.#writeReply(reply, heard);
+    this.#observer?.onReplyEnded?.({
+      id: reply.id,
+      status,
+      text: heard?.text ?? '',
+      heardMs: heard?.heardMs ?? 0,
+      code,
+      tokens: reply.tokens,
+    });
+  }
+
+  /** Less was heard of it than was written down. */
+  replyCorrected(reply: AgentWords, heard: HeardSpeech): void {
+    this.#writeReply(reply, heard);
+  }
+
+  /** Something the agent is to have said: the model is told, the record is not. @returns its key */
+  given(text: string, after?: string | null): string {
+    const key = `given:${++this.#given}`;
+    this.#conversation.addAgent(text, { key, after });
+    return key;
+  }
+
+  // ---- the model ----
+
+  /** Something the model should know that nobody said. */
+  note(text: string): void {
+    this.#conversation.addNote(text);
+  }
+
+  /** The model is not told of this any more; the record keeps it. @returns whether there was such a thing */
+  forget(key: string): boolean {
+    return this.#conversation.remove(key);
+  }
+
+  /** Everything the model is told. @param extraCallerText said, but not yet sure to be all */
+  messages(systemPrompt: string, extraCallerText?: string): LlmMessage[] {
+    return this.#conversation.toMessages(systemPrompt, extraCallerText);
+  }
+
+  // ---- inside ----
+
+  #rememberCaller(words: CallerWords): string {
+    const turnIndex = this.#log.newTurnIndex();
+    const key = keyOf(turnIndex);
+    this.#conversation.addCaller(words.text, { key });
+    this.#recordCaller(turnIndex, words);
+    return key;
+  }
+
+  #recordCaller(turnIndex: number, words: CallerWords): void {
+    const { text, confidence, language } = words;
+    const startMs = this.#clock.offsetOf(words.startedAt);
+    this.#record({
+      turn_index: turnIndex,
+      role: 'caller',
+      text,
+      start_ms: startMs,
+      end_ms: Math.max(startMs, this.#clock.offsetOf(words.endedAt)),
+      ...(language === undefined ? {} : { language }),
+      interrupted: false,
+      ...(confidence === undefined ? {} : { confidence: Math.min(1, Math.max(0, confidence)) }),
+      redacted: false,
+    });
+  }
+
+  #recordNow(turnIndex: number, text: string): void {
+    const at = this.#clock.offset();
+    this.#record({
+      turn_index: turnIndex,
+      role: 'caller',
+      text,
+      start_ms: at,
+      end_ms: at,
+      interrupted: false,
+      redacted: false,
+    });
+  }
+
+  /** What was heard of a reply. */
+  #writeReply(reply: AgentWords, heard: HeardSpeech | undefined): void {
+    const text = heard?.text ?? '';
+    const complete = heard?.complete ?? false;
+    this.#conversation.settleReply(reply.parts, complete ? undefined : text);
+    if (text === '' || heard?.startedAt === undefined) return;
+    this.#record({
+      turn_index: (reply.turnIndex ??= this.#log.newTurnIndex()),
+      role: 'agent',
+      text,
+      start_ms: this.#clock.offsetOf(heard.startedAt),
+      end_ms: this.#clock.offsetOf(heard.endedAt ?? heard.startedAt),
+      interrupted: !complete,
+      redacted: false,
+      latency: reply.latency,
+    });
+  }
+
+  #record(turn: Turn): void {
+    this.#log.commit(turn);
+    this.#onTurn();
+  }
+}
+
+const keyOf = (turnIndex: number) => `turn:${turnIndex}`;

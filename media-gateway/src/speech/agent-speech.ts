@@ -1,0 +1,393 @@
+import type { Clock } from '@parley/shared/time/clock';
+import type { CallObserver, ReplyKind } from '../call/call-observer.ts';
+import type { Transcript } from '../call/transcript.ts';
+import type { Floor } from '../turns/caller-turns.ts';
+import type { AgentActivity } from '../turns/turn-detector.ts';
+import { AgentUtterance } from './agent-utterance.ts';
+import type { HeardSpeech, Playout } from './playout.ts';
+import type { MakeReply } from './reply-maker.ts';
+import type { Reply, ReplyOutcome } from './reply.ts';
+
+/** What the agent is to think of. */
+export interface AnswerOrder {
+  kind?: ReplyKind;
+  /** Something the model should know first. */
+  note?: string;
+  /** Only written; without it as `setWritten` says. */
+  silent?: boolean;
+}
+
+/** Why nothing (more) could be said. */
+export type SpeechFailure = Extract<ReplyOutcome, { status: 'failed' }>;
+
+export interface AgentSpeechEvents {
+  /** Whether the agent may think of something to say now. */
+  mayThink(): boolean;
+  /** All of an utterance was heard. */
+  onHeard(text: string): void;
+  /** An utterance breaks off… */
+  onError(failure: SpeechFailure): void;
+  /** …and is over. @param repeated so did the one before */
+  onFailed(failure: SpeechFailure, repeated: boolean): void;
+  /** The caller stopped the agent in the middle. */
+  onInterrupted(turnIndex: number | undefined, heardMs: number): void;
+}
+
+interface PreparedReply {
+  reply: Reply;
+  words: FollowedText;
+  silent: boolean;
+  /** The caller's turn is over, and is in the conversation. */
+  commit(): void;
+}
+
+/**
+ * What the agent says: one utterance at a time, one that is thought ahead, and the one that was said last. Everything
+ * that is to be said goes through here, and nobody else begins or ends it.
+ */
+export class AgentSpeech implements Floor {
+  readonly #makeReply: MakeReply;
+  readonly #playout: Playout;
+  /** Tools of earlier utterances. */
+  readonly #tools: { readonly busy: boolean; idle(): Promise<void> };
+  readonly #transcript: Transcript;
+  readonly #systemPrompt: () => string;
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #observer: CallObserver | undefined;
+  readonly #events: AgentSpeechEvents;
+
+  #current: AgentUtterance | undefined;
+  /** Thought ahead for a turn that is not sure to be over. */
+  #prepared: PreparedReply | undefined;
+  /** The utterance that ended last. */
+  #last: AgentUtterance | undefined;
+  #count = 0;
+  /** Utterances that failed, one after the other. */
+  #failures = 0;
+  #written = false;
+  /** When what was said last had been heard, if the caller has not answered since. */
+  #unansweredSince: number | undefined;
+
+  constructor(deps: {
+    makeReply: MakeReply;
+    playout: Playout;
+    tools: { readonly busy: boolean; idle(): Promise<void> };
+    transcript: Transcript;
+    systemPrompt: () => string;
+    clock: Pick<Clock, 'monotonic'>;
+    observer: CallObserver | undefined;
+    events: AgentSpeechEvents;
+  }) {
+    this.#makeReply = deps.makeReply;
+    this.#playout = deps.playout;
+    this.#tools = deps.tools;
+    this.#transcript = deps.transcript;
+    this.#systemPrompt = deps.systemPrompt;
+    this.#clock = deps.clock;
+    this.#observer = deps.observer;
+    this.#events = deps.events;
+  }
+
+  // ---- what is being said ----
+
+  get current(): AgentUtterance | undefined {
+    return this.#current;
+  }
+
+  /** Something is being said, thought of, or done by a tool. */
+  get busy(): boolean {
+    return this.#current !== undefined || this.#prepared !== undefined || this.#tools.busy;
+  }
+
+  get activity(): AgentActivity {
+    if (!this.#current) return 'idle';
+    if (this.#playout.held) return 'held';
+    return this.#playout.audible ? 'speaking' : 'thinking';
+  }
+
+  get audible(): boolean {
+    return this.#current !== undefined && this.#playout.audible;
+  }
+
+  /** How long the caller has not answered what was said last: told once. @returns undefined when nothing waits */
+  takeCallerDelay(now: number): number | undefined {
+    if (this.#unansweredSince === undefined || this.#current) return undefined;
+    const delay = now - this.#unansweredSince;
+    this.#unansweredSince = undefined;
+    return delay;
+  }
+
+  // ---- beginning ----
+
+  /** Thinks, and says what comes of it instead of what is being said. */
+  answer({ kind = 'answer', note, silent = this.#written }: AnswerOrder = {}): void {
+    if (!this.#events.mayThink()) return;
+    this.cancel();
+    if (note !== undefined) this.#transcript.note(note);
+    this.#think({ kind, silent, lastVoicedAt: undefined, closedAt: this.#clock.monotonic() });
+  }
+
+  /** Answers a turn of the caller's, with what was thought ahead if there is something. @param lastVoicedAt its end */
+  answerTurn(lastVoicedAt: number): void {
+    const thought: Thought = {
+      kind: 'answer',
+      silent: this.#written,
+      lastVoicedAt,
+      closedAt: this.#clock.monotonic(),
+    };
+    const prepared = this.#prepared;
+    if (!prepared) {
+      this.#think(thought);
+      return;
+    }
+    this.#prepared = undefined;
+    prepared.commit();
+    this.#adopt(prepared, { ...thought, silent: prepared.silent }, true);
+    prepared.reply.release();
+    this.#playout.resume();
+  }
+
+  /** Says a fixed text, instead of what is being said. */
+  say(text: string, kind: ReplyKind, { interruptible }: { interruptible: boolean }): AgentUtterance {
+    this.cancel();
+    this.#playoutBegins(false);
+    const words = new FollowedText(this.#observer);
+    const silent = this.#written;
+    const reply = this.#makeReply({
+      speech: text,
+      messages: () => [],
+      silent,
+      released: true,
+      onText: (delta) => words.add(delta),
+    });
+    const closedAt = this.#clock.monotonic();
+    return this.#adopt({ reply, words }, { kind, silent, lastVoicedAt: undefined, closedAt }, interruptible);
+  }
+
+  prepare(text: string): void {
+    if (this.busy) return;
+    this.#playoutBegins(true);
+    const words = new FollowedText(this.#observer);
+    const silent = this.#written;
+    let committed = false;
+    const reply = this.#makeReply({
+      messages: () => this.#transcript.messages(this.#systemPrompt(), committed ? undefined : text),
+      silent,
+      released: false,
+      onText: (delta) => words.add(delta),
+    });
+    this.#prepared = { reply, words, silent, commit: () => (committed = true) };
+  }
+
+  /** Whether the agent only writes from now on. */
+  setWritten(only: boolean): void {
+    this.#written = only;
+  }
+
+  // ---- stopping ----
+
+  hold(): void {
+    const current = this.#current;
+    const heardBefore = this.#playout.audible && !this.#playout.held;
+    this.#playout.hold();
+    if (current && heardBefore)
+      this.#observer?.onReplyHeld?.({ id: current.id, text: this.#playout.textUntil(this.#playout.heardMs) });
+  }
+
+  resume(): void {
+    const current = this.#current;
+    // Before audio goes out again.
+    if (current && this.#playout.held && this.#playout.audible)
+      this.#observer?.onReplyResumed?.({ id: current.id });
+    this.#playout.resume();
+  }
+
+  /** What is being said is heard to its end, whatever the caller does. */
+  protect(): void {
+    this.discardPrepared();
+    if (!this.#current) return;
+    this.#current.interruptible = false;
+    if (this.#playout.held) this.resume();
+  }
+
+  /**
+   * The caller has the floor. A goodbye is said to its end.
+   * @returns whether something was stopped
+   */
+  interrupt(utterance: AgentUtterance | undefined = this.#current): boolean {
+    if (utterance === undefined || utterance !== this.#current || utterance.kind === 'goodbye') return false;
+    const wasAudible = this.#playout.audible;
+    this.discardPrepared();
+    const heard = this.#endCurrent();
+    if (wasAudible) this.#events.onInterrupted(utterance.turnIndex, heard?.heardMs ?? 0);
+    return true;
+  }
+
+  /** Ends what is being said or thought; what was heard of it stays. @param keepPrepared but not what is thought ahead */
+  cancel({ keepPrepared = false } = {}): void {
+    if (!keepPrepared) this.discardPrepared();
+    this.#endCurrent();
+  }
+
+  discardPrepared(): void {
+    if (!this.#prepared) return;
+    this.#prepared.reply.cancel();
+    this.#prepared = undefined;
+    this.#playout.cancel();
+  }
+
+  /**
+   * The far end says how much of an utterance it played, the current one or the last.
+   * @returns what was heard of it, undefined when nothing changed
+   */
+  truncate(id: number, heardMs: number): string | undefined {
+    if (this.#current?.id === id) {
+      this.#playout.limitHeard(heardMs);
+      return this.#playout.textUntil(Math.min(heardMs, this.#playout.heardMs));
+    }
+    const last = this.#last?.id === id ? this.#last : undefined;
+    const heard = last && this.#playout.reconsider(heardMs);
+    if (!heard) return undefined;
+    this.#transcript.replyCorrected(last, heard);
+    return heard.text;
+  }
+
+  // ---- inside ----
+
+  #think(thought: Thought): void {
+    if (!this.#events.mayThink()) return;
+    this.cancel();
+    if (this.#tools.busy) {
+      // What a tool does on behalf of an earlier turn is known before the next answer is thought of.
+      const before = this.#count;
+      void this.#tools.idle().then(() => {
+        if (this.#count === before && !this.#current) this.#think(thought);
+      });
+      return;
+    }
+    this.#playoutBegins(false);
+    const words = new FollowedText(this.#observer);
+    const reply = this.#makeReply({
+      messages: () => this.#transcript.messages(this.#systemPrompt()),
+      silent: thought.silent,
+      released: true,
+      onText: (delta) => words.add(delta),
+    });
+    this.#adopt({ reply, words }, thought, true);
+  }
+
+  #playoutBegins(held: boolean): void {
+    this.#playout.begin(
+      {
+        onStarted: (atMs) => {
+          const current = this.#current;
+          current?.began(atMs);
+          if (current) this.#transcript.replyAudible(current);
+        },
+        onSent: () => {
+          const current = this.#current;
+          if (current) this.#observer?.onReplySent?.({ id: current.id, tokens: current.tokens });
+        },
+        onFinished: (heard) => this.#onHeard(heard),
+      },
+      { held },
+    );
+  }
+
+  #adopt(
+    { reply, words }: Pick<PreparedReply, 'reply' | 'words'>,
+    { kind, silent, lastVoicedAt, closedAt }: Thought,
+    interruptible: boolean,
+  ): AgentUtterance {
+    const id = ++this.#count;
+    const key = `reply:${id}`;
+    this.#transcript.replyBegins(key, reply.parts);
+    const current = new AgentUtterance({
+      id,
+      kind,
+      silent,
+      interruptible,
+      reply,
+      answers: { lastVoicedAt, closedAt },
+      interrupt: (utterance) => this.interrupt(utterance),
+    });
+    this.#current = current;
+    this.#unansweredSince = undefined;
+    this.#observer?.onReplyStarted?.({ id, key, kind, silent });
+    words.begin(id);
+    void reply.outcome.then((outcome) => this.#onOutcome(current, outcome));
+    return current;
+  }
+
+  #onOutcome(current: AgentUtterance, outcome: ReplyOutcome): void {
+    if (this.#current !== current || outcome.status === 'cancelled') return;
+    if (outcome.status === 'spoken') {
+      if (current.kind !== 'apology') this.#failures = 0;
+      return;
+    }
+    this.#events.onError(outcome);
+    this.#failures++;
+    this.#settle(current, this.#playout.cancel(), 'failed', outcome.reason);
+    this.#events.onFailed(outcome, this.#failures > 1);
+  }
+
+  /** All of it was heard. */
+  #onHeard(heard: HeardSpeech): void {
+    const current = this.#current;
+    if (!current) return;
+    this.#settle(current, heard, 'completed');
+    this.#unansweredSince = this.#playout.lastHeardAt;
+    this.#events.onHeard(heard.text);
+  }
+
+  #endCurrent(): HeardSpeech | undefined {
+    const current = this.#current;
+    if (!current) return undefined;
+    current.cancelReply();
+    const heard = this.#playout.cancel();
+    this.#settle(current, heard, 'interrupted');
+    return heard;
+  }
+
+  #settle(
+    current: AgentUtterance,
+    heard: HeardSpeech | undefined,
+    status: 'completed' | 'interrupted' | 'failed',
+    code?: string,
+  ): void {
+    this.#current = undefined;
+    this.#last = current;
+    const known = current.end(status, heard, this.#clock.monotonic());
+    this.#transcript.replyEnded(current, known, { status, code });
+  }
+}
+
+interface Thought {
+  kind: ReplyKind;
+  silent: boolean;
+  /** Where the caller's turn that is answered ended, and when that was known; monotonic ms. */
+  lastVoicedAt: number | undefined;
+  closedAt: number;
+}
+
+/** Text of a reply for the observer: kept until the reply is one that counts. */
+class FollowedText {
+  readonly #observer: CallObserver | undefined;
+  #id: number | undefined;
+  #waiting = '';
+
+  constructor(observer: CallObserver | undefined) {
+    this.#observer = observer;
+  }
+
+  add(delta: string): void {
+    if (this.#id === undefined) this.#waiting += delta;
+    else this.#observer?.onReplyText?.({ id: this.#id, delta });
+  }
+
+  begin(id: number): void {
+    this.#id = id;
+    if (this.#waiting !== '') this.#observer?.onReplyText?.({ id, delta: this.#waiting });
+    this.#waiting = '';
+  }
+}

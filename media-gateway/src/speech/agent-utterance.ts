@@ -1,0 +1,111 @@
+import type { TurnLatency } from '@parley/shared/contracts/turn';
+import type { ReplyKind, ReplyTokens } from '../call/call-observer.ts';
+import type { ReplyPart } from '../call/conversation.ts';
+import type { HeardSpeech } from './playout.ts';
+import type { Reply } from './reply.ts';
+
+/** What became of an utterance. */
+export interface UtteranceEnd {
+  status: 'completed' | 'interrupted' | 'failed';
+  /** As far as it was heard; of what was only written all that was written. */
+  heard: string;
+}
+
+/** One thing that the agent says, from the first thought to the last word heard. */
+export class AgentUtterance {
+  readonly id: number;
+  readonly kind: ReplyKind;
+  /** Written, not spoken. */
+  readonly silent: boolean;
+  /** Resolves when it is over, however that came. */
+  readonly done: Promise<UtteranceEnd>;
+  /** Where the caller's turn that it answers ended, and when that was known; monotonic ms. */
+  readonly #lastVoicedAt: number | undefined;
+  readonly #closedAt: number;
+  readonly #reply: Reply;
+  readonly #interrupt: (utterance: AgentUtterance) => boolean;
+  readonly #resolveDone: (end: UtteranceEnd) => void;
+
+  /** The caller may stop it. */
+  interruptible: boolean;
+  /** Its number among the turns, once its first audio has gone out. */
+  turnIndex: number | undefined;
+  #firstAudioAt: number | undefined;
+
+  constructor(deps: {
+    id: number;
+    kind: ReplyKind;
+    silent: boolean;
+    interruptible: boolean;
+    reply: Reply;
+    answers: { lastVoicedAt: number | undefined; closedAt: number };
+    interrupt: (utterance: AgentUtterance) => boolean;
+  }) {
+    this.id = deps.id;
+    this.kind = deps.kind;
+    this.silent = deps.silent;
+    this.interruptible = deps.interruptible;
+    this.#reply = deps.reply;
+    this.#lastVoicedAt = deps.answers.lastVoicedAt === -Infinity ? undefined : deps.answers.lastVoicedAt;
+    this.#closedAt = deps.answers.closedAt;
+    this.#interrupt = deps.interrupt;
+    const { promise, resolve } = Promise.withResolvers<UtteranceEnd>();
+    this.done = promise;
+    this.#resolveDone = resolve;
+  }
+
+  /** What was said and done, as the model will remember it. */
+  get parts(): ReplyPart[] {
+    return this.#reply.parts;
+  }
+
+  get tokens(): ReplyTokens {
+    return this.#reply.tokens;
+  }
+
+  /** It has words, or is about to. */
+  get hasWords(): boolean {
+    return this.parts.some((part) => part.type === 'speech');
+  }
+
+  get latency(): TurnLatency {
+    const { times } = this.#reply;
+    return {
+      e2e: between(this.#lastVoicedAt, this.#firstAudioAt),
+      stt_final: between(this.#lastVoicedAt, this.#closedAt),
+      llm_first_token: between(times.llmRequestAt, times.llmFirstTokenAt),
+      tts_first_audio: between(times.ttsFirstTextAt, times.ttsFirstAudioAt),
+    };
+  }
+
+  /** Stops it, if it is being said and may be stopped. @returns whether it was stopped */
+  interrupt(): boolean {
+    return this.interruptible && this.#interrupt(this);
+  }
+
+  /** The model and the voice stop; tools that run go on. */
+  cancelReply(): void {
+    this.#reply.cancel();
+  }
+
+  /** Its first audio has gone out. */
+  began(atMs: number): void {
+    this.#firstAudioAt = atMs;
+  }
+
+  /** It is over. What was only written counts as read. @returns what was heard of it */
+  end(status: UtteranceEnd['status'], heard: HeardSpeech | undefined, now: number): HeardSpeech | undefined {
+    const known = this.silent ? this.#asRead(heard, now) : heard;
+    this.#resolveDone({ status, heard: known?.text ?? '' });
+    return known;
+  }
+
+  #asRead(heard: HeardSpeech | undefined, now: number): HeardSpeech {
+    const text = this.parts.flatMap((part) => (part.type === 'speech' ? [part.text] : [])).join(' ');
+    return { text, complete: heard?.complete ?? false, heardMs: 0, startedAt: now, endedAt: now };
+  }
+}
+
+function between(from: number | undefined, to: number | undefined): number | null {
+  return from === undefined || to === undefined ? null : Math.max(0, Math.round(to - from));
+}

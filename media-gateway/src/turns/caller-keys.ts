@@ -1,0 +1,58 @@
+import type { AgentConfig } from '@parley/shared/contracts/agent-config';
+import type { Clock } from '@parley/shared/time/clock';
+import type { PhaseOfCall } from '../call/call-phase.ts';
+import type { Transcript } from '../call/transcript.ts';
+import type { Emit } from '../reporting/call-reporter.ts';
+import type { AgentSpeech } from '../speech/agent-speech.ts';
+import { DtmfCollector } from './dtmf-collector.ts';
+
+/** Keys that the caller presses: gathered into entries, which take a turn. */
+export class CallerKeys {
+  readonly #config: AgentConfig['dtmf'];
+  readonly #phase: PhaseOfCall;
+  readonly #speech: AgentSpeech;
+  readonly #transcript: Transcript;
+  readonly #emit: Emit;
+  readonly #onSign: () => void;
+  readonly #collector: DtmfCollector;
+
+  /** @param deps.onSign the caller has given a sign of life */
+  constructor(deps: {
+    config: AgentConfig['dtmf'];
+    clock: Clock;
+    phase: PhaseOfCall;
+    speech: AgentSpeech;
+    transcript: Transcript;
+    emit: Emit;
+    onSign: () => void;
+  }) {
+    this.#config = deps.config;
+    this.#phase = deps.phase;
+    this.#speech = deps.speech;
+    this.#transcript = deps.transcript;
+    this.#emit = deps.emit;
+    this.#onSign = deps.onSign;
+    this.#collector = new DtmfCollector(deps.config, deps.clock, (digits) => this.#onEntry(digits));
+  }
+
+  press(digit: string): void {
+    if (!this.#config.receive || this.#phase.on('key') !== 'take') return;
+    this.#emit('dtmf', { direction: 'received', digit });
+    this.#onSign();
+    if (this.#config.interrupts) this.#speech.current?.interrupt();
+    this.#collector.press(digit);
+  }
+
+  /** Keys of an entry that is not finished are dropped. */
+  close(): void {
+    this.#collector.close();
+  }
+
+  #onEntry(digits: string): void {
+    const answer = this.#phase.on('key_entry');
+    if (answer === 'ignore') return;
+    this.#emit('dtmf', { direction: 'entry', digits });
+    this.#transcript.keys(digits);
+    if (answer === 'answer') this.#speech.answer({ note: `The caller pressed these keys: ${digits}` });
+  }
+}

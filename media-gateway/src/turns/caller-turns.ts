@@ -1,0 +1,386 @@
+import type { AudioFormat } from '@parley/shared/audio/audio-frame';
+import type { SessionPlan } from '@parley/shared/contracts/session-plan';
+import type { ProviderError } from '@parley/shared/errors/provider-error';
+import type { Clock } from '@parley/shared/time/clock';
+import type { SttProvider, SttStream, SttTranscript } from '../providers/stt/stt-provider.ts';
+import type { ReplyKind } from '../call/call-observer.ts';
+import { PushToTalk, type PushedUtterance } from './push-to-talk.ts';
+import {
+  TurnDetector,
+  type AgentActivity,
+  type TurnAction,
+  type TurnDecision,
+  type TurnInput,
+  type TurnView,
+} from './turn-detector.ts';
+import { VoiceActivity } from './voice-activity.ts';
+
+/** "Hello?" within this time of the answer greets back; it does not interrupt. */
+const GREETING_GRACE_MS = 2000;
+/** Voiced sound without words is forgotten after this much silence. */
+const FORGET_VOICE_MS = 2000;
+
+/** Words of the caller, and when they were said; monotonic ms, `endedAt` -Infinity when no voice was heard. */
+export interface CallerWords {
+  text: string;
+  confidence: number | undefined;
+  language: string | undefined;
+  startedAt: number;
+  endedAt: number;
+  /** Where they end in the audio of the caller, ms. */
+  audioEndMs: number;
+}
+
+/** What the agent says, as far as turns depend on it and act upon it. */
+export interface Floor {
+  readonly activity: AgentActivity;
+  /** What is being said or thought of. */
+  readonly current: { readonly kind: ReplyKind; readonly interruptible: boolean } | undefined;
+  /** Some of it was already sent. */
+  readonly audible: boolean;
+  /** Stops at the far end and keeps what was not heard. */
+  hold(): void;
+  /** Goes on behind what was heard. */
+  resume(): void;
+  /** The caller has the floor. */
+  interrupt(): unknown;
+  /** Thinks ahead of the end of the turn, unless something else is being said or done. */
+  prepare(text: string): void;
+  discardPrepared(): void;
+}
+
+/** What happens by itself, see `CallSteering.setTurnDetection`. */
+export interface TurnDetection {
+  respond: boolean;
+  interrupt: boolean;
+  listen: boolean;
+}
+
+export interface CallerTurnEvents {
+  /** What words are good for now: `take_turn`, `write_down` (they take no turn), `ignore`. */
+  attention(): 'take_turn' | 'write_down' | 'ignore';
+  /** The caller is there. Each time they say something. */
+  onSign(): void;
+  /** A voice began. @param audioMs caller audio received by then */
+  onVoice(now: number, audioMs: number): void;
+  /** The voice that began said nothing. */
+  onVoiceForgotten(audioMs: number): void;
+  onInterim(transcript: SttTranscript): void;
+  /** The caller's turn is over. */
+  onTurn(words: CallerWords): void;
+  /** Words that take no turn. */
+  onAside(words: CallerWords): void;
+  /** What the far end committed. @param thenRespond it asked for an answer meanwhile */
+  onPushed(words: CallerWords, thenRespond: { silent?: boolean } | undefined): void;
+  onDecision(decision: TurnDecision): void;
+  /** An STT failed and was replaced, if there was another one. */
+  onTrouble(error: ProviderError): void;
+  /** No STT is left. */
+  onRecognitionLost(error: ProviderError): void;
+}
+
+/**
+ * The caller's side of a call: audio becomes words by the STT (and those that stand in for it), words and voice become
+ * turns, or the far end says itself when a turn is over.
+ */
+export class CallerTurns {
+  readonly #plan: SessionPlan;
+  readonly #providers: readonly (() => SttProvider)[];
+  readonly #format: AudioFormat;
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  /** Until then a short word is a greeting; monotonic ms. */
+  readonly #graceUntil: number;
+  readonly #floor: Floor;
+  readonly #events: CallerTurnEvents;
+  readonly #detector: TurnDetector;
+  readonly #voice: VoiceActivity;
+  readonly #pushed: PushToTalk;
+  readonly #view: TurnView;
+
+  #stt: SttStream | undefined;
+  #sttIndex = -1;
+  #startedAt: number | undefined;
+  #detection: TurnDetection = { respond: true, interrupt: true, listen: true };
+  #deaf = false;
+  #closed = false;
+
+  constructor(deps: {
+    plan: SessionPlan;
+    providers: readonly (() => SttProvider)[];
+    format: AudioFormat;
+    clock: Clock;
+    /** When the call was answered, monotonic ms. */
+    answeredAt: number;
+    floor: Floor;
+    events: CallerTurnEvents;
+  }) {
+    const { config } = deps.plan.agent;
+    this.#plan = deps.plan;
+    this.#providers = deps.providers;
+    this.#format = deps.format;
+    this.#clock = deps.clock;
+    this.#graceUntil = deps.answeredAt + GREETING_GRACE_MS;
+    this.#floor = deps.floor;
+    this.#events = deps.events;
+    this.#detector = new TurnDetector(config, config.language.primary);
+    this.#voice = new VoiceActivity(deps.format, config.turn_taking.vad_threshold);
+    this.#pushed = new PushToTalk({
+      clock: deps.clock,
+      finalize: () => this.#stt?.finalize(),
+      onUtterance: (utterance) => this.#onPushed(utterance),
+    });
+    this.#view = {
+      nowMs: 0,
+      agent: 'idle',
+      audible: false,
+      interruptible: true,
+      greetingGrace: false,
+      lastVoicedAt: -Infinity,
+      voicedMs: 0,
+      lastVoicedAudioMs: 0,
+    };
+  }
+
+  /** Opens the next STT. @returns whether there was one */
+  open(): boolean {
+    const make = this.#providers[++this.#sttIndex];
+    if (!make) return false;
+    const { language, stt } = this.#plan.agent.config;
+    this.#stt = make().open(
+      {
+        format: this.#format,
+        language: language.primary,
+        keywords: stt.keywords,
+        endpointingMs: stt.endpointing_ms,
+      },
+      {
+        onSpeechStarted: () => {
+          if (!this.#detection.listen) return;
+          this.#begins(this.#clock.monotonic());
+          this.#input({ type: 'stt_speech' });
+        },
+        onInterim: (transcript) => {
+          if (this.#detection.listen) this.#begins(this.#clock.monotonic());
+          else this.#pushed.interim(transcript);
+          this.#events.onInterim(transcript);
+          this.#input({ type: 'interim', transcript });
+        },
+        onTurnEnd: (transcript) => {
+          if (this.#detection.listen) this.#input({ type: 'turn_end', transcript });
+          else this.#pushed.text(transcript);
+        },
+        onEagerTurnEnd: (transcript) => this.#input({ type: 'eager_end', transcript }),
+        onTurnResumed: () => this.#input({ type: 'resumed' }),
+        onFailed: (error) => this.#onFailed(error),
+      },
+    );
+    return true;
+  }
+
+  /** Caller audio, as it came. */
+  audio(bytes: Uint8Array, durationMs: number, now: number): void {
+    this.#stt?.write(bytes);
+    const begins = this.#voice.push(bytes, durationMs, now);
+    if (!this.#detection.listen) this.#pushed.audio(durationMs);
+    else if (begins) {
+      this.#begins(now);
+      this.#input({ type: 'voice' });
+    }
+  }
+
+  /** Time passes: turns end, and voices that said nothing are forgotten. */
+  tick(now: number): void {
+    this.#input({ type: 'tick' });
+    if (
+      this.#voice.voicedMs > 0 &&
+      now - this.#voice.lastVoicedAt > FORGET_VOICE_MS &&
+      this.#detector.openText === '' &&
+      this.#floor.activity !== 'held'
+    )
+      this.#forgetVoice();
+  }
+
+  /** The last STT has failed. */
+  get deaf(): boolean {
+    return this.#deaf;
+  }
+
+  /** A turn is going on, by voice or by words. */
+  get speaking(): boolean {
+    return this.#startedAt !== undefined;
+  }
+
+  /** Words of a turn that is not over. */
+  get openText(): string {
+    return this.#detector.openText;
+  }
+
+  /** The agent answers turns by itself. */
+  get answered(): boolean {
+    return this.#detection.respond;
+  }
+
+  /** Turns are detected and answered, so that silence means something. */
+  get expected(): boolean {
+    return this.#detection.listen && this.#detection.respond;
+  }
+
+  /** Takes what the caller was saying, as far as it was understood. */
+  takeOpen(): CallerWords | undefined {
+    const open = this.#detector.take();
+    return open && open.text !== '' ? this.#take(open) : undefined;
+  }
+
+  /** The caller has finished, says the far end. @returns false when there was nothing */
+  commit(): boolean {
+    if (this.#detection.listen) {
+      if (this.#detector.openText === '' && this.#startedAt === undefined) return false;
+      this.#stt?.finalize();
+      return true;
+    }
+    if (!this.#pushed.commit()) return false;
+    this.#events.onSign();
+    return true;
+  }
+
+  /** Answers as soon as what was committed is known. @returns false when nothing was committed */
+  respondThen(options: { silent?: boolean }): boolean {
+    if (!this.#pushed.committing) return false;
+    this.#pushed.respondThen(options);
+    return true;
+  }
+
+  /** Push to talk: forgets what was said since the last commit. */
+  clear(): void {
+    if (!this.#detection.listen) this.#pushed.clear();
+  }
+
+  setDetection(detection: TurnDetection): void {
+    if (detection.listen !== this.#detection.listen) {
+      this.#detector.take();
+      this.#floor.discardPrepared();
+      this.#forgetVoice();
+      if (this.#floor.activity === 'held') this.#floor.resume();
+      this.#pushed.reset();
+    }
+    this.#detection = detection;
+  }
+
+  /** Nobody is listened to any more. Rejects when the STT does not close. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    this.#pushed.reset();
+    await this.#stt?.[Symbol.asyncDispose]();
+  }
+
+  // ---- inside ----
+
+  #onFailed(error: ProviderError): void {
+    if (this.#closed) return;
+    this.#events.onTrouble(error);
+    void this.#stt?.[Symbol.asyncDispose]();
+    this.#stt = undefined;
+    if (this.open()) return;
+    this.#deaf = true;
+    this.#events.onRecognitionLost(error);
+  }
+
+  #begins(now: number): void {
+    this.#events.onSign();
+    if (this.#startedAt !== undefined) return;
+    this.#startedAt = now;
+    this.#events.onVoice(now, this.#voice.audioMs);
+  }
+
+  /** A voice that said nothing. */
+  #forgetVoice(): void {
+    const began = this.#startedAt !== undefined;
+    this.#voice.resetVoiced();
+    this.#startedAt = undefined;
+    if (began) this.#events.onVoiceForgotten(this.#voice.lastVoicedAudioMs);
+  }
+
+  #input(input: TurnInput): void {
+    if (!this.#detection.listen) return;
+    const attention = this.#events.attention();
+    if (attention === 'ignore') return;
+    const view = this.#view;
+    const floor = this.#floor;
+    const { current } = floor;
+    // Words that may take no turn are heard as those of a caller whom the agent does not let in.
+    const closed = attention === 'write_down';
+    view.nowMs = this.#clock.monotonic();
+    view.agent = closed ? 'speaking' : floor.activity;
+    view.audible = floor.audible;
+    view.interruptible = !closed && (current?.interruptible ?? true) && this.#detection.interrupt;
+    view.greetingGrace =
+      current?.kind === 'greeting' &&
+      this.#plan.direction === 'outbound' &&
+      this.#startedAt !== undefined &&
+      this.#startedAt <= this.#graceUntil;
+    view.lastVoicedAt = this.#voice.lastVoicedAt;
+    view.voicedMs = this.#voice.voicedMs;
+    view.lastVoicedAudioMs = this.#voice.lastVoicedAudioMs;
+    for (const action of this.#detector.handle(input, view)) this.#act(action);
+  }
+
+  #act(action: TurnAction): void {
+    switch (action.type) {
+      case 'hold':
+        this.#floor.hold();
+        break;
+      case 'resume':
+        this.#forgetVoice();
+        this.#floor.resume();
+        break;
+      case 'cancel':
+        this.#floor.interrupt();
+        break;
+      case 'prepare':
+        if (this.#detection.respond) this.#floor.prepare(action.text);
+        break;
+      case 'discard':
+        this.#floor.discardPrepared();
+        break;
+      case 'turn':
+        this.#events.onTurn(this.#take(action.transcript));
+        break;
+      case 'aside':
+        this.#events.onAside(this.#take(action.transcript));
+        break;
+      case 'finalize':
+        this.#stt?.finalize();
+        break;
+      case 'decision':
+        this.#events.onDecision(action.decision);
+        break;
+    }
+  }
+
+  #onPushed({ text, confidence, language, thenRespond }: PushedUtterance): void {
+    const audioEndMs = this.#voice.audioMs;
+    const words = { text, confidence, language, endMs: undefined };
+    const spoken = text === '' ? this.#words(words) : this.#take(words);
+    this.#events.onPushed({ ...spoken, audioEndMs }, thenRespond);
+  }
+
+  /** These words end a turn: the next one begins with the next voice. */
+  #take(transcript: SttTranscript): CallerWords {
+    const words = this.#words(transcript);
+    this.#startedAt = undefined;
+    this.#voice.resetVoiced();
+    return words;
+  }
+
+  #words({ text, confidence, language }: SttTranscript): CallerWords {
+    const endedAt = this.#voice.lastVoicedAt;
+    return {
+      text,
+      confidence,
+      language,
+      startedAt: this.#startedAt ?? endedAt,
+      endedAt,
+      audioEndMs: this.#voice.lastVoicedAudioMs,
+    };
+  }
+}
