@@ -33,6 +33,7 @@ import { AgentWebhookService } from './webhooks/agent-webhook-service.ts';
 import { webhookDeliveryCollection } from './webhooks/webhook-delivery-model.ts';
 import { WebhookDeliveryService } from './webhooks/webhook-delivery-service.ts';
 import { webhookRoutes } from './webhooks/webhook-routes.ts';
+import { carrierApiUrls } from './config.ts';
 import { idSchema } from './http/operation.ts';
 import type { ModelCatalog } from './providers/model-catalog.ts';
 import { recordingCollection } from './recordings/recording-model.ts';
@@ -144,7 +145,7 @@ function createCallServices(deps: CallServiceDeps): CallServices {
     box: deps.box,
     audit: deps.audit,
     clock,
-    apiUrls: { plivo: config.PLIVO_BASE_URL, twilio: config.TWILIO_BASE_URL, telnyx: config.TELNYX_BASE_URL },
+    apiUrls: carrierApiUrls(config),
   });
   const carrierCommands = new CarrierCommands({
     database,

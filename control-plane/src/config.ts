@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { envInteger, envList, envPort, envSecret, envUrl, readEnv } from '@parley/shared/config/read-env';
 import { Secret } from '@parley/shared/config/secret';
+import { CARRIERS, type CarrierName } from '@parley/shared/contracts/session-values';
 import { isIP } from 'node:net';
 
 /** `id:base64` pairs, comma-separated: 32-byte AES keys, the first one encrypts. */
@@ -35,6 +36,16 @@ const signingKeys = z.string().transform((text, context) => {
     return z.NEVER;
   }
 });
+
+type BaseUrlVariable = `${Uppercase<CarrierName>}_BASE_URL`;
+
+/** `PLIVO_BASE_URL` and its like. */
+const baseUrlVariable = (name: CarrierName) => `${name.toUpperCase()}_BASE_URL` as BaseUrlVariable;
+
+/** Carriers' APIs, when they are not at the vendors' own addresses. */
+const carrierVariables = Object.fromEntries(
+  CARRIERS.map((name) => [baseUrlVariable(name), envUrl.optional()]),
+) as Record<BaseUrlVariable, z.ZodOptional<typeof envUrl>>;
 
 const proxies = envList.refine(
   (entries) =>
@@ -104,10 +115,7 @@ const environment = z.object({
   OPENAI_MODEL: z.string().min(1).max(120).optional(),
   ELEVENLABS_API_KEY: envSecret.optional(),
   ELEVENLABS_BASE_URL: envUrl.default('https://api.elevenlabs.io'),
-  /** Carriers' APIs, when they are not at the vendors' own addresses. */
-  PLIVO_BASE_URL: envUrl.optional(),
-  TWILIO_BASE_URL: envUrl.optional(),
-  TELNYX_BASE_URL: envUrl.optional(),
+  ...carrierVariables,
   /** How recordings come to STORAGE_DIR: gateways share it (`file`), or send them (`upload`). */
   RECORDING_STORE: z.enum(['file', 'upload']).default('file'),
   /** Sessions of one org at a time; 0 switches it off. */
@@ -117,6 +125,14 @@ const environment = z.object({
   /** Providers behind whose address an emulator answers; shown wherever it matters. */
   EMULATED_PROVIDERS: envList.default([]),
 });
+
+/** Where each carrier's API is, as far as it is not at the vendor's own address. */
+export function carrierApiUrls(config: ControlPlaneConfig): Record<CarrierName, string | undefined> {
+  return Object.fromEntries(CARRIERS.map((name) => [name, config[baseUrlVariable(name)]])) as Record<
+    CarrierName,
+    string | undefined
+  >;
+}
 
 export type ControlPlaneConfig = Readonly<z.output<typeof environment>>;
 

@@ -34,8 +34,8 @@ with a tool, an interruption, keys, and a transfer to the manager.
   --press DIGITS        presses keys: 0-9, *, #
 
 Options:
-  --carrier NAME        plivo (default), twilio, telnyx, or browser: Chromium on the talk page, with this caller at its
-                        microphone. A browser has no telephone line: its call cannot be transferred, and its keys
+  --carrier NAME        ${CARRIERS.join(', ')} (default: plivo), or
+                        browser: Chromium on the talk page, with this caller at its microphone. A browser has no telephone line: its call cannot be transferred, and its keys
                         are the page's
   --agent ID            an agent of the demonstration project, instead of the one that answers the number
   --json                at the end one line of JSON: session id, end reason, turns with texts and latencies, tools,

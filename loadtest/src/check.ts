@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
+import { carrierSchema, type CarrierName } from '@parley/shared/contracts/session-values';
 import { openBench, openSystem, QUIET_AGENT } from './bench.ts';
 import { runCommand } from './command.ts';
 import { hasOpenssl } from './make-certificate.ts';
@@ -28,8 +29,6 @@ Run it before a change with --save, and after it without.
 
 Ends with 1 when a gateway grew by more than 2 GB: that run is broken off and says so.
 `;
-
-const carrierSchema = z.enum(['plivo', 'twilio', 'telnyx']);
 
 interface Figure {
   name: string;
@@ -83,7 +82,7 @@ type Kept = z.infer<typeof keptSchema>;
 
 interface Run {
   name: string;
-  carrier: z.infer<typeof carrierSchema>;
+  carrier: CarrierName;
   /** As production has it; see the usage. */
   tls: boolean;
 }

@@ -1,9 +1,10 @@
+import type { CarrierName } from '@parley/shared/contracts/session-values';
 import type { ProviderDelays } from './backend/backend.ts';
 import type { ConversationName } from './scenario/conversation.ts';
 import type { CallerSpeech } from './speech/caller-speech.ts';
 
 export interface LoadOptions {
-  carrier: 'plivo' | 'twilio' | 'telnyx';
+  carrier: CarrierName;
   /** Calls at a time. */
   calls: number;
   /** Questions in one call. */

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
+import { CARRIERS, carrierSchema } from '@parley/shared/contracts/session-values';
 import { parseMix, type ConversationName } from './scenario/conversation.ts';
 import { MIN_SOAK_CYCLES } from './soak.ts';
 
@@ -20,7 +21,7 @@ What is measured
   --config JSON      agent configuration, instead of the one that keeps figures comparable
 
 Load
-  --carrier NAME     plivo (default), twilio or telnyx
+  --carrier NAME     ${CARRIERS.join(', ')} (default: plivo)
   --calls N          calls at a time (10)
   --turns N          questions in a call (4)
   --mix LIST         what callers do, by share (talk:6,barge_in:2,backchannel:1,hang_up:1); also noise, pause_400,
@@ -68,7 +69,7 @@ const schema = z.object({
       }
     })
     .optional(),
-  carrier: z.enum(['plivo', 'twilio', 'telnyx']).default('plivo'),
+  carrier: carrierSchema.default('plivo'),
   calls: count(1, 10_000).default(10),
   turns: count(1, 100).default(4),
   mix: z

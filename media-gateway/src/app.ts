@@ -15,9 +15,7 @@ import { openCall } from './call/open-call.ts';
 import { ReportSpool } from './reporting/report-spool.ts';
 import { lockSpool } from './reporting/spool-lock.ts';
 import type { ToolRunner } from './call/tool-runner.ts';
-import { PlivoAdapter } from './carriers/plivo/plivo-adapter.ts';
-import { TelnyxAdapter } from './carriers/telnyx/telnyx-adapter.ts';
-import { TwilioAdapter } from './carriers/twilio/twilio-adapter.ts';
+import { carriers } from './carriers/carriers.ts';
 import { spoolDir } from './config.ts';
 import type { GatewayConfig } from './config.ts';
 import type { GatewayServices } from './gateway-services.ts';
@@ -117,13 +115,8 @@ export async function openGateway(config: GatewayConfig, deps: GatewayDeps): Pro
     });
     owned.add(registry);
     const services: GatewayServices = { source, registry, gatewayId, clock, logger };
-    const adapters = {
-      plivo: () => new PlivoAdapter(),
-      twilio: () => new TwilioAdapter(),
-      telnyx: () => new TelnyxAdapter(),
-    };
     const upgrades: UpgradeRoute[] = [
-      carrierStreams({ ...services, adapters, startTimeoutMs: config.START_TIMEOUT_MS }),
+      carrierStreams({ ...services, carriers, startTimeoutMs: config.START_TIMEOUT_MS }),
       realtimeRoute(services, {
         maxPayloadBytes: config.REALTIME_MAX_MESSAGE_BYTES,
         maxBufferedBytes: config.REALTIME_MAX_BUFFERED_BYTES,

@@ -37,7 +37,7 @@ const environment = z.object({
   /** Sent, but not taken by a realtime client. A second of audio is 64 kB. */
   REALTIME_MAX_BUFFERED_BYTES: envInteger(262_144, 67_108_864).default(2_097_152),
   MAX_HEADER_BYTES: envInteger(4096, 65_536).default(16_384),
-  /** A carrier's stream that says no `start` for so long is closed; Telnyx' when its ticket ends, as it may ring. */
+  /** A carrier's stream that says no `start` for so long is closed; one that may still ring when its ticket ends. */
   START_TIMEOUT_MS: envInteger(100, 60_000).default(5000),
   /**
    * TCP connections, admitted or not. One that has sent no complete request after about ten seconds is closed, which

@@ -1,5 +1,6 @@
-import type { CarrierName } from '@parley/shared/contracts/session-values';
-import type { FailureReason } from '@parley/shared/contracts/session-values';
+import type { z } from 'zod';
+import type { CarrierName, FailureReason } from '@parley/shared/contracts/session-values';
+import type { Clock } from '@parley/shared/time/clock';
 
 /** A callback as it arrived. */
 export interface CarrierRequest {
@@ -143,4 +144,33 @@ export class CarrierProtocolError extends Error {
     super(`${carrier}: ${problem}`);
     this.name = 'CarrierProtocolError';
   }
+}
+
+export interface CarrierOptions {
+  clock: Clock;
+  /** Where the carrier's API is, when it is not at the vendor's own address. */
+  apiBaseUrl: string | undefined;
+}
+
+/** What the platform has to know of a carrier before an account at it is opened. */
+export interface CarrierDescriptor {
+  /** As people write it. */
+  readonly title: string;
+  /** What an account needs. Write-only. */
+  readonly credentials: z.ZodObject;
+  /** @throws ZodError when `credentials` are not what the schema asks for */
+  open(credentials: unknown, options: CarrierOptions): Carrier;
+}
+
+export function defineCarrier<S extends z.ZodObject>(carrier: {
+  title: string;
+  credentials: S;
+  open(credentials: z.output<S>, options: CarrierOptions): Carrier;
+}): CarrierDescriptor {
+  const { title, credentials } = carrier;
+  return {
+    title,
+    credentials,
+    open: (values, options) => carrier.open(credentials.parse(values), options),
+  };
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { carrierCallbackPath } from '@parley/shared/contracts/addresses';
 import { carrierSchema } from '@parley/shared/contracts/session-values';
+import { credentialsText } from '../carriers/carriers.ts';
 import { anyOf, listOf, listQuery, toPage } from '../http/list-query.ts';
 import { defineOperation, idSchema, jsonBody, patchBody, Reply, type Operation } from '../http/operation.ts';
 import { maybeTime, READ_ONLY_FIELDS, recordFields, time, toTimes } from '../http/record-schema.ts';
@@ -17,9 +18,7 @@ const READ_ONLY = [...READ_ONLY_FIELDS, 'callback_urls', 'last_verified_at', 'la
 const fields = {
   name: z.string().min(1).max(120),
   project_ids: z.array(idSchema('prj')).min(1).max(100).nullable(),
-  credentials: z.record(z.string(), z.string()).meta({
-    description: 'Plivo: auth_id, auth_token. Twilio: account_sid, auth_token. Telnyx: api_key, public_key.',
-  }),
+  credentials: z.record(z.string(), z.string()).meta({ description: credentialsText }),
   region: z.string().min(1).max(40).nullable(),
   max_concurrent_calls: z.number().int().min(1).max(2000),
   calls_per_second: z.number().min(0.1).max(50),

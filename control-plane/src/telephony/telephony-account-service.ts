@@ -7,9 +7,7 @@ import type { Clock } from '@parley/shared/time/clock';
 import type { AuditTrail } from '../audit/audit-trail.ts';
 import type { CarrierSource } from '../calls/carrier-commands.ts';
 import { CarrierError, type Carrier } from '../carriers/carrier.ts';
-import { PlivoCarrier } from '../carriers/plivo/plivo-carrier.ts';
-import { TelnyxCarrier } from '../carriers/telnyx/telnyx-carrier.ts';
-import { TwilioCarrier } from '../carriers/twilio/twilio-carrier.ts';
+import { carriers } from '../carriers/carriers.ts';
 import type { SecretBox } from '../crypto/secret-box.ts';
 import { invalid, parseInput } from '../http/validation.ts';
 import type { SessionAccounts } from '../sessions/session-service.ts';
@@ -24,26 +22,6 @@ import type { Scope } from '../tenancy/scope.ts';
 import { phoneNumberCollection } from './phone-number-model.ts';
 import { telephonyAccountCollection } from './telephony-account-model.ts';
 import type { TelephonyAccountRecord } from './telephony-account-model.ts';
-
-const text = (max: number) =>
-  z
-    .string()
-    .min(1)
-    .max(max)
-    .regex(/^[\x21-\x7e]+$/, 'must be visible ASCII');
-
-/** What each carrier's account needs. Write-only. */
-export const CREDENTIALS = {
-  plivo: z.strictObject({ auth_id: text(64), auth_token: text(128) }),
-  twilio: z.strictObject({ account_sid: text(64), auth_token: text(128) }),
-  telnyx: z.strictObject({
-    api_key: text(256),
-    public_key: text(64).refine(
-      (key) => Buffer.from(key, 'base64').length === 32,
-      'must be base64 of 32 bytes',
-    ),
-  }),
-} as const;
 
 /** Where the carriers' APIs are, when it is not the vendors' own address. */
 export type CarrierApiUrls = Partial<Record<CarrierName, string | undefined>>;
@@ -237,29 +215,15 @@ export class TelephonyAccountService implements CarrierSource, SessionAccounts {
 
   #toCarrier(account: TelephonyAccountRecord): Carrier {
     const values: unknown = JSON.parse(this.#box.decryptSecret(account.credentials));
-    const apiBaseUrl = this.#apiUrls[account.provider];
-    switch (account.provider) {
-      case 'plivo': {
-        const { auth_id, auth_token } = CREDENTIALS.plivo.parse(values);
-        return new PlivoCarrier({ authId: auth_id, authToken: auth_token }, { apiBaseUrl });
-      }
-      case 'twilio': {
-        const { account_sid, auth_token } = CREDENTIALS.twilio.parse(values);
-        return new TwilioCarrier({ accountSid: account_sid, authToken: auth_token }, { apiBaseUrl });
-      }
-      case 'telnyx': {
-        const { api_key, public_key } = CREDENTIALS.telnyx.parse(values);
-        return new TelnyxCarrier(
-          { apiKey: api_key, publicKey: public_key },
-          { clock: this.#clock, apiBaseUrl },
-        );
-      }
-    }
+    return carriers[account.provider].open(values, {
+      clock: this.#clock,
+      apiBaseUrl: this.#apiUrls[account.provider],
+    });
   }
 
   #seal(provider: CarrierName, credentials: unknown): string {
-    const schema: z.ZodType = CREDENTIALS[provider];
-    const parsed = parseInput(z.object({ credentials: schema }), { credentials }, 'body');
+    const schema = z.object({ credentials: carriers[provider].credentials });
+    const parsed = parseInput(schema, { credentials }, 'body');
     return this.#box.encryptSecret(JSON.stringify(parsed.credentials));
   }
 

@@ -1,9 +1,8 @@
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import type { Logger } from '@parley/shared/logging/logger';
-import { openPlivoCarrierEmulator } from '@parley/loadtest/callers/plivo-carrier-emulator';
-import { openTelnyxCarrierEmulator } from '@parley/loadtest/callers/telnyx-carrier-emulator';
-import { openTwilioCarrierEmulator } from '@parley/loadtest/callers/twilio-carrier-emulator';
-import { openPlatform, type Platform } from '../platform.ts';
+import { carrierEmulators } from '@parley/loadtest/callers/carrier-emulators';
+import { CARRIERS } from '@parley/shared/contracts/session-values';
+import { openPlatform, type CarrierEmulators, type Platform } from '../platform.ts';
 import { CallDesk } from './call-desk.ts';
 import { openDemonstrationReceivers, type DemonstrationReceivers } from './receivers.ts';
 import { setUpDemonstration, type Demonstration } from './set-up.ts';
@@ -31,20 +30,11 @@ export async function openDemonstrationPlatform(options: {
       await openPlatform({
         ...options,
         allowOrigins: [receivers.origin],
-        openCarriers: async ({ carriers }) => ({
-          plivo: await openPlivoCarrierEmulator({
-            authId: carriers.plivo.auth_id,
-            authToken: carriers.plivo.auth_token,
-          }),
-          twilio: await openTwilioCarrierEmulator({
-            accountSid: carriers.twilio.account_sid,
-            authToken: carriers.twilio.auth_token,
-          }),
-          telnyx: await openTelnyxCarrierEmulator({
-            apiKey: carriers.telnyx.api_key,
-            privateKey: carriers.telnyx.private_key,
-          }),
-        }),
+        openCarriers: async ({ carriers }) => {
+          const emulators: CarrierEmulators = {};
+          for (const name of CARRIERS) emulators[name] = await carrierEmulators[name].open(carriers[name]);
+          return emulators;
+        },
       }),
     );
     const demonstration = await setUpDemonstration(platform, receivers);

@@ -4,7 +4,7 @@ import { phoneNumberCollection } from '@parley/control-plane/telephony/phone-num
 import { Scope } from '@parley/control-plane/tenancy/scope';
 import type { CarrierEmulator } from '@parley/loadtest/callers/emulated-call';
 import { newId } from '@parley/shared/ids/new-id';
-import type { CarrierName } from '@parley/shared/contracts/session-values';
+import { CARRIERS, type CarrierName } from '@parley/shared/contracts/session-values';
 import type { Platform } from '../platform.ts';
 import type { DemonstrationReceivers } from './receivers.ts';
 import { RestClient } from './rest-client.ts';
@@ -28,11 +28,9 @@ export interface Demonstration {
   lines: Partial<Record<CarrierName, DemonstrationLine>>;
 }
 
-const NUMBERS: Record<CarrierName, string> = {
-  plivo: '+14155550101',
-  twilio: '+14155550102',
-  telnyx: '+14155550103',
-};
+/** +1 415 555 0101 at the first carrier, and on from there. */
+const numberAt = (carrier: CarrierName) =>
+  `+1415555${String(101 + CARRIERS.indexOf(carrier)).padStart(4, '0')}`;
 
 /**
  * Makes what the demonstration needs, on the first start; later ones find it again: an org, a key, an agent with a
@@ -74,7 +72,7 @@ export async function setUpDemonstration(
   for (const [name, emulator] of Object.entries(platform.carriers) as [CarrierName, CarrierEmulator][]) {
     lines[name] = {
       emulator,
-      number: NUMBERS[name],
+      number: numberAt(name),
       telephonyAccountId: await findOrMakeNumber(platform, scope, agentId, name, emulator.credentials),
     };
   }
@@ -133,7 +131,7 @@ async function findOrMakeNumber(
 ): Promise<string> {
   const { telephonyAccounts } = platform.controlPlane.services;
   const numbers = scope.collection(phoneNumberCollection);
-  const known = await numbers.findOne({ active_number: NUMBERS[carrier] });
+  const known = await numbers.findOne({ active_number: numberAt(carrier) });
   if (known) return known.telephony_account_id;
   const account = await telephonyAccounts.create(
     scope,
@@ -149,8 +147,8 @@ async function findOrMakeNumber(
     _id: newId('phn'),
     telephony_account_id: account._id,
     provider: carrier,
-    phone_number: NUMBERS[carrier],
-    active_number: NUMBERS[carrier],
+    phone_number: numberAt(carrier),
+    active_number: numberAt(carrier),
     country: 'US',
     type: 'local',
     label: `Emulated ${carrier}`,

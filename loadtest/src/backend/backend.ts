@@ -1,4 +1,5 @@
 import type { CallReport } from '@parley/shared/contracts/call-events';
+import type { CarrierName } from '@parley/shared/contracts/session-values';
 import type { AgentConfigInput } from '@parley/shared/contracts/agent-config';
 import type { EmulatorTls } from '../emulators/emulator-server.ts';
 import type { ConversationName } from '../scenario/conversation.ts';
@@ -38,7 +39,7 @@ export interface PreparedCall {
   digest: string;
   sessionId: string;
   conversation: ConversationName;
-  carrier: 'plivo' | 'twilio' | 'telnyx';
+  carrier: CarrierName;
 }
 
 /** What a gateway reported of one call. */

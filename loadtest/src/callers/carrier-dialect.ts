@@ -1,9 +1,11 @@
+import type { CarrierName } from '@parley/shared/contracts/session-values';
+
 /**
- * The media-stream messages of three carriers, from the carrier's side of the socket. Written from the vendors'
+ * The media-stream messages of the carriers, from the carrier's side of the socket. Written from the vendors'
  * documents; shares nothing with the gateway, so that the two can only agree because both are right.
  */
 export interface CarrierDialect {
-  readonly name: 'plivo' | 'twilio' | 'telnyx';
+  readonly name: CarrierName;
   /** What the carrier says first, in order. */
   opening(call: StreamIds): string[];
   /** Caller audio, 20 ms of mu-law in base64. Called for every frame: cheap. */
@@ -224,4 +226,4 @@ function parseMediaMarkClear(message: string): AgentMessage {
   }
 }
 
-export const dialects = { plivo, twilio, telnyx } as const;
+export const dialects: Readonly<Record<CarrierName, CarrierDialect>> = { plivo, twilio, telnyx };

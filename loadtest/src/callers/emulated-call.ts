@@ -72,6 +72,13 @@ export interface CarrierEmulator {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+/** An emulated carrier that can be opened with an account at it. */
+export interface CarrierEmulatorDescriptor {
+  /** The secrets of an account, as they are kept for the next start. */
+  newAccount(): Record<string, string>;
+  open(account: Readonly<Record<string, string>>): Promise<CarrierEmulator>;
+}
+
 /** The call ended before any media flowed. */
 export class CallNotConnectedError extends Error {
   readonly end: EmulatedCallEnd;

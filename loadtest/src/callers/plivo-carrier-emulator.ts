@@ -10,6 +10,7 @@ import {
   CallProgress,
   transferOutcome,
   type CarrierEmulator,
+  type CarrierEmulatorDescriptor,
   type EmulatedCallEnd,
   type PlaceCallOptions,
 } from './emulated-call.ts';
@@ -33,10 +34,9 @@ const digitsOf = (number: string) => number.replace(/^\+/, '');
  * No account, no telephone network.
  */
 export async function openPlivoCarrierEmulator(
-  options: { authId?: string; authToken?: string } = {},
+  options: { authId?: string | undefined; authToken?: string | undefined } = {},
 ): Promise<CarrierEmulator> {
-  const authId = options.authId ?? `MAEMULATED${randomBytes(5).toString('hex').toUpperCase()}`;
-  const authToken = options.authToken ?? randomBytes(20).toString('hex');
+  const { authId = newAuthId(), authToken = newAuthToken() } = options;
   const account = `/v1/Account/${authId}/`;
   return openCarrierAccount<PlivoCall, PlaceCallOptions>({
     name: 'plivo',
@@ -59,6 +59,14 @@ export async function openPlivoCarrierEmulator(
     dial: (place) => new PlivoCall(place, { authId, authToken }),
   });
 }
+
+const newAuthId = () => `MAEMULATED${randomBytes(5).toString('hex').toUpperCase()}`;
+const newAuthToken = () => randomBytes(20).toString('hex');
+
+export const plivo: CarrierEmulatorDescriptor = {
+  newAccount: () => ({ auth_id: newAuthId(), auth_token: newAuthToken() }),
+  open: ({ auth_id, auth_token }) => openPlivoCarrierEmulator({ authId: auth_id, authToken: auth_token }),
+};
 
 const plivoError = (error: string) => ({ api_id: randomUUID(), error });
 

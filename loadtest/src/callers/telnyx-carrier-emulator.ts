@@ -19,6 +19,7 @@ import {
   CallProgress,
   transferOutcome,
   type CarrierEmulator,
+  type CarrierEmulatorDescriptor,
   type EmulatedCall,
   type EmulatedCallEnd,
   type PlaceCallOptions,
@@ -77,9 +78,13 @@ export function telnyxPublicKey(privateKey: KeyObject): string {
  * transfer, send_dtmf, streaming_start, streaming_stop), and its stream protocol. No account, no telephone network.
  */
 export async function openTelnyxCarrierEmulator(
-  options: { apiKey?: string; /** Base64 of the 32 bytes of an Ed25519 seed. */ privateKey?: string } = {},
+  options: {
+    apiKey?: string | undefined;
+    /** Base64 of the 32 bytes of an Ed25519 seed. */
+    privateKey?: string | undefined;
+  } = {},
 ): Promise<TelnyxCarrierEmulator> {
-  const apiKey = options.apiKey ?? `KEY${randomBytes(16).toString('hex')}`;
+  const apiKey = options.apiKey ?? newApiKey();
   const privateKey =
     options.privateKey === undefined
       ? generateKeyPairSync('ed25519').privateKey
@@ -111,6 +116,14 @@ export async function openTelnyxCarrierEmulator(
     keepEndedMs: 60_000,
   });
 }
+
+const newApiKey = () => `KEYEMULATED${randomBytes(16).toString('hex')}`;
+
+/** Its account has the private key, which is the carrier's own: it signs with it. */
+export const telnyx: CarrierEmulatorDescriptor = {
+  newAccount: () => ({ api_key: newApiKey(), private_key: randomBytes(32).toString('base64') }),
+  open: ({ api_key, private_key }) => openTelnyxCarrierEmulator({ apiKey: api_key, privateKey: private_key }),
+};
 
 const telnyxError = (code: string, title: string, detail = title) => ({ errors: [{ code, title, detail }] });
 

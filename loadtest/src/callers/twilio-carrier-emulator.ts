@@ -11,6 +11,7 @@ import {
   CallProgress,
   transferOutcome,
   type CarrierEmulator,
+  type CarrierEmulatorDescriptor,
   type EmulatedCallEnd,
   type PlaceCallOptions,
 } from './emulated-call.ts';
@@ -49,10 +50,9 @@ export function withBodyDigest(url: string, body: string): string {
  * posts signed status callbacks. No account, no telephone network.
  */
 export async function openTwilioCarrierEmulator(
-  options: { accountSid?: string; authToken?: string } = {},
+  options: { accountSid?: string | undefined; authToken?: string | undefined } = {},
 ): Promise<CarrierEmulator> {
-  const accountSid = options.accountSid ?? sid('AC');
-  const authToken = options.authToken ?? randomBytes(16).toString('hex');
+  const { accountSid = sid('AC'), authToken = newAuthToken() } = options;
   const account = `/2010-04-01/Accounts/${accountSid}`;
   return openCarrierAccount<TwilioCall, PlaceCallOptions>({
     name: 'twilio',
@@ -80,6 +80,14 @@ export async function openTwilioCarrierEmulator(
     dial: (place) => new TwilioCall(place, { accountSid, authToken }),
   });
 }
+
+const newAuthToken = () => randomBytes(16).toString('hex');
+
+export const twilio: CarrierEmulatorDescriptor = {
+  newAccount: () => ({ account_sid: sid('AC'), auth_token: newAuthToken() }),
+  open: ({ account_sid, auth_token }) =>
+    openTwilioCarrierEmulator({ accountSid: account_sid, authToken: auth_token }),
+};
 
 const twilioError = (code: number, message: string, status: number) => ({
   code,

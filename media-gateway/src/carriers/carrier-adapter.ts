@@ -50,6 +50,15 @@ export interface CarrierAdapter {
   encode(command: CarrierCommand): string;
 }
 
+/** What the gateway has to know of a carrier before a stream of it has begun. */
+export interface CarrierDescriptor {
+  createAdapter(): CarrierAdapter;
+  /** Headers over which it signs its upgrade request, lower-case. */
+  readonly signatureHeaders: readonly string[];
+  /** It may connect while the call still rings, and says `start` when that is answered. */
+  readonly connectsWhileRinging: boolean;
+}
+
 /** A carrier said something its own documents do not allow. The message holds nothing a person said. */
 export class CarrierProtocolError extends Error {
   readonly carrier: CarrierName;

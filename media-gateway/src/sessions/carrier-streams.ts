@@ -7,20 +7,13 @@ import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
 import type { CallRegistry } from './call-registry.ts';
-import type { CarrierAdapter } from '../carriers/carrier-adapter.ts';
+import type { CarrierDescriptor } from '../carriers/carrier-adapter.ts';
 import { PhoneParticipant } from '../participants/phone-participant.ts';
 import { closeCodes } from '../server/close-codes.ts';
 import type { Socket } from '../server/socket.ts';
 import type { Admission, UpgradeRequest, UpgradeRoute } from '../server/websocket-server.ts';
 import { AdmissionError } from './session-source.ts';
 import type { SessionSource } from './session-source.ts';
-
-/** Headers over which a carrier signs its upgrade request. */
-const SIGNATURE_HEADERS: Record<CarrierName, readonly string[]> = {
-  plivo: ['x-plivo-signature-v3', 'x-plivo-signature-ma-v3', 'x-plivo-signature-v3-nonce'],
-  twilio: ['x-twilio-signature'],
-  telnyx: [],
-};
 
 /** What becomes of a stream whose ticket is not admitted. */
 const REFUSALS: Record<AdmissionError['code'], [number, string]> = {
@@ -45,7 +38,7 @@ export function refusalOf(error: unknown): [number, string] {
  * The path holds the ticket and is never logged.
  */
 export function carrierStreams(deps: {
-  adapters: Record<CarrierName, () => CarrierAdapter>;
+  carriers: Readonly<Record<CarrierName, CarrierDescriptor>>;
   source: SessionSource;
   registry: CallRegistry;
   gatewayId: string;
@@ -54,7 +47,7 @@ export function carrierStreams(deps: {
   clock: Clock;
   logger: Logger;
 }): UpgradeRoute {
-  const { source, registry, clock, logger } = deps;
+  const { carriers, source, registry, clock, logger } = deps;
 
   async function admit(request: UpgradeRequest, signal: AbortSignal): Promise<Admission> {
     const carrier = carrierSchema.safeParse(request.params[0]).data;
@@ -63,7 +56,8 @@ export function carrierStreams(deps: {
     if (!TICKET_PATTERN.test(ticket)) return { status: 401 };
     if (!registry.hasRoom) return { status: 503 };
     const digest = credentialDigest(ticket);
-    const signatureHeaders = SIGNATURE_HEADERS[carrier].flatMap((name) => {
+    const descriptor = carriers[carrier];
+    const signatureHeaders = descriptor.signatureHeaders.flatMap((name) => {
       const value = request.headers.get(name);
       return value === undefined ? [] : [[name, value] as const];
     });
@@ -93,12 +87,12 @@ export function carrierStreams(deps: {
       open(socket) {
         const participant = new PhoneParticipant({
           socket,
-          adapter: deps.adapters[carrier](),
+          adapter: descriptor.createAdapter(),
           clock,
           logger,
         });
-        // Telnyx may connect while it still rings, and says `start` when the call is answered.
-        const waitMs = Math.max(deps.startTimeoutMs, carrier === 'telnyx' ? expiresAt - clock.now() : 0);
+        const ringingMs = descriptor.connectsWhileRinging ? expiresAt - clock.now() : 0;
+        const waitMs = Math.max(deps.startTimeoutMs, ringingMs);
         registry.expect(begin(participant, socket, digest, waitMs));
         return participant;
       },

@@ -1,9 +1,12 @@
 import type { Dispatcher } from 'undici';
+import { z } from 'zod';
 import type { FailureReason } from '@parley/shared/contracts/session-values';
 import { CarrierClient } from '../carrier-client.ts';
+import { credentialText } from '../carrier-credentials.ts';
 import { formFields, toE164 } from '../carrier-form.ts';
 import {
   CarrierProtocolError,
+  defineCarrier,
   type Carrier,
   type CarrierCallback,
   type CarrierDocument,
@@ -21,6 +24,13 @@ export interface PlivoCredentials {
   authId: string;
   authToken: string;
 }
+
+export const plivo = defineCarrier({
+  title: 'Plivo',
+  credentials: z.strictObject({ auth_id: credentialText(64), auth_token: credentialText(128) }),
+  open: ({ auth_id, auth_token }, { apiBaseUrl }) =>
+    new PlivoCarrier({ authId: auth_id, authToken: auth_token }, { apiBaseUrl }),
+});
 
 /** Plivo: XML documents, form callbacks, signature V3, numbers without `+`. */
 export class PlivoCarrier implements Carrier {

@@ -3,10 +3,12 @@ import { z } from 'zod';
 import type { FailureReason } from '@parley/shared/contracts/session-values';
 import type { Clock } from '@parley/shared/time/clock';
 import { CarrierClient } from '../carrier-client.ts';
+import { credentialText } from '../carrier-credentials.ts';
 import { toE164 } from '../carrier-form.ts';
 import {
   CarrierError,
   CarrierProtocolError,
+  defineCarrier,
   type Carrier,
   type CarrierCallback,
   type CarrierDocument,
@@ -40,6 +42,19 @@ const webhookSchema = z.object({
 });
 
 const EMPTY: CarrierDocument = { contentType: 'application/json', body: '{}' };
+
+export const telnyx = defineCarrier({
+  title: 'Telnyx',
+  credentials: z.strictObject({
+    api_key: credentialText(256),
+    public_key: credentialText(64).refine(
+      (key) => Buffer.from(key, 'base64').length === 32,
+      'must be base64 of 32 bytes',
+    ),
+  }),
+  open: ({ api_key, public_key }, { clock, apiBaseUrl }) =>
+    new TelnyxCarrier({ apiKey: api_key, publicKey: public_key }, { clock, apiBaseUrl }),
+});
 
 /**
  * Telnyx by Call Control: JSON callbacks, and commands instead of documents. (TeXML is not used: the call id it

@@ -1,10 +1,13 @@
 import type { Dispatcher } from 'undici';
+import { z } from 'zod';
 import type { FailureReason } from '@parley/shared/contracts/session-values';
 import { CarrierClient } from '../carrier-client.ts';
+import { credentialText } from '../carrier-credentials.ts';
 import { formFields, toE164 } from '../carrier-form.ts';
 import {
   CarrierError,
   CarrierProtocolError,
+  defineCarrier,
   type Carrier,
   type CarrierCallback,
   type CarrierDocument,
@@ -22,6 +25,13 @@ export interface TwilioCredentials {
   /** The primary one: it signs, whatever REST uses. */
   authToken: string;
 }
+
+export const twilio = defineCarrier({
+  title: 'Twilio',
+  credentials: z.strictObject({ account_sid: credentialText(64), auth_token: credentialText(128) }),
+  open: ({ account_sid, auth_token }, { apiBaseUrl }) =>
+    new TwilioCarrier({ accountSid: account_sid, authToken: auth_token }, { apiBaseUrl }),
+});
 
 /** Twilio: TwiML, form callbacks, SHA-1 signature over the URL as requested. */
 export class TwilioCarrier implements Carrier {

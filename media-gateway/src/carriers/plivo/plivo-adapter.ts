@@ -1,12 +1,18 @@
 import type { AudioFormat } from '@parley/shared/audio/audio-frame';
 import { encodeBase64 } from '../base64.ts';
 import { CarrierProtocolError } from '../carrier-adapter.ts';
-import type { CarrierAdapter, CarrierCommand, CarrierEvent } from '../carrier-adapter.ts';
+import type { CarrierAdapter, CarrierCommand, CarrierDescriptor, CarrierEvent } from '../carrier-adapter.ts';
 import { parseMedia, parseMessage, parseWith, scanMedia } from '../carrier-messages.ts';
 import { plivoDtmf, plivoError, plivoPlayedStream, plivoStart } from './plivo-messages.ts';
 
 const MULAW = 'audio/x-mulaw';
 const L16 = 'audio/x-l16';
+
+export const plivo: CarrierDescriptor = {
+  createAdapter: () => new PlivoAdapter(),
+  signatureHeaders: ['x-plivo-signature-v3', 'x-plivo-signature-ma-v3', 'x-plivo-signature-v3-nonce'],
+  connectsWhileRinging: false,
+};
 
 export class PlivoAdapter implements CarrierAdapter {
   readonly carrier = 'plivo';

@@ -2,7 +2,13 @@ import { silence } from '@parley/shared/audio/audio-frame';
 import type { AudioFormat } from '@parley/shared/audio/audio-frame';
 import { encodeBase64 } from '../base64.ts';
 import { CarrierProtocolError } from '../carrier-adapter.ts';
-import type { CarrierAdapter, CarrierAudio, CarrierCommand, CarrierEvent } from '../carrier-adapter.ts';
+import type {
+  CarrierAdapter,
+  CarrierAudio,
+  CarrierCommand,
+  CarrierDescriptor,
+  CarrierEvent,
+} from '../carrier-adapter.ts';
 import { parseMedia, parseMessage, parseWith, scanMedia } from '../carrier-messages.ts';
 import { telnyxDtmf, telnyxError, telnyxMark, telnyxStart } from './telnyx-messages.ts';
 
@@ -12,6 +18,12 @@ const OUTPUT: AudioFormat = { encoding: 'pcmu', sampleRate: 8000 };
 const MIN_AUDIO = silence(OUTPUT, 20);
 const PLAY_PREFIX = '{"event":"media","media":{"payload":"';
 const CLEAR = '{"event":"clear"}';
+
+export const telnyx: CarrierDescriptor = {
+  createAdapter: () => new TelnyxAdapter(),
+  signatureHeaders: [],
+  connectsWhileRinging: true,
+};
 
 export class TelnyxAdapter implements CarrierAdapter {
   readonly carrier = 'telnyx';

@@ -1,12 +1,18 @@
 import type { AudioFormat } from '@parley/shared/audio/audio-frame';
 import { encodeBase64 } from '../base64.ts';
 import { CarrierProtocolError } from '../carrier-adapter.ts';
-import type { CarrierAdapter, CarrierCommand, CarrierEvent } from '../carrier-adapter.ts';
+import type { CarrierAdapter, CarrierCommand, CarrierDescriptor, CarrierEvent } from '../carrier-adapter.ts';
 import { parseMedia, parseMessage, parseWith, scanMedia } from '../carrier-messages.ts';
 import { twilioDtmf, twilioMark, twilioStart } from './twilio-messages.ts';
 
 /** The only format of Twilio's streams, both ways. */
 const FORMAT: AudioFormat = { encoding: 'pcmu', sampleRate: 8000 };
+
+export const twilio: CarrierDescriptor = {
+  createAdapter: () => new TwilioAdapter(),
+  signatureHeaders: ['x-twilio-signature'],
+  connectsWhileRinging: false,
+};
 
 export class TwilioAdapter implements CarrierAdapter {
   readonly carrier = 'twilio';

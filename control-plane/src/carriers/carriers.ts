@@ -1,0 +1,14 @@
+import { CARRIERS, type CarrierName } from '@parley/shared/contracts/session-values';
+import type { CarrierDescriptor } from './carrier.ts';
+import { plivo } from './plivo/plivo-carrier.ts';
+import { telnyx } from './telnyx/telnyx-carrier.ts';
+import { twilio } from './twilio/twilio-carrier.ts';
+
+/** The carriers whose signalling is spoken: the only place that names them. */
+export const carriers: Readonly<Record<CarrierName, CarrierDescriptor>> = { plivo, twilio, telnyx };
+
+/** What each carrier's account needs, for people. */
+export const credentialsText = CARRIERS.map((name) => {
+  const { title, credentials } = carriers[name];
+  return `${title}: ${Object.keys(credentials.shape).join(', ')}.`;
+}).join(' ');
