@@ -66,7 +66,7 @@ export interface Gateway {
 
 /**
  * Opens the media gateway: listens, delivers what an earlier process left in the spool, and tells others of itself.
- * @throws when it can't listen, or another process uses its DATA_DIR
+ * @throws when it cannot listen, or another process uses its DATA_DIR
  */
 export async function openGateway(config: GatewayConfig, deps: GatewayDeps): Promise<Gateway> {
   const { bus, logger, clock = systemClock } = deps;

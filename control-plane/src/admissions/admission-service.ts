@@ -229,8 +229,10 @@ export class AdmissionService {
     try {
       const limits = await this.#sessions.placesOf(session);
       const full = await this.#bus.slots.take(sessionId, limits, SLOT_TTL_MS);
-      if (full !== null)
-        throw new TooManyRequestsError('limit', 'There is no place for another session.', 10);
+      if (full !== null) {
+        const limit = limits.find(({ scope }) => scope === full)?.limit;
+        throw new TooManyRequestsError('limit', `Concurrent session limit reached (${limit}).`, 10);
+      }
     } catch (error) {
       if (error instanceof TooManyRequestsError) throw error;
       // Without the bus calls still go on: the gateway has a limit of its own.

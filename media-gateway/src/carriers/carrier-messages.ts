@@ -52,7 +52,7 @@ export function parseMedia(carrier: CarrierName, message: object): CarrierAudio 
   const { media } = parseWith(carrier, mediaMessage, message);
   if (media.track !== undefined && media.track !== 'inbound') return undefined;
   const bytes = parseBase64(media.payload);
-  if (!bytes) throw new CarrierProtocolError(carrier, 'malformed', 'the payload of media is not base64');
+  if (!bytes) throw new CarrierProtocolError(carrier, 'malformed', 'media.payload is not valid base64');
   if (bytes.length === 0) return undefined;
   return { type: 'audio', bytes, chunk: media.chunk, timestampMs: media.timestamp };
 }
@@ -64,7 +64,7 @@ export function parseMessage(carrier: CarrierName, message: Uint8Array): { event
     parsed = JSON.parse(Buffer.from(message.buffer, message.byteOffset, message.byteLength).toString());
   } catch {
     // The parser's own message quotes what it read, which may be what a person said.
-    throw new CarrierProtocolError(carrier, 'malformed', 'the message is not JSON');
+    throw new CarrierProtocolError(carrier, 'malformed', 'the message is not valid JSON');
   }
   return parseWith(carrier, anyMessage, parsed);
 }
@@ -78,5 +78,5 @@ export function parseWith<T extends z.ZodType>(
   const result = schema.safeParse(message);
   if (result.success) return result.data;
   const fields = result.error.issues.map((issue) => issue.path.join('.') || 'message');
-  throw new CarrierProtocolError(carrier, 'malformed', `wrong or missing: ${fields.join(', ')}`);
+  throw new CarrierProtocolError(carrier, 'malformed', `invalid or missing: ${fields.join(', ')}`);
 }

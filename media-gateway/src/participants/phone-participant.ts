@@ -206,7 +206,7 @@ export class PhoneParticipant implements Participant, SocketListener {
         if (Number.isInteger(Math.log2(this.#complaints))) {
           this.#logger.warn(
             { carrier: this.carrier, code: event.code.slice(0, 64), times: this.#complaints },
-            'the carrier did not take what it was sent',
+            'the carrier refused a message of ours',
           );
         }
         break;

@@ -64,7 +64,7 @@ export function createProviderRegistry(options: {
     try {
       guard.checkUrl(one.base_url, target);
     } catch (error) {
-      throw new ProviderError(one.provider, 'auth', 'its address may not be reached', { cause: error });
+      throw new ProviderError(one.provider, 'auth', 'its base URL is not allowed', { cause: error });
     }
     return plan.outbound_allow.includes(new URL(one.base_url).origin) ? ours : theirs;
   }
@@ -114,7 +114,7 @@ export function createProviderRegistry(options: {
 }
 
 function unknown({ provider }: PlanProvider, kind: string): ProviderError {
-  return new ProviderError(provider, 'protocol', `there is no ${kind} of this name`);
+  return new ProviderError(provider, 'protocol', `unknown ${kind} provider`);
 }
 
 /** The local voice, opened when it is first needed. One that did not start is tried again the next time. */

@@ -85,7 +85,7 @@ export class AgentResponses {
     if (params.conversation === 'none' || (params.input?.length ?? 0) > 0) {
       return {
         code: 'unsupported_parameter',
-        message: 'Responses beside the conversation are not offered.',
+        message: 'Out-of-band responses (conversation "none", or input) are not supported.',
         param: 'response',
       };
     }
@@ -93,7 +93,7 @@ export class AgentResponses {
       return {
         code: 'conversation_already_has_active_response',
         message:
-          'The conversation already has an active response: response.create can be sent after response.done.',
+          'The conversation already has an active response. Send response.create after its response.done.',
         param: null,
       };
     }
@@ -241,7 +241,7 @@ export class AgentResponses {
     return {
       status: 'failed',
       code: code ?? 'internal',
-      message: 'The agent could not answer: a part of it failed.',
+      message: 'The agent failed to respond. Send response.create to try again.',
     };
   }
 

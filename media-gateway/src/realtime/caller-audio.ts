@@ -63,7 +63,7 @@ export class CallerAudio {
     if (this.#receivedMs - (this.#clock.monotonic() - this.#startedAt) > MAX_AHEAD_MS) {
       this.#events.error({
         code: 'rate_limit_exceeded',
-        message: 'Audio comes much faster than it can be heard.',
+        message: 'More than 300 seconds of audio ahead of real time. Send audio no faster than it is spoken.',
         param: null,
         event_id: null,
       });

@@ -93,7 +93,7 @@ export class ClientEventHandler {
     }
     return {
       code: 'invalid_value',
-      message: 'The audio is not base64.',
+      message: 'The audio is not valid base64.',
       param: 'audio',
       event_id: event.event_id ?? null,
     };
@@ -106,7 +106,7 @@ export class ClientEventHandler {
     }
     this.#answer(event, {
       code: 'input_audio_buffer_commit_empty',
-      message: 'There is not enough audio to commit: at least 100 ms are needed.',
+      message: 'The input audio buffer is too small to commit: at least 100 ms are needed.',
       param: null,
     });
   }

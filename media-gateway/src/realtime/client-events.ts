@@ -123,12 +123,17 @@ export function parseClientEvent(bytes: Uint8Array): { event: ClientEvent } | { 
     value = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'));
   } catch {
     return {
-      fault: { code: 'invalid_json', message: 'The event is not JSON.', param: null, event_id: null },
+      fault: { code: 'invalid_json', message: 'The event is not valid JSON.', param: null, event_id: null },
     };
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return {
-      fault: { code: 'invalid_event', message: 'An event is a JSON object.', param: null, event_id: null },
+      fault: {
+        code: 'invalid_event',
+        message: 'An event must be a JSON object.',
+        param: null,
+        event_id: null,
+      },
     };
   }
   const { type, event_id: given, audio } = value as { type?: unknown; event_id?: unknown; audio?: unknown };
@@ -138,10 +143,9 @@ export function parseClientEvent(bytes: Uint8Array): { event: ClientEvent } | { 
     return { event: { type, audio, event_id: event_id ?? undefined } };
   }
   if (typeof type !== 'string' || !TYPES.has(type)) {
-    const name = typeof type === 'string' ? `'${type.slice(0, 64)}'` : 'without a type';
-    return {
-      fault: { code: 'invalid_event', message: `There is no event ${name}.`, param: 'type', event_id },
-    };
+    const message =
+      typeof type === 'string' ? `Unknown event type '${type.slice(0, 64)}'.` : 'An event needs a type.';
+    return { fault: { code: 'invalid_event', message, param: 'type', event_id } };
   }
   const parsed = clientEvent.safeParse(value);
   if (parsed.success) return { event: parsed.data };

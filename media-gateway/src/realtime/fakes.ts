@@ -90,7 +90,7 @@ export function fakeRealtime(
     /** All events of a kind. */
     of: (type: string, from = 0) => events.slice(from).filter((event) => event.type === type),
     last: (type: string) => events.findLast((event) => event.type === type),
-    /** Milliseconds of audio told in a response. */
+    /** Milliseconds of audio sent in a response. */
     audioMs: (responseId: string) =>
       events
         .filter(

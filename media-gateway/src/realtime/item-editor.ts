@@ -18,7 +18,7 @@ type ItemEvent<T extends 'create' | 'retrieve' | 'delete' | 'truncate'> = Extrac
 /** Why an event changes nothing. */
 type Refusal = Omit<EventFault, 'event_id'>;
 
-/** What the client does to the items of the conversation: the call is told what counts for it. */
+/** Edits of the conversation by the client. The call learns of those that count for it. */
 export class ItemEditor {
   readonly #call: CallSteering;
   readonly #items: ConversationItems;
@@ -45,14 +45,10 @@ export class ItemEditor {
 
   create({ item: given, previous_item_id: after }: ItemEvent<'create'>): Refusal | undefined {
     if (given.id && this.#items.get(given.id))
-      return invalid('There is an item with this id already.', 'item.id');
+      return invalid('An item with this id already exists.', 'item.id');
     const previous = after === 'root' ? null : (after ?? undefined);
     if (typeof previous === 'string' && !this.#items.get(previous)) {
-      return {
-        code: 'item_not_found',
-        message: 'There is no item with this id.',
-        param: 'previous_item_id',
-      };
+      return itemNotFound(previous, 'previous_item_id');
     }
     const item = toItem(given, given.id ?? this.#events.newId('item'));
     if (typeof item === 'string') return invalid(item, 'item');
@@ -72,14 +68,14 @@ export class ItemEditor {
 
   retrieve(event: ItemEvent<'retrieve'>): Refusal | undefined {
     const item = this.#items.get(event.item_id);
-    if (!item) return unknownItem(event.item_id);
+    if (!item) return itemNotFound(event.item_id);
     this.#events.send({ type: 'conversation.item.retrieved', item: toWireItem(item) });
     return undefined;
   }
 
   delete(event: ItemEvent<'delete'>): Refusal | undefined {
     const item = this.#items.remove(event.item_id);
-    if (!item) return unknownItem(event.item_id);
+    if (!item) return itemNotFound(event.item_id);
     if (item.key !== undefined) this.#call.forget(item.key);
     this.#events.send({ type: 'conversation.item.deleted', item_id: item.id });
     return undefined;
@@ -107,7 +103,7 @@ export class ItemEditor {
     const after = previous === undefined ? undefined : this.#items.keyAtOrBefore(previous);
     if (item.type === 'function_call_output') {
       if (!this.#call.answerTool(item.call_id ?? '', item.output ?? ''))
-        return invalid('No tool was called with this call_id, or it was answered.', 'item.call_id');
+        return invalid('No pending function call has this call_id.', 'item.call_id');
       this.#responses.noteInput();
     } else if (item.role === 'user' && text !== '') {
       item.key = this.#call.addCallerText(text, after);
@@ -124,7 +120,7 @@ export class ItemEditor {
     if (!bytes || this.#settings.turns.listen) {
       return {
         code: 'unsupported_content_type',
-        message: 'Recorded audio is taken as base64, and while turn_detection is null.',
+        message: 'An audio item needs base64 audio, and turn_detection set to null.',
         param: 'item.content',
       };
     }
@@ -135,7 +131,7 @@ export class ItemEditor {
     }
     return {
       code: 'input_audio_buffer_commit_empty',
-      message: 'There is not enough audio in the item: at least 100 ms are needed.',
+      message: 'The item has too little audio: at least 100 ms are needed.',
       param: 'item.content',
     };
   }
@@ -145,12 +141,8 @@ function invalid(message: string, param: string): Refusal {
   return { code: 'invalid_value', message, param };
 }
 
-function unknownItem(id: string): Refusal {
-  return {
-    code: 'item_not_found',
-    message: `There is no item '${id.slice(0, 64)}'.`,
-    param: 'item_id',
-  };
+function itemNotFound(id: string, param = 'item_id'): Refusal {
+  return { code: 'item_not_found', message: `Item '${id.slice(0, 64)}' not found.`, param };
 }
 
 /** All that is written in a message, without its audio. */
@@ -165,7 +157,7 @@ function toText(item: Item): string {
 function toItem(given: ClientItem, id: string): Item | string {
   const base = { id, type: given.type, status: 'completed' as const };
   if (given.type === 'function_call_output') {
-    if (!given.call_id) return 'A function_call_output has a call_id.';
+    if (!given.call_id) return 'A function_call_output needs a call_id.';
     return { ...base, call_id: given.call_id, output: given.output ?? '' };
   }
   if (given.type === 'function_call') {
@@ -179,7 +171,7 @@ function toItem(given: ClientItem, id: string): Item | string {
   if (given.type !== 'message') return base;
   const role = given.role === 'developer' ? 'system' : (given.role ?? 'user');
   const content = (given.content ?? []).flatMap((part) => toContentPart(part, role));
-  if (content.length === 0 && (given.content ?? []).length === 0) return 'A message has content.';
+  if (content.length === 0 && (given.content ?? []).length === 0) return 'A message needs content.';
   return { ...base, role, content };
 }
 

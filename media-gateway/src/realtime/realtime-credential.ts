@@ -9,7 +9,7 @@ const MAX_TOKEN_LENGTH = 4096;
 const MAX_ORIGIN_LENGTH = 512;
 
 /** What a client of `/v1/realtime` brings along. */
-export interface RealtimeKnock {
+export interface RealtimeHandshake {
   /** Undefined when there is none, or nothing that could be one. */
   credential: { kind: 'realtime' | 'participant'; token: string } | undefined;
   /** The sub-protocol to answer with: only what was offered, and never the one that holds the key. */
@@ -25,7 +25,7 @@ export interface RealtimeKnock {
  * Reads the credential from `Authorization: Bearer` or, as browsers must send it, from the offered sub-protocols.
  * @param headers by lower-case name
  */
-export function readKnock(headers: ReadonlyMap<string, string>): RealtimeKnock {
+export function readHandshake(headers: ReadonlyMap<string, string>): RealtimeHandshake {
   const offered = (headers.get('sec-websocket-protocol') ?? '').split(',').map((name) => name.trim());
   const key = offered.find((name) => name.startsWith(KEY_PROTOCOL))?.slice(KEY_PROTOCOL.length);
   const bearer = /^Bearer +(\S+)$/i.exec(headers.get('authorization') ?? '')?.[1];
@@ -39,7 +39,7 @@ export function readKnock(headers: ReadonlyMap<string, string>): RealtimeKnock {
   };
 }
 
-function toCredential(token: string): RealtimeKnock['credential'] {
+function toCredential(token: string): RealtimeHandshake['credential'] {
   if (token.length > MAX_TOKEN_LENGTH) return undefined;
   if (REALTIME_TOKEN_PATTERN.test(token)) return { kind: 'realtime', token };
   return JWT_PATTERN.test(token) ? { kind: 'participant', token } : undefined;

@@ -8,45 +8,45 @@ import { closeCodes } from '../server/close-codes.ts';
 import type { Socket, SocketLimits } from '../server/socket.ts';
 import type { Admission, UpgradeRequest, UpgradeRoute } from '../server/websocket-server.ts';
 import { refusalOf } from '../sessions/carrier-streams.ts';
-import { readKnock } from './realtime-credential.ts';
-import type { RealtimeKnock } from './realtime-credential.ts';
+import { readHandshake } from './realtime-credential.ts';
+import type { RealtimeHandshake } from './realtime-credential.ts';
 import { RealtimeSession } from './realtime-session.ts';
 
-/** Why a client is not let in, in words for its log. */
+/** Messages of refusals, for the client's log. */
 const REASONS: Record<string, string> = {
-  credential_invalid: 'The token is not valid: unknown, expired, or not for this address.',
-  origin_refused: 'The token belongs to another origin.',
-  in_use: 'The token has been used already; each opens one connection.',
-  session_over: 'The session is over.',
-  limit: 'There is no room for another session just now.',
+  credential_invalid: 'Invalid token: unknown, expired, or issued for another server.',
+  origin_refused: 'The token was issued for another origin.',
+  in_use: 'The token was already used. Each token opens one connection: create a new one.',
+  session_over: 'The session has ended.',
+  limit: 'Concurrent session limit reached. Retry in a few seconds.',
 };
 
 /**
  * `/v1/realtime`: browsers and programs that speak the OpenAI Realtime protocol. What is no credential at all is 401;
- * one that is not admitted is told why in an `error` event, since browsers do not show why an upgrade failed.
+ * one that is not admitted gets the reason in an `error` event, since browsers do not show why an upgrade failed.
  */
 export function realtimeRoute(
   { source, registry, gatewayId, clock, logger }: GatewayServices,
   limits: Partial<SocketLimits>,
 ): UpgradeRoute {
   function admit(request: UpgradeRequest): Admission {
-    const knock = readKnock(request.headers);
-    const { credential } = knock;
+    const handshake = readHandshake(request.headers);
+    const { credential } = handshake;
     if (!credential) return { status: 401 };
-    if (!knock.originIsValid) return { status: 403 };
-    if (!registry.hasRoom && !knock.beta) return { status: 503 };
+    if (!handshake.originIsValid) return { status: 403 };
+    if (!registry.hasRoom && !handshake.beta) return { status: 503 };
     return {
-      ...(knock.protocol === '' ? {} : { protocol: knock.protocol }),
+      ...(handshake.protocol === '' ? {} : { protocol: handshake.protocol }),
       open(socket) {
         const session = new RealtimeSession({ socket, clock, logger });
-        if (knock.beta) {
+        if (handshake.beta) {
           // Before the token is spent.
           session.refuse(
             closeCodes.betaProtocol,
             'beta_api_shape_disabled',
-            'The beta version of the Realtime API is not offered. Connect without its header or sub-protocol.',
+            'The beta Realtime API is not supported. Connect without its header and subprotocol.',
           );
-        } else registry.expect(begin(session, socket, credential, knock.origin));
+        } else registry.expect(begin(session, socket, credential, handshake.origin));
         return session;
       },
     };
@@ -56,7 +56,7 @@ export function realtimeRoute(
   async function begin(
     session: RealtimeSession,
     socket: Socket,
-    credential: NonNullable<RealtimeKnock['credential']>,
+    credential: NonNullable<RealtimeHandshake['credential']>,
     origin: string | undefined,
   ): Promise<void> {
     const place = registry.reserve();
@@ -71,8 +71,12 @@ export function realtimeRoute(
       const call = registry.begin({ plan, socket, startedAt: clock.now(), ...session.open(plan) }, place);
       session.join(call.steering);
     } catch (error) {
-      logger.error({ err: error }, 'a realtime session could not begin');
-      session.refuse(closeCodes.internal, 'internal', 'The session could not begin.');
+      logger.error({ err: error }, 'a realtime session could not be started');
+      session.refuse(
+        closeCodes.internal,
+        'internal',
+        'The session could not be started. Retry in a few seconds.',
+      );
     } finally {
       place.release();
     }
@@ -80,7 +84,7 @@ export function realtimeRoute(
 
   async function redeem(
     session: RealtimeSession,
-    { kind, token }: NonNullable<RealtimeKnock['credential']>,
+    { kind, token }: NonNullable<RealtimeHandshake['credential']>,
     origin: string | undefined,
   ): Promise<SessionPlan | undefined> {
     const request: RedeemRequest = {
@@ -98,7 +102,11 @@ export function realtimeRoute(
       const [code, reason] = refusalOf(error);
       if (code === closeCodes.internal) logger.error({ err: error }, 'a token could not be redeemed');
       else logger.info({ code: reason }, 'realtime session refused');
-      session.refuse(code, reason, REASONS[reason] ?? 'The session could not begin.');
+      session.refuse(
+        code,
+        reason,
+        REASONS[reason] ?? 'The session could not be started. Retry in a few seconds.',
+      );
       return undefined;
     }
   }

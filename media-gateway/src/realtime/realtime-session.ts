@@ -136,7 +136,7 @@ export class RealtimeSession implements SocketListener, RealtimeOutlet {
     for (const event of this.#waiting.take()) this.#onEvent(event, 0);
   }
 
-  /** The client is told why before it is closed. Nothing happens once its connection is over. */
+  /** Sends the client an `error` event and closes it. Nothing happens once its connection is over. */
   refuse(closeCode: number, code: string, message: string): void {
     this.#dismiss(this.#take('refusal'), closeCode, { code, message });
   }
@@ -197,7 +197,11 @@ export class RealtimeSession implements SocketListener, RealtimeOutlet {
   }
 
   #refuseFlood(): void {
-    this.refuse(closeCodes.overloaded, 'too_many_events', 'Too many events before the session began.');
+    this.refuse(
+      closeCodes.overloaded,
+      'too_many_events',
+      'Too many events before session.created: wait for it.',
+    );
   }
 
   /** An event that no client of the protocol sends. */
@@ -205,8 +209,8 @@ export class RealtimeSession implements SocketListener, RealtimeOutlet {
     if (this.#take('fault') !== 'answer_fault') return;
     this.#events.error(fault);
     if (++this.#faults < MAX_FAULTS) return;
-    this.#logger.info({ code: fault.code }, 'realtime client sends what is not understood');
-    this.refuse(closeCodes.badMessage, 'too_many_faults', 'Too many events were not understood.');
+    this.#logger.info({ code: fault.code }, 'realtime client sends invalid events');
+    this.refuse(closeCodes.badMessage, 'too_many_faults', 'Too many invalid events.');
   }
 
   #idleLater(): void {
@@ -221,7 +225,7 @@ export class RealtimeSession implements SocketListener, RealtimeOutlet {
     else
       this.#dismiss(action, closeCodes.done, {
         code: 'idle',
-        message: 'Nothing was heard for a long time.',
+        message: 'No event was received for 15 minutes.',
       });
   }
 

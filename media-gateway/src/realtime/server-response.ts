@@ -30,12 +30,12 @@ export interface ResponseDeps {
 }
 
 /**
- * Tells one response, from `response.created` to `response.done`, in the order that clients rely on. One message with
+ * Server events of one response, from `response.created` to `response.done`, in the order that clients rely on. One message with
  * all that is said, and an item for each tool the client is to run.
  */
 export class ServerResponse {
   readonly id: string;
-  /** The call's reply that it tells of, once there is one. */
+  /** The call's reply behind it, once there is one. */
   replyId: number | undefined;
   readonly textOnly: boolean;
   readonly #deps: ResponseDeps;
@@ -43,7 +43,7 @@ export class ServerResponse {
   readonly #converter: AudioConverter;
   readonly #bytesPerMs: number;
   #message: Item | undefined;
-  /** All text of the message that was told. */
+  /** All text of the message that was sent. */
   #text = '';
   #audioSent = false;
   #done = false;

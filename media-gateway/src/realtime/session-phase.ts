@@ -32,7 +32,7 @@ export type SessionAction =
   | 'handle'
   /** Answered by an `error` event. */
   | 'answer_fault'
-  /** The client is told why and closed; no call begins. */
+  /** The client gets an `error` event and is closed; no call begins. */
   | 'refuse'
   /** The client is closed, and the call loses its far end. */
   | 'expel'

@@ -36,8 +36,8 @@ export class InvalidSettingError extends Error {
 }
 
 /**
- * The session as the client is told it. Prompt and models are the agent's: what a client says of them is ignored, and
- * it is told what is in force. Of the rest only what the plan allows changes.
+ * The session as the client sees it. Prompt and models are the agent's: what a client says of them is ignored, and
+ * what is in force is sent back. Of the rest only what the plan allows changes.
  */
 export class SessionSettings {
   readonly #plan: SessionPlan;
@@ -206,7 +206,7 @@ export class SessionSettings {
     };
   }
 
-  /** An agent that nobody may interrupt stays so. Clients must be told: without it they cancel by themselves. */
+  /** An agent that nobody may interrupt stays so. Clients must know: without it they cancel by themselves. */
   #responses(wanted: TurnDetectionUpdate): { create_response: boolean; interrupt_response: boolean } {
     return {
       create_response: wanted.create_response ?? true,
@@ -231,17 +231,20 @@ function parseTools(list: readonly unknown[]): LlmTool[] {
     } | null;
     const param = `session.tools[${index}]`;
     if (typeof tool !== 'object' || tool === null)
-      throw new InvalidSettingError(param, 'A tool is an object.');
+      throw new InvalidSettingError(param, 'A tool must be an object.');
     if (tool.type !== 'function') continue;
     if (typeof tool.name !== 'string' || !TOOL_NAME.test(tool.name))
-      throw new InvalidSettingError(`${param}.name`, 'A name has 1 to 64 letters, digits, "_" or "-".');
+      throw new InvalidSettingError(
+        `${param}.name`,
+        'A tool name must have 1 to 64 letters, digits, "_" or "-".',
+      );
     const parameters = tool.parameters ?? { type: 'object', properties: {} };
     if (typeof parameters !== 'object' || Array.isArray(parameters))
-      throw new InvalidSettingError(`${param}.parameters`, 'Parameters are a JSON Schema.');
+      throw new InvalidSettingError(`${param}.parameters`, 'Parameters must be a JSON Schema object.');
     if (JSON.stringify(parameters).length > MAX_TOOL_BYTES)
-      throw new InvalidSettingError(`${param}.parameters`, 'The schema is too large.');
+      throw new InvalidSettingError(`${param}.parameters`, 'Parameters must be at most 64 KiB of JSON.');
     if (tools.some((known) => known.name === tool.name))
-      throw new InvalidSettingError(`${param}.name`, 'Two tools have this name.');
+      throw new InvalidSettingError(`${param}.name`, 'Tool names must be unique.');
     tools.push({
       name: tool.name,
       description: typeof tool.description === 'string' ? tool.description.slice(0, 4096) : '',

@@ -11,7 +11,7 @@ export const closeCodes = {
   frameTooLarge: 1009,
   /** Our fault. */
   internal: 1011,
-  /** As `goingAway`, told to programs that may connect again. */
+  /** As `goingAway`, for programs that may connect again. */
   serviceRestart: 1012,
   /** Too many messages, or a reader too slow for what it is sent. */
   overloaded: 1013,

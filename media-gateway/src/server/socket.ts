@@ -1,7 +1,7 @@
 import type { WebSocket } from 'uWebSockets.js';
 import { closeCodes } from './close-codes.ts';
 
-/** What the owner of a socket is told. Nothing is called after `onClose`, nor after the owner's own `end`. */
+/** Events of a socket, for its owner. Nothing is called after `onClose`, nor after the owner's own `end`. */
 export interface SocketListener {
   /** One text message. `bytes` (UTF-8) are only valid during the call: copy what is kept. */
   onMessage(bytes: Uint8Array): void;
@@ -80,7 +80,7 @@ export class Socket {
     ws.end(code, reason);
   }
 
-  /** Closes the socket because the far end broke a rule, and tells the listener. */
+  /** Closes the socket because the far end broke a rule, and calls the listener's `onClose`. */
   fail(code: number, reason: string): void {
     const listener = this.#listener;
     if (!this.#ws) return;

@@ -361,6 +361,6 @@ void t.test('a port in use is an error at start', async (t) => {
       clock: systemClock,
       logger: silentLogger(),
     }),
-    /can't listen/,
+    /cannot listen/,
   );
 });

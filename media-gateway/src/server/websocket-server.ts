@@ -231,7 +231,7 @@ export async function openWebSocketServer(options: WebSocketServerOptions): Prom
   let listening = await new Promise<us_listen_socket | undefined>((resolve, reject) => {
     app.listen(options.host, options.port, EXCLUSIVE_PORT, (socket) => {
       if (socket) resolve(socket);
-      else reject(new Error(`The media server can't listen on ${options.host}:${options.port}.`));
+      else reject(new Error(`The media server cannot listen on ${options.host}:${options.port}.`));
     });
   });
   const port = uws.us_socket_local_port(listening!);

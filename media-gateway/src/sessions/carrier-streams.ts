@@ -27,7 +27,7 @@ const REFUSALS: Record<AdmissionError['code'], [number, string]> = {
   unavailable: [closeCodes.internal, 'unavailable'],
 };
 
-/** The close code and reason that tell a client why it is not admitted. */
+/** Close code and reason of a client that is not admitted. */
 export function refusalOf(error: unknown): [number, string] {
   const known = error instanceof AdmissionError ? REFUSALS[error.code] : undefined;
   return known ?? [closeCodes.internal, 'internal'];
@@ -80,7 +80,7 @@ export function carrierStreams(deps: {
         logger.info({ carrier, code: error.code }, 'carrier stream not admitted');
         return { status: 401 };
       }
-      logger.error({ carrier, err: error }, 'the control plane could not be asked about a ticket');
+      logger.error({ carrier, err: error }, 'a ticket could not be checked with the control plane');
       return { status: 503 };
     }
     return {
@@ -128,7 +128,7 @@ export function carrierStreams(deps: {
         );
       }
     } catch (error) {
-      logger.error({ carrier: participant.carrier, err: error }, 'a call could not begin');
+      logger.error({ carrier: participant.carrier, err: error }, 'a call could not be started');
       participant.close(closeCodes.internal, 'internal');
     } finally {
       place.release();

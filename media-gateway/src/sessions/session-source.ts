@@ -21,12 +21,12 @@ const RETRIES = 2;
 /** Answers larger than this are not ours. */
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 
-/** The control plane does not admit, or can't be asked (`unavailable`). */
+/** The control plane refuses the credential, or cannot be reached (`unavailable`). */
 export class AdmissionError extends Error {
   readonly code: InternalErrorCode | 'unavailable';
 
   constructor(code: AdmissionError['code'], options?: ErrorOptions) {
-    super(`The control plane does not admit: ${code}.`, options);
+    super(`The control plane refuses the credential: ${code}.`, options);
     this.name = 'AdmissionError';
     this.code = code;
   }
@@ -140,9 +140,9 @@ export class SessionSource {
     if (status === 200) {
       const parsed = schema.safeParse(answer);
       if (parsed.success) return parsed.data;
-      // The answer holds secrets: only the names of what is wrong are told.
+      // The answer holds secrets: only the names of its fields are in the message.
       const fields = parsed.error.issues.map((issue) => issue.path.join('.')).join(', ');
-      throw new Error(`The control plane's answer to ${path} is not understood: ${fields}`);
+      throw new Error(`The control plane's answer to ${path} is invalid in: ${fields}`);
     }
     const refusal = internalError.safeParse(answer);
     if (status >= 500 || !refusal.success) {
@@ -157,7 +157,7 @@ async function readJson(body: AsyncIterable<Uint8Array>): Promise<unknown> {
   let length = 0;
   for await (const chunk of body) {
     length += chunk.length;
-    if (length > MAX_ANSWER_BYTES) throw new Error('The answer is too large.');
+    if (length > MAX_ANSWER_BYTES) throw new Error('The answer is larger than 4 MiB.');
     chunks.push(chunk);
   }
   const text = Buffer.concat(chunks).toString();

@@ -44,7 +44,7 @@ export function createToolRunner(options: {
     if (!args)
       return failure('invalid_arguments', 'The arguments are not a JSON object. Call the tool again.');
     const request = toRequest(tool.name, tool.webhook, call, args);
-    if (!request) return failure('invalid_arguments', 'The arguments do not fit the address of the tool.');
+    if (!request) return failure('invalid_arguments', 'The arguments do not fit the URL of the tool.');
     const { timeout_ms: timeoutMs, retries } = tool.execution;
     const deadlineMs = clock.monotonic() + timeoutMs;
     for (let retry = 0; ; retry += 1) {
@@ -177,13 +177,13 @@ export function toResult(
   const text = bodyText(response);
   if (status < 200 || status > 299) {
     const said = text ? `: ${cut(text, tool.response.max_characters)}` : '.';
-    return { ...failure('http_error', `The tool answered with the status ${status}${said}`), status };
+    return { ...failure('http_error', `The tool answered with status ${status}${said}`), status };
   }
   if (text === undefined) {
-    return { ...failure('not_text', 'The tool answered with something that is no text.'), status };
+    return { ...failure('not_text', 'The tool answered with content that is not text.'), status };
   }
   const content = cut(text, tool.response.max_characters);
-  return { ok: true, content: content || 'The tool has done it.', status, assigned: assign(tool, text) };
+  return { ok: true, content: content || 'Done.', status, assigned: assign(tool, text) };
 }
 
 /** @returns undefined for what is no text */
@@ -216,7 +216,7 @@ function assign(tool: PlanTool, text: string): Record<string, string> {
 
 function toFailure(error: unknown, timeoutMs: number): Result {
   if (error instanceof OutboundRefusedError) {
-    return failure(error.code, 'The address of the tool is not allowed.');
+    return failure(error.code, 'The URL of the tool is not allowed.');
   }
   if (error instanceof OutboundFailedError) {
     const said =

@@ -88,7 +88,11 @@ export class PlivoAdapter implements CarrierAdapter {
     else if (encoding === L16 && [8000, 16_000, 24_000].includes(sampleRate)) {
       this.#format = { encoding: 'pcm16', sampleRate };
     } else {
-      throw new CarrierProtocolError(this.carrier, 'codec_not_agreed', 'the codec is not one we asked for');
+      throw new CarrierProtocolError(
+        this.carrier,
+        'codec_not_agreed',
+        'the codec is not the one the stream asked for',
+      );
     }
     this.#streamId = start.streamId;
     this.#playPrefix = `{"event":"playAudio","media":{"contentType":"${encoding}","sampleRate":${sampleRate},"payload":"`;

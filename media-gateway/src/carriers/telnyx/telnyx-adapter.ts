@@ -76,7 +76,7 @@ export class TelnyxAdapter implements CarrierAdapter {
       case 'clear':
         return CLEAR;
       case 'dtmf':
-        throw new Error('Telnyx takes digits by a command, not on the stream.');
+        throw new Error('Telnyx streams cannot send DTMF: send it by a call command.');
     }
   }
 
@@ -90,7 +90,7 @@ export class TelnyxAdapter implements CarrierAdapter {
     else if (encoding === 'L16' && [8000, 16_000, 24_000].includes(sampleRate)) {
       this.#format = { encoding: 'pcm16', sampleRate };
     } else {
-      throw new CarrierProtocolError(this.carrier, 'codec_not_agreed', 'the codec is not one we can read');
+      throw new CarrierProtocolError(this.carrier, 'codec_not_agreed', 'the codec is not supported');
     }
     return { type: 'started', streamId: stream_id, carrierCallId: start.call_control_id };
   }

@@ -59,7 +59,7 @@ export class TwilioAdapter implements CarrierAdapter {
       case 'clear':
         return JSON.stringify({ event: 'clear', streamSid: this.#streamSid });
       case 'dtmf':
-        throw new Error('Twilio takes no digits on the stream.');
+        throw new Error('Twilio streams cannot send DTMF.');
     }
   }
 

@@ -232,7 +232,8 @@ class Answer {
       return;
     }
     const chunk = parseChunk(data);
-    if (!chunk) this.failure = new ProviderError(NAME, 'protocol', 'a piece of the answer is not JSON');
+    if (!chunk)
+      this.failure = new ProviderError(NAME, 'protocol', 'a chunk of the response is not valid JSON');
     else if (chunk.error) this.failure = inStreamError(chunk.error);
     else this.#take(chunk);
   }
@@ -256,7 +257,7 @@ class Answer {
   /** @throws ProviderError when the stream ended before the answer did */
   finish(): LlmEvent[] {
     if (this.#reason === undefined && !this.sawDone) {
-      throw new ProviderError(NAME, 'unavailable', 'the answer was cut off');
+      throw new ProviderError(NAME, 'unavailable', 'the response was cut off');
     }
     const cut = this.#reason === 'length' || this.#reason === 'content_filter';
     // Forced and compatible tool calls end with `stop`: what was called decides, not the reason.

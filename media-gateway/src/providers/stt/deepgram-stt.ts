@@ -218,7 +218,7 @@ class DeepgramStream implements SttStream {
       // The next message says it again, or more.
       this.#deps.logger.warn(
         { provider: NAME, bytes: data.length, reason: (error as Error).name },
-        'stt message not understood',
+        'invalid stt message',
       );
     }
   }
@@ -228,7 +228,7 @@ class DeepgramStream implements SttStream {
     if (this.#over) return;
     const refused = end.status !== undefined && end.status < 500;
     if (refused || end.reason.startsWith('DATA-0000')) {
-      this.#fail(refused ? end.error : new ProviderError(NAME, 'protocol', 'the audio is not understood'));
+      this.#fail(refused ? end.error : new ProviderError(NAME, 'protocol', 'the audio could not be decoded'));
       return;
     }
     if (this.#failures.add(end.aliveMs)) {

@@ -44,7 +44,7 @@ export interface SttListener {
   onEagerTurnEnd?(transcript: SttTranscript): void;
   /** The speaker went on after an eager end. */
   onTurnResumed?(): void;
-  /** The stream can't go on. Called at most once. */
+  /** The stream cannot go on. Called at most once. */
   onFailed(error: ProviderError): void;
 }
 

@@ -317,7 +317,7 @@ class VoiceSocket {
   async [Symbol.asyncDispose](): Promise<void> {
     this.retired = true;
     this.#onGone();
-    this.#failAll(new ProviderError(ELEVENLABS, 'unavailable', 'the connection was given up'));
+    this.#failAll(new ProviderError(ELEVENLABS, 'unavailable', 'the connection was abandoned'));
     this.#socket.send('{"close_socket":true}');
     await this.#socket[Symbol.asyncDispose]();
   }
@@ -331,7 +331,7 @@ class VoiceSocket {
   #onMessage(data: Buffer, isBinary: boolean): void {
     const message = isBinary ? undefined : parseMessage(data);
     if (!message) {
-      this.#deps.logger.warn({ provider: ELEVENLABS, bytes: data.length }, 'tts message not understood');
+      this.#deps.logger.warn({ provider: ELEVENLABS, bytes: data.length }, 'invalid tts message');
       return;
     }
     if (message.error) {

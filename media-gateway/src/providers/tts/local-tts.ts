@@ -179,7 +179,7 @@ class Utterance implements TtsUtterance {
   #done(): void {
     if (this.#over) return;
     if (this.#samples === 0 && this.#speakable) {
-      this.#fail(new ProviderError(NAME, 'unavailable', 'it gave no audio'));
+      this.#fail(new ProviderError(NAME, 'unavailable', 'no audio was returned'));
       return;
     }
     const rest = this.#samples > 0 ? this.#converter.flush() : new Uint8Array(0);
@@ -198,7 +198,7 @@ class Utterance implements TtsUtterance {
 function toProviderError(error: unknown): ProviderError {
   if (error instanceof ProviderError) return error;
   if (error instanceof LocalSpeechError && error.reason === 'busy') {
-    return new ProviderError(NAME, 'rate_limit', 'the voice has too much to do', { cause: error });
+    return new ProviderError(NAME, 'rate_limit', 'too many syntheses are running', { cause: error });
   }
   const fault = error instanceof RangeError ? 'protocol' : 'unavailable';
   return new ProviderError(NAME, fault, 'the voice failed', { cause: error });
