@@ -11,7 +11,8 @@ import type { CarrierDescriptor } from '../carriers/carrier-adapter.ts';
 import { PhoneParticipant } from '../participants/phone-participant.ts';
 import { closeCodes } from '../server/close-codes.ts';
 import type { Socket } from '../server/socket.ts';
-import type { Admission, UpgradeRequest, UpgradeRoute } from '../server/websocket-server.ts';
+import type { UpgradeRequest } from '../server/upgrade-request.ts';
+import type { Admission, UpgradeRoute } from '../server/websocket-server.ts';
 import { AdmissionError } from './session-source.ts';
 import type { SessionSource } from './session-source.ts';
 
