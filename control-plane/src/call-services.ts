@@ -5,6 +5,13 @@ import type { AgentService } from './agents/agent-service.ts';
 import { eraseTestReasons } from './agent-tests/agent-test-service.ts';
 import { admissionOperations } from './admissions/admission-routes.ts';
 import { AdmissionService } from './admissions/admission-service.ts';
+import { callLogSample } from './calls/call-log-sample.ts';
+import { carrierSample } from './carriers/carrier-sample.ts';
+import { recordingSample } from './recordings/recording-sample.ts';
+import { sessionSample } from './sessions/session-sample.ts';
+import { telephonySample } from './telephony/telephony-sample.ts';
+import { webhookSample } from './webhooks/webhook-sample.ts';
+import { widgetSample } from './widget/widget-sample.ts';
 import { callLogRoutes } from './calls/call-log-routes.ts';
 import { CallLog } from './calls/call-log.ts';
 import { carrierCommandCollection } from './calls/carrier-command-model.ts';
@@ -370,6 +377,15 @@ export function createCalls(deps: CallServiceDeps): { feature: Feature; services
       ...carrierCallbackRoutes(all),
     ],
     internalRoutes: admissionOperations(services),
+    samples: [
+      telephonySample,
+      sessionSample,
+      callLogSample,
+      recordingSample,
+      widgetSample,
+      webhookSample,
+      carrierSample,
+    ],
     parameters: {
       session_id: z.uuid(),
       recording_id: idSchema('rec'),

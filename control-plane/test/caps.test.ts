@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { RECORDS_PER_ORG, RECORDS_PER_PROJECT } from '../src/tenancy/record-limit.ts';
-import { openContractWorld, toolBody } from './fixtures/contract-world.ts';
+import { toolBody } from '../src/tools/tool-sample.ts';
+import { openContractWorld } from './fixtures/contract-world.ts';
 
 /** Where a mistake of a client stops: no list of an org grows without end, but for what happens in it. */
 const world = await openContractWorld();

@@ -6,26 +6,35 @@ import { join } from 'node:path';
 import t from 'tap';
 import { ManualClock } from '@parley/shared/time/manual-clock';
 import { openDocumentStore } from '@parley/embedded/document-store/document-store';
+import { SAMPLE_ORIGIN } from '../src/composition/sample.ts';
+import type { SampleRequest, Scenario, Send } from '../src/composition/sample.ts';
 import { orgCollection } from '../src/orgs/org-model.ts';
 import { projectCollection } from '../src/projects/project-model.ts';
 import { parameterNames } from '../src/http/operation.ts';
 import type { Operation } from '../src/http/operation.ts';
 import { contentTypesOf } from '../src/http/read-body.ts';
-import { SCENARIOS } from './fixtures/contract-scenarios.ts';
-import type { Send } from './fixtures/contract-scenarios.ts';
-import { openContractWorld, PAGE_ORIGIN } from './fixtures/contract-world.ts';
-import { operations as all } from './fixtures/described-features.ts';
+import { openContractWorld } from './fixtures/contract-world.ts';
+import { features, operations as all } from './fixtures/described-features.ts';
 import { openFailingStore } from './fixtures/failing-store.ts';
 import { StatusRecorder } from './fixtures/status-recorder.ts';
-import type { ContractDocument, ContractRequest } from './fixtures/status-recorder.ts';
+import type { ContractDocument } from './fixtures/status-recorder.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
 import { signInUser } from './fixtures/test-users.ts';
 
 /**
  * Each status that the description declares for an operation is brought about: by general means where there are some,
- * by the operation's scenario in fixtures/contract-scenarios.ts where not. Every answer is checked on the way.
+ * by the scenario that its feature has for it (`<feature>-sample.ts`) where not. Every answer is checked on the way.
  */
 t.setTimeout(240_000);
+const SCENARIOS = Object.assign({}, ...features.samples.map(({ scenarios }) => scenarios)) as Record<
+  string,
+  Scenario
+>;
+/** Well-formed, for public operations that look something up. */
+const PUBLIC_BODIES = Object.assign(
+  {},
+  ...features.samples.map(({ publicBodies }) => publicBodies),
+) as Record<string, object>;
 const operations = all.filter((operation) => operation.described !== false);
 const credentialed = operations.filter((operation) => typeof operation.access === 'object');
 
@@ -55,12 +64,12 @@ function tokenFor(operation: Operation): string | null {
 
 /** What requests of an operation always carry. A visitor of a page comes from elsewhere each time. */
 const HEADERS: Record<string, () => Record<string, string>> = {
-  startWidgetSession: () => ({ origin: PAGE_ORIGIN, 'x-forwarded-for': `192.0.2.${++visitors % 256}` }),
+  startWidgetSession: () => ({ origin: SAMPLE_ORIGIN, 'x-forwarded-for': `192.0.2.${++visitors % 256}` }),
 };
 let visitors = 0;
 
 /** With the world's ids, and its admin unless told otherwise. */
-const send = (operation: Operation, more: ContractRequest = {}, url = cp.url) =>
+const send = (operation: Operation, more: SampleRequest = {}, url = cp.url) =>
   recorder.send(url, operation, {
     ...more,
     headers: { ...HEADERS[operation.id]?.(), ...more.headers },
@@ -245,12 +254,10 @@ void t.test('too many requests', async (t) => {
 });
 
 void t.test('a database that fails, and one that is gone', async (t) => {
-  const { mediaLinks } = cp.app.services;
-  const request = (operation: Operation): ContractRequest => {
+  const request = (operation: Operation): SampleRequest => {
     if (operation.access !== 'public') return {};
     if (operation.id === 'getRecordingMedia') {
-      const link = mediaLinks.sign(`/media/v1/recordings/${project.ids['recording_id']}`);
-      return { query: new URL(link.url).search.slice(1) };
+      return { query: world.mediaQuery(`/media/v1/recordings/${project.ids['recording_id']}`) };
     }
     const scenario = PUBLIC_BODIES[operation.id];
     return scenario ? { body: scenario } : {};
@@ -279,17 +286,6 @@ void t.test('a database that fails, and one that is gone', async (t) => {
   t.equal((await cp.call('GET', `/v1/orgs/${project.ids['org_id']}`, { token: project.key })).status, 200);
 });
 
-/** Well-formed, for public operations that look something up. New ones need their line. */
-const PUBLIC_BODIES: Record<string, object> = {
-  register: { email: 'x@example.com', password: 'correct horse battery', name: 'X' },
-  login: { email: 'x@example.com', password: 'correct horse battery' },
-  refresh: { refresh_token: 'x' },
-  logout: { refresh_token: 'x' },
-  forgotPassword: { email: 'x@example.com' },
-  resetPassword: { token: 'x', new_password: 'correct horse battery' },
-  acceptInvite: { token: 'x' },
-};
-
 void t.test('every declared status has been seen, and nothing else', (t) => {
   for (const problem of recorder.problems) t.fail(problem);
   let pairs = 0;
@@ -300,8 +296,8 @@ void t.test('every declared status has been seen, and nothing else', (t) => {
       if (recorder.seen(operation, status)) seen++;
       else {
         t.fail(
-          `${operation.id} declares ${status}, and it never came. Bring it about in SCENARIOS.${operation.id} ` +
-            `(test/fixtures/contract-scenarios.ts) by "await send(${status}, { body, ids, … })", ` +
+          `${operation.id} declares ${status}, and it never came. Bring it about in the scenario ${operation.id} ` +
+            `of its feature's sample by "await send(${status}, { body, ids, … })", ` +
             'or, if it cannot happen, take it out of the responses or errors of the operation.',
         );
       }

@@ -2,17 +2,16 @@ import { request } from 'node:http';
 import t from 'tap';
 import { ManualClock } from '@parley/shared/time/manual-clock';
 import { describeOperations } from '../src/http/openapi.ts';
+import { SAMPLE_ORIGIN } from '../src/composition/sample.ts';
 import { agentCollection } from '../src/agents/agent-model.ts';
 import { defineOperation, parameterNames } from '../src/http/operation.ts';
 import type { Operation } from '../src/http/operation.ts';
 import { contentTypesOf } from '../src/http/read-body.ts';
 import { item } from '../src/tenancy/target.ts';
 import { operations as all, unknownId } from './fixtures/described-features.ts';
+import { openContractWorld } from './fixtures/contract-world.ts';
 import { compilerOf } from './fixtures/status-recorder.ts';
-import { signInUser } from './fixtures/test-users.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
-import type { TestControlPlane } from './fixtures/test-control-plane.ts';
-import type { BootstrapResult } from '../src/bootstrap.ts';
 
 /** Thousands of requests: on a busy machine they take longer than a test usually may. */
 t.setTimeout(240_000);
@@ -23,69 +22,10 @@ function pathOf(operation: Operation, ids: (name: string) => string): string {
   return operation.path.replace(/\{([^}]+)\}/g, (_, name: string) => encodeURIComponent(ids(name)));
 }
 
-/** From where public routes are called. */
-const PAGE = 'https://page.example.com';
-
 interface Refused {
   code: string;
   detail: string | { loc: (string | number)[]; msg: string; type: string }[];
   request_id: string;
-}
-
-/** Records of a tenant, by the path parameter that names them. */
-async function makeRecords(cp: TestControlPlane, tenant: BootstrapResult): Promise<Record<string, string>> {
-  const token = tenant.apiKey;
-  const o = `/v1/orgs/${tenant.org._id}`;
-  const p = `${o}/projects/${tenant.project._id}`;
-  const make = async (path: string, body: object) => {
-    const answer = await cp.call<{ id: string }>('POST', path, { token, body });
-    if (answer.status >= 300) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
-    return answer.body.id;
-  };
-  const tool_id = await make(`${o}/tools`, {
-    name: 'a_tool',
-    description: 'A tool.',
-    type: 'webhook',
-    parameters: { type: 'object' },
-    webhook: { url: 'https://example.com/' },
-  });
-  const kb_id = await make(`${p}/knowledge-bases`, { name: 'base' });
-  const widget = { enabled: true, allowed_origins: [PAGE] };
-  const agent_id = await make(`${p}/agents`, { name: 'Agent', config: { widget } });
-  const analysis_id = await make(`${p}/analyses`, { name: 'a', type: 'text', prompt: 'b' });
-  for (const [path, body] of [
-    ['tools', { tool_id }],
-    ['post-call-analyses', { analysis_id }],
-    ['knowledge-bases', { knowledge_base_id: kb_id }],
-  ] as const)
-    await make(`/v1/agents/${agent_id}/${path}`, body);
-  const session = await cp.call<{ session_id: string }>('POST', '/v1/sessions', { token, body: {} });
-  const makeTest = async (agentId: string) => ({
-    test_id: await make(`/v1/agents/${agentId}/tests`, {
-      name: 'test',
-      type: 'scripted',
-      turns: [{ caller: 'Hello?' }],
-    }),
-    test_run_id: await make(`/v1/agents/${agentId}/test-runs`, {}),
-  });
-  return {
-    org_id: tenant.org._id,
-    project_id: tenant.project._id,
-    key_id: tenant.apiKeyId,
-    agent_id,
-    tool_id,
-    kb_id,
-    knowledge_base_id: kb_id,
-    analysis_id,
-    config_id: await make(`${o}/rate-limit-configs`, {
-      resource: 'api_requests',
-      limit: 1000000,
-      window_seconds: 60,
-    }),
-    session_id: session.body.session_id,
-    ...(await makeTest(agent_id)),
-    memory_id: await make(`/v1/agents/${agent_id}/memories`, { subject: 'a', kind: 'fact', content: 'b' }),
-  };
 }
 
 void t.test('the description', async (t) => {
@@ -186,24 +126,16 @@ function announce(
 }
 
 void t.test('declared refusals happen, and what happens is declared', async (t) => {
-  const cp = await openTestControlPlane({ env: { REGISTRATION: 'open' } });
-  t.teardown(() => cp[Symbol.asyncDispose]());
-  const user = await cp.call<{ access_token: string }>('POST', '/auth/v1/register', {
-    token: null,
-    body: {
-      email: 'owner@example.com',
-      password: 'correct horse battery',
-      name: 'Owner',
-      setup_code: cp.app.services.identity.setupCode(),
-    },
-  });
+  const world = await openContractWorld();
+  t.teardown(() => world[Symbol.asyncDispose]());
+  const { cp, owner } = world;
   const document = (await cp.call<Document>('GET', '/openapi.json', { token: null })).body;
-  const mine = await makeRecords(cp, cp.first);
+  const { ids: mine, key } = world.project;
   let cases = 0;
   for (const operation of operations) {
     const { access, id, method } = operation;
     const declared = document.paths[operation.path]![method.toLowerCase()]!.responses;
-    const token = typeof access !== 'object' ? null : access.key ? cp.first.apiKey : user.body.access_token;
+    const token = typeof access !== 'object' ? null : access.key ? key : owner.token;
     const path = pathOf(operation, (name) => mine[name] ?? unknownId(name));
     const exists = parameterNames(operation.path).every((name) => name in mine);
     const body = [operation.body ?? []].flat().find((one) => one.kind !== 'stream');
@@ -219,16 +151,16 @@ void t.test('declared refusals happen, and what happens is declared', async (t) 
       const headers = {
         ...(token !== null && { authorization: `Bearer ${token}` }),
         'content-type': type ?? 'application/octet-stream',
-        origin: PAGE,
+        origin: SAMPLE_ORIGIN,
       };
       const tooLarge = await announce(cp.url + path, method, body.limitBytes + 1, headers);
       expect(413, tooLarge, 'a body too large');
       if (type !== undefined) {
-        const odd = { body: 'x', headers: { 'content-type': 'application/x-odd', origin: PAGE } };
+        const odd = { body: 'x', headers: { 'content-type': 'application/x-odd', origin: SAMPLE_ORIGIN } };
         expect(415, (await cp.call(method, path, { token, ...odd })).status, 'an odd content type');
       }
       if (body.kind === 'json') {
-        const broken = { body: '{', headers: { 'content-type': 'application/json', origin: PAGE } };
+        const broken = { body: '{', headers: { 'content-type': 'application/json', origin: SAMPLE_ORIGIN } };
         expect(422, (await cp.call(method, path, { token, ...broken })).status, 'a broken body');
       }
     } else if (exists && typeof access === 'object' && method === 'GET') {
@@ -274,12 +206,13 @@ void t.test('every route has its limit, and says so in its headers', async (t) =
 });
 
 void t.test('every operation keeps to the order of checks', async (t) => {
-  const cp = await openTestControlPlane({ env: { REGISTRATION: 'open' } });
-  t.teardown(() => cp[Symbol.asyncDispose]());
-  const other = await cp.makeTenant();
-  const theirs = await makeRecords(cp, other);
-  const mine = await makeRecords(cp, cp.first);
-  const viewer = await cp.call<{ key: string }>('POST', `/v1/projects/${cp.first.project._id}/api-keys`, {
+  const world = await openContractWorld();
+  t.teardown(() => world[Symbol.asyncDispose]());
+  const { cp, owner } = world;
+  const { ids: theirs } = await world.makeTenant();
+  const { ids: mine, key: token } = world.project;
+  const viewer = await cp.call<{ key: string }>('POST', `/v1/projects/${mine['project_id']}/api-keys`, {
+    token,
     body: { name: 'viewer', role: 'viewer' },
   });
 
@@ -346,7 +279,6 @@ void t.test('every operation keeps to the order of checks', async (t) => {
   });
 
   void t.test('what a path names is looked for before roles, query and body', async (t) => {
-    const owner = await signInUser(cp, 'owner@example.com');
     let cases = 0;
     for (const operation of credentialed) {
       const names = parameterNames(operation.path);

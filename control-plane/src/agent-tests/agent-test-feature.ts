@@ -9,6 +9,7 @@ import {
 } from './agent-test-model.ts';
 import { agentTestRoutes } from './agent-test-routes.ts';
 import { AgentTestRunner } from './agent-test-runner.ts';
+import { agentTestSample } from './agent-test-sample.ts';
 import { AgentTestService, removeTestsOf } from './agent-test-service.ts';
 
 type RunnerDeps = ConstructorParameters<typeof AgentTestRunner>[0];
@@ -30,5 +31,6 @@ export function createAgentTests({
     parameters: { test_id: idSchema('tst'), test_run_id: idSchema('trn') },
     erases: { agent: removeTestsOf },
     flags: [{ key: 'agent_tests', description: 'Agent tests' }],
+    samples: [agentTestSample],
   } satisfies Feature & { runner: AgentTestRunner };
 }

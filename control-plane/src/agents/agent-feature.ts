@@ -4,6 +4,7 @@ import { idSchema } from '../http/operation.ts';
 import { agentLinkRoutes } from './agent-link-routes.ts';
 import { agentCollection, agentSecretCollection, agentVersionCollection } from './agent-model.ts';
 import { agentRoutes } from './agent-routes.ts';
+import { agentSample } from './agent-sample.ts';
 import { AGENT_AUDIT, AgentService } from './agent-service.ts';
 import { HeaderSecrets } from './header-secrets.ts';
 
@@ -27,5 +28,6 @@ export function createAgents({
     parameters: { agent_id: idSchema('agt') },
     uses: { models: (orgId, ids) => agents.naming(orgId, ids) },
     audit: AGENT_AUDIT,
+    samples: [agentSample],
   } satisfies Feature & { agents: AgentService; headerSecrets: HeaderSecrets };
 }

@@ -3,6 +3,7 @@ import { idSchema } from '../http/operation.ts';
 import type { Database } from '../storage/database.ts';
 import { analysisCollection } from './analysis-model.ts';
 import { analysisRoutes } from './analysis-routes.ts';
+import { analysisSample } from './analysis-sample.ts';
 import { AnalysisService } from './analysis-service.ts';
 
 export function createAnalyses(deps: ConstructorParameters<typeof AnalysisService>[0]) {
@@ -13,6 +14,7 @@ export function createAnalyses(deps: ConstructorParameters<typeof AnalysisServic
     routes: analysisRoutes({ analyses }),
     parameters: { analysis_id: idSchema('ana') },
     uses: { models: (orgId, ids) => analysesNaming(deps.database, orgId, ids) },
+    samples: [analysisSample],
   } satisfies Feature & { analyses: AnalysisService };
 }
 

@@ -3,6 +3,7 @@ import type { Platform } from '../composition/platform.ts';
 import { idSchema } from '../http/operation.ts';
 import { apiKeyCollection } from './api-key-model.ts';
 import { apiKeyRoutes } from './api-key-routes.ts';
+import { apiKeySample } from './api-key-sample.ts';
 import { API_KEY_AUDIT, ApiKeyService } from './api-key-service.ts';
 
 export function createApiKeys(
@@ -15,5 +16,6 @@ export function createApiKeys(
     routes: apiKeyRoutes({ apiKeys, clock: deps.clock }),
     parameters: { key_id: idSchema('key') },
     audit: API_KEY_AUDIT,
+    samples: [apiKeySample],
   } satisfies Feature & { apiKeys: ApiKeyService };
 }

@@ -5,6 +5,7 @@ import type { Operation } from '../http/operation.ts';
 import type { Collection, StoredRecord } from '../storage/collection.ts';
 import type { Scope } from '../tenancy/scope.ts';
 import type { Feature, FeatureFlag } from './feature.ts';
+import type { Sample } from './sample.ts';
 
 /**
  * The features of a control plane, in the order in which they were made. It is asked, and so may be handed to a
@@ -39,6 +40,10 @@ export class AllFeatures {
   /** By key. */
   get flags(): FeatureFlag[] {
     return this.#features.flatMap(({ flags }) => flags ?? []).sort((a, b) => (a.key < b.key ? -1 : 1));
+  }
+
+  get samples(): Sample[] {
+    return this.#features.flatMap(({ samples }) => samples ?? []);
   }
 
   /** Removes what the features keep of an agent. */

@@ -27,8 +27,8 @@ export interface Feature {
   readonly audit?: readonly string[];
   /** What can be switched off for an org, all on by default. Routes name the key as their `feature`. */
   readonly flags?: readonly FeatureFlag[];
-  /** Records of it, for the tests that go through all features. */
-  readonly sample?: Sample;
+  /** Records of each kind it has, for the tests that go through all features. */
+  readonly samples?: readonly Sample[];
 }
 
 export interface FeatureFlag {

@@ -9,6 +9,7 @@ import {
 import { IDENTITY_AUDIT, IdentityService } from './identity-service.ts';
 import { PasswordHasher } from './password.ts';
 import { identityRoutes } from './identity-routes.ts';
+import { identitySample } from './identity-sample.ts';
 
 /** Users and what they sign in with. */
 export function createIdentity(
@@ -36,6 +37,7 @@ export function createIdentity(
     identity,
     collections: [installationCollection, refreshTokenCollection, signInCollection, userCollection],
     audit: IDENTITY_AUDIT,
+    samples: [identitySample],
   } satisfies Feature & { identity: IdentityService };
 }
 

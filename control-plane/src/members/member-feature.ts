@@ -3,6 +3,7 @@ import { idSchema } from '../http/operation.ts';
 import { inviteCollection } from './invite-model.ts';
 import { memberCollection } from './member-model.ts';
 import { memberRoutes } from './member-routes.ts';
+import { memberSample } from './member-sample.ts';
 import { MEMBER_AUDIT, MemberService } from './member-service.ts';
 
 export function createMembers(deps: ConstructorParameters<typeof MemberService>[0]) {
@@ -13,5 +14,6 @@ export function createMembers(deps: ConstructorParameters<typeof MemberService>[
     routes: memberRoutes({ members, clock: deps.clock }),
     parameters: { member_id: idSchema('mbr'), invite_id: idSchema('ivt') },
     audit: MEMBER_AUDIT,
+    samples: [memberSample],
   } satisfies Feature & { members: MemberService };
 }

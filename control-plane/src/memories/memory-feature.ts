@@ -3,6 +3,7 @@ import type { Platform } from '../composition/platform.ts';
 import { idSchema } from '../http/operation.ts';
 import { memoryCollection } from './memory-model.ts';
 import { memoryRoutes } from './memory-routes.ts';
+import { memorySample } from './memory-sample.ts';
 import { MEMORY_AUDIT, MemoryService } from './memory-service.ts';
 
 export function createMemories(deps: Pick<Platform, 'audit' | 'clock' | 'database' | 'directory'>) {
@@ -15,5 +16,6 @@ export function createMemories(deps: Pick<Platform, 'audit' | 'clock' | 'databas
     erases: { agent: (scope, agentId) => memories.forgetAgent(scope, agentId) },
     flags: [{ key: 'memories', description: 'Memories of callers' }],
     audit: MEMORY_AUDIT,
+    samples: [memorySample],
   } satisfies Feature & { memories: MemoryService };
 }

@@ -3,6 +3,7 @@ import type { Platform } from '../composition/platform.ts';
 import { idSchema } from '../http/operation.ts';
 import { orgCollection } from './org-model.ts';
 import { orgRoutes } from './org-routes.ts';
+import { orgSample } from './org-sample.ts';
 import { ORG_AUDIT, OrgService } from './org-service.ts';
 import type { LiveSessions } from './org-service.ts';
 
@@ -18,5 +19,6 @@ export function createOrgs(
     routes: orgRoutes({ ...deps, orgs }),
     parameters: { org_id: idSchema('org') },
     audit: ORG_AUDIT,
+    samples: [orgSample],
   } satisfies Feature & { orgs: OrgService };
 }

@@ -4,6 +4,7 @@ import { idSchema } from '../http/operation.ts';
 import type { Database } from '../storage/database.ts';
 import { projectCollection } from './project-model.ts';
 import { projectRoutes } from './project-routes.ts';
+import { projectSample } from './project-sample.ts';
 import { PROJECT_AUDIT, ProjectService } from './project-service.ts';
 
 export function createProjects(
@@ -17,6 +18,7 @@ export function createProjects(
     parameters: { project_id: idSchema('prj') },
     uses: { models: (orgId, ids) => projectsNaming(deps.database, orgId, ids) },
     audit: PROJECT_AUDIT,
+    samples: [projectSample],
   } satisfies Feature & { projects: ProjectService };
 }
 

@@ -12,6 +12,7 @@ import type { InstallationProviders, ProviderSettings } from './provider-account
 import { providerCredentialCollection } from './provider-credential-model.ts';
 import { PROVIDER_AUDIT, ProviderCredentialService } from './provider-credential-service.ts';
 import { providerRoutes } from './provider-routes.ts';
+import { providerSample } from './provider-sample.ts';
 import { ProviderStore } from './provider-store.ts';
 
 /** @param deps.naming what names models or voices */
@@ -40,6 +41,7 @@ export function createProviders({
     routes: providerRoutes({ models, ownModels, providerCredentials }),
     parameters: { credential_id: idSchema('prv') },
     audit: PROVIDER_AUDIT,
+    samples: [providerSample],
   } satisfies Feature & { accounts: ProviderAccounts; models: OrgModelCatalog };
 }
 

@@ -3,6 +3,7 @@ import type { Platform } from '../composition/platform.ts';
 import { idSchema } from '../http/operation.ts';
 import { rateLimitCollection } from './rate-limit-model.ts';
 import { rateLimitRoutes } from './rate-limit-routes.ts';
+import { rateLimitSample } from './rate-limit-sample.ts';
 import { RateLimitService } from './rate-limit-service.ts';
 
 export function createRateLimits({ config, ...deps }: Pick<Platform, 'clock' | 'config' | 'database'>) {
@@ -19,5 +20,6 @@ export function createRateLimits({ config, ...deps }: Pick<Platform, 'clock' | '
     collections: [rateLimitCollection],
     routes: rateLimitRoutes({ rateLimits }),
     parameters: { config_id: idSchema('rlc') },
+    samples: [rateLimitSample],
   } satisfies Feature & { rateLimits: RateLimitService };
 }

@@ -3,6 +3,7 @@ import type { Platform } from '../composition/platform.ts';
 import { idSchema } from '../http/operation.ts';
 import { toolCollection } from './tool-model.ts';
 import { toolRoutes } from './tool-routes.ts';
+import { toolSample } from './tool-sample.ts';
 import { TOOL_AUDIT, ToolService } from './tool-service.ts';
 
 type ToolDeps = ConstructorParameters<typeof ToolService>[0];
@@ -15,5 +16,6 @@ export function createTools({ config, ...deps }: Omit<ToolDeps, 'outboundAllow'>
     routes: toolRoutes({ tools }),
     parameters: { tool_id: idSchema('tol') },
     audit: TOOL_AUDIT,
+    samples: [toolSample],
   } satisfies Feature & { tools: ToolService };
 }

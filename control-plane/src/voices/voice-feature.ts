@@ -4,6 +4,7 @@ import { VoiceCatalog } from './voice-catalog.ts';
 import { VoiceLookup } from './voice-lookup.ts';
 import { voiceCollection } from './voice-model.ts';
 import { voiceRoutes } from './voice-routes.ts';
+import { voiceSample } from './voice-sample.ts';
 import { VoiceService } from './voice-service.ts';
 import { VoiceSpeech } from './voice-speech.ts';
 
@@ -30,5 +31,6 @@ export function createVoices({
     collections: [voiceCollection],
     routes: voiceRoutes({ voices }),
     flags: [{ key: 'voice_cloning', description: 'Voice clones' }],
+    samples: [voiceSample],
   } satisfies Feature & { voices: VoiceService };
 }

@@ -1,0 +1,147 @@
+import { newId } from '@parley/shared/ids/new-id';
+import { MANY_NUMBER, archivedAgent, nthId, orgPath, projectPath, unique } from '../composition/sample.ts';
+import type { Sample } from '../composition/sample.ts';
+
+let lastNumber = 4155550102;
+
+export const telephonySample: Sample = {
+  async make({ make, project, carrierPublicKey }) {
+    const { project_id, agent_id } = project.ids;
+    const { id: telephony_account_id } = await make(`${orgPath(project)}/telephony-accounts`, {
+      name: 'Line',
+      provider: 'telnyx',
+      project_ids: [project_id],
+      credentials: { api_key: 'KEY-of-the-tests', public_key: carrierPublicKey },
+    });
+    const number = { telephony_account_id, phone_number: `+1${++lastNumber}`, mode: 'import' };
+    const { id: phone_number_id } = await make(`${projectPath(project)}/phone-numbers`, number, project.key);
+    const deployment = { name: 'Line', phone_number_id, agent_id };
+    const { id } = await make(`${projectPath(project)}/inbound-deployments`, deployment, project.key);
+    return { telephony_account_id, phone_number_id, inbound_deployment_id: id };
+  },
+  scenarios: {
+    createTelephonyAccount: async ({ make, put }, send) => {
+      const credentials = { auth_id: 'MAFAKE', auth_token: 'token' };
+      const body = { name: 'Line', provider: 'plivo', credentials };
+      await send(201, { body });
+      const org = await make('/v1/orgs', { name: unique() });
+      await put('telephony_accounts', { ...body, _id: newId('tel'), org_id: org.id }, 1000);
+      await send(409, { body, ids: { org_id: org.id } });
+    },
+    updateTelephonyAccount: (_, send) => send(200, { body: { name: 'Line 1' } }),
+    deleteTelephonyAccount: async ({ make, project }, send) => {
+      const { id } = await make(`${orgPath(project)}/telephony-accounts`, {
+        name: 'Line',
+        provider: 'plivo',
+        credentials: { auth_id: 'MAFAKE', auth_token: 'token' },
+      });
+      await send(204, { ids: { telephony_account_id: id } });
+      await send(409);
+    },
+    importPhoneNumber: async ({ project }, send) => {
+      const body = {
+        telephony_account_id: project.ids['telephony_account_id'],
+        phone_number: '+14155559900',
+        mode: 'import',
+      };
+      await send(201, { body, headers: { 'idempotency-key': unique() } });
+      await send(409, { body, headers: { 'idempotency-key': unique() } });
+    },
+    updatePhoneNumber: (_, send) => send(200, { body: { label: 'Desk' } }),
+    releasePhoneNumber: async ({ make, project }, send) => {
+      const { id } = await make(
+        `${projectPath(project)}/phone-numbers`,
+        {
+          telephony_account_id: project.ids['telephony_account_id'],
+          phone_number: '+14155559901',
+          mode: 'import',
+        },
+        project.key,
+      );
+      await send(204, { ids: { phone_number_id: id } });
+      await send(409);
+    },
+    createInboundDeployment: async ({ make, project }, send) => {
+      const { id } = await make(
+        `${projectPath(project)}/phone-numbers`,
+        {
+          telephony_account_id: project.ids['telephony_account_id'],
+          phone_number: '+14155559902',
+          mode: 'import',
+        },
+        project.key,
+      );
+      const body = { name: 'Line', phone_number_id: id, agent_id: project.ids['agent_id'] };
+      await send(201, { body });
+      await send(409, { body });
+    },
+    updateInboundDeployment: async (world, send) => {
+      await send(200, { body: { name: 'Desk' } });
+      await send(409, { body: { agent_id: await archivedAgent(world) } });
+    },
+    deleteInboundDeployment: async ({ put, project }, send) => {
+      const inbound_deployment_id = newId('ibd');
+      const { org_id, project_id, agent_id, phone_number_id } = project.ids;
+      await put('inbound_deployments', {
+        _id: inbound_deployment_id,
+        ...{ org_id, project_id, agent_id, phone_number_id },
+        name: 'Line',
+        status: 'paused',
+      });
+      await send(204, { ids: { inbound_deployment_id } });
+    },
+  },
+  many: ({ inOrg, inProject }) => [
+    {
+      collection: 'telephony_accounts',
+      count: 999,
+      record: (n) => ({
+        ...inOrg,
+        _id: nthId('tel', n),
+        name: `Account ${n}`,
+        provider: 'plivo',
+        project_ids: n % 2 === 0 ? null : [inProject.project_id],
+        credentials: '',
+        status: n === 5 ? 'invalid' : 'active',
+      }),
+    },
+    {
+      collection: 'inbound_deployments',
+      count: 999,
+      record: (n) => ({
+        ...inProject,
+        _id: nthId('ibd', n),
+        name: `Thing ${n}`,
+        phone_number_id: nthId('phn', 1),
+        active_number_id: null,
+        agent_id: nthId('agt', 1),
+        agent_version: null,
+        status: 'paused',
+        blocked_numbers: [],
+        variables: {},
+      }),
+    },
+    {
+      collection: 'phone_numbers',
+      count: 999,
+      record: (n) => ({
+        ...inProject,
+        _id: nthId('phn', n),
+        telephony_account_id: nthId('tel', 1),
+        provider: 'plivo',
+        phone_number: MANY_NUMBER,
+        active_number: null,
+        country: 'US',
+        type: 'local',
+        label: '',
+        origin: 'imported',
+        capabilities: ['voice'],
+        outbound_enabled: true,
+        daily_call_limit: null,
+        status: 'released',
+        released_at: null,
+      }),
+    },
+  ],
+  filters: () => ({ phone_number_id: [nthId('phn', 1)], country: ['US', 'DE'] }),
+};
