@@ -9,6 +9,10 @@ import { systemClock } from '@parley/shared/time/clock';
 import type { Clock } from '@parley/shared/time/clock';
 import packageJson from '../package.json' with { type: 'json' };
 import { CallRegistry } from './sessions/call-registry.ts';
+import { CallStarter } from './sessions/call-starter.ts';
+import { CommandIntake } from './sessions/command-intake.ts';
+import { GatewayPresence } from './sessions/gateway-presence.ts';
+import { LoopLoad } from './sessions/loop-load.ts';
 import type { CallDeps, Call } from './call/call.ts';
 import { EventOutbox } from './reporting/event-outbox.ts';
 import { openCall } from './call/open-call.ts';
@@ -27,6 +31,7 @@ import { fileStore, uploadStore } from './recording/recording-store.ts';
 import { RecordingSpool } from './recording/recording-spool.ts';
 import { openWebSocketServer } from './server/websocket-server.ts';
 import type { HttpRoute, UpgradeRoute } from './server/websocket-server.ts';
+import { callReporters } from './reporting/spooled-call-reporter.ts';
 import { createToolRunner } from './tools/webhook-tool.ts';
 import { carrierStreams } from './sessions/carrier-streams.ts';
 import { SessionSource } from './sessions/session-source.ts';
@@ -97,23 +102,42 @@ export async function openGateway(config: GatewayConfig, deps: GatewayDeps): Pro
         ...(deps.recordingFs ? { fs: deps.recordingFs } : {}),
       }),
     );
-    const registry = await CallRegistry.open({
+    const load = new LoopLoad(config.MAX_LOOP_DELAY_MS);
+    owned.defer(() => load[Symbol.dispose]());
+    const identity = {
       gatewayId,
       url: config.GATEWAY_URL ?? `ws://${config.HOST}:${config.PORT}`,
       version: packageJson.version,
-      maxCalls: config.MAX_CALLS,
-      maxLoopDelayMs: config.MAX_LOOP_DELAY_MS,
-      bus,
-      outbox,
-      reports,
-      recordings,
+      capacity: config.MAX_CALLS,
+    };
+    const presence = owned.add(
+      new GatewayPresence({ identity, presence: bus.presence, load, clock, logger }),
+    );
+    const starter = new CallStarter({
+      openCall: deps.openCall ?? openCall,
       providers,
       tools,
-      openCall: deps.openCall ?? openCall,
+      recordings,
+      reporters: callReporters({ gatewayId, spool: reports, outbox, clock, logger }),
       clock,
       logger,
     });
-    owned.add(registry);
+    const registry = owned.add(
+      new CallRegistry({ maxCalls: config.MAX_CALLS, starter, presence, load, clock, logger }),
+    );
+    owned.add(
+      await CommandIntake.open({
+        gatewayId,
+        commands: bus.commands,
+        registry,
+        reports,
+        outbox,
+        clock,
+        logger,
+      }),
+    );
+    load.start();
+    presence.start(registry);
     const services: GatewayServices = { source, registry, gatewayId, clock, logger };
     const upgrades: UpgradeRoute[] = [
       carrierStreams({ ...services, carriers, startTimeoutMs: config.START_TIMEOUT_MS }),

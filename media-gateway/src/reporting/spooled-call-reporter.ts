@@ -15,6 +15,31 @@ import { fitReport } from './report-spool.ts';
 import type { ReportSpool, SpoolHeader } from './report-spool.ts';
 import type { SpoolFile } from './spool-file.ts';
 
+/** Makes the reporter of one call. @param answeredAt zero of its offsets, ms since the epoch */
+export type CallReporters = (
+  plan: SessionPlan,
+  answeredAt: number,
+  streamIds?: { carrier_call_id?: string; stream_id?: string },
+) => SpooledCallReporter;
+
+/** @returns what makes the reporters of all calls of a gateway */
+export function callReporters(deps: {
+  gatewayId: string;
+  spool: ReportSpool;
+  outbox: EventOutbox;
+  clock: Clock;
+  logger: Logger;
+}): CallReporters {
+  return (plan, answeredAt, streamIds = {}) =>
+    new SpooledCallReporter({
+      ...deps,
+      plan,
+      answeredAt,
+      streamIds,
+      logger: deps.logger.child({ sessionId: plan.session_id, leg: plan.leg }),
+    });
+}
+
 /** Reports through the event log, with a copy of the essence on disk. */
 export class SpooledCallReporter implements CallReporter {
   readonly #plan: Pick<SessionPlan, 'session_id' | 'claim_id' | 'leg' | 'first_event_index'>;

@@ -1,0 +1,133 @@
+import type { SessionPlan } from '@parley/shared/contracts/session-plan';
+import type { CallEndReason } from '@parley/shared/contracts/session-values';
+import type { Logger } from '@parley/shared/logging/logger';
+import type { Clock } from '@parley/shared/time/clock';
+import type { Call, CallDeps, FarEnd } from '../call/call.ts';
+import { Ticker } from '../call/ticker.ts';
+import type { ToolRunner } from '../call/tool-runner.ts';
+import type { CallProviders, ProviderRegistry } from '../providers/provider-registry.ts';
+import type { RecordingSpool } from '../recording/recording-spool.ts';
+import { emptyReport } from '../reporting/report-spool.ts';
+import type { CallReporters, SpooledCallReporter } from '../reporting/spooled-call-reporter.ts';
+import { MockedTools } from '../tools/mocked-tools.ts';
+
+/** What starts a call. */
+export interface NewCall extends FarEnd {
+  plan: SessionPlan;
+  /** The connection of the far end. */
+  socket: { readonly closed: boolean };
+  /** When media began to flow on this leg, ms since the epoch. */
+  startedAt: number;
+  carrierCallId?: string;
+  streamId?: string;
+}
+
+/** A call that was started, and who tells of it. */
+export interface StartedCall {
+  call: Call;
+  reporter: SpooledCallReporter;
+  /** Zero of its offsets, ms since the epoch. */
+  answeredAt: number;
+}
+
+/** Turns a session plan and a far end into a call, or into the report that there was none. */
+export class CallStarter {
+  readonly #openCall: (deps: CallDeps) => Call;
+  readonly #providers: ProviderRegistry;
+  readonly #tools: ToolRunner;
+  readonly #recordings: RecordingSpool;
+  readonly #reporters: CallReporters;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #ticker: Ticker;
+
+  constructor(deps: {
+    openCall: (deps: CallDeps) => Call;
+    providers: ProviderRegistry;
+    tools: ToolRunner;
+    recordings: RecordingSpool;
+    reporters: CallReporters;
+    clock: Clock;
+    logger: Logger;
+  }) {
+    this.#openCall = deps.openCall;
+    this.#providers = deps.providers;
+    this.#tools = deps.tools;
+    this.#recordings = deps.recordings;
+    this.#reporters = deps.reporters;
+    this.#clock = deps.clock;
+    this.#logger = deps.logger;
+    this.#ticker = new Ticker(deps.clock);
+  }
+
+  /**
+   * Begins a call. When it cannot, the session is reported as failed and the participant's connection ended.
+   * @throws what kept the call from beginning
+   */
+  start(start: NewCall): StartedCall {
+    const { plan, participant, observer, clientTools, written } = start;
+    // On later legs, offsets go on from the first answer.
+    const answeredAt = plan.answered_at === null ? start.startedAt : Date.parse(plan.answered_at);
+    const logger = this.#logger.child({ sessionId: plan.session_id, leg: plan.leg });
+    const reporter = this.#reporters(plan, answeredAt, {
+      ...(start.carrierCallId === undefined ? {} : { carrier_call_id: start.carrierCallId }),
+      ...(start.streamId === undefined ? {} : { stream_id: start.streamId }),
+    });
+    try {
+      const call = this.#openCall({
+        plan,
+        farEnd: {
+          participant,
+          ...(observer ? { observer } : {}),
+          ...(clientTools ? { clientTools } : {}),
+          ...(written === undefined ? {} : { written }),
+        },
+        providers: this.#providersFor(plan, participant),
+        reporter,
+        recorder: this.#recordings.recorder({ plan, participant, answeredAt, reporter, logger }),
+        tools: plan.tool_mocks.length > 0 ? new MockedTools(plan.tool_mocks, this.#tools) : this.#tools,
+        time: { clock: this.#clock, ticker: this.#ticker, answeredAt },
+        logger,
+      });
+      logger.info({ carrier: participant.carrier, emulated: isEmulated(plan) }, 'call started');
+      return { call, reporter, answeredAt };
+    } catch (error) {
+      participant.end('failed', 'internal');
+      void reporter.end(emptyReport({ answeredAt, endedAt: this.#clock.now() }));
+      throw error;
+    }
+  }
+
+  /** Reports the end of a session that becomes no call. Resolves when the report is on disk. */
+  async reportNotBegun(plan: SessionPlan, reason: CallEndReason): Promise<void> {
+    const now = this.#clock.now();
+    const { answered_at } = plan;
+    const answeredAt = answered_at === null ? now : Date.parse(answered_at);
+    const { failure_reason: _, ...report } = emptyReport({ answeredAt, endedAt: now });
+    this.#logger.info({ sessionId: plan.session_id, leg: plan.leg, ...reason }, 'session not begun');
+    const { recording_id } = plan.record;
+    await this.#reporters(plan, answeredAt).end({
+      ...report,
+      ...reason,
+      answered_at,
+      variables: plan.variables,
+      language: plan.agent.config.language.primary,
+      ...(plan.record.enabled ? { recording: { recording_id, status: 'failed', error: 'not_begun' } } : {}),
+    });
+  }
+
+  #providersFor(plan: SessionPlan, { outputFormat }: FarEnd['participant']): CallProviders {
+    return {
+      ...this.#providers.forCall(plan, outputFormat),
+      withVoice: (voice) => {
+        const [first, ...rest] = plan.tts;
+        const changed = { ...plan, tts: [{ ...first!, voice }, ...rest] };
+        return this.#providers.forCall(changed, outputFormat).tts;
+      },
+    };
+  }
+}
+
+function isEmulated(plan: SessionPlan): boolean {
+  return [...plan.stt, ...plan.llm, ...plan.tts].some((provider) => provider.emulated);
+}
