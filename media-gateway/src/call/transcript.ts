@@ -1,6 +1,6 @@
 import type { Turn, TurnLatency } from '@parley/shared/contracts/turn';
 import type { LlmMessage } from '../providers/llm/llm-provider.ts';
-import type { HeardSpeech } from '../speech/playout.ts';
+import type { HeardSpeech } from '../speech/speech.ts';
 import type { CallerWords } from '../turns/caller-turns.ts';
 import type { CallClock } from './call-clock.ts';
 import type { CallLog } from './call-log.ts';

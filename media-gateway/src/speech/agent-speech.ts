@@ -4,8 +4,9 @@ import type { Transcript } from '../call/transcript.ts';
 import type { Floor } from '../turns/caller-turns.ts';
 import type { AgentActivity } from '../turns/turn-detector.ts';
 import { AgentUtterance } from './agent-utterance.ts';
-import type { HeardSpeech, Playout } from './playout.ts';
+import type { Playout } from './playout.ts';
 import type { MakeReply } from './reply-maker.ts';
+import type { HeardSpeech } from './speech.ts';
 import type { Reply, ReplyOutcome } from './reply.ts';
 
 /** What the agent is to think of. */

@@ -1,7 +1,7 @@
 import type { TurnLatency } from '@parley/shared/contracts/turn';
 import type { ReplyKind, ReplyTokens } from '../call/call-observer.ts';
 import type { ReplyPart } from '../call/conversation.ts';
-import type { HeardSpeech } from './playout.ts';
+import type { HeardSpeech } from './speech.ts';
 import type { Reply } from './reply.ts';
 
 /** What became of an utterance. */

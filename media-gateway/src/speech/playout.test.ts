@@ -2,7 +2,8 @@ import t from 'tap';
 import { noRecorder } from '../recording/call-recorder.ts';
 import { ManualClock } from '@parley/shared/time/manual-clock';
 import { FakePhone } from '../call/fakes.ts';
-import { Playout, type HeardSpeech } from './playout.ts';
+import { Playout } from './playout.ts';
+import type { HeardSpeech } from './speech.ts';
 
 /** A phone that plays, and a speech of `seconds` whose every 100 ms is one word. */
 function scene(options: { recorded?: { atMs: number; bytes: number }[] } = {}) {

@@ -2,6 +2,10 @@ import { bytesPerMs, silence, type AudioFormat } from '@parley/shared/audio/audi
 import type { Clock } from '@parley/shared/time/clock';
 import type { Participant } from '../participants/participant.ts';
 import type { CallRecorder } from '../recording/call-recorder.ts';
+import { HeardLedger } from './heard-ledger.ts';
+import { heardText, type SpokenWord } from './heard-text.ts';
+import { ListenerClock } from './listener-clock.ts';
+import { Speech, type HeardSpeech, type PlayoutEvents } from './speech.ts';
 import { TICK_MS } from '../call/ticker.ts';
 
 /** Agent audio goes out in chunks of this length… */
@@ -22,40 +26,6 @@ const NEAREST_TICK_MS = TICK_MS / 2;
 /** A lead that has shrunk by this much is filled up again at once. */
 const LEAD_SLACK_MS = 2 * TICK_MS;
 
-/** Where a stretch of text lies in the audio of a speech. */
-interface SpokenWord {
-  text: string;
-  startMs: number;
-  endMs: number;
-}
-
-/** What became of one speech. */
-export interface HeardSpeech {
-  /** As far as it was heard, cut at a word. */
-  text: string;
-  /** All of it was heard. */
-  complete: boolean;
-  heardMs: number;
-  /** When its first sample was sent, and when its last heard one was heard; monotonic ms, undefined when nothing was. */
-  startedAt: number | undefined;
-  endedAt: number | undefined;
-}
-
-export interface PlayoutEvents {
-  /** The first audio of the speech has gone out. */
-  onStarted(atMs: number): void;
-  /** All of it has gone out; again, when it was held after that and went on. */
-  onSent?(): void;
-  /** Everything was heard. Not called for a speech that was cancelled. */
-  onFinished(heard: HeardSpeech): void;
-}
-
-/** A word counts as heard when no more than this is missing of it. */
-const WORD_TOLERANCE_MS = 60;
-
-/** Characters a second of an ordinary voice: only where a provider tells nothing of its timing and the audio has not come. */
-const GUESSED_CHARS_PER_SECOND = 15;
-
 /**
  * Everything past the TTS, and the only thing that sends audio to the far end. Keeps a bounded lead, knows by marks
  * and clock what was heard, can stop at once, and go on from the first sample that was not heard.
@@ -66,26 +36,18 @@ const GUESSED_CHARS_PER_SECOND = 15;
 export class Playout {
   readonly #participant: Participant;
   readonly #clock: Clock;
-  readonly #recorder: CallRecorder;
   readonly #format: AudioFormat;
   readonly #bytesPerMs: number;
-  readonly #answeredAtMonotonic: number;
   readonly #leadMs: number;
+  readonly #listener: ListenerClock;
+  readonly #ledger: HeardLedger;
 
   #generation = 0;
   #speech: Speech | undefined;
-  /** When the far end will have played all it was sent; monotonic ms. */
-  #dryAt = -Infinity;
-  /** How much later than by the clock the far end plays, learnt from marks. */
-  #lagMs = 0;
   #held = false;
   /** The speech that ended last, should the far end know better how much it played. */
   #last: { speech: Speech; heardBytes: number } | undefined;
   readonly #waiting = new Set<() => void>();
-  /** Milliseconds of agent audio heard in the whole call. */
-  #talkedMs = 0;
-  /** Ends of what was heard last, monotonic ms. */
-  #lastHeardAt: number | undefined;
 
   constructor(deps: {
     participant: Participant;
@@ -95,11 +57,15 @@ export class Playout {
   }) {
     this.#participant = deps.participant;
     this.#clock = deps.clock;
-    this.#recorder = deps.recorder;
     this.#format = deps.participant.outputFormat;
     this.#bytesPerMs = bytesPerMs(this.#format);
-    this.#answeredAtMonotonic = deps.answeredAtMonotonic;
     this.#leadMs = deps.participant.leadMs ?? LEAD_MS;
+    this.#listener = new ListenerClock(this.#format);
+    this.#ledger = new HeardLedger({
+      recorder: deps.recorder,
+      format: this.#format,
+      zero: deps.answeredAtMonotonic,
+    });
   }
 
   /** What the far end plays. */
@@ -122,12 +88,12 @@ export class Playout {
   }
 
   get talkedMs(): number {
-    return Math.round(this.#talkedMs);
+    return this.#ledger.talkedMs;
   }
 
   /** When agent audio was last heard; undefined before the first. Monotonic ms. */
   get lastHeardAt(): number | undefined {
-    return this.#lastHeardAt;
+    return this.#ledger.lastHeardAt;
   }
 
   /** Milliseconds that wait here and were not sent. The TTS is not given more text beyond about two seconds. */
@@ -187,7 +153,7 @@ export class Playout {
     if (!speech || bytes.length === 0) return;
     speech.chunks.push(bytes);
     speech.availableBytes += bytes.length;
-    this.#pump(0);
+    this.pump(0);
   }
 
   /** No more audio will come. */
@@ -202,7 +168,7 @@ export class Playout {
       speech.chunks.push(padding);
       speech.availableBytes += padding.length;
     }
-    this.#pump(0);
+    this.pump(0);
   }
 
   /** Stops at the far end at once and keeps what was not heard. */
@@ -211,11 +177,11 @@ export class Playout {
     if (!speech || this.#held) return;
     this.#held = true;
     if (speech.startedAt === undefined) return;
-    const heardBytes = this.#heardBytes(this.#clock.monotonic());
+    const heardBytes = this.#listener.heardBytes(speech, this.#clock.monotonic());
     // First: marks that come back because of the clear must be old already.
     this.#generation++;
     this.#participant.clear();
-    this.#noteHeard(heardBytes);
+    this.#ledger.note(speech, heardBytes);
     while (speech.runs.length > 0 && speech.runs.at(-1)!.startByte >= heardBytes) speech.runs.pop();
     // What was sent and not heard is to be sent again, should the speech go on.
     speech.sentBytes = heardBytes;
@@ -223,7 +189,7 @@ export class Playout {
     speech.markedBytes = heardBytes;
     speech.provenBytes = heardBytes;
     speech.dueAt = undefined;
-    this.#dryAt = -Infinity;
+    this.#listener.clear();
   }
 
   /** Goes on from the first sample that was not heard. */
@@ -231,7 +197,7 @@ export class Playout {
     if (!this.#speech || !this.#held) return;
     this.#held = false;
     this.#speech.limitBytes = Infinity;
-    this.#pump(0);
+    this.pump(0);
   }
 
   /** The speech is over here. @returns what was heard of it */
@@ -239,22 +205,23 @@ export class Playout {
     const speech = this.#speech;
     if (!speech) return undefined;
     const now = this.#clock.monotonic();
-    const heardBytes = Math.min(this.#held ? speech.sentBytes : this.#heardBytes(now), speech.limitBytes);
+    const reachedBytes = this.#held ? speech.sentBytes : this.#listener.heardBytes(speech, now);
+    const heardBytes = Math.min(reachedBytes, speech.limitBytes);
     this.#generation++;
     if (!this.#held && speech.startedAt !== undefined) this.#participant.clear();
-    this.#noteHeard(heardBytes);
+    this.#ledger.note(speech, heardBytes);
     this.#speech = undefined;
     this.#held = false;
-    this.#dryAt = -Infinity;
+    this.#listener.clear();
     this.#last = { speech, heardBytes };
-    return this.#toHeard(speech, heardBytes, false);
+    return this.#ledger.account(speech, heardBytes, false);
   }
 
   /** The far end says how much it has played: nothing beyond counts as heard. */
   limitHeard(heardMs: number): void {
     const speech = this.#speech;
     if (!speech) return;
-    const bytes = this.#wholeSamples(heardMs * this.#bytesPerMs);
+    const bytes = this.#listener.wholeSamples(heardMs * this.#bytesPerMs);
     speech.limitBytes = bytes;
     // Held: should it go on, then from there (as far as the audio is still here).
     if (this.#held) speech.sentBytes = Math.min(speech.sentBytes, Math.max(bytes, speech.recordedBytes));
@@ -264,7 +231,7 @@ export class Playout {
   reconsider(heardMs: number): HeardSpeech | undefined {
     const last = this.#last;
     if (!last || heardMs * this.#bytesPerMs >= last.heardBytes) return undefined;
-    return this.#toHeard(last.speech, heardMs * this.#bytesPerMs, false);
+    return this.#ledger.account(last.speech, heardMs * this.#bytesPerMs, false);
   }
 
   /** The words of the speech up to a position of it. */
@@ -276,7 +243,7 @@ export class Playout {
   get heardMs(): number {
     const speech = this.#speech;
     if (!speech || speech.startedAt === undefined) return 0;
-    const bytes = this.#held ? speech.sentBytes : this.#heardBytes(this.#clock.monotonic());
+    const bytes = this.#held ? speech.sentBytes : this.#listener.heardBytes(speech, this.#clock.monotonic());
     return Math.min(bytes, speech.limitBytes) / this.#bytesPerMs;
   }
 
@@ -288,26 +255,20 @@ export class Playout {
     if (colon === -1 || Number(name.slice(0, colon)) !== this.#generation) return;
     const bytes = Number(name.slice(colon + 1));
     if (!(bytes > speech.provenBytes) || bytes > speech.sentBytes) return;
-    const byClock = this.#clockBytes(speech, this.#clock.monotonic(), 0);
-    const lag = Math.max(0, (byClock - bytes) / this.#bytesPerMs);
-    this.#lagMs = this.#lagMs === 0 ? lag : this.#lagMs * 0.8 + lag * 0.2;
+    const now = this.#clock.monotonic();
+    this.#listener.learn(speech, bytes, now);
     speech.provenBytes = bytes;
-    this.#noteHeard(bytes);
-    this.#checkFinished(speech, this.#clock.monotonic());
+    this.#ledger.note(speech, bytes);
+    this.#checkFinished(speech, now);
   }
 
-  /** Sends what is due. Called on every tick. */
-  pump(): void {
-    this.#pump(NEAREST_TICK_MS);
-  }
-
-  /** @param earlyMs how much before its time a chunk may go out */
-  #pump(earlyMs: number): void {
+  /** Sends what is due. Called on every tick. @param earlyMs how much before its time a chunk may go out */
+  pump(earlyMs = NEAREST_TICK_MS): void {
     const speech = this.#speech;
     if (!speech || this.#held) return;
     const now = this.#clock.monotonic();
     while (speech.sentBytes < speech.availableBytes) {
-      const lead = this.#dryAt - now;
+      const lead = this.#listener.lead(now);
       if (!this.#isDue(speech, now, lead, earlyMs)) break;
       const available = speech.availableBytes - speech.sentBytes;
       const first = speech.sentBytes === 0;
@@ -346,15 +307,10 @@ export class Playout {
   }
 
   #send(speech: Speech, size: number, now: number): void {
-    if (this.#dryAt < now) {
-      // The far end has run dry (or begins): what follows is heard from now on.
-      speech.runs.push({ startByte: speech.sentBytes, at: now });
-      this.#dryAt = now;
-    }
+    if (this.#listener.send(size, now)) speech.runs.push({ startByte: speech.sentBytes, at: now });
     // One message, however many pieces it came in from the voice.
     this.#participant.play(speech.read(speech.sentBytes, size), speech.sentBytes / this.#bytesPerMs);
     speech.sentBytes += size;
-    this.#dryAt += size / this.#bytesPerMs;
     if (speech.startedAt === undefined) {
       speech.startedAt = now;
       speech.events.onStarted(now);
@@ -369,183 +325,14 @@ export class Playout {
     }
   }
 
-  /** How far the listener is: proven by marks, else by the clock, never more than was sent. */
-  #heardBytes(now: number): number {
-    const speech = this.#speech!;
-    return Math.max(speech.provenBytes, this.#clockBytes(speech, now, this.#lagMs));
-  }
-
-  #clockBytes(speech: Speech, now: number, lagMs: number): number {
-    const unheardMs = Math.max(0, this.#dryAt + lagMs - now);
-    return this.#wholeSamples(Math.max(0, speech.sentBytes - unheardMs * this.#bytesPerMs));
-  }
-
-  #wholeSamples(bytes: number): number {
-    const whole = Math.floor(bytes);
-    return this.#format.encoding === 'pcm16' ? whole - (whole % 2) : whole;
-  }
-
-  /** Everything up to here was heard: record it and let go of it. */
-  #noteHeard(heardBytes: number): void {
-    const speech = this.#speech!;
-    if (heardBytes <= speech.recordedBytes) return;
-    this.#talkedMs += (heardBytes - speech.recordedBytes) / this.#bytesPerMs;
-    for (let run = 0; run < speech.runs.length; run++) {
-      const { startByte, at } = speech.runs[run]!;
-      const endByte = Math.min(heardBytes, speech.runs[run + 1]?.startByte ?? Infinity);
-      const from = Math.max(startByte, speech.recordedBytes);
-      if (endByte <= from) continue;
-      let atMs = at - this.#answeredAtMonotonic + (from - startByte) / this.#bytesPerMs;
-      speech.forEachPart(from, endByte - from, (part) => {
-        this.#recorder.agent(part, Math.round(atMs));
-        atMs += part.length / this.#bytesPerMs;
-      });
-      this.#lastHeardAt = at + (endByte - startByte) / this.#bytesPerMs;
-    }
-    speech.recordedBytes = heardBytes;
-    speech.forget(heardBytes);
-    // Runs that were heard to their end matter no more.
-    while (speech.runs.length > 1 && speech.runs[1]!.startByte <= heardBytes) speech.runs.shift();
-  }
-
   #checkFinished(speech: Speech, now: number): void {
     if (!speech.complete || speech.sentBytes < speech.availableBytes) return;
     const proven = speech.provenBytes >= speech.availableBytes;
-    const dueAt = this.#dryAt + (this.#participant.marks ? MARK_PATIENCE_MS : 0);
+    const dueAt = this.#listener.dryAt + (this.#participant.marks ? MARK_PATIENCE_MS : 0);
     if (!proven && now < dueAt) return;
-    this.#noteHeard(speech.availableBytes);
+    this.#ledger.note(speech, speech.availableBytes);
     this.#speech = undefined;
     this.#last = { speech, heardBytes: speech.availableBytes };
-    speech.events.onFinished(this.#toHeard(speech, speech.availableBytes, true));
+    speech.events.onFinished(this.#ledger.account(speech, speech.availableBytes, true));
   }
-
-  #toHeard(speech: Speech, heardBytes: number, complete: boolean): HeardSpeech {
-    const heardMs = heardBytes / this.#bytesPerMs;
-    return {
-      text: complete
-        ? speech.pieces.map((piece) => piece.text).join(' ')
-        : heardText(speech, heardMs, this.#bytesPerMs),
-      complete,
-      heardMs: Math.round(heardMs),
-      startedAt: speech.startedAt,
-      endedAt: heardBytes === 0 ? undefined : this.#lastHeardAt,
-    };
-  }
-}
-
-/** Shared by all calls: what is read out of several chunks is sent before anything else is read. */
-let scratch = new Uint8Array(8192);
-
-/** One speech of the agent and its audio, as far as it was not heard yet. */
-class Speech {
-  readonly events: PlayoutEvents;
-  readonly chunks: Uint8Array[] = [];
-  /** Byte position of `chunks[0]`. */
-  #firstByte = 0;
-  availableBytes = 0;
-  sentBytes = 0;
-  markedBytes = 0;
-  provenBytes = 0;
-  recordedBytes = 0;
-  /** Nothing beyond was heard, the far end says. */
-  limitBytes = Infinity;
-  complete = false;
-  /** When the next chunk goes out, while the lead is full; monotonic ms. */
-  dueAt: number | undefined;
-  /** That all of it was sent has been told. */
-  sentTold = false;
-  startedAt: number | undefined;
-  /** Stretches that the far end played without a pause. */
-  readonly runs: { startByte: number; at: number }[] = [];
-  readonly pieces: { text: string; startByte: number }[] = [];
-  readonly words: SpokenWord[] = [];
-
-  constructor(events: PlayoutEvents) {
-    this.events = events;
-  }
-
-  /** `length` bytes in one piece: a view where they lie in one chunk, else a copy that the next call overwrites. */
-  read(fromByte: number, length: number): Uint8Array {
-    let whole: Uint8Array | undefined;
-    let filled = 0;
-    this.forEachPart(fromByte, length, (part) => {
-      if (part.length === length) {
-        whole = part;
-        return;
-      }
-      if (scratch.length < length) scratch = new Uint8Array(length);
-      scratch.set(part, filled);
-      filled += part.length;
-    });
-    return whole ?? scratch.subarray(0, filled);
-  }
-
-  forEachPart(fromByte: number, length: number, visit: (part: Uint8Array) => void): void {
-    let chunkStart = this.#firstByte;
-    let from = fromByte;
-    const end = fromByte + length;
-    for (const chunk of this.chunks) {
-      const chunkEnd = chunkStart + chunk.length;
-      if (chunkEnd > from) {
-        visit(chunk.subarray(from - chunkStart, Math.min(end, chunkEnd) - chunkStart));
-        from = Math.min(end, chunkEnd);
-        if (from === end) return;
-      }
-      chunkStart = chunkEnd;
-    }
-  }
-
-  /** Lets go of audio before `byte`. */
-  forget(byte: number): void {
-    while (this.chunks.length > 0 && this.#firstByte + this.chunks[0]!.length <= byte)
-      this.#firstByte += this.chunks.shift()!.length;
-  }
-}
-
-/**
- * What was heard of a speech, cut at a word. Word times of the provider where there are any; for text without them,
- * in proportion to the audio between the known points.
- */
-function heardText(speech: Speech, heardMs: number, bytesPerMs_: number): string {
-  if (heardMs <= 0) return '';
-  if (speech.words.length > 0) {
-    return speech.words
-      .filter((word) => word.endMs - WORD_TOLERANCE_MS <= heardMs)
-      .map((word) => word.text)
-      .join(' ');
-  }
-  const heard: string[] = [];
-  for (let i = 0; i < speech.pieces.length; i++) {
-    const piece = speech.pieces[i]!;
-    const startMs = piece.startByte / bytesPerMs_;
-    const next = speech.pieces[i + 1];
-    const knownEndMs =
-      next !== undefined && next.startByte > piece.startByte
-        ? next.startByte / bytesPerMs_
-        : speech.complete && !next
-          ? speech.availableBytes / bytesPerMs_
-          : undefined;
-    const endMs =
-      knownEndMs ??
-      Math.max(
-        speech.availableBytes / bytesPerMs_,
-        startMs + (piece.text.length / GUESSED_CHARS_PER_SECOND) * 1000,
-      );
-    if (startMs >= heardMs) break;
-    if (endMs <= heardMs) {
-      heard.push(piece.text);
-      continue;
-    }
-    const words = piece.text.split(/\s+/);
-    const total = piece.text.length;
-    let chars = 0;
-    for (const word of words) {
-      chars += word.length + 1;
-      const wordEndMs = startMs + ((chars - 1) / total) * (endMs - startMs);
-      if (wordEndMs - WORD_TOLERANCE_MS > heardMs) break;
-      heard.push(word);
-    }
-    break;
-  }
-  return heard.join(' ');
 }

@@ -1,0 +1,66 @@
+import { bytesPerMs, type AudioFormat } from '@parley/shared/audio/audio-frame';
+import type { CallRecorder } from '../recording/call-recorder.ts';
+import type { HeardSpeech, Speech } from './speech.ts';
+import { heardText } from './heard-text.ts';
+
+/** Keeps account of what was heard of the agent in the whole call, and has it recorded where it was heard. */
+export class HeardLedger {
+  readonly #recorder: Pick<CallRecorder, 'agent'>;
+  readonly #bytesPerMs: number;
+  /** Zero of the recording, monotonic ms. */
+  readonly #zero: number;
+  #talkedMs = 0;
+  #lastHeardAt: number | undefined;
+
+  constructor(deps: { recorder: Pick<CallRecorder, 'agent'>; format: AudioFormat; zero: number }) {
+    this.#recorder = deps.recorder;
+    this.#bytesPerMs = bytesPerMs(deps.format);
+    this.#zero = deps.zero;
+  }
+
+  /** Milliseconds of agent audio heard in the whole call. */
+  get talkedMs(): number {
+    return Math.round(this.#talkedMs);
+  }
+
+  /** When agent audio was last heard; undefined before the first. Monotonic ms. */
+  get lastHeardAt(): number | undefined {
+    return this.#lastHeardAt;
+  }
+
+  /** Everything up to here was heard: recorded, and let go of. */
+  note(speech: Speech, heardBytes: number): void {
+    if (heardBytes <= speech.recordedBytes) return;
+    this.#talkedMs += (heardBytes - speech.recordedBytes) / this.#bytesPerMs;
+    for (let run = 0; run < speech.runs.length; run++) {
+      const { startByte, at } = speech.runs[run]!;
+      const endByte = Math.min(heardBytes, speech.runs[run + 1]?.startByte ?? Infinity);
+      const from = Math.max(startByte, speech.recordedBytes);
+      if (endByte <= from) continue;
+      let atMs = at - this.#zero + (from - startByte) / this.#bytesPerMs;
+      speech.forEachPart(from, endByte - from, (part) => {
+        this.#recorder.agent(part, Math.round(atMs));
+        atMs += part.length / this.#bytesPerMs;
+      });
+      this.#lastHeardAt = at + (endByte - startByte) / this.#bytesPerMs;
+    }
+    speech.recordedBytes = heardBytes;
+    speech.forget(heardBytes);
+    // Runs that were heard to their end matter no more.
+    while (speech.runs.length > 1 && speech.runs[1]!.startByte <= heardBytes) speech.runs.shift();
+  }
+
+  /** What was heard of a speech that is over. @param complete it was sent and heard to its end */
+  account(speech: Speech, heardBytes: number, complete: boolean): HeardSpeech {
+    const heardMs = heardBytes / this.#bytesPerMs;
+    return {
+      text: complete
+        ? speech.pieces.map((piece) => piece.text).join(' ')
+        : heardText(speech, heardMs, this.#bytesPerMs),
+      complete,
+      heardMs: Math.round(heardMs),
+      startedAt: speech.startedAt,
+      endedAt: heardBytes === 0 ? undefined : this.#lastHeardAt,
+    };
+  }
+}

@@ -1,0 +1,71 @@
+/** A word counts as heard when no more than this is missing of it. */
+const WORD_TOLERANCE_MS = 60;
+
+/** Characters a second of an ordinary voice: only where a provider tells nothing of its timing and the audio has not come. */
+const GUESSED_CHARS_PER_SECOND = 15;
+
+/** Where a stretch of text lies in the audio of a speech. */
+export interface SpokenWord {
+  text: string;
+  startMs: number;
+  endMs: number;
+}
+
+/** The text of a speech, and what is known of where it lies in the audio. */
+export interface SpeechText {
+  /** In order, each with the audio that was there when it went to the voice. */
+  readonly pieces: readonly { text: string; startByte: number }[];
+  /** As the voice tells them, if it does. */
+  readonly words: readonly SpokenWord[];
+  readonly availableBytes: number;
+  /** No more audio will come. */
+  readonly complete: boolean;
+}
+
+/**
+ * What was heard of a speech, cut at a word. Word times of the provider where there are any; for text without them,
+ * in proportion to the audio between the known points.
+ */
+export function heardText(speech: SpeechText, heardMs: number, bytesPerMs: number): string {
+  if (heardMs <= 0) return '';
+  if (speech.words.length > 0) {
+    return speech.words
+      .filter((word) => word.endMs - WORD_TOLERANCE_MS <= heardMs)
+      .map((word) => word.text)
+      .join(' ');
+  }
+  const heard: string[] = [];
+  for (let i = 0; i < speech.pieces.length; i++) {
+    const piece = speech.pieces[i]!;
+    const startMs = piece.startByte / bytesPerMs;
+    const next = speech.pieces[i + 1];
+    const knownEndMs =
+      next !== undefined && next.startByte > piece.startByte
+        ? next.startByte / bytesPerMs
+        : speech.complete && !next
+          ? speech.availableBytes / bytesPerMs
+          : undefined;
+    const endMs =
+      knownEndMs ??
+      Math.max(
+        speech.availableBytes / bytesPerMs,
+        startMs + (piece.text.length / GUESSED_CHARS_PER_SECOND) * 1000,
+      );
+    if (startMs >= heardMs) break;
+    if (endMs <= heardMs) {
+      heard.push(piece.text);
+      continue;
+    }
+    const words = piece.text.split(/\s+/);
+    const total = piece.text.length;
+    let chars = 0;
+    for (const word of words) {
+      chars += word.length + 1;
+      const wordEndMs = startMs + ((chars - 1) / total) * (endMs - startMs);
+      if (wordEndMs - WORD_TOLERANCE_MS > heardMs) break;
+      heard.push(word);
+    }
+    break;
+  }
+  return heard.join(' ');
+}
