@@ -1,22 +1,16 @@
-import { bytesPerMs } from '@parley/shared/audio/audio-frame';
 import type { AudioFormat } from '@parley/shared/audio/audio-frame';
 import type { CarrierName } from '@parley/shared/contracts/session-values';
 import type { Logger } from '@parley/shared/logging/logger';
-import type { Clock, Timer } from '@parley/shared/time/clock';
+import type { Clock } from '@parley/shared/time/clock';
 import { CarrierProtocolError } from '../carriers/carrier-adapter.ts';
 import type { CarrierAdapter, CarrierEvent } from '../carriers/carrier-adapter.ts';
 import { ChunkOrder } from '../carriers/chunk-order.ts';
 import { CALL_CLOSE_CODES, ORDERLY_CLOSES, closeCodes } from '../server/close-codes.ts';
 import type { Socket, SocketListener } from '../server/socket.ts';
+import { EarlyMedia } from './early-media.ts';
+import { LineWatch } from './line-watch.ts';
 import type { ConnectionEnd, Gone, Participant, ParticipantListener } from './participant.ts';
 
-/** Caller audio kept until the call is there to listen; beyond, the oldest is dropped. */
-const MAX_BUFFERED_MS = 1000;
-const MAX_BUFFERED_DIGITS = 32;
-/** A line that was silent for this long is pinged. */
-const PING_AFTER_MS = 4000;
-/** Without audio, message or pong for this long, the far end is gone whatever its socket says. */
-const LOST_AFTER_MS = 12_000;
 const DIGIT = /^[0-9*#A-D]$/;
 
 /** What a carrier says when its stream begins. */
@@ -26,9 +20,6 @@ export interface StreamStart {
   /** When it said so, ms since the epoch. */
   at: number;
 }
-
-type Buffered =
-  { type: 'audio'; bytes: Uint8Array; timestampMs: number | undefined } | { type: 'dtmf'; digit: string };
 
 /**
  * The far end of a telephone call: a carrier's stream. Made as soon as the WebSocket stands; what the caller says
@@ -48,18 +39,15 @@ export class PhoneParticipant implements Participant, SocketListener {
   readonly #logger: Logger;
   readonly #order: ChunkOrder | undefined;
   readonly #resolveStarted: (start: StreamStart | undefined) => void;
+  readonly #early = new EarlyMedia();
+  readonly #watch: LineWatch;
 
   #listener: ParticipantListener | undefined;
   #attached = false;
-  #buffer: Buffered[] = [];
-  #bufferedMs = 0;
-  #droppedMs = 0;
   #hasStarted = false;
   #over = false;
   #gone: Gone | undefined;
   #generation = 0;
-  #lastSignAt: number;
-  #pingTimer: Timer | undefined;
   #complaints = 0;
 
   constructor(deps: {
@@ -80,8 +68,15 @@ export class PhoneParticipant implements Participant, SocketListener {
     const { promise, resolve } = Promise.withResolvers<StreamStart | undefined>();
     this.started = promise;
     this.#resolveStarted = resolve;
-    this.#lastSignAt = deps.clock.monotonic();
-    this.#pingLater(PING_AFTER_MS);
+    this.#watch = new LineWatch({
+      clock: deps.clock,
+      ping: () => deps.socket.ping(),
+      onLost: () => {
+        deps.socket.end(closeCodes.goingAway, 'media_timeout');
+        this.#leave({ by: 'carrier', lost: true });
+      },
+    });
+    this.#watch.start();
   }
 
   get inputFormat(): AudioFormat {
@@ -90,16 +85,6 @@ export class PhoneParticipant implements Participant, SocketListener {
 
   get outputFormat(): AudioFormat {
     return this.#adapter.outputFormat;
-  }
-
-  /** When anything was last received, pongs included; monotonic ms. */
-  get lastSignAt(): number {
-    return this.#lastSignAt;
-  }
-
-  /** Caller audio that was dropped before `attach`. */
-  get droppedMs(): number {
-    return this.#droppedMs;
   }
 
   // ---- for the call ----
@@ -157,7 +142,7 @@ export class PhoneParticipant implements Participant, SocketListener {
 
   onMessage(bytes: Uint8Array): void {
     if (this.#over) return;
-    this.#lastSignAt = this.#clock.monotonic();
+    this.#watch.sign();
     let event: CarrierEvent | undefined;
     try {
       event = this.#adapter.decode(bytes);
@@ -170,7 +155,7 @@ export class PhoneParticipant implements Participant, SocketListener {
   }
 
   onPong(): void {
-    this.#lastSignAt = this.#clock.monotonic();
+    this.#watch.sign();
   }
 
   onClose(code: number): void {
@@ -222,27 +207,14 @@ export class PhoneParticipant implements Participant, SocketListener {
     const odd = format.encoding === 'pcm16' && received.length % 2 === 1;
     // Half a sample would turn all that follows into noise.
     const bytes = odd ? received.subarray(0, -1) : received;
-    if (this.#listener) {
-      this.#listener.onAudio(bytes, timestampMs);
-      return;
-    }
-    this.#buffer.push({ type: 'audio', bytes: bytes.slice(), timestampMs });
-    this.#bufferedMs += bytes.length / bytesPerMs(format);
-    while (this.#bufferedMs > MAX_BUFFERED_MS) {
-      const oldest = this.#buffer.findIndex((item) => item.type === 'audio');
-      const [dropped] = this.#buffer.splice(oldest, 1);
-      const ms = dropped?.type === 'audio' ? dropped.bytes.length / bytesPerMs(format) : 0;
-      this.#bufferedMs -= ms;
-      this.#droppedMs += ms;
-    }
+    if (this.#listener) this.#listener.onAudio(bytes, timestampMs);
+    else this.#early.keepAudio(bytes, format, timestampMs);
   }
 
   #onDigit(digit: string): void {
     if (!DIGIT.test(digit)) return;
     if (this.#listener) this.#listener.onDtmf(digit);
-    else if (this.#buffer.filter((item) => item.type === 'dtmf').length < MAX_BUFFERED_DIGITS) {
-      this.#buffer.push({ type: 'dtmf', digit });
-    }
+    else this.#early.keepDigit(digit);
   }
 
   #onMark(wireName: string): void {
@@ -261,7 +233,7 @@ export class PhoneParticipant implements Participant, SocketListener {
   #deliverTo(listener: ParticipantListener): void {
     if (this.#over && !this.#gone) return;
     this.#listener = listener;
-    for (const item of this.#buffer.splice(0)) {
+    for (const item of this.#early.take()) {
       if (item.type === 'audio') this.#listener?.onAudio(item.bytes, item.timestampMs);
       else this.#listener?.onDtmf(item.digit);
     }
@@ -285,20 +257,7 @@ export class PhoneParticipant implements Participant, SocketListener {
 
   #finish(): void {
     this.#over = true;
-    this.#pingTimer?.cancel();
+    this.#watch.close();
     this.#resolveStarted(undefined);
-  }
-
-  #pingLater(ms: number): void {
-    this.#pingTimer = this.#clock.setTimeout(() => {
-      const silentMs = this.#clock.monotonic() - this.#lastSignAt;
-      if (silentMs >= LOST_AFTER_MS) {
-        this.#socket.end(closeCodes.goingAway, 'media_timeout');
-        this.#leave({ by: 'carrier', lost: true });
-        return;
-      }
-      if (silentMs >= PING_AFTER_MS) this.#socket.ping();
-      this.#pingLater(silentMs >= PING_AFTER_MS ? PING_AFTER_MS / 2 : PING_AFTER_MS - silentMs);
-    }, ms);
   }
 }

@@ -1,6 +1,7 @@
 import { bytesPerMs, type AudioFormat } from '@parley/shared/audio/audio-frame';
 import { AudioConverter } from '@parley/shared/audio/convert';
 import { CALL_CLOSE_CODES } from '../server/close-codes.ts';
+import { EarlyMedia } from './early-media.ts';
 import type { ConnectionEnd, Participant, ParticipantListener } from './participant.ts';
 
 /**
@@ -8,8 +9,6 @@ import type { ConnectionEnd, Participant, ParticipantListener } from './particip
  * drop it themselves when the caller interrupts.
  */
 const LEAD_MS = 1500;
-/** Caller audio kept until the call is there to listen; beyond, the oldest is dropped. */
-const MAX_BUFFERED_MS = 1000;
 /** Clients send pieces of any length; the call is given short ones. */
 const FRAME_MS = 20;
 
@@ -34,12 +33,11 @@ export class RealtimeParticipant implements Participant {
   readonly outputFormat: AudioFormat;
   readonly #outlet: RealtimeOutlet;
   readonly #inputBytesPerMs: number;
+  readonly #early = new EarlyMedia();
 
   #listener: ParticipantListener | undefined;
   #attached = false;
   #over = false;
-  #buffer: Uint8Array[] = [];
-  #bufferedBytes = 0;
   #gone: { lost: boolean } | undefined;
   #wire: AudioFormat;
   #converter: AudioConverter;
@@ -64,7 +62,7 @@ export class RealtimeParticipant implements Participant {
     queueMicrotask(() => {
       if (this.#over) return;
       this.#listener = listener;
-      for (const bytes of this.#buffer.splice(0)) this.#deliver(bytes);
+      for (const item of this.#early.take()) if (item.type === 'audio') this.#deliver(item.bytes);
       if (this.#gone !== undefined) this.#tellGone(this.#gone);
     });
   }
@@ -104,7 +102,7 @@ export class RealtimeParticipant implements Participant {
     }
     const bytes = this.#converter.convert(this.#wholeSamples(received));
     if (this.#listener) this.#deliver(bytes);
-    else this.#keep(bytes);
+    else this.#early.keepAudio(bytes, this.inputFormat, undefined);
   }
 
   /** A key. Only once the call listens: the session keeps events until then. */
@@ -128,14 +126,6 @@ export class RealtimeParticipant implements Participant {
       this.#listener?.onAudio(frame, this.#receivedBytes / this.#inputBytesPerMs);
       this.#receivedBytes += frame.length;
     }
-  }
-
-  #keep(bytes: Uint8Array): void {
-    const most = MAX_BUFFERED_MS * this.#inputBytesPerMs;
-    const newest = bytes.length > most ? bytes.subarray(bytes.length - most) : bytes;
-    this.#buffer.push(newest.slice());
-    this.#bufferedBytes += newest.length;
-    while (this.#bufferedBytes > most) this.#bufferedBytes -= this.#buffer.shift()!.length;
   }
 
   /** Half a sample at the end of a piece belongs to the next one. */

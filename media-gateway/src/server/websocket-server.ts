@@ -1,5 +1,4 @@
 import type {
-  HttpRequest,
   HttpResponse,
   TemplatedApp,
   WebSocket,
