@@ -50,7 +50,7 @@ export function equalValues(a: Bson | undefined, b: Bson | undefined): boolean {
 }
 
 /** By code point, which is the order of the UTF-8 bytes; JavaScript's own order is that of UTF-16 units. */
-export function compareText(a: string, b: string): number {
+function compareText(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {
     const x = a.charCodeAt(i);

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Encodable } from './bson-codec.ts';
-import { encodeDocument, MAX_DOCUMENT_BYTES, RawDocument } from './bson-codec.ts';
+import { MAX_DOCUMENT_BYTES, RawDocument, encodeDocument, type Encodable } from './bson-encoder.ts';
 import { CommandError } from './errors.ts';
 
 /** What a cursor reads from: documents on demand, at rest between batches. */

@@ -1,9 +1,9 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { Commands } from './commands/commands.ts';
 import { Cursors } from './cursors.ts';
+import { removeExpired } from './expiry.ts';
 import { WireServer } from './server.ts';
 import { Store } from './store.ts';
-import { removeExpired } from './expiry.ts';
 
 export interface WorkerOptions {
   path: string;

@@ -1,5 +1,5 @@
 /** MongoDB's error codes by name, as in its `error_codes.yml`; only those this store gives. */
-export const errorCodes = {
+const errorCodes = {
   InternalError: 1,
   BadValue: 2,
   FailedToParse: 9,

@@ -1,4 +1,4 @@
-import { decodeDocument } from './bson-codec.ts';
+import { decodeDocument } from './bson-decoder.ts';
 import { encodeKey, invert } from './index-keys.ts';
 import { matches } from './matcher.ts';
 import type { Store } from './store.ts';
@@ -12,7 +12,7 @@ const MAX_REMOVED = 1000;
  */
 export function removeExpired(store: Store, now: number): number {
   let removed = 0;
-  for (const collection of store.collections()) {
+  for (const collection of store.catalog.collections()) {
     for (const index of collection.indexes) {
       if (index.expireAfterSeconds === undefined) continue;
       const limit = new Date(now - index.expireAfterSeconds * 1000);

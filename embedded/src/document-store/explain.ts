@@ -1,7 +1,8 @@
-import type { Encodable } from './bson-codec.ts';
-import { countMatches, QueryRun, type Query } from './query.ts';
+import type { Encodable } from './bson-encoder.ts';
+import type { Collection } from './catalog.ts';
 import type { IndexPlan, Plan } from './planner.ts';
-import type { Collection, Store } from './store.ts';
+import { QueryRun, countMatches, type Query } from './query.ts';
+import type { Store } from './store.ts';
 
 type Fields = { [field: string]: Encodable };
 

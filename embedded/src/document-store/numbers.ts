@@ -106,7 +106,7 @@ function specialRank(value: number | bigint | Decimal128): number {
 }
 
 /** Numerator and (positive) denominator of the value, exact for doubles too. */
-export function exactFraction(value: number | bigint | Decimal128): [bigint, bigint] {
+function exactFraction(value: number | bigint | Decimal128): [bigint, bigint] {
   if (typeof value === 'bigint') return [value, 1n];
   if (typeof value === 'number') {
     let denominator = 1n;

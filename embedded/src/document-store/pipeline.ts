@@ -1,8 +1,10 @@
 import { compileAccumulator } from './accumulators.ts';
 import { CommandError } from './errors.ts';
 import { compile, type Names, type Variables } from './expression.ts';
+import { parseFilter } from './filter-parser.ts';
+import type { Filter } from './filter.ts';
 import { keyText, sortKey, type KeyField } from './index-keys.ts';
-import { matches, parseFilter, type Filter } from './matcher.ts';
+import { matches } from './matcher.ts';
 import { wholeNumber } from './numbers.ts';
 import { parseProjection } from './projection.ts';
 import type { Query } from './query.ts';

@@ -3,15 +3,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BSONRegExp } from 'bson';
 import t, { type Test } from 'tap';
-import { encodeDocument } from './bson-codec.ts';
+import { encodeDocument } from './bson-encoder.ts';
+import type { Collection } from './catalog.ts';
 import { CommandError } from './errors.ts';
+import { parseFilter } from './filter-parser.ts';
 import { sortKey } from './index-keys.ts';
-import { matches, parseFilter } from './matcher.ts';
+import { matches } from './matcher.ts';
 import { planQuery } from './planner.ts';
-import { countMatches, QueryRun } from './query.ts';
+import { QueryRun, countMatches } from './query.ts';
 import { Random } from './random.fixture.ts';
 import { parseSort } from './sort.ts';
-import { Store, type Collection } from './store.ts';
+import { Store } from './store.ts';
 import type { Bson, BsonDocument } from './values.ts';
 
 const random = new Random(11);
@@ -108,7 +110,7 @@ void t.test('with any index a query finds what a scan finds, in an order that is
   let indexed = 0;
   for (let round = 0; round < 15; round++) {
     store.begin();
-    const collection = store.createCollection('test', `c${round}`);
+    const collection = store.catalog.createCollection('test', `c${round}`);
     const documents: BsonDocument[] = [];
     for (let i = 0; i < 6; i++) {
       const options = random.pick<BsonDocument>([
@@ -219,7 +221,7 @@ void t.test('a count by keys, or by the fields that decide, is that of whole doc
   let byFields = 0;
   for (let round = 0; round < 20; round++) {
     store.begin();
-    const collection = store.createCollection('test', `c${round}`);
+    const collection = store.catalog.createCollection('test', `c${round}`);
     for (const [i, key] of [{ a: 1, b: -1 }, { b: 1, c: 1, a: 1 }, { c: -1 }, anyFields()].entries()) {
       const options = i === 2 && round % 2 ? { sparse: true } : {};
       store.createIndex(collection, { v: 2, key, name: `i${i}`, ...options });
@@ -268,7 +270,7 @@ void t.test('a count by keys, or by the fields that decide, is that of whole doc
 void t.test('no more is counted than is asked for, and what a null counts is in the keys', (t) => {
   const store = temporaryStore(t);
   store.begin();
-  const collection = store.createCollection('test', 'many');
+  const collection = store.catalog.createCollection('test', 'many');
   store.createIndex(collection, { v: 2, key: { tenant: 1, run: 1, at: -1 }, name: 'tenant' });
   for (let i = 0; i < 50; i++) {
     const document: BsonDocument = { _id: i, tenant: 'a', at: i };

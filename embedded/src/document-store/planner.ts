@@ -1,10 +1,13 @@
-import type { BSONRegExp } from 'bson';
-import { CommandError } from './errors.ts';
-import { afterPrefix, encodeKey, invert, type KeyField } from './index-keys.ts';
-import { matches, type Filter, type Predicate } from './matcher.ts';
+import type { Collection, Index } from './catalog.ts';
 import { equalValues } from './compare.ts';
-import type { Collection, Index, KeyRange, Store } from './store.ts';
-import { isDocument, rankOf, toNumber, typeRank, type Bson, type BsonDocument } from './values.ts';
+import { conjunctsOf, type Conjunct } from './conjuncts.ts';
+import { CommandError } from './errors.ts';
+import type { Filter } from './filter.ts';
+import { excludesMissing, implies } from './implication.ts';
+import { boundsOf, intersect, isAllPoints, turnAround, type Bounds, type Edge } from './index-bounds.ts';
+import { afterPrefix, type KeyField } from './index-keys.ts';
+import type { KeyRange, Store } from './store.ts';
+import { isDocument, toNumber, type Bson, type BsonDocument } from './values.ts';
 
 export type Plan =
   | { kind: 'collection'; direction: 1 | -1; sorted: boolean }
@@ -34,26 +37,8 @@ interface PlannedRange extends KeyRange {
   prefixLength: number;
 }
 
-/** A place between keys: before or after all keys that begin with `prefix`. */
-interface Edge {
-  prefix: Buffer;
-  after: boolean;
-}
-
-interface Interval {
-  low: Edge;
-  high: Edge;
-  /** One value only: both edges have its key as their prefix. */
-  point: boolean;
-}
-
-interface Bounds {
-  intervals: readonly Interval[];
-  /** Nothing but matches of the predicate lies within, for fields that hold no arrays. */
-  exact: boolean;
-}
-
 const MAX_RANGES = 5000;
+
 const MAX_MERGED = 200;
 
 export interface PlanRequest {
@@ -140,41 +125,6 @@ const FULL_RANGE = '[MinKey, MaxKey]';
 function isPointText(bound: string): boolean {
   return bound.startsWith('=');
 }
-
-/** The conditions a match must meet all of: fields, and what is asked of the elements of arrays. */
-interface Conjunct {
-  field: string;
-  predicate: Predicate | { kind: 'missing' };
-  /** True when it is a condition of the query itself, so that satisfying it leaves nothing to test. */
-  top: boolean;
-}
-
-function conjunctsOf(filter: Filter, prefix = '', top = true): Conjunct[] {
-  switch (filter.kind) {
-    case 'and':
-      return filter.filters.flatMap((part) => conjunctsOf(part, prefix, top));
-    case 'or':
-      return filter.filters.length === 1 ? conjunctsOf(filter.filters[0]!, prefix, top) : [unplannable];
-    case 'field': {
-      const field = prefix + filter.field;
-      const { predicate } = filter;
-      const own: Conjunct[] = [{ field, predicate, top }];
-      if (predicate.kind === 'elemMatchObject')
-        own.push(...conjunctsOf(predicate.filter, `${field}.`, false));
-      return own;
-    }
-    case 'not':
-      if (filter.filter.kind === 'field' && filter.filter.predicate.kind === 'exists') {
-        return [{ field: prefix + filter.filter.field, predicate: { kind: 'missing' }, top }];
-      }
-      return [unplannable];
-    default:
-      return [unplannable];
-  }
-}
-
-/** Stands for a condition that no index helps with, and that keeps counts from being taken from keys. */
-const unplannable: Conjunct = { field: '', predicate: { kind: 'size', size: 0 }, top: true };
 
 function planIndex(
   index: Index,
@@ -265,10 +215,6 @@ function fieldBounds(index: Index, conjuncts: readonly Conjunct[]): (Bounds | un
       ? { ...bounds, intervals: bounds.intervals.map(turnAround).reverse() }
       : bounds;
   });
-}
-
-function isAllPoints(bounds: Bounds): boolean {
-  return bounds.intervals.every(({ point }) => point);
 }
 
 function rangesOf(
@@ -377,291 +323,6 @@ function planUnion(collection: Collection, filter: Filter): Plan | undefined {
     plans.push(found);
   }
   return { kind: 'union', plans, sorted: false };
-}
-
-function typeInterval(rank: number): Interval {
-  const prefix = Buffer.of(rank);
-  return { low: { prefix, after: false }, high: { prefix, after: true }, point: false };
-}
-
-function pointInterval(value: Bson | undefined): Interval {
-  const prefix = encodeKey(value);
-  return { low: { prefix, after: false }, high: { prefix, after: true }, point: true };
-}
-
-/** The keys that values meeting the predicate can have, in a field that ascends; undefined when that is any key. */
-function boundsOf(predicate: Conjunct['predicate']): Bounds | undefined {
-  switch (predicate.kind) {
-    case 'missing':
-      return { intervals: [pointInterval(null)], exact: false };
-    case 'eq':
-      return normalize([...equalIntervals(predicate.value)], hasOneKey(predicate.value));
-    case 'in': {
-      const intervals = predicate.values.flatMap(equalIntervals);
-      if (predicate.regexes.length > 0) {
-        intervals.push(...predicate.regexes.flatMap(({ source }) => regexIntervals(source)));
-        return normalize(intervals, false);
-      }
-      return normalize(intervals, predicate.values.every(hasOneKey));
-    }
-    case 'gt':
-    case 'gte':
-    case 'lt':
-    case 'lte':
-      return orderedBounds(predicate.kind, predicate.value);
-    case 'regex':
-      return normalize(regexIntervals(predicate.source), false);
-    case 'type': {
-      if (predicate.types.has('array')) return undefined;
-      const ranks = new Set([...predicate.types].map((type) => ranksByType[type] ?? typeRank.missing));
-      return normalize([...ranks].map(typeInterval), false);
-    }
-    case 'mod':
-      return { intervals: [typeInterval(typeRank.number)], exact: false };
-    case 'elemMatchValue': {
-      // All of these hold of one element, which has one key.
-      let bounds: Bounds | undefined;
-      for (const filter of predicate.filters) {
-        if (filter.kind !== 'field') continue;
-        const next = boundsOf(filter.predicate);
-        if (next) bounds = bounds ? intersect(bounds, next) : next;
-      }
-      return bounds && { ...bounds, exact: false };
-    }
-    default:
-      return undefined;
-  }
-}
-
-const ranksByType: Record<string, number> = {
-  double: typeRank.number,
-  int: typeRank.number,
-  long: typeRank.number,
-  decimal: typeRank.number,
-  string: typeRank.string,
-  object: typeRank.object,
-  binData: typeRank.binary,
-  objectId: typeRank.objectId,
-  bool: typeRank.boolean,
-  date: typeRank.date,
-  null: typeRank.null,
-  regex: typeRank.regex,
-  javascript: typeRank.code,
-  javascriptWithScope: typeRank.code,
-  timestamp: typeRank.timestamp,
-  minKey: typeRank.minKey,
-  maxKey: typeRank.maxKey,
-};
-
-/** Where no arrays are, all that equals the value has its key, and nothing else has; null is also what is missing. */
-function hasOneKey(value: Bson): boolean {
-  return !Array.isArray(value) && !isDocument(value);
-}
-
-function equalIntervals(value: Bson): Interval[] {
-  if (!Array.isArray(value)) return [pointInterval(value)];
-  // The array as a whole is the value, and has its elements as keys, or is itself an element of an array.
-  return [pointInterval(value.length === 0 ? undefined : value[0]), pointInterval(value)];
-}
-
-function orderedBounds(kind: 'gt' | 'gte' | 'lt' | 'lte', value: Bson): Bounds | undefined {
-  const rank = rankOf(value);
-  if (rank === typeRank.null) {
-    return { intervals: kind === 'gte' || kind === 'lte' ? [pointInterval(null)] : [], exact: false };
-  }
-  if (rank === typeRank.array || rank === typeRank.minKey || rank === typeRank.maxKey) return undefined;
-  const prefix = encodeKey(value);
-  const isNaN = rank === typeRank.number && Number.isNaN(toNumber(value));
-  if (isNaN)
-    return { intervals: kind === 'gte' || kind === 'lte' ? [pointInterval(value)] : [], exact: true };
-  const type = typeInterval(rank);
-  const lowest = rank === typeRank.number ? { prefix: encodeKey(NaN), after: true } : type.low;
-  switch (kind) {
-    case 'gt':
-      return {
-        intervals: [{ low: { prefix, after: true }, high: type.high, point: false }],
-        exact: rank !== typeRank.object,
-      };
-    case 'gte':
-      return {
-        intervals: [{ low: { prefix, after: false }, high: type.high, point: false }],
-        exact: rank !== typeRank.object,
-      };
-    case 'lt':
-      return {
-        intervals: [{ low: lowest, high: { prefix, after: false }, point: false }],
-        exact: rank !== typeRank.object,
-      };
-    case 'lte':
-      return {
-        intervals: [{ low: lowest, high: { prefix, after: true }, point: false }],
-        exact: rank !== typeRank.object,
-      };
-  }
-}
-
-function regexIntervals(source: BSONRegExp): Interval[] {
-  const literal = literalPrefix(source);
-  const strings = typeInterval(typeRank.string);
-  if (literal !== '') {
-    const prefix = Buffer.concat([Buffer.of(typeRank.string), Buffer.from(literal)]);
-    return [
-      { low: { prefix, after: false }, high: { prefix, after: true }, point: false },
-      typeInterval(typeRank.regex),
-    ];
-  }
-  return [strings, typeInterval(typeRank.regex)];
-}
-
-/** What every string must begin with that the expression matches. */
-function literalPrefix({ pattern, options }: BSONRegExp): string {
-  if (!pattern.startsWith('^') || /[imx]/.test(options) || pattern.includes('|') || pattern.includes('\0'))
-    return '';
-  const literal = /^\^((?:[^\\^$.*+?()[\]{}|]|\\[^A-Za-z0-9])*)/.exec(pattern)![1]!;
-  const next = pattern[1 + literal.length];
-  const certain =
-    next !== undefined && '*?{'.includes(next) ? literal.replace(/(?:\\[^]|[^\\])$/u, '') : literal;
-  return certain.replace(/\\([^])/g, '$1');
-}
-
-function turnAround({ low, high, point }: Interval): Interval {
-  const turn = ({ prefix, after }: Edge): Edge => ({ prefix: invert(prefix), after: !after });
-  return { low: turn(high), high: turn(low), point };
-}
-
-function compareEdges(a: Edge, b: Edge): number {
-  const x = a.after ? afterPrefix(a.prefix) : a.prefix;
-  const y = b.after ? afterPrefix(b.prefix) : b.prefix;
-  if (!x || !y) return x ? -1 : y ? 1 : 0;
-  return Buffer.compare(x, y);
-}
-
-/** Sorts intervals and joins those that overlap. */
-function normalize(intervals: Interval[], exact: boolean): Bounds {
-  intervals.sort((a, b) => compareEdges(a.low, b.low));
-  const joined: Interval[] = [];
-  for (const interval of intervals) {
-    const last = joined.at(-1);
-    if (!last || compareEdges(last.high, interval.low) <= 0) joined.push(interval);
-    else if (compareEdges(last.high, interval.high) < 0)
-      joined[joined.length - 1] = { low: last.low, high: interval.high, point: false };
-  }
-  return { intervals: joined, exact };
-}
-
-function intersect(a: Bounds, b: Bounds): Bounds {
-  const intervals: Interval[] = [];
-  for (const x of a.intervals) {
-    for (const y of b.intervals) {
-      const low = compareEdges(x.low, y.low) >= 0 ? x : y;
-      const high = compareEdges(x.high, y.high) <= 0 ? x : y;
-      if (compareEdges(low.low, high.high) >= 0) continue;
-      // A point that meets an interval lies within it, and its own edges say so most exactly.
-      intervals.push(x.point ? x : y.point ? y : { low: low.low, high: high.high, point: false });
-    }
-  }
-  return { intervals, exact: a.exact && b.exact };
-}
-
-function excludesMissing({ field, predicate }: Conjunct, indexed: KeyField): boolean {
-  if (field !== indexed.path.join('.')) return false;
-  switch (predicate.kind) {
-    case 'missing':
-      return false;
-    case 'eq':
-    case 'gte':
-    case 'lte':
-      return predicate.value !== null;
-    case 'in':
-      return predicate.values[0] !== null && !predicate.values.includes(null);
-    case 'type':
-    case 'exists':
-    default:
-      return true;
-  }
-}
-
-/** Whether meeting all conditions means meeting `wanted`. False when that is not plain to see. */
-function implies(conjuncts: readonly Conjunct[], wanted: Filter): boolean {
-  switch (wanted.kind) {
-    case 'and':
-      return wanted.filters.every((part) => implies(conjuncts, part));
-    case 'or':
-      return wanted.filters.some((part) => implies(conjuncts, part));
-    case 'field':
-      return conjuncts.some(
-        ({ field, predicate, top }) => top && field === wanted.field && predicateImplies(predicate, wanted),
-      );
-    case 'not':
-      return (
-        wanted.filter.kind === 'field' &&
-        wanted.filter.predicate.kind === 'exists' &&
-        conjuncts.some(
-          ({ field, predicate }) =>
-            predicate.kind === 'missing' && field === (wanted.filter as { field: string }).field,
-        )
-      );
-    default:
-      return false;
-  }
-}
-
-function predicateImplies(given: Conjunct['predicate'], wanted: Filter & { kind: 'field' }): boolean {
-  const asked = wanted.predicate;
-  const single = wanted.path.length === 1;
-  switch (given.kind) {
-    case 'eq':
-      // A value that itself passes makes every document equal to it pass, unless arrays come in between.
-      if (given.value === null) return asked.kind === 'eq' && asked.value === null;
-      return passesAsValue(given.value, wanted);
-    case 'in':
-      return (
-        given.regexes.length === 0 &&
-        given.values.length > 0 &&
-        given.values.every((value) =>
-          value === null ? asked.kind === 'eq' && asked.value === null : passesAsValue(value, wanted),
-        )
-      );
-    case 'exists':
-      return asked.kind === 'exists';
-    case 'gt':
-    case 'gte':
-    case 'lt':
-    case 'lte': {
-      if (asked.kind === 'exists') return given.value !== null;
-      if (asked.kind === 'type')
-        return ['string', 'date', 'objectId', 'bool'].some(
-          (type) => asked.types.has(type) && ranksByType[type] === rankOf(given.value),
-        );
-      const upwards = given.kind === 'gt' || given.kind === 'gte';
-      if (asked.kind === 'gt' && given.kind === 'gt')
-        return wanted.test(given.value) || equalValues(asked.value, given.value);
-      if (asked.kind === 'lt' && given.kind === 'lt')
-        return wanted.test(given.value) || equalValues(asked.value, given.value);
-      return (
-        (upwards
-          ? asked.kind === 'gt' || asked.kind === 'gte'
-          : asked.kind === 'lt' || asked.kind === 'lte') && wanted.test(given.value)
-      );
-    }
-    case 'type':
-      if (asked.kind === 'exists') return true;
-      return asked.kind === 'type' && [...given.types].every((type) => asked.types.has(type));
-    case 'regex':
-      return (
-        asked.kind === 'exists' ||
-        (single && asked.kind === 'type' && asked.types.has('string') && asked.types.has('regex'))
-      );
-    default:
-      return false;
-  }
-}
-
-function passesAsValue(value: Bson, wanted: Filter & { kind: 'field' }): boolean {
-  if (Array.isArray(value)) return false;
-  const { kind } = wanted.predicate;
-  if (kind === 'size' || kind === 'elemMatchObject' || kind === 'elemMatchValue') return false;
-  return matches({ ...wanted, path: ['value'] }, { value });
 }
 
 function describe(index: Index, bounds: readonly (Bounds | undefined)[], used: number): BsonDocument {

@@ -1,6 +1,8 @@
 import { CommandError } from './errors.ts';
 import { compile, type Evaluate, type Variables } from './expression.ts';
-import { matches, parseFilter, type Filter } from './matcher.ts';
+import { parseFilter } from './filter-parser.ts';
+import type { Filter } from './filter.ts';
+import { matches } from './matcher.ts';
 import { wholeNumber } from './numbers.ts';
 import {
   getField,

@@ -1,9 +1,11 @@
-import { decodeDocument, decodeFields } from './bson-codec.ts';
+import { decodeDocument, decodeFields } from './bson-decoder.ts';
+import type { Collection } from './catalog.ts';
 import { CommandError } from './errors.ts';
+import { fieldsOf, type Filter } from './filter.ts';
 import { sortKey, type KeyField } from './index-keys.ts';
-import { fieldsOf, matches, type Filter, type MatchDetails } from './matcher.ts';
+import { matches, type MatchDetails } from './matcher.ts';
 import { planQuery, type IndexPlan, type Plan } from './planner.ts';
-import type { Collection, KeyRange, Row, Store } from './store.ts';
+import type { KeyRange, Row, Store } from './store.ts';
 import type { Bson, BsonDocument } from './values.ts';
 
 /** A document that matched, decoded and as stored. */
@@ -222,7 +224,7 @@ abstract class RowScan {
   next(): Row | undefined {
     if (this.#at === this.#rows.length) {
       if (this.#ended) return undefined;
-      if (!this.store.current(this.collection))
+      if (!this.store.catalog.current(this.collection))
         throw new CommandError('QueryPlanKilled', 'the collection was dropped');
       this.#rows = this.read(this.#last, this.#chunk);
       this.#at = 0;
@@ -266,7 +268,7 @@ class IndexScan extends RowScan {
 
   protected read(after: Row | undefined, limit: number): Row[] {
     const { index, direction } = this.#plan;
-    if (!this.store.current(this.collection)?.indexes.some(({ id }) => id === index.id)) {
+    if (!this.store.catalog.current(this.collection)?.indexes.some(({ id }) => id === index.id)) {
       throw new CommandError('QueryPlanKilled', `the index '${index.name}' was dropped`);
     }
     return this.store.rowsByIndex(this.collection, index, this.#range, direction, after, limit);

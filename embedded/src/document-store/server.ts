@@ -1,10 +1,10 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { chmod, rm } from 'node:fs/promises';
-import { CommandError } from './errors.ts';
+import type { Encodable } from './bson-encoder.ts';
 import type { Commands, Connection } from './commands/commands.ts';
-import type { Encodable } from './bson-codec.ts';
+import { CommandError } from './errors.ts';
 import type { Store } from './store.ts';
-import { encodeReply, MessageReader, parseMessage, WireError, type Request } from './wire.ts';
+import { MessageReader, WireError, encodeReply, parseMessage, type Request } from './wire.ts';
 
 /** Past this many unread bytes of replies, nothing more is read from a client until it has caught up. */
 const MAX_UNSENT_BYTES = 16 * 1024 * 1024;

@@ -1,37 +1,12 @@
-import { closeSync, openSync } from 'node:fs';
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
-import { decodeDocument, encodeDocument } from './bson-codec.ts';
+import type { SQLInputValue } from 'node:sqlite';
+import { decodeDocument } from './bson-decoder.ts';
+import { CATALOG_TABLES, Catalog, type Collection, type Index } from './catalog.ts';
 import { CommandError } from './errors.ts';
-import { keysOf, type KeyField } from './index-keys.ts';
-import { matches, parseFilter, type Filter } from './matcher.ts';
+import { keysOf } from './index-keys.ts';
+import { matches } from './matcher.ts';
 import { shellText } from './shell-text.ts';
-import { getField, isDocument, toNumber, type Bson, type BsonDocument } from './values.ts';
-
-export interface Index {
-  id: number;
-  name: string;
-  /** As given to createIndexes, with `v`. */
-  spec: BsonDocument;
-  keyPattern: BsonDocument;
-  fields: readonly KeyField[];
-  unique: boolean;
-  sparse: boolean;
-  partial: { source: BsonDocument; filter: Filter } | undefined;
-  expireAfterSeconds: number | undefined;
-  /** For each field, whether some document had an array there. Never goes back to false. */
-  multikey: boolean[];
-}
-
-export interface Collection {
-  id: number;
-  database: string;
-  name: string;
-  options: BsonDocument;
-  /** `_id_` first. */
-  indexes: Index[];
-  /** Number of documents; undefined until somebody asks. */
-  count: number | undefined;
-}
+import { SqliteFile } from './sqlite-file.ts';
+import { getField, isDocument, type Bson, type BsonDocument } from './values.ts';
 
 /** A stored document: its row, its bytes, and the key it was found by, if an index found it. */
 export interface Row {
@@ -54,210 +29,68 @@ const SCHEMA_VERSION = 1;
  * that the caller begins.
  */
 export class Store {
-  readonly #database: DatabaseSync;
-  readonly #statements = new Map<string, StatementSync>();
-  readonly #collections = new Map<string, Collection>();
-  #catalogChanged = false;
+  readonly catalog: Catalog;
+  readonly #file: SqliteFile;
   #countsChanged = false;
 
   constructor(path: string, synchronous: 'normal' | 'full') {
-    // It may hold what is nobody else's business; SQLite gives its log the same mode.
-    closeSync(openSync(path, 'a', 0o600));
-    this.#database = new DatabaseSync(path, { timeout: 1000 });
+    this.#file = new SqliteFile(path, synchronous, { version: SCHEMA_VERSION, sql: CATALOG_TABLES });
     try {
-      // One process owns the file; a second one is told so instead of sharing it.
-      this.#database.exec(`
-        PRAGMA page_size = 8192;
-        PRAGMA locking_mode = EXCLUSIVE;
-        PRAGMA journal_mode = WAL;
-        PRAGMA synchronous = ${synchronous === 'full' ? 'FULL' : 'NORMAL'};
-        PRAGMA cache_size = -65536;
-        PRAGMA temp_store = MEMORY;
-        BEGIN IMMEDIATE;
-      `);
-      const { user_version: version } = this.#database.prepare('PRAGMA user_version').get() as {
-        user_version: number;
-      };
-      if (version > SCHEMA_VERSION)
-        throw new Error(`${path} was written by a newer version of this store (${version})`);
-      this.#database.exec(`
-        CREATE TABLE IF NOT EXISTS collections (
-          id INTEGER PRIMARY KEY AUTOINCREMENT, database TEXT NOT NULL, name TEXT NOT NULL, options BLOB NOT NULL,
-          UNIQUE (database, name));
-        CREATE TABLE IF NOT EXISTS indexes (
-          id INTEGER PRIMARY KEY AUTOINCREMENT, collection INTEGER NOT NULL, spec BLOB NOT NULL, multikey TEXT NOT NULL);
-        PRAGMA user_version = ${SCHEMA_VERSION};
-        COMMIT;
-      `);
-      this.#loadCatalog();
+      this.catalog = new Catalog(this.#file);
     } catch (error) {
-      this.#database.close();
+      this.#file.close();
       throw error;
     }
   }
 
   close(): void {
-    this.#statements.clear();
-    this.#database.close();
+    this.#file.close();
   }
 
   begin(): void {
-    this.#run('BEGIN IMMEDIATE');
+    this.#file.run('BEGIN IMMEDIATE');
   }
 
   commit(): void {
-    this.#run('COMMIT');
-    this.#catalogChanged = false;
+    this.#file.run('COMMIT');
+    this.catalog.committed();
   }
 
   rollback(): void {
-    if (this.inTransaction) this.#run('ROLLBACK');
-    this.#afterRollback();
+    if (this.inTransaction) this.#file.run('ROLLBACK');
+    this.catalog.rolledBack();
   }
 
-  /** False also when SQLite has rolled a transaction back by itself, as it may when the disk is full. */
   get inTransaction(): boolean {
-    return this.#database.isTransaction;
+    return this.#file.inTransaction;
   }
 
   /** Rows written since the file was opened, those included that were undone. */
   changes(): number {
-    return (this.#statement('SELECT total_changes() AS n').get() as { n: number }).n;
+    return (this.#file.statement('SELECT total_changes() AS n').get() as { n: number }).n;
   }
 
   /** Runs `work` so that a throw undoes what it wrote, and nothing else of the transaction. */
   savepoint<T>(work: () => T): T {
-    this.#run('SAVEPOINT command');
+    this.#file.run('SAVEPOINT command');
     this.#countsChanged = false;
     try {
       const result = work();
-      this.#run('RELEASE command');
+      this.#file.run('RELEASE command');
       return result;
     } catch (error) {
       if (this.inTransaction) {
-        this.#run('ROLLBACK TO command');
-        this.#run('RELEASE command');
-        if (this.#countsChanged || this.#catalogChanged) this.#afterRollback();
+        this.#file.run('ROLLBACK TO command');
+        this.#file.run('RELEASE command');
+        if (this.#countsChanged || this.catalog.changed) this.catalog.rolledBack();
       }
       throw error;
     }
   }
 
-  #afterRollback(): void {
-    for (const collection of this.#collections.values()) collection.count = undefined;
-    if (this.#catalogChanged) this.#loadCatalog();
-  }
-
-  #statement(sql: string): StatementSync {
-    let statement = this.#statements.get(sql);
-    if (!statement) {
-      statement = this.#database.prepare(sql);
-      this.#statements.set(sql, statement);
-    }
-    return statement;
-  }
-
-  #run(sql: string, ...values: SQLInputValue[]): number {
-    return Number(this.#statement(sql).run(...values).changes);
-  }
-
-  #loadCatalog(): void {
-    this.#collections.clear();
-    const byId = new Map<number, Collection>();
-    for (const row of this.#statement(
-      'SELECT id, database, name, options FROM collections ORDER BY id',
-    ).all()) {
-      const { id, database, name, options } = row as {
-        id: number;
-        database: string;
-        name: string;
-        options: Uint8Array;
-      };
-      const collection = {
-        id,
-        database,
-        name,
-        options: decodeDocument(options),
-        indexes: [],
-        count: undefined,
-      };
-      byId.set(id, collection);
-      this.#collections.set(`${database}.${name}`, collection);
-    }
-    for (const row of this.#statement(
-      'SELECT id, collection, spec, multikey FROM indexes ORDER BY id',
-    ).all()) {
-      const { id, collection, spec, multikey } = row as {
-        id: number;
-        collection: number;
-        spec: Uint8Array;
-        multikey: string;
-      };
-      byId
-        .get(collection)
-        ?.indexes.push(toIndex(id, decodeDocument(spec), JSON.parse(multikey) as boolean[]));
-    }
-  }
-
-  collection(database: string, name: string): Collection | undefined {
-    return this.#collections.get(`${database}.${name}`);
-  }
-
-  /** The collection as it is now; undefined if it has been dropped meanwhile. */
-  current({ id, database, name }: Collection): Collection | undefined {
-    const collection = this.#collections.get(`${database}.${name}`);
-    return collection?.id === id ? collection : undefined;
-  }
-
-  collections(database?: string): Collection[] {
-    const all = [...this.#collections.values()];
-    return database === undefined ? all : all.filter((collection) => collection.database === database);
-  }
-
-  createCollection(database: string, name: string, options: BsonDocument = {}): Collection {
-    this.#catalogChanged = true;
-    const { lastInsertRowid } = this.#statement(
-      'INSERT INTO collections (database, name, options) VALUES (?, ?, ?)',
-    ).run(database, name, encodeDocument(options));
-    const id = Number(lastInsertRowid);
-    this.#database.exec(`CREATE TABLE documents_${id} (id INTEGER PRIMARY KEY, document BLOB NOT NULL)`);
-    const collection: Collection = { id, database, name, options, indexes: [], count: 0 };
-    this.#collections.set(`${database}.${name}`, collection);
-    this.createIndex(collection, { v: 2, key: { _id: 1 }, name: '_id_' });
-    return collection;
-  }
-
-  dropCollection(collection: Collection): void {
-    this.#catalogChanged = true;
-    for (const index of [...collection.indexes]) this.#dropIndexTable(index);
-    this.#statements.clear();
-    this.#database.exec(`DROP TABLE documents_${collection.id}`);
-    this.#run('DELETE FROM collections WHERE id = ?', collection.id);
-    this.#collections.delete(`${collection.database}.${collection.name}`);
-  }
-
-  renameCollection(collection: Collection, database: string, name: string): void {
-    this.#catalogChanged = true;
-    this.#run('UPDATE collections SET database = ?, name = ? WHERE id = ?', database, name, collection.id);
-    this.#collections.delete(`${collection.database}.${collection.name}`);
-    collection.database = database;
-    collection.name = name;
-    this.#collections.set(`${database}.${name}`, collection);
-  }
-
   /** Builds an index over what the collection holds. @throws CommandError DuplicateKey if the documents forbid it */
-  createIndex(collection: Collection, spec: BsonDocument): Index {
-    this.#catalogChanged = true;
-    const fields = Object.keys(spec.key as BsonDocument).length;
-    const multikey = new Array<boolean>(fields).fill(false);
-    const { lastInsertRowid } = this.#statement(
-      'INSERT INTO indexes (collection, spec, multikey) VALUES (?, ?, ?)',
-    ).run(collection.id, encodeDocument(spec), JSON.stringify(multikey));
-    const index = toIndex(Number(lastInsertRowid), spec, multikey);
-    const primary = index.unique ? 'key' : 'key, id';
-    this.#database.exec(
-      `CREATE TABLE index_${index.id} (key BLOB NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (${primary})) WITHOUT ROWID`,
-    );
+  createIndex(collection: Collection, spec: BsonDocument): void {
+    const index = this.catalog.createIndexTable(collection, spec);
     let after = 0;
     for (;;) {
       const rows = this.rowsInOrder(collection, 1, after, 256);
@@ -271,38 +104,13 @@ export class Store {
       after = rows.at(-1)!.rowId;
     }
     collection.indexes.push(index);
-    return index;
-  }
-
-  dropIndex(collection: Collection, index: Index): void {
-    this.#catalogChanged = true;
-    this.#dropIndexTable(index);
-    collection.indexes = collection.indexes.filter(({ id }) => id !== index.id);
-  }
-
-  #dropIndexTable(index: Index): void {
-    this.#statements.clear();
-    this.#database.exec(`DROP TABLE index_${index.id}`);
-    this.#run('DELETE FROM indexes WHERE id = ?', index.id);
-  }
-
-  /** Changes an index's expiry. */
-  setExpiry(collection: Collection, index: Index, expireAfterSeconds: number): void {
-    this.#catalogChanged = true;
-    index.spec = { ...index.spec, expireAfterSeconds };
-    index.expireAfterSeconds = expireAfterSeconds;
-    this.#run('UPDATE indexes SET spec = ? WHERE id = ?', encodeDocument(index.spec), index.id);
   }
 
   #keysFor(index: Index, document: BsonDocument): Buffer[] {
     if (index.partial && !matches(index.partial.filter, document)) return [];
     const { keys, multikey, allMissing } = keysOf(document, index.fields);
     if (index.sparse && allMissing) return [];
-    if (multikey.some((array, i) => array && !index.multikey[i])) {
-      this.#catalogChanged = true;
-      index.multikey = index.multikey.map((array, i) => array || multikey[i]!);
-      this.#run('UPDATE indexes SET multikey = ? WHERE id = ?', JSON.stringify(index.multikey), index.id);
-    }
+    this.catalog.widenMultikey(index, multikey);
     return keys;
   }
 
@@ -315,14 +123,15 @@ export class Store {
   ): void {
     if (!index.unique) return;
     for (const key of keys) {
-      const found = this.#statement(`SELECT id FROM index_${index.id} WHERE key = ?`).get(key) as
+      const found = this.#file.statement(`SELECT id FROM index_${index.id} WHERE key = ?`).get(key) as
         { id: number } | undefined;
       if (found && found.id !== rowId) throw duplicateKey(collection, index, document);
     }
   }
 
   #addKeys(index: Index, keys: readonly Buffer[], rowId: number): void {
-    for (const key of keys) this.#run(`INSERT INTO index_${index.id} (key, id) VALUES (?, ?)`, key, rowId);
+    for (const key of keys)
+      this.#file.run(`INSERT INTO index_${index.id} (key, id) VALUES (?, ?)`, key, rowId);
   }
 
   /** @throws CommandError DuplicateKey, having written nothing */
@@ -331,11 +140,8 @@ export class Store {
     for (const [i, index] of collection.indexes.entries()) {
       this.#checkUnique(collection, index, keys[i]!, undefined, document);
     }
-    const { lastInsertRowid } = this.#statement(
-      `INSERT INTO documents_${collection.id} (document) VALUES (?)`,
-    ).run(bytes);
-    for (const [i, index] of collection.indexes.entries())
-      this.#addKeys(index, keys[i]!, Number(lastInsertRowid));
+    const rowId = this.#file.run(`INSERT INTO documents_${collection.id} (document) VALUES (?)`, bytes);
+    for (const [i, index] of collection.indexes.entries()) this.#addKeys(index, keys[i]!, rowId);
     if (collection.count !== undefined) collection.count += 1;
     this.#countsChanged = true;
   }
@@ -359,26 +165,27 @@ export class Store {
     });
     for (const { index, added } of changes) this.#checkUnique(collection, index, added, rowId, after);
     for (const { index, gone, added } of changes) {
-      for (const key of gone) this.#run(`DELETE FROM index_${index.id} WHERE key = ? AND id = ?`, key, rowId);
+      for (const key of gone)
+        this.#file.run(`DELETE FROM index_${index.id} WHERE key = ? AND id = ?`, key, rowId);
       this.#addKeys(index, added, rowId);
     }
-    this.#run(`UPDATE documents_${collection.id} SET document = ? WHERE id = ?`, bytes, rowId);
+    this.#file.run(`UPDATE documents_${collection.id} SET document = ? WHERE id = ?`, bytes, rowId);
   }
 
   remove(collection: Collection, rowId: number, document: BsonDocument): void {
     for (const index of collection.indexes) {
       for (const key of this.#keysFor(index, document)) {
-        this.#run(`DELETE FROM index_${index.id} WHERE key = ? AND id = ?`, key, rowId);
+        this.#file.run(`DELETE FROM index_${index.id} WHERE key = ? AND id = ?`, key, rowId);
       }
     }
-    this.#run(`DELETE FROM documents_${collection.id} WHERE id = ?`, rowId);
+    this.#file.run(`DELETE FROM documents_${collection.id} WHERE id = ?`, rowId);
     if (collection.count !== undefined) collection.count -= 1;
     this.#countsChanged = true;
   }
 
   count(collection: Collection): number {
     collection.count ??= (
-      this.#statement(`SELECT count(*) AS n FROM documents_${collection.id}`).get() as { n: number }
+      this.#file.statement(`SELECT count(*) AS n FROM documents_${collection.id}`).get() as { n: number }
     ).n;
     return collection.count;
   }
@@ -387,23 +194,17 @@ export class Store {
   countKeys(index: Index, range: KeyRange, limit = Number.MAX_SAFE_INTEGER): number {
     const { where, values } = rangeCondition(range);
     const sql = `SELECT count(*) AS n FROM (SELECT 1 FROM index_${index.id} AS i ${where} LIMIT ?)`;
-    return (this.#statement(sql).get(...values, limit) as { n: number }).n;
+    return (this.#file.statement(sql).get(...values, limit) as { n: number }).n;
   }
 
-  /** Bytes of the collection's documents, and of the whole file. */
-  sizes(collection: Collection): { documents: number; file: number } {
-    const { n } = this.#statement(
-      `SELECT coalesce(sum(length(document)), 0) AS n FROM documents_${collection.id}`,
-    ).get() as {
-      n: number;
-    };
-    return { documents: n, file: this.fileBytes() };
+  /** Bytes of the collection's documents. */
+  documentBytes(collection: Collection): number {
+    const sql = `SELECT coalesce(sum(length(document)), 0) AS n FROM documents_${collection.id}`;
+    return (this.#file.statement(sql).get() as { n: number }).n;
   }
 
   fileBytes(): number {
-    const { page_count: pages } = this.#statement('PRAGMA page_count').get() as { page_count: number };
-    const { page_size: size } = this.#statement('PRAGMA page_size').get() as { page_size: number };
-    return pages * size;
+    return this.#file.bytes();
   }
 
   /** Rows in the order of insertion, or backwards, after the row `after`. */
@@ -412,7 +213,7 @@ export class Store {
       direction === 1 ? ['>', 'ASC', 0] : ['<', 'DESC', Number.MAX_SAFE_INTEGER];
     const sql = `SELECT id AS rowId, document AS bytes FROM documents_${collection.id}
       WHERE id ${operator} ? ORDER BY id ${order} LIMIT ?`;
-    return this.#statement(sql).all(after ?? start, limit) as unknown as Row[];
+    return this.#file.statement(sql).all(after ?? start, limit) as unknown as Row[];
   }
 
   /** Rows in the order of an index, or backwards, within a range and after the row `after`. */
@@ -429,13 +230,13 @@ export class Store {
     const sql = `SELECT i.key AS key, i.id AS rowId, d.document AS bytes
       FROM index_${index.id} AS i CROSS JOIN documents_${collection.id} AS d ON d.id = i.id
       ${where} ORDER BY i.key ${order}, i.id ${order} LIMIT ?`;
-    return this.#statement(sql).all(...values, limit) as unknown as Row[];
+    return this.#file.statement(sql).all(...values, limit) as unknown as Row[];
   }
 
   /** Compares every index with the documents. @returns what does not agree, one line each */
   verify(): string[] {
     const faults: string[] = [];
-    for (const collection of this.#collections.values()) {
+    for (const collection of this.catalog.collections()) {
       const expected = collection.indexes.map(() => 0);
       for (let after = 0; ;) {
         const rows = this.rowsInOrder(collection, 1, after, 256);
@@ -445,7 +246,7 @@ export class Store {
             for (const key of this.#keysFor(index, document)) {
               expected[i]! += 1;
               const sql = `SELECT 1 FROM index_${index.id} WHERE key = ? AND id = ?`;
-              if (!this.#statement(sql).get(key, rowId))
+              if (!this.#file.statement(sql).get(key, rowId))
                 faults.push(`${collection.name}: ${index.name} lacks row ${rowId}`);
             }
           }
@@ -454,7 +255,9 @@ export class Store {
         after = rows.at(-1)!.rowId;
       }
       for (const [i, index] of collection.indexes.entries()) {
-        const { n } = this.#statement(`SELECT count(*) AS n FROM index_${index.id}`).get() as { n: number };
+        const { n } = this.#file.statement(`SELECT count(*) AS n FROM index_${index.id}`).get() as {
+          n: number;
+        };
         if (n !== expected[i])
           faults.push(`${collection.name}: ${index.name} has ${n} keys instead of ${expected[i]}`);
       }
@@ -485,26 +288,6 @@ function rangeCondition(
     values.push(range.high);
   }
   return { where: `WHERE ${conditions.join(' AND ')}`, values };
-}
-
-function toIndex(id: number, spec: BsonDocument, multikey: boolean[]): Index {
-  const keyPattern = spec.key as BsonDocument;
-  const partial = spec.partialFilterExpression;
-  return {
-    id,
-    name: spec.name as string,
-    spec,
-    keyPattern,
-    fields: Object.entries(keyPattern).map(([path, direction]) => ({
-      path: path.split('.'),
-      descending: (toNumber(direction) ?? 1) < 0,
-    })),
-    unique: spec.unique === true || spec.name === '_id_',
-    sparse: spec.sparse === true,
-    partial: isDocument(partial) ? { source: partial, filter: parseFilter(partial) } : undefined,
-    expireAfterSeconds: toNumber(spec.expireAfterSeconds),
-    multikey,
-  };
 }
 
 function duplicateKey(collection: Collection, index: Index, document: BsonDocument): CommandError {

@@ -140,7 +140,7 @@ export const typeNumbers: Readonly<Record<string, number>> = {
 };
 
 /** A copy that shares only immutable leaves. */
-export function cloneValue(value: Bson): Bson {
+function cloneValue(value: Bson): Bson {
   if (Array.isArray(value)) return value.map(cloneValue);
   return isDocument(value) ? cloneDocument(value) : value;
 }

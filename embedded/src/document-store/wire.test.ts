@@ -1,6 +1,6 @@
 import { deserialize, serialize } from 'bson';
 import t from 'tap';
-import { encodeReply, MessageReader, parseMessage, WireError } from './wire.ts';
+import { MessageReader, WireError, encodeReply, parseMessage } from './wire.ts';
 
 function message(opCode: number, ...parts: Buffer[]): Buffer {
   const body = Buffer.concat(parts);

@@ -1,4 +1,5 @@
-import { decodeDocument, encodeDocument, type Encodable } from './bson-codec.ts';
+import { decodeDocument } from './bson-decoder.ts';
+import { encodeDocument, type Encodable } from './bson-encoder.ts';
 import { CommandError } from './errors.ts';
 import type { BsonDocument } from './values.ts';
 

@@ -1,4 +1,4 @@
-import { MAX_DOCUMENT_BYTES } from '../bson-codec.ts';
+import { MAX_DOCUMENT_BYTES } from '../bson-encoder.ts';
 import { CommandError } from '../errors.ts';
 import { keyText } from '../index-keys.ts';
 import { isDocument, type BsonDocument } from '../values.ts';
@@ -120,7 +120,7 @@ export const administrationCommands: Record<string, Command> = {
       metrics: { cursor: { open: { total: BigInt(cursors.size) } } },
       mem: { bits: 64, resident: Math.round(process.memoryUsage.rss() / 1024 / 1024) },
       storageEngine: { name: 'sqlite', persistent: true, supportsCommittedReads: true },
-      catalogStats: { collections: store.collections().length },
+      catalogStats: { collections: store.catalog.collections().length },
     }),
   },
   replSetGetStatus: {
@@ -155,7 +155,7 @@ export const administrationCommands: Record<string, Command> = {
         throw new CommandError('BadValue', 'listDatabases can only be filtered by one name in this store');
       }
       const wanted = isDocument(filter) ? filter.name : undefined;
-      const names = [...new Set(store.collections().map(({ database }) => database))]
+      const names = [...new Set(store.catalog.collections().map(({ database }) => database))]
         .filter((name) => wanted === undefined || name === wanted)
         .sort();
       const size = BigInt(store.fileBytes());

@@ -1,12 +1,14 @@
 import { Binary } from 'bson';
 import { createHash } from 'node:crypto';
-import { sourceOf } from '../cursors.ts';
+import type { Collection, Index } from '../catalog.ts';
 import { equalValues } from '../compare.ts';
+import { sourceOf } from '../cursors.ts';
 import { CommandError } from '../errors.ts';
-import { matches, parseFilter, type Filter } from '../matcher.ts';
+import { parseFilter } from '../filter-parser.ts';
+import type { Filter } from '../filter.ts';
+import { matches } from '../matcher.ts';
 import { wholeNumber } from '../numbers.ts';
 import { shellText } from '../shell-text.ts';
-import type { Collection, Index } from '../store.ts';
 import { isDocument, toNumber, typeName, type Bson, type BsonDocument } from '../values.ts';
 import {
   checkCollectionName,
@@ -22,7 +24,7 @@ import {
 } from './commands.ts';
 
 function existing(context: CommandContext, name: string): Collection {
-  const collection = context.store.collection(context.database, name);
+  const collection = context.store.catalog.collection(context.database, name);
   if (!collection)
     throw new CommandError('NamespaceNotFound', `ns does not exist: ${context.database}.${name}`);
   return collection;
@@ -229,28 +231,28 @@ export const catalogCommands: Record<string, Command> = {
           );
         }
       }
-      if (context.store.collection(context.database, name)) {
+      if (context.store.catalog.collection(context.database, name)) {
         throw new CommandError('NamespaceExists', `Collection ${context.database}.${name} already exists.`);
       }
-      context.store.createCollection(context.database, name);
+      context.store.catalog.createCollection(context.database, name);
       return {};
     },
   },
   drop: {
     fields: [],
     run(command, context) {
-      const collection = context.store.collection(context.database, collectionName(command));
+      const collection = context.store.catalog.collection(context.database, collectionName(command));
       // As MongoDB since 7.0: dropping what is not there is no error.
       if (!collection) return {};
       const nIndexesWas = collection.indexes.length;
-      context.store.dropCollection(collection);
+      context.store.catalog.dropCollection(collection);
       return { ns: `${context.database}.${collection.name}`, nIndexesWas };
     },
   },
   dropDatabase: {
     fields: [],
     run(_, { store, database }) {
-      for (const collection of store.collections(database)) store.dropCollection(collection);
+      for (const collection of store.catalog.collections(database)) store.catalog.dropCollection(collection);
       return { dropped: database };
     },
   },
@@ -265,14 +267,14 @@ export const catalogCommands: Record<string, Command> = {
           checkCollectionName(namespace.slice(namespace.indexOf('.') + 1)),
         ] as const;
       }) as [readonly [string, string], readonly [string, string]];
-      const source = store.collection(...from);
+      const source = store.catalog.collection(...from);
       if (!source)
         throw new CommandError('NamespaceNotFound', `Source collection ${from.join('.')} does not exist`);
-      const target = store.collection(...to);
+      const target = store.catalog.collection(...to);
       if (target && !isSet(command.dropTarget))
         throw new CommandError('NamespaceExists', 'target namespace exists');
-      if (target) store.dropCollection(target);
-      store.renameCollection(source, ...to);
+      if (target) store.catalog.dropCollection(target);
+      store.catalog.renameCollection(source, ...to);
       return {};
     },
   },
@@ -280,7 +282,7 @@ export const catalogCommands: Record<string, Command> = {
     fields: ['filter', 'nameOnly', 'cursor', 'authorizedCollections'],
     run(command, { store, database, cursors, session }) {
       const filter = parseFilter(documentField(command, 'filter') ?? {});
-      const found = store.collections(database).map((collection): BsonDocument => {
+      const found = store.catalog.collections(database).map((collection): BsonDocument => {
         const short: BsonDocument = { name: collection.name, type: 'collection' };
         if (isSet(command.nameOnly)) return short;
         return {
@@ -306,7 +308,8 @@ export const catalogCommands: Record<string, Command> = {
       const name = collectionName(command);
       const specs = documentsField(command, 'indexes').map(normalizeIndex);
       if (specs.length === 0) throw new CommandError('BadValue', 'Must specify at least one index to create');
-      const createdCollectionAutomatically = context.store.collection(context.database, name) === undefined;
+      const createdCollectionAutomatically =
+        context.store.catalog.collection(context.database, name) === undefined;
       const collection = collectionFor(context, name);
       const numIndexesBefore = collection.indexes.length;
       for (const spec of specs)
@@ -341,7 +344,7 @@ export const catalogCommands: Record<string, Command> = {
       const collection = existing(context, collectionName(command));
       const nIndexesWas = collection.indexes.length;
       for (const index of indexesToDrop(collection, command.index))
-        context.store.dropIndex(collection, index);
+        context.store.catalog.dropIndex(collection, index);
       return { nIndexesWas };
     },
   },
@@ -369,7 +372,7 @@ export const catalogCommands: Record<string, Command> = {
       if (seconds === undefined || seconds < 0)
         throw new CommandError('InvalidOptions', 'expireAfterSeconds field must be a number');
       const before = index.expireAfterSeconds;
-      context.store.setExpiry(collection, index, seconds);
+      context.store.catalog.setExpiry(index, seconds);
       return {
         ...(before === undefined ? {} : { expireAfterSeconds_old: before }),
         expireAfterSeconds_new: seconds,
@@ -379,7 +382,7 @@ export const catalogCommands: Record<string, Command> = {
   collStats: {
     fields: ['scale'],
     run(command, context) {
-      const collection = context.store.collection(context.database, collectionName(command));
+      const collection = context.store.catalog.collection(context.database, collectionName(command));
       const scale = wholeNumber(command.scale) ?? 1;
       const namespace = `${context.database}.${collectionName(command)}`;
       if (!collection)
@@ -394,7 +397,7 @@ export const catalogCommands: Record<string, Command> = {
           scaleFactor: scale,
         };
       const count = context.store.count(collection);
-      const { documents } = context.store.sizes(collection);
+      const documents = context.store.documentBytes(collection);
       return {
         ns: namespace,
         count,
@@ -410,9 +413,9 @@ export const catalogCommands: Record<string, Command> = {
   dbStats: {
     fields: ['scale', 'freeStorage'],
     run(command, { store, database }) {
-      const collections = store.collections(database);
+      const collections = store.catalog.collections(database);
       const scale = wholeNumber(command.scale) ?? 1;
-      const dataSize = collections.reduce((sum, collection) => sum + store.sizes(collection).documents, 0);
+      const dataSize = collections.reduce((sum, collection) => sum + store.documentBytes(collection), 0);
       return {
         db: database,
         collections: collections.length,

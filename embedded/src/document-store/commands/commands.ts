@@ -1,11 +1,12 @@
-import { keyText } from '../index-keys.ts';
-import type { Encodable } from '../bson-codec.ts';
+import type { Encodable } from '../bson-encoder.ts';
+import type { Collection } from '../catalog.ts';
 import type { Cursors } from '../cursors.ts';
 import { CommandError } from '../errors.ts';
 import { evaluateVariables, type Variables } from '../expression.ts';
-import type { Collection, Store } from '../store.ts';
-import { isDocument, toNumber, typeName, type Bson, type BsonDocument } from '../values.ts';
+import { keyText } from '../index-keys.ts';
 import { wholeNumber } from '../numbers.ts';
+import type { Store } from '../store.ts';
+import { isDocument, toNumber, typeName, type Bson, type BsonDocument } from '../values.ts';
 import { administrationCommands } from './administration-commands.ts';
 import { catalogCommands } from './catalog-commands.ts';
 import { readCommands } from './read-commands.ts';
@@ -161,7 +162,8 @@ export function checkCollectionName(name: string): string {
 
 export function collectionFor(context: CommandContext, name: string): Collection {
   return (
-    context.store.collection(context.database, name) ?? context.store.createCollection(context.database, name)
+    context.store.catalog.collection(context.database, name) ??
+    context.store.catalog.createCollection(context.database, name)
   );
 }
 

@@ -1,16 +1,16 @@
+import { RawDocument, type Encodable } from '../bson-encoder.ts';
+import type { Collection } from '../catalog.ts';
 import { compareValues } from '../compare.ts';
-import { countsOnly, compilePipeline, splitPipeline, type SplitPipeline } from '../pipeline.ts';
 import { sourceOf, type ResultSource } from '../cursors.ts';
-import { RawDocument, type Encodable } from '../bson-codec.ts';
 import { CommandError } from '../errors.ts';
-import { explainRun, explainMissing } from '../explain.ts';
+import { explainMissing, explainRun } from '../explain.ts';
+import { parseFilter } from '../filter-parser.ts';
 import { keyText } from '../index-keys.ts';
-import { parseFilter } from '../matcher.ts';
 import { wholeNumber } from '../numbers.ts';
+import { compilePipeline, countsOnly, splitPipeline, type SplitPipeline } from '../pipeline.ts';
 import { parseProjection } from '../projection.ts';
-import { countMatches, QueryRun, type Found, type Query } from '../query.ts';
+import { QueryRun, countMatches, type Found, type Query } from '../query.ts';
 import { naturalHint, parseSort } from '../sort.ts';
-import type { Collection } from '../store.ts';
 import { getField, isDocument, toNumber, typeName, type Bson, type BsonDocument } from '../values.ts';
 import {
   collectionName,
@@ -48,7 +48,7 @@ function runFind(command: BsonDocument, context: CommandContext): Reply {
     fields && Object.keys(fields).length > 0
       ? parseProjection(fields, 'find', variablesOf(command))
       : undefined;
-  const collection = context.store.collection(context.database, name);
+  const collection = context.store.catalog.collection(context.database, name);
   const namespace = `${context.database}.${name}`;
   if (!collection) return { cursor: { id: 0n, ns: namespace, firstBatch: [] } };
   const run = new QueryRun(context.store, collection, query);
@@ -85,7 +85,7 @@ function splitAggregate(
   const name = collectionName(command);
   const split = splitPipeline(stages, variablesOf(command));
   if (command.hint !== undefined) split.query.hint = command.hint;
-  return { name, collection: context.store.collection(context.database, name), split };
+  return { name, collection: context.store.catalog.collection(context.database, name), split };
 }
 
 function runAggregate(command: BsonDocument, context: CommandContext): Reply {
@@ -141,7 +141,7 @@ function runDistinct(command: BsonDocument, { store, database }: CommandContext)
       `BSON field 'distinct.key' is the wrong type '${typeName(key)}', expected type 'string'`,
     );
   const filter = parseFilter(documentField(command, 'query') ?? {}, variablesOf(command));
-  const collection = store.collection(database, collectionName(command));
+  const collection = store.catalog.collection(database, collectionName(command));
   if (!collection) return { values: [] };
   const values = new Map<string, Bson>();
   const path = key.split('.');
@@ -168,7 +168,7 @@ function* distinctValues(value: Bson | undefined, path: readonly string[], at: n
 /** Plans the explained command as running it would, and runs its search when statistics are wanted. */
 function explain(command: BsonDocument, verbosity: string, context: CommandContext): Reply {
   const name = Object.keys(command)[0] ?? '';
-  const collection = context.store.collection(context.database, collectionName(command));
+  const collection = context.store.catalog.collection(context.database, collectionName(command));
   let query: Query;
   let rest: Bson[] = [];
   let count = false;
@@ -286,7 +286,7 @@ export const readCommands: Record<string, Command> = {
     fields: ['query', 'limit', 'skip', 'hint', 'fields'],
     run(command, { store, database }) {
       const query = countQuery(command);
-      const collection = store.collection(database, collectionName(command));
+      const collection = store.catalog.collection(database, collectionName(command));
       return { n: collection ? countMatches(store, collection, query) : 0 };
     },
   },

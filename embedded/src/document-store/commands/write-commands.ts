@@ -1,12 +1,15 @@
 import { BSONRegExp, ObjectId } from 'bson';
-import { encodeDocument, MAX_DOCUMENT_BYTES, RawDocument, type Encodable } from '../bson-codec.ts';
+import { MAX_DOCUMENT_BYTES, RawDocument, encodeDocument, type Encodable } from '../bson-encoder.ts';
+import type { Collection } from '../catalog.ts';
 import { CommandError } from '../errors.ts';
-import { parseFilter, type Filter } from '../matcher.ts';
+import { parseFilter } from '../filter-parser.ts';
+import type { Filter } from '../filter.ts';
 import { parseProjection } from '../projection.ts';
 import { QueryRun, type Found } from '../query.ts';
 import { naturalHint, parseSort } from '../sort.ts';
-import type { Collection, Store } from '../store.ts';
-import { parseUpdate, seedOfUpsert, type Update } from '../update.ts';
+import type { Store } from '../store.ts';
+import { parseUpdate, type Update } from '../update.ts';
+import { seedOfUpsert } from '../upsert-seed.ts';
 import {
   getField,
   isDocument,
@@ -154,7 +157,7 @@ function runUpdate(command: BsonDocument, context: CommandContext): Reply {
     const filter = parseFilter(query, variables);
     const collection = isSet(write.upsert)
       ? collectionFor(context, name)
-      : store.collection(context.database, name);
+      : store.catalog.collection(context.database, name);
     if (!collection) return;
     const sort = parseSort(write.sort);
     const run = new QueryRun(store, collection, {
@@ -187,7 +190,7 @@ function checkFields(document: BsonDocument, known: readonly string[], where: st
 
 function runDelete(command: BsonDocument, context: CommandContext): Reply {
   const { store } = context;
-  const collection = store.collection(context.database, collectionName(command));
+  const collection = store.catalog.collection(context.database, collectionName(command));
   const variables = variablesOf(command);
   let n = 0;
   const result = eachWrite(documentsField(command, 'deletes'), command.ordered !== false, (write) => {
@@ -237,7 +240,7 @@ function runFindAndModify(command: BsonDocument, context: CommandContext): Reply
   const update = remove ? undefined : updateFrom(command.update, command.arrayFilters);
   const show = (document: BsonDocument, position?: number): Encodable =>
     projection ? projection.apply(document, position) : document;
-  const collection = upsert ? collectionFor(context, name) : store.collection(context.database, name);
+  const collection = upsert ? collectionFor(context, name) : store.catalog.collection(context.database, name);
   const hint = command.hint ?? naturalHint(command.sort);
   const found =
     collection &&

@@ -14,7 +14,8 @@ import {
   Timestamp,
 } from 'bson';
 import t from 'tap';
-import { decodeDocument, decodeFields, encodeDocument, RawDocument } from './bson-codec.ts';
+import { decodeDocument, decodeFields } from './bson-decoder.ts';
+import { RawDocument, encodeDocument } from './bson-encoder.ts';
 import { CommandError } from './errors.ts';
 import { Random } from './random.fixture.ts';
 
