@@ -9,7 +9,7 @@ import { openLocalBus } from '@parley/shared/bus/local-bus';
 import { openRedisBus } from '@parley/shared/bus/redis-bus';
 import { silentLogger } from '@parley/shared/logging/logger';
 import { KEPT_LOGS_VARIABLE } from '@parley/shared/logging/kept-logs';
-import { openDocumentStore } from '@parley/embedded/document-store/document-store';
+import { openDocumentStore } from '@parley/document-store/document-store';
 import { openTestRedis, redisMissing } from '../../shared/test/fixtures/redis-server.ts';
 
 // Each command is a process.

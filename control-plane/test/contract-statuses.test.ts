@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { ManualClock } from '@parley/shared/time/manual-clock';
-import { openDocumentStore } from '@parley/embedded/document-store/document-store';
+import { openDocumentStore } from '@parley/document-store/document-store';
 import { SAMPLE_ORIGIN } from '../src/composition/sample.ts';
 import type { SampleRequest, Scenario, Send } from '../src/composition/sample.ts';
 import { orgCollection } from '../src/orgs/org-model.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { openDocumentStore } from '@parley/embedded/document-store/document-store';
+import { openDocumentStore } from '@parley/document-store/document-store';
 import { openLocalBus } from '@parley/shared/bus/local-bus';
 import { createLogger, silentLogger } from '@parley/shared/logging/logger';
 import { ManualClock } from '@parley/shared/time/manual-clock';

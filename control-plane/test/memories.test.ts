@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import type { CallReport } from '@parley/shared/contracts/call-events';
-import { openOpenAiEmulator } from '@parley/loadtest/emulators/openai-emulator';
-import { parseScript } from '@parley/loadtest/emulators/openai/script';
+import { openOpenAiEmulator } from '@parley/emulators/providers/openai-emulator';
+import { parseScript } from '@parley/emulators/providers/openai/script';
 import { newId } from '@parley/shared/ids/new-id';
 import { ManualClock } from '@parley/shared/time/manual-clock';
 import { auditCollection } from '../src/audit/audit-trail.ts';

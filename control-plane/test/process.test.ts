@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Redis } from 'ioredis';
 import t from 'tap';
-import { openDocumentStore } from '@parley/embedded/document-store/document-store';
+import { openDocumentStore } from '@parley/document-store/document-store';
 import { callEvent } from '@parley/shared/bus/bus.conformance';
 import { openRedisBus } from '@parley/shared/bus/redis-bus';
 import { eventPartition, redisKeys } from '@parley/shared/contracts/redis-keys';

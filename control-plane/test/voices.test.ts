@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import t from 'tap';
-import { openElevenLabsEmulator } from '@parley/loadtest/emulators/elevenlabs-emulator';
+import { openElevenLabsEmulator } from '@parley/emulators/providers/elevenlabs-emulator';
 import { parseWav } from '@parley/shared/audio/wav';
 import { createLogger } from '@parley/shared/logging/logger';
 import { ManualClock } from '@parley/shared/time/manual-clock';

@@ -10,7 +10,7 @@ import { CARRIERS, type CarrierName } from '@parley/shared/contracts/session-val
 import { http1Agent } from '@parley/shared/http/http1';
 import { createLogger } from '@parley/shared/logging/logger';
 import { readRuntime } from './data-folder.ts';
-import { findBrowser } from './demonstration/browser-caller.ts';
+import { findBrowser } from '@parley/emulators/callers/browser-caller';
 import {
   callOutcomeSchema,
   type CallOrder,

@@ -1,13 +1,13 @@
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import type { Logger } from '@parley/shared/logging/logger';
 import { openFlite, type LocalSpeech } from '@parley/shared/speech/flite';
-import { openDeepgramEmulator, type DeepgramEmulator } from '@parley/loadtest/emulators/deepgram-emulator';
+import { openDeepgramEmulator, type DeepgramEmulator } from '@parley/emulators/providers/deepgram-emulator';
 import {
   openElevenLabsEmulator,
   type ElevenLabsEmulator,
-} from '@parley/loadtest/emulators/elevenlabs-emulator';
-import { openOpenAiEmulator, type OpenAiEmulator } from '@parley/loadtest/emulators/openai-emulator';
-import { parseScript } from '@parley/loadtest/emulators/openai/script';
+} from '@parley/emulators/providers/elevenlabs-emulator';
+import { openOpenAiEmulator, type OpenAiEmulator } from '@parley/emulators/providers/openai-emulator';
+import { parseScript } from '@parley/emulators/providers/openai/script';
 import { CALLER_LINES, DEMONSTRATION_LLM_SCRIPT } from './demonstration/script.ts';
 import type { PlatformPart } from './platform.ts';
 

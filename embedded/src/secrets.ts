@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { carrierEmulators } from '@parley/loadtest/callers/carrier-emulators';
+import { carrierEmulators } from '@parley/emulators/carriers/carrier-emulators';
 import { CARRIERS, carrierSchema, type CarrierName } from '@parley/shared/contracts/session-values';
 import { sortableId } from '@parley/shared/ids/new-id';
 import { writePrivateFile } from './data-folder.ts';

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
-import { openOpenAiEmulator } from '@parley/loadtest/emulators/openai-emulator';
-import { parseScript } from '@parley/loadtest/emulators/openai/script';
+import { openOpenAiEmulator } from '@parley/emulators/providers/openai-emulator';
+import { parseScript } from '@parley/emulators/providers/openai/script';
 import { RestError } from '../src/demonstration/rest-client.ts';
 import { eventually } from './fixtures/system/eventually.ts';
 import { openTestPlatform, type TestPlatform } from './fixtures/system/test-platform.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { mulawToAlaw } from '@parley/shared/audio/g711';
-import { dialects, type CarrierDialect } from '@parley/loadtest/callers/carrier-dialect';
-import { CarrierLine } from '@parley/loadtest/callers/carrier-line';
-import { toL16, withEncoding, withStart } from '@parley/loadtest/callers/stream-dialect';
+import { dialects, type CarrierDialect } from '@parley/emulators/callers/carrier-dialect';
+import { CarrierLine } from '@parley/emulators/callers/carrier-line';
+import { toL16, withEncoding, withStart } from '@parley/emulators/callers/stream-dialect';
 import { CALLER_LINES } from '../src/demonstration/script.ts';
 import type { NewSession } from './fixtures/system/installation.ts';
 import { openTestPlatform } from './fixtures/system/test-platform.ts';

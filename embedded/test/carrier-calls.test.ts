@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import t from 'tap';
-import { runCaller } from '@parley/loadtest/callers/caller-script';
+import { runCaller } from '@parley/emulators/callers/caller-script';
 import { carrierCallbackPath } from '@parley/shared/contracts/addresses';
 import { CARRIERS } from '@parley/shared/contracts/session-values';
 import { createLogger } from '@parley/shared/logging/logger';

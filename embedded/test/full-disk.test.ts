@@ -8,7 +8,7 @@ import { CALLER_LINES } from '../src/demonstration/script.ts';
 import { RestError } from '../src/demonstration/rest-client.ts';
 import { eventually } from './fixtures/system/eventually.ts';
 import { startMain, whenUp } from './fixtures/system/parley-process.ts';
-import { limitedDisk, mountedDisk } from './fixtures/system/small-disk.ts';
+import { limitedDisk, mountedDisk } from '../../shared/test/fixtures/small-disk.ts';
 import { temporaryFolder } from './fixtures/system/test-platform.ts';
 
 const owned = new DisposableList();

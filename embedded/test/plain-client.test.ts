@@ -10,7 +10,7 @@ import { openDemonstrationPlatform } from '../src/demonstration/demonstration-pl
 import { waitForPostCall } from '../src/demonstration/follow-session.ts';
 import { CALLER_LINES } from '../src/demonstration/script.ts';
 
-const CLIENTS = path.resolve(import.meta.dirname, '../../loadtest/plain-clients');
+const CLIENTS = path.resolve(import.meta.dirname, '../../emulators/plain-clients');
 const CALL_TIMEOUT_MS = 90_000;
 
 async function runClient(file: string, env: Record<string, string>) {

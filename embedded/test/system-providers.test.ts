@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
-import type { Fault } from '@parley/loadtest/emulators/faults';
-import type { OpenAiFault } from '@parley/loadtest/emulators/openai/completion-stream';
+import type { Fault } from '@parley/emulators/server/faults';
+import type { OpenAiFault } from '@parley/emulators/providers/openai/completion-stream';
 import { eventually } from './fixtures/system/eventually.ts';
 import { openTestPlatform, type TestPlatform } from './fixtures/system/test-platform.ts';
 

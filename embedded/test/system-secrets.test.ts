@@ -1,6 +1,6 @@
 import t from 'tap';
 import { createHash, randomUUID } from 'node:crypto';
-import { openPlivoCarrierEmulator } from '@parley/loadtest/callers/plivo-carrier-emulator';
+import { openPlivoCarrierEmulator } from '@parley/emulators/carriers/plivo-carrier-emulator';
 import { carrierCallbackPath } from '@parley/shared/contracts/addresses';
 import { Scope } from '@parley/control-plane/tenancy/scope';
 import { RestError } from '../src/demonstration/rest-client.ts';

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { carrierSchema, type CarrierName } from '@parley/shared/contracts/session-values';
 import { openBench, openSystem, QUIET_AGENT } from './bench.ts';
 import { runCommand } from './command.ts';
-import { hasOpenssl } from './make-certificate.ts';
+import { hasOpenssl } from '@parley/emulators/server/make-certificate';
 import { machine } from './report/html.ts';
 import { endProgress, printProgress, table } from './report/terminal.ts';
 import type { LoadResult } from './load-result.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { sleep } from '@parley/shared/async/timeout';
-import { CarrierLine } from './callers/carrier-line.ts';
+import { CarrierLine } from '@parley/emulators/callers/carrier-line';
 import { CallEar, runCall, type CallResult } from './callers/load-caller.ts';
-import { seededRandom } from './emulators/delays.ts';
+import { seededRandom } from '@parley/emulators/server/delays';
 import type { LoadOptions } from './load-options.ts';
 import type { FinishedCall } from './measure/call-reports.ts';
 import type { RunMetrics } from './measure/run-metrics.ts';

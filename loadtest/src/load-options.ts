@@ -1,7 +1,7 @@
 import type { CarrierName } from '@parley/shared/contracts/session-values';
 import type { ProviderDelays } from './backend/backend.ts';
 import type { ConversationName } from './scenario/conversation.ts';
-import type { CallerSpeech } from './speech/caller-speech.ts';
+import type { CallerSpeech } from '@parley/emulators/speech/caller-speech';
 
 export interface LoadOptions {
   carrier: CarrierName;

@@ -2,7 +2,7 @@ import { setPriority } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import { sleep } from '@parley/shared/async/timeout';
 import type { Backend } from './backend/backend.ts';
-import { frameClock } from './callers/frame-clock.ts';
+import { frameClock } from '@parley/emulators/callers/frame-clock';
 import { LoadCallers } from './load-callers.ts';
 import type { LoadOptions, Progress } from './load-options.ts';
 import { toLoadResult, type LoadResult, type SystemState } from './load-result.ts';

@@ -4,7 +4,7 @@ import t from 'tap';
 import { DELAYS } from '../src/backend/backend.ts';
 import { runLoad } from '../src/run-load.ts';
 import { parseMix } from '../src/scenario/conversation.ts';
-import { makeCallerSpeech } from '../src/speech/caller-speech.ts';
+import { makeCallerSpeech } from '@parley/emulators/speech/caller-speech';
 
 const MB = 2 ** 20;
 

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { openBench, openSystem } from '../src/bench.ts';
-import { hasOpenssl } from '../src/make-certificate.ts';
+import { hasOpenssl } from '@parley/emulators/server/make-certificate';
 import { runLoad } from '../src/run-load.ts';
 import { parseMix } from '../src/scenario/conversation.ts';
 

@@ -2,9 +2,9 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { openOpenAiEmulator } from '@parley/loadtest/emulators/openai-emulator';
-import { parseScript } from '@parley/loadtest/emulators/openai/script';
-import { hasOpenssl, makeCertificate } from '@parley/loadtest/make-certificate';
+import { openOpenAiEmulator } from '@parley/emulators/providers/openai-emulator';
+import { parseScript } from '@parley/emulators/providers/openai/script';
+import { hasOpenssl, makeCertificate } from '@parley/emulators/server/make-certificate';
 import type { DiscardReport } from './fixtures/discard-answers.ts';
 
 /** A process whose event loop says nothing for so long does not turn any more, however busy the machine is. */

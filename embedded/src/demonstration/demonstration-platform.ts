@@ -1,6 +1,6 @@
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import type { Logger } from '@parley/shared/logging/logger';
-import { carrierEmulators } from '@parley/loadtest/callers/carrier-emulators';
+import { carrierEmulators } from '@parley/emulators/carriers/carrier-emulators';
 import { CARRIERS } from '@parley/shared/contracts/session-values';
 import { openPlatform, type CarrierEmulators, type Platform } from '../platform.ts';
 import { CallDesk } from './call-desk.ts';

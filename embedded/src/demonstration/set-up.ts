@@ -2,7 +2,7 @@ import { bootstrapInstallation } from '@parley/control-plane/bootstrap';
 import { inboundDeploymentCollection } from '@parley/control-plane/telephony/inbound-deployment-model';
 import { phoneNumberCollection } from '@parley/control-plane/telephony/phone-number-model';
 import { Scope } from '@parley/control-plane/tenancy/scope';
-import type { CarrierEmulator } from '@parley/loadtest/callers/emulated-call';
+import type { CarrierEmulator } from '@parley/emulators/callers/emulated-call';
 import { newId } from '@parley/shared/ids/new-id';
 import { CARRIERS, type CarrierName } from '@parley/shared/contracts/session-values';
 import type { Platform } from '../platform.ts';

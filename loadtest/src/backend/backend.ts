@@ -1,7 +1,7 @@
 import type { CallReport } from '@parley/shared/contracts/call-events';
 import type { CarrierName } from '@parley/shared/contracts/session-values';
 import type { AgentConfigInput } from '@parley/shared/contracts/agent-config';
-import type { EmulatorTls } from '../emulators/emulator-server.ts';
+import type { EmulatorTls } from '@parley/emulators/server/emulator-server';
 import type { ConversationName } from '../scenario/conversation.ts';
 
 /** Delays of the emulated providers: always the same, so that what is left over is the gateway's. Milliseconds. */

@@ -5,7 +5,7 @@ import { admissionCheckRequest, redeemRequest } from '@parley/shared/contracts/a
 import { INTERNAL_PATHS } from '@parley/shared/contracts/addresses';
 import { agentConfigSchema, type AgentConfigInput } from '@parley/shared/contracts/agent-config';
 import { sessionPlanSchema, type SessionPlanWire } from '@parley/shared/contracts/session-plan';
-import { readBody } from '../emulators/emulator-server.ts';
+import { readBody } from '@parley/emulators/server/emulator-server';
 import type { PreparedCall } from './backend.ts';
 
 export interface InternalApi {

@@ -2,8 +2,8 @@ import { performance } from 'node:perf_hooks';
 import type { ProviderDelays } from '../backend/backend.ts';
 import type { RunMetrics } from '../measure/run-metrics.ts';
 import type { Conversation, HangUp, Step } from '../scenario/conversation.ts';
-import type { CallerSpeech } from '../speech/caller-speech.ts';
-import type { CarrierLine, LineEvents, SaidTimes } from './carrier-line.ts';
+import type { CallerSpeech } from '@parley/emulators/speech/caller-speech';
+import type { CarrierLine, LineEvents, SaidTimes } from '@parley/emulators/callers/carrier-line';
 
 /** The agent has finished when nothing was heard of it for this long. */
 const AGENT_PAUSE_MS = 500;

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { encodeMulaw } from '@parley/shared/audio/g711';
-import { renderToneWord } from '../speech/tone-words.ts';
+import { renderToneWord } from '@parley/emulators/speech/tone-words';
 import { compareTranscript, heardWords, type SpokenWord } from './truth.ts';
 
 const VOCABULARY = ['The', 'gardens', 'desk', 'opens', 'early.'];

@@ -1,5 +1,5 @@
 import { decodeMulaw } from '@parley/shared/audio/g711';
-import { decodeToneWords, normalizeWord, TONE_CHARACTER_MS } from '../speech/tone-words.ts';
+import { decodeToneWords, normalizeWord, TONE_CHARACTER_MS } from '@parley/emulators/speech/tone-words';
 
 /** How much of a word may be missing when it still counts as heard whole: two windows of the decoder. */
 const WHOLE_TOLERANCE_MS = 40;

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { seededRandom } from '../emulators/delays.ts';
+import { seededRandom } from '@parley/emulators/server/delays';
 import { erlangB, erlangC, meanWait, meanWaitGeneral, placesForLoss, waitsLonger } from './erlang.ts';
 import { constant, exponential, logNormal, simulateQueue } from './simulate-queue.ts';
 import { planFleet } from './plan-fleet.ts';

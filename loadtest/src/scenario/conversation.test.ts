@@ -1,7 +1,7 @@
 import t from 'tap';
-import { decodeToneWords } from '../speech/tone-words.ts';
-import { answerByScript, parseScript } from '../emulators/openai/script.ts';
-import { parseChatRequest } from '../emulators/openai/chat-request.ts';
+import { decodeToneWords } from '@parley/emulators/speech/tone-words';
+import { answerByScript, parseScript } from '@parley/emulators/providers/openai/script';
+import { parseChatRequest } from '@parley/emulators/providers/openai/chat-request';
 import { CONVERSATIONS, conversation, linesOf, modelRules, parseMix, vocabulary } from './conversation.ts';
 
 void t.test('no two words of the agent sound the same', (t) => {

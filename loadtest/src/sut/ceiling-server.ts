@@ -3,9 +3,9 @@ import type { WebSocket } from 'uWebSockets.js';
 import { loadUws } from '@parley/media-gateway/server/load-uws';
 import { encodeMulaw } from '@parley/shared/audio/g711';
 import type { ProviderDelays } from '../backend/backend.ts';
-import { isVoiced } from '../callers/agent-playback.ts';
+import { isVoiced } from '@parley/emulators/carriers/agent-playback';
 import { conversation, GREETING, type ConversationName } from '../scenario/conversation.ts';
-import { renderToneWord } from '../speech/tone-words.ts';
+import { renderToneWord } from '@parley/emulators/speech/tone-words';
 
 const { turns, delays } = JSON.parse(process.argv[2]!) as { turns: number; delays: ProviderDelays };
 const FIRST_CHUNK_MS = 20;

@@ -4,7 +4,7 @@ import { openControlPlane } from '@parley/control-plane/app';
 import { bootstrapInstallation } from '@parley/control-plane/bootstrap';
 import { loadControlPlaneConfig } from '@parley/control-plane/config';
 import { sessionCollection } from '@parley/control-plane/sessions/session-model';
-import { openDocumentStore } from '@parley/embedded/document-store/document-store';
+import { openDocumentStore } from '@parley/document-store/document-store';
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import { openLocalBus } from '@parley/shared/bus/local-bus';
 import { openRedisBus } from '@parley/shared/bus/redis-bus';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { makeCertificate } from '../make-certificate.ts';
+import { makeCertificate } from '@parley/emulators/server/make-certificate';
 import { startProcess } from './start-process.ts';
 import type { SystemUnderTest } from './system.ts';
 

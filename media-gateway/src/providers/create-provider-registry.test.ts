@@ -1,9 +1,9 @@
 import { inspect } from 'node:util';
 import t from 'tap';
-import { openDeepgramEmulator } from '@parley/loadtest/emulators/deepgram-emulator';
-import { openElevenLabsEmulator } from '@parley/loadtest/emulators/elevenlabs-emulator';
-import { openOpenAiEmulator } from '@parley/loadtest/emulators/openai-emulator';
-import { parseScript } from '@parley/loadtest/emulators/openai/script';
+import { openDeepgramEmulator } from '@parley/emulators/providers/deepgram-emulator';
+import { openElevenLabsEmulator } from '@parley/emulators/providers/elevenlabs-emulator';
+import { openOpenAiEmulator } from '@parley/emulators/providers/openai-emulator';
+import { parseScript } from '@parley/emulators/providers/openai/script';
 import { createLogger } from '@parley/shared/logging/logger';
 import { createProviderRegistry } from './create-provider-registry.ts';
 import { request } from './llm/llm-provider.conformance.ts';

@@ -1,9 +1,9 @@
 import tls from 'node:tls';
 import t from 'tap';
-import { seededRandom } from '@parley/loadtest/emulators/delays';
-import { openEmulatorServer } from '@parley/loadtest/emulators/emulator-server';
-import { COMMON_FAULTS, FaultPlan } from '@parley/loadtest/emulators/faults';
-import { hasOpenssl, makeCertificate } from '@parley/loadtest/make-certificate';
+import { seededRandom } from '@parley/emulators/server/delays';
+import { openEmulatorServer } from '@parley/emulators/server/emulator-server';
+import { COMMON_FAULTS, FaultPlan } from '@parley/emulators/server/faults';
+import { hasOpenssl, makeCertificate } from '@parley/emulators/server/make-certificate';
 import { Secret } from '@parley/shared/config/secret';
 import { SessionSource } from './session-source.ts';
 

@@ -8,7 +8,7 @@ import t from 'tap';
 // that watch which modules it loads, for coverage and mocks that are not used here: half of its processor time.
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
-const WORKSPACES = '{shared,control-plane,media-gateway,loadtest,embedded}';
+const WORKSPACES = '{shared,document-store,control-plane,media-gateway,emulators,loadtest,embedded}';
 const FILE_TIMEOUT_MS = 150_000;
 /** Where what they print on stderr goes: tap's reporters pass it over. */
 const STDERR_VARIABLE = 'TEST_STDERR';

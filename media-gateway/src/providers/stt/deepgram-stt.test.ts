@@ -5,7 +5,7 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
-import { openDeepgramEmulator } from '@parley/loadtest/emulators/deepgram-emulator';
+import { openDeepgramEmulator } from '@parley/emulators/providers/deepgram-emulator';
 import { Secret } from '@parley/shared/config/secret';
 import type { PlanProvider } from '@parley/shared/contracts/session-plan';
 import { silentLogger } from '@parley/shared/logging/logger';
