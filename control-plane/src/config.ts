@@ -3,6 +3,7 @@ import { envInteger, envList, envPort, envSecret, envUrl, readEnv } from '@parle
 import { Secret } from '@parley/shared/config/secret';
 import { CARRIERS, type CarrierName } from '@parley/shared/contracts/session-values';
 import { isIP } from 'node:net';
+import { CALLED_PROVIDERS, type ModelVariable, type ProviderVariable } from './providers/providers.ts';
 
 /** `id:base64` pairs, comma-separated: 32-byte AES keys, the first one encrypts. */
 const encryptionKeys = z.string().transform((text, context) => {
@@ -46,6 +47,21 @@ const baseUrlVariable = (name: CarrierName) => `${name.toUpperCase()}_BASE_URL` 
 const carrierVariables = Object.fromEntries(
   CARRIERS.map((name) => [baseUrlVariable(name), envUrl.optional()]),
 ) as Record<BaseUrlVariable, z.ZodOptional<typeof envUrl>>;
+
+type ProviderVariables = Record<`${ProviderVariable}_API_KEY`, z.ZodOptional<typeof envSecret>> &
+  Record<`${ProviderVariable}_BASE_URL`, z.ZodDefault<typeof envUrl>> &
+  Record<ModelVariable, z.ZodOptional<z.ZodString>>;
+
+/** The installation's own accounts at providers, and the model behind the catalogue's where its address has another. */
+const providerVariables = Object.fromEntries(
+  CALLED_PROVIDERS.flatMap(({ api }): [string, z.ZodType][] => [
+    [`${api.variable}_API_KEY`, envSecret.optional()],
+    [`${api.variable}_BASE_URL`, envUrl.default(api.standardUrl)],
+    ...('operatorNamesModel' in api
+      ? [[`${api.variable}_MODEL`, z.string().min(1).max(120).optional()] satisfies [string, z.ZodType]]
+      : []),
+  ]),
+) as ProviderVariables;
 
 const proxies = envList.refine(
   (entries) =>
@@ -107,14 +123,7 @@ const environment = z.object({
   /** How long a stopping process waits for requests under way. */
   DRAIN_TIMEOUT_MS: envInteger(0, 3_600_000).default(30_000),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
-  DEEPGRAM_API_KEY: envSecret.optional(),
-  DEEPGRAM_BASE_URL: envUrl.default('https://api.deepgram.com'),
-  OPENAI_API_KEY: envSecret.optional(),
-  OPENAI_BASE_URL: envUrl.default('https://api.openai.com/v1'),
-  /** Model behind the catalogue's LLM, where OPENAI_BASE_URL has another. */
-  OPENAI_MODEL: z.string().min(1).max(120).optional(),
-  ELEVENLABS_API_KEY: envSecret.optional(),
-  ELEVENLABS_BASE_URL: envUrl.default('https://api.elevenlabs.io'),
+  ...providerVariables,
   ...carrierVariables,
   /** How recordings come to STORAGE_DIR: gateways share it (`file`), or send them (`upload`). */
   RECORDING_STORE: z.enum(['file', 'upload']).default('file'),

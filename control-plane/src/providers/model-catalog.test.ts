@@ -96,7 +96,7 @@ void t.test('what is resolved is what the contract takes, with the credential', 
 
 void t.test('the operator may put another model behind the LLM entry', async (t) => {
   const openai = { baseUrl: 'http://127.0.0.1:1/v1', apiKey: null, emulated: false, model: 'qwen3' };
-  const catalog = openCatalog({ openai });
+  const catalog = openCatalog({ openai_compatible: openai });
   t.equal((await catalog.find('org_a', 'llm_openai_gpt41_mini'))?.model, 'qwen3');
   t.match(await catalog.resolve('org_a', 'llm_openai_gpt41_mini', { language: 'en' }), {
     model: 'qwen3',
@@ -104,9 +104,13 @@ void t.test('the operator may put another model behind the LLM entry', async (t)
   });
   const own = [credential('prv_1', { provider: 'openai_compatible' })];
   t.match(
-    await openCatalog({ openai }, { credentials: own }).resolve('org_a', 'llm_openai_gpt41_mini', {
-      language: 'en',
-    }),
+    await openCatalog({ openai_compatible: openai }, { credentials: own }).resolve(
+      'org_a',
+      'llm_openai_gpt41_mini',
+      {
+        language: 'en',
+      },
+    ),
     { model: 'gpt-4.1-mini', base_url: 'https://api.openai.com/v1', credential: 'key of prv_1' },
     'but only at the address that they chose',
   );
@@ -159,13 +163,13 @@ void t.test('an own model never gets a key of the installation, nor one of anoth
     emulated: false,
   };
   const use = { language: 'en' };
-  const without = openCatalog({ openai }, { models: [ownModel()] });
+  const without = openCatalog({ openai_compatible: openai }, { models: [ownModel()] });
   t.match(await without.resolve('org_a', 'llm_own', use), { credential: null, model: 'qwen3' });
   t.equal(await without.resolve('org_b', 'llm_own', use), undefined, 'others do not see it');
 
   const key = credential('prv_1', { provider: 'openai_compatible', base_url: 'https://models.example/v1' });
   const models = [ownModel({ credential_id: 'prv_1' })];
-  const withKey = openCatalog({ openai }, { models, credentials: [key] });
+  const withKey = openCatalog({ openai_compatible: openai }, { models, credentials: [key] });
   t.match(await withKey.resolve('org_a', 'llm_own', use), { credential: 'key of prv_1' });
   const moved = openCatalog({}, { models, credentials: [{ ...key, base_url: 'https://evil.example/v1' }] });
   t.equal((await moved.find('org_a', 'llm_own'))?.status, 'needs_credentials');
@@ -188,7 +192,9 @@ void t.test(
       });
     await t.rejects(ask({}), { name: 'OutboundRefusedError' });
     t.same(server.received, []);
-    const answer = await ask({ openai: { baseUrl: `${server.url}/v1`, apiKey: null, emulated: false } });
+    const answer = await ask({
+      openai_compatible: { baseUrl: `${server.url}/v1`, apiKey: null, emulated: false },
+    });
     t.same(await answer.json(), { fine: true });
     t.match(server.received, [{ method: 'POST', path: '/models', body: 'x' }]);
   },

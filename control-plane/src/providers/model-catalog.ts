@@ -1,14 +1,15 @@
 import type { SessionPlanWire } from '@parley/shared/contracts/session-plan';
+import type { ProviderName } from '@parley/shared/contracts/session-values';
 import type { SafeFetch } from '@parley/shared/http/safe-fetch';
 import type { ModelPrice, OwnModelRecord } from './own-model-model.ts';
 import { sameOrigin } from './provider-accounts.ts';
 import type { ProviderAccount, ProviderAccounts, ProviderSettings } from './provider-accounts.ts';
-import { providerDefinition } from './provider-definitions.ts';
-import type { ModelKind, ProviderName } from './provider-definitions.ts';
+import type { ModelKind } from './provider-descriptor.ts';
+import { CATALOG, providerDescriptor, standardUrl } from './providers.ts';
 import type { OrgProviderSource } from './provider-store.ts';
 import { fetchThrough } from './safe-transport.ts';
 
-export type { ModelKind } from './provider-definitions.ts';
+export type { ModelKind } from './provider-descriptor.ts';
 
 export type ModelStatus = 'available' | 'needs_credentials' | 'disabled';
 export type PlanProviderWire = SessionPlanWire['stt'][number];
@@ -86,68 +87,7 @@ export interface OpenModel {
   voice: string | undefined;
 }
 
-interface Entry {
-  id: string;
-  kind: ModelKind;
-  provider: ProviderName;
-  model: string;
-  name: string;
-  languages: string[];
-  capabilities: string[];
-  /** Voice when the agent names none. */
-  voice?: string;
-}
-
-const ENTRIES: readonly Entry[] = [
-  {
-    id: 'stt_deepgram_nova3',
-    kind: 'stt',
-    provider: 'deepgram',
-    model: 'nova-3',
-    name: 'Deepgram Nova-3',
-    languages: ['*'],
-    capabilities: ['streaming', 'word_times'],
-  },
-  {
-    id: 'stt_deepgram_flux',
-    kind: 'stt',
-    provider: 'deepgram',
-    model: 'flux-general-en',
-    name: 'Deepgram Flux',
-    languages: ['en'],
-    capabilities: ['streaming', 'turn_detection'],
-  },
-  {
-    id: 'llm_openai_gpt41_mini',
-    kind: 'llm',
-    provider: 'openai_compatible',
-    model: 'gpt-4.1-mini',
-    name: 'OpenAI GPT-4.1 mini',
-    languages: ['*'],
-    capabilities: ['streaming', 'tools', 'json_schema'],
-  },
-  {
-    id: 'tts_elevenlabs_flash',
-    kind: 'tts',
-    provider: 'elevenlabs',
-    model: 'eleven_flash_v2_5',
-    name: 'ElevenLabs Flash v2.5',
-    languages: ['*'],
-    capabilities: ['streaming', 'word_times'],
-    // "Rachel", of the vendor's premade voices.
-    voice: '21m00Tcm4TlvDq8ikWAM',
-  },
-  {
-    id: 'tts_local',
-    kind: 'tts',
-    provider: 'flite',
-    model: 'flite',
-    name: 'Built-in voice',
-    languages: ['en'],
-    capabilities: [],
-    voice: 'slt',
-  },
-];
+type Entry = (typeof CATALOG)[number];
 
 const CAPABILITIES: Record<ModelKind, string[]> = {
   stt: ['streaming', 'word_times'],
@@ -159,7 +99,7 @@ const CAPABILITIES: Record<ModelKind, string[]> = {
 const REQUEST_TIMEOUT_MS = 60_000;
 
 export function isCatalogueModel(id: string): boolean {
-  return ENTRIES.some((entry) => entry.id === id);
+  return CATALOG.some((entry) => entry.id === id);
 }
 
 export class OrgModelCatalog implements ModelCatalog {
@@ -184,7 +124,7 @@ export class OrgModelCatalog implements ModelCatalog {
     const own = orgId === null ? [] : (await this.#source.ofOrg(orgId)).models;
     return Promise.all([
       ...own.map(async (record) => (await this.#openOwn(record, projectId)).model),
-      ...ENTRIES.map(async (entry) => (await this.#openEntry(orgId, entry, projectId)).model),
+      ...CATALOG.map(async (entry) => (await this.#openEntry(orgId, entry, projectId)).model),
     ]);
   }
 
@@ -197,7 +137,7 @@ export class OrgModelCatalog implements ModelCatalog {
     kind: ModelKind,
     projectId: string | null = null,
   ): Promise<string | undefined> {
-    for (const entry of ENTRIES) {
+    for (const entry of CATALOG) {
       if (entry.kind !== kind) continue;
       if ((await this.#openEntry(orgId, entry, projectId)).model.status === 'available') return entry.id;
     }
@@ -266,7 +206,7 @@ export class OrgModelCatalog implements ModelCatalog {
   }
 
   async #find(orgId: string, id: string, projectId: string | null): Promise<OpenModel | undefined> {
-    const entry = ENTRIES.find((candidate) => candidate.id === id);
+    const entry = CATALOG.find((candidate) => candidate.id === id);
     if (entry) return this.#openEntry(orgId, entry, projectId);
     const { models } = await this.#source.ofOrg(orgId);
     const own = models.find((record) => record._id === id);
@@ -275,14 +215,14 @@ export class OrgModelCatalog implements ModelCatalog {
 
   async #openEntry(orgId: string | null, entry: Entry, projectId: string | null): Promise<OpenModel> {
     const { voice, ...facts } = entry;
-    const { selfHosted } = providerDefinition(entry.provider);
+    const selfHosted = providerDescriptor(entry.provider).api === null;
     const account = selfHosted ? null : await this.#accounts.choose(orgId, entry.provider, projectId);
     // The operator's choice of a model is one for the operator's server.
     const settings: ProviderSettings | undefined =
       account?.credentialId === null ? this.#accounts.settings(entry.provider) : undefined;
     const model: CatalogModel = {
       ...facts,
-      model: (entry.kind === 'llm' ? settings?.model : undefined) ?? entry.model,
+      model: settings?.model ?? entry.model,
       selfHosted,
       orgId: null,
       emulated: account?.emulated ?? false,
@@ -311,20 +251,19 @@ export class OrgModelCatalog implements ModelCatalog {
       own: record,
       prices: record.prices,
     };
-    return { model, account, voice: ENTRIES.find(isVoiceOf(record.provider))?.voice };
+    return { model, account, voice: CATALOG.find(isVoiceOf(record.provider))?.voice };
   }
 
   /** Never the installation's: its keys stay at its own addresses. */
   async #ownAccount(record: OwnModelRecord, projectId: string | null): Promise<ProviderAccount | null> {
     const { provider, org_id: orgId } = record;
-    const baseUrl = record.base_url ?? providerDefinition(provider).standardUrl!;
+    const baseUrl = record.base_url ?? standardUrl(provider);
     if (record.credential_id !== null) {
       const account = await this.#accounts.byCredential(orgId, record.credential_id, projectId);
       // The credential may have moved to another address since: its key does not follow a model elsewhere.
       return account && sameOrigin(account.baseUrl, baseUrl) ? { ...account, baseUrl } : null;
     }
-    // A server without keys is usual for language models only.
-    if (provider !== 'openai_compatible') return null;
+    if (!providerDescriptor(provider).api?.othersServe) return null;
     return {
       provider,
       baseUrl,

@@ -1,10 +1,10 @@
 import { z } from 'zod';
+import { providerSchema } from '@parley/shared/contracts/session-values';
 import { idSchema } from '../http/operation.ts';
 import { maybeTime, READ_ONLY_FIELDS, time } from '../http/record-schema.ts';
 import { languageTag } from '../http/value-schemas.ts';
 import type { CatalogModel } from './model-catalog.ts';
 import { baseUrlField } from './provider-address.ts';
-import { PROVIDER_NAMES } from './provider-definitions.ts';
 
 export const modelKind = z.enum(['llm', 'stt', 'tts']);
 export const modelStatus = z.enum(['available', 'needs_credentials', 'disabled']);
@@ -45,7 +45,7 @@ const fields = {
 export const createModelRequest = z
   .strictObject({
     kind: modelKind,
-    provider: z.enum(PROVIDER_NAMES),
+    provider: providerSchema,
     base_url: fields.base_url.default(null),
     model: fields.model,
     name: fields.name,

@@ -1,6 +1,7 @@
 import { defineCollection } from '../storage/collection.ts';
 import type { StoredRecord } from '../storage/collection.ts';
-import type { ModelKind, ProviderName } from './provider-definitions.ts';
+import type { ProviderName } from '@parley/shared/contracts/session-values';
+import type { ModelKind } from './provider-descriptor.ts';
 
 export interface ModelPrice {
   unit: 'minute' | '1k_characters' | '1m_input_tokens' | '1m_output_tokens';

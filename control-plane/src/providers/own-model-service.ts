@@ -15,7 +15,7 @@ import type { OwnModelRecord } from './own-model-model.ts';
 import { sameOrigin } from './provider-accounts.ts';
 import { checkBaseUrl } from './provider-address.ts';
 import { providerCredentialCollection } from './provider-credential-model.ts';
-import { providerDefinition } from './provider-definitions.ts';
+import { providerDescriptor, standardUrl } from './providers.ts';
 import { MAX_PER_ORG } from './provider-store.ts';
 import type { ProviderStore } from './provider-store.ts';
 
@@ -49,11 +49,11 @@ export class OwnModelService {
 
   async create(scope: Scope, request: z.output<typeof createModelRequest>): Promise<CatalogModel> {
     const { kind, provider } = request;
-    const definition = providerDefinition(provider);
-    if (definition.selfHosted || !definition.kinds.includes(kind)) {
+    const { api, kinds } = providerDescriptor(provider);
+    if (!api || !kinds.includes(kind)) {
       throw invalid(['body', 'provider'], `has no ${kind} models that are spoken to here`, 'not_available');
     }
-    if (provider === 'openai_compatible' && request.base_url === null) {
+    if (api.othersServe && request.base_url === null) {
       throw invalid(['body', 'base_url'], 'Field required', 'missing');
     }
     await this.#check(scope, request);
@@ -78,7 +78,7 @@ export class OwnModelService {
       ...sent,
       disabled: status === undefined ? model.disabled : status === 'disabled',
     };
-    if (next.provider === 'openai_compatible' && next.base_url === null) {
+    if (providerDescriptor(next.provider).api?.othersServe && next.base_url === null) {
       throw invalid(['body', 'base_url'], 'must be an address', 'missing');
     }
     const differs = (field: (typeof OPERATIVE)[number]) => next[field] !== model[field];
@@ -110,9 +110,8 @@ export class OwnModelService {
     await checkReferences(scope, [{ collection: providerCredentialCollection, id, loc }]);
     const credential = await scope.collection(providerCredentialCollection).get(id);
     if (credential.provider !== provider) throw invalid(loc, 'is of another provider', 'mismatch');
-    const { standardUrl } = providerDefinition(provider);
     // A key is sent nowhere but to the address it was entered for.
-    if (!sameOrigin(credential.base_url ?? standardUrl!, baseUrl ?? standardUrl!)) {
+    if (!sameOrigin(credential.base_url ?? standardUrl(provider), baseUrl ?? standardUrl(provider))) {
       throw invalid(loc, 'belongs to another address than base_url', 'mismatch');
     }
   }

@@ -1,10 +1,10 @@
+import type { ProviderName } from '@parley/shared/contracts/session-values';
 import { Secret } from '@parley/shared/config/secret';
 import type { SafeTarget } from '@parley/shared/http/safe-fetch';
 import { z } from 'zod';
 import type { SecretBox } from '../crypto/secret-box.ts';
 import type { ProviderCredentialRecord } from './provider-credential-model.ts';
-import { providerDefinition } from './provider-definitions.ts';
-import type { ProviderName } from './provider-definitions.ts';
+import { standardUrl } from './providers.ts';
 import type { OrgProviderSource } from './provider-store.ts';
 
 /** A provider of the installation; set in the environment, never by a tenant. */
@@ -18,11 +18,7 @@ export interface ProviderSettings {
 }
 
 /** A provider without settings has no models that can be used. */
-export interface InstallationProviders {
-  deepgram?: ProviderSettings | undefined;
-  openai?: ProviderSettings | undefined;
-  elevenlabs?: ProviderSettings | undefined;
-}
+export type InstallationProviders = Partial<Record<ProviderName, ProviderSettings | undefined>>;
 
 /** Where and as whom a provider is called. */
 export interface ProviderAccount {
@@ -103,13 +99,12 @@ export class ProviderAccounts {
   }
 
   settings(provider: ProviderName): ProviderSettings | undefined {
-    if (provider === 'flite') return undefined;
-    return this.#installation[provider === 'openai_compatible' ? 'openai' : provider];
+    return this.#installation[provider];
   }
 
   open(credential: ProviderCredentialRecord): ProviderAccount {
     const { provider, org_id: orgId } = credential;
-    const baseUrl = credential.base_url ?? providerDefinition(provider).standardUrl!;
+    const baseUrl = credential.base_url ?? standardUrl(provider);
     const values = storedValues.parse(JSON.parse(this.#box.decryptSecret(credential.values)));
     return {
       provider,

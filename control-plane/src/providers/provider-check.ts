@@ -1,6 +1,7 @@
 import { OutboundFailedError, OutboundRefusedError } from '@parley/shared/http/outbound-errors';
 import type { SafeFetch } from '@parley/shared/http/safe-fetch';
 import type { ProviderAccount } from './provider-accounts.ts';
+import { providerDescriptor } from './providers.ts';
 
 /** What a provider's own API says of an account; words of an open list. */
 export type CheckResult = { ok: true } | { ok: false; error: CheckError };
@@ -9,21 +10,9 @@ export type CheckError =
 
 const TIMEOUT_MS = 10_000;
 
-/** The cheapest call of each provider that needs a good key and costs nothing. */
-const CHECK_PATHS = { deepgram: '/v1/projects', openai_compatible: '/models', elevenlabs: '/v1/models' };
-
 /** Headers that a provider takes an account's key in. */
 export function accountHeaders({ provider, apiKey }: ProviderAccount): Record<string, string> {
-  if (!apiKey) return {};
-  const key = apiKey.reveal();
-  switch (provider) {
-    case 'deepgram':
-      return { authorization: `Token ${key}` };
-    case 'elevenlabs':
-      return { 'xi-api-key': key };
-    default:
-      return { authorization: `Bearer ${key}` };
-  }
+  return apiKey ? (providerDescriptor(provider).api?.toHeaders(apiKey.reveal()) ?? {}) : {};
 }
 
 /** Asks the provider whether it takes the account's key. */
@@ -32,11 +21,12 @@ export async function checkAccount(
   fetch: SafeFetch,
   signal: AbortSignal,
 ): Promise<CheckResult> {
-  if (account.provider === 'flite') return { ok: true };
+  const { api } = providerDescriptor(account.provider);
+  if (!api) return { ok: true };
   try {
     const answer = await fetch.request({
       ...account.target,
-      url: `${account.baseUrl}${CHECK_PATHS[account.provider]}`,
+      url: `${account.baseUrl}${api.checkPath}`,
       headers: { accept: 'application/json', ...accountHeaders(account) },
       timeoutMs: TIMEOUT_MS,
       signal,

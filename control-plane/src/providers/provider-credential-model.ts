@@ -1,7 +1,7 @@
 import type { MaskedSecret } from '../crypto/secret-box.ts';
 import { defineCollection } from '../storage/collection.ts';
 import type { StoredRecord } from '../storage/collection.ts';
-import type { ProviderName } from './provider-definitions.ts';
+import type { ProviderName } from '@parley/shared/contracts/session-values';
 
 /** An org's own account at a provider. */
 export interface ProviderCredentialRecord extends StoredRecord {

@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { providerSchema } from '@parley/shared/contracts/session-values';
 import { idSchema } from '../http/operation.ts';
 import { maybeTime, READ_ONLY_FIELDS, recordFields, time, toTimes } from '../http/record-schema.ts';
 import { baseUrlField } from './provider-address.ts';
 import type { ProviderCredentialRecord } from './provider-credential-model.ts';
-import { PROVIDER_NAMES } from './provider-definitions.ts';
 
 export const CREDENTIAL_READ_ONLY = [...READ_ONLY_FIELDS, 'status', 'last_verified_at'] as const;
 export const CREDENTIAL_FIXED = [...CREDENTIAL_READ_ONLY, 'provider'] as const;
@@ -25,7 +25,7 @@ const fields = {
 
 export const createCredentialRequest = z
   .strictObject({
-    provider: z.enum(PROVIDER_NAMES),
+    provider: providerSchema,
     name: fields.name,
     values: z.record(z.string().max(60), secretValue).meta({
       description: 'Those of `credential_fields` of the provider.',

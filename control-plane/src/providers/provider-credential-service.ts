@@ -23,8 +23,8 @@ import type { CheckResult } from './provider-check.ts';
 import { providerCredentialCollection } from './provider-credential-model.ts';
 import type { ProviderCredentialRecord } from './provider-credential-model.ts';
 import type { createCredentialRequest, patchCredentialRequest } from './provider-credential-schema.ts';
-import { providerDefinition } from './provider-definitions.ts';
-import type { ProviderName } from './provider-definitions.ts';
+import { providerDescriptor, standardUrl } from './providers.ts';
+import type { ProviderName } from '@parley/shared/contracts/session-values';
 import { MAX_PER_ORG } from './provider-store.ts';
 import type { ProviderStore } from './provider-store.ts';
 
@@ -163,7 +163,7 @@ export class ProviderCredentialService {
     provider: ProviderName,
     fields: { base_url?: string | null | undefined; project_ids?: string[] | null | undefined },
   ): Promise<void> {
-    if (providerDefinition(provider).credentialFields.length === 0) {
+    if (providerDescriptor(provider).credentialFields.length === 0) {
       throw invalid(['body', 'provider'], 'takes no credentials', 'not_available');
     }
     if (fields.base_url != null) checkBaseUrl(this.#fetch, fields.base_url, scope.orgId);
@@ -198,7 +198,7 @@ export class ProviderCredentialService {
 }
 
 function addressOf({ provider, base_url }: Pick<ProviderCredentialRecord, 'provider' | 'base_url'>): string {
-  return base_url ?? providerDefinition(provider).standardUrl!;
+  return base_url ?? standardUrl(provider);
 }
 
 /**
@@ -210,7 +210,7 @@ function takeValues(
   sent: Readonly<Record<string, SentValue>>,
   stored: Readonly<Record<string, string>>,
 ): Record<string, string> {
-  const { credentialFields } = providerDefinition(provider);
+  const { credentialFields } = providerDescriptor(provider);
   const details: ValidationDetail[] = Object.keys(sent)
     .filter((name) => !credentialFields.some((field) => field.name === name))
     .map((name) => ({

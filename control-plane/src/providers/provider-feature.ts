@@ -13,6 +13,7 @@ import { providerCredentialCollection } from './provider-credential-model.ts';
 import { PROVIDER_AUDIT, ProviderCredentialService } from './provider-credential-service.ts';
 import { providerRoutes } from './provider-routes.ts';
 import { providerSample } from './provider-sample.ts';
+import { CALLED_PROVIDERS } from './providers.ts';
 import { ProviderStore } from './provider-store.ts';
 
 /** @param deps.naming what names models or voices */
@@ -46,21 +47,14 @@ export function createProviders({
 }
 
 function installationProviders(config: ControlPlaneConfig): InstallationProviders {
-  const settings = (
-    name: 'DEEPGRAM' | 'OPENAI' | 'ELEVENLABS',
-    standardUrl: string,
-  ): ProviderSettings | undefined => {
-    const apiKey = config[`${name}_API_KEY`] ?? null;
-    const baseUrl = config[`${name}_BASE_URL`];
-    const emulated = config.EMULATED_PROVIDERS.includes(name.toLowerCase());
+  const settings = CALLED_PROVIDERS.map(({ provider, api }) => {
+    const apiKey = config[`${api.variable}_API_KEY`] ?? null;
+    const baseUrl = config[`${api.variable}_BASE_URL`];
+    const emulated = config.EMULATED_PROVIDERS.includes(api.variable.toLowerCase());
     // A server of the operator's own may need no key; the vendor's always does.
-    if (!apiKey && !emulated && baseUrl === standardUrl) return undefined;
-    const model = name === 'OPENAI' ? config.OPENAI_MODEL : undefined;
-    return { baseUrl, apiKey, emulated, model };
-  };
-  return {
-    deepgram: settings('DEEPGRAM', 'https://api.deepgram.com'),
-    openai: settings('OPENAI', 'https://api.openai.com/v1'),
-    elevenlabs: settings('ELEVENLABS', 'https://api.elevenlabs.io'),
-  };
+    if (!apiKey && !emulated && baseUrl === api.standardUrl) return [provider, undefined];
+    const model = 'operatorNamesModel' in api ? config[`${api.variable}_MODEL`] : undefined;
+    return [provider, { baseUrl, apiKey, emulated, model } satisfies ProviderSettings];
+  });
+  return Object.fromEntries(settings) as InstallationProviders;
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { providerSchema } from '@parley/shared/contracts/session-values';
 import { ForbiddenError } from '@parley/shared/errors/app-error';
 import { anyOf, commonFilter, listOf, listQuery, queryInteger, toPage } from '../http/list-query.ts';
 import type { ListInput } from '../http/list-query.ts';
@@ -34,7 +35,7 @@ import {
   toCredentialResponse,
 } from './provider-credential-schema.ts';
 import type { ProviderCredentialService } from './provider-credential-service.ts';
-import { PROVIDER_NAMES, PROVIDERS } from './provider-definitions.ts';
+import { ALL_PROVIDERS } from './providers.ts';
 
 const tag = 'Providers';
 const VIEWERS = { key: 'viewer', user: 'viewer' } as const;
@@ -73,7 +74,7 @@ const modelQuery = listQuery({
   q: true,
   filters: {
     kind: anyOf(modelKind).optional(),
-    provider: anyOf(z.enum(PROVIDER_NAMES)).optional(),
+    provider: anyOf(providerSchema).optional(),
     language: anyOf(languageTag).optional(),
     status: anyOf(modelStatus).optional(),
     ...tenantQuery,
@@ -103,12 +104,12 @@ export function providerRoutes({
       }),
       responses: { 200: { description: 'Providers', schema: listOf(providerResponse) } },
       handle: ({ query }) =>
-        toPage(pageOf(PROVIDERS, query), (one) => ({
+        toPage(pageOf(ALL_PROVIDERS, query), (one) => ({
           provider: one.provider,
           name: one.name,
           kinds: [...one.kinds],
           credential_fields: [...one.credentialFields],
-          self_hosted: one.selfHosted,
+          self_hosted: one.api === null,
         })),
     }),
     defineOperation({
@@ -184,7 +185,7 @@ export function providerRoutes({
         sortable: ['name'],
         q: true,
         filters: {
-          provider: anyOf(z.enum(PROVIDER_NAMES)).optional(),
+          provider: anyOf(providerSchema).optional(),
           status: anyOf(z.enum(['unverified', 'valid', 'invalid'])).optional(),
         },
       }),

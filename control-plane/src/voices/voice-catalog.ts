@@ -4,7 +4,7 @@ import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
 import type { ProviderAccount } from '../providers/provider-accounts.ts';
 import { accountHeaders } from '../providers/provider-check.ts';
-import type { ProviderName } from '../providers/provider-definitions.ts';
+import type { ProviderName } from '@parley/shared/contracts/session-values';
 
 /** A voice of a provider's own library. */
 export interface CatalogVoice {

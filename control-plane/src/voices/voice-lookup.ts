@@ -1,6 +1,6 @@
 import type { LocatedVoice, VoiceSource } from '../providers/model-catalog.ts';
 import type { ProviderAccount } from '../providers/provider-accounts.ts';
-import type { ProviderName } from '../providers/provider-definitions.ts';
+import type { ProviderName } from '@parley/shared/contracts/session-values';
 import type { Database } from '../storage/database.ts';
 import { elevenLabsVoiceId, LOCAL_VOICE } from './voice-catalog.ts';
 import type { VoiceCatalog } from './voice-catalog.ts';

@@ -1,6 +1,6 @@
 import { defineCollection } from '../storage/collection.ts';
 import type { StoredRecord } from '../storage/collection.ts';
-import type { ProviderName } from '../providers/provider-definitions.ts';
+import type { ProviderName } from '@parley/shared/contracts/session-values';
 
 /** A voice that an org has cloned. Catalogue voices are their providers' and are not stored. */
 export interface VoiceRecord extends StoredRecord {

@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { providerSchema } from '@parley/shared/contracts/session-values';
 import { anyOf, listQuery, queryBoolean } from '../http/list-query.ts';
 import { idSchema } from '../http/operation.ts';
 import { maybeTime, time } from '../http/record-schema.ts';
 import { languageTag } from '../http/value-schemas.ts';
-import { PROVIDER_NAMES } from '../providers/provider-definitions.ts';
 import { tenantQuery } from '../tenancy/query-scope.ts';
 import type { CatalogVoice } from './voice-catalog.ts';
 import type { VoiceRecord } from './voice-model.ts';
@@ -19,7 +19,7 @@ export const voiceQuery = listQuery({
   q: true,
   filters: {
     tts_id: anyOf(z.string().min(1).max(120)).optional(),
-    provider: anyOf(z.enum(PROVIDER_NAMES)).optional(),
+    provider: anyOf(providerSchema).optional(),
     language: anyOf(languageTag).optional(),
     gender: anyOf(z.string().min(1).max(40)).optional(),
     source: anyOf(source).optional(),

@@ -1,4 +1,3 @@
-import type { LookupFunction } from 'node:net';
 import { Agent } from 'undici';
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import type { AudioFormat } from '@parley/shared/audio/audio-frame';
@@ -11,24 +10,18 @@ import { openFlite } from '@parley/shared/speech/flite';
 import type { LocalSpeech } from '@parley/shared/speech/flite';
 import { systemClock } from '@parley/shared/time/clock';
 import type { Clock } from '@parley/shared/time/clock';
-import { OpenAiCompatibleLlm } from './llm/openai-compatible-llm.ts';
-import type { LlmProvider } from './llm/llm-provider.ts';
+import type { ProviderFactory, SharedConnections } from './provider-factory.ts';
 import type { CallProviders, ProviderRegistry } from './provider-registry.ts';
 import { SocketAgents } from './provider-socket.ts';
-import { DeepgramStt } from './stt/deepgram-stt.ts';
-import type { SttProvider } from './stt/stt-provider.ts';
-import { ElevenLabsPools } from './tts/elevenlabs-pool.ts';
-import { ElevenLabsTts } from './tts/elevenlabs-tts.ts';
-import { LocalTts } from './tts/local-tts.ts';
-import type { TtsProvider } from './tts/tts-provider.ts';
+import { providers } from './providers.ts';
 
 /** Rules that hold for every public address. */
 const ANY_PUBLIC_URL = 'https://provider.invalid';
 const GUARDED = { purpose: 'provider', orgId: '', allow: [] } as const;
 
 /**
- * The one place that knows which adapter a provider's name stands for, and the owner of what calls share: TLS
- * contexts, HTTP pools, ElevenLabs' sockets and the local voice.
+ * Turns the names of a plan into providers, and owns what calls share: TLS contexts, HTTP pools, and what a provider
+ * keeps open between calls.
  *
  * Making a provider whose name fits no adapter of its kind throws a `ProviderError` (`protocol`).
  */
@@ -43,22 +36,32 @@ export function createProviderRegistry(options: {
   // Connections outlive the pauses of a conversation.
   const agent = new Agent({ ...HTTP1_ONLY, keepAliveTimeout: 60_000, keepAliveMaxTimeout: 300_000 });
   owned.defer(() => agent.destroy());
-  const ours = openSockets(agent);
+  const ours = openAll({ agents: new SocketAgents(), agent });
   // What a tenant's own address may reach: public ones, whatever its name resolves to in the end.
   const guard = owned.add(createSafeFetch({ allow: [] }));
-  const theirs = openSockets(
-    guard.dispatcherFor(ANY_PUBLIC_URL, GUARDED),
-    guard.lookupFor(ANY_PUBLIC_URL, GUARDED),
-  );
+  const theirs = openAll({
+    agents: new SocketAgents(guard.lookupFor(ANY_PUBLIC_URL, GUARDED)),
+    agent: guard.dispatcherFor(ANY_PUBLIC_URL, GUARDED),
+  });
 
-  function openSockets(agent: Agent, lookup?: LookupFunction) {
-    const agents = new SocketAgents(lookup);
-    owned.defer(() => agents.dispose());
-    return { agents, agent, pools: owned.add(new ElevenLabsPools({ agents, clock, logger })) };
+  function openAll(connections: Pick<SharedConnections, 'agents' | 'agent'>) {
+    owned.defer(() => connections.agents.dispose());
+    const shared = { ...connections, openSpeech: options.openSpeech ?? openFlite, clock, logger };
+    const open = <T>(descriptors: Descriptors<T>) => {
+      const factories = new Map<string, T>();
+      for (const [name, descriptor] of Object.entries(descriptors)) {
+        if (!descriptor) continue;
+        const { make, dispose } = descriptor(shared);
+        factories.set(name, make);
+        if (dispose) owned.defer(dispose);
+      }
+      return factories;
+    };
+    return { stt: open(providers.stt), llm: open(providers.llm), tts: open(providers.tts) };
   }
 
   /** @throws ProviderError for a tenant's address that may not be reached */
-  function connections(one: PlanProvider, plan: SessionPlan) {
+  function factories(one: PlanProvider, plan: SessionPlan) {
     if (!one.tenant_address) return ours;
     const target = { purpose: 'provider', orgId: plan.org_id, allow: plan.outbound_allow } as const;
     try {
@@ -69,77 +72,24 @@ export function createProviderRegistry(options: {
     return plan.outbound_allow.includes(new URL(one.base_url).origin) ? ours : theirs;
   }
 
-  const voice = owned.add(new SharedSpeech(options.openSpeech ?? openFlite));
-
-  function toStt(one: PlanProvider, plan: SessionPlan): SttProvider {
-    if (one.provider === 'deepgram') {
-      return new DeepgramStt(one, { agents: connections(one, plan).agents, clock, logger });
-    }
-    throw unknown(one, 'speech to text');
-  }
-
-  function toLlm(one: PlanProvider, plan: SessionPlan): LlmProvider {
-    if (one.provider === 'openai_compatible') {
-      return new OpenAiCompatibleLlm(one, { agent: connections(one, plan).agent, clock });
-    }
-    throw unknown(one, 'language model');
-  }
-
-  function toTts(one: PlanProvider, plan: SessionPlan, output: AudioFormat): TtsProvider {
-    const { speed, stability } = plan.agent.config.tts;
-    if (one.provider === 'elevenlabs') {
-      return new ElevenLabsTts(
-        one,
-        { output, speed, stability },
-        {
-          pools: connections(one, plan).pools,
-          clock,
-        },
-      );
-    }
-    if (one.provider === 'flite') return new LocalTts(output, { speech: () => voice.get(), clock });
-    throw unknown(one, 'text to speech');
-  }
-
   return {
     forCall(plan: SessionPlan, output: AudioFormat): CallProviders {
+      const { speed, stability } = plan.agent.config.tts;
+      const voice = { output, speed, stability };
       return {
-        stt: plan.stt.map((one) => () => toStt(one, plan)),
-        llm: plan.llm.map((one) => () => toLlm(one, plan)),
-        tts: plan.tts.map((one) => () => toTts(one, plan, output)),
+        stt: plan.stt.map((one) => () => named(factories(one, plan).stt, one, 'speech to text')(one)),
+        llm: plan.llm.map((one) => () => named(factories(one, plan).llm, one, 'language model')(one)),
+        tts: plan.tts.map((one) => () => named(factories(one, plan).tts, one, 'text to speech')(one, voice)),
       };
     },
     [Symbol.asyncDispose]: () => owned.dispose(),
   };
 }
 
-function unknown({ provider }: PlanProvider, kind: string): ProviderError {
-  return new ProviderError(provider, 'protocol', `unknown ${kind} provider`);
-}
+type Descriptors<T> = Partial<Record<string, (shared: SharedConnections) => ProviderFactory<T>>>;
 
-/** The local voice, opened when it is first needed. One that did not start is tried again the next time. */
-class SharedSpeech {
-  readonly #open: () => Promise<LocalSpeech>;
-  #speech: Promise<LocalSpeech> | undefined;
-  #disposed = false;
-
-  constructor(open: () => Promise<LocalSpeech>) {
-    this.#open = open;
-  }
-
-  get(): Promise<LocalSpeech> {
-    if (this.#disposed)
-      return Promise.reject(new ProviderError('flite', 'unavailable', 'the voice is closed'));
-    this.#speech ??= this.#open().catch((error: unknown) => {
-      this.#speech = undefined;
-      throw error;
-    });
-    return this.#speech;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#disposed = true;
-    const speech = await this.#speech?.catch(() => undefined);
-    await speech?.[Symbol.asyncDispose]();
-  }
+function named<T>(factories: ReadonlyMap<string, T>, { provider }: PlanProvider, kind: string): T {
+  const make = factories.get(provider);
+  if (!make) throw new ProviderError(provider, 'protocol', `unknown ${kind} provider`);
+  return make;
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Secret } from '../config/secret.ts';
 import { agentConfigSchema } from './agent-config.ts';
-import { carrierSchema, channelSchema, directionSchema } from './session-values.ts';
+import { carrierSchema, channelSchema, directionSchema, providerSchema } from './session-values.ts';
 import { recordingStoreSchema } from './recordings.ts';
 import { turnSchema } from './turn.ts';
 
@@ -11,7 +11,7 @@ const secret = z.string().transform((value) => new Secret(value));
 export const planProviderSchema = z.object({
   /** Model id (`stt_…`, `llm_…`, `tts_…`). */
   id: z.string(),
-  provider: z.enum(['deepgram', 'openai_compatible', 'elevenlabs', 'flite']),
+  provider: providerSchema,
   /** An emulator stands behind `base_url`. */
   emulated: z.boolean(),
   /** For OpenAI-compatible ones with `/v1`; `http(s)` for WebSocket providers too; empty for flite. */

@@ -5,6 +5,11 @@ export const CARRIERS = ['plivo', 'twilio', 'telnyx'] as const;
 export const carrierSchema = z.enum(CARRIERS);
 export type CarrierName = z.infer<typeof carrierSchema>;
 
+/** Providers of speech and language models that are spoken to. The local voice is always there, so it comes last. */
+export const PROVIDERS = ['deepgram', 'openai_compatible', 'elevenlabs', 'flite'] as const;
+export const providerSchema = z.enum(PROVIDERS);
+export type ProviderName = z.infer<typeof providerSchema>;
+
 export const channelSchema = z.enum(['web', 'telephony']);
 export type Channel = z.infer<typeof channelSchema>;
 

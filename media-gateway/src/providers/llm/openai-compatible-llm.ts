@@ -12,6 +12,7 @@ import type { LeanResponse } from './request-fetch.ts';
 import { SseLines } from './sse-lines.ts';
 import { ToolCallCollector } from './tool-call-collector.ts';
 import type { ToolCallDelta } from './tool-call-collector.ts';
+import type { LlmDescriptor } from '../provider-factory.ts';
 
 export interface OpenAiDeps {
   /** Shared by the process: its pools keep connections between turns and calls. */
@@ -63,6 +64,10 @@ interface Delta {
   /** The form before `tool_calls`. */
   function_call?: ToolCallDelta['function'];
 }
+
+export const openAiCompatible: LlmDescriptor = (shared) => ({
+  make: (plan) => new OpenAiCompatibleLlm(plan, shared),
+});
 
 /**
  * Chat completions of OpenAI and of every server that speaks its API. The SDK makes the request; the stream is read

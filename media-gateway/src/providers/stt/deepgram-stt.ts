@@ -12,6 +12,7 @@ import { FluxTurns } from './flux-turns.ts';
 import type { ListenTurns } from './listen-turns.ts';
 import { NovaTurns } from './nova-turns.ts';
 import type { SttListener, SttOptions, SttProvider, SttStream } from './stt-provider.ts';
+import type { SttDescriptor } from '../provider-factory.ts';
 
 export interface DeepgramDeps {
   agents: SocketAgents;
@@ -65,6 +66,8 @@ const FLUX_OPTIONS = [
   'mip_opt_out',
   'tag',
 ];
+
+export const deepgram: SttDescriptor = (shared) => ({ make: (plan) => new DeepgramStt(plan, shared) });
 
 /**
  * Deepgram's live recognition: `/v1/listen` (Nova and older) and, for models named `flux-…`, `/v2/listen`.

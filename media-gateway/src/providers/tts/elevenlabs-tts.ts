@@ -4,15 +4,11 @@ import type { PlanProvider } from '@parley/shared/contracts/session-plan';
 import { ProviderError } from '@parley/shared/errors/provider-error';
 import type { Clock, Timer } from '@parley/shared/time/clock';
 import { ELEVENLABS } from './elevenlabs-pool.ts';
-import type {
-  Alignment,
-  ContextListener,
-  ElevenLabsPools,
-  VoiceContext,
-  VoicePool,
-} from './elevenlabs-pool.ts';
+import type { Alignment, ContextListener, VoiceContext, VoicePool } from './elevenlabs-pool.ts';
 import type { TtsListener, TtsProvider, TtsUtterance } from './tts-provider.ts';
 import { WordTimes } from './word-times.ts';
+import { ElevenLabsPools } from './elevenlabs-pool.ts';
+import type { TtsDescriptor } from '../provider-factory.ts';
 
 export interface ElevenLabsDeps {
   pools: ElevenLabsPools;
@@ -33,6 +29,14 @@ export interface ElevenLabsVoice {
 const AUDIO_TIMEOUT_MS = 4000;
 const PCM_RATES = [8000, 16_000, 22_050, 24_000, 44_100];
 const SETTINGS = ['stability', 'similarity_boost', 'style', 'use_speaker_boost'];
+
+export const elevenLabs: TtsDescriptor = (shared) => {
+  const pools = new ElevenLabsPools(shared);
+  return {
+    make: (plan, voice) => new ElevenLabsTts(plan, voice, { pools, clock: shared.clock }),
+    dispose: () => pools[Symbol.asyncDispose](),
+  };
+};
 
 /**
  * ElevenLabs over its multi-context socket. The provider object belongs to one call, the sockets to the process:

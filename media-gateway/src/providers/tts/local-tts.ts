@@ -7,6 +7,8 @@ import type { LocalSpeech } from '@parley/shared/speech/flite';
 import type { Clock, Timer } from '@parley/shared/time/clock';
 import type { TtsListener, TtsProvider, TtsUtterance } from './tts-provider.ts';
 import { estimateWordTimes } from './word-times.ts';
+import type { TtsDescriptor } from '../provider-factory.ts';
+import { SharedSpeech } from './shared-speech.ts';
 
 export interface LocalTtsDeps {
   /** Lends the voice of the process, opening it at the first call. */
@@ -21,6 +23,14 @@ const AHEAD = 2;
 const SENTENCE_TIMEOUT_MS = 10_000;
 /** Converting a whole sentence at once would hold up the other calls. */
 const SLICE_SAMPLES = FLITE_SAMPLE_RATE / 10;
+
+export const flite: TtsDescriptor = ({ openSpeech, clock }) => {
+  const voice = new SharedSpeech(openSpeech);
+  return {
+    make: (_plan, { output }) => new LocalTts(output, { speech: () => voice.get(), clock }),
+    dispose: () => voice[Symbol.asyncDispose](),
+  };
+};
 
 /** The built-in English voice: no account, no network. Speaks in whatever form the far end plays. */
 export class LocalTts implements TtsProvider {
