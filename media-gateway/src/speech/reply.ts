@@ -28,12 +28,6 @@ export interface ToolResult {
   final?: boolean;
 }
 
-export interface ReplyEvents {
-  /** Text as it comes, before it is spoken. */
-  onText(delta: string): void;
-  onWarning(code: string, error: unknown): void;
-}
-
 export interface ReplyTimes {
   llmRequestAt?: number;
   llmFirstTokenAt?: number;
@@ -48,27 +42,43 @@ export type ReplyOutcome =
   /** Nothing (more) can be said. */
   | { status: 'failed'; reason: 'llm_error' | 'tts_error' | 'internal'; error: unknown };
 
-export interface ReplyDeps {
+/** What thinks, and in which manner. */
+export interface ReplyModel {
+  /** The first, and those to fall back to. */
   llms: readonly LlmProvider[];
+  temperature: number;
+  maxOutputTokens: number;
+  requestTimeoutMs: number;
+  cacheKey: string;
+  maxToolSteps: number;
+  /** Said when nothing is heard for a while. */
+  filler: { afterMs: number; messages: readonly string[]; maxPerTurn: number } | undefined;
+}
+
+/** What all replies of a call have in common. */
+export interface ReplyDeps {
+  model: ReplyModel;
   voices: CallVoices;
   playout: Playout;
   tools: ReplyTools;
   clock: Clock;
-  /** Everything the LLM is told, as of now. */
+  usage: Usage;
+  /** A provider failed, and is tried again or replaced. */
+  onTrouble(code: string, error: unknown): void;
+}
+
+/** What one reply is to be. */
+export interface ReplyOrder {
+  /** Fixed words instead of thinking (greeting, reminder, goodbye). */
+  speech?: string;
+  /** Everything the LLM is told, as of then. */
   messages: () => LlmMessage[];
-  settings: {
-    temperature: number;
-    maxOutputTokens: number;
-    requestTimeoutMs: number;
-    maxToolSteps: number;
-    cacheKey: string;
-    filler: { afterMs: number; messages: readonly string[]; maxPerTurn: number } | undefined;
-  };
-  output: Playout['format'];
   /** Only written: no voice speaks it. */
   silent: boolean;
-  usage: Usage;
-  events: ReplyEvents;
+  /** False: thought ahead; nothing is heard and no tool runs until `release`. */
+  released: boolean;
+  /** Text as it comes, before it is spoken. */
+  onText(delta: string): void;
 }
 
 /**
@@ -80,6 +90,7 @@ export interface ReplyDeps {
  */
 export class Reply {
   readonly #deps: ReplyDeps;
+  readonly #order: ReplyOrder;
   readonly #abort = new AbortController();
   readonly #speaker: Speaker;
   readonly #released: Promise<void>;
@@ -97,16 +108,16 @@ export class Reply {
   /** Never rejects. */
   readonly outcome: Promise<ReplyOutcome>;
 
-  /** @param speech fixed words instead of thinking (greeting, reminder, goodbye) */
-  constructor(deps: ReplyDeps, options: { speech?: string; released: boolean }) {
+  constructor(deps: ReplyDeps, order: ReplyOrder) {
     this.#deps = deps;
+    this.#order = order;
     this.#released = new Promise((resolve) => (this.#release = resolve));
-    this.#isReleased = options.released;
-    if (options.released) this.#release();
+    this.#isReleased = order.released;
+    if (order.released) this.#release();
     this.#speaker = new Speaker({
       voices: deps.voices,
       playout: deps.playout,
-      output: deps.output,
+      output: deps.playout.format,
       signal: this.#abort.signal,
       events: {
         onFirstText: () => (this.times.ttsFirstTextAt ??= deps.clock.monotonic()),
@@ -114,10 +125,10 @@ export class Reply {
           this.times.ttsFirstAudioAt ??= deps.clock.monotonic();
           this.#fillerTimer?.cancel();
         },
-        onTrouble: (error) => deps.events.onWarning('tts_trouble', error),
+        onTrouble: (error) => deps.onTrouble('tts_trouble', error),
       },
     });
-    this.outcome = this.#run(options.speech);
+    this.outcome = this.#run(order.speech);
   }
 
   /** The caller's turn is over: what was thought ahead counts. */
@@ -139,7 +150,7 @@ export class Reply {
     try {
       if (speech === undefined) await this.#think();
       else {
-        this.#deps.events.onText(speech);
+        this.#order.onText(speech);
         await this.#say(speech, true);
       }
       await this.#voiced(this.#speaker.flush());
@@ -162,13 +173,13 @@ export class Reply {
     const last = this.parts.at(-1);
     if (last?.type === 'speech' && last.fromModel === fromModel) last.text = `${last.text} ${text}`;
     else this.parts.push({ type: 'speech', text, fromModel });
-    if (this.#deps.silent) this.#deps.playout.addText(text);
+    if (this.#order.silent) this.#deps.playout.addText(text);
     else await this.#voiced(this.#speaker.say(text));
   }
 
   /** Words between those of the model: a filler, or what a tool has to say. */
   #sayBetween(text: string): Promise<void> {
-    this.#deps.events.onText(`${text} `);
+    this.#order.onText(`${text} `);
     return this.#say(text, false);
   }
 
@@ -182,10 +193,10 @@ export class Reply {
   }
 
   async #think(): Promise<void> {
-    const { settings, tools } = this.#deps;
-    for (let step = 0; step <= settings.maxToolSteps; step++) {
+    const { model, tools } = this.#deps;
+    for (let step = 0; step <= model.maxToolSteps; step++) {
       // In the last step there is nothing left to call: the model has to say something.
-      const calls = await this.#ask(step < settings.maxToolSteps ? tools.list() : []);
+      const calls = await this.#ask(step < model.maxToolSteps ? tools.list() : []);
       if (calls.length === 0) return;
       // A tool acts on the world: not before the caller's turn is over.
       await this.#released;
@@ -196,13 +207,13 @@ export class Reply {
 
   /** One answer of the LLM, spoken as it comes. @returns the tools it calls */
   async #ask(tools: readonly LlmTool[]): Promise<LlmToolCall[]> {
-    const { llms, clock, settings, usage, events } = this.#deps;
+    const { model, clock, usage, onTrouble } = this.#deps;
     const signal = this.#abort.signal;
-    const messages = this.#deps.messages();
+    const messages = this.#order.messages();
     this.times.llmRequestAt ??= clock.monotonic();
     this.#armFiller();
     // Each model once, the first one twice.
-    const tries = [llms[0]!, ...llms];
+    const tries = [model.llms[0]!, ...model.llms];
     let failure: ProviderError | undefined;
     for (let index = 0; index < tries.length; index++) {
       const llm = tries[index]!;
@@ -215,10 +226,10 @@ export class Reply {
           {
             messages,
             tools,
-            temperature: settings.temperature,
-            maxOutputTokens: settings.maxOutputTokens,
-            timeoutMs: settings.requestTimeoutMs,
-            cacheKey: settings.cacheKey,
+            temperature: model.temperature,
+            maxOutputTokens: model.maxOutputTokens,
+            timeoutMs: model.requestTimeoutMs,
+            cacheKey: model.cacheKey,
           },
           signal,
         );
@@ -226,7 +237,7 @@ export class Reply {
           if (event.type === 'text') {
             this.times.llmFirstTokenAt ??= clock.monotonic();
             // What follows a tool is a new stretch of speech.
-            events.onText(this.#wrote && !wroteNow ? ` ${event.text}` : event.text);
+            this.#order.onText(this.#wrote && !wroteNow ? ` ${event.text}` : event.text);
             this.#wrote = wroteNow = true;
             for (const sentence of splitter.push(event.text)) {
               spoke = true;
@@ -249,7 +260,7 @@ export class Reply {
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof ProviderError)) throw error;
-        events.onWarning('llm_trouble', error);
+        onTrouble('llm_trouble', error);
         // What was begun is finished as it stands: another answer would say something else.
         if (spoke) return [];
         failure = error;
@@ -274,7 +285,7 @@ export class Reply {
 
   /** Says something when nothing has been heard for a while. Counted from the end of the caller's turn. */
   #armFiller(): void {
-    const { filler } = this.#deps.settings;
+    const { filler } = this.#deps.model;
     this.#fillerTimer?.cancel();
     if (!filler || !this.#isReleased || this.#fillers >= filler.maxPerTurn || filler.messages.length === 0)
       return;
