@@ -1,20 +1,10 @@
 import { z } from 'zod';
+import { RESERVED_TOOL_NAMES } from '@parley/shared/contracts/built-in-tools';
 import { maskedSecret } from '../agents/agent-schema.ts';
 import { tenantJsonSchema } from '../http/json-schema.ts';
 import { idSchema } from '../http/operation.ts';
 import { recordFields, toTimes } from '../http/record-schema.ts';
 import type { ToolRecord } from './tool-model.ts';
-
-/** Tools that an agent has without a catalogue entry: their names are taken. */
-const BUILT_IN = [
-  'end_call',
-  'transfer_call',
-  'send_dtmf',
-  'search_knowledge',
-  'remember',
-  'do_not_call',
-  'set_language',
-];
 
 const secret = z.string().min(1).max(4096);
 const headerName = z.string().regex(/^[A-Za-z0-9_-]{1,128}$/, 'is no usable header name');
@@ -88,7 +78,7 @@ const response = z.strictObject({
 const name = z
   .string()
   .regex(/^[a-z][a-z0-9_]{0,63}$/, 'must be a function name: a-z, 0-9 and _')
-  .refine((word) => !BUILT_IN.includes(word), 'is the name of a built-in tool')
+  .refine((word) => !RESERVED_TOOL_NAMES.has(word), 'is the name of a built-in tool')
   .meta({ example: 'look_up_order' });
 const description = z.string().min(1).max(1024);
 

@@ -5,6 +5,7 @@ import type { Clock } from '@parley/shared/time/clock';
 import type { Participant } from '../participants/participant.ts';
 import type { LlmTool, LlmToolCall } from '../providers/llm/llm-provider.ts';
 import type { ReplyTools, ToolResult } from '../speech/reply.ts';
+import { offeredTools, refusal, runBuiltIn } from './built-in-tools.ts';
 import type { ToolRunner, ToolSession } from './tool-runner.ts';
 
 /** Tools that a far end brings along and runs itself (realtime clients). */
@@ -32,7 +33,6 @@ export interface CallControls {
   toolTook(ms: number): void;
 }
 
-const NO_PARAMETERS = { type: 'object', properties: {}, additionalProperties: false };
 const MAX_EVENT_TEXT = 2000;
 
 export interface CallToolsDeps {
@@ -83,47 +83,12 @@ export class CallTools implements ReplyTools {
 
   /** Those of the agent and the built-in ones: on a clash of names they win. */
   #own(): LlmTool[] {
-    const { tools, agent } = this.#deps.plan;
-    const { config } = agent;
-    const list: LlmTool[] = tools.map(({ name, description, parameters }) => ({
+    const own = this.#deps.plan.tools.map(({ name, description, parameters }) => ({
       name,
       description,
       parameters,
     }));
-    if (config.end_call.agent_may_end) {
-      list.push({
-        name: 'end_call',
-        description:
-          'Ends the call. Use it when the conversation is over and goodbyes have been said, or say goodbye in the same answer.',
-        parameters: NO_PARAMETERS,
-      });
-    }
-    const destinations = this.#destinations();
-    if (destinations.length > 0) {
-      list.push({
-        name: 'transfer_call',
-        description: `Transfers the caller to a person. Destinations: ${destinations.map((d) => `${d.id}: ${d.description}`).join('; ')}`,
-        parameters: {
-          type: 'object',
-          properties: { destination_id: { type: 'string', enum: destinations.map((d) => d.id) } },
-          required: ['destination_id'],
-          additionalProperties: false,
-        },
-      });
-    }
-    if (config.dtmf.send && this.#deps.participant.dtmfOut !== 'none') {
-      list.push({
-        name: 'send_dtmf',
-        description: 'Presses keys on the telephone line, for menus: digits, *, #.',
-        parameters: {
-          type: 'object',
-          properties: { digits: { type: 'string', pattern: '^[0-9A-D*#]{1,32}$' } },
-          required: ['digits'],
-          additionalProperties: false,
-        },
-      });
-    }
-    return list;
+    return [...own, ...offeredTools(this.#deps)];
   }
 
   /** The client's answer to a call it was asked for. @returns whether it had been asked */
@@ -185,13 +150,6 @@ export class CallTools implements ReplyTools {
     client!.begin(call);
   }
 
-  #destinations(): TransferDestination[] {
-    if (!this.#deps.participant.carrierCommands) return [];
-    return this.#deps.plan.agent.config.transfer.destinations.filter(
-      (destination) => destination.target.type !== 'agent',
-    );
-  }
-
   async #runOnce(call: LlmToolCall, speak: (text: string) => Promise<void>): Promise<ToolResult> {
     const { controls, clock } = this.#deps;
     const tool = this.#byName.get(call.name);
@@ -208,7 +166,7 @@ export class CallTools implements ReplyTools {
           content: refusal('The arguments are not valid JSON. Call the tool again with a JSON object.'),
         };
       else if (tool) result = await this.#runTool(tool, call, args, speak);
-      else result = await this.#runOther(call, args);
+      else result = await runBuiltIn(call.name, args, this.#deps);
     } catch (error) {
       result = {
         ok: false,
@@ -267,43 +225,6 @@ export class CallTools implements ReplyTools {
       variables: { ...variables },
     };
   }
-
-  async #runOther(
-    call: LlmToolCall,
-    args: Record<string, unknown>,
-  ): Promise<ToolResult & { ok: boolean; code?: string }> {
-    const { controls, plan } = this.#deps;
-    const { end_call: endCall } = plan.agent.config;
-    switch (call.name) {
-      case 'end_call':
-        if (!endCall.agent_may_end) break;
-        return taken(controls.endAfterSpeech(endCall.message === '' ? undefined : endCall.message));
-      case 'transfer_call': {
-        const destination = this.#destinations().find((candidate) => candidate.id === args['destination_id']);
-        if (!destination)
-          return {
-            ok: false,
-            code: 'unknown_destination',
-            content: refusal('There is no such destination.'),
-          };
-        return taken(controls.transferAfterSpeech(destination));
-      }
-      case 'send_dtmf': {
-        const digits = args['digits'];
-        if (typeof digits !== 'string' || !/^[0-9A-D*#]{1,32}$/.test(digits))
-          return {
-            ok: false,
-            code: 'invalid_arguments',
-            content: refusal('digits must be 1 to 32 of 0-9, A-D, * and #.'),
-          };
-        const ok = await controls.sendDtmf(digits);
-        return ok
-          ? { ok, content: '{"ok":true}' }
-          : { ok, code: 'not_sent', content: refusal('The digits could not be sent on this line.') };
-      }
-    }
-    return { ok: false, code: 'unknown_tool', content: refusal(`There is no tool named ${call.name}.`) };
-  }
 }
 
 function parseArguments(text: string): Record<string, unknown> | undefined {
@@ -315,15 +236,4 @@ function parseArguments(text: string): Record<string, unknown> | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** The call ends or goes elsewhere: the model is not asked again, whichever request was first. */
-function taken(refused: string | undefined): ToolResult & { ok: boolean; code?: string } {
-  if (refused === undefined) return { ok: true, final: true, content: '{"ok":true}' };
-  const content = refusal('The call is already ending or being transferred.');
-  return { ok: false, final: true, code: refused, content };
-}
-
-function refusal(message: string): string {
-  return JSON.stringify({ ok: false, error: message });
 }

@@ -1,0 +1,57 @@
+import t from 'tap';
+import { transferDestinationSchema } from '@parley/shared/contracts/agent-config';
+import { BUILT_IN_TOOLS, RESERVED_TOOL_NAMES } from '@parley/shared/contracts/built-in-tools';
+import { offeredTools, runBuiltIn, type BuiltInContext } from './built-in-tools.ts';
+import { wirePlan } from './fakes.ts';
+
+function context(allowed: boolean): BuiltInContext & { done: string[] } {
+  const done: string[] = [];
+  const plan = wirePlan((_plan, config) => {
+    config.end_call.agent_may_end = allowed;
+    config.dtmf.send = allowed;
+    if (allowed) {
+      const phone = { type: 'phone', phone_number: '+14155550100' };
+      const agent = { type: 'agent', agent_id: 'agt_1' };
+      config.transfer.destinations = [
+        transferDestinationSchema.parse({ id: 'sales', description: 'Buys', target: phone }),
+        transferDestinationSchema.parse({ id: 'other', description: 'Other', target: agent }),
+      ];
+    }
+  });
+  return {
+    plan,
+    participant: { carrierCommands: true, dtmfOut: 'socket' },
+    controls: {
+      endAfterSpeech: () => void done.push('end'),
+      transferAfterSpeech: ({ id }) => void done.push(id),
+      sendDtmf: async (digits) => done.push(digits) > 0,
+      emitTool() {},
+      toolTook() {},
+    },
+    done,
+  };
+}
+void t.test('an agent that may has every built-in tool, and each is run', async (t) => {
+  const all = context(true);
+  const offered = offeredTools(all);
+  t.same(
+    offered.map(({ name }) => name),
+    Object.keys(BUILT_IN_TOOLS),
+  );
+  t.match(offered[1], { description: 'Transfers the caller to a person. Destinations: sales: Buys' });
+  t.match(await runBuiltIn('send_dtmf', { digits: '12#' }, all), { ok: true });
+  t.match(await runBuiltIn('transfer_call', { destination_id: 'sales' }, all), { ok: true, final: true });
+  t.match(await runBuiltIn('transfer_call', { destination_id: 'other' }, all), {
+    code: 'unknown_destination',
+  });
+  t.match(await runBuiltIn('end_call', {}, all), { ok: true, final: true });
+  t.same(all.done, ['12#', 'sales', 'end']);
+});
+
+void t.test('one that may not has none; their names and the planned ones are taken', async (t) => {
+  t.same(offeredTools(context(false)), []);
+  for (const name of ['end_call', 'search_knowledge', 'toString'])
+    t.match(await runBuiltIn(name, {}, context(false)), { ok: false, code: 'unknown_tool' }, name);
+  for (const name of [...Object.keys(BUILT_IN_TOOLS), 'search_knowledge'])
+    t.ok(RESERVED_TOOL_NAMES.has(name), name);
+});

@@ -1,0 +1,109 @@
+import { BUILT_IN_TOOLS, type BuiltInToolName } from '@parley/shared/contracts/built-in-tools';
+import type { SessionPlan } from '@parley/shared/contracts/session-plan';
+import type { Participant } from '../participants/participant.ts';
+import type { LlmTool } from '../providers/llm/llm-provider.ts';
+import type { ToolResult } from '../speech/reply.ts';
+import type { CallControls, TransferDestination } from './call-tools.ts';
+
+/** What a built-in tool reads of its call, and does to it. */
+export interface BuiltInContext {
+  plan: Pick<SessionPlan, 'agent'>;
+  participant: Pick<Participant, 'carrierCommands' | 'dtmfOut'>;
+  controls: CallControls;
+}
+
+export type BuiltInResult = ToolResult & { ok: boolean; code?: string };
+
+interface BuiltIn {
+  /** @returns undefined where this call has no such tool; or what its contract leaves to the call */
+  offer(context: BuiltInContext): Partial<Pick<LlmTool, 'description' | 'parameters'>> | undefined;
+  run(args: Record<string, unknown>, context: BuiltInContext): BuiltInResult | Promise<BuiltInResult>;
+}
+
+const DIGITS = new RegExp(BUILT_IN_TOOLS.send_dtmf.parameters.properties.digits.pattern);
+
+const builtIn: Record<BuiltInToolName, BuiltIn> = {
+  end_call: {
+    offer: ({ plan }) => (plan.agent.config.end_call.agent_may_end ? {} : undefined),
+    run(_args, { plan, controls }) {
+      const { agent_may_end, message } = plan.agent.config.end_call;
+      if (!agent_may_end) return unknownTool('end_call');
+      return taken(controls.endAfterSpeech(message === '' ? undefined : message));
+    },
+  },
+  transfer_call: {
+    offer(context) {
+      const destinations = destinationsOf(context);
+      if (destinations.length === 0) return undefined;
+      const { description, parameters } = BUILT_IN_TOOLS.transfer_call;
+      const about = destinations.map((d) => `${d.id}: ${d.description}`).join('; ');
+      return {
+        description: `${description} Destinations: ${about}`,
+        parameters: {
+          ...parameters,
+          properties: { destination_id: { type: 'string', enum: destinations.map((d) => d.id) } },
+        },
+      };
+    },
+    run(args, context) {
+      const destination = destinationsOf(context).find(({ id }) => id === args['destination_id']);
+      return destination
+        ? taken(context.controls.transferAfterSpeech(destination))
+        : refused('unknown_destination', 'There is no such destination.');
+    },
+  },
+  send_dtmf: {
+    offer: ({ plan, participant }) =>
+      plan.agent.config.dtmf.send && participant.dtmfOut !== 'none' ? {} : undefined,
+    async run({ digits }, { controls }) {
+      if (typeof digits !== 'string' || !DIGITS.test(digits))
+        return refused('invalid_arguments', 'digits must be 1 to 32 of 0-9, A-D, * and #.');
+      return (await controls.sendDtmf(digits))
+        ? { ok: true, content: '{"ok":true}' }
+        : refused('not_sent', 'The digits could not be sent on this line.');
+    },
+  },
+};
+
+/** The built-in tools that a call has, as the model is told of them. */
+export function offeredTools(context: BuiltInContext): LlmTool[] {
+  return Object.entries(builtIn).flatMap(([name, tool]) => {
+    const offer = tool.offer(context);
+    const { description, parameters } = BUILT_IN_TOOLS[name as BuiltInToolName];
+    return offer ? [{ name, description, parameters, ...offer }] : [];
+  });
+}
+
+/** Runs a tool that is not of the agent's own. */
+export async function runBuiltIn(
+  name: string,
+  args: Record<string, unknown>,
+  context: BuiltInContext,
+): Promise<BuiltInResult> {
+  if (!Object.hasOwn(builtIn, name)) return unknownTool(name);
+  return builtIn[name as BuiltInToolName].run(args, context);
+}
+
+export function refusal(message: string): string {
+  return JSON.stringify({ ok: false, error: message });
+}
+
+function destinationsOf({ plan, participant }: BuiltInContext): TransferDestination[] {
+  if (!participant.carrierCommands) return [];
+  return plan.agent.config.transfer.destinations.filter(({ target }) => target.type !== 'agent');
+}
+
+function unknownTool(name: string): BuiltInResult {
+  return refused('unknown_tool', `There is no tool named ${name}.`);
+}
+
+function refused(code: string, message: string): BuiltInResult {
+  return { ok: false, code, content: refusal(message) };
+}
+
+/** The call ends or goes elsewhere: the model is not asked again, whichever request was first. */
+function taken(refused: string | undefined): BuiltInResult {
+  if (refused === undefined) return { ok: true, final: true, content: '{"ok":true}' };
+  const content = refusal('The call is already ending or being transferred.');
+  return { ok: false, final: true, code: refused, content };
+}

@@ -1,0 +1,55 @@
+/** A tool that agents have without an entry in the catalogue. */
+export interface BuiltInTool {
+  /** Told to the model. */
+  description: string;
+  /** JSON Schema of the arguments, as the model is told it; what depends on the agent is added by the gateway. */
+  parameters: {
+    type: 'object';
+    properties: Record<string, Record<string, unknown>>;
+    required?: string[];
+    additionalProperties: false;
+  };
+  /** When an agent has it. */
+  offered: string;
+}
+
+/** The built-in tools, by name. What they do is in the gateway. */
+export const BUILT_IN_TOOLS = {
+  end_call: {
+    description:
+      'Ends the call. Use it when the conversation is over and goodbyes have been said, or say goodbye in the same answer.',
+    parameters: { type: 'object', properties: {}, additionalProperties: false },
+    offered: '`end_call.agent_may_end` is set.',
+  },
+  transfer_call: {
+    description: 'Transfers the caller to a person.',
+    parameters: {
+      type: 'object',
+      properties: { destination_id: { type: 'string' } },
+      required: ['destination_id'],
+      additionalProperties: false,
+    },
+    offered: '`transfer.destinations` has one that is no agent, on a line that can be transferred.',
+  },
+  send_dtmf: {
+    description: 'Presses keys on the telephone line, for menus: digits, *, #.',
+    parameters: {
+      type: 'object',
+      properties: { digits: { type: 'string', pattern: '^[0-9A-D*#]{1,32}$' } },
+      required: ['digits'],
+      additionalProperties: false,
+    },
+    offered: '`dtmf.send` is set, on a line that takes keys.',
+  },
+} as const satisfies Record<string, BuiltInTool>;
+
+export type BuiltInToolName = keyof typeof BUILT_IN_TOOLS;
+
+/** Not built yet. Their names are kept free, so that no agent's own tool stands in their way when they come. */
+const PLANNED_TOOL_NAMES = ['search_knowledge', 'remember', 'do_not_call', 'set_language'];
+
+/** Names that no tool of the catalogue may have. */
+export const RESERVED_TOOL_NAMES: ReadonlySet<string> = new Set([
+  ...Object.keys(BUILT_IN_TOOLS),
+  ...PLANNED_TOOL_NAMES,
+]);
