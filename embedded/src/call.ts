@@ -120,7 +120,7 @@ async function openDesk(owned: DisposableList, dataDir: string): Promise<Desk> {
     const secrets = loadSecrets(path.join(dataDir, 'secrets.json'));
     const headers = { authorization: `Bearer ${secrets.internal_token}`, 'content-type': 'application/json' };
     return {
-      rest: new RestClient(runtime.public_url, secrets.demonstration_key ?? ''),
+      rest: new RestClient(runtime.local_url, secrets.demonstration_key ?? ''),
       orgId: runtime.org_id,
       projectId: runtime.project_id,
       numbers: runtime.numbers,

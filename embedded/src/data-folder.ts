@@ -6,7 +6,8 @@ import { carrierSchema } from '@parley/shared/contracts/session-values';
 
 const runtimeSchema = z.object({
   pid: z.number().int(),
-  public_url: z.string(),
+  /** The API, as this machine reaches it. */
+  local_url: z.string(),
   /** Where the same user's processes place emulated calls. */
   desk_url: z.string(),
   org_id: z.string(),

@@ -30,9 +30,13 @@ export function printFirstScreen(
   );
   write('');
   write(
-    `  ${'API reference'.padEnd(width)}${bold(`${platform.publicUrl}/docs`)}   (OpenAPI: ${platform.publicUrl}/openapi.json)`,
+    `  ${'API reference'.padEnd(width)}${bold(`${platform.localUrl}/docs`)}   (OpenAPI: ${platform.localUrl}/openapi.json)`,
   );
-  write(`  ${'Talk to it'.padEnd(width)}${bold(`${platform.publicUrl}${TALK_PATH}`)}`);
+  write(`  ${'Talk to it'.padEnd(width)}${bold(`${platform.localUrl}${TALK_PATH}`)}`);
+  if (platform.publicUrl !== platform.localUrl)
+    write(
+      `  ${'Public address'.padEnd(width)}${platform.publicUrl}   (PUBLIC_URL: what carriers call and sign)`,
+    );
   write(`  ${'Data and log'.padEnd(width)}${platform.folder.root}`);
   if (demonstration.keyIsNew) {
     write(`  ${'API key'.padEnd(width)}${bold(demonstration.apiKey)}`);

@@ -12,12 +12,14 @@ import { openLocalBus } from '@parley/shared/bus/local-bus';
 import { openRedisBus } from '@parley/shared/bus/redis-bus';
 import { ConfigError } from '@parley/shared/errors/config-error';
 import type { Logger } from '@parley/shared/logging/logger';
+import { toWebSocketUrl } from '@parley/shared/contracts/addresses';
 import type { CarrierName } from '@parley/shared/contracts/session-values';
-import type { CarrierEmulator } from '@parley/emulators/callers/emulated-call';
+import type { CarrierEmulator, Reach } from '@parley/emulators/callers/emulated-call';
 import { DataFolder } from './data-folder.ts';
 import { openDocumentStore, type DocumentStore } from '@parley/document-store/document-store';
 import { openEmulators, type Emulators } from './emulators.ts';
 import { loadSecrets, saveSecrets, type EmbeddedSecrets } from './secrets.ts';
+import { reachLocally } from './reach-locally.ts';
 import { pipeUpgrades } from './upgrade-pipe.ts';
 
 export interface PlatformOptions {
@@ -27,8 +29,11 @@ export interface PlatformOptions {
   logger: Logger;
   /** Origins that tools and webhooks may reach besides `OUTBOUND_ALLOW`. */
   allowOrigins?: readonly string[];
-  /** Opens emulated carriers with the credentials this installation keeps for them; the platform closes them. */
-  openCarriers?: (secrets: EmbeddedSecrets) => Promise<CarrierEmulators>;
+  /**
+   * Opens emulated carriers with the credentials this installation keeps for them; the platform closes them.
+   * @param reach leads addresses below `PUBLIC_URL` to this process
+   */
+  openCarriers?: (secrets: EmbeddedSecrets, reach: Reach) => Promise<CarrierEmulators>;
   /** Emulated providers answer without their realistic delays: for tests. */
   fastEmulators?: boolean;
   /** Another disk for recordings: for tests. */
@@ -46,7 +51,10 @@ export interface PlatformPart {
 
 /** Both services, a document store, an event log and emulators for what has no key: the whole platform in one process. */
 export interface Platform {
+  /** What carriers and clients use; it need not lead back to this machine. */
   readonly publicUrl: string;
+  /** Where this machine reaches the public listener: for everything that runs beside it. */
+  readonly localUrl: string;
   readonly controlPlane: ControlPlane;
   readonly gateway: Gateway;
   readonly folder: DataFolder;
@@ -78,7 +86,8 @@ export async function openPlatform(options: PlatformOptions): Promise<Platform> 
     // Taken before anything is told the address, and never let go.
     const publicHttp = owned.add(await listen(host, env['PORT']));
     const { port } = publicHttp;
-    const publicUrl = (env['PUBLIC_URL'] ?? `http://${reachable(host)}:${port}`).replace(/\/+$/, '');
+    const localUrl = `http://${reachable(host)}:${port}`;
+    const publicUrl = (env['PUBLIC_URL'] ?? localUrl).replace(/\/+$/, '');
 
     const mongoUri = env['MONGODB_URI'] ?? withDatabase(owned.add(await openStore(folder, logger)).uri);
     const bus = owned.add(await openBus(env, folder, logger));
@@ -93,7 +102,7 @@ export async function openPlatform(options: PlatformOptions): Promise<Platform> 
     const allow = [env['OUTBOUND_ALLOW'], ...(options.allowOrigins ?? [])].filter(
       (entry) => entry !== undefined && entry !== '',
     );
-    const carriers = (await options.openCarriers?.(secrets)) ?? {};
+    const carriers = (await options.openCarriers?.(secrets, reachLocally(publicUrl, localUrl))) ?? {};
     const carrierApis: Record<string, string> = {};
     for (const [name, carrier] of Object.entries(carriers)) {
       owned.add(carrier);
@@ -103,7 +112,7 @@ export async function openPlatform(options: PlatformOptions): Promise<Platform> 
       await openControlPlane(
         loadControlPlaneConfig({
           ADDRESS_REQUESTS_PER_MINUTE: '6000',
-          MEDIA_LOCAL_URL: `http://${reachable(host)}:${port}`,
+          MEDIA_LOCAL_URL: localUrl,
           ...env,
           ...emulators.env,
           ...carrierApis,
@@ -140,6 +149,7 @@ export async function openPlatform(options: PlatformOptions): Promise<Platform> 
 
     return {
       publicUrl,
+      localUrl,
       controlPlane,
       gateway,
       folder,
@@ -148,10 +158,10 @@ export async function openPlatform(options: PlatformOptions): Promise<Platform> 
       carriers,
       exposed: emulators.parts.length > 0 && !isLoopback(host),
       parts: [
-        { name: 'REST API and webhooks', what: `${publicUrl}/v1`, emulated: false },
+        { name: 'REST API and webhooks', what: `${localUrl}/v1`, emulated: false },
         {
           name: 'Media gateway',
-          what: `${publicUrl.replace(/^http/, 'ws')}/media/v1/streams/…`,
+          what: `${toWebSocketUrl(localUrl)}/media/v1/streams/…`,
           emulated: false,
         },
         {

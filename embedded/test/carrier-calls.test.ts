@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import t from 'tap';
@@ -19,11 +22,22 @@ const TIMEOUT_MS = 60_000;
 
 let running: DemonstrationPlatform;
 let dataDir: string;
+/** A public name that does not lead back to this machine: whoever connects to it gets no answer. */
+const elsewhere = createServer();
+let connections = 0;
+const NOWHERE_ELSE = 'set-up, calls and their streams go to this process, and no key leaves it';
+elsewhere.on('connection', (socket) => {
+  connections += 1;
+  socket.destroy();
+});
 
 t.before(async () => {
   dataDir = await mkdtemp(path.join(tmpdir(), 'parley-carrier-calls-'));
+  elsewhere.listen(0, '127.0.0.1');
+  await once(elsewhere, 'listening');
+  const publicUrl = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}`;
   running = await openDemonstrationPlatform({
-    env: { PORT: '0', LOG_LEVEL: 'error', ...NO_LIMITS },
+    env: { PORT: '0', LOG_LEVEL: 'error', PUBLIC_URL: publicUrl, ...NO_LIMITS },
     dataDir,
     logger: createLogger({ name: 'carrier-calls-test', level: 'error' }),
     fastEmulators: true,
@@ -31,6 +45,7 @@ t.before(async () => {
 });
 t.teardown(async () => {
   await running[Symbol.asyncDispose]();
+  elsewhere.close();
   await rm(dataDir, { recursive: true, force: true });
 });
 
@@ -87,6 +102,7 @@ void t.test('every carrier’s call is held, though webhooks come twice', async 
       );
     }),
   );
+  t.equal(connections, 0, NOWHERE_ELSE);
 });
 
 void t.test('the desk calls a named agent by the ticket of its session, and presses keys', async (t) => {
@@ -113,6 +129,7 @@ void t.test('the desk calls a named agent by the ticket of its session, and pres
     ['5', '#', undefined],
     'two keys, and what they came to',
   );
+  t.equal(connections, 0, NOWHERE_ELSE);
 });
 
 void t.test('a caller who asks for the manager is transferred, at every carrier', async (t) => {
@@ -136,4 +153,5 @@ void t.test('a caller who asks for the manager is transferred, at every carrier'
       t.match(session, { status: 'ended', ended_by: 'agent', hangup_reason: 'transferred' }, carrier);
     }),
   );
+  t.equal(connections, 0, NOWHERE_ELSE);
 });

@@ -15,12 +15,15 @@ import { BrowserCaller, MICROPHONE_RATE, type BrowserStep } from '@parley/emulat
 import { callOrderSchema, type CallOrder, type CallOutcome, type PlacedCall } from './call-order.ts';
 import { recordingAsCaller, recordingAt, speakAsCaller, speakAt } from './caller-voice.ts';
 import type { RestClient } from './rest-client.ts';
+import { reachLocally } from '../reach-locally.ts';
 import { TALK_PATH, type MintedSession } from '../web/talk-page.ts';
 
 type CarrierDesk = { emulator: CarrierEmulator; telephonyAccountId: string };
 
 export interface CallDeskDeps {
+  /** What carriers sign. */
   publicUrl: string;
+  localUrl: string;
   rest: RestClient;
   speech: LocalSpeech;
   /** Taught what callers are going to say; undefined when a real STT listens. */
@@ -106,7 +109,7 @@ export class CallDesk {
     const { agent_id } = order;
     const startedAt = Date.now();
     const browser = await BrowserCaller.open({
-      url: `${this.#deps.publicUrl}${TALK_PATH}`,
+      url: `${this.#deps.localUrl}${TALK_PATH}`,
       mint:
         agent_id === undefined
           ? undefined
@@ -157,7 +160,8 @@ export class CallDesk {
       media_ws_url: string;
       ws_ticket: string;
     }>('/v1/sessions', { agent_id: agentId, channel: 'telephony', provider: carrier });
-    const url = `${session.media_ws_url}/${session.ws_ticket}`;
+    const reach = reachLocally(this.#deps.publicUrl, this.#deps.localUrl);
+    const url = reach(`${session.media_ws_url}/${session.ws_ticket}`);
     const call = await openDirectCall({ url, carrier, from, to });
     return { call, session_id: session.session_id };
   }

@@ -30,9 +30,10 @@ export async function openDemonstrationPlatform(options: {
       await openPlatform({
         ...options,
         allowOrigins: [receivers.origin],
-        openCarriers: async ({ carriers }) => {
+        openCarriers: async ({ carriers }, reach) => {
           const emulators: CarrierEmulators = {};
-          for (const name of CARRIERS) emulators[name] = await carrierEmulators[name].open(carriers[name]);
+          for (const name of CARRIERS)
+            emulators[name] = await carrierEmulators[name].open(carriers[name], reach);
           return emulators;
         },
       }),
@@ -50,6 +51,7 @@ export async function openDemonstrationPlatform(options: {
     const desk = owned.add(
       await CallDesk.open({
         publicUrl: platform.publicUrl,
+        localUrl: platform.localUrl,
         rest: demonstration.rest,
         speech: platform.emulators.speech,
         stt: platform.emulators.deepgram,
@@ -59,7 +61,7 @@ export async function openDemonstrationPlatform(options: {
     );
     platform.folder.writeRuntime({
       pid: process.pid,
-      public_url: platform.publicUrl,
+      local_url: platform.localUrl,
       desk_url: desk.url,
       org_id: demonstration.orgId,
       project_id: demonstration.projectId,

@@ -71,7 +71,7 @@ export async function runDemonstration(
     write(`  recording   ${platform.folder.file(result.recording_path)}   (caller left, agent right)`);
   const curl = (what: string, path: string, more = '') =>
     write(
-      `  ${what.padEnd(12)}curl -s -H "Authorization: Bearer $PARLEY_API_KEY" '${platform.publicUrl}${path}'${more}`,
+      `  ${what.padEnd(12)}curl -s -H "Authorization: Bearer $PARLEY_API_KEY" '${platform.localUrl}${path}'${more}`,
     );
   curl('session', `/v1/sessions/${result.session_id}`);
   curl('transcript', `/v1/sessions/${result.session_id}/transcript?format=text`);

@@ -52,7 +52,7 @@ export async function setUpDemonstration(
     platform.saveSecrets();
   }
   const apiKey = secrets.demonstration_key;
-  const rest = new RestClient(platform.publicUrl, apiKey);
+  const rest = new RestClient(platform.localUrl, apiKey);
   const { org_id: orgId, project_id: projectId } = await rest.get<{ org_id: string; project_id: string }>(
     '/v1/me',
   );

@@ -35,6 +35,12 @@ export interface EmulatedCallEnd {
   durationSeconds: number;
 }
 
+/**
+ * Where a connection for this address goes, when that is elsewhere: signatures and bodies name the address itself.
+ * For a public name that does not lead back to the machine it stands for.
+ */
+export type Reach = (url: string) => string;
+
 /** What the emulated telephone network makes of a number that a transfer goes to. */
 export interface TransferOutcome {
   status: 'answered' | 'busy' | 'no-answer' | 'failed';
@@ -55,6 +61,7 @@ export interface PlaceCallOptions {
   onTransfer?: (to: string) => TransferOutcome;
   /** Every webhook comes twice, as it does when an answer is lost on the way. */
   repeatWebhooks?: boolean;
+  reach?: Reach | undefined;
 }
 
 /** Emulates one carrier's signalling: places calls, signs its webhooks, serves its REST API for calls. */
@@ -76,7 +83,7 @@ export interface CarrierEmulator {
 export interface CarrierEmulatorDescriptor {
   /** The secrets of an account, as they are kept for the next start. */
   newAccount(): Record<string, string>;
-  open(account: Readonly<Record<string, string>>): Promise<CarrierEmulator>;
+  open(account: Readonly<Record<string, string>>, reach?: Reach): Promise<CarrierEmulator>;
 }
 
 /** The call ended before any media flowed. */

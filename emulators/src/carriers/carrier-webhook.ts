@@ -1,4 +1,5 @@
 import { request } from 'undici';
+import type { Reach } from '../callers/emulated-call.ts';
 
 const TIMEOUT_MS = 15_000;
 const MAX_ANSWER_BYTES = 256 * 1024;
@@ -22,10 +23,12 @@ export async function postWebhook(options: {
   body: string;
   headers: Record<string, string>;
   timeoutMs?: number;
+  reach?: Reach | undefined;
 }): Promise<WebhookAnswer> {
+  const { reach = (url) => url } = options;
   const timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
   try {
-    const response = await request(options.url, {
+    const response = await request(reach(options.url), {
       method: 'POST',
       headers: options.headers,
       body: options.body,
@@ -60,11 +63,12 @@ function expectOk(url: string, answer: WebhookAnswer): string {
 export async function postForm(
   url: string,
   fields: Record<string, string>,
-  options: { headers: () => Record<string, string>; twice: boolean },
+  options: { headers: () => Record<string, string>; twice: boolean; reach?: Reach | undefined },
 ): Promise<string> {
   const send = () =>
     postWebhook({
       url,
+      reach: options.reach,
       headers: { 'content-type': 'application/x-www-form-urlencoded', ...options.headers() },
       body: new URLSearchParams(fields).toString(),
     });

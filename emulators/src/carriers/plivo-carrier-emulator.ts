@@ -13,6 +13,7 @@ import {
   type CarrierEmulatorDescriptor,
   type EmulatedCallEnd,
   type PlaceCallOptions,
+  type Reach,
 } from '../callers/emulated-call.ts';
 import type { HttpAnswer } from '../server/emulator-server.ts';
 import { signPlivoRequest, signPlivoUpgrade } from './plivo-webhook-signature.ts';
@@ -34,7 +35,7 @@ const digitsOf = (number: string) => number.replace(/^\+/, '');
  * No account, no telephone network.
  */
 export async function openPlivoCarrierEmulator(
-  options: { authId?: string | undefined; authToken?: string | undefined } = {},
+  options: { authId?: string | undefined; authToken?: string | undefined; reach?: Reach | undefined } = {},
 ): Promise<CarrierEmulator> {
   const { authId = newAuthId(), authToken = newAuthToken() } = options;
   const account = `/v1/Account/${authId}/`;
@@ -56,7 +57,7 @@ export async function openPlivoCarrierEmulator(
     },
     notFound: () => plivoError('call not found'),
     command,
-    dial: (place) => new PlivoCall(place, { authId, authToken }),
+    dial: (place) => new PlivoCall({ reach: options.reach, ...place }, { authId, authToken }),
   });
 }
 
@@ -65,7 +66,8 @@ const newAuthToken = () => randomBytes(20).toString('hex');
 
 export const plivo: CarrierEmulatorDescriptor = {
   newAccount: () => ({ auth_id: newAuthId(), auth_token: newAuthToken() }),
-  open: ({ auth_id, auth_token }) => openPlivoCarrierEmulator({ authId: auth_id, authToken: auth_token }),
+  open: ({ auth_id, auth_token }, reach) =>
+    openPlivoCarrierEmulator({ authId: auth_id, authToken: auth_token, reach }),
 };
 
 const plivoError = (error: string) => ({ api_id: randomUUID(), error });
@@ -341,7 +343,7 @@ class PlivoCall implements AccountCall {
       const nonce = randomBytes(10).toString('hex');
       try {
         return await CarrierLine.open({
-          url,
+          url: this.#place.reach?.(url) ?? url,
           carrier: dialect,
           ids: {
             callId: this.callId,
@@ -420,6 +422,7 @@ class PlivoCall implements AccountCall {
   #post(url: string, fields: Record<string, string>): Promise<string> {
     return postForm(url, fields, {
       twice: this.#place.repeatWebhooks ?? false,
+      reach: this.#place.reach,
       headers: () => {
         const nonce = randomBytes(10).toString('hex');
         const signature = signPlivoRequest(this.#account.authToken, url, fields, nonce);

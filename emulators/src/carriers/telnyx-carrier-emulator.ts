@@ -23,6 +23,7 @@ import {
   type EmulatedCall,
   type EmulatedCallEnd,
   type PlaceCallOptions,
+  type Reach,
 } from '../callers/emulated-call.ts';
 import { deaf, unordered, withEncoding, withStart } from '../callers/stream-dialect.ts';
 
@@ -82,6 +83,7 @@ export async function openTelnyxCarrierEmulator(
     apiKey?: string | undefined;
     /** Base64 of the 32 bytes of an Ed25519 seed. */
     privateKey?: string | undefined;
+    reach?: Reach | undefined;
   } = {},
 ): Promise<TelnyxCarrierEmulator> {
   const apiKey = options.apiKey ?? newApiKey();
@@ -111,7 +113,7 @@ export async function openTelnyxCarrierEmulator(
     },
     notFound: () => telnyxError('10005', 'Resource not found'),
     command,
-    dial: (place) => new TelnyxCall(place, privateKey),
+    dial: (place) => new TelnyxCall({ reach: options.reach, ...place }, privateKey),
     // Commands for a call that has just ended are told so.
     keepEndedMs: 60_000,
   });
@@ -122,7 +124,8 @@ const newApiKey = () => `KEYEMULATED${randomBytes(16).toString('hex')}`;
 /** Its account has the private key, which is the carrier's own: it signs with it. */
 export const telnyx: CarrierEmulatorDescriptor = {
   newAccount: () => ({ api_key: newApiKey(), private_key: randomBytes(32).toString('base64') }),
-  open: ({ api_key, private_key }) => openTelnyxCarrierEmulator({ apiKey: api_key, privateKey: private_key }),
+  open: ({ api_key, private_key }, reach) =>
+    openTelnyxCarrierEmulator({ apiKey: api_key, privateKey: private_key, reach }),
 };
 
 const telnyxError = (code: string, title: string, detail = title) => ({ errors: [{ code, title, detail }] });
@@ -344,7 +347,7 @@ class TelnyxCall implements AccountCall {
     let line: CarrierLine;
     try {
       line = await CarrierLine.open({
-        url,
+        url: this.#place.reach?.(url) ?? url,
         carrier: wish.dialect,
         ids: {
           callId: this.callId,
@@ -470,6 +473,7 @@ class TelnyxCall implements AccountCall {
       const timestamp = String(Math.floor(Date.now() / 1000));
       return postWebhook({
         url,
+        reach: this.#place.reach,
         headers: {
           'content-type': 'application/json',
           'user-agent': 'parley-emulated-telnyx',

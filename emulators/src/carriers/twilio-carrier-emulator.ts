@@ -14,6 +14,7 @@ import {
   type CarrierEmulatorDescriptor,
   type EmulatedCallEnd,
   type PlaceCallOptions,
+  type Reach,
 } from '../callers/emulated-call.ts';
 import { deaf, withStart } from '../callers/stream-dialect.ts';
 
@@ -50,7 +51,11 @@ export function withBodyDigest(url: string, body: string): string {
  * posts signed status callbacks. No account, no telephone network.
  */
 export async function openTwilioCarrierEmulator(
-  options: { accountSid?: string | undefined; authToken?: string | undefined } = {},
+  options: {
+    accountSid?: string | undefined;
+    authToken?: string | undefined;
+    reach?: Reach | undefined;
+  } = {},
 ): Promise<CarrierEmulator> {
   const { accountSid = sid('AC'), authToken = newAuthToken() } = options;
   const account = `/2010-04-01/Accounts/${accountSid}`;
@@ -77,7 +82,7 @@ export async function openTwilioCarrierEmulator(
     },
     notFound: ({ path }) => twilioError(20404, `The requested resource ${path} was not found`, 404),
     command: (call, _resource, request) => command(call, request),
-    dial: (place) => new TwilioCall(place, { accountSid, authToken }),
+    dial: (place) => new TwilioCall({ reach: options.reach, ...place }, { accountSid, authToken }),
   });
 }
 
@@ -85,8 +90,8 @@ const newAuthToken = () => randomBytes(16).toString('hex');
 
 export const twilio: CarrierEmulatorDescriptor = {
   newAccount: () => ({ account_sid: sid('AC'), auth_token: newAuthToken() }),
-  open: ({ account_sid, auth_token }) =>
-    openTwilioCarrierEmulator({ accountSid: account_sid, authToken: auth_token }),
+  open: ({ account_sid, auth_token }, reach) =>
+    openTwilioCarrierEmulator({ accountSid: account_sid, authToken: auth_token, reach }),
 };
 
 const twilioError = (code: number, message: string, status: number) => ({
@@ -327,7 +332,7 @@ class TwilioCall implements AccountCall {
     let line: CarrierLine;
     try {
       line = await CarrierLine.open({
-        url,
+        url: this.#place.reach?.(url) ?? url,
         carrier: dialect,
         ids: {
           callId: this.callId,
@@ -409,6 +414,7 @@ class TwilioCall implements AccountCall {
     const idempotencyToken = randomUUID();
     return postForm(url, fields, {
       twice: this.#place.repeatWebhooks ?? false,
+      reach: this.#place.reach,
       headers: () => ({
         'content-type': 'application/x-www-form-urlencoded; charset=UTF-8',
         'user-agent': 'parley-emulated-twilio',
