@@ -12,13 +12,18 @@ import { listDeadLetters, removeDeadLetters, replayDeadLetters } from './jobs/de
 import { loadControlPlaneConfig } from './config.ts';
 import { createFeatures } from './features.ts';
 import type { Services } from './features.ts';
+import { projectCollection } from './projects/project-model.ts';
+import type { ProjectRecord } from './projects/project-model.ts';
 import { openDatabase } from './storage/database.ts';
+import type { KeyPrincipal } from './tenancy/principal.ts';
 import { Scope } from './tenancy/scope.ts';
 
 const USAGE = `usage: npm run admin -- <command>
 
   create-org --name <name> [--project <name>]      an org with a project and an admin key
-  create-key --project-id <prj_…> [--name <name>] [--role viewer|editor|admin]
+  create-key [--project-id <prj_…>] [--name <name>] [--role viewer|editor|admin]
+                                                   of the only project unless given; the first key of an
+                                                   installation makes an org and a project
   suspend-org --org-id <org_…>
   resume-org --org-id <org_…>
   setup-code                                       for the first registration
@@ -29,6 +34,8 @@ const USAGE = `usage: npm run admin -- <command>
 Reads the environment of the control plane. Dead letters of an embedded installation are in a file: stop it, then
 add --events <data folder>/events.db.
 `;
+
+const MAX_PROJECTS_SHOWN = 20;
 
 class UsageError extends Error {}
 
@@ -47,7 +54,7 @@ async function run(services: Services, args: readonly string[]): Promise<string>
   });
   const needed = (name: 'name' | 'project-id' | 'org-id'): string => {
     const value = values[name];
-    if (value === undefined) throw new UsageError(`--${name} is needed`);
+    if (value === undefined) throw new UsageError(`--${name} is missing.`);
     return value;
   };
   switch (positionals[0]) {
@@ -60,11 +67,11 @@ async function run(services: Services, args: readonly string[]): Promise<string>
       return `org      ${made.org._id}\nproject  ${made.project._id}\nkey      ${made.apiKey}\n`;
     }
     case 'create-key': {
-      const project = await services.directory.project(needed('project-id'));
-      if (!project) throw new UsageError('There is no such project.');
       const role = values.role ?? 'admin';
       if (role !== 'viewer' && role !== 'editor' && role !== 'admin')
-        throw new UsageError('--role is not known');
+        throw new UsageError(`--role ${role}: must be viewer, editor or admin`);
+      const project = await projectOf(services, values['project-id']);
+      if (!project) return createFirstKey(services, { role, keyName: values.name });
       const scope = new Scope(services.database, {
         orgId: project.org_id,
         projectId: project._id,
@@ -88,11 +95,48 @@ async function run(services: Services, args: readonly string[]): Promise<string>
       return 'done\n';
     case 'setup-code':
       return (await services.identity.hasUsers())
-        ? 'There are users already: the code is no longer of use.\n'
+        ? 'There are users already, so the setup code no longer works. Ask an admin for an invite.\n'
         : `${services.identity.setupCode()}\n`;
     default:
-      throw new UsageError('Which command?');
+      throw new UsageError(
+        positionals[0] === undefined ? 'No command was given.' : `Unknown command: ${positionals[0]}.`,
+      );
   }
+}
+
+/** @returns undefined when none is named and the installation has none yet */
+async function projectOf(
+  services: Services,
+  projectId: string | undefined,
+): Promise<ProjectRecord | undefined> {
+  if (projectId !== undefined) {
+    const named = await services.directory.project(projectId);
+    if (!named) throw new UsageError(`There is no project ${projectId}.`);
+    return named;
+  }
+  const projects = await services.database
+    .model(projectCollection)
+    .find({}, { name: 1, org_id: 1 })
+    .limit(MAX_PROJECTS_SHOWN)
+    .lean<ProjectRecord[]>();
+  if (projects.length > 1) {
+    const list = projects.map(({ _id, name }) => `  ${_id}  ${name}`).join('\n');
+    throw new UsageError(`There are several projects. Name one with --project-id, such as:\n${list}`);
+  }
+  return projects[0];
+}
+
+/** The key alone goes to stdout, so that a script can take it. */
+async function createFirstKey(
+  services: Services,
+  options: { role: KeyPrincipal['role']; keyName: string | undefined },
+): Promise<string> {
+  const { role, keyName } = options;
+  const made = await bootstrapInstallation(services, { role, ...(keyName !== undefined && { keyName }) });
+  process.stderr.write(
+    `Made org ${made.org._id} (${made.org.name}) and project ${made.project._id} (${made.project.name}). The key:\n`,
+  );
+  return `${made.apiKey}\n`;
 }
 
 /** The event log alone: for when the database is the trouble. */
@@ -109,7 +153,7 @@ async function runOnDeadLetters(args: readonly string[]): Promise<string> {
     if (verb === 'list') return await listDeadLetters(deadLetters);
     if (verb === 'replay') return await replayDeadLetters(deadLetters, ids);
     if (verb === 'remove' && ids.length > 0) return await removeDeadLetters(deadLetters, ids);
-    throw new UsageError('dead-letters: list, replay or remove?');
+    throw new UsageError('dead-letters needs list, replay or remove <id>.');
   } finally {
     await bus[Symbol.asyncDispose]();
   }
@@ -122,12 +166,22 @@ async function openEventLog(file: string | undefined): Promise<Bus> {
     return openLocalBus({ path: file, logger });
   }
   const { REDIS_URL: url, EVENT_PARTITIONS: partitions } = loadControlPlaneConfig(process.env);
-  if (url === undefined) throw new UsageError('Where are the events? Set REDIS_URL or give --events.');
+  if (url === undefined)
+    throw new UsageError('REDIS_URL is not set. Set it, or name the file of events with --events.');
   return openRedisBus({ url, partitions, logger });
+}
+
+/** What `parseArgs` says of options that it does not know, or that lack their value. */
+function isUnknownOption(error: unknown): error is Error {
+  return error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
 }
 
 async function main(): Promise<void> {
   const args = process.argv.slice(2);
+  if (args.includes('--help')) {
+    process.stdout.write(USAGE);
+    return;
+  }
   if (args[0] === 'dead-letters') {
     process.stdout.write(await runOnDeadLetters(args));
     return;
@@ -159,7 +213,8 @@ async function main(): Promise<void> {
 try {
   await main();
 } catch (error) {
-  if (error instanceof UsageError) process.stderr.write(`${error.message}\n\n${USAGE}`);
+  if (error instanceof UsageError || isUnknownOption(error))
+    process.stderr.write(`${error.message}\n\n${USAGE}`);
   else if (error instanceof ConfigError) process.stderr.write(`${error.message}\n`);
   else throw error;
   process.exitCode = 1;

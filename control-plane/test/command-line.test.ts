@@ -67,14 +67,23 @@ void t.test('a start without configuration names what is missing and nothing mor
   t.notMatch(stderr, /too-short|at .*\.ts/);
 });
 
-void t.test('an operator makes an org and a key on the command line', async (t) => {
+void t.test('an operator makes keys: the first one brings an org and a project', async (t) => {
   const store = await openDocumentStore({ path: join(t.testdir(), 'parley.db') });
   t.teardown(() => store[Symbol.asyncDispose]());
   const env = environment(store.uri);
+  const first = await node('admin.ts', ['create-key'], env);
+  t.match(first.stdout, /^sk-svc-[0-9A-Za-z]{40}\n$/, 'the key alone, for scripts');
+  t.match(first.stderr, /^Made org org_\S+ \(My organisation\) and project prj_\S+ \(Default\)/);
+  const second = await node('admin.ts', ['create-key', '--role', 'viewer'], env);
+  t.match(second.stdout, /^sk-svc-[0-9A-Za-z]{40}\n$/);
+  t.equal(second.stderr, '', 'of the same project');
+
   const made = await node('admin.ts', ['create-org', '--name', 'Acme'], env);
   const project = /prj_\S+/.exec(made.stdout)![0];
   t.match(made.stdout, /sk-svc-[0-9A-Za-z]{40}/);
-  const key = await node('admin.ts', ['create-key', '--project-id', project, '--role', 'viewer'], env);
+  const unclear = await node('admin.ts', ['create-key'], env).catch((error: unknown) => error);
+  t.match(unclear, { code: 1, stderr: new RegExp(`several projects[^]*${project}`) });
+  const key = await node('admin.ts', ['create-key', '--project-id', project], env);
   t.match(key.stdout, /^sk-svc-[0-9A-Za-z]{40}\n$/);
 });
 

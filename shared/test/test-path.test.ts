@@ -49,7 +49,7 @@ void t.test('npm run test:path runs them', async (t) => {
     });
   const { stdout } = await npm('shared/src/json/is-subset.test.ts');
   t.match(stdout, /^shared\/src\/json\/is-subset\.test\.ts\n[^]*1 of 1 test files passed\n$/);
-  const { stdout: listed } = await npm('--list', 'media-gateway/src/call');
-  t.match(listed, /^media-gateway\/src\/call\/playout\.test\.ts$/m);
+  const { stdout: listed } = await npm('--list', 'media-gateway/src/speech');
+  t.match(listed, /^media-gateway\/src\/speech\/playout\.test\.ts$/m);
   t.match(await npm('nowhere').catch((error: unknown) => error), { code: 2, stderr: /No test lies in/ });
 });

@@ -1,0 +1,290 @@
+import { execFile, spawn } from 'node:child_process';
+import { mkdir } from 'node:fs/promises';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { request as httpsRequest } from 'node:https';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import t from 'tap';
+import { DisposableList } from '@parley/shared/async/disposable-list';
+import { silentLogger } from '@parley/shared/logging/logger';
+import { parseOptions } from '@parley/loadtest/options';
+import {
+  openDemonstrationPlatform,
+  type DemonstrationPlatform,
+} from '../src/demonstration/demonstration-platform.ts';
+import { eventually } from './fixtures/system/eventually.ts';
+import { ROOT } from './fixtures/system/parley-process.ts';
+import { NO_LIMITS, temporaryFolder } from './fixtures/system/test-platform.ts';
+
+// Every command that the documentation tells somebody to type is run: here, in another test, or not at all for a
+// reason that is written down. A new one without an entry fails.
+
+t.setTimeout(120_000);
+
+const run = promisify(execFile);
+const DOCUMENTS = ['*.md', 'docs/**/*.md', '{shared,control-plane,media-gateway,loadtest,embedded}/*.md'];
+
+interface Documented {
+  file: string;
+  /** As it is typed, comments and line breaks of the shell kept. */
+  text: string;
+}
+
+/** Fenced `sh` blocks, and command lines in running text that begin with npm, npx or node. */
+function documented(): { blocks: Documented[]; lines: Documented[] } {
+  const blocks: Documented[] = [];
+  const lines: Documented[] = [];
+  const files = DOCUMENTS.flatMap((pattern) => globSync(pattern, { cwd: ROOT })).sort();
+  // The changelog tells what was; it asks nobody to type anything.
+  for (const file of files.filter((name) => name !== 'CHANGELOG.md')) {
+    const text = readFileSync(path.join(ROOT, file), 'utf8');
+    for (const [, indent, body] of text.matchAll(/^( *)```sh\n([^]*?)^ *```/gm))
+      blocks.push({ file, text: body!.replaceAll(new RegExp(`^${indent}`, 'gm'), '') });
+    const prose = text.replaceAll(/^ *```[^]*?^ *```/gm, '');
+    for (const [, command] of prose.matchAll(/`((?:npm|npx|node) [^`]+)`/g))
+      if (!command!.includes('…')) lines.push({ file, text: command! });
+  }
+  return { blocks, lines };
+}
+
+/** One command a line, without comments; a quoted text goes on in the next line. */
+function commandsOf(block: string): string[] {
+  const commands: string[] = [];
+  let command = '';
+  let quote = '';
+  let comment = false;
+  for (const character of block) {
+    if (character === '\n' && quote === '') {
+      commands.push(command.trim());
+      command = '';
+      comment = false;
+    } else if (!comment) {
+      if (character === quote) quote = '';
+      else if (quote === '' && (character === "'" || character === '"')) quote = character;
+      comment = quote === '' && character === '#' && /(^|\s)$/.test(command);
+      if (!comment) command += character;
+    }
+  }
+  return commands.filter((text) => text !== '');
+}
+
+/** Where a command is shown to work: in another test, by the options alone, or here in the test named. */
+type Shown = { by: string } | { here: string } | { options: string } | { not: string };
+
+const LOAD = 'a measurement of minutes; its options are read by the real command line';
+const SHOWN: readonly [RegExp, Shown][] = [
+  // The suite itself, and what it is started with.
+  [/^npx -y -p node@22 -c 'npm test'$|^npm test$|^npm ci$/, { by: '.ci/run' }],
+  [/^npm run (lint|typecheck)$/, { by: '.ci/run' }],
+  [/^npm run format$/, { not: 'rewrites the sources; `npm run lint` fails where it would' }],
+  [/^npx -y -p node@22 -c 'npm ci && npm start'$|^npm start$/, { by: 'embedded/test/command-line.test.ts' }],
+  [/^npm run dev$/, { by: 'embedded/test/dev.test.ts' }],
+  [/^npm run test:path -- /, { by: 'shared/test/test-path.test.ts' }],
+  [/^node --disable-warning=ExperimentalWarning \S+\.test\.ts$/, { by: 'shared/test/suite/every-file.ts' }],
+  [/^node control-plane\/test\/indexes\.test\.ts$/, { by: 'control-plane/test/indexes.test.ts' }],
+  [/^npm run call -- --carrier (twilio|browser)$/, { by: 'embedded/test/whole-conversation.test.ts' }],
+  [/^npm run call -- --text .* --interrupt /, { by: 'embedded/test/command-line.test.ts' }],
+  [/^npm run call -- --help$/, { here: 'what commands print' }],
+  [/^npm run --silent openapi > openapi\.json$/, { here: 'what commands print' }],
+  [/^npm run admin -- --help$/, { here: 'what commands print' }],
+  [/^npm run admin -- (setup-code|dead-letters list)$/, { by: 'control-plane/test/command-line.test.ts' }],
+  [
+    /^docker compose exec control-plane npm run admin .* create-key$/,
+    { by: 'control-plane/test/command-line.test.ts' },
+  ],
+  [/^cp \.env\.example \.env$|^docker compose /, { not: 'needs Docker; CI builds the images' }],
+  [
+    /^api=https:\/\/voice\.example\.com|^auth="Authorization: Bearer …"$|^curl [^]*(\/auth\/|\/v1\/orgs)/,
+    { here: 'a real number' },
+  ],
+  [/^curl [^]*\/verify$/, { here: 'a real number' }],
+  [/^openssl req |^socat /, { here: 'TLS on a laptop' }],
+  [
+    /^api=http:\/\/127\.0\.0\.1:8080|^agent=|^run=|^while curl |^curl [^]*\/(tests|results)\b/,
+    { here: 'a test of an agent' },
+  ],
+  [/^npm run loadtest -- --help$/, { here: 'what commands print' }],
+  [/^npm run loadtest:plan -- /, { here: 'what commands print' }],
+  [/^npm run loadtest -- /, { options: LOAD }],
+  [/^npm run loadtest:(check|rest)( -- --save)?$/, { not: 'a measurement of minutes' }],
+  [
+    /^npm run loadtest:peers( && npm run loadtest:compare -- --calls 8)?$/,
+    { not: 'installs LiveKit agents-js' },
+  ],
+];
+
+const { blocks, lines } = documented();
+const all = [
+  ...blocks.flatMap(({ file, text }) => commandsOf(text).map((command) => ({ file, text: command }))),
+  ...lines,
+];
+
+void t.test('every documented command is shown somewhere', (t) => {
+  t.ok(all.length > 40, `${all.length} commands`);
+  const used = new Set<RegExp>();
+  for (const { file, text } of all) {
+    const entry = SHOWN.find(([pattern]) => pattern.test(text));
+    if (!entry) {
+      t.fail(
+        `${file}: ${text}\n  is run by no test: run it here, name the test that does, or say why none can`,
+      );
+      continue;
+    }
+    used.add(entry[0]);
+    const [, shown] = entry;
+    if ('by' in shown) t.ok(existsSync(path.join(ROOT, shown.by)), `${text}: ${shown.by}`);
+    if ('options' in shown) {
+      const args = text.split(/ +/).slice(4);
+      t.doesNotThrow(() => parseOptions(args), text);
+    }
+  }
+  for (const [pattern] of SHOWN) t.ok(used.has(pattern), `${String(pattern)} stands in a document`);
+  const { scripts } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>;
+  };
+  for (const { file, text } of all)
+    for (const [, name] of text.matchAll(/npm run (?:--silent )?([a-z:]+)/g))
+      t.ok(scripts[name!], `${file}: ${name} is a script`);
+  t.end();
+});
+
+void t.test('what commands print', async (t) => {
+  const npm = async (...args: string[]) =>
+    (await run('npm', ['run', '--silent', ...args], { cwd: ROOT, maxBuffer: 16 * 1024 * 1024 })).stdout;
+  const texts = await Promise.all([
+    npm('call', '--', '--help'),
+    npm('admin', '--', '--help'),
+    npm('loadtest', '--', '--help'),
+    npm('openapi'),
+    npm('loadtest:plan', '--', '--calls-per-core', '150', '--cores', '8'),
+  ]);
+  const [call, admin, load, description, plan] = texts;
+  t.match([call, admin, load, plan], [/--carrier NAME/, /create-key/, /--capacity/, /1,000,000/]);
+  t.equal((JSON.parse(description) as { openapi: string }).openapi, '3.1.0', 'nothing but the description');
+});
+
+const owned = new DisposableList();
+t.teardown(() => owned.dispose());
+let running: DemonstrationPlatform;
+let folder: string;
+t.before(async () => {
+  folder = temporaryFolder(owned);
+  running = owned.add(
+    await openDemonstrationPlatform({
+      env: { PORT: '0', ...NO_LIMITS },
+      dataDir: path.join(folder, '.parley'),
+      logger: silentLogger(),
+      fastEmulators: true,
+    }),
+  );
+});
+
+/** The blocks that hold a text, as they stand in the documents, but for what a reader fills in. */
+function script(marks: readonly string[], filledIn: Record<string, string>): string {
+  const found = blocks.filter(({ text }) => marks.some((mark) => text.includes(mark)));
+  if (found.length !== marks.length) throw new Error(`${marks.join(', ')}: not in a block each`);
+  let text = found.map((block) => block.text).join('\n');
+  for (const [blank, value] of Object.entries(filledIn)) {
+    if (!text.includes(blank)) throw new Error(`${blank} is nowhere in ${marks.join(', ')}`);
+    text = text.replaceAll(blank, value);
+  }
+  return `set -eu\n${text}`;
+}
+
+const shell = async (text: string, env: NodeJS.ProcessEnv = {}): Promise<string> =>
+  (await run('sh', ['-c', text], { cwd: folder, env: { ...process.env, NODE_OPTIONS: '', ...env } })).stdout;
+
+void t.test('a test of an agent', async (t) => {
+  const { platform, demonstration } = running;
+  const text = script(['/test-runs/'], { 'http://127.0.0.1:8080': platform.localUrl });
+  const results = await shell(text, { PARLEY_API_KEY: demonstration.apiKey });
+  t.match(results, /"status":"passed"/);
+});
+
+void t.test('a real number', async (t) => {
+  const { platform } = running;
+  const { identity } = platform.controlPlane.services;
+  const { plivo } = platform.carriers;
+  const fill = (): Record<string, string> => ({ 'https://voice.example.com': platform.localUrl });
+  const answers = await shell(
+    `${script(['/auth/v1/register'], { ...fill(), '"password": "…"': '"password": "tall-lamps-cross-quietly"', '"setup_code": "…"': `"setup_code": "${identity.setupCode()}"` })}`,
+  );
+  const token = /"access_token":"([^"]+)"/.exec(answers)![1]!;
+  const authorization = { authorization: `Bearer ${token}` };
+  const org = (await (await fetch(`${platform.localUrl}/v1/orgs`, { headers: authorization })).json()) as {
+    items: { id: string }[];
+  };
+  const orgId = org.items[0]!.id;
+  const projects = (await (
+    await fetch(`${platform.localUrl}/v1/orgs/${orgId}/projects`, { headers: authorization })
+  ).json()) as { items: { id: string }[] };
+  const env = { ORG: orgId, PROJECT: projects.items[0]!.id };
+  const head = `api=${platform.localUrl}; json='content-type: application/json'; auth='Authorization: Bearer ${token}'\nuuidgen() { cat /proc/sys/kernel/random/uuid; }\n`;
+  const stored = script(['/telephony-accounts -d'], {
+    'MA…': plivo!.credentials['auth_id']!,
+    '"auth_token": "…"': `"auth_token": "${plivo!.credentials['auth_token']!}"`,
+    'tel_…': '$tel',
+  });
+  const [create, verify] = commandsOf(stored.replace('set -eu\n', ''));
+  const account = await shell(
+    `${head}tel=$(${create!} | grep -o 'tel_[a-z0-9]*' | head -n 1)\n${verify!}\necho; echo $tel`,
+    env,
+  );
+  t.match(account, /"ok":true/);
+  const telephonyAccount = account.trim().split('\n').at(-1)!;
+  const agent = await fetch(`${platform.localUrl}/v1/orgs/${orgId}/projects/${env.PROJECT}/agents`, {
+    method: 'POST',
+    headers: { ...authorization, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'Desk', system_prompt: 'Be brief.' }),
+  });
+  const { id: agentId } = (await agent.json()) as { id: string };
+  const [number, deploy] = commandsOf(
+    script(['/phone-numbers -d'], {
+      'tel_…': telephonyAccount,
+      'phn_…': "'$number'",
+      'agt_…': agentId,
+    }).replace('set -eu\n', ''),
+  );
+  const deployed = await shell(
+    `${head}number=$(${number!} | grep -o 'phn_[a-z0-9]*' | head -n 1)\n${deploy!}`,
+    env,
+  );
+  t.match(deployed, new RegExp(`"agent_id":"${agentId}"`));
+});
+
+const has = (program: string) =>
+  (process.env['PATH'] ?? '').split(':').some((dir) => existsSync(path.join(dir, program)));
+const missing = ['openssl', 'socat'].filter((program) => !has(program));
+
+void t.test(
+  'TLS on a laptop',
+  { skip: missing.length > 0 ? `not installed: ${missing.join(', ')}` : false },
+  async (t) => {
+    const { platform } = running;
+    const text = script(['socat OPENSSL-LISTEN'], {
+      'TCP:127.0.0.1:8080': `TCP:${new URL(platform.localUrl).host}`,
+      'OPENSSL-LISTEN:8443': 'OPENSSL-LISTEN:0',
+    });
+    const [certificate, listen] = commandsOf(text.replace('set -eu\n', ''));
+    await mkdir(path.join(folder, 'tls'));
+    await run('sh', ['-c', certificate!], { cwd: path.join(folder, 'tls') });
+    const socat = spawn('sh', ['-c', `exec ${listen!.replace('socat ', 'socat -d -d ')}`], {
+      cwd: path.join(folder, 'tls'),
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    t.teardown(() => socat.kill());
+    let said = '';
+    socat.stderr.setEncoding('utf8').on('data', (part: string) => (said += part));
+    const port = await eventually('socat', () => /listening on .*:(\d+)/.exec(said)?.[1]);
+    const ca = readFileSync(path.join(folder, 'tls/dev.pem'));
+    const status = await new Promise((resolve, reject) =>
+      httpsRequest(`https://localhost:${port}/health/live`, { ca, family: 4 }, (answer) => {
+        answer.resume();
+        resolve(answer.statusCode);
+      })
+        .on('error', reject)
+        .end(),
+    );
+    t.equal(status, 200);
+  },
+);
