@@ -32,7 +32,7 @@ export async function openLocalBus(options: {
         readers.add(reader);
         return reader;
       },
-      deadLetters: openDeadLetters(store),
+      deadLetters: openDeadLetters(store.letters),
     },
     commands: new LocalCommands(clock),
     leases,

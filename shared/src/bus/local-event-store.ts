@@ -3,10 +3,10 @@ import { TimeoutError } from '../async/timeout.ts';
 import type { CallEvent } from '../contracts/call-events.ts';
 import type { Logger } from '../logging/logger.ts';
 import type { Clock } from '../time/clock.ts';
-import type { LetterStore, StoredLetter } from './dead-letters.ts';
+import type { LetterStore } from './dead-letters.ts';
 import type { EventStore, PendingEvent, StoredEvent } from './event-store.ts';
+import { LocalLetters } from './local-letters.ts';
 import type {
-  LocalLetterRow,
   LocalLogReply,
   LocalLogRequest,
   LocalLogRow,
@@ -28,8 +28,9 @@ const REPLY_TIMEOUT_MS = 10_000;
  * The event log in a SQLite file, which a thread of its own reads and writes: a commit waits for the disk, and the
  * loop that plays audio can't. What is asked for while one commit is under way shares the next.
  */
-export class LocalEventStore implements EventStore, LetterStore {
+export class LocalEventStore implements EventStore {
   readonly partitions: number;
+  readonly letters: LetterStore;
   readonly #worker: Worker;
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -70,6 +71,10 @@ export class LocalEventStore implements EventStore, LetterStore {
     this.partitions = options.partitions;
     this.#clock = options.clock;
     this.#logger = options.logger;
+    this.letters = new LocalLetters({
+      ask: (request) => this.#ask(request),
+      onReturned: () => this.#tellReaders(),
+    });
     const workerData: LocalLogWorkerData = { path: options.path, partitions: options.partitions };
     this.#worker = new Worker(new URL('local-event-worker.ts', import.meta.url), {
       name: 'event-log',
@@ -169,31 +174,6 @@ export class LocalEventStore implements EventStore, LetterStore {
   async bury(event: StoredEvent, reason: string): Promise<void> {
     const { id, body } = event;
     await this.#ask({ type: 'bury', seq: Number(id), body, reason, now: this.#clock.now() });
-  }
-
-  async countLetters(): Promise<number> {
-    return (await this.#ask({ type: 'count_dead' })) as number;
-  }
-
-  async readLetters({
-    limit,
-    after,
-  }: {
-    limit: number;
-    after?: string | undefined;
-  }): Promise<StoredLetter[]> {
-    const rows = (await this.#ask({ type: 'dead', after: Number(after ?? 0), limit })) as LocalLetterRow[];
-    return rows.map(({ seq, body, reason, at }) => ({ id: String(seq), body, reason, at: new Date(at) }));
-  }
-
-  async moveToLog({ id, ...event }: { id: string; sessionId: string; body: string }): Promise<boolean> {
-    const moved = (await this.#ask({ type: 'revive', seq: Number(id), ...event })) as boolean;
-    if (moved) this.#tellReaders();
-    return moved;
-  }
-
-  async removeLetter(id: string): Promise<void> {
-    await this.#ask({ type: 'remove_dead', seq: Number(id) });
   }
 
   async trim(): Promise<void> {
