@@ -57,6 +57,7 @@ import {
   type SessionEraser,
   type SessionOwnLimits,
 } from './sessions/session-service.ts';
+import { SessionCloser } from './sessions/session-closer.ts';
 import { SessionStore } from './sessions/session-store.ts';
 import type { Feature } from './composition/feature.ts';
 import type { Platform } from './composition/platform.ts';
@@ -121,6 +122,7 @@ export interface CallServices {
   recordings: RecordingService;
   retention: Retention;
   safeFetch: SafeFetch;
+  sessionCloser: SessionCloser;
   sessionStore: SessionStore;
   sessions: SessionService;
   telephonyAccounts: TelephonyAccountService;
@@ -144,7 +146,7 @@ function createCallServices(deps: CallServiceDeps): CallServices {
     store: new FileRecordingStore(config.STORAGE_DIR),
     clock,
   });
-  const sessionStore = new SessionStore({ database, callLog, tickets, bus, logger });
+  const sessionStore = new SessionStore({ database, callLog });
   const gatewayCommands = new GatewayCommands({ bus, clock });
   const telephonyAccounts = new TelephonyAccountService({
     database,
@@ -206,12 +208,22 @@ function createCallServices(deps: CallServiceDeps): CallServices {
     (id) => postCall.erase(id),
     (id) => eraseTestReasons(database, id),
   ];
-  const sessions = new SessionService({
+  const closer = new SessionCloser({
     store: sessionStore,
+    tickets,
+    slots: bus.slots,
+    hangup: (session) => carrierCommands.hangup(session),
+    erase: (session) => sessions.erase(session),
+    afterCall: { enqueue: (session, options) => postCall.enqueue(session, options) },
+    clock,
+    logger,
+  });
+  const sessions: SessionService = new SessionService({
+    store: sessionStore,
+    closer,
     tickets,
     callLog,
     commands: gatewayCommands,
-    carrierCommands,
     agents,
     accounts: telephonyAccounts,
     catalog: models,
@@ -260,13 +272,12 @@ function createCallServices(deps: CallServiceDeps): CallServices {
   });
   const callEvents = new CallEventHandler({
     store: sessionStore,
-    sessions,
+    closer,
     callLog,
     toolCalls,
     recordings,
     carrierCommands,
     gatewayCommands,
-    afterCall: postCall,
     logger,
   });
   const phoneNumbers = new PhoneNumberService({ database, clock });
@@ -277,6 +288,7 @@ function createCallServices(deps: CallServiceDeps): CallServices {
     inboundDeployments,
     sessions,
     store: sessionStore,
+    closer,
     agents,
     carrierCommands,
     callLog,
@@ -290,9 +302,7 @@ function createCallServices(deps: CallServiceDeps): CallServices {
     store: sessionStore,
     tickets,
     gatewayCommands,
-    carrierCommands,
-    afterCall: postCall,
-    erase: (session) => sessions.erase(session),
+    closer,
     bus,
     clock,
     logger,
@@ -310,6 +320,7 @@ function createCallServices(deps: CallServiceDeps): CallServices {
   const admissions = new AdmissionService({
     tickets,
     store: sessionStore,
+    closer,
     sessions,
     carriers: telephonyAccounts,
     recordings,
@@ -348,6 +359,7 @@ function createCallServices(deps: CallServiceDeps): CallServices {
     recordings,
     retention,
     safeFetch,
+    sessionCloser: closer,
     sessionStore,
     sessions,
     telephonyAccounts,

@@ -172,7 +172,7 @@ void t.test('a session that is over admits nobody', async (t) => {
   const { claim_id } = (await gateway.redeem({ ticket: session.ws_ticket! })).body;
   const store = plane.app.services.sessionStore;
   await store.transition(session.session_id, 'in_progress');
-  await store.transition(session.session_id, 'ended');
+  await store.end(session.session_id, 'ended', {});
   t.match(await gateway.redeem({ ticket: session.ws_ticket!, claimId: claim_id }), {
     status: 409,
     body: { code: 'session_over' },

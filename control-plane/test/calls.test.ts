@@ -132,25 +132,6 @@ void t.test('every event may come again, after a crash at any point', async (t) 
   t.equal((await read(plan)).message_count, 2);
 });
 
-void t.test(
-  'a crash between closing and what follows is made up for by the event’s next delivery',
-  async (t) => {
-    const plan = await begin();
-    const ended = gateway.ended(plan);
-    await handle(gateway.started(plan));
-    // As far as a process came that died right after the status had moved.
-    await sessionStore.transition(plan.session_id, 'ended', {
-      set: { report_id: ended.id, closed_by: 'report' },
-    });
-    const inbox = await gateway.commands();
-    await handle(ended);
-    await inbox.next('report_stored', (command) => command.args['event_id'] === ended.id);
-    await eventually(async () => (await read(plan)).detail.post_call.status === 'done');
-    t.pass('the job was made');
-    await inbox.close();
-  },
-);
-
 void t.test('the report alone is enough: everything before it may be lost', async (t) => {
   const plan = await begin();
   await handle(gateway.ended(plan));

@@ -18,6 +18,7 @@ import type { ModelCatalog } from '../providers/model-catalog.ts';
 import type { RecordingService } from '../recordings/recording-service.ts';
 import type { PreCallService } from '../sessions/pre-call.ts';
 import type { SessionMemories } from '../memories/session-memories.ts';
+import type { SessionCloser } from '../sessions/session-closer.ts';
 import type { SessionTools } from '../sessions/session-agent.ts';
 import { resolveProviders, toSessionPlan } from '../sessions/session-plan.ts';
 import { SLOT_TTL_MS, type SessionService } from '../sessions/session-service.ts';
@@ -45,6 +46,7 @@ export interface AdmissionSettings {
 export class AdmissionService {
   readonly #tickets: WsTicketService;
   readonly #store: SessionStore;
+  readonly #closer: SessionCloser;
   readonly #sessions: SessionService;
   readonly #carriers: AdmissionCarriers;
   readonly #recordings: RecordingService;
@@ -63,6 +65,7 @@ export class AdmissionService {
   constructor(deps: {
     tickets: WsTicketService;
     store: SessionStore;
+    closer: SessionCloser;
     sessions: SessionService;
     carriers: AdmissionCarriers;
     recordings: RecordingService;
@@ -80,6 +83,7 @@ export class AdmissionService {
   }) {
     this.#tickets = deps.tickets;
     this.#store = deps.store;
+    this.#closer = deps.closer;
     this.#sessions = deps.sessions;
     this.#carriers = deps.carriers;
     this.#recordings = deps.recordings;
@@ -137,8 +141,7 @@ export class AdmissionService {
       session.pre_call.state !== 'done' &&
       agent?.config.pre_call.on_error === 'reject'
     ) {
-      await this.#store.transition(session._id, 'failed', {
-        cause: 'pre_call',
+      await this.#closer.close(session._id, 'failed', {
         set: {
           ended_at: new Date(this.#clock.now()),
           ended_by: 'system',

@@ -6,14 +6,12 @@ import {
   type CallReport,
   type KnownCallEvent,
 } from '@parley/shared/contracts/call-events';
-import type { SessionStatus } from '@parley/shared/contracts/session-values';
 import { EVENT_INDEXES_PER_LEG } from '@parley/shared/contracts/session-plan';
-import type { Turn } from '@parley/shared/contracts/turn';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { RecordingService } from '../recordings/recording-service.ts';
+import type { SessionCloser } from '../sessions/session-closer.ts';
 import { isLive, isTerminal } from '../sessions/session-states.ts';
 import { owner, type SessionChange, type SessionStore } from '../sessions/session-store.ts';
-import type { SessionService } from '../sessions/session-service.ts';
 import type { SessionRecord } from '../sessions/session-model.ts';
 import type { CallLog } from './call-log.ts';
 import type { CarrierCommands } from './carrier-commands.ts';
@@ -22,22 +20,13 @@ import type { GatewayCommands } from './gateway-commands.ts';
 import { LEFT_OUT } from './session-events.ts';
 import type { ToolCallLog } from './tool-call-log.ts';
 
-/** What happens once a call is over. */
-export interface AfterCall {
-  /**
-   * Asked for once per session; asking again changes nothing but an earlier time.
-   * @param turns what was said, where it is not stored
-   */
-  enqueue(session: SessionRecord, options: { turns: Turn[] | null; delayMs?: number }): Promise<void>;
-}
-
 type Known<T extends CallEventType> = Extract<KnownCallEvent, { type: T }>;
 
-const TRANSFER_STATES: Record<'begun' | 'bridged' | 'failed', SessionStatus> = {
+const TRANSFER_STATES = {
   begun: 'transferring',
   bridged: 'transferred',
   failed: 'in_progress',
-};
+} as const;
 
 /**
  * Takes what gateways report. Every effect is one that may be repeated, since an event may come again after a crash
@@ -45,34 +34,31 @@ const TRANSFER_STATES: Record<'begun' | 'bridged' | 'failed', SessionStatus> = {
  */
 export class CallEventHandler {
   readonly #store: SessionStore;
-  readonly #sessions: SessionService;
   readonly #callLog: CallLog;
   readonly #toolCalls: ToolCallLog;
   readonly #recordings: RecordingService;
   readonly #carrierCommands: CarrierCommands;
   readonly #gatewayCommands: GatewayCommands;
-  readonly #afterCall: AfterCall;
+  readonly #closer: SessionCloser;
   readonly #logger: Logger;
 
   constructor(deps: {
     store: SessionStore;
-    sessions: SessionService;
     callLog: CallLog;
     toolCalls: ToolCallLog;
     recordings: RecordingService;
     carrierCommands: CarrierCommands;
     gatewayCommands: GatewayCommands;
-    afterCall: AfterCall;
+    closer: SessionCloser;
     logger: Logger;
   }) {
     this.#store = deps.store;
-    this.#sessions = deps.sessions;
     this.#callLog = deps.callLog;
     this.#toolCalls = deps.toolCalls;
     this.#recordings = deps.recordings;
     this.#carrierCommands = deps.carrierCommands;
     this.#gatewayCommands = deps.gatewayCommands;
-    this.#afterCall = deps.afterCall;
+    this.#closer = deps.closer;
     this.#logger = deps.logger;
   }
 
@@ -180,27 +166,22 @@ export class CallEventHandler {
     const messages = keep ? await this.#callLog.countTurns(session._id) : report.turns.length;
     const set = toChange(session, event, messages);
 
-    let closed: SessionRecord | null = null;
-    if (isTerminal(session.status)) {
-      closed = await this.#store.replaceVerdict(session._id, set);
-    } else if (report.answered_at === null) {
+    const turns = keep ? null : report.turns;
+    if (report.answered_at === null) {
       const to = report.failure_reason === undefined ? 'cancelled' : 'failed';
-      closed = await this.#store.transition(session._id, to, { cause: event.id, set });
-    } else {
-      // The first event of the leg may have been lost with the event log: the report makes up for it.
-      if (!isLive(session.status)) {
-        await this.#store.transition(session._id, 'in_progress', {
-          cause: legOf(session),
-          set: { started_at: session.started_at ?? new Date(report.answered_at) },
-        });
-      }
-      closed = await this.#store.transition(session._id, 'ended', { cause: event.id, set });
+      await this.#closer.closeByReport(session, to, set, turns);
+      return;
     }
-    // Also for an event that comes again: the crash may have come right here.
-    const done = closed ?? (await this.#store.find(session._id));
-    if (!done || done.report_id !== event.id) return;
-    if (done.erase_at_end && done.erased_at === null) await this.#sessions.erase(done);
-    await this.#afterCall.enqueue(done, { turns: keep ? null : report.turns });
+    // The first event of the leg may have been lost with the event log, or what followed it with a process: the report
+    // makes up for it.
+    if (session.status === 'in_progress') await this.#store.tell(session, legOf(session));
+    else if (!isLive(session.status) && !isTerminal(session.status)) {
+      await this.#store.transition(session._id, 'in_progress', {
+        cause: legOf(session),
+        set: { started_at: session.started_at ?? new Date(report.answered_at) },
+      });
+    }
+    await this.#closer.closeByReport(session, 'ended', set, turns);
   }
 
   /** Data that breaks its schema comes from a gateway of another version: kept as it is, moves nothing. */

@@ -1,13 +1,12 @@
 import type { Bus } from '@parley/shared/bus/bus';
-import { LIVE_STATUSES, TERMINAL_STATUSES } from '@parley/shared/contracts/session-values';
+import { LIVE_STATUSES } from '@parley/shared/contracts/session-values';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
+import type { SessionCloser } from '../sessions/session-closer.ts';
 import { SLOT_TTL_MS } from '../sessions/session-service.ts';
 import type { SessionStore } from '../sessions/session-store.ts';
 import type { SessionRecord } from '../sessions/session-model.ts';
 import type { WsTicketService } from '../ws-tickets/ws-ticket-service.ts';
-import type { AfterCall } from './call-event-handler.ts';
-import type { CarrierCommands } from './carrier-commands.ts';
 import type { GatewayCommands } from './gateway-commands.ts';
 
 export const REAPER_INTERVAL_MS = 15_000;
@@ -23,8 +22,6 @@ const EXPIRY_GRACE_MS = 5000;
 const RINGING_GRACE_MS = 60_000;
 /** After the carrier's hang-up, the gateway's report is due within this time. */
 const REPORT_DUE_MS = 30_000;
-/** A late report is waited for before the call is analysed as the reaper found it. */
-const ANALYSE_AFTER_MS = 10 * 60_000;
 const PAGE = 500;
 
 /** Finds sessions that nobody joined and calls whose gateway died. One process at a time. */
@@ -32,35 +29,28 @@ export class Reaper {
   readonly #store: SessionStore;
   readonly #tickets: WsTicketService;
   readonly #gatewayCommands: GatewayCommands;
-  readonly #carrierCommands: CarrierCommands;
-  readonly #afterCall: AfterCall;
+  readonly #closer: SessionCloser;
   readonly #bus: Bus;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #owner: string;
-  readonly #erase: (session: SessionRecord) => Promise<unknown>;
   #wellSince: number | null = null;
 
   constructor(deps: {
     store: SessionStore;
     tickets: WsTicketService;
     gatewayCommands: GatewayCommands;
-    carrierCommands: CarrierCommands;
-    afterCall: AfterCall;
+    closer: SessionCloser;
     bus: Bus;
     clock: Clock;
     logger: Logger;
-    /** Forgets a session that is over. */
-    erase: (session: SessionRecord) => Promise<unknown>;
     /** Names this process. */
     owner: string;
   }) {
     this.#store = deps.store;
-    this.#erase = deps.erase;
     this.#tickets = deps.tickets;
     this.#gatewayCommands = deps.gatewayCommands;
-    this.#carrierCommands = deps.carrierCommands;
-    this.#afterCall = deps.afterCall;
+    this.#closer = deps.closer;
     this.#bus = deps.bus;
     this.#clock = deps.clock;
     this.#logger = deps.logger;
@@ -73,7 +63,7 @@ export class Reaper {
     if (!(await this.#bus.leases.acquire(LEASE, this.#owner, REAPER_INTERVAL_MS * 3))) return;
     await this.#expire(signal);
     await this.#followCalls(signal);
-    await this.#eraseEnded(signal);
+    await this.#closer.repair(signal);
   }
 
   /** Lets another process take over at once. */
@@ -110,28 +100,16 @@ export class Reaper {
       if (later && later.getTime() > now - EXPIRY_GRACE_MS) {
         await this.#store.change(session._id, { join_by: later });
       } else if (session.status === 'created') {
-        await this.#store.transition(session._id, 'expired', {
+        await this.#closer.close(session._id, 'expired', {
           where: { leg: -1 },
           set: this.#verdict('expiry', {}),
         });
       } else if (session.join_by!.getTime() < now - RINGING_GRACE_MS) {
-        await this.#store.transition(session._id, 'failed', {
+        await this.#closer.close(session._id, 'failed', {
           where: { leg: -1 },
           set: this.#verdict('expiry', { failure_reason: 'media_timeout' }),
         });
       }
-    }
-  }
-
-  /** Those that were to be erased at their end, however it came. */
-  async #eraseEnded(signal: AbortSignal): Promise<void> {
-    const ended = await this.#store.findMany(
-      { erase_at_end: true, erased_at: null, status: { $in: [...TERMINAL_STATUSES] } },
-      { limit: PAGE },
-    );
-    for (const session of ended) {
-      if (signal.aborted) return;
-      await this.#erase(session);
     }
   }
 
@@ -204,7 +182,7 @@ export class Reaper {
         ? 'expired'
         : 'failed';
     // Only what was looked at: a rejoin in between changes the claim.
-    const closed = await this.#store.transition(session._id, to, {
+    const closed = await this.#closer.close(session._id, to, {
       where: { claim_id: session.claim_id, unheld_since: session.unheld_since },
       set,
     });
@@ -213,8 +191,6 @@ export class Reaper {
       { sessionId: session._id, gatewayId: session.gateway_id },
       'call lost with its gateway',
     );
-    await this.#carrierCommands.hangup(closed);
-    if (to === 'ended') await this.#afterCall.enqueue(closed, { turns: null, delayMs: ANALYSE_AFTER_MS });
   }
 
   #verdict(closedBy: 'expiry' | 'reaper', more: Partial<SessionRecord>) {

@@ -9,6 +9,7 @@ import type { CallLog } from '../calls/call-log.ts';
 import type { CarrierCommands } from '../calls/carrier-commands.ts';
 import type { SessionAgents } from '../sessions/session-agent.ts';
 import type { SessionService } from '../sessions/session-service.ts';
+import type { SessionCloser } from '../sessions/session-closer.ts';
 import { isLive, isTerminal } from '../sessions/session-states.ts';
 import { owner, type SessionStore } from '../sessions/session-store.ts';
 import type { SessionRecord } from '../sessions/session-model.ts';
@@ -43,6 +44,7 @@ export class CarrierCallbackService {
   readonly #deployments: InboundDeploymentService;
   readonly #sessions: SessionService;
   readonly #store: SessionStore;
+  readonly #closer: SessionCloser;
   readonly #agents: SessionAgents;
   readonly #commands: CarrierCommands;
   readonly #callLog: CallLog;
@@ -58,6 +60,7 @@ export class CarrierCallbackService {
     inboundDeployments: InboundDeploymentService;
     sessions: SessionService;
     store: SessionStore;
+    closer: SessionCloser;
     agents: SessionAgents;
     carrierCommands: CarrierCommands;
     callLog: CallLog;
@@ -72,6 +75,7 @@ export class CarrierCallbackService {
     this.#deployments = deps.inboundDeployments;
     this.#sessions = deps.sessions;
     this.#store = deps.store;
+    this.#closer = deps.closer;
     this.#agents = deps.agents;
     this.#commands = deps.carrierCommands;
     this.#callLog = deps.callLog;
@@ -203,8 +207,7 @@ export class CarrierCallbackService {
     } catch (error) {
       if (!(error instanceof CarrierError)) throw error;
       this.#logger.warn({ sessionId: session._id, code: error.code }, 'carrier did not take the answer');
-      await this.#store.transition(session._id, 'failed', {
-        cause: 'carrier',
+      await this.#closer.close(session._id, 'failed', {
         where: { leg: -1 },
         set: this.#over({ ended_by: 'carrier', failure_reason: 'carrier_error' }),
       });
@@ -237,8 +240,7 @@ export class CarrierCallbackService {
       carrier_ended_at: session.carrier_ended_at ?? new Date(this.#clock.now()),
     });
     const inbound = session.direction === 'inbound';
-    const closed = await this.#store.transition(session._id, inbound ? 'ended' : 'failed', {
-      cause: 'carrier',
+    const closed = await this.#closer.close(session._id, inbound ? 'ended' : 'failed', {
       // A session that a gateway has taken up is the gateway's to end.
       where: { leg: -1, status: { $in: ['dialing', 'ringing'] } },
       set: this.#over(

@@ -117,8 +117,10 @@ export interface SessionRecord extends StoredRecord {
   /** Since when nobody holds the call, as the reaper saw it. */
   unheld_since: Date | null;
   erased_at: Date | null;
-  /** To be erased as soon as it is over. */
+  /** To be erased as soon as it is over, or not erased to the end yet. */
   erase_at_end: boolean;
+  /** It is over, and not all that follows has been done. */
+  follow_up?: boolean;
 }
 
 export interface SessionTransfer {
@@ -221,6 +223,7 @@ export const sessionCollection = defineCollection<SessionRecord, 'project'>({
     unheld_since: date,
     erased_at: date,
     erase_at_end: { type: Boolean, default: false },
+    follow_up: { type: Boolean },
   },
   indexes: [
     [{ org_id: 1, project_id: 1, created_at: -1, _id: -1 }],
@@ -236,6 +239,7 @@ export const sessionCollection = defineCollection<SessionRecord, 'project'>({
     [{ org_id: 1, project_id: 1, erased_at: 1, ended_at: 1, _id: 1 }],
     [{ retention_days: 1, erased_at: 1, ended_at: 1, _id: 1 }],
     [{ erase_at_end: 1, _id: 1 }, { partialFilterExpression: { erase_at_end: true } }],
+    [{ follow_up: 1, _id: 1 }, { partialFilterExpression: { follow_up: true } }],
     // One session for one call of one account, however often the carrier tells of it.
     [
       { telephony_account_id: 1, carrier_call_id: 1 },

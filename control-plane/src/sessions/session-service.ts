@@ -16,7 +16,6 @@ import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
 import type { PlanToolMock } from '@parley/shared/contracts/session-plan';
 import type { CallLog } from '../calls/call-log.ts';
-import type { CarrierCommands } from '../calls/carrier-commands.ts';
 import type { GatewayCommands } from '../calls/gateway-commands.ts';
 import type { SigningKeys } from '../crypto/signing-keys.ts';
 import { signParticipantToken } from '../participant-tokens/participant-token.ts';
@@ -28,6 +27,7 @@ import type { Scope } from '../tenancy/scope.ts';
 import { WIDGET_SESSIONS_AT_ONCE, WIDGET_TOKEN_SECONDS } from '../widget/widget-limits.ts';
 import type { WsTicketService } from '../ws-tickets/ws-ticket-service.ts';
 import type { PreCallService } from './pre-call.ts';
+import type { SessionCloser } from './session-closer.ts';
 import { NO_AGENT, type SessionAgent, type SessionAgents } from './session-agent.ts';
 import { roomName } from './session-plan.ts';
 import { isLive, isTerminal } from './session-states.ts';
@@ -136,7 +136,7 @@ export class SessionService {
   readonly #tickets: WsTicketService;
   readonly #callLog: CallLog;
   readonly #commands: GatewayCommands;
-  readonly #carrierCommands: CarrierCommands;
+  readonly #closer: SessionCloser;
   readonly #agents: SessionAgents;
   readonly #accounts: SessionAccounts;
   readonly #analyses: SessionAnalyses | undefined;
@@ -158,7 +158,7 @@ export class SessionService {
     tickets: WsTicketService;
     callLog: CallLog;
     commands: GatewayCommands;
-    carrierCommands: CarrierCommands;
+    closer: SessionCloser;
     agents: SessionAgents;
     accounts: SessionAccounts;
     analyses?: SessionAnalyses | undefined;
@@ -178,7 +178,7 @@ export class SessionService {
     this.#tickets = deps.tickets;
     this.#callLog = deps.callLog;
     this.#commands = deps.commands;
-    this.#carrierCommands = deps.carrierCommands;
+    this.#closer = deps.closer;
     this.#agents = deps.agents;
     this.#accounts = deps.accounts;
     this.#analyses = deps.analyses;
@@ -437,7 +437,7 @@ export class SessionService {
    * @throws ConflictError `invalid_state` when it is over already
    */
   async end(session: SessionRecord): Promise<void> {
-    const cancelled = await this.#store.transition(session._id, 'cancelled', {
+    const cancelled = await this.#closer.close(session._id, 'cancelled', {
       // Once a gateway has it, only the gateway ends it: it may be answering right now.
       where: { leg: -1 },
       set: {
@@ -449,11 +449,7 @@ export class SessionService {
         post_call_finished_at: new Date(this.#clock.now()),
       },
     });
-    if (cancelled) {
-      // It may be ringing somewhere.
-      if (cancelled.carrier_call_id !== null) await this.#carrierCommands.hangup(cancelled);
-      return;
-    }
+    if (cancelled) return;
     const current = await this.#store.find(session._id);
     if (!current) throw new NotFoundError();
     if (isTerminal(current.status) || current.gateway_id === null) {
@@ -492,8 +488,9 @@ export class SessionService {
    */
   async erase(session: SessionRecord): Promise<{ memories: number }> {
     if (!isTerminal(session.status)) throw new ConflictError('invalid_state', 'The session is not over yet.');
-    // The mark first: whatever arrives from now on is not stored.
+    // The marks first: whatever arrives from now on is not stored, and what a crash leaves is erased later.
     await this.#store.change(session._id, {
+      erase_at_end: true,
       erased_at: session.erased_at ?? new Date(this.#clock.now()),
       variables: {},
       from_number: null,
@@ -505,7 +502,9 @@ export class SessionService {
       tool_mocks: null,
     });
     for (const erase of this.#erasers) await erase(session._id);
-    return { memories: await this.#memories.forgetSession(session._id) };
+    const memories = await this.#memories.forgetSession(session._id);
+    await this.#store.change(session._id, { erase_at_end: false });
+    return { memories };
   }
 
   /**

@@ -4,6 +4,9 @@ import {
   type SessionStatus,
 } from '@parley/shared/contracts/session-values';
 
+/** A session in one of these is over. */
+export type TerminalStatus = Extract<SessionStatus, 'ended' | 'failed' | 'expired' | 'cancelled'>;
+
 /** Which states may follow which. Everything that moves a session goes through this table. */
 const NEXT: Readonly<Record<SessionStatus, readonly SessionStatus[]>> = {
   created: ['in_progress', 'expired', 'cancelled', 'failed'],

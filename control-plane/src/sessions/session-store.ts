@@ -1,11 +1,8 @@
 import type { Model, QueryFilter } from 'mongoose';
-import type { Bus } from '@parley/shared/bus/bus';
 import { TERMINAL_STATUSES, type SessionStatus } from '@parley/shared/contracts/session-values';
-import type { Logger } from '@parley/shared/logging/logger';
 import type { CallLog } from '../calls/call-log.ts';
 import type { Database } from '../storage/database.ts';
-import type { WsTicketService } from '../ws-tickets/ws-ticket-service.ts';
-import { ADMITTING_STATUSES, isTerminal, statesBefore } from './session-states.ts';
+import { ADMITTING_STATUSES, isTerminal, statesBefore, type TerminalStatus } from './session-states.ts';
 import { sessionCollection } from './session-model.ts';
 import type { LegAccount, SessionRecord } from './session-model.ts';
 
@@ -26,22 +23,10 @@ export interface Transition {
 export class SessionStore {
   readonly #sessions: Model<SessionRecord>;
   readonly #log: CallLog;
-  readonly #tickets: WsTicketService;
-  readonly #bus: Bus;
-  readonly #logger: Logger;
 
-  constructor(deps: {
-    database: Database;
-    callLog: CallLog;
-    tickets: WsTicketService;
-    bus: Bus;
-    logger: Logger;
-  }) {
-    this.#sessions = deps.database.model(sessionCollection);
-    this.#log = deps.callLog;
-    this.#tickets = deps.tickets;
-    this.#bus = deps.bus;
-    this.#logger = deps.logger;
+  constructor({ database, callLog }: { database: Database; callLog: CallLog }) {
+    this.#sessions = database.model(sessionCollection);
+    this.#log = callLog;
   }
 
   find(sessionId: string): Promise<SessionRecord | null> {
@@ -59,7 +44,7 @@ export class SessionStore {
   async insert(record: Omit<SessionRecord, 'updated_at' | 'numbers'>): Promise<SessionRecord> {
     const stored = { ...record, numbers: numbersOf(record) };
     const created = (await this.#sessions.create(stored)).toObject() as SessionRecord;
-    await this.#tell(created, created.status, 'begin');
+    await this.tell(created, 'begin');
     return created;
   }
 
@@ -87,34 +72,42 @@ export class SessionStore {
   }
 
   /**
-   * Moves the session in one atomic step, and tells of it in its events.
+   * Moves a session that goes on in one atomic step, and tells of it in its events.
    * @returns the session as it is now; null when its state does not allow it or `where` does not hold
    */
   async transition(
     sessionId: string,
-    to: SessionStatus,
+    to: Exclude<SessionStatus, TerminalStatus>,
     options: Transition = {},
   ): Promise<SessionRecord | null> {
-    const moved = await this.#sessions
-      .findOneAndUpdate(
-        { $and: [{ _id: sessionId, status: { $in: statesBefore(to) } }, options.where ?? {}] },
-        { $set: { ...options.set, status: to } },
-        { returnDocument: 'after' },
-      )
-      .lean<SessionRecord>();
+    const moved = await this.#move(sessionId, to, options);
     if (moved) {
-      await this.#tell(moved, to, options.cause);
-      if (isTerminal(to)) await this.#letGo(moved);
+      await this.tell(moved, options.cause);
       return moved;
     }
     if (options.cause === undefined) return null;
     // A crash may have come between the step and the telling: the same cause again makes up for it.
     const now = await this.#sessions.findOne({ _id: sessionId, status: to }).lean<SessionRecord>();
-    if (now) {
-      await this.#tell(now, to, options.cause);
-      if (isTerminal(to)) await this.#letGo(now);
-    }
+    if (now) await this.tell(now, options.cause);
     return null;
+  }
+
+  /**
+   * The last move, of which nobody is told yet: `follow_up` says that the rest is still to be done.
+   * @returns as `transition`
+   */
+  end(sessionId: string, to: TerminalStatus, options: Transition): Promise<SessionRecord | null> {
+    return this.#move(sessionId, to, { ...options, set: { ...options.set, follow_up: true } });
+  }
+
+  #move(sessionId: string, to: SessionStatus, { set, where }: Transition): Promise<SessionRecord | null> {
+    return this.#sessions
+      .findOneAndUpdate(
+        { $and: [{ _id: sessionId, status: { $in: statesBefore(to) } }, where ?? {}] },
+        { $set: { ...set, status: to } },
+        { returnDocument: 'after' },
+      )
+      .lean<SessionRecord>();
   }
 
   /**
@@ -151,15 +144,20 @@ export class SessionStore {
 
   /** Puts the last word over what the reaper had to guess. Changes no status. */
   replaceVerdict(sessionId: string, set: SessionChange): Promise<SessionRecord | null> {
-    return this.change(sessionId, set, {
-      status: { $in: [...TERMINAL_STATUSES] },
-      closed_by: { $in: ['reaper', 'carrier'] },
-      report_id: null,
-    });
+    return this.change(
+      sessionId,
+      { ...set, follow_up: true },
+      {
+        status: { $in: [...TERMINAL_STATUSES] },
+        closed_by: { $in: ['reaper', 'carrier'] },
+        report_id: null,
+      },
+    );
   }
 
-  async #tell(session: SessionRecord, status: SessionStatus, cause: string | undefined): Promise<void> {
-    const { ended_by, hangup_reason, failure_reason } = session;
+  /** Tells of the session's state in its events: once for each cause, if one is given. */
+  async tell(session: SessionRecord, cause: string | undefined): Promise<void> {
+    const { status, ended_by, hangup_reason, failure_reason } = session;
     const over = isTerminal(status) ? { ended_by, hangup_reason, failure_reason } : {};
     await this.#log.append(owner(session), {
       type: 'state',
@@ -167,18 +165,6 @@ export class SessionStore {
       ...(cause === undefined ? {} : { key: `${status}_${cause}` }),
       offsetMs: session.started_at ? Math.max(0, Date.now() - session.started_at.getTime()) : 0,
     });
-  }
-
-  /** What a session that is over holds no longer. */
-  async #letGo(session: SessionRecord): Promise<void> {
-    await this.#tickets.revokeUnclaimed(session._id);
-    if (session.slot_scopes.length === 0) return;
-    try {
-      await this.#bus.slots.release(session._id, session.slot_scopes);
-    } catch (error) {
-      // Places are leases: they end by themselves.
-      this.#logger.warn({ err: error, sessionId: session._id }, 'slots not given back');
-    }
   }
 }
 
