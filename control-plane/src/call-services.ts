@@ -4,6 +4,7 @@ import { createSafeFetch, type SafeFetch } from '@parley/shared/http/safe-fetch'
 import type { AgentService } from './agents/agent-service.ts';
 import { eraseTestReasons } from './agent-tests/agent-test-service.ts';
 import { admissionOperations } from './admissions/admission-routes.ts';
+import { AdmissionCredentials } from './admissions/admission-credentials.ts';
 import { AdmissionService } from './admissions/admission-service.ts';
 import { callLogSample } from './calls/call-log-sample.ts';
 import { carrierSample } from './carriers/carrier-sample.ts';
@@ -12,8 +13,10 @@ import { sessionSample } from './sessions/session-sample.ts';
 import { telephonySample } from './telephony/telephony-sample.ts';
 import { webhookSample } from './webhooks/webhook-sample.ts';
 import { widgetSample } from './widget/widget-sample.ts';
+import { SessionLegs } from './admissions/session-legs.ts';
+import { SessionPlans } from './admissions/session-plans.ts';
 import { callLogRoutes } from './calls/call-log-routes.ts';
-import { CallLog } from './calls/call-log.ts';
+import { CallLog, toTurn } from './calls/call-log.ts';
 import { carrierCommandCollection } from './calls/carrier-command-model.ts';
 import { CarrierCommands } from './calls/carrier-commands.ts';
 import { GatewayCommands } from './calls/gateway-commands.ts';
@@ -51,12 +54,13 @@ import { sessionCollection } from './sessions/session-model.ts';
 import type { SessionTools } from './sessions/session-agent.ts';
 import { Retention } from './sessions/retention.ts';
 import { sessionRoutes } from './sessions/session-routes.ts';
-import {
-  SessionService,
-  type SessionAnalyses,
-  type SessionEraser,
-  type SessionOwnLimits,
-} from './sessions/session-service.ts';
+import { SessionChoices, type SessionAnalyses } from './sessions/session-choices.ts';
+import { SessionControl } from './sessions/session-control.ts';
+import { SessionCreation } from './sessions/session-creation.ts';
+import { SessionCredentials } from './sessions/session-credentials.ts';
+import { SessionErasure, type SessionEraser } from './sessions/session-erasure.ts';
+import { SessionPlaces, type SessionOwnLimits } from './sessions/session-places.ts';
+import type { SessionRecord } from './sessions/session-model.ts';
 import { SessionCloser } from './sessions/session-closer.ts';
 import { SessionStore } from './sessions/session-store.ts';
 import type { Feature } from './composition/feature.ts';
@@ -123,8 +127,11 @@ export interface CallServices {
   retention: Retention;
   safeFetch: SafeFetch;
   sessionCloser: SessionCloser;
+  sessionControl: SessionControl;
+  sessionCreation: SessionCreation;
+  sessionCredentials: SessionCredentials;
+  sessionErasure: SessionErasure;
   sessionStore: SessionStore;
-  sessions: SessionService;
   telephonyAccounts: TelephonyAccountService;
   tickets: WsTicketService;
   widget: WidgetService;
@@ -208,43 +215,62 @@ function createCallServices(deps: CallServiceDeps): CallServices {
     (id) => postCall.erase(id),
     (id) => eraseTestReasons(database, id),
   ];
-  const closer = new SessionCloser({
-    store: sessionStore,
-    tickets,
-    slots: bus.slots,
-    hangup: (session) => carrierCommands.hangup(session),
-    erase: (session) => sessions.erase(session),
-    afterCall: { enqueue: (session, options) => postCall.enqueue(session, options) },
-    clock,
-    logger,
-  });
-  const sessions: SessionService = new SessionService({
-    store: sessionStore,
-    closer,
-    tickets,
-    callLog,
-    commands: gatewayCommands,
+  const sessionPlaces = new SessionPlaces({
     agents,
-    accounts: telephonyAccounts,
-    catalog: models,
-    directory,
-    preCall,
+    ownLimits: deps.rateLimits,
+    limits: {
+      concurrentSessionsPerOrg: config.CONCURRENT_SESSIONS_PER_ORG,
+      sessionStartsPerMinute: config.SESSION_STARTS_PER_MINUTE,
+    },
     bus,
     clock,
     logger,
-    signingKeys,
-    analyses: deps.analyses,
-    ownLimits: deps.rateLimits,
+  });
+  const sessionErasure = new SessionErasure({
+    store: sessionStore,
     erasers,
     memories: deps.memories,
-    settings: {
-      publicUrl,
-      mediaPublicUrl,
-      limits: {
-        concurrentSessionsPerOrg: config.CONCURRENT_SESSIONS_PER_ORG,
-        sessionStartsPerMinute: config.SESSION_STARTS_PER_MINUTE,
-      },
-    },
+    clock,
+  });
+  const erase = (session: SessionRecord) => sessionErasure.erase(session);
+  const sessionCloser = new SessionCloser({
+    store: sessionStore,
+    tickets,
+    places: sessionPlaces,
+    hangup: (session) => carrierCommands.hangup(session),
+    erase,
+    afterCall: { enqueue: (session, options) => postCall.enqueue(session, options) },
+    clock,
+  });
+  const sessionControl = new SessionControl({
+    store: sessionStore,
+    closer: sessionCloser,
+    gateways: gatewayCommands,
+    places: sessionPlaces,
+    clock,
+  });
+  const sessionCredentials = new SessionCredentials({
+    store: sessionStore,
+    tickets,
+    signingKeys,
+    clock,
+    publicUrl,
+    mediaPublicUrl,
+  });
+  const sessionCreation = new SessionCreation({
+    store: sessionStore,
+    choices: new SessionChoices({
+      agents,
+      accounts: telephonyAccounts,
+      analyses: deps.analyses,
+      catalog: models,
+      directory,
+    }),
+    places: sessionPlaces,
+    credentials: sessionCredentials,
+    preCall,
+    directory,
+    clock,
   });
   const sessionMemories = new SessionMemories({
     memories: deps.memories,
@@ -256,7 +282,7 @@ function createCallServices(deps: CallServiceDeps): CallServices {
   const postCall = new PostCallService({
     database,
     store: sessionStore,
-    sessions,
+    agents,
     callLog,
     recordings,
     mediaLinks,
@@ -272,7 +298,7 @@ function createCallServices(deps: CallServiceDeps): CallServices {
   });
   const callEvents = new CallEventHandler({
     store: sessionStore,
-    closer,
+    closer: sessionCloser,
     callLog,
     toolCalls,
     recordings,
@@ -286,9 +312,10 @@ function createCallServices(deps: CallServiceDeps): CallServices {
     telephonyAccounts,
     phoneNumbers,
     inboundDeployments,
-    sessions,
+    creation: sessionCreation,
+    credentials: sessionCredentials,
     store: sessionStore,
-    closer,
+    closer: sessionCloser,
     agents,
     carrierCommands,
     callLog,
@@ -302,7 +329,7 @@ function createCallServices(deps: CallServiceDeps): CallServices {
     store: sessionStore,
     tickets,
     gatewayCommands,
-    closer,
+    closer: sessionCloser,
     bus,
     clock,
     logger,
@@ -310,7 +337,7 @@ function createCallServices(deps: CallServiceDeps): CallServices {
   });
   const retention = new Retention({
     database,
-    erase: (session) => sessions.erase(session),
+    erase,
     needed: [(id) => postCall.isPending(id), (id) => deliveries.isPending(id)],
     bus,
     clock,
@@ -318,28 +345,32 @@ function createCallServices(deps: CallServiceDeps): CallServices {
     owner: processName,
   });
   const admissions = new AdmissionService({
-    tickets,
-    store: sessionStore,
-    closer,
-    sessions,
-    carriers: telephonyAccounts,
-    recordings,
-    callLog,
-    catalog: models,
-    tools: deps.tools,
-    memories: sessionMemories,
-    directory,
-    preCall,
-    signingKeys,
-    bus,
-    clock,
-    logger,
-    settings: {
+    credentials: new AdmissionCredentials({
+      tickets,
+      store: sessionStore,
+      carriers: telephonyAccounts,
+      signingKeys,
+      clock,
       publicUrl,
       mediaPublicUrl,
-      recordingStore: config.RECORDING_STORE,
-      outboundAllow: config.OUTBOUND_ALLOW,
-    },
+    }),
+    legs: new SessionLegs({ store: sessionStore, tickets, places: sessionPlaces, clock }),
+    preCall,
+    agents,
+    closer: sessionCloser,
+    plans: new SessionPlans({
+      sources: {
+        recording: (session, leg) => recordings.forLeg(session, leg),
+        history: async (sessionId) => (await callLog.turns(sessionId)).map(toTurn),
+        memories: (session, agent) => sessionMemories.forPlan(session, agent),
+      },
+      store: sessionStore,
+      catalog: models,
+      tools: deps.tools,
+      directory,
+      settings: { recordingStore: config.RECORDING_STORE, outboundAllow: config.OUTBOUND_ALLOW },
+    }),
+    clock,
   });
   return {
     admissions,
@@ -359,12 +390,15 @@ function createCallServices(deps: CallServiceDeps): CallServices {
     recordings,
     retention,
     safeFetch,
-    sessionCloser: closer,
+    sessionCloser,
+    sessionControl,
+    sessionCreation,
+    sessionCredentials,
+    sessionErasure,
     sessionStore,
-    sessions,
     telephonyAccounts,
     tickets,
-    widget: new WidgetService({ agents, sessions, database, directory, bus, clock }),
+    widget: new WidgetService({ agents, sessions: sessionCreation, database, directory, bus, clock }),
     processName,
   };
 }

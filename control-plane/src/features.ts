@@ -1,4 +1,5 @@
 import { DisposableList } from '@parley/shared/async/disposable-list';
+import type { TestSessions } from './agent-tests/agent-test-conversation.ts';
 import { createAgentTests } from './agent-tests/agent-test-feature.ts';
 import { hasPassedRun } from './agent-tests/agent-test-service.ts';
 import { createAgents } from './agents/agent-feature.ts';
@@ -76,7 +77,17 @@ export async function createFeatures(deps: PlatformDeps) {
   const { voices } = features.add(createVoices({ ...platform, models, accounts, catalog, naming }));
   const calls = createCalls({ ...platform, agents, analyses, memories, models, rateLimits, tools });
   features.add(calls.feature);
-  const { sessions, sessionStore: store, callLog, processName: owner } = calls.services;
+  const {
+    sessionCreation,
+    sessionControl,
+    sessionStore: store,
+    callLog,
+    processName: owner,
+  } = calls.services;
+  const sessions: TestSessions = {
+    createForTest: (agent, test) => sessionCreation.createForTest(agent, test),
+    end: (session) => sessionControl.end(session),
+  };
   const { runner: agentTestRunner } = features.add(
     createAgentTests({ ...platform, agents, models, sessions, store, callLog, owner }),
   );

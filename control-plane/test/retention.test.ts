@@ -172,7 +172,7 @@ void t.test('a round is bounded, and the next one goes on where it stopped', asy
   );
   const small = new Retention({
     ...cp.app.services,
-    erase: (session) => cp.app.services.sessions.erase(session),
+    erase: (session) => cp.app.services.sessionErasure.erase(session),
     needed: [(id) => Promise.resolve(id.endsWith('0003'))],
     owner: cp.app.services.processName,
     maxPerRound: 20,

@@ -207,11 +207,11 @@ void t.test('an erasure', async (t) => {
         await closeAsReaper(plane.app.services, plan);
       },
       act: async (services, plan) =>
-        services.sessions.erase((await services.sessionStore.find(plan.session_id))!),
+        services.sessionErasure.erase((await services.sessionStore.find(plan.session_id))!),
       again: async (plan) => {
         const session = (await sessionStore.find(plan.session_id))!;
         // Killed before the mark: whoever asked has no answer, and asks again.
-        if (session.erased_at === null) await plane.app.services.sessions.erase(session);
+        if (session.erased_at === null) await plane.app.services.sessionErasure.erase(session);
         await reap();
       },
     }),

@@ -7,7 +7,7 @@ import { openAnalysisClient } from '../post-call/lead-analysis.ts';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
 import type { SessionAgent } from '../sessions/session-agent.ts';
 import type { SessionRecord } from '../sessions/session-model.ts';
-import type { SessionService } from '../sessions/session-service.ts';
+import type { SessionCreation } from '../sessions/session-creation.ts';
 import { isTerminal } from '../sessions/session-states.ts';
 import type { SessionStore } from '../sessions/session-store.ts';
 import type { Directory } from '../tenancy/directory.ts';
@@ -29,8 +29,15 @@ const MAX_EVENTS = 10_000;
 /** A tool whose mocks have no answer to its arguments; see planToolMockSchema. */
 const NO_MOCK = 'no_mock_matched';
 
+/** What tests do to their sessions. */
+export interface TestSessions {
+  createForTest: SessionCreation['createForTest'];
+  /** Ends one that nobody joined. */
+  end(session: SessionRecord): Promise<void>;
+}
+
 export interface ConversationDeps {
-  sessions: SessionService;
+  sessions: TestSessions;
   store: SessionStore;
   callLog: CallLog;
   models: ModelCatalog;

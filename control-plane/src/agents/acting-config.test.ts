@@ -61,7 +61,7 @@ const ACTING: Readonly<Record<string, unknown>> = {
   'silence.end_message': 'Goodbye.',
   'limits.max_duration_seconds': 600,
   'limits.max_tool_steps': 3,
-  'limits.max_concurrent_sessions': 5, // session-service
+  'limits.max_concurrent_sessions': 5, // session-places
   'end_call.agent_may_end': false, // call-tools
   'end_call.message': 'Goodbye.',
   'end_call.phrases': ['have a nice day'],
@@ -72,12 +72,12 @@ const ACTING: Readonly<Record<string, unknown>> = {
   'dtmf.inter_digit_timeout_ms': 2000,
   'dtmf.max_digits': 4,
   'transfer.destinations': [destination], // open-call, carrier-commands
-  'recording.enabled': false, // session-service
+  'recording.enabled': false, // session-creation
   'recording.channels': 'mono', // wav-mixer
-  'privacy.store_audio': false, // session-service
-  'privacy.retention_days': 0, // session-service, retention
+  'privacy.store_audio': false, // session-creation
+  'privacy.retention_days': 0, // session-creation, retention
   'privacy.store_transcript': false, // call-event-handler
-  variables: [{ name: 'customer' }], // session-service
+  variables: [{ name: 'customer' }], // session-choices
   'pre_call.url': 'https://example.com/before', // pre-call
   'pre_call.method': 'GET',
   'pre_call.headers': { 'X-Token': 'abc' },

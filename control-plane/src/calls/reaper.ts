@@ -3,7 +3,7 @@ import { LIVE_STATUSES } from '@parley/shared/contracts/session-values';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
 import type { SessionCloser } from '../sessions/session-closer.ts';
-import { SLOT_TTL_MS } from '../sessions/session-service.ts';
+import { RUNNING_PLACE_MS } from '../sessions/session-places.ts';
 import type { SessionStore } from '../sessions/session-store.ts';
 import type { SessionRecord } from '../sessions/session-model.ts';
 import type { WsTicketService } from '../ws-tickets/ws-ticket-service.ts';
@@ -151,7 +151,7 @@ export class Reaper {
     }
     if (holder !== null) {
       if (session.slot_scopes.length > 0) {
-        await this.#bus.slots.renew(session._id, session.slot_scopes, SLOT_TTL_MS);
+        await this.#bus.slots.renew(session._id, session.slot_scopes, RUNNING_PLACE_MS);
       }
       if (session.unheld_since) await this.#store.change(session._id, { unheld_since: null });
       return;

@@ -7,8 +7,9 @@ import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
 import type { CallLog } from '../calls/call-log.ts';
 import type { CarrierCommands } from '../calls/carrier-commands.ts';
-import type { SessionAgents } from '../sessions/session-agent.ts';
-import type { SessionService } from '../sessions/session-service.ts';
+import { agentOf, type SessionAgents } from '../sessions/session-agent.ts';
+import type { SessionCreation } from '../sessions/session-creation.ts';
+import type { SessionCredentials } from '../sessions/session-credentials.ts';
 import type { SessionCloser } from '../sessions/session-closer.ts';
 import { isLive, isTerminal } from '../sessions/session-states.ts';
 import { owner, type SessionStore } from '../sessions/session-store.ts';
@@ -42,7 +43,8 @@ export class CarrierCallbackService {
   readonly #accounts: TelephonyAccountService;
   readonly #numbers: PhoneNumberService;
   readonly #deployments: InboundDeploymentService;
-  readonly #sessions: SessionService;
+  readonly #creation: SessionCreation;
+  readonly #credentials: SessionCredentials;
   readonly #store: SessionStore;
   readonly #closer: SessionCloser;
   readonly #agents: SessionAgents;
@@ -58,7 +60,8 @@ export class CarrierCallbackService {
     telephonyAccounts: TelephonyAccountService;
     phoneNumbers: PhoneNumberService;
     inboundDeployments: InboundDeploymentService;
-    sessions: SessionService;
+    creation: SessionCreation;
+    credentials: SessionCredentials;
     store: SessionStore;
     closer: SessionCloser;
     agents: SessionAgents;
@@ -73,7 +76,8 @@ export class CarrierCallbackService {
     this.#accounts = deps.telephonyAccounts;
     this.#numbers = deps.phoneNumbers;
     this.#deployments = deps.inboundDeployments;
-    this.#sessions = deps.sessions;
+    this.#creation = deps.creation;
+    this.#credentials = deps.credentials;
     this.#store = deps.store;
     this.#closer = deps.closer;
     this.#agents = deps.agents;
@@ -129,7 +133,7 @@ export class CarrierCallbackService {
           ? this.#incoming(trusted, callback)
           : this.#dialAnswered(trusted, callback.carrierCallId);
       case 'ringing': {
-        const session = await this.#sessions.findCall(account._id, callback.carrierCallId);
+        const session = await this.#store.findCall(account._id, callback.carrierCallId);
         if (session) await this.#store.transition(session._id, 'ringing', { cause: 'carrier' });
         return carrier.acknowledge();
       }
@@ -171,7 +175,7 @@ export class CarrierCallbackService {
     if (!agent || agent.archived || agent.project_id !== number.project_id)
       return refuse('rejected', 'no_agent');
     try {
-      const session = await this.#sessions.createInbound({
+      const session = await this.#creation.createInbound({
         accountId: account._id,
         carrier: carrier.name,
         carrierCallId: call.carrierCallId,
@@ -192,7 +196,7 @@ export class CarrierCallbackService {
 
   /** The far end of a call that was dialled has answered. */
   async #dialAnswered(trusted: Trusted, carrierCallId: string): Promise<CarrierDocument> {
-    const session = await this.#sessions.findCall(trusted.account._id, carrierCallId);
+    const session = await this.#store.findCall(trusted.account._id, carrierCallId);
     if (!session || isTerminal(session.status)) return trusted.carrier.acknowledge('hangup');
     return this.#connect(trusted, session);
   }
@@ -200,7 +204,7 @@ export class CarrierCallbackService {
   /** A fresh ticket, and the stream that takes it. The old ticket, if nobody used it, is worthless now. */
   async #connect({ carrier, account }: Trusted, session: SessionRecord): Promise<CarrierDocument> {
     if (carrier.answersByCommand && !(await this.#firstAnswer(session))) return carrier.acknowledge();
-    const { streamUrl } = await this.#sessions.issueTicket(session);
+    const { streamUrl } = await this.#credentials.issueTicket(session);
     const statusUrl = `${this.#publicUrl}${carrierCallbackPath(carrier.name, 'stream', account._id)}`;
     try {
       return await carrier.answer(session.carrier_call_id!, { streamUrl, statusUrl });
@@ -232,7 +236,7 @@ export class CarrierCallbackService {
 
   /** The carrier's word on the end: the last one only where no media ever flowed. */
   async #ended(accountId: string, call: Extract<CarrierCallback, { type: 'ended' }>): Promise<void> {
-    const session = await this.#sessions.findCall(accountId, call.carrierCallId);
+    const session = await this.#store.findCall(accountId, call.carrierCallId);
     if (!session) return;
     await this.#store.change(session._id, {
       carrier_cause: call.cause,
@@ -258,7 +262,7 @@ export class CarrierCallbackService {
     carrierCallId: string,
     transferId: string,
   ): Promise<CarrierDocument> {
-    const session = await this.#sessions.findCall(account._id, carrierCallId);
+    const session = await this.#store.findCall(account._id, carrierCallId);
     if (!session?.transfer || session.transfer.transfer_id !== transferId)
       return carrier.acknowledge('hangup');
     return carrier.transferDocument(this.#commands.transferTarget(session, session.transfer));
@@ -270,11 +274,11 @@ export class CarrierCallbackService {
     call: Extract<CarrierCallback, { type: 'transfer_ended' }>,
   ): Promise<CarrierDocument> {
     const { carrier, account } = trusted;
-    const session = await this.#sessions.findCall(account._id, call.carrierCallId);
+    const session = await this.#store.findCall(account._id, call.carrierCallId);
     const transferId = new URL(trusted.request.url).searchParams.get('transfer_result');
     if (!session || isTerminal(session.status) || call.bridged) return carrier.acknowledge('hangup');
     if (session.transfer?.transfer_id !== transferId) return carrier.acknowledge('hangup');
-    const agent = await this.#sessions.agentOf(session);
+    const agent = await agentOf(this.#agents, session);
     const destination = agent?.config.transfer.destinations.find(
       ({ target }) => target.type === 'phone' && target.phone_number === session.transfer?.to,
     );
@@ -284,7 +288,7 @@ export class CarrierCallbackService {
 
   async #stream(accountId: string, call: Extract<CarrierCallback, { type: 'stream' }>): Promise<void> {
     if (call.phase !== 'failed' && call.phase !== 'degraded') return;
-    const session = await this.#sessions.findCall(accountId, call.carrierCallId);
+    const session = await this.#store.findCall(accountId, call.carrierCallId);
     if (!session || !isLive(session.status) || session.erased_at) return;
     await this.#callLog.append(owner(session), {
       type: 'warning',

@@ -8,9 +8,8 @@ import type { ModelCatalog } from '../providers/model-catalog.ts';
 import type { MediaLinks } from '../recordings/media-links.ts';
 import { recordingMediaPath } from '../recordings/recording-routes.ts';
 import type { RecordingService } from '../recordings/recording-service.ts';
-import type { SessionAgent } from '../sessions/session-agent.ts';
+import { agentOf, type SessionAgent, type SessionAgents } from '../sessions/session-agent.ts';
 import type { AfterCall } from '../sessions/session-closer.ts';
-import type { SessionService } from '../sessions/session-service.ts';
 import type { SessionStore } from '../sessions/session-store.ts';
 import type { SessionRecord } from '../sessions/session-model.ts';
 import type { Database } from '../storage/database.ts';
@@ -47,7 +46,7 @@ export class PostCallService implements AfterCall {
   readonly #jobs: Model<PostCallJobRecord>;
   readonly #results: Model<AnalysisResultRecord>;
   readonly #store: SessionStore;
-  readonly #sessions: SessionService;
+  readonly #agents: SessionAgents;
   readonly #callLog: CallLog;
   readonly #recordings: RecordingService;
   readonly #mediaLinks: MediaLinks;
@@ -62,7 +61,7 @@ export class PostCallService implements AfterCall {
   constructor(deps: {
     database: Database;
     store: SessionStore;
-    sessions: SessionService;
+    agents: SessionAgents;
     callLog: CallLog;
     recordings: RecordingService;
     mediaLinks: MediaLinks;
@@ -76,7 +75,7 @@ export class PostCallService implements AfterCall {
     this.#jobs = deps.database.model(postCallJobCollection);
     this.#results = deps.database.model(analysisResultCollection);
     this.#store = deps.store;
-    this.#sessions = deps.sessions;
+    this.#agents = deps.agents;
     this.#callLog = deps.callLog;
     this.#recordings = deps.recordings;
     this.#mediaLinks = deps.mediaLinks;
@@ -197,7 +196,7 @@ export class PostCallService implements AfterCall {
       return;
     }
     await this.#store.change(session._id, { post_call_status: 'running' });
-    const agent = await this.#sessions.agentOf(session);
+    const agent = await agentOf(this.#agents, session);
     const turns = job.turns ?? (await this.#callLog.turns(session._id)).map(toTurn);
     const lead = await this.#analyseLead(session, agent, turns, signal);
     const facts = { session, agent, turns, signal };

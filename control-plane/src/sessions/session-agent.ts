@@ -28,6 +28,15 @@ export interface SessionAgents {
   version(agentId: string, version: number): Promise<SessionAgent | null>;
 }
 
+/** The agent version a session runs; null for a session without an agent. */
+export async function agentOf(
+  agents: Pick<SessionAgents, 'version'>,
+  session: { agent_id: string | null; agent_version: number | null },
+): Promise<SessionAgent | null> {
+  if (session.agent_id === null || session.agent_version === null) return null;
+  return agents.version(session.agent_id, session.agent_version);
+}
+
 /** Tools of an agent version, secrets in the clear: only ever for a plan. */
 export interface SessionTools {
   forPlan(agent: SessionAgent): Promise<SessionPlanWire['tools']>;

@@ -1,10 +1,9 @@
-import type { Slots } from '@parley/shared/bus/bus';
 import { TERMINAL_STATUSES } from '@parley/shared/contracts/session-values';
 import type { Turn } from '@parley/shared/contracts/turn';
-import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
 import type { WsTicketService } from '../ws-tickets/ws-ticket-service.ts';
 import type { SessionRecord } from './session-model.ts';
+import type { SessionPlaces } from './session-places.ts';
 import type { TerminalStatus } from './session-states.ts';
 import type { SessionChange, SessionStore, Transition } from './session-store.ts';
 
@@ -34,33 +33,30 @@ type Step = (session: SessionRecord, turns: Turn[] | null) => Promise<unknown>;
 export class SessionCloser {
   readonly #store: SessionStore;
   readonly #tickets: Pick<WsTicketService, 'revokeUnclaimed'>;
-  readonly #slots: Slots;
+  readonly #places: Pick<SessionPlaces, 'release'>;
   readonly #hangup: (session: SessionRecord) => Promise<void>;
   readonly #erase: (session: SessionRecord) => Promise<unknown>;
   readonly #afterCall: AfterCall;
   readonly #clock: Clock;
-  readonly #logger: Logger;
 
   constructor(deps: {
     store: SessionStore;
     tickets: Pick<WsTicketService, 'revokeUnclaimed'>;
-    slots: Slots;
+    places: Pick<SessionPlaces, 'release'>;
     /** Ends the call at its carrier. */
     hangup: (session: SessionRecord) => Promise<void>;
     /** Forgets a session that is over. */
     erase: (session: SessionRecord) => Promise<unknown>;
     afterCall: AfterCall;
     clock: Clock;
-    logger: Logger;
   }) {
     this.#store = deps.store;
     this.#tickets = deps.tickets;
-    this.#slots = deps.slots;
+    this.#places = deps.places;
     this.#hangup = deps.hangup;
     this.#erase = deps.erase;
     this.#afterCall = deps.afterCall;
     this.#clock = deps.clock;
-    this.#logger = deps.logger;
   }
 
   /**
@@ -121,22 +117,12 @@ export class SessionCloser {
   readonly #steps: readonly Step[] = [
     (session) => this.#store.tell(session, 'end'),
     (session) => this.#tickets.revokeUnclaimed(session._id),
-    (session) => this.#releaseSlots(session),
+    (session) => this.#places.release(session._id, session.slot_scopes),
     (session) => this.#hangUp(session),
     async (session) => session.erase_at_end && this.#erase(session),
     (session, turns) => this.#enqueue(session, turns),
     (session) => this.#store.change(session._id, { follow_up: false }),
   ];
-
-  async #releaseSlots(session: SessionRecord): Promise<void> {
-    if (session.slot_scopes.length === 0) return;
-    try {
-      await this.#slots.release(session._id, session.slot_scopes);
-    } catch (error) {
-      // Places are leases: they end by themselves.
-      this.#logger.warn({ err: error, sessionId: session._id }, 'slots not given back');
-    }
-  }
 
   /** Nobody has told the carrier, and it may still be ringing somewhere. */
   async #hangUp(session: SessionRecord): Promise<void> {

@@ -3,7 +3,7 @@ import { EVENT_INDEXES_PER_LEG, type SessionPlanWire } from '@parley/shared/cont
 import type { Turn } from '@parley/shared/contracts/turn';
 import type { z } from 'zod';
 import type { ModelCatalog, PlanProviderWire } from '../providers/model-catalog.ts';
-import { WIDGET_SESSION_SECONDS } from '../widget/widget-limits.ts';
+import { WIDGET_SESSION_SECONDS } from './visitor-limits.ts';
 import { NO_AGENT, type SessionAgent } from './session-agent.ts';
 import { TEXT_TRANSPORT, type SessionRecord } from './session-model.ts';
 

@@ -21,7 +21,10 @@ import {
 import { defineOperation, idSchema, jsonBody, Reply, type Operation } from '../http/operation.ts';
 import type { AuditTrail } from '../audit/audit-trail.ts';
 import { inProject, item } from '../tenancy/target.ts';
-import type { SessionService } from './session-service.ts';
+import type { SessionControl } from './session-control.ts';
+import type { SessionCreation } from './session-creation.ts';
+import type { SessionCredentials } from './session-credentials.ts';
+import type { SessionErasure } from './session-erasure.ts';
 import {
   clientSecretBody,
   clientSecretSchema,
@@ -95,13 +98,15 @@ function startedBetween(list: ListInput, after: Date | undefined, before: Date |
   };
 }
 
-export function sessionRoutes({
-  sessions,
-  audit,
-}: {
-  sessions: SessionService;
+export function sessionRoutes(deps: {
+  sessionCreation: SessionCreation;
+  sessionCredentials: SessionCredentials;
+  sessionControl: SessionControl;
+  sessionErasure: SessionErasure;
   audit: AuditTrail;
 }): Operation[] {
+  const { sessionCreation: creation, sessionCredentials: credentials, audit } = deps;
+  const { sessionControl: control, sessionErasure: erasure } = deps;
   return [
     defineOperation({
       id: 'createSession',
@@ -118,8 +123,9 @@ export function sessionRoutes({
       errors: [409],
       idempotent: { secrets: ['token', 'ws_ticket'] },
       handle: async ({ access, body }) => {
-        const { session, credentials } = await sessions.create(access, body);
-        return new Reply(200, toSessionResponse(session, sessions.addresses, credentials), NO_STORE);
+        const made = await creation.create(access, body);
+        const response = toSessionResponse(made.session, credentials.addresses, made.credentials);
+        return new Reply(200, response, NO_STORE);
       },
     }),
     defineOperation({
@@ -158,7 +164,7 @@ export function sessionRoutes({
           query,
           UNLISTED,
         );
-        return toPage(page, (record) => toSessionResponse(record, sessions.addresses));
+        return toPage(page, (record) => toSessionResponse(record, credentials.addresses));
       },
     }),
     defineOperation({
@@ -170,7 +176,7 @@ export function sessionRoutes({
       access: { key: 'viewer', user: 'viewer' },
       target: session,
       responses: { 200: { description: 'The session', schema: sessionDetailSchema } },
-      handle: ({ item }) => toSessionDetail(item, sessions.addresses),
+      handle: ({ item }) => toSessionDetail(item, credentials.addresses),
     }),
     defineOperation({
       id: 'endSession',
@@ -185,7 +191,7 @@ export function sessionRoutes({
       errors: [409],
       idempotent: {},
       handle: async ({ item }) => {
-        await sessions.end(item);
+        await control.end(item);
         return new Reply(202, undefined);
       },
     }),
@@ -201,12 +207,12 @@ export function sessionRoutes({
       responses: { 200: { description: 'The credential', schema: sessionTokenSchema } },
       errors: [409],
       handle: async ({ item }) => {
-        const { token, ws_ticket, expiresAt } = await sessions.renewCredential(item);
+        const { token, ws_ticket, expiresAt } = await credentials.renew(item);
         const expires_at = expiresAt.toISOString();
         const credential = token
-          ? { ws_url: sessions.addresses.realtimeWsUrl, token, expires_at }
+          ? { ws_url: credentials.addresses.realtimeWsUrl, token, expires_at }
           : {
-              media_ws_url: sessions.addresses.mediaWsUrl(item.provider!),
+              media_ws_url: credentials.addresses.mediaWsUrl(item.provider!),
               ws_ticket: ws_ticket!,
               expires_at,
             };
@@ -225,7 +231,7 @@ export function sessionRoutes({
       responses: { 202: { description: 'It is on its way' } },
       errors: [409],
       handle: async ({ item, body }) => {
-        await sessions.sendEvent(item, body);
+        await control.sendEvent(item, body);
         return new Reply(202, undefined);
       },
     }),
@@ -241,7 +247,7 @@ export function sessionRoutes({
       responses: { 204: { description: 'It is erased' } },
       errors: [409],
       handle: async ({ item, scope, caller, address }) => {
-        await sessions.erase(item);
+        await erasure.erase(item);
         await audit.record({ scope, caller, address, action: 'session.erased', target: item._id });
         return new Reply(204, undefined);
       },
@@ -260,7 +266,7 @@ export function sessionRoutes({
       body: jsonBody(erasureBody),
       responses: { 200: { description: 'How much it was', schema: erasureSchema } },
       handle: async ({ scope, caller, address, body }) => {
-        const erased = await sessions.eraseSubject(scope, body.subject);
+        const erased = await erasure.eraseSubject(scope, body.subject);
         // Who it was stays out of the trail.
         await audit.record({ scope, caller, address, action: 'person.erased', target: scope.projectId });
         return { ...erased, rows: 0, contacts: 0 };
@@ -278,12 +284,12 @@ export function sessionRoutes({
       errors: [409],
       idempotent: { secrets: ['token'] },
       handle: async ({ access, body }) => {
-        const { session, token, expiresAt } = await sessions.mint(access, body);
+        const { session, token, expiresAt } = await creation.mint(access, body);
         return new Reply(
           200,
           {
             session_id: session._id,
-            ws_url: sessions.addresses.realtimeWsUrl,
+            ws_url: credentials.addresses.realtimeWsUrl,
             token,
             expires_at: expiresAt.toISOString(),
             agent_id: session.agent_id,
@@ -307,7 +313,7 @@ export function sessionRoutes({
       },
       errors: [409],
       handle: async ({ access, body }) => {
-        const { session, token, expiresAt } = await sessions.mintClientSecret(access, body);
+        const { session, token, expiresAt } = await creation.mintClientSecret(access, body);
         return new Reply(
           200,
           {

@@ -11,6 +11,22 @@ export type SessionChange = Partial<
   Omit<SessionRecord, '_id' | 'org_id' | 'project_id' | 'status' | 'created_at' | 'updated_at'>
 >;
 
+/** What a session begins with; everything else fills itself later. */
+export type NewSessionRecord = Partial<SessionRecord> &
+  Pick<
+    SessionRecord,
+    | '_id'
+    | 'org_id'
+    | 'project_id'
+    | 'channel'
+    | 'direction'
+    | 'transport'
+    | 'status'
+    | 'llm_id'
+    | 'stt_id'
+    | 'tts_id'
+  >;
+
 export interface Transition {
   set?: SessionChange;
   /** Further conditions; the states that may come before are always one. */
@@ -40,8 +56,15 @@ export class SessionStore {
     return this.#sessions.find(filter).sort(sort).limit(limit).lean<SessionRecord[]>();
   }
 
+  /** The session of a carrier's call. */
+  findCall(accountId: string, carrierCallId: string): Promise<SessionRecord | null> {
+    return this.#sessions
+      .findOne({ telephony_account_id: accountId, carrier_call_id: carrierCallId })
+      .lean<SessionRecord>();
+  }
+
   /** @throws MongoServerError 11000 when the carrier's call has a session already */
-  async insert(record: Omit<SessionRecord, 'updated_at' | 'numbers'>): Promise<SessionRecord> {
+  async insert(record: NewSessionRecord): Promise<SessionRecord> {
     const stored = { ...record, numbers: numbersOf(record) };
     const created = (await this.#sessions.create(stored)).toObject() as SessionRecord;
     await this.tell(created, 'begin');

@@ -10,7 +10,7 @@ import { CarrierError, type Carrier } from '../carriers/carrier.ts';
 import { carriers } from '../carriers/carriers.ts';
 import type { SecretBox } from '../crypto/secret-box.ts';
 import { invalid, parseInput } from '../http/validation.ts';
-import type { SessionAccounts } from '../sessions/session-service.ts';
+import type { SessionAccounts } from '../sessions/session-choices.ts';
 import type { Database } from '../storage/database.ts';
 import { defined } from '../storage/defined.ts';
 import type { AnyOf, ListInput } from '../http/list-query.ts';

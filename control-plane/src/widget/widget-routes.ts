@@ -1,9 +1,16 @@
 import { defineOperation, jsonBody, Reply } from '../http/operation.ts';
 import type { Operation } from '../http/operation.ts';
 import { startWidgetSessionRequest, widgetSessionResponse } from './widget-schema.ts';
+import type { SessionCredentials } from '../sessions/session-credentials.ts';
 import type { WidgetService } from './widget-service.ts';
 
-export function widgetRoutes({ widget }: { widget: WidgetService }): Operation[] {
+export function widgetRoutes({
+  widget,
+  sessionCredentials,
+}: {
+  widget: WidgetService;
+  sessionCredentials: Pick<SessionCredentials, 'addresses'>;
+}): Operation[] {
   return [
     defineOperation({
       id: 'startWidgetSession',
@@ -31,7 +38,7 @@ export function widgetRoutes({ widget }: { widget: WidgetService }): Operation[]
           200,
           {
             session_id: session._id,
-            ws_url: widget.addresses.realtimeWsUrl,
+            ws_url: sessionCredentials.addresses.realtimeWsUrl,
             token,
             expires_at: expiresAt.toISOString(),
             agent_id: params.agent_id,

@@ -10,16 +10,14 @@ import {
 import type { Clock } from '@parley/shared/time/clock';
 import { addressKey } from '../http/client-address.ts';
 import type { SessionAgent, SessionAgents } from '../sessions/session-agent.ts';
-import type { SessionRecord } from '../sessions/session-model.ts';
-import type { SessionAddresses } from '../sessions/session-schema.ts';
-import type { SessionService } from '../sessions/session-service.ts';
+import type { Minted, SessionCreation } from '../sessions/session-creation.ts';
 import type { Database } from '../storage/database.ts';
 import { isDuplicateKey } from '../storage/duplicate.ts';
 import { ExpiringCache } from '../storage/expiring-cache.ts';
 import type { Directory } from '../tenancy/directory.ts';
 import { widgetDayCollection } from './widget-day-model.ts';
 import type { WidgetDayRecord } from './widget-day-model.ts';
-import { WIDGET_STARTS_PER_MINUTE } from './widget-limits.ts';
+import { WIDGET_STARTS_PER_MINUTE } from '../sessions/visitor-limits.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 /** Preflights of a page come in bunches. */
@@ -36,7 +34,7 @@ export interface Visitor {
 /** Conversations that visitors of a public page begin, with no credential at all. */
 export class WidgetService {
   readonly #agents: SessionAgents;
-  readonly #sessions: SessionService;
+  readonly #sessions: SessionCreation;
   readonly #days: Model<WidgetDayRecord>;
   readonly #directory: Directory;
   readonly #bus: Bus;
@@ -45,7 +43,7 @@ export class WidgetService {
 
   constructor(deps: {
     agents: SessionAgents;
-    sessions: SessionService;
+    sessions: SessionCreation;
     database: Database;
     directory: Directory;
     bus: Bus;
@@ -58,10 +56,6 @@ export class WidgetService {
     this.#bus = deps.bus;
     this.#clock = deps.clock;
     this.#origins = new ExpiringCache({ clock: deps.clock, ttlMs: ORIGINS_TTL_MS, maxEntries: 10_000 });
-  }
-
-  get addresses(): SessionAddresses {
-    return this.#sessions.addresses;
   }
 
   /** Whether pages of `origin` may read what this agent answers. Seconds old at most. */
@@ -91,7 +85,7 @@ export class WidgetService {
   async start(
     visitor: Visitor,
     variables: Readonly<Record<string, string>>,
-  ): Promise<{ session: SessionRecord; token: string; expiresAt: Date; title: string }> {
+  ): Promise<Minted & { title: string }> {
     const { agent, origin } = await this.#agentFor(visitor);
     const { widget } = agent.config;
     const foreign = Object.keys(variables).filter((name) => !widget.variables.includes(name));

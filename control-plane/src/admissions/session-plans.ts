@@ -1,0 +1,85 @@
+import type { SessionPlanWire } from '@parley/shared/contracts/session-plan';
+import type { Turn } from '@parley/shared/contracts/turn';
+import type { ModelCatalog } from '../providers/model-catalog.ts';
+import type { SessionAgent, SessionTools } from '../sessions/session-agent.ts';
+import { resolveProviders, toSessionPlan } from '../sessions/session-plan.ts';
+import type { SessionRecord } from '../sessions/session-model.ts';
+import type { SessionStore } from '../sessions/session-store.ts';
+import type { Directory } from '../tenancy/directory.ts';
+
+/** Something an agent remembers of a person. */
+interface PlanMemory {
+  kind: string;
+  content: string;
+  created_at: Date;
+}
+
+/** What plans need of what is kept of a session. */
+export interface PlanSources {
+  /** The recording of one leg; the same one when asked again. */
+  recording(session: SessionRecord, leg: number): Promise<{ _id: string }>;
+  /** What was said so far, in order. */
+  history(sessionId: string): Promise<Turn[]>;
+  /** What the agent remembers of the person. */
+  memories(session: SessionRecord, agent: SessionAgent | null): Promise<readonly PlanMemory[]>;
+}
+
+export interface PlanSettings {
+  recordingStore: 'file' | 's3' | 'upload';
+  outboundAllow: readonly string[];
+}
+
+/** Makes what a gateway runs: the agent with its providers, tools, memories and history. */
+export class SessionPlans {
+  readonly #sources: PlanSources;
+  readonly #store: SessionStore;
+  readonly #catalog: ModelCatalog;
+  readonly #tools: SessionTools;
+  readonly #directory: Directory;
+  readonly #settings: PlanSettings;
+
+  constructor(deps: {
+    sources: PlanSources;
+    store: SessionStore;
+    catalog: ModelCatalog;
+    tools: SessionTools;
+    directory: Directory;
+    settings: PlanSettings;
+  }) {
+    this.#sources = deps.sources;
+    this.#store = deps.store;
+    this.#catalog = deps.catalog;
+    this.#tools = deps.tools;
+    this.#directory = deps.directory;
+    this.#settings = deps.settings;
+  }
+
+  /** The plan of the session's leg for the socket with this claim. */
+  async make(session: SessionRecord, agent: SessionAgent | null, claimId: string): Promise<SessionPlanWire> {
+    const [recording, providers, history, project, tools, memories] = await Promise.all([
+      this.#sources.recording(session, session.leg),
+      resolveProviders(this.#catalog, session, agent),
+      session.leg === 0 ? [] : this.#sources.history(session._id),
+      this.#directory.project(session.project_id),
+      agent ? this.#tools.forPlan(agent) : [],
+      this.#sources.memories(session, agent),
+    ]);
+    if (session.recording_id === null && session.record) {
+      await this.#store.change(session._id, { recording_id: recording._id }, { recording_id: null });
+    }
+    const org = await this.#directory.org(session.org_id);
+    return toSessionPlan({
+      session,
+      agent,
+      projectTimezone: project?.timezone ?? org?.timezone ?? 'UTC',
+      claimId,
+      leg: session.leg,
+      recordingId: recording._id,
+      history,
+      providers,
+      tools,
+      memories,
+      ...this.#settings,
+    });
+  }
+}

@@ -1,0 +1,74 @@
+import { ConflictError, NotFoundError } from '@parley/shared/errors/app-error';
+import type { Clock } from '@parley/shared/time/clock';
+import type { SessionCloser } from './session-closer.ts';
+import type { SessionGateways } from './session-gateways.ts';
+import type { SessionRecord } from './session-model.ts';
+import type { SessionPlaces } from './session-places.ts';
+import type { SessionEventBody } from './session-schema.ts';
+import { isLive, isTerminal } from './session-states.ts';
+import type { SessionStore } from './session-store.ts';
+
+/** What clients do to a session that exists. */
+export class SessionControl {
+  readonly #store: SessionStore;
+  readonly #closer: SessionCloser;
+  readonly #gateways: SessionGateways;
+  readonly #places: Pick<SessionPlaces, 'countEvent'>;
+  readonly #clock: Clock;
+
+  constructor(deps: {
+    store: SessionStore;
+    closer: SessionCloser;
+    gateways: SessionGateways;
+    places: Pick<SessionPlaces, 'countEvent'>;
+    clock: Clock;
+  }) {
+    this.#store = deps.store;
+    this.#closer = deps.closer;
+    this.#gateways = deps.gateways;
+    this.#places = deps.places;
+    this.#clock = deps.clock;
+  }
+
+  /**
+   * Ends a session: at once when nobody has joined, else by its gateway.
+   * @throws ConflictError `invalid_state` when it is over already
+   */
+  async end(session: SessionRecord): Promise<void> {
+    const cancelled = await this.#closer.close(session._id, 'cancelled', {
+      // Once a gateway has it, only the gateway ends it: it may be answering right now.
+      where: { leg: -1 },
+      set: {
+        ended_at: new Date(this.#clock.now()),
+        ended_by: 'api',
+        hangup_reason: 'api_hangup',
+        closed_by: 'api',
+        post_call_status: 'skipped',
+        post_call_finished_at: new Date(this.#clock.now()),
+      },
+    });
+    if (cancelled) return;
+    const current = await this.#store.find(session._id);
+    if (!current) throw new NotFoundError();
+    if (isTerminal(current.status) || current.gateway_id === null) {
+      throw new ConflictError('invalid_state', 'The session is over.');
+    }
+    await this.#gateways.send({ gatewayId: current.gateway_id, sessionId: current._id }, 'end', {
+      ended_by: 'api',
+      hangup_reason: 'api_hangup',
+    });
+  }
+
+  /** @throws ConflictError `invalid_state` when it is not live; TooManyRequestsError */
+  async sendEvent(session: SessionRecord, event: SessionEventBody): Promise<void> {
+    if (!isLive(session.status) || session.gateway_id === null) {
+      throw new ConflictError('invalid_state', 'The session is not live.');
+    }
+    await this.#places.countEvent(session._id);
+    await this.#gateways.send({ gatewayId: session.gateway_id, sessionId: session._id }, 'event', {
+      name: event.name,
+      ...(event.variables ? { variables: event.variables } : {}),
+      ...(event.say === undefined ? {} : { say: event.say }),
+    });
+  }
+}

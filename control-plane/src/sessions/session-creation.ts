@@ -1,0 +1,322 @@
+import { PARTICIPANT_TOKEN_LIFE_SECONDS, TICKET_LIFE_SECONDS } from '@parley/shared/contracts/admission';
+import type { PlanToolMock } from '@parley/shared/contracts/session-plan';
+import type { CarrierName } from '@parley/shared/contracts/session-values';
+import { uuidV7 } from '@parley/shared/ids/new-id';
+import type { Clock } from '@parley/shared/time/clock';
+import type { ModelKind } from '../providers/model-catalog.ts';
+import type { Access } from '../tenancy/access.ts';
+import type { Directory } from '../tenancy/directory.ts';
+import type { PreCallService } from './pre-call.ts';
+import { NO_AGENT, type SessionAgent } from './session-agent.ts';
+import { effectiveVariables, refuseArchived, type SessionChoices } from './session-choices.ts';
+import type { Credentials, SessionCredentials } from './session-credentials.ts';
+import { TEXT_TRANSPORT } from './session-model.ts';
+import type { SessionRecord } from './session-model.ts';
+import type { SessionPlaces } from './session-places.ts';
+import type { ClientSecretBody, CreateSessionBody, MintBody } from './session-schema.ts';
+import type { SessionStore } from './session-store.ts';
+import { WIDGET_TOKEN_SECONDS } from './visitor-limits.ts';
+
+/** The start of a call that a carrier brought. */
+export interface InboundCall {
+  accountId: string;
+  carrier: CarrierName;
+  carrierCallId: string;
+  from: string | null;
+  to: string | null;
+  phoneNumberId: string;
+  inboundDeploymentId: string;
+  agent: SessionAgent;
+  variables: Record<string, string>;
+}
+
+/** A session's start for one connection to `/v1/realtime`. */
+export interface Minted {
+  session: SessionRecord;
+  token: string;
+  expiresAt: Date;
+}
+
+const WEB = { channel: 'web', direction: 'web', transport: 'websocket' } as const;
+const CALL = { channel: 'telephony', direction: 'outbound', transport: 'media_stream' } as const;
+
+/** What is the same in every session of a kind. */
+const KINDS = {
+  web: WEB,
+  outbound: CALL,
+  inbound: { ...CALL, direction: 'inbound', status: 'ringing' },
+  visitor: {
+    ...WEB,
+    widget: true,
+    client_tools: false,
+    audio: { input_format: 'pcm16_24000', output_format: 'pcm16_24000' },
+  },
+  // What is written is kept: whoever wrote it is no caller.
+  test: { ...WEB, transport: TEXT_TRANSPORT, store_transcript: true, client_tools: false },
+} as const satisfies Record<string, Partial<SessionRecord>>;
+
+/** Tests and visitors take a place like others, but no caller's start: they have a bound of their own. */
+const STARTS_UNCOUNTED: readonly (keyof typeof KINDS)[] = ['visitor', 'test'];
+
+interface NewSession {
+  kind: keyof typeof KINDS;
+  scope: { orgId: string; projectId: string };
+  agent: SessionAgent | null;
+  models: Record<ModelKind, string>;
+  /** Whether it was asked for; agent and project have a say, too. */
+  record: boolean;
+  variables: Record<string, string>;
+  /** null = the agent's. */
+  analysisIds: string[] | null;
+  /** Of the first credential. */
+  lifeSeconds: number;
+  own?: Partial<SessionRecord>;
+  /** The last word, asked once there is a place. */
+  admit?: () => Promise<void>;
+}
+
+/** Makes sessions: permission for one conversation, with what it is to run. */
+export class SessionCreation {
+  readonly #store: SessionStore;
+  readonly #choices: SessionChoices;
+  readonly #places: SessionPlaces;
+  readonly #credentials: SessionCredentials;
+  readonly #preCall: PreCallService;
+  readonly #directory: Directory;
+  readonly #clock: Clock;
+
+  constructor(deps: {
+    store: SessionStore;
+    choices: SessionChoices;
+    places: SessionPlaces;
+    credentials: SessionCredentials;
+    preCall: PreCallService;
+    directory: Directory;
+    clock: Clock;
+  }) {
+    this.#store = deps.store;
+    this.#choices = deps.choices;
+    this.#places = deps.places;
+    this.#credentials = deps.credentials;
+    this.#preCall = deps.preCall;
+    this.#directory = deps.directory;
+    this.#clock = deps.clock;
+  }
+
+  /**
+   * A web session, or a call that the client's own carrier logic will connect.
+   * @throws ValidationError, ConflictError `invalid_state` (agent archived), TooManyRequestsError
+   */
+  async create(
+    access: Access,
+    body: CreateSessionBody,
+  ): Promise<{ session: SessionRecord; credentials: Credentials }> {
+    const agent = body.agent_id ? await this.#choices.agent(access, body.agent_id) : null;
+    const scope = await this.#choices.scope(access, body, agent);
+    await access.permit(scope, 'editor', { write: true });
+    refuseArchived(agent);
+    const telephony = body.channel === 'telephony';
+    const carrier = telephony ? await this.#choices.carrier(scope, body.provider ?? null) : null;
+    const session = await this.#insert({
+      kind: telephony ? 'outbound' : 'web',
+      scope,
+      agent,
+      models: await this.#choices.models(scope, agent, body),
+      record: body.record,
+      analysisIds: await this.#choices.analysisIds(scope, body.post_call_analysis_ids ?? null),
+      variables: effectiveVariables(agent, body.variables ?? {}),
+      lifeSeconds: telephony ? TICKET_LIFE_SECONDS : PARTICIPANT_TOKEN_LIFE_SECONDS,
+      own: { provider: carrier?.provider ?? null, telephony_account_id: carrier?.accountId ?? null },
+    });
+    return { session, credentials: await this.#credentials.issue(session) };
+  }
+
+  /** A session for one connection to `/v1/realtime`, opened with an opaque token. */
+  async mint(access: Access, body: MintBody): Promise<Minted> {
+    const agent = await this.#choices.agent(access, body.agent_id);
+    const scope = await access.project(agent.project_id);
+    await access.permit(scope, 'editor', { write: true, feature: 'realtime_websocket' });
+    refuseArchived(agent);
+    return this.#mint({
+      kind: 'web',
+      scope,
+      agent,
+      models: await this.#choices.models(scope, agent, {}),
+      record: body.record,
+      variables: effectiveVariables(agent, body.variables ?? {}),
+      analysisIds: await this.#choices.analysisIds(scope, body.post_call_analysis_ids ?? null),
+      lifeSeconds: body.expires_in_seconds,
+      own: {
+        user_identifier: body.user_identifier ?? null,
+        audio: { input_format: body.input_format, output_format: body.output_format },
+        client_tools: body.client_tools,
+      },
+    });
+  }
+
+  /** The same in the words of the stock SDKs. */
+  mintClientSecret(access: Access, body: ClientSecretBody): Promise<Minted> {
+    return this.mint(access, {
+      agent_id: body.session.model,
+      record: true,
+      client_tools: true,
+      input_format: body.session.audio?.input?.format ?? 'pcm16_24000',
+      output_format: body.session.audio?.output?.format ?? 'pcm16_24000',
+      expires_in_seconds: body.expires_after?.seconds ?? 600,
+    });
+  }
+
+  /**
+   * A session in which a test writes to one version of an agent. Nothing of it is heard, recorded, analysed or
+   * delivered.
+   * @throws ValidationError for a required variable without a value or a model that can't be used;
+   *   TooManyRequestsError when there is no place for it
+   */
+  async createForTest(
+    agent: SessionAgent,
+    test: {
+      runId: string;
+      variables: Record<string, string>;
+      toolMocks: PlanToolMock[];
+      lifeSeconds: number;
+    },
+  ): Promise<Minted> {
+    const scope = scopeOf(agent);
+    return this.#mint({
+      kind: 'test',
+      scope,
+      agent,
+      models: await this.#choices.models(scope, agent, {}),
+      record: false,
+      variables: effectiveVariables(agent, test.variables),
+      analysisIds: [],
+      lifeSeconds: test.lifeSeconds,
+      own: { test_run_id: test.runId, tool_mocks: JSON.stringify(test.toolMocks) },
+    });
+  }
+
+  /**
+   * The same for a visitor of a public page: nobody in particular, nothing of their own but some variables.
+   * @param visit.origin the only one that may use the token
+   * @param visit.admit the last word, asked once there is a place
+   * @throws TooManyRequestsError `concurrency_limit`; UnavailableError when places can't be counted; what `admit` throws
+   */
+  async mintForWidget(
+    agent: SessionAgent,
+    visit: { variables: Record<string, string>; origin: string; admit(): Promise<void> },
+  ): Promise<Minted> {
+    const scope = scopeOf(agent);
+    return this.#mint(
+      {
+        kind: 'visitor',
+        scope,
+        agent,
+        models: await this.#choices.models(scope, agent, {}),
+        record: true,
+        variables: effectiveVariables(agent, visit.variables),
+        analysisIds: null,
+        lifeSeconds: WIDGET_TOKEN_SECONDS,
+        admit: () => visit.admit(),
+      },
+      visit.origin,
+    );
+  }
+
+  /**
+   * The session of a call that a carrier brought; the same call again is the same session.
+   * @throws TooManyRequestsError when there is no place for it
+   */
+  async createInbound(call: InboundCall): Promise<SessionRecord> {
+    const { agent } = call;
+    const find = () => this.#store.findCall(call.accountId, call.carrierCallId);
+    const known = await find();
+    if (known) return known;
+    try {
+      return await this.#insert({
+        kind: 'inbound',
+        scope: scopeOf(agent),
+        agent,
+        models: { llm: agent.llm_id, stt: agent.stt_id, tts: agent.tts_id },
+        record: true,
+        variables: effectiveVariables(agent, call.variables, { required: false }),
+        analysisIds: null,
+        lifeSeconds: TICKET_LIFE_SECONDS,
+        own: {
+          provider: call.carrier,
+          telephony_account_id: call.accountId,
+          carrier_call_id: call.carrierCallId,
+          phone_number_id: call.phoneNumberId,
+          inbound_deployment_id: call.inboundDeploymentId,
+          from_number: call.from,
+          to_number: call.to,
+        },
+      });
+    } catch (error) {
+      // Two tellings of the same call raced: the unique index let one of them through.
+      const winner = await find();
+      if (winner) return winner;
+      throw error;
+    }
+  }
+
+  async #mint(options: NewSession, origin?: string): Promise<Minted> {
+    const session = await this.#insert(options);
+    const { lifeSeconds } = options;
+    const issued = await this.#credentials.issueRealtimeToken(session, {
+      lifeSeconds,
+      ...(origin !== undefined && { origin }),
+    });
+    return { session, ...issued };
+  }
+
+  async #insert(options: NewSession): Promise<SessionRecord> {
+    const { kind, scope, agent } = options;
+    const config = agent?.config ?? NO_AGENT.config;
+    const now = this.#clock.now();
+    const sessionId = uuidV7(now);
+    if (!STARTS_UNCOUNTED.includes(kind)) await this.#places.countStart(scope.orgId, scope.projectId);
+    const project = await this.#directory.project(scope.projectId);
+    const places = await this.#places.take(
+      sessionId,
+      { ...scope, agent, visitor: kind === 'visitor' },
+      options.lifeSeconds,
+    );
+    try {
+      await options.admit?.();
+      const session = await this.#store.insert({
+        _id: sessionId,
+        org_id: scope.orgId,
+        project_id: scope.projectId,
+        agent_id: agent?.agent_id ?? null,
+        agent_version: agent?.version ?? null,
+        status: 'created',
+        llm_id: options.models.llm,
+        stt_id: options.models.stt,
+        tts_id: options.models.tts,
+        tts_voice_id: agent?.tts_voice_id ?? project?.default_voice_id ?? null,
+        record:
+          options.record &&
+          config.recording.enabled &&
+          config.privacy.store_audio &&
+          (project?.recording_enabled ?? true),
+        store_transcript: config.privacy.store_transcript,
+        retention_days: config.privacy.retention_days,
+        post_call_analysis_ids: options.analysisIds,
+        variables: options.variables,
+        created_at: new Date(now),
+        join_by: new Date(now + options.lifeSeconds * 1000),
+        slot_scopes: places,
+        ...KINDS[kind],
+        ...options.own,
+      });
+      return await this.#preCall.start(session, agent);
+    } catch (error) {
+      await this.#places.release(sessionId, places);
+      throw error;
+    }
+  }
+}
+
+function scopeOf(agent: SessionAgent): { orgId: string; projectId: string } {
+  return { orgId: agent.org_id, projectId: agent.project_id };
+}

@@ -1,0 +1,100 @@
+import { TERMINAL_STATUSES } from '@parley/shared/contracts/session-values';
+import { ConflictError } from '@parley/shared/errors/app-error';
+import type { Clock } from '@parley/shared/time/clock';
+import type { Scope } from '../tenancy/scope.ts';
+import { sessionCollection } from './session-model.ts';
+import type { SessionRecord } from './session-model.ts';
+import { isTerminal } from './session-states.ts';
+import type { SessionStore } from './session-store.ts';
+
+/** Removes what one feature keeps of a session. Doing it twice is harmless. */
+export type SessionEraser = (sessionId: string) => Promise<unknown>;
+
+/** What agents remember of people, as far as it goes with them. */
+export interface SubjectMemories {
+  /** @returns how many there were */
+  forgetSession(sessionId: string): Promise<number>;
+  /** @returns how many there were */
+  forgetSubject(scope: Scope, subject: string): Promise<number>;
+}
+
+const ERASED_AT_ONCE = 100;
+
+/** Forgets what sessions know of people. */
+export class SessionErasure {
+  readonly #store: SessionStore;
+  readonly #erasers: readonly SessionEraser[];
+  readonly #memories: SubjectMemories;
+  readonly #clock: Clock;
+
+  constructor(deps: {
+    store: SessionStore;
+    erasers: readonly SessionEraser[];
+    memories: SubjectMemories;
+    clock: Clock;
+  }) {
+    this.#store = deps.store;
+    this.#erasers = deps.erasers;
+    this.#memories = deps.memories;
+    this.#clock = deps.clock;
+  }
+
+  /**
+   * Erases what a session knows of people; times stay.
+   * @returns how many memories came from it
+   * @throws ConflictError `invalid_state` while it is not over
+   */
+  async erase(session: SessionRecord): Promise<{ memories: number }> {
+    if (!isTerminal(session.status)) throw new ConflictError('invalid_state', 'The session is not over yet.');
+    // The marks first: whatever arrives from now on is not stored, and what a crash leaves is erased later.
+    await this.#store.change(session._id, {
+      erase_at_end: true,
+      erased_at: session.erased_at ?? new Date(this.#clock.now()),
+      variables: {},
+      from_number: null,
+      to_number: null,
+      user_identifier: null,
+      goal_status: null,
+      outcome: null,
+      recording_id: null,
+      tool_mocks: null,
+    });
+    for (const erase of this.#erasers) await erase(session._id);
+    const memories = await this.#memories.forgetSession(session._id);
+    await this.#store.change(session._id, { erase_at_end: false });
+    return { memories };
+  }
+
+  /**
+   * Erases every session of a person in a project; those that still go on are erased when they end.
+   * @param subject a phone number or a `user_identifier`
+   */
+  async eraseSubject(
+    scope: Scope,
+    subject: string,
+  ): Promise<{ sessions: number; recordings: number; memories: number }> {
+    const sessions = scope.collection(sessionCollection);
+    const theirs = [{ numbers: subject }, { user_identifier: subject }];
+    const erased = { sessions: 0, recordings: 0, memories: 0 };
+    for (const which of theirs) {
+      const live = { ...which, status: { $nin: [...TERMINAL_STATUSES] }, erase_at_end: false };
+      erased.sessions += await sessions.updateMany(live, { $set: { erase_at_end: true } });
+      // What was erased is not found again.
+      for (;;) {
+        const page = await sessions.find(
+          { ...which, status: { $in: [...TERMINAL_STATUSES] } },
+          { limit: ERASED_AT_ONCE },
+        );
+        for (const session of page) {
+          erased.memories += (await this.erase(session)).memories;
+          erased.sessions++;
+          if (session.recording_id !== null) erased.recordings++;
+        }
+        if (page.length < ERASED_AT_ONCE) break;
+      }
+    }
+    // Last: no session of theirs adds any more.
+    erased.memories += await this.#memories.forgetSubject(scope, subject);
+    return erased;
+  }
+}

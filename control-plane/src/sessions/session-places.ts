@@ -1,0 +1,190 @@
+import type { RateCounter, Slots } from '@parley/shared/bus/bus';
+import { TooManyRequestsError, UnavailableError } from '@parley/shared/errors/app-error';
+import type { Logger } from '@parley/shared/logging/logger';
+import type { Clock } from '@parley/shared/time/clock';
+import { agentOf, type SessionAgent, type SessionAgents } from './session-agent.ts';
+import type { SessionRecord } from './session-model.ts';
+import { WIDGET_SESSIONS_AT_ONCE } from './visitor-limits.ts';
+
+/** Limits of the installation; 0 means none. */
+export interface SessionLimits {
+  concurrentSessionsPerOrg: number;
+  sessionStartsPerMinute: number;
+}
+
+/** Limits that an org has set itself, below those of the installation. */
+export interface SessionOwnLimits {
+  matching(
+    resource: 'session_starts' | 'concurrent_sessions',
+    orgId: string,
+    projectId: string,
+  ): Promise<{ _id: string; project_id: string | null; limit: number; window_seconds: number | null }[]>;
+}
+
+/** Whose places a session takes. */
+export interface PlaceOwner {
+  orgId: string;
+  projectId: string;
+  agent: SessionAgent | null;
+  /** Begun by a visitor of a public page, who has places of their own. */
+  visitor: boolean;
+}
+
+/** A place is kept this much longer than the credential it was taken for. */
+const GRACE_MS = 60_000;
+/** Places of a running call; the reaper renews them. */
+export const RUNNING_PLACE_MS = 120_000;
+const EVENTS_PER_MINUTE = 20;
+
+/** How many sessions start, and how many there are at once. */
+export class SessionPlaces {
+  readonly #agents: SessionAgents;
+  readonly #ownLimits: SessionOwnLimits;
+  readonly #limits: SessionLimits;
+  readonly #slots: Slots;
+  readonly #rates: RateCounter;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+
+  constructor(deps: {
+    agents: SessionAgents;
+    ownLimits: SessionOwnLimits;
+    limits: SessionLimits;
+    bus: { slots: Slots; rates: RateCounter };
+    clock: Clock;
+    logger: Logger;
+  }) {
+    this.#agents = deps.agents;
+    this.#ownLimits = deps.ownLimits;
+    this.#limits = deps.limits;
+    this.#slots = deps.bus.slots;
+    this.#rates = deps.bus.rates;
+    this.#clock = deps.clock;
+    this.#logger = deps.logger;
+  }
+
+  /** Counts one more start. @throws TooManyRequestsError `rate_limited` */
+  async countStart(orgId: string, projectId: string): Promise<void> {
+    const own = await this.#ownLimits.matching('session_starts', orgId, projectId);
+    const limits = own.map(({ _id, limit, window_seconds }) => ({
+      scope: _id,
+      limit,
+      seconds: window_seconds ?? 60,
+    }));
+    const ofInstallation = this.#limits.sessionStartsPerMinute;
+    if (ofInstallation > 0) limits.push({ scope: projectId, limit: ofInstallation, seconds: 60 });
+    for (const { scope, limit, seconds } of limits) {
+      await this.#count(
+        `session_starts:${scope}`,
+        { limit, seconds },
+        `At most ${limit} sessions start here in ${seconds} seconds.`,
+      );
+    }
+  }
+
+  /** Counts one more event into a session. @throws TooManyRequestsError `rate_limited` */
+  countEvent(sessionId: string): Promise<void> {
+    return this.#count(
+      `session_events:${sessionId}`,
+      { limit: EVENTS_PER_MINUTE, seconds: 60 },
+      `At most ${EVENTS_PER_MINUTE} events a minute reach one session.`,
+    );
+  }
+
+  /**
+   * Takes a place wherever the session needs one, or none.
+   * @param lifeSeconds of the credential it is taken for
+   * @returns the scopes it has one in
+   * @throws TooManyRequestsError `concurrency_limit`; UnavailableError when visitors can't be counted
+   */
+  async take(sessionId: string, owner: PlaceOwner, lifeSeconds: number): Promise<string[]> {
+    const places = await this.#places(owner);
+    if (places.length === 0) return [];
+    const full = await this.#unlessSilent(this.#slots.take(sessionId, places, lifeSeconds * 1000 + GRACE_MS));
+    if (full === undefined) {
+      // Nothing else bounds what strangers cost.
+      if (owner.visitor) throw new UnavailableError('Visitors can not be counted just now.');
+      return [];
+    }
+    if (full !== null) {
+      const [who] = full.split(':');
+      throw new TooManyRequestsError('concurrency_limit', `The ${who} has no place for another session.`, 10);
+    }
+    return places.map(({ scope }) => scope);
+  }
+
+  /**
+   * Takes the places of a session again as its call begins: they may have run out since it was made.
+   * @throws TooManyRequestsError `limit`
+   */
+  async retake(session: SessionRecord): Promise<void> {
+    if (session.slot_scopes.length === 0) return;
+    try {
+      const places = await this.#places({
+        orgId: session.org_id,
+        projectId: session.project_id,
+        agent: await agentOf(this.#agents, session),
+        visitor: session.widget,
+      });
+      const own = places.filter(({ scope }) => session.slot_scopes.includes(scope));
+      const full = await this.#slots.take(session._id, own, RUNNING_PLACE_MS);
+      if (full !== null) {
+        const limit = own.find(({ scope }) => scope === full)?.limit;
+        throw new TooManyRequestsError('limit', `Concurrent session limit reached (${limit}).`, 10);
+      }
+    } catch (error) {
+      if (error instanceof TooManyRequestsError) throw error;
+      // Without the bus calls still go on: the gateway has a limit of its own.
+      this.#logger.warn({ err: error, sessionId: session._id }, 'places not renewed');
+    }
+  }
+
+  /** Gives places back as far as that is possible: they are leases and end by themselves. */
+  async release(sessionId: string, scopes: readonly string[]): Promise<void> {
+    if (scopes.length === 0) return;
+    try {
+      await this.#slots.release(sessionId, scopes);
+    } catch (error) {
+      this.#logger.warn({ err: error, sessionId }, 'slots not given back');
+    }
+  }
+
+  async #count(
+    scope: string,
+    { limit, seconds }: { limit: number; seconds: number },
+    message: string,
+  ): Promise<void> {
+    const hit = await this.#unlessSilent(this.#rates.hit(scope, seconds));
+    if (!hit || hit.count <= limit) return;
+    const waitMs = hit.resetAt - this.#clock.now();
+    throw new TooManyRequestsError('rate_limited', message, Math.max(1, Math.ceil(waitMs / 1000)));
+  }
+
+  /** Without the bus calls still go on, uncounted: gateways have a limit of their own. */
+  async #unlessSilent<T>(answer: Promise<T>): Promise<T | undefined> {
+    try {
+      return await answer;
+    } catch (error) {
+      this.#logger.warn({ err: error }, 'sessions are not counted: the bus is not reachable');
+      return undefined;
+    }
+  }
+
+  async #places(owner: PlaceOwner): Promise<{ scope: string; limit: number }[]> {
+    const { orgId, projectId, agent, visitor } = owner;
+    const own = await this.#ownLimits.matching('concurrent_sessions', orgId, projectId);
+    const ofInstallation = this.#limits.concurrentSessionsPerOrg;
+    const perOrg = [
+      ...own.filter((limit) => limit.project_id === null).map(({ limit }) => limit),
+      ...(ofInstallation > 0 ? [ofInstallation] : []),
+    ];
+    const perProject = own.find((limit) => limit.project_id !== null)?.limit;
+    const perAgent = agent?.config.limits.max_concurrent_sessions ?? null;
+    return [
+      ...(perOrg.length > 0 ? [{ scope: `org:${orgId}`, limit: Math.min(...perOrg) }] : []),
+      ...(perProject === undefined ? [] : [{ scope: `project:${projectId}`, limit: perProject }]),
+      ...(agent && perAgent !== null ? [{ scope: `agent:${agent.agent_id}`, limit: perAgent }] : []),
+      ...(agent && visitor ? [{ scope: `widget:${agent.agent_id}`, limit: WIDGET_SESSIONS_AT_ONCE }] : []),
+    ];
+  }
+}
