@@ -51,7 +51,7 @@ import { RecordingService } from './recordings/recording-service.ts';
 import { FileRecordingStore } from './recordings/recording-store.ts';
 import { PreCallService } from './sessions/pre-call.ts';
 import { sessionCollection } from './sessions/session-model.ts';
-import type { SessionTools } from './sessions/session-agent.ts';
+import type { SessionAgents, SessionTools } from './sessions/session-agent.ts';
 import { Retention } from './sessions/retention.ts';
 import { sessionRoutes } from './sessions/session-routes.ts';
 import { SessionChoices, type SessionAnalyses } from './sessions/session-choices.ts';
@@ -101,6 +101,7 @@ const CALL_COLLECTIONS = [
 /** What calls need of the other features. */
 export interface CallServiceDeps extends Platform {
   agents: AgentService;
+  storedAgents: SessionAgents;
   memories: MemoryService;
   models: ModelCatalog;
   tools: SessionTools;
@@ -141,7 +142,7 @@ export interface CallServices {
 
 /** Wires everything from permission to the end of a call. Starts nothing. */
 function createCallServices(deps: CallServiceDeps): CallServices {
-  const { config, database, bus, clock, logger, agents, directory, models, signingKeys } = deps;
+  const { config, database, bus, clock, logger, agents, storedAgents, directory, models, signingKeys } = deps;
   const publicUrl = config.PUBLIC_URL;
   const mediaPublicUrl = config.MEDIA_PUBLIC_URL;
   const safeFetch = createSafeFetch({ allow: config.OUTBOUND_ALLOW });
@@ -216,7 +217,7 @@ function createCallServices(deps: CallServiceDeps): CallServices {
     (id) => eraseTestReasons(database, id),
   ];
   const sessionPlaces = new SessionPlaces({
-    agents,
+    agents: storedAgents,
     ownLimits: deps.rateLimits,
     limits: {
       concurrentSessionsPerOrg: config.CONCURRENT_SESSIONS_PER_ORG,
@@ -260,7 +261,7 @@ function createCallServices(deps: CallServiceDeps): CallServices {
   const sessionCreation = new SessionCreation({
     store: sessionStore,
     choices: new SessionChoices({
-      agents,
+      agents: storedAgents,
       accounts: telephonyAccounts,
       analyses: deps.analyses,
       catalog: models,
@@ -282,7 +283,7 @@ function createCallServices(deps: CallServiceDeps): CallServices {
   const postCall = new PostCallService({
     database,
     store: sessionStore,
-    agents,
+    agents: storedAgents,
     callLog,
     recordings,
     mediaLinks,
@@ -316,7 +317,7 @@ function createCallServices(deps: CallServiceDeps): CallServices {
     credentials: sessionCredentials,
     store: sessionStore,
     closer: sessionCloser,
-    agents,
+    agents: storedAgents,
     carrierCommands,
     callLog,
     directory,
@@ -356,7 +357,7 @@ function createCallServices(deps: CallServiceDeps): CallServices {
     }),
     legs: new SessionLegs({ store: sessionStore, tickets, places: sessionPlaces, clock }),
     preCall,
-    agents,
+    agents: storedAgents,
     closer: sessionCloser,
     plans: new SessionPlans({
       sources: {
@@ -398,7 +399,14 @@ function createCallServices(deps: CallServiceDeps): CallServices {
     sessionStore,
     telephonyAccounts,
     tickets,
-    widget: new WidgetService({ agents, sessions: sessionCreation, database, directory, bus, clock }),
+    widget: new WidgetService({
+      agents: storedAgents,
+      sessions: sessionCreation,
+      database,
+      directory,
+      bus,
+      clock,
+    }),
     processName,
   };
 }

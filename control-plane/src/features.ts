@@ -3,6 +3,7 @@ import type { TestSessions } from './agent-tests/agent-test-conversation.ts';
 import { createAgentTests } from './agent-tests/agent-test-feature.ts';
 import { hasPassedRun } from './agent-tests/agent-test-service.ts';
 import { createAgents } from './agents/agent-feature.ts';
+import { analysisCollection } from './analyses/analysis-model.ts';
 import { createAnalyses } from './analyses/analysis-feature.ts';
 import { createApiKeys } from './api-keys/api-key-feature.ts';
 import { createCalls } from './call-services.ts';
@@ -13,6 +14,7 @@ import type { Platform, PlatformDeps } from './composition/platform.ts';
 import { createFeatureFlags } from './feature-flags/feature-flag-feature.ts';
 import { describeOperations } from './http/openapi.ts';
 import { createIdentity, createSignIn } from './identity/identity-feature.ts';
+import { knowledgeBaseCollection } from './knowledge-bases/knowledge-base-model.ts';
 import { createKnowledgeBases } from './knowledge-bases/knowledge-base-feature.ts';
 import { createMe } from './me/me-feature.ts';
 import { createMembers } from './members/member-feature.ts';
@@ -22,7 +24,9 @@ import { createProjects } from './projects/project-feature.ts';
 import { createProviders } from './providers/provider-feature.ts';
 import { createRateLimits } from './rate-limits/rate-limit-feature.ts';
 import { hasLiveSessions } from './sessions/live-sessions.ts';
+import { phoneNumberCollection } from './telephony/phone-number-model.ts';
 import { telephonyAccountCollection } from './telephony/telephony-account-model.ts';
+import { toolCollection } from './tools/tool-model.ts';
 import { createTools } from './tools/tool-feature.ts';
 import { createVoiceLookup, createVoices } from './voices/voice-feature.ts';
 
@@ -60,22 +64,39 @@ export async function createFeatures(deps: PlatformDeps) {
   const { apiKeys } = features.add(createApiKeys(platform));
   features.add(createFeatureFlags({ orgs, features }));
   const { rateLimits } = features.add(createRateLimits(platform));
-  const { agents, headerSecrets } = features.add(
+  const { agents, agentLinks, agentVersions, headerSecrets, storedAgents } = features.add(
     createAgents({
-      ...platform,
-      models,
-      uses: (scope, agentId) => features.usesOfAgent(scope, agentId),
-      erase: (scope, agentId) => features.eraseAgent(scope, agentId),
-      hasPassedTests: hasPassedRun,
+      ...{ ...platform, models, projects, dependents: features, hasPassedTests: hasPassedRun },
+      attachable: {
+        tools: toolCollection,
+        analyses: analysisCollection,
+        knowledge_bases: knowledgeBaseCollection,
+      },
+      named: {
+        tool: toolCollection,
+        knowledge_base: knowledgeBaseCollection,
+        phone_number: phoneNumberCollection,
+      },
     }),
   );
   const { memories } = features.add(createMemories(platform));
-  const { tools } = features.add(createTools({ ...platform, agents }));
-  const { analyses } = features.add(createAnalyses({ ...platform, agents, models }));
-  features.add(createKnowledgeBases({ ...platform, agents }));
+  const { tools } = features.add(createTools({ ...platform, agents: storedAgents, links: agentLinks }));
+  const { analyses } = features.add(
+    createAnalyses({ ...platform, agents: storedAgents, links: agentLinks, models, tools: toolCollection }),
+  );
+  features.add(createKnowledgeBases({ ...platform, links: agentLinks }));
   features.add(providers);
   const { voices } = features.add(createVoices({ ...platform, models, accounts, catalog, naming }));
-  const calls = createCalls({ ...platform, agents, analyses, memories, models, rateLimits, tools });
+  const calls = createCalls({
+    ...platform,
+    agents,
+    storedAgents,
+    analyses,
+    memories,
+    models,
+    rateLimits,
+    tools,
+  });
   features.add(calls.feature);
   const {
     sessionCreation,
@@ -89,7 +110,16 @@ export async function createFeatures(deps: PlatformDeps) {
     end: (session) => sessionControl.end(session),
   };
   const { runner: agentTestRunner } = features.add(
-    createAgentTests({ ...platform, agents, models, sessions, store, callLog, owner }),
+    createAgentTests({
+      ...platform,
+      agents: storedAgents,
+      versions: agentVersions,
+      models,
+      sessions,
+      store,
+      callLog,
+      owner,
+    }),
   );
 
   const services = {
@@ -97,6 +127,7 @@ export async function createFeatures(deps: PlatformDeps) {
     ...calls.services,
     ...{
       agents,
+      storedAgents,
       agentTestRunner,
       apiKeys,
       headerSecrets,

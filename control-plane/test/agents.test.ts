@@ -190,11 +190,11 @@ void t.test('agents', async (t) => {
 
     const pinned = { mode: 'pinned', splits: [{ version: 2, weight: 100 }], require_passed_tests: false };
     t.same((await cp.call('PUT', `${path}/traffic`, { body: pinned })).body, pinned);
-    t.match(await cp.app.services.agents.forNewSession(id), { version: 2, greeting: 'two' });
+    t.match(await cp.app.services.storedAgents.forNewSession(id), { version: 2, greeting: 'two' });
     const unknown = { mode: 'pinned', splits: [{ version: 9, weight: 100 }] };
     t.equal((await cp.call('PUT', `${path}/traffic`, { body: unknown })).status, 422);
     await cp.call('PUT', `${path}/traffic`, { body: { mode: 'latest' } });
-    t.match(await cp.app.services.agents.forNewSession(id), { version: 3, greeting: 'one' });
+    t.match(await cp.app.services.storedAgents.forNewSession(id), { version: 3, greeting: 'one' });
   });
 
   void t.test(
@@ -210,7 +210,7 @@ void t.test('agents', async (t) => {
         config: { pre_call: { url: 'https://a.example.com/y', headers: made.body.config.pre_call.headers } },
       };
       t.equal((await cp.call('PATCH', path, { body: back })).status, 200);
-      const live = await cp.app.services.agents.forNewSession(made.body.id);
+      const live = await cp.app.services.storedAgents.forNewSession(made.body.id);
       t.same(live?.config.pre_call.headers, { 'X-Token': 'topsecret-12345678' });
       const moved = await cp.call<Refused>('PATCH', path, {
         body: { config: { pre_call: { url: 'https://b.example.com/' } } },
@@ -221,7 +221,7 @@ void t.test('agents', async (t) => {
       t.notOk(JSON.stringify(versions.body).includes('topsecret'));
       const copy = await cp.call<Agent>('POST', `${path}/duplicate`);
       t.equal(copy.status, 201);
-      t.same((await cp.app.services.agents.forNewSession(copy.body.id))?.config.pre_call.headers, {
+      t.same((await cp.app.services.storedAgents.forNewSession(copy.body.id))?.config.pre_call.headers, {
         'X-Token': 'topsecret-12345678',
       });
     },
@@ -251,7 +251,7 @@ void t.test('agents', async (t) => {
     t.match((await cp.call('GET', `/v1/agents/${id}`)).body, { version: 2 });
     t.match((await cp.call('GET', `/v1/agents/${id}/tools`)).body, { total: 1 });
 
-    const live = await cp.app.services.agents.forNewSession(id);
+    const live = await cp.app.services.storedAgents.forNewSession(id);
     const plan = await cp.app.services.tools.forPlan(live!);
     t.match(plan, [{ name: 'look_up_order', webhook: { headers: { Authorization: 'Basic abcdefghijkl' } } }]);
 
@@ -262,7 +262,7 @@ void t.test('agents', async (t) => {
       body: { enabled: false },
     });
     t.same(off.body, { tool_id: made.body.id, enabled: false });
-    t.same(await cp.app.services.tools.forPlan((await cp.app.services.agents.forNewSession(id))!), []);
+    t.same(await cp.app.services.tools.forPlan((await cp.app.services.storedAgents.forNewSession(id))!), []);
     t.equal((await cp.call('DELETE', `/v1/agents/${id}/tools/${made.body.id}`)).status, 204);
     t.equal((await cp.call('DELETE', `/v1/agents/${id}/tools/${made.body.id}`)).status, 404);
     t.equal((await cp.call('DELETE', `/v1/tools/${made.body.id}`)).status, 204);
@@ -307,7 +307,7 @@ void t.test('agents', async (t) => {
     });
     t.equal((await purge()).status, 204);
     t.equal((await cp.call('GET', `/v1/agents/${id}`)).status, 404);
-    t.equal(await cp.app.services.agents.version(id, 1), null);
+    t.equal(await cp.app.services.storedAgents.version(id, 1), null);
   });
 
   void t.test('lists are filtered, sorted and paged', async (t) => {

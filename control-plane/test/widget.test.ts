@@ -244,8 +244,8 @@ void t.test('nothing is known of visitors, and nothing is remembered', async (t)
   await sessions.updateOne({ _id: body.session_id }, { $set: { user_identifier: subject } });
   t.same((await gateway.redeem({ token: body.token, origin: PAGE })).body.memories, []);
   const session = (await sessions.findOne({ _id: body.session_id }).lean())!;
-  const { agents, memories } = cp.app.services;
-  t.equal(await memories.toWrite(session, await agents.forNewSession(agent)), null);
+  const { storedAgents, memories } = cp.app.services;
+  t.equal(await memories.toWrite(session, await storedAgents.forNewSession(agent)), null);
 });
 
 void t.test('an org may switch its pages off, and a suspended one has none', async (t) => {

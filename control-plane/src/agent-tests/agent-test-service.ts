@@ -8,7 +8,6 @@ import type { ValidationDetail } from '@parley/shared/errors/app-error';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
 import type { AgentRecord } from '../agents/agent-model.ts';
-import type { AgentService } from '../agents/agent-service.ts';
 import type { CallLog } from '../calls/call-log.ts';
 import { commonFilter, equalities } from '../http/list-query.ts';
 import type { AnyOf, ListInput } from '../http/list-query.ts';
@@ -67,10 +66,15 @@ export interface TestRunners {
   stop(runId: string): void;
 }
 
+/** Versions of agents: `AgentVersions`. @throws NotFoundError */
+export interface TestedVersions {
+  get(scope: Scope, agent: AgentRecord, version: number): Promise<{ version: number }>;
+}
+
 /** Tests of agents, their runs and results. */
 export class AgentTestService {
   readonly #database: Database;
-  readonly #agents: AgentService;
+  readonly #versions: TestedVersions;
   readonly #models: ModelCatalog;
   readonly #callLog: CallLog;
   readonly #runner: TestRunners;
@@ -78,14 +82,14 @@ export class AgentTestService {
 
   constructor(deps: {
     database: Database;
-    agents: AgentService;
+    versions: TestedVersions;
     models: ModelCatalog;
     callLog: CallLog;
     runner: TestRunners;
     clock: Clock;
   }) {
     this.#database = deps.database;
-    this.#agents = deps.agents;
+    this.#versions = deps.versions;
     this.#models = deps.models;
     this.#callLog = deps.callLog;
     this.#runner = deps.runner;
@@ -256,7 +260,7 @@ export class AgentTestService {
   async #version(scope: Scope, agent: AgentRecord, wanted: number | null): Promise<number> {
     if (wanted === null) return agent.version;
     try {
-      return (await this.#agents.getVersion(scope, agent, wanted)).version;
+      return (await this.#versions.get(scope, agent, wanted)).version;
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
       throw invalid(['body', 'version'], 'There is no such version', 'reference_not_found');

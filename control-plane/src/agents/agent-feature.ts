@@ -1,33 +1,58 @@
 import type { Feature } from '../composition/feature.ts';
 import type { Platform } from '../composition/platform.ts';
 import { idSchema } from '../http/operation.ts';
+import type { ModelCatalog } from '../providers/model-catalog.ts';
+import { AgentContents } from './agent-content.ts';
 import { agentLinkRoutes } from './agent-link-routes.ts';
+import type { AttachableRecords } from './agent-link-routes.ts';
+import { AgentLinks } from './agent-links.ts';
 import { agentCollection, agentSecretCollection, agentVersionCollection } from './agent-model.ts';
+import type { NamedRecords } from './agent-references.ts';
 import { agentRoutes } from './agent-routes.ts';
 import { agentSample } from './agent-sample.ts';
 import { AGENT_AUDIT, AgentService } from './agent-service.ts';
+import type { AgentDependents, ProjectDefaults } from './agent-service.ts';
+import { AgentVersions } from './agent-versions.ts';
+import type { PassedTests } from './agent-versions.ts';
+import { AgentWriter } from './agent-writer.ts';
 import { HeaderSecrets } from './header-secrets.ts';
-
-type AgentDeps = ConstructorParameters<typeof AgentService>[0];
+import { StoredAgents } from './stored-agents.ts';
 
 export function createAgents({
+  database,
+  clock,
+  audit,
+  box,
   config,
   ...deps
-}: Omit<AgentDeps, 'secrets' | 'outboundAllow'> & Pick<Platform, 'box' | 'config'>) {
-  const headerSecrets = new HeaderSecrets(deps);
+}: Pick<Platform, 'audit' | 'box' | 'clock' | 'config' | 'database'> & {
+  models: ModelCatalog;
+  projects: ProjectDefaults;
+  dependents: AgentDependents;
+  hasPassedTests: PassedTests;
+  attachable: AttachableRecords;
+  named: NamedRecords;
+}) {
+  const headerSecrets = new HeaderSecrets({ database, box });
+  const writer = new AgentWriter({ database, clock });
+  const contents = new AgentContents(deps);
+  const agentVersions = new AgentVersions({ ...deps, writer, contents });
+  const agentLinks = new AgentLinks({ database, writer });
+  const storedAgents = new StoredAgents({ database, secrets: headerSecrets });
   const agents = new AgentService({
     ...deps,
-    secrets: headerSecrets,
-    outboundAllow: config.OUTBOUND_ALLOW,
+    ...{ writer, contents, audit, clock, secrets: headerSecrets, outboundAllow: config.OUTBOUND_ALLOW },
   });
   return {
-    agents,
-    headerSecrets,
+    ...{ agents, agentLinks, agentVersions, headerSecrets, storedAgents },
     collections: [agentCollection, agentSecretCollection, agentVersionCollection],
-    routes: [...agentRoutes({ agents }), ...agentLinkRoutes({ agents })],
+    routes: [
+      ...agentRoutes({ agents, versions: agentVersions }),
+      ...agentLinkRoutes(agentLinks, deps.attachable),
+    ],
     parameters: { agent_id: idSchema('agt') },
-    uses: { models: (orgId, ids) => agents.naming(orgId, ids) },
+    uses: { models: (orgId: string, ids: readonly string[]) => storedAgents.naming(orgId, ids) },
     audit: AGENT_AUDIT,
     samples: [agentSample],
-  } satisfies Feature & { agents: AgentService; headerSecrets: HeaderSecrets };
+  } satisfies Feature & { agents: AgentService };
 }

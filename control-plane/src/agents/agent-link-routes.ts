@@ -1,21 +1,18 @@
 import { z } from 'zod';
-import { analysisCollection } from '../analyses/analysis-model.ts';
 import { listOf } from '../http/list-query.ts';
 import { defineOperation, idSchema, jsonBody } from '../http/operation.ts';
 import type { Operation } from '../http/operation.ts';
-import { knowledgeBaseCollection } from '../knowledge-bases/knowledge-base-model.ts';
 import type { Collection, StoredRecord } from '../storage/collection.ts';
 import { checkReferences } from '../tenancy/references.ts';
 import { item, within } from '../tenancy/target.ts';
-import { toolCollection } from '../tools/tool-model.ts';
 import { agentCollection } from './agent-model.ts';
-import type { AgentService, LinkKind } from './agent-service.ts';
+import type { AgentLinks, LinkKind } from './agent-links.ts';
 
 const agent = item(agentCollection, 'agent_id');
 
 /** List, attach, switch and detach: the same for tools, analyses and knowledge bases. */
 function linkRoutes<Field extends 'tool_id' | 'analysis_id' | 'knowledge_base_id'>(
-  agents: AgentService,
+  links: AgentLinks,
   link: {
     kind: LinkKind;
     collection: Collection<StoredRecord>;
@@ -70,7 +67,7 @@ function linkRoutes<Field extends 'tool_id' | 'analysis_id' | 'knowledge_base_id
       async handle({ scope, caller, item: found, body }) {
         const id = (body as Record<Field, string>)[field];
         await checkReferences(scope, [{ collection, id, loc: ['body', field] }]);
-        return toResponse(await agents.attach(scope, caller, found, kind, id));
+        return toResponse(await links.attach(scope, caller, found, kind, id));
       },
     }),
     defineOperation({
@@ -88,7 +85,7 @@ function linkRoutes<Field extends 'tool_id' | 'analysis_id' | 'knowledge_base_id
       errors: [409],
       handle: async ({ scope, caller, item: found, params, body }) =>
         toResponse(
-          await agents.setLink(
+          await links.setLink(
             scope,
             caller,
             found,
@@ -109,34 +106,37 @@ function linkRoutes<Field extends 'tool_id' | 'analysis_id' | 'knowledge_base_id
       responses: { 204: { description: 'Detached' } },
       errors: [409],
       handle: ({ scope, caller, item: found, params }) =>
-        agents.detach(scope, caller, found, kind, (params as Record<Field, string>)[field]),
+        links.detach(scope, caller, found, kind, (params as Record<Field, string>)[field]),
     }),
   ];
 }
 
-export function agentLinkRoutes({ agents }: { agents: AgentService }): Operation[] {
+/** Records of other features that may be attached to an agent. */
+export type AttachableRecords = Readonly<Record<LinkKind, Collection<StoredRecord>>>;
+
+export function agentLinkRoutes(links: AgentLinks, records: AttachableRecords): Operation[] {
   return [
-    ...linkRoutes(agents, {
+    ...linkRoutes(links, {
       kind: 'tools',
-      collection: toolCollection,
+      collection: records.tools,
       field: 'tool_id',
       prefix: 'tol',
       path: 'tools',
       name: 'AgentTool',
       words: ['a tool', 'tools'],
     }),
-    ...linkRoutes(agents, {
+    ...linkRoutes(links, {
       kind: 'analyses',
-      collection: analysisCollection,
+      collection: records.analyses,
       field: 'analysis_id',
       prefix: 'ana',
       path: 'post-call-analyses',
       name: 'AgentAnalysis',
       words: ['an analysis', 'analyses'],
     }),
-    ...linkRoutes(agents, {
+    ...linkRoutes(links, {
       kind: 'knowledge_bases',
-      collection: knowledgeBaseCollection,
+      collection: records.knowledge_bases,
       field: 'knowledge_base_id',
       prefix: 'kbs',
       path: 'knowledge-bases',

@@ -1,10 +1,7 @@
 import type { AgentConfig } from '@parley/shared/contracts/agent-config';
 import type { ValidationDetail } from '@parley/shared/errors/app-error';
 import type { ModelCatalog, ModelKind } from '../providers/model-catalog.ts';
-import { knowledgeBaseCollection } from '../knowledge-bases/knowledge-base-model.ts';
 import type { Collection, StoredRecord } from '../storage/collection.ts';
-import { phoneNumberCollection } from '../telephony/phone-number-model.ts';
-import { toolCollection } from '../tools/tool-model.ts';
 import { checkFlow } from './flow-definition.ts';
 import { missingReferences, referenceNotFound } from '../tenancy/references.ts';
 import type { Loc, Reference } from '../tenancy/references.ts';
@@ -12,11 +9,12 @@ import type { Scope } from '../tenancy/scope.ts';
 import { agentCollection } from './agent-model.ts';
 import type { AgentContent } from './agent-model.ts';
 
-const COLLECTION_OF: Record<'tool' | 'knowledge_base' | 'agent', Collection<StoredRecord>> = {
-  tool: toolCollection,
-  knowledge_base: knowledgeBaseCollection,
-  agent: agentCollection,
-};
+/** Records of other features that an agent may name. */
+export interface NamedRecords {
+  readonly tool: Collection<StoredRecord>;
+  readonly knowledge_base: Collection<StoredRecord>;
+  readonly phone_number: Collection<StoredRecord>;
+}
 
 /**
  * Everything that an agent names must exist where it lives, and its models must be usable.
@@ -25,6 +23,7 @@ const COLLECTION_OF: Record<'tool' | 'knowledge_base' | 'agent', Collection<Stor
 export async function checkContent(
   scope: Scope,
   models: ModelCatalog,
+  records: NamedRecords,
   content: AgentContent,
   config: AgentConfig,
   before?: AgentContent,
@@ -115,11 +114,12 @@ export async function checkContent(
   const { phone_number_id: phoneNumberId } = config.telephony;
   if (phoneNumberId !== null) {
     const loc = ['body', 'config', 'telephony', 'phone_number_id'];
-    references.push({ collection: phoneNumberCollection, id: phoneNumberId, loc });
+    references.push({ collection: records.phone_number, id: phoneNumberId, loc });
   }
   for (const { kind, id, loc } of flow?.references ?? []) {
     if (kind === 'audio_asset') details.push(referenceNotFound(loc));
-    else if (kind !== 'llm') references.push({ collection: COLLECTION_OF[kind], id, loc });
+    else if (kind !== 'llm')
+      references.push({ collection: kind === 'agent' ? agentCollection : records[kind], id, loc });
   }
   return [...details, ...(await missingReferences(scope, references))];
 }

@@ -24,6 +24,7 @@ import {
   versionSummaryResponse,
 } from './agent-schema.ts';
 import type { AgentService } from './agent-service.ts';
+import type { AgentVersions } from './agent-versions.ts';
 
 const versionParameter = z.string().regex(/^[1-9]\d{0,8}$/, 'must be a version number');
 const ifMatchHeader = z.string().regex(/^"?[1-9]\d{0,8}"?$/, 'must be a version number in quotes');
@@ -38,9 +39,15 @@ function seenVersion(header: string | undefined): number | undefined {
   return Number(parseInput(ifMatchHeader, header, 'header').replaceAll('"', ''));
 }
 
-export function agentRoutes({ agents }: { agents: AgentService }): Operation[] {
+export function agentRoutes({
+  agents,
+  versions,
+}: {
+  agents: AgentService;
+  versions: AgentVersions;
+}): Operation[] {
   const version = within(agent, 'version', ({ scope, item: found }, number) =>
-    agents.getVersion(scope, found, Number(number)),
+    versions.get(scope, found, Number(number)),
   );
   return [
     defineOperation({
@@ -91,7 +98,7 @@ export function agentRoutes({ agents }: { agents: AgentService }): Operation[] {
       responses: { 200: { description: 'The agent', schema: agentResponse } },
       async handle({ scope, item: found, query }) {
         if (query.version === undefined) return toAgentResponse(found);
-        const version = await agents.getVersion(scope, found, query.version);
+        const version = await versions.get(scope, found, query.version);
         return { ...toAgentResponse(found, version.snapshot), version: version.version };
       },
     }),
@@ -191,7 +198,7 @@ export function agentRoutes({ agents }: { agents: AgentService }): Operation[] {
       query: listQuery({ sortable: ['version'], defaultSort: '-version' }),
       responses: { 200: { description: 'A page of versions', schema: listOf(versionSummaryResponse) } },
       handle: async ({ scope, item: found, query }) =>
-        toPage(await agents.versions(scope, found, query), toVersionSummary),
+        toPage(await versions.list(scope, found, query), toVersionSummary),
     }),
     defineOperation({
       id: 'getAgentVersion',
@@ -204,7 +211,7 @@ export function agentRoutes({ agents }: { agents: AgentService }): Operation[] {
       params: { version: versionParameter },
       responses: { 200: { description: 'The version', schema: versionResponse } },
       handle: async ({ scope, item: found, params }) =>
-        toVersionResponse(await agents.getVersion(scope, found, Number(params.version))),
+        toVersionResponse(await versions.get(scope, found, Number(params.version))),
     }),
     defineOperation({
       id: 'labelAgentVersion',
@@ -218,7 +225,7 @@ export function agentRoutes({ agents }: { agents: AgentService }): Operation[] {
       body: jsonBody(patchVersionRequest),
       responses: { 200: { description: 'The version', schema: versionResponse } },
       handle: async ({ scope, item: found, params, body }) =>
-        toVersionResponse(await agents.labelVersion(scope, found, Number(params.version), body.label)),
+        toVersionResponse(await versions.label(scope, found, Number(params.version), body.label)),
     }),
     defineOperation({
       id: 'restoreAgentVersion',
@@ -232,7 +239,7 @@ export function agentRoutes({ agents }: { agents: AgentService }): Operation[] {
       responses: { 200: { description: 'The agent', schema: agentResponse } },
       errors: [409],
       handle: async ({ scope, caller, item: found, params }) =>
-        toAgentResponse(await agents.restoreVersion(scope, caller, found, Number(params.version))),
+        toAgentResponse(await versions.restore(scope, caller, found, Number(params.version))),
     }),
     defineOperation({
       id: 'getAgentTraffic',
@@ -258,7 +265,7 @@ export function agentRoutes({ agents }: { agents: AgentService }): Operation[] {
       body: jsonBody(trafficSchema),
       responses: { 200: { description: 'The rule', schema: trafficSchema } },
       errors: [409],
-      handle: ({ scope, item: found, body }) => agents.setTraffic(scope, found, body),
+      handle: ({ scope, item: found, body }) => versions.setTraffic(scope, found, body),
     }),
   ];
 }

@@ -3,10 +3,10 @@ import { ValidationError } from '@parley/shared/errors/app-error';
 import type { ValidationDetail } from '@parley/shared/errors/app-error';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
-import type { AgentService } from '../agents/agent-service.ts';
 import { commonFilter, equalities } from '../http/list-query.ts';
 import type { AnyOf, ListInput } from '../http/list-query.ts';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
+import type { Collection, StoredRecord } from '../storage/collection.ts';
 import type { Database } from '../storage/database.ts';
 import { defined } from '../storage/defined.ts';
 import type { ListPage } from '../storage/list.ts';
@@ -14,21 +14,45 @@ import type { Principal } from '../tenancy/principal.ts';
 import { missingReferences, referenceNotFound } from '../tenancy/references.ts';
 import { checkRoom } from '../tenancy/record-limit.ts';
 import type { Scope } from '../tenancy/scope.ts';
-import { toolCollection } from '../tools/tool-model.ts';
 import { analysisCollection } from './analysis-model.ts';
 import type { AnalysisRecord } from './analysis-model.ts';
 import type { createAnalysisRequest, patchAnalysisRequest } from './analysis-schema.ts';
 
+/** Agents that an analysis is attached to: `AgentLinks`. */
+export interface AnalysisLinks {
+  detachEverywhere(scope: Scope, caller: Principal, kind: 'analyses', id: string): Promise<void>;
+}
+
+/** Versions of agents: `StoredAgents`. */
+export interface AnalysisAgents {
+  contentOf(
+    agentId: string,
+    version: number,
+  ): Promise<{ analyses: readonly { id: string; enabled: boolean }[] } | null>;
+}
+
 /** What is asked about a call once it is over. */
 export class AnalysisService {
   readonly #database: Database;
-  readonly #agents: AgentService;
+  readonly #agents: AnalysisAgents;
+  readonly #links: AnalysisLinks;
+  readonly #tools: Collection<StoredRecord>;
   readonly #models: ModelCatalog;
   readonly #clock: Clock;
 
-  constructor(deps: { database: Database; agents: AgentService; models: ModelCatalog; clock: Clock }) {
+  constructor(deps: {
+    database: Database;
+    agents: AnalysisAgents;
+    links: AnalysisLinks;
+    models: ModelCatalog;
+    /** Those that an analysis may answer through. */
+    tools: Collection<StoredRecord>;
+    clock: Clock;
+  }) {
     this.#database = deps.database;
     this.#agents = deps.agents;
+    this.#links = deps.links;
+    this.#tools = deps.tools;
     this.#models = deps.models;
     this.#clock = deps.clock;
   }
@@ -67,7 +91,7 @@ export class AnalysisService {
 
   /** Takes it off every agent; its results stay. */
   async delete(scope: Scope, caller: Principal, analysis: AnalysisRecord): Promise<void> {
-    await this.#agents.detachEverywhere(scope, caller, 'analyses', analysis._id);
+    await this.#links.detachEverywhere(scope, caller, 'analyses', analysis._id);
     await scope.collection(analysisCollection).delete({ _id: analysis._id });
   }
 
@@ -126,7 +150,7 @@ export class AnalysisService {
       }
     }
     if (fields.tool_id !== null) {
-      const reference = { collection: toolCollection, id: fields.tool_id, loc: ['body', 'tool_id'] };
+      const reference = { collection: this.#tools, id: fields.tool_id, loc: ['body', 'tool_id'] };
       details.push(...(await missingReferences(scope, [reference])));
     }
     if (fields.llm_id !== null) {

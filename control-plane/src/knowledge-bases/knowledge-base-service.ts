@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import { AppError } from '@parley/shared/errors/app-error';
+import type { ErrorRef } from '@parley/shared/errors/app-error';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
-import type { AgentService } from '../agents/agent-service.ts';
 import { commonFilter } from '../http/list-query.ts';
 import type { ListInput } from '../http/list-query.ts';
 import type { ListPage } from '../storage/list.ts';
@@ -12,13 +12,18 @@ import { knowledgeBaseCollection } from './knowledge-base-model.ts';
 import type { KnowledgeBaseRecord } from './knowledge-base-model.ts';
 import type { createKnowledgeBaseRequest, patchKnowledgeBaseRequest } from './knowledge-base-schema.ts';
 
+/** Agents that a base is attached to: `AgentLinks`. */
+export interface BaseLinks {
+  attachedTo(scope: Scope, kind: 'knowledge_bases', id: string): Promise<ErrorRef[]>;
+}
+
 /** What agents may look things up in. */
 export class KnowledgeBaseService {
-  readonly #agents: AgentService;
+  readonly #links: BaseLinks;
   readonly #clock: Clock;
 
-  constructor(deps: { agents: AgentService; clock: Clock }) {
-    this.#agents = deps.agents;
+  constructor(deps: { links: BaseLinks; clock: Clock }) {
+    this.#links = deps.links;
     this.#clock = deps.clock;
   }
 
@@ -50,7 +55,7 @@ export class KnowledgeBaseService {
 
   /** @throws AppError 409 `resource_in_use` while attached to live agents */
   async delete(scope: Scope, base: KnowledgeBaseRecord): Promise<void> {
-    const refs = await this.#agents.attachedTo(scope, 'knowledge_bases', base._id);
+    const refs = await this.#links.attachedTo(scope, 'knowledge_bases', base._id);
     if (refs.length > 0)
       throw new AppError(409, 'resource_in_use', 'The base is attached to agents.', { refs });
     await scope.collection(knowledgeBaseCollection).delete({ _id: base._id });

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import { AppError, NotFoundError } from '@parley/shared/errors/app-error';
+import type { ErrorRef } from '@parley/shared/errors/app-error';
 import type { SessionPlanWire } from '@parley/shared/contracts/session-plan';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
-import type { AgentService } from '../agents/agent-service.ts';
 import type { AuditLog } from '../audit/audit-trail.ts';
 import type { SecretBox } from '../crypto/secret-box.ts';
 import { commonFilter, equalities } from '../http/list-query.ts';
@@ -30,10 +30,24 @@ export const TOOL_AUDIT = ['credential.created', 'credential.changed', 'tool.del
 
 const DUPLICATE = 'A tool of this name exists here.';
 
+/** Agents that a tool is attached to: `AgentLinks`. */
+export interface ToolLinks {
+  attachedTo(scope: Scope, kind: 'tools', id: string): Promise<ErrorRef[]>;
+}
+
+/** Versions of agents: `StoredAgents`. */
+export interface ToolAgents {
+  contentOf(
+    agentId: string,
+    version: number,
+  ): Promise<{ tools: readonly { id: string; enabled: boolean }[] } | null>;
+}
+
 /** The org's catalogue of what agents can do besides talking. */
 export class ToolService implements SessionTools {
   readonly #database: Database;
-  readonly #agents: AgentService;
+  readonly #agents: ToolAgents;
+  readonly #links: ToolLinks;
   readonly #audit: AuditLog<(typeof TOOL_AUDIT)[number]>;
   readonly #box: SecretBox;
   readonly #clock: Clock;
@@ -41,7 +55,8 @@ export class ToolService implements SessionTools {
 
   constructor(deps: {
     database: Database;
-    agents: AgentService;
+    agents: ToolAgents;
+    links: ToolLinks;
     audit: AuditLog<(typeof TOOL_AUDIT)[number]>;
     box: SecretBox;
     clock: Clock;
@@ -49,6 +64,7 @@ export class ToolService implements SessionTools {
   }) {
     this.#database = deps.database;
     this.#agents = deps.agents;
+    this.#links = deps.links;
     this.#audit = deps.audit;
     this.#box = deps.box;
     this.#clock = deps.clock;
@@ -152,7 +168,7 @@ export class ToolService implements SessionTools {
     tool: ToolRecord,
     origin: { address: string },
   ): Promise<void> {
-    const refs = await this.#agents.attachedTo(scope, 'tools', tool._id);
+    const refs = await this.#links.attachedTo(scope, 'tools', tool._id);
     if (refs.length > 0)
       throw new AppError(409, 'resource_in_use', 'The tool is attached to agents.', { refs });
     await scope.collection(toolCollection).delete({ _id: tool._id });

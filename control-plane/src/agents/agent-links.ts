@@ -1,0 +1,107 @@
+import { NotFoundError } from '@parley/shared/errors/app-error';
+import type { ErrorRef } from '@parley/shared/errors/app-error';
+import { invalid } from '../http/validation.ts';
+import type { Database } from '../storage/database.ts';
+import type { Principal } from '../tenancy/principal.ts';
+import type { Scope } from '../tenancy/scope.ts';
+import { toContent } from './agent-content.ts';
+import { agentCollection } from './agent-model.ts';
+import type { AgentLink, AgentRecord } from './agent-model.ts';
+import type { AgentWriter } from './agent-writer.ts';
+
+export const LINK_LIMITS = { tools: 30, analyses: 20, knowledge_bases: 10 } as const;
+export type LinkKind = keyof typeof LINK_LIMITS;
+
+/** What is attached to agents. */
+export class AgentLinks {
+  readonly #database: Database;
+  readonly #writer: AgentWriter;
+
+  constructor(deps: { database: Database; writer: AgentWriter }) {
+    this.#database = deps.database;
+    this.#writer = deps.writer;
+  }
+
+  /** Attaches, or finds attached. @throws ValidationError `too_long` past the limit of this kind */
+  async attach(
+    scope: Scope,
+    caller: Principal,
+    agent: AgentRecord,
+    kind: LinkKind,
+    id: string,
+  ): Promise<AgentLink> {
+    const changed = await this.#writer.change(scope, caller, agent, {}, async (current) => {
+      const content = toContent(current);
+      if (!content[kind].some((link) => link.id === id)) {
+        if (content[kind].length >= LINK_LIMITS[kind]) {
+          throw invalid(['body'], `at most ${LINK_LIMITS[kind]} can be attached`, 'too_long');
+        }
+        content[kind] = [...content[kind], { id, enabled: true }];
+      }
+      return { content, webhooks: current.webhooks };
+    });
+    return changed[kind].find((link) => link.id === id)!;
+  }
+
+  /** @throws NotFoundError when it is not attached */
+  async setLink(
+    scope: Scope,
+    caller: Principal,
+    agent: AgentRecord,
+    kind: LinkKind,
+    id: string,
+    enabled: boolean,
+  ): Promise<AgentLink> {
+    await this.#writer.change(scope, caller, agent, {}, async (current) => {
+      const content = toContent(current);
+      if (!content[kind].some((link) => link.id === id)) throw new NotFoundError();
+      content[kind] = content[kind].map((link) => (link.id === id ? { id, enabled } : link));
+      return { content, webhooks: current.webhooks };
+    });
+    return { id, enabled };
+  }
+
+  /** @throws NotFoundError when it is not attached */
+  async detach(
+    scope: Scope,
+    caller: Principal,
+    agent: AgentRecord,
+    kind: LinkKind,
+    id: string,
+  ): Promise<void> {
+    await this.#writer.change(scope, caller, agent, {}, async (current) => {
+      const content = toContent(current);
+      if (!content[kind].some((link) => link.id === id)) throw new NotFoundError();
+      content[kind] = content[kind].filter((link) => link.id !== id);
+      return { content, webhooks: current.webhooks };
+    });
+  }
+
+  /** Live agents of the org that have it attached, as 409 names them. */
+  async attachedTo(scope: Scope, kind: LinkKind, id: string): Promise<ErrorRef[]> {
+    const agents = await this.#database
+      .model(agentCollection)
+      .find({ org_id: scope.orgId, [`${kind}.id`]: id, archived_at: null })
+      .select({ name: 1 })
+      .limit(20)
+      .lean<{ _id: string; name: string }[]>();
+    return agents.map((agent) => ({ type: 'agent', id: agent._id, name: agent.name }));
+  }
+
+  /** Takes it off every agent of the org, each with a new version. */
+  async detachEverywhere(scope: Scope, caller: Principal, kind: LinkKind, id: string): Promise<void> {
+    const agents = await this.#database
+      .model(agentCollection)
+      .find({ org_id: scope.orgId, [`${kind}.id`]: id })
+      .limit(10_000)
+      .lean<AgentRecord[]>();
+    for (const agent of agents) {
+      const own = scope.inProject(agent.project_id);
+      await this.#writer.change(own, caller, agent, { archived: true }, async (current) => {
+        const content = toContent(current);
+        content[kind] = content[kind].filter((link) => link.id !== id);
+        return { content, webhooks: current.webhooks };
+      });
+    }
+  }
+}
