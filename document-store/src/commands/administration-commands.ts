@@ -51,6 +51,7 @@ function nothing(...fields: string[]): Command {
 
 const refuseTransactions: Command = {
   fields: ['recoveryToken'],
+  refused: true,
   run: () => {
     throw new CommandError(
       'IllegalOperation',
@@ -61,6 +62,7 @@ const refuseTransactions: Command = {
 
 const refuseAuthentication: Command = {
   fields: ['mechanism', 'payload', 'options', 'conversationId'],
+  refused: true,
   run: () => {
     throw new CommandError(334, 'this store has no users: connect without credentials');
   },
@@ -125,6 +127,7 @@ export const administrationCommands: Record<string, Command> = {
   },
   replSetGetStatus: {
     fields: [],
+    refused: true,
     run: () => {
       throw new CommandError(76, 'not running with --replSet');
     },

@@ -32,6 +32,8 @@ export interface CommandContext {
 export interface Command {
   /** Fields the command has beside the general ones. Any other is refused: ignoring it could mean a wrong answer. */
   fields: readonly string[];
+  /** Known so that it can be refused as MongoDB refuses it. */
+  refused?: true;
   run(command: BsonDocument, context: CommandContext): Reply;
 }
 
@@ -55,6 +57,13 @@ const generalFields = new Set([
   'startTransaction',
 ]);
 
+/** All commands by name, in groups. */
+export const commandGroups: Readonly<Record<string, Readonly<Record<string, Command>>>> = {
+  Documents: { ...readCommands, ...writeCommands },
+  'Collections and indexes': catalogCommands,
+  'Server, sessions and cursors': administrationCommands,
+};
+
 /** Finds and runs commands by their names. */
 export class Commands {
   readonly #commands = new Map<string, Command>();
@@ -64,7 +73,7 @@ export class Commands {
   constructor(store: Store, cursors: Cursors) {
     this.#store = store;
     this.#cursors = cursors;
-    for (const group of [administrationCommands, catalogCommands, readCommands, writeCommands]) {
+    for (const group of Object.values(commandGroups)) {
       for (const [name, command] of Object.entries(group)) this.#commands.set(name.toLowerCase(), command);
     }
   }

@@ -14,7 +14,8 @@ export interface Action {
   to?: string[];
 }
 
-const updateOperators = new Set([
+/** The operators of updates. */
+export const updateOperators: ReadonlySet<string> = new Set([
   '$set',
   '$unset',
   '$inc',
