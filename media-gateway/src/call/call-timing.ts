@@ -28,8 +28,6 @@ export class CallTiming {
   readonly #turns: CallerTurns;
   readonly #events: CallTimingEvents;
   readonly #silence: SilenceWatch;
-  /** When the call has lasted long enough; monotonic ms. */
-  readonly #endsAt: number;
   #greetingTimer: Timer | undefined;
 
   constructor(deps: {
@@ -50,7 +48,6 @@ export class CallTiming {
     this.#speech = deps.speech;
     this.#turns = deps.turns;
     this.#events = deps.events;
-    this.#endsAt = deps.clock.zero + deps.plan.limits.max_duration_seconds * 1000;
     this.#silence = new SilenceWatch(deps.plan.agent.config.silence);
   }
 
@@ -71,8 +68,10 @@ export class CallTiming {
   }
 
   tick(now: number): void {
-    if (now >= this.#endsAt && this.#phase.on('time_limit') === 'say_goodbye') {
-      const { message } = this.#plan.agent.config.end_call;
+    const { config } = this.#plan.agent;
+    const { max_duration_seconds: maxSeconds } = this.#plan.limits;
+    if (now - this.#clock.zero >= maxSeconds * 1000 && this.#phase.on('time_limit') === 'say_goodbye') {
+      const { message } = config.end_call;
       this.#events.onTimeToEnd(
         { ended_by: 'system', hangup_reason: 'max_duration' },
         message === '' ? undefined : message,
