@@ -27,6 +27,10 @@ import { toolCallRoutes } from './calls/tool-call-routes.ts';
 import { turnCollection } from './calls/turn-model.ts';
 import { CallEventHandler } from './calls/call-event-handler.ts';
 import { carrierCallbackRoutes } from './carriers/carrier-callback-routes.ts';
+import { CallAnswers } from './carriers/call-answers.ts';
+import { CallProgress } from './carriers/call-progress.ts';
+import { CallTransfers } from './carriers/call-transfers.ts';
+import { IncomingCalls } from './carriers/incoming-calls.ts';
 import { CarrierCallbackService } from './carriers/carrier-callback-service.ts';
 import { Reaper } from './calls/reaper.ts';
 import { analysisResultCollection } from './post-call/analysis-result-model.ts';
@@ -154,7 +158,7 @@ function createCallServices(deps: CallServiceDeps): CallServices {
     store: new FileRecordingStore(config.STORAGE_DIR),
     clock,
   });
-  const sessionStore = new SessionStore({ database, callLog });
+  const sessionStore = new SessionStore({ database, events: callLog });
   const gatewayCommands = new GatewayCommands({ bus, clock });
   const telephonyAccounts = new TelephonyAccountService({
     database,
@@ -309,21 +313,41 @@ function createCallServices(deps: CallServiceDeps): CallServices {
   });
   const phoneNumbers = new PhoneNumberService({ database, clock });
   const inboundDeployments = new InboundDeploymentService({ database, clock });
-  const carrierCallbacks = new CarrierCallbackService({
-    telephonyAccounts,
-    phoneNumbers,
-    inboundDeployments,
-    creation: sessionCreation,
+  const answers = new CallAnswers({
     credentials: sessionCredentials,
-    store: sessionStore,
     closer: sessionCloser,
-    agents: storedAgents,
-    carrierCommands,
-    callLog,
-    directory,
-    bus,
+    leases: bus.leases,
     publicUrl,
     clock,
+    logger,
+  });
+  const carrierCallbacks = new CarrierCallbackService({
+    accounts: telephonyAccounts,
+    store: sessionStore,
+    incoming: new IncomingCalls({
+      numbers: phoneNumbers,
+      deployments: inboundDeployments,
+      agents: storedAgents,
+      directory,
+      creation: sessionCreation,
+      answers,
+      logger,
+    }),
+    answers,
+    transfers: new CallTransfers({
+      store: sessionStore,
+      commands: carrierCommands,
+      agents: storedAgents,
+      answers,
+    }),
+    progress: new CallProgress({
+      store: sessionStore,
+      closer: sessionCloser,
+      events: callLog,
+      clock,
+      logger,
+    }),
+    publicUrl,
     logger,
   });
   const reaper = new Reaper({

@@ -8,6 +8,8 @@ import { chatAnswer, eventually, openLoopbackServer } from './fixtures/loopback-
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
 import { TestGateway, type TestPlan } from './fixtures/test-gateway.ts';
 
+t.setTimeout(240_000);
+
 const llm = await openLoopbackServer(() => chatAnswer({ ai_summary: 'They want ten licences.' }));
 t.teardown(() => llm[Symbol.asyncDispose]());
 const clock = new ManualClock(Date.now());

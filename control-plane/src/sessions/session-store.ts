@@ -1,10 +1,21 @@
 import type { Model, QueryFilter } from 'mongoose';
 import { TERMINAL_STATUSES, type SessionStatus } from '@parley/shared/contracts/session-values';
-import type { CallLog } from '../calls/call-log.ts';
 import type { Database } from '../storage/database.ts';
 import { ADMITTING_STATUSES, isTerminal, statesBefore, type TerminalStatus } from './session-states.ts';
 import { sessionCollection } from './session-model.ts';
 import type { LegAccount, SessionRecord } from './session-model.ts';
+
+/** Where sessions tell what becomes of them. */
+export interface SessionEventLog {
+  /**
+   * Adds an event of the control plane behind the last one.
+   * @param event.key makes it happen once: a second event of the same session and key changes nothing
+   */
+  append(
+    owner: { session_id: string; org_id: string; project_id: string },
+    event: { type: string; data: Record<string, unknown>; key?: string; offsetMs?: number },
+  ): Promise<void>;
+}
 
 /** Everything but status and identity. */
 export type SessionChange = Partial<
@@ -38,11 +49,11 @@ export interface Transition {
 /** Stored sessions, and the one place where their status moves. */
 export class SessionStore {
   readonly #sessions: Model<SessionRecord>;
-  readonly #log: CallLog;
+  readonly #log: SessionEventLog;
 
-  constructor({ database, callLog }: { database: Database; callLog: CallLog }) {
+  constructor({ database, events }: { database: Database; events: SessionEventLog }) {
     this.#sessions = database.model(sessionCollection);
-    this.#log = callLog;
+    this.#log = events;
   }
 
   find(sessionId: string): Promise<SessionRecord | null> {

@@ -1,0 +1,22 @@
+import type { SessionRecord } from '../sessions/session-model.ts';
+import type { TelephonyAccountRecord } from '../telephony/telephony-account-model.ts';
+import type { Carrier, CarrierRequest } from './carrier.ts';
+
+/** A callback that may be trusted, and what it is about. */
+export interface TrustedCallback {
+  carrier: Carrier;
+  account: TelephonyAccountRecord;
+  request: CarrierRequest;
+}
+
+/** How a call ends by the carrier's word, with nothing to analyse. */
+export function carrierVerdict(nowMs: number, how: Partial<SessionRecord>) {
+  const now = new Date(nowMs);
+  return {
+    ...how,
+    ended_at: now,
+    closed_by: 'carrier' as const,
+    post_call_status: 'skipped' as const,
+    post_call_finished_at: now,
+  };
+}
