@@ -2,13 +2,7 @@
 
 /** Features that import each other, by way of others or not. */
 export const knownFeatureCycles: readonly string[] = [
-  'agents > analyses',
-  'agents > knowledge-bases',
   'agents > sessions',
-  'agents > telephony',
-  'agents > tools',
-  'analyses > agents',
-  'analyses > tools',
   'calls > carriers',
   'calls > recordings',
   'calls > sessions',
@@ -17,7 +11,6 @@ export const knownFeatureCycles: readonly string[] = [
   'carriers > telephony',
   'identity > members',
   'identity > orgs',
-  'knowledge-bases > agents',
   'members > identity',
   'orgs > members',
   'post-call > webhooks',
@@ -29,8 +22,6 @@ export const knownFeatureCycles: readonly string[] = [
   'telephony > calls',
   'telephony > carriers',
   'telephony > sessions',
-  'tools > agents',
-  'tools > sessions',
   'webhooks > post-call',
 ];
 
@@ -42,12 +33,6 @@ export const knownFeatureInternals: readonly string[] = [
   'agent-tests > sessions/session-model.ts',
   'agent-tests > sessions/session-schema.ts',
   'agent-tests > tools/tool-model.ts',
-  'agents > analyses/analysis-model.ts',
-  'agents > knowledge-bases/knowledge-base-model.ts',
-  'agents > projects/project-model.ts',
-  'agents > telephony/phone-number-model.ts',
-  'agents > tools/tool-model.ts',
-  'analyses > tools/tool-model.ts',
   'calls > sessions/session-model.ts',
   'carriers > sessions/session-model.ts',
   'carriers > telephony/telephony-account-model.ts',

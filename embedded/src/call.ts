@@ -84,8 +84,11 @@ function parseCommandLine(argv: readonly string[]) {
     if (token.kind !== 'option' || token.value === undefined) continue;
     if (token.name === 'text') steps.push({ say: token.value });
     else if (token.name === 'interrupt') steps.push({ interrupt: token.value, after_ms: INTERRUPT_AFTER_MS });
-    else if (token.name === 'press') steps.push({ press: token.value });
-    else if (token.name === 'wav') steps.push(readRecording(token.value));
+    else if (token.name === 'press') {
+      if (!/^[0-9A-D*#]{1,32}$/.test(token.value))
+        throw new UsageError(`--press ${token.value}: must be 1 to 32 of the keys 0-9, A-D, * and #`);
+      steps.push({ press: token.value });
+    } else if (token.name === 'wav') steps.push(readRecording(token.value));
   }
   if (steps.length === 0) steps.push(...WHOLE_CONVERSATION);
   return { carrier, steps, agent: values.agent, json: values.json, help: values.help };
@@ -200,7 +203,9 @@ async function main(): Promise<number> {
     const desk = await openDesk(owned, path.resolve(process.env['PARLEY_DATA_DIR'] ?? '.parley'));
     const number = wanted.carrier === 'browser' ? undefined : desk.numbers[wanted.carrier];
     if (number === undefined && wanted.carrier !== 'browser')
-      throw new Error(`The platform has no emulated ${wanted.carrier} line.`);
+      throw new Error(
+        `The platform has no emulated ${wanted.carrier} line. Restart it with npm start, or choose another --carrier.`,
+      );
     const write = (text: string) => void (wanted.json ? process.stderr : process.stdout).write(`${text}\n`);
     const placed = await desk.place({
       carrier: wanted.carrier,

@@ -42,7 +42,8 @@ function openLog(file: string, level: Level | 'silent' | undefined, owned: Dispo
   const logFile = owned.add(
     new LogFile({
       path: file,
-      onFailure: (error) => logger.error({ err: error }, 'the log file can not be written; its lines wait'),
+      onFailure: (error) =>
+        logger.error({ err: error }, 'the log file cannot be written: its lines wait until it can'),
       onRecovery: (dropped) => logger.warn({ dropped }, 'the log file is written again'),
     }),
   );

@@ -205,7 +205,11 @@ async function listen(host: string, wanted: string | undefined): Promise<HttpSer
     return await HttpServer.listen({ host, port });
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
-    throw new ConfigError([`PORT: ${host}:${port} can't be listened on (${code}); set PORT to another one`]);
+    throw new ConfigError([
+      code === 'EADDRINUSE' || code === 'EACCES'
+        ? `PORT: cannot listen on ${host}:${port} (${code}). Set PORT to a free one`
+        : `HOST: cannot listen on ${host} (${code}). Set HOST to an address of this machine, such as 127.0.0.1 or 0.0.0.0`,
+    ]);
   }
 }
 

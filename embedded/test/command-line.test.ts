@@ -162,6 +162,7 @@ void t.test(
       [['--wav', 'nowhere.wav'], /FILE=TEXT/],
       [['--wav', '/nowhere.wav=Hello'], /--wav \/nowhere.wav: ENOENT/],
       [['--shout', 'Hi'], /shout/],
+      [['--press', 'xyz'], /--press xyz: must be 1 to 32 of the keys/],
     ];
     await Promise.all(
       mistakes.map(async ([args, complaint]) => {

@@ -95,6 +95,7 @@ void t.test('a start that can not be says why, in a line for each mistake', asyn
   const main = owned.add(startMain(folder, { LOG_LEVEL: 'loud', DRAIN_TIMEOUT_MS: '-1' }));
   const mistakes: [NodeJS.ProcessEnv, RegExp][] = [
     [{ PORT: 'eighty' }, /PORT: must be a number/],
+    [{ HOST: '192.0.2.1' }, /HOST: cannot listen on 192\.0\.2\.1 \(EADDRNOTAVAIL\)/],
     [{ OPENAI_BASE_URL: 'nowhere' }, /OPENAI_BASE_URL: /],
     [{ MONGODB_URI: 'postgres://127.0.0.1' }, /MONGODB_URI: must be a MongoDB connection string/],
   ];

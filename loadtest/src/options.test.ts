@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
-import { OptionsError, parseOptions } from './options.ts';
+import { parseOptions } from './options.ts';
 
 // What runs for minutes cannot be run by a test: that the documents ask for options that exist can.
 
@@ -11,6 +11,6 @@ void t.test('the documented load tests have options that are there', (t) => {
   });
   t.ok(commands.length > 10);
   for (const command of commands) t.doesNotThrow(() => parseOptions(command.split(/ +/)), command);
-  t.throws(() => parseOptions(['--loudly']), OptionsError);
+  t.throws(() => parseOptions(['--loudly']), { message: /--loudly/ });
   t.end();
 });

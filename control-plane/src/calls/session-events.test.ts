@@ -1,7 +1,7 @@
 import t from 'tap';
 import { CALL_EVENTS } from '@parley/shared/contracts/call-events';
+import { readFeatures } from '../composition/unconnected.ts';
 import { describeOperations } from '../http/openapi.ts';
-import { callLogRoutes } from './call-log-routes.ts';
 import { sessionEventResponse } from './session-events.ts';
 
 interface Described {
@@ -11,9 +11,9 @@ interface Described {
   description?: string;
 }
 
-const { components } = describeOperations(callLogRoutes({ callLog: undefined as never }), {
-  url: 'http://localhost',
-});
+const { components } = await readFeatures(({ routes }) =>
+  describeOperations(routes, { url: 'http://localhost' }),
+);
 const schemas = components!.schemas as Record<string, Described>;
 const union = schemas['SessionEvent']!;
 const variant = (type: string) => schemas[union.discriminator!.mapping[type]!.split('/').at(-1)!]!;

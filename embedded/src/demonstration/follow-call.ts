@@ -156,7 +156,10 @@ async function findSession({
     } catch (error) {
       if (!(error instanceof RestError) || error.status < 500) throw error;
     }
-    if (Date.now() > until) throw new Error('The call made no session.');
+    if (Date.now() > until)
+      throw new Error(
+        'The carrier placed the call, but no session appeared. The log of the platform says why.',
+      );
     await sleep(100, signal);
   }
 }

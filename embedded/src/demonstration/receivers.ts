@@ -75,7 +75,7 @@ export async function openDemonstrationReceivers(port: number): Promise<Demonstr
       return new Promise((resolve, reject) => {
         const timer = setTimeout(() => {
           waiting.delete(sessionId);
-          reject(new Error('The call-ended webhook has not come.'));
+          reject(new Error('The call-ended webhook did not arrive in time.'));
         }, timeoutMs);
         waiting.set(sessionId, (delivery) => {
           clearTimeout(timer);

@@ -102,12 +102,24 @@ export const CALL_TABLE = {
 export type CallStimulus = keyof typeof CALL_TABLE;
 export type CallAnswer<S extends CallStimulus> = (typeof CALL_TABLE)[S][CallPhase]['answer'];
 
+type Column = Readonly<{ [S in CallStimulus]: Answer<CallAnswer<S>> }>;
+
+/** The table by phase, since several questions are asked for every audio frame. */
+const COLUMNS = Object.fromEntries(
+  CALL_PHASES.map((phase) => [
+    phase,
+    Object.fromEntries(Object.entries(CALL_TABLE).map(([stimulus, answers]) => [stimulus, answers[phase]])),
+  ]),
+) as Record<CallPhase, Column>;
+
 /** The phase of one call. Only what happens moves it, by the table. */
 export class PhaseOfCall {
   #phase: CallPhase;
+  #answers: Column;
 
   constructor(phase: CallPhase = 'talking') {
     this.#phase = phase;
+    this.#answers = COLUMNS[phase];
   }
 
   get phase(): CallPhase {
@@ -116,17 +128,16 @@ export class PhaseOfCall {
 
   /** Something happens. @returns what is to be done about it; the phase that follows holds already */
   on<S extends CallStimulus>(stimulus: S): CallAnswer<S> {
-    const { answer, next } = this.#answerTo(stimulus);
-    if (next !== undefined) this.#phase = next;
+    const { answer, next } = this.#answers[stimulus];
+    if (next !== undefined) {
+      this.#phase = next;
+      this.#answers = COLUMNS[next];
+    }
     return answer;
   }
 
   /** What would be done, without it happening. */
   answerTo<S extends CallStimulus>(stimulus: S): CallAnswer<S> {
-    return this.#answerTo(stimulus).answer;
-  }
-
-  #answerTo<S extends CallStimulus>(stimulus: S): Answer<CallAnswer<S>> {
-    return CALL_TABLE[stimulus][this.#phase] as Answer<CallAnswer<S>>;
+    return this.#answers[stimulus].answer;
   }
 }

@@ -28,6 +28,8 @@ export class CallTiming {
   readonly #turns: CallerTurns;
   readonly #events: CallTimingEvents;
   readonly #silence: SilenceWatch;
+  /** When the call has lasted long enough; monotonic ms. */
+  readonly #endsAt: number;
   #greetingTimer: Timer | undefined;
 
   constructor(deps: {
@@ -48,6 +50,7 @@ export class CallTiming {
     this.#speech = deps.speech;
     this.#turns = deps.turns;
     this.#events = deps.events;
+    this.#endsAt = deps.clock.zero + deps.plan.limits.max_duration_seconds * 1000;
     this.#silence = new SilenceWatch(deps.plan.agent.config.silence);
   }
 
@@ -68,10 +71,8 @@ export class CallTiming {
   }
 
   tick(now: number): void {
-    const { config } = this.#plan.agent;
-    const { max_duration_seconds: maxSeconds } = this.#plan.limits;
-    if (now - this.#clock.zero >= maxSeconds * 1000 && this.#phase.on('time_limit') === 'say_goodbye') {
-      const { message } = config.end_call;
+    if (now >= this.#endsAt && this.#phase.on('time_limit') === 'say_goodbye') {
+      const { message } = this.#plan.agent.config.end_call;
       this.#events.onTimeToEnd(
         { ended_by: 'system', hangup_reason: 'max_duration' },
         message === '' ? undefined : message,

@@ -28,10 +28,8 @@ export class WaitingTexts {
 
   /** Says the next one, unless somebody has the floor: the agent, or a caller whose words await an answer. */
   sayNext(): void {
-    const [text] = this.#texts;
-    if (text === undefined || this.#phase.on('waiting_text') !== 'say') return;
+    if (this.#texts.length === 0 || this.#phase.on('waiting_text') !== 'say') return;
     if (this.#speech.busy || this.#turns.openText !== '') return;
-    this.#texts.shift();
-    this.#speech.say(text, 'say', { interruptible: true });
+    this.#speech.say(this.#texts.shift()!, 'say', { interruptible: true });
   }
 }

@@ -19,6 +19,8 @@ import { VoiceActivity } from './voice-activity.ts';
 const GREETING_GRACE_MS = 2000;
 /** Voiced sound without words is forgotten after this much silence. */
 const FORGET_VOICE_MS = 2000;
+/** Time has passed: the same each time. */
+const TICK: TurnInput = { type: 'tick' };
 
 /** Words of the caller, and when they were said; monotonic ms, `endedAt` -Infinity when no voice was heard. */
 export interface CallerWords {
@@ -190,7 +192,7 @@ export class CallerTurns {
 
   /** Time passes: turns end, and voices that said nothing are forgotten. */
   tick(now: number): void {
-    this.#input({ type: 'tick' });
+    this.#input(TICK);
     if (
       this.#voice.voicedMs > 0 &&
       now - this.#voice.lastVoicedAt > FORGET_VOICE_MS &&
