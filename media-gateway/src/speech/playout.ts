@@ -36,7 +36,8 @@ const LEAD_SLACK_MS = 2 * TICK_MS;
 export class Playout {
   readonly #participant: Participant;
   readonly #clock: Clock;
-  readonly #format: AudioFormat;
+  /** What the far end plays. */
+  readonly format: AudioFormat;
   readonly #bytesPerMs: number;
   readonly #leadMs: number;
   readonly #listener: ListenerClock;
@@ -57,20 +58,15 @@ export class Playout {
   }) {
     this.#participant = deps.participant;
     this.#clock = deps.clock;
-    this.#format = deps.participant.outputFormat;
-    this.#bytesPerMs = bytesPerMs(this.#format);
+    this.format = deps.participant.outputFormat;
+    this.#bytesPerMs = bytesPerMs(this.format);
     this.#leadMs = deps.participant.leadMs ?? LEAD_MS;
-    this.#listener = new ListenerClock(this.#format);
+    this.#listener = new ListenerClock(this.format);
     this.#ledger = new HeardLedger({
       recorder: deps.recorder,
-      format: this.#format,
+      format: this.format,
       zero: deps.answeredAtMonotonic,
     });
-  }
-
-  /** What the far end plays. */
-  get format(): AudioFormat {
-    return this.#format;
   }
 
   /** A speech has begun and is neither finished nor cancelled. */
@@ -164,7 +160,7 @@ export class Playout {
     const frameBytes = FRAME_MS * this.#bytesPerMs;
     const rest = speech.availableBytes % frameBytes;
     if (rest !== 0) {
-      const padding = silence(this.#format, (frameBytes - rest) / this.#bytesPerMs);
+      const padding = silence(this.format, (frameBytes - rest) / this.#bytesPerMs);
       speech.chunks.push(padding);
       speech.availableBytes += padding.length;
     }

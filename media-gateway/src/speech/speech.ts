@@ -1,4 +1,4 @@
-import { heardText, type SpeechText, type SpokenWord } from './heard-text.ts';
+import type { SpeechText, SpokenWord } from './heard-text.ts';
 
 /** What became of one speech. */
 export interface HeardSpeech {
