@@ -138,7 +138,7 @@ void t.test('of two sockets with one ticket the second loses, and the call goes 
 void t.test('what comes before and around start is refused with its code, and claims nothing', async (t) => {
   const { api, connect } = await openTestGateway(t, { env: { MAX_MESSAGE_BYTES: '5000' } });
   const cases: [string, (client: WebSocket) => void, [number, string]][] = [
-    ['media before start', (c) => c.send(plivo.media(1)), [4400, 'media_before_start']],
+    ['media arrived before the start message', (c) => c.send(plivo.media(1)), [4400, 'media_before_start']],
     ['malformed JSON', (c) => c.send('{"event":'), [4400, 'malformed']],
     ['wrong types', (c) => c.send('{"event":"start","start":{"callId":{}}}'), [4400, 'malformed']],
     ['a binary frame', (c) => c.send(Buffer.from(plivo.start()), { binary: true }), [4400, 'binary_frame']],

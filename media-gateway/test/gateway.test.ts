@@ -218,7 +218,7 @@ void t.test('what one gateway could not deliver, the next one on its folder does
   client.send(plivo.dtmf('1'));
   client.close(1000);
   await until(() => first.calls.length === 1 && first.gateway.calls === 0);
-  await t.rejects(openTestGateway(t, { dataDir: first.dataDir }), /Another gateway uses/);
+  await t.rejects(openTestGateway(t, { dataDir: first.dataDir }), /Another gateway is using/);
   await first.gateway[Symbol.asyncDispose]();
   await lost[Symbol.asyncDispose]();
 

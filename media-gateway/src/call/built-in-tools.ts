@@ -49,7 +49,7 @@ const builtIn: Record<BuiltInToolName, BuiltIn> = {
       const destination = destinationsOf(context).find(({ id }) => id === args['destination_id']);
       return destination
         ? taken(context.controls.transferAfterSpeech(destination))
-        : refused('unknown_destination', 'There is no such destination.');
+        : refused('unknown_destination', 'Unknown destination: use one of those listed.');
     },
   },
   send_dtmf: {
@@ -60,7 +60,7 @@ const builtIn: Record<BuiltInToolName, BuiltIn> = {
         return refused('invalid_arguments', 'digits must be 1 to 32 of 0-9, A-D, * and #.');
       return (await controls.sendDtmf(digits))
         ? { ok: true, content: '{"ok":true}' }
-        : refused('not_sent', 'The digits could not be sent on this line.');
+        : refused('not_sent', 'The digits could not be sent: this line does not support DTMF.');
     },
   },
 };
@@ -94,7 +94,7 @@ function destinationsOf({ plan, participant }: BuiltInContext): TransferDestinat
 }
 
 function unknownTool(name: string): BuiltInResult {
-  return refused('unknown_tool', `There is no tool named ${name}.`);
+  return refused('unknown_tool', `Unknown tool ${name}.`);
 }
 
 function refused(code: string, message: string): BuiltInResult {

@@ -179,7 +179,7 @@ const effects: Record<string, Record<CallPhase, string>> = {
     over: '',
   },
   'the last STT fails': {
-    talking: 'says "I am sorry, something is not working on our side. Please call again later."',
+    talking: 'says "I am sorry, something is not working at the moment. Please call again later."',
     away: '',
     announcing: '',
     transferring: '',

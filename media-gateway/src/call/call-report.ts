@@ -53,7 +53,7 @@ export class CallReport {
       await this.#reporter.end(report);
       if (recording && recording.status !== 'recording') this.#recorder.settled();
     } catch (error) {
-      this.#logger.error({ err: error }, 'the report could not be written');
+      this.#logger.error({ err: error }, 'the report of a call could not be written');
     }
     return report;
   }

@@ -171,7 +171,9 @@ export class CallTools implements ReplyTools {
       result = {
         ok: false,
         code: 'tool_failed',
-        content: refusal(error instanceof Error ? error.message : 'The tool failed.'),
+        content: refusal(
+          error instanceof Error ? error.message : 'The tool failed because of an internal error.',
+        ),
       };
     }
     const ms = Math.round(clock.monotonic() - startedAt);

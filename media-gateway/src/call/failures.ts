@@ -6,8 +6,8 @@ import type { AgentSpeech, SpeechFailure } from '../speech/agent-speech.ts';
 import type { PhaseOfCall } from './call-phase.ts';
 import type { Goodbye } from './goodbye.ts';
 
-const APOLOGY = 'I am sorry, I had a problem just now. Could you say that again?';
-const GIVING_UP = 'I am sorry, something is not working on our side. Please call again later.';
+const APOLOGY = 'I am sorry, I had a technical problem. Could you say that again?';
+const GIVING_UP = 'I am sorry, something is not working at the moment. Please call again later.';
 
 /** What it means for a call that a provider fails: a warning, an apology, or the end. */
 export class Failures {
@@ -38,7 +38,7 @@ export class Failures {
   trouble(code: string, error: unknown): void {
     const about = error instanceof ProviderError ? { provider: error.provider, fault: error.fault } : {};
     this.#emit('warning', { code, ...about });
-    this.#logger.warn({ code, err: error }, 'a provider had trouble');
+    this.#logger.warn({ code, err: error }, 'a provider failed');
   }
 
   /** The agent breaks off. */
@@ -47,7 +47,7 @@ export class Failures {
       code: reason,
       ...(error instanceof ProviderError ? { fault: error.fault } : {}),
     });
-    if (!(error instanceof ProviderError)) this.#logger.error({ err: error }, 'reply failed');
+    if (!(error instanceof ProviderError)) this.#logger.error({ err: error }, "the agent's reply failed");
   }
 
   /** The agent has broken off. @param repeated for the second time in a row */

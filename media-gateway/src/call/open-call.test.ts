@@ -278,7 +278,7 @@ void t.test('failures', async (t) => {
     await call.wait(1600);
     await call.hears('When do you close?');
     await call.wait(8000);
-    t.match(call.texts().at(-1), /^agent: I am sorry, I had a problem/);
+    t.match(call.texts().at(-1), /^agent: I am sorry, I had a technical problem/);
     await call.hears('When do you close?');
     await call.wait(8000);
     t.match(await call.call.ended, { ended_by: 'system', failure_reason: 'llm_error' });

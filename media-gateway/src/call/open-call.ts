@@ -446,7 +446,7 @@ class LiveCall implements Call, ParticipantListener {
     ]);
     for (const result of disposals)
       if (result.status === 'rejected')
-        this.#deps.logger.error({ err: result.reason as unknown }, 'a provider did not close');
+        this.#deps.logger.error({ err: result.reason as unknown }, 'a provider could not be closed');
     this.#over.resolve(await this.#report.finish(reason, endedAt));
   }
 

@@ -90,7 +90,7 @@ export class Transfer {
       this.#events.onLost();
       return;
     }
-    const note = `The transfer to ${destination.id} did not work.`;
+    const note = `The transfer to ${destination.id} failed.`;
     const message =
       destination.failure_message === '' ? undefined : this.#prompt.render(destination.failure_message);
     if (destination.on_failure === 'return') this.#events.onReturned(note, message);

@@ -161,7 +161,7 @@ void t.test('a connection that ends before its start has no start', async (t) =>
 
 void t.test('what breaks the format closes the stream with its code', async (t) => {
   const cases: [string, (phone: ReturnType<typeof open>) => void | Promise<void>, [number, string]][] = [
-    ['media before start', ({ media }) => media(1), [4400, 'media_before_start']],
+    ['media arrived before the start message', ({ media }) => media(1), [4400, 'media_before_start']],
     ['no JSON', ({ participant }) => participant.onMessage(Buffer.from('{"event"')), [4400, 'malformed']],
     ['wrong types', ({ receive }) => receive({ event: 'start', start: 7 }), [4400, 'malformed']],
     [

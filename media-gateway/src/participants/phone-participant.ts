@@ -91,7 +91,7 @@ export class PhoneParticipant implements Participant, SocketListener {
 
   /** What was kept is delivered once the caller's own work is done, so that a call may attach while it is being made. */
   attach(listener: ParticipantListener): void {
-    if (this.#attached) throw new Error('A participant is attached once.');
+    if (this.#attached) throw new Error('A participant can be attached only once.');
     this.#attached = true;
     queueMicrotask(() => this.#deliverTo(listener));
   }
@@ -191,7 +191,7 @@ export class PhoneParticipant implements Participant, SocketListener {
         if (Number.isInteger(Math.log2(this.#complaints))) {
           this.#logger.warn(
             { carrier: this.carrier, code: event.code.slice(0, 64), times: this.#complaints },
-            'the carrier refused a message of ours',
+            'the carrier rejected a message',
           );
         }
         break;
@@ -224,7 +224,7 @@ export class PhoneParticipant implements Participant, SocketListener {
   }
 
   #refuse(error: CarrierProtocolError): void {
-    this.#logger.warn({ carrier: this.carrier, err: error }, 'carrier stream refused');
+    this.#logger.warn({ carrier: this.carrier, err: error }, 'a carrier stream was refused');
     const code = error.code === 'codec_not_agreed' ? closeCodes.codecNotAgreed : closeCodes.badMessage;
     this.#socket.end(code, error.code);
     this.#leave({ by: 'carrier', lost: false });

@@ -57,7 +57,7 @@ export class RealtimeParticipant implements Participant {
 
   /** What was kept is delivered once the caller's own work is done, so that a call may attach while it is being made. */
   attach(listener: ParticipantListener): void {
-    if (this.#attached) throw new Error('A participant is attached once.');
+    if (this.#attached) throw new Error('A participant can be attached only once.');
     this.#attached = true;
     queueMicrotask(() => {
       if (this.#over) return;

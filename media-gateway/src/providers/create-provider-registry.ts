@@ -67,7 +67,7 @@ export function createProviderRegistry(options: {
     try {
       guard.checkUrl(one.base_url, target);
     } catch (error) {
-      throw new ProviderError(one.provider, 'auth', 'its base URL is not allowed', { cause: error });
+      throw new ProviderError(one.provider, 'auth', 'the base URL is not allowed', { cause: error });
     }
     return plan.outbound_allow.includes(new URL(one.base_url).origin) ? ours : theirs;
   }

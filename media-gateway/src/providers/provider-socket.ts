@@ -184,7 +184,7 @@ export class ProviderSocket {
     const intervalMs = this.#options.pingIntervalMs ?? PING_INTERVAL_MS;
     this.#pingTimer = this.#options.clock.setTimeout(() => {
       if (!this.#heard) {
-        this.fail('timeout', 'the connection is dead: nothing came back after a ping');
+        this.fail('timeout', 'the connection is dead: no answer to a ping');
         return;
       }
       this.#heard = false;

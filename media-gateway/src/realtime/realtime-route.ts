@@ -102,7 +102,7 @@ export function realtimeRoute(
     } catch (error) {
       const [code, reason] = refusalOf(error);
       if (code === closeCodes.internal) logger.error({ err: error }, 'a token could not be redeemed');
-      else logger.info({ code: reason }, 'realtime session refused');
+      else logger.info({ code: reason }, 'a realtime session was refused');
       session.refuse(
         code,
         reason,

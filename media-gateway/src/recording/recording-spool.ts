@@ -106,7 +106,10 @@ export class RecordingSpool {
       error,
     });
     if (!this.#deps.stores[record.store] || !SAFE_NAME.test(record.recording_id)) {
-      logger.error({ store: record.store }, 'this gateway has no store for the recording of a call');
+      logger.error(
+        { store: record.store },
+        'this gateway has no recording store of this kind: the call is not recorded',
+      );
       return { ...noRecorder, finish: () => Promise.resolve(failed('store_unsupported')) };
     }
     const { inputFormat, outputFormat } = call.participant;
@@ -135,7 +138,7 @@ export class RecordingSpool {
       format: { sampleRate, channels: job.channels },
       maxQueuedBytes: QUEUED_SECONDS * sampleRate * job.channels * 2,
       onFailure: (error) => {
-        logger.error({ err: error }, 'the recording of a call can not be written');
+        logger.error({ err: error }, 'the recording of a call cannot be written');
         warn('recording_failed', codeOf(error));
       },
     });
@@ -153,7 +156,7 @@ export class RecordingSpool {
       },
     });
     const saved = this.#saveJob(job).catch((error: unknown) => {
-      logger.warn({ err: error }, 'a recording would not survive the end of this process');
+      logger.warn({ err: error }, 'a recording could not be made durable: a crash would lose it');
     });
     const tell: Tell = (result) => {
       reporter.emit('recording', result, offset());
@@ -190,7 +193,7 @@ export class RecordingSpool {
 
   /** Recordings that are not stored stay on disk for the next process. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#abort.abort(new Error('The gateway stops.'));
+    this.#abort.abort(new Error('The gateway is stopping.'));
     for (const timer of this.#timers) timer.cancel();
     this.#forgetTold();
     await Promise.allSettled(this.#working);
@@ -263,7 +266,10 @@ export class RecordingSpool {
       const sinceMs = clock.now() - Date.parse(job.finished_at!);
       const hopeless = error instanceof StoreConflictError || codeOf(error as Error) === 'missing';
       if (hopeless || sinceMs >= GIVE_UP_AFTER_MS) {
-        logger.error({ err: error, part: `${part}.failed` }, 'a recording was given up');
+        logger.error(
+          { err: error, part: `${part}.failed` },
+          'a recording could not be stored and was set aside',
+        );
         const outcome: RecordingResult = {
           recording_id: job.recording_id,
           status: 'failed',
@@ -277,7 +283,7 @@ export class RecordingSpool {
       const retryMs = backoffMs(attempt, { firstMs: FIRST_RETRY_MS, maxMs: MAX_RETRY_MS });
       logger.warn(
         { err: error, recordingId: job.recording_id, retryMs },
-        'a recording could not be stored yet',
+        'a recording could not be stored and will be retried',
       );
       const timer = clock.setTimeout(() => {
         this.#timers.delete(timer);
@@ -293,7 +299,7 @@ export class RecordingSpool {
     await this.#saveJob(job).catch((error: unknown) => {
       this.#deps.logger.warn(
         { err: error },
-        'the outcome of a recording would not survive the end of this process',
+        'the outcome of a recording could not be made durable: a crash would lose it',
       );
     });
   }
@@ -337,9 +343,9 @@ export class RecordingSpool {
     let job: Job;
     try {
       job = jobSchema.parse(JSON.parse(await this.#fs.readFile(jobPath, 'utf8')));
-      if (!this.#deps.stores[job.store]) throw new Error(`no store ${job.store}`);
+      if (!this.#deps.stores[job.store]) throw new Error(`unknown recording store ${job.store}`);
     } catch (error) {
-      logger.error({ err: error, file: jobPath }, 'a recording left behind can not be read');
+      logger.error({ err: error, file: jobPath }, 'a recording left by an earlier process cannot be read');
       return;
     }
     const tell: Tell = (result) => {
@@ -351,11 +357,11 @@ export class RecordingSpool {
         await this.#rebuildHeader(job);
         logger.warn(
           { recordingId: job.recording_id },
-          'a recording that was cut off is stored as far as it goes',
+          'an interrupted recording is stored up to where it ends',
         );
       }
     } catch (error) {
-      logger.error({ err: error, recordingId: job.recording_id }, 'a recording that was cut off is lost');
+      logger.error({ err: error, recordingId: job.recording_id }, 'an interrupted recording is lost');
       await this.#discard(job);
       tell({ recording_id: job.recording_id, status: 'failed', error: codeOf(error as Error) });
       return;

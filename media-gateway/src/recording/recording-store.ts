@@ -27,7 +27,7 @@ export interface StoredFile {
 /** The place is taken by other content: trying again would not help. */
 export class StoreConflictError extends Error {
   constructor() {
-    super('Another recording is stored under this key.');
+    super('A different recording is already stored under this key.');
     this.name = 'StoreConflictError';
   }
 }
@@ -38,7 +38,8 @@ export function fileStore(storageDir: string, fs: RecordingFs): RecordingStore {
     async store(part, { key, sizeBytes, sha256 }) {
       const root = path.resolve(storageDir);
       const target = path.resolve(root, key);
-      if (!target.startsWith(root + path.sep)) throw new Error('The key leads out of the storage folder.');
+      if (!target.startsWith(root + path.sep))
+        throw new Error('The recording key is outside the storage folder.');
       await fs.mkdir(path.dirname(target), { recursive: true, mode: 0o700 });
       const there = await fs.stat(target).catch(() => undefined);
       if (there) {

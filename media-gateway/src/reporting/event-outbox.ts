@@ -117,7 +117,8 @@ export class EventOutbox {
     await this.flush(2000);
     this.#closed = true;
     this.#timer?.cancel();
-    if (this.size > 0) this.#logger.warn({ events: this.size }, 'events were not sent before the end');
+    if (this.size > 0)
+      this.#logger.warn({ events: this.size }, 'some call events were not sent before the process stopped');
   }
 
   #schedule(ms: number): void {
@@ -148,11 +149,12 @@ export class EventOutbox {
       } catch (error) {
         this.#failures++;
         if (this.#failures === 1 || this.#failures % 60 === 0) {
-          this.#logger.warn({ err: error, waiting: this.size }, 'the event log can not be reached');
+          this.#logger.warn({ err: error, waiting: this.size }, 'the event log cannot be reached');
         }
         return;
       }
-      if (this.#failures > 0) this.#logger.info({ waiting: this.#queue.length }, 'the event log is back');
+      if (this.#failures > 0)
+        this.#logger.info({ waiting: this.#queue.length }, 'the event log can be reached again');
       this.#failures = 0;
       for (const { id } of this.#sending) this.#reports.delete(id);
       this.#sending = [];
@@ -176,6 +178,10 @@ export class EventOutbox {
     const [event] = this.#queue.splice(at, 1);
     if (event) this.#reports.delete(event.id);
     this.#dropped++;
-    if (this.#dropped % 1000 === 1) this.#logger.warn({ dropped: this.#dropped }, 'events are being dropped');
+    if (this.#dropped % 1000 === 1)
+      this.#logger.warn(
+        { dropped: this.#dropped },
+        'the event outbox is full: call events are being dropped',
+      );
   }
 }

@@ -299,7 +299,7 @@ void t.test('a spool belongs to one process', async (t) => {
   const dir = await mkdtemp(path.join(tmpdir(), 'parley-spool-'));
   t.teardown(() => rm(dir, { recursive: true, force: true }));
   const lock = lockSpool(dir);
-  t.throws(() => lockSpool(dir), /Another gateway uses/);
+  t.throws(() => lockSpool(dir), /Another gateway is using/);
   lock.release();
   lock.release();
   lockSpool(dir).release();

@@ -108,7 +108,7 @@ export class ReportSpool {
     } catch (error) {
       this.#logger.error(
         { err: error, sessionId: event.session_id },
-        'a report could not be written to disk and is kept in memory',
+        'a call report could not be written to disk and is kept in memory',
       );
     }
   }
@@ -133,7 +133,7 @@ export class ReportSpool {
     this.#files.delete(entry.file);
     this.#work(
       entry.file.remove().catch((error: unknown) => {
-        this.#logger.warn({ err: error }, 'a stored report could not be deleted');
+        this.#logger.warn({ err: error }, 'a call report could not be deleted from disk');
       }),
     );
   }
@@ -202,7 +202,7 @@ export class ReportSpool {
         this.#send(spoolFile, { ...report.event, gateway_id: this.#gatewayId }).inMemory = undefined;
         continue;
       }
-      this.#logger.warn({ sessionId: report.session_id }, 'a call was cut off by the end of its process');
+      this.#logger.warn({ sessionId: report.session_id }, 'a call was interrupted by the end of its process');
       await this.deliver(spoolFile, this.#endOf(report));
     }
   }
@@ -233,13 +233,13 @@ export class ReportSpool {
     try {
       lines = (await nodeFs.readFile(file, 'utf8')).split('\n').flatMap(parseLine);
     } catch (error) {
-      this.#logger.error({ file, err: error }, 'a report on disk can not be read');
+      this.#logger.error({ file, err: error }, 'a call report on disk cannot be read');
       return undefined;
     }
     const header = spoolHeaderSchema.safeParse(lines[0]);
     if (!header.success) {
       // Nothing of the line is told: it may hold what was said.
-      this.#logger.error({ file }, 'a report on disk does not say whose it is');
+      this.#logger.error({ file }, 'a call report on disk names no session');
       return undefined;
     }
     const report: SpooledReport = { ...header.data, progress: undefined, event: undefined };

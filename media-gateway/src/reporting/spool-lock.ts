@@ -12,7 +12,7 @@ export function lockSpool(dir: string): { release(): void } {
     database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE;');
   } catch (error) {
     database.close();
-    throw new Error(`Another gateway uses ${dir}. Each needs a DATA_DIR of its own.`, { cause: error });
+    throw new Error(`Another gateway is using ${dir}. Give each gateway its own DATA_DIR.`, { cause: error });
   }
   let held = true;
   return {

@@ -112,7 +112,7 @@ export class SpooledCallReporter implements CallReporter {
 
   #save(line: object): void {
     this.#file.append(line).catch((error: unknown) => {
-      this.#logger.error({ err: error }, 'the report of a running call can not be written to disk');
+      this.#logger.error({ err: error }, 'the report of a call in progress cannot be written to disk');
     });
   }
 

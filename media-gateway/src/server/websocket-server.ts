@@ -230,7 +230,7 @@ class UwsServer implements WebSocketServer {
     try {
       return await route.admit(request, left);
     } catch (error) {
-      if (!left.aborted) this.#options.logger.error({ err: error }, 'upgrade failed');
+      if (!left.aborted) this.#options.logger.error({ err: error }, 'a WebSocket upgrade failed');
       return { status: 503 };
     } finally {
       this.#pendingUpgrades--;
@@ -264,11 +264,11 @@ class UwsServer implements WebSocketServer {
     try {
       task();
     } catch (error) {
-      logger.error({ err: error }, 'socket handler failed');
+      logger.error({ err: error }, 'a WebSocket handler failed');
       try {
         socket.fail(closeCodes.internal, 'internal');
       } catch (closeError) {
-        logger.error({ err: closeError }, 'socket close handler failed');
+        logger.error({ err: closeError }, 'a WebSocket close handler failed');
       }
     }
   }

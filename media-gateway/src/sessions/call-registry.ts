@@ -186,14 +186,14 @@ export class CallRegistry implements PresentCalls {
 
   async #endAll(): Promise<void> {
     if (this.#calls.size === 0) return;
-    this.#logger.info({ calls: this.#calls.size }, 'ending the calls that still run');
+    this.#logger.info({ calls: this.#calls.size }, 'stopping: ending the calls in progress');
     const ended: Promise<unknown>[] = [];
     for (const { call } of [...this.#calls]) {
       call.end({ ended_by: 'system', hangup_reason: 'shutdown' });
       ended.push(call.ended);
     }
     await withTimeout(Promise.all(ended), END_MS, 'Ending the calls').catch((error: unknown) => {
-      this.#logger.error({ err: error, calls: this.#calls.size }, 'calls did not end in time');
+      this.#logger.error({ err: error, calls: this.#calls.size }, 'stopping: some calls did not end in time');
     });
   }
 

@@ -104,7 +104,7 @@ export class CallStarter {
     const { answered_at } = plan;
     const answeredAt = answered_at === null ? now : Date.parse(answered_at);
     const { failure_reason: _, ...report } = emptyReport({ answeredAt, endedAt: now });
-    this.#logger.info({ sessionId: plan.session_id, leg: plan.leg, ...reason }, 'session not begun');
+    this.#logger.info({ sessionId: plan.session_id, leg: plan.leg, ...reason }, 'a session was not started');
     const { recording_id } = plan.record;
     await this.#reporters(plan, answeredAt).end({
       ...report,

@@ -78,7 +78,7 @@ export function carrierStreams(deps: {
     } catch (error) {
       if (signal.aborted) return { status: 503 };
       if (error instanceof AdmissionError && error.code !== 'unavailable') {
-        logger.info({ carrier, code: error.code }, 'carrier stream not admitted');
+        logger.info({ carrier, code: error.code }, 'a carrier stream was not admitted');
         return { status: 401 };
       }
       logger.error({ carrier, err: error }, 'a ticket could not be checked with the control plane');
@@ -160,7 +160,7 @@ export function carrierStreams(deps: {
       if (code === closeCodes.internal) {
         logger.error({ carrier: participant.carrier, err: error }, 'a ticket could not be redeemed');
       } else {
-        logger.info({ carrier: participant.carrier, code: reason }, 'carrier stream refused');
+        logger.info({ carrier: participant.carrier, code: reason }, 'a carrier stream was refused');
       }
       participant.close(code, reason);
       return undefined;

@@ -39,7 +39,7 @@ export class CommandIntake {
     intake.#subscription = await deps.commands.subscribe(
       deps.gatewayId,
       (command) => intake.#take(command),
-      (error) => deps.logger.warn({ err: error }, 'commands cannot be read'),
+      (error) => deps.logger.warn({ err: error }, 'commands for this gateway cannot be read'),
     );
     return intake;
   }
@@ -77,7 +77,7 @@ export class CommandIntake {
       // Arguments that do not fit, most likely.
       this.#deps.logger.warn(
         { sessionId: call.sessionId, type: command.type, err: error },
-        'a command failed',
+        'a command for a call failed',
       );
       return 'invalid_command';
     }

@@ -100,7 +100,10 @@ export class GatewayPresence {
   async #measureAndBeat(calls: PresentCalls): Promise<void> {
     const p99Ms = this.#load.measure();
     if (p99Ms > LATE_LOOP_MS && calls.calls > 0)
-      this.#logger.warn({ p99Ms, calls: calls.calls, refusing: calls.overloaded }, 'the event loop is late');
+      this.#logger.warn(
+        { p99Ms, calls: calls.calls, refusing: calls.overloaded },
+        'the event loop is overloaded: timers run late',
+      );
     await this.#beat(calls);
   }
 
@@ -128,7 +131,7 @@ export class GatewayPresence {
       () => void (this.#failures = 0),
       (error: unknown) => {
         if (this.#failures++ % LOGGED_FAILURES === 0)
-          this.#logger.warn({ err: error }, 'presence cannot be told');
+          this.#logger.warn({ err: error }, 'the presence of this gateway cannot be published');
       },
     );
   }

@@ -26,7 +26,7 @@ export class AdmissionError extends Error {
   readonly code: InternalErrorCode | 'unavailable';
 
   constructor(code: AdmissionError['code'], options?: ErrorOptions) {
-    super(`The control plane refuses the credential: ${code}.`, options);
+    super(`The control plane refused the credential: ${code}.`, options);
     this.name = 'AdmissionError';
     this.code = code;
   }

@@ -118,7 +118,7 @@ export class Playout {
 
   /** Begins a speech. @param held starts silent: the caller is speaking just now */
   begin(events: PlayoutEvents, options: { held: boolean }): void {
-    if (this.#speech) throw new Error('One speech at a time.');
+    if (this.#speech) throw new Error('Another utterance is still playing.');
     this.#generation++;
     this.#held = options.held;
     this.#last = undefined;

@@ -303,12 +303,12 @@ export class Reply {
 
 class VoiceFailure extends Error {
   constructor(cause: unknown) {
-    super('No voice spoke.', { cause });
+    super('No TTS provider returned audio.', { cause });
   }
 }
 
 class LlmFailure extends Error {
   constructor(cause: unknown) {
-    super('No language model answered.', { cause });
+    super('No LLM provider answered.', { cause });
   }
 }

@@ -27,7 +27,7 @@ function answer(
 ): Omit<ToolOutcome, 'durationMs'> {
   const args = parseArguments(call.arguments);
   const mock = args && mocks.find(({ match }) => isSubset(match, args));
-  if (!mock) return failure('no_mock_matched', 'No mock of the test matches these arguments.');
+  if (!mock) return failure('no_mock_matched', 'No mock of this test matches these arguments.');
   if (mock.error !== null) return failure('mocked_error', mock.error);
   const text = typeof mock.result === 'string' ? mock.result : JSON.stringify(mock.result);
   return toResult(tool, { status: 200, headers: {}, body: Buffer.from(text) });

@@ -32,7 +32,10 @@ export function createToolRunner(options: {
     const result = await attempt(tool, call, signal);
     const durationMs = Math.round(clock.monotonic() - startedMs);
     const { ok, status, code } = result;
-    logger.info({ tool: tool.name, toolCallId: call.toolCallId, ok, status, code, durationMs }, 'tool ran');
+    logger.info(
+      { tool: tool.name, toolCallId: call.toolCallId, ok, status, code, durationMs },
+      'tool finished',
+    );
     return { ...result, durationMs };
   }
 

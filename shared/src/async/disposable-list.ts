@@ -19,7 +19,7 @@ export class DisposableList implements AsyncDisposable {
 
   /** Runs `close` when its turn in the reverse order comes. */
   defer(close: () => PromiseLike<void> | void): void {
-    if (this.#disposing) throw new Error('The list has been disposed of.');
+    if (this.#disposing) throw new Error('The list has already been disposed.');
     this.#items.push(close);
   }
 
@@ -42,6 +42,6 @@ export class DisposableList implements AsyncDisposable {
       }
     }
     if (failures.length === 1) throw failures[0];
-    if (failures.length > 1) throw new AggregateError(failures, 'Several things failed to close.');
+    if (failures.length > 1) throw new AggregateError(failures, 'Several resources failed to close.');
   }
 }

@@ -1,7 +1,7 @@
 /** A wait took longer than its bound. */
 export class TimeoutError extends Error {
   constructor(what: string, timeoutMs: number) {
-    super(`${what} took longer than ${timeoutMs} ms.`);
+    super(`${what} did not finish within ${timeoutMs} ms.`);
     this.name = 'TimeoutError';
   }
 }

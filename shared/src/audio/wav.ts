@@ -76,13 +76,14 @@ interface WavFormat {
 }
 
 function readFormat(view: DataView, at: number, length: number): WavFormat {
-  if (length < 16 || at + length > view.byteLength) throw new WavError('The WAV format is cut short.');
+  if (length < 16 || at + length > view.byteLength)
+    throw new WavError('The format chunk of the WAV file is incomplete.');
   let code = view.getUint16(at, true);
   if (code === FORMAT_EXTENSIBLE && length >= 26) code = view.getUint16(at + 24, true);
   const channels = view.getUint16(at + 2, true);
   const sampleRate = view.getUint32(at + 4, true);
   if (channels === 0 || sampleRate === 0)
-    throw new WavError('The WAV format has no channels or no sample rate.');
+    throw new WavError('The WAV file has no channels or no sample rate.');
   return { code, channels, sampleRate, bits: view.getUint16(at + 14, true) };
 }
 

@@ -241,7 +241,10 @@ export class EventReader implements EventConsumer {
 
   #lose(partition: Partition): void {
     if (partition.lost) return;
-    this.#logger.warn({ partition: partition.number }, 'the lease of an event partition was lost');
+    this.#logger.warn(
+      { partition: partition.number },
+      'the lease of an event partition was lost to another process',
+    );
     partition.lost = true;
     partition.ready.length = 0;
     for (const line of partition.lines.values()) line.retry?.cancel();
@@ -393,7 +396,8 @@ export class EventReader implements EventConsumer {
     const stored: StoredEvent = { partition: partition.number, id: entry.id, sessionId, body: entry.body };
     const event = parseEvent(entry.body);
     if (typeof event === 'string') return this.#bury(stored, event);
-    if (entry.delivery > maxDeliveries) return this.#bury(stored, 'every consumer that was given it stopped');
+    if (entry.delivery > maxDeliveries)
+      return this.#bury(stored, 'every consumer that received the event stopped');
     try {
       await handle(event, entry.delivery);
     } catch (error) {
@@ -461,7 +465,10 @@ export class EventReader implements EventConsumer {
   }
 
   #report(error: unknown): void {
-    this.#logger.warn({ err: error, consumer: this.#options.consumer }, 'call events are held up');
+    this.#logger.warn(
+      { err: error, consumer: this.#options.consumer },
+      'call events cannot be processed and are waiting',
+    );
     this.#options.onError?.(error);
   }
 }

@@ -76,8 +76,8 @@ void t.test('a second process is told that the log is in use', async (t) => {
   const path = join(t.testdir(), 'events.db');
   const bus = await openLocalBus({ path, logger });
   t.teardown(() => bus[Symbol.asyncDispose]());
-  await t.rejects(openLocalBus({ path, logger }), { message: /events\.db can't be opened: .*locked/ });
-  await t.rejects(openLocalBus({ path: join(path, 'under-a-file'), logger }), /can't be opened/);
+  await t.rejects(openLocalBus({ path, logger }), { message: /events\.db cannot be opened: .*locked/ });
+  await t.rejects(openLocalBus({ path: join(path, 'under-a-file'), logger }), /cannot be opened/);
 });
 
 void t.test('what the running process told is forgotten in time', async (t) => {

@@ -63,7 +63,7 @@ export class LocalEventStore implements EventStore {
     } catch (error) {
       await store.#worker.terminate();
       const reason = error instanceof Error ? error.message : String(error);
-      throw new Error(`The event log ${options.path} can't be opened: ${reason}`, { cause: error });
+      throw new Error(`The event log ${options.path} cannot be opened: ${reason}`, { cause: error });
     }
   }
 
@@ -210,7 +210,8 @@ export class LocalEventStore implements EventStore {
   #ask(request: LocalLogRequest, closing = false): Promise<unknown> {
     if (this.#ended) return Promise.reject(this.#ended);
     if (this.#closing && !closing) return Promise.reject(new Error('The event log is closed.'));
-    if (this.#waiting.length >= MAX_WAITING) return Promise.reject(new Error('The event log is overloaded.'));
+    if (this.#waiting.length >= MAX_WAITING)
+      return Promise.reject(new Error('The event log is overloaded: too many writes are waiting.'));
     return new Promise((resolve, reject) => {
       this.#waiting.push({ request, resolve, reject });
       this.#schedule();
@@ -235,7 +236,7 @@ export class LocalEventStore implements EventStore {
     this.#replyTimer = setTimeout(() => {
       const error = new TimeoutError('The event log', REPLY_TIMEOUT_MS);
       this.#lastFailed = true;
-      this.#logger.error({ waiting: this.#waiting.length }, 'the event log does not answer');
+      this.#logger.error({ waiting: this.#waiting.length }, 'the event log does not respond');
       // The thread may still do what it was sent; its answer then finds nobody waiting.
       for (const { reject } of [...this.#sent!.splice(0), ...this.#waiting.splice(0)]) reject(error);
     }, REPLY_TIMEOUT_MS);
@@ -250,7 +251,7 @@ export class LocalEventStore implements EventStore {
     // Once for each outage: a full disk fails every request.
     if ('error' in reply && !hadFailed)
       this.#logger.error({ reason: reply.error }, 'the event log could not be written');
-    if (!this.#lastFailed && hadFailed) this.#logger.warn('the event log is written again');
+    if (!this.#lastFailed && hadFailed) this.#logger.warn('the event log can be written again');
     if ('error' in reply) {
       for (const { reject } of sent) reject(new Error(`The event log failed: ${reply.error}`));
     } else {

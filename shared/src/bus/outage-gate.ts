@@ -37,7 +37,7 @@ export class OutageGate {
 
   /** A try could not reach storage. */
   failed(): void {
-    if (!this.#shut) this.#logger.warn('call events wait for storage that cannot be reached');
+    if (!this.#shut) this.#logger.warn('the database cannot be reached: call events are waiting');
     this.#shut = true;
     // Several were under way when it began: they share one pause.
     this.#pause ??= this.#clock.setTimeout(
@@ -52,7 +52,7 @@ export class OutageGate {
   /** A try reached storage. */
   reached(): void {
     if (!this.#shut) return;
-    this.#logger.info('storage can be reached again: call events go on');
+    this.#logger.info('the database can be reached again: call events are processed');
     this.close();
     this.#shut = false;
     this.#failures = 0;

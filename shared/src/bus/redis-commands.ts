@@ -88,7 +88,10 @@ export class RedisCommands implements CommandBus {
           try {
             handle(gatewayCommandSchema.parse(JSON.parse(streamField(fields, 'c'))));
           } catch (error) {
-            this.#logger.warn({ err: error, commandEntry: id }, 'a command could not be carried out');
+            this.#logger.warn(
+              { err: error, commandEntry: id },
+              'a command from the bus could not be carried out',
+            );
             onError(error);
           }
         }

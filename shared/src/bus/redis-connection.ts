@@ -59,7 +59,7 @@ export async function connectRedis(redis: Redis): Promise<void> {
     redis.disconnect();
     const cause = reason ?? error;
     const what = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`Redis can't be used: ${what}`, { cause });
+    throw new Error(`Redis cannot be used: ${what}`, { cause });
   } finally {
     redis.off('error', onError);
   }

@@ -255,7 +255,7 @@ export class RedisEventStore implements EventStore {
 
 /** @returns the results @throws the first error among them, or when the transaction was given up */
 export function firstError(results: [error: Error | null, result: unknown][] | null): unknown[] {
-  if (!results) throw new Error('Redis gave up the transaction.');
+  if (!results) throw new Error('Redis aborted the transaction.');
   return results.map(([error, result]) => {
     if (error) throw error;
     return result;

@@ -133,23 +133,23 @@ export interface CallEventDescriptor {
 /** Everything a gateway reports of a call, by type. */
 export const CALL_EVENTS = {
   call_started: {
-    description: 'Media flows. The first event of each leg.',
+    description: 'Media has started. The first event of each leg.',
     whenFull: 'keep',
     data: callStartedData,
   },
   turn: {
     description:
-      'Something was said, by the caller or the agent. It may come again, with what it has become.',
+      'The caller or the agent said something. The event is repeated, with the same turn, when its text changes.',
     whenFull: 'keep',
     data: turnSchema,
   },
   turn_decision: {
-    description: 'Why the agent spoke, waited, stopped, ignored a sound or went on.',
+    description: 'A turn-taking decision: why the agent spoke, waited, stopped, ignored a sound or resumed.',
     whenFull: 'drop_first',
     data: turnDecisionData,
   },
   interruption: {
-    description: 'The caller stopped the agent.',
+    description: 'The caller interrupted the agent.',
     whenFull: 'drop',
     data: z.object({
       turn_index: z.number().int().min(0).optional(),
@@ -164,7 +164,7 @@ export const CALL_EVENTS = {
     data: toolCallData.extend({ arguments: z.string() }),
   },
   tool_finished: {
-    description: 'A tool answered, or failed.',
+    description: 'A tool returned a result, or failed.',
     whenFull: 'keep',
     data: toolCallData.extend({
       ok: z.boolean(),
@@ -176,24 +176,28 @@ export const CALL_EVENTS = {
       result: z.string(),
     }),
   },
-  dtmf: { description: 'Keys were pressed.', whenFull: 'drop', data: dtmfData },
+  dtmf: {
+    description: 'Keys were pressed (DTMF), by the caller or the agent.',
+    whenFull: 'drop',
+    data: dtmfData,
+  },
   transfer: {
-    description: 'How the transfer of the caller to a person goes on.',
+    description: 'Progress of a transfer of the caller to a person.',
     whenFull: 'keep',
     data: transferData,
   },
   carrier_command: {
-    description: 'The carrier is asked to do something, once for each `command_id`.',
+    description: 'The carrier must execute a command, once for each `command_id`.',
     whenFull: 'keep',
     data: carrierCommandData,
   },
   command_result: {
-    description: 'What became of a command to the gateway.',
+    description: 'The outcome of a command to the gateway.',
     whenFull: 'keep',
     data: z.object({ command_id: z.string(), ok: z.boolean(), code: code.optional() }),
   },
   recording: {
-    description: 'What became of the recording.',
+    description: 'The outcome of the recording.',
     whenFull: 'keep',
     data: recordingResultSchema,
   },
@@ -203,7 +207,7 @@ export const CALL_EVENTS = {
     data: z.object({ class: z.string() }),
   },
   warning: {
-    description: 'Something went wrong that the call got over.',
+    description: 'An error from which the call recovered.',
     whenFull: 'drop',
     data: z.object({
       code,
@@ -217,12 +221,12 @@ export const CALL_EVENTS = {
     }),
   },
   error: {
-    description: 'Something failed for good.',
+    description: 'An error from which the call did not recover.',
     whenFull: 'drop',
     data: z.object({ code, fault: z.string().optional() }),
   },
   call_ended: {
-    description: 'The call is over. The last event of each leg, and its whole report.',
+    description: 'The call has ended. The last event of each leg, with the report of the whole leg.',
     whenFull: 'keep',
     data: callReportSchema,
   },

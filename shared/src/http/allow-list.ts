@@ -33,7 +33,7 @@ export function parseAllowEntry(text: string): AllowEntry {
     const [name, value = ''] = condition.split('=');
     if (name === 'org' && value !== '') entry.org = value;
     else if (name === 'for' && isPurpose(value)) entry.for = value;
-    else throw new Error('takes only ;org=org_… and ;for=tool, webhook or provider behind the origin');
+    else throw new Error('may be followed only by ;org=org_… and ;for=tool, ;for=webhook or ;for=provider');
   }
   return entry;
 }

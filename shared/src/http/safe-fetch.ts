@@ -136,7 +136,7 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
       throw new OutboundRefusedError('invalid_url', 'must be an absolute https address');
     }
     if (url.username !== '' || url.password !== '') {
-      throw new OutboundRefusedError('credentials_in_url', 'must not hold a user name or password');
+      throw new OutboundRefusedError('credentials_in_url', 'must not contain a user name or password');
     }
     if (isAllowed(allow, url, target) || isAllowed((target.allow ?? []).map(toEntry), url, target)) {
       trustedOrigins.add(url.origin);
@@ -181,7 +181,7 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
     const onAbort = () => aborting.abort(signal!.reason);
     signal?.addEventListener('abort', onAbort, { once: true });
     const timer = setTimeout(
-      () => aborting.abort(new OutboundFailedError('timeout', `There was no answer within ${timeoutMs} ms.`)),
+      () => aborting.abort(new OutboundFailedError('timeout', `No response within ${timeoutMs} ms.`)),
       timeoutMs,
     );
     // undici notices an abort only once it is connected, and a look-up can take its time.
@@ -236,7 +236,7 @@ function createLookup(
         const usable = family === 0 ? addresses : addresses.filter((entry) => entry.family === family);
         const [first] = usable;
         if (!first) {
-          callback(Object.assign(new Error('The name has no address.'), { code: 'ENOTFOUND' }), '', 0);
+          callback(Object.assign(new Error('The host name has no address.'), { code: 'ENOTFOUND' }), '', 0);
         } else if (options.all) {
           callback(null, usable);
         } else {
@@ -268,7 +268,7 @@ function toEntry(entry: AllowEntry | string): AllowEntry {
 }
 
 function notPublic(): OutboundRefusedError {
-  return new OutboundRefusedError('private_address', 'must lead to a public internet address');
+  return new OutboundRefusedError('private_address', 'must resolve to a public internet address');
 }
 
 function toHeaders(given: Readonly<Record<string, string>>, userAgent: string): Record<string, string> {
@@ -282,7 +282,7 @@ function toHeaders(given: Readonly<Record<string, string>>, userAgent: string): 
     if (/[^\t\x20-\x7e\x80-\xff]/.test(value)) {
       throw new OutboundRefusedError(
         'header_not_allowed',
-        `the header ${lower} has characters it can't hold`,
+        `the header ${lower} contains characters that are not allowed`,
       );
     }
     headers[lower] = value;
@@ -308,15 +308,17 @@ function toOutboundError(error: unknown): Error {
     .filter((code) => typeof code === 'string');
   const has = (pattern: RegExp) => codes.some((code) => pattern.test(code));
   if (has(/^(ENOTFOUND|EAI_\w+|ENODATA)$/)) {
-    return new OutboundFailedError('dns_failed', 'The name could not be resolved.', { cause: error });
+    return new OutboundFailedError('dns_failed', 'The host name could not be resolved.', { cause: error });
   }
   if (has(/^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/)) {
-    return new OutboundFailedError('connect_failed', 'No connection could be made.', { cause: error });
+    return new OutboundFailedError('connect_failed', 'The connection failed.', { cause: error });
   }
   if (has(/CERT|SSL|TLS|^UNABLE_TO_/)) {
-    return new OutboundFailedError('tls_failed', 'No secure connection could be made.', { cause: error });
+    return new OutboundFailedError('tls_failed', 'The TLS connection failed.', { cause: error });
   }
-  return new OutboundFailedError('broken', 'The connection ended without a whole answer.', { cause: error });
+  return new OutboundFailedError('broken', 'The connection ended before the response was complete.', {
+    cause: error,
+  });
 }
 
 function causes(error: unknown): Error[] {

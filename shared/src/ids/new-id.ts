@@ -47,6 +47,6 @@ export function idPattern(prefix: IdPrefix): RegExp {
 }
 
 function checked(prefix: IdPrefix): IdPrefix {
-  if (!PREFIX.test(prefix)) throw new Error(`An id begins with three letters, not with ${prefix}.`);
+  if (!PREFIX.test(prefix)) throw new Error(`An id prefix must have three letters: ${prefix} does not.`);
   return prefix;
 }

@@ -80,7 +80,7 @@ class Flite implements LocalSpeech {
   #disposing: Promise<void> | undefined;
 
   constructor(module: WebAssembly.Module, workers: number) {
-    if (!Number.isInteger(workers) || workers < 1) throw new RangeError('At least one worker is needed.');
+    if (!Number.isInteger(workers) || workers < 1) throw new RangeError('At least one worker is required.');
     this.#module = module;
     this.#slots = Array.from({ length: workers }, () => ({
       worker: undefined,
@@ -136,7 +136,10 @@ class Flite implements LocalSpeech {
     return new Promise((resolve, reject) => {
       if (this.#disposing) throw new LocalSpeechError('closed', 'The local voice has been closed.');
       if (this.#waiting.length >= MAX_WAITING) {
-        throw new LocalSpeechError('busy', `The local voice has ${MAX_WAITING} utterances waiting.`);
+        throw new LocalSpeechError(
+          'busy',
+          `The local voice is overloaded: ${MAX_WAITING} utterances are waiting.`,
+        );
       }
       const onAbort = () => {
         const index = this.#waiting.indexOf(job);
@@ -185,7 +188,7 @@ class Flite implements LocalSpeech {
     worker.on('error', () => undefined);
     worker.on('exit', () => {
       slot.worker = undefined;
-      if (slot.job) this.#finish(slot, { id: slot.job.id, error: 'The worker ended.' });
+      if (slot.job) this.#finish(slot, { id: slot.job.id, error: 'The worker of the local voice ended.' });
     });
     return worker;
   }
@@ -196,7 +199,7 @@ class Flite implements LocalSpeech {
     clearTimeout(slot.timer);
     slot.job = undefined;
     if ('error' in reply) {
-      job.reject(new LocalSpeechError('failed', `flite could not speak: ${reply.error}`));
+      job.reject(new LocalSpeechError('failed', `flite failed: ${reply.error}`));
     } else {
       this.#remember(job.text, reply.samples);
       job.resolve(reply.samples);

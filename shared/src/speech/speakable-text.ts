@@ -25,7 +25,7 @@ const REPLACEMENTS: readonly (readonly [RegExp, string])[] = [
  */
 export function speakablePieces(text: string): string[] {
   if (text.length > MAX_TEXT_LENGTH) {
-    throw new RangeError(`The text has ${text.length} characters; at most ${MAX_TEXT_LENGTH} are spoken.`);
+    throw new RangeError(`The text has ${text.length} characters; the maximum is ${MAX_TEXT_LENGTH}.`);
   }
   let plain = text.normalize('NFKD');
   for (const [pattern, replacement] of REPLACEMENTS) plain = plain.replace(pattern, replacement);

@@ -45,7 +45,11 @@ export class PlivoAdapter implements CarrierAdapter {
         return this.#start(parsed);
       case 'media':
         if (!this.#format) {
-          throw new CarrierProtocolError(this.carrier, 'media_before_start', 'media before start');
+          throw new CarrierProtocolError(
+            this.carrier,
+            'media_before_start',
+            'media arrived before the start message',
+          );
         }
         return parseMedia(this.carrier, parsed);
       case 'dtmf':
@@ -88,11 +92,7 @@ export class PlivoAdapter implements CarrierAdapter {
     else if (encoding === L16 && [8000, 16_000, 24_000].includes(sampleRate)) {
       this.#format = { encoding: 'pcm16', sampleRate };
     } else {
-      throw new CarrierProtocolError(
-        this.carrier,
-        'codec_not_agreed',
-        'the codec is not the one the stream asked for',
-      );
+      throw new CarrierProtocolError(this.carrier, 'codec_not_agreed', 'the codec is not the requested one');
     }
     this.#streamId = start.streamId;
     this.#playPrefix = `{"event":"playAudio","media":{"contentType":"${encoding}","sampleRate":${sampleRate},"payload":"`;

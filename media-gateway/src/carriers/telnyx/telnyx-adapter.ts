@@ -49,7 +49,11 @@ export class TelnyxAdapter implements CarrierAdapter {
         return this.#start(parsed);
       case 'media':
         if (!this.#format) {
-          throw new CarrierProtocolError(this.carrier, 'media_before_start', 'media before start');
+          throw new CarrierProtocolError(
+            this.carrier,
+            'media_before_start',
+            'media arrived before the start message',
+          );
         }
         return this.#toHostOrder(parseMedia(this.carrier, parsed));
       case 'dtmf':
@@ -76,7 +80,7 @@ export class TelnyxAdapter implements CarrierAdapter {
       case 'clear':
         return CLEAR;
       case 'dtmf':
-        throw new Error('Telnyx streams cannot send DTMF: send it by a call command.');
+        throw new Error('Telnyx streams cannot send DTMF: use the call command instead.');
     }
   }
 

@@ -36,7 +36,11 @@ export class TwilioAdapter implements CarrierAdapter {
         return this.#start(parsed);
       case 'media':
         if (this.#streamSid === undefined) {
-          throw new CarrierProtocolError(this.carrier, 'media_before_start', 'media before start');
+          throw new CarrierProtocolError(
+            this.carrier,
+            'media_before_start',
+            'media arrived before the start message',
+          );
         }
         return parseMedia(this.carrier, parsed);
       case 'dtmf':

@@ -262,7 +262,7 @@ class Answer {
   /** @throws ProviderError when the stream ended before the answer did */
   finish(): LlmEvent[] {
     if (this.#reason === undefined && !this.sawDone) {
-      throw new ProviderError(NAME, 'unavailable', 'the response was cut off');
+      throw new ProviderError(NAME, 'unavailable', 'the response ended early');
     }
     const cut = this.#reason === 'length' || this.#reason === 'content_filter';
     // Forced and compatible tool calls end with `stop`: what was called decides, not the reason.
@@ -318,7 +318,7 @@ class Patience {
   }
 
   error(): ProviderError {
-    const what = this.#started ? 'the answer stopped' : 'no answer began';
+    const what = this.#started ? 'the response stalled: nothing came' : 'no response began';
     return new ProviderError(NAME, 'timeout', `${what} within ${this.#limitMs} ms`);
   }
 
@@ -373,7 +373,7 @@ function inStreamError(error: NonNullable<Chunk['error']>): ProviderError {
   return new ProviderError(
     NAME,
     limited ? 'rate_limit' : 'unavailable',
-    `the answer ended with an error (${words[0] ?? 'no code'})`,
+    `the response ended with an error (${words[0] ?? 'no code'})`,
   );
 }
 

@@ -144,7 +144,7 @@ class DeepgramStream implements SttStream {
     const socket = this.#socket;
     if (!socket?.isOpen) return;
     this.#sentAny = true;
-    if (!socket.send(bytes)) socket.fail('timeout', 'the connection takes no more audio');
+    if (!socket.send(bytes)) socket.fail('timeout', 'the connection accepts no more audio');
   }
 
   finalize(): void {
@@ -213,7 +213,7 @@ class DeepgramStream implements SttStream {
       const { type, code } = message as { type?: unknown; code?: unknown };
       if (type === 'Error') {
         const word = typeof code === 'string' && /^\w{1,64}$/.test(code) ? code : 'no code';
-        this.#socket!.fail('unavailable', `it reports an error (${word})`);
+        this.#socket!.fail('unavailable', `the provider reported an error (${word})`);
         return;
       }
       this.#turns.read(message, this.#offsetMs);
@@ -221,7 +221,7 @@ class DeepgramStream implements SttStream {
       // The next message says it again, or more.
       this.#deps.logger.warn(
         { provider: NAME, bytes: data.length, reason: (error as Error).name },
-        'invalid stt message',
+        'the STT provider sent an invalid message',
       );
     }
   }
@@ -241,7 +241,7 @@ class DeepgramStream implements SttStream {
     const attempt = this.#failures.count;
     this.#deps.logger.warn(
       { provider: NAME, code: end.code, attempt, err: end.error },
-      'stt connection lost',
+      'the connection to the STT provider was lost',
     );
     const waitMs = attempt === 0 ? 0 : backoffMs(attempt - 1, { firstMs: 200, maxMs: 2000 });
     this.#retryTimer = this.#deps.clock.setTimeout(() => this.#connect(), waitMs);
@@ -271,7 +271,7 @@ class DeepgramStream implements SttStream {
     else if (sent) this.#deafTicks += 1;
     const owesAnswer = this.#turns.open || this.#asked;
     if (this.#deafTicks >= (owesAnswer ? DEAF_TICKS_SPEECH : DEAF_TICKS_SILENCE)) {
-      this.#socket.fail('timeout', 'audio was sent and nothing came back');
+      this.#socket.fail('timeout', 'no answer came to the audio sent');
     } else if (!sent) {
       this.#holdQuietConnection(this.#socket);
     }

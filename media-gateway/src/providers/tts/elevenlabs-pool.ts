@@ -280,11 +280,11 @@ class VoiceSocket {
     const text = JSON.stringify(message);
     this.#sentAtMs = this.#deps.clock.monotonic();
     if (this.#socket.isOpen) {
-      if (!this.#socket.send(text)) this.#socket.fail('timeout', 'the connection takes no more text');
+      if (!this.#socket.send(text)) this.#socket.fail('timeout', 'the connection accepts no more text');
     } else if (this.#queue.length < MAX_QUEUED) {
       this.#queue.push({ id, message: text });
     } else {
-      this.#socket.fail('timeout', 'the connection does not open');
+      this.#socket.fail('timeout', 'the connection could not be opened');
     }
   }
 
@@ -331,7 +331,10 @@ class VoiceSocket {
   #onMessage(data: Buffer, isBinary: boolean): void {
     const message = isBinary ? undefined : parseMessage(data);
     if (!message) {
-      this.#deps.logger.warn({ provider: ELEVENLABS, bytes: data.length }, 'invalid tts message');
+      this.#deps.logger.warn(
+        { provider: ELEVENLABS, bytes: data.length },
+        'the TTS provider sent an invalid message',
+      );
       return;
     }
     if (message.error) {
@@ -354,8 +357,8 @@ class VoiceSocket {
     const error = this.#toError(end);
     const idle = this.contexts.size === 0 && end.aliveMs > 0;
     const fields = { provider: ELEVENLABS, code: end.code, contexts: this.contexts.size, err: error };
-    if (idle) this.#deps.logger.debug(fields, 'tts connection closed');
-    else this.#deps.logger.warn(fields, 'tts connection lost');
+    if (idle) this.#deps.logger.debug(fields, 'the connection to the TTS provider was closed');
+    else this.#deps.logger.warn(fields, 'the connection to the TTS provider was lost');
     this.#failAll(error);
   }
 

@@ -164,7 +164,8 @@ class Utterance implements TtsUtterance, ContextListener {
 
   onFinal(): void {
     if (!this.#ended) this.#fail('unavailable', 'the context was closed too early');
-    else if (this.#audioBytes === 0 && this.#speakable) this.#fail('unavailable', 'it gave no audio');
+    else if (this.#audioBytes === 0 && this.#speakable)
+      this.#fail('unavailable', 'the provider returned no audio');
     else this.#done();
   }
 
@@ -199,7 +200,7 @@ class Utterance implements TtsUtterance, ContextListener {
     const { clock, timeoutMs } = this.#options;
     this.#timer?.cancel();
     this.#timer = clock.setTimeout(() => {
-      const what = this.#audioBytes === 0 ? 'no audio came' : 'the audio stopped';
+      const what = this.#audioBytes === 0 ? 'no audio arrived' : 'the audio stalled: none arrived';
       this.#fail('timeout', `${what} within ${timeoutMs} ms`);
     }, timeoutMs);
   }

@@ -175,7 +175,7 @@ class Utterance implements TtsUtterance {
     let timer: Timer | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = this.#deps.clock.setTimeout(
-        () => reject(new ProviderError(NAME, 'timeout', 'the voice did not answer')),
+        () => reject(new ProviderError(NAME, 'timeout', 'the local voice did not answer in time')),
         SENTENCE_TIMEOUT_MS,
       );
     });
@@ -211,5 +211,5 @@ function toProviderError(error: unknown): ProviderError {
     return new ProviderError(NAME, 'rate_limit', 'too many syntheses are running', { cause: error });
   }
   const fault = error instanceof RangeError ? 'protocol' : 'unavailable';
-  return new ProviderError(NAME, fault, 'the voice failed', { cause: error });
+  return new ProviderError(NAME, fault, 'the local voice failed', { cause: error });
 }

@@ -13,7 +13,7 @@ export class SharedSpeech {
 
   get(): Promise<LocalSpeech> {
     if (this.#disposed)
-      return Promise.reject(new ProviderError('flite', 'unavailable', 'the voice is closed'));
+      return Promise.reject(new ProviderError('flite', 'unavailable', 'the local voice is closed'));
     this.#speech ??= this.#open().catch((error: unknown) => {
       this.#speech = undefined;
       throw error;
