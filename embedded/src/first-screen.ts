@@ -56,7 +56,7 @@ export function printFirstScreen(
     write(
       styleText(
         'red',
-        '  HOST lets other machines reach this process while providers are emulated. Anybody who can, talks to emulators.',
+        '  HOST lets other machines reach this process while providers are emulated: their calls are answered by emulators.',
       ),
     );
   }

@@ -44,7 +44,7 @@ function openLog(file: string, level: Level | 'silent' | undefined, owned: Dispo
       path: file,
       onFailure: (error) =>
         logger.error({ err: error }, 'the log file cannot be written: its lines wait until it can'),
-      onRecovery: (dropped) => logger.warn({ dropped }, 'the log file is written again'),
+      onRecovery: (dropped) => logger.warn({ dropped }, 'the log file can be written again'),
     }),
   );
   const streams = multistream([

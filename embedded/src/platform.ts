@@ -227,7 +227,10 @@ function openStore(folder: DataFolder, logger: Logger): Promise<DocumentStore> {
     onFailure: (message) => logger.error({ failure: message }, 'the document store failed'),
     onDiskFull: (full) =>
       full
-        ? logger.error({ folder: folder.root }, 'the disk is full: nothing new is stored until it has space')
+        ? logger.error(
+            { folder: folder.root },
+            'the disk is full: nothing can be stored until space is freed',
+          )
         : logger.warn({ folder: folder.root }, 'the disk has space again'),
   });
 }

@@ -62,7 +62,7 @@ void t.test(
       { ok: false, detail: /disk is full/ },
     );
     t.equal((await request(`${rest.baseUrl}/health/live`)).statusCode, 200);
-    await main.prints('the disk is full: nothing new is stored until it has space');
+    await main.prints('the disk is full: nothing can be stored until space is freed');
     // Reads are served, though writes beside them fail.
     await Promise.all([
       rest.get(`/v1/agents/${agentId}`),

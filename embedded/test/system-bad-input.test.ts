@@ -126,7 +126,7 @@ void t.test(
   { buffered: true },
   async (t) => {
     const cases: [string, (socket: StreamSocket) => unknown, number, RegExp][] = [
-      ['media before start', (socket) => socket.media(), 4400, /./],
+      ['media arrived before the start message', (socket) => socket.media(), 4400, /./],
       ['malformed JSON', (socket) => socket.send('{"event":'), 4400, /./],
       ['no object', (socket) => socket.send('[1,2,3]'), 4400, /./],
       ['a number where text belongs', (socket) => socket.send('{"event":7}'), 4400, /./],

@@ -153,7 +153,7 @@ void t.test('nothing that is secret or was said leaves the places it belongs to'
     'query of the webhook': 'webhook-query-1',
   };
   const log = test.log.join('\n');
-  t.match(log, /call started[^]*carrier stream refused[^]*call ended/, 'the log tells of the calls');
+  t.match(log, /call started[^]*carrier stream was refused[^]*call ended/, 'the log tells of the calls');
   for (const [what, secret] of Object.entries(secrets)) {
     t.notOk(log.includes(secret), `log: ${what}`);
     t.notOk(events.includes(secret), `events: ${what}`);

@@ -130,5 +130,5 @@ void t.test('without a browser the command says what to install', { buffered: tr
     ),
   );
   t.match(await call.exited, { code: 1 });
-  t.match(call.output, /no browser at \/nowhere\/chromium. Install Chromium .*apt install chromium/);
+  t.match(call.output, /No browser found at \/nowhere\/chromium. Install Chromium .*apt install chromium/);
 });

@@ -53,7 +53,7 @@ export async function findCapacity(
     const why = shortcomings(result);
     if (!result.valid) {
       limitedByInstrument = true;
-      because = ['the simulator was late itself'];
+      because = ['the simulator itself was late'];
     } else if (why.length === 0) good = calls;
     else {
       limitedByInstrument = false;

@@ -120,7 +120,7 @@ async function main(signal: AbortSignal): Promise<void> {
 
   for (const run of runsOf(values.carrier, values.tls)) {
     if (run.tls && !hasOpenssl) {
-      process.stdout.write(`${run.name}: left out, for want of openssl.\n\n`);
+      process.stdout.write(`${run.name}: skipped, because openssl is not installed.\n\n`);
       continue;
     }
     const results = await measureRun(run, shape, signal);
@@ -128,7 +128,7 @@ async function main(signal: AbortSignal): Promise<void> {
     const figures = figuresOf(results);
     const before = kept[run.name];
     process.stdout.write(
-      `${run.name}, ${calls} calls, median of ${counted.length || results.length} runs${counted.length === 0 ? '; none of them kept its time: do not count these' : ''}\n`,
+      `${run.name}, ${calls} calls, median of ${counted.length || results.length} runs${counted.length === 0 ? '; the simulator was late in all of them: do not use these figures' : ''}\n`,
     );
     process.stdout.write(
       `${table([

@@ -14,7 +14,7 @@ export async function runCommand(main: (signal: AbortSignal) => Promise<void>): 
     process.on(name, () => {
       if (interruptedBy) process.exit(128 + constants.signals[name]);
       interruptedBy = name;
-      process.stderr.write('\nHanging up; interrupt again to leave at once.\n');
+      process.stderr.write('\nHanging up. Interrupt again to exit at once.\n');
       stop.abort(new Error('Interrupted.'));
     });
   }

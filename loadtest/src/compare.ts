@@ -51,7 +51,7 @@ async function main(signal: AbortSignal): Promise<void> {
   const carrier = values.carrier === 'plivo' ? 'plivo' : 'twilio';
   const systems: SystemOptions['system'][] = ['parley', 'ceiling'];
   if (await hasLivekitAgents()) systems.splice(1, 0, 'livekit');
-  else process.stderr.write('LiveKit agents-js is not installed: npm run loadtest:peers does it.\n');
+  else process.stderr.write('LiveKit agents-js is not installed. Run npm run loadtest:peers.\n');
 
   const results: LoadResult[] = [];
   const bench = await openBench({
@@ -128,7 +128,7 @@ async function main(signal: AbortSignal): Promise<void> {
   const late = results.filter((result) => !result.valid).length;
   if (late > 0)
     process.stdout.write(
-      `\nThe simulator was late in ${late} of ${results.length} runs; those do not count.\n`,
+      `\nThe simulator was late in ${late} of ${results.length} runs; those are not counted.\n`,
     );
   if (values.html !== undefined) await writeFile(values.html, htmlReport(results, 'Voice gateways compared'));
   if (values.json) process.stdout.write(`${JSON.stringify({ machine: machine(), results })}\n`);

@@ -177,7 +177,7 @@ function notesOn(observed: Observed, foreignCores: number | null): string[] {
   const notes: string[] = [];
   if (observed.blownUp)
     notes.push(
-      `THE SYSTEM BLEW UP: it grew to ${megabytes(observed.sampler.peak.rssBytes)} MB, and the run was broken off.`,
+      `THE SYSTEM GREW TOO LARGE (${megabytes(observed.sampler.peak.rssBytes)} MB): the run was stopped.`,
     );
   const unreported = reports ? finished.filter((call) => !reports.has(call.sessionId)) : [];
   if (unreported.length > 0)
@@ -189,15 +189,15 @@ function notesOn(observed: Observed, foreignCores: number | null): string[] {
     );
   if (metrics.lateness.p99 > MAX_LATENESS_P99_MS)
     notes.push(
-      `The simulator was late itself (p99 ${metrics.lateness.p99.toFixed(1)} ms): these figures do not count. Use fewer calls or a quieter machine.`,
+      `The simulator itself was late (p99 ${metrics.lateness.p99.toFixed(1)} ms): do not use these figures. Use fewer calls or a quieter machine.`,
     );
   if (after.backend && after.backend.lateP99Ms > MAX_LATENESS_P99_MS)
     notes.push(
-      `The emulated providers were late (p99 ${after.backend.lateP99Ms.toFixed(1)} ms): overhead is overstated by that.`,
+      `The emulated providers were late (p99 ${after.backend.lateP99Ms.toFixed(1)} ms): the overhead is overstated by as much.`,
     );
   if (foreignCores !== null && foreignCores > MAX_FOREIGN_CORES)
     notes.push(
-      `Other processes used ${foreignCores.toFixed(1)} cores: these figures do not count. Use a quieter machine.`,
+      `Other processes used ${foreignCores.toFixed(1)} cores: do not use these figures. Use a quieter machine.`,
     );
   return notes;
 }

@@ -70,7 +70,7 @@ async function main(options: Options, signal: AbortSignal): Promise<void> {
       const warmUp = await run(1, 0, 'warm-up');
       signal.throwIfAborted();
       if (warmUp.counts.answered === 0)
-        throw new Error(`Not one call was answered: ${Object.keys(warmUp.failures).join(', ')}.`);
+        throw new Error(`No call was answered: ${Object.keys(warmUp.failures).join(', ')}.`);
       // All of a provider at once: they replace those before.
       for (const [provider, faults] of Map.groupBy(options.fault ?? [], (fault) => fault.provider))
         await bench.backend.setFaults({

@@ -156,10 +156,10 @@ export function parseOptions(args: readonly string[]): Options {
   if (parsed.success) {
     const { url, ca, tls, whole, soak, capacity, system } = parsed.data;
     if (url === undefined ? ca !== undefined : tls || whole)
-      throw new OptionsError('--tls and --whole start a system, --url and --ca go to one that runs.');
+      throw new OptionsError('--tls and --whole cannot be combined with --url or --ca: they start a system.');
     if (parsed.data['provider-tls'] && (url !== undefined || system !== 'parley'))
-      throw new OptionsError('--provider-tls: only a parley that is started here trusts their certificate.');
-    if (soak !== undefined && capacity) throw new OptionsError('--soak or --capacity, not both.');
+      throw new OptionsError('--provider-tls can be used only with a Parley that this command starts.');
+    if (soak !== undefined && capacity) throw new OptionsError('--soak and --capacity cannot be combined.');
     return parsed.data;
   }
   throw new OptionsError(

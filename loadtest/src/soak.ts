@@ -28,7 +28,7 @@ const MAX_BYTES_PER_CALL = 1024;
  */
 export function judgeSoak(samples: readonly SoakSample[]): SoakVerdict {
   if (samples.length < MIN_SOAK_CYCLES)
-    throw new RangeError(`A soak needs ${MIN_SOAK_CYCLES} cycles or more.`);
+    throw new RangeError(`--soak requires at least ${MIN_SOAK_CYCLES} cycles.`);
   const counted = samples.slice(Math.floor(samples.length / 3));
   const middle = Math.floor(counted.length / 2);
   const grows = (read: (sample: SoakSample) => number) =>

@@ -54,7 +54,7 @@ void t.test(
       },
     );
     t.equal(result.blownUp, true);
-    t.match(result.notes[0], /BLEW UP/);
+    t.match(result.notes[0], /GREW TOO LARGE/);
     t.ok(result.counts.refused > 0, 'refused calls are told');
   },
 );

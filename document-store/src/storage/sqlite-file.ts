@@ -29,7 +29,9 @@ export class SqliteFile {
         user_version: number;
       };
       if (version > schema.version)
-        throw new Error(`${path} was written by a newer version of this store (${version})`);
+        throw new Error(
+          `${path} was written by a newer version of this store (${version}): use that version`,
+        );
       this.#database.exec(`${schema.sql} PRAGMA user_version = ${schema.version}; COMMIT;`);
     } catch (error) {
       this.#database.close();

@@ -92,7 +92,7 @@ export class CallDesk {
 
   async #dial(carrier: CarrierName, order: CallOrder): Promise<PlacedCall & { call: RunningCall }> {
     const desk = this.#deps.carriers[carrier];
-    if (!desk) throw new Error(`There is no emulated ${carrier} here.`);
+    if (!desk) throw new Error(`No emulated ${carrier} line is configured.`);
     const steps = await Promise.all(order.steps.map((step) => this.#toCallerStep(step)));
     const from = `+1415555${String(randomInt(10_000)).padStart(4, '0')}`;
     const to = order.to ?? '';
@@ -202,7 +202,9 @@ export class CallDesk {
       .update(req.headers.authorization ?? '')
       .digest();
     if (!timingSafeEqual(expected, given)) {
-      answer(res, 401, { error: 'The desk takes calls from the same user only.' });
+      answer(res, 401, {
+        error: 'Invalid token: emulated calls can be placed only by the user who runs the platform.',
+      });
       return;
     }
     if (req.method === 'POST' && req.url === '/calls') {
@@ -227,7 +229,7 @@ async function readBody(req: IncomingMessage): Promise<string> {
   let size = 0;
   for await (const part of req as AsyncIterable<Buffer>) {
     size += part.length;
-    if (size > MAX_BODY_BYTES) throw new Error('The order is too large.');
+    if (size > MAX_BODY_BYTES) throw new Error('The request body is too large.');
     parts.push(part);
   }
   return Buffer.concat(parts).toString('utf8');

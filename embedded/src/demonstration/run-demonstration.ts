@@ -66,7 +66,7 @@ export async function runDemonstration(
     }
     write('');
   }
-  write(styleText('bold', 'What is left of it'));
+  write(styleText('bold', 'What the call left behind'));
   if (result.recording_path !== null)
     write(`  recording   ${platform.folder.file(result.recording_path)}   (caller left, agent right)`);
   const curl = (what: string, path: string, more = '') =>

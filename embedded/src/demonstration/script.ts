@@ -69,7 +69,7 @@ export const DEMONSTRATION_LLM_SCRIPT = {
     },
     {
       when: { schema: 'verdict' },
-      reply: { json: { passed: false, reason: 'An emulated language model can not judge.' } },
+      reply: { json: { passed: false, reason: 'The emulated language model cannot judge.' } },
     },
     { when: { schema: '*' }, reply: { json: 'lead' } },
     {

@@ -55,8 +55,8 @@ export function serveTalkPage(
       return;
     }
     respond(request, response, path).catch((error: unknown) => {
-      logger.error({ err: error }, 'the talk page failed');
-      if (!response.headersSent) answer(response, 500, 'Something went wrong on this side.');
+      logger.error({ err: error }, 'a request of the talk page failed');
+      if (!response.headersSent) answer(response, 500, 'An internal error occurred.');
       else response.destroy();
     });
   };
@@ -64,9 +64,13 @@ export function serveTalkPage(
   async function respond(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
     if (path === `${TALK_PATH}/sessions`) {
       request.resume();
-      if (request.method !== 'POST') return answer(response, 405, 'Send POST.');
+      if (request.method !== 'POST') return answer(response, 405, 'Method not allowed. Use POST.');
       if (!isLocal(request))
-        return answer(response, 403, 'Tokens are only minted for pages of this machine.');
+        return answer(
+          response,
+          403,
+          'Tokens are issued only to pages of this machine. Open the talk page through localhost.',
+        );
       const { token, session_id } = await mint();
       response.writeHead(200, {
         ...HEADERS,
@@ -77,8 +81,9 @@ export function serveTalkPage(
       return;
     }
     const known = FILES[path];
-    if (!known) return answer(response, 404, 'There is no such page.');
-    if (request.method !== 'GET' && request.method !== 'HEAD') return answer(response, 405, 'Send GET.');
+    if (!known) return answer(response, 404, 'Page not found.');
+    if (request.method !== 'GET' && request.method !== 'HEAD')
+      return answer(response, 405, 'Method not allowed. Use GET.');
     const bytes = await readFile(new URL(`static/${known.file}`, import.meta.url));
     response.writeHead(200, { ...HEADERS, 'Content-Type': known.type, 'Content-Length': bytes.length });
     response.end(request.method === 'HEAD' ? undefined : bytes);

@@ -19,7 +19,7 @@ export function findBrowser(env: NodeJS.ProcessEnv = process.env): string {
   const found = (wanted === undefined ? CANDIDATES : [wanted]).find((candidate) => existsSync(candidate));
   if (found !== undefined) return found;
   throw new Error(
-    `There is no browser at ${wanted ?? CANDIDATES.join(', ')}. Install Chromium (Debian and Ubuntu: apt install chromium), or set CHROMIUM_PATH to the one you have.`,
+    `No browser found at ${wanted ?? CANDIDATES.join(', ')}. Install Chromium (Debian and Ubuntu: apt install chromium), or set CHROMIUM_PATH to its path.`,
   );
 }
 
@@ -40,7 +40,7 @@ const ARGUMENTS = [
 export async function launchBrowser(microphone?: string): Promise<Browser> {
   const executablePath = findBrowser();
   const { chromium } = await import('playwright-core').catch((cause: unknown) => {
-    throw new Error('A browser is driven by playwright-core, which is not installed: npm ci', { cause });
+    throw new Error('playwright-core, which drives the browser, is not installed. Run npm ci.', { cause });
   });
   return chromium.launch({
     executablePath,
@@ -196,7 +196,7 @@ export class BrowserCaller {
       await this.#page.getByRole('button', { name: 'End', exact: true }).click();
       await this.#page.getByText('Not connected').waitFor();
     }
-    if (this.#problems.length > 0) throw new Error(`In the page: ${this.#problems.join('; ')}`);
+    if (this.#problems.length > 0) throw new Error(`The page reported: ${this.#problems.join('; ')}`);
     return endedBy;
   }
 
@@ -210,7 +210,7 @@ export class BrowserCaller {
     await this.#page.locator('#device').dispatchEvent('change');
     const until = performance.now() + MICROPHONE_LIMIT_MS;
     while (this.isTalking && !(await this.#page.evaluate<boolean>(HEARS_VOICE))) {
-      if (performance.now() > until) throw new Error('The browser’s microphone stayed silent.');
+      if (performance.now() > until) throw new Error('The microphone of the browser recorded only silence.');
       await sleep(POLL_MS / 2);
     }
     await sleep((samples.length / MICROPHONE_RATE) * 1000);

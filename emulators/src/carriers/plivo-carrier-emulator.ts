@@ -299,7 +299,7 @@ class PlivoCall implements AccountCall {
         return { end: this.#targetHungUp ? CAUSES.target : CAUSES.document };
       }
       default:
-        throw new AnswerDocumentError(`<${element.name}> is nothing this emulator of Plivo knows`);
+        throw new AnswerDocumentError(`<${element.name}> is not supported by this emulator of Plivo`);
     }
   }
 

@@ -311,8 +311,9 @@ class TelnyxCall implements AccountCall {
     if (encoding === 'PCMA') dialect = withEncoding(dialect, mulawToAlaw);
     if (this.#place.unordered) dialect = unordered(dialect);
     if (body['stream_bidirectional_mode'] !== 'rtp')
-      dialect = deaf(dialect, 'raw audio where MP3 is the mode');
-    else if (codec !== 'PCMU') dialect = deaf(dialect, `raw audio where ${String(codec)} is the codec`);
+      dialect = deaf(dialect, 'raw audio was sent, but the mode is MP3');
+    else if (codec !== 'PCMU')
+      dialect = deaf(dialect, `raw audio was sent, but the codec is ${String(codec)}`);
     return {
       url,
       track: String(body['stream_track'] ?? 'inbound_track'),

@@ -291,11 +291,11 @@ class TwilioCall implements AccountCall {
         return undefined;
       case 'Play':
         if (attributes['digits'] === undefined)
-          throw new AnswerDocumentError('<Play> of a recording is nothing this emulator of Twilio knows');
+          throw new AnswerDocumentError('<Play> of a recording is not supported by this emulator of Twilio');
         this.#place.events?.onDigits?.(attributes['digits']);
         return undefined;
       default:
-        throw new AnswerDocumentError(`<${element.name}> is nothing this emulator of Twilio knows`);
+        throw new AnswerDocumentError(`<${element.name}> is not supported by this emulator of Twilio`);
     }
   }
 

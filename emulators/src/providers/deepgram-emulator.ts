@@ -144,7 +144,7 @@ export async function openDeepgramEmulator(options: DeepgramEmulatorOptions): Pr
       } else if (url.pathname === '/v2/listen') {
         admitted.set(request, { kind: 'flux', query: parseFluxQuery(url.searchParams) });
       } else {
-        return refuse(404, 'NOT_FOUND', 'There is no such endpoint.');
+        return refuse(404, 'NOT_FOUND', 'Endpoint not found.');
       }
     } catch (error) {
       if (error instanceof QueryError) return refuse(400, error.code, error.message);
@@ -166,14 +166,18 @@ export async function openDeepgramEmulator(options: DeepgramEmulatorOptions): Pr
       };
     }
     if (url.pathname === '/v1/listen' && request.method === 'POST') return transcribe(request, url);
-    return refuse(404, 'NOT_FOUND', 'There is no such endpoint.');
+    return refuse(404, 'NOT_FOUND', 'Endpoint not found.');
   }
 
   async function transcribe(request: EmulatorRequest, url: URL): Promise<HttpAnswer> {
     try {
       const query = parseNovaQuery(url.searchParams);
       if (request.headers['content-type']?.startsWith('application/json')) {
-        return refuse(400, 'Bad Request', 'This emulator fetches no audio: send the file itself.');
+        return refuse(
+          400,
+          'Bad Request',
+          'This emulator does not fetch audio from a URL. Send the file itself.',
+        );
       }
       const file = await readBody(request, MAX_FILE_BYTES);
       const id = randomUUID();
@@ -204,16 +208,16 @@ export async function openDeepgramEmulator(options: DeepgramEmulatorOptions): Pr
   }
 
   async function teach(sentences: readonly string[]): Promise<void> {
-    if (!recogniser) throw new Error('Only recognise mode can be taught.');
+    if (!recogniser) throw new Error('Only the recognise mode can be scripted.');
     await recogniser.teach(sentences);
   }
 
   /** `POST /__emulator/sentences` */
   async function teachRemotely(request: EmulatorRequest): Promise<HttpAnswer> {
-    if (!recogniser) return { status: 409, body: { error: 'Only recognise mode can be taught.' } };
+    if (!recogniser) return { status: 409, body: { error: 'Only the recognise mode can be scripted.' } };
     // A web page cannot send this type across origins without asking first, and nobody answers it.
     if (!request.headers['content-type']?.startsWith('application/json')) {
-      return { status: 415, body: { error: 'Send application/json.' } };
+      return { status: 415, body: { error: 'Unsupported content type. Send application/json.' } };
     }
     const lesson = lessonSchema.safeParse(parseJson(await readBody(request, MAX_LESSON_BYTES)));
     if (!lesson.success) return { status: 422, body: { error: lesson.error.issues } };

@@ -125,7 +125,7 @@ export async function openElevenLabsEmulator(
 
   function admitSocket(exchange: EmulatorExchange): HttpAnswer | undefined {
     if (!SOCKET_PATH.test(exchange.url.pathname))
-      return failure(404, 'not_found', 'There is no such socket.');
+      return failure(404, 'not_found', 'WebSocket endpoint not found.');
     const key = keyOf(exchange);
     if (key !== undefined && !keyIsGood(key)) return failure(401, 'invalid_api_key', 'Invalid API key');
     const parsed = socketQuery.safeParse(Object.fromEntries(exchange.url.searchParams));
@@ -165,7 +165,10 @@ export async function openElevenLabsEmulator(
     const path = SPEECH_PATH.exec(url.pathname);
     if (path && request.method === 'POST') return speak(decodeURIComponent(path[1]!), exchange, response);
     const answered = await answerVoiceRoute(library, request, url, clock.now());
-    return answered ?? failure(404, 'not_found', `The emulator has no ${request.method} ${url.pathname}.`);
+    return (
+      answered ??
+      failure(404, 'not_found', `This emulator does not support ${request.method} ${url.pathname}.`)
+    );
   }
 
   async function speak(
@@ -183,7 +186,7 @@ export async function openElevenLabsEmulator(
     if (!knowsVoice(voiceId))
       return failure(404, 'voice_not_found', `A voice with the id ${voiceId} was not found.`);
     const model = MODELS.find(({ model_id }) => model_id === modelId);
-    if (!model) return failure(400, 'model_not_found', `There is no model ${modelId}.`);
+    if (!model) return failure(400, 'model_not_found', `The model ${modelId} was not found.`);
     if (text.length > model.maximum_text_length_per_request) {
       return failure(400, 'max_character_limit_exceeded', 'The text is too long for this model.');
     }
@@ -252,5 +255,9 @@ function refusal(status: number): HttpAnswer {
 }
 
 function unspoken(format: string): HttpAnswer {
-  return failure(400, 'output_format_not_emulated', `The Parley emulator does not speak ${format}.`);
+  return failure(
+    400,
+    'output_format_not_emulated',
+    `This emulator does not support the output format ${format}.`,
+  );
 }

@@ -142,7 +142,7 @@ export async function openOpenAiEmulator(options: OpenAiEmulatorOptions): Promis
       return refuse(
         404,
         openAiError(
-          'The Parley emulator has no embeddings.',
+          'This emulator does not support embeddings.',
           'invalid_request_error',
           'model_not_found',
           'model',

@@ -74,14 +74,15 @@ export function decodeModel(bytes: Uint8Array): AcousticModel {
   const file = Buffer.from(bytes);
   const headerEnd = file.indexOf('\n', MAGIC.length) + 1;
   if (file.toString('latin1', 0, MAGIC.length) !== MAGIC || headerEnd === 0) {
-    throw new Error('This is no acoustic model.');
+    throw new Error('The file is not an acoustic model.');
   }
   const header = JSON.parse(file.toString('utf8', MAGIC.length, headerEnd)) as {
     phones: string[];
     components: number;
     features: number;
   };
-  if (header.features !== FEATURE_SIZE) throw new Error('The acoustic model has other features.');
+  if (header.features !== FEATURE_SIZE)
+    throw new Error('The acoustic model has an unsupported number of features.');
   const states = 1 + (header.phones.length - 1) * STATES_PER_PHONE;
   const mixtures = states * header.components;
   let at = headerEnd;

@@ -67,5 +67,5 @@ void t.test('the phones of a sentence are divided among its words', async (t) =>
 });
 
 void t.test('a damaged model is refused', async (t) => {
-  t.throws(() => decodeModel(new Uint8Array(100)), /no acoustic model/);
+  t.throws(() => decodeModel(new Uint8Array(100)), /not an acoustic model/);
 });

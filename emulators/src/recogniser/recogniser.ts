@@ -70,7 +70,7 @@ export async function openRecogniser(): Promise<Recogniser> {
       reject(error);
     });
     worker.on('exit', () => {
-      const error = new Error('The recogniser has ended.');
+      const error = new Error('The recogniser stopped.');
       fail(error);
       reject(error);
     });

@@ -149,7 +149,11 @@ export async function openEmulatorServer<Kind extends string>(
       }
       log?.warn({ err: error }, 'emulator request failed');
       if (response.headersSent) response.destroy();
-      else sendAnswer(response, { status: 500, body: { error: 'The emulator failed.' } });
+      else
+        sendAnswer(response, {
+          status: 500,
+          body: { error: 'The emulator failed because of an internal error.' },
+        });
     }
   }
 
@@ -164,7 +168,7 @@ export async function openEmulatorServer<Kind extends string>(
     if (request.method === 'POST') {
       // A web page cannot send this type across origins without asking first, and nobody answers it.
       if (!request.headers['content-type']?.startsWith('application/json')) {
-        return { status: 415, body: { error: 'Send application/json.' } };
+        return { status: 415, body: { error: 'Unsupported content type. Send application/json.' } };
       }
       try {
         const body = JSON.parse((await readBody(request, MAX_CONTROL_BYTES)).toString()) as {
@@ -177,7 +181,7 @@ export async function openEmulatorServer<Kind extends string>(
         throw error;
       }
     } else if (request.method !== 'GET') {
-      return { status: 405, body: { error: 'Use GET or POST.' } };
+      return { status: 405, body: { error: 'Method not allowed. Use GET or POST.' } };
     }
     return { status: 200, body: { faults: faults.faults } };
   }
@@ -222,13 +226,13 @@ export async function openEmulatorServer<Kind extends string>(
   }
 
   function refuseSocket(exchange: EmulatorExchange): HttpAnswer | undefined {
-    if (!options.onSocket) return { status: 404, body: { error: 'There is no socket here.' } };
+    if (!options.onSocket) return { status: 404, body: { error: 'WebSocket endpoint not found.' } };
     const { headers } = exchange.request;
     if (headers.upgrade?.toLowerCase() !== 'websocket' || headers['sec-websocket-version'] !== '13')
       return {
         status: 426,
         headers: { 'sec-websocket-version': '13' },
-        body: { error: 'Speak WebSocket 13.' },
+        body: { error: 'Unsupported WebSocket version. Use version 13.' },
       };
     if (!SOCKET_KEY.test(headers['sec-websocket-key'] ?? ''))
       return { status: 400, body: { error: 'The WebSocket key is missing or invalid.' } };
@@ -324,7 +328,7 @@ function createListener(
 /** The client sent more than the route takes. */
 export class BodyTooLargeError extends Error {
   constructor(maxBytes: number) {
-    super(`The body is longer than ${maxBytes} bytes.`);
+    super(`The body is too large: the maximum is ${maxBytes} bytes.`);
     this.name = 'BodyTooLargeError';
   }
 }

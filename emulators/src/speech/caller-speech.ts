@@ -35,7 +35,7 @@ export async function makeCallerSpeech(
   }
   return (line) => {
     const found = frames.get(line);
-    if (!found) throw new Error(`Nobody recorded "${line}".`);
+    if (!found) throw new Error(`There is no recording of "${line}".`);
     return found;
   };
 }

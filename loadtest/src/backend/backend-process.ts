@@ -37,7 +37,7 @@ export async function openBackendProcess(options: BackendOptions): Promise<Backe
       else waiter?.resolve(message.result);
     });
     child.once('exit', (code) => {
-      const error = new Error(`The backend process ended with ${code}.`);
+      const error = new Error(`The backend process exited with code ${code}.`);
       reject(error);
       for (const waiter of waiting.values()) waiter.reject(error);
     });

@@ -97,7 +97,7 @@ export async function openBackend(options: BackendOptions): Promise<Backend> {
         bus.events.consume({
           consumer: 'loadtest',
           batch: 256,
-          onError: (error) => logger.error({ err: error }, 'an event was not understood'),
+          onError: (error) => logger.error({ err: error }, 'an event could not be processed'),
           async handle(event) {
             if (!take(event)) return;
             await bus.commands.send(event.gateway_id, {

@@ -38,7 +38,7 @@ export async function startRedis(
   while (!(await answers(socket))) {
     if (child.exitCode !== null || performance.now() > until) {
       await stop();
-      throw new Error('redis-server does not start.');
+      throw new Error('redis-server could not be started.');
     }
     await sleep(20);
   }

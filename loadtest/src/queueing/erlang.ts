@@ -68,5 +68,5 @@ export function placesForLoss(erlangs: number, share: number): number {
 
 function checkTraffic(erlangs: number, places: number): void {
   if (!(erlangs >= 0) || !Number.isInteger(places) || places < 0)
-    throw new RangeError('Traffic must not be negative, places a whole number.');
+    throw new RangeError('Traffic must not be negative, and slots must be a whole number.');
 }

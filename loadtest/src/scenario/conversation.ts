@@ -157,12 +157,13 @@ export function parseMix(text: string): ConversationName[] {
     const [name = '', weight = '1'] = part.trim().split(':');
     const count = Number(weight);
     const known = CONVERSATIONS.find((one) => one === name);
-    if (!known) throw new RangeError(`"${name}" is no conversation: ${CONVERSATIONS.join(', ')}.`);
+    if (!known)
+      throw new RangeError(`Unknown conversation "${name}". Use one of ${CONVERSATIONS.join(', ')}.`);
     if (!Number.isInteger(count) || count < 0 || count > 100)
       throw new RangeError(`The share of ${name} must be a whole number from 0 to 100.`);
     return Array.from({ length: count }, () => known);
   });
-  if (mix.length === 0) throw new RangeError('The mix is empty.');
+  if (mix.length === 0) throw new RangeError('The mix must name at least one conversation.');
   // Spread evenly: the shares hold for any number of callers in a row.
   const stride = [7, 5, 3, 11, 1].find((candidate) => gcd(candidate, mix.length) === 1)!;
   return mix.map((_, index) => mix[(index * stride) % mix.length]!);

@@ -80,7 +80,7 @@ const SESSION_EVERY_MS = 60_000;
 async function seedSessions(count: number): Promise<void> {
   const sessions = controlPlane.services.database.model(sessionCollection);
   const model = await sessions.findOne({}).sort({ created_at: -1 }).lean();
-  if (!model) throw new Error('There is no session to model others on.');
+  if (!model) throw new Error('No session found to copy.');
   for (let made = 0; made < count; made += SEED_BATCH) {
     const batch = Array.from({ length: Math.min(SEED_BATCH, count - made) }, (_, index) => {
       const at = new Date(model.created_at.getTime() - (made + index + 1) * SESSION_EVERY_MS);

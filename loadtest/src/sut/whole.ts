@@ -17,7 +17,7 @@ export async function openWholeSystem(
   options: { maxCalls: number; profile: boolean; tls: boolean },
 ): Promise<SystemUnderTest> {
   if (bench.redisUrl === undefined)
-    throw new Error('The control plane and the gateway meet in Redis: redis-server must be on the path.');
+    throw new Error('redis-server is required, and was not found on the path.');
   const owned = new DisposableList();
   try {
     const controlPlane = owned.add(

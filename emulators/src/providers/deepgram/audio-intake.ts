@@ -51,7 +51,7 @@ export class AudioIntake {
     if (this.#format) {
       const start = all.toString('latin1', 0, 4);
       if (CONTAINER_STARTS.some((one) => start.startsWith(one))) {
-        throw new UndecodableAudioError('A container came where raw audio was announced.');
+        throw new UndecodableAudioError('The audio is in a container, but raw audio was announced.');
       }
       this.#begin(this.#format);
       return all;
@@ -101,7 +101,7 @@ function readWavHeader(
 ): { format: RawFormat; channels: number; dataOffset: number } | undefined {
   if (bytes.length < 12) return undefined;
   if (bytes.toString('latin1', 0, 4) !== 'RIFF' || bytes.toString('latin1', 8, 12) !== 'WAVE') {
-    throw new UndecodableAudioError('Without an encoding, this emulator reads WAV.');
+    throw new UndecodableAudioError('Without an encoding, this emulator reads only WAV.');
   }
   let format: RawFormat | undefined;
   let channels = 1;
@@ -126,6 +126,6 @@ function readWavHeader(
     }
     at += 8 + size + (size & 1);
   }
-  if (bytes.length > MAX_HEADER_BYTES) throw new UndecodableAudioError('The WAV header does not end.');
+  if (bytes.length > MAX_HEADER_BYTES) throw new UndecodableAudioError('The WAV header is too long.');
   return undefined;
 }

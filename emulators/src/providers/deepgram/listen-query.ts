@@ -97,7 +97,7 @@ export function parseNovaQuery(query: URLSearchParams): NovaQuery {
   for (const name of BOOLEANS) flag(query, name);
   const channels = integer(query, 'channels', 1, 20) ?? 1;
   if (channels > 1 && !flag(query, 'multichannel')) {
-    throw new QueryError('This emulator hears several channels only with multichannel=true.');
+    throw new QueryError('This emulator supports several channels only with multichannel=true.');
   }
   const endpointing = query.get('endpointing');
   return {

@@ -211,7 +211,7 @@ export function serveFlux(deps: ListenDeps, query: FluxQuery): void {
       const message = parseText(data);
       const act = message && onText[String(message['type'])];
       if (!act) {
-        fail('UNPARSABLE_CLIENT_MESSAGE', 'The message is not one of /v2/listen.', 1008);
+        fail('UNPARSABLE_CLIENT_MESSAGE', 'The message is not supported on /v2/listen.', 1008);
         return;
       }
       idle.touch();

@@ -145,7 +145,7 @@ class SocketEnd {
   }
 
   #stop(): void {
-    this.#ended.abort(new Error('The socket has ended.'));
+    this.#ended.abort(new Error('The WebSocket is closed.'));
   }
 }
 
@@ -251,7 +251,7 @@ export function serveSingle(socket: WireSocket, query: SocketQuery, settings: Sp
   socket.on('message', (data: Buffer, isBinary: boolean) => {
     if (end.signal.aborted) return;
     const message = parse(singleMessage, data, isBinary);
-    if (!message) return end.refuse('invalid_message', 'The message is not one of this socket.');
+    if (!message) return end.refuse('invalid_message', 'The message is not supported on this socket.');
     if (refusal) return end.refuse(refusal.error, refusal.message);
     if (finished) return end.refuse('input_after_end', 'Text came after the end of the stream.');
     touch();
@@ -360,7 +360,7 @@ export function serveMulti(socket: WireSocket, query: SocketQuery, settings: Spe
   socket.on('message', (data: Buffer, isBinary: boolean) => {
     if (end.signal.aborted) return;
     const message = parse(multiMessage, data, isBinary);
-    if (!message) return end.refuse('invalid_message', 'The message is not one of this socket.');
+    if (!message) return end.refuse('invalid_message', 'The message is not supported on this socket.');
     if (refusal) return end.refuse(refusal.error, refusal.message);
     keyed ||= query.keyIsGood(message['xi-api-key'] ?? message.xi_api_key ?? '');
     if (!keyed) return end.refuse('invalid_api_key', 'Invalid API key');

@@ -123,7 +123,7 @@ async function add(voices: VoiceLibrary, request: EmulatorRequest, nowMs: number
     files,
     nowMs,
   });
-  if (!voice) return failure(400, 'voice_limit_reached', 'The account has no room for more voices.');
+  if (!voice) return failure(400, 'voice_limit_reached', 'The voice limit of the account is reached.');
   return { status: 200, body: { voice_id: voice.voice_id, requires_verification: false } };
 }
 

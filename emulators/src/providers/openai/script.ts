@@ -48,7 +48,7 @@ const regex = z.object({ regex: z.string(), flags: z.string().default('i') }).tr
   try {
     return new RegExp(value.regex, value.flags.replace('g', ''));
   } catch {
-    context.addIssue({ code: 'custom', message: 'is no regular expression' });
+    context.addIssue({ code: 'custom', message: 'is not a valid regular expression' });
     return z.NEVER;
   }
 });
@@ -63,7 +63,7 @@ const textReply = z
       .min(1)
       .optional(),
   })
-  .refine((reply) => reply.text !== undefined || reply.tool_calls, 'needs a text, tool_calls or json');
+  .refine((reply) => reply.text !== undefined || reply.tool_calls, 'requires text, tool_calls or json');
 const jsonTemplate = z.record(z.string(), z.unknown()).refine((template) => {
   try {
     extract(template, '');
@@ -71,7 +71,7 @@ const jsonTemplate = z.record(z.string(), z.unknown()).refine((template) => {
   } catch {
     return false;
   }
-}, 'has a $match that is no regular expression');
+}, 'has a $match that is not a valid regular expression');
 const reply = z.union([z.strictObject({ json: z.union([z.literal('lead'), jsonTemplate]) }), textReply]);
 const rule = z.strictObject({
   when: z
