@@ -12,7 +12,7 @@ export class Goodbye {
   readonly #speech: AgentSpeech;
   readonly #clock: CallClock;
   readonly #end: (reason: CallEndReason) => void;
-  #farewell: { reason: CallEndReason; since: number } | undefined;
+  #goodbye: { reason: CallEndReason; since: number } | undefined;
 
   constructor(deps: {
     phase: PhaseOfCall;
@@ -31,7 +31,7 @@ export class Goodbye {
     const answer = this.#phase.on('goodbye');
     if (answer === 'end') this.#end(reason);
     if (answer !== 'say') return;
-    this.#farewell = { reason, since: this.#clock.monotonic() };
+    this.#goodbye = { reason, since: this.#clock.monotonic() };
     this.#speech.protect();
     const { current } = this.#speech;
     // The model said goodbye itself, or is about to: another goodbye on top would be one too many.
@@ -48,12 +48,12 @@ export class Goodbye {
 
   /** It was heard, or cannot be said. */
   finish(): void {
-    if (this.#farewell) this.#end(this.#farewell.reason);
+    if (this.#goodbye) this.#end(this.#goodbye.reason);
   }
 
   /** Time passes: nothing is left to be heard, or it takes too long. */
   tick(now: number): void {
-    if (!this.#farewell || this.#phase.on('goodbye_check') !== 'check') return;
-    if (!this.#speech.current || now - this.#farewell.since >= LIMIT_MS) this.finish();
+    if (!this.#goodbye || this.#phase.on('goodbye_check') !== 'check') return;
+    if (!this.#speech.current || now - this.#goodbye.since >= LIMIT_MS) this.finish();
   }
 }
