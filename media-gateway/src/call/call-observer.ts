@@ -19,7 +19,7 @@ export interface CallObserver {
   /** Words that took no turn. */
   onAside?(aside: { text: string; audioEndMs: number }): void;
   /** The agent begins to think or to speak. */
-  onReplyStarted?(reply: { id: number; key: string; kind: ReplyKind; silent: boolean }): void;
+  onReplyStarted?(reply: { id: number; key: string; kind: ReplyKind; textOnly: boolean }): void;
   /** Words of the agent, before they are spoken. */
   onReplyText?(reply: { id: number; delta: string }): void;
   /** Stopped at the far end; whether it goes on is not decided. `text`: what was heard. */

@@ -21,8 +21,8 @@ export interface FarEnd {
   observer?: CallObserver;
   /** Tools that it brings along. */
   clientTools?: ClientTools;
-  /** The agent only writes, until `setWritten` says otherwise. */
-  written?: boolean;
+  /** The agent is text-only until `setTextOnly` says otherwise. */
+  textOnly?: boolean;
 }
 
 /** By which clocks a call goes. */
@@ -76,9 +76,9 @@ export interface CallSteering {
   answerTool(callId: string, content: string): boolean;
   /**
    * The agent is to say something now: answers what was said, or goes on. Refused while it speaks or thinks.
-   * @param options `silent`: it only writes this; without it as `setWritten` says
+   * @param options `textOnly`: no voice speaks this reply; otherwise as `setTextOnly` says
    */
-  respond(options?: { silent?: boolean }): boolean;
+  respond(options?: { textOnly?: boolean }): boolean;
   /** Stops what the agent is saying or thinking, if it may be stopped. @returns whether there was something */
   interrupt(): boolean;
   /**
@@ -92,7 +92,7 @@ export interface CallSteering {
   /** Push to talk: what the caller said since the last commit is to be forgotten. */
   clearCallerAudio(): void;
   /** Whether the agent only writes from now on. */
-  setWritten(only: boolean): void;
+  setTextOnly(only: boolean): void;
   /** Another voice from the next utterance on. @param voice the provider's own id */
   setVoice(voice: string): void;
   /**

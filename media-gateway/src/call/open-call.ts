@@ -297,7 +297,7 @@ class LiveCall implements Call, ParticipantListener {
     });
     if (plan.record.enabled)
       this.#emit('recording', { recording_id: plan.record.recording_id, status: 'recording' });
-    this.#speech.setWritten(farEnd.written ?? false);
+    this.#speech.setTextOnly(farEnd.textOnly ?? false);
     if (!plan.text_only) {
       this.#turns.open();
       this.#voices.current.warm();

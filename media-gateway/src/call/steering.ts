@@ -62,7 +62,7 @@ export class Steering implements CallSteering {
     return this.#live && this.#tools.answer(callId, content);
   }
 
-  respond(options: { silent?: boolean } = {}): boolean {
+  respond(options: { textOnly?: boolean } = {}): boolean {
     if (this.#phase.on('response_wanted') !== 'answer' || this.#speech.current) return false;
     if (!this.#turns.respondThen(options)) this.#speech.answer(options);
     return true;
@@ -84,8 +84,8 @@ export class Steering implements CallSteering {
     if (this.#live) this.#turns.clear();
   }
 
-  setWritten(only: boolean): void {
-    this.#speech.setWritten(only);
+  setTextOnly(only: boolean): void {
+    this.#speech.setTextOnly(only);
   }
 
   setVoice(voice: string): void {

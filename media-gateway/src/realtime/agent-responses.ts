@@ -16,7 +16,7 @@ interface CurrentReply {
   id: number;
   /** Its words so far. */
   text: string;
-  silent: boolean;
+  textOnly: boolean;
   /** Stopped at the client; what was heard until then. */
   held: string | undefined;
 }
@@ -120,7 +120,7 @@ export class AgentResponses {
   /** Whether the client is playing the agent: what is announced to it then stops it. */
   get isPlaying(): boolean {
     const reply = this.#reply;
-    return !!reply && !reply.silent && reply.held === undefined && isAudible(this.#items, reply.id);
+    return !!reply && !reply.textOnly && reply.held === undefined && isAudible(this.#items, reply.id);
   }
 
   isCurrent(replyId: number): boolean {
@@ -138,11 +138,11 @@ export class AgentResponses {
     this.#response?.functionCall(call);
   }
 
-  started({ id, silent }: { id: number; silent: boolean }): void {
-    this.#reply = { id, text: '', silent, held: undefined };
+  started({ id, textOnly }: { id: number; textOnly: boolean }): void {
+    this.#reply = { id, text: '', textOnly, held: undefined };
     const create = this.#create;
     this.#create = undefined;
-    this.#response ??= this.#new(silent, create?.params ?? {});
+    this.#response ??= this.#new(textOnly, create?.params ?? {});
     this.#response.replyId = id;
     if (!create) this.#hasNewInput = false;
   }
@@ -209,11 +209,11 @@ export class AgentResponses {
   /** Begins what the client asked for, or as soon as what is being heard has ended. */
   #start(create: WaitingCreate): void {
     this.#hasNewInput = false;
-    const silent = this.#isTextOnly(create.params);
-    const taken = create.call.respond({ silent });
+    const textOnly = this.#isTextOnly(create.params);
+    const taken = create.call.respond({ textOnly });
     if (this.#create !== create) return; // begun: `started` has taken it
     // The client learns at once that its turn has come, before anything is thought or heard.
-    create.response ??= this.#response = this.#new(silent, create.params);
+    create.response ??= this.#response = this.#new(textOnly, create.params);
     if (!taken && !this.#reply) {
       this.#create = undefined;
       this.#finish({ status: 'failed', code: 'session_ending', message: 'The session is ending.' });
@@ -247,7 +247,7 @@ export class AgentResponses {
 
   /** For a reply that goes on. */
   #open(): ServerResponse {
-    const response = this.#new(this.#reply?.silent ?? false, {});
+    const response = this.#new(this.#reply?.textOnly ?? false, {});
     response.replyId = this.#reply?.id;
     this.#response = response;
     return response;

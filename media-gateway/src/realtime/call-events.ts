@@ -44,7 +44,7 @@ export class CallEvents implements CallObserver, ClientTools {
 
   // ---- the agent ----
 
-  onReplyStarted(reply: { id: number; silent: boolean }): void {
+  onReplyStarted(reply: { id: number; textOnly: boolean }): void {
     this.#responses.started(reply);
   }
 

@@ -150,7 +150,7 @@ export function updateSession(
     return;
   }
   call?.setTurnDetection(settings.turns);
-  call?.setWritten(settings.textOnly);
+  call?.setTextOnly(settings.textOnly);
   if (settings.voice !== voice) call?.setVoice(settings.voice);
   events.send({ type: 'session.updated', session: settings.toSession() });
 }

@@ -97,7 +97,7 @@ export class RealtimeSession implements SocketListener, RealtimeOutlet {
     participant: RealtimeParticipant;
     observer: CallEvents;
     clientTools: CallEvents;
-    written: boolean;
+    textOnly: boolean;
   } {
     this.#take('plan');
     const parts = this.#build(plan);
@@ -112,7 +112,7 @@ export class RealtimeSession implements SocketListener, RealtimeOutlet {
     });
     if (this.#departure) participant.leave(this.#departure);
     const callEvents = new CallEvents(parts);
-    return { participant, observer: callEvents, clientTools: callEvents, written: settings.textOnly };
+    return { participant, observer: callEvents, clientTools: callEvents, textOnly: settings.textOnly };
   }
 
   /** The call has begun. */

@@ -23,7 +23,7 @@ export interface ResponseDeps {
   output: { format: WireFormat; voice: string };
   /** What `audio` is given. */
   callFormat: AudioFormat;
-  /** Written, not spoken. */
+  /** Text only: no voice speaks it. */
   textOnly: boolean;
   maxOutputTokens: number;
   metadata: object | null;

@@ -93,7 +93,7 @@ export class SessionSettings {
     return this.#chosenVoice;
   }
 
-  /** Answers are written, not spoken. */
+  /** Whether answers are text only. */
   get textOnly(): boolean {
     return this.#textOnly;
   }

@@ -65,7 +65,7 @@ export class CallStarter {
    * @throws what kept the call from beginning
    */
   start(start: NewCall): StartedCall {
-    const { plan, participant, observer, clientTools, written } = start;
+    const { plan, participant, observer, clientTools, textOnly } = start;
     // On later legs, offsets go on from the first answer.
     const answeredAt = plan.answered_at === null ? start.startedAt : Date.parse(plan.answered_at);
     const logger = this.#logger.child({ sessionId: plan.session_id, leg: plan.leg });
@@ -80,7 +80,7 @@ export class CallStarter {
           participant,
           ...(observer ? { observer } : {}),
           ...(clientTools ? { clientTools } : {}),
-          ...(written === undefined ? {} : { written }),
+          ...(textOnly === undefined ? {} : { textOnly }),
         },
         providers: this.#providersFor(plan, participant),
         reporter,

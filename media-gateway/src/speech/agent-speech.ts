@@ -14,8 +14,8 @@ export interface AnswerOrder {
   kind?: ReplyKind;
   /** Something the model should know first. */
   note?: string;
-  /** Only written; without it as `setWritten` says. */
-  silent?: boolean;
+  /** Text only: no voice speaks it. Otherwise as `setTextOnly` says. */
+  textOnly?: boolean;
 }
 
 /** Why nothing (more) could be said. */
@@ -37,7 +37,7 @@ export interface AgentSpeechEvents {
 interface PreparedReply {
   reply: Reply;
   words: FollowedText;
-  silent: boolean;
+  textOnly: boolean;
   /** The caller's turn is over, and is in the conversation. */
   commit(): void;
 }
@@ -65,7 +65,7 @@ export class AgentSpeech implements Floor {
   #count = 0;
   /** Utterances that failed, one after the other. */
   #failures = 0;
-  #written = false;
+  #textOnly = false;
   /** When what was said last had been heard, if the caller has not answered since. */
   #unansweredSince: number | undefined;
 
@@ -121,18 +121,18 @@ export class AgentSpeech implements Floor {
   // ---- beginning ----
 
   /** Thinks, and says what comes of it instead of what is being said. */
-  answer({ kind = 'answer', note, silent = this.#written }: AnswerOrder = {}): void {
+  answer({ kind = 'answer', note, textOnly = this.#textOnly }: AnswerOrder = {}): void {
     if (!this.#events.mayThink()) return;
     this.cancel();
     if (note !== undefined) this.#transcript.note(note);
-    this.#think({ kind, silent, lastVoicedAt: undefined, closedAt: this.#clock.monotonic() });
+    this.#think({ kind, textOnly, lastVoicedAt: undefined, closedAt: this.#clock.monotonic() });
   }
 
   /** Answers a turn of the caller's, with what was thought ahead if there is something. @param lastVoicedAt its end */
   answerTurn(lastVoicedAt: number): void {
     const thought: Thought = {
       kind: 'answer',
-      silent: this.#written,
+      textOnly: this.#textOnly,
       lastVoicedAt,
       closedAt: this.#clock.monotonic(),
     };
@@ -143,7 +143,7 @@ export class AgentSpeech implements Floor {
     }
     this.#prepared = undefined;
     prepared.commit();
-    this.#adopt(prepared, { ...thought, silent: prepared.silent }, true);
+    this.#adopt(prepared, { ...thought, textOnly: prepared.textOnly }, true);
     prepared.reply.release();
     this.#playout.resume();
   }
@@ -153,36 +153,40 @@ export class AgentSpeech implements Floor {
     this.cancel();
     this.#playoutBegins(false);
     const words = new FollowedText(this.#observer);
-    const silent = this.#written;
+    const textOnly = this.#textOnly;
     const reply = this.#makeReply({
       speech: text,
       messages: () => [],
-      silent,
+      textOnly,
       released: true,
       onText: (delta) => words.add(delta),
     });
     const closedAt = this.#clock.monotonic();
-    return this.#adopt({ reply, words }, { kind, silent, lastVoicedAt: undefined, closedAt }, interruptible);
+    return this.#adopt(
+      { reply, words },
+      { kind, textOnly, lastVoicedAt: undefined, closedAt },
+      interruptible,
+    );
   }
 
   prepare(text: string): void {
     if (this.busy) return;
     this.#playoutBegins(true);
     const words = new FollowedText(this.#observer);
-    const silent = this.#written;
+    const textOnly = this.#textOnly;
     let committed = false;
     const reply = this.#makeReply({
       messages: () => this.#transcript.messages(this.#systemPrompt(), committed ? undefined : text),
-      silent,
+      textOnly,
       released: false,
       onText: (delta) => words.add(delta),
     });
-    this.#prepared = { reply, words, silent, commit: () => (committed = true) };
+    this.#prepared = { reply, words, textOnly, commit: () => (committed = true) };
   }
 
   /** Whether the agent only writes from now on. */
-  setWritten(only: boolean): void {
-    this.#written = only;
+  setTextOnly(only: boolean): void {
+    this.#textOnly = only;
   }
 
   // ---- stopping ----
@@ -270,7 +274,7 @@ export class AgentSpeech implements Floor {
     const words = new FollowedText(this.#observer);
     const reply = this.#makeReply({
       messages: () => this.#transcript.messages(this.#systemPrompt()),
-      silent: thought.silent,
+      textOnly: thought.textOnly,
       released: true,
       onText: (delta) => words.add(delta),
     });
@@ -297,7 +301,7 @@ export class AgentSpeech implements Floor {
 
   #adopt(
     { reply, words }: Pick<PreparedReply, 'reply' | 'words'>,
-    { kind, silent, lastVoicedAt, closedAt }: Thought,
+    { kind, textOnly, lastVoicedAt, closedAt }: Thought,
     interruptible: boolean,
   ): AgentUtterance {
     const id = ++this.#count;
@@ -306,7 +310,7 @@ export class AgentSpeech implements Floor {
     const current = new AgentUtterance({
       id,
       kind,
-      silent,
+      textOnly,
       interruptible,
       reply,
       answers: { lastVoicedAt, closedAt },
@@ -314,7 +318,7 @@ export class AgentSpeech implements Floor {
     });
     this.#current = current;
     this.#unansweredSince = undefined;
-    this.#observer?.onReplyStarted?.({ id, key, kind, silent });
+    this.#observer?.onReplyStarted?.({ id, key, kind, textOnly });
     words.begin(id);
     void reply.outcome.then((outcome) => this.#onOutcome(current, outcome));
     return current;
@@ -365,7 +369,7 @@ export class AgentSpeech implements Floor {
 
 interface Thought {
   kind: ReplyKind;
-  silent: boolean;
+  textOnly: boolean;
   /** Where the caller's turn that is answered ended, and when that was known; monotonic ms. */
   lastVoicedAt: number | undefined;
   closedAt: number;

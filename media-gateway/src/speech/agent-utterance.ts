@@ -7,7 +7,7 @@ import type { Reply } from './reply.ts';
 /** What became of an utterance. */
 export interface UtteranceEnd {
   status: 'completed' | 'interrupted' | 'failed';
-  /** As far as it was heard; of what was only written all that was written. */
+  /** As far as it was heard; all of it when it is text only. */
   heard: string;
 }
 
@@ -15,8 +15,8 @@ export interface UtteranceEnd {
 export class AgentUtterance {
   readonly id: number;
   readonly kind: ReplyKind;
-  /** Written, not spoken. */
-  readonly silent: boolean;
+  /** Text only: no voice speaks it. */
+  readonly textOnly: boolean;
   /** Resolves when it is over, however that came. */
   readonly done: Promise<UtteranceEnd>;
   /** Where the caller's turn that it answers ended, and when that was known; monotonic ms. */
@@ -35,7 +35,7 @@ export class AgentUtterance {
   constructor(deps: {
     id: number;
     kind: ReplyKind;
-    silent: boolean;
+    textOnly: boolean;
     interruptible: boolean;
     reply: Reply;
     answers: { lastVoicedAt: number | undefined; closedAt: number };
@@ -43,7 +43,7 @@ export class AgentUtterance {
   }) {
     this.id = deps.id;
     this.kind = deps.kind;
-    this.silent = deps.silent;
+    this.textOnly = deps.textOnly;
     this.interruptible = deps.interruptible;
     this.#reply = deps.reply;
     this.#lastVoicedAt = deps.answers.lastVoicedAt === -Infinity ? undefined : deps.answers.lastVoicedAt;
@@ -93,9 +93,9 @@ export class AgentUtterance {
     this.#firstAudioAt = atMs;
   }
 
-  /** It is over. What was only written counts as read. @returns what was heard of it */
+  /** The utterance is over. A text-only one counts as read. @returns what was heard of it */
   end(status: UtteranceEnd['status'], heard: HeardSpeech | undefined, now: number): HeardSpeech | undefined {
-    const known = this.silent ? this.#asRead(heard, now) : heard;
+    const known = this.textOnly ? this.#asRead(heard, now) : heard;
     this.#resolveDone({ status, heard: known?.text ?? '' });
     return known;
   }

@@ -73,8 +73,8 @@ export interface ReplyOrder {
   speech?: string;
   /** Everything the LLM is told, as of then. */
   messages: () => LlmMessage[];
-  /** Only written: no voice speaks it. */
-  silent: boolean;
+  /** Text only: no voice speaks it. */
+  textOnly: boolean;
   /** False: thought ahead; nothing is heard and no tool runs until `release`. */
   released: boolean;
   /** Text as it comes, before it is spoken. */
@@ -173,7 +173,7 @@ export class Reply {
     const last = this.parts.at(-1);
     if (last?.type === 'speech' && last.fromModel === fromModel) last.text = `${last.text} ${text}`;
     else this.parts.push({ type: 'speech', text, fromModel });
-    if (this.#order.silent) this.#deps.playout.addText(text);
+    if (this.#order.textOnly) this.#deps.playout.addText(text);
     else await this.#voiced(this.#speaker.say(text));
   }
 

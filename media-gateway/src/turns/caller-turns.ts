@@ -73,7 +73,7 @@ export interface CallerTurnEvents {
   /** Words that take no turn. */
   onAside(words: CallerWords): void;
   /** What the far end committed. @param thenRespond it asked for an answer meanwhile */
-  onPushed(words: CallerWords, thenRespond: { silent?: boolean } | undefined): void;
+  onPushed(words: CallerWords, thenRespond: { textOnly?: boolean } | undefined): void;
   onDecision(decision: TurnDecision): void;
   /** An STT failed and was replaced, if there was another one. */
   onTrouble(error: ProviderError): void;
@@ -246,7 +246,7 @@ export class CallerTurns {
   }
 
   /** Answers as soon as what was committed is known. @returns false when nothing was committed */
-  respondThen(options: { silent?: boolean }): boolean {
+  respondThen(options: { textOnly?: boolean }): boolean {
     if (!this.#pushed.committing) return false;
     this.#pushed.respondThen(options);
     return true;

@@ -13,7 +13,7 @@ export interface PushedUtterance {
   confidence: number | undefined;
   language: string | undefined;
   /** The far end asked for an answer meanwhile: with these options. */
-  thenRespond: { silent?: boolean } | undefined;
+  thenRespond: { textOnly?: boolean } | undefined;
 }
 
 /** Audio and words of a caller whose turns the far end commits, since the last commit. */
@@ -26,7 +26,7 @@ export class PushToTalk {
   #interim: SttTranscript | undefined;
   #committing = false;
   #timer: Timer | undefined;
-  #thenRespond: { silent?: boolean } | undefined;
+  #thenRespond: { textOnly?: boolean } | undefined;
   /** The STT's next words belong to audio that was cleared. */
   #dropNext = false;
 
@@ -75,7 +75,7 @@ export class PushToTalk {
   }
 
   /** To be answered as soon as the utterance that is being committed is known. */
-  respondThen(options: { silent?: boolean }): void {
+  respondThen(options: { textOnly?: boolean }): void {
     this.#thenRespond = options;
   }
 
