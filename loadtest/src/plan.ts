@@ -32,16 +32,16 @@ else {
     });
     return [
       calls.toLocaleString('en'),
-      fleet.places.toLocaleString('en'),
-      `${((100 * (fleet.places - calls)) / calls).toFixed(1)} %`,
+      fleet.slots.toLocaleString('en'),
+      `${((100 * (fleet.slots - calls)) / calls).toFixed(1)} %`,
       String(fleet.processes),
       String(fleet.machines),
       fleet.startsPerSecond.toFixed(1),
       // Where callers may wait instead: nearly nobody does for long.
-      `${(100 * waitsLonger(calls, fleet.places, callSeconds, 1)).toFixed(2)} %`,
+      `${(100 * waitsLonger(calls, fleet.slots, callSeconds, 1)).toFixed(2)} %`,
     ];
   });
   process.stdout.write(
-    `${table([['calls', 'places', 'reserve', 'processes', 'machines', 'starts/s', 'wait > 1 s'], ...rows])}\n`,
+    `${table([['calls', 'slots', 'reserve', 'processes', 'machines', 'starts/s', 'wait > 1 s'], ...rows])}\n`,
   );
 }

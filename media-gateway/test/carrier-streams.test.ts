@@ -256,7 +256,7 @@ void t.test('a control plane that can not be asked is 503 before the upgrade', a
   t.equal(await refusalOf(connect('plivo', api.issue().ticket)), 503);
 });
 
-void t.test('beyond MAX_CALLS upgrades get 503, and a race for the last place ends with 4429', async (t) => {
+void t.test('beyond MAX_CALLS upgrades get 503, and a race for the last slot ends with 4429', async (t) => {
   const { api, connect, gateway } = await openTestGateway(t, { env: { MAX_CALLS: '1' } });
   const racers = [connect('plivo', api.issue().ticket), connect('plivo', api.issue().ticket)] as const;
   await Promise.all(racers.map((client) => once(client, 'open')));

@@ -76,7 +76,7 @@ void t.test('a full gateway sends calls on, and 503 is heard when all are full',
   for (let call = 0; call < 3; call++) t.equal(await place(t, ingress, first), 503);
   second.calls[0]!.end({ ended_by: 'caller', hangup_reason: 'caller_hangup' });
   await until(() => second.gateway.calls === 1);
-  t.type(await place(t, ingress, first), WebSocket, 'a place is found as soon as it is free');
+  t.type(await place(t, ingress, first), WebSocket, 'a slot is found as soon as it is free');
 });
 
 void t.test('a gateway that is gone is passed over', { skip }, async (t) => {

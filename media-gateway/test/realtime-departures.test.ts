@@ -67,7 +67,7 @@ const WAYS: Way[] = [
   { name: 'the client vanishes', act: (client) => client.terminate(), before: LEFT },
 ];
 
-async function openOnePlace(t: Test): Promise<TestGateway> {
+async function openOneSlot(t: Test): Promise<TestGateway> {
   return openTestGateway(t, {
     env: { MAX_CALLS: '1', MAX_MESSAGES_PER_SECOND: '200', REALTIME_MAX_MESSAGE_BYTES: '65536' },
   });
@@ -84,7 +84,7 @@ async function closesAs(t: Test, { name, closed, act }: Way, client: WebSocket):
   if (closed) t.same(actual, closed, `${name}: is closed so`);
 }
 
-/** The only place is free, or becomes so: another client gets a session. */
+/** The only slot is free, or becomes so: another client gets a session. */
 async function admitsAnother(t: Test, test: TestGateway, name: string): Promise<void> {
   let next: WebSocket | undefined;
   await until(
@@ -109,7 +109,7 @@ async function admitted(client: WebSocket): Promise<WebSocket | undefined> {
 }
 
 void t.test('gone while its token is redeemed: the session never begins, and ends at once', async (t) => {
-  const test = await openOnePlace(t);
+  const test = await openOneSlot(t);
   for (const way of WAYS) {
     const gate = Promise.withResolvers<void>();
     test.api.gate = gate.promise;
@@ -140,7 +140,7 @@ void t.test('gone while its token is redeemed: the session never begins, and end
 });
 
 void t.test('gone before its connection stands: nothing is left of it', async (t) => {
-  const test = await openOnePlace(t);
+  const test = await openOneSlot(t);
   const { ticket, sessionId } = test.api.issue({ realtime: true });
   const client = connect(test, ticket);
   client.on('error', () => {});
@@ -150,7 +150,7 @@ void t.test('gone before its connection stands: nothing is left of it', async (t
 });
 
 void t.test('gone while its token is refused: there is nothing to report', async (t) => {
-  const test = await openOnePlace(t);
+  const test = await openOneSlot(t);
   for (const way of WAYS) {
     const gate = Promise.withResolvers<void>();
     test.api.gate = gate.promise;
@@ -167,7 +167,7 @@ void t.test('gone while its token is refused: there is nothing to report', async
 });
 
 void t.test('gone once it has begun: the call ends', async (t) => {
-  const test = await openOnePlace(t);
+  const test = await openOneSlot(t);
   for (const way of WAYS) {
     const { ticket, sessionId } = test.api.issue({ realtime: true });
     const client = connect(test, ticket);
@@ -211,7 +211,7 @@ void t.test('lost on the way back: the conversation waits, in sight of whoever l
 });
 
 void t.test('hung up on the way back: the conversation is over', async (t) => {
-  const test = await openOnePlace(t);
+  const test = await openOneSlot(t);
   const gate = Promise.withResolvers<void>();
   test.api.gate = gate.promise;
   const answeredAt = new Date(Date.now() - 5000).toISOString();

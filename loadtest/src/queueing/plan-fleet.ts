@@ -1,4 +1,4 @@
-import { placesForLoss } from './erlang.ts';
+import { slotsForLoss } from './erlang.ts';
 
 export interface FleetCost {
   /** Calls that one core serves well, with room to spare: measured, then reduced. */
@@ -6,7 +6,7 @@ export interface FleetCost {
   coresPerMachine: number;
   /** Mean length of a call. */
   callSeconds: number;
-  /** Share of calls that may find no place at the peak. */
+  /** Share of calls that may find no slot at the peak. */
   lossShare: number;
   /** Machines that may be missing at the peak. */
   spareMachines: number;
@@ -14,7 +14,7 @@ export interface FleetCost {
 
 export interface Fleet {
   /** Calls that can run at a time. */
-  places: number;
+  slots: number;
   processes: number;
   machines: number;
   /** New calls, which is what the control plane and its database see. */
@@ -23,10 +23,10 @@ export interface Fleet {
 
 /** How much of everything it takes for `calls` at a time on average in the busiest hour. */
 export function planFleet(calls: number, cost: FleetCost): Fleet {
-  const places = placesForLoss(calls, cost.lossShare);
-  const processes = Math.ceil(places / cost.callsPerCore);
+  const slots = slotsForLoss(calls, cost.lossShare);
+  const processes = Math.ceil(slots / cost.callsPerCore);
   return {
-    places,
+    slots,
     processes,
     machines: Math.ceil(processes / cost.coresPerMachine) + cost.spareMachines,
     startsPerSecond: calls / cost.callSeconds,

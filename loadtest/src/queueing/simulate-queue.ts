@@ -23,7 +23,7 @@ export function logNormal(mean: number, variation: number): Lengths {
 
 export interface QueueResult {
   calls: number;
-  /** Refused: no place free, and no room to wait. */
+  /** Refused: no slot free, and no room to wait. */
   lost: number;
   /** Had to wait at all. */
   waited: number;
@@ -33,25 +33,25 @@ export interface QueueResult {
 }
 
 /**
- * Calls that arrive at random (Poisson) at `places`, first come, first served: a fleet of gateways behind one
+ * Calls that arrive at random (Poisson) at `slots`, first come, first served: a fleet of gateways behind one
  * admission. An event at a time, without a clock.
- * @param options.maxWaiting 0 refuses whoever finds no free place; Infinity lets everybody wait
+ * @param options.maxWaiting 0 refuses whoever finds no free slot; Infinity lets everybody wait
  */
 export function simulateQueue(options: {
   arrivalsPerSecond: number;
-  places: number;
+  slots: number;
   lengths: Lengths;
   maxWaiting: number;
   calls: number;
-  /** Not counted: until the places have filled. */
+  /** Not counted: until the slots have filled. */
   warmUpCalls: number;
   patience?: number;
   random: () => number;
 }): QueueResult {
-  const { arrivalsPerSecond, places, lengths, maxWaiting, random, patience = Infinity } = options;
+  const { arrivalsPerSecond, slots, lengths, maxWaiting, random, patience = Infinity } = options;
   const interval = exponential(1 / arrivalsPerSecond);
-  /** When each place is free again: a heap, the earliest first. */
-  const free = new Float64Array(places);
+  /** When each slot is free again: a heap, the earliest first. */
+  const free = new Float64Array(slots);
   /** Starts of those who wait, in order. */
   const starts: number[] = [];
   let firstWaiting = 0;

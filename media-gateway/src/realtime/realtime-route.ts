@@ -60,16 +60,16 @@ export function realtimeRoute(
     credential: NonNullable<RealtimeHandshake['credential']>,
     origin: string | undefined,
   ): Promise<void> {
-    const place = registry.reserve();
-    if (!place) return session.refuse(closeCodes.limitReached, 'limit', REASONS['limit']!);
+    const slot = registry.reserve();
+    if (!slot) return session.refuse(closeCodes.limitReached, 'limit', REASONS['limit']!);
     try {
       const plan = await redeem(session, credential, origin);
       if (!plan) return;
       const { departure } = session;
       // Whose connection was lost on a later leg may come back to the conversation, as during a call.
       if (departure && !(departure.lost && plan.leg > 0))
-        return await registry.decline(plan, departure.end, place);
-      const call = registry.begin({ plan, socket, startedAt: clock.now(), ...session.open(plan) }, place);
+        return await registry.decline(plan, departure.end, slot);
+      const call = registry.begin({ plan, socket, startedAt: clock.now(), ...session.open(plan) }, slot);
       session.join(call.steering);
     } catch (error) {
       logger.error({ err: error }, 'a realtime session could not be started');
@@ -79,7 +79,7 @@ export function realtimeRoute(
         'The session could not be started. Retry in a few seconds.',
       );
     } finally {
-      place.release();
+      slot.release();
     }
   }
 

@@ -12,7 +12,7 @@ import type { LoopLoad } from './loop-load.ts';
 const END_MS = 5000;
 
 /** Room for one call, taken before the credential is claimed. */
-export interface Place {
+export interface Slot {
   /** Gives the room back unless a call has taken it. Idempotent. */
   release(): void;
 }
@@ -104,7 +104,7 @@ export class CallRegistry implements PresentCalls {
   }
 
   /** @returns undefined when there is no room. Connections let in before draining began still get one. */
-  reserve(): Place | undefined {
+  reserve(): Slot | undefined {
     if (this.#closed || this.#calls.size + this.#reserved >= this.#maxCalls) return undefined;
     this.#reserved++;
     let held = true;
@@ -118,14 +118,14 @@ export class CallRegistry implements PresentCalls {
   }
 
   /**
-   * Begins a call in a reserved place. When it cannot, the session is reported as failed and the participant's
+   * Begins a call in a reserved slot. When it cannot, the session is reported as failed and the participant's
    * connection ended.
    * @throws what kept the call from beginning
    */
-  begin(start: NewCall, place: Place): Call {
+  begin(start: NewCall, slot: Slot): Call {
     const sessionId = start.plan.session_id;
     const entry: Entry = { ...this.#starter.start(start), socket: start.socket };
-    place.release();
+    slot.release();
     const earlierLeg = this.#bySession.get(sessionId);
     this.#calls.add(entry);
     this.#bySession.set(sessionId, entry);
@@ -146,8 +146,8 @@ export class CallRegistry implements PresentCalls {
    * Reports the end of a session whose credential is claimed and that nobody is there to take up any more. No call
    * opens. Resolves when the report is on disk.
    */
-  async decline(plan: SessionPlan, reason: CallEndReason, place: Place): Promise<void> {
-    place.release();
+  async decline(plan: SessionPlan, reason: CallEndReason, slot: Slot): Promise<void> {
+    slot.release();
     // The claim was the session's last: what an earlier leg reports moves nothing any more.
     this.#bySession.get(plan.session_id)?.call.end(reason);
     await this.#starter.reportNotBegun(plan, reason);

@@ -111,8 +111,8 @@ export function carrierStreams(deps: {
     const start = await participant.started;
     timer.cancel();
     if (!start) return;
-    const place = registry.reserve();
-    if (!place) return participant.close(closeCodes.limitReached, 'limit');
+    const slot = registry.reserve();
+    if (!slot) return participant.close(closeCodes.limitReached, 'limit');
     try {
       const plan = await redeem(participant, digest, start);
       if (plan) {
@@ -125,14 +125,14 @@ export function carrierStreams(deps: {
             carrierCallId: start.carrierCallId,
             streamId: start.streamId,
           },
-          place,
+          slot,
         );
       }
     } catch (error) {
       logger.error({ carrier: participant.carrier, err: error }, 'a call could not be started');
       participant.close(closeCodes.internal, 'internal');
     } finally {
-      place.release();
+      slot.release();
     }
   }
 

@@ -331,12 +331,12 @@ export function busConformance(t: Test, open: (options?: { clock?: Clock }) => P
     );
     t.equal(results.filter((full) => full === null).length, 5);
     t.equal(results.filter((full) => full === 'org:org_1').length, 35);
-    t.equal(await slots.count('api_dials'), 5, 'the refused took no place elsewhere');
+    t.equal(await slots.count('api_dials'), 5, 'the refused took no slot elsewhere');
     t.equal(await slots.count('org:org_1'), 5);
     t.equal(await slots.count('nobody'), 0);
 
     const taken = results.indexOf(null);
-    t.equal(await slots.take(`session ${taken}`, scopes, 60_000), null, 'one has its place already');
+    t.equal(await slots.take(`session ${taken}`, scopes, 60_000), null, 'one has its slot already');
     t.equal(await slots.count('org:org_1'), 5);
     await slots.release(`session ${taken}`, ['api_dials', 'org:org_1']);
     await slots.release(`session ${taken}`, ['api_dials', 'org:org_1']);
@@ -355,7 +355,7 @@ export function busConformance(t: Test, open: (options?: { clock?: Clock }) => P
     await slots.take('left', scopes, 60_000);
     t.equal(await slots.take('third', scopes, 60_000), 'account:tel_1');
     await slots.renew('left', ['account:tel_1', 'account:tel_2'], 20);
-    await until('a place to end', async () => (await slots.count('account:tel_1')) === 1);
+    await until('a slot to end', async () => (await slots.count('account:tel_1')) === 1);
     await slots.renew('left', ['account:tel_1'], 60_000);
     t.equal(await slots.count('account:tel_1'), 1, 'what has ended is not renewed');
     t.equal(await slots.count('account:tel_2'), 0, 'what was not taken is not renewed');

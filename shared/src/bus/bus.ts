@@ -99,9 +99,9 @@ export interface Leases {
   release(name: string, owner: string): Promise<void>;
 }
 
-/** Counted places, each a lease of its own (dials, calls of an org, …). */
+/** Counted slots, each a lease of its own (dials, calls of an org, …). */
 export interface Slots {
-  /** Takes a place in every scope or in none. @returns the first scope that is full, or null when all were taken */
+  /** Takes a slot in every scope or in none. @returns the first scope that is full, or null when all were taken */
   take(
     sessionId: string,
     scopes: readonly { scope: string; limit: number }[],
