@@ -17,7 +17,7 @@ export interface CallObserver {
    */
   onCallerTurn?(turn: { key: string | undefined; text: string; audioEndMs: number }): void;
   /** Words that took no turn. */
-  onAside?(aside: { text: string; audioEndMs: number }): void;
+  onBackchannel?(backchannel: { text: string; audioEndMs: number }): void;
   /** The agent begins to think or to speak. */
   onReplyStarted?(reply: { id: number; key: string; kind: ReplyKind; textOnly: boolean }): void;
   /** Words of the agent, before they are spoken. */

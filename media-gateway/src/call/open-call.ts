@@ -173,7 +173,7 @@ class LiveCall implements Call, ParticipantListener {
         onVoiceForgotten: (audioMs) => observer?.onSpeechForgotten?.(audioMs),
         onInterim: (transcript) => observer?.onInterim?.(transcript),
         onTurn: (words) => this.#onCallerTurn(words),
-        onAside: (words) => this.#transcript.aside(words),
+        onBackchannel: (words) => this.#transcript.backchannel(words),
         onPushed: (words, thenRespond) => {
           if (phase.on('client_input') !== 'take') return;
           this.#transcript.callerTurn(words);

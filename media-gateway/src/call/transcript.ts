@@ -67,9 +67,9 @@ export class Transcript {
   }
 
   /** Words that take no turn: the model is not told of them. */
-  aside(words: CallerWords): void {
+  backchannel(words: CallerWords): void {
     this.#recordCaller(this.#log.newTurnIndex(), words);
-    this.#observer?.onAside?.({ text: words.text, audioEndMs: words.audioEndMs });
+    this.#observer?.onBackchannel?.({ text: words.text, audioEndMs: words.audioEndMs });
   }
 
   /** Keys that the caller pressed. */

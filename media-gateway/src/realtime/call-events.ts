@@ -38,7 +38,7 @@ export class CallEvents implements CallObserver, ClientTools {
     this.#audio.committedTurn(turn);
   }
 
-  onAside({ text, audioEndMs }: { text: string; audioEndMs: number }): void {
+  onBackchannel({ text, audioEndMs }: { text: string; audioEndMs: number }): void {
     this.#audio.turn({ key: undefined, text, audioEndMs });
   }
 

@@ -71,7 +71,7 @@ export interface CallerTurnEvents {
   /** The caller's turn is over. */
   onTurn(words: CallerWords): void;
   /** Words that take no turn. */
-  onAside(words: CallerWords): void;
+  onBackchannel(words: CallerWords): void;
   /** What the far end committed. @param thenRespond it asked for an answer meanwhile */
   onPushed(words: CallerWords, thenRespond: { textOnly?: boolean } | undefined): void;
   onDecision(decision: TurnDecision): void;
@@ -347,8 +347,8 @@ export class CallerTurns {
       case 'turn':
         this.#events.onTurn(this.#take(action.transcript));
         break;
-      case 'aside':
-        this.#events.onAside(this.#take(action.transcript));
+      case 'backchannel':
+        this.#events.onBackchannel(this.#take(action.transcript));
         break;
       case 'finalize':
         this.#stt?.finalize();

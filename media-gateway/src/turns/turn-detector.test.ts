@@ -91,7 +91,7 @@ void t.test('while the agent speaks', async (t) => {
     agent('speaking');
     t.same(say({ type: 'voice' }), ['hold']);
     t.same(say({ type: 'interim', transcript: said('uh') }), [], 'may still become "uh-huh"');
-    t.same(say({ type: 'turn_end', transcript: said('Uh-huh.') }), ['aside', 'resume']);
+    t.same(say({ type: 'turn_end', transcript: said('Uh-huh.') }), ['backchannel', 'resume']);
   });
 
   await t.test('a cough without words is forgotten', async (t) => {
@@ -137,7 +137,7 @@ void t.test('while the agent speaks', async (t) => {
     agent('speaking');
     view.interruptible = false;
     t.same(say({ type: 'voice' }), []);
-    t.same(say({ type: 'turn_end', transcript: said('But I want something else.') }), ['aside']);
+    t.same(say({ type: 'turn_end', transcript: said('But I want something else.') }), ['backchannel']);
   });
 
   await t.test('"Hello?" just after the answer does not stop an outbound greeting', async (t) => {
@@ -145,7 +145,7 @@ void t.test('while the agent speaks', async (t) => {
     agent('speaking');
     view.greetingGrace = true;
     t.same(say({ type: 'voice' }), ['hold']);
-    t.same(say({ type: 'turn_end', transcript: said('Hello?') }), ['aside', 'resume']);
+    t.same(say({ type: 'turn_end', transcript: said('Hello?') }), ['backchannel', 'resume']);
     view.greetingGrace = true;
     t.same(say({ type: 'turn_end', transcript: said('Hello, who is this please?') }), [
       'hold',

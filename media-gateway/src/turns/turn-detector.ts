@@ -35,8 +35,8 @@ export type TurnAction =
   | { type: 'discard' }
   /** The caller's turn is over. `overlapped`: it was said while the agent spoke. */
   | { type: 'turn'; transcript: SttTranscript }
-  /** Words that take no turn: a backchannel, or too little to interrupt. */
-  | { type: 'aside'; transcript: SttTranscript }
+  /** Words that take no turn: a murmur of assent, or too little to interrupt. */
+  | { type: 'backchannel'; transcript: SttTranscript }
   /** Ask the STT for its final transcript. */
   | { type: 'finalize' }
   /** Why: one line for the log of decisions. */
@@ -235,7 +235,7 @@ export class TurnDetector {
         // Before it is heard, a reply to a turn that was only a backchannel long stays what it is.
         this.#closeTurn();
         actions.push(
-          { type: 'aside', transcript },
+          { type: 'backchannel', transcript },
           decision({ action: 'ignore', rule: 'backchannel', words: toWords(transcript.text).join(' ') }),
         );
         if (view.agent === 'held')
