@@ -264,8 +264,8 @@ export class RecordingSpool {
     } catch (error) {
       if (this.#abort.signal.aborted) return;
       const sinceMs = clock.now() - Date.parse(job.finished_at!);
-      const hopeless = error instanceof StoreConflictError || codeOf(error as Error) === 'missing';
-      if (hopeless || sinceMs >= GIVE_UP_AFTER_MS) {
+      const unrecoverable = error instanceof StoreConflictError || codeOf(error as Error) === 'missing';
+      if (unrecoverable || sinceMs >= GIVE_UP_AFTER_MS) {
         logger.error(
           { err: error, part: `${part}.failed` },
           'a recording could not be stored and was set aside',

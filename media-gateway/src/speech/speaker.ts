@@ -129,8 +129,8 @@ export class Speaker {
       const failed = this.#utterance!;
       const error = failed.failure!;
       this.#events.onTrouble(error);
-      const hopeless = error.fault === 'auth' || tries > 0;
-      if (hopeless && !this.#voices.fallBack()) throw error;
+      const unrecoverable = error.fault === 'auth' || tries > 0;
+      if (unrecoverable && !this.#voices.fallBack()) throw error;
       const rest = failed.unspokenText();
       this.#utterance = rest === '' ? undefined : this.#open();
       if (!this.#utterance) return;
