@@ -134,13 +134,13 @@ export class BrowserCaller {
       if (mint) await page.route('**/talk/sessions', async (route) => route.fulfill({ json: await mint() }));
       const minted = page.waitForResponse((response) => response.url().endsWith('/talk/sessions'));
       minted.catch(() => {});
-      let tell: (state: PageState) => void = () => {};
-      await page.exposeFunction('parleyState', (state: PageState) => tell(state));
+      let notify: (state: PageState) => void = () => {};
+      await page.exposeFunction('parleyState', (state: PageState) => notify(state));
       await page.goto(options.url);
       await page.getByRole('button', { name: 'Start talking' }).click();
       const { session_id: sessionId } = (await (await minted).json()) as { session_id: string };
       const caller = new BrowserCaller({ sessionId, page, owned, folder, problems });
-      tell = (state) => caller.#onState(state);
+      notify = (state) => caller.#onState(state);
       await page.evaluate(WATCH_STATE);
       await page.locator('#keys:enabled').waitFor();
       return caller;
@@ -244,9 +244,9 @@ const HEARS_VOICE = `document.getElementById('level').value > 5`;
 /** Tells each state of the page, as its status line shows it. */
 const WATCH_STATE = `{
   const status = document.getElementById('status');
-  const tell = () => void globalThis.parleyState(status.dataset.state);
-  new MutationObserver(tell).observe(status, { attributes: true, attributeFilter: ['data-state'] });
-  tell();
+  const notify = () => void globalThis.parleyState(status.dataset.state);
+  new MutationObserver(notify).observe(status, { attributes: true, attributeFilter: ['data-state'] });
+  notify();
 }`;
 
 async function writeMicrophone(folder: string, samples: Int16Array): Promise<void> {

@@ -248,12 +248,12 @@ void t.test(
       stream: true,
     });
     const heard: string[] = [];
-    let tell = () => undefined as void;
+    let notify = () => undefined as void;
     const reading = (async () => {
       for await (const chunk of stream) {
         const content = chunk.choices[0]?.delta.content;
         if (content) heard.push(content);
-        tell();
+        notify();
       }
     })();
     const waiting = async () => {
@@ -263,7 +263,7 @@ void t.test(
     clock.advance(349);
     t.equal(clock.pendingTimers, 1);
     t.same(heard, []);
-    const first = new Promise<void>((resolve) => (tell = () => heard.length > 0 && resolve()));
+    const first = new Promise<void>((resolve) => (notify = () => heard.length > 0 && resolve()));
     clock.advance(1);
     await first;
     t.same(heard, ['Hello']);

@@ -4,15 +4,15 @@ import { openBackend } from './open-backend.ts';
 
 /** The process behind `openBackendProcess`: ends when its parent lets go of it. */
 const backend = await openBackend(JSON.parse(process.argv[2]!) as BackendOptions);
-const tell = (answer: BackendAnswer) => {
+const notify = (answer: BackendAnswer) => {
   if (process.connected) process.send!(answer);
 };
 
 process.on('message', ({ id, method, args }: BackendRequest) => {
   const run = backend[method] as (...given: unknown[]) => Promise<unknown>;
   run(...args).then(
-    (result) => tell({ id, result }),
-    (error: unknown) => tell({ id, error: String(error) }),
+    (result) => notify({ id, result }),
+    (error: unknown) => notify({ id, error: String(error) }),
   );
 });
 process.once('disconnect', () => {
@@ -21,4 +21,4 @@ process.once('disconnect', () => {
 // An interrupt at the terminal reaches the whole group: the parent decides when it is over.
 process.on('SIGINT', () => undefined);
 process.on('SIGTERM', () => undefined);
-tell({ ready: backend.addresses });
+notify({ ready: backend.addresses });

@@ -23,7 +23,7 @@ export class CarrierRequests {
   }
 
   /** Nobody waits for how it went. */
-  tell(action: CarrierCommandData['action'], args: CarrierCommandData['args']): void {
+  notify(action: CarrierCommandData['action'], args: CarrierCommandData['args']): void {
     this.#send({ command_id: randomUUID(), action, args });
   }
 

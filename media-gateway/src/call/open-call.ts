@@ -423,7 +423,7 @@ class LiveCall implements Call, ParticipantListener {
     this.#keys.close();
     this.#carrier.close();
     const endedAt = this.#clock.now();
-    if (hangUp && participant.carrierCommands) this.#carrier.tell('hangup', {});
+    if (hangUp && participant.carrierCommands) this.#carrier.notify('hangup', {});
     participant.end(
       reason.hangup_reason === 'shutdown' ? 'shutdown' : 'over',
       reason.hangup_reason ?? reason.failure_reason ?? 'ended',

@@ -237,18 +237,18 @@ export class PhoneParticipant implements Participant, SocketListener {
       if (item.type === 'audio') this.#listener?.onAudio(item.bytes, item.timestampMs);
       else this.#listener?.onDtmf(item.digit);
     }
-    if (this.#gone) this.#tellGone(this.#gone);
+    if (this.#gone) this.#notifyGone(this.#gone);
   }
 
   /** The far end is gone. */
   #leave(gone: Gone): void {
     if (this.#over) return;
     this.#finish();
-    if (this.#listener) this.#tellGone(gone);
+    if (this.#listener) this.#notifyGone(gone);
     else this.#gone = gone;
   }
 
-  #tellGone(gone: Gone): void {
+  #notifyGone(gone: Gone): void {
     const listener = this.#listener;
     this.#listener = undefined;
     this.#gone = undefined;

@@ -63,7 +63,7 @@ export class RealtimeParticipant implements Participant {
       if (this.#over) return;
       this.#listener = listener;
       for (const item of this.#early.take()) if (item.type === 'audio') this.#deliver(item.bytes);
-      if (this.#gone !== undefined) this.#tellGone(this.#gone);
+      if (this.#gone !== undefined) this.#notifyGone(this.#gone);
     });
   }
 
@@ -114,7 +114,7 @@ export class RealtimeParticipant implements Participant {
   leave({ lost }: { lost: boolean }): void {
     if (this.#over || this.#gone !== undefined) return;
     this.#gone = { lost };
-    if (this.#listener) this.#tellGone(this.#gone);
+    if (this.#listener) this.#notifyGone(this.#gone);
   }
 
   // ---- inside ----
@@ -143,7 +143,7 @@ export class RealtimeParticipant implements Participant {
     return whole.subarray(0, -1);
   }
 
-  #tellGone({ lost }: { lost: boolean }): void {
+  #notifyGone({ lost }: { lost: boolean }): void {
     const listener = this.#listener;
     this.#over = true;
     this.#listener = undefined;

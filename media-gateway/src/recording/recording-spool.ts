@@ -27,7 +27,7 @@ const QUEUED_SECONDS = 2;
 const GIVE_UP_AFTER_MS = 24 * 60 * 60 * 1000;
 const FIRST_RETRY_MS = 1000;
 const MAX_RETRY_MS = 5 * 60 * 1000;
-const TOLD_CHECK_MS = 250;
+const SENT_CHECK_MS = 250;
 const SAFE_NAME = /^[A-Za-z0-9_-]{1,80}$/;
 const JOB_SUFFIX = '.recording.json';
 /** Events about a leg whose process died, below that of its end; see report-spool.ts. */
@@ -54,7 +54,7 @@ const jobSchema = z.object({
 type Job = z.infer<typeof jobSchema>;
 
 /** How the outcome of a recording is told. */
-type Tell = (result: RecordingResult) => void;
+type Notify = (result: RecordingResult) => void;
 
 /** Recordings of this process, from the first sample until they are stored; those of an earlier one as well. */
 export class RecordingSpool {
@@ -158,7 +158,7 @@ export class RecordingSpool {
     const saved = this.#saveJob(job).catch((error: unknown) => {
       logger.warn({ err: error }, 'a recording could not be made durable: a crash would lose it');
     });
-    const tell: Tell = (result) => {
+    const notify: Notify = (result) => {
       reporter.emit('recording', result, offset());
       this.#forgetWhenTold(job);
     };
@@ -172,7 +172,7 @@ export class RecordingSpool {
         return failed(codeOf(error as NodeJS.ErrnoException));
       }
       job.gap_ms = mixer.gapMs;
-      return this.#finished(job, tell);
+      return this.#finished(job, notify);
     };
     let finishing: Promise<RecordingResult> | undefined;
     return {
@@ -199,8 +199,8 @@ export class RecordingSpool {
     await Promise.allSettled(this.#working);
   }
 
-  /** Stores a whole file. @returns the outcome, or `recording` when it takes longer and is told by `tell` */
-  async #finished(job: Job, tell: Tell): Promise<RecordingResult> {
+  /** Stores a whole file. @returns the outcome, or `recording` when it takes longer and goes to `notify` */
+  async #finished(job: Job, notify: Notify): Promise<RecordingResult> {
     job.finished_at = new Date(this.#deps.clock.now()).toISOString();
     await this.#saveJob(job).catch(() => undefined);
     this.#pending++;
@@ -214,7 +214,7 @@ export class RecordingSpool {
       this.#store(job, 0, (result) => {
         this.#pending--;
         timer.cancel();
-        if (late) tell(result);
+        if (late) notify(result);
         else resolve(result);
       }),
     );
@@ -230,7 +230,7 @@ export class RecordingSpool {
   }
 
   /** One try; sets the next one when it fails. */
-  async #store(job: Job, attempt: number, done: Tell): Promise<void> {
+  async #store(job: Job, attempt: number, done: Notify): Promise<void> {
     const { logger, clock, stores } = this.#deps;
     const part = this.#partOf(job);
     try {
@@ -326,7 +326,7 @@ export class RecordingSpool {
       this.#timers.delete(timer);
       this.#forgetTold();
       if (this.#told.size > 0) this.#watchTold();
-    }, TOLD_CHECK_MS);
+    }, SENT_CHECK_MS);
     this.#timers.add(timer);
   }
 
@@ -348,8 +348,8 @@ export class RecordingSpool {
       logger.error({ err: error, file: jobPath }, 'a recording left by an earlier process cannot be read');
       return;
     }
-    const tell: Tell = (result) => {
-      this.#tellRecovered(job, result);
+    const notify: Notify = (result) => {
+      this.#notifyRecovered(job, result);
       this.#forgetWhenTold(job);
     };
     try {
@@ -363,11 +363,11 @@ export class RecordingSpool {
     } catch (error) {
       logger.error({ err: error, recordingId: job.recording_id }, 'an interrupted recording is lost');
       await this.#discard(job);
-      tell({ recording_id: job.recording_id, status: 'failed', error: codeOf(error as Error) });
+      notify({ recording_id: job.recording_id, status: 'failed', error: codeOf(error as Error) });
       return;
     }
-    const result = await this.#finished(job, tell);
-    if (result.status !== 'recording') tell(result);
+    const result = await this.#finished(job, notify);
+    if (result.status !== 'recording') notify(result);
   }
 
   /** The length of the audio is what there is of it. */
@@ -386,7 +386,7 @@ export class RecordingSpool {
     }
   }
 
-  #tellRecovered(job: Job, result: RecordingResult): void {
+  #notifyRecovered(job: Job, result: RecordingResult): void {
     const { clock, gatewayId, outbox } = this.#deps;
     const now = clock.now();
     const index = RECOVERED_INDEX[result.status === 'stored' ? 'stored' : 'failed'];

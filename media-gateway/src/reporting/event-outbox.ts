@@ -158,11 +158,11 @@ export class EventOutbox {
       this.#failures = 0;
       for (const { id } of this.#sending) this.#reports.delete(id);
       this.#sending = [];
-      if (this.hasRoomForReport) this.#tellRoom();
+      if (this.hasRoomForReport) this.#notifyRoom();
     }
   }
 
-  #tellRoom(): void {
+  #notifyRoom(): void {
     const tasks = [...this.#roomTasks];
     this.#roomTasks.clear();
     for (const task of tasks) task();

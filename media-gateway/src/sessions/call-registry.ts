@@ -99,7 +99,7 @@ export class CallRegistry implements PresentCalls {
     this.#expected.add(begin);
     void begin.finally(() => {
       this.#expected.delete(begin);
-      this.#tellEmpty();
+      this.#notifyEmpty();
     });
   }
 
@@ -137,7 +137,7 @@ export class CallRegistry implements PresentCalls {
       this.#remove(sessionId, entry);
       const { ended_by, hangup_reason, failure_reason, duration_ms: durationMs } = report;
       logger.info({ endedBy: ended_by, reason: hangup_reason ?? failure_reason, durationMs }, 'call ended');
-      this.#tellEmpty();
+      this.#notifyEmpty();
     });
     return entry.call;
   }
@@ -209,7 +209,7 @@ export class CallRegistry implements PresentCalls {
     return this.#calls.size === 0 && this.#expected.size === 0;
   }
 
-  #tellEmpty(): void {
+  #notifyEmpty(): void {
     if (this.#empty) this.#onEmpty?.();
   }
 }

@@ -73,7 +73,7 @@ export class LocalEventStore implements EventStore {
     this.#logger = options.logger;
     this.letters = new LocalLetters({
       ask: (request) => this.#ask(request),
-      onReturned: () => this.#tellReaders(),
+      onReturned: () => this.#notifyReaders(),
     });
     const workerData: LocalLogWorkerData = { path: options.path, partitions: options.partitions };
     this.#worker = new Worker(new URL('local-event-worker.ts', import.meta.url), {
@@ -106,7 +106,7 @@ export class LocalEventStore implements EventStore {
       type: 'append',
       events: events.map((event) => ({ sessionId: event.session_id, body: JSON.stringify(event) })),
     });
-    this.#tellReaders();
+    this.#notifyReaders();
   }
 
   async read(options: {
@@ -270,7 +270,7 @@ export class LocalEventStore implements EventStore {
     for (const wake of [...this.#onAppended]) wake();
   }
 
-  #tellReaders(): void {
+  #notifyReaders(): void {
     this.#appends++;
     for (const wake of [...this.#onAppended]) wake();
   }

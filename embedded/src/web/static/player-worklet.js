@@ -1,5 +1,5 @@
 /** How often it tells where it is, in blocks of 128 samples: about 50 ms. */
-const TELL_EVERY = 19;
+const NOTIFY_EVERY = 19;
 
 /** Plays 24 kHz PCM16, piece behind piece, and knows how much of each item was heard. */
 class PlayerProcessor extends AudioWorkletProcessor {
@@ -17,7 +17,7 @@ class PlayerProcessor extends AudioWorkletProcessor {
       if (data.clear) {
         this.#queue = [];
         this.#at = 0;
-        this.#tell('cleared');
+        this.#notify('cleared');
         this.#item = null;
       } else this.#queue.push(data);
     };
@@ -28,13 +28,13 @@ class PlayerProcessor extends AudioWorkletProcessor {
     for (let i = 0; i < channel.length; i++) {
       const piece = this.#queue[0];
       if (!piece) {
-        if (this.#item !== null && i === 0 && this.#blocks % TELL_EVERY === 0) this.#tell('dry');
+        if (this.#item !== null && i === 0 && this.#blocks % NOTIFY_EVERY === 0) this.#notify('dry');
         break;
       }
       if (piece.item !== this.#item) {
         this.#item = piece.item;
         this.#playedSamples = 0;
-        this.#tell('started');
+        this.#notify('started');
       }
       const whole = Math.floor(this.#at);
       const here = piece.pcm[whole];
@@ -48,11 +48,11 @@ class PlayerProcessor extends AudioWorkletProcessor {
         if (this.#queue.length === 0) this.#at = 0;
       }
     }
-    if (++this.#blocks % TELL_EVERY === 0 && this.#queue.length > 0) this.#tell('playing');
+    if (++this.#blocks % NOTIFY_EVERY === 0 && this.#queue.length > 0) this.#notify('playing');
     return true;
   }
 
-  #tell(what) {
+  #notify(what) {
     this.port.postMessage({ what, item: this.#item, playedMs: this.#playedSamples / 24 });
   }
 }

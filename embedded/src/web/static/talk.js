@@ -70,10 +70,10 @@ class Call {
       });
       this.#microphone.muted = ui.mute.getAttribute('aria-pressed') === 'true';
       ui.mute.disabled = false;
-      tellProblem('');
+      showProblem('');
     } catch (error) {
       ui.mute.disabled = true;
-      tellProblem(explainMicrophone(error));
+      showProblem(explainMicrophone(error));
     }
     await fillDevices();
   }
@@ -158,12 +158,12 @@ class Call {
         break;
       case 'response.done':
         if (event.response.status === 'failed')
-          tellProblem('The agent could not answer: a part of it failed. Say it again, or look at its log.');
+          showProblem('The agent could not answer: a part of it failed. Say it again, or look at its log.');
         this.#showState();
         break;
       case 'error':
         // Of those that say something to a person.
-        if (event.error.code !== 'conversation_already_has_active_response') tellProblem(event.error.message);
+        if (event.error.code !== 'conversation_already_has_active_response') showProblem(event.error.message);
         break;
     }
   }
@@ -221,21 +221,21 @@ class Call {
   }
 
   #showState(state, text) {
-    if (state === undefined && this.#player?.item != null) tellStatus('speaking', 'The agent is speaking');
+    if (state === undefined && this.#player?.item != null) showStatus('speaking', 'The agent is speaking');
     else
-      tellStatus(
+      showStatus(
         state ?? 'listening',
         text ?? (this.#microphone ? 'Listening' : 'Connected, without a microphone'),
       );
   }
 }
 
-function tellStatus(state, text) {
+function showStatus(state, text) {
   ui.status.dataset.state = state;
   if (ui.status.textContent !== text) ui.status.textContent = text;
 }
 
-function tellProblem(text) {
+function showProblem(text) {
   ui.problem.textContent = text;
   ui.problem.hidden = text === '';
 }
@@ -247,7 +247,7 @@ function ended(text) {
   ui.mute.disabled = true;
   ui.keys.disabled = true;
   ui.level.value = 0;
-  tellStatus('idle', text);
+  showStatus('idle', text);
 }
 
 function start() {
@@ -257,8 +257,8 @@ function start() {
 
 async function open() {
   view.clear();
-  tellProblem('');
-  tellStatus('thinking', 'Connecting');
+  showProblem('');
+  showStatus('thinking', 'Connecting');
   ui.call.textContent = 'End';
   const mine = (call = new Call());
   try {
@@ -268,7 +268,7 @@ async function open() {
   } catch (error) {
     mine.close();
     if (call !== mine) return;
-    tellProblem(`The agent can’t be reached. ${error.message}`);
+    showProblem(`The agent can’t be reached. ${error.message}`);
     ended('Not connected');
   }
 }

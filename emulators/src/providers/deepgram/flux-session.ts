@@ -36,7 +36,7 @@ export class FluxSession {
   #endOfTurnMs: number;
   #eagerTranscript = '';
   #utterance = 0;
-  #toldWords = 0;
+  #sentWords = 0;
   #drawn = false;
 
   /** @param options.send adds what every message carries */
@@ -145,7 +145,7 @@ export class FluxSession {
     this.#state = 'idle';
     this.#drawn = false;
     this.#turnIndex += 1;
-    this.#toldWords += this.#words().length;
+    this.#sentWords += this.#words().length;
     this.#turnStartMs = this.#ears?.atMs ?? 0;
     this.#endOfTurnMs = this.#timing.endOfTurnMs();
   }
@@ -160,9 +160,9 @@ export class FluxSession {
     if (!this.#ears) return [];
     if (this.#ears.utterance !== this.#utterance) {
       this.#utterance = this.#ears.utterance;
-      this.#toldWords = 0;
+      this.#sentWords = 0;
     }
-    return this.#ears.words().slice(this.#toldWords);
+    return this.#ears.words().slice(this.#sentWords);
   }
 
   #transcript(): string {

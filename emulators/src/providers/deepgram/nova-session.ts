@@ -52,7 +52,7 @@ export class NovaSession {
   #lastInterimMs = 0;
   #utterance = 0;
   /** Words of the utterance that earlier finals have already told. */
-  #toldWords = 0;
+  #sentWords = 0;
   #utteranceEndedMs = -1;
 
   constructor(options: {
@@ -145,7 +145,7 @@ export class NovaSession {
     if (segmentMs >= this.#timing.maxSegmentMs && this.#finalPart()) return;
     if (this.#query.interimResults && atMs - this.#lastInterimMs >= this.#timing.interimEveryMs) {
       this.#lastInterimMs = atMs;
-      const words = this.#untoldWords();
+      const words = this.#unsentWords();
       this.#results(
         words,
         atMs,
@@ -158,7 +158,7 @@ export class NovaSession {
   /** `smart_format` holds a final back while the last word is a number that may go on. */
   #holdsFinal(): boolean {
     if (!this.#query.holdsEntities || this.#silenceMs >= ENTITY_HOLD_MS) return false;
-    const last = this.#untoldWords().at(-1);
+    const last = this.#unsentWords().at(-1);
     return last !== undefined && NUMBER_WORD.test(plain(last.text));
   }
 
@@ -167,12 +167,12 @@ export class NovaSession {
    * @returns false when there is nothing to finalise yet
    */
   #finalPart(): boolean {
-    const words = this.#untoldWords().slice(0, -1);
+    const words = this.#unsentWords().slice(0, -1);
     const last = words.at(-1);
     if (!last || last.endMs <= this.#segmentStartMs) return false;
     const flags = { isFinal: true, speechFinal: false, fromFinalize: false };
     this.#results(words, last.endMs, flags, this.#timing.interim);
-    this.#toldWords += words.length;
+    this.#sentWords += words.length;
     this.#segmentStartMs = last.endMs;
     return true;
   }
@@ -180,20 +180,20 @@ export class NovaSession {
   #final(options: { speechFinal: boolean; fromFinalize: boolean; delay: Delay }): void {
     const { speechFinal, fromFinalize, delay } = options;
     this.#ears.endUtterance();
-    const words = this.#untoldWords();
+    const words = this.#unsentWords();
     const { atMs } = this.#ears;
     const flags = { isFinal: true, speechFinal: speechFinal && !this.#sink.withholdsEnd, fromFinalize };
     this.#results(words, atMs, flags, delay);
-    this.#toldWords += words.length;
+    this.#sentWords += words.length;
     this.#segmentStartMs = atMs;
   }
 
-  #untoldWords(): readonly HeardWord[] {
+  #unsentWords(): readonly HeardWord[] {
     if (this.#ears.utterance !== this.#utterance) {
       this.#utterance = this.#ears.utterance;
-      this.#toldWords = 0;
+      this.#sentWords = 0;
     }
-    return this.#ears.words().slice(this.#toldWords);
+    return this.#ears.words().slice(this.#sentWords);
   }
 
   #results(

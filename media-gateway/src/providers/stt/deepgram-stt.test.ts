@@ -109,7 +109,7 @@ async function peer(t: Test) {
     texts,
     frames,
     sockets,
-    tell: (message: object) => sockets.at(-1)!.send(JSON.stringify(message)),
+    send: (message: object) => sockets.at(-1)!.send(JSON.stringify(message)),
   };
 }
 
@@ -230,12 +230,12 @@ void t.test('flux: nothing that belongs to the other dialect is asked for', asyn
 
 void t.test('nova: a turn is all its finals together', async (t) => {
   const { vendor, heard } = await open(t);
-  vendor.tell({ type: 'SpeechStarted', channel: [0, 1], timestamp: 0.2 });
-  vendor.tell(results('One two', { start: 0, duration: 1 }));
-  vendor.tell(results('One two', { start: 0, duration: 1, final: true }));
-  vendor.tell(results('three', { start: 1, duration: 1 }));
-  vendor.tell(results('three four.', { start: 1, duration: 1, final: true, language: 'en' }));
-  vendor.tell(results('', { start: 2, duration: 0.5, final: true, speechFinal: true }));
+  vendor.send({ type: 'SpeechStarted', channel: [0, 1], timestamp: 0.2 });
+  vendor.send(results('One two', { start: 0, duration: 1 }));
+  vendor.send(results('One two', { start: 0, duration: 1, final: true }));
+  vendor.send(results('three', { start: 1, duration: 1 }));
+  vendor.send(results('three four.', { start: 1, duration: 1, final: true, language: 'en' }));
+  vendor.send(results('', { start: 2, duration: 0.5, final: true, speechFinal: true }));
   await heard.turns(1);
   t.same(heard.turnTexts, ['One two three four.']);
   t.match(heard.ended[0], { endMs: 2000, language: 'en' });
@@ -248,33 +248,33 @@ void t.test('nova: a turn is all its finals together', async (t) => {
 
 void t.test('nova: empty endpoints are no turns', async (t) => {
   const { vendor, heard } = await open(t);
-  vendor.tell({ type: 'SpeechStarted', channel: [0, 1], timestamp: 0.2 });
-  vendor.tell(results('', { final: true, speechFinal: true }));
-  vendor.tell({ type: 'UtteranceEnd', channel: [0, 1], last_word_end: 0.5 });
-  vendor.tell({ type: 'Metadata' });
-  vendor.tell({ type: 'SomethingNew' });
-  vendor.tell(results('Hello.', { start: 1, final: true, speechFinal: true }));
+  vendor.send({ type: 'SpeechStarted', channel: [0, 1], timestamp: 0.2 });
+  vendor.send(results('', { final: true, speechFinal: true }));
+  vendor.send({ type: 'UtteranceEnd', channel: [0, 1], last_word_end: 0.5 });
+  vendor.send({ type: 'Metadata' });
+  vendor.send({ type: 'SomethingNew' });
+  vendor.send(results('Hello.', { start: 1, final: true, speechFinal: true }));
   await heard.turns(1);
   t.same(heard.turnTexts, ['Hello.']);
 });
 
 void t.test('nova: the end of an utterance stands in for a missing speech_final', async (t) => {
   const { vendor, heard } = await open(t);
-  vendor.tell(results('Yes please', { final: true }));
-  vendor.tell(results('now', { start: 1, duration: 0.5 }));
-  vendor.tell({ type: 'UtteranceEnd', channel: [0, 1], last_word_end: 1.5 });
+  vendor.send(results('Yes please', { final: true }));
+  vendor.send(results('now', { start: 1, duration: 0.5 }));
+  vendor.send({ type: 'UtteranceEnd', channel: [0, 1], last_word_end: 1.5 });
   // The final of what was taken from the interim comes after all, with one word more.
-  vendor.tell(results('now then', { start: 1, duration: 1, final: true, speechFinal: true }));
+  vendor.send(results('now then', { start: 1, duration: 1, final: true, speechFinal: true }));
   await heard.turns(2);
   t.same(heard.turnTexts, ['Yes please now', 'then']);
 });
 
 void t.test('nova: an end of utterance that comes late does not end the next turn', async (t) => {
   const { vendor, heard } = await open(t);
-  vendor.tell(results('First.', { final: true, speechFinal: true }));
-  vendor.tell(results('Second', { start: 2, duration: 1 }));
-  vendor.tell({ type: 'UtteranceEnd', channel: [0, 1], last_word_end: 1 });
-  vendor.tell(results('Second one.', { start: 2, duration: 1.5, final: true, speechFinal: true }));
+  vendor.send(results('First.', { final: true, speechFinal: true }));
+  vendor.send(results('Second', { start: 2, duration: 1 }));
+  vendor.send({ type: 'UtteranceEnd', channel: [0, 1], last_word_end: 1 });
+  vendor.send(results('Second one.', { start: 2, duration: 1.5, final: true, speechFinal: true }));
   await heard.turns(2);
   t.same(heard.turnTexts, ['First.', 'Second one.']);
 });
@@ -284,7 +284,7 @@ void t.test(
   async (t) => {
     const clock = new ManualClock();
     const { vendor, stream, heard } = await open(t, { clock });
-    vendor.tell(results('I am here', { duration: 1.5 }));
+    vendor.send(results('I am here', { duration: 1.5 }));
     await until(() => heard.interims.length === 1);
     stream.finalize();
     stream.finalize();
@@ -292,8 +292,8 @@ void t.test(
     t.same(vendor.texts, ['{"type":"Finalize"}'], 'asked once');
     clock.advance(400);
     t.same(heard.turnTexts, ['I am here']);
-    vendor.tell(results('I am here', { duration: 1.5, final: true, fromFinalize: true }));
-    vendor.tell(results('Next.', { start: 3, final: true, speechFinal: true }));
+    vendor.send(results('I am here', { duration: 1.5, final: true, fromFinalize: true }));
+    vendor.send(results('Next.', { start: 3, final: true, speechFinal: true }));
     await heard.turns(2);
     t.same(heard.turnTexts, ['I am here', 'Next.']);
   },
@@ -316,7 +316,7 @@ void t.test('nova: a connection without any audio gets a little silence, which t
   for (let second = 0; second < 5; second += 1) clock.advance(1000);
   await until(() => vendor.frames.length === 1);
   t.ok(vendor.frames[0]!.every((byte) => byte === 0xff));
-  vendor.tell(results('Hello.', { start: 0.1, duration: 1, final: true, speechFinal: true }));
+  vendor.send(results('Hello.', { start: 0.1, duration: 1, final: true, speechFinal: true }));
   await heard.turns(1);
   t.match(heard.ended, [{ endMs: 1000 }]);
 });
@@ -338,7 +338,7 @@ void t.test('nova: after a loss only audio that was not settled is sent again', 
   stream.write(voice(20));
   await until(() => vendor.frames.length === 1);
   stream.write(voice(2980));
-  vendor.tell(results('One two', { start: 0, duration: 2.5, final: true }));
+  vendor.send(results('One two', { start: 0, duration: 2.5, final: true }));
   await until(() => heard.interims.length === 1);
   await until(() => vendor.frames.length === 2);
   const before = vendor.frames.length;
@@ -349,7 +349,7 @@ void t.test('nova: after a loss only audio that was not settled is sent again', 
   const bytes = () => vendor.frames.slice(before).reduce((sum, frame) => sum + frame.length, 0);
   await until(() => bytes() >= 520 * 8);
   t.equal(bytes(), 520 * 8, 'from 2.5 s on');
-  vendor.tell(results('three.', { start: 0, duration: 0.4, final: true, speechFinal: true }));
+  vendor.send(results('three.', { start: 0, duration: 0.4, final: true, speechFinal: true }));
   await heard.turns(1);
   t.match(heard.ended, [{ text: 'One two three.', endMs: 2900 }]);
 });
@@ -412,17 +412,17 @@ void t.test('flux: early ends, second thoughts and the end', async (t) => {
     }
   }
   const { vendor, heard } = await open(t, { changes: { model: 'flux-general-en' }, heard: new Eager() });
-  vendor.tell({ type: 'Connected', request_id: 'r', sequence_id: 0 });
-  vendor.tell(turnInfo('Update', ''));
-  vendor.tell(turnInfo('StartOfTurn', 'Yes', { start: 0.5 }));
-  vendor.tell(turnInfo('Update', 'Yes'));
-  vendor.tell(turnInfo('EagerEndOfTurn', 'Yes I'));
-  vendor.tell(turnInfo('TurnResumed', 'Yes I'));
-  vendor.tell(turnInfo('Update', 'Yes I do'));
-  vendor.tell(turnInfo('EagerEndOfTurn', 'Yes I do.'));
-  vendor.tell(turnInfo('EndOfTurn', 'Yes I do.'));
-  vendor.tell(turnInfo('Update', '', { turn: 1 }));
-  vendor.tell(turnInfo('StartOfTurn', 'And', { turn: 1, start: 3 }));
+  vendor.send({ type: 'Connected', request_id: 'r', sequence_id: 0 });
+  vendor.send(turnInfo('Update', ''));
+  vendor.send(turnInfo('StartOfTurn', 'Yes', { start: 0.5 }));
+  vendor.send(turnInfo('Update', 'Yes'));
+  vendor.send(turnInfo('EagerEndOfTurn', 'Yes I'));
+  vendor.send(turnInfo('TurnResumed', 'Yes I'));
+  vendor.send(turnInfo('Update', 'Yes I do'));
+  vendor.send(turnInfo('EagerEndOfTurn', 'Yes I do.'));
+  vendor.send(turnInfo('EndOfTurn', 'Yes I do.'));
+  vendor.send(turnInfo('Update', '', { turn: 1 }));
+  vendor.send(turnInfo('StartOfTurn', 'And', { turn: 1, start: 3 }));
   await heard.until(() => heard.speechStarts.length === 2);
   t.same(heard.events, [
     { type: 'speech', value: 500 },
@@ -440,13 +440,13 @@ void t.test('flux: early ends, second thoughts and the end', async (t) => {
 void t.test('flux: after finalize only what is said from then on is told', async (t) => {
   const clock = new ManualClock();
   const { vendor, stream, heard } = await open(t, { changes: { model: 'flux-general-en' }, clock });
-  vendor.tell(turnInfo('StartOfTurn', 'One two'));
+  vendor.send(turnInfo('StartOfTurn', 'One two'));
   await until(() => heard.interims.length === 1);
   stream.finalize();
   clock.advance(300);
-  vendor.tell(turnInfo('Update', 'One two', { end: 2 }));
-  vendor.tell(turnInfo('Update', 'One two three', { end: 3 }));
-  vendor.tell(turnInfo('EndOfTurn', 'One two three', { end: 4 }));
+  vendor.send(turnInfo('Update', 'One two', { end: 2 }));
+  vendor.send(turnInfo('Update', 'One two three', { end: 3 }));
+  vendor.send(turnInfo('EndOfTurn', 'One two three', { end: 4 }));
   await heard.turns(2);
   t.same(heard.turnTexts, ['One two', 'three']);
   t.same(vendor.texts, [], 'nothing is sent that has to be enabled first');
@@ -456,12 +456,12 @@ void t.test('flux: where it is enabled, the turn is ended at the vendor', async 
   const { vendor, stream, heard } = await open(t, {
     changes: { model: 'flux-general-en', options: { force_end_turn: true } },
   });
-  vendor.tell(turnInfo('StartOfTurn', 'One'));
+  vendor.send(turnInfo('StartOfTurn', 'One'));
   await until(() => heard.interims.length === 1);
   stream.finalize();
   await until(() => vendor.texts.length === 1);
   t.same(vendor.texts, ['{"type":"ForceEndTurn"}']);
-  vendor.tell(turnInfo('EndOfTurn', 'One two.'));
+  vendor.send(turnInfo('EndOfTurn', 'One two.'));
   await heard.turns(1);
   t.same(heard.turnTexts, ['One two.']);
 });
@@ -470,7 +470,7 @@ void t.test('flux: a turn whose audio stops is ended by silence', async (t) => {
   const clock = new ManualClock();
   const { vendor, stream, heard } = await open(t, { changes: { model: 'flux-general-en' }, clock });
   stream.write(voice(100));
-  vendor.tell(turnInfo('StartOfTurn', 'One'));
+  vendor.send(turnInfo('StartOfTurn', 'One'));
   await until(() => heard.interims.length === 1 && vendor.frames.length === 1);
   clock.advance(1000);
   clock.advance(1000);
@@ -483,22 +483,22 @@ void t.test('flux: words of a turn that is too long to be sent again are kept', 
   stream.write(voice(20));
   await until(() => vendor.frames.length === 1);
   stream.write(voice(10_980));
-  vendor.tell(turnInfo('StartOfTurn', 'One two', { end: 3 }));
-  vendor.tell(turnInfo('Update', 'One two three', { end: 4.5 }));
+  vendor.send(turnInfo('StartOfTurn', 'One two', { end: 3 }));
+  vendor.send(turnInfo('Update', 'One two three', { end: 4.5 }));
   await until(() => heard.interims.length === 2 && vendor.frames.length === 2);
   const before = vendor.frames.length;
   vendor.sockets[0]!.terminate();
   // Audio comes over the new connection before it has answered its ping.
   await until(() => vendor.frames.length > before && vendor.sockets.length === 2);
-  vendor.tell(turnInfo('StartOfTurn', 'four', { end: 0.5 }));
-  vendor.tell(turnInfo('EndOfTurn', 'four.', { end: 0.5 }));
+  vendor.send(turnInfo('StartOfTurn', 'four', { end: 0.5 }));
+  vendor.send(turnInfo('EndOfTurn', 'four.', { end: 0.5 }));
   await heard.turns(1);
   t.same(heard.turnTexts, ['One two three four.']);
 });
 
 void t.test('an error message of the vendor ends the connection, not the stream', async (t) => {
   const { vendor, heard } = await open(t, { changes: { model: 'flux-general-en' } });
-  vendor.tell({ type: 'Error', sequence_id: 1, code: 'INTERNAL_SERVER_ERROR', description: 'x' });
+  vendor.send({ type: 'Error', sequence_id: 1, code: 'INTERNAL_SERVER_ERROR', description: 'x' });
   await until(() => vendor.sockets.length === 2);
   t.same(heard.failures, []);
 });

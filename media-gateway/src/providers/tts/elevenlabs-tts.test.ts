@@ -255,7 +255,7 @@ async function peer(t: Test) {
     requests,
     messages,
     isOpen: () => socket !== undefined,
-    tell: (message: object) => socket!.send(JSON.stringify(message)),
+    send: (message: object) => socket!.send(JSON.stringify(message)),
     socket: () => socket!,
   };
 }
@@ -305,11 +305,11 @@ void t.test('samples cut in two by the provider are put together', async (t) => 
   await until(() => vendor.messages.length === 4);
   const contextId = vendor.messages[0]!['context_id'];
   for (const piece of [[1, 2, 3], [4], [], [5], [6, 7, 8, 9]]) {
-    vendor.tell({ contextId, audio: Buffer.from(piece).toString('base64') });
+    vendor.send({ contextId, audio: Buffer.from(piece).toString('base64') });
   }
-  vendor.tell({ contextId: 'r999', audio: Buffer.from([66, 66]).toString('base64') });
-  vendor.tell({ type: 'flush_done' });
-  vendor.tell({ contextId, isFinal: true });
+  vendor.send({ contextId: 'r999', audio: Buffer.from([66, 66]).toString('base64') });
+  vendor.send({ type: 'flush_done' });
+  vendor.send({ contextId, isFinal: true });
   await spoken.over;
   t.same(received, [1, 2, -1, 3, 4, -1, 5, 6, 7, 8, -1], 'half a sample at the end is left out');
 });
@@ -321,7 +321,7 @@ void t.test('words that go on in the next piece, and the older spelling', async 
   await until(() => vendor.messages.length === 4);
   const contextId = vendor.messages[0]!['context_id'];
   const audio = Buffer.alloc(800).toString('base64');
-  vendor.tell({
+  vendor.send({
     contextId,
     audio,
     alignment: {
@@ -330,7 +330,7 @@ void t.test('words that go on in the next piece, and the older spelling', async 
       charDurationsMs: [30, 30, 40],
     },
   });
-  vendor.tell({
+  vendor.send({
     contextId,
     audio,
     alignment: {
@@ -339,9 +339,9 @@ void t.test('words that go on in the next piece, and the older spelling', async 
       charsDurationsMs: [20, 20, 20, 20, 20],
     },
   });
-  vendor.tell({ contextId, audio, alignment: { chars: ['u', '.'], charStartTimesMs: [0, 50] } });
-  vendor.tell({ contextId, audio, alignment: 'unheard of' });
-  vendor.tell({ contextId, audio: null, isFinal: true });
+  vendor.send({ contextId, audio, alignment: { chars: ['u', '.'], charStartTimesMs: [0, 50] } });
+  vendor.send({ contextId, audio, alignment: 'unheard of' });
+  vendor.send({ contextId, audio: null, isFinal: true });
   await spoken.over;
   t.same(spoken.words, [
     { text: 'Hello', startMs: 0, endMs: 140 },
@@ -362,7 +362,7 @@ void t.test('waiting connections and replies are kept alive', async (t) => {
   const { spoken } = say(provider, 'One moment.');
   await until(() => vendor.messages.length === 3);
   const contextId = vendor.messages[1]!['context_id'];
-  vendor.tell({ contextId, audio: 'AAAA' });
+  vendor.send({ contextId, audio: 'AAAA' });
   await spoken.firstAudio;
   vendor.socket().ping();
   clock.advance(10_000);

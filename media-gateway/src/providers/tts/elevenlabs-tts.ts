@@ -152,7 +152,7 @@ class Utterance implements TtsUtterance, ContextListener {
   }
 
   onAudio(audio: string, alignment: Alignment | undefined): void {
-    if (alignment) this.#tellWords(alignment);
+    if (alignment) this.#notifyWords(alignment);
     const bytes = this.#wholeSamples(Buffer.from(audio, 'base64'));
     if (bytes.length === 0) return;
     this.#audioBytes += bytes.length;
@@ -205,7 +205,7 @@ class Utterance implements TtsUtterance, ContextListener {
     }, timeoutMs);
   }
 
-  #tellWords({ chars, startsMs, durationsMs }: Alignment): void {
+  #notifyWords({ chars, startsMs, durationsMs }: Alignment): void {
     const { listener } = this.#options;
     if (!listener.onWords) return;
     const words = this.#words.push(chars, startsMs, durationsMs, this.#audioBytes / this.#bytesPerMs);
