@@ -3,13 +3,13 @@ import { CommandError } from '../errors.ts';
 import { keyText } from '../storage/index-keys.ts';
 import { isDocument, type BsonDocument } from '../bson/values.ts';
 import { MAX_MESSAGE_BYTES } from '../protocol/wire.ts';
-import type { Command, CommandContext, Reply } from './commands.ts';
+import type { Command, CommandContext, CommandReply } from './commands.ts';
 
 /** What this store says it is: a standalone server whose commands are those of this version, as far as they go. */
 const VERSION = '7.0.0';
 const MAX_WIRE_VERSION = 21;
 
-function hello(command: BsonDocument, { connection, startedAt }: CommandContext): Reply {
+function hello(command: BsonDocument, { connection, startedAt }: CommandContext): CommandReply {
   if ('topologyVersion' in command || 'maxAwaitTimeMS' in command) {
     throw new CommandError(31368, "the awaitable 'hello' is not supported by this store");
   }

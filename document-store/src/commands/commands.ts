@@ -16,7 +16,7 @@ export interface Connection {
   id: number;
 }
 
-export type Reply = { [field: string]: Encodable };
+export type CommandReply = { [field: string]: Encodable };
 
 /** What a command works with. */
 export interface CommandContext {
@@ -34,7 +34,7 @@ export interface Command {
   fields: readonly string[];
   /** Known so that it can be refused as MongoDB refuses it. */
   refused?: true;
-  run(command: BsonDocument, context: CommandContext): Reply;
+  run(command: BsonDocument, context: CommandContext): CommandReply;
 }
 
 /** Fields any command may have. */
@@ -79,7 +79,7 @@ export class Commands {
   }
 
   /** @throws CommandError which is the reply */
-  run(connection: Connection, database: string, command: BsonDocument): Reply {
+  run(connection: Connection, database: string, command: BsonDocument): CommandReply {
     const name = Object.keys(command)[0] ?? '';
     const found = this.#commands.get(name.toLowerCase());
     if (!found) throw new CommandError('CommandNotFound', `no such command: '${name}'`);

@@ -21,7 +21,7 @@ import {
   variablesOf,
   type Command,
   type CommandContext,
-  type Reply,
+  type CommandReply,
 } from './commands.ts';
 
 function findQuery(command: BsonDocument): Query {
@@ -36,7 +36,7 @@ function findQuery(command: BsonDocument): Query {
   };
 }
 
-function runFind(command: BsonDocument, context: CommandContext): Reply {
+function runFind(command: BsonDocument, context: CommandContext): CommandReply {
   const name = collectionName(command);
   for (const option of ['tailable', 'awaitData', 'returnKey', 'showRecordId', 'min', 'max']) {
     if (isSet(command[option]))
@@ -88,7 +88,7 @@ function splitAggregate(
   return { name, collection: context.store.catalog.collection(context.database, name), split };
 }
 
-function runAggregate(command: BsonDocument, context: CommandContext): Reply {
+function runAggregate(command: BsonDocument, context: CommandContext): CommandReply {
   if (isSet(command.explain)) return explain({ ...command, explain: false }, 'queryPlanner', context);
   const cursor = documentField(command, 'cursor');
   if (!cursor)
@@ -133,7 +133,7 @@ function countQuery(command: BsonDocument): Query {
   };
 }
 
-function runDistinct(command: BsonDocument, { store, database }: CommandContext): Reply {
+function runDistinct(command: BsonDocument, { store, database }: CommandContext): CommandReply {
   const { key } = command;
   if (typeof key !== 'string' || key === '')
     throw new CommandError(
@@ -166,7 +166,7 @@ function* distinctValues(value: Bson | undefined, path: readonly string[], at: n
 }
 
 /** Plans the explained command as running it would, and runs its search when statistics are wanted. */
-function explain(command: BsonDocument, verbosity: string, context: CommandContext): Reply {
+function explain(command: BsonDocument, verbosity: string, context: CommandContext): CommandReply {
   const name = Object.keys(command)[0] ?? '';
   const collection = context.store.catalog.collection(context.database, collectionName(command));
   let query: Query;
@@ -224,7 +224,10 @@ function explain(command: BsonDocument, verbosity: string, context: CommandConte
   const explained = collection
     ? explainRun(context.store, collection, query, { namespace, verbosity, count: count && rest.length <= 1 })
     : explainMissing(namespace, verbosity);
-  const general: Reply = { command: shown(command), serverInfo: { host: 'localhost', version: '7.0.0' } };
+  const general: CommandReply = {
+    command: shown(command),
+    serverInfo: { host: 'localhost', version: '7.0.0' },
+  };
   if (rest.length === 0 || count) return { explainVersion: '1', ...explained, ...general };
   return { explainVersion: '1', stages: [{ $cursor: explained }, ...rest], ...general };
 }

@@ -29,7 +29,7 @@ import {
   variablesOf,
   type Command,
   type CommandContext,
-  type Reply,
+  type CommandReply,
 } from './commands.ts';
 
 const MAX_WRITE_BATCH = 100_000;
@@ -133,7 +133,7 @@ function upsertDocument(
   return insertDocument(store, collection, update.apply(base, undefined, true));
 }
 
-function runUpdate(command: BsonDocument, context: CommandContext): Reply {
+function runUpdate(command: BsonDocument, context: CommandContext): CommandReply {
   const { store } = context;
   const name = collectionName(command);
   const variables = variablesOf(command);
@@ -188,7 +188,7 @@ function checkFields(document: BsonDocument, known: readonly string[], where: st
     throw new CommandError(40415, `BSON field '${where}.${unknown}' is an unknown field.`);
 }
 
-function runDelete(command: BsonDocument, context: CommandContext): Reply {
+function runDelete(command: BsonDocument, context: CommandContext): CommandReply {
   const { store } = context;
   const collection = store.catalog.collection(context.database, collectionName(command));
   const variables = variablesOf(command);
@@ -218,7 +218,7 @@ function runDelete(command: BsonDocument, context: CommandContext): Reply {
   return { n, ...result };
 }
 
-function runFindAndModify(command: BsonDocument, context: CommandContext): Reply {
+function runFindAndModify(command: BsonDocument, context: CommandContext): CommandReply {
   const { store } = context;
   const name = collectionName(command);
   const remove = isSet(command.remove);
