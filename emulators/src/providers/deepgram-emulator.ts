@@ -11,8 +11,8 @@ import type { DeepgramStats, ListenSettings } from './deepgram/listen-settings.t
 import { serveFlux, serveNova } from './deepgram/listen-socket.ts';
 import { NovaSession } from './deepgram/nova-session.ts';
 import type { alternative } from './deepgram/nova-session.ts';
-import { DEEPGRAM_FAULTS } from './deepgram/outbox.ts';
-import type { DeepgramFault, WireMessage } from './deepgram/outbox.ts';
+import { DEEPGRAM_FAULTS } from './deepgram/send-queue.ts';
+import type { DeepgramFault, WireMessage } from './deepgram/send-queue.ts';
 import { seededRandom } from '../server/delays.ts';
 import type { Delay } from '../server/delays.ts';
 import { openEmulatorServer, readBody } from '../server/emulator-server.ts';

@@ -1,7 +1,7 @@
 import type { Ears, HeardWord } from '../../recogniser/ears.ts';
 import { checkThresholds, QueryError } from './listen-query.ts';
 import type { FluxQuery, FluxThresholds } from './listen-query.ts';
-import type { WireMessage } from './outbox.ts';
+import type { WireMessage } from './send-queue.ts';
 
 export interface FluxTiming {
   /** Audio between two `Update`s. */

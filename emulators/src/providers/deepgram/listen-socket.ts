@@ -10,8 +10,8 @@ import type { FluxQuery, NovaQuery } from './listen-query.ts';
 import { NovaSession } from './nova-session.ts';
 import type { DeepgramStats, ListenSettings } from './listen-settings.ts';
 import { modelInfo } from './listen-settings.ts';
-import { NO_AUDIO_REASON, Outbox } from './outbox.ts';
-import type { DeepgramFault, WireMessage } from './outbox.ts';
+import { NO_AUDIO_REASON, SendQueue } from './send-queue.ts';
+import type { DeepgramFault, WireMessage } from './send-queue.ts';
 
 export interface ListenDeps {
   socket: WireSocket;
@@ -31,7 +31,7 @@ const UNDECODABLE_REASON = 'DATA-0000: The payload cannot be decoded as audio. S
 /** Serves one socket of `/v1/listen` until it closes. */
 export function serveNova(deps: ListenDeps, query: NovaQuery): void {
   const { socket, requestId, settings, stats, clock } = deps;
-  const outbox = createOutbox(deps);
+  const sendQueue = createSendQueue(deps);
   const metadata = {
     request_id: requestId,
     model_uuid: '00000000-0000-4000-8000-000000000000',
@@ -56,7 +56,7 @@ export function serveNova(deps: ListenDeps, query: NovaQuery): void {
             ears: own,
             query: perChannel,
             timing: settings.nova,
-            sink: outbox,
+            sink: sendQueue,
             channel,
             metadata,
           }),
@@ -68,7 +68,7 @@ export function serveNova(deps: ListenDeps, query: NovaQuery): void {
 
   const idle = watchIdle(clock, settings.idleTimeoutMs, () => {
     stats.idle_closes += 1;
-    outbox.close(1011, NO_AUDIO_REASON);
+    sendQueue.close(1011, NO_AUDIO_REASON);
   });
 
   const onText: Record<string, (message: Record<string, unknown>) => void> = {
@@ -79,7 +79,7 @@ export function serveNova(deps: ListenDeps, query: NovaQuery): void {
     Finalize(message) {
       stats.finalizes += 1;
       idle.touch();
-      if (outbox.ignoresFinalize()) return;
+      if (sendQueue.ignoresFinalize()) return;
       const { channel } = message;
       ears.forEach((one, index) => {
         if (typeof channel !== 'number' || channel === index) one.flush(() => sessions[index]!.finalize());
@@ -106,8 +106,8 @@ export function serveNova(deps: ListenDeps, query: NovaQuery): void {
         channels: query.channels,
         model_info: modelInfo(query.model),
       };
-      outbox.send(message, settings.nova.finalize);
-      outbox.close(settings.closeCode, '');
+      sendQueue.send(message, settings.nova.finalize);
+      sendQueue.close(settings.closeCode, '');
     };
     if (left === 0) whenDone();
     for (const one of ears) {
@@ -123,7 +123,7 @@ export function serveNova(deps: ListenDeps, query: NovaQuery): void {
     if (!isBinary) {
       const message = parseText(data);
       if (!message) {
-        outbox.close(UNDECODABLE_CODE, 'DATA-0000: The text message is not valid JSON.');
+        sendQueue.close(UNDECODABLE_CODE, 'DATA-0000: The text message is not valid JSON.');
         return;
       }
       onText[String(message['type'])]?.(message);
@@ -140,15 +140,15 @@ export function serveNova(deps: ListenDeps, query: NovaQuery): void {
     }
     heardAudio = true;
     idle.touch();
-    take(intake, bytes, outbox);
+    take(intake, bytes, sendQueue);
   });
-  ownUntilClosed(deps, outbox, idle, () => ears);
+  ownUntilClosed(deps, sendQueue, idle, () => ears);
 }
 
 /** Serves one socket of `/v2/listen` until it closes. */
 export function serveFlux(deps: ListenDeps, query: FluxQuery): void {
   const { socket, requestId, settings, stats, clock, random } = deps;
-  const outbox = createOutbox(deps);
+  const sendQueue = createSendQueue(deps);
   const timing = {
     updateEveryMs: settings.flux.updateEveryMs,
     endOfTurnMs: () => sampleMs(settings.flux.endOfTurn, random),
@@ -159,8 +159,8 @@ export function serveFlux(deps: ListenDeps, query: FluxQuery): void {
   let finishing = false;
   // Its delays are silences in the audio, which have passed when something is sent.
   const send = ({ type, ...fields }: WireMessage) =>
-    outbox.send({ type, request_id: requestId, sequence_id: sequence++, ...fields }, 0);
-  const session = new FluxSession({ query, timing, turns: outbox, send });
+    sendQueue.send({ type, request_id: requestId, sequence_id: sequence++, ...fields }, 0);
+  const session = new FluxSession({ query, timing, turns: sendQueue, send });
   send({ type: 'Connected' });
 
   const intake = new AudioIntake({
@@ -184,7 +184,7 @@ export function serveFlux(deps: ListenDeps, query: FluxQuery): void {
     finishing = true;
     idle.stop();
     send({ type: 'Error', code, description });
-    outbox.close(closeCode, description.slice(0, 120));
+    sendQueue.close(closeCode, description.slice(0, 120));
   }
 
   function afterAudio(run: () => void): void {
@@ -199,7 +199,7 @@ export function serveFlux(deps: ListenDeps, query: FluxQuery): void {
       idle.stop();
       afterAudio(() => {
         session.finish();
-        outbox.close(settings.closeCode, '');
+        sendQueue.close(settings.closeCode, '');
       });
     },
   };
@@ -226,13 +226,13 @@ export function serveFlux(deps: ListenDeps, query: FluxQuery): void {
       return;
     }
     idle.touch();
-    take(intake, bytes, outbox);
+    take(intake, bytes, sendQueue);
   });
-  ownUntilClosed(deps, outbox, idle, () => (ears ? [ears] : []));
+  ownUntilClosed(deps, sendQueue, idle, () => (ears ? [ears] : []));
 }
 
-function createOutbox({ socket, faults, clock, random, stats }: ListenDeps): Outbox {
-  return new Outbox({
+function createSendQueue({ socket, faults, clock, random, stats }: ListenDeps): SendQueue {
+  return new SendQueue({
     socket,
     faults,
     clock,
@@ -246,12 +246,12 @@ function createOutbox({ socket, faults, clock, random, stats }: ListenDeps): Out
   });
 }
 
-function take(intake: AudioIntake, bytes: Buffer, outbox: Outbox): void {
+function take(intake: AudioIntake, bytes: Buffer, sendQueue: SendQueue): void {
   try {
     intake.push(bytes);
   } catch (error) {
     if (!(error instanceof UndecodableAudioError)) throw error;
-    outbox.close(UNDECODABLE_CODE, UNDECODABLE_REASON);
+    sendQueue.close(UNDECODABLE_CODE, UNDECODABLE_REASON);
   }
 }
 
@@ -288,7 +288,7 @@ function watchIdle(clock: Clock, timeoutMs: number, onIdle: () => void): IdleWat
 
 function ownUntilClosed(
   { socket, stats }: ListenDeps,
-  outbox: Outbox,
+  sendQueue: SendQueue,
   idle: IdleWatch,
   ears: () => Ears[],
 ): void {
@@ -297,7 +297,7 @@ function ownUntilClosed(
   socket.on('close', () => {
     stats.open -= 1;
     idle.stop();
-    outbox.dispose();
+    sendQueue.dispose();
     for (const one of ears()) one.close();
   });
 }

@@ -1,9 +1,9 @@
 import type { Delay } from '../../server/delays.ts';
 import type { Ears, HeardWord } from '../../recogniser/ears.ts';
 import type { NovaQuery } from './listen-query.ts';
-import type { WireMessage } from './outbox.ts';
+import type { WireMessage } from './send-queue.ts';
 
-/** Where the messages of a session go: a socket's outbox, or a list for a whole file. */
+/** Where the messages of a session go: a socket's send queue, or a list for a whole file. */
 export interface NovaSink {
   send(message: WireMessage, delay: Delay): void;
   startUtterance(): void;

@@ -38,7 +38,7 @@ type Step = { dueMs: number; run: () => void };
  * Sends a connection's messages in order, each when its delay has passed, and lets the faults of the stream strike.
  * Holds little: messages come a few a second, and a client that does not read them is cut off.
  */
-export class Outbox {
+export class SendQueue {
   /** The end of the present utterance must not be reported. */
   withholdsEnd = false;
   readonly #socket: WireSocket;
