@@ -6,14 +6,14 @@ import type { Logger } from '@parley/shared/logging/logger';
 import type { CallRecorder } from '../recording/call-recorder.ts';
 import type { CallReporter } from '../reporting/call-reporter.ts';
 import type { CallClock } from './call-clock.ts';
-import type { CallLog } from './call-log.ts';
+import type { TurnLog } from './turn-log.ts';
 
 /** What is left of a call: its recording, and the report that says all of it. */
 export class CallReport {
   readonly #plan: SessionPlan;
   readonly #reporter: CallReporter;
   readonly #recorder: CallRecorder;
-  readonly #log: CallLog;
+  readonly #log: TurnLog;
   readonly #clock: CallClock;
   readonly #variables: Record<string, string>;
   readonly #figures: () => { agentTalkMs: number; transferMs: number };
@@ -23,7 +23,7 @@ export class CallReport {
     plan: SessionPlan;
     reporter: CallReporter;
     recorder: CallRecorder;
-    log: CallLog;
+    log: TurnLog;
     clock: CallClock;
     variables: Record<string, string>;
     figures: () => { agentTalkMs: number; transferMs: number };

@@ -15,7 +15,7 @@ import { CallerTurns, type CallerWords } from '../turns/caller-turns.ts';
 import { CallerKeys } from '../turns/caller-keys.ts';
 import { CallClock } from './call-clock.ts';
 import { CallCommands, refusal } from './call-commands.ts';
-import { CallLog } from './call-log.ts';
+import { TurnLog } from './turn-log.ts';
 import { PhaseOfCall } from './call-phase.ts';
 import { CallReport } from './call-report.ts';
 import { CallTiming } from './call-timing.ts';
@@ -55,7 +55,7 @@ class LiveCall implements Call, ParticipantListener {
   readonly #inputBytesPerMs: number;
   readonly #clock: CallClock;
   readonly #media: MediaClock;
-  readonly #log: CallLog;
+  readonly #log: TurnLog;
   readonly #transcript: Transcript;
   readonly #prompt: PromptTexts;
   readonly #llms: ReturnType<CallDeps['providers']['llm'][number]>[];
@@ -92,7 +92,7 @@ class LiveCall implements Call, ParticipantListener {
     this.sessionId = plan.session_id;
     this.#inputBytesPerMs = bytesPerMs(participant.inputFormat);
     this.#media = new MediaClock(clock, participant.steadyAudio);
-    this.#log = new CallLog(reporter, plan.history);
+    this.#log = new TurnLog(reporter, plan.history);
     this.#transcript = new Transcript({
       log: this.#log,
       clock,

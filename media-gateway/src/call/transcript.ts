@@ -3,7 +3,7 @@ import type { LlmMessage } from '../providers/llm/llm-provider.ts';
 import type { HeardSpeech } from '../speech/speech.ts';
 import type { CallerWords } from '../turns/caller-turns.ts';
 import type { CallClock } from './call-clock.ts';
-import type { CallLog } from './call-log.ts';
+import type { TurnLog } from './turn-log.ts';
 import type { CallObserver, ReplyTokens } from './call-observer.ts';
 import { Conversation, type ReplyPart } from './conversation.ts';
 
@@ -29,7 +29,7 @@ export interface ReplyEnd {
  * and for whoever follows the call.
  */
 export class Transcript {
-  readonly #log: CallLog;
+  readonly #log: TurnLog;
   readonly #clock: CallClock;
   readonly #observer: CallObserver | undefined;
   readonly #onTurn: () => void;
@@ -39,7 +39,7 @@ export class Transcript {
 
   /** @param deps.onTurn the record has a new turn in it */
   constructor(deps: {
-    log: CallLog;
+    log: TurnLog;
     clock: CallClock;
     history: readonly Turn[];
     observer: CallObserver | undefined;

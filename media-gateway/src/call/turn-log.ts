@@ -5,7 +5,7 @@ import type { Turn, TurnLatency } from '@parley/shared/contracts/turn';
 import type { CallReporter } from '../reporting/call-reporter.ts';
 
 /** What was said in a call and how long things took: the source of its turns, metrics and report. */
-export class CallLog {
+export class TurnLog {
   readonly #reporter: CallReporter;
   readonly #turns: Turn[] = [];
   #nextTurn: number;
