@@ -2,12 +2,8 @@
 
 /** Features that import each other, by way of others or not. */
 export const knownFeatureCycles: readonly string[] = [
-  'agents > sessions',
   'calls > carriers',
-  'calls > recordings',
-  'calls > sessions',
   'carriers > calls',
-  'carriers > sessions',
   'carriers > telephony',
   'identity > members',
   'identity > orgs',
@@ -16,12 +12,8 @@ export const knownFeatureCycles: readonly string[] = [
   'post-call > webhooks',
   'projects > providers',
   'providers > projects',
-  'recordings > sessions',
-  'sessions > calls',
-  'telephony > agents',
   'telephony > calls',
   'telephony > carriers',
-  'telephony > sessions',
   'webhooks > post-call',
 ];
 
