@@ -93,7 +93,7 @@ void t.test(
     (await installation.call(agentId)).line.hangUp();
     const log = readFileSync(path.join(reach(pid, dataDir), 'parley.log'), 'utf8');
     t.match(log, /"the disk has space again"/);
-    t.match(log, /"dropped":\d+,"msg":"the log file is written again"/);
+    t.match(log, /"dropped":\d+,"msg":"the log file can be written again"/);
     t.equal(log.match(/"the disk is full: /g)?.length, 1, 'said once');
 
     // Nor does a full disk keep it from ending.
