@@ -15,7 +15,7 @@ export interface BuiltInContext {
 export type BuiltInResult = ToolResult & { ok: boolean; code?: string };
 
 interface BuiltIn {
-  /** @returns undefined where this call has no such tool; or what its contract leaves to the call */
+  /** @returns the parts of the tool's contract that depend on the call; undefined when the call has no such tool */
   offer(context: BuiltInContext): Partial<Pick<LlmTool, 'description' | 'parameters'>> | undefined;
   run(args: Record<string, unknown>, context: BuiltInContext): BuiltInResult | Promise<BuiltInResult>;
 }
@@ -65,7 +65,7 @@ const builtIn: Record<BuiltInToolName, BuiltIn> = {
   },
 };
 
-/** The built-in tools that a call has, as the model is told of them. */
+/** The built-in tools of a call, as the model gets them. */
 export function offeredTools(context: BuiltInContext): LlmTool[] {
   return Object.entries(builtIn).flatMap(([name, tool]) => {
     const offer = tool.offer(context);
@@ -74,7 +74,7 @@ export function offeredTools(context: BuiltInContext): LlmTool[] {
   });
 }
 
-/** Runs a tool that is not of the agent's own. */
+/** Runs a built-in tool. */
 export async function runBuiltIn(
   name: string,
   args: Record<string, unknown>,
@@ -101,7 +101,7 @@ function refused(code: string, message: string): BuiltInResult {
   return { ok: false, code, content: refusal(message) };
 }
 
-/** The call ends or goes elsewhere: the model is not asked again, whichever request was first. */
+/** The result of a tool that ends or transfers the call: final, whether this request or an earlier one did it. */
 function taken(refused: string | undefined): BuiltInResult {
   if (refused === undefined) return { ok: true, final: true, content: '{"ok":true}' };
   const content = refusal('The call is already ending or being transferred.');

@@ -1,10 +1,10 @@
 import type { Clock, Timer } from '@parley/shared/time/clock';
 
-/** Time as a call counts it: from its first answer on. Times without another word are monotonic milliseconds. */
+/** The time of a call, counted from its first answer. Times are monotonic milliseconds unless said otherwise. */
 export class CallClock {
   /** When the call was answered, ms since the epoch. */
   readonly answeredAt: number;
-  /** The same on the monotonic clock. */
+  /** When the call was answered, on the monotonic clock. */
   readonly zero: number;
   readonly #clock: Clock;
 
@@ -19,7 +19,7 @@ export class CallClock {
     return this.#clock.monotonic();
   }
 
-  /** ms since the epoch. */
+  /** The present time, ms since the epoch. */
   now(): number {
     return this.#clock.now();
   }

@@ -12,11 +12,11 @@ export interface CommandedCall {
   end(reason: CallEndReason): void;
   /** Says the message, then ends; instead of what is being said. */
   endWith(reason: CallEndReason, message: string): void;
-  /** @returns why not, if so */
+  /** @returns the code word of the refusal, if refused */
   transfer(destination: TransferDestination): string | undefined;
 }
 
-/** What is asked of a call from outside, over the control plane. */
+/** Commands to a call that come from outside, over the control plane. */
 export class CallCommands {
   readonly #destinations: readonly TransferDestination[];
   readonly #phase: PhaseOfCall;
@@ -90,7 +90,7 @@ export class CallCommands {
     }
   }
 
-  /** What happened elsewhere; the event counts even when its text cannot be said. */
+  /** Takes an event from outside: the model learns of it even when its text cannot be said. */
   #onEvent(command: GatewayCommand): string | undefined {
     const { name, variables, say } = COMMAND_ARGS.event.parse(command.args);
     Object.assign(this.#variables, variables);
@@ -99,13 +99,13 @@ export class CallCommands {
     return refusal(this.#phase.on('say')) ?? this.#say(say);
   }
 
-  /** After what is being said. @returns why not, if so */
+  /** Says a text after the present utterance. @returns the code word of the refusal, if refused */
   #say(text: string): string | undefined {
     return this.#texts.add(this.#prompt.render(text)) ? undefined : 'too_many_waiting';
   }
 }
 
-/** What a request is refused with, if it is. */
+/** The code word of a refusal; undefined when the request was taken. */
 export function refusal<Code extends string>(answer: Code): Exclude<Code, 'take'> | undefined {
   return answer === 'take' ? undefined : (answer as Exclude<Code, 'take'>);
 }

@@ -8,7 +8,7 @@ import type { SttTranscript } from '../providers/stt/stt-provider.ts';
 export interface CallObserver {
   /** A voice began. @param audioMs caller audio received by then */
   onSpeechStarted?(audioMs: number): void;
-  /** The voice that began said nothing. @param audioMs where it ended */
+  /** A voice that began ended without words. @param audioMs caller audio received when it ended */
   onSpeechForgotten?(audioMs: number): void;
   onInterim?(transcript: SttTranscript): void;
   /**
@@ -16,25 +16,25 @@ export interface CallObserver {
    * empty text (and no key) when nothing was understood.
    */
   onCallerTurn?(turn: { key: string | undefined; text: string; audioEndMs: number }): void;
-  /** Words that took no turn. */
+  /** The caller said words that take no turn. */
   onBackchannel?(backchannel: { text: string; audioEndMs: number }): void;
   /** The agent begins to think or to speak. */
   onReplyStarted?(reply: { id: number; key: string; kind: ReplyKind; textOnly: boolean }): void;
   /** Words of the agent, before they are spoken. */
   onReplyText?(reply: { id: number; delta: string }): void;
-  /** Stopped at the far end; whether it goes on is not decided. `text`: what was heard. */
+  /** The reply is held at the far end and may resume. `text`: the part of it that was heard. */
   onReplyHeld?(reply: { id: number; text: string }): void;
-  /** Goes on behind what was heard. */
+  /** The held reply resumes behind the part that was heard. */
   onReplyResumed?(reply: { id: number }): void;
   /** All audio of the reply was sent (not: heard). */
   onReplySent?(reply: { id: number; tokens: ReplyTokens }): void;
-  /** The reply is over. `text`: what was heard. */
+  /** The reply has ended. `text`: the part of it that was heard. */
   onReplyEnded?(reply: {
     id: number;
     status: 'completed' | 'interrupted' | 'failed';
     text: string;
     heardMs: number;
-    /** Why it failed. */
+    /** Code word of the failure. */
     code: string | undefined;
     tokens: ReplyTokens;
   }): void;
@@ -42,7 +42,7 @@ export interface CallObserver {
 
 export type ReplyKind = 'greeting' | 'answer' | 'reminder' | 'say' | 'apology' | 'goodbye';
 
-/** What the LLM was told and said. */
+/** Tokens that the LLM read and wrote for a reply. */
 export interface ReplyTokens {
   input: number;
   output: number;

@@ -19,7 +19,7 @@ export const CALL_PHASES = [
 ] as const;
 export type CallPhase = (typeof CALL_PHASES)[number];
 
-/** What is done, and the phase that follows: the same one without `next`. */
+/** The action on a stimulus, and the phase that follows; without `next` the phase stays. */
 interface Answer<A extends string> {
   readonly answer: A;
   readonly next?: CallPhase;
@@ -47,8 +47,8 @@ function row<const A extends string>(
 }
 
 /**
- * Everything that can happen to a call, and what is done about it in each phase. Answers to requests are `take`, or
- * the code word of the refusal.
+ * Everything that can happen to a call (stimuli), and the answer to each in each phase. Answers to requests are
+ * `take`, or the code word of the refusal.
  */
 // prettier-ignore
 export const CALL_TABLE = {
@@ -126,7 +126,7 @@ export class PhaseOfCall {
     return this.#phase;
   }
 
-  /** Something happens. @returns what is to be done about it; the phase that follows holds already */
+  /** Takes a stimulus and moves to the phase that follows. @returns the action that the caller of this must take */
   on<S extends CallStimulus>(stimulus: S): CallAnswer<S> {
     const { answer, next } = this.#answers[stimulus];
     if (next !== undefined) {
@@ -136,7 +136,7 @@ export class PhaseOfCall {
     return answer;
   }
 
-  /** What would be done, without it happening. */
+  /** The answer to a stimulus in the present phase, without taking it. */
   answerTo<S extends CallStimulus>(stimulus: S): CallAnswer<S> {
     return this.#answers[stimulus].answer;
   }

@@ -8,7 +8,7 @@ import type { CallReporter } from '../reporting/call-reporter.ts';
 import type { CallClock } from './call-clock.ts';
 import type { TurnLog } from './turn-log.ts';
 
-/** What is left of a call: its recording, and the report that says all of it. */
+/** What remains of a call after its end: the recording and the report. */
 export class CallReport {
   readonly #plan: SessionPlan;
   readonly #reporter: CallReporter;
@@ -39,7 +39,7 @@ export class CallReport {
     this.#logger = deps.logger;
   }
 
-  /** Without an end of its own: should the process die, what was said until here is known. */
+  /** Writes the report so far, without an end: when the process dies, this is what is known of the call. */
   saveProgress(): void {
     const reason: CallEndReason = { ended_by: 'system', failure_reason: 'internal' };
     this.#reporter.saveProgress(this.#report(this.#clock.now(), reason, undefined));

@@ -11,13 +11,13 @@ import type { PromptTexts } from './prompt.ts';
 import { TICK_MS } from './ticker.ts';
 
 export interface CallTimingEvents {
-  /** Time to end, after what is being said. @param message said first */
+  /** A time limit is reached: the call ends after the present utterance. @param message said before the end */
   onTimeToEnd(reason: CallEndReason, message: string | undefined): void;
-  /** The line is silent in a way that no line is. */
+  /** No audio at all has come for too long: the line is lost. */
   onAudioMissing(): void;
 }
 
-/** What happens in a call because time passes: the greeting, reminders, limits. */
+/** The timers of a call: greeting, reminders, limits. */
 export class CallTiming {
   readonly #plan: SessionPlan;
   readonly #prompt: PromptTexts;
@@ -28,7 +28,7 @@ export class CallTiming {
   readonly #turns: CallerTurns;
   readonly #events: CallTimingEvents;
   readonly #silence: SilenceWatch;
-  /** When the call has lasted long enough; monotonic ms. */
+  /** When the longest duration of the call is reached; monotonic ms. */
   readonly #endsAt: number;
   #greetingTimer: Timer | undefined;
 
@@ -65,7 +65,7 @@ export class CallTiming {
     else this.#greetNow(text);
   }
 
-  /** The caller has given a sign of life. */
+  /** Notes a sign of life of the caller: the wait for a reminder starts anew. */
   onSign(): void {
     this.#silence.broken();
   }
@@ -101,9 +101,9 @@ export class CallTiming {
     } else this.#speech.say(text, 'greeting', { interruptible: greeting.interruptible });
   }
 
-  /** Nobody says, thinks or does anything, though somebody should. */
+  /** Whether a reminder may be due: the caller is expected to speak, and neither side speaks or works. */
   #isSilent(now: number): boolean {
-    // Nobody is at a microphone: the caller writes, or pushes to talk.
+    // No microphone is open: the caller writes, or pushes to talk.
     if (!this.#turns.expected || this.#media.isOff(now)) return false;
     return !this.#speech.busy && !this.#turns.speaking;
   }

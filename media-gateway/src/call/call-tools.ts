@@ -11,7 +11,10 @@ import type { ToolRunner, ToolSession } from './tool-runner.ts';
 /** Tools that a far end brings along and runs itself (realtime clients). */
 export interface ClientTools {
   list(): readonly LlmTool[];
-  /** Asks for one call; the reply ends with it. The answer comes by `Call.answerTool`, or never. */
+  /**
+   * Asks the client to run one tool call. The reply ends here; the result comes by `CallSteering.answerTool`, or
+   * never.
+   */
   begin(call: LlmToolCall): void;
 }
 
@@ -20,12 +23,12 @@ export type TransferDestination = AgentConfig['transfer']['destinations'][number
 /** What built-in tools do to the call. */
 export interface CallControls {
   /**
-   * The call ends once what is being said was heard.
-   * @param message said before, if nothing else is
-   * @returns why not, if so: a code word
+   * Ends the call once the present utterance was heard.
+   * @param message said if no utterance is present
+   * @returns the code word of the refusal, if refused
    */
   endAfterSpeech(message: string | undefined): string | undefined;
-  /** Hands the caller over once what is being said was heard. @returns why not, if so: a code word */
+  /** Transfers the caller once the present utterance was heard. @returns the code word of the refusal, if refused */
   transferAfterSpeech(destination: TransferDestination): string | undefined;
   /** @returns whether the digits went out */
   sendDtmf(digits: string): Promise<boolean>;
@@ -40,11 +43,11 @@ export interface CallToolsDeps {
   participant: Pick<Participant, 'carrierCommands' | 'dtmfOut'>;
   runner: ToolRunner;
   client: ClientTools | undefined;
-  /** Live: tools set some. */
+  /** The variables of the call itself, not a copy: tools set some. */
   variables: Record<string, string>;
   controls: CallControls;
   clock: Pick<Clock, 'monotonic'>;
-  /** Ends with the call, not with the reply: a tool that was begun is finished. */
+  /** Aborts at the end of the call, not of the reply: a tool that was started is finished. */
   signal: AbortSignal;
 }
 
@@ -53,7 +56,7 @@ export class CallTools implements ReplyTools {
   readonly #deps: CallToolsDeps;
   readonly #byName: ReadonlyMap<string, PlanTool>;
   readonly #runs = new Map<string, Promise<ToolResult>>();
-  /** Calls that the client was asked for and has not answered. */
+  /** Tool calls that the client was asked to run and has not answered. */
   readonly #asked = new Map<string, (content: string) => void>();
   #running = 0;
   #idle: (() => void)[] = [];
@@ -63,12 +66,12 @@ export class CallTools implements ReplyTools {
     this.#byName = new Map(deps.plan.tools.map((tool) => [tool.name, tool]));
   }
 
-  /** Tools are running now. */
+  /** Whether any tool is running. */
   get busy(): boolean {
     return this.#running > 0;
   }
 
-  /** Resolves when no tool runs: a reply must know what was done before it answers. */
+  /** Resolves when no tool is running: the next reply must know what the tools did. */
   idle(): Promise<void> {
     return this.#running === 0 ? Promise.resolve() : new Promise((resolve) => this.#idle.push(resolve));
   }
@@ -81,7 +84,7 @@ export class CallTools implements ReplyTools {
     return [...own, ...client.list().filter((tool) => !taken.has(tool.name))];
   }
 
-  /** Those of the agent and the built-in ones: on a clash of names they win. */
+  /** Tools of the agent and built-in tools. They take precedence over a client's tool of the same name. */
   #own(): LlmTool[] {
     const own = this.#deps.plan.tools.map(({ name, description, parameters }) => ({
       name,
@@ -91,7 +94,7 @@ export class CallTools implements ReplyTools {
     return [...own, ...offeredTools(this.#deps)];
   }
 
-  /** The client's answer to a call it was asked for. @returns whether it had been asked */
+  /** Takes the client's result of a tool call. @returns whether the client had been asked for that call */
   answer(callId: string, content: string): boolean {
     const take = this.#asked.get(callId);
     this.#asked.delete(callId);
@@ -105,7 +108,7 @@ export class CallTools implements ReplyTools {
     speak: (text: string) => Promise<void>,
   ): Promise<ToolResult> {
     let run = this.#runs.get(call.id);
-    // Arguments that are no JSON go the other way: the model is told at once.
+    // Arguments that are not JSON never reach the client: the model gets the error at once.
     if (!run && this.#isClients(call.name) && parseArguments(call.arguments)) {
       run = Promise.resolve({ content: '', final: true });
       this.#runs.set(call.id, run);
@@ -124,7 +127,7 @@ export class CallTools implements ReplyTools {
     return run;
   }
 
-  /** A tool of the client whose name nothing else has. */
+  /** Whether the name is that of a client's tool, and of no other tool. */
   #isClients(name: string): boolean {
     const { client } = this.#deps;
     if (!client?.list().some((tool) => tool.name === name)) return false;
@@ -197,7 +200,7 @@ export class CallTools implements ReplyTools {
   ) {
     const { runner, plan, variables, signal } = this.#deps;
     if (tool.execution.say_before !== '') {
-      // A voice that fails is the reply's to handle: the tool runs all the same.
+      // The reply handles a voice that fails; the tool runs all the same.
       void speak(tool.execution.say_before).catch(() => {});
     }
     const outcome = await runner.run(

@@ -14,18 +14,18 @@ import type { ClientTools } from './call-tools.ts';
 import type { Ticker } from './ticker.ts';
 import type { ToolRunner } from './tool-runner.ts';
 
-/** Who takes part in a call beside the agent. */
+/** The far end of a call, with what it brings along. */
 export interface FarEnd {
   participant: Participant;
-  /** Told of everything that the far end may want to show or follow. */
+  /** Follows everything that the far end may show. */
   observer?: CallObserver;
-  /** Tools that it brings along. */
+  /** Tools that the far end runs itself. */
   clientTools?: ClientTools;
   /** The agent is text-only until `setTextOnly` says otherwise. */
   textOnly?: boolean;
 }
 
-/** By which clocks a call goes. */
+/** The clocks of a call. */
 export interface CallTime {
   clock: Clock;
   ticker: Ticker;
@@ -36,7 +36,7 @@ export interface CallTime {
 export interface CallDeps {
   plan: SessionPlan;
   farEnd: FarEnd;
-  /** Made for this call by the provider registry; the call disposes of them. */
+  /** Providers that the registry made for this call; the call disposes of them. */
   providers: CallProviders;
   reporter: CallReporter;
   recorder: CallRecorder;
@@ -50,15 +50,18 @@ export interface Call {
   readonly sessionId: string;
   /** Resolves when the call is over, its recording closed and its report on disk. Never rejects. */
   readonly ended: Promise<CallReport>;
-  /** For a far end that takes part in the turns itself. */
+  /** Control over the turns, for a far end that takes part in them itself. */
   readonly steering: CallSteering;
   /** Ends the call, once; later calls change nothing. */
   end(reason: CallEndReason): void;
-  /** @returns a code word when the command cannot be done (`not_live`, `unknown_destination`, …), undefined when it was taken */
+  /**
+   * @returns a code word when the command cannot be done (`not_live`, `unknown_destination`, …), undefined when it
+   * was taken
+   */
   command(command: GatewayCommand): string | undefined;
 }
 
-/** What a far end does that takes part in the turns itself: a client of the realtime protocol. */
+/** What a far end can do that takes part in the turns itself: a client of the realtime protocol. */
 export interface CallSteering {
   /** Ends the call, once; later calls change nothing. */
   end(reason: CallEndReason): void;
@@ -68,18 +71,18 @@ export interface CallSteering {
    * @returns its key, see `CallObserver`
    */
   addCallerText(text: string, after?: string | null): string;
-  /** Something the agent is to have said. It counts for the model, and is not in the transcript. @returns its key */
+  /** Adds words of the agent for the model alone: the transcript does not show them. @returns the key of the entry */
   addAgentText(text: string, after?: string | null): string;
-  /** The model is not told of this any more. The transcript keeps it. */
+  /** Removes an entry from what the model gets. The transcript keeps it. */
   forget(key: string): boolean;
-  /** The far end's answer to a tool it was asked to run. @returns whether it had been asked */
+  /** Takes the far end's result of a tool call. @returns whether the far end had been asked for that call */
   answerTool(callId: string, content: string): boolean;
   /**
    * The agent is to say something now: answers what was said, or goes on. Refused while it speaks or thinks.
    * @param options `textOnly`: no voice speaks this reply; otherwise as `setTextOnly` says
    */
   respond(options?: { textOnly?: boolean }): boolean;
-  /** Stops what the agent is saying or thinking, if it may be stopped. @returns whether there was something */
+  /** Stops the present reply, if it may be interrupted. @returns whether there was one to stop */
   interrupt(): boolean;
   /**
    * The far end says how much of a reply it played: nothing beyond counts as heard. Only for the reply that is being
@@ -87,17 +90,17 @@ export interface CallSteering {
    * @returns what was heard of it, undefined when nothing changed
    */
   truncate(replyId: number, heardMs: number): string | undefined;
-  /** The caller has finished, says the far end. Answered by `onCallerTurn`. @returns false when there was nothing */
+  /** The far end ends the caller's turn. `onCallerTurn` follows. @returns false when no audio was there to commit */
   commitCallerAudio(): boolean;
-  /** Push to talk: what the caller said since the last commit is to be forgotten. */
+  /** Push to talk: discards what the caller said since the last commit. */
   clearCallerAudio(): void;
-  /** Whether the agent only writes from now on. */
+  /** Makes replies text-only from now on, or spoken again. */
   setTextOnly(only: boolean): void;
-  /** Another voice from the next utterance on. @param voice the provider's own id */
+  /** Changes the voice from the next utterance on. @param voice the provider's own id */
   setVoice(voice: string): void;
   /**
-   * What happens by itself. `respond`: the agent answers a turn; `interrupt`: a voice stops the agent; `listen`:
-   * turns are detected at all, otherwise the far end commits them (push to talk).
+   * Sets what the call does by itself. `respond`: the agent answers a turn; `interrupt`: a voice stops the agent;
+   * `listen`: turns are detected at all, otherwise the far end commits them (push to talk).
    */
   setTurnDetection(detection: TurnDetection): void;
 }

@@ -2,16 +2,16 @@ import { randomUUID } from 'node:crypto';
 import type { CarrierCommandData } from '@parley/shared/contracts/call-events';
 import type { Clock } from '@parley/shared/time/clock';
 
-/** The carrier has this long to do what it was asked. */
+/** How long a request waits for the carrier's result. */
 const RESULT_MS = 15_000;
 
-/** @property code why it was not done: the carrier's, `timeout`, `call_over` */
+/** The outcome of a request. @property code why it failed: the carrier's own code, `timeout` or `call_over` */
 export interface CarrierResult {
   ok: boolean;
   code?: string | undefined;
 }
 
-/** What is asked of the carrier over its API: the control plane does it and tells how it went. */
+/** Requests to the carrier's API: the control plane executes them and reports each outcome. */
 export class CarrierRequests {
   readonly #clock: Clock;
   readonly #send: (request: CarrierCommandData) => void;
@@ -22,12 +22,12 @@ export class CarrierRequests {
     this.#send = deps.send;
   }
 
-  /** Nobody waits for how it went. */
+  /** Sends a request whose outcome is not awaited. */
   notify(action: CarrierCommandData['action'], args: CarrierCommandData['args']): void {
     this.#send({ command_id: randomUUID(), action, args });
   }
 
-  /** Resolves within 15 s, whatever happens. Never rejects. */
+  /** Sends a request and awaits its outcome. Resolves within 15 s, whatever happens. Never rejects. */
   ask(action: CarrierCommandData['action'], args: CarrierCommandData['args']): Promise<CarrierResult> {
     const id = randomUUID();
     const result = new Promise<CarrierResult>((resolve) => {
@@ -43,12 +43,12 @@ export class CarrierRequests {
     return result;
   }
 
-  /** Results nobody waits for are ignored. */
+  /** Takes the outcome of a request; one that is not awaited is ignored. */
   onResult(commandId: string, result: CarrierResult): void {
     this.#waiting.get(commandId)?.(result);
   }
 
-  /** The call is over: whoever waits is told so. */
+  /** Ends all waits with `call_over`. */
   close(): void {
     for (const done of this.#waiting.values()) done({ ok: false, code: 'call_over' });
   }

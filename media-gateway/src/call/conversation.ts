@@ -3,28 +3,32 @@ import type { Turn } from '@parley/shared/contracts/turn';
 
 /** What the agent did in one reply, in order. */
 export type ReplyPart =
-  /** `fromModel`: words of the LLM; otherwise fixed ones (a filler, a reminder) that it is not told of. */
+  /** `fromModel`: words of the LLM; otherwise a fixed text (a filler, a reminder) that the LLM never gets. */
   | { type: 'speech'; text: string; fromModel: boolean }
-  /** Tools the LLM called in one answer, once they run; results come as they are known. */
+  /** Tools that the LLM called in one answer, from when they run; each result is added when it is known. */
   | { type: 'tools'; calls: readonly LlmToolCall[]; results: Map<string, string> };
 
 type Entry = { key?: string | undefined } & (
   | { type: 'caller'; text: string }
   | { type: 'note'; text: string }
-  | { type: 'agent'; parts: ReplyPart[]; /** What the reply itself holds, uncut. */ whole: ReplyPart[] }
+  | {
+      type: 'agent';
+      parts: ReplyPart[];
+      /** All parts of the reply, including words that were not heard. */ whole: ReplyPart[];
+    }
 );
 
-/** Where something is put that did not just happen: behind another entry, or (null) before all others. */
+/** The position of an entry that is inserted: behind the entry `after`, or (null) before all others. */
 export interface Place {
   key: string;
   after?: string | null | undefined;
 }
 
-/** What was said so far, as the LLM is told it: of the agent's words only those that were heard. */
+/** The conversation so far, as the LLM gets it: of the agent's words only those that were heard. */
 export class Conversation {
   #entries: Entry[] = [];
 
-  /** Takes up what earlier legs of the call left. */
+  /** @param history turns of earlier legs of the session */
   constructor(history: readonly Turn[]) {
     for (const turn of history) {
       if (turn.role === 'caller') this.addCaller(turn.text);
@@ -36,7 +40,7 @@ export class Conversation {
     this.#add({ type: 'caller', text }, place);
   }
 
-  /** Something the agent is to have said. */
+  /** Adds words of the agent that were not spoken in this call. */
   addAgent(text: string, place?: Place): void {
     this.#add({ type: 'agent', parts: [{ type: 'speech', text, fromModel: true }], whole: [] }, place);
   }
@@ -61,12 +65,12 @@ export class Conversation {
     else this.#entries.splice(before, 0, entry);
   }
 
-  /** Something the LLM should know that nobody said: keys pressed, an event, a long silence. */
+  /** Adds a note for the LLM that neither side said: keys pressed, an event, a long silence. */
   addNote(text: string): void {
     this.#entries.push({ type: 'note', text });
   }
 
-  /** The agent begins a reply; `parts` fills up while it goes on. */
+  /** Adds a reply that begins; the reply appends to `parts` while it runs. */
   beginReply(parts: ReplyPart[], key?: string): void {
     this.#entries.push({ type: 'agent', parts, whole: parts, key });
   }
@@ -83,7 +87,7 @@ export class Conversation {
     if (entry.parts.length === 0) this.#entries.splice(this.#entries.indexOf(entry), 1);
   }
 
-  /** The last thing the caller said, if nothing was answered to it. */
+  /** The last text of the caller, if no reply followed it. */
   get lastCallerText(): string | undefined {
     const last = this.#entries.findLast((entry) => entry.type !== 'note');
     return last?.type === 'caller' ? last.text : undefined;
@@ -114,7 +118,7 @@ function appendReply(messages: LlmMessage[], parts: readonly ReplyPart[]): void 
     messages.push({ role: 'assistant', content: text, toolCalls: part.calls });
     text = '';
     for (const call of part.calls) {
-      // A model refuses to go on while a call of its own has no answer.
+      // A model rejects messages in which one of its tool calls has no result.
       messages.push({
         role: 'tool',
         toolCallId: call.id,

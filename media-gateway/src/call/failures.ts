@@ -9,7 +9,7 @@ import type { Goodbye } from './goodbye.ts';
 const APOLOGY = 'I am sorry, I had a technical problem. Could you say that again?';
 const GIVING_UP = 'I am sorry, something is not working at the moment. Please call again later.';
 
-/** What it means for a call that a provider fails: a warning, an apology, or the end. */
+/** What a call does about a failing provider: it warns, apologises, or ends. */
 export class Failures {
   readonly #phase: PhaseOfCall;
   readonly #speech: AgentSpeech;
@@ -34,14 +34,14 @@ export class Failures {
     this.#end = deps.end;
   }
 
-  /** A provider failed, and is tried again or replaced. */
+  /** Reports a provider that failed and is tried again or replaced. */
   trouble(code: string, error: unknown): void {
     const about = error instanceof ProviderError ? { provider: error.provider, fault: error.fault } : {};
     this.#emit('warning', { code, ...about });
     this.#logger.warn({ code, err: error }, 'a provider failed');
   }
 
-  /** The agent breaks off. */
+  /** Reports a reply that breaks off. */
   replyBreaksOff({ reason, error }: SpeechFailure): void {
     this.#emit('error', {
       code: reason,
@@ -50,7 +50,7 @@ export class Failures {
     if (!(error instanceof ProviderError)) this.#logger.error({ err: error }, "the agent's reply failed");
   }
 
-  /** The agent has broken off. @param repeated for the second time in a row */
+  /** Apologises for a reply that broke off, or ends the call. @param repeated the reply before broke off too */
   replyFailed({ reason, error }: SpeechFailure, repeated: boolean): void {
     const answer = this.#phase.on('reply_failed');
     if (answer === 'ignore') return;
@@ -62,7 +62,7 @@ export class Failures {
     else this.#speech.say(APOLOGY, 'apology', { interruptible: true });
   }
 
-  /** Nobody understands the caller any more. Said again while it is so. */
+  /** Reports that no STT is left; called again as long as that is so. */
   recognitionLost(): void {
     if (this.#phase.on('recognition_lost') !== 'say_goodbye') return;
     this.#speech.interrupt();

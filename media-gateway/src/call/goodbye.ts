@@ -3,10 +3,10 @@ import type { AgentSpeech } from '../speech/agent-speech.ts';
 import type { CallClock } from './call-clock.ts';
 import type { PhaseOfCall } from './call-phase.ts';
 
-/** A goodbye that could not be heard by then is not waited for. */
+/** How long a goodbye may take before the call ends without it. */
 const LIMIT_MS = 30_000;
 
-/** The end that waits until the agent has said what it has to say. */
+/** Ends a call after the agent's last utterance. */
 export class Goodbye {
   readonly #phase: PhaseOfCall;
   readonly #speech: AgentSpeech;
@@ -26,7 +26,10 @@ export class Goodbye {
     this.#end = deps.end;
   }
 
-  /** Ends the call when what is being said was heard; a message is said first. The first reason holds. */
+  /**
+   * Ends the call once the present utterance, or else the message, was heard. A later reason does not replace the
+   * first.
+   */
   say(reason: CallEndReason, message: string | undefined): void {
     const answer = this.#phase.on('goodbye');
     if (answer === 'end') this.#end(reason);
@@ -34,24 +37,24 @@ export class Goodbye {
     this.#goodbye = { reason, since: this.#clock.monotonic() };
     this.#speech.protect();
     const { current } = this.#speech;
-    // The model said goodbye itself, or is about to: another goodbye on top would be one too many.
+    // The model has said goodbye itself, or is about to: the message would be a second goodbye.
     if (current && (this.#speech.audible || current.hasWords || message === undefined)) return;
     if (message !== undefined) this.#speech.say(message, 'goodbye', { interruptible: false });
     else queueMicrotask(() => this.#end(reason));
   }
 
-  /** As `say`, instead of what is being said, unless that is a goodbye. */
+  /** As `say`, but the message replaces the present utterance, unless that is a goodbye. */
   sayAtOnce(reason: CallEndReason, message: string): void {
     if (this.#phase.answerTo('goodbye') === 'say') this.#speech.cancel();
     this.say(reason, message);
   }
 
-  /** It was heard, or cannot be said. */
+  /** Ends the call: the goodbye was heard, or cannot be said. */
   finish(): void {
     if (this.#goodbye) this.#end(this.#goodbye.reason);
   }
 
-  /** Time passes: nothing is left to be heard, or it takes too long. */
+  /** Ends the call when nothing is left to be heard, or the goodbye takes too long. */
   tick(now: number): void {
     if (!this.#goodbye || this.#phase.on('goodbye_check') !== 'check') return;
     if (!this.#speech.current || now - this.#goodbye.since >= LIMIT_MS) this.finish();

@@ -1,10 +1,10 @@
 import type { CallClock } from './call-clock.ts';
 
-/** A far end whose time says something else by this much is put right by when its audio arrives. */
+/** How far the far end's media time may differ from the time of arrival before the latter is used. */
 const MAX_DRIFT_MS = 1000;
-/** A far end of steady audio that sends nothing for this long is gone, whatever its socket says. */
+/** How long a far end of steady audio may send nothing before it counts as gone. */
 const MISSING_AFTER_MS = 10_000;
-/** A far end of another kind that sent nothing for this long has its microphone off: it may be silent. */
+/** How long another far end may send nothing before its microphone counts as off. */
 const MICROPHONE_OFF_MS = 2000;
 
 /** When caller audio came last, and where each piece of it belongs on the call's clock. */
@@ -21,23 +21,24 @@ export class MediaClock {
     this.#lastAt = clock.monotonic();
   }
 
-  /** A sign of life that is no audio, or a new beginning: silence counts from here. */
+  /** Counts missing audio from now on: the far end gave a sign of life, or begins anew. */
   touch(): void {
     this.#lastAt = this.#clock.monotonic();
   }
 
-  /** The line is lost: audio should have come, and did not. */
+  /** Whether audio that should have come did not: the line is lost. */
   isMissing(now: number): boolean {
     return this.#steady && now - this.#lastAt >= MISSING_AFTER_MS;
   }
 
-  /** Nobody is at a microphone. */
+  /** Whether the far end's microphone is off. */
   isOff(now: number): boolean {
     return !this.#steady && now - this.#lastAt > MICROPHONE_OFF_MS;
   }
 
   /**
-   * Audio came: @returns where it begins, ms from the answer: by the far end's own time where that makes sense.
+   * Notes audio that came.
+   * @returns where it begins, ms from the answer; by the far end's media time unless that is implausible.
    * @param timestampMs the far end's media time, if it gives one
    */
   place(timestampMs: number | undefined, now: number, durationMs: number): number {

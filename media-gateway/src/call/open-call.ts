@@ -30,7 +30,7 @@ import { Steering } from './steering.ts';
 import { Transcript } from './transcript.ts';
 import { Transfer } from './transfer.ts';
 
-/** A far end whose connection was lost has this long to come back on another one. */
+/** How long a call waits for a far end that lost its connection to rejoin. */
 const REJOIN_GRACE_MS = 15_000;
 
 /**
@@ -76,10 +76,10 @@ class LiveCall implements Call, ParticipantListener {
 
   #removeTick: (() => void) | undefined;
   #rejoinTimer: Timer | undefined;
-  /** How the caller went while the carrier connects them. */
+  /** How the caller's connection ended during a transfer. */
   #gone: Gone | undefined;
 
-  /** Starts nothing. */
+  /** Wires the parts; starts nothing. */
   constructor(deps: CallDeps) {
     const { plan, farEnd, providers, reporter, recorder, time } = deps;
     const { participant, observer } = farEnd;
@@ -337,7 +337,7 @@ class LiveCall implements Call, ParticipantListener {
     if (answer === 'end') this.#end(reasonOf(gone), { hangUp: false });
     else if (answer === 'wait_for_carrier') this.#gone = gone;
     else if (answer === 'wait_for_return') {
-      // Closed like an interruption, so that the next leg knows what was said until now.
+      // As at an interruption: the next leg must know what was said until now.
       this.#closeConversation();
       this.#rejoinTimer = this.#clock.setTimeout(() => {
         if (this.#phase.on('return_overdue') === 'end') this.#end(reasonOf(gone), { hangUp: false });
@@ -399,7 +399,7 @@ class LiveCall implements Call, ParticipantListener {
     return true;
   }
 
-  /** @returns why not, if so */
+  /** Transfers the caller. @returns the code word of the refusal, if refused */
   #handOver(destination: TransferDestination): string | undefined {
     const refused = refusal(this.#phase.on('transfer'));
     if (refused === undefined) void this.#transfer.run(destination, this.#speech);
@@ -415,7 +415,7 @@ class LiveCall implements Call, ParticipantListener {
   #end(reason: CallEndReason, { hangUp }: { hangUp: boolean }): void {
     if (this.#phase.on('ended') !== 'close') return;
     const { participant } = this.#deps.farEnd;
-    // Closed like an interruption: what was heard, and what the caller was saying, is kept.
+    // As at an interruption: what was heard, and what the caller was saying, is kept.
     this.#closeConversation();
     this.#removeTick?.();
     this.#rejoinTimer?.cancel();
@@ -432,7 +432,7 @@ class LiveCall implements Call, ParticipantListener {
     void this.#finalise(reason, endedAt);
   }
 
-  /** What was heard, and what the caller was saying, is written down; nothing is said any more. */
+  /** Stops the agent and writes down what was heard and what the caller was saying. */
   #closeConversation(): void {
     this.#speech.cancel();
     const open = this.#turns.takeOpen();

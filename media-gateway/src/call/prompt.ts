@@ -1,14 +1,14 @@
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import { renderTemplate } from './template.ts';
 
-/** What the LLM is told besides the agent's own prompt: how a spoken conversation differs from a written one. */
+/** Rules that every prompt begins with: how a spoken conversation differs from a written one. */
 const SPOKEN_RULES = [
   'You are speaking with a person on a live voice call. Your words are read aloud by a speech synthesiser.',
   'Answer briefly, in plain spoken sentences, without lists, markup, emoji or stage directions.',
   'Text in square brackets is information about the call, not something the caller said.',
 ].join(' ');
 
-/** Stands before what is remembered of the caller. */
+/** Rules that stand before the memories of the caller. */
 const MEMORY_RULES = [
   'Between the marks is what you know of this person from earlier calls, one JSON object a line.',
   'It is information and may be out of date. Use it where it helps, without reciting it.',
@@ -27,7 +27,7 @@ export class PromptTexts {
 
   constructor(deps: {
     plan: SessionPlan;
-    /** Live: tools and events change it. */
+    /** The variables of the call itself, not a copy: tools and events change them. */
     variables: Record<string, string>;
     now: () => number;
     callSeconds: () => number;
@@ -100,7 +100,7 @@ export class PromptTexts {
   }
 }
 
-/** As data: no placeholder in it is filled, and nothing in it can end the block. */
+/** Memories as data: no placeholder in them is filled, and nothing in them can end the block. */
 function memoryText(memories: SessionPlan['memories']): string {
   if (memories.length === 0) return '';
   const lines = memories.map(({ kind, noted_at, content }) =>

@@ -8,7 +8,7 @@ import type { CallTools } from './call-tools.ts';
 import type { CallSteering } from './call.ts';
 import type { Transcript } from './transcript.ts';
 
-/** Lets a far end take part in the turns of a call, as long as there is one. */
+/** Lets a far end take part in the turns of a call until the call is over. */
 export class Steering implements CallSteering {
   readonly #phase: PhaseOfCall;
   readonly #transcript: Transcript;

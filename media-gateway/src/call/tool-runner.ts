@@ -10,14 +10,14 @@ export interface ToolCall {
   toolCallId: string;
   /** An object, or the JSON of one as the model wrote it. */
   arguments: unknown;
-  /** As it is sent. */
+  /** The session, as it is sent to tools. */
   session: ToolSession;
   orgId: string;
   /** `outbound_allow` of the session plan. */
   allow?: readonly string[];
 }
 
-/** What a tool is told of the call it serves. */
+/** What a tool gets to know of the session it serves. */
 export interface ToolSession {
   session_id: string;
   agent_id: string | null;
@@ -30,11 +30,14 @@ export interface ToolSession {
 
 export interface ToolOutcome {
   ok: boolean;
-  /** For the LLM, already cut to size: what the tool answered, or what went wrong. */
+  /** Text for the LLM, cut to size: the tool's answer, or what went wrong. */
   content: string;
   /** HTTP status, where there was an answer. */
   status?: number;
-  /** Why it failed: `invalid_arguments`, `unsupported`, `http_error`, `not_text`, or a code of outbound-errors.ts. */
+  /**
+   * Code word of the failure: `invalid_arguments`, `unsupported`, `http_error`, `not_text`, or a code of
+   * outbound-errors.ts.
+   */
   code?: string;
   /** Variables to set, by the tool's `response.assign`. */
   assigned: Record<string, string>;

@@ -7,20 +7,20 @@ import type { TurnLog } from './turn-log.ts';
 import type { CallObserver, ReplyTokens } from './call-observer.ts';
 import { Conversation, type ReplyPart } from './conversation.ts';
 
-/** What the transcript has to know of something the agent says. */
+/** What the transcript must know of a reply. */
 export interface AgentWords {
   readonly id: number;
   readonly parts: ReplyPart[];
   readonly tokens: ReplyTokens;
   readonly latency: TurnLatency;
-  /** Given when its first audio goes out: turns are numbered in the order in which they begin. */
+  /** Number of the turn, given when its first audio goes out: turns are numbered in the order in which they begin. */
   turnIndex: number | undefined;
 }
 
-/** How something the agent said ended. */
+/** How a reply ended. */
 export interface ReplyEnd {
   status: 'completed' | 'interrupted' | 'failed';
-  /** Why it failed. */
+  /** Code word of the failure. */
   code?: string | undefined;
 }
 
@@ -34,7 +34,7 @@ export class Transcript {
   readonly #observer: CallObserver | undefined;
   readonly #onTurn: () => void;
   readonly #conversation: Conversation;
-  /** Things that a far end put into the conversation. */
+  /** How many entries the far end has added. */
   #given = 0;
 
   /** @param deps.onTurn the record has a new turn in it */
@@ -54,30 +54,30 @@ export class Transcript {
 
   // ---- the caller ----
 
-  /** The caller's turn is over; no words at all are told and not written. */
+  /** Takes a finished turn of the caller. One without words reaches the observer alone. */
   callerTurn(words: CallerWords): void {
     const { text, audioEndMs } = words;
     const key = text === '' ? undefined : this.#rememberCaller(words);
     this.#observer?.onCallerTurn?.({ key, text, audioEndMs });
   }
 
-  /** What the caller was saying when the call ended or broke off. */
+  /** Takes the words of a turn that the end of the call or leg cut off. */
   unfinishedTurn(words: CallerWords): void {
     this.#rememberCaller(words);
   }
 
-  /** Words that take no turn: the model is not told of them. */
+  /** Takes words that take no turn: the model never gets them. */
   backchannel(words: CallerWords): void {
     this.#recordCaller(this.#log.newTurnIndex(), words);
     this.#observer?.onBackchannel?.({ text: words.text, audioEndMs: words.audioEndMs });
   }
 
-  /** Keys that the caller pressed. */
+  /** Takes keys that the caller pressed. */
   keys(digits: string): void {
     this.#recordNow(this.#log.newTurnIndex(), `(keys) ${digits}`);
   }
 
-  /** Something the caller wrote. @param after see `Place` @returns its key */
+  /** Takes a text that the caller wrote. @param after see `Place` @returns the key of the entry */
   written(text: string, after?: string | null): string {
     const turnIndex = this.#log.newTurnIndex();
     const key = keyOf(turnIndex);
@@ -88,17 +88,17 @@ export class Transcript {
 
   // ---- the agent ----
 
-  /** The agent begins to say something; `parts` fills up meanwhile. */
+  /** Takes a reply that begins; the reply appends to `parts` while it runs. */
   replyBegins(key: string, parts: ReplyPart[]): void {
     this.#conversation.beginReply(parts, key);
   }
 
-  /** The first of it is heard. */
+  /** The first audio of a reply is heard: its turn begins. */
   replyAudible(reply: AgentWords): void {
     reply.turnIndex ??= this.#log.newTurnIndex();
   }
 
-  /** It is over. @param heard what was heard of it */
+  /** A reply has ended. @param heard what was heard of it */
   replyEnded(reply: AgentWords, heard: HeardSpeech | undefined, { status, code }: ReplyEnd): void {
     this.#writeReply(reply, heard);
     this.#observer?.onReplyEnded?.({
@@ -111,12 +111,12 @@ export class Transcript {
     });
   }
 
-  /** Less was heard of it than was written down. */
+  /** Corrects a reply of which less was heard than was written down. */
   replyCorrected(reply: AgentWords, heard: HeardSpeech): void {
     this.#writeReply(reply, heard);
   }
 
-  /** Something the agent is to have said: the model is told, the record is not. @returns its key */
+  /** Adds words of the agent for the model alone. @returns the key of the entry */
   given(text: string, after?: string | null): string {
     const key = `given:${++this.#given}`;
     this.#conversation.addAgent(text, { key, after });
@@ -125,17 +125,17 @@ export class Transcript {
 
   // ---- the model ----
 
-  /** Something the model should know that nobody said. */
+  /** Adds a note for the model that neither side said. */
   note(text: string): void {
     this.#conversation.addNote(text);
   }
 
-  /** The model is not told of this any more; the record keeps it. @returns whether there was such a thing */
+  /** Removes an entry from what the model gets; the record keeps it. @returns whether there was such an entry */
   forget(key: string): boolean {
     return this.#conversation.remove(key);
   }
 
-  /** Everything the model is told. @param extraCallerText said, but not yet sure to be all */
+  /** The messages for the model. @param extraCallerText words of a turn that may not be over yet */
   messages(systemPrompt: string, extraCallerText?: string): LlmMessage[] {
     return this.#conversation.toMessages(systemPrompt, extraCallerText);
   }
@@ -179,7 +179,7 @@ export class Transcript {
     });
   }
 
-  /** What was heard of a reply. */
+  /** Records the part of a reply that was heard. */
   #writeReply(reply: AgentWords, heard: HeardSpeech | undefined): void {
     const text = heard?.text ?? '';
     const complete = heard?.complete ?? false;

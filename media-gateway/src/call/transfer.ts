@@ -9,15 +9,15 @@ import type { TransferDestination } from './call-tools.ts';
 import type { CarrierRequests, CarrierResult } from './carrier-requests.ts';
 import type { PromptTexts } from './prompt.ts';
 
-/** What becomes of the call. */
+/** The outcome of a transfer, for the call. */
 export interface TransferEvents {
-  /** The caller talks to somebody else: our part is over. */
+  /** The caller was connected to the destination: the call is over for the agent. */
   onBridged(): void;
   /** The caller is with the agent again. @param note for the model @param message to be said, if there is one */
   onReturned(note: string, message: string | undefined): void;
-  /** The destination could not be had, and the call is to end. */
+  /** The destination could not be reached, and the call must end. */
   onGivenUp(reason: CallEndReason, note: string, message: string | undefined): void;
-  /** It did not work, and the caller is gone meanwhile. */
+  /** The transfer failed, and the caller hung up meanwhile. */
   onLost(): void;
 }
 
@@ -53,7 +53,7 @@ export class Transfer {
     this.#events = deps.events;
   }
 
-  /** How long the carrier took over all transfers of the call. */
+  /** How long the destinations of all transfers of the call rang, ms. */
   get ringingMs(): number {
     return this.#ringingMs;
   }
@@ -97,7 +97,7 @@ export class Transfer {
     else this.#events.onGivenUp({ ended_by: 'agent', hangup_reason: 'agent_hangup' }, note, message);
   }
 
-  /** @returns how it went; a number that is not allowed is not asked for (`target_not_allowed`) */
+  /** @returns the outcome; the carrier is not asked to dial a number that is not allowed (`target_not_allowed`) */
   async #askCarrier(transferId: string, destination: TransferDestination): Promise<CarrierResult> {
     const to = numberOf(destination, this.#variables);
     if (to === undefined || !allows(destination, to)) return { ok: false, code: 'target_not_allowed' };

@@ -33,7 +33,7 @@ export class TurnLog {
     this.#nextTurn = history.reduce((next, turn) => Math.max(next, turn.turn_index + 1), 0);
   }
 
-  /** Turns are numbered in the order in which they begin, and told when they are sure. */
+  /** The next number: turns are numbered when they begin, and reported when they are final. */
   newTurnIndex(): number {
     return this.#nextTurn++;
   }
@@ -42,7 +42,7 @@ export class TurnLog {
     return this.#turns;
   }
 
-  /** The same number again replaces what was committed. */
+  /** Stores and reports a turn; it replaces an earlier one of the same number. */
   commit(turn: Turn): void {
     const known = this.#turns.findIndex((other) => other.turn_index === turn.turn_index);
     if (known !== -1) this.#turns[known] = turn;

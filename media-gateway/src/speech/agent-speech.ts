@@ -9,26 +9,26 @@ import type { MakeReply } from './reply-maker.ts';
 import type { HeardSpeech } from './speech.ts';
 import type { Reply, ReplyOutcome } from './reply.ts';
 
-/** What the agent is to think of. */
+/** An order to answer. */
 export interface AnswerOrder {
   kind?: ReplyKind;
-  /** Something the model should know first. */
+  /** A note that the model gets first. */
   note?: string;
   /** Text only: no voice speaks it. Otherwise as `setTextOnly` says. */
   textOnly?: boolean;
 }
 
-/** Why nothing (more) could be said. */
+/** A reply of which nothing, or nothing more, could be said. */
 export type SpeechFailure = Extract<ReplyOutcome, { status: 'failed' }>;
 
 export interface AgentSpeechEvents {
-  /** Whether the agent may think of something to say now. */
+  /** Whether the phase of the call lets the agent answer. */
   mayThink(): boolean;
   /** All of an utterance was heard. */
   onHeard(text: string): void;
-  /** An utterance breaks off… */
+  /** An utterance breaks off; its end follows. */
   onError(failure: SpeechFailure): void;
-  /** …and is over. @param repeated so did the one before */
+  /** An utterance that broke off has ended. @param repeated the utterance before broke off too */
   onFailed(failure: SpeechFailure, repeated: boolean): void;
   /** The caller stopped the agent in the middle. */
   onInterrupted(turnIndex: number | undefined, heardMs: number): void;
@@ -38,7 +38,7 @@ interface PreparedReply {
   reply: Reply;
   words: FollowedText;
   textOnly: boolean;
-  /** The caller's turn is over, and is in the conversation. */
+  /** Makes the prepared reply count: the caller's turn is over and in the conversation. */
   commit(): void;
 }
 
@@ -49,7 +49,7 @@ interface PreparedReply {
 export class AgentSpeech implements Floor {
   readonly #makeReply: MakeReply;
   readonly #playout: Playout;
-  /** Tools of earlier utterances. */
+  /** The tools of the call: those of earlier utterances may still run. */
   readonly #tools: { readonly busy: boolean; idle(): Promise<void> };
   readonly #transcript: Transcript;
   readonly #systemPrompt: () => string;
@@ -58,15 +58,15 @@ export class AgentSpeech implements Floor {
   readonly #events: AgentSpeechEvents;
 
   #current: AgentUtterance | undefined;
-  /** Thought ahead for a turn that is not sure to be over. */
+  /** The reply prepared for a turn that may not be over yet. */
   #prepared: PreparedReply | undefined;
   /** The utterance that ended last. */
   #last: AgentUtterance | undefined;
   #count = 0;
-  /** Utterances that failed, one after the other. */
+  /** How many utterances in a row have failed. */
   #failures = 0;
   #textOnly = false;
-  /** When what was said last had been heard, if the caller has not answered since. */
+  /** When the last utterance had been heard, unless the caller has answered since; monotonic ms. */
   #unansweredSince: number | undefined;
 
   constructor(deps: {
@@ -95,7 +95,7 @@ export class AgentSpeech implements Floor {
     return this.#current;
   }
 
-  /** Something is being said, thought of, or done by a tool. */
+  /** Whether the agent speaks, thinks, or runs a tool. */
   get busy(): boolean {
     return this.#current !== undefined || this.#prepared !== undefined || this.#tools.busy;
   }
@@ -110,7 +110,7 @@ export class AgentSpeech implements Floor {
     return this.#current !== undefined && this.#playout.audible;
   }
 
-  /** How long the caller has not answered what was said last: told once. @returns undefined when nothing waits */
+  /** How long the caller took to answer the last utterance, ms. Each delay is returned once, then undefined. */
   takeCallerDelay(now: number): number | undefined {
     if (this.#unansweredSince === undefined || this.#current) return undefined;
     const delay = now - this.#unansweredSince;
@@ -120,7 +120,7 @@ export class AgentSpeech implements Floor {
 
   // ---- beginning ----
 
-  /** Thinks, and says what comes of it instead of what is being said. */
+  /** Begins a reply of the model, in place of the present utterance. */
   answer({ kind = 'answer', note, textOnly = this.#textOnly }: AnswerOrder = {}): void {
     if (!this.#events.mayThink()) return;
     this.cancel();
@@ -128,7 +128,10 @@ export class AgentSpeech implements Floor {
     this.#think({ kind, textOnly, lastVoicedAt: undefined, closedAt: this.#clock.monotonic() });
   }
 
-  /** Answers a turn of the caller's, with what was thought ahead if there is something. @param lastVoicedAt its end */
+  /**
+   * Answers a turn of the caller, with the prepared reply if there is one.
+   * @param lastVoicedAt end of the turn, monotonic ms
+   */
   answerTurn(lastVoicedAt: number): void {
     const thought: Thought = {
       kind: 'answer',
@@ -148,7 +151,7 @@ export class AgentSpeech implements Floor {
     this.#playout.resume();
   }
 
-  /** Says a fixed text, instead of what is being said. */
+  /** Says a fixed text, in place of the present utterance. */
   say(text: string, kind: ReplyKind, { interruptible }: { interruptible: boolean }): AgentUtterance {
     this.cancel();
     this.#playoutBegins(false);
@@ -184,7 +187,7 @@ export class AgentSpeech implements Floor {
     this.#prepared = { reply, words, textOnly, commit: () => (committed = true) };
   }
 
-  /** Whether the agent only writes from now on. */
+  /** Makes replies text-only from now on, or spoken again. */
   setTextOnly(only: boolean): void {
     this.#textOnly = only;
   }
@@ -207,7 +210,7 @@ export class AgentSpeech implements Floor {
     this.#playout.resume();
   }
 
-  /** What is being said is heard to its end, whatever the caller does. */
+  /** Protects the present utterance from interruption by the caller. */
   protect(): void {
     this.discardPrepared();
     if (!this.#current) return;
@@ -228,7 +231,7 @@ export class AgentSpeech implements Floor {
     return true;
   }
 
-  /** Ends what is being said or thought; what was heard of it stays. @param keepPrepared but not what is thought ahead */
+  /** Cancels the present utterance; what was heard of it stays. @param keepPrepared spares the prepared reply */
   cancel({ keepPrepared = false } = {}): void {
     if (!keepPrepared) this.discardPrepared();
     this.#endCurrent();
@@ -263,7 +266,7 @@ export class AgentSpeech implements Floor {
     if (!this.#events.mayThink()) return;
     this.cancel();
     if (this.#tools.busy) {
-      // What a tool does on behalf of an earlier turn is known before the next answer is thought of.
+      // A tool of an earlier turn must end first: the model needs its result for the next answer.
       const before = this.#count;
       void this.#tools.idle().then(() => {
         if (this.#count === before && !this.#current) this.#think(thought);
@@ -336,7 +339,7 @@ export class AgentSpeech implements Floor {
     this.#events.onFailed(outcome, this.#failures > 1);
   }
 
-  /** All of it was heard. */
+  /** The present utterance was heard to its end. */
   #onHeard(heard: HeardSpeech): void {
     const current = this.#current;
     if (!current) return;

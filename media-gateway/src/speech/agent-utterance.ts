@@ -4,10 +4,10 @@ import type { ReplyPart } from '../call/conversation.ts';
 import type { HeardSpeech } from './speech.ts';
 import type { Reply } from './reply.ts';
 
-/** What became of an utterance. */
+/** How an utterance ended. */
 export interface UtteranceEnd {
   status: 'completed' | 'interrupted' | 'failed';
-  /** As far as it was heard; all of it when it is text only. */
+  /** The text that was heard; all of it when the utterance is text only. */
   heard: string;
 }
 
@@ -17,18 +17,18 @@ export class AgentUtterance {
   readonly kind: ReplyKind;
   /** Text only: no voice speaks it. */
   readonly textOnly: boolean;
-  /** Resolves when it is over, however that came. */
+  /** Resolves when the utterance has ended, for whatever reason. */
   readonly done: Promise<UtteranceEnd>;
-  /** Where the caller's turn that it answers ended, and when that was known; monotonic ms. */
+  /** When the caller's turn that this answers ended, and when that was known; monotonic ms. */
   readonly #lastVoicedAt: number | undefined;
   readonly #closedAt: number;
   readonly #reply: Reply;
   readonly #interrupt: (utterance: AgentUtterance) => boolean;
   readonly #resolveDone: (end: UtteranceEnd) => void;
 
-  /** The caller may stop it. */
+  /** Whether the caller may interrupt the utterance. */
   interruptible: boolean;
-  /** Its number among the turns, once its first audio has gone out. */
+  /** Number of the turn, once the first audio has gone out. */
   turnIndex: number | undefined;
   #firstAudioAt: number | undefined;
 
@@ -63,7 +63,7 @@ export class AgentUtterance {
     return this.#reply.tokens;
   }
 
-  /** It has words, or is about to. */
+  /** Whether the utterance has words, or is about to. */
   get hasWords(): boolean {
     return this.parts.some((part) => part.type === 'speech');
   }
@@ -78,7 +78,7 @@ export class AgentUtterance {
     };
   }
 
-  /** Stops it, if it is being said and may be stopped. @returns whether it was stopped */
+  /** Stops the utterance, if it is present and may be interrupted. @returns whether it was stopped */
   interrupt(): boolean {
     return this.interruptible && this.#interrupt(this);
   }
@@ -88,7 +88,7 @@ export class AgentUtterance {
     this.#reply.cancel();
   }
 
-  /** Its first audio has gone out. */
+  /** Notes that the first audio has gone out. */
   began(atMs: number): void {
     this.#firstAudioAt = atMs;
   }

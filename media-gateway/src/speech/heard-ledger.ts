@@ -3,7 +3,7 @@ import type { CallRecorder } from '../recording/call-recorder.ts';
 import type { HeardSpeech, Speech } from './speech.ts';
 import { heardText } from './heard-text.ts';
 
-/** Keeps account of what was heard of the agent in the whole call, and has it recorded where it was heard. */
+/** The account of agent audio that was heard in the whole call; each stretch is recorded at the time it was heard. */
 export class HeardLedger {
   readonly #recorder: Pick<CallRecorder, 'agent'>;
   readonly #bytesPerMs: number;
@@ -28,7 +28,7 @@ export class HeardLedger {
     return this.#lastHeardAt;
   }
 
-  /** Everything up to here was heard: recorded, and let go of. */
+  /** Records a speech up to `heardBytes`, and releases that audio. */
   note(speech: Speech, heardBytes: number): void {
     if (heardBytes <= speech.recordedBytes) return;
     this.#talkedMs += (heardBytes - speech.recordedBytes) / this.#bytesPerMs;
@@ -46,11 +46,11 @@ export class HeardLedger {
     }
     speech.recordedBytes = heardBytes;
     speech.forget(heardBytes);
-    // Runs that were heard to their end matter no more.
+    // Runs that were heard to their end are dropped.
     while (speech.runs.length > 1 && speech.runs[1]!.startByte <= heardBytes) speech.runs.shift();
   }
 
-  /** What was heard of a speech that is over. @param complete it was sent and heard to its end */
+  /** What was heard of a speech that has ended. @param complete the speech was sent and heard to its end */
   account(speech: Speech, heardBytes: number, complete: boolean): HeardSpeech {
     const heardMs = heardBytes / this.#bytesPerMs;
     return {

@@ -1,7 +1,7 @@
-/** A word counts as heard when no more than this is missing of it. */
+/** How much of a word's end may be missing for the word to count as heard. */
 const WORD_TOLERANCE_MS = 60;
 
-/** Characters a second of an ordinary voice: only where a provider tells nothing of its timing and the audio has not come. */
+/** Characters a second of an ordinary voice: a guess for text without word times whose audio has not come. */
 const GUESSED_CHARS_PER_SECOND = 15;
 
 /** Where a stretch of text lies in the audio of a speech. */
@@ -11,14 +11,14 @@ export interface SpokenWord {
   endMs: number;
 }
 
-/** The text of a speech, and what is known of where it lies in the audio. */
+/** The text of a speech, with its known positions in the audio. */
 export interface SpeechText {
-  /** In order, each with the audio that was there when it went to the voice. */
+  /** Pieces of text in order, each with the audio position at which it went to the voice. */
   readonly pieces: readonly { text: string; startByte: number }[];
-  /** As the voice tells them, if it does. */
+  /** Word times from the voice, if it has them. */
   readonly words: readonly SpokenWord[];
   readonly availableBytes: number;
-  /** No more audio will come. */
+  /** Whether all audio has come. */
   readonly complete: boolean;
 }
 

@@ -1,13 +1,13 @@
 import { bytesPerMs, type AudioFormat } from '@parley/shared/audio/audio-frame';
 import type { Speech } from './speech.ts';
 
-/** How far the listener at the far end is: proven by marks, else by the clock. All times monotonic ms. */
+/** How far playback at the far end is, by marks and, between them, by the clock. All times are monotonic ms. */
 export class ListenerClock {
   readonly #bytesPerMs: number;
   readonly #wholeBytes: number;
   /** When the far end will have played all it was sent. */
   #dryAt = -Infinity;
-  /** How much later than by the clock the far end plays, learnt from marks. */
+  /** How far the far end's playback is behind the clock, learnt from marks. */
   #lagMs = 0;
 
   constructor(format: AudioFormat) {
@@ -25,7 +25,10 @@ export class ListenerClock {
     return this.#dryAt;
   }
 
-  /** More goes out. @returns whether the far end had run dry (or begins): what follows is heard from now on */
+  /**
+   * Notes audio that goes out.
+   * @returns whether the far end had nothing left to play, so that this is heard at once
+   */
   send(bytes: number, now: number): boolean {
     const dry = this.#dryAt < now;
     if (dry) this.#dryAt = now;
@@ -33,7 +36,7 @@ export class ListenerClock {
     return dry;
   }
 
-  /** The far end has dropped what it had not played. */
+  /** Notes that the far end has dropped the audio it had not played. */
   clear(): void {
     this.#dryAt = -Infinity;
   }
@@ -43,14 +46,14 @@ export class ListenerClock {
     return Math.max(speech.provenBytes, this.#bytesByClock(speech, now, this.#lagMs));
   }
 
-  /** A mark proves that so much was heard by now. */
+  /** Learns from a mark: the far end has played `bytes` of the speech by now. */
   learn(speech: Speech, bytes: number, now: number): void {
     const byClock = this.#bytesByClock(speech, now, 0);
     const lag = Math.max(0, (byClock - bytes) / this.#bytesPerMs);
     this.#lagMs = this.#lagMs === 0 ? lag : this.#lagMs * 0.8 + lag * 0.2;
   }
 
-  /** So many bytes without half a sample at their end. */
+  /** `bytes` rounded down to whole samples. */
   wholeSamples(bytes: number): number {
     const whole = Math.floor(bytes);
     return whole - (whole % this.#wholeBytes);

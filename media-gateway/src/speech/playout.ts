@@ -8,20 +8,20 @@ import { ListenerClock } from './listener-clock.ts';
 import { Speech, type HeardSpeech, type PlayoutEvents } from './speech.ts';
 import { TICK_MS } from '../call/ticker.ts';
 
-/** Agent audio goes out in chunks of this length… */
+/** Length of the chunks in which agent audio goes out. */
 const CHUNK_MS = 100;
-/** …but the first of a reply at once, with what little there is. */
+/** Least length of the first chunk of a reply, which goes out at once. */
 const FIRST_CHUNK_MS = 20;
 /** How far ahead of a telephone audio is: a new chunk goes out when no more than this less a chunk is left. */
 const LEAD_MS = 300;
 const MARK_EVERY_MS = 200;
-/** Synthesised audio that may wait before the voice is given no more text. */
+/** How much synthesised audio may wait before the voice gets no more text. */
 const MAX_QUEUED_MS = 2000;
-/** A last mark that has not come back this long after it was due is taken for played. */
+/** How long after it was due the last mark may come back; then its audio counts as played. */
 const MARK_PATIENCE_MS = 2000;
 /** Audio frames of telephony: the last chunk is filled up with silence to a whole one. */
 const FRAME_MS = 20;
-/** A tick this near to the time of a chunk sends it: the next tick would be further off. */
+/** How early a tick may send a chunk: the next tick would be further from its time. */
 const NEAREST_TICK_MS = TICK_MS / 2;
 /** A lead that has shrunk by this much is filled up again at once. */
 const LEAD_SLACK_MS = 2 * TICK_MS;
@@ -46,7 +46,7 @@ export class Playout {
   #generation = 0;
   #speech: Speech | undefined;
   #held = false;
-  /** The speech that ended last, should the far end know better how much it played. */
+  /** The speech that ended last, kept for a far end that reports later how much it played. */
   #last: { speech: Speech; heardBytes: number } | undefined;
   readonly #waiting = new Set<() => void>();
 
@@ -69,12 +69,12 @@ export class Playout {
     });
   }
 
-  /** A speech has begun and is neither finished nor cancelled. */
+  /** Whether a speech has begun and is neither finished nor cancelled. */
   get active(): boolean {
     return this.#speech !== undefined;
   }
 
-  /** Some of the speech has gone out (and it may be held). */
+  /** Whether some of the speech has gone out; it may be held. */
   get audible(): boolean {
     return this.#speech?.startedAt !== undefined;
   }
@@ -92,13 +92,13 @@ export class Playout {
     return this.#ledger.lastHeardAt;
   }
 
-  /** Milliseconds that wait here and were not sent. The TTS is not given more text beyond about two seconds. */
+  /** Milliseconds of audio that wait to be sent. Beyond about two seconds the TTS gets no more text. */
   get queuedMs(): number {
     const speech = this.#speech;
     return speech === undefined ? 0 : (speech.availableBytes - speech.sentBytes) / this.#bytesPerMs;
   }
 
-  /** Resolves when little enough waits here for more text to be spoken. @throws the reason of `signal` */
+  /** Resolves when the voice may get more text. @throws the reason of `signal` */
   room(signal: AbortSignal): Promise<void> {
     if (this.queuedMs <= MAX_QUEUED_MS) return Promise.resolve();
     return new Promise((resolve, reject) => {
@@ -116,7 +116,7 @@ export class Playout {
     });
   }
 
-  /** Begins a speech. @param held starts silent: the caller is speaking just now */
+  /** Begins a speech. @param held begins on hold, because the caller is speaking */
   begin(events: PlayoutEvents, options: { held: boolean }): void {
     if (this.#speech) throw new Error('Another utterance is still playing.');
     this.#generation++;
@@ -125,12 +125,12 @@ export class Playout {
     this.#speech = new Speech(events);
   }
 
-  /** Text that is on its way to the TTS, in order. */
+  /** Notes text that is on its way to the TTS, in order. */
   addText(text: string): void {
     this.#speech?.pieces.push({ text, startByte: this.#speech.availableBytes });
   }
 
-  /** Where words of the newest pieces lie, counted from the audio position `fromMs` of the speech. */
+  /** Notes the times of words of the newest pieces, relative to the audio position `fromMs` of the speech. */
   addWords(words: readonly SpokenWord[], fromMs: number): void {
     const speech = this.#speech;
     if (!speech) return;
@@ -143,7 +143,7 @@ export class Playout {
     return this.#speech === undefined ? 0 : this.#speech.availableBytes / this.#bytesPerMs;
   }
 
-  /** Audio in the far end's format; kept until it was heard. */
+  /** Takes audio in the far end's format; it is kept until it was heard. */
   write(bytes: Uint8Array): void {
     const speech = this.#speech;
     if (!speech || bytes.length === 0) return;
@@ -152,7 +152,7 @@ export class Playout {
     this.pump(0);
   }
 
-  /** No more audio will come. */
+  /** Marks the speech as complete: no more audio will come. */
   finish(): void {
     const speech = this.#speech;
     if (!speech || speech.complete) return;
@@ -174,12 +174,12 @@ export class Playout {
     this.#held = true;
     if (speech.startedAt === undefined) return;
     const heardBytes = this.#listener.heardBytes(speech, this.#clock.monotonic());
-    // First: marks that come back because of the clear must be old already.
+    // The generation changes before the clear: marks that come back because of it must not count.
     this.#generation++;
     this.#participant.clear();
     this.#ledger.note(speech, heardBytes);
     while (speech.runs.length > 0 && speech.runs.at(-1)!.startByte >= heardBytes) speech.runs.pop();
-    // What was sent and not heard is to be sent again, should the speech go on.
+    // Audio that was sent and not heard is sent again if the speech resumes.
     speech.sentBytes = heardBytes;
     speech.sentTold = false;
     speech.markedBytes = heardBytes;
@@ -196,7 +196,7 @@ export class Playout {
     this.pump(0);
   }
 
-  /** The speech is over here. @returns what was heard of it */
+  /** Cancels the speech. @returns what was heard of it */
   cancel(): HeardSpeech | undefined {
     const speech = this.#speech;
     if (!speech) return undefined;
@@ -213,13 +213,13 @@ export class Playout {
     return this.#ledger.account(speech, heardBytes, false);
   }
 
-  /** The far end says how much it has played: nothing beyond counts as heard. */
+  /** Takes the far end's word for how much it played: nothing beyond counts as heard. */
   limitHeard(heardMs: number): void {
     const speech = this.#speech;
     if (!speech) return;
     const bytes = this.#listener.wholeSamples(heardMs * this.#bytesPerMs);
     speech.limitBytes = bytes;
-    // Held: should it go on, then from there (as far as the audio is still here).
+    // A held speech resumes from there, as far as the audio is still kept.
     if (this.#held) speech.sentBytes = Math.min(speech.sentBytes, Math.max(bytes, speech.recordedBytes));
   }
 
@@ -235,7 +235,7 @@ export class Playout {
     return this.#speech === undefined ? '' : heardText(this.#speech, ms, this.#bytesPerMs);
   }
 
-  /** How much of the speech was heard by now. */
+  /** Milliseconds of the speech that were heard so far. */
   get heardMs(): number {
     const speech = this.#speech;
     if (!speech || speech.startedAt === undefined) return 0;
@@ -243,7 +243,7 @@ export class Playout {
     return Math.min(bytes, speech.limitBytes) / this.#bytesPerMs;
   }
 
-  /** A mark came back from the far end. */
+  /** Takes a mark that came back from the far end. */
   onMark(name: string): void {
     const speech = this.#speech;
     if (!speech || this.#held) return;

@@ -8,7 +8,7 @@ import type { Playout } from './playout.ts';
 import { SentenceSplitter } from './sentence-splitter.ts';
 import { Speaker, type CallVoices } from './speaker.ts';
 
-/** What the LLM may call, and what then happens. */
+/** The tools of a reply. */
 export interface ReplyTools {
   list(): readonly LlmTool[];
   /**
@@ -24,7 +24,7 @@ export interface ReplyTools {
 
 export interface ToolResult {
   content: string;
-  /** The LLM is not asked again after this: the call ends, goes elsewhere, or waits for the far end. */
+  /** The LLM is not asked again after this tool: the call ends, is transferred, or waits for the far end. */
   final?: boolean;
 }
 
@@ -36,15 +36,15 @@ export interface ReplyTimes {
 }
 
 export type ReplyOutcome =
-  /** Everything is with the playout; it may still be heard. */
+  /** All audio is with the playout; some may not have been heard yet. */
   | { status: 'spoken' }
   | { status: 'cancelled' }
-  /** Nothing (more) can be said. */
+  /** Nothing, or nothing more, could be said. */
   | { status: 'failed'; reason: 'llm_error' | 'tts_error' | 'internal'; error: unknown };
 
-/** What thinks, and in which manner. */
+/** The LLMs of a reply, and how they are used. */
 export interface ReplyModel {
-  /** The first, and those to fall back to. */
+  /** The LLM in use, then its fallbacks in order. */
   llms: readonly LlmProvider[];
   temperature: number;
   maxOutputTokens: number;
@@ -71,11 +71,11 @@ export interface ReplyDeps {
 export interface ReplyOrder {
   /** Fixed words instead of thinking (greeting, reminder, goodbye). */
   speech?: string;
-  /** Everything the LLM is told, as of then. */
+  /** The messages for the LLM at the time of the request. */
   messages: () => LlmMessage[];
   /** Text only: no voice speaks it. */
   textOnly: boolean;
-  /** False: thought ahead; nothing is heard and no tool runs until `release`. */
+  /** False for a prepared reply: nothing is heard and no tool runs until `release`. */
   released: boolean;
   /** Text as it comes, before it is spoken. */
   onText(delta: string): void;
@@ -141,7 +141,7 @@ export class Reply {
   cancel(): void {
     this.#fillerTimer?.cancel();
     this.#abort.abort(new Error('The reply was cancelled.'));
-    // Whatever waits for the release goes on, and finds itself aborted.
+    // Work that waits for the release goes on and finds the abort.
     this.#release();
   }
 
@@ -177,13 +177,13 @@ export class Reply {
     else await this.#voiced(this.#speaker.say(text));
   }
 
-  /** Words between those of the model: a filler, or what a tool has to say. */
+  /** Says words between those of the model: a filler, or the announcement of a tool. */
   #sayBetween(text: string): Promise<void> {
     this.#order.onText(`${text} `);
     return this.#say(text, false);
   }
 
-  /** A failure of the voice is told apart from one of the model. */
+  /** Marks a failure of the voice, so that it is not taken for one of the model. */
   async #voiced(work: Promise<void>): Promise<void> {
     try {
       await work;
@@ -195,7 +195,7 @@ export class Reply {
   async #think(): Promise<void> {
     const { model, tools } = this.#deps;
     for (let step = 0; step <= model.maxToolSteps; step++) {
-      // In the last step there is nothing left to call: the model has to say something.
+      // In the last step the model gets no tools: it must say something.
       const calls = await this.#ask(step < model.maxToolSteps ? tools.list() : []);
       if (calls.length === 0) return;
       // A tool acts on the world: not before the caller's turn is over.
@@ -261,7 +261,7 @@ export class Reply {
         signal.throwIfAborted();
         if (!(error instanceof ProviderError)) throw error;
         onTrouble('llm_trouble', error);
-        // What was begun is finished as it stands: another answer would say something else.
+        // A reply that was partly spoken ends here: another answer would begin anew.
         if (spoke) return [];
         failure = error;
         // A credential that was refused is refused again.

@@ -4,7 +4,7 @@ import type { AudioFormat } from '@parley/shared/audio/audio-frame';
 import type { TtsProvider, TtsUtterance } from '../providers/tts/tts-provider.ts';
 import type { Playout } from './playout.ts';
 
-/** The voices of one call: the one in use and those to fall back to, each opened when it is needed. */
+/** The voices of one call: the voice in use and its fallbacks, each opened when first required. */
 export class CallVoices {
   #makers: readonly (() => TtsProvider)[];
   #index = 0;
@@ -23,7 +23,7 @@ export class CallVoices {
     return this.#current;
   }
 
-  /** Others from the next utterance on. */
+  /** Replaces the voices from the next utterance on. */
   use(makers: readonly (() => TtsProvider)[]): void {
     this.#makers = makers;
     this.#index = 0;
@@ -81,8 +81,7 @@ export class Speaker {
     this.#events = deps.events;
   }
 
-  /**
-   * Speaks one sentence or phrase after what came before. Waits while much is still to be heard.
+  /** Speaks one sentence or phrase after the earlier ones. Waits while much audio is still to be played.
    * @throws ProviderError when no voice is left; the reason of the signal
    */
   async say(text: string): Promise<void> {
@@ -123,7 +122,7 @@ export class Speaker {
     });
   }
 
-  /** Says with a fresh utterance what the failed one did not. */
+  /** Says in a new utterance what the failed utterance left unsaid. */
   async #recover(): Promise<void> {
     for (let tries = 0; ; tries++) {
       const failed = this.#utterance!;
@@ -135,7 +134,7 @@ export class Speaker {
       this.#utterance = rest === '' ? undefined : this.#open();
       if (!this.#utterance) return;
       this.#utterance.push(rest);
-      // Whether it works shows with its first audio, or with its failure.
+      // The first audio, or a failure, shows whether the new utterance works.
       await this.#utterance.begun;
       this.#signal.throwIfAborted();
       if (!this.#utterance.failure) return;
@@ -218,7 +217,7 @@ class Utterance {
     this.#tts.end();
   }
 
-  /** What no audio came for, as well as that can be told. */
+  /** The text for which no audio came; an estimate where the voice gives no word times. */
   unspokenText(): string {
     const words = this.#text.split(/\s+/).filter((word) => word !== '');
     if (this.#wordsTold > 0) return words.slice(this.#wordsTold).join(' ');

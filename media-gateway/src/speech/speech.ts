@@ -1,13 +1,16 @@
 import type { SpeechText, SpokenWord } from './heard-text.ts';
 
-/** What became of one speech. */
+/** What was heard of one speech. */
 export interface HeardSpeech {
-  /** As far as it was heard, cut at a word. */
+  /** The text that was heard, cut at a word. */
   text: string;
-  /** All of it was heard. */
+  /** Whether the speech was heard to its end. */
   complete: boolean;
   heardMs: number;
-  /** When its first sample was sent, and when its last heard one was heard; monotonic ms, undefined when nothing was. */
+  /**
+   * When its first sample was sent, and when its last heard one was heard; monotonic ms, undefined when nothing
+   * was.
+   */
   startedAt: number | undefined;
   endedAt: number | undefined;
 }
@@ -15,16 +18,16 @@ export interface HeardSpeech {
 export interface PlayoutEvents {
   /** The first audio of the speech has gone out. */
   onStarted(atMs: number): void;
-  /** All of it has gone out; again, when it was held after that and went on. */
+  /** All audio has gone out. Called again when the speech was held after that and resumed. */
   onSent?(): void;
   /** Everything was heard. Not called for a speech that was cancelled. */
   onFinished(heard: HeardSpeech): void;
 }
 
-/** Shared by all calls: what is read out of several chunks is sent before anything else is read. */
+/** Scratch memory of all calls: audio read across chunks is sent before the next read. */
 let scratch = new Uint8Array(8192);
 
-/** One speech of the agent and its audio, as far as it was not heard yet. */
+/** One speech of the agent, with the audio that was not heard yet. */
 export class Speech implements SpeechText {
   readonly events: PlayoutEvents;
   readonly chunks: Uint8Array[] = [];
@@ -35,12 +38,12 @@ export class Speech implements SpeechText {
   markedBytes = 0;
   provenBytes = 0;
   recordedBytes = 0;
-  /** Nothing beyond was heard, the far end says. */
+  /** The far end's limit: nothing beyond counts as heard. */
   limitBytes = Infinity;
   complete = false;
   /** When the next chunk goes out, while the lead is full; monotonic ms. */
   dueAt: number | undefined;
-  /** That all of it was sent has been told. */
+  /** Whether `onSent` was called for the present end of the audio. */
   sentTold = false;
   startedAt: number | undefined;
   /** Stretches that the far end played without a pause. */
@@ -83,7 +86,7 @@ export class Speech implements SpeechText {
     }
   }
 
-  /** Lets go of audio before `byte`. */
+  /** Releases audio before `byte`. */
   forget(byte: number): void {
     while (this.chunks.length > 0 && this.#firstByte + this.chunks[0]!.length <= byte)
       this.#firstByte += this.chunks.shift()!.length;

@@ -2,7 +2,7 @@ import type { PhaseOfCall } from '../call/call-phase.ts';
 import type { CallerTurns } from '../turns/caller-turns.ts';
 import type { AgentSpeech } from './agent-speech.ts';
 
-/** Beyond so many texts more are refused. */
+/** How many texts may wait; further ones are refused. */
 const MAX_WAITING = 8;
 
 /** Texts that the agent is to say, in order, as soon as nobody has the floor. */

@@ -6,7 +6,7 @@ import type { Emit } from '../reporting/call-reporter.ts';
 import type { AgentSpeech } from '../speech/agent-speech.ts';
 import { DtmfCollector } from './dtmf-collector.ts';
 
-/** Keys that the caller presses: gathered into entries, which take a turn. */
+/** The keys that the caller presses, collected into entries; an entry takes a turn. */
 export class CallerKeys {
   readonly #config: AgentConfig['dtmf'];
   readonly #phase: PhaseOfCall;
@@ -43,7 +43,7 @@ export class CallerKeys {
     this.#collector.press(digit);
   }
 
-  /** Keys of an entry that is not finished are dropped. */
+  /** Drops the keys of an unfinished entry. */
   close(): void {
     this.#collector.close();
   }

@@ -15,11 +15,11 @@ import {
 } from './turn-detector.ts';
 import { VoiceActivity } from './voice-activity.ts';
 
-/** "Hello?" within this time of the answer greets back; it does not interrupt. */
+/** How long after the answer a short word ("Hello?") counts as a greeting and does not interrupt. */
 const GREETING_GRACE_MS = 2000;
-/** Voiced sound without words is forgotten after this much silence. */
+/** How much silence must follow a voice without words before it is forgotten. */
 const FORGET_VOICE_MS = 2000;
-/** Time has passed: the same each time. */
+/** The input for passing time, shared to save an allocation a tick. */
 const TICK: TurnInput = { type: 'tick' };
 
 /** Words of the caller, and when they were said; monotonic ms, `endedAt` -Infinity when no voice was heard. */
@@ -29,29 +29,29 @@ export interface CallerWords {
   language: string | undefined;
   startedAt: number;
   endedAt: number;
-  /** Where they end in the audio of the caller, ms. */
+  /** Where the words end in the caller's audio, ms. */
   audioEndMs: number;
 }
 
-/** What the agent says, as far as turns depend on it and act upon it. */
+/** The agent's speech, as turn-taking sees and controls it. */
 export interface Floor {
   readonly activity: AgentActivity;
-  /** What is being said or thought of. */
+  /** The present utterance. */
   readonly current: { readonly kind: ReplyKind; readonly interruptible: boolean } | undefined;
-  /** Some of it was already sent. */
+  /** Whether some of the present utterance was already sent. */
   readonly audible: boolean;
-  /** Stops at the far end and keeps what was not heard. */
+  /** Stops playback at the far end and keeps the audio that was not heard. */
   hold(): void;
-  /** Goes on behind what was heard. */
+  /** Resumes behind the audio that was heard. */
   resume(): void;
-  /** The caller has the floor. */
+  /** Ends the present utterance: the caller has the floor. */
   interrupt(): unknown;
-  /** Thinks ahead of the end of the turn, unless something else is being said or done. */
+  /** Prepares a reply before the turn has ended, unless the agent is busy. */
   prepare(text: string): void;
   discardPrepared(): void;
 }
 
-/** What happens by itself, see `CallSteering.setTurnDetection`. */
+/** What the call does by itself, see `CallSteering.setTurnDetection`. */
 export interface TurnDetection {
   respond: boolean;
   interrupt: boolean;
@@ -59,38 +59,38 @@ export interface TurnDetection {
 }
 
 export interface CallerTurnEvents {
-  /** What words are good for now: `take_turn`, `write_down` (they take no turn), `ignore`. */
+  /** What the caller's words do at present: `take_turn`, `write_down` (without a turn), `ignore`. */
   attention(): 'take_turn' | 'write_down' | 'ignore';
-  /** The caller is there. Each time they say something. */
+  /** The caller gave a sign of life. Called each time the caller says something. */
   onSign(): void;
   /** A voice began. @param audioMs caller audio received by then */
   onVoice(now: number, audioMs: number): void;
-  /** The voice that began said nothing. */
+  /** A voice that began ended without words. */
   onVoiceForgotten(audioMs: number): void;
   onInterim(transcript: SttTranscript): void;
   /** The caller's turn is over. */
   onTurn(words: CallerWords): void;
-  /** Words that take no turn. */
+  /** The caller said words that take no turn. */
   onBackchannel(words: CallerWords): void;
-  /** What the far end committed. @param thenRespond it asked for an answer meanwhile */
+  /** The words that the far end committed. @param thenRespond the far end asked for an answer to them */
   onPushed(words: CallerWords, thenRespond: { textOnly?: boolean } | undefined): void;
   onDecision(decision: TurnDecision): void;
   /** An STT failed and was replaced, if there was another one. */
   onTrouble(error: ProviderError): void;
-  /** No STT is left. */
+  /** Whether the last STT has failed. */
   onRecognitionLost(error: ProviderError): void;
 }
 
 /**
- * The caller's side of a call: audio becomes words by the STT (and those that stand in for it), words and voice become
- * turns, or the far end says itself when a turn is over.
+ * The caller's side of a call: audio becomes words by the STT (and those that stand in for it), words and voice
+ * become turns, or the far end says itself when a turn is over.
  */
 export class CallerTurns {
   readonly #plan: SessionPlan;
   readonly #providers: readonly (() => SttProvider)[];
   readonly #format: AudioFormat;
   readonly #clock: Pick<Clock, 'monotonic'>;
-  /** Until then a short word is a greeting; monotonic ms. */
+  /** Until when a short word counts as a greeting; monotonic ms. */
   readonly #graceUntil: number;
   readonly #floor: Floor;
   readonly #events: CallerTurnEvents;
@@ -179,7 +179,7 @@ export class CallerTurns {
     return true;
   }
 
-  /** Caller audio, as it came. */
+  /** Takes caller audio, as it came. */
   audio(bytes: Uint8Array, durationMs: number, now: number): void {
     this.#stt?.write(bytes);
     const begins = this.#voice.push(bytes, durationMs, now);
@@ -190,7 +190,7 @@ export class CallerTurns {
     }
   }
 
-  /** Time passes: turns end, and voices that said nothing are forgotten. */
+  /** Ends turns and forgets voices without words, as time passes. */
   tick(now: number): void {
     this.#input(TICK);
     if (
@@ -207,22 +207,22 @@ export class CallerTurns {
     return this.#deaf;
   }
 
-  /** A turn is going on, by voice or by words. */
+  /** Whether the caller is in a turn, by voice or by words. */
   get speaking(): boolean {
     return this.#startedAt !== undefined;
   }
 
-  /** Words of a turn that is not over. */
+  /** Words of the caller's unfinished turn. */
   get openText(): string {
     return this.#detector.openText;
   }
 
-  /** The agent answers turns by itself. */
+  /** Whether the agent answers turns by itself. */
   get answered(): boolean {
     return this.#detection.respond;
   }
 
-  /** Turns are detected and answered, so that silence means something. */
+  /** Whether turns are detected and answered, so that silence is worth a reminder. */
   get expected(): boolean {
     return this.#detection.listen && this.#detection.respond;
   }
@@ -233,7 +233,7 @@ export class CallerTurns {
     return open && open.text !== '' ? this.#take(open) : undefined;
   }
 
-  /** The caller has finished, says the far end. @returns false when there was nothing */
+  /** Commits the caller's words for the far end. @returns false when no audio was there to commit */
   commit(): boolean {
     if (this.#detection.listen) {
       if (this.#detector.openText === '' && this.#startedAt === undefined) return false;
@@ -245,7 +245,7 @@ export class CallerTurns {
     return true;
   }
 
-  /** Answers as soon as what was committed is known. @returns false when nothing was committed */
+  /** Answers as soon as the committed words are known. @returns false when nothing was committed */
   respondThen(options: { textOnly?: boolean }): boolean {
     if (!this.#pushed.committing) return false;
     this.#pushed.respondThen(options);
@@ -268,7 +268,7 @@ export class CallerTurns {
     this.#detection = detection;
   }
 
-  /** Nobody is listened to any more. Rejects when the STT does not close. */
+  /** Stops listening. Rejects when the STT does not close. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
     this.#pushed.reset();
@@ -294,7 +294,7 @@ export class CallerTurns {
     this.#events.onVoice(now, this.#voice.audioMs);
   }
 
-  /** A voice that said nothing. */
+  /** Forgets a voice that ended without words. */
   #forgetVoice(): void {
     const began = this.#startedAt !== undefined;
     this.#voice.resetVoiced();
@@ -309,7 +309,7 @@ export class CallerTurns {
     const view = this.#view;
     const floor = this.#floor;
     const { current } = floor;
-    // Words that may take no turn are heard as those of a caller whom the agent does not let in.
+    // Words that may take no turn are treated as said during an utterance that cannot be interrupted.
     const closed = attention === 'write_down';
     view.nowMs = this.#clock.monotonic();
     view.agent = closed ? 'speaking' : floor.activity;
@@ -366,7 +366,7 @@ export class CallerTurns {
     this.#events.onPushed({ ...spoken, audioEndMs }, thenRespond);
   }
 
-  /** These words end a turn: the next one begins with the next voice. */
+  /** Takes words as the end of a turn: the next turn begins with the next voice. */
   #take(transcript: SttTranscript): CallerWords {
     const words = this.#words(transcript);
     this.#startedAt = undefined;

@@ -1,7 +1,7 @@
 import type { AgentConfig } from '@parley/shared/contracts/agent-config';
 import type { Clock, Timer } from '@parley/shared/time/clock';
 
-/** Gathers the keys a caller presses into entries: ended by the terminator, by a pause, or by being long enough. */
+/** Collects the caller's keys into entries. The terminator, a pause, or the longest length ends an entry. */
 export class DtmfCollector {
   readonly #config: AgentConfig['dtmf'];
   readonly #clock: Clock;
@@ -31,7 +31,7 @@ export class DtmfCollector {
       );
   }
 
-  /** Keys of an entry that is not finished are dropped. */
+  /** Drops the keys of an unfinished entry. */
   close(): void {
     this.#timer?.cancel();
     this.#digits = '';
