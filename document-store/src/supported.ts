@@ -6,7 +6,7 @@ import { fieldOperators, queryOperators } from './matching/filter-parser.ts';
 import { updateOperators } from './update/update-parser.ts';
 
 /** Around the part of the README that is made from the code. */
-const BEGIN = '<!-- made by `npm run readme`, from the code -->';
+const BEGIN = '<!-- made from the code by src/write-readme.ts -->';
 const END = '<!-- end of what is made -->';
 
 /** The README with its tables made anew. @throws Error when it has no place for them */
