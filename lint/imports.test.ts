@@ -28,6 +28,7 @@ const NAMES_ALL: Record<string, string> = {
   'shared/src/contracts/session-values.ts': 'the names of carriers, as they are written and stored',
   'control-plane/src/carriers/carriers.ts': 'the list of descriptors',
   'control-plane/src/providers/providers.ts': 'the list of descriptors',
+  'control-plane/src/sessions/session-routes.ts': 'an operation in the form that OpenAI SDKs call',
   'media-gateway/src/carriers/carriers.ts': 'the list of descriptors',
   'media-gateway/src/providers/providers.ts': 'the list of descriptors',
   'media-gateway/src/realtime/realtime-credential.ts': "a subprotocol's name in OpenAI's Realtime protocol",

@@ -51,15 +51,6 @@ export const knownFeatureInternals: readonly string[] = [
 
 /** Vendors' names outside their own files. */
 export const knownVendorNames: readonly string[] = [
-  'control-plane/src/agent-tests/agent-test-conversation.ts: openai',
-  'control-plane/src/agent-tests/agent-test-models.ts: openai',
-  'control-plane/src/memories/memory-extraction.ts: openai',
-  'control-plane/src/post-call/lead-analysis.ts: openai',
-  'control-plane/src/post-call/rule-analyses.ts: openai',
-  'control-plane/src/providers/model-schema.ts: openai',
-  'control-plane/src/providers/provider-routes.ts: openai',
-  'control-plane/src/providers/structured-answer.ts: openai',
-  'control-plane/src/sessions/session-routes.ts: openai',
   'control-plane/src/voices/voice-catalog.ts: elevenlabs',
   'control-plane/src/voices/voice-lookup.ts: elevenlabs',
   'control-plane/src/voices/voice-service.ts: elevenlabs',

@@ -1,9 +1,8 @@
-import type OpenAI from 'openai';
 import { sleep } from '@parley/shared/async/timeout';
 import { AppError, ForbiddenError, TooManyRequestsError } from '@parley/shared/errors/app-error';
 import type { Clock } from '@parley/shared/time/clock';
 import type { CallLog } from '../calls/call-log.ts';
-import { openAnalysisClient } from '../post-call/lead-analysis.ts';
+import { openChatModel, type ChatModel } from '../providers/chat.ts';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
 import type { SessionAgent } from '../sessions/session-agent.ts';
 import type { SessionRecord } from '../sessions/session-model.ts';
@@ -189,10 +188,10 @@ async function simulate(
   talk: Talk,
   signal: AbortSignal,
 ): Promise<void> {
-  const { client, model } = await openModel(deps, test);
+  const model = await openModel(deps, test);
   try {
     for (let turn = 1; turn <= test.content.max_turns && !caller.over; turn++) {
-      const { say: text, hangUp } = await nextCallerLine(client, model, { persona, said: talk.said }, signal);
+      const { say: text, hangUp } = await nextCallerLine(model, { persona, said: talk.said }, signal);
       if (text === '') {
         // Who never said a word has tested nothing.
         if (turn === 1) throw new TestModelError('caller_said_nothing');
@@ -288,9 +287,9 @@ async function toVerdict(
     if (turn !== undefined && talk.missed !== undefined && turn >= talk.missed)
       return { id, passed: false, reason: 'The conversation was over before this turn was answered.' };
     if (check.kind === 'judge') {
-      const { client, model } = await (opened ??= openModel(deps, test));
+      const model = await (opened ??= openModel(deps, test));
       const said = observed.said.filter((one) => turn === undefined || one.turn <= turn);
-      return { id, ...(await judge(client, model, { criterion: check.criterion, said }, signal)) };
+      return { id, ...(await judge(model, { criterion: check.criterion, said }, signal)) };
     }
     // Not to be stored; see AgentTestService.
     if (check.kind === 'node_reached' || check.kind === 'max_latency_ms')
@@ -312,10 +311,7 @@ async function toVerdict(
 }
 
 /** The model that plays the caller and judges: the persona's, the project's, or the agent's own. */
-async function openModel(
-  deps: ConversationDeps,
-  { agent, content }: TestCase,
-): Promise<{ client: OpenAI; model: string }> {
+async function openModel(deps: ConversationDeps, { agent, content }: TestCase): Promise<ChatModel> {
   const project = await deps.directory.project(agent.project_id);
   const id = content.persona?.llm_id ?? project?.default_llm_id ?? agent.llm_id;
   const provider = await deps.models.resolve(agent.org_id, id, {
@@ -323,8 +319,5 @@ async function openModel(
     projectId: agent.project_id,
   });
   if (!provider) throw new TestModelError('model_unavailable');
-  return {
-    client: await openAnalysisClient(provider, deps.models.fetchFor(agent.org_id)),
-    model: provider.model,
-  };
+  return openChatModel(provider, deps.models.fetchFor(agent.org_id));
 }

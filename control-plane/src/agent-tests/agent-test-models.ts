@@ -1,6 +1,5 @@
-import type OpenAI from 'openai';
 import { z } from 'zod';
-import { askStructured, parseStructured } from '../providers/structured-answer.ts';
+import { parseStructured, type ChatMessage, type ChatModel } from '../providers/chat.ts';
 import type { Observed } from './agent-test-checks.ts';
 import type { AgentTestContent } from './agent-test-schema.ts';
 
@@ -34,13 +33,11 @@ const VERDICT_SCHEMA = {
  * @throws TestModelError
  */
 export async function judge(
-  client: OpenAI,
-  model: string,
+  model: ChatModel,
   question: { criterion: string; said: Said },
   signal: AbortSignal,
 ): Promise<{ passed: boolean; reason: string }> {
   const answer = await ask(
-    client,
     model,
     { name: 'verdict', schema: VERDICT_SCHEMA },
     [
@@ -81,8 +78,7 @@ const LINE_SCHEMA = {
  * @throws TestModelError
  */
 export async function nextCallerLine(
-  client: OpenAI,
-  model: string,
+  model: ChatModel,
   { persona, said }: { persona: Persona; said: Said },
   signal: AbortSignal,
 ): Promise<{ say: string; hangUp: boolean }> {
@@ -92,7 +88,6 @@ export async function nextCallerLine(
     content: role === 'agent' ? text : JSON.stringify({ say: text, hang_up: false }),
   }));
   const answer = await ask(
-    client,
     model,
     { name: 'caller_line', schema: LINE_SCHEMA },
     [
@@ -118,16 +113,15 @@ export async function nextCallerLine(
 }
 
 async function ask(
-  client: OpenAI,
-  model: string,
+  model: ChatModel,
   format: { name: string; schema: Record<string, unknown> },
-  messages: { role: 'system' | 'user' | 'assistant'; content: string }[],
+  messages: ChatMessage[],
   temperature: number,
   signal: AbortSignal,
 ): Promise<unknown> {
   let content: string;
   try {
-    content = await askStructured(client, { model, temperature, messages, ...format }, signal);
+    content = await model.answer({ temperature, messages, format: { ...format, strict: true } }, signal);
   } catch (error) {
     signal.throwIfAborted();
     throw new TestModelError(error instanceof Error ? error.name : 'unknown', { cause: error });

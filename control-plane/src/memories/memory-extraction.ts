@@ -1,8 +1,7 @@
-import type OpenAI from 'openai';
 import { z } from 'zod';
 import type { Turn } from '@parley/shared/contracts/turn';
 import { toTranscript } from '../post-call/lead-analysis.ts';
-import { askStructured, parseStructured } from '../providers/structured-answer.ts';
+import { parseStructured, type ChatModel } from '../providers/chat.ts';
 import { MEMORY_KINDS } from './memory-model.ts';
 import { MAX_MEMORY_CHARACTERS } from './memory-schema.ts';
 import type { NewMemory } from './memory-service.ts';
@@ -54,21 +53,17 @@ export interface MemoryQuestion {
  * @throws whatever the request met; MemoryAnswerError for what is no answer
  */
 export async function extractMemories(
-  client: OpenAI,
-  model: string,
+  model: ChatModel,
   question: MemoryQuestion,
   signal: AbortSignal,
 ): Promise<NewMemory[]> {
-  const content = await askStructured(
-    client,
+  const content = await model.answer(
     {
-      model,
       messages: [
         { role: 'system', content: instructions(question) },
         { role: 'user', content: toTranscript(question.turns) },
       ],
-      name: 'caller_memories',
-      schema: JSON_SCHEMA,
+      format: { name: 'caller_memories', schema: JSON_SCHEMA, strict: true },
     },
     signal,
   );

@@ -1,8 +1,8 @@
 import type { Logger } from '@parley/shared/logging/logger';
 import type { CallLog } from '../calls/call-log.ts';
 import type { OwnEventData } from '../calls/session-events.ts';
-import { openAnalysisClient } from '../post-call/lead-analysis.ts';
 import type { PostCallStep } from '../post-call/post-call-service.ts';
+import { openChatModel } from '../providers/chat.ts';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
 import type { SessionAgent } from '../sessions/session-agent.ts';
 import type { SessionRecord } from '../sessions/session-model.ts';
@@ -78,13 +78,13 @@ export class SessionMemories implements PostCallStep {
         projectId: session.project_id,
       });
       if (!provider) return 'model_unavailable';
-      const client = await openAnalysisClient(provider, this.#catalog.fetchFor(session.org_id));
+      const model = await openChatModel(provider, this.#catalog.fetchFor(session.org_id));
       const question = {
         turns,
         known: known.map(({ content }) => content),
         date: (session.started_at ?? session.created_at).toISOString().slice(0, 10),
       };
-      return await extractMemories(client, provider.model, question, signal);
+      return await extractMemories(model, question, signal);
     } catch (error) {
       stopping.throwIfAborted();
       const code = signal.aborted

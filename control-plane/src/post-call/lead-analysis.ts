@@ -1,8 +1,6 @@
-import type OpenAI from 'openai';
 import { z } from 'zod';
 import type { Turn } from '@parley/shared/contracts/turn';
-import type { PlanProviderWire } from '../providers/model-catalog.ts';
-import { askStructured, parseStructured } from '../providers/structured-answer.ts';
+import { parseStructured, type ChatModel } from '../providers/chat.ts';
 
 /** The system's own analysis of a call: who called, what for, and what should follow. */
 export interface LeadAnalysis {
@@ -34,7 +32,6 @@ export interface LeadQuestion {
   date: string;
 }
 
-const TIMEOUT_MS = 45_000;
 /** Of the transcript; the end of a call says more than its middle. */
 const MAX_CHARACTERS = 60_000;
 
@@ -122,23 +119,19 @@ const answerSchema: z.ZodType<LeadAnalysis> = z.object({
  * @throws LeadAnalysisError when there was no answer, or none that is JSON
  */
 export async function analyseLead(
-  client: OpenAI,
-  model: string,
+  model: ChatModel,
   question: LeadQuestion,
   signal: AbortSignal,
 ): Promise<LeadAnalysis> {
   let content: string;
   try {
-    content = await askStructured(
-      client,
+    content = await model.answer(
       {
-        model,
         messages: [
           { role: 'system', content: instructions(question) },
           { role: 'user', content: toTranscript(question.turns) },
         ],
-        name: 'lead_analysis',
-        schema: JSON_SCHEMA,
+        format: { name: 'lead_analysis', schema: JSON_SCHEMA, strict: true },
       },
       signal,
     );
@@ -155,25 +148,6 @@ export function parseLeadAnswer(content: string): LeadAnalysis {
   } catch (cause) {
     throw new LeadAnalysisError('answer_invalid', { cause });
   }
-}
-
-/**
- * An OpenAI client for a model of the catalogue. The SDK is loaded when it is needed first.
- * @param fetch keeps to the outgoing rule: the address may be a tenant's
- */
-export async function openAnalysisClient(
-  provider: PlanProviderWire,
-  fetch: typeof globalThis.fetch,
-): Promise<OpenAI> {
-  const { default: OpenAI } = await import('openai');
-  return new OpenAI({
-    baseURL: provider.base_url,
-    fetch,
-    // The SDK insists on a key; servers of the operator's own may know none.
-    apiKey: provider.credential ?? 'none',
-    timeout: TIMEOUT_MS,
-    maxRetries: 1,
-  });
 }
 
 /** What is known of a lead when nobody was asked. */

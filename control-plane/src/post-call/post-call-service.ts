@@ -7,6 +7,7 @@ import type { PeriodicTask } from '../jobs/periodic-task.ts';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
 import type { MediaLinks } from '../recordings/media-links.ts';
 import { recordingMediaPath } from '../recordings/recording-routes.ts';
+import { openChatModel } from '../providers/chat.ts';
 import type { RecordingService } from '../recordings/recording-service.ts';
 import { agentOf, type SessionAgent, type SessionAgents } from '../sessions/session-agent.ts';
 import type { AfterCall } from '../sessions/session-closer.ts';
@@ -19,7 +20,7 @@ import { CALL_ENDED, type WebhookDeliveryService } from '../webhooks/webhook-del
 import { analysisResultCollection } from './analysis-result-model.ts';
 import type { AnalysisResultRecord } from './analysis-result-model.ts';
 import { toCallEndedPayload } from './call-ended-payload.ts';
-import { analyseLead, LeadAnalysisError, openAnalysisClient, type LeadAnalysis } from './lead-analysis.ts';
+import { analyseLead, LeadAnalysisError, type LeadAnalysis } from './lead-analysis.ts';
 import { postCallJobCollection } from './post-call-job-model.ts';
 import type { PostCallJobRecord } from './post-call-job-model.ts';
 
@@ -241,10 +242,9 @@ export class PostCallService implements AfterCall {
         projectId: session.project_id,
       });
       if (!provider) throw new LeadAnalysisError('model_unavailable');
-      const client = await openAnalysisClient(provider, this.#catalog.fetchFor(session.org_id));
+      const model = await openChatModel(provider, this.#catalog.fetchFor(session.org_id));
       const lead = await analyseLead(
-        client,
-        provider.model,
+        model,
         {
           turns,
           goal: settings.goal,

@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
-import type OpenAI from 'openai';
 import type { Model } from 'mongoose';
 import type { Turn } from '@parley/shared/contracts/turn';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { AnalysisRecord } from '../analyses/analysis-model.ts';
+import { openChatModel, parseStructured, type ChatModel } from '../providers/chat.ts';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
 import type { SessionAgent } from '../sessions/session-agent.ts';
 import type { SessionRecord } from '../sessions/session-model.ts';
 import type { Database } from '../storage/database.ts';
 import { analysisResultCollection } from './analysis-result-model.ts';
 import type { AnalysisResultRecord } from './analysis-result-model.ts';
-import { openAnalysisClient, toTranscript } from './lead-analysis.ts';
+import { toTranscript } from './lead-analysis.ts';
 import type { PostCallStep } from './post-call-service.ts';
 
 /** The analyses that sessions name or agents have attached. */
@@ -78,11 +78,14 @@ export class RuleAnalyses implements PostCallStep {
         projectId: session.project_id,
       });
       if (!provider) return { ...NOTHING, status: 'failed', error: 'model_unavailable' };
-      const client = await openAnalysisClient(provider, this.#catalog.fetchFor(session.org_id));
-      const content = await ask(client, provider.model, rule, turns, signal);
+      const model = await openChatModel(provider, this.#catalog.fetchFor(session.org_id));
+      const content = await ask(model, rule, turns, signal);
       if (rule.type === 'text') return { ...NOTHING, status: 'done', body_text: content.slice(0, MAX_TEXT) };
-      const value: unknown = JSON.parse(/\{[\s\S]*\}/.exec(content)?.[0] ?? '');
-      return { ...NOTHING, status: 'done', structured_json: value as Record<string, unknown> };
+      return {
+        ...NOTHING,
+        status: 'done',
+        structured_json: parseStructured(content) as Record<string, unknown>,
+      };
     } catch (error) {
       // The name alone: messages may hold what was said.
       const code = signal.aborted
@@ -132,18 +135,15 @@ function skipReason(rule: AnalysisRecord, session: SessionRecord, turns: readonl
 }
 
 async function ask(
-  client: OpenAI,
-  model: string,
+  model: ChatModel,
   rule: AnalysisRecord,
   turns: readonly Turn[],
   signal: AbortSignal,
 ): Promise<string> {
   const schema =
     rule.output_schema === null ? null : (JSON.parse(rule.output_schema) as Record<string, unknown>);
-  const completion = await client.chat.completions.create(
+  return model.answer(
     {
-      model,
-      temperature: 0,
       messages: [
         {
           role: 'system',
@@ -154,18 +154,10 @@ async function ask(
         },
         { role: 'user', content: toTranscript(turns) },
       ],
-      ...(schema
-        ? {
-            response_format: {
-              type: 'json_schema',
-              json_schema: { name: 'analysis', strict: false, schema },
-            },
-          }
-        : {}),
+      format: schema ? { name: 'analysis', strict: false, schema } : undefined,
     },
-    { signal },
+    signal,
   );
-  return completion.choices[0]?.message.content ?? '';
 }
 
 function nameOf(error: unknown): string {

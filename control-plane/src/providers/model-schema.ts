@@ -5,6 +5,7 @@ import { maybeTime, READ_ONLY_FIELDS, time } from '../http/record-schema.ts';
 import { languageTag } from '../http/value-schemas.ts';
 import type { CatalogModel } from './model-catalog.ts';
 import { baseUrlField } from './provider-address.ts';
+import { CATALOG } from './providers.ts';
 
 export const modelKind = z.enum(['llm', 'stt', 'tts']);
 export const modelStatus = z.enum(['available', 'needs_credentials', 'disabled']);
@@ -62,7 +63,7 @@ export const patchModelRequest = z
 
 export const modelResponse = z
   .object({
-    id: z.string().meta({ example: 'llm_openai_gpt41_mini' }),
+    id: z.string().meta({ example: CATALOG.find(({ kind }) => kind === 'llm')!.id }),
     org_id: z.string().nullable().meta({ description: 'Null: the installation’s.' }),
     kind: modelKind,
     provider: z.string(),

@@ -1,4 +1,5 @@
 import type { ProviderName } from '@parley/shared/contracts/session-values';
+import type { ChatAddress, ChatModel } from './chat.ts';
 
 export type ModelKind = 'stt' | 'llm' | 'tts';
 
@@ -26,6 +27,8 @@ export interface ProviderDescriptor {
   readonly api: ProviderApi | null;
   /** In the order in which they are chosen where nobody has chosen. */
   readonly models: readonly CatalogEntry[];
+  /** Its language models, as they are asked outside of calls; whoever has some has this. */
+  openChat?(address: ChatAddress, fetch: typeof globalThis.fetch): Promise<ChatModel>;
 }
 
 export interface ProviderApi {

@@ -40,6 +40,10 @@ import { ALL_PROVIDERS } from './providers.ts';
 const tag = 'Providers';
 const VIEWERS = { key: 'viewer', user: 'viewer' } as const;
 const ADMIN = { user: 'admin' } as const;
+/** In a sentence: those whose models are mostly others' servers. */
+const OTHERS_SERVE = ALL_PROVIDERS.filter(({ api }) => api?.othersServe)
+  .map(({ provider }) => `\`${provider}\``)
+  .join(' or ');
 const credential = item(providerCredentialCollection, 'credential_id');
 const ownModel = item(ownModelCollection, 'model_id');
 
@@ -134,7 +138,7 @@ export function providerRoutes({
       path: '/v1/orgs/{org_id}/models',
       tag,
       summary: 'Add a model of the org’s own',
-      description: 'An `openai_compatible` server needs `base_url`; other providers have a standard one.',
+      description: `An ${OTHERS_SERVE} server needs \`base_url\`; other providers have a standard one.`,
       access: ADMIN,
       target: inOrg,
       body: jsonBody(createModelRequest, { readOnly: [...MODEL_READ_ONLY, 'status'] }),

@@ -1,5 +1,8 @@
+import type { ChatAddress, ChatModel, ChatQuestion } from '../chat.ts';
 import { API_KEY } from '../provider-descriptor.ts';
 import type { ProviderDescriptor } from '../provider-descriptor.ts';
+
+const CHAT_TIMEOUT_MS = 45_000;
 
 export const openAiCompatible = {
   name: 'OpenAI and compatible servers',
@@ -23,4 +26,35 @@ export const openAiCompatible = {
       capabilities: ['streaming', 'tools', 'json_schema'],
     },
   ],
+  openChat,
 } as const satisfies ProviderDescriptor;
+
+/** Chat Completions, over the SDK: https://platform.openai.com/docs/api-reference/chat/create */
+async function openChat(
+  { base_url, credential, model }: ChatAddress,
+  fetch: typeof globalThis.fetch,
+): Promise<ChatModel> {
+  const { default: OpenAI } = await import('openai');
+  const client = new OpenAI({
+    baseURL: base_url,
+    fetch,
+    // The SDK insists on a key; servers of the operator's own may know none.
+    apiKey: credential ?? 'none',
+    timeout: CHAT_TIMEOUT_MS,
+    maxRetries: 1,
+  });
+  return {
+    answer: async ({ temperature = 0, messages, format }: ChatQuestion, signal: AbortSignal) => {
+      const completion = await client.chat.completions.create(
+        {
+          model,
+          temperature,
+          messages,
+          ...(format && { response_format: { type: 'json_schema', json_schema: format } }),
+        },
+        { signal },
+      );
+      return completion.choices[0]?.message.content ?? '';
+    },
+  };
+}
