@@ -1,15 +1,14 @@
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import { UnavailableError } from '@parley/shared/errors/app-error';
-import type { CallServices } from './call-services.ts';
+import type { Services } from './features.ts';
 import { DEAD_LETTERS_REMINDER_MS, warnOfDeadLetters } from './jobs/dead-letters.ts';
 import { REAPER_INTERVAL_MS } from './calls/reaper.ts';
 import { PeriodicTask } from './jobs/periodic-task.ts';
 import { RETENTION_INTERVAL_MS } from './sessions/retention.ts';
-import type { PlatformDeps } from './composition/platform.ts';
 import { isDatabaseUnreachable, isDiskUnusable } from './storage/unreachable.ts';
 
 /** The work of calls that no request does: events of gateways, lost calls, what follows a call. */
-export function openCallWorkers(services: CallServices & PlatformDeps): AsyncDisposable {
+export function openCallWorkers(services: Services): AsyncDisposable {
   const { bus, clock, logger, callEvents, reaper, retention, postCall, deliveries } = services;
   const owned = new DisposableList();
   const task = (name: string, everyMs: number, work: (signal: AbortSignal) => Promise<void>) =>

@@ -2,12 +2,13 @@ import { DisposableList } from '@parley/shared/async/disposable-list';
 import type { TestSessions } from './agent-tests/agent-test-conversation.ts';
 import { createAgentTests } from './agent-tests/agent-test-feature.ts';
 import { hasPassedRun } from './agent-tests/agent-test-service.ts';
+import { createAdmissions } from './admissions/admission-feature.ts';
 import { createAgents } from './agents/agent-feature.ts';
 import { analysisCollection } from './analyses/analysis-model.ts';
 import { createAnalyses } from './analyses/analysis-feature.ts';
 import { createApiKeys } from './api-keys/api-key-feature.ts';
-import { createCalls } from './call-services.ts';
-import type { CallServices } from './call-services.ts';
+import { createCallCommands, createCallEvents, createCallLog } from './calls/call-feature.ts';
+import { createCarriers } from './carriers/carrier-feature.ts';
 import { AllFeatures } from './composition/all-features.ts';
 import { createPlatform, createPlatformFeature } from './composition/platform.ts';
 import type { Platform, PlatformDeps } from './composition/platform.ts';
@@ -19,16 +20,25 @@ import { createKnowledgeBases } from './knowledge-bases/knowledge-base-feature.t
 import { createMe } from './me/me-feature.ts';
 import { createMembers } from './members/member-feature.ts';
 import { createMemories } from './memories/memory-feature.ts';
+import { SessionMemories } from './memories/session-memories.ts';
 import { createOrgs } from './orgs/org-feature.ts';
+import { createPostCall } from './post-call/post-call-feature.ts';
 import { createProjects } from './projects/project-feature.ts';
 import { createProviders } from './providers/provider-feature.ts';
 import { createRateLimits } from './rate-limits/rate-limit-feature.ts';
+import { createRecordings } from './recordings/recording-feature.ts';
 import { hasLiveSessions } from './sessions/live-sessions.ts';
+import { createSessions } from './sessions/session-feature.ts';
+import { SessionStore } from './sessions/session-store.ts';
 import { phoneNumberCollection } from './telephony/phone-number-model.ts';
 import { telephonyAccountCollection } from './telephony/telephony-account-model.ts';
+import { createTelephony } from './telephony/telephony-feature.ts';
 import { toolCollection } from './tools/tool-model.ts';
 import { createTools } from './tools/tool-feature.ts';
 import { createVoiceLookup, createVoices } from './voices/voice-feature.ts';
+import { createWebhooks } from './webhooks/webhook-feature.ts';
+import { createWidget } from './widget/widget-feature.ts';
+import { createWsTickets } from './ws-tickets/ws-ticket-feature.ts';
 
 /** What of a control plane is asked for by name: by its listeners, its command line, its workers and tests. */
 export type Services = Awaited<ReturnType<typeof createFeatures>>['services'];
@@ -87,44 +97,89 @@ export async function createFeatures(deps: PlatformDeps) {
   features.add(createKnowledgeBases({ ...platform, links: agentLinks }));
   features.add(providers);
   const { voices } = features.add(createVoices({ ...platform, models, accounts, catalog, naming }));
-  const calls = createCalls({
-    ...platform,
-    agents,
-    storedAgents,
-    analyses,
-    memories,
-    models,
-    rateLimits,
-    tools,
+  const { tickets } = features.add(createWsTickets(platform));
+  const log = createCallLog(platform);
+  const { callLog } = log;
+  const store = new SessionStore({ database, events: callLog });
+  const media = createRecordings(platform);
+  const { recordings, mediaLinks } = media;
+  const telephony = createTelephony(platform);
+  const { telephonyAccounts, phoneNumbers, inboundDeployments } = telephony;
+  const webhooks = createWebhooks({ ...platform, agents, callLog });
+  const { agentWebhooks, deliveries } = webhooks;
+  const sessionMemories = new SessionMemories({ ...platform, memories, store, callLog, catalog: models });
+  const ofSessions = { ...platform, store, tickets, agents: storedAgents, catalog: models };
+  const afterCalls = createPostCall({
+    ...ofSessions,
+    ...{ callLog, recordings, mediaLinks, deliveries, analyses, memories: sessionMemories },
   });
-  features.add(calls.feature);
-  const {
-    sessionCreation,
-    sessionControl,
-    sessionStore: store,
-    callLog,
-    processName: owner,
-  } = calls.services;
-  const sessions: TestSessions = {
+  const { postCall } = afterCalls;
+  const { carrierCommands, gatewayCommands } = features.add(
+    createCallCommands({ ...ofSessions, carriers: telephonyAccounts }),
+  );
+  const sessions = features.add(
+    createSessions({
+      ...{ ...ofSessions, accounts: telephonyAccounts, analyses, memories, ownLimits: rateLimits },
+      gateways: gatewayCommands,
+      hangup: (session) => carrierCommands.hangup(session),
+      afterCall: postCall,
+      eraseParts: (id) => features.eraseSession(id),
+      needed: [(id) => postCall.isPending(id), (id) => deliveries.isPending(id)],
+    }),
+  );
+  const { preCall, retention, sessionPlaces, sessionCloser: closer } = sessions;
+  const { sessionControl, sessionCreation, sessionCredentials, sessionErasure } = sessions;
+  const { widget } = features.add(
+    createWidget({ ...ofSessions, sessions: sessionCreation, sessionCredentials }),
+  );
+  // What belongs to sessions comes after them: in the description, and as samples.
+  for (const made of [log, media, afterCalls, webhooks, telephony]) features.add(made);
+  const { carrierCallbacks } = features.add(
+    createCarriers({
+      ...{ ...ofSessions, accounts: telephonyAccounts, commands: carrierCommands, events: callLog, closer },
+      ...{ numbers: phoneNumbers, deployments: inboundDeployments },
+      ...{ creation: sessionCreation, credentials: sessionCredentials },
+    }),
+  );
+  const { callEvents, reaper } = createCallEvents({
+    ...{ ...ofSessions, closer, callLog, toolCalls: log.toolCalls },
+    ...{ recordings, carrierCommands, gatewayCommands },
+  });
+  const { admissions } = features.add(
+    createAdmissions({
+      ...{ ...ofSessions, closer, places: sessionPlaces, carriers: telephonyAccounts, preCall, tools },
+      ...{ callLog, memories: sessionMemories, recordings },
+    }),
+  );
+  const testSessions: TestSessions = {
     createForTest: (agent, test) => sessionCreation.createForTest(agent, test),
     end: (session) => sessionControl.end(session),
   };
   const { runner: agentTestRunner } = features.add(
     createAgentTests({
-      ...platform,
+      ...{ ...platform, models, store, callLog },
       agents: storedAgents,
       versions: agentVersions,
-      models,
-      sessions,
-      store,
-      callLog,
-      owner,
+      sessions: testSessions,
+      owner: platform.processName,
     }),
   );
 
   const services = {
     ...platform,
-    ...calls.services,
+    ...{
+      admissions,
+      callEvents,
+      callLog,
+      carrierCallbacks,
+      carrierCommands,
+      gatewayCommands,
+      reaper,
+      tickets,
+    },
+    ...{ agentWebhooks, deliveries, inboundDeployments, mediaLinks, phoneNumbers, postCall, recordings },
+    ...{ preCall, retention, sessionControl, sessionCreation, sessionCredentials, sessionErasure },
+    ...{ sessionCloser: closer, sessionStore: store, telephonyAccounts, widget },
     ...{
       agents,
       storedAgents,
@@ -138,11 +193,11 @@ export async function createFeatures(deps: PlatformDeps) {
       rateLimits,
       tools,
     },
-  } satisfies Platform & CallServices;
+  } satisfies Platform;
   const owned = new DisposableList();
-  for (const one of [platform.mailer, platform.background, platform.providerFetch, services.safeFetch])
+  for (const one of [platform.mailer, platform.background, platform.providerFetch, platform.safeFetch])
     owned.add(one);
   owned.add(voices);
-  owned.add(services.preCall);
+  owned.add(preCall);
   return { features, services, [Symbol.asyncDispose]: () => owned.dispose() };
 }

@@ -10,7 +10,7 @@ import {
 import { agentTestRoutes } from './agent-test-routes.ts';
 import { AgentTestRunner } from './agent-test-runner.ts';
 import { agentTestSample } from './agent-test-sample.ts';
-import { AgentTestService, removeTestsOf } from './agent-test-service.ts';
+import { AgentTestService, eraseTestReasons, removeTestsOf } from './agent-test-service.ts';
 
 type RunnerDeps = ConstructorParameters<typeof AgentTestRunner>[0];
 type ServiceDeps = ConstructorParameters<typeof AgentTestService>[0];
@@ -29,7 +29,10 @@ export function createAgentTests({
     collections: [agentTestCollection, agentTestResultCollection, agentTestRunCollection],
     routes: agentTestRoutes({ agentTests }),
     parameters: { test_id: idSchema('tst'), test_run_id: idSchema('trn') },
-    erases: { agent: removeTestsOf },
+    erases: {
+      agent: removeTestsOf,
+      session: (sessionId: string) => eraseTestReasons(deps.database, sessionId),
+    },
     flags: [{ key: 'agent_tests', description: 'Agent tests' }],
     samples: [agentTestSample],
   } satisfies Feature & { runner: AgentTestRunner };

@@ -51,6 +51,11 @@ export class AllFeatures {
     for (const { erases } of this.#features) await erases?.agent?.(scope, agentId);
   }
 
+  /** Removes what the features keep of a session. */
+  async eraseSession(sessionId: string): Promise<void> {
+    for (const { erases } of this.#features) await erases?.session?.(sessionId);
+  }
+
   /** What keeps an agent from being archived. */
   usesOfAgent(scope: Scope, agentId: string): Promise<ErrorRef[]> {
     return this.#asked(({ uses }) => uses?.agent?.(scope, agentId));

@@ -41,6 +41,8 @@ export interface FeatureFlag {
 export interface Erasures {
   /** An agent is purged; its sessions stay. */
   agent?(scope: Scope, agentId: string): Promise<unknown>;
+  /** What was said and told in a session is forgotten; that it was stays. */
+  session?(sessionId: string): Promise<unknown>;
 }
 
 /** Live records of a feature that name others, as a 409 `resource_in_use` tells of them: at most 20. */

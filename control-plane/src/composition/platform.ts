@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Bus } from '@parley/shared/bus/bus';
 import { createSafeFetch } from '@parley/shared/http/safe-fetch';
 import type { SafeFetch } from '@parley/shared/http/safe-fetch';
@@ -43,8 +44,12 @@ export interface Platform extends PlatformDeps {
   directory: Directory;
   idempotency: IdempotencyStore;
   mailer: Mailer;
+  /** Names this process in leases. */
+  processName: string;
   /** Requests to speech and language providers. */
   providerFetch: SafeFetch;
+  /** Requests to tenants' own servers. */
+  safeFetch: SafeFetch;
   signingKeys: SigningKeys;
 }
 
@@ -60,10 +65,12 @@ export async function createPlatform(deps: PlatformDeps): Promise<Platform> {
     directory: new Directory({ database, clock, background }),
     idempotency: new IdempotencyStore({ database, clock }),
     mailer: deps.mailer ?? createMailer(config, logger),
+    processName: `cp_${randomUUID()}`,
     providerFetch: createSafeFetch({
       allow: config.OUTBOUND_ALLOW,
       maxResponseBytes: MAX_PROVIDER_ANSWER_BYTES,
     }),
+    safeFetch: createSafeFetch({ allow: config.OUTBOUND_ALLOW }),
     signingKeys: await SigningKeys.from(config.JWT_PRIVATE_KEYS),
   };
 }

@@ -7,8 +7,8 @@ import type { SessionRecord } from './session-model.ts';
 import { isTerminal } from './session-states.ts';
 import type { SessionStore } from './session-store.ts';
 
-/** Removes what one feature keeps of a session. Doing it twice is harmless. */
-export type SessionEraser = (sessionId: string) => Promise<unknown>;
+/** Removes what the features keep of a session. Doing it twice is harmless. */
+type SessionEraser = (sessionId: string) => Promise<unknown>;
 
 /** What agents remember of people, as far as it goes with them. */
 export interface SubjectMemories {
@@ -23,18 +23,18 @@ const ERASED_AT_ONCE = 100;
 /** Forgets what sessions know of people. */
 export class SessionErasure {
   readonly #store: SessionStore;
-  readonly #erasers: readonly SessionEraser[];
+  readonly #eraseParts: SessionEraser;
   readonly #memories: SubjectMemories;
   readonly #clock: Clock;
 
   constructor(deps: {
     store: SessionStore;
-    erasers: readonly SessionEraser[];
+    eraseParts: SessionEraser;
     memories: SubjectMemories;
     clock: Clock;
   }) {
     this.#store = deps.store;
-    this.#erasers = deps.erasers;
+    this.#eraseParts = deps.eraseParts;
     this.#memories = deps.memories;
     this.#clock = deps.clock;
   }
@@ -59,7 +59,7 @@ export class SessionErasure {
       recording_id: null,
       tool_mocks: null,
     });
-    for (const erase of this.#erasers) await erase(session._id);
+    await this.#eraseParts(session._id);
     const memories = await this.#memories.forgetSession(session._id);
     await this.#store.change(session._id, { erase_at_end: false });
     return { memories };

@@ -1,0 +1,52 @@
+import type { CallLog } from '../calls/call-log.ts';
+import { toTurn } from '../calls/call-log.ts';
+import type { Feature } from '../composition/feature.ts';
+import type { Platform } from '../composition/platform.ts';
+import type { SessionMemories } from '../memories/session-memories.ts';
+import type { RecordingService } from '../recordings/recording-service.ts';
+import { AdmissionCredentials } from './admission-credentials.ts';
+import { admissionOperations } from './admission-routes.ts';
+import { AdmissionService } from './admission-service.ts';
+import { SessionLegs } from './session-legs.ts';
+import { SessionPlans } from './session-plans.ts';
+
+type AdmissionDeps = ConstructorParameters<typeof AdmissionService>[0];
+type CredentialDeps = ConstructorParameters<typeof AdmissionCredentials>[0];
+type LegDeps = ConstructorParameters<typeof SessionLegs>[0];
+type PlanDeps = ConstructorParameters<typeof SessionPlans>[0];
+
+/** Who may speak, and what a gateway is told of the call. */
+export function createAdmissions({
+  config,
+  callLog,
+  memories,
+  recordings,
+  ...deps
+}: Omit<AdmissionDeps, 'credentials' | 'legs' | 'plans'> &
+  Omit<CredentialDeps, 'mediaPublicUrl' | 'publicUrl'> &
+  LegDeps &
+  Omit<PlanDeps, 'settings' | 'sources'> &
+  Pick<Platform, 'config'> & { callLog: CallLog; memories: SessionMemories; recordings: RecordingService }) {
+  const admissions = new AdmissionService({
+    ...deps,
+    credentials: new AdmissionCredentials({
+      ...deps,
+      publicUrl: config.PUBLIC_URL,
+      mediaPublicUrl: config.MEDIA_PUBLIC_URL,
+    }),
+    legs: new SessionLegs(deps),
+    plans: new SessionPlans({
+      ...deps,
+      sources: {
+        recording: (session, leg) => recordings.forLeg(session, leg),
+        history: async (sessionId) => (await callLog.turns(sessionId)).map(toTurn),
+        memories: (session, agent) => memories.forPlan(session, agent),
+      },
+      settings: { recordingStore: config.RECORDING_STORE, outboundAllow: config.OUTBOUND_ALLOW },
+    }),
+  });
+  return {
+    admissions,
+    internalRoutes: admissionOperations({ admissions, recordings }),
+  } satisfies Feature & { admissions: AdmissionService };
+}

@@ -1,0 +1,62 @@
+import type { Feature } from '../composition/feature.ts';
+import type { Platform } from '../composition/platform.ts';
+import { CallEventHandler } from './call-event-handler.ts';
+import { callLogRoutes } from './call-log-routes.ts';
+import { callLogSample } from './call-log-sample.ts';
+import { CallLog } from './call-log.ts';
+import { carrierCommandCollection } from './carrier-command-model.ts';
+import { CarrierCommands } from './carrier-commands.ts';
+import { GatewayCommands } from './gateway-commands.ts';
+import { Reaper } from './reaper.ts';
+import { sessionEventCollection } from './session-event-model.ts';
+import { ToolCallLog } from './tool-call-log.ts';
+import { toolCallCollection } from './tool-call-model.ts';
+import { toolCallRoutes } from './tool-call-routes.ts';
+import { turnCollection } from './turn-model.ts';
+
+type CarrierCommandDeps = ConstructorParameters<typeof CarrierCommands>[0];
+type EventDeps = ConstructorParameters<typeof CallEventHandler>[0];
+type ReaperDeps = ConstructorParameters<typeof Reaper>[0];
+
+/** What was said and done in calls. */
+export function createCallLog(deps: Pick<Platform, 'clock' | 'database'>) {
+  const callLog = new CallLog(deps);
+  const toolCalls = new ToolCallLog(deps);
+  return {
+    ...{ callLog, toolCalls },
+    collections: [sessionEventCollection, toolCallCollection, turnCollection],
+    routes: [...callLogRoutes({ callLog }), ...toolCallRoutes()],
+    erases: {
+      async session(sessionId: string) {
+        await callLog.erase(sessionId);
+        await toolCalls.erase(sessionId);
+      },
+    },
+    samples: [callLogSample],
+  } satisfies Feature & { callLog: CallLog };
+}
+
+/** What calls are told, through their carriers and their gateways. */
+export function createCallCommands({
+  bus,
+  config,
+  ...deps
+}: Omit<CarrierCommandDeps, 'publicUrl'> & Pick<Platform, 'bus' | 'config'>) {
+  const carrierCommands = new CarrierCommands({ ...deps, publicUrl: config.PUBLIC_URL });
+  const gatewayCommands = new GatewayCommands({ bus, clock: deps.clock });
+  return {
+    ...{ carrierCommands, gatewayCommands },
+    collections: [carrierCommandCollection],
+  } satisfies Feature & { carrierCommands: CarrierCommands };
+}
+
+/** What gateways tell of calls, and the end of those of which nobody tells any more. */
+export function createCallEvents({
+  processName,
+  ...deps
+}: EventDeps & Omit<ReaperDeps, 'owner'> & Pick<Platform, 'processName'>) {
+  return {
+    callEvents: new CallEventHandler(deps),
+    reaper: new Reaper({ ...deps, owner: processName }),
+  };
+}

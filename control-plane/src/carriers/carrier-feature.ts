@@ -1,0 +1,41 @@
+import type { Feature } from '../composition/feature.ts';
+import type { Platform } from '../composition/platform.ts';
+import { CallAnswers } from './call-answers.ts';
+import { CallProgress } from './call-progress.ts';
+import { CallTransfers } from './call-transfers.ts';
+import { carrierCallbackRoutes } from './carrier-callback-routes.ts';
+import { CarrierCallbackService } from './carrier-callback-service.ts';
+import { carrierSample } from './carrier-sample.ts';
+import { IncomingCalls } from './incoming-calls.ts';
+
+type AnswerDeps = ConstructorParameters<typeof CallAnswers>[0];
+type IncomingDeps = ConstructorParameters<typeof IncomingCalls>[0];
+type ProgressDeps = ConstructorParameters<typeof CallProgress>[0];
+type TransferDeps = ConstructorParameters<typeof CallTransfers>[0];
+type CallbackDeps = ConstructorParameters<typeof CarrierCallbackService>[0];
+
+/** What carriers tell of calls. */
+export function createCarriers({
+  bus,
+  config,
+  ...deps
+}: Omit<AnswerDeps, 'leases' | 'publicUrl'> &
+  Omit<IncomingDeps, 'answers'> &
+  ProgressDeps &
+  Omit<TransferDeps, 'answers'> &
+  Pick<CallbackDeps, 'accounts'> &
+  Pick<Platform, 'bus' | 'config'>) {
+  const publicUrl = config.PUBLIC_URL;
+  const answers = new CallAnswers({ ...deps, leases: bus.leases, publicUrl });
+  const carrierCallbacks = new CarrierCallbackService({
+    ...{ ...deps, answers, publicUrl },
+    incoming: new IncomingCalls({ ...deps, answers }),
+    transfers: new CallTransfers({ ...deps, answers }),
+    progress: new CallProgress(deps),
+  });
+  return {
+    carrierCallbacks,
+    routes: carrierCallbackRoutes({ carrierCallbacks }),
+    samples: [carrierSample],
+  } satisfies Feature & { carrierCallbacks: CarrierCallbackService };
+}

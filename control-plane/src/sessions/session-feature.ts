@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import type { Feature } from '../composition/feature.ts';
+import type { Platform } from '../composition/platform.ts';
+import { PreCallService } from './pre-call.ts';
+import { Retention } from './retention.ts';
+import { SessionChoices } from './session-choices.ts';
+import { SessionCloser } from './session-closer.ts';
+import { SessionControl } from './session-control.ts';
+import { SessionCreation } from './session-creation.ts';
+import { SessionCredentials } from './session-credentials.ts';
+import { SessionErasure } from './session-erasure.ts';
+import { sessionCollection } from './session-model.ts';
+import type { SessionRecord } from './session-model.ts';
+import { SessionPlaces } from './session-places.ts';
+import { sessionRoutes } from './session-routes.ts';
+import { sessionSample } from './session-sample.ts';
+
+type PlaceDeps = ConstructorParameters<typeof SessionPlaces>[0];
+type ChoiceDeps = ConstructorParameters<typeof SessionChoices>[0];
+type ErasureDeps = ConstructorParameters<typeof SessionErasure>[0];
+type CloserDeps = ConstructorParameters<typeof SessionCloser>[0];
+type ControlDeps = ConstructorParameters<typeof SessionControl>[0];
+type CredentialDeps = ConstructorParameters<typeof SessionCredentials>[0];
+type RetentionDeps = ConstructorParameters<typeof Retention>[0];
+type SessionPlatform = Pick<
+  Platform,
+  'audit' | 'bus' | 'clock' | 'config' | 'directory' | 'logger' | 'processName' | 'safeFetch' | 'signingKeys'
+>;
+
+export function createSessions({
+  config,
+  processName,
+  safeFetch,
+  ...deps
+}: SessionPlatform &
+  Omit<PlaceDeps, 'limits'> &
+  ChoiceDeps &
+  ErasureDeps &
+  Omit<CloserDeps, 'erase' | 'places'> &
+  Pick<ControlDeps, 'gateways'> &
+  Pick<CredentialDeps, 'tickets'> &
+  Pick<RetentionDeps, 'database' | 'needed'>) {
+  const preCall = new PreCallService({
+    ...deps,
+    call: async ({ body, method, url, headers, timeoutMs, orgId }) => {
+      const answer = await safeFetch.request({
+        ...{ method, url, headers, timeoutMs, orgId, purpose: 'webhook' },
+        ...(body === null ? {} : { body }),
+      });
+      return { status: answer.status, body: answer.body.toString('utf8') };
+    },
+  });
+  const sessionPlaces = new SessionPlaces({
+    ...deps,
+    limits: {
+      concurrentSessionsPerOrg: config.CONCURRENT_SESSIONS_PER_ORG,
+      sessionStartsPerMinute: config.SESSION_STARTS_PER_MINUTE,
+    },
+  });
+  const sessionErasure = new SessionErasure(deps);
+  const erase = (session: SessionRecord) => sessionErasure.erase(session);
+  const sessionCloser = new SessionCloser({ ...deps, places: sessionPlaces, erase });
+  const sessionControl = new SessionControl({ ...deps, closer: sessionCloser, places: sessionPlaces });
+  const sessionCredentials = new SessionCredentials({
+    ...deps,
+    publicUrl: config.PUBLIC_URL,
+    mediaPublicUrl: config.MEDIA_PUBLIC_URL,
+  });
+  const sessionCreation = new SessionCreation({
+    ...{ ...deps, preCall },
+    choices: new SessionChoices(deps),
+    places: sessionPlaces,
+    credentials: sessionCredentials,
+  });
+  const retention = new Retention({ ...deps, erase, owner: processName });
+  return {
+    ...{ preCall, retention, sessionPlaces },
+    ...{ sessionCloser, sessionControl, sessionCreation, sessionCredentials, sessionErasure },
+    collections: [sessionCollection],
+    routes: sessionRoutes({
+      ...{ sessionControl, sessionCreation, sessionCredentials, sessionErasure },
+      audit: deps.audit,
+    }),
+    parameters: { session_id: z.uuid() },
+    flags: [{ key: 'realtime_websocket', description: 'Realtime sessions over a WebSocket' }],
+    samples: [sessionSample],
+  } satisfies Feature & { sessionCreation: SessionCreation };
+}

@@ -1,0 +1,51 @@
+import type { Feature } from '../composition/feature.ts';
+import type { Platform } from '../composition/platform.ts';
+import { carrierApiUrls } from '../config.ts';
+import { idSchema } from '../http/operation.ts';
+import type { Scope } from '../tenancy/scope.ts';
+import { inboundDeploymentCollection } from './inbound-deployment-model.ts';
+import { InboundDeploymentService } from './inbound-deployment-service.ts';
+import { phoneNumberCollection } from './phone-number-model.ts';
+import { phoneNumberRoutes } from './phone-number-routes.ts';
+import { PhoneNumberService } from './phone-number-service.ts';
+import { telephonyAccountCollection } from './telephony-account-model.ts';
+import { telephonyAccountRoutes } from './telephony-account-routes.ts';
+import { TelephonyAccountService } from './telephony-account-service.ts';
+import { telephonySample } from './telephony-sample.ts';
+
+export function createTelephony({
+  config,
+  ...deps
+}: Pick<Platform, 'audit' | 'box' | 'clock' | 'config' | 'database' | 'directory'>) {
+  const telephonyAccounts = new TelephonyAccountService({ ...deps, apiUrls: carrierApiUrls(config) });
+  const phoneNumbers = new PhoneNumberService(deps);
+  const inboundDeployments = new InboundDeploymentService(deps);
+  return {
+    ...{ telephonyAccounts, phoneNumbers, inboundDeployments },
+    collections: [inboundDeploymentCollection, phoneNumberCollection, telephonyAccountCollection],
+    routes: [
+      ...telephonyAccountRoutes({ telephonyAccounts, publicUrl: config.PUBLIC_URL }),
+      ...phoneNumberRoutes({ phoneNumbers, inboundDeployments }),
+    ],
+    parameters: {
+      telephony_account_id: idSchema('tel'),
+      phone_number_id: idSchema('phn'),
+      inbound_deployment_id: idSchema('ibd'),
+    },
+    uses: {
+      async agent(scope: Scope, agentId: string) {
+        const bound = await scope
+          .collection(inboundDeploymentCollection)
+          .find({ agent_id: agentId, status: 'active' }, { limit: 20 });
+        return bound.map(({ _id, name }) => ({ type: 'inbound_deployment', id: _id, name }));
+      },
+      async project(scope: Scope) {
+        const numbers = await scope
+          .collection(phoneNumberCollection)
+          .find({ status: 'active' }, { limit: 20 });
+        return numbers.map((number) => ({ type: 'phone_number', id: number._id, name: number.phone_number }));
+      },
+    },
+    samples: [telephonySample],
+  } satisfies Feature & { telephonyAccounts: TelephonyAccountService };
+}
