@@ -298,7 +298,8 @@ void t.test('every declared status has been seen, and nothing else', (t) => {
         t.fail(
           `${operation.id} declares ${status}, and it never came. Bring it about in the scenario ${operation.id} ` +
             `of its feature's sample by "await send(${status}, { body, ids, … })", ` +
-            'or, if it cannot happen, take it out of the responses or errors of the operation.',
+            'or, if it cannot happen, take it out of the responses or errors of the operation. Where several are missing ' +
+            'at once, its record may be gone: a scenario that deletes or archives makes what it takes away.',
         );
       }
     }
