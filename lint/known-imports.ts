@@ -10,8 +10,6 @@ export const knownFeatureCycles: readonly string[] = [
   'members > identity',
   'orgs > members',
   'post-call > webhooks',
-  'projects > providers',
-  'providers > projects',
   'telephony > calls',
   'telephony > carriers',
   'webhooks > post-call',
@@ -19,34 +17,13 @@ export const knownFeatureCycles: readonly string[] = [
 
 /** Imports of another feature's model, schema or routes. */
 export const knownFeatureInternals: readonly string[] = [
-  'admissions > sessions/session-model.ts',
-  'admissions > ws-tickets/ws-ticket-model.ts',
-  'agent-tests > agents/agent-model.ts',
   'agent-tests > sessions/session-model.ts',
-  'agent-tests > sessions/session-schema.ts',
   'agent-tests > tools/tool-model.ts',
-  'calls > sessions/session-model.ts',
-  'carriers > sessions/session-model.ts',
-  'carriers > telephony/telephony-account-model.ts',
-  'identity > members/member-model.ts',
-  'members > projects/project-model.ts',
-  'memories > agents/agent-model.ts',
-  'memories > sessions/session-model.ts',
   'orgs > members/member-model.ts',
-  'post-call > analyses/analysis-model.ts',
-  'post-call > recordings/recording-routes.ts',
-  'post-call > sessions/session-model.ts',
-  'providers > projects/project-model.ts',
-  'rate-limits > projects/project-model.ts',
-  'recordings > sessions/session-model.ts',
   'sessions > orgs/org-model.ts',
   'sessions > projects/project-model.ts',
   'telephony > agents/agent-model.ts',
-  'telephony > sessions/session-schema.ts',
-  'tools > agents/agent-schema.ts',
-  'tools > projects/project-model.ts',
   'webhooks > agents/agent-model.ts',
-  'widget > sessions/session-schema.ts',
 ];
 
 /** Vendors' names outside their own files. */

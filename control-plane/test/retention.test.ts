@@ -4,7 +4,7 @@ import { ManualClock } from '@parley/shared/time/manual-clock';
 import { toolCallCollection } from '../src/calls/tool-call-model.ts';
 import { turnCollection } from '../src/calls/turn-model.ts';
 import { sessionCollection } from '../src/sessions/session-model.ts';
-import type { SessionRecord } from '../src/sessions/session-model.ts';
+import type { SessionRecord } from '../src/sessions/session-record.ts';
 import { Retention } from '../src/sessions/retention.ts';
 import { eventually, openLoopbackServer } from './fixtures/loopback-server.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';

@@ -12,7 +12,7 @@ import { verifyParticipantToken } from '../participant-tokens/participant-token.
 import { isTerminal } from '../sessions/session-states.ts';
 import type { SessionStore } from '../sessions/session-store.ts';
 import type { WsTicketService } from '../ws-tickets/ws-ticket-service.ts';
-import type { WsTicketRecord } from '../ws-tickets/ws-ticket-model.ts';
+import type { WsTicketRecord } from '../ws-tickets/ws-ticket-record.ts';
 
 /** The signalling of an account, for the signature of an upgrade. */
 export interface AdmissionCarriers {

@@ -1,13 +1,13 @@
 import type { RedeemRequest } from '@parley/shared/contracts/admission';
 import { ConflictError } from '@parley/shared/errors/app-error';
 import type { Clock } from '@parley/shared/time/clock';
-import type { SessionRecord } from '../sessions/session-model.ts';
+import type { SessionRecord } from '../sessions/session-record.ts';
 import type { SessionPlaces } from '../sessions/session-places.ts';
 import { isTerminal } from '../sessions/session-states.ts';
 import type { SessionStore } from '../sessions/session-store.ts';
 import { isDuplicateKey } from '../storage/duplicate.ts';
 import type { WsTicketService } from '../ws-tickets/ws-ticket-service.ts';
-import type { WsTicketRecord } from '../ws-tickets/ws-ticket-model.ts';
+import type { WsTicketRecord } from '../ws-tickets/ws-ticket-record.ts';
 
 /** Sockets that take a session up, one after another: each is a leg of it. */
 export class SessionLegs {

@@ -3,7 +3,7 @@ import type { Turn } from '@parley/shared/contracts/turn';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
 import type { SessionAgent, SessionTools } from '../sessions/session-agent.ts';
 import { resolveProviders, toSessionPlan } from '../sessions/session-plan.ts';
-import type { SessionRecord } from '../sessions/session-model.ts';
+import type { SessionRecord } from '../sessions/session-record.ts';
 import type { SessionStore } from '../sessions/session-store.ts';
 import type { Directory } from '../tenancy/directory.ts';
 

@@ -5,7 +5,7 @@ import type { CallLog } from '../calls/call-log.ts';
 import { openChatModel, type ChatModel } from '../providers/chat.ts';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
 import type { SessionAgent } from '../sessions/session-agent.ts';
-import type { SessionRecord } from '../sessions/session-model.ts';
+import type { SessionRecord } from '../sessions/session-record.ts';
 import type { SessionCreation } from '../sessions/session-creation.ts';
 import { isTerminal } from '../sessions/session-states.ts';
 import type { SessionStore } from '../sessions/session-store.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { agentCollection } from '../agents/agent-model.ts';
+import { agentTarget } from '../agents/agent-target.ts';
 import { anyOf, listOf, listQuery, toPage } from '../http/list-query.ts';
 import { defineOperation, jsonBody, patchBody, Reply } from '../http/operation.ts';
 import type { Operation } from '../http/operation.ts';
@@ -24,7 +24,6 @@ import {
 } from './agent-test-schema.ts';
 import type { AgentTestService } from './agent-test-service.ts';
 
-const agent = item(agentCollection, 'agent_id');
 const test = item(agentTestCollection, 'test_id');
 const run = item(agentTestRunCollection, 'test_run_id');
 const READ = { key: 'viewer', user: 'viewer' } as const;
@@ -40,7 +39,7 @@ export function agentTestRoutes({ agentTests }: { agentTests: AgentTestService }
       path: '/v1/agents/{agent_id}/tests',
       summary: 'List tests of an agent',
       access: READ,
-      target: agent,
+      target: agentTarget,
       query: listQuery({ sortable: ['name'], q: true }),
       responses: { 200: { description: 'A page of tests', schema: listOf(agentTestResponse) } },
       handle: async ({ scope, item: found, query }) =>
@@ -56,7 +55,7 @@ export function agentTestRoutes({ agentTests }: { agentTests: AgentTestService }
         'A script of caller turns, a caller that a language model plays, or with `from_session_id` the turns of a ' +
         'call that took place.',
       access: WRITE,
-      target: agent,
+      target: agentTarget,
       body: jsonBody(createAgentTestRequest, { readOnly: ['id', 'agent_id', 'created_at', 'updated_at'] }),
       responses: { 201: { description: 'The test', schema: agentTestResponse } },
       errors: [409],
@@ -111,7 +110,7 @@ export function agentTestRoutes({ agentTests }: { agentTests: AgentTestService }
         'Each test talks to the agent in a session of its own, over text; sessions of tests are neither recorded nor ' +
         'analysed, and no webhook tells of them. One run of an org goes on at a time; others wait.',
       access: WRITE,
-      target: agent,
+      target: agentTarget,
       body: jsonBody(startTestRunRequest, { optional: true }),
       responses: { 202: { description: 'The run', schema: testRunResponse } },
       errors: [409],
@@ -126,7 +125,7 @@ export function agentTestRoutes({ agentTests }: { agentTests: AgentTestService }
       path: '/v1/agents/{agent_id}/test-runs',
       summary: 'List test runs of an agent',
       access: READ,
-      target: agent,
+      target: agentTarget,
       query: listQuery({ filters: { status: anyOf(z.enum(RUN_STATUSES)).optional() } }),
       responses: { 200: { description: 'A page of runs', schema: listOf(testRunResponse) } },
       handle: async ({ scope, item: found, query }) =>

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ENDED_BY } from '@parley/shared/contracts/session-values';
 import { idSchema } from '../http/operation.ts';
 import { maybeTime, recordFields, time, toTimes } from '../http/record-schema.ts';
-import { variablesSchema } from '../sessions/session-schema.ts';
+import { variablesSchema } from '../http/value-schemas.ts';
 import { contentOf, RESULT_STATUSES, RUN_STATUSES, TEST_TYPES } from './agent-test-model.ts';
 import type { AgentTestRecord, AgentTestResultRecord, AgentTestRunRecord } from './agent-test-model.ts';
 import { VARIABLE_OPS } from '../agents/variable-ops.ts';

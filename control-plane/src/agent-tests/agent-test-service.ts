@@ -7,7 +7,7 @@ import {
 import type { ValidationDetail } from '@parley/shared/errors/app-error';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
-import type { AgentRecord } from '../agents/agent-model.ts';
+import type { AgentRecord } from '../agents/agent-record.ts';
 import type { CallLog } from '../calls/call-log.ts';
 import { commonFilter, equalities } from '../http/list-query.ts';
 import type { AnyOf, ListInput } from '../http/list-query.ts';

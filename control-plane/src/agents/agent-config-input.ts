@@ -6,7 +6,7 @@ import { mergePatch } from '../http/merge-patch.ts';
 import { isOutboundUrl, OUTBOUND_URL_MESSAGE } from '../http/outbound-url.ts';
 import { toValidationDetails } from '../http/validation.ts';
 import { checkActing } from './acting-config.ts';
-import type { AgentRecord } from './agent-model.ts';
+import type { AgentRecord } from './agent-record.ts';
 
 type Json = Record<string, unknown>;
 

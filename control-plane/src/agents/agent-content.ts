@@ -3,7 +3,7 @@ import type { ModelCatalog } from '../providers/model-catalog.ts';
 import type { Scope } from '../tenancy/scope.ts';
 import type { fillConfig } from './agent-config-input.ts';
 import { CONTENT_FIELDS } from './agent-model.ts';
-import type { AgentContent } from './agent-model.ts';
+import type { AgentContent } from './agent-record.ts';
 import { checkContent } from './agent-references.ts';
 import type { NamedRecords } from './agent-references.ts';
 

@@ -4,11 +4,9 @@ import { defineOperation, idSchema, jsonBody } from '../http/operation.ts';
 import type { Operation } from '../http/operation.ts';
 import type { Collection, StoredRecord } from '../storage/collection.ts';
 import { checkReferences } from '../tenancy/references.ts';
-import { item, within } from '../tenancy/target.ts';
-import { agentCollection } from './agent-model.ts';
+import { within } from '../tenancy/target.ts';
+import { agentTarget } from './agent-target.ts';
 import type { AgentLinks, LinkKind } from './agent-links.ts';
-
-const agent = item(agentCollection, 'agent_id');
 
 /** List, attach, switch and detach: the same for tools, analyses and knowledge bases. */
 function linkRoutes<Field extends 'tool_id' | 'analysis_id' | 'knowledge_base_id'>(
@@ -36,8 +34,10 @@ function linkRoutes<Field extends 'tool_id' | 'analysis_id' | 'knowledge_base_id
     .meta({ id: `Attach${name}Request` });
   const toResponse = ({ id, enabled }: { id: string; enabled: boolean }) =>
     ({ [field]: id, enabled }) as never;
-  const common = { tag: 'Agents', target: agent } as const;
-  const linked = within(agent, field, ({ item: found }, id) => found[kind].some((link) => link.id === id));
+  const common = { tag: 'Agents', target: agentTarget } as const;
+  const linked = within(agentTarget, field, ({ item: found }, id) =>
+    found[kind].some((link) => link.id === id),
+  );
   const itemPath = `/v1/agents/{agent_id}/${path}/{${field}}` as const;
 
   return [

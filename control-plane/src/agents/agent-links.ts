@@ -6,7 +6,7 @@ import type { Principal } from '../tenancy/principal.ts';
 import type { Scope } from '../tenancy/scope.ts';
 import { toContent } from './agent-content.ts';
 import { agentCollection } from './agent-model.ts';
-import type { AgentLink, AgentRecord } from './agent-model.ts';
+import type { AgentLink, AgentRecord } from './agent-record.ts';
 import type { AgentWriter } from './agent-writer.ts';
 
 export const LINK_LIMITS = { tools: 30, analyses: 20, knowledge_bases: 10 } as const;

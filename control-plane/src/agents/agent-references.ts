@@ -7,7 +7,7 @@ import { missingReferences, referenceNotFound } from '../tenancy/references.ts';
 import type { Loc, Reference } from '../tenancy/references.ts';
 import type { Scope } from '../tenancy/scope.ts';
 import { agentCollection } from './agent-model.ts';
-import type { AgentContent } from './agent-model.ts';
+import type { AgentContent } from './agent-record.ts';
 
 /** Records of other features that an agent may name. */
 export interface NamedRecords {

@@ -6,8 +6,8 @@ import type { Operation } from '../http/operation.ts';
 import { parseInput } from '../http/validation.ts';
 import { ForbiddenError } from '@parley/shared/errors/app-error';
 import { roleAtLeast } from '../tenancy/roles.ts';
-import { inProject, item, within } from '../tenancy/target.ts';
-import { agentCollection } from './agent-model.ts';
+import { inProject, within } from '../tenancy/target.ts';
+import { agentTarget } from './agent-target.ts';
 import {
   AGENT_READ_ONLY,
   agentResponse,
@@ -29,7 +29,6 @@ import type { AgentVersions } from './agent-versions.ts';
 const versionParameter = z.string().regex(/^[1-9]\d{0,8}$/, 'must be a version number');
 const ifMatchHeader = z.string().regex(/^"?[1-9]\d{0,8}"?$/, 'must be a version number in quotes');
 const modelFilter = anyOf(z.string().min(1).max(120)).optional();
-const agent = item(agentCollection, 'agent_id');
 const READ = { key: 'viewer', user: 'viewer' } as const;
 const WRITE = { key: 'editor', user: 'editor' } as const;
 
@@ -46,7 +45,7 @@ export function agentRoutes({
   agents: AgentService;
   versions: AgentVersions;
 }): Operation[] {
-  const version = within(agent, 'version', ({ scope, item: found }, number) =>
+  const version = within(agentTarget, 'version', ({ scope, item: found }, number) =>
     versions.get(scope, found, Number(number)),
   );
   return [
@@ -93,7 +92,7 @@ export function agentRoutes({
       tag: 'Agents',
       summary: 'Read an agent, or one of its versions',
       access: READ,
-      target: agent,
+      target: agentTarget,
       query: z.object({ version: queryInteger(1, 999_999_999).optional() }),
       responses: { 200: { description: 'The agent', schema: agentResponse } },
       async handle({ scope, item: found, query }) {
@@ -111,7 +110,7 @@ export function agentRoutes({
       description:
         'Makes a new version. `If-Match: "<version>"` refuses the change when the agent is at another one.',
       access: WRITE,
-      target: agent,
+      target: agentTarget,
       body: patchBody(patchAgentRequest, { readOnly: AGENT_READ_ONLY }),
       responses: { 200: { description: 'The agent', schema: agentResponse } },
       errors: [409],
@@ -128,7 +127,7 @@ export function agentRoutes({
       tag: 'Agents',
       summary: 'Archive an agent, or purge an archived one',
       access: WRITE,
-      target: agent,
+      target: agentTarget,
       query: z.object({ purge: queryBoolean.default(false) }),
       responses: { 204: { description: 'Archived or removed' } },
       errors: [409],
@@ -146,7 +145,7 @@ export function agentRoutes({
       tag: 'Agents',
       summary: 'Bring an archived agent back',
       access: WRITE,
-      target: agent,
+      target: agentTarget,
       responses: { 200: { description: 'The agent', schema: agentResponse } },
       errors: [409],
       handle: async ({ scope, item: found }) => toAgentResponse(await agents.restore(scope, found)),
@@ -158,7 +157,7 @@ export function agentRoutes({
       tag: 'Agents',
       summary: 'Copy an agent',
       access: WRITE,
-      target: agent,
+      target: agentTarget,
       body: jsonBody(duplicateAgentRequest, { optional: true }),
       responses: { 201: { description: 'The copy', schema: agentResponse } },
       errors: [409],
@@ -178,7 +177,7 @@ export function agentRoutes({
       tag: 'Agents',
       summary: 'Try a change without making it',
       access: READ,
-      target: agent,
+      target: agentTarget,
       whenSuspended: true,
       body: jsonBody(patchAgentRequest, { optional: true, readOnly: AGENT_READ_ONLY }),
       responses: { 200: { description: 'What would be refused', schema: validateAgentResponse } },
@@ -194,7 +193,7 @@ export function agentRoutes({
       tag: 'Agents',
       summary: 'List versions of an agent',
       access: READ,
-      target: agent,
+      target: agentTarget,
       query: listQuery({ sortable: ['version'], defaultSort: '-version' }),
       responses: { 200: { description: 'A page of versions', schema: listOf(versionSummaryResponse) } },
       handle: async ({ scope, item: found, query }) =>
@@ -248,7 +247,7 @@ export function agentRoutes({
       tag: 'Agents',
       summary: 'Which version new sessions use',
       access: READ,
-      target: agent,
+      target: agentTarget,
       responses: { 200: { description: 'The rule', schema: trafficSchema } },
       handle: ({ item: found }) => found.traffic,
     }),
@@ -261,7 +260,7 @@ export function agentRoutes({
       description:
         'With `require_passed_tests` each version named has a completed test run in which all passed.',
       access: WRITE,
-      target: agent,
+      target: agentTarget,
       body: jsonBody(trafficSchema),
       responses: { 200: { description: 'The rule', schema: trafficSchema } },
       errors: [409],

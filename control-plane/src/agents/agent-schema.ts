@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { agentConfigSchema } from '@parley/shared/contracts/agent-config';
 import type { MaskedSecret } from '../crypto/secret-box.ts';
 import { maybeTime, recordFields, time, timestamp, toTimes } from '../http/record-schema.ts';
+import { maskedSecret } from '../http/value-schemas.ts';
 import { fillConfig } from './agent-config-input.ts';
-import type { AgentContent, AgentRecord, AgentVersionRecord } from './agent-model.ts';
+import type { AgentContent, AgentRecord, AgentVersionRecord } from './agent-record.ts';
 import { maskHeaders } from './header-secrets.ts';
 
 const modelId = z.string().min(1).max(120);
@@ -51,10 +52,6 @@ export const AGENT_READ_ONLY = [
   'archived_at',
   'auto_database_id',
 ] as const;
-
-export const maskedSecret = z
-  .object({ set: z.boolean(), last_four: z.string() })
-  .meta({ id: 'MaskedSecret' });
 
 const agentConfigResponse = agentConfigSchema
   .extend({

@@ -13,7 +13,7 @@ import { applyConfig, fillConfig } from './agent-config-input.ts';
 import { toContent } from './agent-content.ts';
 import type { AgentContents } from './agent-content.ts';
 import { agentCollection, agentVersionCollection } from './agent-model.ts';
-import type { AgentContent, AgentRecord } from './agent-model.ts';
+import type { AgentContent, AgentRecord } from './agent-record.ts';
 import type { CreateAgentRequest, PatchAgentRequest } from './agent-schema.ts';
 import type { AgentWriter } from './agent-writer.ts';
 import type { HeaderSecrets } from './header-secrets.ts';

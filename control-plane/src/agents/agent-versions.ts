@@ -9,7 +9,7 @@ import { fillConfig } from './agent-config-input.ts';
 import { versionId } from './agent-content.ts';
 import type { AgentContents } from './agent-content.ts';
 import { agentCollection, agentVersionCollection } from './agent-model.ts';
-import type { AgentRecord, AgentVersionRecord } from './agent-model.ts';
+import type { AgentRecord, AgentVersionRecord } from './agent-record.ts';
 import type { AgentWriter } from './agent-writer.ts';
 
 /** Whether all tests of a run against that version have passed. */

@@ -9,7 +9,7 @@ import { checkRoom } from '../tenancy/record-limit.ts';
 import type { Scope } from '../tenancy/scope.ts';
 import { plain, toContent, versionId } from './agent-content.ts';
 import { agentCollection, agentVersionCollection } from './agent-model.ts';
-import type { AgentContent, AgentRecord } from './agent-model.ts';
+import type { AgentContent, AgentRecord } from './agent-record.ts';
 
 /** Writers that meet more often than this are told so. */
 const MAX_TRIES = 5;

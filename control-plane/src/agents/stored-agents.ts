@@ -4,7 +4,7 @@ import type { Database } from '../storage/database.ts';
 import { fillConfig } from './agent-config-input.ts';
 import { toContent, versionId } from './agent-content.ts';
 import { agentCollection, agentVersionCollection } from './agent-model.ts';
-import type { AgentContent, AgentRecord, AgentVersionRecord } from './agent-model.ts';
+import type { AgentContent, AgentRecord, AgentVersionRecord } from './agent-record.ts';
 import type { HeaderSecrets } from './header-secrets.ts';
 
 /** Agents as sessions and other features read them, whatever their tenant. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { tenantJsonSchema } from '../http/json-schema.ts';
 import { idSchema } from '../http/operation.ts';
 import { recordFields, toTimes } from '../http/record-schema.ts';
-import type { AnalysisRecord } from './analysis-model.ts';
+import type { AnalysisRecord } from './analysis-record.ts';
 
 const runWhenShape = {
   channels: z

@@ -15,7 +15,7 @@ import { missingReferences, referenceNotFound } from '../tenancy/references.ts';
 import { checkRoom } from '../tenancy/record-limit.ts';
 import type { Scope } from '../tenancy/scope.ts';
 import { analysisCollection } from './analysis-model.ts';
-import type { AnalysisRecord } from './analysis-model.ts';
+import type { AnalysisRecord } from './analysis-record.ts';
 import type { createAnalysisRequest, patchAnalysisRequest } from './analysis-schema.ts';
 
 /** Agents that an analysis is attached to: `AgentLinks`. */

@@ -12,7 +12,7 @@ import type { RecordingService } from '../recordings/recording-service.ts';
 import type { SessionCloser } from '../sessions/session-closer.ts';
 import { isLive, isTerminal } from '../sessions/session-states.ts';
 import { owner, type SessionChange, type SessionStore } from '../sessions/session-store.ts';
-import type { SessionRecord } from '../sessions/session-model.ts';
+import type { SessionRecord } from '../sessions/session-record.ts';
 import type { CallLog } from './call-log.ts';
 import type { CarrierCommands } from './carrier-commands.ts';
 import { accountOf, totalsOf } from './leg-accounts.ts';

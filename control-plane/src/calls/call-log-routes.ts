@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { latencyStatsSchema, usageSchema } from '@parley/shared/contracts/call-events';
 import { anyOf, listOf, queryInteger, toPage } from '../http/list-query.ts';
 import { defineOperation, Reply, type Operation } from '../http/operation.ts';
-import { sessionCollection } from '../sessions/session-model.ts';
-import { item } from '../tenancy/target.ts';
+import { sessionTarget } from '../sessions/session-target.ts';
 import type { CallLog } from './call-log.ts';
 import type { SessionEventRecord } from './session-event-model.ts';
 import { sessionEventResponse } from './session-events.ts';
@@ -12,7 +11,6 @@ import type { TurnRecord } from './turn-model.ts';
 
 const TAG = 'Logs';
 const READ = { key: 'viewer', user: 'viewer' } as const;
-const session = item(sessionCollection, 'session_id');
 
 const turnResponse = z
   .object({
@@ -62,7 +60,7 @@ export function callLogRoutes({ callLog }: { callLog: CallLog }): Operation[] {
       summary: 'Read the transcript',
       description: 'Whole, in order. `format=text` gives lines, `format=vtt` WebVTT.',
       access: READ,
-      target: session,
+      target: sessionTarget,
       query: z.object({ format: z.enum(['json', 'text', 'vtt']).default('json') }),
       responses: {
         200: {
@@ -86,7 +84,7 @@ export function callLogRoutes({ callLog }: { callLog: CallLog }): Operation[] {
       description:
         'By `index`; written while the call runs: ask again with the last `after_index`. Types may be added.',
       access: READ,
-      target: session,
+      target: sessionTarget,
       query: z.object({
         type: anyOf(z.string().min(1).max(64)).optional(),
         after_index: queryInteger(0, Number.MAX_SAFE_INTEGER).optional(),
@@ -112,7 +110,7 @@ export function callLogRoutes({ callLog }: { callLog: CallLog }): Operation[] {
       tag: TAG,
       summary: 'Read what was measured',
       access: READ,
-      target: session,
+      target: sessionTarget,
       responses: { 200: { description: 'Latencies and usage', schema: metricsResponse } },
       handle: ({ item }) => ({
         turns: item.metrics?.turns ?? 0,

@@ -5,7 +5,7 @@ import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
 import { CarrierError, type Carrier, type TransferTarget } from '../carriers/carrier.ts';
 import type { SessionStore } from '../sessions/session-store.ts';
-import type { SessionRecord, SessionTransfer } from '../sessions/session-model.ts';
+import type { SessionRecord, SessionTransfer } from '../sessions/session-record.ts';
 import type { Database } from '../storage/database.ts';
 import { isDuplicateKey } from '../storage/duplicate.ts';
 import { carrierCommandCollection } from './carrier-command-model.ts';

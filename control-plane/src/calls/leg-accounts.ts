@@ -1,5 +1,5 @@
 import type { CallReport } from '@parley/shared/contracts/call-events';
-import type { LegAccount, SessionRecord } from '../sessions/session-model.ts';
+import type { LegAccount, SessionRecord } from '../sessions/session-record.ts';
 
 /** What one leg of a call used. */
 export function accountOf(report: CallReport): LegAccount {

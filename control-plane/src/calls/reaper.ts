@@ -5,7 +5,7 @@ import type { Clock } from '@parley/shared/time/clock';
 import type { SessionCloser } from '../sessions/session-closer.ts';
 import { RUNNING_PLACE_MS } from '../sessions/session-places.ts';
 import type { SessionStore } from '../sessions/session-store.ts';
-import type { SessionRecord } from '../sessions/session-model.ts';
+import type { SessionRecord } from '../sessions/session-record.ts';
 import type { WsTicketService } from '../ws-tickets/ws-ticket-service.ts';
 import type { GatewayCommands } from './gateway-commands.ts';
 

@@ -2,7 +2,7 @@ import type { Model } from 'mongoose';
 import type { KnownCallEvent } from '@parley/shared/contracts/call-events';
 import type { Database } from '../storage/database.ts';
 import { isDuplicateKey } from '../storage/duplicate.ts';
-import type { SessionRecord } from '../sessions/session-model.ts';
+import type { SessionRecord } from '../sessions/session-record.ts';
 import { toolCallCollection } from './tool-call-model.ts';
 import type { ToolCallRecord } from './tool-call-model.ts';
 

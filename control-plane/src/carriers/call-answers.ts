@@ -5,7 +5,7 @@ import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
 import type { SessionCloser } from '../sessions/session-closer.ts';
 import type { SessionCredentials } from '../sessions/session-credentials.ts';
-import type { SessionRecord } from '../sessions/session-model.ts';
+import type { SessionRecord } from '../sessions/session-record.ts';
 import { CarrierError, type CarrierDocument } from './carrier.ts';
 import { carrierVerdict, type TrustedCallback } from './trusted-callback.ts';
 

@@ -1,5 +1,5 @@
-import type { SessionRecord } from '../sessions/session-model.ts';
-import type { TelephonyAccountRecord } from '../telephony/telephony-account-model.ts';
+import type { SessionRecord } from '../sessions/session-record.ts';
+import type { TelephonyAccountRecord } from '../telephony/telephony-account-record.ts';
 import type { Carrier, CarrierRequest } from './carrier.ts';
 
 /** A callback that may be trusted, and what it is about. */

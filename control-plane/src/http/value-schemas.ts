@@ -1,5 +1,7 @@
 import { z } from 'zod';
 
+const MAX_VARIABLES = 100;
+
 /** Values that several features take (resources 1.4). */
 
 export const timezoneName = z
@@ -17,6 +19,26 @@ export const languageTag = z
 export const emailAddress = z.email().max(254).meta({ example: 'asha@example.com' });
 
 export const newPassword = z.string().min(12).max(128);
+
+/** A secret as it may be shown. */
+export const maskedSecret = z
+  .object({ set: z.boolean(), last_four: z.string() })
+  .meta({ id: 'MaskedSecret' });
+
+/** Variables of a call. `system.*` is ours alone. */
+export const variablesSchema = z
+  .record(
+    z
+      .string()
+      .min(1)
+      .max(64)
+      .refine((name) => !name.startsWith('system.'), 'system.* is read-only'),
+    z.string().max(4096),
+  )
+  .refine(
+    (variables) => Object.keys(variables).length <= MAX_VARIABLES,
+    `at most ${MAX_VARIABLES} variables`,
+  );
 
 function isTimezone(name: string): boolean {
   try {

@@ -12,7 +12,7 @@ import type { MemberService } from '../members/member-service.ts';
 import type { OrgService } from '../orgs/org-service.ts';
 import type { ProjectService } from '../projects/project-service.ts';
 import type { Directory } from '../tenancy/directory.ts';
-import type { MemberRecord } from '../members/member-model.ts';
+import type { MemberRecord } from '../members/member-record.ts';
 import type { Principal, UserPrincipal } from '../tenancy/principal.ts';
 import type { Database } from '../storage/database.ts';
 import { Scope } from '../tenancy/scope.ts';

@@ -4,7 +4,7 @@ import { maybeTime, recordFields, time, timestamp, toTimes } from '../http/recor
 import { emailAddress } from '../http/value-schemas.ts';
 import { ROLES } from '../tenancy/roles.ts';
 import type { InviteRecord } from './invite-model.ts';
-import type { MemberRecord } from './member-model.ts';
+import type { MemberRecord } from './member-record.ts';
 
 const role = z.enum(ROLES);
 const projectIds = z.array(idSchema('prj')).min(1).max(100).nullable();

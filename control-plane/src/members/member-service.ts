@@ -16,7 +16,6 @@ import { normalEmail } from '../identity/identity-service.ts';
 import type { IdentityService } from '../identity/identity-service.ts';
 import type { Mailer } from '../identity/mailer.ts';
 import type { BackgroundWork } from '../lifecycle/background-work.ts';
-import { projectCollection } from '../projects/project-model.ts';
 import type { Database } from '../storage/database.ts';
 import { isDuplicateKey } from '../storage/duplicate.ts';
 import type { ListPage } from '../storage/list.ts';
@@ -24,14 +23,14 @@ import { checkRoom } from '../tenancy/record-limit.ts';
 import type { Directory } from '../tenancy/directory.ts';
 import { principalId } from '../tenancy/principal.ts';
 import type { Principal } from '../tenancy/principal.ts';
-import { checkReferences } from '../tenancy/references.ts';
+import { checkProjects } from '../tenancy/project-references.ts';
 import { roleAtLeast } from '../tenancy/roles.ts';
 import type { Role } from '../tenancy/roles.ts';
 import type { Scope } from '../tenancy/scope.ts';
 import { inviteCollection } from './invite-model.ts';
 import type { InviteRecord } from './invite-model.ts';
 import { memberCollection } from './member-model.ts';
-import type { MemberRecord } from './member-model.ts';
+import type { MemberRecord } from './member-record.ts';
 import type { createInviteRequest, MemberWithUser, patchMemberRequest } from './member-schema.ts';
 
 /** What it writes to the audit trail. */
@@ -174,9 +173,9 @@ export class MemberService {
     const loc = ['body', 'project_ids'];
     if (roleAtLeast(role, 'admin'))
       throw invalid(loc, 'only viewers and editors can be narrowed to projects');
-    await checkReferences(
+    await checkProjects(
       scope,
-      projectIds.map((id, index) => ({ collection: projectCollection, id, loc: [...loc, index] })),
+      projectIds.map((id, index) => ({ id, loc: [...loc, index] })),
     );
   }
 

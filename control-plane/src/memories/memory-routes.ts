@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { agentCollection } from '../agents/agent-model.ts';
+import { agentTarget } from '../agents/agent-target.ts';
 import { anyOf, listOf, listQuery, toPage } from '../http/list-query.ts';
 import { defineOperation, jsonBody, patchBody } from '../http/operation.ts';
 import type { Operation } from '../http/operation.ts';
@@ -17,7 +17,6 @@ import {
 } from './memory-schema.ts';
 import type { MemoryService } from './memory-service.ts';
 
-const agent = item(agentCollection, 'agent_id');
 const memory = item(memoryCollection, 'memory_id');
 const tag = 'Memories';
 const feature = 'memories';
@@ -32,7 +31,7 @@ export function memoryRoutes({ memories }: { memories: MemoryService }): Operati
       feature,
       summary: 'List what an agent knows about callers',
       access: { key: 'viewer', user: 'viewer' },
-      target: agent,
+      target: agentTarget,
       query: listQuery({
         filters: {
           subject: anyOf(memorySubject).optional(),
@@ -52,7 +51,7 @@ export function memoryRoutes({ memories }: { memories: MemoryService }): Operati
       feature,
       summary: 'Let an agent remember something',
       access: { key: 'editor', user: 'editor' },
-      target: agent,
+      target: agentTarget,
       body: jsonBody(createMemoryRequest, { readOnly: MEMORY_READ_ONLY }),
       responses: { 201: { description: 'The memory', schema: memoryResponse } },
       errors: [409],
@@ -68,7 +67,7 @@ export function memoryRoutes({ memories }: { memories: MemoryService }): Operati
       feature,
       summary: 'Let an agent forget a person',
       access: { key: 'admin', user: 'admin' },
-      target: agent,
+      target: agentTarget,
       query: z.object({ subject: memorySubject }),
       responses: { 200: { description: 'How much it was', schema: deletedMemoriesResponse } },
       handle: async ({ scope, caller, item: found, query, address }) => ({

@@ -5,7 +5,7 @@ import type { PostCallStep } from '../post-call/post-call-service.ts';
 import { openChatModel } from '../providers/chat.ts';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
 import type { SessionAgent } from '../sessions/session-agent.ts';
-import type { SessionRecord } from '../sessions/session-model.ts';
+import type { SessionRecord } from '../sessions/session-record.ts';
 import { owner, type SessionStore } from '../sessions/session-store.ts';
 import { extractMemories, MemoryAnswerError } from './memory-extraction.ts';
 import type { MemoryRecord } from './memory-model.ts';

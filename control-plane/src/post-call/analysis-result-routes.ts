@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { listOf } from '../http/list-query.ts';
 import { defineOperation, type Operation } from '../http/operation.ts';
 import { recordFields, toTimes } from '../http/record-schema.ts';
-import { sessionCollection } from '../sessions/session-model.ts';
-import { item } from '../tenancy/target.ts';
+import { sessionTarget } from '../sessions/session-target.ts';
 import type { AnalysisResultRecord } from './analysis-result-model.ts';
 import type { PostCallService } from './post-call-service.ts';
 
@@ -52,7 +51,7 @@ export function analysisResultRoutes({ postCall }: { postCall: PostCallService }
       tag: 'Analyses',
       summary: 'List what analyses made of a session',
       access: { key: 'viewer', user: 'viewer' },
-      target: item(sessionCollection, 'session_id'),
+      target: sessionTarget,
       responses: { 200: { description: 'Rows, the system’s first', schema: listOf(analysisResultResponse) } },
       handle: async ({ item }) => {
         const rows = await postCall.results(item._id);

@@ -1,4 +1,4 @@
-import type { SessionRecord } from '../sessions/session-model.ts';
+import type { SessionRecord } from '../sessions/session-record.ts';
 import type { AnalysisResultRecord } from './analysis-result-model.ts';
 import { EMPTY_LEAD, type LeadAnalysis } from './lead-analysis.ts';
 

@@ -10,10 +10,9 @@ import type { SecretBox } from '../crypto/secret-box.ts';
 import { commonFilter, equalities } from '../http/list-query.ts';
 import type { AnyOf, ListInput } from '../http/list-query.ts';
 import { invalid } from '../http/validation.ts';
-import { projectCollection } from '../projects/project-model.ts';
 import type { ListPage } from '../storage/list.ts';
 import type { Principal } from '../tenancy/principal.ts';
-import { checkReferences } from '../tenancy/references.ts';
+import { checkProjects } from '../tenancy/project-references.ts';
 import type { Scope } from '../tenancy/scope.ts';
 import { sameOrigin } from './provider-accounts.ts';
 import type { ProviderAccounts } from './provider-accounts.ts';
@@ -168,11 +167,10 @@ export class ProviderCredentialService {
     }
     if (fields.base_url != null) checkBaseUrl(this.#fetch, fields.base_url, scope.orgId);
     const references = (fields.project_ids ?? []).map((id, index) => ({
-      collection: projectCollection,
       id,
       loc: ['body', 'project_ids', index],
     }));
-    await checkReferences(scope, references);
+    await checkProjects(scope, references);
   }
 
   #seal(values: Record<string, string>): Pick<ProviderCredentialRecord, 'values' | 'masked'> {

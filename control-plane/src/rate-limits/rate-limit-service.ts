@@ -9,10 +9,9 @@ import { defined } from '../storage/defined.ts';
 import { orDuplicate } from '../storage/duplicate.ts';
 import { ExpiringCache } from '../storage/expiring-cache.ts';
 import type { ListPage } from '../storage/list.ts';
-import { projectCollection } from '../projects/project-model.ts';
 import { DIRECTORY_TTL_MS } from '../tenancy/directory.ts';
 import type { Principal } from '../tenancy/principal.ts';
-import { checkReferences } from '../tenancy/references.ts';
+import { checkProjects } from '../tenancy/project-references.ts';
 import type { Scope } from '../tenancy/scope.ts';
 import { rateLimitCollection } from './rate-limit-model.ts';
 import type { LimitedResource, RateLimitRecord } from './rate-limit-model.ts';
@@ -71,9 +70,7 @@ export class RateLimitService {
       throw invalid(['body', 'project_id'], 'There is no such record in this project', 'reference_not_found');
     }
     if (projectId !== null) {
-      await checkReferences(scope, [
-        { collection: projectCollection, id: projectId, loc: ['body', 'project_id'] },
-      ]);
+      await checkProjects(scope, [{ id: projectId, loc: ['body', 'project_id'] }]);
     }
     const fields = {
       resource: request.resource,

@@ -42,3 +42,8 @@ export class MediaLinks {
     return createHmac('sha256', this.#key).update(`GET\n${path}\n${expires}`).digest('base64url');
   }
 }
+
+/** Path of a recording's audio outside `/v1`. */
+export function recordingMediaPath(recordingId: string): string {
+  return `/media/v1/recordings/${recordingId}`;
+}

@@ -4,16 +4,16 @@ import type { AuditTrail } from '../audit/audit-trail.ts';
 import { queryInteger } from '../http/list-query.ts';
 import { defineOperation, Reply, type Operation } from '../http/operation.ts';
 import { timestamp } from '../http/record-schema.ts';
-import { sessionCollection } from '../sessions/session-model.ts';
+import { sessionTarget } from '../sessions/session-target.ts';
 import { item } from '../tenancy/target.ts';
 import { parseByteRange } from './byte-range.ts';
+import { recordingMediaPath } from './media-links.ts';
 import type { MediaLinks } from './media-links.ts';
 import { recordingCollection } from './recording-model.ts';
 import type { RecordingRecord } from './recording-model.ts';
 import type { RecordingService } from './recording-service.ts';
 
 const TAG = 'Logs';
-const session = item(sessionCollection, 'session_id');
 const recording = item(recordingCollection, 'recording_id');
 const CONTENT_TYPES = { wav: 'audio/wav', mp3: 'audio/mpeg' } as const;
 const NOT_READY_RETRY_SECONDS = 30;
@@ -31,11 +31,6 @@ const recordingResponse = z
     url_expires_at: timestamp.nullable(),
   })
   .meta({ id: 'Recording' });
-
-/** Path of a recording's audio outside `/v1`. */
-export function recordingMediaPath(recordingId: string): string {
-  return `/media/v1/recordings/${recordingId}`;
-}
 
 const audio = {
   200: { description: 'The audio', contentType: 'audio/wav' },
@@ -59,7 +54,7 @@ export function recordingRoutes({
       tag: TAG,
       summary: 'Read a session’s recording',
       access: { key: 'viewer', user: 'viewer' },
-      target: session,
+      target: sessionTarget,
       responses: { 200: { description: 'The recording', schema: recordingResponse } },
       handle: async ({ item }) => {
         const found = item.record ? await recordings.ofSession(item._id) : null;
@@ -85,7 +80,7 @@ export function recordingRoutes({
       tag: TAG,
       summary: 'Delete a session’s recording',
       access: { key: 'admin', user: 'admin' },
-      target: session,
+      target: sessionTarget,
       responses: { 204: { description: 'It is gone' } },
       handle: async ({ scope, caller, address, item }) => {
         if ((await recordings.deleteOf(item._id)) === 0) throw new NotFoundError();

@@ -1,6 +1,6 @@
 import { newId } from '@parley/shared/ids/new-id';
 import type { Sample } from '../composition/sample.ts';
-import { recordingMediaPath } from './recording-routes.ts';
+import { recordingMediaPath } from './media-links.ts';
 
 export const recordingSample: Sample = {
   scenarios: {

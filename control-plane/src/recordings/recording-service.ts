@@ -5,7 +5,7 @@ import { recordingKey } from '@parley/shared/contracts/recordings';
 import { ConflictError, NotFoundError } from '@parley/shared/errors/app-error';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
-import type { SessionRecord } from '../sessions/session-model.ts';
+import type { SessionRecord } from '../sessions/session-record.ts';
 import type { Database } from '../storage/database.ts';
 import { isDuplicateKey } from '../storage/duplicate.ts';
 import { recordingCollection } from './recording-model.ts';

@@ -1,10 +1,10 @@
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
 import { sleep } from '@parley/shared/async/timeout';
-import { variablesSchema } from './session-schema.ts';
+import { variablesSchema } from '../http/value-schemas.ts';
 import type { SessionAgent } from './session-agent.ts';
 import type { SessionStore } from './session-store.ts';
-import type { SessionRecord } from './session-model.ts';
+import type { SessionRecord } from './session-record.ts';
 
 /** One bounded request to an address of a tenant's. */
 export type OutboundCall = (request: {

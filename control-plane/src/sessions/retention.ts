@@ -7,7 +7,7 @@ import { orgCollection } from '../orgs/org-model.ts';
 import { projectCollection } from '../projects/project-model.ts';
 import type { Database } from '../storage/database.ts';
 import { sessionCollection } from './session-model.ts';
-import type { SessionRecord } from './session-model.ts';
+import type { SessionRecord } from './session-record.ts';
 
 export const RETENTION_INTERVAL_MS = 60_000;
 const LEASE = 'retention';

@@ -2,7 +2,7 @@ import { TERMINAL_STATUSES } from '@parley/shared/contracts/session-values';
 import type { Turn } from '@parley/shared/contracts/turn';
 import type { Clock } from '@parley/shared/time/clock';
 import type { WsTicketService } from '../ws-tickets/ws-ticket-service.ts';
-import type { SessionRecord } from './session-model.ts';
+import type { SessionRecord } from './session-record.ts';
 import type { SessionPlaces } from './session-places.ts';
 import type { TerminalStatus } from './session-states.ts';
 import type { SessionChange, SessionStore, Transition } from './session-store.ts';

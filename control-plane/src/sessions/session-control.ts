@@ -2,7 +2,7 @@ import { ConflictError, NotFoundError } from '@parley/shared/errors/app-error';
 import type { Clock } from '@parley/shared/time/clock';
 import type { SessionCloser } from './session-closer.ts';
 import type { SessionGateways } from './session-gateways.ts';
-import type { SessionRecord } from './session-model.ts';
+import type { SessionRecord } from './session-record.ts';
 import type { SessionPlaces } from './session-places.ts';
 import type { SessionEventBody } from './session-schema.ts';
 import { isLive, isTerminal } from './session-states.ts';

@@ -5,7 +5,7 @@ import type { Clock } from '@parley/shared/time/clock';
 import type { SigningKeys } from '../crypto/signing-keys.ts';
 import { signParticipantToken } from '../participant-tokens/participant-token.ts';
 import type { WsTicketService } from '../ws-tickets/ws-ticket-service.ts';
-import type { SessionRecord } from './session-model.ts';
+import type { SessionRecord } from './session-record.ts';
 import { roomName } from './session-plan.ts';
 import type { SessionAddresses } from './session-schema.ts';
 import { isTerminal } from './session-states.ts';

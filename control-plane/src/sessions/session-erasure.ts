@@ -3,7 +3,7 @@ import { ConflictError } from '@parley/shared/errors/app-error';
 import type { Clock } from '@parley/shared/time/clock';
 import type { Scope } from '../tenancy/scope.ts';
 import { sessionCollection } from './session-model.ts';
-import type { SessionRecord } from './session-model.ts';
+import type { SessionRecord } from './session-record.ts';
 import { isTerminal } from './session-states.ts';
 import type { SessionStore } from './session-store.ts';
 

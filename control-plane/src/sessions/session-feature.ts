@@ -10,7 +10,7 @@ import { SessionCreation } from './session-creation.ts';
 import { SessionCredentials } from './session-credentials.ts';
 import { SessionErasure } from './session-erasure.ts';
 import { sessionCollection } from './session-model.ts';
-import type { SessionRecord } from './session-model.ts';
+import type { SessionRecord } from './session-record.ts';
 import { SessionPlaces } from './session-places.ts';
 import { sessionRoutes } from './session-routes.ts';
 import { sessionSample } from './session-sample.ts';

@@ -3,7 +3,7 @@ import { TooManyRequestsError, UnavailableError } from '@parley/shared/errors/ap
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
 import { agentOf, type SessionAgent, type SessionAgents } from './session-agent.ts';
-import type { SessionRecord } from './session-model.ts';
+import type { SessionRecord } from './session-record.ts';
 import { WIDGET_SESSIONS_AT_ONCE } from './visitor-limits.ts';
 
 /** Limits of the installation; 0 means none. */

@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import type { ModelCatalog, PlanProviderWire } from '../providers/model-catalog.ts';
 import { WIDGET_SESSION_SECONDS } from './visitor-limits.ts';
 import { NO_AGENT, type SessionAgent } from './session-agent.ts';
-import { TEXT_TRANSPORT, type SessionRecord } from './session-model.ts';
+import { TEXT_TRANSPORT, type SessionRecord } from './session-record.ts';
 
 export interface PlanFacts {
   session: SessionRecord;

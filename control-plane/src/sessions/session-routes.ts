@@ -20,7 +20,7 @@ import {
 } from '../http/list-query.ts';
 import { defineOperation, idSchema, jsonBody, Reply, type Operation } from '../http/operation.ts';
 import type { AuditTrail } from '../audit/audit-trail.ts';
-import { inProject, item } from '../tenancy/target.ts';
+import { inProject } from '../tenancy/target.ts';
 import type { SessionControl } from './session-control.ts';
 import type { SessionCreation } from './session-creation.ts';
 import type { SessionCredentials } from './session-credentials.ts';
@@ -32,7 +32,6 @@ import {
   erasureBody,
   erasureSchema,
   mintBody,
-  mintSchema,
   sessionDetailSchema,
   sessionEventBody,
   sessionSchema,
@@ -41,9 +40,10 @@ import {
   toSessionResponse,
 } from './session-schema.ts';
 import { sessionCollection } from './session-model.ts';
+import { sessionTarget } from './session-target.ts';
+import { mintSchema } from './session-token.ts';
 
 const TAG = 'Sessions';
-const session = item(sessionCollection, 'session_id');
 const NO_STORE = { 'Cache-Control': 'no-store' };
 
 const query = listQuery({
@@ -174,7 +174,7 @@ export function sessionRoutes(deps: {
       tag: TAG,
       summary: 'Read a session',
       access: { key: 'viewer', user: 'viewer' },
-      target: session,
+      target: sessionTarget,
       responses: { 200: { description: 'The session', schema: sessionDetailSchema } },
       handle: ({ item }) => toSessionDetail(item, credentials.addresses),
     }),
@@ -186,7 +186,7 @@ export function sessionRoutes(deps: {
       summary: 'End a session',
       description: 'At once when nobody has joined; else its gateway ends the call.',
       access: { key: 'editor', user: 'editor' },
-      target: session,
+      target: sessionTarget,
       responses: { 202: { description: 'It ends' } },
       errors: [409],
       idempotent: {},
@@ -203,7 +203,7 @@ export function sessionRoutes(deps: {
       summary: 'Get a new credential',
       description: 'To rejoin, or when the first answer was lost. Credentials nobody used become worthless.',
       access: { key: 'editor', user: 'editor' },
-      target: session,
+      target: sessionTarget,
       responses: { 200: { description: 'The credential', schema: sessionTokenSchema } },
       errors: [409],
       handle: async ({ item }) => {
@@ -226,7 +226,7 @@ export function sessionRoutes(deps: {
       tag: TAG,
       summary: 'Send an event into a live session',
       access: { key: 'editor', user: 'editor' },
-      target: session,
+      target: sessionTarget,
       body: jsonBody(sessionEventBody),
       responses: { 202: { description: 'It is on its way' } },
       errors: [409],
@@ -243,7 +243,7 @@ export function sessionRoutes(deps: {
       summary: 'Erase a session',
       description: 'Transcript, recording, analyses, variables and numbers go; times stay.',
       access: { key: 'admin', user: 'admin' },
-      target: session,
+      target: sessionTarget,
       responses: { 204: { description: 'It is erased' } },
       errors: [409],
       handle: async ({ item, scope, caller, address }) => {

@@ -1,26 +1,10 @@
 import { z } from 'zod';
 import { carrierSchema, channelSchema } from '@parley/shared/contracts/session-values';
 import { idSchema } from '../http/operation.ts';
+import { variablesSchema } from '../http/value-schemas.ts';
 import { roomName } from './session-plan.ts';
-import type { SessionRecord } from './session-model.ts';
-import { REALTIME_AUDIO_FORMATS } from './session-model.ts';
-
-const MAX_VARIABLES = 100;
-
-/** Variables of a call. `system.*` is ours alone. */
-export const variablesSchema = z
-  .record(
-    z
-      .string()
-      .min(1)
-      .max(64)
-      .refine((name) => !name.startsWith('system.'), 'system.* is read-only'),
-    z.string().max(4096),
-  )
-  .refine(
-    (variables) => Object.keys(variables).length <= MAX_VARIABLES,
-    `at most ${MAX_VARIABLES} variables`,
-  );
+import type { SessionRecord } from './session-record.ts';
+import { REALTIME_AUDIO_FORMATS } from './session-record.ts';
 
 /** The seed's CreateSessionBody. Unknown fields are ignored. */
 export const createSessionBody = z
@@ -209,16 +193,6 @@ export const mintBody = z.strictObject({
   expires_in_seconds: z.number().int().min(10).max(7200).default(600),
 });
 export type MintBody = z.output<typeof mintBody>;
-
-export const mintSchema = z.object({
-  session_id: z.uuid(),
-  ws_url: z.string(),
-  token: z.string(),
-  expires_at: timestamp,
-  agent_id: z.string(),
-  input_format: z.enum(REALTIME_AUDIO_FORMATS),
-  output_format: z.enum(REALTIME_AUDIO_FORMATS),
-});
 
 const sdkAudioFormat = z
   .object({ type: z.string(), rate: z.number().optional() })

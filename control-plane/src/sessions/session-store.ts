@@ -3,7 +3,7 @@ import { TERMINAL_STATUSES, type SessionStatus } from '@parley/shared/contracts/
 import type { Database } from '../storage/database.ts';
 import { ADMITTING_STATUSES, isTerminal, statesBefore, type TerminalStatus } from './session-states.ts';
 import { sessionCollection } from './session-model.ts';
-import type { LegAccount, SessionRecord } from './session-model.ts';
+import type { LegAccount, SessionRecord } from './session-record.ts';
 
 /** Where sessions tell what becomes of them. */
 export interface SessionEventLog {

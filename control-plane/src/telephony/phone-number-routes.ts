@@ -3,7 +3,7 @@ import { carrierSchema } from '@parley/shared/contracts/session-values';
 import { anyOf, listOf, listQuery, toPage } from '../http/list-query.ts';
 import { defineOperation, idSchema, jsonBody, patchBody, Reply, type Operation } from '../http/operation.ts';
 import { maybeTime, READ_ONLY_FIELDS, recordFields, time, toTimes } from '../http/record-schema.ts';
-import { variablesSchema } from '../sessions/session-schema.ts';
+import { variablesSchema } from '../http/value-schemas.ts';
 import { inProject, item } from '../tenancy/target.ts';
 import { inboundDeploymentCollection } from './inbound-deployment-model.ts';
 import type { InboundDeploymentRecord } from './inbound-deployment-model.ts';

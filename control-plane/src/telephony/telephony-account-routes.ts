@@ -7,7 +7,7 @@ import { defineOperation, idSchema, jsonBody, patchBody, Reply, type Operation }
 import { maybeTime, READ_ONLY_FIELDS, recordFields, time, toTimes } from '../http/record-schema.ts';
 import { inOrg, item } from '../tenancy/target.ts';
 import { telephonyAccountCollection } from './telephony-account-model.ts';
-import type { TelephonyAccountRecord } from './telephony-account-model.ts';
+import type { TelephonyAccountRecord } from './telephony-account-record.ts';
 import type { TelephonyAccountService } from './telephony-account-service.ts';
 
 const TAG = 'Telephony accounts';

@@ -21,7 +21,7 @@ import type { Principal } from '../tenancy/principal.ts';
 import type { Scope } from '../tenancy/scope.ts';
 import { phoneNumberCollection } from './phone-number-model.ts';
 import { telephonyAccountCollection } from './telephony-account-model.ts';
-import type { TelephonyAccountRecord } from './telephony-account-model.ts';
+import type { TelephonyAccountRecord } from './telephony-account-record.ts';
 
 /** Where the carriers' APIs are, when it is not the vendors' own address. */
 export type CarrierApiUrls = Partial<Record<CarrierName, string | undefined>>;

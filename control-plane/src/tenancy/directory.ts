@@ -1,7 +1,7 @@
 import type { Clock } from '@parley/shared/time/clock';
 import type { BackgroundWork } from '../lifecycle/background-work.ts';
 import { memberCollection } from '../members/member-model.ts';
-import type { MemberRecord } from '../members/member-model.ts';
+import type { MemberRecord } from '../members/member-record.ts';
 import { orgCollection } from '../orgs/org-model.ts';
 import type { OrgRecord } from '../orgs/org-model.ts';
 import { projectCollection } from '../projects/project-model.ts';

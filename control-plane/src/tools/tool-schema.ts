@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { RESERVED_TOOL_NAMES } from '@parley/shared/contracts/built-in-tools';
-import { maskedSecret } from '../agents/agent-schema.ts';
 import { tenantJsonSchema } from '../http/json-schema.ts';
 import { idSchema } from '../http/operation.ts';
 import { recordFields, toTimes } from '../http/record-schema.ts';
+import { maskedSecret } from '../http/value-schemas.ts';
 import type { ToolRecord } from './tool-model.ts';
 
 const secret = z.string().min(1).max(4096);

@@ -10,7 +10,6 @@ import { commonFilter, equalities } from '../http/list-query.ts';
 import type { AnyOf, ListInput } from '../http/list-query.ts';
 import { isOutboundUrl, OUTBOUND_URL_MESSAGE } from '../http/outbound-url.ts';
 import { invalid } from '../http/validation.ts';
-import { projectCollection } from '../projects/project-model.ts';
 import type { SessionAgent, SessionTools } from '../sessions/session-agent.ts';
 import type { Database } from '../storage/database.ts';
 import { defined } from '../storage/defined.ts';
@@ -18,7 +17,7 @@ import { orDuplicate } from '../storage/duplicate.ts';
 import type { ListPage } from '../storage/list.ts';
 import type { Principal } from '../tenancy/principal.ts';
 import { checkRoom } from '../tenancy/record-limit.ts';
-import { checkReferences } from '../tenancy/references.ts';
+import { checkProjects } from '../tenancy/project-references.ts';
 import type { Scope } from '../tenancy/scope.ts';
 import { toolCollection } from './tool-model.ts';
 import type { ToolRecord, ToolSecrets } from './tool-model.ts';
@@ -239,7 +238,7 @@ export class ToolService implements SessionTools {
         throw invalid(loc, 'is needed: your access is limited to projects', 'missing');
       return null;
     }
-    await checkReferences(scope, [{ collection: projectCollection, id: requested, loc }]);
+    await checkProjects(scope, [{ id: requested, loc }]);
     if (!scope.sees(requested)) throw invalid(loc, 'There is no such record', 'reference_not_found');
     return requested;
   }

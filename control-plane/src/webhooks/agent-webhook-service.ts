@@ -3,7 +3,7 @@ import { ConflictError, ValidationError } from '@parley/shared/errors/app-error'
 import { newWebhookSecret } from '@parley/shared/http/webhook-signature';
 import type { Clock } from '@parley/shared/time/clock';
 import { agentCollection } from '../agents/agent-model.ts';
-import type { AgentRecord } from '../agents/agent-model.ts';
+import type { AgentRecord } from '../agents/agent-record.ts';
 import type { AgentService } from '../agents/agent-service.ts';
 import type { AuditTrail } from '../audit/audit-trail.ts';
 import { maskSecret, type MaskedSecret, type SecretBox } from '../crypto/secret-box.ts';

@@ -7,7 +7,7 @@ import { SIGNATURE_HEADER, signWebhook } from '@parley/shared/http/webhook-signa
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
 import { fillConfig } from '../agents/agent-config-input.ts';
-import type { AgentRecord } from '../agents/agent-model.ts';
+import type { AgentRecord } from '../agents/agent-record.ts';
 import type { CallLog } from '../calls/call-log.ts';
 import type { PeriodicTask } from '../jobs/periodic-task.ts';
 import type { Database } from '../storage/database.ts';

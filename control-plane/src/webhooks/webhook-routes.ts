@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { agentCollection } from '../agents/agent-model.ts';
-import type { AgentRecord } from '../agents/agent-model.ts';
+import { agentTarget } from '../agents/agent-target.ts';
+import type { AgentRecord } from '../agents/agent-record.ts';
 import { fillConfig } from '../agents/agent-config-input.ts';
 import { anyOf, commonFilter, equalities, listOf, listQuery, toPage } from '../http/list-query.ts';
 import { defineOperation, jsonBody, Reply, type Operation } from '../http/operation.ts';
@@ -15,7 +15,6 @@ import type { WebhookDeliveryService } from './webhook-delivery-service.ts';
 const TAG = 'Webhooks';
 const READ = { key: 'viewer', user: 'viewer' } as const;
 const WRITE = { key: 'editor', user: 'editor' } as const;
-const agent = item(agentCollection, 'agent_id');
 const delivery = item(webhookDeliveryCollection, 'delivery_id');
 const BASE = '/api/v1/webhooks/agents/{agent_id}';
 
@@ -97,7 +96,7 @@ export function webhookRoutes({
       tag: TAG,
       summary: 'Read an agent’s webhooks',
       access: READ,
-      target: agent,
+      target: agentTarget,
       responses: { 200: { description: 'Both webhooks', schema: settingsResponse } },
       handle: ({ item }) => toSettings(item),
     }),
@@ -109,7 +108,7 @@ export function webhookRoutes({
       summary: 'Make a new webhook secret',
       description: 'Shown this once.',
       access: { key: 'admin', user: 'admin' },
-      target: agent,
+      target: agentTarget,
       body: jsonBody(rotateBody, { optional: true }),
       responses: {
         200: {
@@ -149,7 +148,7 @@ export function webhookRoutes({
       tag: TAG,
       summary: 'Switch the start-call webhook',
       access: WRITE,
-      target: agent,
+      target: agentTarget,
       body: jsonBody(z.strictObject({ enabled: z.boolean() })),
       responses: { 200: { description: 'Both webhooks', schema: settingsResponse } },
       handle: async ({ scope, caller, item, body }) =>
@@ -164,7 +163,7 @@ export function webhookRoutes({
       description:
         'The same values as `config.webhooks.call_ended`. Enabling makes a secret where there is none.',
       access: WRITE,
-      target: agent,
+      target: agentTarget,
       body: jsonBody(callEndedBody),
       responses: { 200: { description: 'Both webhooks', schema: settingsResponse } },
       handle: async ({ scope, caller, item, body }) =>
@@ -178,7 +177,7 @@ export function webhookRoutes({
       summary: 'Send a sample',
       description: 'One attempt, to the address as it is now.',
       access: WRITE,
-      target: agent,
+      target: agentTarget,
       responses: {
         200: {
           description: 'How it went',
@@ -200,7 +199,7 @@ export function webhookRoutes({
       tag: 'Logs',
       summary: 'List webhook deliveries',
       access: READ,
-      target: agent,
+      target: agentTarget,
       query: listQuery({
         filters: {
           status: anyOf(z.enum(['pending', 'retrying', 'succeeded', 'failed', 'cancelled'])).optional(),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { mintSchema, variablesSchema } from '../sessions/session-schema.ts';
+import { variablesSchema } from '../http/value-schemas.ts';
+import { mintSchema } from '../sessions/session-token.ts';
 
 export const startWidgetSessionRequest = z
   .strictObject({

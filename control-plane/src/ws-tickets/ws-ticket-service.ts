@@ -10,7 +10,7 @@ import { ConflictError, UnauthorizedError } from '@parley/shared/errors/app-erro
 import type { Clock } from '@parley/shared/time/clock';
 import type { Database } from '../storage/database.ts';
 import { wsTicketCollection } from './ws-ticket-model.ts';
-import type { WsTicketRecord } from './ws-ticket-model.ts';
+import type { WsTicketRecord } from './ws-ticket-record.ts';
 
 export interface IssuedCredential {
   /** Given out once and never stored. */

@@ -1,0 +1,123 @@
+import type { CallMetrics, Usage } from '@parley/shared/contracts/call-events';
+import type { CarrierName, Channel, Direction, SessionStatus } from '@parley/shared/contracts/session-values';
+import type { StoredRecord } from '../storage/collection.ts';
+
+export const REALTIME_AUDIO_FORMATS = ['pcm16_24000', 'pcmu_8000', 'pcma_8000'] as const;
+export type RealtimeAudioFormat = (typeof REALTIME_AUDIO_FORMATS)[number];
+
+/** The transport of a session that is written, not spoken. */
+export const TEXT_TRANSPORT = 'text';
+
+/** What one leg of a call used. */
+export interface LegAccount {
+  usage: Usage;
+  agent_talk_ms: number;
+  transfer_ms: number;
+}
+
+/** One conversation, from permission to its end. `_id` is a UUID v7. */
+export interface SessionRecord extends StoredRecord {
+  org_id: string;
+  project_id: string;
+  agent_id: string | null;
+  /** The version it keeps to its end. */
+  agent_version: number | null;
+  channel: Channel;
+  direction: Direction;
+  provider: CarrierName | null;
+  /** Open: `websocket`, `media_stream`, `text`. */
+  transport: string;
+  status: SessionStatus;
+  llm_id: string;
+  stt_id: string;
+  tts_id: string;
+  tts_voice_id: string | null;
+  /** As agreed before the call: what the creator asked for and agent and project allow. */
+  record: boolean;
+  /** Whether what was said is kept after the analyses. */
+  store_transcript: boolean;
+  /** How long the agent's version lets it be kept, in days after its end; null: as project and org say. */
+  retention_days: number | null;
+  /** null = the agent's. */
+  post_call_analysis_ids: string[] | null;
+  variables: Record<string, string>;
+  user_identifier: string | null;
+  attempt_number: number;
+  /** Fixed when a realtime session was minted. */
+  audio: { input_format: RealtimeAudioFormat; output_format: RealtimeAudioFormat } | null;
+  client_tools: boolean;
+  /** Begun by a visitor of a public page: nothing is known of them, and nothing is remembered. */
+  widget: boolean;
+  /** The agent's call before the call; its answer joins `variables`. */
+  pre_call: { state: 'running' | 'done' | 'failed'; deadline: Date } | null;
+
+  from_number: string | null;
+  to_number: string | null;
+  /** Both numbers, for searching by either. Kept by the store. */
+  numbers: string[];
+  telephony_account_id: string | null;
+  phone_number_id: string | null;
+  inbound_deployment_id: string | null;
+  campaign_id: string | null;
+  contact_id: string | null;
+  test_run_id: string | null;
+  /** Of a test: `tool_mocks` of its plan as JSON, whose keys are the tenant's. */
+  tool_mocks: string | null;
+  carrier_call_id: string | null;
+  carrier_cause: string | null;
+  carrier_cost: string | null;
+  /** When the carrier said that the call is over; without a report by soon after, the gateway is told. */
+  carrier_ended_at: Date | null;
+  /** A blind transfer under way at the carrier. */
+  transfer: SessionTransfer | null;
+
+  gateway_id: string | null;
+  claim_id: string | null;
+  /** -1 until somebody joined. */
+  leg: number;
+  /** By number of the leg, as each has reported. */
+  legs?: Record<string, LegAccount>;
+  claimed_at: Date | null;
+  /** When media first flowed. */
+  started_at: Date | null;
+  ended_at: Date | null;
+  ended_by: string | null;
+  hangup_reason: string | null;
+  failure_reason: string | null;
+  language: string | null;
+  message_count: number;
+  duration_seconds: number | null;
+  agent_duration_seconds: number | null;
+  transfer_duration_seconds: number | null;
+  avg_agent_latency_ms: number | null;
+  avg_user_latency_ms: number | null;
+  goal_status: string | null;
+  answered_by: string | null;
+  outcome: string | null;
+  metrics: CallMetrics | null;
+  usage: Usage | null;
+  /** Id of the `call_ended` event that closed it. */
+  report_id: string | null;
+  closed_by: 'report' | 'reaper' | 'carrier' | 'api' | 'expiry' | null;
+  post_call_status: 'pending' | 'running' | 'done' | 'failed' | 'skipped';
+  post_call_finished_at: Date | null;
+  recording_id: string | null;
+  /** Scopes of `bus.slots` it holds a place in. */
+  slot_scopes: string[];
+  /** No unclaimed credential lives longer; with nobody joined the session expires then. */
+  join_by: Date | null;
+  /** Since when nobody holds the call, as the reaper saw it. */
+  unheld_since: Date | null;
+  erased_at: Date | null;
+  /** To be erased as soon as it is over, or not erased to the end yet. */
+  erase_at_end: boolean;
+  /** It is over, and not all that follows has been done. */
+  follow_up?: boolean;
+}
+
+export interface SessionTransfer {
+  transfer_id: string;
+  to: string;
+  caller_id: string | null;
+  ring_timeout_seconds: number;
+}
