@@ -1,21 +1,26 @@
-import type { CarrierCommands } from '../calls/carrier-commands.ts';
 import { agentOf, type SessionAgents } from '../sessions/session-agent.ts';
+import type { SessionRecord, SessionTransfer } from '../sessions/session-record.ts';
 import { isTerminal } from '../sessions/session-states.ts';
 import type { SessionStore } from '../sessions/session-store.ts';
 import type { CallAnswers } from './call-answers.ts';
-import type { CarrierCallback, CarrierDocument } from './carrier.ts';
+import type { CarrierCallback, CarrierDocument, TransferTarget } from './carrier.ts';
 import type { TrustedCallback } from './trusted-callback.ts';
+
+/** How a transfer under way looks to the carrier: `CarrierCommands`. */
+export interface TransferTargets {
+  transferTarget(session: SessionRecord, transfer: SessionTransfer): TransferTarget;
+}
 
 /** Transfers under way at a carrier: whom it dials, and where the caller goes when nobody answers. */
 export class CallTransfers {
   readonly #store: SessionStore;
-  readonly #commands: Pick<CarrierCommands, 'transferTarget'>;
+  readonly #commands: TransferTargets;
   readonly #agents: SessionAgents;
   readonly #answers: CallAnswers;
 
   constructor(deps: {
     store: SessionStore;
-    commands: Pick<CarrierCommands, 'transferTarget'>;
+    commands: TransferTargets;
     agents: SessionAgents;
     answers: CallAnswers;
   }) {

@@ -3,22 +3,29 @@ import { AppError, ForbiddenError } from '@parley/shared/errors/app-error';
 import type { Logger } from '@parley/shared/logging/logger';
 import { isTerminal } from '../sessions/session-states.ts';
 import type { SessionStore } from '../sessions/session-store.ts';
-import type { TelephonyAccountService } from '../telephony/telephony-account-service.ts';
 import type { CallAnswers } from './call-answers.ts';
 import type { CallProgress } from './call-progress.ts';
 import type { CallTransfers } from './call-transfers.ts';
 import {
   CarrierProtocolError,
+  type Carrier,
   type CarrierCallback,
   type CarrierDocument,
   type CarrierRequest,
 } from './carrier.ts';
 import type { IncomingCalls } from './incoming-calls.ts';
-import type { TrustedCallback } from './trusted-callback.ts';
+import type { CalledAccount, TrustedCallback } from './trusted-callback.ts';
+
+/** Accounts at carriers, and the signalling opened with them: `TelephonyAccountService`. */
+export interface CalledAccounts {
+  find(accountId: string): Promise<CalledAccount | null>;
+  /** @returns null when there is no such account */
+  open(accountId: string): Promise<Carrier | null>;
+}
 
 /** What carriers tell, and what they are answered. Touches nothing that is not of the account in the path. */
 export class CarrierCallbackService {
-  readonly #accounts: TelephonyAccountService;
+  readonly #accounts: CalledAccounts;
   readonly #store: SessionStore;
   readonly #incoming: IncomingCalls;
   readonly #answers: CallAnswers;
@@ -28,7 +35,7 @@ export class CarrierCallbackService {
   readonly #logger: Logger;
 
   constructor(deps: {
-    accounts: TelephonyAccountService;
+    accounts: CalledAccounts;
     store: SessionStore;
     incoming: IncomingCalls;
     answers: CallAnswers;

@@ -3,17 +3,35 @@ import type { Logger } from '@parley/shared/logging/logger';
 import type { SessionAgents } from '../sessions/session-agent.ts';
 import type { SessionCreation } from '../sessions/session-creation.ts';
 import { isTerminal } from '../sessions/session-states.ts';
-import type { InboundDeploymentService } from '../telephony/inbound-deployment-service.ts';
-import type { PhoneNumberService } from '../telephony/phone-number-service.ts';
 import type { Directory } from '../tenancy/directory.ts';
 import type { CallAnswers } from './call-answers.ts';
 import type { CarrierCallback, CarrierDocument } from './carrier.ts';
 import type { TrustedCallback } from './trusted-callback.ts';
 
+/** Numbers in use: `PhoneNumberService`. */
+export interface CalledNumbers {
+  findActive(
+    accountId: string,
+    phoneNumber: string,
+  ): Promise<{ _id: string; org_id: string; project_id: string } | null>;
+}
+
+/** Which agent answers a number: `InboundDeploymentService`. */
+export interface NumberDeployments {
+  forNumber(numberId: string): Promise<{
+    _id: string;
+    agent_id: string;
+    /** null = by the agent's traffic rule. */
+    agent_version: number | null;
+    blocked_numbers: string[];
+    variables: Record<string, string>;
+  } | null>;
+}
+
 /** Calls that people make to numbers: who answers them, or why nobody does. */
 export class IncomingCalls {
-  readonly #numbers: PhoneNumberService;
-  readonly #deployments: InboundDeploymentService;
+  readonly #numbers: CalledNumbers;
+  readonly #deployments: NumberDeployments;
   readonly #agents: SessionAgents;
   readonly #directory: Directory;
   readonly #creation: SessionCreation;
@@ -21,8 +39,8 @@ export class IncomingCalls {
   readonly #logger: Logger;
 
   constructor(deps: {
-    numbers: PhoneNumberService;
-    deployments: InboundDeploymentService;
+    numbers: CalledNumbers;
+    deployments: NumberDeployments;
     agents: SessionAgents;
     directory: Directory;
     creation: SessionCreation;

@@ -1,11 +1,17 @@
+import type { CarrierName } from '@parley/shared/contracts/session-values';
 import type { SessionRecord } from '../sessions/session-record.ts';
-import type { TelephonyAccountRecord } from '../telephony/telephony-account-record.ts';
 import type { Carrier, CarrierRequest } from './carrier.ts';
+
+/** The account at a carrier that a callback is of. */
+export interface CalledAccount {
+  _id: string;
+  provider: CarrierName;
+}
 
 /** A callback that may be trusted, and what it is about. */
 export interface TrustedCallback {
   carrier: Carrier;
-  account: TelephonyAccountRecord;
+  account: CalledAccount;
   request: CarrierRequest;
 }
 

@@ -9,6 +9,7 @@ import {
 import { IDENTITY_AUDIT, IdentityService } from './identity-service.ts';
 import { PasswordHasher } from './password.ts';
 import { identityRoutes } from './identity-routes.ts';
+import type { SignInDeps } from './identity-routes.ts';
 import { identitySample } from './identity-sample.ts';
 
 /** Users and what they sign in with. */
@@ -42,6 +43,6 @@ export function createIdentity(
 }
 
 /** How people get in and out: it also makes them members of orgs. */
-export function createSignIn(deps: Parameters<typeof identityRoutes>[0]): Feature {
+export function createSignIn<Invite extends { email: string }>(deps: SignInDeps<Invite>): Feature {
   return { routes: identityRoutes(deps) };
 }

@@ -8,12 +8,10 @@ import { defineOperation, jsonBody, patchBody, Reply } from '../http/operation.t
 import type { Operation } from '../http/operation.ts';
 import { bearerToken } from '../http/bearer-token.ts';
 import { ValidationError } from '@parley/shared/errors/app-error';
-import type { MemberService } from '../members/member-service.ts';
-import type { OrgService } from '../orgs/org-service.ts';
 import type { ProjectService } from '../projects/project-service.ts';
 import type { Directory } from '../tenancy/directory.ts';
-import type { MemberRecord } from '../members/member-record.ts';
 import type { Principal, UserPrincipal } from '../tenancy/principal.ts';
+import type { Role } from '../tenancy/roles.ts';
 import type { Database } from '../storage/database.ts';
 import { Scope } from '../tenancy/scope.ts';
 import type { UserRecord } from './identity-model.ts';
@@ -35,18 +33,43 @@ import type { IdentityService } from './identity-service.ts';
 
 const REGISTRATIONS_PER_HOUR = 20;
 
-/** Signing in and out, outside `/v1`. */
-export function identityRoutes(deps: {
+/** What a membership gives its user. */
+export interface Membership {
+  org_id: string;
+  role: Role;
+  project_ids: string[] | null;
+}
+
+/** Invites by mailed token: `MemberService`. */
+export interface Invites<Invite extends { email: string }> {
+  /** @throws UnauthorizedError when the token is unknown, used or old */
+  pendingInvite(token: string): Promise<Invite>;
+  /** Makes the user a member. Of two requests with one invite, one wins. @throws UnauthorizedError */
+  join(invite: Invite, userId: string, origin: { address: string }): Promise<Membership>;
+}
+
+/** Orgs that new users come to own: `OrgService`. */
+export interface OwnedOrgs {
+  /** The org that the first start made. */
+  first(): Promise<{ _id: string } | null>;
+  create(fields: { name: string }, ownerId: string, origin: { address: string }): Promise<{ _id: string }>;
+  addOwner(orgId: string, userId: string): Promise<void>;
+}
+
+export interface SignInDeps<Invite extends { email: string }> {
   identity: IdentityService;
-  orgs: OrgService;
+  orgs: OwnedOrgs;
   projects: ProjectService;
-  members: MemberService;
+  members: Invites<Invite>;
   directory: Directory;
   database: Database;
   signingKeys: SigningKeys;
   bus: Bus;
   config: ControlPlaneConfig;
-}): Operation[] {
+}
+
+/** Signing in and out, outside `/v1`. */
+export function identityRoutes<Invite extends { email: string }>(deps: SignInDeps<Invite>): Operation[] {
   const { identity, orgs, projects, members, directory, bus, config } = deps;
 
   async function limitRegistrations(address: string): Promise<void> {
@@ -77,7 +100,7 @@ export function identityRoutes(deps: {
     await projects.create(scope, user._id, { name: 'Default' }, { address });
   }
 
-  async function toMembership(member: MemberRecord): Promise<z.infer<typeof membershipResponse>> {
+  async function toMembership(member: Membership): Promise<z.infer<typeof membershipResponse>> {
     const org = await directory.org(member.org_id);
     return {
       org_id: member.org_id,

@@ -5,7 +5,6 @@ import { fillConfig } from '../agents/agent-config-input.ts';
 import { anyOf, commonFilter, equalities, listOf, listQuery, toPage } from '../http/list-query.ts';
 import { defineOperation, jsonBody, Reply, type Operation } from '../http/operation.ts';
 import { maybeTime, recordFields, time, timestamp, toTimes } from '../http/record-schema.ts';
-import { EMPTY_LEAD } from '../post-call/lead-analysis.ts';
 import { item } from '../tenancy/target.ts';
 import type { AgentWebhookService } from './agent-webhook-service.ts';
 import { webhookDeliveryCollection } from './webhook-delivery-model.ts';
@@ -265,20 +264,27 @@ function toDelivery(record: WebhookDeliveryRecord): z.input<typeof deliveryRespo
 /** In the form of a real one, with nobody in it. */
 function samplePayload(record: AgentRecord) {
   const id = '00000000-0000-7000-8000-000000000000';
-  const { goal_status: _goal, ...lead } = EMPTY_LEAD;
   return {
-    ...lead,
     customer_name: 'Sample Customer',
     mobile_number: '+14155550100',
+    email: null,
+    company_name: null,
+    lead_source: null,
+    lead_status: null,
+    lead_temperature: null,
     ai_summary: 'This is a sample delivery.',
+    lead_score: null,
+    next_action: null,
+    next_follow_up_date: null,
+    crm_stage: null,
+    send_whatsapp: false,
+    send_email: false,
+    reminder_to_sales_team: false,
     call_datetime: '2026-01-01T00:00:00.000Z',
     call_duration: 42,
     call_status: 'completed',
     recording_url: null,
     call_direction: 'inbound',
-    send_whatsapp: false,
-    send_email: false,
-    reminder_to_sales_team: false,
     call_session_id: id,
     agent_id: record._id,
     call_summary: 'This is a sample delivery.',
