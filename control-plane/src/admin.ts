@@ -20,18 +20,18 @@ import { Scope } from './tenancy/scope.ts';
 
 const USAGE = `usage: npm run admin -- <command>
 
-  create-org --name <name> [--project <name>]      an org with a project and an admin key
+  create-org --name <name> [--project <name>]      create an org with a project and an admin key
   create-key [--project-id <prj_…>] [--name <name>] [--role viewer|editor|admin]
                                                    of the only project unless given; the first key of an
                                                    installation makes an org and a project
   suspend-org --org-id <org_…>
   resume-org --org-id <org_…>
-  setup-code                                       for the first registration
-  dead-letters list                                call events that were given up
-  dead-letters replay [<id> …]                     tries them again: all, or these
-  dead-letters remove <id> …                       forgets them
+  setup-code                                       print the setup code for the first registration
+  dead-letters list                                list call events that could not be processed
+  dead-letters replay [<id> …]                     process them again: all, or those named
+  dead-letters remove <id> …                       delete them
 
-Reads the environment of the control plane. Dead letters of an embedded installation are in a file: stop it, then
+Reads the environment of the control plane. An embedded installation keeps its dead letters in a file: stop it, then
 add --events <data folder>/events.db.
 `;
 
@@ -78,7 +78,7 @@ async function run(services: Services, args: readonly string[]): Promise<string>
         projects: [project._id],
         role: 'owner',
       });
-      const name = values.name ?? 'Made on the command line';
+      const name = values.name ?? 'Created on the command line';
       const made = await services.apiKeys.insert(scope, { name, role, expiresAt: null, createdBy: 'cli' });
       await services.audit.record({
         scope,
@@ -162,7 +162,7 @@ async function runOnDeadLetters(args: readonly string[]): Promise<string> {
 async function openEventLog(file: string | undefined): Promise<Bus> {
   const logger = createLogger({ name: 'admin', level: 'warn' });
   if (file !== undefined) {
-    if (!existsSync(file)) throw new UsageError(`There is no file ${file}.`);
+    if (!existsSync(file)) throw new UsageError(`File not found: ${file}.`);
     return openLocalBus({ path: file, logger });
   }
   const { REDIS_URL: url, EVENT_PARTITIONS: partitions } = loadControlPlaneConfig(process.env);

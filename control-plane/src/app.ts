@@ -161,7 +161,7 @@ async function authenticate(services: Services, authorization: string | undefine
   if (credential === undefined) {
     throw new UnauthorizedError(
       'unauthenticated',
-      'Send Authorization: Bearer with an API key or a user token.',
+      'Authentication is required. Send the header Authorization: Bearer <API key or user token>.',
     );
   }
   if (credential.startsWith(API_KEY_START)) return services.apiKeys.authenticate(credential);

@@ -32,10 +32,10 @@ export function openCallWorkers(services: Services): AsyncDisposable {
       handle: (event) => callEvents.handle(event),
       isOutage,
       onDead: (_event, reason) => {
-        logger.error({ reason }, 'call event given up');
+        logger.error({ reason }, 'a call event could not be processed and is now a dead letter');
         void reminder.runNow();
       },
-      onError: (error) => logger.warn({ err: error }, 'call events not read'),
+      onError: (error) => logger.warn({ err: error }, 'call events could not be read'),
     }),
   );
   return owned;

@@ -8,7 +8,8 @@ import { loadControlPlaneConfig } from './config.ts';
 
 async function main(): Promise<void> {
   const config = loadControlPlaneConfig(process.env);
-  if (config.REDIS_URL === undefined) throw new ConfigError(['REDIS_URL: is needed to meet other processes']);
+  if (config.REDIS_URL === undefined)
+    throw new ConfigError(['REDIS_URL: is required to reach other processes']);
   const logger = createLogger({ name: 'control-plane', level: config.LOG_LEVEL });
   const owned = new DisposableList();
   try {

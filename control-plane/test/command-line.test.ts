@@ -98,7 +98,7 @@ void t.test('an operator lists dead letters and plays them again', async (t) => 
     const wrong = await node('admin.ts', ['dead-letters', 'list', '--events', `${events}.none`], {}).catch(
       (error: unknown) => error,
     );
-    t.match(wrong, { code: 1, stderr: /There is no file/ });
+    t.match(wrong, { code: 1, stderr: /File not found/ });
   });
   await t.test('in Redis', { skip: redisMissing ?? false }, async (t) => {
     const redis = await openTestRedis();

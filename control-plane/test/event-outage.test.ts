@@ -93,7 +93,7 @@ void t.test('an outage of the database longer than five deliveries buries no eve
   await plane.bus.events.append(eventsOf(world));
   await eventually(async () => {
     clock.advance(CLAIM_MS);
-    return lines.filter(({ msg }) => msg === 'call events not read').length >= 8;
+    return lines.filter(({ msg }) => msg === 'call events could not be read').length >= 8;
   });
   t.equal(await plane.bus.events.deadLetters.count(), 0);
   store.mode = 'well';
@@ -125,7 +125,7 @@ void t.test('an event the database refuses is given up, told of, and replayed on
     ready.body.checks.find(({ name }) => name === 'dead_letters'),
     {
       ok: false,
-      detail: '5 call events were given up: npm run admin -- dead-letters list',
+      detail: '5 call events could not be processed. Run: npm run admin -- dead-letters list',
     },
   );
   await eventually(async () => lines.some((line) => line.deadLetters === events.length));
@@ -157,7 +157,7 @@ void t.test('two letters of one event are replayed as one, and what is no event 
   await eventually(async () => (await bus.events.deadLetters.count()) === 3);
   await refusing[Symbol.asyncDispose]();
   t.match(await replayDeadLetters(bus.events.deadLetters, []), /^1 replayed\n1 could not be replayed/);
-  t.match(await listDeadLetters(bus.events.deadLetters), /no event {2}malformed: v\n/);
+  t.match(await listDeadLetters(bus.events.deadLetters), /not a call event {2}malformed: v\n/);
   const { callEvents } = plane.app.services;
   const handled: string[] = [];
   bus.events.consume({

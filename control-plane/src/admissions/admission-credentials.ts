@@ -63,7 +63,7 @@ export class AdmissionCredentials {
       if (
         !carrier?.verifyUpgrade(`${this.#mediaUrl}${request.path ?? ''}`, request.signature_headers ?? {})
       ) {
-        throw new UnauthorizedError('signature_invalid', 'The carrier’s signature is not valid.');
+        throw new UnauthorizedError('signature_invalid', 'Invalid carrier signature.');
       }
     }
     return { session_id: session._id, expires_at: ticket.expires_at.toISOString() };
@@ -97,5 +97,5 @@ export class AdmissionCredentials {
 }
 
 function invalid(): UnauthorizedError {
-  return new UnauthorizedError('credential_invalid', 'The credential is not valid.');
+  return new UnauthorizedError('credential_invalid', 'Invalid credential.');
 }

@@ -35,9 +35,11 @@ export function admissionOperations({
       id: 'checkAdmission',
       method: 'POST',
       path: INTERNAL_PATHS.check,
-      summary: 'Look a credential up before an upgrade is answered',
+      summary: 'Check a credential before accepting a WebSocket upgrade',
       body: jsonBody(admissionCheckRequest),
-      responses: { 200: { description: 'It would be admitted now.', schema: admissionCheckResponse } },
+      responses: {
+        200: { description: 'The credential would be admitted.', schema: admissionCheckResponse },
+      },
       handle: ({ body }) => admissions.check(body),
     }),
     defineOperation({
@@ -45,7 +47,7 @@ export function admissionOperations({
       id: 'redeemAdmission',
       method: 'POST',
       path: INTERNAL_PATHS.redeem,
-      summary: 'Claim a credential and get the session plan',
+      summary: 'Claim a credential and get its session plan',
       body: jsonBody(redeemRequest),
       responses: { 200: { description: 'The session plan.', schema: z.unknown() } },
       handle: async ({ body }) =>
@@ -58,7 +60,7 @@ export function admissionOperations({
       path: INTERNAL_PATHS.recording('{recording_id}') as '/internal/v1/recordings/{recording_id}',
       summary: 'Store the audio of a recording',
       body: streamBody(),
-      responses: { 204: { description: 'It is stored, now or before.' } },
+      responses: { 204: { description: 'The recording is stored, by this request or an earlier one.' } },
       handle: async ({ params, body, headers }) => {
         await recordings.upload(params.recording_id, body, announced(headers));
         return new Reply(204, undefined);
@@ -71,8 +73,9 @@ export function admissionOperations({
 function announced(headers: IncomingHttpHeaders): { sizeBytes: number; sha256: string } {
   const sizeBytes = Number(headers['content-length'] ?? NaN);
   if (!Number.isSafeInteger(sizeBytes))
-    throw new AppError(411, 'length_required', 'Content-Length is needed.');
-  if (sizeBytes > MAX_RECORDING_BYTES) throw new AppError(413, 'too_large', 'The recording is too large.');
+    throw new AppError(411, 'length_required', 'The Content-Length header is required.');
+  if (sizeBytes > MAX_RECORDING_BYTES)
+    throw new AppError(413, 'too_large', 'The recording exceeds the size limit.');
   const digest = /(?:^|,)\s*sha-256=([A-Za-z0-9+/_-]{43}=?|[0-9a-f]{64})/i.exec(
     String(headers['digest'] ?? ''),
   )?.[1];

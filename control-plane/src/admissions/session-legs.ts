@@ -60,7 +60,8 @@ export class SessionLegs {
       if (ticket.leg === null) await this.#tickets.setLeg(ticket._id, current.leg);
       return current;
     }
-    if (ticket.leg !== null) throw new ConflictError('in_use', 'Another socket has taken the session over.');
+    if (ticket.leg !== null)
+      throw new ConflictError('in_use', 'Another connection has taken over this session.');
     if (socket.carrierCallId !== null && ![null, socket.carrierCallId].includes(current.carrier_call_id)) {
       throw callIdMismatch();
     }
@@ -69,10 +70,10 @@ export class SessionLegs {
 }
 
 function callIdMismatch(): ConflictError {
-  return new ConflictError('call_id_mismatch', 'The ticket belongs to another call.');
+  return new ConflictError('call_id_mismatch', 'The ticket was issued for another call.');
 }
 
 /** 409 `session_over`: nobody is admitted any more. */
 export function sessionOver(): ConflictError {
-  return new ConflictError('session_over', 'The session is over.');
+  return new ConflictError('session_over', 'The session has ended.');
 }

@@ -45,7 +45,7 @@ export function evaluate(check: PlainCheck, observed: Observed, turn?: number): 
           ? `The agent said: ${quote(found.text)}`
           : texts.length === 0
             ? 'The agent said nothing.'
-            : `The agent did not say that, but: ${quote(texts.map(({ text }) => text).join(' '))}`,
+            : `The agent did not say this. It said: ${quote(texts.map(({ text }) => text).join(' '))}`,
       };
     }
     case 'tool_called':

@@ -69,7 +69,7 @@ interface Talk {
 
 class TestTimeout extends Error {
   constructor(seconds: number) {
-    super(`The test was not over within ${seconds} seconds.`);
+    super(`The test did not finish within ${seconds} seconds.`);
     this.name = 'TestTimeout';
   }
 }
@@ -94,7 +94,8 @@ export async function runTest(deps: ConversationDeps, test: TestCase, signal: Ab
 function reasonOf(error: unknown): string {
   if (error instanceof TextCallError || error instanceof TestTimeout || error instanceof AppError)
     return error.message;
-  if (error instanceof TestModelError) return `The model behind the test gave no answer: ${error.message}.`;
+  if (error instanceof TestModelError)
+    return `The language model that runs the test did not answer: ${error.message}.`;
   throw error;
 }
 
@@ -144,7 +145,11 @@ async function newSession(deps: ConversationDeps, { agent, runId, content }: Tes
   const until = deps.clock.now() + PLACE_MS;
   // It may have been suspended while the run waited.
   const org = await deps.directory.org(agent.org_id);
-  if (org?.status !== 'active') throw new ForbiddenError('org_suspended', 'This org is suspended.');
+  if (org?.status !== 'active')
+    throw new ForbiddenError(
+      'org_suspended',
+      'This org is suspended. Contact the operator of this installation.',
+    );
   for (;;) {
     try {
       return await deps.sessions.createForTest(agent, {
@@ -224,12 +229,14 @@ async function ended(
     const current = await deps.store.find(session._id);
     if (current && isTerminal(current.status)) {
       if (current.failure_reason !== null)
-        throw new TextCallError(`The conversation broke down: ${current.failure_reason}.`);
+        throw new TextCallError(`The conversation failed: ${current.failure_reason}.`);
       // Neither the agent's doing nor the test's.
-      if (current.hangup_reason === 'shutdown') throw new TextCallError('The media gateway was stopped.');
+      if (current.hangup_reason === 'shutdown')
+        throw new TextCallError('The media gateway stopped during the conversation. Run the test again.');
       return current;
     }
-    if (deps.clock.now() > until) throw new TextCallError('The media gateway did not report the end.');
+    if (deps.clock.now() > until)
+      throw new TextCallError('The media gateway did not report the end of the conversation.');
     await sleep(REPORT_POLL_MS, signal);
   }
 }
@@ -285,7 +292,7 @@ async function toVerdict(
   const run = async (check: AgentTestCheck, turn?: number): Promise<CheckOutcome> => {
     const id = check.id!;
     if (turn !== undefined && talk.missed !== undefined && turn >= talk.missed)
-      return { id, passed: false, reason: 'The conversation was over before this turn was answered.' };
+      return { id, passed: false, reason: 'The conversation ended before this turn was answered.' };
     if (check.kind === 'judge') {
       const model = await (opened ??= openModel(deps, test));
       const said = observed.said.filter((one) => turn === undefined || one.turn <= turn);
@@ -293,7 +300,7 @@ async function toVerdict(
     }
     // Not to be stored; see AgentTestService.
     if (check.kind === 'node_reached' || check.kind === 'max_latency_ms')
-      return { id, passed: false, reason: 'This version does not know this check.' };
+      return { id, passed: false, reason: 'This version does not support this check.' };
     return { id, ...evaluate(check, observed, turn) };
   };
   const checks: CheckOutcome[] = [];
@@ -302,9 +309,9 @@ async function toVerdict(
   for (const check of content.checks) checks.push(await run(check));
   const unmatched = observed.toolCalls.find(({ code }) => code === NO_MOCK);
   const error = unmatched
-    ? `No mock of the tool ${unmatched.name} answers the arguments it was called with.`
+    ? `No mock of the tool ${unmatched.name} matches the arguments of the call.`
     : talk.missed !== undefined
-      ? `The conversation was over before turn ${talk.missed} was answered.`
+      ? `The conversation ended before turn ${talk.missed} was answered.`
       : null;
   const passed = error === null && checks.every((check) => check.passed);
   return { status: passed ? 'passed' : 'failed', checks, error };

@@ -52,8 +52,8 @@ export function agentTestRoutes({ agentTests }: { agentTests: AgentTestService }
       path: '/v1/agents/{agent_id}/tests',
       summary: 'Create a test',
       description:
-        'A script of caller turns, a caller that a language model plays, or with `from_session_id` the turns of a ' +
-        'call that took place.',
+        'A script of caller turns, a caller played by a language model, or (with `from_session_id`) the turns of a ' +
+        'past call.',
       access: WRITE,
       target: agentTarget,
       body: jsonBody(createAgentTestRequest, { readOnly: ['id', 'agent_id', 'created_at', 'updated_at'] }),
@@ -80,7 +80,7 @@ export function agentTestRoutes({ agentTests }: { agentTests: AgentTestService }
       method: 'PATCH',
       path: '/v1/tests/{test_id}',
       summary: 'Change a test',
-      description: 'Runs that were asked for before keep the test as it was.',
+      description: 'Runs that already exist use the test as it was.',
       access: WRITE,
       target: test,
       body: patchBody(patchAgentTestRequest, { readOnly: AGENT_TEST_READ_ONLY }),
@@ -94,7 +94,7 @@ export function agentTestRoutes({ agentTests }: { agentTests: AgentTestService }
       method: 'DELETE',
       path: '/v1/tests/{test_id}',
       summary: 'Delete a test',
-      description: 'Its results stay.',
+      description: 'Its results are kept.',
       access: WRITE,
       target: test,
       responses: { 204: { description: 'Deleted' } },
@@ -107,8 +107,8 @@ export function agentTestRoutes({ agentTests }: { agentTests: AgentTestService }
       path: '/v1/agents/{agent_id}/test-runs',
       summary: 'Run tests',
       description:
-        'Each test talks to the agent in a session of its own, over text; sessions of tests are neither recorded nor ' +
-        'analysed, and no webhook tells of them. One run of an org goes on at a time; others wait.',
+        'Each test talks to the agent in a session of its own, over text. Sessions of tests are neither recorded nor ' +
+        'analysed, and trigger no webhook. An org has one run in progress at a time; others wait.',
       access: WRITE,
       target: agentTarget,
       body: jsonBody(startTestRunRequest, { optional: true }),
@@ -161,7 +161,7 @@ export function agentTestRoutes({ agentTests }: { agentTests: AgentTestService }
       method: 'POST',
       path: '/v1/test-runs/{test_run_id}/cancel',
       summary: 'Cancel a test run',
-      description: 'Conversations under way are hung up.',
+      description: 'Conversations in progress are ended.',
       access: WRITE,
       target: run,
       responses: { 200: { description: 'The run', schema: testRunResponse } },

@@ -152,7 +152,10 @@ export class AgentTestRunner implements TestRunners {
     } catch (error) {
       this.#logger.error({ err: error, testRunId: run._id }, 'test run failed');
       await this.#fail(run._id).catch((failure: unknown) => {
-        this.#logger.error({ err: failure, testRunId: run._id }, 'test run could not be closed');
+        this.#logger.error(
+          { err: failure, testRunId: run._id },
+          'a failed test run could not be marked as failed',
+        );
       });
     } finally {
       lease.stop();
@@ -183,7 +186,7 @@ export class AgentTestRunner implements TestRunners {
   ): Promise<Verdict | undefined> {
     try {
       const agent = await this.#agents.version(run.agent_id, run.agent_version);
-      if (!agent) return broken('The version of the agent is gone.');
+      if (!agent) return broken('The agent version no longer exists.');
       const onSession = async (sessionId: string) => {
         await this.#results.updateOne({ _id: result._id }, { $set: { session_id: sessionId } });
       };
@@ -191,8 +194,11 @@ export class AgentTestRunner implements TestRunners {
       return await runTest(this.#deps, test, signal);
     } catch (error) {
       if (signal.aborted) return undefined;
-      this.#logger.error({ err: error, testRunId: run._id, resultId: result._id }, 'agent test broke');
-      return broken('Something went wrong on our side.');
+      this.#logger.error(
+        { err: error, testRunId: run._id, resultId: result._id },
+        'agent test failed unexpectedly',
+      );
+      return broken('An internal error occurred.');
     }
   }
 
@@ -219,7 +225,7 @@ export class AgentTestRunner implements TestRunners {
         );
         if (matchedCount === 0 && !over) stop.abort('cancelled' satisfies Stop);
       } catch (error) {
-        this.#logger.warn({ err: error, testRunId: run._id }, 'lease of a test run not renewed');
+        this.#logger.warn({ err: error, testRunId: run._id }, 'the lease of a test run could not be renewed');
       }
       if (!over) later();
     };
@@ -240,7 +246,7 @@ export class AgentTestRunner implements TestRunners {
       .lean<AgentTestRunRecord[]>();
     for (const { _id } of lost) {
       if (this.#active.has(_id)) continue;
-      this.#logger.warn({ testRunId: _id }, 'the process of a test run is gone');
+      this.#logger.warn({ testRunId: _id }, 'a test run was lost with its process');
       await this.#fail(_id);
     }
   }
@@ -249,7 +255,11 @@ export class AgentTestRunner implements TestRunners {
     const ended_at = new Date(this.#clock.now());
     const of = (status: 'pending' | 'running') => ({ test_run_id: runId, status });
     const lost = await this.#results.updateMany(of('running'), {
-      $set: { status: 'error', error: 'The process that ran the test is gone.', ended_at },
+      $set: {
+        status: 'error',
+        error: 'The process that ran the test stopped. Run the test again.',
+        ended_at,
+      },
     });
     await this.#results.updateMany(of('pending'), { $set: { status: 'cancelled', ended_at } });
     await this.#runs.updateOne(

@@ -62,7 +62,7 @@ const personaShape = {
     .min(1)
     .max(120)
     .nullable()
-    .meta({ description: 'null: the project’s, or else the agent’s.' }),
+    .meta({ description: 'Null: the model of the project, or else of the agent.' }),
 };
 const persona = z.strictObject({
   prompt: personaShape.prompt,
@@ -112,7 +112,10 @@ const SCRIPTED_EXAMPLE = {
 export const createAgentTestRequest = z
   .strictObject({
     name,
-    from_session_id: z.uuid().optional().meta({ description: 'Its caller’s turns become the script.' }),
+    from_session_id: z
+      .uuid()
+      .optional()
+      .meta({ description: 'The session whose caller turns become the script.' }),
     type: z.enum(TEST_TYPES).optional(),
     channel: channel.optional(),
     variables: variablesSchema.optional(),
@@ -132,7 +135,7 @@ export const patchAgentTestRequest = z
     channel,
     variables: z
       .record(z.string().min(1).max(64), z.string().max(4096).nullable())
-      .meta({ description: 'null removes one.' }),
+      .meta({ description: 'A null value removes the variable.' }),
     turns,
     persona: z.strictObject(personaShape).partial(),
     max_turns: maxTurns,
@@ -196,7 +199,7 @@ export const startTestRunRequest = z
       .max(1000)
       .nullable()
       .default(null)
-      .meta({ description: 'null: all of the agent’s.', example: null }),
+      .meta({ description: 'Null: all tests of the agent.', example: null }),
     version: z
       .number()
       .int()
@@ -204,7 +207,7 @@ export const startTestRunRequest = z
       .max(1_000_000_000)
       .nullable()
       .default(null)
-      .meta({ description: 'null: the newest.', example: null }),
+      .meta({ description: 'Null: the newest version.', example: null }),
     iterations: z.number().int().min(1).max(20).default(1),
   })
   .meta({ id: 'StartTestRunRequest' });
@@ -254,7 +257,10 @@ export const testResultResponse = z
     status: z.enum(RESULT_STATUSES),
     session_id: z.uuid().nullable(),
     checks: z.array(z.object({ id: z.string(), passed: z.boolean(), reason: z.string() })),
-    error: z.string().nullable().meta({ description: 'What went wrong beside the checks.' }),
+    error: z
+      .string()
+      .nullable()
+      .meta({ description: 'Why the test could not be completed; null when it was.' }),
     started_at: maybeTime,
     ended_at: maybeTime,
     ...recordFields,

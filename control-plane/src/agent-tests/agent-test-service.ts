@@ -52,8 +52,8 @@ const MAX_CALLER_TEXT = 4000;
 const KEYS = '(keys) ';
 
 const NOT_YET: Partial<Record<AgentTestCheck['kind'], string>> = {
-  node_reached: 'does not act in this version: flows have no nodes to reach yet',
-  max_latency_ms: 'does not act in this version: it needs the channel voice',
+  node_reached: 'is not supported in this version: flows are not executed yet',
+  max_latency_ms: 'is not supported in this version: it requires the channel "voice"',
 };
 /** A turn does not know what the whole conversation comes to. */
 const ONLY_AT_THE_END: readonly AgentTestCheck['kind'][] = ['variable', 'ended_by'];
@@ -107,7 +107,12 @@ export class AgentTestService {
     if (channel === 'voice') throw voiceNotYet();
     if (sessionId !== undefined) {
       const more = Object.keys({ ...given, ...(type === undefined ? {} : { type }) });
-      if (more.length > 0) throw invalid(['body', more[0]!], 'comes from the session', 'extra_forbidden');
+      if (more.length > 0)
+        throw invalid(
+          ['body', more[0]!],
+          'cannot be combined with from_session_id: it is copied from the session',
+          'extra_forbidden',
+        );
     }
     const content =
       sessionId === undefined ? filled(given) : await this.#fromSession(scope, agent, sessionId);
@@ -162,12 +167,17 @@ export class AgentTestService {
     agent: AgentRecord,
     request: StartTestRunRequest,
   ): Promise<AgentTestRunRecord> {
-    if (agent.archived_at) throw new ConflictError('invalid_state', 'The agent is archived.');
+    if (agent.archived_at)
+      throw new ConflictError('invalid_state', 'The agent is archived. Restore it first.');
     const version = await this.#version(scope, agent, request.version);
     const tests = await this.#tests(scope, agent, request.test_ids);
     const total = tests.length * request.iterations;
     if (total > MAX_RESULTS) {
-      throw invalid(['body', 'iterations'], `at most ${MAX_RESULTS} conversations in a run`, 'too_long');
+      throw invalid(
+        ['body', 'iterations'],
+        `a run can have at most ${MAX_RESULTS} conversations`,
+        'too_long',
+      );
     }
     const runs = this.#database.model(agentTestRunCollection);
     const unfinished = await runs.countDocuments(
@@ -177,7 +187,7 @@ export class AgentTestService {
     if (unfinished >= MAX_UNFINISHED) {
       throw new TooManyRequestsError(
         'queue_full',
-        `${MAX_UNFINISHED} test runs of this org are not over yet.`,
+        `Limit of unfinished test runs reached (${MAX_UNFINISHED}). Wait for one to finish, or cancel it.`,
         RETRY_AFTER_SECONDS,
       );
     }
@@ -246,7 +256,7 @@ export class AgentTestService {
         { _id: run._id, status: { $in: ['queued', 'running'] } },
         { $set: { status: 'cancelled', ended_at } },
       );
-    if (!cancelled) throw new ConflictError('invalid_state', 'The run is over.');
+    if (!cancelled) throw new ConflictError('invalid_state', 'The test run has already finished.');
     this.#runner.stop(run._id);
     await scope
       .collection(agentTestResultCollection)
@@ -263,7 +273,7 @@ export class AgentTestService {
       return (await this.#versions.get(scope, agent, wanted)).version;
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
-      throw invalid(['body', 'version'], 'There is no such version', 'reference_not_found');
+      throw invalid(['body', 'version'], 'Version not found', 'reference_not_found');
     }
   }
 
@@ -294,7 +304,7 @@ export class AgentTestService {
       .filter(({ role, text }) => role === 'caller' && text.trim() !== '' && !text.startsWith(KEYS))
       .slice(0, MAX_TURNS)
       .map(({ text }) => ({ caller: text.trim().slice(0, MAX_CALLER_TEXT), expect: [] }));
-    if (turns.length === 0) throw invalid(loc, 'its caller said nothing that is kept');
+    if (turns.length === 0) throw invalid(loc, 'the session has no stored caller turns');
     return filled({ turns, variables: session.variables });
   }
 
@@ -316,13 +326,13 @@ export class AgentTestService {
     for (const { check, loc, inTurn } of placed(content)) {
       if (check.id !== undefined) {
         if (seen.has(check.id))
-          details.push({ loc: [...loc, 'id'], msg: 'names another check already', type: 'duplicate' });
+          details.push({ loc: [...loc, 'id'], msg: 'is already the id of another check', type: 'duplicate' });
         seen.add(check.id);
       }
       const why =
         NOT_YET[check.kind] ??
         (inTurn && ONLY_AT_THE_END.includes(check.kind)
-          ? 'is known at the end alone: put it into checks'
+          ? 'can only be checked at the end of the conversation: move it to checks'
           : undefined);
       if (why !== undefined) details.push({ loc: [...loc, 'kind'], msg: why, type: 'not_available' });
       if ('tool_id' in check) named(check.tool_id, loc);
@@ -331,9 +341,9 @@ export class AgentTestService {
     }
     content.tool_mocks.forEach((mock, index) => named(mock.tool_id, ['body', 'tool_mocks', index]));
     if (Object.keys(content.variables).length > 100)
-      details.push({ loc: ['body', 'variables'], msg: 'at most 100 variables', type: 'too_long' });
+      details.push({ loc: ['body', 'variables'], msg: 'must have at most 100 variables', type: 'too_long' });
     if (Buffer.byteLength(JSON.stringify(content)) > MAX_CONTENT_BYTES)
-      details.push({ loc: ['body'], msg: `at most ${MAX_CONTENT_BYTES} bytes`, type: 'too_long' });
+      details.push({ loc: ['body'], msg: `must be at most ${MAX_CONTENT_BYTES} bytes`, type: 'too_long' });
     details.push(...(await missingReferences(scope, references)));
     const llmId = content.persona?.llm_id ?? null;
     if (llmId !== null) {
@@ -424,9 +434,9 @@ function merged(current: Record<string, string>, patch: Record<string, string | 
 }
 
 function voiceNotYet(): ValidationError {
-  return invalid(['body', 'channel'], 'does not act in this version: leave it at "text"', 'not_available');
+  return invalid(['body', 'channel'], 'is not supported in this version: use "text"', 'not_available');
 }
 
 function noUse(field: string, type: string): ValidationError {
-  return invalid(['body', field], `has no use for the type ${type}`, 'extra_forbidden');
+  return invalid(['body', field], `is not allowed for the type ${type}`, 'extra_forbidden');
 }

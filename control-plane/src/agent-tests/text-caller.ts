@@ -80,10 +80,13 @@ export class TextCaller {
     const caller = new TextCaller(socket, options);
     try {
       const opened = await caller.#until(() => caller.#created || caller.#closed, CONNECT_MS);
-      if (!opened) throw new TextCallError('The media gateway did not begin the session in time.');
+      if (!opened) throw new TextCallError('The media gateway did not start the session in time.');
       if (!caller.#created) {
-        const why = caller.#refusal === undefined ? 'could not be reached' : `refused it: ${caller.#refusal}`;
-        throw new TextCallError(`The session did not begin: the media gateway ${why}.`);
+        const why =
+          caller.#refusal === undefined
+            ? 'could not be reached'
+            : `refused the connection: ${caller.#refusal}`;
+        throw new TextCallError(`The session could not be started: the media gateway ${why}.`);
       }
       return caller;
     } catch (error) {
@@ -126,7 +129,7 @@ export class TextCaller {
     });
     this.#send({ type: 'response.create' });
     const begun = await this.#until(() => this.#closed || next() !== undefined, ANSWER_MS);
-    if (!begun) throw new TextCallError('The agent did not begin to answer.');
+    if (!begun) throw new TextCallError('The agent did not start to answer in time.');
     const texts: string[] = [];
     for (let id = next(); id !== undefined; id = next()) {
       seen.add(id);
@@ -149,10 +152,10 @@ export class TextCaller {
   async #answer(id: string): Promise<{ text: string; status: string | undefined }> {
     const answer = this.#answers.get(id)!;
     const ended = await this.#until(() => this.#closed || answer.status !== undefined, ANSWER_MS);
-    if (!ended) throw new TextCallError('The agent did not finish its answer.');
+    if (!ended) throw new TextCallError('The agent did not finish its answer in time.');
     if (answer.code === 'session_ending') await this.#until(() => this.#closed, CLOSE_MS);
     else if (answer.status === 'failed')
-      throw new TextCallError(`The agent could not answer: ${answer.code ?? 'internal'}.`);
+      throw new TextCallError(`The agent failed to answer: ${answer.code ?? 'internal'}.`);
     return { text: answer.text.trim(), status: answer.status };
   }
 

@@ -67,7 +67,7 @@ export function checkActing(config: AgentConfig): ValidationDetail[] {
       .filter(({ value }) => !accepted.some((one) => JSON.stringify(one) === JSON.stringify(value)))
       .map(({ loc }) => ({
         loc: ['body', 'config', ...loc],
-        msg: `does not act in this version: leave it at ${JSON.stringify(accepted[0])}`,
+        msg: `is not supported in this version: use ${JSON.stringify(accepted[0])}`,
         type: 'not_available',
       })),
   );

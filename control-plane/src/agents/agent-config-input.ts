@@ -82,9 +82,13 @@ function checkHeaders(patch: Json): ValidationDetail[] {
   return Object.entries(sentHeaders(patch) ?? {}).flatMap(([name, value]) => {
     const loc = ['body', 'config', 'pre_call', 'headers', name];
     if (!HEADER_NAME.test(name))
-      return [{ loc, msg: 'is no usable header name', type: 'string_pattern_mismatch' }];
+      return [
+        { loc, msg: 'must be a valid header name that is not reserved', type: 'string_pattern_mismatch' },
+      ];
     if (typeof value === 'string' && !HEADER_VALUE.test(value)) {
-      return [{ loc, msg: 'holds characters that no header may', type: 'string_pattern_mismatch' }];
+      return [
+        { loc, msg: 'contains characters that are not allowed in a header', type: 'string_pattern_mismatch' },
+      ];
     }
     return [];
   });
@@ -118,7 +122,7 @@ function checkSecretsMoved(current: StoredConfig['config'], merged: Json, patch:
     .filter((name) => typeof resent[name] !== 'string')
     .map((name) => ({
       loc: ['body', 'config', 'pre_call', 'headers', name],
-      msg: 'must be sent again with a new address',
+      msg: 'is required when the address changes',
       type: 'secret_required',
     }));
 }

@@ -48,7 +48,7 @@ function linkRoutes<Field extends 'tool_id' | 'analysis_id' | 'knowledge_base_id
       path: `/v1/agents/{agent_id}/${path}`,
       summary: `List ${many} of an agent`,
       access: { key: 'viewer', user: 'viewer' },
-      responses: { 200: { description: 'All links', schema: listOf(schema) } },
+      responses: { 200: { description: 'All attachments', schema: listOf(schema) } },
       handle: ({ item: found }) => ({ items: found[kind].map(toResponse), total: found[kind].length }),
     }),
     defineOperation({
@@ -57,11 +57,11 @@ function linkRoutes<Field extends 'tool_id' | 'analysis_id' | 'knowledge_base_id
       method: 'POST',
       path: `/v1/agents/{agent_id}/${path}`,
       summary: `Attach ${one} to an agent`,
-      description: 'Attaching again is harmless.',
+      description: 'Attaching twice has no further effect.',
       access: { key: 'editor', user: 'editor' },
       // Fields that we do not know are ignored here: older clients send some.
       body: jsonBody(attachRequest.strip()),
-      responses: { 200: { description: 'The link', schema } },
+      responses: { 200: { description: 'The attachment', schema } },
       errors: [409],
       idempotent: {},
       async handle({ scope, caller, item: found, body }) {
@@ -81,7 +81,7 @@ function linkRoutes<Field extends 'tool_id' | 'analysis_id' | 'knowledge_base_id
       body: jsonBody(z.strictObject({ enabled: z.boolean() }).meta({ id: `Update${name}Request` }), {
         readOnly: [field],
       }),
-      responses: { 200: { description: 'The link', schema } },
+      responses: { 200: { description: 'The attachment', schema } },
       errors: [409],
       handle: async ({ scope, caller, item: found, params, body }) =>
         toResponse(

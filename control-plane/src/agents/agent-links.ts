@@ -34,7 +34,7 @@ export class AgentLinks {
       const content = toContent(current);
       if (!content[kind].some((link) => link.id === id)) {
         if (content[kind].length >= LINK_LIMITS[kind]) {
-          throw invalid(['body'], `at most ${LINK_LIMITS[kind]} can be attached`, 'too_long');
+          throw invalid(['body'], `must have at most ${LINK_LIMITS[kind]} entries`, 'too_long');
         }
         content[kind] = [...content[kind], { id, enabled: true }];
       }

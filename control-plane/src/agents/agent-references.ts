@@ -74,7 +74,7 @@ export async function checkContent(
     else if (found.status !== 'available') {
       details.push({
         loc: [...loc],
-        msg: 'This model has no credentials here, or is switched off',
+        msg: 'is a model without credentials, or one that is disabled',
         type: 'not_available',
       });
     }

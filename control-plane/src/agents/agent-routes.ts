@@ -90,7 +90,7 @@ export function agentRoutes({
       method: 'GET',
       path: '/v1/agents/{agent_id}',
       tag: 'Agents',
-      summary: 'Read an agent, or one of its versions',
+      summary: 'Get an agent, or one of its versions',
       access: READ,
       target: agentTarget,
       query: z.object({ version: queryInteger(1, 999_999_999).optional() }),
@@ -106,9 +106,9 @@ export function agentRoutes({
       method: 'PATCH',
       path: '/v1/agents/{agent_id}',
       tag: 'Agents',
-      summary: 'Change an agent',
+      summary: 'Update an agent',
       description:
-        'Makes a new version. `If-Match: "<version>"` refuses the change when the agent is at another one.',
+        'Creates a new version. With `If-Match: "<version>"` the update is refused with 409 when the agent is at another version.',
       access: WRITE,
       target: agentTarget,
       body: patchBody(patchAgentRequest, { readOnly: AGENT_READ_ONLY }),
@@ -129,12 +129,12 @@ export function agentRoutes({
       access: WRITE,
       target: agentTarget,
       query: z.object({ purge: queryBoolean.default(false) }),
-      responses: { 204: { description: 'Archived or removed' } },
+      responses: { 204: { description: 'The agent is archived or purged' } },
       errors: [409],
       async handle({ scope, caller, item: found, query, address }) {
         if (!query.purge) return agents.archive(scope, found);
         if (!roleAtLeast(scope.role, 'admin'))
-          throw new ForbiddenError('role_too_low', 'This needs the role admin.');
+          throw new ForbiddenError('role_too_low', 'Purging an agent requires the role admin.');
         return agents.purge(scope, caller, found, { address });
       },
     }),
@@ -143,7 +143,7 @@ export function agentRoutes({
       method: 'POST',
       path: '/v1/agents/{agent_id}/restore',
       tag: 'Agents',
-      summary: 'Bring an archived agent back',
+      summary: 'Restore an archived agent',
       access: WRITE,
       target: agentTarget,
       responses: { 200: { description: 'The agent', schema: agentResponse } },
@@ -155,7 +155,7 @@ export function agentRoutes({
       method: 'POST',
       path: '/v1/agents/{agent_id}/duplicate',
       tag: 'Agents',
-      summary: 'Copy an agent',
+      summary: 'Duplicate an agent',
       access: WRITE,
       target: agentTarget,
       body: jsonBody(duplicateAgentRequest, { optional: true }),
@@ -175,12 +175,17 @@ export function agentRoutes({
       method: 'POST',
       path: '/v1/agents/{agent_id}/validate',
       tag: 'Agents',
-      summary: 'Try a change without making it',
+      summary: 'Validate an update without applying it',
       access: READ,
       target: agentTarget,
       whenSuspended: true,
       body: jsonBody(patchAgentRequest, { optional: true, readOnly: AGENT_READ_ONLY }),
-      responses: { 200: { description: 'What would be refused', schema: validateAgentResponse } },
+      responses: {
+        200: {
+          description: 'The problems of the update; empty when it is valid',
+          schema: validateAgentResponse,
+        },
+      },
       async handle({ scope, item: found, body }) {
         const errors = await agents.validate(scope, found, body);
         return { valid: errors.length === 0, errors, warnings: [] };
@@ -204,7 +209,7 @@ export function agentRoutes({
       method: 'GET',
       path: '/v1/agents/{agent_id}/versions/{version}',
       tag: 'Agents',
-      summary: 'Read a version of an agent',
+      summary: 'Get a version of an agent',
       access: READ,
       target: version,
       params: { version: versionParameter },
@@ -231,7 +236,7 @@ export function agentRoutes({
       method: 'POST',
       path: '/v1/agents/{agent_id}/versions/{version}/restore',
       tag: 'Agents',
-      summary: 'Make an old version the newest',
+      summary: 'Restore an old version as the newest',
       access: WRITE,
       target: version,
       params: { version: versionParameter },
@@ -245,10 +250,10 @@ export function agentRoutes({
       method: 'GET',
       path: '/v1/agents/{agent_id}/traffic',
       tag: 'Agents',
-      summary: 'Which version new sessions use',
+      summary: 'Get the traffic rule: which versions new sessions use',
       access: READ,
       target: agentTarget,
-      responses: { 200: { description: 'The rule', schema: trafficSchema } },
+      responses: { 200: { description: 'The traffic rule', schema: trafficSchema } },
       handle: ({ item: found }) => found.traffic,
     }),
     defineOperation({
@@ -256,13 +261,13 @@ export function agentRoutes({
       method: 'PUT',
       path: '/v1/agents/{agent_id}/traffic',
       tag: 'Agents',
-      summary: 'Choose which version new sessions use',
+      summary: 'Set the traffic rule: which versions new sessions use',
       description:
-        'With `require_passed_tests` each version named has a completed test run in which all passed.',
+        'With `require_passed_tests`, each version named must have a completed test run in which all tests passed.',
       access: WRITE,
       target: agentTarget,
       body: jsonBody(trafficSchema),
-      responses: { 200: { description: 'The rule', schema: trafficSchema } },
+      responses: { 200: { description: 'The traffic rule', schema: trafficSchema } },
       errors: [409],
       handle: ({ scope, item: found, body }) => versions.setTraffic(scope, found, body),
     }),

@@ -11,7 +11,7 @@ const modelId = z.string().min(1).max(120);
 
 /** Checked on top of what is stored, so that a part of it can be sent; the answer shows every key. */
 const configPatch = z.record(z.string(), z.unknown()).meta({
-  description: 'Keys of AgentConfig; null resets one to its default.',
+  description: 'Keys of AgentConfig to change; null resets a key to its default.',
   example: { greeting: { mode: 'caller_first' } },
 });
 

@@ -88,7 +88,7 @@ export class AgentService {
       (field) => !(request[field] ?? defaults[field]),
     );
     if (missing.length > 0) {
-      const msg = 'Field required: the project has no default';
+      const msg = 'Field required: the project has no default model';
       throw new ValidationError(missing.map((field) => ({ loc: ['body', field], msg, type: 'missing' })));
     }
     const { config, webhooks, full } = applyConfig({ config: {}, webhooks: {} }, request.config ?? {}, {
@@ -180,7 +180,8 @@ export class AgentService {
     agent: AgentRecord,
     origin: { address: string },
   ): Promise<void> {
-    if (!agent.archived_at) throw new ConflictError('invalid_state', 'Only an archived agent can be purged.');
+    if (!agent.archived_at)
+      throw new ConflictError('invalid_state', 'Only an archived agent can be purged. Archive it first.');
     await this.#dependents.eraseAgent(scope, agent._id);
     await scope.collection(agentVersionCollection).deleteMany({ agent_id: agent._id });
     await this.#secrets.forget(scope, agent._id);
@@ -235,7 +236,7 @@ export class AgentService {
   async #checkUnused(scope: Scope, agent: AgentRecord): Promise<void> {
     const refs = await this.#dependents.usesOfAgent(scope, agent._id);
     if (refs.length === 0) return;
-    throw new AppError(409, 'resource_in_use', 'The agent is in use.', { refs });
+    throw new AppError(409, 'resource_in_use', 'The agent is in use: see refs.', { refs });
   }
 
   async #projectDefaults(scope: Scope) {

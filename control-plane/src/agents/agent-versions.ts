@@ -73,21 +73,20 @@ export class AgentVersions {
   ): Promise<AgentRecord['traffic']> {
     const loc = ['body', 'splits'];
     if (traffic.mode === 'latest' && traffic.splits.length > 0)
-      throw invalid(loc, 'must be empty for latest');
+      throw invalid(loc, 'must be empty when mode is latest');
     if (traffic.mode === 'pinned' && (traffic.splits.length !== 1 || traffic.splits[0]!.weight !== 100)) {
-      throw invalid(loc, 'must name one version with weight 100');
+      throw invalid(loc, 'must name exactly one version with weight 100');
     }
     for (const [index, split] of traffic.splits.entries()) {
       const known = await this.get(scope, agent, split.version).catch((error: unknown) => {
         if (error instanceof NotFoundError) return null;
         throw error;
       });
-      if (!known)
-        throw invalid([...loc, index, 'version'], 'There is no such version', 'reference_not_found');
+      if (!known) throw invalid([...loc, index, 'version'], 'Version not found', 'reference_not_found');
       if (traffic.require_passed_tests && !(await this.#hasPassedTests(scope, agent._id, split.version))) {
         throw new ConflictError(
           'conflict',
-          `Version ${split.version} has no run of its tests that all passed.`,
+          `Version ${split.version} has no completed test run in which all tests passed.`,
         );
       }
     }

@@ -73,9 +73,12 @@ export class AgentWriter {
       if (attempt > 0) current = await agents.get(agent._id);
       const { content, webhooks } = await compute(current);
       if (current.archived_at && !options.archived)
-        throw new ConflictError('invalid_state', 'The agent is archived.');
+        throw new ConflictError('invalid_state', 'The agent is archived. Restore it first.');
       if (options.ifMatch !== undefined && options.ifMatch !== current.version) {
-        throw new ConflictError('version_conflict', `The agent is at version ${current.version}.`);
+        throw new ConflictError(
+          'version_conflict',
+          `The agent is at version ${current.version}, not at the version of If-Match. Get it and try again.`,
+        );
       }
       const sameContent = isDeepStrictEqual(plain(content), plain(toContent(current)));
       if (sameContent && isDeepStrictEqual(plain(webhooks), plain(current.webhooks))) return current;
@@ -105,7 +108,10 @@ export class AgentWriter {
       await this.saveVersion(changed);
       return changed;
     }
-    throw new ConflictError('version_conflict', 'Others are changing this agent at the same time.');
+    throw new ConflictError(
+      'version_conflict',
+      'The agent was changed by another request at the same time. Retry the request.',
+    );
   }
 
   /** Keeps the agent's current version; again is harmless. */
@@ -136,7 +142,9 @@ export class AgentWriter {
       return await write();
     } catch (error) {
       if (!isDuplicateKey(error, 'unique_name')) throw error;
-      throw new ConflictError('duplicate', 'A live agent of this project has that name.', { cause: error });
+      throw new ConflictError('duplicate', 'An agent of this project already has this name.', {
+        cause: error,
+      });
     }
   }
 }

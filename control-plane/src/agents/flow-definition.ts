@@ -100,7 +100,7 @@ const node = z.discriminatedUnion('type', [
     })
     .refine((transfer) => (transfer.destination_id === null) !== (transfer.destination === null), {
       path: ['destination_id'],
-      message: 'either destination_id or destination is needed',
+      message: 'exactly one of destination_id and destination is required',
     }),
   z.strictObject({
     ...common,
@@ -173,7 +173,7 @@ export function checkFlow(
 ): { details: ValidationDetail[]; references: FlowReference[] } {
   const base = ['body', 'flow_definition'];
   if (Buffer.byteLength(JSON.stringify(definition)) > MAX_BYTES) {
-    const msg = `must not be larger than ${MAX_BYTES} bytes`;
+    const msg = `must be at most ${MAX_BYTES} bytes`;
     return { details: [{ loc: base, msg, type: 'too_long' }], references: [] };
   }
   const parsed = flowDefinitionSchema.safeParse(definition, { reportInput: true });
@@ -200,15 +200,14 @@ function checkGraph(flow: FlowDefinition, agentConfig: AgentConfig): ValidationD
   for (const part of ['nodes', 'edges'] as const) {
     const seen = new Set<string>();
     for (const [index, { id }] of flow[part].entries()) {
-      if (seen.has(id)) report([part, index, 'id'], 'is used twice', 'duplicate');
+      if (seen.has(id)) report([part, index, 'id'], 'must be unique', 'duplicate');
       seen.add(id);
     }
   }
-  if (!byId.has(flow.start_node_id))
-    report(['start_node_id'], 'There is no such node', 'reference_not_found');
+  if (!byId.has(flow.start_node_id)) report(['start_node_id'], 'Node not found', 'reference_not_found');
   for (const [index, one] of flow.edges.entries()) {
     for (const end of ['from', 'to'] as const) {
-      if (!byId.has(one[end])) report(['edges', index, end], 'There is no such node', 'reference_not_found');
+      if (!byId.has(one[end])) report(['edges', index, end], 'Node not found', 'reference_not_found');
     }
   }
 
@@ -219,23 +218,22 @@ function checkGraph(flow: FlowDefinition, agentConfig: AgentConfig): ValidationD
   const leaving = Map.groupBy(flow.edges, (one) => one.from);
   const destinations = new Map(agentConfig.transfer.destinations.map((one) => [one.id, one]));
   for (const [index, one] of flow.nodes.entries()) {
-    if (!reachable.has(one.id)) report(['nodes', index], 'is not reachable from the start');
+    if (!reachable.has(one.id)) report(['nodes', index], 'is not reachable from the start node');
     if (one.type === 'transfer' && one.destination_id !== null && !destinations.has(one.destination_id)) {
-      report(
-        ['nodes', index, 'destination_id'],
-        'There is no such transfer destination',
-        'reference_not_found',
-      );
+      report(['nodes', index, 'destination_id'], 'Transfer destination not found', 'reference_not_found');
     }
     const edges = leaving.get(one.id) ?? [];
     if (edges.length === 0 && needsEdge(one, destinations))
-      report(['nodes', index], 'has no edge that leaves it');
+      report(['nodes', index], 'must have an outgoing edge');
     // Stable: edges of one priority stay in the order given.
     const sorted = edges.toSorted((a, b) => a.priority - b.priority);
     const always = sorted.findIndex((candidate) => candidate.condition.type === 'always');
     if (always !== -1 && always !== sorted.length - 1) {
       const where = flow.edges.indexOf(sorted[always]!);
-      report(['edges', where, 'condition'], 'always must be the last edge of its node by priority');
+      report(
+        ['edges', where, 'condition'],
+        "must have the lowest priority of its node's edges, as its condition is always",
+      );
     }
     if (one.type === 'collect') {
       for (const [at, field] of one.fields.entries()) {
@@ -247,7 +245,7 @@ function checkGraph(flow: FlowDefinition, agentConfig: AgentConfig): ValidationD
   const looping = silentCycle(flow);
   if (looping !== null) {
     const index = flow.nodes.findIndex((one) => one.id === looping);
-    report(['nodes', index], 'is in a circle that never waits for anybody');
+    report(['nodes', index], 'is part of a cycle in which no node waits for the caller');
   }
   return details;
 }

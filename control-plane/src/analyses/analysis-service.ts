@@ -144,7 +144,7 @@ export class AnalysisService {
       } else if (!isNeeded && fields[field] !== null) {
         details.push({
           loc: ['body', field],
-          msg: `has no use for the type ${fields.type}`,
+          msg: `is not allowed for the type ${fields.type}`,
           type: 'extra_forbidden',
         });
       }

@@ -22,7 +22,7 @@ export function apiKeyRoutes({ apiKeys, clock }: { apiKeys: ApiKeyService; clock
       path: '/v1/projects/{project_id}/api-keys',
       tag: 'API keys',
       summary: 'Create a project API key',
-      description: 'The key itself is in this answer and nowhere else.',
+      description: 'The key itself is returned only once, in this response.',
       access: { key: 'admin', user: 'admin' },
       target: inProject,
       body: jsonBody(createApiKeyRequest, { readOnly: READ_ONLY_FIELDS }),
@@ -59,8 +59,8 @@ export function apiKeyRoutes({ apiKeys, clock }: { apiKeys: ApiKeyService; clock
       tag: 'API keys',
       summary: 'Revoke a project API key',
       description:
-        'Effective within five seconds; keys it made are revoked too. Revoking twice is 204. A project remembers its ' +
-        'newest thousand revoked keys.',
+        'Takes effect within five seconds. Keys created with this key are revoked too. Revoking twice is 204. A project keeps its ' +
+        'newest thousand revoked keys in the list.',
       access: { key: 'admin', user: 'admin' },
       target: item(apiKeyCollection, 'key_id'),
       responses: { 204: { description: 'Revoked' } },

@@ -17,7 +17,7 @@ const apiKeyShape = {
   project_id: z.string(),
   name: z.string(),
   role: z.enum(ROLES),
-  key_start: z.string().meta({ description: 'First 12 characters.', example: 'sk-svc-4fQ2k' }),
+  key_start: z.string().meta({ description: 'The first 12 characters of the key.', example: 'sk-svc-4fQ2k' }),
   last_four: z.string(),
   status: z.enum(['active', 'expired', 'revoked']),
   created_by: z.string(),
@@ -31,7 +31,10 @@ export const apiKeyResponse = z.object(apiKeyShape).meta({ id: 'ApiKey' });
 export const createdApiKeyResponse = z
   .object({
     ...apiKeyShape,
-    key: z.string().nullable().meta({ description: 'Shown once; null in a replay.' }),
+    key: z
+      .string()
+      .nullable()
+      .meta({ description: 'The key, shown once; null in a repeated response (Idempotency-Key).' }),
   })
   .meta({ id: 'CreatedApiKey' });
 

@@ -82,14 +82,14 @@ export class ApiKeyService {
     if (expiresAt && expiresAt.getTime() <= now)
       throw invalid(['body', 'expires_at'], 'must be in the future');
     if (!roleAtLeast(scope.role, request.role)) {
-      throw new ForbiddenError('role_too_low', 'A key cannot have a higher role than its maker.');
+      throw new ForbiddenError('role_too_low', 'An API key cannot have a higher role than its creator.');
     }
     if (caller.auth === 'api_key') {
       if (request.role === 'admin')
-        throw new ForbiddenError('role_too_low', 'A key makes only viewer and editor keys.');
+        throw new ForbiddenError('role_too_low', 'An API key can create only viewer and editor keys.');
       expiresAt ??= caller.expires_at;
       if (caller.expires_at && expiresAt && expiresAt > caller.expires_at) {
-        throw invalid(['body', 'expires_at'], 'must not be later than that of the key that makes it');
+        throw invalid(['body', 'expires_at'], 'must not be later than the expiry of the key that creates it');
       }
     }
     const made = await this.insert(scope, {
@@ -191,19 +191,18 @@ export class ApiKeyService {
    * @throws UnauthorizedError `unauthenticated`, `key_revoked`, `token_expired`
    */
   async authenticate(key: string): Promise<KeyPrincipal> {
-    if (!API_KEY.test(key)) throw new UnauthorizedError('unauthenticated', 'The API key is not valid.');
+    if (!API_KEY.test(key)) throw new UnauthorizedError('unauthenticated', 'Invalid API key.');
     const digest = apiKeyDigest(key);
     const record = await this.#known.get(digest, () =>
       this.#database.model(apiKeyCollection).findOne({ digest }).lean<ApiKeyRecord>(),
     );
-    if (!record) throw new UnauthorizedError('unauthenticated', 'The API key is not valid.');
+    if (!record) throw new UnauthorizedError('unauthenticated', 'Invalid API key.');
     const now = this.#clock.now();
     const status = apiKeyStatus(record, now);
     if (status === 'revoked') throw new UnauthorizedError('key_revoked', 'The API key has been revoked.');
     if (status === 'expired') throw new UnauthorizedError('token_expired', 'The API key has expired.');
     const project = await this.#directory.project(record.project_id);
-    if (!project || project.archived_at)
-      throw new UnauthorizedError('unauthenticated', 'The API key is not valid.');
+    if (!project || project.archived_at) throw new UnauthorizedError('unauthenticated', 'Invalid API key.');
     this.#markUsed(record, now);
     return {
       auth: 'api_key',
@@ -219,7 +218,7 @@ export class ApiKeyService {
     if (record.last_used_at && now - record.last_used_at.getTime() < USED_EVERY_MS) return;
     const minute = new Date(now - (now % USED_EVERY_MS));
     record.last_used_at = minute;
-    this.#background.run('last use of an API key was not written', () =>
+    this.#background.run('the last use of an API key could not be recorded', () =>
       this.#database
         .model(apiKeyCollection)
         .updateOne({ _id: record._id }, { $set: { last_used_at: minute } }, { timestamps: false }),

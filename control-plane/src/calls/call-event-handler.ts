@@ -66,7 +66,10 @@ export class CallEventHandler {
   async handle(event: CallEvent): Promise<void> {
     const session = await this.#store.find(event.session_id);
     if (!session) {
-      this.#logger.warn({ sessionId: event.session_id, type: event.type }, 'event of an unknown session');
+      this.#logger.warn(
+        { sessionId: event.session_id, type: event.type },
+        'call event names an unknown session',
+      );
       if (event.type === 'call_ended') await this.#confirm(event);
       return;
     }
@@ -190,7 +193,7 @@ export class CallEventHandler {
     if (!known && isCallEventType(event.type)) {
       this.#logger.error(
         { sessionId: event.session_id, type: event.type, eventId: event.id },
-        'event data breaks its schema',
+        'call event data does not match its schema',
       );
     }
     return known;

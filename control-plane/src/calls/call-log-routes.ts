@@ -16,7 +16,7 @@ const turnResponse = z
   .object({
     index: z.number().int(),
     role: z.string(),
-    text: z.string().meta({ description: 'For the agent: what was heard.' }),
+    text: z.string().meta({ description: 'For an agent turn: what the caller heard of it.' }),
     start_ms: z.number().int(),
     end_ms: z.number().int(),
     language: z.string().nullable(),
@@ -57,14 +57,14 @@ export function callLogRoutes({ callLog }: { callLog: CallLog }): Operation[] {
       method: 'GET',
       path: '/v1/sessions/{session_id}/transcript',
       tag: TAG,
-      summary: 'Read the transcript',
-      description: 'Whole, in order. `format=text` gives lines, `format=vtt` WebVTT.',
+      summary: 'Get the transcript',
+      description: 'All turns in order, as JSON; `format=text` returns lines of text, `format=vtt` WebVTT.',
       access: READ,
       target: sessionTarget,
       query: z.object({ format: z.enum(['json', 'text', 'vtt']).default('json') }),
       responses: {
         200: {
-          description: 'The turns; or text, as asked for',
+          description: 'The turns, in the requested format',
           schema: z.union([listOf(turnResponse), z.string()]),
         },
       },
@@ -80,9 +80,9 @@ export function callLogRoutes({ callLog }: { callLog: CallLog }): Operation[] {
       method: 'GET',
       path: '/v1/sessions/{session_id}/events',
       tag: TAG,
-      summary: 'List what happened',
+      summary: 'List events of a session',
       description:
-        'By `index`; written while the call runs: ask again with the last `after_index`. Types may be added.',
+        'Ordered by `index` and written while the call runs: to follow it, ask again with the last `index` as `after_index`. Event types may be added.',
       access: READ,
       target: sessionTarget,
       query: z.object({
@@ -108,7 +108,7 @@ export function callLogRoutes({ callLog }: { callLog: CallLog }): Operation[] {
       method: 'GET',
       path: '/v1/sessions/{session_id}/metrics',
       tag: TAG,
-      summary: 'Read what was measured',
+      summary: 'Get the metrics of a session',
       access: READ,
       target: sessionTarget,
       responses: { 200: { description: 'Latencies and usage', schema: metricsResponse } },

@@ -132,7 +132,7 @@ export class CarrierCommands {
       if (!(error instanceof CarrierError)) throw error;
       this.#logger.warn(
         { sessionId: session._id, action: command.action, code: error.code, status: error.status },
-        'carrier refused a command',
+        'the carrier refused a command',
       );
       return { ok: false, code: error.code };
     }

@@ -36,7 +36,10 @@ export class GatewayCommands {
     try {
       await this.#bus.commands.send(target.gatewayId, command);
     } catch (cause) {
-      throw new UnavailableError('The gateway of the call can not be reached.', { cause });
+      throw new UnavailableError(
+        'The media gateway of this call cannot be reached. Retry in a few seconds.',
+        { cause },
+      );
     }
     return commandId;
   }

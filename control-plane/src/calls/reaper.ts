@@ -189,7 +189,7 @@ export class Reaper {
     if (!closed) return;
     this.#logger.warn(
       { sessionId: session._id, gatewayId: session.gateway_id },
-      'call lost with its gateway',
+      'call was lost with its media gateway',
     );
   }
 

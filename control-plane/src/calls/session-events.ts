@@ -12,7 +12,7 @@ interface SessionEventDescriptor {
 /** What the control plane itself tells of a session, beside what its gateway reports. */
 const OWN_EVENTS = {
   state: {
-    description: 'The session has another status.',
+    description: 'The status of the session has changed.',
     data: z.object({
       status: z.enum(SESSION_STATUSES),
       ended_by: z.string().nullable().optional(),
@@ -21,7 +21,7 @@ const OWN_EVENTS = {
     }),
   },
   memory: {
-    description: 'What is remembered of the caller was read, or written.',
+    description: 'Memories of the caller were read or written.',
     data: z.object({
       action: z.enum(['read', 'write']),
       count: z.number().int(),
@@ -32,7 +32,7 @@ const OWN_EVENTS = {
     }),
   },
   webhook: {
-    description: 'The call-ended webhook was tried.',
+    description: 'The call-ended webhook was attempted.',
     data: z.object({
       delivery_id: z.string(),
       attempt: z.number().int(),
@@ -59,9 +59,12 @@ const variants = Object.entries(keptEvents).map(([type, { description, data }]) 
   z
     .object({
       id: z.string(),
-      index: z.number().int().meta({ description: 'Rises within a session; gaps are normal.' }),
+      index: z.number().int().meta({ description: 'Increases within a session; gaps are normal.' }),
       at: timestamp,
-      offset_ms: z.number().int().meta({ description: 'From the answer; 0 before it.' }),
+      offset_ms: z
+        .number()
+        .int()
+        .meta({ description: 'Milliseconds since the call was answered; 0 before that.' }),
       type: z.literal(type),
       data: data instanceof z.ZodObject ? data.omit(LEFT_OUT[type] ?? {}) : data,
     })

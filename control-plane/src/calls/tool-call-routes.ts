@@ -19,16 +19,25 @@ const toolCallResponse = z
     id: z.string().meta({ example: 'evt_01k5z8r5m2q7v3x9b4n6c8d0ef' }),
     session_id: z.string(),
     agent_id: z.string().nullable(),
-    tool_id: z.string().nullable().meta({ description: 'Null for built-in tools and those of a client.' }),
+    tool_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'Null for built-in tools and for tools of a realtime client.' }),
     tool_name: z.string(),
-    tool_call_id: z.string().meta({ description: 'The language model’s name for this call.' }),
-    arguments: z.string().nullable().meta({ description: 'As the model wrote them; long ones are cut.' }),
-    ok: z.boolean().nullable().meta({ description: 'Null until it has answered.' }),
+    tool_call_id: z.string().meta({ description: 'The id that the language model gave this call.' }),
+    arguments: z
+      .string()
+      .nullable()
+      .meta({ description: 'The arguments as the model wrote them; truncated when long.' }),
+    ok: z.boolean().nullable().meta({ description: 'Null until the tool has answered.' }),
     status: z.number().int().nullable().meta({ description: 'HTTP status of a webhook.' }),
     code: z.string().nullable(),
-    result: z.string().nullable().meta({ description: 'What the model was told; long ones are cut.' }),
+    result: z
+      .string()
+      .nullable()
+      .meta({ description: 'The output as the model got it; truncated when long.' }),
     duration_ms: z.number().nullable(),
-    offset_ms: z.number().int().meta({ description: 'From the answer of the call.' }),
+    offset_ms: z.number().int().meta({ description: 'Milliseconds since the call was answered.' }),
     ...recordFields,
   })
   .meta({ id: 'ToolCall' });
@@ -41,8 +50,8 @@ export function toolCallRoutes(): Operation[] {
       method: 'GET',
       path: '/v1/orgs/{org_id}/projects/{project_id}/tool-calls',
       tag: 'Logs',
-      summary: 'List calls of tools',
-      description: 'Over all sessions of the project; written while they run.',
+      summary: 'List tool calls',
+      description: 'Tool calls of all sessions of the project; written while the sessions run.',
       access: { key: 'viewer', user: 'viewer' },
       target: inProject,
       query: listQuery({
@@ -52,7 +61,7 @@ export function toolCallRoutes(): Operation[] {
           ok: queryBoolean.optional(),
         },
       }),
-      responses: { 200: { description: 'Calls of tools', schema: listOf(toolCallResponse) } },
+      responses: { 200: { description: 'A page of tool calls', schema: listOf(toolCallResponse) } },
       handle: async ({ scope, query }) => {
         const { tool_id, agent_id, ok } = query;
         const page = await scope

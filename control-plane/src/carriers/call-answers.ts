@@ -46,7 +46,10 @@ export class CallAnswers {
       return await carrier.answer(session.carrier_call_id!, { streamUrl, statusUrl });
     } catch (error) {
       if (!(error instanceof CarrierError)) throw error;
-      this.#logger.warn({ sessionId: session._id, code: error.code }, 'carrier did not take the answer');
+      this.#logger.warn(
+        { sessionId: session._id, code: error.code },
+        'the carrier rejected the answer command',
+      );
       await this.#closer.close(session._id, 'failed', {
         where: { leg: -1 },
         set: carrierVerdict(this.#clock.now(), { ended_by: 'carrier', failure_reason: 'carrier_error' }),
@@ -61,7 +64,10 @@ export class CallAnswers {
       return await this.#leases.acquire(`answer:${session._id}:${session.leg}`, randomUUID(), ANSWER_ONCE_MS);
     } catch (error) {
       // Calls are answered without the bus, too.
-      this.#logger.warn({ err: error, sessionId: session._id }, 'repeated webhooks are not told apart');
+      this.#logger.warn(
+        { err: error, sessionId: session._id },
+        'repeated carrier webhooks cannot be recognised: the bus is not reachable',
+      );
       return true;
     }
   }

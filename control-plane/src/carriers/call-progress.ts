@@ -55,7 +55,7 @@ export class CallProgress {
       ),
     });
     if (!closed) return;
-    this.#logger.info({ sessionId: session._id }, 'call ended before media flowed');
+    this.#logger.info({ sessionId: session._id }, 'the call ended before its media stream began');
   }
 
   /** A media stream that fails is noted in the session's events. */

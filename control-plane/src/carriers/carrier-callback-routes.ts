@@ -3,9 +3,9 @@ import { defineOperation, rawBody, Reply, type Operation } from '../http/operati
 import type { CarrierCallbackService } from './carrier-callback-service.ts';
 
 const KINDS = {
-  voice: 'A call arrives, or asks what is next',
-  status: 'A call rings, is answered, or is over',
-  stream: 'A media stream starts, stops or fails',
+  voice: 'Handle an incoming call, or a request for the next instruction',
+  status: "Handle a change of a call's status",
+  stream: "Handle a change of a media stream's status",
 } as const;
 
 const MAX_BODY_BYTES = 64 * 1024;
@@ -28,7 +28,12 @@ export function carrierCallbackRoutes({
         rateLimited: false,
         params: { carrier: carrierSchema },
         ...(method === 'POST' ? { body: rawBody({ limitBytes: MAX_BODY_BYTES }) } : {}),
-        responses: { 200: { description: 'The carrier’s document', contentType: 'application/xml' } },
+        responses: {
+          200: {
+            description: 'The document of instructions for the carrier',
+            contentType: 'application/xml',
+          },
+        },
         handle: async ({ params, rawBody, url, headers }) => {
           const document = await carrierCallbacks.handle(
             carrierSchema.parse(params.carrier),

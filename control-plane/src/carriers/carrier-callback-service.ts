@@ -69,9 +69,9 @@ export class CarrierCallbackService {
     if (!account || !carrier?.verifyWebhook(signed)) {
       this.#logger.warn(
         { carrier: carrierName, known: account !== null },
-        'carrier callback refused: bad signature',
+        'carrier callback refused: invalid signature',
       );
-      throw new ForbiddenError('bad_signature', 'The signature is not valid.');
+      throw new ForbiddenError('bad_signature', 'Invalid signature.');
     }
     const trusted = { carrier, account, request: signed };
     let callback: CarrierCallback | undefined;

@@ -82,7 +82,7 @@ async function readBounded(body: AsyncIterable<Buffer>): Promise<string> {
   let size = 0;
   for await (const chunk of body) {
     size += chunk.length;
-    if (size > MAX_ANSWER_BYTES) throw new Error('The answer is too large.');
+    if (size > MAX_ANSWER_BYTES) throw new Error('The response is too large.');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

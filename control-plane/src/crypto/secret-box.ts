@@ -18,7 +18,7 @@ export class SecretBox {
 
   constructor(keys: readonly EncryptionKey[]) {
     const [first] = keys;
-    if (!first) throw new Error('At least one encryption key is needed.');
+    if (!first) throw new Error('At least one encryption key is required.');
     this.#current = first;
     this.#keys = new Map(keys.map(({ id, key }) => [id, key]));
   }
@@ -36,7 +36,10 @@ export class SecretBox {
   decryptSecret(stored: string): string {
     const [version, keyId = '', data = ''] = stored.split('.');
     const key = this.#keys.get(keyId);
-    if (version !== 'v1' || !key) throw new Error(`No encryption key ${keyId} for a stored secret.`);
+    if (version !== 'v1' || !key)
+      throw new Error(
+        `The encryption key ${keyId} of a stored secret is missing. Add it back to ENCRYPTION_KEYS.`,
+      );
     const bytes = Buffer.from(data, 'base64url');
     const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12), { authTagLength: 16 })
       .setAAD(Buffer.from(`${version}.${keyId}`))

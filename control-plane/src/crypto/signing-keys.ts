@@ -21,7 +21,7 @@ export class SigningKeys {
   /** @param jwks private P-256 keys with a `kid` each */
   static async from(jwks: readonly JWK[]): Promise<SigningKeys> {
     const [first] = jwks;
-    if (!first?.kid) throw new Error('At least one signing key with a kid is needed.');
+    if (!first?.kid) throw new Error('At least one signing key with a kid is required.');
     const privateKey = (await importJWK({ ...first, alg: 'ES256' }, 'ES256')) as CryptoKey;
     const keys = await Promise.all(jwks.map(toPublic));
     return new SigningKeys(privateKey, first.kid, { keys });

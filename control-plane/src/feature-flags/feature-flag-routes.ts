@@ -58,16 +58,16 @@ export function featureFlagRoutes({
       method: 'PUT',
       path: '/v1/orgs/{org_id}/feature-flags/{key}',
       tag: 'Feature flags',
-      summary: 'Switch a feature on or off',
+      summary: 'Enable or disable a feature',
       access: { user: 'owner' },
       target: within(inOrg, 'key', (_, key) => known(key) !== undefined),
-      params: { key: z.string().regex(/^[a-z_]{1,64}$/, 'must be a flag') },
+      params: { key: z.string().regex(/^[a-z_]{1,64}$/, 'must be the key of a feature flag') },
       body: jsonBody(z.strictObject({ enabled: z.boolean() }).meta({ id: 'SetFeatureFlagRequest' })),
       responses: { 200: { description: 'The flag', schema: flagResponse } },
       async handle({ scope, caller, params, body, address }) {
         const { key } = params;
         if (!body.enabled && PLANNED.some((flag) => flag.key === key)) {
-          throw invalid(['body', 'enabled'], 'does not act in this version: leave it on', 'not_available');
+          throw invalid(['body', 'enabled'], 'cannot be switched off in this version', 'not_available');
         }
         await orgs.setFlag(scope, caller, key, body.enabled, { address });
         return toResponse(known(key)!, { [key]: body.enabled });

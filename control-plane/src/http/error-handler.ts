@@ -22,7 +22,7 @@ export function errorHandler(logger: Logger) {
     try {
       await next();
       if (ctx.status === 404 && ctx.body === undefined && ctx.state['route'] === undefined) {
-        throw new AppError(404, 'not_found', 'There is no such route.');
+        throw new AppError(404, 'not_found', `No route matches ${ctx.method} ${ctx.path}.`);
       }
     } catch (error) {
       answerError(ctx, error, log);
@@ -82,8 +82,8 @@ function toAppError(error: unknown): AppError {
   }
   const status = httpStatus(error);
   if (status !== undefined)
-    return new AppError(status, 'bad_request', 'The request is not valid HTTP.', { cause: error });
-  return new AppError(500, 'internal', 'Something went wrong on our side.', { cause: error });
+    return new AppError(status, 'bad_request', 'The request is malformed.', { cause: error });
+  return new AppError(500, 'internal', 'An internal error occurred.', { cause: error });
 }
 
 /** Errors of Koa and its router for bad URLs carry a 4xx status. */

@@ -57,11 +57,12 @@ export function healthRoutes(deps: {
     storage: () => checkWrites(storageDir),
     media: async () => {
       const gateways = await bus.presence.gateways();
-      if (!gateways.some((gateway) => !gateway.draining)) throw new Error('no gateway');
+      if (!gateways.some((gateway) => !gateway.draining)) throw new Error('No media gateway is running.');
     },
     dead_letters: async () => {
       const count = await bus.events.deadLetters.count();
-      if (count > 0) throw new AdviceError(`${count} call events were given up: ${DEAD_LETTERS_COMMAND}`);
+      if (count > 0)
+        throw new AdviceError(`${count} call events could not be processed. Run: ${DEAD_LETTERS_COMMAND}`);
     },
   };
 
@@ -107,8 +108,8 @@ export function healthRoutes(deps: {
         id: `getLiveness${suffix}`,
         method: 'GET',
         path: `${prefix}/health/live`,
-        summary: 'Whether the process runs',
-        responses: { 200: { description: 'It does', schema: liveness } },
+        summary: 'Check liveness',
+        responses: { 200: { description: 'The process runs', schema: liveness } },
         handle: () => ({ status: 'ok' as const }),
       }),
       defineOperation({
@@ -116,10 +117,10 @@ export function healthRoutes(deps: {
         id: `getReadiness${suffix}`,
         method: 'GET',
         path: `${prefix}/health/ready`,
-        summary: 'Whether requests can be served',
+        summary: 'Check readiness',
         responses: {
-          200: { description: 'They can', schema: readiness },
-          503: { description: 'Not now', schema: readiness },
+          200: { description: 'Requests can be served', schema: readiness },
+          503: { description: 'Requests cannot be served; `checks` says why', schema: readiness },
         },
         handle: () => ready(),
       }),
@@ -137,6 +138,7 @@ async function checkWrites(directory: string): Promise<void> {
 }
 
 function adviceOn(error: unknown): { detail?: string } {
-  if (isDiskFull(error)) return { detail: 'The disk is full. Free some space; the rest is done by itself.' };
+  if (isDiskFull(error))
+    return { detail: 'The disk is full. Free some space; the service then recovers by itself.' };
   return error instanceof AdviceError ? { detail: error.message } : {};
 }

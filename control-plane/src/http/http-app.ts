@@ -96,8 +96,9 @@ export function createHttpApp(operations: readonly Operation[], runtime: HttpRun
     router.allowedMethods({
       throw: true,
       methodNotAllowed: () =>
-        new AppError(405, 'method_not_allowed', 'This route does not take that method.'),
-      notImplemented: () => new AppError(405, 'method_not_allowed', 'This route does not take that method.'),
+        new AppError(405, 'method_not_allowed', 'The route does not support this method.'),
+      notImplemented: () =>
+        new AppError(405, 'method_not_allowed', 'The route does not support this method.'),
     }),
   );
   return app;
@@ -194,11 +195,14 @@ function prepare(operation: Operation, runtime: HttpRuntime) {
       if (found.readOnly && operation.method !== 'GET') {
         throw new ForbiddenError(
           'forbidden',
-          'This record is open to more projects than yours: it can only be read.',
+          'This record is shared with projects you have no access to: you cannot change it.',
         );
       }
     } else if (principal?.auth === 'api_key' && !roleAtLeast(principal.role, neededRole(access, principal))) {
-      throw new ForbiddenError('role_too_low', `This needs the role ${neededRole(access, principal)}.`);
+      throw new ForbiddenError(
+        'role_too_low',
+        `This operation requires the role ${neededRole(access, principal)}.`,
+      );
     }
 
     const spec = bodies.length > 0 ? chooseBody(ctx.req, bodies) : undefined;
@@ -294,10 +298,13 @@ function setLimitHeaders(ctx: Context, state: LimitState): void {
 function checkKind(access: Operation['access'], principal: Principal): void {
   if (typeof access !== 'object') return;
   if (principal.auth === 'api_key' && access.key === undefined) {
-    throw new ForbiddenError('user_required', 'This needs a signed-in user; an API key is not enough.');
+    throw new ForbiddenError(
+      'user_required',
+      'This operation requires a signed-in user; an API key cannot perform it.',
+    );
   }
   if (principal.auth === 'jwt' && access.user === undefined) {
-    throw new ForbiddenError('forbidden', 'This needs an API key.');
+    throw new ForbiddenError('forbidden', 'This operation requires an API key.');
   }
 }
 
@@ -379,7 +386,7 @@ async function once(
 function abortedWithClient(ctx: Context): AbortSignal {
   const controller = new AbortController();
   ctx.res.once('close', () => {
-    if (!ctx.res.writableFinished) controller.abort(new Error('The client went away.'));
+    if (!ctx.res.writableFinished) controller.abort(new Error('The client closed the connection.'));
   });
   return controller.signal;
 }

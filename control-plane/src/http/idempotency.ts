@@ -86,12 +86,15 @@ export class IdempotencyStore {
     if (taken) return null;
     const known = await model.findOne({ _id: id }).lean<IdempotencyRecord>();
     if (known && known.digest !== digest) {
-      throw new ConflictError('idempotency_key_reused', 'This Idempotency-Key was used with another body.');
+      throw new ConflictError(
+        'idempotency_key_reused',
+        'This Idempotency-Key was already used with a different request.',
+      );
     }
     if (!known || known.status === null || known.body === null) {
       throw new ConflictError(
         'idempotency_in_progress',
-        'The first request with this Idempotency-Key is still running.',
+        'The first request with this Idempotency-Key is still in progress. Retry in a few seconds.',
         {
           retryAfterSeconds: 1,
         },

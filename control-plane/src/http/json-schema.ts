@@ -21,7 +21,7 @@ export const tenantJsonSchema = z
 /** @returns what is wrong with it, or null */
 export function jsonSchemaProblem(schema: Record<string, unknown>): string | null {
   const text = JSON.stringify(schema);
-  if (Buffer.byteLength(text) > MAX_BYTES) return `must not be larger than ${MAX_BYTES} bytes`;
+  if (Buffer.byteLength(text) > MAX_BYTES) return `must be at most ${MAX_BYTES} bytes`;
   if (schema['type'] !== 'object') return 'must have the type object at its root';
   const problem = walk(schema, false);
   if (problem !== null) return problem;
@@ -29,7 +29,7 @@ export function jsonSchemaProblem(schema: Record<string, unknown>): string | nul
     new Ajv2020({ strict: false, validateFormats: false }).compile(schema);
     return null;
   } catch (error) {
-    return `is no valid JSON Schema: ${error instanceof Error ? error.message.slice(0, 200) : 'unknown'}`;
+    return `is not a valid JSON Schema: ${error instanceof Error ? error.message.slice(0, 200) : 'unknown'}`;
   }
 }
 
@@ -42,9 +42,10 @@ function walk(value: unknown, named: boolean): string | null {
         return 'must not refer to other documents';
       }
       if (key === 'pattern' && typeof child === 'string' && !isLinearPattern(child))
-        return 'has a pattern that is too costly';
+        return 'has a pattern that is too expensive to evaluate';
       if (key === 'patternProperties' && typeof child === 'object' && child !== null) {
-        if (!Object.keys(child).every(isLinearPattern)) return 'has a pattern that is too costly';
+        if (!Object.keys(child).every(isLinearPattern))
+          return 'has a pattern that is too expensive to evaluate';
       }
     }
     const problem = walk(

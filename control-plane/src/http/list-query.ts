@@ -60,12 +60,12 @@ export function listQuery<F extends z.ZodRawShape = Record<never, never>>(
 ) {
   const sorts = [...DEFAULT_SORTS, ...(options.sortable ?? [])].flatMap((field) => [field, `-${field}`]);
   const base = z.object({
-    limit: queryInteger(1, 200).default(50).meta({ description: 'Size of the page; 50 if not given.' }),
-    offset: queryInteger(0, 100_000).default(0).meta({ description: 'Records to skip; 0 if not given.' }),
+    limit: queryInteger(1, 200).default(50).meta({ description: 'Records per page (default 50).' }),
+    offset: queryInteger(0, 100_000).default(0).meta({ description: 'Records to skip (default 0).' }),
     sort: z
       .enum(sorts)
       .default(options.defaultSort ?? '-created_at')
-      .meta({ description: 'Field to sort by; `-` in front for descending.' }),
+      .meta({ description: 'Field to sort by; prefix `-` for descending order.' }),
     created_after: queryTime.optional().meta({ description: 'Inclusive.' }),
     created_before: queryTime.optional().meta({ description: 'Exclusive.' }),
   });
@@ -75,7 +75,7 @@ export function listQuery<F extends z.ZodRawShape = Record<never, never>>(
     .max(100)
     .regex(/^[^\0]*$/)
     .optional()
-    .meta({ description: 'Case-insensitive part of the name.' });
+    .meta({ description: 'Text that the name contains, case-insensitive.' });
   return base.extend({ ...(options.q ? { q } : {}), ...(options.filters ?? ({} as F)) } as F & {
     q: typeof q;
   });
@@ -129,8 +129,11 @@ function escapePattern(text: string): string {
 export function listOf<T extends z.ZodType>(item: T) {
   return z.object({
     items: z.array(item),
-    total: z.number().int().meta({ description: 'All matches, not the page; exact to 10,000.' }),
-    total_capped: z.literal(true).optional().meta({ description: 'There are more than `total`.' }),
+    total: z.number().int().meta({ description: 'Number of all matches, counted up to 10,000.' }),
+    total_capped: z
+      .literal(true)
+      .optional()
+      .meta({ description: 'Whether there are more matches than `total`.' }),
   });
 }
 

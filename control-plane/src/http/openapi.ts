@@ -33,36 +33,36 @@ const validationError = z
 
 const errorBody = z
   .object({
-    detail: z.string().meta({ description: 'For a person.' }),
-    code: z.string().meta({ description: 'For a program; an open list.' }),
+    detail: z.string().meta({ description: 'Message for a person.' }),
+    code: z.string().meta({ description: 'Stable code for a program; codes may be added.' }),
     request_id: z.string(),
     refs: z.array(z.object({ type: z.string(), id: z.string(), name: z.string() })).optional(),
   })
   .meta({
     id: 'Error',
     example: {
-      detail: 'There is no such resource.',
+      detail: 'Resource not found.',
       code: 'not_found',
       request_id: 'req_01k5z8r5m2q7v3x9b4n6c8d0ef',
     },
   });
 
 const ERROR_TEXTS: Record<number, string> = {
-  400: 'The body is not what its content type says',
+  400: 'The body does not match its content type',
   401: 'Missing, wrong or expired credentials',
   402: 'The wallet is empty',
-  403: 'Known caller, not allowed',
-  404: 'Absent, or in another tenant',
+  403: 'The caller lacks permission',
+  404: 'The resource does not exist, or belongs to another tenant',
   409: 'The current state does not allow this',
-  413: 'The body is too large',
-  415: 'The content type is not accepted',
-  416: 'The range lies outside the file',
+  413: 'The body exceeds the size limit',
+  415: 'The content type is not supported',
+  416: 'The requested range is outside the file',
   422: 'Validation error',
   429: 'Too many requests',
-  500: 'Our fault',
+  500: 'Internal error',
   502: 'A carrier, model or app failed',
-  503: 'Starting, stopping, or something needed is down',
-  504: 'A carrier, model or app took too long',
+  503: 'The service is starting or stopping, or a dependency is down',
+  504: 'A carrier, model or app did not answer in time',
 };
 
 /** The OpenAPI 3.1 document of these operations. Reads no state: their services may be missing. */
@@ -158,7 +158,9 @@ const idempotencyKey = z
   .string()
   .min(1)
   .max(255)
-  .meta({ description: 'The same key and body within 24 hours get the first answer again.' });
+  .meta({
+    description: 'A request with the same key and body within 24 hours returns the first response again.',
+  });
 
 const binary = z.string().meta({ format: 'binary' });
 

@@ -61,7 +61,7 @@ export function chooseBody(request: IncomingMessage, specs: readonly BodySpec<un
   // Without a body there is no type either: the schema says what is missing.
   if (type === '' && !hasBody(request)) return specs[0]!;
   const offered = specs.flatMap((spec) => contentTypesOf(spec)).join(' or ');
-  throw new AppError(415, 'unsupported_media_type', `The content type must be ${offered}.`);
+  throw new AppError(415, 'unsupported_media_type', `Unsupported content type. Send ${offered}.`);
 }
 
 /**
@@ -125,15 +125,16 @@ function parseJsonBody(spec: JsonBody<unknown>, raw: Buffer): unknown {
 function checkStorable(value: unknown, depth: number): void {
   if (typeof value !== 'object' || value === null) return;
   if (depth > MAX_JSON_DEPTH)
-    throw invalid(['body'], `nested deeper than ${MAX_JSON_DEPTH} levels`, 'json_invalid');
+    throw invalid(['body'], `must not be nested deeper than ${MAX_JSON_DEPTH} levels`, 'json_invalid');
   for (const key in value) {
-    if (key.includes('\0')) throw invalid(['body'], 'a field name holds a NUL character', 'json_invalid');
+    if (key.includes('\0'))
+      throw invalid(['body'], 'must not contain a NUL character in a field name', 'json_invalid');
     checkStorable((value as Record<string, unknown>)[key], depth + 1);
   }
 }
 
 function nothingSent(): ValidationError {
-  return invalid(['body'], 'At least one field is needed', 'missing');
+  return invalid(['body'], 'At least one field is required', 'missing');
 }
 
 /** Names to values; a name that comes again gives an array. */

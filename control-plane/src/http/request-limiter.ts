@@ -47,12 +47,16 @@ export class RequestLimiter {
       states.sort((a, b) => Number(b.refused) - Number(a.refused) || a.state.remaining - b.state.remaining);
       return states[0] ?? null;
     } catch (error) {
-      this.#logger.warn({ err: error }, 'requests are not counted: the bus is not reachable');
+      this.#logger.warn({ err: error }, 'rate limits are not enforced: the bus cannot be reached');
       return null;
     }
   }
 }
 
 export function rateLimited(state: LimitState): TooManyRequestsError {
-  return new TooManyRequestsError('rate_limited', 'Too many requests.', state.resetSeconds);
+  return new TooManyRequestsError(
+    'rate_limited',
+    'Too many requests. Retry after the time in the Retry-After header.',
+    state.resetSeconds,
+  );
 }

@@ -37,7 +37,7 @@ export const variablesSchema = z
   )
   .refine(
     (variables) => Object.keys(variables).length <= MAX_VARIABLES,
-    `at most ${MAX_VARIABLES} variables`,
+    `must have at most ${MAX_VARIABLES} variables`,
   );
 
 function isTimezone(name: string): boolean {

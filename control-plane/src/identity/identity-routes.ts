@@ -77,7 +77,7 @@ export function identityRoutes<Invite extends { email: string }>(deps: SignInDep
     if (count <= REGISTRATIONS_PER_HOUR) return;
     throw new TooManyRequestsError(
       'rate_limited',
-      'Too many registrations.',
+      'Too many registrations from this address. Try again later.',
       Math.ceil((resetAt - Date.now()) / 1000),
     );
   }
@@ -128,9 +128,9 @@ export function identityRoutes<Invite extends { email: string }>(deps: SignInDep
       method: 'POST',
       path: '/auth/v1/register',
       tag: 'Sign-in',
-      summary: 'Make an account',
+      summary: 'Register',
       description:
-        'The first user of an installation needs the setup code and becomes owner of the first org.',
+        'The first user of an installation must send the setup code and becomes owner of the first org.',
       access: 'public',
       body: jsonBody(registerRequest),
       responses: { 201: { description: 'Signed in', schema: registeredResponse } },
@@ -145,7 +145,10 @@ export function identityRoutes<Invite extends { email: string }>(deps: SignInDep
           await orgOfFirstUser(user, body.org_name, address);
         } else {
           if (config.REGISTRATION !== 'open') {
-            throw new ForbiddenError('registration_closed', 'This installation takes no registrations.');
+            throw new ForbiddenError(
+              'registration_closed',
+              'Registration is disabled on this installation. Ask an admin for an invite.',
+            );
           }
           user = await identity.createUser(newUser, { address });
           await newOrg(user, body.org_name ?? `${user.name}'s organisation`, address);
@@ -171,7 +174,7 @@ export function identityRoutes<Invite extends { email: string }>(deps: SignInDep
       method: 'POST',
       path: '/auth/v1/refresh',
       tag: 'Sign-in',
-      summary: 'Exchange a refresh token',
+      summary: 'Refresh an access token',
       access: 'public',
       body: jsonBody(refreshRequest),
       responses: { 200: { description: 'New tokens', schema: tokensResponse } },
@@ -194,8 +197,8 @@ export function identityRoutes<Invite extends { email: string }>(deps: SignInDep
       method: 'POST',
       path: '/auth/v1/password',
       tag: 'Sign-in',
-      summary: 'Change your password',
-      description: 'Ends your other sign-ins.',
+      summary: 'Change the password',
+      description: 'Ends all other sign-ins of the user.',
       access: { user: 'any' },
       body: jsonBody(changePasswordRequest),
       responses: { 204: { description: 'Changed' } },
@@ -207,11 +210,11 @@ export function identityRoutes<Invite extends { email: string }>(deps: SignInDep
       method: 'POST',
       path: '/auth/v1/password/forgot',
       tag: 'Sign-in',
-      summary: 'Ask for a link to choose a new password',
+      summary: 'Request a password reset',
       access: 'public',
       answersAlways: true,
       body: jsonBody(forgotPasswordRequest),
-      responses: { 202: { description: 'Whether or not there is such an account' } },
+      responses: { 202: { description: 'Accepted, whether or not the account exists' } },
       handle({ body, address }) {
         identity.forgotPassword(body.email, { address });
       },
@@ -221,10 +224,10 @@ export function identityRoutes<Invite extends { email: string }>(deps: SignInDep
       method: 'POST',
       path: '/auth/v1/password/reset',
       tag: 'Sign-in',
-      summary: 'Choose a new password by mailed link',
+      summary: 'Reset the password with the token of the e-mail',
       access: 'public',
       body: jsonBody(resetPasswordRequest),
-      responses: { 204: { description: 'Changed; all sign-ins have ended' } },
+      responses: { 204: { description: 'The password is changed and all sign-ins have ended' } },
       errors: [401],
       handle: ({ body, address }) => identity.resetPassword(body.token, body.new_password, { address }),
     }),
@@ -235,7 +238,7 @@ export function identityRoutes<Invite extends { email: string }>(deps: SignInDep
       tag: 'Sign-in',
       summary: 'Accept an invite',
       description:
-        'A new user sends name and password and is signed in; an existing one sends its access token.',
+        'A new user sends name and password and is signed in; an existing user sends an access token.',
       access: 'public',
       body: jsonBody(acceptInviteRequest),
       responses: {
@@ -251,14 +254,20 @@ export function identityRoutes<Invite extends { email: string }>(deps: SignInDep
         if (existing) {
           const token = bearerToken(headers.authorization);
           if (token === undefined)
-            throw new UnauthorizedError('unauthenticated', 'Sign in to accept this invite.');
+            throw new UnauthorizedError(
+              'unauthenticated',
+              'An account with this e-mail address exists. Sign in to accept the invite.',
+            );
           const caller = await identity.authenticate(token);
           if (caller.user_id !== existing._id)
-            throw new ForbiddenError('forbidden', 'The invite is for somebody else.');
+            throw new ForbiddenError(
+              'forbidden',
+              'The invite was sent to another e-mail address. Sign in with that account.',
+            );
           return new Reply(200, await toMembership(await members.join(invite, existing._id, { address })));
         }
         if (config.REGISTRATION === 'closed') {
-          throw new ForbiddenError('registration_closed', 'This installation takes no new users.');
+          throw new ForbiddenError('registration_closed', 'Registration is disabled on this installation.');
         }
         const { name, password } = body;
         if (name === undefined || password === undefined) {
@@ -277,7 +286,7 @@ export function identityRoutes<Invite extends { email: string }>(deps: SignInDep
       method: 'GET',
       path: '/auth/v1/profile',
       tag: 'Sign-in',
-      summary: 'Read your profile and memberships',
+      summary: 'Get your profile and memberships',
       access: { user: 'any' },
       responses: { 200: { description: 'The profile', schema: profileResponse } },
       handle: async ({ caller }) => toProfile(await identity.user(userOf(caller).user_id)),
@@ -287,7 +296,7 @@ export function identityRoutes<Invite extends { email: string }>(deps: SignInDep
       method: 'PATCH',
       path: '/auth/v1/profile',
       tag: 'Sign-in',
-      summary: 'Change your profile',
+      summary: 'Update your profile',
       access: { user: 'any' },
       body: patchBody(patchProfileRequest, { readOnly: ['user_id', 'email', 'memberships'] }),
       responses: { 200: { description: 'The profile', schema: profileResponse } },
@@ -299,7 +308,7 @@ export function identityRoutes<Invite extends { email: string }>(deps: SignInDep
       method: 'GET',
       path: '/.well-known/jwks.json',
       tag: 'Sign-in',
-      summary: 'Public keys of our tokens (RFC 7517)',
+      summary: 'Get the public keys of access tokens (JWK Set, RFC 7517)',
       access: 'public',
       responses: {
         200: {

@@ -11,7 +11,11 @@ export const registerRequest = z
     password: newPassword,
     name,
     org_name: z.string().trim().min(1).max(120).optional(),
-    setup_code: z.string().max(100).optional().meta({ description: 'Printed at start; for the first user.' }),
+    setup_code: z
+      .string()
+      .max(100)
+      .optional()
+      .meta({ description: 'Required for the first user; printed when the service starts.' }),
   })
   .meta({ id: 'RegisterRequest' });
 
@@ -45,7 +49,7 @@ const tokenShape = {
   access_token: z.string(),
   token_type: z.literal('bearer'),
   expires_in: z.number().int().meta({ description: 'Seconds.' }),
-  refresh_token: z.string().meta({ description: 'Works once.' }),
+  refresh_token: z.string().meta({ description: 'A refresh token that can be used once.' }),
 };
 
 export const tokensResponse = z.object(tokenShape).meta({ id: 'Tokens' });

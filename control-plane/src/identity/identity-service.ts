@@ -121,14 +121,14 @@ export class IdentityService {
     if (!timingSafeEqual(given, sha256(this.setupCode()))) {
       throw new ForbiddenError(
         'setup_code_required',
-        'The first registration needs the setup code printed at start.',
+        'The first registration requires the setup code, which is printed when the service starts.',
       );
     }
     try {
       await this.#database.model(installationCollection).create({ _id: 'first_user', value: userId });
     } catch (error) {
       if (!isDuplicateKey(error)) throw error;
-      throw new ForbiddenError('forbidden', 'This installation has its first user already.');
+      throw new ForbiddenError('forbidden', 'The first user of this installation has already registered.');
     }
   }
 
@@ -157,7 +157,7 @@ export class IdentityService {
         name: user.name,
         password_hash: await this.#passwords.hash(user.password),
       }),
-      'There is an account with this e-mail address.',
+      'An account with this e-mail address already exists.',
     );
     await this.#audit.record({
       caller: id,
@@ -229,7 +229,7 @@ export class IdentityService {
         action: 'sign_in.failed',
         target: user?._id ?? 'unknown',
       });
-      throw new UnauthorizedError('unauthenticated', 'E-mail address or password is wrong.');
+      throw new UnauthorizedError('unauthenticated', 'Incorrect e-mail address or password.');
     }
     return this.signIn(user, origin);
   }
@@ -297,14 +297,14 @@ export class IdentityService {
           target: known.sign_in_id,
         });
       }
-      throw new UnauthorizedError('unauthenticated', 'The refresh token is not valid.');
+      throw new UnauthorizedError('unauthenticated', 'Invalid or expired refresh token. Sign in again.');
     }
     const signIn = await this.#database
       .model(signInCollection)
       .findOne({ _id: claimed.sign_in_id })
       .lean<SignInRecord>();
     if (!signIn || !isLive(signIn, now))
-      throw new UnauthorizedError('unauthenticated', 'The sign-in has ended.');
+      throw new UnauthorizedError('unauthenticated', 'The sign-in has ended. Sign in again.');
     return this.#issue(signIn);
   }
 
@@ -346,8 +346,8 @@ export class IdentityService {
     } catch (cause) {
       const expired = cause instanceof Error && 'code' in cause && cause.code === 'ERR_JWT_EXPIRED';
       throw expired
-        ? new UnauthorizedError('token_expired', 'The token has expired.', { cause })
-        : new UnauthorizedError('unauthenticated', 'The token is not valid.', { cause });
+        ? new UnauthorizedError('token_expired', 'The access token has expired.', { cause })
+        : new UnauthorizedError('unauthenticated', 'Invalid token.', { cause });
     }
     const { sub, sid, typ } = claims;
     if (typ !== 'access' || typeof sid !== 'string' || typeof sub !== 'string') throw new UnauthorizedError();
@@ -355,7 +355,7 @@ export class IdentityService {
       this.#database.model(signInCollection).findOne({ _id: sid }).lean<SignInRecord>(),
     );
     if (!signIn || signIn.user_id !== sub || !isLive(signIn, now)) {
-      throw new UnauthorizedError('unauthenticated', 'The sign-in has ended.');
+      throw new UnauthorizedError('unauthenticated', 'The sign-in has ended. Sign in again.');
     }
     return { auth: 'jwt', user_id: sub, sign_in_id: sid };
   }
@@ -366,7 +366,7 @@ export class IdentityService {
   async changePassword(caller: UserPrincipal, current: string, next: string, origin: Origin): Promise<void> {
     const user = await this.user(caller.user_id);
     if (!(await this.#passwords.verify(current, user.password_hash))) {
-      throw new UnauthorizedError('unauthenticated', 'The current password is wrong.');
+      throw new UnauthorizedError('unauthenticated', 'Incorrect current password.');
     }
     const password_hash = await this.#passwords.hash(next);
     await this.#database
@@ -383,7 +383,7 @@ export class IdentityService {
 
   /** Mails a link that works for an hour. Says nothing about whether the account exists, not even by its time. */
   forgotPassword(email: string, origin: Origin): void {
-    this.#background.run('a password mail was not sent', async () => {
+    this.#background.run('a password reset e-mail could not be sent', async () => {
       const account = sha256(normalEmail(email)).toString('hex').slice(0, 32);
       const { count } = await this.#bus.rates.hit(`forgot:${account}:${origin.address}`, 3600);
       if (count > 5) return;
@@ -444,7 +444,7 @@ function isLive(signIn: SignInRecord, now: Date): boolean {
 }
 
 function resetRefused(): UnauthorizedError {
-  return new UnauthorizedError('unauthenticated', 'The link is not valid, or no longer.');
+  return new UnauthorizedError('unauthenticated', 'The link is invalid or has expired.');
 }
 
 function sha256(text: string): Buffer {

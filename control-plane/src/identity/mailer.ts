@@ -22,7 +22,7 @@ export class LogMailer implements Mailer {
   }
 
   send(mail: Mail): Promise<void> {
-    this.#logger.warn({ mail }, 'no mail server is configured: this mail was not sent');
+    this.#logger.warn({ mail }, 'no mail server is configured: this e-mail was not sent');
     return Promise.resolve();
   }
 

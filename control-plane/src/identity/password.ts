@@ -41,7 +41,8 @@ export class PasswordHasher {
   /** At most two at once, each 128 MiB by default; more wait, and past a bound are told to come back. */
   async #derive(password: string, salt: Buffer, costBits: number, blockSize: number): Promise<Buffer> {
     if (this.#running >= MAX_AT_ONCE) {
-      if (this.#waiting.length >= MAX_WAITING) throw new UnavailableError('Too many sign-ins at once.');
+      if (this.#waiting.length >= MAX_WAITING)
+        throw new UnavailableError('Too many sign-ins are in progress. Retry in a few seconds.');
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     } else this.#running += 1;
     try {

@@ -14,7 +14,7 @@ export async function warnOfDeadLetters(deadLetters: DeadLetters, logger: Logger
   if (count > 0) {
     logger.error(
       { deadLetters: count, command: DEAD_LETTERS_COMMAND },
-      'call events were given up: mend the cause, then replay them',
+      'call events could not be processed: fix the cause, then replay them',
     );
   }
 }
@@ -24,10 +24,10 @@ export async function listDeadLetters(deadLetters: DeadLetters): Promise<string>
   const lines: string[] = [];
   for await (const { id, at, event, reason } of all(deadLetters)) {
     const { data } = callEventSchema.safeParse(event);
-    const what = data ? `${data.type}  session ${data.session_id}  event ${data.id}` : 'no event';
+    const what = data ? `${data.type}  session ${data.session_id}  event ${data.id}` : 'not a call event';
     lines.push(`${id}  ${at.toISOString()}  ${what}  ${reason}\n`);
   }
-  return lines.length === 0 ? 'There are no dead letters.\n' : lines.join('');
+  return lines.length === 0 ? 'No dead letters.\n' : lines.join('');
 }
 
 /**
@@ -51,7 +51,7 @@ export async function replayDeadLetters(deadLetters: DeadLetters, ids: readonly 
   const rest =
     kept === 0
       ? ''
-      : `${kept} could not be replayed: they are no call events, or were replayed by somebody else\n`;
+      : `${kept} could not be replayed: each is malformed, or was replayed by another process\n`;
   return `${replayed.size} replayed\n${rest}`;
 }
 

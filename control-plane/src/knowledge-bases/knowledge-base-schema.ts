@@ -19,7 +19,7 @@ export const createKnowledgeBaseRequest = z
   .strictObject({
     name,
     description: description.default(''),
-    embedding: z.literal('none').default('none').meta({ description: 'Keyword search needs no model.' }),
+    embedding: z.literal('none').default('none').meta({ description: 'Not required for keyword search.' }),
     chunking: chunking.prefault({}),
   })
   .meta({ id: 'CreateKnowledgeBaseRequest' });

@@ -57,7 +57,12 @@ export class KnowledgeBaseService {
   async delete(scope: Scope, base: KnowledgeBaseRecord): Promise<void> {
     const refs = await this.#links.attachedTo(scope, 'knowledge_bases', base._id);
     if (refs.length > 0)
-      throw new AppError(409, 'resource_in_use', 'The base is attached to agents.', { refs });
+      throw new AppError(
+        409,
+        'resource_in_use',
+        'The knowledge base is attached to agents. Detach it first.',
+        { refs },
+      );
     await scope.collection(knowledgeBaseCollection).delete({ _id: base._id });
   }
 }

@@ -31,7 +31,7 @@ export function meRoutes(): Operation[] {
       method: 'GET',
       path: '/v1/me',
       tag: 'Me',
-      summary: 'Who is calling',
+      summary: 'Get the authenticated caller',
       access: { key: 'viewer', user: 'any' },
       responses: { 200: { description: 'The caller', schema: principalResponse } },
       handle: ({ caller }) => toPrincipalResponse(caller),

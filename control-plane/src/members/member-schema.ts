@@ -36,7 +36,7 @@ export const memberResponse = z
     email: z.string(),
     name: z.string(),
     role,
-    project_ids: z.array(z.string()).nullable().meta({ description: 'Null: every project.' }),
+    project_ids: z.array(z.string()).nullable().meta({ description: 'Null: all projects.' }),
     status: z.enum(['active', 'suspended']),
     last_seen_at: maybeTime,
     ...recordFields,

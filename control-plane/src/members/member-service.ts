@@ -101,7 +101,7 @@ export class MemberService {
     };
     this.#checkAbove(scope, next.role);
     if (caller.auth === 'jwt' && caller.user_id === member.user_id && !roleAtLeast(member.role, next.role)) {
-      throw new ForbiddenError('forbidden', 'Nobody widens their own role.');
+      throw new ForbiddenError('forbidden', 'You cannot raise your own role.');
     }
     // A narrowed member who becomes an admin sees everything: the list goes, unless it was sent, which is a mistake.
     if (roleAtLeast(next.role, 'admin') && request.project_ids === undefined) next.project_ids = null;
@@ -159,20 +159,25 @@ export class MemberService {
     const owners = await scope.collection(memberCollection).count({ role: 'owner', status: 'active' });
     if (owners > 0) return;
     await undo();
-    throw new ConflictError('conflict', 'An org needs at least one owner.');
+    throw new ConflictError(
+      'conflict',
+      'An org must have at least one owner. Make another member owner first.',
+    );
   }
 
   #checkAbove(scope: Scope, role: Role): void {
     if (!roleAtLeast(scope.role, role)) {
-      throw new ForbiddenError('role_too_low', `This needs the role ${role}.`);
+      throw new ForbiddenError(
+        'role_too_low',
+        `You can give or change only roles up to your own; this requires the role ${role}.`,
+      );
     }
   }
 
   async #checkProjects(scope: Scope, role: Role, projectIds: readonly string[] | null): Promise<void> {
     if (projectIds === null) return;
     const loc = ['body', 'project_ids'];
-    if (roleAtLeast(role, 'admin'))
-      throw invalid(loc, 'only viewers and editors can be narrowed to projects');
+    if (roleAtLeast(role, 'admin')) throw invalid(loc, 'can be set only for viewers and editors');
     await checkProjects(
       scope,
       projectIds.map((id, index) => ({ id, loc: [...loc, index] })),
@@ -209,7 +214,7 @@ export class MemberService {
     const email = normalEmail(request.email);
     const user = await this.#identity.userByEmail(email);
     if (user && (await scope.collection(memberCollection).findOne({ user_id: user._id }))) {
-      throw new ConflictError('duplicate', 'This person is a member already.');
+      throw new ConflictError('duplicate', 'This person is already a member.');
     }
     const invites = scope.collection(inviteCollection);
     await checkRoom(scope.collection(memberCollection), {}, 'org');
@@ -227,7 +232,7 @@ export class MemberService {
       digest: digestOf(token),
     });
     const org = await this.#directory.org(scope.orgId);
-    this.#background.run('an invite was not mailed', () =>
+    this.#background.run('an invite e-mail could not be sent', () =>
       this.#mailer.send({
         to: email,
         subject: `You are invited to ${org?.name ?? 'Parley'}`,
@@ -304,7 +309,7 @@ export class MemberService {
       return created.toObject();
     } catch (error) {
       if (!isDuplicateKey(error)) throw error;
-      throw new ConflictError('duplicate', 'You are a member of this org already.', { cause: error });
+      throw new ConflictError('duplicate', 'You are already a member of this org.', { cause: error });
     } finally {
       this.#directory.forget(userId);
     }
@@ -316,7 +321,7 @@ function withUser(member: MemberRecord, user: { email: string; name: string } | 
 }
 
 function inviteRefused(): UnauthorizedError {
-  return new UnauthorizedError('unauthenticated', 'The invite is not valid, or no longer.');
+  return new UnauthorizedError('unauthenticated', 'The invite is invalid or has expired.');
 }
 
 function digestOf(token: string): string {

@@ -20,7 +20,7 @@ const content = z
 const expiresAt = z.iso
   .datetime({ offset: true })
   .nullable()
-  .meta({ description: 'Null: it is kept.', example: '2030-01-31T09:30:00.000Z' });
+  .meta({ description: 'Null: the memory does not expire.', example: '2030-01-31T09:30:00.000Z' });
 
 export const createMemoryRequest = z
   .strictObject({

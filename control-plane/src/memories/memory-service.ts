@@ -80,7 +80,7 @@ export class MemoryService {
       { limit: MEMORIES_PER_SUBJECT },
     );
     if (known >= MEMORIES_PER_SUBJECT) {
-      const message = `An agent remembers at most ${MEMORIES_PER_SUBJECT} things of one subject.`;
+      const message = `Limit of memories of one subject reached (${MEMORIES_PER_SUBJECT}). Delete one first.`;
       throw new ConflictError('limit_reached', message);
     }
     return memories.insert({

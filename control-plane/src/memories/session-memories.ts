@@ -94,7 +94,10 @@ export class SessionMemories implements PostCallStep {
           : 'llm_error';
       // The kind alone: messages may hold what was said.
       const kind = error instanceof Error ? error.constructor.name : 'unknown';
-      this.#logger.warn({ sessionId: session._id, code, kind }, 'nothing was remembered of a call');
+      this.#logger.warn(
+        { sessionId: session._id, code, kind },
+        'memories could not be extracted from a call',
+      );
       return code;
     }
   }

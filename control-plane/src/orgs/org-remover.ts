@@ -58,7 +58,7 @@ export class OrgRemover {
       this.#running = this.runOnce()
         .then(
           () => {},
-          (error: unknown) => this.#logger.error({ err: error }, 'deleted orgs were not removed'),
+          (error: unknown) => this.#logger.error({ err: error }, 'deleted orgs could not be removed'),
         )
         .then(() => this.#schedule());
     }, EVERY_MS);

@@ -29,7 +29,7 @@ export function orgRoutes({
     if (config.REGISTRATION === 'open') return;
     const owner = (await directory.memberships(userId)).some((member) => member.role === 'owner');
     if (config.REGISTRATION === 'closed' || !owner) {
-      throw new ForbiddenError('forbidden', 'This installation does not let you make orgs.');
+      throw new ForbiddenError('forbidden', 'Only operators of this installation can create orgs.');
     }
   }
 
@@ -54,7 +54,7 @@ export function orgRoutes({
       summary: 'Create an org',
       access: { user: 'any' },
       body: jsonBody(createOrgRequest, { readOnly: ORG_READ_ONLY }),
-      responses: { 201: { description: 'The org; you are its owner', schema: orgResponse } },
+      responses: { 201: { description: 'The org, of which the caller is owner', schema: orgResponse } },
       idempotent: {},
       async handle({ caller, body, address }) {
         if (caller.auth !== 'jwt') throw new ForbiddenError('user_required');
@@ -67,7 +67,7 @@ export function orgRoutes({
       method: 'GET',
       path: '/v1/orgs/{org_id}',
       tag: 'Orgs',
-      summary: 'Read an org',
+      summary: 'Get an org',
       access: { key: 'viewer', user: 'viewer' },
       target: inOrg,
       responses: { 200: { description: 'The org', schema: orgResponse } },
@@ -78,7 +78,7 @@ export function orgRoutes({
       method: 'PATCH',
       path: '/v1/orgs/{org_id}',
       tag: 'Orgs',
-      summary: 'Change an org',
+      summary: 'Update an org',
       access: { user: 'admin' },
       target: inOrg,
       body: patchBody(patchOrgRequest, { readOnly: ORG_READ_ONLY }),
@@ -92,12 +92,12 @@ export function orgRoutes({
       path: '/v1/orgs/{org_id}',
       tag: 'Orgs',
       summary: 'Delete an org',
-      description: 'Data is gone after 30 days. `confirm` is the slug.',
+      description: 'All data of the org is removed after 30 days. `confirm` must be the slug of the org.',
       access: { user: 'owner' },
       target: inOrg,
       whenSuspended: true,
       query: z.object({ confirm: z.string() }),
-      responses: { 202: { description: 'The org, being deleted', schema: orgResponse } },
+      responses: { 202: { description: 'The org, with its deletion scheduled', schema: orgResponse } },
       errors: [409],
       handle: async ({ scope, caller, query, address }) =>
         toOrgResponse(await orgs.delete(scope, caller, query.confirm, { address })),

@@ -155,9 +155,13 @@ export class OrgService {
     const org = await this.get(scope.orgId);
     if (confirm !== org.slug) throw invalid(['query', 'confirm'], 'must be the slug of the org');
     if (org.status === 'deleting') return org;
-    if (org.status === 'suspended') throw new ForbiddenError('org_suspended', 'This org is suspended.');
+    if (org.status === 'suspended')
+      throw new ForbiddenError(
+        'org_suspended',
+        'This org is suspended. Contact the operator of this installation.',
+      );
     if (await this.#liveSessions({ org_id: org._id })) {
-      throw new ConflictError('invalid_state', 'There are live sessions in this org.');
+      throw new ConflictError('invalid_state', 'The org has live sessions. End them first.');
     }
     const since = new Date(this.#clock.now());
     const deleted = await this.#database
@@ -182,7 +186,8 @@ export class OrgService {
   /** On or off, for the operator. */
   async setSuspended(orgId: string, suspended: boolean): Promise<void> {
     const org = await this.get(orgId);
-    if (org.status === 'deleting') throw new ConflictError('invalid_state', 'The org is being deleted.');
+    if (org.status === 'deleting')
+      throw new ConflictError('invalid_state', 'The org is already being deleted.');
     await this.#database
       .model(orgCollection)
       .updateOne({ _id: orgId }, { $set: { status: suspended ? 'suspended' : 'active' } });

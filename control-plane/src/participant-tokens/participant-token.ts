@@ -59,5 +59,5 @@ export async function verifyParticipantToken(
 }
 
 function refused(): UnauthorizedError {
-  return new UnauthorizedError('credential_invalid', 'The token is not valid.');
+  return new UnauthorizedError('credential_invalid', 'Invalid token.');
 }

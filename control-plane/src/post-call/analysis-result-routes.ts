@@ -49,10 +49,15 @@ export function analysisResultRoutes({ postCall }: { postCall: PostCallService }
       method: 'GET',
       path: '/v1/sessions/{session_id}/analyses',
       tag: 'Analyses',
-      summary: 'List what analyses made of a session',
+      summary: 'List analysis results of a session',
       access: { key: 'viewer', user: 'viewer' },
       target: sessionTarget,
-      responses: { 200: { description: 'Rows, the system’s first', schema: listOf(analysisResultResponse) } },
+      responses: {
+        200: {
+          description: 'The results, those of the built-in analysis first',
+          schema: listOf(analysisResultResponse),
+        },
+      },
       handle: async ({ item }) => {
         const rows = await postCall.results(item._id);
         return { items: rows.map(toAnalysisResultResponse), total: rows.length };

@@ -121,7 +121,8 @@ export class ProjectService {
   /** Its keys stop working. @throws AppError 409 `resource_in_use` */
   async archive(scope: Scope, caller: Principal, origin: { address: string }): Promise<void> {
     const refs = await this.#uses(scope);
-    if (refs.length > 0) throw new AppError(409, 'resource_in_use', 'The project is in use.', { refs });
+    if (refs.length > 0)
+      throw new AppError(409, 'resource_in_use', 'The project is in use: see refs.', { refs });
     const archived = await scope
       .collection(projectCollection)
       .update(
@@ -150,7 +151,7 @@ export class ProjectService {
       else if (model.status !== 'available') {
         details.push({
           loc: ['body', field],
-          msg: 'This model has no credentials here',
+          msg: 'is a model without credentials: add the provider credentials first',
           type: 'not_available',
         });
       }

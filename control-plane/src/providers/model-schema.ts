@@ -64,20 +64,20 @@ export const patchModelRequest = z
 export const modelResponse = z
   .object({
     id: z.string().meta({ example: CATALOG.find(({ kind }) => kind === 'llm')!.id }),
-    org_id: z.string().nullable().meta({ description: 'Null: the installation’s.' }),
+    org_id: z.string().nullable().meta({ description: 'Null: that of the installation.' }),
     kind: modelKind,
     provider: z.string(),
     model: z.string(),
     name: z.string(),
     languages: z.array(z.string()).meta({ description: 'BCP 47 tags, or `*` for any.' }),
-    capabilities: z.array(z.string()).meta({ description: 'An open list.' }),
+    capabilities: z.array(z.string()).meta({ description: 'Values may be added.' }),
     self_hosted: z.boolean(),
     status: modelStatus,
     emulated: z.boolean().meta({ description: 'An emulator answers in place of the provider.' }),
-    base_url: z.string().nullable().optional().meta({ description: 'Only of the org’s own models.' }),
+    base_url: z.string().nullable().optional().meta({ description: 'Set for the org’s own models only.' }),
     credential_id: z.string().nullable().optional(),
     prices: z.array(price).optional(),
-    created_at: maybeTime.meta({ description: 'Null for the installation’s.' }),
+    created_at: maybeTime.meta({ description: 'Null for models of the installation.' }),
     updated_at: maybeTime,
   })
   .meta({ id: 'Model' });

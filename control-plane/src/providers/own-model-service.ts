@@ -51,7 +51,11 @@ export class OwnModelService {
     const { kind, provider } = request;
     const { api, kinds } = providerDescriptor(provider);
     if (!api || !kinds.includes(kind)) {
-      throw invalid(['body', 'provider'], `has no ${kind} models that are spoken to here`, 'not_available');
+      throw invalid(
+        ['body', 'provider'],
+        `has no ${kind} models that this version supports`,
+        'not_available',
+      );
     }
     if (api.othersServe && request.base_url === null) {
       throw invalid(['body', 'base_url'], 'Field required', 'missing');
@@ -59,7 +63,10 @@ export class OwnModelService {
     await this.#check(scope, request);
     const models = scope.collection(ownModelCollection);
     if ((await models.count({}, { limit: MAX_PER_ORG })) >= MAX_PER_ORG) {
-      throw new ConflictError('limit_reached', `There can be ${MAX_PER_ORG} models in an org.`);
+      throw new ConflictError(
+        'limit_reached',
+        `Limit of models in an org reached (${MAX_PER_ORG}). Delete one first.`,
+      );
     }
     const created = await models.insert({ _id: newId(kind, this.#clock.now()), ...request, disabled: false });
     return this.#written(scope, created._id);
@@ -79,7 +86,7 @@ export class OwnModelService {
       disabled: status === undefined ? model.disabled : status === 'disabled',
     };
     if (providerDescriptor(next.provider).api?.othersServe && next.base_url === null) {
-      throw invalid(['body', 'base_url'], 'must be an address', 'missing');
+      throw invalid(['body', 'base_url'], 'must be an absolute URL', 'missing');
     }
     const differs = (field: (typeof OPERATIVE)[number]) => next[field] !== model[field];
     if (differs('base_url') || differs('credential_id')) await this.#check(scope, next);
@@ -109,16 +116,17 @@ export class OwnModelService {
     const loc = ['body', 'credential_id'];
     await checkReferences(scope, [{ collection: providerCredentialCollection, id, loc }]);
     const credential = await scope.collection(providerCredentialCollection).get(id);
-    if (credential.provider !== provider) throw invalid(loc, 'is of another provider', 'mismatch');
+    if (credential.provider !== provider) throw invalid(loc, 'belongs to another provider', 'mismatch');
     // A key is sent nowhere but to the address it was entered for.
     if (!sameOrigin(credential.base_url ?? standardUrl(provider), baseUrl ?? standardUrl(provider))) {
-      throw invalid(loc, 'belongs to another address than base_url', 'mismatch');
+      throw invalid(loc, 'was stored for another address than base_url', 'mismatch');
     }
   }
 
   async #checkUnused(scope: Scope, id: string): Promise<void> {
     const refs = await this.#naming(scope.orgId, [id]);
-    if (refs.length > 0) throw new ConflictError('resource_in_use', 'The model is in use.', { refs });
+    if (refs.length > 0)
+      throw new ConflictError('resource_in_use', 'The model is in use: see refs.', { refs });
   }
 
   async #written(scope: Scope, id: string): Promise<CatalogModel> {

@@ -7,7 +7,7 @@ import { invalid } from '../http/validation.ts';
 export const baseUrlField = z
   .url()
   .max(2048)
-  .regex(/^[^?#]*$/, 'must have no query and no fragment')
+  .regex(/^[^?#]*$/, 'must not have a query or a fragment')
   .transform((url) => url.replace(/\/+$/, ''))
   .meta({ example: 'https://models.example.com/v1' });
 

@@ -28,7 +28,7 @@ export const createCredentialRequest = z
     provider: providerSchema,
     name: fields.name,
     values: z.record(z.string().max(60), secretValue).meta({
-      description: 'Those of `credential_fields` of the provider.',
+      description: 'The fields that `credential_fields` of the provider lists.',
       example: { api_key: 'sk-0123456789abcdef' },
     }),
     base_url: fields.base_url.default(null),
@@ -54,7 +54,7 @@ export const credentialResponse = z
     name: z.string(),
     values: z.record(z.string(), z.object({ set: z.boolean(), last_four: z.string() })),
     base_url: z.string().nullable(),
-    project_ids: z.array(z.string()).nullable().meta({ description: 'Null: every project of the org.' }),
+    project_ids: z.array(z.string()).nullable().meta({ description: 'Null: all projects of the org.' }),
     status: z.enum(['unverified', 'valid', 'invalid']),
     last_verified_at: maybeTime,
     ...recordFields,

@@ -81,7 +81,10 @@ export class ProviderCredentialService {
     const values = takeValues(provider, request.values, {});
     const credentials = scope.collection(providerCredentialCollection);
     if ((await credentials.count({}, { limit: MAX_PER_ORG })) >= MAX_PER_ORG) {
-      throw new ConflictError('limit_reached', `There can be ${MAX_PER_ORG} credentials in an org.`);
+      throw new ConflictError(
+        'limit_reached',
+        `Limit of credentials in an org reached (${MAX_PER_ORG}). Delete one first.`,
+      );
     }
     const created = await credentials.insert({
       _id: newId('prv', this.#clock.now()),
@@ -125,7 +128,10 @@ export class ProviderCredentialService {
     );
     if (!changed) {
       await scope.collection(providerCredentialCollection).get(credential._id);
-      throw new ConflictError('version_conflict', 'Somebody else is changing this credential.');
+      throw new ConflictError(
+        'version_conflict',
+        'The credential was changed by another request at the same time. Retry the request.',
+      );
     }
     await this.#written(scope, origin, 'credential.changed', changed._id);
     return changed;
@@ -163,7 +169,7 @@ export class ProviderCredentialService {
     fields: { base_url?: string | null | undefined; project_ids?: string[] | null | undefined },
   ): Promise<void> {
     if (providerDescriptor(provider).credentialFields.length === 0) {
-      throw invalid(['body', 'provider'], 'takes no credentials', 'not_available');
+      throw invalid(['body', 'provider'], 'is a provider that requires no credentials', 'not_available');
     }
     if (fields.base_url != null) checkBaseUrl(this.#fetch, fields.base_url, scope.orgId);
     const references = (fields.project_ids ?? []).map((id, index) => ({
@@ -224,7 +230,7 @@ function takeValues(
     else {
       details.push({
         loc: ['body', 'values', name],
-        msg: 'must be sent: nothing is stored for this address',
+        msg: 'Field required: no value is stored for this address',
         type: 'secret_required',
       });
     }

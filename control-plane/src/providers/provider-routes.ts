@@ -52,7 +52,10 @@ const changeableModel: Target<OwnModelRecord> = {
   ...ownModel,
   resolve(access, request) {
     if (isCatalogueModel(request.params['model_id']!)) {
-      throw new ForbiddenError('forbidden', 'Only an org’s own models can be changed.');
+      throw new ForbiddenError(
+        'forbidden',
+        'Models of the installation cannot be changed; only an org’s own models can.',
+      );
     }
     return ownModel.resolve(access, request);
   },
@@ -68,8 +71,8 @@ const providerResponse = z
     kinds: z.array(modelKind),
     credential_fields: z
       .array(z.object({ name: z.string(), label: z.string(), required: z.boolean() }))
-      .meta({ description: 'What `values` of a credential holds.' }),
-    self_hosted: z.boolean().meta({ description: 'Runs in this installation and needs no account.' }),
+      .meta({ description: 'The fields that `values` of a credential must have.' }),
+    self_hosted: z.boolean().meta({ description: 'Runs in this installation and requires no account.' }),
   })
   .meta({ id: 'Provider' });
 
@@ -122,7 +125,7 @@ export function providerRoutes({
       path: '/v1/providers/models',
       tag,
       summary: 'List models that agents can use',
-      description: 'Those of the installation, and the org’s own: of the API key’s, or of `org_id`.',
+      description: 'Models of the installation, and the own models of the API key’s org or of `org_id`.',
       access: VIEWERS,
       query: modelQuery,
       responses: { 200: { description: 'A page of models', schema: listOf(modelResponse) } },
@@ -137,7 +140,7 @@ export function providerRoutes({
       method: 'POST',
       path: '/v1/orgs/{org_id}/models',
       tag,
-      summary: 'Add a model of the org’s own',
+      summary: 'Add a model to an org',
       description: `An ${OTHERS_SERVE} server needs \`base_url\`; other providers have a standard one.`,
       access: ADMIN,
       target: inOrg,
@@ -151,8 +154,8 @@ export function providerRoutes({
       method: 'PATCH',
       path: '/v1/models/{model_id}',
       tag,
-      summary: 'Change a model of the org’s own',
-      description: 'What calls run on (address, model, credential, status) stays while agents use it.',
+      summary: 'Update a model of an org',
+      description: 'Address, model, credential and status cannot be changed while agents use the model.',
       access: ADMIN,
       params: modelParams,
       target: changeableModel,
@@ -166,11 +169,11 @@ export function providerRoutes({
       method: 'DELETE',
       path: '/v1/models/{model_id}',
       tag,
-      summary: 'Remove a model of the org’s own',
+      summary: 'Delete a model of an org',
       access: ADMIN,
       params: modelParams,
       target: changeableModel,
-      responses: { 204: { description: 'It is gone' } },
+      responses: { 204: { description: 'Deleted' } },
       errors: [409],
       handle: async ({ scope, item }) => {
         await ownModels.delete(scope, item);
@@ -182,7 +185,7 @@ export function providerRoutes({
       method: 'GET',
       path: '/v1/orgs/{org_id}/provider-credentials',
       tag,
-      summary: 'List the org’s accounts at providers',
+      summary: 'List provider credentials',
       access: VIEWERS,
       target: inOrg,
       query: listQuery({
@@ -201,8 +204,8 @@ export function providerRoutes({
       method: 'POST',
       path: '/v1/orgs/{org_id}/provider-credentials',
       tag,
-      summary: 'Add an account at a provider',
-      description: 'It is used instead of the installation’s, at its own address only.',
+      summary: 'Create a provider credential',
+      description: 'Replaces the credential of the installation, and is sent only to its own `base_url`.',
       access: ADMIN,
       target: inOrg,
       body: jsonBody(createCredentialRequest, { readOnly: CREDENTIAL_READ_ONLY }),
@@ -216,8 +219,8 @@ export function providerRoutes({
       method: 'PATCH',
       path: '/v1/provider-credentials/{credential_id}',
       tag,
-      summary: 'Change an account at a provider',
-      description: 'Another scheme, host or port of `base_url` needs the values again.',
+      summary: 'Update a provider credential',
+      description: '`values` is required when the scheme, host or port of `base_url` changes.',
       access: ADMIN,
       target: credential,
       body: patchBody(patchCredentialRequest, { readOnly: CREDENTIAL_FIXED }),
@@ -231,11 +234,11 @@ export function providerRoutes({
       method: 'DELETE',
       path: '/v1/provider-credentials/{credential_id}',
       tag,
-      summary: 'Remove an account at a provider',
-      description: 'Models that need it have the status `needs_credentials` from then on.',
+      summary: 'Delete a provider credential',
+      description: 'Models that use the credential get the status `needs_credentials`.',
       access: ADMIN,
       target: credential,
-      responses: { 204: { description: 'It is gone' } },
+      responses: { 204: { description: 'Deleted' } },
       handle: async ({ scope, caller, address, item }) => {
         await credentials.delete(scope, item, { caller, address });
         return new Reply(204, undefined);
@@ -246,12 +249,12 @@ export function providerRoutes({
       method: 'POST',
       path: '/v1/provider-credentials/{credential_id}/verify',
       tag,
-      summary: 'Ask the provider whether it takes the credential',
+      summary: 'Verify a provider credential',
       access: ADMIN,
       target: credential,
       responses: {
         200: {
-          description: 'What it says',
+          description: 'The outcome of the check',
           schema: z.object({
             ok: z.boolean(),
             error: z.string().optional().meta({

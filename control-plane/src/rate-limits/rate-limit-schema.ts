@@ -47,7 +47,7 @@ export const rateLimitResponse = z
   .object({
     id: z.string(),
     org_id: z.string(),
-    project_id: z.string().nullable().meta({ description: 'Null: the org as a whole.' }),
+    project_id: z.string().nullable().meta({ description: 'Null: the whole org.' }),
     agent_id: z.string().nullable(),
     telephony_account_id: z.string().nullable(),
     resource: z.enum(LIMITED_RESOURCES),

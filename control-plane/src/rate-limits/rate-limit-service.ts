@@ -67,7 +67,7 @@ export class RateLimitService {
   ): Promise<RateLimitRecord> {
     const projectId = caller.auth === 'api_key' ? caller.project_id : (request.project_id ?? null);
     if (request.project_id != null && request.project_id !== projectId) {
-      throw invalid(['body', 'project_id'], 'There is no such record in this project', 'reference_not_found');
+      throw invalid(['body', 'project_id'], 'Record not found in this project', 'reference_not_found');
     }
     if (projectId !== null) {
       await checkProjects(scope, [{ id: projectId, loc: ['body', 'project_id'] }]);
@@ -84,7 +84,7 @@ export class RateLimitService {
       scope
         .collection(rateLimitCollection)
         .insert({ _id: newId('rlc', this.#clock.now()), project_id: projectId, ...fields }),
-      'There is a limit for this resource and target.',
+      'A rate limit for this resource and target already exists.',
     );
     this.#known.forget(scope.orgId);
     return record;
@@ -109,12 +109,12 @@ export class RateLimitService {
   #check(fields: Pick<RateLimitRecord, 'resource' | 'limit' | 'window_seconds' | 'burst'>): void {
     const concurrent = fields.resource === 'concurrent_sessions';
     if (concurrent && fields.window_seconds !== null) {
-      throw invalid(['body', 'window_seconds'], 'must be null for concurrency');
+      throw invalid(['body', 'window_seconds'], 'must be null for concurrency limits');
     }
     if (!concurrent && fields.window_seconds === null)
       throw invalid(['body', 'window_seconds'], 'Field required', 'missing');
     if (fields.burst !== null && fields.resource !== 'api_requests') {
-      throw invalid(['body', 'burst'], 'acts on api_requests only');
+      throw invalid(['body', 'burst'], 'is allowed only for the resource api_requests');
     }
     const maximum = this.#maximum[fields.resource];
     const perMinute = concurrent ? fields.limit : (fields.limit * 60) / fields.window_seconds!;

@@ -34,7 +34,7 @@ const recordingResponse = z
 
 const audio = {
   200: { description: 'The audio', contentType: 'audio/wav' },
-  206: { description: 'The part asked for', contentType: 'audio/wav' },
+  206: { description: 'The requested range', contentType: 'audio/wav' },
 } as const;
 
 export function recordingRoutes({
@@ -52,7 +52,7 @@ export function recordingRoutes({
       method: 'GET',
       path: '/v1/sessions/{session_id}/recording',
       tag: TAG,
-      summary: 'Read a session’s recording',
+      summary: 'Get the recording of a session',
       access: { key: 'viewer', user: 'viewer' },
       target: sessionTarget,
       responses: { 200: { description: 'The recording', schema: recordingResponse } },
@@ -78,10 +78,10 @@ export function recordingRoutes({
       method: 'DELETE',
       path: '/v1/sessions/{session_id}/recording',
       tag: TAG,
-      summary: 'Delete a session’s recording',
+      summary: 'Delete the recording of a session',
       access: { key: 'admin', user: 'admin' },
       target: sessionTarget,
-      responses: { 204: { description: 'It is gone' } },
+      responses: { 204: { description: 'Deleted' } },
       handle: async ({ scope, caller, address, item }) => {
         if ((await recordings.deleteOf(item._id)) === 0) throw new NotFoundError();
         await audit.record({ scope, caller, address, action: 'recording.deleted', target: item._id });
@@ -93,7 +93,7 @@ export function recordingRoutes({
       method: 'GET',
       path: '/v1/recordings/{recording_id}/content',
       tag: TAG,
-      summary: 'Hear a recording',
+      summary: 'Download a recording',
       description: 'Takes `Range`.',
       access: { key: 'viewer', user: 'viewer' },
       target: recording,
@@ -110,9 +110,9 @@ export function recordingRoutes({
       method: 'GET',
       path: '/media/v1/recordings/{recording_id}',
       tag: 'Media',
-      summary: 'Hear a recording through a signed link',
+      summary: 'Download a recording through a signed link',
       description:
-        'The signature in the query stands in for a credential. 503 with `Retry-After` until it is ready.',
+        'The signature in the query replaces a credential. 503 with `Retry-After` until the recording is ready.',
       access: 'public',
       query: z.object({
         expires: queryInteger(0, 99_999_999_999),
@@ -122,7 +122,7 @@ export function recordingRoutes({
       errors: [403, 416],
       handle: async ({ params, query, headers }) => {
         if (!mediaLinks.verify(recordingMediaPath(params.recording_id), query)) {
-          throw new ForbiddenError('forbidden', 'The link is not valid, or no longer.');
+          throw new ForbiddenError('forbidden', 'The link is invalid or has expired.');
         }
         const found = await recordings.find(params.recording_id);
         if (!found) throw new NotFoundError();
@@ -141,7 +141,7 @@ async function content(
   if (found.status === 'deleted' || found.status === 'failed') throw new NotFoundError();
   const size = found.status === 'ready' ? await recordings.store.size(found.key) : null;
   if (size === null) {
-    throw new UnavailableError('The recording is not ready yet.', {
+    throw new UnavailableError('The recording is not ready yet. Retry in a few seconds.', {
       retryAfterSeconds: NOT_READY_RETRY_SECONDS,
     });
   }

@@ -97,7 +97,7 @@ export class RecordingService {
       throw new ConflictError('conflict', 'The recording has been deleted.');
     }
     if (recording.sha256 !== null && recording.sha256 !== expected.sha256) {
-      throw new ConflictError('conflict', 'Another recording has been stored under this id.');
+      throw new ConflictError('conflict', 'A different recording is already stored under this id.');
     }
     await this.store.write(recording.key, request, expected);
     await this.#recordings.updateOne(

@@ -71,7 +71,7 @@ export class FileRecordingStore implements RecordingStore {
       try {
         for await (const chunk of content) {
           size += chunk.length;
-          if (size > expected.sizeBytes) throw mismatch('more bytes than announced');
+          if (size > expected.sizeBytes) throw mismatch('The body is longer than its Content-Length.');
           hash.update(chunk);
           await file.write(chunk);
         }
@@ -79,12 +79,14 @@ export class FileRecordingStore implements RecordingStore {
       } finally {
         await file.close();
       }
-      if (size !== expected.sizeBytes) throw mismatch('fewer bytes than announced');
-      if (hash.digest('hex') !== expected.sha256) throw mismatch('the digest is another');
+      if (size !== expected.sizeBytes) throw mismatch('The body is shorter than its Content-Length.');
+      if (hash.digest('hex') !== expected.sha256) throw mismatch('The body does not match its digest.');
       await this.#publish(part, target, expected);
     } catch (error) {
       if (isDiskFull(error)) {
-        throw new AppError(507, 'insufficient_storage', 'There is no space left.', { cause: error });
+        throw new AppError(507, 'insufficient_storage', 'The storage of recordings is full.', {
+          cause: error,
+        });
       }
       throw error;
     } finally {
@@ -116,12 +118,12 @@ export class FileRecordingStore implements RecordingStore {
     const hash = createHash('sha256');
     for await (const chunk of createReadStream(target) as AsyncIterable<Buffer>) hash.update(chunk);
     if (hash.digest('hex') !== expected.sha256) {
-      throw new ConflictError('conflict', 'Another recording has been stored under this id.');
+      throw new ConflictError('conflict', 'A different recording is already stored under this id.');
     }
   }
 
   #path(key: string): string {
-    if (!KEY.test(key) || key.includes('..')) throw new Error('This is no key of a recording.');
+    if (!KEY.test(key) || key.includes('..')) throw new Error('Invalid recording key.');
     return path.join(this.#directory, key);
   }
 }

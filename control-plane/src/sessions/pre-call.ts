@@ -88,11 +88,13 @@ export class PreCallService {
     } catch (error) {
       this.#logger.warn(
         { sessionId: session._id, reason: error instanceof Error ? error.name : 'unknown' },
-        'call before the call failed',
+        'a pre-call request failed',
       );
       await this.#store
         .change(session._id, { pre_call: { state: 'failed', deadline } })
-        .catch((failure: unknown) => this.#logger.error({ err: failure }, 'session not marked'));
+        .catch((failure: unknown) =>
+          this.#logger.error({ err: failure }, 'a failed session could not be marked as failed'),
+        );
     }
   }
 }

@@ -88,7 +88,8 @@ export class Retention {
       await this.#erase(next.value);
       erased++;
     }
-    if (erased > 0) this.#logger.info({ sessions: erased }, 'sessions erased: their retention is over');
+    if (erased > 0)
+      this.#logger.info({ sessions: erased }, 'sessions were erased at the end of their retention');
     return erased;
   }
 

@@ -57,7 +57,7 @@ export class SessionChoices {
     const scope = await orNull(access.project(projectId));
     if (!scope) throw notFound(['body', 'project_id']);
     const mismatch = (field: string) =>
-      invalid(['body', field], `does not agree with the ${agent ? 'agent' : 'caller'}'s`, 'mismatch');
+      invalid(['body', field], `must match the project of the ${agent ? 'agent' : 'caller'}`, 'mismatch');
     if (agent && agent.project_id !== projectId) throw notFound(['body', 'agent_id']);
     if (body.project_id && body.project_id !== projectId) throw mismatch('project_id');
     if (body.org_id && body.org_id !== scope.orgId) throw mismatch('org_id');
@@ -72,7 +72,7 @@ export class SessionChoices {
     if (provider !== null) return { provider, accountId: null };
     const account = await this.#accounts.defaultFor(scope.orgId, scope.projectId);
     if (!account)
-      throw invalid(['body', 'provider'], 'the project has no telephony account: name a carrier', 'missing');
+      throw invalid(['body', 'provider'], 'Field required: the project has no telephony account', 'missing');
     return { provider: account.provider, accountId: account.id };
   }
 
@@ -93,7 +93,7 @@ export class SessionChoices {
       const model = await this.#catalog.find(scope.orgId, id, scope.projectId);
       if (!model || model.kind !== kind) throw notFound(['body', field]);
       if (model.status !== 'available') {
-        throw invalid(['body', field], `the model can not be used: ${model.status}`, 'model_unavailable');
+        throw invalid(['body', field], `the model cannot be used: ${model.status}`, 'model_unavailable');
       }
       return id;
     };
@@ -107,7 +107,7 @@ export class SessionChoices {
     throw new ValidationError(
       missing.map((id) => ({
         loc: ['body', 'post_call_analysis_ids', ids.indexOf(id)],
-        msg: 'There is no such analysis in the project',
+        msg: 'Analysis not found in the project',
         type: 'reference_not_found',
       })),
     );
@@ -140,11 +140,11 @@ export function effectiveVariables(
 
 /** @throws ConflictError `invalid_state` */
 export function refuseArchived(agent: SessionAgent | null): void {
-  if (agent?.archived) throw new ConflictError('invalid_state', 'The agent is archived.');
+  if (agent?.archived) throw new ConflictError('invalid_state', 'The agent is archived. Restore it first.');
 }
 
 function notFound(loc: (string | number)[]): ValidationError {
-  return invalid(loc, 'There is no such record in the project', 'reference_not_found');
+  return invalid(loc, 'Record not found in the project', 'reference_not_found');
 }
 
 async function orNull<T>(lookup: Promise<T>): Promise<T | null> {

@@ -51,7 +51,7 @@ export class SessionControl {
     const current = await this.#store.find(session._id);
     if (!current) throw new NotFoundError();
     if (isTerminal(current.status) || current.gateway_id === null) {
-      throw new ConflictError('invalid_state', 'The session is over.');
+      throw new ConflictError('invalid_state', 'The session has ended.');
     }
     await this.#gateways.send({ gatewayId: current.gateway_id, sessionId: current._id }, 'end', {
       ended_by: 'api',

@@ -87,13 +87,13 @@ export class SessionCredentials {
    * @throws ConflictError `invalid_state` when the session is over
    */
   async renew(session: SessionRecord): Promise<Credentials> {
-    if (isTerminal(session.status)) throw new ConflictError('invalid_state', 'The session is over.');
+    if (isTerminal(session.status)) throw new ConflictError('invalid_state', 'The session has ended.');
     await this.#tickets.revokeUnclaimed(session._id);
     const credentials = await this.issue(session);
     const current = await this.#store.change(session._id, { join_by: credentials.expiresAt });
     if (!current || isTerminal(current.status)) {
       await this.#tickets.revokeUnclaimed(session._id);
-      throw new ConflictError('invalid_state', 'The session is over.');
+      throw new ConflictError('invalid_state', 'The session has ended.');
     }
     return credentials;
   }

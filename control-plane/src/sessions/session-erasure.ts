@@ -45,7 +45,8 @@ export class SessionErasure {
    * @throws ConflictError `invalid_state` while it is not over
    */
   async erase(session: SessionRecord): Promise<{ memories: number }> {
-    if (!isTerminal(session.status)) throw new ConflictError('invalid_state', 'The session is not over yet.');
+    if (!isTerminal(session.status))
+      throw new ConflictError('invalid_state', 'The session has not ended yet. End it first.');
     // The marks first: whatever arrives from now on is not stored, and what a crash leaves is erased later.
     await this.#store.change(session._id, {
       erase_at_end: true,

@@ -77,7 +77,7 @@ export class SessionPlaces {
       await this.#count(
         `session_starts:${scope}`,
         { limit, seconds },
-        `At most ${limit} sessions start here in ${seconds} seconds.`,
+        `Session limit reached (${limit} in ${seconds} seconds).`,
       );
     }
   }
@@ -87,7 +87,7 @@ export class SessionPlaces {
     return this.#count(
       `session_events:${sessionId}`,
       { limit: EVENTS_PER_MINUTE, seconds: 60 },
-      `At most ${EVENTS_PER_MINUTE} events a minute reach one session.`,
+      `Event limit of this session reached (${EVENTS_PER_MINUTE} a minute).`,
     );
   }
 
@@ -103,12 +103,19 @@ export class SessionPlaces {
     const full = await this.#unlessSilent(this.#slots.take(sessionId, places, lifeSeconds * 1000 + GRACE_MS));
     if (full === undefined) {
       // Nothing else bounds what strangers cost.
-      if (owner.visitor) throw new UnavailableError('Visitors can not be counted just now.');
+      if (owner.visitor)
+        throw new UnavailableError(
+          'Session limits of public pages cannot be checked. Retry in a few seconds.',
+        );
       return [];
     }
     if (full !== null) {
       const [who] = full.split(':');
-      throw new TooManyRequestsError('concurrency_limit', `The ${who} has no place for another session.`, 10);
+      throw new TooManyRequestsError(
+        'concurrency_limit',
+        `The ${who} has reached its limit of concurrent sessions. Retry when one has ended.`,
+        10,
+      );
     }
     return places.map(({ scope }) => scope);
   }
@@ -135,7 +142,7 @@ export class SessionPlaces {
     } catch (error) {
       if (error instanceof TooManyRequestsError) throw error;
       // Without the bus calls still go on: the gateway has a limit of its own.
-      this.#logger.warn({ err: error, sessionId: session._id }, 'places not renewed');
+      this.#logger.warn({ err: error, sessionId: session._id }, 'concurrency slots could not be renewed');
     }
   }
 
@@ -145,7 +152,7 @@ export class SessionPlaces {
     try {
       await this.#slots.release(sessionId, scopes);
     } catch (error) {
-      this.#logger.warn({ err: error, sessionId }, 'slots not given back');
+      this.#logger.warn({ err: error, sessionId }, 'concurrency slots could not be released');
     }
   }
 
@@ -165,7 +172,7 @@ export class SessionPlaces {
     try {
       return await answer;
     } catch (error) {
-      this.#logger.warn({ err: error }, 'sessions are not counted: the bus is not reachable');
+      this.#logger.warn({ err: error }, 'session limits are not enforced: the bus cannot be reached');
       return undefined;
     }
   }

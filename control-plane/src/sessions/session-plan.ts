@@ -192,7 +192,7 @@ export class ModelUnavailableError extends Error {
   readonly modelId: string;
 
   constructor(modelId: string) {
-    super(`The model ${modelId} can not be used.`);
+    super(`The model ${modelId} cannot be used: it has no credentials or is disabled.`);
     this.name = 'ModelUnavailableError';
     this.modelId = modelId;
   }

@@ -113,10 +113,10 @@ export function sessionRoutes(deps: {
       method: 'POST',
       path: '/v1/sessions',
       tag: TAG,
-      summary: 'Make a session',
+      summary: 'Create a session',
       description:
-        'A web session, or a phone call that your own carrier logic connects to `media_ws_url` + `/` + `ws_ticket`. ' +
-        'Dials nothing.',
+        'Creates a web session, or the session of a phone call that your own carrier logic connects to `media_ws_url` + `/` + `ws_ticket`. ' +
+        'Does not place a call.',
       access: { key: 'editor', user: 'any' },
       body: jsonBody(createSessionBody),
       responses: { 200: { description: 'The session, with its credential', schema: sessionSchema } },
@@ -172,7 +172,7 @@ export function sessionRoutes(deps: {
       method: 'GET',
       path: '/v1/sessions/{session_id}',
       tag: TAG,
-      summary: 'Read a session',
+      summary: 'Get a session',
       access: { key: 'viewer', user: 'viewer' },
       target: sessionTarget,
       responses: { 200: { description: 'The session', schema: sessionDetailSchema } },
@@ -184,10 +184,11 @@ export function sessionRoutes(deps: {
       path: '/v1/sessions/{session_id}/end',
       tag: TAG,
       summary: 'End a session',
-      description: 'At once when nobody has joined; else its gateway ends the call.',
+      description:
+        'The session ends at once when nobody has joined; otherwise its media gateway ends the call.',
       access: { key: 'editor', user: 'editor' },
       target: sessionTarget,
-      responses: { 202: { description: 'It ends' } },
+      responses: { 202: { description: 'The session ends' } },
       errors: [409],
       idempotent: {},
       handle: async ({ item }) => {
@@ -200,8 +201,9 @@ export function sessionRoutes(deps: {
       method: 'POST',
       path: '/v1/sessions/{session_id}/token',
       tag: TAG,
-      summary: 'Get a new credential',
-      description: 'To rejoin, or when the first answer was lost. Credentials nobody used become worthless.',
+      summary: 'Create a new credential of a session',
+      description:
+        'To rejoin a session, or when the first response was lost. Unused earlier credentials are invalidated.',
       access: { key: 'editor', user: 'editor' },
       target: sessionTarget,
       responses: { 200: { description: 'The credential', schema: sessionTokenSchema } },
@@ -228,7 +230,7 @@ export function sessionRoutes(deps: {
       access: { key: 'editor', user: 'editor' },
       target: sessionTarget,
       body: jsonBody(sessionEventBody),
-      responses: { 202: { description: 'It is on its way' } },
+      responses: { 202: { description: 'Accepted for delivery' } },
       errors: [409],
       handle: async ({ item, body }) => {
         await control.sendEvent(item, body);
@@ -241,10 +243,11 @@ export function sessionRoutes(deps: {
       path: '/v1/sessions/{session_id}',
       tag: TAG,
       summary: 'Erase a session',
-      description: 'Transcript, recording, analyses, variables and numbers go; times stay.',
+      description:
+        'Deletes transcript, recording, analyses, variables and phone numbers; timestamps are kept.',
       access: { key: 'admin', user: 'admin' },
       target: sessionTarget,
-      responses: { 204: { description: 'It is erased' } },
+      responses: { 204: { description: 'The session is erased' } },
       errors: [409],
       handle: async ({ item, scope, caller, address }) => {
         await erasure.erase(item);
@@ -259,12 +262,12 @@ export function sessionRoutes(deps: {
       tag: TAG,
       summary: 'Erase a person',
       description:
-        'Everything that is kept of a phone number or `user_identifier` in this project. Sessions that still go on ' +
-        'are erased when they end. Entries of do-not-call lists stay.',
+        'Deletes everything stored about a phone number or `user_identifier` in this project. Sessions still in progress ' +
+        'are erased when they end. Entries of do-not-call lists are kept.',
       access: { key: 'admin', user: 'admin' },
       target: inProject,
       body: jsonBody(erasureBody),
-      responses: { 200: { description: 'How much it was', schema: erasureSchema } },
+      responses: { 200: { description: 'The number of deleted records', schema: erasureSchema } },
       handle: async ({ scope, caller, address, body }) => {
         const erased = await erasure.eraseSubject(scope, body.subject);
         // Who it was stays out of the trail.
@@ -277,10 +280,10 @@ export function sessionRoutes(deps: {
       method: 'POST',
       path: '/v1/realtime/sessions',
       tag: 'Realtime',
-      summary: 'Mint a session for one WebSocket',
+      summary: 'Create a realtime session',
       access: { key: 'editor', user: 'any' },
       body: jsonBody(mintBody),
-      responses: { 200: { description: 'The token, which opens one connection', schema: mintSchema } },
+      responses: { 200: { description: 'The token, valid for one connection', schema: mintSchema } },
       errors: [409],
       idempotent: { secrets: ['token'] },
       handle: async ({ access, body }) => {
@@ -305,11 +308,11 @@ export function sessionRoutes(deps: {
       method: 'POST',
       path: '/v1/realtime/client_secrets',
       tag: 'Realtime',
-      summary: 'Mint a session in the words of the OpenAI SDKs',
+      summary: 'Create a realtime session (OpenAI-compatible)',
       access: { key: 'editor', user: 'any' },
       body: jsonBody(clientSecretBody),
       responses: {
-        200: { description: 'The token, which opens one connection', schema: clientSecretSchema },
+        200: { description: 'The token, valid for one connection', schema: clientSecretSchema },
       },
       errors: [409],
       handle: async ({ access, body }) => {

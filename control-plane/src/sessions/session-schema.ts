@@ -58,9 +58,11 @@ const sessionFields = {
   goal_status: nullableText,
   agent_id: nullableText,
   ws_url: nullableText,
-  token: nullableText.meta({ description: 'Short-lived participant JWT; only in the answer that made it.' }),
+  token: nullableText.meta({
+    description: 'Short-lived participant JWT; only in the response that created it.',
+  }),
   media_ws_url: nullableText,
-  ws_ticket: nullableText.meta({ description: 'Single use; only in the answer that made it.' }),
+  ws_ticket: nullableText.meta({ description: 'Single-use ticket; only in the response that created it.' }),
 };
 
 /** The seed's CreateSessionOut: exactly these fields. */

@@ -101,9 +101,11 @@ export class InboundDeploymentService {
       { collection: agentCollection, id: input.agent_id, loc: ['body', 'agent_id'] },
     ]);
     const number = await scope.collection(phoneNumberCollection).get(input.phone_number_id);
-    if (number.status !== 'active') throw new ConflictError('invalid_state', 'The number is not active.');
+    if (number.status !== 'active')
+      throw new ConflictError('invalid_state', 'The phone number is not active.');
     const agent = await scope.collection(agentCollection).get(input.agent_id);
-    if (agent.archived_at) throw new ConflictError('invalid_state', 'The agent is archived.');
+    if (agent.archived_at)
+      throw new ConflictError('invalid_state', 'The agent is archived. Restore it first.');
     if (input.agent_version === null || input.agent_version === agent.version) return;
     const version = await scope
       .collection(agentVersionCollection)
@@ -111,11 +113,11 @@ export class InboundDeploymentService {
     if (version) return;
     const detail: ValidationDetail = {
       loc: ['body', 'agent_version'],
-      msg: 'The agent has no such version',
+      msg: 'Version not found',
       type: 'reference_not_found',
     };
     throw new ValidationError([detail]);
   }
 }
 
-const BOUND = 'The number has an active deployment already.';
+const BOUND = 'The phone number already has an active deployment.';

@@ -56,13 +56,13 @@ export class PhoneNumberService {
     if (!account || account.item.org_id !== scope.orgId || (open && !open.includes(scope.projectId))) {
       throw invalid(
         ['body', 'telephony_account_id'],
-        'There is no such record in this project',
+        'Record not found in this project',
         'reference_not_found',
       );
     }
     const parsed = parsePhoneNumberFromString(request.phone_number);
     if (!parsed?.isValid() || !parsed.country) {
-      throw invalid(['body', 'phone_number'], 'must be a number that exists in its country');
+      throw invalid(['body', 'phone_number'], 'must be a valid number of its country');
     }
     await checkRoom(scope.collection(phoneNumberCollection), { status: 'active' });
     return orDuplicate(
@@ -82,7 +82,7 @@ export class PhoneNumberService {
         status: 'active',
         released_at: null,
       }),
-      'The number is in use already.',
+      'The phone number is already in use.',
     );
   }
 
@@ -97,9 +97,13 @@ export class PhoneNumberService {
   async release(scope: Scope, number: PhoneNumberRecord): Promise<void> {
     const bound = await this.boundTo(number._id);
     if (bound) {
-      throw new ConflictError('resource_in_use', 'An inbound deployment uses the number.', {
-        refs: [{ type: 'inbound_deployment', id: bound._id, name: bound.name }],
-      });
+      throw new ConflictError(
+        'resource_in_use',
+        'An inbound deployment uses the phone number. Delete the deployment first.',
+        {
+          refs: [{ type: 'inbound_deployment', id: bound._id, name: bound.name }],
+        },
+      );
     }
     const released = await scope
       .collection(phoneNumberCollection)
@@ -107,7 +111,7 @@ export class PhoneNumberService {
         { _id: number._id, status: 'active' },
         { $set: { status: 'released', active_number: null, released_at: new Date(this.#clock.now()) } },
       );
-    if (!released) throw new ConflictError('invalid_state', 'The number has been released already.');
+    if (!released) throw new ConflictError('invalid_state', 'The phone number has already been released.');
   }
 
   /** The deployment that is bound to the number now. */

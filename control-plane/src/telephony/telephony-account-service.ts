@@ -142,9 +142,17 @@ export class TelephonyAccountService implements CarrierSource, SessionAccounts {
       .limit(20)
       .lean();
     if (numbers.length > 0) {
-      throw new ConflictError('resource_in_use', 'Numbers of this account are still active.', {
-        refs: numbers.map((number) => ({ type: 'phone_number', id: number._id, name: number.phone_number })),
-      });
+      throw new ConflictError(
+        'resource_in_use',
+        'The account has active phone numbers. Release them first.',
+        {
+          refs: numbers.map((number) => ({
+            type: 'phone_number',
+            id: number._id,
+            name: number.phone_number,
+          })),
+        },
+      );
     }
     await scope.collection(telephonyAccountCollection).delete({ _id: account._id });
     await this.#record(scope, caller, address, 'credential.deleted', account._id);
@@ -232,7 +240,7 @@ export class TelephonyAccountService implements CarrierSource, SessionAccounts {
       if (ids === null && scope.projects !== null) {
         throw new ForbiddenError(
           'forbidden',
-          'Only a user of the whole org may open an account to all projects.',
+          'Only a user with access to the whole org can share an account with all projects.',
         );
       }
       return;
@@ -240,11 +248,7 @@ export class TelephonyAccountService implements CarrierSource, SessionAccounts {
     for (const [index, id] of ids.entries()) {
       const project = await this.#directory.project(id);
       if (project?.org_id !== scope.orgId || !scope.sees(id)) {
-        throw invalid(
-          ['body', 'project_ids', index],
-          'There is no such project in the org',
-          'reference_not_found',
-        );
+        throw invalid(['body', 'project_ids', index], 'Project not found in the org', 'reference_not_found');
       }
     }
   }

@@ -109,22 +109,23 @@ export class Access {
     options: { write: boolean; feature?: string | undefined },
   ): Promise<void> {
     if (!roleAtLeast(scope.role, needed)) {
-      throw new ForbiddenError('role_too_low', `This needs the role ${needed}.`);
+      throw new ForbiddenError('role_too_low', `This operation requires the role ${needed}.`);
     }
     const org = await this.#directory.org(scope.orgId);
     if (!org) throw new NotFoundError();
     if (options.feature !== undefined && org.feature_flags[options.feature] === false) {
       throw new ForbiddenError(
         'feature_disabled',
-        `The feature ${options.feature} is switched off for this org.`,
+        `The feature ${options.feature} is disabled for this org.`,
       );
     }
     if (!options.write) return;
     if (org.status !== 'active')
-      throw new ForbiddenError('org_suspended', 'This org is suspended: reading works.');
+      throw new ForbiddenError('org_suspended', 'This org is suspended: data can be read but not changed.');
     if (scope.projectIdOrNull === null) return;
     const project = await this.#directory.project(scope.projectIdOrNull);
-    if (project?.archived_at) throw new ConflictError('invalid_state', 'The project is archived.');
+    if (project?.archived_at)
+      throw new ConflictError('invalid_state', 'The project is archived: it cannot be changed.');
   }
 
   /**
@@ -137,7 +138,10 @@ export class Access {
   ): Promise<Scope> {
     const caller = this.principal;
     if (caller.auth === 'api_key' && caller.project_id !== projectId) {
-      throw new ForbiddenError('scope_mismatch', 'The API key belongs to another project.');
+      throw new ForbiddenError(
+        'scope_mismatch',
+        'The API key belongs to another project. Use a key of this project.',
+      );
     }
     let scope: Scope;
     try {

@@ -75,7 +75,7 @@ export class Directory {
     if (member.last_seen_at && now - member.last_seen_at.getTime() < SEEN_EVERY_MS) return;
     const minute = new Date(now - (now % SEEN_EVERY_MS));
     member.last_seen_at = minute;
-    this.#background.run('last visit of a member was not written', () =>
+    this.#background.run('the last visit of a member could not be recorded', () =>
       this.#database
         .model(memberCollection)
         .updateOne({ _id: member._id }, { $set: { last_seen_at: minute } }, { timestamps: false }),

@@ -8,7 +8,9 @@ import type { Scope } from './scope.ts';
 export const tenantQuery = {
   org_id: idSchema('org')
     .optional()
-    .meta({ description: 'For signed-in users: the org whose records are wanted besides the global ones.' }),
+    .meta({
+      description: 'For signed-in users: the org whose records are returned besides the global ones.',
+    }),
   project_id: idSchema('prj').optional().meta({ description: 'For signed-in users, instead of org_id.' }),
 };
 

@@ -20,5 +20,8 @@ export async function checkRoom<T extends StoredRecord>(
   const count = await collection.count(filter, { limit });
   if (count < limit) return;
   const place = within === 'project' ? 'a project' : 'an org';
-  throw new ConflictError('limit_reached', `There can be ${limit} of these in ${place}.`);
+  throw new ConflictError(
+    'limit_reached',
+    `The limit of ${limit} such records in ${place} is reached. Delete one first.`,
+  );
 }

@@ -14,7 +14,7 @@ export interface Reference {
 
 /** The one answer to ids that are absent or foreign. */
 export function referenceNotFound(loc: Loc): ValidationDetail {
-  return { loc: [...loc], msg: 'There is no such record in this project', type: 'reference_not_found' };
+  return { loc: [...loc], msg: 'Record not found in this project', type: 'reference_not_found' };
 }
 
 /** Those that `scope` cannot use. */

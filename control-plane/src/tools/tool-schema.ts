@@ -7,11 +7,13 @@ import { maskedSecret } from '../http/value-schemas.ts';
 import type { ToolRecord } from './tool-model.ts';
 
 const secret = z.string().min(1).max(4096);
-const headerName = z.string().regex(/^[A-Za-z0-9_-]{1,128}$/, 'is no usable header name');
+const headerName = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{1,128}$/, 'must be a valid header name that is not reserved');
 const headerValue = z
   .string()
   .max(4096)
-  .regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'holds characters that no header may');
+  .regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'contains characters that are not allowed in a header');
 /** What a client has read stays as it is when it is sent back. */
 const kept = z.strictObject({ set: z.boolean(), last_four: z.string() });
 
@@ -31,7 +33,7 @@ const webhookShape = {
   url: z
     .url({ protocol: /^https?$/ })
     .max(2048)
-    .refine((url) => !/^[^/]*\/\/[^/?#]*[{}]/.test(url), 'has a placeholder in its host')
+    .refine((url) => !/^[^/]*\/\/[^/?#]*[{}]/.test(url), 'must not have a placeholder in its host')
     .meta({ example: 'https://example.com/orders/{{order_id}}' }),
   method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']),
   headers: z.record(headerName, z.union([headerValue, kept])),
@@ -78,7 +80,7 @@ const response = z.strictObject({
 const name = z
   .string()
   .regex(/^[a-z][a-z0-9_]{0,63}$/, 'must be a function name: a-z, 0-9 and _')
-  .refine((word) => !RESERVED_TOOL_NAMES.has(word), 'is the name of a built-in tool')
+  .refine((word) => !RESERVED_TOOL_NAMES.has(word), 'must not be the name of a built-in tool')
   .meta({ example: 'look_up_order' });
 const description = z.string().min(1).max(1024);
 
@@ -125,7 +127,7 @@ export const toolResponse = z
   .object({
     id: z.string().meta({ example: 'tol_01k5z8r5m2q7v3x9b4n6c8d0ef' }),
     org_id: z.string(),
-    project_id: z.string().nullable().meta({ description: 'Null: every project of the org.' }),
+    project_id: z.string().nullable().meta({ description: 'Null: all projects of the org.' }),
     name: z.string(),
     description: z.string(),
     type: z.literal('webhook'),

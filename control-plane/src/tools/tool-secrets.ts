@@ -36,7 +36,7 @@ export function separateSecrets(
     throw new ValidationError(
       missing.map((loc) => ({
         loc,
-        msg: 'must be sent: nothing is stored for this address',
+        msg: 'Field required: no value is stored for this address',
         type: 'secret_required',
       })),
     );

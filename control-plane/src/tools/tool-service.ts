@@ -27,7 +27,7 @@ import { separateSecrets } from './tool-secrets.ts';
 /** What it writes to the audit trail. */
 export const TOOL_AUDIT = ['credential.created', 'credential.changed', 'tool.deleted'] as const;
 
-const DUPLICATE = 'A tool of this name exists here.';
+const DUPLICATE = 'A tool with this name already exists in this project or org.';
 
 /** Agents that a tool is attached to: `AgentLinks`. */
 export interface ToolLinks {
@@ -146,7 +146,11 @@ export class ToolService implements SessionTools {
     );
     if (!changed) {
       if (!(await scope.collection(toolCollection).findOne({ _id: tool._id }))) throw new NotFoundError();
-      throw new AppError(409, 'version_conflict', 'Somebody else is changing this tool at the same time.');
+      throw new AppError(
+        409,
+        'version_conflict',
+        'The tool was changed by another request at the same time. Retry the request.',
+      );
     }
     if (sent) {
       await this.#audit.record({
@@ -169,7 +173,9 @@ export class ToolService implements SessionTools {
   ): Promise<void> {
     const refs = await this.#links.attachedTo(scope, 'tools', tool._id);
     if (refs.length > 0)
-      throw new AppError(409, 'resource_in_use', 'The tool is attached to agents.', { refs });
+      throw new AppError(409, 'resource_in_use', 'The tool is attached to agents. Detach it first.', {
+        refs,
+      });
     await scope.collection(toolCollection).delete({ _id: tool._id });
     await this.#audit.record({
       scope,
@@ -230,16 +236,16 @@ export class ToolService implements SessionTools {
     const loc = ['body', 'project_id'];
     if (own !== null) {
       if (requested != null && requested !== own)
-        throw invalid(loc, 'There is no such record', 'reference_not_found');
+        throw invalid(loc, 'Record not found', 'reference_not_found');
       return own;
     }
     if (requested == null) {
       if (scope.projects !== null)
-        throw invalid(loc, 'is needed: your access is limited to projects', 'missing');
+        throw invalid(loc, 'Field required: your access is limited to projects', 'missing');
       return null;
     }
     await checkProjects(scope, [{ id: requested, loc }]);
-    if (!scope.sees(requested)) throw invalid(loc, 'There is no such record', 'reference_not_found');
+    if (!scope.sees(requested)) throw invalid(loc, 'Record not found', 'reference_not_found');
     return requested;
   }
 

@@ -35,7 +35,7 @@ export const LOCAL_VOICE: CatalogVoice = {
   providerVoiceId: 'slt',
   languages: ['en-US'],
   gender: 'female',
-  description: 'The built-in voice: speaks English without any account.',
+  description: 'The built-in voice: speaks English and requires no account.',
   tags: ['built-in'],
   isPublic: true,
   previewUrl: null,

@@ -38,7 +38,7 @@ export function voiceRoutes({ voices }: { voices: VoiceService }): Operation[] {
     inProject: false,
     async resolve(access, { params }) {
       const voice = await voices.find(await toViewer(access, null), params['voice_id']!);
-      const notYours = new ForbiddenError('forbidden', 'Only clones of your own org can be changed.');
+      const notYours = new ForbiddenError('forbidden', 'Only voice clones of your own org can be changed.');
       if (!isClone(voice)) throw notYours;
       try {
         return { scope: await access.org(voice.org_id), item: voice };
@@ -68,7 +68,7 @@ export function voiceRoutes({ voices }: { voices: VoiceService }): Operation[] {
       tag,
       summary: 'List voices',
       description:
-        'The providers’ voices, clones of the org (the API key’s, or `org_id`), and clones that others show to all.',
+        'Voices of the providers, clones of the org (that of the API key, or `org_id`), and public clones of other orgs.',
       access: { key: 'viewer', user: 'viewer' },
       query: voiceQuery,
       responses: { 200: { description: 'A page of voices', schema: listOf(voiceResponse) } },
@@ -82,7 +82,7 @@ export function voiceRoutes({ voices }: { voices: VoiceService }): Operation[] {
       method: 'GET',
       path: '/v1/voices/{voice_id}',
       tag,
-      summary: 'Read a voice',
+      summary: 'Get a voice',
       access: { key: 'viewer', user: 'viewer' },
       params,
       target: seen,
@@ -98,8 +98,8 @@ export function voiceRoutes({ voices }: { voices: VoiceService }): Operation[] {
       method: 'POST',
       path: '/v1/voices/clone',
       tag,
-      summary: 'Make a voice of recordings',
-      description: 'Answers as soon as the voice is being made; its `status` says how that went.',
+      summary: 'Clone a voice from recordings',
+      description: 'Returns at once; `status` of the voice tells when the clone is ready or has failed.',
       access: USERS,
       body: multipartBody(cloneVoiceRequest, { limitBytes: CLONE_LIMIT_BYTES }),
       responses: { 202: { description: 'The voice', schema: voiceResponse } },
@@ -114,8 +114,8 @@ export function voiceRoutes({ voices }: { voices: VoiceService }): Operation[] {
       method: 'PATCH',
       path: '/v1/voices/{voice_id}',
       tag,
-      summary: 'Rename a clone, or show it to all orgs',
-      description: 'For its owner and the org’s admins; `is_public` for admins.',
+      summary: 'Update a voice clone',
+      description: 'Allowed for the owner of the clone and admins of the org; `is_public` for admins only.',
       access: USERS,
       params,
       target: ownClone,
@@ -130,11 +130,11 @@ export function voiceRoutes({ voices }: { voices: VoiceService }): Operation[] {
       method: 'DELETE',
       path: '/v1/voices/{voice_id}',
       tag,
-      summary: 'Remove a clone, here and at its provider',
+      summary: 'Delete a voice clone, here and at its provider',
       access: USERS,
       params,
       target: ownClone,
-      responses: { 204: { description: 'It is gone' } },
+      responses: { 204: { description: 'Deleted' } },
       errors: [409, 502, 504],
       handle: async ({ scope, caller, item }) => {
         await voices.delete(scope, asUser(caller), item);
@@ -146,9 +146,9 @@ export function voiceRoutes({ voices }: { voices: VoiceService }): Operation[] {
       method: 'GET',
       path: '/v1/voices/{voice_id}/preview',
       tag,
-      summary: 'Hear a voice',
+      summary: 'Get a preview of a voice',
       description:
-        'The provider’s recording as it is, or one made now: for that, users name an org or a project.',
+        'The preview of the provider, or one generated now: for that, signed-in users name an org or a project.',
       access: { key: 'viewer', user: 'viewer' },
       params,
       target: seen,
@@ -163,8 +163,8 @@ export function voiceRoutes({ voices }: { voices: VoiceService }): Operation[] {
       method: 'POST',
       path: '/v1/voices/{voice_id}/speak',
       tag,
-      summary: 'Speak a text',
-      description: 'Signed-in users name an org or a project. Not every voice has every format and speed.',
+      summary: 'Synthesise speech',
+      description: 'Signed-in users name an org or a project. Formats and speeds depend on the voice.',
       access: { key: 'editor', user: 'editor' },
       params,
       target: seen,
@@ -174,7 +174,7 @@ export function voiceRoutes({ voices }: { voices: VoiceService }): Operation[] {
       errors: [409, 502, 503, 504],
       handle: async ({ access, query, item, body, signal }) => {
         const scope = await queryScope(access, query);
-        if (!scope) throw invalid(['query', 'org_id'], 'org_id or project_id is needed', 'missing');
+        if (!scope) throw invalid(['query', 'org_id'], 'org_id or project_id is required', 'missing');
         return toAudio(await voices.speak(scope, item, body, signal));
       },
     }),
@@ -195,14 +195,15 @@ async function editorOf(access: Access, orgId: string): Promise<Scope> {
     scope = await access.org(orgId);
   } catch (error) {
     if (!(error instanceof NotFoundError)) throw error;
-    throw invalid(['body', 'org_id'], 'There is no such org', 'reference_not_found');
+    throw invalid(['body', 'org_id'], 'Org not found', 'reference_not_found');
   }
   await access.permit(scope, 'editor', { write: true, feature: 'voice_cloning' });
   return scope;
 }
 
 function asUser(caller: Principal): UserPrincipal {
-  if (caller.auth !== 'jwt') throw new ForbiddenError('user_required', 'This needs a signed-in user.');
+  if (caller.auth !== 'jwt')
+    throw new ForbiddenError('user_required', 'This operation requires a signed-in user.');
   return caller;
 }
 

@@ -55,7 +55,7 @@ export const cloneVoiceRequest = z
           .max(MAX_CLONE_FILES),
       )
       .meta({ description: 'One to five recordings of one speaker, at most 10 MiB each.' }),
-    consent: z.literal('true').meta({ description: 'The speaker agrees.' }),
+    consent: z.literal('true').meta({ description: 'Confirms that the speaker agrees to the clone.' }),
     org_id: idSchema('org'),
   })
   .meta({ id: 'CloneVoiceRequest' });
@@ -81,7 +81,7 @@ export type SpeakRequest = z.output<typeof speakRequest>;
 export const voiceResponse = z
   .object({
     id: z.string().meta({ example: 'voc_flite_slt' }),
-    org_id: z.string().nullable().meta({ description: 'Null for voices of the catalogue.' }),
+    org_id: z.string().nullable().meta({ description: 'Null for catalogue voices.' }),
     name: z.string(),
     provider: z.string(),
     tts_id: z.string(),
@@ -95,7 +95,7 @@ export const voiceResponse = z
     owner_user_id: z.string().nullable(),
     status: z.enum(['processing', 'ready', 'failed']),
     error: z.string().nullable(),
-    preview_url: z.string().nullable().meta({ description: 'The provider’s own recording, if it has one.' }),
+    preview_url: z.string().nullable().meta({ description: 'The preview of the provider, if it has one.' }),
     created_at: maybeTime,
     updated_at: maybeTime,
   })

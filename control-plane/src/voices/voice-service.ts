@@ -175,10 +175,17 @@ export class VoiceService {
     const account = await this.#cloningAccount(scope, request.tts_id);
     const voices = scope.collection(voiceCollection);
     if ((await voices.count({}, { limit: MAX_CLONES_PER_ORG })) >= MAX_CLONES_PER_ORG) {
-      throw new ConflictError('limit_reached', `There can be ${MAX_CLONES_PER_ORG} clones in an org.`);
+      throw new ConflictError(
+        'limit_reached',
+        `Limit of voice clones in an org reached (${MAX_CLONES_PER_ORG}). Delete one first.`,
+      );
     }
     if (this.#cloning >= MAX_CLONES_AT_ONCE) {
-      throw new TooManyRequestsError('rate_limited', 'Other voices are being made: try again soon.', 10);
+      throw new TooManyRequestsError(
+        'rate_limited',
+        'Too many voice clones are being created. Retry in a few seconds.',
+        10,
+      );
     }
     this.#cloning++;
     let voice: VoiceRecord;
@@ -219,19 +226,16 @@ export class VoiceService {
     const { name, is_public: isPublic } = request;
     if (isPublic !== undefined && isPublic !== voice.is_public) {
       if (!roleAtLeast(scope.role, 'admin')) {
-        throw new ForbiddenError(
-          'role_too_low',
-          'To show a voice to all orgs, or no more, needs the role admin.',
-        );
+        throw new ForbiddenError('role_too_low', 'Changing is_public requires the role admin.');
       }
       if (isPublic && voice.credential_id !== null) {
         throw new ConflictError(
           'invalid_state',
-          'The voice lives in the org’s own account: others cannot use it.',
+          'The voice belongs to the org’s own provider account and cannot be made public.',
         );
       }
       if (isPublic && voice.status !== 'ready') {
-        throw new ConflictError('invalid_state', 'The voice is not ready.');
+        throw new ConflictError('invalid_state', 'The voice clone is not ready.');
       }
       if (isPublic) await this.#checkPublicRoom();
     }
@@ -253,11 +257,15 @@ export class VoiceService {
     this.#checkMayChange(scope, caller, voice);
     const { provider_voice_id: providerVoiceId, credential_id: credentialId } = voice;
     if (voice.status === 'processing') {
-      throw new ConflictError('invalid_state', 'The voice is still being made.');
+      throw new ConflictError(
+        'invalid_state',
+        'The voice clone is still being created. Retry in a few seconds.',
+      );
     }
     const ids = providerVoiceId === null ? [voice._id] : [voice._id, providerVoiceId];
     const refs = await this.#naming(scope.orgId, ids);
-    if (refs.length > 0) throw new ConflictError('resource_in_use', 'The voice is in use.', { refs });
+    if (refs.length > 0)
+      throw new ConflictError('resource_in_use', 'The voice is in use: see refs.', { refs });
     if (providerVoiceId !== null) {
       const account =
         credentialId === null
@@ -271,7 +279,7 @@ export class VoiceService {
 
   /** Gives up what is being made. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stopping.abort(new Error('The process is stopping.'));
+    this.#stopping.abort(new Error('The service is stopping. Retry in a few seconds.'));
     await this.#speech[Symbol.asyncDispose]();
   }
 
@@ -322,19 +330,23 @@ export class VoiceService {
 
   async #open(scope: Scope, voice: Voice): Promise<OpenModel> {
     if (isClone(voice) && voice.status !== 'ready') {
-      throw new ConflictError('invalid_state', 'The voice is not ready.');
+      throw new ConflictError('invalid_state', 'The voice clone is not ready.');
     }
     const [ttsId, id] = isClone(voice) ? [voice.tts_id, voice._id] : [voice.ttsId, voice.id];
     const opened = await this.#models.open(scope.orgId, ttsId, {
       voice: id,
       projectId: scope.projectIdOrNull,
     });
-    if (!opened) throw new ConflictError('invalid_state', 'The voice’s model cannot be used here.');
+    if (!opened)
+      throw new ConflictError(
+        'invalid_state',
+        'The model of this voice has no credentials in this org or is disabled.',
+      );
     return opened;
   }
 
   async #generatedPreview(scope: Scope | null, voice: Voice, signal: AbortSignal): Promise<SpokenAudio> {
-    if (!scope) throw invalid(['query', 'org_id'], 'org_id or project_id is needed', 'missing');
+    if (!scope) throw invalid(['query', 'org_id'], 'org_id or project_id is required', 'missing');
     const key = isClone(voice) ? `${voice._id} ${voice.provider_voice_id}` : `${scope.orgId} ${voice.id}`;
     const opened = await this.#open(scope, voice);
     return this.#previews.get(key, () =>
@@ -350,10 +362,11 @@ export class VoiceService {
     const loc = ['body', 'tts_id'];
     const model = await this.#models.find(scope.orgId, ttsId);
     if (model?.kind !== 'tts') throw new ValidationError([referenceNotFound(loc)]);
-    if (model.provider !== 'elevenlabs') throw invalid(loc, 'has no clones', 'not_available');
+    if (model.provider !== 'elevenlabs')
+      throw invalid(loc, 'is a model without voice cloning: use a model of elevenlabs', 'not_available');
     const account = (await this.#models.open(scope.orgId, ttsId, {}))?.account;
     if (!account)
-      throw invalid(loc, 'This model has no credentials here, or is switched off', 'not_available');
+      throw invalid(loc, 'is a model without credentials, or one that is disabled', 'not_available');
     return account;
   }
 
@@ -369,7 +382,7 @@ export class VoiceService {
           : { status: 'ready', error: null, provider_voice_id: made.voiceId };
       } catch (error) {
         const fault = error instanceof ProviderFailure ? error.fault : 'unavailable';
-        this.#logger.warn({ voiceId: voice._id, fault }, 'voice was not cloned');
+        this.#logger.warn({ voiceId: voice._id, fault }, 'a voice could not be cloned');
         outcome = { status: 'failed', error: fault, provider_voice_id: null };
       }
       const changed = await this.#database
@@ -378,7 +391,7 @@ export class VoiceService {
         .lean<VoiceRecord>();
       return changed ?? { ...voice, ...outcome };
     })().finally(() => this.#cloning--);
-    this.#background.run('voice clone was not noted', () => finished);
+    this.#background.run('a voice clone could not be recorded', () => finished);
     return finished;
   }
 
@@ -394,7 +407,10 @@ export class VoiceService {
 
   #checkMayChange(scope: Scope, caller: UserPrincipal, voice: VoiceRecord): void {
     if (voice.owner_user_id === caller.user_id || roleAtLeast(scope.role, 'admin')) return;
-    throw new ForbiddenError('forbidden', 'Only its owner and the org’s admins may change a voice.');
+    throw new ForbiddenError(
+      'forbidden',
+      'Only the owner of a voice clone and admins of its org can change it.',
+    );
   }
 
   /** All see them, in every list. @throws ConflictError `limit_reached` */
@@ -403,7 +419,7 @@ export class VoiceService {
       .model(voiceCollection)
       .countDocuments({ is_public: true }, { limit: MAX_PUBLIC });
     if (shown < MAX_PUBLIC) return;
-    throw new ConflictError('limit_reached', `${MAX_PUBLIC} voices can be shown to all orgs.`);
+    throw new ConflictError('limit_reached', `Limit of public voices reached (${MAX_PUBLIC}).`);
   }
 
   /** A process that died takes the clones with it that it was making. */

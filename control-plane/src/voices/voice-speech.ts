@@ -48,7 +48,7 @@ export class VoiceSpeech {
       return { contentType, bytes: packed(format, Buffer.from(bytesFromPcm16(samples))) };
     }
     if (model.provider !== 'elevenlabs' || !account || voice === undefined) {
-      throw new ConflictError('invalid_state', 'The voice cannot speak here.');
+      throw new ConflictError('invalid_state', 'This voice is not available in this installation.');
     }
     const bytes = await speakElevenLabs(
       account,
@@ -60,7 +60,7 @@ export class VoiceSpeech {
   }
 
   async #speakLocally(text: string, signal: AbortSignal): Promise<Int16Array> {
-    if (this.#disposed) throw new UnavailableError('The voice is being closed.');
+    if (this.#disposed) throw new UnavailableError('The service is stopping. Retry in a few seconds.');
     this.#local ??= this.#openSpeech().catch((error: unknown) => {
       this.#local = undefined;
       throw error;
@@ -70,7 +70,9 @@ export class VoiceSpeech {
     } catch (error) {
       if (!(error instanceof LocalSpeechError)) throw error;
       if (error.reason === 'failed') throw new ProviderFailure('unavailable', { cause: error });
-      throw new UnavailableError('The voice has too much to say already.', { cause: error });
+      throw new UnavailableError('Too many syntheses are running for this voice. Retry in a few seconds.', {
+        cause: error,
+      });
     }
   }
 
@@ -83,12 +85,12 @@ export class VoiceSpeech {
 
 function checkLocal({ language, speed, format }: SpeakRequest): void {
   if (format === 'mp3')
-    throw invalid(['body', 'format'], 'this voice speaks wav and pcm16_16000', 'not_available');
+    throw invalid(['body', 'format'], 'must be wav or pcm16_16000 for this voice', 'not_available');
   if (speed !== undefined && speed !== 1) {
-    throw invalid(['body', 'speed'], 'this voice has one speed', 'not_available');
+    throw invalid(['body', 'speed'], 'must be 1 for this voice', 'not_available');
   }
   if (language !== undefined && !coversLanguage(['en', ...LOCAL_VOICE.languages], language)) {
-    throw invalid(['body', 'language'], 'this voice speaks English', 'not_available');
+    throw invalid(['body', 'language'], 'must be English for this voice', 'not_available');
   }
 }
 

@@ -152,7 +152,10 @@ export class AgentWebhookService {
       );
       if (matchedCount === 1) return { secret, rotatedAt, previousValidUntil: validUntil };
     }
-    throw new ConflictError('conflict', 'The secret is being rotated by somebody else.');
+    throw new ConflictError(
+      'conflict',
+      'The webhook secret is being rotated by another request. Retry the request.',
+    );
   }
 }
 

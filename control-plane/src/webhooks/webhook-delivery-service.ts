@@ -102,7 +102,11 @@ export class WebhookDeliveryService {
    * @throws ConflictError `invalid_state` while it is still tried, or once it was erased
    */
   async redeliver(delivery: WebhookDeliveryRecord): Promise<WebhookDeliveryRecord> {
-    if (delivery.payload === null) throw new ConflictError('invalid_state', 'Its contents have been erased.');
+    if (delivery.payload === null)
+      throw new ConflictError(
+        'invalid_state',
+        'The contents of this delivery have been erased: it cannot be sent again.',
+      );
     const agent = await this.#webhooks.find(delivery.agent_id);
     const url = agent ? settingsOf(agent).url : null;
     const again = await this.#deliveries
@@ -119,7 +123,11 @@ export class WebhookDeliveryService {
         { returnDocument: 'after' },
       )
       .lean<WebhookDeliveryRecord>();
-    if (!again) throw new ConflictError('invalid_state', 'It is still being tried.');
+    if (!again)
+      throw new ConflictError(
+        'invalid_state',
+        'The delivery is still in progress. Wait until it has succeeded or failed.',
+      );
     void this.#task?.runNow();
     return again;
   }
@@ -130,7 +138,7 @@ export class WebhookDeliveryService {
     payload: object,
   ): Promise<{ ok: boolean; status?: number; ms: number; error?: string }> {
     const { url, timeout_ms } = settingsOf(agent);
-    if (url === null) throw new ConflictError('invalid_state', 'The webhook has no address yet.');
+    if (url === null) throw new ConflictError('invalid_state', 'The webhook has no URL. Set one first.');
     const attempt = await this.#send(
       { id: `whd_test${deliveryId(agent._id, String(this.#clock.now())).slice(4)}`, attempt: 1 },
       { url, timeoutMs: timeout_ms, orgId: agent.org_id, agentId: agent._id, body: JSON.stringify(payload) },
@@ -274,7 +282,7 @@ export class WebhookDeliveryService {
       return done({ status: answer.status, error: ok ? null : `HTTP ${answer.status}`, retryAfterMs });
     } catch (error) {
       if (!(error instanceof OutboundFailedError || error instanceof OutboundRefusedError)) {
-        this.#logger.error({ err: error, deliveryId: name.id }, 'webhook not sent');
+        this.#logger.error({ err: error, deliveryId: name.id }, 'a webhook could not be sent');
       }
       const code = error instanceof Error && 'code' in error ? String(error.code) : 'internal';
       return done({ status: null, error: code, retryAfterMs: 0 });

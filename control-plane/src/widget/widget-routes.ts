@@ -19,15 +19,15 @@ export function widgetRoutes({
       tag: 'Realtime',
       summary: 'Start a session from a public page',
       description:
-        'For browsers, without a credential, from the origins of the agent’s `config.widget`. The token opens one ' +
-        'connection, from that origin alone. Five a minute from one address, three at a time and ten minutes each; ' +
-        '`config.widget.daily_sessions` a day (UTC).',
+        'For browsers, without a credential, from the origins in `config.widget` of the agent. The token opens one ' +
+        'connection, from that origin only. At most five sessions a minute and three at a time from one address, ten minutes each; ' +
+        'at most `config.widget.daily_sessions` a day (UTC).',
       access: 'public',
       admit: ({ params, headers, address }) =>
         widget.admit({ agentId: params.agent_id, origin: headers.origin, address }),
       body: jsonBody(startWidgetSessionRequest, { optional: true }),
       responses: {
-        200: { description: 'The token, which opens one connection', schema: widgetSessionResponse },
+        200: { description: 'The token, valid for one connection', schema: widgetSessionResponse },
       },
       errors: [403],
       handle: async ({ params, headers, address, body }) => {

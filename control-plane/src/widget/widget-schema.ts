@@ -4,10 +4,10 @@ import { mintSchema } from '../sessions/session-token.ts';
 
 export const startWidgetSessionRequest = z
   .strictObject({
-    variables: variablesSchema.nullish().meta({ description: 'Only those that `config.widget` names.' }),
+    variables: variablesSchema.nullish().meta({ description: 'Only variables that `config.widget` names.' }),
   })
   .meta({ id: 'StartWidgetSessionRequest' });
 
 export const widgetSessionResponse = mintSchema
-  .extend({ title: z.string().meta({ description: 'What the page may call the conversation.' }) })
+  .extend({ title: z.string().meta({ description: 'The page’s own name for the conversation.' }) })
   .meta({ id: 'WidgetSession' });

@@ -93,7 +93,7 @@ export class WidgetService {
       throw new ValidationError(
         foreign.map((name) => ({
           loc: ['body', 'variables', name],
-          msg: 'is not one that a page may set',
+          msg: 'is not a variable that public pages can set',
           type: 'extra_forbidden',
         })),
       );
@@ -114,16 +114,26 @@ export class WidgetService {
       this.#directory.project(agent.project_id),
     ]);
     if (!org || !project) throw new NotFoundError();
-    if (org.status !== 'active') throw new ForbiddenError('org_suspended', 'This org is suspended.');
+    if (org.status !== 'active')
+      throw new ForbiddenError(
+        'org_suspended',
+        'This org is suspended. Contact the operator of this installation.',
+      );
     if (org.feature_flags['public_widget'] === false) {
-      throw new ForbiddenError('feature_disabled', 'Public pages are switched off for this org.');
+      throw new ForbiddenError('feature_disabled', 'Sessions from public pages are disabled for this org.');
     }
     const { enabled, allowed_origins: allowed } = agent.config.widget;
     if (!enabled || agent.archived || project.archived_at) {
-      throw new ForbiddenError('widget_disabled', 'This agent does not speak with visitors of public pages.');
+      throw new ForbiddenError(
+        'widget_disabled',
+        'This agent does not accept sessions from public pages. Enable config.widget.',
+      );
     }
     if (origin === undefined || !allowed.includes(origin)) {
-      throw new ForbiddenError('origin_refused', 'This agent does not speak with visitors of this page.');
+      throw new ForbiddenError(
+        'origin_refused',
+        'This agent does not accept sessions from this origin. Add it to config.widget.allowed_origins.',
+      );
     }
     return { agent, origin };
   }
@@ -133,12 +143,15 @@ export class WidgetService {
     const { count, resetAt } = await this.#bus.rates
       .hit(`widget:${addressKey(address)}`, 60)
       .catch((cause: unknown) => {
-        throw new UnavailableError('Visitors can not be counted just now.', { cause });
+        throw new UnavailableError(
+          'Session limits of public pages cannot be checked. Retry in a few seconds.',
+          { cause },
+        );
       });
     if (count <= WIDGET_STARTS_PER_MINUTE) return;
     throw new TooManyRequestsError(
       'rate_limited',
-      `At most ${WIDGET_STARTS_PER_MINUTE} sessions a minute start from one address.`,
+      `Session limit of this address reached (${WIDGET_STARTS_PER_MINUTE} a minute).`,
       secondsUntil(resetAt, this.#clock.now()),
     );
   }
@@ -168,7 +181,7 @@ export class WidgetService {
     if (await takeOne()) return;
     throw new TooManyRequestsError(
       'daily_limit',
-      'This agent speaks with no more visitors today.',
+      'Daily session limit of this agent reached.',
       secondsUntil(ends, now),
     );
   }

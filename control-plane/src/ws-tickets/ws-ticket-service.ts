@@ -138,7 +138,10 @@ export class WsTicketService {
     const ticket = await this.#tickets.findOne({ _id: digest, kind }).lean();
     if (!ticket) throw invalid();
     if (ticket.claimed_by && ticket.claimed_by !== claimId) {
-      throw new ConflictError('in_use', 'The credential is already in use.');
+      throw new ConflictError(
+        'in_use',
+        'The credential was already used. Each credential opens one connection.',
+      );
     }
     if (
       ticket.expires_at.getTime() <= now.getTime() ||
@@ -147,9 +150,9 @@ export class WsTicketService {
       throw invalid();
     }
     if (ticket.carrier_call_id !== null && ticket.carrier_call_id !== facts.carrierCallId) {
-      throw new ConflictError('call_id_mismatch', 'The ticket belongs to another call.');
+      throw new ConflictError('call_id_mismatch', 'The ticket was issued for another call.');
     }
-    throw new UnauthorizedError('origin_refused', 'The token belongs to another origin.');
+    throw new UnauthorizedError('origin_refused', 'The token was issued for another origin.');
   }
 
   /** Notes which leg the claim became. */
@@ -182,5 +185,5 @@ export class WsTicketService {
 }
 
 function invalid(): UnauthorizedError {
-  return new UnauthorizedError('credential_invalid', 'The credential is not valid.');
+  return new UnauthorizedError('credential_invalid', 'Invalid credential.');
 }

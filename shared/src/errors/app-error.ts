@@ -37,7 +37,7 @@ export interface AppErrorOptions {
 export class UnauthorizedError extends AppError {
   constructor(
     code = 'unauthenticated',
-    message = 'Valid credentials are needed.',
+    message = 'Valid credentials are required.',
     options?: AppErrorOptions,
   ) {
     super(401, code, message, options);
@@ -53,7 +53,7 @@ export class ForbiddenError extends AppError {
 
 /** 404: absent, or in another tenant. The two are told apart by nobody. */
 export class NotFoundError extends AppError {
-  constructor(message = 'There is no such resource.') {
+  constructor(message = 'Resource not found.') {
     super(404, 'not_found', message);
   }
 }

@@ -3,7 +3,7 @@ export class ConfigError extends Error {
   readonly problems: readonly string[];
 
   constructor(problems: readonly string[]) {
-    super(`The configuration is not usable:\n${problems.map((p) => `  ${p}`).join('\n')}`);
+    super(`The configuration is invalid:\n${problems.map((p) => `  ${p}`).join('\n')}`);
     this.name = 'ConfigError';
     this.problems = problems;
   }

@@ -224,9 +224,9 @@ function parseWebhook(body: Buffer): z.infer<typeof webhookSchema>['data'] {
   try {
     json = JSON.parse(body.toString('utf8'));
   } catch {
-    throw new CarrierProtocolError('telnyx', 'the body is no JSON');
+    throw new CarrierProtocolError('telnyx', 'the body is not JSON');
   }
   const parsed = webhookSchema.safeParse(json);
-  if (!parsed.success) throw new CarrierProtocolError('telnyx', 'the body is no event');
+  if (!parsed.success) throw new CarrierProtocolError('telnyx', 'the body is not an event');
   return parsed.data.data;
 }
