@@ -127,7 +127,7 @@ export async function createFeatures(deps: PlatformDeps) {
       needed: [(id) => postCall.isPending(id), (id) => deliveries.isPending(id)],
     }),
   );
-  const { preCall, retention, sessionPlaces, sessionCloser: closer } = sessions;
+  const { preCall, retention, sessionSlots, sessionCloser: closer } = sessions;
   const { sessionControl, sessionCreation, sessionCredentials, sessionErasure } = sessions;
   const { widget } = features.add(
     createWidget({ ...ofSessions, sessions: sessionCreation, sessionCredentials }),
@@ -147,7 +147,7 @@ export async function createFeatures(deps: PlatformDeps) {
   });
   const { admissions } = features.add(
     createAdmissions({
-      ...{ ...ofSessions, closer, places: sessionPlaces, carriers: telephonyAccounts, preCall, tools },
+      ...{ ...ofSessions, closer, slots: sessionSlots, carriers: telephonyAccounts, preCall, tools },
       ...{ callLog, memories: sessionMemories, recordings },
     }),
   );

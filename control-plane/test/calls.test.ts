@@ -414,7 +414,7 @@ void t.test('the reaper closes nothing while the bus is silent, nor right after'
   t.equal((await read(plan)).status, 'ended');
 });
 
-void t.test('places of a running call are renewed, and given back at its end', async (t) => {
+void t.test('slots of a running call are renewed, and released at its end', async (t) => {
   const agent = await plane.call<{ id: string }>(
     'POST',
     `/v1/orgs/${plane.first.org._id}/projects/${plane.first.project._id}/agents`,

@@ -59,7 +59,7 @@ async function whatIsLeft(plan: TestPlan, eventId: string) {
     unusedTickets: await database
       .model(wsTicketCollection)
       .countDocuments({ session_id: plan.session_id, claimed_by: null }),
-    places: await plane.bus.slots.count(`org:${plane.first.org._id}`),
+    slots: await plane.bus.slots.count(`org:${plane.first.org._id}`),
     jobs: await database.model(postCallJobCollection).countDocuments({ _id: plan.session_id }),
     recording: recording?.status,
     confirmed: inbox.all.some(({ type, args }) => type === 'report_stored' && args['event_id'] === eventId),
@@ -125,7 +125,7 @@ void t.test('a report whose process dies closes the call all the same', async (t
     states: [{ status: 'created' }, { status: 'in_progress' }, { status: 'ended', ended_by: 'caller' }],
     transcript: ['Hello, this is Acme.', 'I want to buy ten licences.'],
     unusedTickets: 0,
-    places: 0,
+    slots: 0,
     jobs: 1,
     recording: 'ready',
     confirmed: true,
@@ -145,7 +145,7 @@ void t.test('one of a call that nobody answered', async (t) => {
   t.match(await killAfterEachStep(t, { ...byEvent, started: false, report }), {
     status: 'failed',
     states: [{ status: 'created' }, { status: 'failed', failure_reason: 'stt_error' }],
-    places: 0,
+    slots: 0,
     confirmed: true,
   });
 });
@@ -195,7 +195,7 @@ void t.test('the reaper that ends a lost call', async (t) => {
         await reap();
       },
     }),
-    { status: 'ended', unfinished: [false, false], unusedTickets: 0, places: 0, jobs: 1, confirmed: false },
+    { status: 'ended', unfinished: [false, false], unusedTickets: 0, slots: 0, jobs: 1, confirmed: false },
   );
 });
 

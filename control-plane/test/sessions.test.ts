@@ -311,7 +311,7 @@ void t.test('an agent’s limit of sessions at a time holds', async (t) => {
   t.equal(third.body.code, 'concurrency_limit');
   t.ok(third.headers.get('retry-after'));
   await plane.call('POST', `/v1/sessions/${first.body.session_id}/end`);
-  t.equal((await create({ agent_id: agentId })).status, 200, 'a place that was given back is free');
+  t.equal((await create({ agent_id: agentId })).status, 200, 'a slot that was released is free');
 });
 
 void t.test('realtime tokens are minted in our words and in the SDKs’', async (t) => {

@@ -198,7 +198,7 @@ void t.test('an agent speaks with three visitors at a time', async (t) => {
   const [refused] = others.filter(({ status }) => status !== 200);
   t.match(refused, { status: 429, body: { code: 'concurrency_limit' } });
   t.match(refused!.headers.get('retry-after'), /^\d+$/);
-  t.equal((await visit(await makeAgent())).status, 200, 'other agents have places of their own');
+  t.equal((await visit(await makeAgent())).status, 200, 'other agents have slots of their own');
   const own = await cp.call('POST', '/v1/realtime/sessions', { body: { agent_id: agent } });
   t.equal(own.status, 200, 'and so have sessions of the project itself');
   await end(first.body.session_id);
@@ -223,7 +223,7 @@ void t.test('a day has so many sessions and no more, however they come', async (
   t.same(
     more.map(({ status }) => status),
     [200, 200],
-    'who was refused holds no place',
+    'who was refused holds no slot',
   );
   clock.advance(DAY_MS);
   t.equal((await visit(agent)).status, 200, 'another day');

@@ -2,7 +2,7 @@ import type { RedeemRequest } from '@parley/shared/contracts/admission';
 import { ConflictError } from '@parley/shared/errors/app-error';
 import type { Clock } from '@parley/shared/time/clock';
 import type { SessionRecord } from '../sessions/session-record.ts';
-import type { SessionPlaces } from '../sessions/session-places.ts';
+import type { SessionSlots } from '../sessions/session-slots.ts';
 import { isTerminal } from '../sessions/session-states.ts';
 import type { SessionStore } from '../sessions/session-store.ts';
 import { isDuplicateKey } from '../storage/duplicate.ts';
@@ -13,18 +13,18 @@ import type { WsTicketRecord } from '../ws-tickets/ws-ticket-record.ts';
 export class SessionLegs {
   readonly #store: SessionStore;
   readonly #tickets: Pick<WsTicketService, 'setLeg'>;
-  readonly #places: Pick<SessionPlaces, 'retake'>;
+  readonly #slots: Pick<SessionSlots, 'retake'>;
   readonly #clock: Clock;
 
   constructor(deps: {
     store: SessionStore;
     tickets: Pick<WsTicketService, 'setLeg'>;
-    places: Pick<SessionPlaces, 'retake'>;
+    slots: Pick<SessionSlots, 'retake'>;
     clock: Clock;
   }) {
     this.#store = deps.store;
     this.#tickets = deps.tickets;
-    this.#places = deps.places;
+    this.#slots = deps.slots;
     this.#clock = deps.clock;
   }
 
@@ -41,7 +41,7 @@ export class SessionLegs {
     // A claim that has become a leg already only asks for its answer again.
     if (ticket.leg === null) {
       const waiting = await this.#store.find(ticket.session_id);
-      if (waiting) await this.#places.retake(waiting);
+      if (waiting) await this.#slots.retake(waiting);
       const admitted = await this.#store
         .admit(ticket.session_id, socket, new Date(this.#clock.now()))
         .catch((error: unknown) => {

@@ -16,7 +16,7 @@ import { judge, nextCallerLine, TestModelError } from './agent-test-models.ts';
 import type { AgentTestCheck, AgentTestContent } from './agent-test-schema.ts';
 import { TextCaller, TextCallError } from './text-caller.ts';
 
-/** A place among the org's sessions is waited for this long. */
+/** How long a conversation waits for a slot of the org. */
 const PLACE_MS = 120_000;
 /** The gateway's last word, from the hang-up. */
 const REPORT_MS = 60_000;
@@ -140,7 +140,7 @@ async function converse(
   }
 }
 
-/** Waits for a place where there is none. */
+/** Waits for a slot when all are taken. */
 async function newSession(deps: ConversationDeps, { agent, runId, content }: TestCase, signal: AbortSignal) {
   const until = deps.clock.now() + PLACE_MS;
   // It may have been suspended while the run waited.

@@ -61,7 +61,7 @@ const ACTING: Readonly<Record<string, unknown>> = {
   'silence.end_message': 'Goodbye.',
   'limits.max_duration_seconds': 600,
   'limits.max_tool_steps': 3,
-  'limits.max_concurrent_sessions': 5, // session-places
+  'limits.max_concurrent_sessions': 5, // session-slots
   'end_call.agent_may_end': false, // call-tools
   'end_call.message': 'Goodbye.',
   'end_call.phrases': ['have a nice day'],

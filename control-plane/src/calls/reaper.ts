@@ -3,7 +3,7 @@ import { LIVE_STATUSES } from '@parley/shared/contracts/session-values';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
 import type { SessionCloser } from '../sessions/session-closer.ts';
-import { RUNNING_PLACE_MS } from '../sessions/session-places.ts';
+import { RUNNING_SLOT_MS } from '../sessions/session-slots.ts';
 import type { SessionStore } from '../sessions/session-store.ts';
 import type { SessionRecord } from '../sessions/session-record.ts';
 import type { WsTicketService } from '../ws-tickets/ws-ticket-service.ts';
@@ -113,7 +113,7 @@ export class Reaper {
     }
   }
 
-  /** Renews the places of calls that are held; ends those that nobody holds. */
+  /** Renews the slots of calls that are held; ends those that nobody holds. */
   async #followCalls(signal: AbortSignal): Promise<void> {
     const alive = new Set((await this.#bus.presence.gateways()).map((gateway) => gateway.gateway_id));
     for (let after = ''; ;) {
@@ -151,7 +151,7 @@ export class Reaper {
     }
     if (holder !== null) {
       if (session.slot_scopes.length > 0) {
-        await this.#bus.slots.renew(session._id, session.slot_scopes, RUNNING_PLACE_MS);
+        await this.#bus.slots.renew(session._id, session.slot_scopes, RUNNING_SLOT_MS);
       }
       if (session.unheld_since) await this.#store.change(session._id, { unheld_since: null });
       return;

@@ -3,7 +3,7 @@ import type { Turn } from '@parley/shared/contracts/turn';
 import type { Clock } from '@parley/shared/time/clock';
 import type { WsTicketService } from '../ws-tickets/ws-ticket-service.ts';
 import type { SessionRecord } from './session-record.ts';
-import type { SessionPlaces } from './session-places.ts';
+import type { SessionSlots } from './session-slots.ts';
 import type { TerminalStatus } from './session-states.ts';
 import type { SessionChange, SessionStore, Transition } from './session-store.ts';
 
@@ -33,7 +33,7 @@ type Step = (session: SessionRecord, turns: Turn[] | null) => Promise<unknown>;
 export class SessionCloser {
   readonly #store: SessionStore;
   readonly #tickets: Pick<WsTicketService, 'revokeUnclaimed'>;
-  readonly #places: Pick<SessionPlaces, 'release'>;
+  readonly #slots: Pick<SessionSlots, 'release'>;
   readonly #hangup: (session: SessionRecord) => Promise<void>;
   readonly #erase: (session: SessionRecord) => Promise<unknown>;
   readonly #afterCall: AfterCall;
@@ -42,7 +42,7 @@ export class SessionCloser {
   constructor(deps: {
     store: SessionStore;
     tickets: Pick<WsTicketService, 'revokeUnclaimed'>;
-    places: Pick<SessionPlaces, 'release'>;
+    slots: Pick<SessionSlots, 'release'>;
     /** Ends the call at its carrier. */
     hangup: (session: SessionRecord) => Promise<void>;
     /** Forgets a session that is over. */
@@ -52,7 +52,7 @@ export class SessionCloser {
   }) {
     this.#store = deps.store;
     this.#tickets = deps.tickets;
-    this.#places = deps.places;
+    this.#slots = deps.slots;
     this.#hangup = deps.hangup;
     this.#erase = deps.erase;
     this.#afterCall = deps.afterCall;
@@ -117,7 +117,7 @@ export class SessionCloser {
   readonly #steps: readonly Step[] = [
     (session) => this.#store.tell(session, 'end'),
     (session) => this.#tickets.revokeUnclaimed(session._id),
-    (session) => this.#places.release(session._id, session.slot_scopes),
+    (session) => this.#slots.release(session._id, session.slot_scopes),
     (session) => this.#hangUp(session),
     async (session) => session.erase_at_end && this.#erase(session),
     (session, turns) => this.#enqueue(session, turns),

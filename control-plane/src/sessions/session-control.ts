@@ -3,7 +3,7 @@ import type { Clock } from '@parley/shared/time/clock';
 import type { SessionCloser } from './session-closer.ts';
 import type { SessionGateways } from './session-gateways.ts';
 import type { SessionRecord } from './session-record.ts';
-import type { SessionPlaces } from './session-places.ts';
+import type { SessionSlots } from './session-slots.ts';
 import type { SessionEventBody } from './session-schema.ts';
 import { isLive, isTerminal } from './session-states.ts';
 import type { SessionStore } from './session-store.ts';
@@ -13,20 +13,20 @@ export class SessionControl {
   readonly #store: SessionStore;
   readonly #closer: SessionCloser;
   readonly #gateways: SessionGateways;
-  readonly #places: Pick<SessionPlaces, 'countEvent'>;
+  readonly #slots: Pick<SessionSlots, 'countEvent'>;
   readonly #clock: Clock;
 
   constructor(deps: {
     store: SessionStore;
     closer: SessionCloser;
     gateways: SessionGateways;
-    places: Pick<SessionPlaces, 'countEvent'>;
+    slots: Pick<SessionSlots, 'countEvent'>;
     clock: Clock;
   }) {
     this.#store = deps.store;
     this.#closer = deps.closer;
     this.#gateways = deps.gateways;
-    this.#places = deps.places;
+    this.#slots = deps.slots;
     this.#clock = deps.clock;
   }
 
@@ -64,7 +64,7 @@ export class SessionControl {
     if (!isLive(session.status) || session.gateway_id === null) {
       throw new ConflictError('invalid_state', 'The session is not live.');
     }
-    await this.#places.countEvent(session._id);
+    await this.#slots.countEvent(session._id);
     await this.#gateways.send({ gatewayId: session.gateway_id, sessionId: session._id }, 'event', {
       name: event.name,
       ...(event.variables ? { variables: event.variables } : {}),

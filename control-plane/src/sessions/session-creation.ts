@@ -12,7 +12,7 @@ import { effectiveVariables, refuseArchived, type SessionChoices } from './sessi
 import type { Credentials, SessionCredentials } from './session-credentials.ts';
 import { TEXT_TRANSPORT } from './session-record.ts';
 import type { SessionRecord } from './session-record.ts';
-import type { SessionPlaces } from './session-places.ts';
+import type { SessionSlots } from './session-slots.ts';
 import type { ClientSecretBody, CreateSessionBody, MintBody } from './session-schema.ts';
 import type { SessionStore } from './session-store.ts';
 import { WIDGET_TOKEN_SECONDS } from './visitor-limits.ts';
@@ -55,7 +55,7 @@ const KINDS = {
   test: { ...WEB, transport: TEXT_TRANSPORT, store_transcript: true, client_tools: false },
 } as const satisfies Record<string, Partial<SessionRecord>>;
 
-/** Tests and visitors take a place like others, but no caller's start: they have a bound of their own. */
+/** Tests and visitors take a slot like others, but no caller's start: they have a bound of their own. */
 const STARTS_UNCOUNTED: readonly (keyof typeof KINDS)[] = ['visitor', 'test'];
 
 interface NewSession {
@@ -79,7 +79,7 @@ interface NewSession {
 export class SessionCreation {
   readonly #store: SessionStore;
   readonly #choices: SessionChoices;
-  readonly #places: SessionPlaces;
+  readonly #slots: SessionSlots;
   readonly #credentials: SessionCredentials;
   readonly #preCall: PreCallService;
   readonly #directory: Directory;
@@ -88,7 +88,7 @@ export class SessionCreation {
   constructor(deps: {
     store: SessionStore;
     choices: SessionChoices;
-    places: SessionPlaces;
+    slots: SessionSlots;
     credentials: SessionCredentials;
     preCall: PreCallService;
     directory: Directory;
@@ -96,7 +96,7 @@ export class SessionCreation {
   }) {
     this.#store = deps.store;
     this.#choices = deps.choices;
-    this.#places = deps.places;
+    this.#slots = deps.slots;
     this.#credentials = deps.credentials;
     this.#preCall = deps.preCall;
     this.#directory = deps.directory;
@@ -170,7 +170,7 @@ export class SessionCreation {
    * A session in which a test writes to one version of an agent. Nothing of it is heard, recorded, analysed or
    * delivered.
    * @throws ValidationError for a required variable without a value or a model that can't be used;
-   *   TooManyRequestsError when there is no place for it
+   *   TooManyRequestsError when no slot is free
    */
   async createForTest(
     agent: SessionAgent,
@@ -199,7 +199,7 @@ export class SessionCreation {
    * The same for a visitor of a public page: nobody in particular, nothing of their own but some variables.
    * @param visit.origin the only one that may use the token
    * @param visit.admit the last word, asked once there is a place
-   * @throws TooManyRequestsError `concurrency_limit`; UnavailableError when places can't be counted; what `admit` throws
+   * @throws TooManyRequestsError `concurrency_limit`; UnavailableError when slots can't be counted; what `admit` throws
    */
   async mintForWidget(
     agent: SessionAgent,
@@ -224,7 +224,7 @@ export class SessionCreation {
 
   /**
    * The session of a call that a carrier brought; the same call again is the same session.
-   * @throws TooManyRequestsError when there is no place for it
+   * @throws TooManyRequestsError when no slot is free
    */
   async createInbound(call: InboundCall): Promise<SessionRecord> {
     const { agent } = call;
@@ -274,9 +274,9 @@ export class SessionCreation {
     const config = agent?.config ?? NO_AGENT.config;
     const now = this.#clock.now();
     const sessionId = uuidV7(now);
-    if (!STARTS_UNCOUNTED.includes(kind)) await this.#places.countStart(scope.orgId, scope.projectId);
+    if (!STARTS_UNCOUNTED.includes(kind)) await this.#slots.countStart(scope.orgId, scope.projectId);
     const project = await this.#directory.project(scope.projectId);
-    const places = await this.#places.take(
+    const slots = await this.#slots.take(
       sessionId,
       { ...scope, agent, visitor: kind === 'visitor' },
       options.lifeSeconds,
@@ -305,13 +305,13 @@ export class SessionCreation {
         variables: options.variables,
         created_at: new Date(now),
         join_by: new Date(now + options.lifeSeconds * 1000),
-        slot_scopes: places,
+        slot_scopes: slots,
         ...KINDS[kind],
         ...options.own,
       });
       return await this.#preCall.start(session, agent);
     } catch (error) {
-      await this.#places.release(sessionId, places);
+      await this.#slots.release(sessionId, slots);
       throw error;
     }
   }

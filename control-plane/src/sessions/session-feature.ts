@@ -11,11 +11,11 @@ import { SessionCredentials } from './session-credentials.ts';
 import { SessionErasure } from './session-erasure.ts';
 import { sessionCollection } from './session-model.ts';
 import type { SessionRecord } from './session-record.ts';
-import { SessionPlaces } from './session-places.ts';
+import { SessionSlots } from './session-slots.ts';
 import { sessionRoutes } from './session-routes.ts';
 import { sessionSample } from './session-sample.ts';
 
-type PlaceDeps = ConstructorParameters<typeof SessionPlaces>[0];
+type PlaceDeps = ConstructorParameters<typeof SessionSlots>[0];
 type ChoiceDeps = ConstructorParameters<typeof SessionChoices>[0];
 type ErasureDeps = ConstructorParameters<typeof SessionErasure>[0];
 type CloserDeps = ConstructorParameters<typeof SessionCloser>[0];
@@ -36,7 +36,7 @@ export function createSessions({
   Omit<PlaceDeps, 'limits'> &
   ChoiceDeps &
   ErasureDeps &
-  Omit<CloserDeps, 'erase' | 'places'> &
+  Omit<CloserDeps, 'erase' | 'slots'> &
   Pick<ControlDeps, 'gateways'> &
   Pick<CredentialDeps, 'tickets'> &
   Pick<RetentionDeps, 'database' | 'needed'>) {
@@ -50,7 +50,7 @@ export function createSessions({
       return { status: answer.status, body: answer.body.toString('utf8') };
     },
   });
-  const sessionPlaces = new SessionPlaces({
+  const sessionSlots = new SessionSlots({
     ...deps,
     limits: {
       concurrentSessionsPerOrg: config.CONCURRENT_SESSIONS_PER_ORG,
@@ -59,8 +59,8 @@ export function createSessions({
   });
   const sessionErasure = new SessionErasure(deps);
   const erase = (session: SessionRecord) => sessionErasure.erase(session);
-  const sessionCloser = new SessionCloser({ ...deps, places: sessionPlaces, erase });
-  const sessionControl = new SessionControl({ ...deps, closer: sessionCloser, places: sessionPlaces });
+  const sessionCloser = new SessionCloser({ ...deps, slots: sessionSlots, erase });
+  const sessionControl = new SessionControl({ ...deps, closer: sessionCloser, slots: sessionSlots });
   const sessionCredentials = new SessionCredentials({
     ...deps,
     publicUrl: config.PUBLIC_URL,
@@ -69,12 +69,12 @@ export function createSessions({
   const sessionCreation = new SessionCreation({
     ...{ ...deps, preCall },
     choices: new SessionChoices(deps),
-    places: sessionPlaces,
+    slots: sessionSlots,
     credentials: sessionCredentials,
   });
   const retention = new Retention({ ...deps, erase, owner: processName });
   return {
-    ...{ preCall, retention, sessionPlaces },
+    ...{ preCall, retention, sessionSlots },
     ...{ sessionCloser, sessionControl, sessionCreation, sessionCredentials, sessionErasure },
     collections: [sessionCollection],
     routes: sessionRoutes({

@@ -102,7 +102,7 @@ export interface SessionRecord extends StoredRecord {
   post_call_status: 'pending' | 'running' | 'done' | 'failed' | 'skipped';
   post_call_finished_at: Date | null;
   recording_id: string | null;
-  /** Scopes of `bus.slots` it holds a place in. */
+  /** Scopes of `bus.slots` it holds a slot in. */
   slot_scopes: string[];
   /** No unclaimed credential lives longer; with nobody joined the session expires then. */
   join_by: Date | null;

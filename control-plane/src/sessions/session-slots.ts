@@ -21,23 +21,23 @@ export interface SessionOwnLimits {
   ): Promise<{ _id: string; project_id: string | null; limit: number; window_seconds: number | null }[]>;
 }
 
-/** Whose places a session takes. */
-export interface PlaceOwner {
+/** Whose slots a session takes. */
+export interface SlotOwner {
   orgId: string;
   projectId: string;
   agent: SessionAgent | null;
-  /** Begun by a visitor of a public page, who has places of their own. */
+  /** Begun by a visitor of a public page: visitors have slots of their own. */
   visitor: boolean;
 }
 
-/** A place is kept this much longer than the credential it was taken for. */
+/** How long a slot is kept after its credential has expired. */
 const GRACE_MS = 60_000;
-/** Places of a running call; the reaper renews them. */
-export const RUNNING_PLACE_MS = 120_000;
+/** How long a slot of a running call lasts; the reaper renews it. */
+export const RUNNING_SLOT_MS = 120_000;
 const EVENTS_PER_MINUTE = 20;
 
-/** How many sessions start, and how many there are at once. */
-export class SessionPlaces {
+/** Limits on how many sessions start, and on how many run at once. */
+export class SessionSlots {
   readonly #agents: SessionAgents;
   readonly #ownLimits: SessionOwnLimits;
   readonly #limits: SessionLimits;
@@ -92,15 +92,15 @@ export class SessionPlaces {
   }
 
   /**
-   * Takes a place wherever the session needs one, or none.
-   * @param lifeSeconds of the credential it is taken for
-   * @returns the scopes it has one in
+   * Takes a slot in every bucket of the session, or in none.
+   * @param lifeSeconds lifetime of the session's credential
+   * @returns the buckets in which it holds a slot
    * @throws TooManyRequestsError `concurrency_limit`; UnavailableError when visitors can't be counted
    */
-  async take(sessionId: string, owner: PlaceOwner, lifeSeconds: number): Promise<string[]> {
-    const places = await this.#places(owner);
-    if (places.length === 0) return [];
-    const full = await this.#unlessSilent(this.#slots.take(sessionId, places, lifeSeconds * 1000 + GRACE_MS));
+  async take(sessionId: string, owner: SlotOwner, lifeSeconds: number): Promise<string[]> {
+    const limits = await this.#limitsFor(owner);
+    if (limits.length === 0) return [];
+    const full = await this.#unlessSilent(this.#slots.take(sessionId, limits, lifeSeconds * 1000 + GRACE_MS));
     if (full === undefined) {
       // Nothing else bounds what strangers cost.
       if (owner.visitor)
@@ -117,24 +117,24 @@ export class SessionPlaces {
         10,
       );
     }
-    return places.map(({ scope }) => scope);
+    return limits.map(({ scope }) => scope);
   }
 
   /**
-   * Takes the places of a session again as its call begins: they may have run out since it was made.
+   * Takes the slots of a session again as its call begins: they may have expired since it was created.
    * @throws TooManyRequestsError `limit`
    */
   async retake(session: SessionRecord): Promise<void> {
     if (session.slot_scopes.length === 0) return;
     try {
-      const places = await this.#places({
+      const limits = await this.#limitsFor({
         orgId: session.org_id,
         projectId: session.project_id,
         agent: await agentOf(this.#agents, session),
         visitor: session.widget,
       });
-      const own = places.filter(({ scope }) => session.slot_scopes.includes(scope));
-      const full = await this.#slots.take(session._id, own, RUNNING_PLACE_MS);
+      const own = limits.filter(({ scope }) => session.slot_scopes.includes(scope));
+      const full = await this.#slots.take(session._id, own, RUNNING_SLOT_MS);
       if (full !== null) {
         const limit = own.find(({ scope }) => scope === full)?.limit;
         throw new TooManyRequestsError('limit', `Concurrent session limit reached (${limit}).`, 10);
@@ -146,7 +146,7 @@ export class SessionPlaces {
     }
   }
 
-  /** Gives places back as far as that is possible: they are leases and end by themselves. */
+  /** Releases slots, if the bus can be reached: otherwise the leases expire by themselves. */
   async release(sessionId: string, scopes: readonly string[]): Promise<void> {
     if (scopes.length === 0) return;
     try {
@@ -177,7 +177,7 @@ export class SessionPlaces {
     }
   }
 
-  async #places(owner: PlaceOwner): Promise<{ scope: string; limit: number }[]> {
+  async #limitsFor(owner: SlotOwner): Promise<{ scope: string; limit: number }[]> {
     const { orgId, projectId, agent, visitor } = owner;
     const own = await this.#ownLimits.matching('concurrent_sessions', orgId, projectId);
     const ofInstallation = this.#limits.concurrentSessionsPerOrg;
