@@ -173,14 +173,14 @@ async function requestLimits(services: Services, principal: Principal): Promise<
   const { API_REQUESTS_PER_MINUTE, API_REQUESTS_BURST } = services.config;
   const caller = principal.auth === 'api_key' ? principal.api_key_id : principal.user_id;
   const limits = [
-    { scope: `api:${caller}`, limit: API_REQUESTS_PER_MINUTE, windowSeconds: 60 },
-    { scope: `api-burst:${caller}`, limit: API_REQUESTS_BURST, windowSeconds: 1 },
+    { bucket: `api:${caller}`, limit: API_REQUESTS_PER_MINUTE, windowSeconds: 60 },
+    { bucket: `api-burst:${caller}`, limit: API_REQUESTS_BURST, windowSeconds: 1 },
   ];
   if (principal.auth === 'jwt') return limits;
   const own = await services.rateLimits.matching('api_requests', principal.org_id, principal.project_id);
   for (const { _id, limit, window_seconds: windowSeconds, burst } of own) {
-    limits.push({ scope: `api:${_id}`, limit, windowSeconds: windowSeconds ?? 60 });
-    if (burst !== null) limits.push({ scope: `api-burst:${_id}`, limit: burst, windowSeconds: 1 });
+    limits.push({ bucket: `api:${_id}`, limit, windowSeconds: windowSeconds ?? 60 });
+    if (burst !== null) limits.push({ bucket: `api-burst:${_id}`, limit: burst, windowSeconds: 1 });
   }
   return limits;
 }

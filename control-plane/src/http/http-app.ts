@@ -274,8 +274,10 @@ function isStream(body: unknown): body is Readable {
 
 async function limitAddress(ctx: Context, runtime: HttpRuntime, address: string): Promise<void> {
   if (runtime.addressLimitPerMinute === 0) return;
-  const scope = `address:${addressKey(address)}`;
-  const hit = await runtime.limiter.hit([{ scope, limit: runtime.addressLimitPerMinute, windowSeconds: 60 }]);
+  const bucket = `address:${addressKey(address)}`;
+  const hit = await runtime.limiter.hit([
+    { bucket, limit: runtime.addressLimitPerMinute, windowSeconds: 60 },
+  ]);
   if (hit?.refused) {
     setLimitHeaders(ctx, hit.state);
     throw rateLimited(hit.state);

@@ -3,9 +3,9 @@ import { TooManyRequestsError } from '@parley/shared/errors/app-error';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
 
-/** At most `limit` in `windowSeconds`, counted under `scope`. */
+/** At most `limit` in `windowSeconds`, counted in `bucket`. */
 export interface RequestLimit {
-  scope: string;
+  bucket: string;
   limit: number;
   windowSeconds: number;
 }
@@ -35,8 +35,8 @@ export class RequestLimiter {
   async hit(limits: readonly RequestLimit[]): Promise<{ state: LimitState; refused: boolean } | null> {
     try {
       const states = await Promise.all(
-        limits.map(async ({ scope, limit, windowSeconds }) => {
-          const { count, resetAt } = await this.#bus.rates.hit(scope, windowSeconds);
+        limits.map(async ({ bucket, limit, windowSeconds }) => {
+          const { count, resetAt } = await this.#bus.rates.hit(bucket, windowSeconds);
           const resetSeconds = Math.max(1, Math.ceil((resetAt - this.#clock.now()) / 1000));
           return {
             state: { limit, remaining: Math.max(0, limit - count), resetSeconds },

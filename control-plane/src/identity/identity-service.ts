@@ -210,11 +210,11 @@ export class IdentityService {
   async login(email: string, password: string, origin: Origin): Promise<Tokens> {
     const account = sha256(normalEmail(email)).toString('hex').slice(0, 32);
     const limits = [
-      { scope: `login:${account}:${origin.address}`, limit: LOGIN_FAILURES },
-      { scope: `login:${account}`, limit: LOGIN_FAILURES_PER_ACCOUNT },
+      { bucket: `login:${account}:${origin.address}`, limit: LOGIN_FAILURES },
+      { bucket: `login:${account}`, limit: LOGIN_FAILURES_PER_ACCOUNT },
     ];
-    for (const { scope, limit } of limits) {
-      const { count, resetAt } = await this.#bus.rates.hit(scope, LOGIN_WINDOW_SECONDS, 0);
+    for (const { bucket, limit } of limits) {
+      const { count, resetAt } = await this.#bus.rates.hit(bucket, LOGIN_WINDOW_SECONDS, 0);
       if (count >= limit) {
         const seconds = Math.max(1, Math.ceil((resetAt - this.#clock.now()) / 1000));
         throw new TooManyRequestsError('rate_limited', 'Too many failed sign-ins. Try again later.', seconds);
@@ -222,7 +222,7 @@ export class IdentityService {
     }
     const user = await this.userByEmail(email);
     if (!(await this.#passwords.verify(password, user?.password_hash ?? null)) || !user) {
-      for (const { scope } of limits) await this.#bus.rates.hit(scope, LOGIN_WINDOW_SECONDS, 1);
+      for (const { bucket } of limits) await this.#bus.rates.hit(bucket, LOGIN_WINDOW_SECONDS, 1);
       await this.#audit.record({
         caller: 'anonymous',
         address: origin.address,

@@ -67,15 +67,15 @@ export class SessionSlots {
   async countStart(orgId: string, projectId: string): Promise<void> {
     const own = await this.#ownLimits.matching('session_starts', orgId, projectId);
     const limits = own.map(({ _id, limit, window_seconds }) => ({
-      scope: _id,
+      bucket: _id,
       limit,
       seconds: window_seconds ?? 60,
     }));
     const ofInstallation = this.#limits.sessionStartsPerMinute;
-    if (ofInstallation > 0) limits.push({ scope: projectId, limit: ofInstallation, seconds: 60 });
-    for (const { scope, limit, seconds } of limits) {
+    if (ofInstallation > 0) limits.push({ bucket: projectId, limit: ofInstallation, seconds: 60 });
+    for (const { bucket, limit, seconds } of limits) {
       await this.#count(
-        `session_starts:${scope}`,
+        `session_starts:${bucket}`,
         { limit, seconds },
         `Session limit reached (${limit} in ${seconds} seconds).`,
       );
@@ -117,7 +117,7 @@ export class SessionSlots {
         10,
       );
     }
-    return limits.map(({ scope }) => scope);
+    return limits.map(({ bucket }) => bucket);
   }
 
   /**
@@ -133,10 +133,10 @@ export class SessionSlots {
         agent: await agentOf(this.#agents, session),
         visitor: session.widget,
       });
-      const own = limits.filter(({ scope }) => session.slot_scopes.includes(scope));
+      const own = limits.filter(({ bucket }) => session.slot_scopes.includes(bucket));
       const full = await this.#slots.take(session._id, own, RUNNING_SLOT_MS);
       if (full !== null) {
-        const limit = own.find(({ scope }) => scope === full)?.limit;
+        const limit = own.find(({ bucket }) => bucket === full)?.limit;
         throw new TooManyRequestsError('limit', `Concurrent session limit reached (${limit}).`, 10);
       }
     } catch (error) {
@@ -147,21 +147,21 @@ export class SessionSlots {
   }
 
   /** Releases slots, if the bus can be reached: otherwise the leases expire by themselves. */
-  async release(sessionId: string, scopes: readonly string[]): Promise<void> {
-    if (scopes.length === 0) return;
+  async release(sessionId: string, buckets: readonly string[]): Promise<void> {
+    if (buckets.length === 0) return;
     try {
-      await this.#slots.release(sessionId, scopes);
+      await this.#slots.release(sessionId, buckets);
     } catch (error) {
       this.#logger.warn({ err: error, sessionId }, 'concurrency slots could not be released');
     }
   }
 
   async #count(
-    scope: string,
+    bucket: string,
     { limit, seconds }: { limit: number; seconds: number },
     message: string,
   ): Promise<void> {
-    const hit = await this.#unlessSilent(this.#rates.hit(scope, seconds));
+    const hit = await this.#unlessSilent(this.#rates.hit(bucket, seconds));
     if (!hit || hit.count <= limit) return;
     const waitMs = hit.resetAt - this.#clock.now();
     throw new TooManyRequestsError('rate_limited', message, Math.max(1, Math.ceil(waitMs / 1000)));
@@ -177,7 +177,7 @@ export class SessionSlots {
     }
   }
 
-  async #limitsFor(owner: SlotOwner): Promise<{ scope: string; limit: number }[]> {
+  async #limitsFor(owner: SlotOwner): Promise<{ bucket: string; limit: number }[]> {
     const { orgId, projectId, agent, visitor } = owner;
     const own = await this.#ownLimits.matching('concurrent_sessions', orgId, projectId);
     const ofInstallation = this.#limits.concurrentSessionsPerOrg;
@@ -188,10 +188,10 @@ export class SessionSlots {
     const perProject = own.find((limit) => limit.project_id !== null)?.limit;
     const perAgent = agent?.config.limits.max_concurrent_sessions ?? null;
     return [
-      ...(perOrg.length > 0 ? [{ scope: `org:${orgId}`, limit: Math.min(...perOrg) }] : []),
-      ...(perProject === undefined ? [] : [{ scope: `project:${projectId}`, limit: perProject }]),
-      ...(agent && perAgent !== null ? [{ scope: `agent:${agent.agent_id}`, limit: perAgent }] : []),
-      ...(agent && visitor ? [{ scope: `widget:${agent.agent_id}`, limit: WIDGET_SESSIONS_AT_ONCE }] : []),
+      ...(perOrg.length > 0 ? [{ bucket: `org:${orgId}`, limit: Math.min(...perOrg) }] : []),
+      ...(perProject === undefined ? [] : [{ bucket: `project:${projectId}`, limit: perProject }]),
+      ...(agent && perAgent !== null ? [{ bucket: `agent:${agent.agent_id}`, limit: perAgent }] : []),
+      ...(agent && visitor ? [{ bucket: `widget:${agent.agent_id}`, limit: WIDGET_SESSIONS_AT_ONCE }] : []),
     ];
   }
 }

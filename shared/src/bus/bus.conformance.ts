@@ -319,15 +319,15 @@ export function busConformance(t: Test, open: (options?: { clock?: Clock }) => P
     t.equal(winners.filter(Boolean).length, 1);
   });
 
-  void t.test('slots are taken in every scope or in none, never past a limit', async (t) => {
+  void t.test('slots are taken in every bucket or in none, never past a limit', async (t) => {
     const bus = await openIn(t);
     const { slots } = bus;
-    const scopes = [
-      { scope: 'api_dials', limit: 7 },
-      { scope: 'org:org_1', limit: 5 },
+    const buckets = [
+      { bucket: 'api_dials', limit: 7 },
+      { bucket: 'org:org_1', limit: 5 },
     ];
     const results = await Promise.all(
-      Array.from({ length: 40 }, (_, i) => slots.take(`session ${i}`, scopes, 60_000)),
+      Array.from({ length: 40 }, (_, i) => slots.take(`session ${i}`, buckets, 60_000)),
     );
     t.equal(results.filter((full) => full === null).length, 5);
     t.equal(results.filter((full) => full === 'org:org_1').length, 35);
@@ -336,30 +336,30 @@ export function busConformance(t: Test, open: (options?: { clock?: Clock }) => P
     t.equal(await slots.count('nobody'), 0);
 
     const taken = results.indexOf(null);
-    t.equal(await slots.take(`session ${taken}`, scopes, 60_000), null, 'one has its slot already');
+    t.equal(await slots.take(`session ${taken}`, buckets, 60_000), null, 'one has its slot already');
     t.equal(await slots.count('org:org_1'), 5);
     await slots.release(`session ${taken}`, ['api_dials', 'org:org_1']);
     await slots.release(`session ${taken}`, ['api_dials', 'org:org_1']);
     t.equal(await slots.count('org:org_1'), 4);
-    t.equal(await slots.take('late', scopes, 60_000), null);
-    t.equal(await slots.take('later', [{ scope: 'closed', limit: 0 }, ...scopes], 60_000), 'closed');
+    t.equal(await slots.take('late', buckets, 60_000), null);
+    t.equal(await slots.take('later', [{ bucket: 'closed', limit: 0 }, ...buckets], 60_000), 'closed');
     t.equal(await slots.take('free', [], 60_000), null);
   });
 
   void t.test('a slot ends unless it is renewed', async (t) => {
     const bus = await openIn(t);
     const { slots } = bus;
-    const scopes = [{ scope: 'account:tel_1', limit: 2 }];
-    await slots.take('kept', scopes, 60_000);
+    const buckets = [{ bucket: 'account:tel_1', limit: 2 }];
+    await slots.take('kept', buckets, 60_000);
     await slots.renew('kept', ['account:tel_1'], 60_000);
-    await slots.take('left', scopes, 60_000);
-    t.equal(await slots.take('third', scopes, 60_000), 'account:tel_1');
+    await slots.take('left', buckets, 60_000);
+    t.equal(await slots.take('third', buckets, 60_000), 'account:tel_1');
     await slots.renew('left', ['account:tel_1', 'account:tel_2'], 20);
     await until('a slot to end', async () => (await slots.count('account:tel_1')) === 1);
     await slots.renew('left', ['account:tel_1'], 60_000);
     t.equal(await slots.count('account:tel_1'), 1, 'what has ended is not renewed');
     t.equal(await slots.count('account:tel_2'), 0, 'what was not taken is not renewed');
-    t.equal(await slots.take('third', scopes, 60_000), null);
+    t.equal(await slots.take('third', buckets, 60_000), null);
   });
 
   void t.test('rates count within fixed windows', async (t) => {

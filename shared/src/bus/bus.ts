@@ -101,21 +101,21 @@ export interface Leases {
 
 /** Counted slots, each a lease of its own (dials, calls of an org, …). */
 export interface Slots {
-  /** Takes a slot in every scope or in none. @returns the first scope that is full, or null when all were taken */
+  /** Takes a slot in every bucket or in none. @returns the first bucket that is full, or null when all were taken */
   take(
     sessionId: string,
-    scopes: readonly { scope: string; limit: number }[],
+    buckets: readonly { bucket: string; limit: number }[],
     ttlMs: number,
   ): Promise<string | null>;
-  renew(sessionId: string, scopes: readonly string[], ttlMs: number): Promise<void>;
-  release(sessionId: string, scopes: readonly string[]): Promise<void>;
-  count(scope: string): Promise<number>;
+  renew(sessionId: string, buckets: readonly string[], ttlMs: number): Promise<void>;
+  release(sessionId: string, buckets: readonly string[]): Promise<void>;
+  count(bucket: string): Promise<number>;
 }
 
-/** Fixed windows: how many of `scope` in the window that holds `now`. */
+/** Fixed windows: how many in `bucket` in the window that holds `now`. */
 export interface RateCounter {
   /** Counts one (or `cost`) more. @returns the count and when the window ends (ms since the epoch) */
-  hit(scope: string, windowSeconds: number, cost?: number): Promise<{ count: number; resetAt: number }>;
+  hit(bucket: string, windowSeconds: number, cost?: number): Promise<{ count: number; resetAt: number }>;
 }
 
 export interface GatewayBeat {

@@ -68,7 +68,7 @@ export class LocalLeases implements Leases {
 
 export class LocalSlots implements Slots {
   readonly #clock: Clock;
-  readonly #scopes = new Map<string, ExpiringMap<true>>();
+  readonly #buckets = new Map<string, ExpiringMap<true>>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -76,41 +76,41 @@ export class LocalSlots implements Slots {
 
   take(
     sessionId: string,
-    scopes: readonly { scope: string; limit: number }[],
+    buckets: readonly { bucket: string; limit: number }[],
     ttlMs: number,
   ): Promise<string | null> {
-    for (const { scope, limit } of scopes) {
-      const taken = this.#scopes.get(scope);
+    for (const { bucket, limit } of buckets) {
+      const taken = this.#buckets.get(bucket);
       const used = taken?.size ?? 0;
-      if (used >= limit && !taken?.get(sessionId)) return Promise.resolve(scope);
+      if (used >= limit && !taken?.get(sessionId)) return Promise.resolve(bucket);
     }
-    for (const { scope } of scopes) {
-      let taken = this.#scopes.get(scope);
-      if (!taken) this.#scopes.set(scope, (taken = new ExpiringMap(this.#clock)));
+    for (const { bucket } of buckets) {
+      let taken = this.#buckets.get(bucket);
+      if (!taken) this.#buckets.set(bucket, (taken = new ExpiringMap(this.#clock)));
       taken.set(sessionId, true, ttlMs);
     }
     return Promise.resolve(null);
   }
 
-  renew(sessionId: string, scopes: readonly string[], ttlMs: number): Promise<void> {
-    for (const scope of scopes) {
-      const taken = this.#scopes.get(scope);
+  renew(sessionId: string, buckets: readonly string[], ttlMs: number): Promise<void> {
+    for (const bucket of buckets) {
+      const taken = this.#buckets.get(bucket);
       if (taken?.get(sessionId)) taken.set(sessionId, true, ttlMs);
     }
     return Promise.resolve();
   }
 
-  release(sessionId: string, scopes: readonly string[]): Promise<void> {
-    for (const scope of scopes) {
-      const taken = this.#scopes.get(scope);
+  release(sessionId: string, buckets: readonly string[]): Promise<void> {
+    for (const bucket of buckets) {
+      const taken = this.#buckets.get(bucket);
       taken?.delete(sessionId);
-      if (taken?.size === 0) this.#scopes.delete(scope);
+      if (taken?.size === 0) this.#buckets.delete(bucket);
     }
     return Promise.resolve();
   }
 
-  count(scope: string): Promise<number> {
-    return Promise.resolve(this.#scopes.get(scope)?.size ?? 0);
+  count(bucket: string): Promise<number> {
+    return Promise.resolve(this.#buckets.get(bucket)?.size ?? 0);
   }
 }
 
@@ -123,11 +123,11 @@ export class LocalRates implements RateCounter {
     this.#counts = new ExpiringMap(clock);
   }
 
-  hit(scope: string, windowSeconds: number, cost = 1): Promise<{ count: number; resetAt: number }> {
+  hit(bucket: string, windowSeconds: number, cost = 1): Promise<{ count: number; resetAt: number }> {
     const now = this.#clock.now();
     const windowMs = windowSeconds * 1000;
     const resetAt = (Math.floor(now / windowMs) + 1) * windowMs;
-    const key = `${windowSeconds}:${resetAt}:${scope}`;
+    const key = `${windowSeconds}:${resetAt}:${bucket}`;
     const count = (this.#counts.get(key) ?? 0) + cost;
     this.#counts.set(key, count, resetAt - now);
     return Promise.resolve({ count, resetAt });

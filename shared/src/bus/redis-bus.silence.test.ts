@@ -29,7 +29,7 @@ void t.test('a Redis that does not answer is reported in time, and used again la
     t.rejects(bus.events.append([callEvent(uuidV7(), 2), callEvent(uuidV7(), 3)])),
     t.rejects(bus.commands.send('gw_a', gatewayCommand())),
     t.rejects(bus.leases.acquire('a', 'b', 1000)),
-    t.rejects(bus.slots.take('s1', [{ scope: 'org', limit: 1 }], 1000)),
+    t.rejects(bus.slots.take('s1', [{ bucket: 'org', limit: 1 }], 1000)),
     t.rejects(bus.presence.holdCalls('gw_a', ['s1'])),
     t.rejects(bus.ping()),
   ]);

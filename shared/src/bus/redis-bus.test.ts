@@ -104,7 +104,7 @@ void t.test('over Redis', { skip: redisMissing ?? false }, async (t) => {
     await bus.presence.holdCalls('gw_a', ['s1']);
     await bus.commands.send('gw_a', gatewayCommand());
     await bus.rates.hit('key:1', 60);
-    await bus.slots.take('s1', [{ scope: 'api_dials', limit: 1 }], 20_000);
+    await bus.slots.take('s1', [{ bucket: 'api_dials', limit: 1 }], 20_000);
     await bus.leases.acquire('reaper', 'a', 10_000);
     const lives = {
       [redisKeys.gateway('gw_a')]: 15_000,

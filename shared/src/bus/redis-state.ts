@@ -44,7 +44,7 @@ local function keep(key)
 end
 `;
 
-/** ARGV: session, ttl, then a limit per key. @returns the number of the first full scope, or 0 */
+/** ARGV: session, ttl, then a limit per key. @returns the number of the first full bucket, or 0 */
 const TAKE = `${NOW}
 for i, key in ipairs(KEYS) do
   redis.call('ZREMRANGEBYSCORE', key, '-inf', now)
@@ -82,30 +82,30 @@ export class RedisSlots implements Slots {
 
   async take(
     sessionId: string,
-    scopes: readonly { scope: string; limit: number }[],
+    buckets: readonly { bucket: string; limit: number }[],
     ttlMs: number,
   ): Promise<string | null> {
-    if (scopes.length === 0) return null;
-    const keys = scopes.map(({ scope }) => redisKeys.slots(scope));
-    const limits = scopes.map(({ limit }) => limit);
+    if (buckets.length === 0) return null;
+    const keys = buckets.map(({ bucket }) => redisKeys.slots(bucket));
+    const limits = buckets.map(({ limit }) => limit);
     const full = await this.#redis.eval(TAKE, keys.length, ...keys, sessionId, ttlMs, ...limits);
-    return scopes[Number(full) - 1]?.scope ?? null;
+    return buckets[Number(full) - 1]?.bucket ?? null;
   }
 
-  async renew(sessionId: string, scopes: readonly string[], ttlMs: number): Promise<void> {
-    if (scopes.length === 0) return;
-    await this.#redis.eval(RENEW, scopes.length, ...scopes.map(redisKeys.slots), sessionId, ttlMs);
+  async renew(sessionId: string, buckets: readonly string[], ttlMs: number): Promise<void> {
+    if (buckets.length === 0) return;
+    await this.#redis.eval(RENEW, buckets.length, ...buckets.map(redisKeys.slots), sessionId, ttlMs);
   }
 
-  async release(sessionId: string, scopes: readonly string[]): Promise<void> {
-    if (scopes.length === 0) return;
+  async release(sessionId: string, buckets: readonly string[]): Promise<void> {
+    if (buckets.length === 0) return;
     const pipeline = this.#redis.pipeline();
-    for (const scope of scopes) pipeline.zrem(redisKeys.slots(scope), sessionId);
+    for (const bucket of buckets) pipeline.zrem(redisKeys.slots(bucket), sessionId);
     firstError(await pipeline.exec());
   }
 
-  async count(scope: string): Promise<number> {
-    return Number(await this.#redis.eval(COUNT, 1, redisKeys.slots(scope)));
+  async count(bucket: string): Promise<number> {
+    return Number(await this.#redis.eval(COUNT, 1, redisKeys.slots(bucket)));
   }
 }
 
@@ -118,10 +118,10 @@ export class RedisRates implements RateCounter {
     this.#clock = clock;
   }
 
-  async hit(scope: string, windowSeconds: number, cost = 1): Promise<{ count: number; resetAt: number }> {
+  async hit(bucket: string, windowSeconds: number, cost = 1): Promise<{ count: number; resetAt: number }> {
     const windowMs = windowSeconds * 1000;
     const window = Math.floor(this.#clock.now() / windowMs);
-    const key = redisKeys.rate(scope, window);
+    const key = redisKeys.rate(bucket, window);
     // Longer than the window, for clocks that are apart.
     const ttlMs = windowMs + 10_000;
     const [count] = firstError(await this.#redis.multi().incrby(key, cost).pexpire(key, ttlMs).exec());
