@@ -201,15 +201,15 @@ export class TextCaller {
         this.#refusal = event.error.code;
         break;
     }
-    this.#tell();
+    this.#notify();
   }
 
   #onClosed(): void {
     this.#closed = true;
-    this.#tell();
+    this.#notify();
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const look of this.#waiting) look();
   }
 

@@ -177,7 +177,7 @@ export class CallEventHandler {
     }
     // The first event of the leg may have been lost with the event log, or what followed it with a process: the report
     // makes up for it.
-    if (session.status === 'in_progress') await this.#store.tell(session, legOf(session));
+    if (session.status === 'in_progress') await this.#store.notify(session, legOf(session));
     else if (!isLive(session.status) && !isTerminal(session.status)) {
       await this.#store.transition(session._id, 'in_progress', {
         cause: legOf(session),

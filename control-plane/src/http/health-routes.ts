@@ -16,7 +16,7 @@ const RESULT_LIFETIME_MS = 1000;
 const WRITE_CHECK_BYTES = 4096;
 
 /** Checks whose failure leaves the API where it is. */
-const TOLD_ONLY = ['media', 'dead_letters'];
+const INFORMATIONAL = ['media', 'dead_letters'];
 
 /** Says what a person has to do: its message is shown. */
 class AdviceError extends Error {}
@@ -88,7 +88,7 @@ export function healthRoutes(deps: {
 
   async function ready(): Promise<Reply<z.infer<typeof readiness>>> {
     const results = await checkAll();
-    const usable = results.every((result) => result.ok || TOLD_ONLY.includes(result.name));
+    const usable = results.every((result) => result.ok || INFORMATIONAL.includes(result.name));
     const status = draining() ? 'draining' : usable ? 'ok' : 'unavailable';
     return status === 'ok'
       ? new Reply(200, { status, checks: results })

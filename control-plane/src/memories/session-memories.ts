@@ -54,13 +54,13 @@ export class SessionMemories implements PostCallStep {
     if (!task) return;
     const outcome = await this.#learn(facts, agent, task.known);
     if (typeof outcome === 'string') {
-      await this.#tell(session, { count: 0, error: outcome });
+      await this.#notify(session, { count: 0, error: outcome });
       return;
     }
     const { ids, dropped } = await this.#memories.remember(session, agent, task.subject, outcome);
     // It may have been erased while the model was thinking.
     const now = await this.#store.find(session._id);
-    if (now?.erased_at === null) await this.#tell(session, { count: ids.length, memory_ids: ids, dropped });
+    if (now?.erased_at === null) await this.#notify(session, { count: ids.length, memory_ids: ids, dropped });
     else await this.#memories.forgetSession(session._id);
   }
 
@@ -102,7 +102,7 @@ export class SessionMemories implements PostCallStep {
     }
   }
 
-  #tell(session: SessionRecord, data: Omit<OwnEventData<'memory'>, 'action'>): Promise<void> {
+  #notify(session: SessionRecord, data: Omit<OwnEventData<'memory'>, 'action'>): Promise<void> {
     return this.#callLog.append(owner(session), {
       type: 'memory',
       data: { action: 'write', ...data },

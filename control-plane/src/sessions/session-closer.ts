@@ -115,7 +115,7 @@ export class SessionCloser {
   }
 
   readonly #steps: readonly Step[] = [
-    (session) => this.#store.tell(session, 'end'),
+    (session) => this.#store.notify(session, 'end'),
     (session) => this.#tickets.revokeUnclaimed(session._id),
     (session) => this.#slots.release(session._id, session.slot_scopes),
     (session) => this.#hangUp(session),

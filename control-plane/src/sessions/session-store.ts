@@ -78,7 +78,7 @@ export class SessionStore {
   async insert(record: NewSessionRecord): Promise<SessionRecord> {
     const stored = { ...record, numbers: numbersOf(record) };
     const created = (await this.#sessions.create(stored)).toObject() as SessionRecord;
-    await this.tell(created, 'begin');
+    await this.notify(created, 'begin');
     return created;
   }
 
@@ -116,13 +116,13 @@ export class SessionStore {
   ): Promise<SessionRecord | null> {
     const moved = await this.#move(sessionId, to, options);
     if (moved) {
-      await this.tell(moved, options.cause);
+      await this.notify(moved, options.cause);
       return moved;
     }
     if (options.cause === undefined) return null;
     // A crash may have come between the step and the telling: the same cause again makes up for it.
     const now = await this.#sessions.findOne({ _id: sessionId, status: to }).lean<SessionRecord>();
-    if (now) await this.tell(now, options.cause);
+    if (now) await this.notify(now, options.cause);
     return null;
   }
 
@@ -190,7 +190,7 @@ export class SessionStore {
   }
 
   /** Tells of the session's state in its events: once for each cause, if one is given. */
-  async tell(session: SessionRecord, cause: string | undefined): Promise<void> {
+  async notify(session: SessionRecord, cause: string | undefined): Promise<void> {
     const { status, ended_by, hangup_reason, failure_reason } = session;
     const over = isTerminal(status) ? { ended_by, hangup_reason, failure_reason } : {};
     await this.#log.append(owner(session), {
