@@ -5,7 +5,7 @@ import type { ValidationDetail } from '@parley/shared/errors/app-error';
 import { mergePatch } from '../http/merge-patch.ts';
 import { isOutboundUrl, OUTBOUND_URL_MESSAGE } from '../http/outbound-url.ts';
 import { toValidationDetails } from '../http/validation.ts';
-import { checkActing } from './acting-config.ts';
+import { checkUnsupportedSettings } from './unsupported-settings.ts';
 import type { AgentRecord } from './agent-record.ts';
 
 type Json = Record<string, unknown>;
@@ -39,7 +39,7 @@ export function applyConfig(
   const details = [
     ...checkHeaders(patch),
     ...checkAddresses(parsed.data, options.outboundAllow),
-    ...checkActing(parsed.data),
+    ...checkUnsupportedSettings(parsed.data),
     ...checkSecretsMoved(current.config, merged, patch),
   ];
   if (details.length > 0) throw new ValidationError(details);

@@ -2,11 +2,9 @@ import type { AgentConfig } from '@parley/shared/contracts/agent-config';
 import type { ValidationDetail } from '@parley/shared/errors/app-error';
 
 /**
- * Settings of an agent that do nothing in this version, each with the values that describe what happens anyway (its
- * default first). Any other value is refused, so that nobody believes in a guard that is not there. Who makes one of
- * them act deletes its line. `*` stands for every entry of a list or map.
+ * Settings of an agent that this version does not support, each with the values that describe what happens anyway\n * (its default first). Any other value is refused, so that nobody relies on a guard that is not there. A change that\n * supports one of them deletes its line. `*` stands for every entry of a list or map.
  */
-export const IDLE_SETTINGS: readonly (readonly [path: string, ...accepted: unknown[]])[] = [
+export const UNSUPPORTED_SETTINGS: readonly (readonly [path: string, ...accepted: unknown[]])[] = [
   ['language.additional', []],
   ['language.detection', 'off'],
   ['language.voices', {}],
@@ -61,8 +59,8 @@ export const IDLE_SETTINGS: readonly (readonly [path: string, ...accepted: unkno
 ];
 
 /** @returns one `not_available` for every setting that asks for what this version does not do */
-export function checkActing(config: AgentConfig): ValidationDetail[] {
-  return IDLE_SETTINGS.flatMap(([path, ...accepted]) =>
+export function checkUnsupportedSettings(config: AgentConfig): ValidationDetail[] {
+  return UNSUPPORTED_SETTINGS.flatMap(([path, ...accepted]) =>
     valuesAt(config, path.split('.'), [])
       .filter(({ value }) => !accepted.some((one) => JSON.stringify(one) === JSON.stringify(value)))
       .map(({ loc }) => ({

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { defaultAgentConfig } from '@parley/shared/contracts/agent-config';
 import { ValidationError } from '@parley/shared/errors/app-error';
-import { IDLE_SETTINGS } from './acting-config.ts';
+import { UNSUPPORTED_SETTINGS } from './unsupported-settings.ts';
 import { applyConfig } from './agent-config-input.ts';
 
 type Json = Record<string, unknown>;
@@ -198,14 +198,14 @@ function refusals(config: Json): { path: string; type: string }[] {
 void t.test('every setting is known to act or to be idle', async (t) => {
   const known = [...Object.keys(ACTING), ...Object.keys(WITH_COMPANY), ...Object.keys(REFUSED), ...HARMLESS];
   t.same(leaves(defaultAgentConfig()).sort(), known.sort());
-  const idle = IDLE_SETTINGS.map(([path]) => path).filter((path) => !path.includes('*'));
+  const idle = UNSUPPORTED_SETTINGS.map(([path]) => path).filter((path) => !path.includes('*'));
   t.same(idle.sort(), [...Object.keys(REFUSED), ...HARMLESS].sort());
   t.comment(`${Object.keys(ACTING).length + 1} settings act, ${idle.length} are idle`);
 });
 
 void t.test('the defaults are what idle settings are left at', async (t) => {
   const defaults = defaultAgentConfig() as unknown as Json;
-  for (const [path, standard] of IDLE_SETTINGS) {
+  for (const [path, standard] of UNSUPPORTED_SETTINGS) {
     if (path.includes('*')) continue;
     const value = path.split('.').reduce<unknown>((inner, key) => (inner as Json)[key], defaults);
     t.same(value, standard, path);
@@ -232,7 +232,7 @@ void t.test('a setting that does not act is refused by name', async (t) => {
   }
   t.equal(
     Object.keys(refusedDestinations).length,
-    IDLE_SETTINGS.filter(([path]) => path.includes('*')).length,
+    UNSUPPORTED_SETTINGS.filter(([path]) => path.includes('*')).length,
   );
 });
 
