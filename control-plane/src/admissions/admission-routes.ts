@@ -9,7 +9,7 @@ import {
   redeemRequest,
 } from '@parley/shared/contracts/admission';
 import { AppError, UnauthorizedError } from '@parley/shared/errors/app-error';
-import { defineOperation, jsonBody, Reply, streamBody, type Operation } from '../http/operation.ts';
+import { defineOperation, jsonBody, HttpResponse, streamBody, type Operation } from '../http/operation.ts';
 import { invalid } from '../http/validation.ts';
 import type { RecordingService } from '../recordings/recording-service.ts';
 import type { AdmissionService } from './admission-service.ts';
@@ -51,7 +51,7 @@ export function admissionOperations({
       body: jsonBody(redeemRequest),
       responses: { 200: { description: 'The session plan.', schema: z.unknown() } },
       handle: async ({ body }) =>
-        new Reply(200, await admissions.redeem(body), { 'Cache-Control': 'no-store' }),
+        new HttpResponse(200, await admissions.redeem(body), { 'Cache-Control': 'no-store' }),
     }),
     defineOperation({
       ...COMMON,
@@ -63,7 +63,7 @@ export function admissionOperations({
       responses: { 204: { description: 'The recording is stored, by this request or an earlier one.' } },
       handle: async ({ params, body, headers }) => {
         await recordings.upload(params.recording_id, body, announced(headers));
-        return new Reply(204, undefined);
+        return new HttpResponse(204, undefined);
       },
     }),
   ];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { agentTarget } from '../agents/agent-target.ts';
 import { anyOf, listOf, listQuery, toPage } from '../http/list-query.ts';
-import { defineOperation, jsonBody, patchBody, Reply } from '../http/operation.ts';
+import { defineOperation, jsonBody, patchBody, HttpResponse } from '../http/operation.ts';
 import type { Operation } from '../http/operation.ts';
 import { item } from '../tenancy/target.ts';
 import {
@@ -116,7 +116,7 @@ export function agentTestRoutes({ agentTests }: { agentTests: AgentTestService }
       errors: [409],
       idempotent: {},
       handle: async ({ scope, caller, item: found, body }) =>
-        new Reply(202, toTestRunResponse(await agentTests.startRun(scope, caller, found, body))),
+        new HttpResponse(202, toTestRunResponse(await agentTests.startRun(scope, caller, found, body))),
     }),
     defineOperation({
       ...common,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { latencyStatsSchema, usageSchema } from '@parley/shared/contracts/call-events';
 import { anyOf, listOf, queryInteger, toPage } from '../http/list-query.ts';
-import { defineOperation, Reply, type Operation } from '../http/operation.ts';
+import { defineOperation, HttpResponse, type Operation } from '../http/operation.ts';
 import { sessionTarget } from '../sessions/session-target.ts';
 import type { CallLog } from './call-log.ts';
 import type { SessionEventRecord } from './session-event-model.ts';
@@ -70,8 +70,8 @@ export function callLogRoutes({ callLog }: { callLog: CallLog }): Operation[] {
       },
       handle: async ({ item, query }) => {
         const turns = await callLog.turns(item._id);
-        if (query.format === 'text') return new Reply(200, toText(turns), TEXT);
-        if (query.format === 'vtt') return new Reply(200, toWebVtt(turns), VTT);
+        if (query.format === 'text') return new HttpResponse(200, toText(turns), TEXT);
+        if (query.format === 'vtt') return new HttpResponse(200, toWebVtt(turns), VTT);
         return { items: turns.map(toTurnResponse), total: turns.length };
       },
     }),

@@ -1,5 +1,5 @@
 import { carrierSchema } from '@parley/shared/contracts/session-values';
-import { defineOperation, rawBody, Reply, type Operation } from '../http/operation.ts';
+import { defineOperation, rawBody, HttpResponse, type Operation } from '../http/operation.ts';
 import type { CarrierCallbackService } from './carrier-callback-service.ts';
 
 const KINDS = {
@@ -45,7 +45,7 @@ export function carrierCallbackRoutes({
               body: rawBody,
             },
           );
-          return new Reply(200, document.body, {
+          return new HttpResponse(200, document.body, {
             'Content-Type': document.contentType,
             // The document holds a ticket.
             'Cache-Control': 'no-store',

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { NotFoundError } from '@parley/shared/errors/app-error';
-import { defineOperation, Reply } from './operation.ts';
+import { defineOperation, HttpResponse } from './operation.ts';
 import type { Operation } from './operation.ts';
 
 /** Everything from this server, nothing from elsewhere; Swagger UI sets styles on its elements. */
@@ -46,7 +46,7 @@ export function descriptionRoutes({ describe }: { describe: () => unknown }): Op
       responses: { 200: { description: 'OpenAPI 3.1', contentType: 'application/json' } },
       handle() {
         document ??= JSON.stringify(describe());
-        return new Reply(200, document, {
+        return new HttpResponse(200, document, {
           'Content-Type': 'application/json',
           'Access-Control-Allow-Origin': '*',
         });
@@ -62,7 +62,7 @@ export function descriptionRoutes({ describe }: { describe: () => unknown }): Op
       described: false,
       responses: { 200: { description: 'HTML', contentType: 'text/html' } },
       handle: () =>
-        new Reply(200, PAGE, {
+        new HttpResponse(200, PAGE, {
           'Content-Type': 'text/html; charset=utf-8',
           'Content-Security-Policy': PAGE_POLICY,
         }),
@@ -80,11 +80,14 @@ export function descriptionRoutes({ describe }: { describe: () => unknown }): Op
       responses: { 200: { description: 'A file' } },
       async handle({ params }) {
         if (params.file === 'start.js')
-          return new Reply(200, START, { 'Content-Type': 'text/javascript; charset=utf-8' });
+          return new HttpResponse(200, START, { 'Content-Type': 'text/javascript; charset=utf-8' });
         const type = Object.hasOwn(ASSETS, params.file) ? ASSETS[params.file] : undefined;
         if (type === undefined) throw new NotFoundError();
         const bytes = await readFile(new URL(import.meta.resolve(`swagger-ui-dist/${params.file}`)));
-        return new Reply(200, bytes, { 'Content-Type': type, 'Cache-Control': 'public, max-age=3600' });
+        return new HttpResponse(200, bytes, {
+          'Content-Type': type,
+          'Cache-Control': 'public, max-age=3600',
+        });
       },
     }),
   ];

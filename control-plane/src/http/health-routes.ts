@@ -6,7 +6,7 @@ import type { Bus } from '@parley/shared/bus/bus';
 import { DEAD_LETTERS_COMMAND } from '../jobs/dead-letters.ts';
 import type { Database } from '../storage/database.ts';
 import { isDiskFull } from '../storage/unreachable.ts';
-import { defineOperation, Reply } from './operation.ts';
+import { defineOperation, HttpResponse } from './operation.ts';
 import type { Operation, OperationAccess } from './operation.ts';
 
 const CHECK_TIMEOUT_MS = 2000;
@@ -86,13 +86,13 @@ export function healthRoutes(deps: {
     return latest.results;
   }
 
-  async function ready(): Promise<Reply<z.infer<typeof readiness>>> {
+  async function ready(): Promise<HttpResponse<z.infer<typeof readiness>>> {
     const results = await checkAll();
     const usable = results.every((result) => result.ok || INFORMATIONAL.includes(result.name));
     const status = draining() ? 'draining' : usable ? 'ok' : 'unavailable';
     return status === 'ok'
-      ? new Reply(200, { status, checks: results })
-      : new Reply(503, { status, checks: results }, { 'Retry-After': '5' });
+      ? new HttpResponse(200, { status, checks: results })
+      : new HttpResponse(503, { status, checks: results }, { 'Retry-After': '5' });
   }
 
   return (['', '/v1'] as const).flatMap((prefix) => {

@@ -23,7 +23,7 @@ import { addressKey, clientAddress } from './client-address.ts';
 import { errorHandler } from './error-handler.ts';
 import { blankSecrets, idempotencyId, parseIdempotencyKey } from './idempotency.ts';
 import type { IdempotencyStore } from './idempotency.ts';
-import { parameterNames, pathParameter, Reply } from './operation.ts';
+import { parameterNames, pathParameter, HttpResponse } from './operation.ts';
 import type { BodySpec, Operation } from './operation.ts';
 import { chooseBody, collect, parseBody, readBytes } from './read-body.ts';
 import { rateLimited } from './request-limiter.ts';
@@ -235,7 +235,7 @@ function prepare(operation: Operation, runtime: HttpRuntime) {
           return abortedWithClient(ctx);
         },
       });
-      return result instanceof Reply
+      return result instanceof HttpResponse
         ? { status: result.status, body: result.body, headers: result.headers }
         : { status: defaultStatus, body: result, headers: {} };
     };

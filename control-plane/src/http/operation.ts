@@ -150,7 +150,7 @@ export interface OperationRequest<Params, Query, Body, Item, S> {
 }
 
 /** An answer with its own status, headers, or a body that is no JSON. */
-export class Reply<T = unknown> {
+export class HttpResponse<T = unknown> {
   readonly status: number;
   readonly body: T;
   readonly headers: Readonly<Record<string, string>>;
@@ -163,8 +163,8 @@ export class Reply<T = unknown> {
 }
 
 type SchemaOf<R> = R extends { schema: infer S extends z.ZodType } ? z.input<S> : undefined | void;
-/** What a handler may return: the JSON of one of its responses, or a `Reply`. */
-export type ResultOf<R extends Record<number, ResponseSpec>> = SchemaOf<R[keyof R]> | Reply;
+/** What a handler may return: the JSON of one of its responses, or a `HttpResponse`. */
+export type ResultOf<R extends Record<number, ResponseSpec>> = SchemaOf<R[keyof R]> | HttpResponse;
 
 type Bodies = BodySpec<unknown> | readonly BodySpec<unknown>[] | undefined;
 
@@ -195,7 +195,7 @@ export interface OperationDefinition<
   params?: Partial<Record<string, z.ZodType<string>>>;
   query?: Q;
   body?: B;
-  /** Successful ones. The lowest status answers a handler that returns no `Reply`. */
+  /** Successful ones. The lowest status answers a handler that returns no `HttpResponse`. */
   responses: R;
   /** Statuses besides the standard errors, such as 402 or 409. */
   errors?: readonly number[];

@@ -4,7 +4,7 @@ import type { Bus } from '@parley/shared/bus/bus';
 import type { ControlPlaneConfig } from '../config.ts';
 import type { SigningKeys } from '../crypto/signing-keys.ts';
 import { addressKey } from '../http/client-address.ts';
-import { defineOperation, jsonBody, patchBody, Reply } from '../http/operation.ts';
+import { defineOperation, jsonBody, patchBody, HttpResponse } from '../http/operation.ts';
 import type { Operation } from '../http/operation.ts';
 import { bearerToken } from '../http/bearer-token.ts';
 import { ValidationError } from '@parley/shared/errors/app-error';
@@ -264,7 +264,10 @@ export function identityRoutes<Invite extends { email: string }>(deps: SignInDep
               'forbidden',
               'The invite was sent to another e-mail address. Sign in with that account.',
             );
-          return new Reply(200, await toMembership(await members.join(invite, existing._id, { address })));
+          return new HttpResponse(
+            200,
+            await toMembership(await members.join(invite, existing._id, { address })),
+          );
         }
         if (config.REGISTRATION === 'closed') {
           throw new ForbiddenError('registration_closed', 'Registration is disabled on this installation.');
@@ -278,7 +281,7 @@ export function identityRoutes<Invite extends { email: string }>(deps: SignInDep
         }
         const user = await identity.createUser({ email: invite.email, name, password }, { address });
         await members.join(invite, user._id, { address });
-        return new Reply(200, await identity.signIn(user, { address }));
+        return new HttpResponse(200, await identity.signIn(user, { address }));
       },
     }),
     defineOperation({
@@ -317,7 +320,7 @@ export function identityRoutes<Invite extends { email: string }>(deps: SignInDep
         },
       },
       handle: () =>
-        new Reply(200, deps.signingKeys.publicSet, {
+        new HttpResponse(200, deps.signingKeys.publicSet, {
           'Cache-Control': 'public, max-age=300',
           'Access-Control-Allow-Origin': '*',
         }),

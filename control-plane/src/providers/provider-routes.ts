@@ -3,7 +3,7 @@ import { providerSchema } from '@parley/shared/contracts/session-values';
 import { ForbiddenError } from '@parley/shared/errors/app-error';
 import { anyOf, commonFilter, listOf, listQuery, queryInteger, toPage } from '../http/list-query.ts';
 import type { ListInput } from '../http/list-query.ts';
-import { defineOperation, jsonBody, patchBody, Reply } from '../http/operation.ts';
+import { defineOperation, jsonBody, patchBody, HttpResponse } from '../http/operation.ts';
 import type { Operation } from '../http/operation.ts';
 import { languageTag } from '../http/value-schemas.ts';
 import { compareBy, pageOf } from '../storage/memory-page.ts';
@@ -177,7 +177,7 @@ export function providerRoutes({
       errors: [409],
       handle: async ({ scope, item }) => {
         await ownModels.delete(scope, item);
-        return new Reply(204, undefined);
+        return new HttpResponse(204, undefined);
       },
     }),
     defineOperation({
@@ -241,7 +241,7 @@ export function providerRoutes({
       responses: { 204: { description: 'Deleted' } },
       handle: async ({ scope, caller, address, item }) => {
         await credentials.delete(scope, item, { caller, address });
-        return new Reply(204, undefined);
+        return new HttpResponse(204, undefined);
       },
     }),
     defineOperation({

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AppError, ForbiddenError, NotFoundError, UnavailableError } from '@parley/shared/errors/app-error';
 import type { AuditTrail } from '../audit/audit-trail.ts';
 import { queryInteger } from '../http/list-query.ts';
-import { defineOperation, Reply, type Operation } from '../http/operation.ts';
+import { defineOperation, HttpResponse, type Operation } from '../http/operation.ts';
 import { timestamp } from '../http/record-schema.ts';
 import { sessionTarget } from '../sessions/session-target.ts';
 import { item } from '../tenancy/target.ts';
@@ -85,7 +85,7 @@ export function recordingRoutes({
       handle: async ({ scope, caller, address, item }) => {
         if ((await recordings.deleteOf(item._id)) === 0) throw new NotFoundError();
         await audit.record({ scope, caller, address, action: 'recording.deleted', target: item._id });
-        return new Reply(204, undefined);
+        return new HttpResponse(204, undefined);
       },
     }),
     defineOperation({
@@ -137,7 +137,7 @@ async function content(
   recordings: RecordingService,
   found: RecordingRecord,
   rangeHeader: string | undefined,
-): Promise<Reply> {
+): Promise<HttpResponse> {
   if (found.status === 'deleted' || found.status === 'failed') throw new NotFoundError();
   const size = found.status === 'ready' ? await recordings.store.size(found.key) : null;
   if (size === null) {
@@ -158,9 +158,12 @@ async function content(
     throw new AppError(416, 'range_not_satisfiable', `The recording has ${size} bytes.`);
   }
   if (range === null) {
-    return new Reply(200, recordings.store.read(found.key), { ...headers, 'Content-Length': String(size) });
+    return new HttpResponse(200, recordings.store.read(found.key), {
+      ...headers,
+      'Content-Length': String(size),
+    });
   }
-  return new Reply(206, recordings.store.read(found.key, range), {
+  return new HttpResponse(206, recordings.store.read(found.key, range), {
     ...headers,
     'Content-Length': String(range.end - range.start + 1),
     'Content-Range': `bytes ${range.start}-${range.end}/${size}`,

@@ -18,7 +18,7 @@ import {
   toPage,
   type ListInput,
 } from '../http/list-query.ts';
-import { defineOperation, idSchema, jsonBody, Reply, type Operation } from '../http/operation.ts';
+import { defineOperation, idSchema, jsonBody, HttpResponse, type Operation } from '../http/operation.ts';
 import type { AuditTrail } from '../audit/audit-trail.ts';
 import { inProject } from '../tenancy/target.ts';
 import type { SessionControl } from './session-control.ts';
@@ -125,7 +125,7 @@ export function sessionRoutes(deps: {
       handle: async ({ access, body }) => {
         const made = await creation.create(access, body);
         const response = toSessionResponse(made.session, credentials.addresses, made.credentials);
-        return new Reply(200, response, NO_STORE);
+        return new HttpResponse(200, response, NO_STORE);
       },
     }),
     defineOperation({
@@ -193,7 +193,7 @@ export function sessionRoutes(deps: {
       idempotent: {},
       handle: async ({ item }) => {
         await control.end(item);
-        return new Reply(202, undefined);
+        return new HttpResponse(202, undefined);
       },
     }),
     defineOperation({
@@ -218,7 +218,7 @@ export function sessionRoutes(deps: {
               ws_ticket: ws_ticket!,
               expires_at,
             };
-        return new Reply(200, credential, NO_STORE);
+        return new HttpResponse(200, credential, NO_STORE);
       },
     }),
     defineOperation({
@@ -234,7 +234,7 @@ export function sessionRoutes(deps: {
       errors: [409],
       handle: async ({ item, body }) => {
         await control.sendEvent(item, body);
-        return new Reply(202, undefined);
+        return new HttpResponse(202, undefined);
       },
     }),
     defineOperation({
@@ -252,7 +252,7 @@ export function sessionRoutes(deps: {
       handle: async ({ item, scope, caller, address }) => {
         await erasure.erase(item);
         await audit.record({ scope, caller, address, action: 'session.erased', target: item._id });
-        return new Reply(204, undefined);
+        return new HttpResponse(204, undefined);
       },
     }),
     defineOperation({
@@ -288,7 +288,7 @@ export function sessionRoutes(deps: {
       idempotent: { secrets: ['token'] },
       handle: async ({ access, body }) => {
         const { session, token, expiresAt } = await creation.mint(access, body);
-        return new Reply(
+        return new HttpResponse(
           200,
           {
             session_id: session._id,
@@ -317,7 +317,7 @@ export function sessionRoutes(deps: {
       errors: [409],
       handle: async ({ access, body }) => {
         const { session, token, expiresAt } = await creation.mintClientSecret(access, body);
-        return new Reply(
+        return new HttpResponse(
           200,
           {
             value: token,

@@ -1,7 +1,14 @@
 import { z } from 'zod';
 import { carrierSchema } from '@parley/shared/contracts/session-values';
 import { anyOf, listOf, listQuery, toPage } from '../http/list-query.ts';
-import { defineOperation, idSchema, jsonBody, patchBody, Reply, type Operation } from '../http/operation.ts';
+import {
+  defineOperation,
+  idSchema,
+  jsonBody,
+  patchBody,
+  HttpResponse,
+  type Operation,
+} from '../http/operation.ts';
 import { maybeTime, READ_ONLY_FIELDS, recordFields, time, toTimes } from '../http/record-schema.ts';
 import { variablesSchema } from '../http/value-schemas.ts';
 import { inProject, item } from '../tenancy/target.ts';
@@ -189,7 +196,7 @@ export function phoneNumberRoutes({
       errors: [409],
       handle: async ({ scope, item }) => {
         await phoneNumbers.release(scope, item);
-        return new Reply(204, undefined);
+        return new HttpResponse(204, undefined);
       },
     }),
     defineOperation({
@@ -263,7 +270,7 @@ export function phoneNumberRoutes({
       responses: { 204: { description: 'Deleted' } },
       handle: async ({ scope, item }) => {
         await inboundDeployments.delete(scope, item);
-        return new Reply(204, undefined);
+        return new HttpResponse(204, undefined);
       },
     }),
   ];

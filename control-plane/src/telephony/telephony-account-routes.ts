@@ -3,7 +3,14 @@ import { carrierCallbackPath } from '@parley/shared/contracts/addresses';
 import { carrierSchema } from '@parley/shared/contracts/session-values';
 import { credentialsText } from '../carriers/carriers.ts';
 import { anyOf, listOf, listQuery, toPage } from '../http/list-query.ts';
-import { defineOperation, idSchema, jsonBody, patchBody, Reply, type Operation } from '../http/operation.ts';
+import {
+  defineOperation,
+  idSchema,
+  jsonBody,
+  patchBody,
+  HttpResponse,
+  type Operation,
+} from '../http/operation.ts';
 import { maybeTime, READ_ONLY_FIELDS, recordFields, time, toTimes } from '../http/record-schema.ts';
 import { inOrg, item } from '../tenancy/target.ts';
 import { telephonyAccountCollection } from './telephony-account-model.ts';
@@ -168,7 +175,7 @@ export function telephonyAccountRoutes({
       errors: [409],
       handle: async ({ scope, caller, address, item }) => {
         await accounts.delete(scope, caller, address, item);
-        return new Reply(204, undefined);
+        return new HttpResponse(204, undefined);
       },
     }),
     defineOperation({

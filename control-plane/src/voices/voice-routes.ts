@@ -1,7 +1,14 @@
 import { ForbiddenError, NotFoundError, ValidationError } from '@parley/shared/errors/app-error';
 import { z } from 'zod';
 import { listOf, toPage } from '../http/list-query.ts';
-import { defineOperation, formBody, idSchema, jsonBody, multipartBody, Reply } from '../http/operation.ts';
+import {
+  defineOperation,
+  formBody,
+  idSchema,
+  jsonBody,
+  multipartBody,
+  HttpResponse,
+} from '../http/operation.ts';
 import type { Operation } from '../http/operation.ts';
 import { invalid } from '../http/validation.ts';
 import type { Access } from '../tenancy/access.ts';
@@ -138,7 +145,7 @@ export function voiceRoutes({ voices }: { voices: VoiceService }): Operation[] {
       errors: [409, 502, 504],
       handle: async ({ scope, caller, item }) => {
         await voices.delete(scope, asUser(caller), item);
-        return new Reply(204, undefined);
+        return new HttpResponse(204, undefined);
       },
     }),
     defineOperation({
@@ -207,6 +214,6 @@ function asUser(caller: Principal): UserPrincipal {
   return caller;
 }
 
-function toAudio({ contentType, bytes }: SpokenAudio): Reply {
-  return new Reply(200, bytes, { ...AUDIO_HEADERS, 'Content-Type': contentType });
+function toAudio({ contentType, bytes }: SpokenAudio): HttpResponse {
+  return new HttpResponse(200, bytes, { ...AUDIO_HEADERS, 'Content-Type': contentType });
 }

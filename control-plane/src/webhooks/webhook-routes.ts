@@ -3,7 +3,7 @@ import { agentTarget } from '../agents/agent-target.ts';
 import type { AgentRecord } from '../agents/agent-record.ts';
 import { fillConfig } from '../agents/agent-config-input.ts';
 import { anyOf, commonFilter, equalities, listOf, listQuery, toPage } from '../http/list-query.ts';
-import { defineOperation, jsonBody, Reply, type Operation } from '../http/operation.ts';
+import { defineOperation, jsonBody, HttpResponse, type Operation } from '../http/operation.ts';
 import { maybeTime, recordFields, time, timestamp, toTimes } from '../http/record-schema.ts';
 import { item } from '../tenancy/target.ts';
 import type { AgentWebhookService } from './agent-webhook-service.ts';
@@ -125,7 +125,7 @@ export function webhookRoutes({
       handle: async ({ scope, caller, address, item, body }) => {
         const { webhook, grace_seconds } = body;
         const rotation = await agentWebhooks.rotate(scope, caller, address, item, webhook, grace_seconds);
-        return new Reply(
+        return new HttpResponse(
           200,
           {
             agent_id: item._id,
@@ -239,7 +239,7 @@ export function webhookRoutes({
       target: delivery,
       responses: { 202: { description: 'Accepted for delivery', schema: deliveryResponse } },
       errors: [409],
-      handle: async ({ item }) => new Reply(202, toDelivery(await deliveries.redeliver(item))),
+      handle: async ({ item }) => new HttpResponse(202, toDelivery(await deliveries.redeliver(item))),
     }),
   ];
 }

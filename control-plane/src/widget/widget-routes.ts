@@ -1,4 +1,4 @@
-import { defineOperation, jsonBody, Reply } from '../http/operation.ts';
+import { defineOperation, jsonBody, HttpResponse } from '../http/operation.ts';
 import type { Operation } from '../http/operation.ts';
 import { startWidgetSessionRequest, widgetSessionResponse } from './widget-schema.ts';
 import type { SessionCredentials } from '../sessions/session-credentials.ts';
@@ -34,7 +34,7 @@ export function widgetRoutes({
         const visitor = { agentId: params.agent_id, origin: headers.origin, address };
         const { session, token, expiresAt, title } = await widget.start(visitor, body.variables ?? {});
         const { input_format, output_format } = session.audio!;
-        return new Reply(
+        return new HttpResponse(
           200,
           {
             session_id: session._id,
