@@ -12,7 +12,7 @@ void t.test('what comes in time comes through, failure or not', async (t) => {
 void t.test('waiting ends after its time', async (t) => {
   const error = await withTimeout(new Promise(() => {}), 5, 'The answer').catch((error: unknown) => error);
   t.type(error, TimeoutError);
-  t.equal((error as Error).message, 'The answer took longer than 5 ms.');
+  t.equal((error as Error).message, 'The answer did not finish within 5 ms.');
 });
 
 void t.test('waiting ends with its signal', async (t) => {
