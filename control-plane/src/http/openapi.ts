@@ -154,13 +154,9 @@ function describe(operation: Operation): ZodOpenApiOperationObject {
   };
 }
 
-const idempotencyKey = z
-  .string()
-  .min(1)
-  .max(255)
-  .meta({
-    description: 'A request with the same key and body within 24 hours returns the first response again.',
-  });
+const idempotencyKey = z.string().min(1).max(255).meta({
+  description: 'A request with the same key and body within 24 hours returns the first response again.',
+});
 
 const binary = z.string().meta({ format: 'binary' });
 

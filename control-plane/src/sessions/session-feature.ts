@@ -15,7 +15,7 @@ import { SessionSlots } from './session-slots.ts';
 import { sessionRoutes } from './session-routes.ts';
 import { sessionSample } from './session-sample.ts';
 
-type PlaceDeps = ConstructorParameters<typeof SessionSlots>[0];
+type SlotDeps = ConstructorParameters<typeof SessionSlots>[0];
 type ChoiceDeps = ConstructorParameters<typeof SessionChoices>[0];
 type ErasureDeps = ConstructorParameters<typeof SessionErasure>[0];
 type CloserDeps = ConstructorParameters<typeof SessionCloser>[0];
@@ -33,7 +33,7 @@ export function createSessions({
   safeFetch,
   ...deps
 }: SessionPlatform &
-  Omit<PlaceDeps, 'limits'> &
+  Omit<SlotDeps, 'limits'> &
   ChoiceDeps &
   ErasureDeps &
   Omit<CloserDeps, 'erase' | 'slots'> &

@@ -6,11 +6,9 @@ import type { Scope } from './scope.ts';
 
 /** Query of flat routes: where a signed-in user means to be. */
 export const tenantQuery = {
-  org_id: idSchema('org')
-    .optional()
-    .meta({
-      description: 'For signed-in users: the org whose records are returned besides the global ones.',
-    }),
+  org_id: idSchema('org').optional().meta({
+    description: 'For signed-in users: the org whose records are returned besides the global ones.',
+  }),
   project_id: idSchema('prj').optional().meta({ description: 'For signed-in users, instead of org_id.' }),
 };
 
