@@ -4,15 +4,7 @@
 export const knownFeatureCycles: readonly string[] = [];
 
 /** Imports of another feature's model, schema or routes. */
-export const knownFeatureInternals: readonly string[] = [
-  'agent-tests > sessions/session-model.ts',
-  'agent-tests > tools/tool-model.ts',
-  'orgs > members/member-model.ts',
-  'sessions > orgs/org-model.ts',
-  'sessions > projects/project-model.ts',
-  'telephony > agents/agent-model.ts',
-  'webhooks > agents/agent-model.ts',
-];
+export const knownFeatureInternals: readonly string[] = [];
 
 /** Vendors' names outside their own files. */
 export const knownVendorNames: readonly string[] = [

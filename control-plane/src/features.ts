@@ -1,3 +1,8 @@
+import { agentCollection, agentVersionCollection } from './agents/agent-model.ts';
+import { memberCollection } from './members/member-model.ts';
+import { orgCollection } from './orgs/org-model.ts';
+import { projectCollection } from './projects/project-model.ts';
+import { sessionCollection } from './sessions/session-model.ts';
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import type { TestSessions } from './agent-tests/agent-test-conversation.ts';
 import { createAgentTests } from './agent-tests/agent-test-feature.ts';
@@ -60,7 +65,7 @@ export async function createFeatures(deps: PlatformDeps) {
   const { models, accounts, ...providers } = createProviders({ ...platform, voices: lookup, naming });
   const { identity } = features.add(createIdentity(platform));
   const liveSessions = hasLiveSessions(database);
-  const { orgs } = features.add(createOrgs({ ...platform, liveSessions }));
+  const { orgs } = features.add(createOrgs({ ...platform, liveSessions, members: memberCollection }));
   const { projects } = features.add(
     createProjects({
       ...platform,
@@ -103,9 +108,12 @@ export async function createFeatures(deps: PlatformDeps) {
   const store = new SessionStore({ database, events: callLog });
   const media = createRecordings(platform);
   const { recordings, mediaLinks } = media;
-  const telephony = createTelephony(platform);
+  const telephony = createTelephony({
+    ...platform,
+    targets: { agents: agentCollection, agentVersions: agentVersionCollection },
+  });
   const { telephonyAccounts, phoneNumbers, inboundDeployments } = telephony;
-  const webhooks = createWebhooks({ ...platform, agents, callLog });
+  const webhooks = createWebhooks({ ...platform, agents, agentRecords: agentCollection, callLog });
   const { agentWebhooks, deliveries } = webhooks;
   const sessionMemories = new SessionMemories({ ...platform, memories, store, callLog, catalog: models });
   const ofSessions = { ...platform, store, tickets, agents: storedAgents, catalog: models };
@@ -121,6 +129,7 @@ export async function createFeatures(deps: PlatformDeps) {
     createSessions({
       ...{ ...ofSessions, accounts: telephonyAccounts, analyses, memories, ownLimits: rateLimits },
       gateways: gatewayCommands,
+      tenants: { orgs: orgCollection, projects: projectCollection },
       hangup: (session) => carrierCommands.hangup(session),
       afterCall: postCall,
       eraseParts: (id) => features.eraseSession(id),
@@ -161,6 +170,7 @@ export async function createFeatures(deps: PlatformDeps) {
       agents: storedAgents,
       versions: agentVersions,
       sessions: testSessions,
+      named: { sessions: sessionCollection, tools: toolCollection },
       owner: platform.processName,
     }),
   );

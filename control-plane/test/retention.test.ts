@@ -3,6 +3,8 @@ import t from 'tap';
 import { ManualClock } from '@parley/shared/time/manual-clock';
 import { toolCallCollection } from '../src/calls/tool-call-model.ts';
 import { turnCollection } from '../src/calls/turn-model.ts';
+import { orgCollection } from '../src/orgs/org-model.ts';
+import { projectCollection } from '../src/projects/project-model.ts';
 import { sessionCollection } from '../src/sessions/session-model.ts';
 import type { SessionRecord } from '../src/sessions/session-record.ts';
 import { Retention } from '../src/sessions/retention.ts';
@@ -175,11 +177,11 @@ void t.test('a round is bounded, and the next one goes on where it stopped', asy
     erase: (session) => cp.app.services.sessionErasure.erase(session),
     needed: [(id) => Promise.resolve(id.endsWith('0003'))],
     owner: cp.app.services.processName,
-    maxPerRound: 20,
+    tenants: { orgs: orgCollection, projects: projectCollection },
   });
-  t.equal(await small.sweep(AbortSignal.abort()), 0);
-  t.equal(await small.sweep(signal), 19, 'one of twenty is still needed');
-  t.equal(await small.sweep(signal), 5, 'it stands in nobody’s way');
-  t.equal(await small.sweep(signal), 0);
+  t.equal(await small.sweep(AbortSignal.abort(), 20), 0);
+  t.equal(await small.sweep(signal, 20), 19, 'one of twenty is still needed');
+  t.equal(await small.sweep(signal, 20), 5, 'it stands in nobody’s way');
+  t.equal(await small.sweep(signal, 20), 0);
   t.equal(await retention.sweep(signal), 1);
 });

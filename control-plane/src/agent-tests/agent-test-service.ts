@@ -13,7 +13,8 @@ import { commonFilter, equalities } from '../http/list-query.ts';
 import type { AnyOf, ListInput } from '../http/list-query.ts';
 import { invalid } from '../http/validation.ts';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
-import { sessionCollection } from '../sessions/session-model.ts';
+import type { SessionRecord } from '../sessions/session-record.ts';
+import type { Collection, StoredRecord } from '../storage/collection.ts';
 import type { Database } from '../storage/database.ts';
 import { defined } from '../storage/defined.ts';
 import type { ListPage } from '../storage/list.ts';
@@ -23,7 +24,6 @@ import { checkRoom } from '../tenancy/record-limit.ts';
 import { missingReferences, referenceNotFound } from '../tenancy/references.ts';
 import type { Loc, Reference } from '../tenancy/references.ts';
 import type { Scope } from '../tenancy/scope.ts';
-import { toolCollection } from '../tools/tool-model.ts';
 import {
   agentTestCollection,
   agentTestResultCollection,
@@ -71,6 +71,12 @@ export interface TestedVersions {
   get(scope: Scope, agent: AgentRecord, version: number): Promise<{ version: number }>;
 }
 
+/** What tests are made from, and name. */
+export interface NamedByTests {
+  sessions: Collection<SessionRecord>;
+  tools: Collection<StoredRecord>;
+}
+
 /** Tests of agents, their runs and results. */
 export class AgentTestService {
   readonly #database: Database;
@@ -79,6 +85,7 @@ export class AgentTestService {
   readonly #callLog: CallLog;
   readonly #runner: TestRunners;
   readonly #clock: Clock;
+  readonly #named: NamedByTests;
 
   constructor(deps: {
     database: Database;
@@ -87,8 +94,10 @@ export class AgentTestService {
     callLog: CallLog;
     runner: TestRunners;
     clock: Clock;
+    named: NamedByTests;
   }) {
     this.#database = deps.database;
+    this.#named = deps.named;
     this.#versions = deps.versions;
     this.#models = deps.models;
     this.#callLog = deps.callLog;
@@ -297,7 +306,7 @@ export class AgentTestService {
   async #fromSession(scope: Scope, agent: AgentRecord, sessionId: string): Promise<AgentTestContent> {
     const loc = ['body', 'from_session_id'];
     const session = await scope
-      .collection(sessionCollection)
+      .collection(this.#named.sessions)
       .findOne({ _id: sessionId, project_id: agent.project_id });
     if (!session) throw new ValidationError([referenceNotFound(loc)]);
     const turns = (await this.#callLog.turns(session._id))
@@ -321,7 +330,7 @@ export class AgentTestService {
     }
     const references: Reference[] = [];
     const named = (tool_id: string, loc: Loc) =>
-      references.push({ collection: toolCollection, id: tool_id, loc: [...loc, 'tool_id'] });
+      references.push({ collection: this.#named.tools, id: tool_id, loc: [...loc, 'tool_id'] });
     const seen = new Set<string>();
     for (const { check, loc, inTurn } of placed(content)) {
       if (check.id !== undefined) {

@@ -5,12 +5,10 @@ import { orgCollection } from './org-model.ts';
 import { orgRoutes } from './org-routes.ts';
 import { orgSample } from './org-sample.ts';
 import { ORG_AUDIT, OrgService } from './org-service.ts';
-import type { LiveSessions } from './org-service.ts';
 
 export function createOrgs(
-  deps: Pick<Platform, 'audit' | 'clock' | 'config' | 'database' | 'directory'> & {
-    liveSessions: LiveSessions;
-  },
+  deps: Pick<Platform, 'audit' | 'clock' | 'config' | 'database' | 'directory'> &
+    ConstructorParameters<typeof OrgService>[0],
 ) {
   const orgs = new OrgService(deps);
   return {

@@ -7,7 +7,8 @@ import { commonFilter } from '../http/list-query.ts';
 import type { ListInput } from '../http/list-query.ts';
 import { slugOf } from '../http/slug.ts';
 import { invalid } from '../http/validation.ts';
-import { memberCollection } from '../members/member-model.ts';
+import type { MemberRecord } from '../members/member-record.ts';
+import type { Collection } from '../storage/collection.ts';
 import type { Database } from '../storage/database.ts';
 import { defined } from '../storage/defined.ts';
 import { isDuplicateKey } from '../storage/duplicate.ts';
@@ -37,6 +38,7 @@ export class OrgService {
   readonly #audit: AuditLog<(typeof ORG_AUDIT)[number]>;
   readonly #clock: Clock;
   readonly #liveSessions: LiveSessions;
+  readonly #members: Collection<MemberRecord>;
 
   constructor(deps: {
     database: Database;
@@ -44,12 +46,15 @@ export class OrgService {
     audit: AuditLog<(typeof ORG_AUDIT)[number]>;
     clock: Clock;
     liveSessions: LiveSessions;
+    /** Where an org's first owner is noted. */
+    members: Collection<MemberRecord>;
   }) {
     this.#database = deps.database;
     this.#directory = deps.directory;
     this.#audit = deps.audit;
     this.#clock = deps.clock;
     this.#liveSessions = deps.liveSessions;
+    this.#members = deps.members;
   }
 
   list(orgIds: readonly string[], list: ListInput): Promise<ListPage<OrgRecord>> {
@@ -108,7 +113,7 @@ export class OrgService {
   }
 
   async addOwner(orgId: string, userId: string): Promise<void> {
-    await this.#database.model(memberCollection).create({
+    await this.#database.model(this.#members).create({
       _id: newId('mbr', this.#clock.now()),
       org_id: orgId,
       user_id: userId,

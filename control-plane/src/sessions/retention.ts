@@ -3,8 +3,7 @@ import type { Bus } from '@parley/shared/bus/bus';
 import { TERMINAL_STATUSES } from '@parley/shared/contracts/session-values';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
-import { orgCollection } from '../orgs/org-model.ts';
-import { projectCollection } from '../projects/project-model.ts';
+import type { Collection, StoredRecord } from '../storage/collection.ts';
 import type { Database } from '../storage/database.ts';
 import { sessionCollection } from './session-model.ts';
 import type { SessionRecord } from './session-record.ts';
@@ -21,6 +20,12 @@ const REPORT_DUE_MS = 3_600_000;
 /** Whether something is still to be done with what is kept of a session: an analysis, or a delivery. */
 export type NeedsSession = (sessionId: string) => Promise<boolean>;
 
+/** Whose `retention_days` hold for the sessions of a tenant. */
+export interface RetainingTenants {
+  orgs: Collection<StoredRecord & Days>;
+  projects: Collection<StoredRecord & Days & { org_id: string }>;
+}
+
 interface Days {
   retention_days: number | null;
 }
@@ -33,18 +38,19 @@ interface Days {
 export class Retention {
   readonly #sessions: Model<SessionRecord>;
   readonly #database: Database;
+  readonly #tenants: RetainingTenants;
   readonly #erase: (session: SessionRecord) => Promise<unknown>;
   readonly #needed: readonly NeedsSession[];
   readonly #bus: Bus;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #owner: string;
-  readonly #maxPerRound: number;
   /** Where the last round stopped. */
   #due: AsyncGenerator<SessionRecord, void, undefined> | undefined;
 
   constructor(deps: {
     database: Database;
+    tenants: RetainingTenants;
     /** Forgets a session that is over. */
     erase: (session: SessionRecord) => Promise<unknown>;
     needed: readonly NeedsSession[];
@@ -53,9 +59,9 @@ export class Retention {
     logger: Logger;
     /** Names this process. */
     owner: string;
-    maxPerRound?: number;
   }) {
     this.#database = deps.database;
+    this.#tenants = deps.tenants;
     this.#sessions = deps.database.model(sessionCollection);
     this.#erase = deps.erase;
     this.#needed = deps.needed;
@@ -63,15 +69,14 @@ export class Retention {
     this.#clock = deps.clock;
     this.#logger = deps.logger;
     this.#owner = deps.owner;
-    this.#maxPerRound = deps.maxPerRound ?? MAX_PER_ROUND;
   }
 
   /** One round; one process of the installation at a time. @returns how many sessions were erased */
-  async sweep(signal: AbortSignal): Promise<number> {
+  async sweep(signal: AbortSignal, maxPerRound = MAX_PER_ROUND): Promise<number> {
     if (!(await this.#bus.leases.acquire(LEASE, this.#owner, RETENTION_INTERVAL_MS * 3))) return 0;
     let erased = 0;
     this.#due ??= this.#walk();
-    for (let seen = 0; seen < this.#maxPerRound; seen++) {
+    for (let seen = 0; seen < maxPerRound; seen++) {
       if (signal.aborted) return erased;
       let next: IteratorResult<SessionRecord, void>;
       try {
@@ -108,8 +113,8 @@ export class Retention {
 
   /** Whatever is due, by each rule by itself: so the shortest one holds. */
   async *#walk(): AsyncGenerator<SessionRecord, void, undefined> {
-    const projects = this.#database.model(projectCollection);
-    for await (const org of this.#withDays(this.#database.model(orgCollection))) {
+    const projects = this.#database.model(this.#tenants.projects);
+    for await (const org of this.#withDays(this.#database.model(this.#tenants.orgs))) {
       const theirs = projects.find({ org_id: org._id }).select({ _id: 1 }).lean().cursor({ batchSize: PAGE });
       for await (const project of theirs) {
         yield* this.#ended({ org_id: org._id, project_id: project._id }, org.retention_days!);

@@ -39,7 +39,7 @@ export function createSessions({
   Omit<CloserDeps, 'erase' | 'slots'> &
   Pick<ControlDeps, 'gateways'> &
   Pick<CredentialDeps, 'tickets'> &
-  Pick<RetentionDeps, 'database' | 'needed'>) {
+  Pick<RetentionDeps, 'database' | 'needed' | 'tenants'>) {
   const preCall = new PreCallService({
     ...deps,
     call: async ({ body, method, url, headers, timeoutMs, orgId }) => {

@@ -1,9 +1,10 @@
 import { ConflictError, ValidationError, type ValidationDetail } from '@parley/shared/errors/app-error';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
-import { agentCollection, agentVersionCollection } from '../agents/agent-model.ts';
 import { commonFilter, equalities, type AnyOf, type ListInput } from '../http/list-query.ts';
 import { orDuplicate } from '../storage/duplicate.ts';
+import type { AgentRecord, AgentVersionRecord } from '../agents/agent-record.ts';
+import type { Collection } from '../storage/collection.ts';
 import type { Database } from '../storage/database.ts';
 import { defined } from '../storage/defined.ts';
 import { checkRoom } from '../tenancy/record-limit.ts';
@@ -25,14 +26,22 @@ export interface DeploymentInput {
 
 export type DeploymentPatch = { [K in keyof DeploymentInput]?: DeploymentInput[K] | undefined };
 
+/** Whom a number can be bound to. */
+export interface DeploymentTargets {
+  agents: Collection<AgentRecord>;
+  agentVersions: Collection<AgentVersionRecord>;
+}
+
 /** Which agent answers which number. */
 export class InboundDeploymentService {
   readonly #database: Database;
   readonly #clock: Clock;
+  readonly #targets: DeploymentTargets;
 
-  constructor({ database, clock }: { database: Database; clock: Clock }) {
-    this.#database = database;
-    this.#clock = clock;
+  constructor(deps: { database: Database; clock: Clock; targets: DeploymentTargets }) {
+    this.#database = deps.database;
+    this.#clock = deps.clock;
+    this.#targets = deps.targets;
   }
 
   list(
@@ -98,17 +107,17 @@ export class InboundDeploymentService {
   ): Promise<void> {
     await checkReferences(scope, [
       { collection: phoneNumberCollection, id: input.phone_number_id, loc: ['body', 'phone_number_id'] },
-      { collection: agentCollection, id: input.agent_id, loc: ['body', 'agent_id'] },
+      { collection: this.#targets.agents, id: input.agent_id, loc: ['body', 'agent_id'] },
     ]);
     const number = await scope.collection(phoneNumberCollection).get(input.phone_number_id);
     if (number.status !== 'active')
       throw new ConflictError('invalid_state', 'The phone number is not active.');
-    const agent = await scope.collection(agentCollection).get(input.agent_id);
+    const agent = await scope.collection(this.#targets.agents).get(input.agent_id);
     if (agent.archived_at)
       throw new ConflictError('invalid_state', 'The agent is archived. Restore it first.');
     if (input.agent_version === null || input.agent_version === agent.version) return;
     const version = await scope
-      .collection(agentVersionCollection)
+      .collection(this.#targets.agentVersions)
       .findOne({ agent_id: agent._id, version: input.agent_version });
     if (version) return;
     const detail: ValidationDetail = {

@@ -4,7 +4,7 @@ import { carrierApiUrls } from '../config.ts';
 import { idSchema } from '../http/operation.ts';
 import type { Scope } from '../tenancy/scope.ts';
 import { inboundDeploymentCollection } from './inbound-deployment-model.ts';
-import { InboundDeploymentService } from './inbound-deployment-service.ts';
+import { InboundDeploymentService, type DeploymentTargets } from './inbound-deployment-service.ts';
 import { phoneNumberCollection } from './phone-number-model.ts';
 import { phoneNumberRoutes } from './phone-number-routes.ts';
 import { PhoneNumberService } from './phone-number-service.ts';
@@ -16,7 +16,9 @@ import { telephonySample } from './telephony-sample.ts';
 export function createTelephony({
   config,
   ...deps
-}: Pick<Platform, 'audit' | 'box' | 'clock' | 'config' | 'database' | 'directory'>) {
+}: Pick<Platform, 'audit' | 'box' | 'clock' | 'config' | 'database' | 'directory'> & {
+  targets: DeploymentTargets;
+}) {
   const telephonyAccounts = new TelephonyAccountService({ ...deps, apiUrls: carrierApiUrls(config) });
   const phoneNumbers = new PhoneNumberService(deps);
   const inboundDeployments = new InboundDeploymentService(deps);

@@ -2,11 +2,11 @@ import type { Model } from 'mongoose';
 import { ConflictError, ValidationError } from '@parley/shared/errors/app-error';
 import { newWebhookSecret } from '@parley/shared/http/webhook-signature';
 import type { Clock } from '@parley/shared/time/clock';
-import { agentCollection } from '../agents/agent-model.ts';
 import type { AgentRecord } from '../agents/agent-record.ts';
 import type { AgentService } from '../agents/agent-service.ts';
 import type { AuditTrail } from '../audit/audit-trail.ts';
 import { maskSecret, type MaskedSecret, type SecretBox } from '../crypto/secret-box.ts';
+import type { Collection } from '../storage/collection.ts';
 import type { Database } from '../storage/database.ts';
 import type { Principal } from '../tenancy/principal.ts';
 import type { Scope } from '../tenancy/scope.ts';
@@ -41,12 +41,14 @@ export class AgentWebhookService {
   constructor(deps: {
     agents: AgentService;
     database: Database;
+    /** Where agents are kept: their secrets stand in their records. */
+    agentRecords: Collection<AgentRecord>;
     box: SecretBox;
     audit: AuditTrail;
     clock: Clock;
   }) {
     this.#agents = deps.agents;
-    this.#model = deps.database.model(agentCollection);
+    this.#model = deps.database.model(deps.agentRecords);
     this.#box = deps.box;
     this.#audit = deps.audit;
     this.#clock = deps.clock;
