@@ -22,7 +22,7 @@ export interface AdmissionCarriers {
   } | null>;
 }
 
-/** What a socket shows of itself before anything else: a ticket or a token, and a carrier's signature. */
+/** Checks the credential of a socket: a ticket or a token, and a carrier's signature. */
 export class AdmissionCredentials {
   readonly #tickets: WsTicketService;
   readonly #store: SessionStore;

@@ -15,7 +15,7 @@ type CredentialDeps = ConstructorParameters<typeof AdmissionCredentials>[0];
 type LegDeps = ConstructorParameters<typeof SessionLegs>[0];
 type PlanDeps = ConstructorParameters<typeof SessionPlans>[0];
 
-/** Who may speak, and what a gateway is told of the call. */
+/** Admission of sockets to sessions, and the plans that gateways get. */
 export function createAdmissions({
   config,
   callLog,

@@ -15,13 +15,15 @@ import type { RecordingService } from '../recordings/recording-service.ts';
 import type { AdmissionService } from './admission-service.ts';
 
 const GATEWAY_ID = /^gw_[A-Za-z0-9]{1,61}$/;
-/** Four hours of two channels at 48 kHz. */
+/** The largest recording: four hours of two channels at 48 kHz. */
 const MAX_RECORDING_BYTES = 3_000_000_000;
 
-/** Bodies here hold credentials going in and secrets coming out: nothing of them is ever logged. */
+/**
+ * Options of all internal routes. Request bodies hold credentials, responses hold secrets: neither is ever logged.
+ */
 const COMMON = { tag: 'internal', access: 'internal', described: false, rateLimited: false } as const;
 
-/** What gateways call, on a listener of its own. */
+/** The internal routes, which gateways call on a listener of their own. */
 export function admissionOperations({
   admissions,
   recordings,

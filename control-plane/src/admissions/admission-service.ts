@@ -12,7 +12,7 @@ import type { AdmissionCredentials } from './admission-credentials.ts';
 import { sessionOver, type SessionLegs } from './session-legs.ts';
 import type { SessionPlans } from './session-plans.ts';
 
-/** What gateways ask: may this socket in, and what is it to run. */
+/** Answers gateways: whether a socket is admitted, and which plan it runs. */
 export class AdmissionService {
   readonly #credentials: AdmissionCredentials;
   readonly #legs: SessionLegs;

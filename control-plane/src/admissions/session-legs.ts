@@ -9,7 +9,7 @@ import { isDuplicateKey } from '../storage/duplicate.ts';
 import type { WsTicketService } from '../ws-tickets/ws-ticket-service.ts';
 import type { WsTicketRecord } from '../ws-tickets/ws-ticket-record.ts';
 
-/** Sockets that take a session up, one after another: each is a leg of it. */
+/** The legs of sessions: each socket that takes a session up, one after another, is a leg. */
 export class SessionLegs {
   readonly #store: SessionStore;
   readonly #tickets: Pick<WsTicketService, 'setLeg'>;
@@ -38,7 +38,7 @@ export class SessionLegs {
       claimId: request.claim_id,
       carrierCallId: ticket.kind === 'ticket' ? (request.start.carrier_call_id ?? null) : null,
     };
-    // A claim that has become a leg already only asks for its answer again.
+    // The claim is already a leg: the gateway repeats its request for the plan.
     if (ticket.leg === null) {
       const waiting = await this.#store.find(ticket.session_id);
       if (waiting) await this.#slots.retake(waiting);
@@ -73,7 +73,7 @@ function callIdMismatch(): ConflictError {
   return new ConflictError('call_id_mismatch', 'The ticket was issued for another call.');
 }
 
-/** 409 `session_over`: nobody is admitted any more. */
+/** 409 `session_over`: the session admits no further socket. */
 export function sessionOver(): ConflictError {
   return new ConflictError('session_over', 'The session has ended.');
 }

@@ -14,11 +14,11 @@ interface PlanMemory {
   created_at: Date;
 }
 
-/** What plans need of what is kept of a session. */
+/** The stored parts of a session that a plan needs. */
 export interface PlanSources {
   /** The recording of one leg; the same one when asked again. */
   recording(session: SessionRecord, leg: number): Promise<{ _id: string }>;
-  /** What was said so far, in order. */
+  /** The turns so far, in order. */
   history(sessionId: string): Promise<Turn[]>;
   /** What the agent remembers of the person. */
   memories(session: SessionRecord, agent: SessionAgent | null): Promise<readonly PlanMemory[]>;
@@ -29,7 +29,7 @@ export interface PlanSettings {
   outboundAllow: readonly string[];
 }
 
-/** Makes what a gateway runs: the agent with its providers, tools, memories and history. */
+/** Makes session plans: the agent with its providers, tools, memories and history. */
 export class SessionPlans {
   readonly #sources: PlanSources;
   readonly #store: SessionStore;

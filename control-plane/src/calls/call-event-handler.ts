@@ -80,7 +80,7 @@ export class CallEventHandler {
       if (known) await this.#toolCalls.store(session, known);
     }
     if (known) await this.#act(session, known);
-    // Whatever it says, it is here now.
+    // The report is stored, whatever it says: the gateway need not keep it.
     if (event.type === 'call_ended') await this.#confirm(event);
   }
 
@@ -133,7 +133,7 @@ export class CallEventHandler {
     event: Known<'carrier_command'>,
     current: boolean,
   ): Promise<void> {
-    // A leg that was taken over may no longer decide what becomes of the call.
+    // A leg that another leg has replaced may no longer change the session's state.
     const outcome = current
       ? await this.#carrierCommands.run(session, event.data)
       : { ok: false, code: 'not_current' };
@@ -148,11 +148,11 @@ export class CallEventHandler {
     const leg = Math.floor(event.index / EVENT_INDEXES_PER_LEG);
     const known = await this.#store.accountLeg(session._id, leg, accountOf(event.data));
     if (known && current) await this.#close(known, event);
-    // An earlier leg that tells late only adds to the sums.
+    // A late report of an earlier leg only adds to the sums.
     else if (known && isTerminal(known.status)) await this.#store.change(known._id, totalsOf(known));
   }
 
-  /** The gateway may delete its copy. */
+  /** Confirms a report: the gateway may delete its copy. */
   async #confirm(event: CallEvent): Promise<void> {
     await this.#gatewayCommands.send(
       { gatewayId: event.gateway_id, sessionId: event.session_id },
@@ -200,7 +200,7 @@ export class CallEventHandler {
   }
 }
 
-/** A leg is answered once, whichever event says so. */
+/** Marks the leg as answered, once, whichever event says so first. */
 function legOf(session: SessionRecord): string {
   return `leg${session.leg}`;
 }
@@ -209,7 +209,7 @@ function keepsTranscript(session: SessionRecord): boolean {
   return session.store_transcript && session.erased_at === null;
 }
 
-/** What is kept of an event: texts that are stored elsewhere, or not at all, are left out. */
+/** The part of an event that is stored: without texts that are kept elsewhere, or not at all. */
 function toStored(event: CallEvent, session: SessionRecord): CallEvent | null {
   if (session.erased_at !== null) return null;
   const leftOut = LEFT_OUT[event.type];
@@ -242,7 +242,7 @@ function toChange(session: SessionRecord, event: Known<'call_ended'>, messages: 
   return { ...times, variables: report.variables, outcome: report.variables['outcome'] ?? null };
 }
 
-/** From the first answer to the end, however often the far end came back meanwhile. */
+/** Duration from the first answer to the end, over all legs. */
 function durationMs(session: SessionRecord, report: CallReport): number {
   if (session.leg <= 0 || session.started_at === null) return report.duration_ms;
   return Math.max(report.duration_ms, Date.parse(report.ended_at) - session.started_at.getTime());

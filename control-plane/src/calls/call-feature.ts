@@ -18,7 +18,7 @@ type CarrierCommandDeps = ConstructorParameters<typeof CarrierCommands>[0];
 type EventDeps = ConstructorParameters<typeof CallEventHandler>[0];
 type ReaperDeps = ConstructorParameters<typeof Reaper>[0];
 
-/** What was said and done in calls. */
+/** Transcripts, events and tool calls of sessions. */
 export function createCallLog(deps: Pick<Platform, 'clock' | 'database'>) {
   const callLog = new CallLog(deps);
   const toolCalls = new ToolCallLog(deps);
@@ -36,7 +36,7 @@ export function createCallLog(deps: Pick<Platform, 'clock' | 'database'>) {
   } satisfies Feature & { callLog: CallLog };
 }
 
-/** What calls are told, through their carriers and their gateways. */
+/** Commands to calls, through their carriers and their gateways. */
 export function createCallCommands({
   bus,
   config,
@@ -50,7 +50,7 @@ export function createCallCommands({
   } satisfies Feature & { carrierCommands: CarrierCommands };
 }
 
-/** What gateways tell of calls, and the end of those of which nobody tells any more. */
+/** The events that gateways report, and the end of calls whose gateway is gone. */
 export function createCallEvents({
   processName,
   ...deps

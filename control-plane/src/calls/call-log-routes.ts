@@ -49,7 +49,7 @@ const metricsResponse = z
   })
   .meta({ id: 'SessionMetrics' });
 
-/** What was said and what happened, readable while it happens. */
+/** Routes of a session's transcript, events and metrics, readable while the call runs. */
 export function callLogRoutes({ callLog }: { callLog: CallLog }): Operation[] {
   return [
     defineOperation({

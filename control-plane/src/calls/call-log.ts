@@ -12,7 +12,7 @@ import type { OwnEventData, OwnEventType } from './session-events.ts';
 import { turnCollection } from './turn-model.ts';
 import type { TurnRecord } from './turn-model.ts';
 
-/** More than the longest call can have: four hours, a turn a second. */
+/** A bound on the turns of a call: more than four hours have at a turn a second. */
 const MAX_TURNS = 15_000;
 
 /** Whose events and turns these are. */
@@ -22,10 +22,10 @@ export interface LogOwner {
   project_id: string;
 }
 
-/** Tries for a place after the last event, against others that write at the same time. */
+/** How often an append tries for the next index against concurrent writers. */
 const APPEND_TRIES = 8;
 
-/** What happened and what was said in sessions. */
+/** The stored events and turns of sessions. */
 export class CallLog {
   readonly #events: Model<SessionEventRecord>;
   readonly #turns: Model<TurnRecord>;
@@ -90,7 +90,7 @@ export class CallLog {
     }
   }
 
-  /** Stores a turn, or what it has become. */
+  /** Stores a turn; it replaces an earlier form of the same turn. */
   async storeTurn(owner: LogOwner, turn: Turn): Promise<void> {
     const { turn_index, ...said } = turn;
     await this.#turns.updateOne(
@@ -127,7 +127,7 @@ export class CallLog {
     return this.#turns.countDocuments({ session_id: sessionId });
   }
 
-  /** A page of events by place. */
+  /** A page of events, ordered by index. */
   async events(
     sessionId: string,
     query: {
@@ -154,7 +154,7 @@ export class CallLog {
     return count > TOTAL_LIMIT ? { items, total: TOTAL_LIMIT, total_capped: true } : { items, total: count };
   }
 
-  /** Removes what was said; the places of state events stay. */
+  /** Removes turns and the texts of events; state events stay where they are. */
   async erase(sessionId: string): Promise<void> {
     await this.#turns.deleteMany({ session_id: sessionId });
     await this.#events.deleteMany({ session_id: sessionId, type: { $ne: 'state' } });

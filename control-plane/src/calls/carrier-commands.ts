@@ -28,7 +28,7 @@ const KEPT_MS = 24 * 60 * 60 * 1000;
 const DEFAULT_RING_SECONDS = 30;
 const DIGITS = /^[0-9A-D*#wW]{1,64}$/;
 
-/** Does at the carrier what a gateway asks for, once for each command. */
+/** Executes a gateway's commands at the carrier, each once. */
 export class CarrierCommands {
   readonly #commands: Model<CarrierCommandRecord>;
   readonly #carriers: CarrierSource;
@@ -60,13 +60,14 @@ export class CarrierCommands {
       const known = await this.#commands.findOne({ _id: command.command_id }).lean<CarrierCommandRecord>();
       if (known?.state === 'done')
         return { ok: known.ok === true, ...(known.code ? { code: known.code } : {}) };
-      // Somebody began and never came back. Hanging up twice harms nobody; people hear the others.
+      // A process began the command and died. Only a hang-up may be repeated: callers would hear any other command
+      // twice.
       if (command.action !== 'hangup') return this.#finish(command, { ok: false, code: 'unknown' });
     }
     return this.#finish(command, await this.#attempt(session, command));
   }
 
-  /** Ends the call at its carrier, as far as that is possible: what fails is logged. */
+  /** Ends the call at its carrier. A failure is logged and not thrown. */
   async hangup(session: SessionRecord): Promise<void> {
     await this.#attempt(session, { command_id: '', action: 'hangup', args: {} });
   }

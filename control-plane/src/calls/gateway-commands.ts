@@ -5,7 +5,7 @@ import { UnavailableError } from '@parley/shared/errors/app-error';
 import { sortableId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
 
-/** A command nobody took by then is no longer wanted. */
+/** How long a command waits to be taken before it is dropped. */
 const COMMAND_LIFE_MS = 30_000;
 
 /** Sends commands to the gateway that holds a session. */

@@ -1,12 +1,12 @@
 import type { CallReport } from '@parley/shared/contracts/call-events';
 import type { LegAccount, SessionRecord } from '../sessions/session-record.ts';
 
-/** What one leg of a call used. */
+/** Usage of one leg. */
 export function accountOf(report: CallReport): LegAccount {
   return { usage: report.usage, agent_talk_ms: report.agent_talk_ms, transfer_ms: report.transfer_ms };
 }
 
-/** What all legs that have reported used together: a call that was joined again is one call. */
+/** Usage of all legs that have reported, summed: a call that was rejoined is one call. */
 export function totalsOf(
   session: Pick<SessionRecord, 'legs'>,
 ): Pick<SessionRecord, 'usage' | 'agent_duration_seconds' | 'transfer_duration_seconds'> {

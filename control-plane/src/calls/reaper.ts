@@ -12,15 +12,15 @@ import type { GatewayCommands } from './gateway-commands.ts';
 export const REAPER_INTERVAL_MS = 15_000;
 const JOINABLE = ['created', 'dialing', 'ringing'] as const;
 const LEASE = 'reaper';
-/** A call nobody holds for this long, with its gateway gone or never begun, is over. */
+/** How long a call may be held by no gateway before it counts as over. */
 const UNHELD_MS = 60_000;
-/** How long the bus must have been well before its silence means anything. */
+/** How long the bus must have been reachable before missing presence counts. */
 const SETTLE_MS = 60_000;
-/** A socket may be claiming right now. */
+/** How long after its credential expired a session is spared: a socket may be claiming it. */
 const EXPIRY_GRACE_MS = 5000;
-/** A ringing call whose carrier never told of its end. */
+/** How long a call may ring whose carrier reports no end. */
 const RINGING_GRACE_MS = 60_000;
-/** After the carrier's hang-up, the gateway's report is due within this time. */
+/** How long after the carrier's hang-up the gateway's report may take. */
 const REPORT_DUE_MS = 30_000;
 const PAGE = 500;
 
@@ -83,7 +83,7 @@ export class Reaper {
     return true;
   }
 
-  /** Sessions whose credentials ran out before anybody came. */
+  /** Ends sessions whose credentials expired before anybody joined. */
   async #expire(signal: AbortSignal): Promise<void> {
     const now = this.#clock.now();
     const waiting = await this.#store.findMany(
@@ -163,7 +163,7 @@ export class Reaper {
       await this.#store.change(session._id, { unheld_since: new Date(now) });
       return;
     }
-    // Everybody is silent right after the bus came back.
+    // Right after the bus came back no gateway has renewed its presence yet.
     const settled = this.#wellSince !== null && this.#clock.monotonic() - this.#wellSince >= SETTLE_MS;
     if (settled && now - session.unheld_since.getTime() >= UNHELD_MS) await this.#end(session);
   }
@@ -181,7 +181,7 @@ export class Reaper {
       : session.status === 'created'
         ? 'expired'
         : 'failed';
-    // Only what was looked at: a rejoin in between changes the claim.
+    // The claim must be the one that was read: a rejoin in between changes it.
     const closed = await this.#closer.close(session._id, to, {
       where: { claim_id: session.claim_id, unheld_since: session.unheld_since },
       set,

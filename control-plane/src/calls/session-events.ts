@@ -9,7 +9,7 @@ interface SessionEventDescriptor {
   data: z.ZodType<Record<string, unknown>>;
 }
 
-/** What the control plane itself tells of a session, beside what its gateway reports. */
+/** The events of a session that the control plane itself writes, beside those of its gateway. */
 const OWN_EVENTS = {
   state: {
     description: 'The status of the session has changed.',
@@ -47,7 +47,7 @@ const OWN_EVENTS = {
 export type OwnEventType = keyof typeof OWN_EVENTS;
 export type OwnEventData<T extends OwnEventType> = z.input<(typeof OWN_EVENTS)[T]['data']>;
 
-/** What is not kept of an event, because it is kept elsewhere, or not at all. */
+/** The fields of events that are not stored, because they are kept elsewhere, or not at all. */
 export const LEFT_OUT: Readonly<Record<string, Readonly<Record<string, true>>>> = {
   turn: { text: true },
   call_ended: { turns: true, variables: true, metrics: true, usage: true },

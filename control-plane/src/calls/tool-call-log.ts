@@ -6,7 +6,7 @@ import type { SessionRecord } from '../sessions/session-record.ts';
 import { toolCallCollection } from './tool-call-model.ts';
 import type { ToolCallRecord } from './tool-call-model.ts';
 
-/** Longer names and ids are no tool's: a model made them up. */
+/** The longest name or id of a tool: a model invented any longer one. */
 const MAX_NAME = 256;
 
 type ToolEvent = Extract<KnownCallEvent, { type: 'tool_started' | 'tool_finished' }>;

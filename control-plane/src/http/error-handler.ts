@@ -45,13 +45,13 @@ export function errorHandler(logger: Logger) {
 function answerError(ctx: Context, error: unknown, log: Logger): void {
   const known = toAppError(error);
   const route: unknown = ctx.state['route'];
-  // Not a fault of the code, and every request that writes meets it: a stack each would only fill the disk.
+  // A full disk is no fault of the code and fails every write: a stack trace each would fill the disk further.
   if (isDiskFull(error)) log.warn({ route }, 'request refused: the disk is full');
   else if (known.status >= 500) log.error({ err: error, route }, 'request failed');
   ctx.status = known.status;
   if (known.retryAfterSeconds !== undefined) ctx.set('Retry-After', String(known.retryAfterSeconds));
   if (known.status === 401) ctx.set('WWW-Authenticate', 'Bearer');
-  // What is left of the body will not be read.
+  // The rest of the request body will not be read.
   if (known.status === 413) ctx.set('Connection', 'close');
   if (known instanceof ValidationError) ctx.body = { detail: known.details };
   else {

@@ -10,15 +10,15 @@ import { defineOperation, HttpResponse } from './operation.ts';
 import type { Operation, OperationAccess } from './operation.ts';
 
 const CHECK_TIMEOUT_MS = 2000;
-/** Checks write, and anybody may ask: answers within this time share one round of checks. */
+/** How long the results of one round of checks are reused: checks write, and anybody may ask. */
 const RESULT_LIFETIME_MS = 1000;
-/** Enough to need a block of its own on the disk. */
+/** Size of the file that a check writes: enough to require a block on the disk. */
 const WRITE_CHECK_BYTES = 4096;
 
-/** Checks whose failure leaves the API where it is. */
+/** Checks whose failure does not make the service unready. */
 const INFORMATIONAL = ['media', 'dead_letters'];
 
-/** Says what a person has to do: its message is shown. */
+/** An error whose message tells the operator what to do: the message is shown. */
 class AdviceError extends Error {}
 
 const liveness = z.object({ status: z.literal('ok') }).meta({ id: 'Liveness' });
@@ -30,7 +30,7 @@ const readiness = z
         name: z.string(),
         ok: z.boolean(),
         ms: z.number().int(),
-        /** What a person has to do about it. */
+        /** What the operator must do about the failure. */
         detail: z.string().optional(),
       }),
     ),

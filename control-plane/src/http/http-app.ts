@@ -30,7 +30,7 @@ import { rateLimited } from './request-limiter.ts';
 import type { LimitState, RequestLimit, RequestLimiter } from './request-limiter.ts';
 import { parseInput, toValidationDetails } from './validation.ts';
 
-/** What requests are checked with. */
+/** What the application needs to check requests. */
 export interface HttpRuntime {
   logger: Logger;
   database: Database;
@@ -128,7 +128,7 @@ function consoleCors(origin: string) {
     /^\/(v1|auth|api\/v1\/webhooks\/agents)\//.test(ctx.path) ? middleware(ctx, next) : next();
 }
 
-/** Public routes answer the pages that their agent is for. Asking before the request counts like the request. */
+/** CORS of public routes: pages whose origin the agent allows. A preflight counts like the request. */
 function publicCors(runtime: HttpRuntime) {
   const middleware = cors({
     async origin(ctx) {

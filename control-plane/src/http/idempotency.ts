@@ -13,11 +13,11 @@ const KEPT_MS = 24 * 3_600_000;
 interface IdempotencyRecord extends StoredRecord {
   /** SHA-256 of the request's body. */
   digest: string;
-  /** Null while the first request runs. */
+  /** Status of the first answer; null while the first request runs. */
   status: number | null;
   /** JSON text, secrets blanked. */
   body: string | null;
-  /** Who runs it, and until when nobody else may. */
+  /** The request that runs, and until when no other may run. */
   owner: string;
   leased_until: Date;
   expires_at: Date;
@@ -107,7 +107,7 @@ export class IdempotencyStore {
     await this.#database.model(idempotencyCollection).updateOne({ _id: id, owner }, { $set: { ...answer } });
   }
 
-  /** The request failed in a way that may be tried again. */
+  /** Releases the key: the request failed in a way that may be tried again. */
   async release(id: string, owner: string): Promise<void> {
     await this.#database.model(idempotencyCollection).deleteOne({ _id: id, owner, status: null });
   }

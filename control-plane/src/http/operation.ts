@@ -130,7 +130,7 @@ export interface OperationRequest<Params, Query, Body, Item, S> {
   /** Bytes of the body as received; empty when there was none or it is a stream. */
   rawBody: Buffer;
   method: string;
-  /** Path and query as received: what carriers sign. */
+  /** Path and query as received; carriers sign them. */
   url: string;
   headers: IncomingHttpHeaders;
   /** The caller. Reading it on an operation without credentials is a mistake and throws. */
@@ -205,9 +205,9 @@ export interface OperationDefinition<
   described?: boolean;
   /** Reads and changes that stay possible in a suspended org. Default: GET. */
   whenSuspended?: boolean;
-  /** Answers the same whatever becomes of the work behind it: neither 500 nor 503. */
+  /** The answer does not depend on the outcome of the work behind it: neither 500 nor 503. */
   answersAlways?: boolean;
-  /** Answered by the per-caller request limit. Default true. */
+  /** Whether the request limit of the caller applies. Default true. */
   rateLimited?: boolean;
   /** A feature flag that switches the route off. */
   feature?: string;
@@ -245,7 +245,7 @@ function checkTarget(definition: Pick<Operation, 'id' | 'path' | 'access' | 'tar
   );
 }
 
-/** One description, one truth: the router and the OpenAPI document are both made from it. */
+/** Makes an operation: the router and the OpenAPI document are both made from it. */
 export function defineOperation<
   const P extends string,
   const R extends Record<number, ResponseSpec>,

@@ -17,7 +17,7 @@ export type OutboundCall = (request: {
 }) => Promise<{ status: number; body: string }>;
 
 const POLL_MS = 40;
-/** What the answer may add at most. */
+/** How many variables the answer may add. */
 const MAX_ADDED = 100;
 
 /**
@@ -51,7 +51,7 @@ export class PreCallService {
     return marked ?? session;
   }
 
-  /** The session once its call before the call is over; at most what is left of its time. */
+  /** Waits for the end of the pre-call request, at most until its time-out. @returns the session after it */
   async settled(session: SessionRecord): Promise<SessionRecord> {
     let current = session;
     while (current.pre_call?.state === 'running' && this.#clock.now() < current.pre_call.deadline.getTime()) {

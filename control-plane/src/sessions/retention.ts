@@ -12,12 +12,12 @@ export const RETENTION_INTERVAL_MS = 60_000;
 const LEASE = 'retention';
 const DAY_MS = 24 * 3_600_000;
 const PAGE = 100;
-/** Looked at in one round; the next one goes on from there. */
+/** How many sessions one round examines; the next round continues there. */
 const MAX_PER_ROUND = 1000;
-/** What follows a call is asked for when its report comes: without any after this time, nothing will follow. */
+/** How long after a call's end its post-call work may begin; none after this time means none will. */
 const REPORT_DUE_MS = 3_600_000;
 
-/** Whether something is still to be done with what is kept of a session: an analysis, or a delivery. */
+/** Whether an analysis or a delivery of the session is still to be done. */
 export type NeedsSession = (sessionId: string) => Promise<boolean>;
 
 /** Whose `retention_days` hold for the sessions of a tenant. */
@@ -45,7 +45,7 @@ export class Retention {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #owner: string;
-  /** Where the last round stopped. */
+  /** The position at which the last round stopped. */
   #due: AsyncGenerator<SessionRecord, void, undefined> | undefined;
 
   constructor(deps: {

@@ -7,7 +7,7 @@ import type { SessionSlots } from './session-slots.ts';
 import type { TerminalStatus } from './session-states.ts';
 import type { SessionChange, SessionStore, Transition } from './session-store.ts';
 
-/** What happens once a call is over. */
+/** The work that follows the end of a call. */
 export interface AfterCall {
   /**
    * Asked for once per session; asking again changes nothing but an earlier time.
@@ -16,13 +16,13 @@ export interface AfterCall {
   enqueue(session: SessionRecord, options: { turns: Turn[] | null; delayMs?: number }): Promise<void>;
 }
 
-/** A late report is waited for before the call is analysed as the reaper found it. */
+/** How long a late report is awaited before the call is analysed as the reaper found it. */
 const ANALYSE_AFTER_MS = 10 * 60_000;
-/** Whoever closed a session follows it up within this time, or has died. */
+/** How long the process that closed a session may take to follow it up before it counts as dead. */
 const FOLLOW_UP_MS = 30_000;
 const PAGE = 500;
 
-/** One thing that follows the end of a session. Doing it again is harmless. */
+/** One step that follows the end of a session; it may be repeated. */
 type Step = (session: SessionRecord, turns: Turn[] | null) => Promise<unknown>;
 
 /**
@@ -59,8 +59,7 @@ export class SessionCloser {
     this.#clock = deps.clock;
   }
 
-  /**
-   * Moves the session to its end, and does what follows.
+  /** Moves the session to its end, and takes the steps that follow.
    * @returns the session as it is now; null when its state does not allow it or `where` does not hold
    */
   async close(
@@ -91,7 +90,7 @@ export class SessionCloser {
     if (closed?.follow_up && closed.report_id === set.report_id) await this.#followUp(closed, turns);
   }
 
-  /** Makes ends whole whose process died: all but those by a report, which comes again by itself. */
+  /** Completes ends whose process died; not those by a report, which is delivered again by itself. */
   async repair(signal: AbortSignal): Promise<void> {
     const before = new Date(this.#clock.now() - FOLLOW_UP_MS);
     const ended = { status: { $in: [...TERMINAL_STATUSES] } };
@@ -124,7 +123,7 @@ export class SessionCloser {
     (session) => this.#store.change(session._id, { follow_up: false }),
   ];
 
-  /** Nobody has told the carrier, and it may still be ringing somewhere. */
+  /** Ends the call at its carrier when nobody else has: it may still be ringing. */
   async #hangUp(session: SessionRecord): Promise<void> {
     const { closed_by: by } = session;
     if (session.carrier_call_id !== null && (by === 'reaper' || by === 'api')) await this.#hangup(session);

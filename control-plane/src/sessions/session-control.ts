@@ -8,7 +8,7 @@ import type { SessionEventBody } from './session-schema.ts';
 import { isLive, isTerminal } from './session-states.ts';
 import type { SessionStore } from './session-store.ts';
 
-/** What clients do to a session that exists. */
+/** Requests of clients to existing sessions. */
 export class SessionControl {
   readonly #store: SessionStore;
   readonly #closer: SessionCloser;
@@ -36,7 +36,7 @@ export class SessionControl {
    */
   async end(session: SessionRecord): Promise<void> {
     const cancelled = await this.#closer.close(session._id, 'cancelled', {
-      // Once a gateway has it, only the gateway ends it: it may be answering right now.
+      // A session that a gateway has claimed is ended only by the gateway, which may be answering at this moment.
       where: { leg: -1 },
       set: {
         ended_at: new Date(this.#clock.now()),

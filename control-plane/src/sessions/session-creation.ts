@@ -17,7 +17,7 @@ import type { ClientSecretBody, CreateSessionBody, MintBody } from './session-sc
 import type { SessionStore } from './session-store.ts';
 import { WIDGET_TOKEN_SECONDS } from './visitor-limits.ts';
 
-/** The start of a call that a carrier brought. */
+/** An order for the session of a call that a carrier brought. */
 export interface InboundCall {
   accountId: string;
   carrier: CarrierName;
@@ -40,7 +40,7 @@ export interface Minted {
 const WEB = { channel: 'web', direction: 'web', transport: 'websocket' } as const;
 const CALL = { channel: 'telephony', direction: 'outbound', transport: 'media_stream' } as const;
 
-/** What is the same in every session of a kind. */
+/** The fields that all sessions of a kind have in common. */
 const KINDS = {
   web: WEB,
   outbound: CALL,
@@ -51,11 +51,11 @@ const KINDS = {
     client_tools: false,
     audio: { input_format: 'pcm16_24000', output_format: 'pcm16_24000' },
   },
-  // What is written is kept: whoever wrote it is no caller.
+  // The transcript is kept: a test, not a caller, wrote it.
   test: { ...WEB, transport: TEXT_TRANSPORT, store_transcript: true, client_tools: false },
 } as const satisfies Record<string, Partial<SessionRecord>>;
 
-/** Tests and visitors take a slot like others, but no caller's start: they have a bound of their own. */
+/** Kinds of session that take slots but do not count as starts: tests and visitors have limits of their own. */
 const STARTS_UNCOUNTED: readonly (keyof typeof KINDS)[] = ['visitor', 'test'];
 
 interface NewSession {
@@ -68,14 +68,14 @@ interface NewSession {
   variables: Record<string, string>;
   /** null = the agent's. */
   analysisIds: string[] | null;
-  /** Of the first credential. */
+  /** Lifetime of the first credential. */
   lifeSeconds: number;
   own?: Partial<SessionRecord>;
-  /** The last word, asked once there is a place. */
+  /** The last check, made once the slots are taken. */
   admit?: () => Promise<void>;
 }
 
-/** Makes sessions: permission for one conversation, with what it is to run. */
+/** Creates sessions: each is permission for one conversation, with the agent it runs. */
 export class SessionCreation {
   readonly #store: SessionStore;
   readonly #choices: SessionChoices;
@@ -154,7 +154,7 @@ export class SessionCreation {
     });
   }
 
-  /** The same in the words of the stock SDKs. */
+  /** As `mint`, for the request of the stock SDKs. */
   mintClientSecret(access: Access, body: ClientSecretBody): Promise<Minted> {
     return this.mint(access, {
       agent_id: body.session.model,
@@ -199,7 +199,8 @@ export class SessionCreation {
    * The same for a visitor of a public page: nobody in particular, nothing of their own but some variables.
    * @param visit.origin the only one that may use the token
    * @param visit.admit the last word, asked once there is a place
-   * @throws TooManyRequestsError `concurrency_limit`; UnavailableError when slots can't be counted; what `admit` throws
+   * @throws TooManyRequestsError `concurrency_limit`; UnavailableError when slots can't be counted; what `admit`
+   * throws
    */
   async mintForWidget(
     agent: SessionAgent,
@@ -252,7 +253,7 @@ export class SessionCreation {
         },
       });
     } catch (error) {
-      // Two tellings of the same call raced: the unique index let one of them through.
+      // Two webhooks of the same call raced: the unique index let one of them through.
       const winner = await find();
       if (winner) return winner;
       throw error;

@@ -10,7 +10,7 @@ import type { SessionStore } from './session-store.ts';
 /** Removes what the features keep of a session. Doing it twice is harmless. */
 type SessionEraser = (sessionId: string) => Promise<unknown>;
 
-/** What agents remember of people, as far as it goes with them. */
+/** Memories of people, which are erased with them. */
 export interface SubjectMemories {
   /** @returns how many there were */
   forgetSession(sessionId: string): Promise<number>;
@@ -20,7 +20,7 @@ export interface SubjectMemories {
 
 const ERASED_AT_ONCE = 100;
 
-/** Forgets what sessions know of people. */
+/** Erases personal data from sessions. */
 export class SessionErasure {
   readonly #store: SessionStore;
   readonly #eraseParts: SessionEraser;
@@ -47,7 +47,7 @@ export class SessionErasure {
   async erase(session: SessionRecord): Promise<{ memories: number }> {
     if (!isTerminal(session.status))
       throw new ConflictError('invalid_state', 'The session has not ended yet. End it first.');
-    // The marks first: whatever arrives from now on is not stored, and what a crash leaves is erased later.
+    // The mark comes first: data that arrives later is not stored, and what a crash leaves is erased later.
     await this.#store.change(session._id, {
       erase_at_end: true,
       erased_at: session.erased_at ?? new Date(this.#clock.now()),
@@ -80,7 +80,7 @@ export class SessionErasure {
     for (const which of theirs) {
       const live = { ...which, status: { $nin: [...TERMINAL_STATUSES] }, erase_at_end: false };
       erased.sessions += await sessions.updateMany(live, { $set: { erase_at_end: true } });
-      // What was erased is not found again.
+      // An erased session no longer matches the query.
       for (;;) {
         const page = await sessions.find(
           { ...which, status: { $in: [...TERMINAL_STATUSES] } },
@@ -94,7 +94,7 @@ export class SessionErasure {
         if (page.length < ERASED_AT_ONCE) break;
       }
     }
-    // Last: no session of theirs adds any more.
+    // Memories go last: no session of the person adds further ones.
     erased.memories += await this.#memories.forgetSubject(scope, subject);
     return erased;
   }

@@ -5,10 +5,10 @@ import type { StoredRecord } from '../storage/collection.ts';
 export const REALTIME_AUDIO_FORMATS = ['pcm16_24000', 'pcmu_8000', 'pcma_8000'] as const;
 export type RealtimeAudioFormat = (typeof REALTIME_AUDIO_FORMATS)[number];
 
-/** The transport of a session that is written, not spoken. */
+/** The transport of a text-only session. */
 export const TEXT_TRANSPORT = 'text';
 
-/** What one leg of a call used. */
+/** Usage of one leg. */
 export interface LegAccount {
   usage: Usage;
   agent_talk_ms: number;
@@ -36,7 +36,7 @@ export interface SessionRecord extends StoredRecord {
   record: boolean;
   /** Whether what was said is kept after the analyses. */
   store_transcript: boolean;
-  /** How long the agent's version lets it be kept, in days after its end; null: as project and org say. */
+  /** Days after its end that the agent's version lets the session be kept; null: as project and org say. */
   retention_days: number | null;
   /** null = the agent's. */
   post_call_analysis_ids: string[] | null;
@@ -73,7 +73,7 @@ export interface SessionRecord extends StoredRecord {
 
   gateway_id: string | null;
   claim_id: string | null;
-  /** -1 until somebody joined. */
+  /** Number of the present leg; -1 until somebody has joined. */
   leg: number;
   /** By number of the leg, as each has reported. */
   legs?: Record<string, LegAccount>;
@@ -102,16 +102,16 @@ export interface SessionRecord extends StoredRecord {
   post_call_status: 'pending' | 'running' | 'done' | 'failed' | 'skipped';
   post_call_finished_at: Date | null;
   recording_id: string | null;
-  /** Scopes of `bus.slots` it holds a slot in. */
+  /** Buckets of `bus.slots` in which the session holds a slot. */
   slot_scopes: string[];
   /** No unclaimed credential lives longer; with nobody joined the session expires then. */
   join_by: Date | null;
-  /** Since when nobody holds the call, as the reaper saw it. */
+  /** Since when no gateway has held the call, as the reaper saw it. */
   unheld_since: Date | null;
   erased_at: Date | null;
-  /** To be erased as soon as it is over, or not erased to the end yet. */
+  /** Whether the session must be erased once it is over, or its erasure is unfinished. */
   erase_at_end: boolean;
-  /** It is over, and not all that follows has been done. */
+  /** Whether the session is over and steps that follow are still to be done. */
   follow_up?: boolean;
 }
 

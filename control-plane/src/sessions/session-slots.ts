@@ -102,7 +102,7 @@ export class SessionSlots {
     if (limits.length === 0) return [];
     const full = await this.#unlessSilent(this.#slots.take(sessionId, limits, lifeSeconds * 1000 + GRACE_MS));
     if (full === undefined) {
-      // Nothing else bounds what strangers cost.
+      // No other limit bounds what visitors of public pages cost.
       if (owner.visitor)
         throw new UnavailableError(
           'Session limits of public pages cannot be checked. Retry in a few seconds.',
@@ -141,7 +141,7 @@ export class SessionSlots {
       }
     } catch (error) {
       if (error instanceof TooManyRequestsError) throw error;
-      // Without the bus calls still go on: the gateway has a limit of its own.
+      // Calls continue without the bus: each gateway has a limit of its own.
       this.#logger.warn({ err: error, sessionId: session._id }, 'concurrency slots could not be renewed');
     }
   }
@@ -167,7 +167,7 @@ export class SessionSlots {
     throw new TooManyRequestsError('rate_limited', message, Math.max(1, Math.ceil(waitMs / 1000)));
   }
 
-  /** Without the bus calls still go on, uncounted: gateways have a limit of their own. */
+  /** The answer of the bus; undefined when it cannot be reached, so that calls continue uncounted. */
   async #unlessSilent<T>(answer: Promise<T>): Promise<T | undefined> {
     try {
       return await answer;

@@ -32,7 +32,7 @@ export function mayMove(from: SessionStatus, to: SessionStatus): boolean {
   return NEXT[from].includes(to);
 }
 
-/** A gateway may take the session up: a first socket, a rejoin, or the way back from a transfer. */
+/** States in which a gateway may take the session up: for a first socket, a rejoin, or the return from a transfer. */
 export const ADMITTING_STATUSES: readonly SessionStatus[] = [
   'created',
   'dialing',

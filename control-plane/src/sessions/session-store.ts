@@ -5,7 +5,7 @@ import { ADMITTING_STATUSES, isTerminal, statesBefore, type TerminalStatus } fro
 import { sessionCollection } from './session-model.ts';
 import type { LegAccount, SessionRecord } from './session-record.ts';
 
-/** Where sessions tell what becomes of them. */
+/** The log that receives the events of sessions. */
 export interface SessionEventLog {
   /**
    * Adds an event of the control plane behind the last one.
@@ -22,7 +22,7 @@ export type SessionChange = Partial<
   Omit<SessionRecord, '_id' | 'org_id' | 'project_id' | 'status' | 'created_at' | 'updated_at'>
 >;
 
-/** What a session begins with; everything else fills itself later. */
+/** The fields of a new session; the store fills in all others. */
 export type NewSessionRecord = Partial<SessionRecord> &
   Pick<
     SessionRecord,
@@ -42,7 +42,7 @@ export interface Transition {
   set?: SessionChange;
   /** Further conditions; the states that may come before are always one. */
   where?: QueryFilter<SessionRecord>;
-  /** Names what caused it, so that the same cause tells of it once. */
+  /** Names the cause of the move, so that a repetition writes its event only once. */
   cause?: string;
 }
 
@@ -105,8 +105,7 @@ export class SessionStore {
       .lean<SessionRecord>();
   }
 
-  /**
-   * Moves a session that goes on in one atomic step, and tells of it in its events.
+  /** Moves a live session in one atomic step, and writes an event of it.
    * @returns the session as it is now; null when its state does not allow it or `where` does not hold
    */
   async transition(
@@ -120,7 +119,7 @@ export class SessionStore {
       return moved;
     }
     if (options.cause === undefined) return null;
-    // A crash may have come between the step and the telling: the same cause again makes up for it.
+    // A crash may have come between the move and its event: a repetition of the cause writes the event.
     const now = await this.#sessions.findOne({ _id: sessionId, status: to }).lean<SessionRecord>();
     if (now) await this.notify(now, options.cause);
     return null;
@@ -176,7 +175,7 @@ export class SessionStore {
       .lean<SessionRecord>();
   }
 
-  /** Puts the last word over what the reaper had to guess. Changes no status. */
+  /** Replaces what the reaper had to guess by the report's facts. Changes no status. */
   replaceVerdict(sessionId: string, set: SessionChange): Promise<SessionRecord | null> {
     return this.change(
       sessionId,
@@ -189,7 +188,7 @@ export class SessionStore {
     );
   }
 
-  /** Tells of the session's state in its events: once for each cause, if one is given. */
+  /** Writes an event of the session's state: once for each cause, if one is given. */
   async notify(session: SessionRecord, cause: string | undefined): Promise<void> {
     const { status, ended_by, hangup_reason, failure_reason } = session;
     const over = isTerminal(status) ? { ended_by, hangup_reason, failure_reason } : {};

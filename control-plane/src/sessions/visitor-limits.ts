@@ -1,4 +1,4 @@
-/** What bounds the cost of a page that anybody may open. */
+/** Limits on the cost of a page that anybody may open. */
 
 /** Attempts to start a session, from one address over all agents. */
 export const WIDGET_STARTS_PER_MINUTE = 5;

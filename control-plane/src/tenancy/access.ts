@@ -99,8 +99,7 @@ export class Access {
     return { item: found, scope, readOnly: false };
   }
 
-  /**
-   * The last word before a handler runs: role, state of org and project.
+  /** The last check before a handler runs: role, and state of org and project.
    * @throws ForbiddenError `role_too_low`, `org_suspended`, `feature_disabled`; ConflictError `invalid_state`
    */
   async permit(

@@ -1,6 +1,6 @@
 import type { Role } from './roles.ts';
 
-/** Who makes the request, once the credential was checked. */
+/** The caller of a request, after the credential was checked. */
 export type Principal = KeyPrincipal | UserPrincipal;
 
 /** A project API key: exactly one org and one project. */
@@ -10,7 +10,7 @@ export interface KeyPrincipal {
   readonly org_id: string;
   readonly project_id: string;
   readonly role: Exclude<Role, 'owner'>;
-  /** Keys it makes expire no later. */
+  /** Expiry of the key; keys it creates expire no later. */
   readonly expires_at: Date | null;
 }
 
