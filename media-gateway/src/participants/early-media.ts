@@ -1,7 +1,7 @@
 import { bytesPerMs } from '@parley/shared/audio/audio-frame';
 import type { AudioFormat } from '@parley/shared/audio/audio-frame';
 
-/** Caller audio kept until the call is there to listen; beyond, the oldest is dropped. */
+/** How much caller audio is kept until the call listens; the oldest is dropped beyond that. */
 const MAX_AUDIO_MS = 1000;
 const MAX_DIGITS = 32;
 

@@ -1,8 +1,8 @@
 import type { Clock, Timer } from '@parley/shared/time/clock';
 
-/** A line that was silent for this long is pinged. */
+/** How long a line may be silent before it is pinged. */
 const PING_AFTER_MS = 4000;
-/** Without audio, message or pong for this long, the far end is gone whatever its socket says. */
+/** How long a far end may send nothing, not even a pong, before it counts as gone. */
 const LOST_AFTER_MS = 12_000;
 
 /** Watches a line for signs of life: pings it while it is silent, and finds that it is lost. */
@@ -26,7 +26,7 @@ export class LineWatch {
     this.#lookAfter(PING_AFTER_MS);
   }
 
-  /** Something was received, if only a pong. */
+  /** Notes that something was received, if only a pong. */
   sign(): void {
     this.#lastSignAt = this.#clock.monotonic();
   }

@@ -4,7 +4,10 @@ import type { CarrierName } from '@parley/shared/contracts/session-values';
 /** What a call needs of its far end, be it a telephone or a browser. */
 export interface Participant {
   readonly carrier: CarrierName | null;
-  /** A carrier stands behind the connection: it transfers the caller, and hangs up, when the control plane asks it to. */
+  /**
+   * A carrier stands behind the connection: it transfers the caller, and hangs up, when the control plane asks it
+   * to.
+   */
   readonly carrierCommands: boolean;
   /** Caller audio comes all the time, silence too: without it the line is lost. Otherwise microphones may be off. */
   readonly steadyAudio: boolean;
@@ -25,7 +28,7 @@ export interface Participant {
    * @param atMs where in the speech it belongs
    */
   play(bytes: Uint8Array, atMs: number): void;
-  /** Asks to be told when everything sent before was played. */
+  /** Sends a mark: it comes back when everything sent before it was played. */
   mark(name: string): void;
   /** Drops what the far end has not played yet. Pending marks must not count as played from here on. */
   clear(): void;
@@ -43,8 +46,7 @@ export interface Participant {
 /** Why a connection is ended from here: its call is over, this process stops, or something of ours failed. */
 export type ConnectionEnd = 'over' | 'shutdown' | 'failed';
 
-/**
- * How a far end went.
+/** How a far end left.
  * - by the caller: hung up, or (`lost`) the connection vanished and may come back on another one
  * - by the carrier: broke its own protocol or a limit, or (`lost`) the line vanished
  */

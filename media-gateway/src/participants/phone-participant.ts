@@ -17,7 +17,7 @@ const DIGIT = /^[0-9*#A-D]$/;
 export interface StreamStart {
   carrierCallId: string;
   streamId: string;
-  /** When it said so, ms since the epoch. */
+  /** When the stream began, ms since the epoch. */
   at: number;
 }
 
@@ -89,7 +89,10 @@ export class PhoneParticipant implements Participant, SocketListener {
 
   // ---- for the call ----
 
-  /** What was kept is delivered once the caller's own work is done, so that a call may attach while it is being made. */
+  /**
+   * Attaches the listener. Early media is delivered after this returns, so that a call may attach in its
+   * constructor.
+   */
   attach(listener: ParticipantListener): void {
     if (this.#attached) throw new Error('A participant can be attached only once.');
     this.#attached = true;
@@ -205,7 +208,7 @@ export class PhoneParticipant implements Participant, SocketListener {
   #onAudio(received: Uint8Array, timestampMs: number | undefined): void {
     const format = this.#adapter.inputFormat;
     const odd = format.encoding === 'pcm16' && received.length % 2 === 1;
-    // Half a sample would turn all that follows into noise.
+    // Half a sample would turn all further audio into noise.
     const bytes = odd ? received.subarray(0, -1) : received;
     if (this.#listener) this.#listener.onAudio(bytes, timestampMs);
     else this.#early.keepAudio(bytes, format, timestampMs);

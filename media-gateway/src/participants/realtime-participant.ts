@@ -55,7 +55,10 @@ export class RealtimeParticipant implements Participant {
 
   // ---- for the call ----
 
-  /** What was kept is delivered once the caller's own work is done, so that a call may attach while it is being made. */
+  /**
+   * Attaches the listener. Early media is delivered after this returns, so that a call may attach in its
+   * constructor.
+   */
   attach(listener: ParticipantListener): void {
     if (this.#attached) throw new Error('A participant can be attached only once.');
     this.#attached = true;
@@ -92,7 +95,7 @@ export class RealtimeParticipant implements Participant {
 
   // ---- for the protocol ----
 
-  /** Caller audio. @param wire the form it has, which may change from piece to piece */
+  /** Takes caller audio. @param wire its format, which may change from piece to piece */
   receive(received: Uint8Array, wire: AudioFormat): void {
     if (this.#over || this.#gone !== undefined) return;
     if (wire.encoding !== this.#wire.encoding || wire.sampleRate !== this.#wire.sampleRate) {
@@ -105,7 +108,7 @@ export class RealtimeParticipant implements Participant {
     else this.#early.keepAudio(bytes, this.inputFormat, undefined);
   }
 
-  /** A key. Only once the call listens: the session keeps events until then. */
+  /** Takes a pressed key. Only once the call listens: the session keeps events until then. */
   press(digit: string): void {
     if (!this.#over) this.#listener?.onDtmf(digit);
   }
@@ -128,7 +131,7 @@ export class RealtimeParticipant implements Participant {
     }
   }
 
-  /** Half a sample at the end of a piece belongs to the next one. */
+  /** Cuts a piece to whole samples: half a sample at its end belongs to the next piece. */
   #wholeSamples(bytes: Uint8Array): Uint8Array {
     if (this.#wire.encoding !== 'pcm16') return bytes;
     let whole = bytes;

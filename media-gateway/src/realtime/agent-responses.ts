@@ -14,10 +14,10 @@ import { cutReply, isAudible, toWords, wordsBefore, wordsOf } from './spoken-ite
 /** The reply of the call that is being thought or said. */
 interface CurrentReply {
   id: number;
-  /** Its words so far. */
+  /** Words of the reply so far. */
   text: string;
   textOnly: boolean;
-  /** Stopped at the client; what was heard until then. */
+  /** What was heard of a reply that is held; undefined when it is not held. */
   held: string | undefined;
 }
 
@@ -80,7 +80,7 @@ export class AgentResponses {
     this.#hasNewInput = true;
   }
 
-  /** @returns why it cannot be taken, if so */
+  /** Takes a `response.create`. @returns the refusal, if refused */
   create(params: ResponseParams, call: CallSteering): Omit<EventFault, 'event_id'> | undefined {
     if (params.conversation === 'none' || (params.input?.length ?? 0) > 0) {
       return {
@@ -99,7 +99,7 @@ export class AgentResponses {
     }
     const create: WaitingCreate = { params, call, response: undefined };
     this.#create = create;
-    // Something new came while another response is open: it is answered behind that one.
+    // New input came while another response is open: it is answered after that response.
     if (!this.#response) this.#start(create);
     return undefined;
   }
@@ -194,11 +194,11 @@ export class AgentResponses {
     const create = this.#create;
     if (!create) return;
     if (status === 'interrupted') this.#interrupt(create);
-    // The call is in the middle of something else just now.
+    // The call cannot respond at this moment.
     else queueMicrotask(() => this.#create === create && !this.#reply && this.#start(create));
   }
 
-  /** Nothing follows: the connection is over. */
+  /** Ends all responses: the connection is over. */
   close(): void {
     this.#create = undefined;
     this.#finish({ status: 'cancelled', reason: 'client_cancelled' });
@@ -220,7 +220,7 @@ export class AgentResponses {
     }
   }
 
-  /** Somebody speaks: the turn that follows is answered, with all that is new. */
+  /** The caller speaks: the answer to the turn that follows covers everything new. */
   #interrupt(create: WaitingCreate): void {
     this.#create = undefined;
     create.response ??= this.#new(false, create.params);
@@ -245,7 +245,7 @@ export class AgentResponses {
     };
   }
 
-  /** For a reply that goes on. */
+  /** The response of a reply that resumes. */
   #open(): ServerResponse {
     const response = this.#new(this.#reply?.textOnly ?? false, {});
     response.replyId = this.#reply?.id;

@@ -6,7 +6,7 @@ import type { AgentResponses } from './agent-responses.ts';
 import type { CallerAudio } from './caller-audio.ts';
 import type { SessionSettings } from './session-settings.ts';
 
-/** What happens in the call becomes server events. */
+/** Turns the events of a call into server events. */
 export class CallEvents implements CallObserver, ClientTools {
   readonly #settings: SessionSettings;
   readonly #audio: CallerAudio;

@@ -10,16 +10,16 @@ import { toAudioFormat } from './wire-format.ts';
 
 /** Caller audio may run this far ahead of the clock: clients may send what they recorded before. */
 const MAX_AHEAD_MS = 300_000;
-/** Push to talk and item audio: less is no utterance. */
+/** Least audio of an utterance that the client commits or sends in an item. */
 const MIN_COMMIT_MS = 100;
 
 /** A voice: the one that is heard now, or the one that the next turn belongs to. */
 interface Speech {
   itemId: string;
   startMs: number;
-  /** The client knows of it. */
+  /** Whether the voice was announced to the client. */
   announced: boolean;
-  /** Words of it that were sent as deltas. */
+  /** Words that were sent as deltas. */
   delta: string;
 }
 
@@ -73,7 +73,7 @@ export class CallerAudio {
     this.#participant.receive(bytes, format);
   }
 
-  /** The caller has finished, says the client. @returns false when there was too little to commit */
+  /** Commits the caller's audio for the client. @returns false when there was too little to commit */
   commit(call: CallSteering): boolean {
     const audioMs = this.#receivedMs - this.#committedAtMs;
     const taken = call.commitCallerAudio();
@@ -112,7 +112,7 @@ export class CallerAudio {
     };
   }
 
-  /** The client is to know of the voice, if there is one: it stops playing then. */
+  /** Announces the voice, if there is one: the client then stops playing. */
   announceSpeech(): void {
     const speech = this.#speech;
     if (!speech || speech.announced) return;
@@ -124,7 +124,7 @@ export class CallerAudio {
     });
   }
 
-  /** The voice said nothing. */
+  /** The voice ended without words. */
   speechForgotten(audioMs: number): void {
     this.#speechStopped(audioMs);
     this.#speech = undefined;

@@ -13,7 +13,7 @@ import type { SessionSettings } from './session-settings.ts';
 
 type Event<T extends ClientEvent['type']> = Extract<ClientEvent, { type: T }>;
 
-/** Client events become what the call is to do. */
+/** Carries out client events on the call. */
 export class ClientEventHandler {
   readonly #call: CallSteering;
   readonly #settings: SessionSettings;

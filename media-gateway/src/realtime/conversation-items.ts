@@ -1,4 +1,4 @@
-/** Items beyond this are forgotten here, the oldest first; the call itself remembers what was said. */
+/** How many items are kept; the oldest is dropped beyond that. The call's own conversation is not affected. */
 const MAX_ITEMS = 1000;
 
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
@@ -20,7 +20,7 @@ export interface Item {
   call_id?: string;
   arguments?: string;
   output?: string;
-  /** What the call knows it by; undefined for what it does not keep. */
+  /** Key of the entry in the call's conversation; undefined for items that the call does not keep. */
   key?: string | undefined;
   /** Speech of the agent: which reply, which part of its audio and of its words. */
   spoken?: SpokenPart;

@@ -15,10 +15,10 @@ type ItemEvent<T extends 'create' | 'retrieve' | 'delete' | 'truncate'> = Extrac
   ClientEvent,
   { type: `conversation.item.${T}` }
 >;
-/** Why an event changes nothing. */
+/** The refusal of an event. */
 type Refusal = Omit<EventFault, 'event_id'>;
 
-/** Edits of the conversation by the client. The call learns of those that count for it. */
+/** Edits of the conversation by the client; those that matter for the model go to the call. */
 export class ItemEditor {
   readonly #call: CallSteering;
   readonly #items: ConversationItems;
@@ -153,7 +153,7 @@ function toText(item: Item): string {
     .slice(0, MAX_TEXT);
 }
 
-/** @returns what is wrong with it, if something is */
+/** The item that a client sent. @returns what is wrong with it, if invalid */
 function toItem(given: ClientItem, id: string): Item | string {
   const base = { id, type: given.type, status: 'completed' as const };
   if (given.type === 'function_call_output') {

@@ -23,16 +23,16 @@ import { SessionSettings } from './session-settings.ts';
 import { WaitingEvents } from './waiting-events.ts';
 import { toAudioFormat } from './wire-format.ts';
 
-/** A client whose events are wrong this often is not one of this protocol. */
+/** How many invalid events a client may send before it is closed. */
 const MAX_FAULTS = 100;
-/** Without a word of the client for so long, nobody is there any more. */
+/** How long a client may send nothing before it is closed. */
 const IDLE_MS = 15 * 60_000;
 
 /** How a connection ended. */
 export interface Departure {
-  /** What it means for a session that has not begun. */
+  /** The end of the session, if its call has not begun. */
   end: CallEndReason;
-  /** Without a goodbye: the client may come back. */
+  /** Whether the connection was lost, so that the client may come back. */
   lost: boolean;
 }
 
@@ -55,8 +55,8 @@ interface Parts {
 }
 
 /**
- * One client of the OpenAI Realtime protocol (GA, over WebSocket) from its connection to its end: how it joins a call,
- * and how the two part. What it sends goes to `ClientEventHandler`, what it is sent comes from `CallEvents`.
+ * One client of the OpenAI Realtime protocol (GA, over WebSocket) from its connection to its end: how it joins a
+ * call, and how the two part. What it sends goes to `ClientEventHandler`, what it is sent comes from `CallEvents`.
  */
 export class RealtimeSession implements SocketListener, RealtimeOutlet {
   readonly #socket: SessionSocket;
@@ -204,7 +204,7 @@ export class RealtimeSession implements SocketListener, RealtimeOutlet {
     );
   }
 
-  /** An event that no client of the protocol sends. */
+  /** Takes an invalid event. */
   #onFault(fault: EventFault): void {
     if (this.#take('fault') !== 'answer_fault') return;
     this.#events.error(fault);
@@ -236,7 +236,7 @@ export class RealtimeSession implements SocketListener, RealtimeOutlet {
     this.#socket.end(closeCode, why.code);
   }
 
-  /** The connection is over: the call has no far end, and nothing is sent any more. */
+  /** Ends the session's side of a connection that is over. */
   #finish(departure: Departure): void {
     this.#departure = departure;
     this.#idleTimer?.cancel();
@@ -272,7 +272,7 @@ export class RealtimeSession implements SocketListener, RealtimeOutlet {
     return { settings, participant, items, audio, responses };
   }
 
-  /** What was said before the client came back. */
+  /** Sends the conversation of earlier legs. */
   #sendHistory(plan: SessionPlan, items: ConversationItems): void {
     for (const { role, text } of plan.history) {
       const item: Item = {

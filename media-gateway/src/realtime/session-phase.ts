@@ -5,7 +5,7 @@
 export const SESSION_PHASES = ['redeeming', 'opening', 'live', 'over'] as const;
 export type SessionPhase = (typeof SESSION_PHASES)[number];
 
-/** What can come to it, from whichever side. */
+/** The inputs of a session, from the client, the gateway and the call. */
 export const SESSION_INPUTS = [
   /** An event of the client, as the protocol has it. */
   'event',
@@ -44,7 +44,7 @@ export type SessionAction =
   /** The client is closed. */
   | 'close'
   | 'ignore'
-  /** Cannot come: a mistake of ours. */
+  /** An input that cannot come in this phase: a bug. */
   | 'fail';
 
 interface Step {
@@ -104,7 +104,7 @@ const STEPS: Readonly<Record<SessionPhase, Readonly<Record<SessionInput, Step>>>
   },
 };
 
-/** What an input means to a session in this phase, and where it stands then. Pure. */
+/** The action on an input in a phase, and the phase that follows. Pure. */
 export function nextStep(phase: SessionPhase, input: SessionInput): Step {
   return STEPS[phase][input];
 }

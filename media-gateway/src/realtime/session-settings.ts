@@ -50,7 +50,7 @@ export class SessionSettings {
   #tools: LlmTool[] = [];
   #toolChoice: 'auto' | 'none' = 'auto';
   #textOnly = false;
-  /** Given back as it came; nothing depends on them. */
+  /** Settings that are sent back unchanged; nothing depends on them. */
   readonly #echoed: {
     transcription: unknown;
     noise_reduction: unknown;
@@ -88,7 +88,7 @@ export class SessionSettings {
     return this.#chosenVoice ?? this.#plan.tts[0]?.voice ?? 'default';
   }
 
-  /** The one that the client asked for, and got. */
+  /** The voice that the client asked for and got. */
   get chosenVoice(): string | undefined {
     return this.#chosenVoice;
   }
@@ -103,7 +103,7 @@ export class SessionSettings {
     return this.#toolChoice === 'none' ? [] : this.#tools;
   }
 
-  /** How the call is to take turns. */
+  /** The turn detection of the call. */
   get turns(): { respond: boolean; interrupt: boolean; listen: boolean } {
     const detection = this.#turnDetection;
     if (!detection) return { respond: false, interrupt: false, listen: false };
