@@ -2,6 +2,10 @@ import { realtimeWsUrl } from '@parley/shared/contracts/addresses';
 import type { Feature } from '../composition/feature.ts';
 import type { Platform } from '../composition/platform.ts';
 import { idSchema } from '../http/operation.ts';
+import { runTest } from './agent-test-conversation.ts';
+import type { ConversationDeps } from './agent-test-conversation.ts';
+import { AgentTestConversations } from './agent-test-conversations.ts';
+import { AgentTestLeases } from './agent-test-leases.ts';
 import {
   agentTestCollection,
   agentTestResultCollection,
@@ -12,16 +16,29 @@ import { AgentTestRunner } from './agent-test-runner.ts';
 import { agentTestSample } from './agent-test-sample.ts';
 import { AgentTestService, eraseTestReasons, removeTestsOf } from './agent-test-service.ts';
 
-type RunnerDeps = ConstructorParameters<typeof AgentTestRunner>[0];
+type LeaseDeps = ConstructorParameters<typeof AgentTestLeases>[0];
+type ConversationsDeps = ConstructorParameters<typeof AgentTestConversations>[0];
 type ServiceDeps = ConstructorParameters<typeof AgentTestService>[0];
 
 export function createAgentTests({
   config,
   ...deps
-}: Omit<RunnerDeps & ServiceDeps, 'realtimeUrl' | 'runner'> & Pick<Platform, 'config'>) {
-  const runner = new AgentTestRunner({
+}: LeaseDeps &
+  Omit<ConversationsDeps, 'runTest'> &
+  Omit<ConversationDeps, 'realtimeUrl'> &
+  Omit<ServiceDeps, 'runner'> &
+  Pick<Platform, 'config'>) {
+  const conversation = {
     ...deps,
     realtimeUrl: realtimeWsUrl(config.MEDIA_LOCAL_URL ?? config.MEDIA_PUBLIC_URL ?? config.PUBLIC_URL),
+  };
+  const runner = new AgentTestRunner({
+    ...deps,
+    leases: new AgentTestLeases(deps),
+    conversations: new AgentTestConversations({
+      ...deps,
+      runTest: (test, signal) => runTest(conversation, test, signal),
+    }),
   });
   const agentTests = new AgentTestService({ ...deps, runner });
   return {
