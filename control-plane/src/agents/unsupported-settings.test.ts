@@ -92,12 +92,12 @@ const ACTING: Readonly<Record<string, unknown>> = {
   'widget.title': 'Ask us',
   'widget.daily_sessions': 10,
   'widget.variables': ['name'],
-  'analysis.lead_analysis': false, // post-call-service
+  'analysis.lead_analysis': false, // lead-analyst
   'analysis.llm_id': 'llm_other',
   'analysis.min_caller_turns': 2,
   'analysis.language': 'de-DE',
   'analysis.goal': 'A booking',
-  'webhooks.call_ended.url': 'https://example.com/crm', // post-call-service
+  'webhooks.call_ended.url': 'https://example.com/crm', // call-ended-webhook
   'webhooks.call_ended.web_calls': false,
   'webhooks.call_ended.phone_calls': false,
   'webhooks.call_ended.include_unanswered': true,

@@ -1,7 +1,7 @@
 import type { Logger } from '@parley/shared/logging/logger';
 import type { CallLog } from '../calls/call-log.ts';
 import type { OwnEventData } from '../calls/session-events.ts';
-import type { PostCallStep } from '../post-call/post-call-service.ts';
+import type { PostCallStep } from '../post-call/post-call-run.ts';
 import { openChatModel } from '../providers/chat.ts';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
 import type { SessionAgent } from '../sessions/session-agent.ts';

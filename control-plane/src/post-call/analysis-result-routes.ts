@@ -4,7 +4,7 @@ import { defineOperation, type Operation } from '../http/operation.ts';
 import { recordFields, toTimes } from '../http/record-schema.ts';
 import { sessionTarget } from '../sessions/session-target.ts';
 import type { AnalysisResultRecord } from './analysis-result-model.ts';
-import type { PostCallService } from './post-call-service.ts';
+import type { AnalysisResults } from './analysis-results.ts';
 
 const content = z.record(z.string(), z.unknown()).nullable();
 
@@ -42,7 +42,7 @@ export function toAnalysisResultResponse(row: AnalysisResultRecord): z.input<typ
   };
 }
 
-export function analysisResultRoutes({ postCall }: { postCall: PostCallService }): Operation[] {
+export function analysisResultRoutes({ analysisResults }: { analysisResults: AnalysisResults }): Operation[] {
   return [
     defineOperation({
       id: 'listSessionAnalyses',
@@ -59,7 +59,7 @@ export function analysisResultRoutes({ postCall }: { postCall: PostCallService }
         },
       },
       handle: async ({ item }) => {
-        const rows = await postCall.results(item._id);
+        const rows = await analysisResults.ofSession(item._id);
         return { items: rows.map(toAnalysisResultResponse), total: rows.length };
       },
     }),

@@ -1,24 +1,42 @@
 import type { Feature } from '../composition/feature.ts';
 import { analysisResultCollection } from './analysis-result-model.ts';
 import { analysisResultRoutes } from './analysis-result-routes.ts';
+import { AnalysisResults } from './analysis-results.ts';
+import { CallEndedWebhook } from './call-ended-webhook.ts';
+import { LeadAnalyst } from './lead-analyst.ts';
 import { postCallJobCollection } from './post-call-job-model.ts';
-import { PostCallService } from './post-call-service.ts';
-import type { PostCallStep } from './post-call-service.ts';
+import { PostCallJobs } from './post-call-jobs.ts';
+import { PostCallRun } from './post-call-run.ts';
+import type { PostCallStep } from './post-call-run.ts';
 import { RuleAnalyses } from './rule-analyses.ts';
 
-type PostCallDeps = ConstructorParameters<typeof PostCallService>[0];
-type RuleDeps = ConstructorParameters<typeof RuleAnalyses>[0];
+type Needs<T extends abstract new (deps: never) => unknown> = ConstructorParameters<T>[0];
 
 /** What follows calls. `memories`: what agents learn of their callers, after the analyses. */
 export function createPostCall({
   memories,
   ...deps
-}: Omit<PostCallDeps, 'steps'> & RuleDeps & { memories: PostCallStep }) {
-  const postCall = new PostCallService({ ...deps, steps: [new RuleAnalyses(deps), memories] });
+}: Omit<Needs<typeof PostCallJobs>, 'run'> &
+  Omit<Needs<typeof PostCallRun>, 'lead' | 'steps' | 'webhook'> &
+  Omit<Needs<typeof CallEndedWebhook> & Needs<typeof LeadAnalyst>, 'results'> &
+  Needs<typeof RuleAnalyses> & { memories: PostCallStep }) {
+  const analysisResults = new AnalysisResults(deps.database);
+  const run = new PostCallRun({
+    ...deps,
+    lead: new LeadAnalyst({ ...deps, results: analysisResults }),
+    steps: [new RuleAnalyses(deps), memories],
+    webhook: new CallEndedWebhook({ ...deps, results: analysisResults }),
+  });
+  const postCall = new PostCallJobs({ ...deps, run });
   return {
     postCall,
     collections: [analysisResultCollection, postCallJobCollection],
-    routes: analysisResultRoutes({ postCall }),
-    erases: { session: (sessionId: string) => postCall.erase(sessionId) },
-  } satisfies Feature & { postCall: PostCallService };
+    routes: analysisResultRoutes({ analysisResults }),
+    erases: {
+      session: async (sessionId: string) => {
+        await analysisResults.erase(sessionId);
+        await postCall.erase(sessionId);
+      },
+    },
+  } satisfies Feature & { postCall: PostCallJobs };
 }

@@ -11,7 +11,7 @@ import type { Database } from '../storage/database.ts';
 import { analysisResultCollection } from './analysis-result-model.ts';
 import type { AnalysisResultRecord } from './analysis-result-model.ts';
 import { toTranscript } from './lead-analysis.ts';
-import type { PostCallStep } from './post-call-service.ts';
+import type { PostCallStep } from './post-call-run.ts';
 
 /** The analyses that sessions name or agents have attached. */
 export interface RuleSource {

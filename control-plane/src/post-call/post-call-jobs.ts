@@ -1,0 +1,128 @@
+import type { Model } from 'mongoose';
+import type { Turn } from '@parley/shared/contracts/turn';
+import type { Logger } from '@parley/shared/logging/logger';
+import type { Clock } from '@parley/shared/time/clock';
+import type { PeriodicTask } from '../jobs/periodic-task.ts';
+import type { AfterCall } from '../sessions/session-closer.ts';
+import type { SessionRecord } from '../sessions/session-record.ts';
+import type { Database } from '../storage/database.ts';
+import { isDuplicateKey } from '../storage/duplicate.ts';
+import { postCallJobCollection } from './post-call-job-model.ts';
+import type { PostCallJobRecord } from './post-call-job-model.ts';
+import type { PostCallRun } from './post-call-run.ts';
+
+const PARALLEL = 4;
+/** Longer than any run takes. */
+const LEASE_MS = 5 * 60_000;
+const ATTEMPTS = 5;
+const RETRY_MS = 60_000;
+
+/** Queue of what is to be done after calls: one job for each session, leased to one process, tried again when it fails. */
+export class PostCallJobs implements AfterCall {
+  readonly #jobs: Model<PostCallJobRecord>;
+  readonly #run: PostCallRun;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  #task: PeriodicTask | undefined;
+
+  constructor(deps: { database: Database; run: PostCallRun; clock: Clock; logger: Logger }) {
+    this.#jobs = deps.database.model(postCallJobCollection);
+    this.#run = deps.run;
+    this.#clock = deps.clock;
+    this.#logger = deps.logger;
+  }
+
+  /** The task that runs `work`, to be woken when there is something new. */
+  wakeWith(task: PeriodicTask): void {
+    this.#task = task;
+  }
+
+  /** @inheritdoc */
+  async enqueue(
+    session: SessionRecord,
+    { turns, delayMs = 0 }: { turns: Turn[] | null; delayMs?: number },
+  ): Promise<void> {
+    // A test tells nobody, and is judged by its own run.
+    if (session.test_run_id !== null) {
+      await this.#run.finish(session._id, 'skipped');
+      return;
+    }
+    const runAt = new Date(this.#clock.now() + delayMs);
+    try {
+      const Job = this.#jobs;
+      await new Job({
+        _id: session._id,
+        status: 'pending',
+        run_at: runAt,
+        lease_until: new Date(0),
+        turns,
+      }).save();
+    } catch (error) {
+      if (!isDuplicateKey(error)) throw error;
+      // A late report brings the reaper's job forward; one that has run is not run again.
+      await this.#jobs.updateOne(
+        { _id: session._id, status: 'pending', attempts: 0, run_at: { $gt: runAt } },
+        { $set: { run_at: runAt, ...(turns ? { turns } : {}) } },
+      );
+    }
+    if (delayMs === 0) void this.#task?.runNow();
+  }
+
+  /** Runs every job that is due. */
+  async work(signal: AbortSignal): Promise<void> {
+    const lanes = Array.from({ length: PARALLEL }, async () => {
+      while (!signal.aborted) {
+        const job = await this.#claim();
+        if (!job) return;
+        await this.#attempt(job, signal);
+      }
+    });
+    await Promise.all(lanes);
+  }
+
+  /** Whether its analyses are still to be made. */
+  async isPending(sessionId: string): Promise<boolean> {
+    return (await this.#jobs.exists({ _id: sessionId, status: 'pending' })) !== null;
+  }
+
+  /** Forgets what was said in a session. */
+  async erase(sessionId: string): Promise<void> {
+    await this.#jobs.updateOne({ _id: sessionId }, { $set: { turns: null } });
+  }
+
+  #claim(): Promise<PostCallJobRecord | null> {
+    const now = new Date(this.#clock.now());
+    return this.#jobs
+      .findOneAndUpdate(
+        { status: 'pending', run_at: { $lte: now }, lease_until: { $lte: now } },
+        { $set: { lease_until: new Date(now.getTime() + LEASE_MS) }, $inc: { attempts: 1 } },
+        { sort: { run_at: 1 }, returnDocument: 'after' },
+      )
+      .lean<PostCallJobRecord>();
+  }
+
+  async #attempt(job: PostCallJobRecord, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#run.run(job, signal);
+      await this.#jobs.updateOne({ _id: job._id }, { $set: { status: 'done', turns: null } });
+    } catch (error) {
+      // Stopping is no failure: the job is taken up again.
+      const again = signal.aborted || job.attempts < ATTEMPTS;
+      const wait = signal.aborted ? 0 : RETRY_MS * job.attempts;
+      const details = { err: error, sessionId: job._id };
+      if (signal.aborted) this.#logger.info(details, 'post-call job interrupted');
+      else if (again) this.#logger.warn(details, 'post-call job failed, to be tried again');
+      else this.#logger.error(details, 'post-call job failed');
+      await this.#jobs.updateOne(
+        { _id: job._id },
+        {
+          $set: again
+            ? { status: 'pending', run_at: new Date(this.#clock.now() + wait), lease_until: new Date(0) }
+            : { status: 'failed', turns: null },
+          ...(signal.aborted ? { $inc: { attempts: -1 } } : {}),
+        },
+      );
+      if (!again) await this.#run.finish(job._id, 'failed');
+    }
+  }
+}
