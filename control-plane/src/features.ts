@@ -101,7 +101,7 @@ export async function createFeatures(deps: PlatformDeps) {
   );
   features.add(createKnowledgeBases({ ...platform, links: agentLinks }));
   features.add(providers);
-  const { voices } = features.add(createVoices({ ...platform, models, accounts, catalog, naming }));
+  const { audition, cloning } = features.add(createVoices({ ...platform, models, accounts, catalog, naming }));
   const { tickets } = features.add(createWsTickets(platform));
   const log = createCallLog(platform);
   const { callLog } = log;
@@ -207,7 +207,8 @@ export async function createFeatures(deps: PlatformDeps) {
   const owned = new DisposableList();
   for (const one of [platform.mailer, platform.background, platform.providerFetch, platform.safeFetch])
     owned.add(one);
-  owned.add(voices);
+  owned.add(audition);
+  owned.defer(() => cloning[Symbol.dispose]());
   owned.add(preCall);
   return { features, services, [Symbol.asyncDispose]: () => owned.dispose() };
 }

@@ -1,11 +1,14 @@
 import type { Feature } from '../composition/feature.ts';
 import type { Platform } from '../composition/platform.ts';
+import { CloneEditor } from './clone-editor.ts';
+import { VoiceAudition } from './voice-audition.ts';
 import { VoiceCatalog } from './voice-catalog.ts';
+import { VoiceCloning } from './voice-cloning.ts';
 import { VoiceLookup } from './voice-lookup.ts';
 import { voiceCollection } from './voice-model.ts';
+import { VoiceReader } from './voice-reader.ts';
 import { voiceRoutes } from './voice-routes.ts';
 import { voiceSample } from './voice-sample.ts';
-import { VoiceService } from './voice-service.ts';
 import { VoiceSpeech } from './voice-speech.ts';
 
 /** What models need of voices. Made before both. */
@@ -19,18 +22,30 @@ export function createVoiceLookup({
   return { catalog, lookup: new VoiceLookup({ database, catalog }) };
 }
 
-type VoiceDeps = ConstructorParameters<typeof VoiceService>[0];
+type Needs<T extends abstract new (deps: never) => unknown> = ConstructorParameters<T>[0];
 
 export function createVoices({
   providerFetch: fetch,
   ...deps
-}: Omit<VoiceDeps, 'fetch' | 'speech'> & Pick<Platform, 'providerFetch'>) {
-  const voices = new VoiceService({ ...deps, fetch, speech: new VoiceSpeech({ fetch }) });
+}: Needs<typeof VoiceReader> &
+  Omit<
+    Needs<typeof VoiceAudition> & Needs<typeof VoiceCloning> & Needs<typeof CloneEditor>,
+    'fetch' | 'speech'
+  > &
+  Pick<Platform, 'providerFetch'>) {
+  const audition = new VoiceAudition({ ...deps, fetch, speech: new VoiceSpeech({ fetch }) });
+  const cloning = new VoiceCloning({ ...deps, fetch });
   return {
-    voices,
+    audition,
+    cloning,
     collections: [voiceCollection],
-    routes: voiceRoutes({ voices }),
+    routes: voiceRoutes({
+      voices: new VoiceReader(deps),
+      audition,
+      cloning,
+      clones: new CloneEditor({ ...deps, fetch }),
+    }),
     flags: [{ key: 'voice_cloning', description: 'Voice clones' }],
     samples: [voiceSample],
-  } satisfies Feature & { voices: VoiceService };
+  } satisfies Feature & { audition: VoiceAudition; cloning: VoiceCloning };
 }

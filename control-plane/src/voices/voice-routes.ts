@@ -29,7 +29,10 @@ import {
   voiceResponse,
 } from './voice-schema.ts';
 import type { Voice } from './voice-schema.ts';
-import type { VoiceService, VoiceViewer } from './voice-service.ts';
+import type { VoiceAudition } from './voice-audition.ts';
+import type { VoiceCloning } from './voice-cloning.ts';
+import type { VoiceReader, VoiceViewer } from './voice-reader.ts';
+import type { CloneEditor } from './clone-editor.ts';
 import type { SpokenAudio } from './voice-speech.ts';
 
 const tag = 'Voices';
@@ -38,7 +41,17 @@ const USERS = { user: 'editor' } as const;
 const AUDIO_HEADERS = { 'Cache-Control': 'private', 'Content-Disposition': 'inline' };
 const CLONE_LIMIT_BYTES = MAX_CLONE_FILES * MAX_CLONE_FILE_BYTES + 64 * 1024;
 
-export function voiceRoutes({ voices }: { voices: VoiceService }): Operation[] {
+export function voiceRoutes({
+  voices,
+  audition,
+  cloning,
+  clones,
+}: {
+  voices: VoiceReader;
+  audition: VoiceAudition;
+  cloning: VoiceCloning;
+  clones: CloneEditor;
+}): Operation[] {
   /** Those of the catalogue and of others are there to be seen, not to be changed. */
   const ownClone: Target<VoiceRecord> = {
     parameter: 'voice_id',
@@ -113,7 +126,7 @@ export function voiceRoutes({ voices }: { voices: VoiceService }): Operation[] {
       errors: [409, 502, 504],
       handle: async ({ access, caller, body }) => {
         const scope = await editorOf(access, body.org_id);
-        return toVoiceResponse(await voices.clone(scope, asUser(caller), body));
+        return toVoiceResponse(await cloning.clone(scope, asUser(caller), body));
       },
     }),
     defineOperation({
@@ -130,7 +143,7 @@ export function voiceRoutes({ voices }: { voices: VoiceService }): Operation[] {
       responses: { 200: { description: 'The voice', schema: voiceResponse } },
       errors: [409],
       handle: async ({ scope, caller, item, body }) =>
-        toVoiceResponse(await voices.update(scope, asUser(caller), item, body)),
+        toVoiceResponse(await clones.update(scope, asUser(caller), item, body)),
     }),
     defineOperation({
       id: 'deleteVoice',
@@ -144,8 +157,8 @@ export function voiceRoutes({ voices }: { voices: VoiceService }): Operation[] {
       responses: { 204: { description: 'Deleted' } },
       errors: [409, 502, 504],
       handle: async ({ scope, caller, item }) => {
-        await voices.delete(scope, asUser(caller), item);
-        return new HttpResponse(204, undefined);
+        await clones.delete(scope, asUser(caller), item);
+        return new Reply(204, undefined);
       },
     }),
     defineOperation({
@@ -163,7 +176,7 @@ export function voiceRoutes({ voices }: { voices: VoiceService }): Operation[] {
       responses: { 200: { description: 'WAV or MP3', contentType: 'audio/*' } },
       errors: [409, 502, 503, 504],
       handle: async ({ access, query, item, signal }) =>
-        toAudio(await voices.preview(await queryScope(access, query), item, signal)),
+        toAudio(await audition.preview(await queryScope(access, query), item, signal)),
     }),
     defineOperation({
       id: 'speakWithVoice',
@@ -181,8 +194,8 @@ export function voiceRoutes({ voices }: { voices: VoiceService }): Operation[] {
       errors: [409, 502, 503, 504],
       handle: async ({ access, query, item, body, signal }) => {
         const scope = await queryScope(access, query);
-        if (!scope) throw invalid(['query', 'org_id'], 'org_id or project_id is required', 'missing');
-        return toAudio(await voices.speak(scope, item, body, signal));
+        if (!scope) throw invalid(['query', 'org_id'], 'org_id or project_id is needed', 'missing');
+        return toAudio(await audition.speak(scope, item, body, signal));
       },
     }),
   ];
