@@ -94,9 +94,9 @@ async function run(services: Services, args: readonly string[]): Promise<string>
       await services.orgs.setSuspended(needed('org-id'), positionals[0] === 'suspend-org');
       return 'done\n';
     case 'setup-code':
-      return (await services.identity.hasUsers())
+      return (await services.userAccounts.hasUsers())
         ? 'There are users already, so the setup code no longer works. Ask an admin for an invite.\n'
-        : `${services.identity.setupCode()}\n`;
+        : `${services.userAccounts.setupCode()}\n`;
     default:
       throw new UsageError(
         positionals[0] === undefined ? 'No command was given.' : `Unknown command: ${positionals[0]}.`,

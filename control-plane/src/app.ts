@@ -165,7 +165,7 @@ async function authenticate(services: Services, authorization: string | undefine
     );
   }
   if (credential.startsWith(API_KEY_START)) return services.apiKeys.authenticate(credential);
-  return services.identity.authenticate(credential);
+  return services.signIns.authenticate(credential);
 }
 
 /** The installation's limits for this caller, and what its org and project have set below them. */

@@ -63,7 +63,7 @@ export async function createFeatures(deps: PlatformDeps) {
   features.add(createMe());
   const { catalog, lookup } = createVoiceLookup(platform);
   const { models, accounts, ...providers } = createProviders({ ...platform, voices: lookup, naming });
-  const { identity } = features.add(createIdentity(platform));
+  const { userAccounts, signIns, passwordSignIn, passwordReset } = features.add(createIdentity(platform));
   const liveSessions = hasLiveSessions(database);
   const { orgs } = features.add(createOrgs({ ...platform, liveSessions, members: memberCollection }));
   const { projects } = features.add(
@@ -74,8 +74,19 @@ export async function createFeatures(deps: PlatformDeps) {
       uses: (scope) => features.usesOfProject(scope),
     }),
   );
-  const { members } = features.add(createMembers({ ...platform, identity }));
-  features.add(createSignIn({ ...platform, identity, orgs, projects, members }));
+  const { members } = features.add(createMembers({ ...platform, userAccounts }));
+  features.add(
+    createSignIn({
+      ...platform,
+      userAccounts,
+      signIns,
+      passwordSignIn,
+      passwordReset,
+      orgs,
+      projects,
+      members,
+    }),
+  );
   const { apiKeys } = features.add(createApiKeys(platform));
   features.add(createFeatureFlags({ orgs, features }));
   const { rateLimits } = features.add(createRateLimits(platform));
@@ -196,12 +207,13 @@ export async function createFeatures(deps: PlatformDeps) {
       agentTestRunner,
       apiKeys,
       headerSecrets,
-      identity,
       memories,
       orgs,
       projects,
       rateLimits,
+      signIns,
       tools,
+      userAccounts,
     },
   } satisfies Platform;
   const owned = new DisposableList();

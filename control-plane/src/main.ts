@@ -17,10 +17,10 @@ async function main(): Promise<void> {
     const bus = owned.add(await openRedisBus({ url, partitions, logger }));
     const controlPlane = owned.add(await openControlPlane(config, { bus, logger }));
     logger.info({ url: controlPlane.url, internalUrl: controlPlane.internalUrl }, 'control plane is ready');
-    const { identity } = controlPlane.services;
-    if (!(await identity.hasUsers())) {
+    const { userAccounts } = controlPlane.services;
+    if (!(await userAccounts.hasUsers())) {
       // For the operator's eyes: not a log line that is shipped somewhere.
-      process.stdout.write(`Setup code for the first registration: ${identity.setupCode()}\n`);
+      process.stdout.write(`Setup code for the first registration: ${userAccounts.setupCode()}\n`);
     }
     const signal = await shutdownSignal();
     logger.info({ signal }, 'control plane is stopping');

@@ -22,7 +22,7 @@ function register(cp: TestControlPlane, email: string, more: object = {}) {
 }
 
 const first = (cp: TestControlPlane) =>
-  register(cp, 'first@example.com', { setup_code: cp.app.services.identity.setupCode() });
+  register(cp, 'first@example.com', { setup_code: cp.app.services.userAccounts.setupCode() });
 
 /** The token of the newest mail. */
 async function mailed(cp: TestControlPlane): Promise<string> {

@@ -36,7 +36,7 @@ void t.test('people', async (t) => {
     const without = await cp.call('POST', '/auth/v1/register', { token: null, body: ownerBody });
     t.equal(without.status, 403);
     t.match(without.body, { code: 'setup_code_required' });
-    const body = { ...ownerBody, setup_code: cp.app.services.identity.setupCode() };
+    const body = { ...ownerBody, setup_code: cp.app.services.userAccounts.setupCode() };
     const answer = await cp.call<Tokens>('POST', '/auth/v1/register', { token: null, body });
     t.equal(answer.status, 201);
     owner = answer.body;

@@ -25,7 +25,7 @@ void t.test('orgs and projects', async (t) => {
       email: 'owner@example.com',
       password: 'correct horse battery',
       name: 'Olga',
-      setup_code: cp.app.services.identity.setupCode(),
+      setup_code: cp.app.services.userAccounts.setupCode(),
     },
   });
   const token = registered.body.access_token;
@@ -110,7 +110,7 @@ void t.test('orgs and projects', async (t) => {
     const other = await cp.makeTenant();
     await cp.app.services.orgs.addOwner(
       other.org._id,
-      (await cp.app.services.identity.userByEmail('owner@example.com'))!._id,
+      (await cp.app.services.userAccounts.userByEmail('owner@example.com'))!._id,
     );
     const path = `/v1/orgs/${other.org._id}`;
     const agents = `${path}/projects/${other.project._id}/agents`;

@@ -31,7 +31,7 @@ async function register(cp: TestControlPlane, email: string): Promise<{ userId: 
         email,
         password: 'correct horse battery',
         name: 'Somebody',
-        setup_code: cp.app.services.identity.setupCode(),
+        setup_code: cp.app.services.userAccounts.setupCode(),
       },
     },
   );

@@ -85,8 +85,8 @@ async function main(): Promise<number> {
       }),
     );
     renameSync(draft, log);
-    const { identity } = running.platform.controlPlane.services;
-    printFirstScreen(running, (await identity.hasUsers()) ? undefined : identity.setupCode(), write);
+    const { userAccounts } = running.platform.controlPlane.services;
+    printFirstScreen(running, (await userAccounts.hasUsers()) ? undefined : userAccounts.setupCode(), write);
     if (!values['no-demo']) {
       await runDemonstration(running, write, stopping.signal).catch((error: unknown) => {
         if (!stopping.signal.aborted)

@@ -197,11 +197,11 @@ void t.test('a test of an agent', async (t) => {
 
 void t.test('a real number', async (t) => {
   const { platform } = running;
-  const { identity } = platform.controlPlane.services;
+  const { userAccounts } = platform.controlPlane.services;
   const { plivo } = platform.carriers;
   const fill = (): Record<string, string> => ({ 'https://voice.example.com': platform.localUrl });
   const answers = await shell(
-    `${script(['/auth/v1/register'], { ...fill(), '"password": "…"': '"password": "tall-lamps-cross-quietly"', '"setup_code": "…"': `"setup_code": "${identity.setupCode()}"` })}`,
+    `${script(['/auth/v1/register'], { ...fill(), '"password": "…"': '"password": "tall-lamps-cross-quietly"', '"setup_code": "…"': `"setup_code": "${userAccounts.setupCode()}"` })}`,
   );
   const token = /"access_token":"([^"]+)"/.exec(answers)![1]!;
   const authorization = { authorization: `Bearer ${token}` };

@@ -6,8 +6,12 @@ import {
   signInCollection,
   userCollection,
 } from './identity-model.ts';
-import { IDENTITY_AUDIT, IdentityService } from './identity-service.ts';
+import { IDENTITY_AUDIT } from './identity-common.ts';
 import { PasswordHasher } from './password.ts';
+import { PasswordReset } from './password-reset.ts';
+import { PasswordSignIn } from './password-sign-in.ts';
+import { SignIns } from './sign-ins.ts';
+import { UserAccounts } from './user-accounts.ts';
 import { identityRoutes } from './identity-routes.ts';
 import type { SignInDeps } from './identity-routes.ts';
 import { identitySample } from './identity-sample.ts';
@@ -29,17 +33,20 @@ export function createIdentity(
   >,
 ) {
   const { config } = deps;
-  const identity = new IdentityService({
+  const accounts = new UserAccounts({
     ...deps,
     passwords: new PasswordHasher({ costBits: config.PASSWORD_COST_BITS }),
-    issuer: config.PUBLIC_URL,
   });
+  const signIns = new SignIns({ ...deps, issuer: config.PUBLIC_URL });
   return {
-    identity,
+    userAccounts: accounts,
+    signIns,
+    passwordSignIn: new PasswordSignIn({ ...deps, accounts, signIns }),
+    passwordReset: new PasswordReset({ ...deps, accounts, signIns }),
     collections: [installationCollection, refreshTokenCollection, signInCollection, userCollection],
     audit: IDENTITY_AUDIT,
     samples: [identitySample],
-  } satisfies Feature & { identity: IdentityService };
+  } satisfies Feature & Record<'userAccounts' | 'signIns' | 'passwordSignIn' | 'passwordReset', object>;
 }
 
 /** How people get in and out: it also makes them members of orgs. */

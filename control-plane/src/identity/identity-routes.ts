@@ -29,7 +29,10 @@ import {
   resetPasswordRequest,
   tokensResponse,
 } from './identity-schema.ts';
-import type { IdentityService } from './identity-service.ts';
+import type { PasswordReset } from './password-reset.ts';
+import type { PasswordSignIn } from './password-sign-in.ts';
+import type { SignIns } from './sign-ins.ts';
+import type { UserAccounts } from './user-accounts.ts';
 
 const REGISTRATIONS_PER_HOUR = 20;
 
@@ -57,7 +60,10 @@ export interface OwnedOrgs {
 }
 
 export interface SignInDeps<Invite extends { email: string }> {
-  identity: IdentityService;
+  userAccounts: UserAccounts;
+  signIns: SignIns;
+  passwordSignIn: PasswordSignIn;
+  passwordReset: PasswordReset;
   orgs: OwnedOrgs;
   projects: ProjectService;
   members: Invites<Invite>;
@@ -70,7 +76,18 @@ export interface SignInDeps<Invite extends { email: string }> {
 
 /** Signing in and out, outside `/v1`. */
 export function identityRoutes<Invite extends { email: string }>(deps: SignInDeps<Invite>): Operation[] {
-  const { identity, orgs, projects, members, directory, bus, config } = deps;
+  const {
+    userAccounts,
+    signIns,
+    passwordSignIn,
+    passwordReset,
+    orgs,
+    projects,
+    members,
+    directory,
+    bus,
+    config,
+  } = deps;
 
   async function limitRegistrations(address: string): Promise<void> {
     const { count, resetAt } = await bus.rates.hit(`register:${addressKey(address)}`, 3600);
@@ -140,8 +157,8 @@ export function identityRoutes<Invite extends { email: string }>(deps: SignInDep
         const { email, name, password } = body;
         const newUser = { email, name, password };
         let user: UserRecord;
-        if (!(await identity.hasUsers())) {
-          user = await identity.createFirstUser({ ...newUser, setupCode: body.setup_code }, { address });
+        if (!(await userAccounts.hasUsers())) {
+          user = await userAccounts.createFirstUser({ ...newUser, setupCode: body.setup_code }, { address });
           await orgOfFirstUser(user, body.org_name, address);
         } else {
           if (config.REGISTRATION !== 'open') {
@@ -150,10 +167,10 @@ export function identityRoutes<Invite extends { email: string }>(deps: SignInDep
               'Registration is disabled on this installation. Ask an admin for an invite.',
             );
           }
-          user = await identity.createUser(newUser, { address });
+          user = await userAccounts.createUser(newUser, { address });
           await newOrg(user, body.org_name ?? `${user.name}'s organisation`, address);
         }
-        const tokens = await identity.signIn(user, { address });
+        const tokens = await signIns.start(user, { address });
         return { ...tokens, user: { user_id: user._id, email: user.email, name: user.name } };
       },
     }),
@@ -167,7 +184,7 @@ export function identityRoutes<Invite extends { email: string }>(deps: SignInDep
       body: jsonBody(loginRequest),
       responses: { 200: { description: 'Signed in', schema: tokensResponse } },
       errors: [401],
-      handle: ({ body, address }) => identity.login(body.email, body.password, { address }),
+      handle: ({ body, address }) => passwordSignIn.login(body.email, body.password, { address }),
     }),
     defineOperation({
       id: 'refresh',
@@ -179,7 +196,7 @@ export function identityRoutes<Invite extends { email: string }>(deps: SignInDep
       body: jsonBody(refreshRequest),
       responses: { 200: { description: 'New tokens', schema: tokensResponse } },
       errors: [401],
-      handle: ({ body, address }) => identity.refresh(body.refresh_token, { address }),
+      handle: ({ body, address }) => signIns.refresh(body.refresh_token, { address }),
     }),
     defineOperation({
       id: 'logout',
@@ -190,7 +207,7 @@ export function identityRoutes<Invite extends { email: string }>(deps: SignInDep
       access: 'public',
       body: jsonBody(refreshRequest),
       responses: { 204: { description: 'Signed out' } },
-      handle: ({ body, address }) => identity.logout(body.refresh_token, { address }),
+      handle: ({ body, address }) => signIns.logout(body.refresh_token, { address }),
     }),
     defineOperation({
       id: 'changePassword',
@@ -203,7 +220,7 @@ export function identityRoutes<Invite extends { email: string }>(deps: SignInDep
       body: jsonBody(changePasswordRequest),
       responses: { 204: { description: 'Changed' } },
       handle: ({ caller, body, address }) =>
-        identity.changePassword(userOf(caller), body.current_password, body.new_password, { address }),
+        passwordSignIn.changePassword(userOf(caller), body.current_password, body.new_password, { address }),
     }),
     defineOperation({
       id: 'forgotPassword',
@@ -216,7 +233,7 @@ export function identityRoutes<Invite extends { email: string }>(deps: SignInDep
       body: jsonBody(forgotPasswordRequest),
       responses: { 202: { description: 'Accepted, whether or not the account exists' } },
       handle({ body, address }) {
-        identity.forgotPassword(body.email, { address });
+        passwordReset.request(body.email, { address });
       },
     }),
     defineOperation({
@@ -229,7 +246,7 @@ export function identityRoutes<Invite extends { email: string }>(deps: SignInDep
       body: jsonBody(resetPasswordRequest),
       responses: { 204: { description: 'The password is changed and all sign-ins have ended' } },
       errors: [401],
-      handle: ({ body, address }) => identity.resetPassword(body.token, body.new_password, { address }),
+      handle: ({ body, address }) => passwordReset.complete(body.token, body.new_password, { address }),
     }),
     defineOperation({
       id: 'acceptInvite',
@@ -250,15 +267,12 @@ export function identityRoutes<Invite extends { email: string }>(deps: SignInDep
       errors: [401, 403, 409],
       async handle({ body, headers, address }) {
         const invite = await members.pendingInvite(body.token);
-        const existing = await identity.userByEmail(invite.email);
+        const existing = await userAccounts.userByEmail(invite.email);
         if (existing) {
           const token = bearerToken(headers.authorization);
           if (token === undefined)
-            throw new UnauthorizedError(
-              'unauthenticated',
-              'An account with this e-mail address exists. Sign in to accept the invite.',
-            );
-          const caller = await identity.authenticate(token);
+            throw new UnauthorizedError('unauthenticated', 'Sign in to accept this invite.');
+          const caller = await signIns.authenticate(token);
           if (caller.user_id !== existing._id)
             throw new ForbiddenError(
               'forbidden',
@@ -279,9 +293,9 @@ export function identityRoutes<Invite extends { email: string }>(deps: SignInDep
             missing.map((field) => ({ loc: ['body', field], msg: 'Field required', type: 'missing' })),
           );
         }
-        const user = await identity.createUser({ email: invite.email, name, password }, { address });
+        const user = await userAccounts.createUser({ email: invite.email, name, password }, { address });
         await members.join(invite, user._id, { address });
-        return new HttpResponse(200, await identity.signIn(user, { address }));
+        return new Reply(200, await signIns.start(user, { address }));
       },
     }),
     defineOperation({
@@ -292,7 +306,7 @@ export function identityRoutes<Invite extends { email: string }>(deps: SignInDep
       summary: 'Get your profile and memberships',
       access: { user: 'any' },
       responses: { 200: { description: 'The profile', schema: profileResponse } },
-      handle: async ({ caller }) => toProfile(await identity.user(userOf(caller).user_id)),
+      handle: async ({ caller }) => toProfile(await userAccounts.user(userOf(caller).user_id)),
     }),
     defineOperation({
       id: 'updateProfile',
@@ -304,7 +318,7 @@ export function identityRoutes<Invite extends { email: string }>(deps: SignInDep
       body: patchBody(patchProfileRequest, { readOnly: ['user_id', 'email', 'memberships'] }),
       responses: { 200: { description: 'The profile', schema: profileResponse } },
       handle: async ({ caller, body }) =>
-        toProfile(await identity.updateProfile(userOf(caller).user_id, body)),
+        toProfile(await userAccounts.updateProfile(userOf(caller).user_id, body)),
     }),
     defineOperation({
       id: 'getSigningKeys',

@@ -12,8 +12,8 @@ import type { AuditLog } from '../audit/audit-trail.ts';
 import { commonFilter, equalities } from '../http/list-query.ts';
 import type { AnyOf, ListInput } from '../http/list-query.ts';
 import { invalid } from '../http/validation.ts';
-import { normalEmail } from '../identity/identity-service.ts';
-import type { IdentityService } from '../identity/identity-service.ts';
+import { normalEmail } from '../identity/identity-common.ts';
+import type { UserAccounts } from '../identity/user-accounts.ts';
 import type { Mailer } from '../identity/mailer.ts';
 import type { BackgroundWork } from '../lifecycle/background-work.ts';
 import type { Database } from '../storage/database.ts';
@@ -48,7 +48,7 @@ const INVITE_MS = 7 * 24 * 3_600_000;
 export class MemberService {
   readonly #database: Database;
   readonly #directory: Directory;
-  readonly #identity: IdentityService;
+  readonly #accounts: UserAccounts;
   readonly #mailer: Mailer;
   readonly #background: BackgroundWork;
   readonly #audit: AuditLog<(typeof MEMBER_AUDIT)[number]>;
@@ -58,7 +58,7 @@ export class MemberService {
   constructor(deps: {
     database: Database;
     directory: Directory;
-    identity: IdentityService;
+    userAccounts: UserAccounts;
     mailer: Mailer;
     background: BackgroundWork;
     audit: AuditLog<(typeof MEMBER_AUDIT)[number]>;
@@ -67,7 +67,7 @@ export class MemberService {
   }) {
     this.#database = deps.database;
     this.#directory = deps.directory;
-    this.#identity = deps.identity;
+    this.#accounts = deps.userAccounts;
     this.#mailer = deps.mailer;
     this.#background = deps.background;
     this.#audit = deps.audit;
@@ -81,7 +81,7 @@ export class MemberService {
   ): Promise<ListPage<MemberWithUser>> {
     const filter = { ...commonFilter(list), ...equalities({ role: list.role, status: list.status }) };
     const page = await scope.collection(memberCollection).page(filter, list);
-    const users = await this.#identity.users(page.items.map((member) => member.user_id));
+    const users = await this.#accounts.users(page.items.map((member) => member.user_id));
     return { ...page, items: page.items.map((member) => withUser(member, users.get(member.user_id))) };
   }
 
@@ -124,7 +124,7 @@ export class MemberService {
       action: 'member.changed',
       target: member._id,
     });
-    const users = await this.#identity.users([member.user_id]);
+    const users = await this.#accounts.users([member.user_id]);
     return withUser(changed, users.get(member.user_id));
   }
 
@@ -212,7 +212,7 @@ export class MemberService {
     this.#checkAbove(scope, request.role);
     await this.#checkProjects(scope, request.role, request.project_ids);
     const email = normalEmail(request.email);
-    const user = await this.#identity.userByEmail(email);
+    const user = await this.#accounts.userByEmail(email);
     if (user && (await scope.collection(memberCollection).findOne({ user_id: user._id }))) {
       throw new ConflictError('duplicate', 'This person is already a member.');
     }
