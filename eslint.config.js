@@ -48,9 +48,9 @@ export default tseslint.config(
       house: { rules: { 'class-size': classSize, 'constructor-dependencies': constructorDependencies } },
     },
     rules: {
-      'max-lines': ['warn', { max: 500 }],
-      'house/class-size': ['warn', { methods: 25, mutableFields: 12 }],
-      'house/constructor-dependencies': ['warn', { max: 8 }],
+      'max-lines': ['error', { max: 500 }],
+      'house/class-size': ['error', { methods: 25, mutableFields: 12 }],
+      'house/constructor-dependencies': ['error', { max: 8 }],
     },
   },
 );

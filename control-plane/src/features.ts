@@ -112,7 +112,9 @@ export async function createFeatures(deps: PlatformDeps) {
   );
   features.add(createKnowledgeBases({ ...platform, links: agentLinks }));
   features.add(providers);
-  const { audition, cloning } = features.add(createVoices({ ...platform, models, accounts, catalog, naming }));
+  const { audition, cloning } = features.add(
+    createVoices({ ...platform, models, accounts, catalog, naming }),
+  );
   const { tickets } = features.add(createWsTickets(platform));
   const log = createCallLog(platform);
   const { callLog } = log;
