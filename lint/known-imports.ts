@@ -7,12 +7,4 @@ export const knownFeatureCycles: readonly string[] = [];
 export const knownFeatureInternals: readonly string[] = [];
 
 /** Vendors' names outside their own files. */
-export const knownVendorNames: readonly string[] = [
-  'control-plane/src/voices/clone-editor.ts: elevenlabs',
-  'control-plane/src/voices/voice-audition.ts: elevenlabs',
-  'control-plane/src/voices/voice-catalog.ts: elevenlabs',
-  'control-plane/src/voices/voice-cloning.ts: elevenlabs',
-  'control-plane/src/voices/voice-lookup.ts: elevenlabs',
-  'control-plane/src/voices/voice-reader.ts: elevenlabs',
-  'control-plane/src/voices/voice-speech.ts: elevenlabs',
-];
+export const knownVendorNames: readonly string[] = [];

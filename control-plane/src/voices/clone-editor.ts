@@ -8,8 +8,8 @@ import type { Database } from '../storage/database.ts';
 import type { UserPrincipal } from '../tenancy/principal.ts';
 import { roleAtLeast } from '../tenancy/roles.ts';
 import type { Scope } from '../tenancy/scope.ts';
+import { voicesOf } from '../providers/provider-voices.ts';
 import { currentClone } from './clone-state.ts';
-import { deleteElevenLabs } from './elevenlabs-api.ts';
 import { voiceCollection } from './voice-model.ts';
 import type { VoiceRecord } from './voice-model.ts';
 import type { patchVoiceRequest } from './voice-schema.ts';
@@ -95,7 +95,7 @@ export class CloneEditor {
           ? this.#accounts.installation(voice.provider)
           : await this.#accounts.byCredential(scope.orgId, credentialId, null);
       // Without the account nothing of the voice can be reached any more.
-      if (account) await deleteElevenLabs(account, this.#fetch, providerVoiceId);
+      if (account) await voicesOf(account.provider)?.clones?.delete(account, this.#fetch, providerVoiceId);
     }
     await scope.collection(voiceCollection).delete({ _id: voice._id });
   }

@@ -5,7 +5,7 @@ import { invalid } from '../http/validation.ts';
 import type { OpenModel, OrgModelCatalog } from '../providers/model-catalog.ts';
 import { ExpiringCache } from '../storage/expiring-cache.ts';
 import type { Scope } from '../tenancy/scope.ts';
-import { fetchPreview } from './elevenlabs-api.ts';
+import { fetchPreview } from './voice-preview.ts';
 import { isClone } from './voice-schema.ts';
 import type { SpeakRequest, Voice } from './voice-schema.ts';
 import type { SpokenAudio, VoiceSpeech } from './voice-speech.ts';

@@ -12,8 +12,9 @@ import type { Database } from '../storage/database.ts';
 import type { UserPrincipal } from '../tenancy/principal.ts';
 import { referenceNotFound } from '../tenancy/references.ts';
 import type { Scope } from '../tenancy/scope.ts';
+import { ProviderFailure } from '../providers/provider-failure.ts';
+import { voicesOf } from '../providers/provider-voices.ts';
 import { MAX_CLONES_PER_ORG } from './clone-state.ts';
-import { cloneElevenLabs, ProviderFailure } from './elevenlabs-api.ts';
 import { voiceCollection } from './voice-model.ts';
 import type { VoiceRecord } from './voice-model.ts';
 import type { cloneVoiceRequest } from './voice-schema.ts';
@@ -104,7 +105,7 @@ export class VoiceCloning implements Disposable {
     const loc = ['body', 'tts_id'];
     const model = await this.#models.find(scope.orgId, ttsId);
     if (model?.kind !== 'tts') throw new ValidationError([referenceNotFound(loc)]);
-    if (model.provider !== 'elevenlabs') throw invalid(loc, 'has no clones', 'not_available');
+    if (!voicesOf(model.provider)?.clones) throw invalid(loc, 'has no clones', 'not_available');
     const account = (await this.#models.open(scope.orgId, ttsId, {}))?.account;
     if (!account)
       throw invalid(loc, 'This model has no credentials here, or is switched off', 'not_available');
@@ -117,7 +118,12 @@ export class VoiceCloning implements Disposable {
       let outcome: Pick<VoiceRecord, 'status' | 'error' | 'provider_voice_id'>;
       try {
         const { name } = voice;
-        const made = await cloneElevenLabs(account, this.#fetch, { name, files }, this.#stopping.signal);
+        const made = await voicesOf(account.provider)!.clones!.make(
+          account,
+          this.#fetch,
+          { name, files },
+          this.#stopping.signal,
+        );
         outcome = made.needsVerification
           ? { status: 'failed', error: 'verification_required', provider_voice_id: made.voiceId }
           : { status: 'ready', error: null, provider_voice_id: made.voiceId };

@@ -1,8 +1,9 @@
 import type { LocatedVoice, VoiceSource } from '../providers/model-catalog.ts';
 import type { ProviderAccount } from '../providers/provider-accounts.ts';
+import { libraryVoiceId, voicesOf } from '../providers/provider-voices.ts';
 import type { ProviderName } from '@parley/shared/contracts/session-values';
 import type { Database } from '../storage/database.ts';
-import { elevenLabsVoiceId, LOCAL_VOICE } from './voice-catalog.ts';
+import { LOCAL_VOICE } from './voice-catalog.ts';
 import type { VoiceCatalog } from './voice-catalog.ts';
 import { voiceCollection } from './voice-model.ts';
 import type { VoiceRecord } from './voice-model.ts';
@@ -23,8 +24,8 @@ export class VoiceLookup implements VoiceSource {
       const { id, providerVoiceId } = LOCAL_VOICE;
       return voiceId === id || voiceId === providerVoiceId ? { providerVoiceId } : null;
     }
-    if (provider !== 'elevenlabs') return null;
-    const providerVoiceId = elevenLabsVoiceId(voiceId) ?? voiceId;
+    if (!voicesOf(provider)) return null;
+    const providerVoiceId = libraryVoiceId(provider, voiceId) ?? voiceId;
     // A clone may be named by the provider's id too. What others say of their own accounts counts for nothing here.
     const clones = await this.#database
       .model(voiceCollection)
@@ -49,8 +50,8 @@ export class VoiceLookup implements VoiceSource {
 
   /** @inheritdoc */
   async isListed(account: ProviderAccount, voiceId: string): Promise<boolean> {
-    if (elevenLabsVoiceId(voiceId) === undefined) return true;
-    const known = await this.#catalog.ofElevenLabs(account);
+    if (libraryVoiceId(account.provider, voiceId) === undefined) return true;
+    const known = await this.#catalog.of(account);
     return known === null || known.some((voice) => voice.id === voiceId);
   }
 }

@@ -8,9 +8,11 @@ import { TOTAL_LIMIT } from '../storage/list.ts';
 import type { ListPage } from '../storage/list.ts';
 import { compareBy } from '../storage/memory-page.ts';
 import type { Filter } from '../tenancy/scope.ts';
+import type { ProviderName } from '@parley/shared/contracts/session-values';
+import { isLibraryVoice, VOICE_PROVIDERS, type CatalogVoice } from '../providers/provider-voices.ts';
 import { currentClone, MAX_CLONES_PER_ORG } from './clone-state.ts';
-import { elevenLabsVoiceId, LOCAL_VOICE } from './voice-catalog.ts';
-import type { CatalogVoice, VoiceCatalog } from './voice-catalog.ts';
+import { LOCAL_VOICE } from './voice-catalog.ts';
+import type { VoiceCatalog } from './voice-catalog.ts';
 import { voiceCollection } from './voice-model.ts';
 import type { VoiceRecord } from './voice-model.ts';
 import { isClone } from './voice-schema.ts';
@@ -59,7 +61,7 @@ export class VoiceReader {
   /** @throws NotFoundError for what is absent and for what is not shown, alike */
   async find(viewer: VoiceViewer, id: string): Promise<Voice> {
     if (id === LOCAL_VOICE.id) return LOCAL_VOICE;
-    if (elevenLabsVoiceId(id) !== undefined) {
+    if (isLibraryVoice(id)) {
       const voice = (await this.#catalogueOf(viewer)).find((one) => one.id === id);
       if (!voice) throw new NotFoundError();
       return voice;
@@ -69,10 +71,15 @@ export class VoiceReader {
     return currentClone(clone, this.#clock);
   }
 
-  async #catalogueOf({ orgId, projectId }: VoiceViewer): Promise<CatalogVoice[]> {
-    const account = await this.#accounts.choose(orgId, 'elevenlabs', projectId);
-    const listed = account ? ((await this.#catalog.ofElevenLabs(account)) ?? []) : [];
-    if (!account || account.credentialId === null || orgId === null) return [LOCAL_VOICE, ...listed];
+  async #catalogueOf(viewer: VoiceViewer): Promise<CatalogVoice[]> {
+    const listed = await Promise.all(VOICE_PROVIDERS.map((provider) => this.#listedAt(provider, viewer)));
+    return [LOCAL_VOICE, ...listed.flat()];
+  }
+
+  async #listedAt(provider: ProviderName, { orgId, projectId }: VoiceViewer): Promise<CatalogVoice[]> {
+    const account = await this.#accounts.choose(orgId, provider, projectId);
+    const listed = account ? ((await this.#catalog.of(account)) ?? []) : [];
+    if (!account || account.credentialId === null || orgId === null) return listed;
     // In the org's own account its clones are listed too; they have records of their own.
     const clones = await this.#database
       .model(voiceCollection)
@@ -80,7 +87,7 @@ export class VoiceReader {
       .limit(MAX_CLONES_PER_ORG)
       .lean<VoiceRecord[]>();
     const known = new Set(clones.map((clone) => clone.provider_voice_id));
-    return [LOCAL_VOICE, ...listed.filter((voice) => !known.has(voice.providerVoiceId))];
+    return listed.filter((voice) => !known.has(voice.providerVoiceId));
   }
 
   async #clones(

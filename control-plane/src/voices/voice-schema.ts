@@ -5,7 +5,7 @@ import { idSchema } from '../http/operation.ts';
 import { maybeTime, time } from '../http/record-schema.ts';
 import { languageTag } from '../http/value-schemas.ts';
 import { tenantQuery } from '../tenancy/query-scope.ts';
-import type { CatalogVoice } from './voice-catalog.ts';
+import type { CatalogVoice } from '../providers/provider-voices.ts';
 import type { VoiceRecord } from './voice-model.ts';
 
 export const MAX_CLONE_FILES = 5;

@@ -7,7 +7,8 @@ import type { LocalSpeech } from '@parley/shared/speech/flite';
 import { invalid } from '../http/validation.ts';
 import { coversLanguage } from '../providers/model-catalog.ts';
 import type { OpenModel } from '../providers/model-catalog.ts';
-import { ProviderFailure, speakElevenLabs } from './elevenlabs-api.ts';
+import { ProviderFailure } from '../providers/provider-failure.ts';
+import { voicesOf } from '../providers/provider-voices.ts';
 import { LOCAL_VOICE } from './voice-catalog.ts';
 import type { SpeakRequest } from './voice-schema.ts';
 
@@ -47,10 +48,11 @@ export class VoiceSpeech {
       const samples = await this.#speakLocally(text, signal);
       return { contentType, bytes: packed(format, Buffer.from(bytesFromPcm16(samples))) };
     }
-    if (model.provider !== 'elevenlabs' || !account || voice === undefined) {
-      throw new ConflictError('invalid_state', 'This voice is not available in this installation.');
+    const voices = voicesOf(model.provider);
+    if (!voices || !account || voice === undefined) {
+      throw new ConflictError('invalid_state', 'The voice cannot speak here.');
     }
-    const bytes = await speakElevenLabs(
+    const bytes = await voices.speak(
       account,
       this.#fetch,
       { model: model.model, voiceId: voice, text, language, speed, format: format === 'mp3' ? 'mp3' : 'pcm' },

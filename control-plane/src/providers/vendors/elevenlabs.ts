@@ -1,5 +1,6 @@
 import { API_KEY } from '../provider-descriptor.ts';
 import type { ProviderDescriptor } from '../provider-descriptor.ts';
+import { elevenLabsVoices, FLASH, toHeaders } from './elevenlabs-voices.ts';
 
 export const elevenLabs = {
   name: 'ElevenLabs',
@@ -9,11 +10,11 @@ export const elevenLabs = {
     variable: 'ELEVENLABS',
     standardUrl: 'https://api.elevenlabs.io',
     checkPath: '/v1/models',
-    toHeaders: (apiKey: string) => ({ 'xi-api-key': apiKey }),
+    toHeaders,
   },
   models: [
     {
-      id: 'tts_elevenlabs_flash',
+      id: FLASH,
       kind: 'tts',
       model: 'eleven_flash_v2_5',
       name: 'ElevenLabs Flash v2.5',
@@ -23,4 +24,5 @@ export const elevenLabs = {
       voice: '21m00Tcm4TlvDq8ikWAM',
     },
   ],
+  voices: elevenLabsVoices,
 } as const satisfies ProviderDescriptor;

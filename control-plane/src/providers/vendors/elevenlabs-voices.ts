@@ -1,53 +1,71 @@
-import { AppError } from '@parley/shared/errors/app-error';
+import { z } from 'zod';
 import { OutboundFailedError, OutboundRefusedError } from '@parley/shared/http/outbound-errors';
 import type { SafeFetch, SafeResponse } from '@parley/shared/http/safe-fetch';
-import type { ProviderAccount } from '../providers/provider-accounts.ts';
-import { accountHeaders } from '../providers/provider-check.ts';
-import { fetchThrough } from '../providers/safe-transport.ts';
+import type { ProviderAccount } from '../provider-accounts.ts';
+import { ProviderFailure, type ProviderFault } from '../provider-failure.ts';
+import type { CatalogVoice, ProviderVoices, SpeechRequest } from '../provider-voices.ts';
+import { fetchThrough } from '../safe-transport.ts';
 
+const ID_PREFIX = 'voc_elevenlabs_';
+export const FLASH = 'tts_elevenlabs_flash';
+
+const LIST_TIMEOUT_MS = 5000;
 const SPEECH_TIMEOUT_MS = 30_000;
 const CLONE_TIMEOUT_MS = 120_000;
 const DELETE_TIMEOUT_MS = 15_000;
 /** The range that the provider takes. */
 const SPEED = { min: 0.7, max: 1.2 };
 
-/** Why a provider did not do what it was asked for; a word for programs, with nothing of what it said. */
-export type ProviderFault =
-  'auth' | 'rate_limit' | 'refused' | 'unavailable' | 'timeout' | 'unexpected_answer';
+const text = z.string().catch('');
+const voiceListSchema = z.object({
+  voices: z.array(z.unknown()),
+});
+const voiceSchema = z.object({
+  voice_id: z.string().regex(/^[A-Za-z0-9_-]{1,48}$/),
+  name: z.string().min(1),
+  category: z.string().nullish(),
+  labels: z.record(z.string(), z.string()).catch({}),
+  description: text,
+  preview_url: z
+    .url({ protocol: /^https$/ })
+    .nullable()
+    .catch(null),
+  verified_languages: z.array(z.object({ language: z.string() })).catch([]),
+  created_at_unix: z.number().nullable().catch(null),
+});
 
-const FAULT_TEXTS: Record<ProviderFault, string> = {
-  auth: 'The provider rejected the credentials. Check them at the provider.',
-  rate_limit: "The provider's rate limit for this account is reached. Retry later.",
-  refused: 'The provider rejected the request.',
-  unavailable: 'The provider cannot be reached.',
-  timeout: 'The provider did not answer in time.',
-  unexpected_answer: 'The provider returned an invalid response.',
+/** The header that the vendor takes a key in. */
+export function toHeaders(apiKey: string): Record<string, string> {
+  return { 'xi-api-key': apiKey };
+}
+
+export const elevenLabsVoices: ProviderVoices = {
+  idPrefix: ID_PREFIX,
+  list,
+  speak,
+  clones: { make: makeClone, delete: deleteClone },
 };
 
-/** A provider failed: 502, or 504 when it took too long. */
-export class ProviderFailure extends AppError {
-  readonly fault: ProviderFault;
-
-  constructor(fault: ProviderFault, options?: { cause?: unknown }) {
-    const late = fault === 'timeout';
-    super(late ? 504 : 502, late ? 'provider_timeout' : 'provider_error', FAULT_TEXTS[fault], options);
-    this.fault = fault;
-  }
+async function list(account: ProviderAccount, fetch: SafeFetch): Promise<CatalogVoice[]> {
+  const answer = await fetch.request({
+    ...account.target,
+    url: `${account.baseUrl}/v1/voices`,
+    headers: { accept: 'application/json', ...headersOf(account) },
+    timeoutMs: LIST_TIMEOUT_MS,
+  });
+  if (answer.status !== 200) throw new Error(`status ${answer.status}`);
+  const { voices } = voiceListSchema.parse(JSON.parse(answer.body.toString('utf8')));
+  return (
+    voices
+      .map((voice) => voiceSchema.safeParse(voice).data)
+      .filter((voice) => voice !== undefined)
+      // Others' clones may live in the installation's account.
+      .filter((voice) => voice.category === 'premade' || account.credentialId !== null)
+      .map(toCatalogVoice)
+  );
 }
 
-export interface SpeechRequest {
-  model: string;
-  voiceId: string;
-  text: string;
-  /** BCP 47; undefined = the model finds out. */
-  language: string | undefined;
-  speed: number | undefined;
-  /** `pcm` is 16 kHz, 16 bit, little-endian, mono. */
-  format: 'mp3' | 'pcm';
-}
-
-/** Speaks a whole text. @throws ProviderFailure; the reason of `signal` */
-export async function speakElevenLabs(
+async function speak(
   account: ProviderAccount,
   fetch: SafeFetch,
   request: SpeechRequest,
@@ -61,7 +79,7 @@ export async function speakElevenLabs(
       url:
         `${account.baseUrl}/v1/text-to-speech/${encodeURIComponent(voiceId)}` +
         `?output_format=${format === 'mp3' ? 'mp3_44100_128' : 'pcm_16000'}`,
-      headers: { 'content-type': 'application/json', ...accountHeaders(account) },
+      headers: { 'content-type': 'application/json', ...headersOf(account) },
       body: JSON.stringify({
         text,
         model_id: model,
@@ -82,24 +100,7 @@ export async function speakElevenLabs(
   return answer.body;
 }
 
-/** A recording that the provider offers of one of its voices. @returns undefined when there is none to be had */
-export async function fetchPreview(
-  fetch: SafeFetch,
-  url: string,
-  signal: AbortSignal,
-): Promise<Buffer | undefined> {
-  try {
-    const answer = await fetch.request({ purpose: 'provider', url, timeoutMs: SPEECH_TIMEOUT_MS, signal });
-    const isAudio = (answer.headers['content-type'] ?? '').startsWith('audio/');
-    return answer.status === 200 && isAudio && !answer.truncated ? answer.body : undefined;
-  } catch (error) {
-    if (error instanceof OutboundFailedError || error instanceof OutboundRefusedError) return undefined;
-    throw error;
-  }
-}
-
-/** Makes a voice of recordings. @throws ProviderFailure */
-export async function cloneElevenLabs(
+async function makeClone(
   account: ProviderAccount,
   fetch: SafeFetch,
   request: { name: string; files: File[] },
@@ -114,12 +115,7 @@ export async function cloneElevenLabs(
   }
 }
 
-/** One that is gone already is fine. @throws ProviderFailure */
-export async function deleteElevenLabs(
-  account: ProviderAccount,
-  fetch: SafeFetch,
-  voiceId: string,
-): Promise<void> {
+async function deleteClone(account: ProviderAccount, fetch: SafeFetch, voiceId: string): Promise<void> {
   const client = await openClient(account, fetch, DELETE_TIMEOUT_MS);
   try {
     await client.voices.delete(voiceId);
@@ -184,4 +180,31 @@ function statusOf(error: unknown): number | undefined {
 
 function bodyOf(error: unknown): unknown {
   return (error as { body?: unknown } | null)?.body;
+}
+
+function headersOf({ apiKey }: ProviderAccount): Record<string, string> {
+  return apiKey ? toHeaders(apiKey.reveal()) : {};
+}
+
+function toCatalogVoice(voice: z.output<typeof voiceSchema>): CatalogVoice {
+  const { gender, language, ...labels } = voice.labels;
+  const languages = [...new Set([...voice.verified_languages.map((one) => one.language), language ?? ''])];
+  const known = languages.filter((tag) => /^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/.test(tag));
+  return {
+    id: `${ID_PREFIX}${voice.voice_id}`,
+    name: voice.name.slice(0, 200),
+    provider: 'elevenlabs',
+    ttsId: FLASH,
+    providerVoiceId: voice.voice_id,
+    // Its models speak every language with every voice; some were checked.
+    languages: known.length > 0 ? known : ['*'],
+    gender: gender ?? null,
+    description: voice.description.slice(0, 1000),
+    tags: Object.values(labels)
+      .filter((label) => label !== '')
+      .slice(0, 20),
+    isPublic: voice.category === 'premade',
+    previewUrl: voice.preview_url,
+    createdAt: voice.created_at_unix === null ? null : new Date(voice.created_at_unix * 1000),
+  };
 }

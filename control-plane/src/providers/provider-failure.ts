@@ -1,0 +1,25 @@
+import { AppError } from '@parley/shared/errors/app-error';
+
+/** Why a provider did not do what it was asked for; a word for programs, with nothing of what it said. */
+export type ProviderFault =
+  'auth' | 'rate_limit' | 'refused' | 'unavailable' | 'timeout' | 'unexpected_answer';
+
+const FAULT_TEXTS: Record<ProviderFault, string> = {
+  auth: 'The provider refuses the credentials.',
+  rate_limit: 'The provider has too much to do for this account.',
+  refused: 'The provider refuses the request.',
+  unavailable: 'The provider cannot be reached.',
+  timeout: 'The provider did not answer in time.',
+  unexpected_answer: 'The provider gave an answer that makes no sense.',
+};
+
+/** A provider failed: 502, or 504 when it took too long. */
+export class ProviderFailure extends AppError {
+  readonly fault: ProviderFault;
+
+  constructor(fault: ProviderFault, options?: { cause?: unknown }) {
+    const late = fault === 'timeout';
+    super(late ? 504 : 502, late ? 'provider_timeout' : 'provider_error', FAULT_TEXTS[fault], options);
+    this.fault = fault;
+  }
+}
