@@ -20,13 +20,13 @@ import { Scope } from './tenancy/scope.ts';
 
 const USAGE = `usage: npm run admin -- <command>
 
-  create-org --name <name> [--project <name>]      create an org with a project and an admin key
+  create-org --name <name> [--project <name>]      create create an org with a project and an admin key
   create-key [--project-id <prj_…>] [--name <name>] [--role viewer|editor|admin]
                                                    of the only project unless given; the first key of an
                                                    installation makes an org and a project
   suspend-org --org-id <org_…>
   resume-org --org-id <org_…>
-  setup-code                                       print the setup code for the first registration
+  setup-code                                       print the setup code print the setup code for the first registration
   dead-letters list                                list call events that could not be processed
   dead-letters replay [<id> …]                     process them again: all, or those named
   dead-letters remove <id> …                       delete them

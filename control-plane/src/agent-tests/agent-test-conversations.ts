@@ -63,7 +63,7 @@ export class AgentTestConversations {
   ): Promise<Verdict | undefined> {
     try {
       const agent = await this.#agents.version(run.agent_id, run.agent_version);
-      if (!agent) return broken('The version of the agent is gone.');
+      if (!agent) return broken('The agent version no longer exists.');
       const onSession = async (sessionId: string) => {
         await this.#results.updateOne({ _id: result._id }, { $set: { session_id: sessionId } });
       };
@@ -71,8 +71,11 @@ export class AgentTestConversations {
       return await this.#runTest(test, signal);
     } catch (error) {
       if (signal.aborted) return undefined;
-      this.#logger.error({ err: error, testRunId: run._id, resultId: result._id }, 'agent test broke');
-      return broken('Something went wrong on our side.');
+      this.#logger.error(
+        { err: error, testRunId: run._id, resultId: result._id },
+        'agent test failed unexpectedly',
+      );
+      return broken('An internal error occurred.');
     }
   }
 

@@ -78,7 +78,7 @@ export class AgentTestLeases {
         );
         if (matchedCount === 0 && !over) onGone();
       } catch (error) {
-        this.#logger.warn({ err: error, testRunId: run._id }, 'lease of a test run not renewed');
+        this.#logger.warn({ err: error, testRunId: run._id }, 'the lease of a test run could not be renewed');
       }
       if (!over) later();
     };
@@ -113,7 +113,11 @@ export class AgentTestLeases {
     const ended_at = new Date(this.#clock.now());
     const of = (status: 'pending' | 'running') => ({ test_run_id: runId, status });
     const lost = await this.#results.updateMany(of('running'), {
-      $set: { status: 'error', error: 'The process that ran the test is gone.', ended_at },
+      $set: {
+        status: 'error',
+        error: 'The process that ran the test stopped. Run the test again.',
+        ended_at,
+      },
     });
     await this.#results.updateMany(of('pending'), { $set: { status: 'cancelled', ended_at } });
     await this.#runs.updateOne(

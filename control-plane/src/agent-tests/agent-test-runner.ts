@@ -96,7 +96,10 @@ export class AgentTestRunner implements TestRunners {
     } catch (error) {
       this.#logger.error({ err: error, testRunId: run._id }, 'test run failed');
       await this.#leases.fail(run._id).catch((failure: unknown) => {
-        this.#logger.error({ err: failure, testRunId: run._id }, 'test run could not be closed');
+        this.#logger.error(
+          { err: failure, testRunId: run._id },
+          'a failed test run could not be marked as failed',
+        );
       });
     } finally {
       lease.stop();
@@ -106,7 +109,7 @@ export class AgentTestRunner implements TestRunners {
   async #failLost(): Promise<void> {
     for (const { _id } of await this.#leases.lost()) {
       if (this.#active.has(_id)) continue;
-      this.#logger.warn({ testRunId: _id }, 'the process of a test run is gone');
+      this.#logger.warn({ testRunId: _id }, 'a test run was lost with its process');
       await this.#leases.fail(_id);
     }
   }

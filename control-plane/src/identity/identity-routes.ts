@@ -271,7 +271,10 @@ export function identityRoutes<Invite extends { email: string }>(deps: SignInDep
         if (existing) {
           const token = bearerToken(headers.authorization);
           if (token === undefined)
-            throw new UnauthorizedError('unauthenticated', 'Sign in to accept this invite.');
+            throw new UnauthorizedError(
+              'unauthenticated',
+              'An account with this e-mail address exists. Sign in to accept the invite.',
+            );
           const caller = await signIns.authenticate(token);
           if (caller.user_id !== existing._id)
             throw new ForbiddenError(
@@ -295,7 +298,7 @@ export function identityRoutes<Invite extends { email: string }>(deps: SignInDep
         }
         const user = await userAccounts.createUser({ email: invite.email, name, password }, { address });
         await members.join(invite, user._id, { address });
-        return new Reply(200, await signIns.start(user, { address }));
+        return new HttpResponse(200, await signIns.start(user, { address }));
       },
     }),
     defineOperation({

@@ -37,7 +37,7 @@ export class PasswordReset {
 
   /** Mails a link that works for an hour. Says nothing about whether the account exists, not even by its time. */
   request(email: string, origin: Origin): void {
-    this.#background.run('a password mail was not sent', async () => {
+    this.#background.run('a password reset e-mail could not be sent', async () => {
       const account = sha256(normalEmail(email)).toString('hex').slice(0, 32);
       const { count } = await this.#bus.rates.hit(`forgot:${account}:${origin.address}`, 3600);
       if (count > 5) return;

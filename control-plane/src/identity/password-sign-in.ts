@@ -39,11 +39,11 @@ export class PasswordSignIn {
   async login(email: string, password: string, origin: Origin): Promise<Tokens> {
     const account = sha256(normalEmail(email)).toString('hex').slice(0, 32);
     const limits = [
-      { scope: `login:${account}:${origin.address}`, limit: LOGIN_FAILURES },
-      { scope: `login:${account}`, limit: LOGIN_FAILURES_PER_ACCOUNT },
+      { bucket: `login:${account}:${origin.address}`, limit: LOGIN_FAILURES },
+      { bucket: `login:${account}`, limit: LOGIN_FAILURES_PER_ACCOUNT },
     ];
-    for (const { scope, limit } of limits) {
-      const { count, resetAt } = await this.#bus.rates.hit(scope, LOGIN_WINDOW_SECONDS, 0);
+    for (const { bucket, limit } of limits) {
+      const { count, resetAt } = await this.#bus.rates.hit(bucket, LOGIN_WINDOW_SECONDS, 0);
       if (count >= limit) {
         const seconds = Math.max(1, Math.ceil((resetAt - this.#clock.now()) / 1000));
         throw new TooManyRequestsError('rate_limited', 'Too many failed sign-ins. Try again later.', seconds);
@@ -51,14 +51,14 @@ export class PasswordSignIn {
     }
     const user = await this.#accounts.userByEmail(email);
     if (!(await this.#accounts.verifyPassword(user, password)) || !user) {
-      for (const { scope } of limits) await this.#bus.rates.hit(scope, LOGIN_WINDOW_SECONDS, 1);
+      for (const { bucket } of limits) await this.#bus.rates.hit(bucket, LOGIN_WINDOW_SECONDS, 1);
       await this.#audit.record({
         caller: 'anonymous',
         address: origin.address,
         action: 'sign_in.failed',
         target: user?._id ?? 'unknown',
       });
-      throw new UnauthorizedError('unauthenticated', 'E-mail address or password is wrong.');
+      throw new UnauthorizedError('unauthenticated', 'Incorrect e-mail address or password.');
     }
     return this.#signIns.start(user, origin);
   }
@@ -67,7 +67,7 @@ export class PasswordSignIn {
   async changePassword(caller: UserPrincipal, current: string, next: string, origin: Origin): Promise<void> {
     const user = await this.#accounts.user(caller.user_id);
     if (!(await this.#accounts.verifyPassword(user, current))) {
-      throw new UnauthorizedError('unauthenticated', 'The current password is wrong.');
+      throw new UnauthorizedError('unauthenticated', 'Incorrect current password.');
     }
     await this.#accounts.setPassword(user._id, next);
     await this.#signIns.end({ user_id: user._id, except: caller.sign_in_id });

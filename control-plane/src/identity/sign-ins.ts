@@ -113,14 +113,14 @@ export class SignIns {
           target: known.sign_in_id,
         });
       }
-      throw new UnauthorizedError('unauthenticated', 'The refresh token is not valid.');
+      throw new UnauthorizedError('unauthenticated', 'Invalid or expired refresh token. Sign in again.');
     }
     const signIn = await this.#database
       .model(signInCollection)
       .findOne({ _id: claimed.sign_in_id })
       .lean<SignInRecord>();
     if (!signIn || !isLive(signIn, now))
-      throw new UnauthorizedError('unauthenticated', 'The sign-in has ended.');
+      throw new UnauthorizedError('unauthenticated', 'The sign-in has ended. Sign in again.');
     return this.#issue(signIn);
   }
 
@@ -163,8 +163,8 @@ export class SignIns {
     } catch (cause) {
       const expired = cause instanceof Error && 'code' in cause && cause.code === 'ERR_JWT_EXPIRED';
       throw expired
-        ? new UnauthorizedError('token_expired', 'The token has expired.', { cause })
-        : new UnauthorizedError('unauthenticated', 'The token is not valid.', { cause });
+        ? new UnauthorizedError('token_expired', 'The access token has expired.', { cause })
+        : new UnauthorizedError('unauthenticated', 'Invalid token.', { cause });
     }
     const { sub, sid, typ } = claims;
     if (typ !== 'access' || typeof sid !== 'string' || typeof sub !== 'string') throw new UnauthorizedError();
@@ -172,7 +172,7 @@ export class SignIns {
       this.#database.model(signInCollection).findOne({ _id: sid }).lean<SignInRecord>(),
     );
     if (!signIn || signIn.user_id !== sub || !isLive(signIn, now)) {
-      throw new UnauthorizedError('unauthenticated', 'The sign-in has ended.');
+      throw new UnauthorizedError('unauthenticated', 'The sign-in has ended. Sign in again.');
     }
     return { auth: 'jwt', user_id: sub, sign_in_id: sid };
   }

@@ -62,14 +62,14 @@ export class UserAccounts {
     if (!timingSafeEqual(given, sha256(this.setupCode()))) {
       throw new ForbiddenError(
         'setup_code_required',
-        'The first registration needs the setup code printed at start.',
+        'The first registration requires the setup code, which is printed when the service starts.',
       );
     }
     try {
       await this.#database.model(installationCollection).create({ _id: 'first_user', value: userId });
     } catch (error) {
       if (!isDuplicateKey(error)) throw error;
-      throw new ForbiddenError('forbidden', 'This installation has its first user already.');
+      throw new ForbiddenError('forbidden', 'The first user of this installation has already registered.');
     }
   }
 
@@ -96,7 +96,7 @@ export class UserAccounts {
         name: user.name,
         password_hash: await this.#passwords.hash(user.password),
       }),
-      'There is an account with this e-mail address.',
+      'An account with this e-mail address already exists.',
     );
     await this.#audit.record({
       caller: id,
@@ -186,5 +186,5 @@ export class UserAccounts {
 }
 
 function resetRefused(): UnauthorizedError {
-  return new UnauthorizedError('unauthenticated', 'The link is not valid, or no longer.');
+  return new UnauthorizedError('unauthenticated', 'The link is invalid or has expired.');
 }

@@ -111,7 +111,7 @@ export class PostCallJobs implements AfterCall {
       const wait = signal.aborted ? 0 : RETRY_MS * job.attempts;
       const details = { err: error, sessionId: job._id };
       if (signal.aborted) this.#logger.info(details, 'post-call job interrupted');
-      else if (again) this.#logger.warn(details, 'post-call job failed, to be tried again');
+      else if (again) this.#logger.warn(details, 'post-call job failed and will be retried');
       else this.#logger.error(details, 'post-call job failed');
       await this.#jobs.updateOne(
         { _id: job._id },

@@ -5,12 +5,12 @@ export type ProviderFault =
   'auth' | 'rate_limit' | 'refused' | 'unavailable' | 'timeout' | 'unexpected_answer';
 
 const FAULT_TEXTS: Record<ProviderFault, string> = {
-  auth: 'The provider refuses the credentials.',
-  rate_limit: 'The provider has too much to do for this account.',
-  refused: 'The provider refuses the request.',
+  auth: 'The provider rejected the credentials. Check them at the provider.',
+  rate_limit: "The provider's rate limit for this account is reached. Retry later.",
+  refused: 'The provider rejected the request.',
   unavailable: 'The provider cannot be reached.',
   timeout: 'The provider did not answer in time.',
-  unexpected_answer: 'The provider gave an answer that makes no sense.',
+  unexpected_answer: 'The provider returned an invalid response.',
 };
 
 /** A provider failed: 502, or 504 when it took too long. */

@@ -50,19 +50,16 @@ export class CloneEditor {
     const { name, is_public: isPublic } = request;
     if (isPublic !== undefined && isPublic !== voice.is_public) {
       if (!roleAtLeast(scope.role, 'admin')) {
-        throw new ForbiddenError(
-          'role_too_low',
-          'To show a voice to all orgs, or no more, needs the role admin.',
-        );
+        throw new ForbiddenError('role_too_low', 'Changing is_public requires the role admin.');
       }
       if (isPublic && voice.credential_id !== null) {
         throw new ConflictError(
           'invalid_state',
-          'The voice lives in the org’s own account: others cannot use it.',
+          'The voice belongs to the org’s own provider account and cannot be made public.',
         );
       }
       if (isPublic && voice.status !== 'ready') {
-        throw new ConflictError('invalid_state', 'The voice is not ready.');
+        throw new ConflictError('invalid_state', 'The voice clone is not ready.');
       }
       if (isPublic) await this.#checkPublicRoom();
     }
@@ -84,11 +81,15 @@ export class CloneEditor {
     this.#checkMayChange(scope, caller, voice);
     const { provider_voice_id: providerVoiceId, credential_id: credentialId } = voice;
     if (voice.status === 'processing') {
-      throw new ConflictError('invalid_state', 'The voice is still being made.');
+      throw new ConflictError(
+        'invalid_state',
+        'The voice clone is still being created. Retry in a few seconds.',
+      );
     }
     const ids = providerVoiceId === null ? [voice._id] : [voice._id, providerVoiceId];
     const refs = await this.#naming(scope.orgId, ids);
-    if (refs.length > 0) throw new ConflictError('resource_in_use', 'The voice is in use.', { refs });
+    if (refs.length > 0)
+      throw new ConflictError('resource_in_use', 'The voice is in use: see refs.', { refs });
     if (providerVoiceId !== null) {
       const account =
         credentialId === null
@@ -102,7 +103,10 @@ export class CloneEditor {
 
   #checkMayChange(scope: Scope, caller: UserPrincipal, voice: VoiceRecord): void {
     if (voice.owner_user_id === caller.user_id || roleAtLeast(scope.role, 'admin')) return;
-    throw new ForbiddenError('forbidden', 'Only its owner and the org’s admins may change a voice.');
+    throw new ForbiddenError(
+      'forbidden',
+      'Only the owner of a voice clone and admins of its org can change it.',
+    );
   }
 
   /** All see them, in every list. @throws ConflictError `limit_reached` */
@@ -111,6 +115,6 @@ export class CloneEditor {
       .model(voiceCollection)
       .countDocuments({ is_public: true }, { limit: MAX_PUBLIC });
     if (shown < MAX_PUBLIC) return;
-    throw new ConflictError('limit_reached', `${MAX_PUBLIC} voices can be shown to all orgs.`);
+    throw new ConflictError('limit_reached', `Limit of public voices reached (${MAX_PUBLIC}).`);
   }
 }

@@ -67,19 +67,23 @@ export class VoiceAudition implements AsyncDisposable {
 
   async #open(scope: Scope, voice: Voice): Promise<OpenModel> {
     if (isClone(voice) && voice.status !== 'ready') {
-      throw new ConflictError('invalid_state', 'The voice is not ready.');
+      throw new ConflictError('invalid_state', 'The voice clone is not ready.');
     }
     const [ttsId, id] = isClone(voice) ? [voice.tts_id, voice._id] : [voice.ttsId, voice.id];
     const opened = await this.#models.open(scope.orgId, ttsId, {
       voice: id,
       projectId: scope.projectIdOrNull,
     });
-    if (!opened) throw new ConflictError('invalid_state', 'The voice’s model cannot be used here.');
+    if (!opened)
+      throw new ConflictError(
+        'invalid_state',
+        'The model of this voice has no credentials in this org or is disabled.',
+      );
     return opened;
   }
 
   async #generatedPreview(scope: Scope | null, voice: Voice, signal: AbortSignal): Promise<SpokenAudio> {
-    if (!scope) throw invalid(['query', 'org_id'], 'org_id or project_id is needed', 'missing');
+    if (!scope) throw invalid(['query', 'org_id'], 'org_id or project_id is required', 'missing');
     const key = isClone(voice) ? `${voice._id} ${voice.provider_voice_id}` : `${scope.orgId} ${voice.id}`;
     const opened = await this.#open(scope, voice);
     return this.#previews.get(key, () =>

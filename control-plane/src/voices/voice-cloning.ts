@@ -63,10 +63,17 @@ export class VoiceCloning implements Disposable {
     const account = await this.#cloningAccount(scope, request.tts_id);
     const voices = scope.collection(voiceCollection);
     if ((await voices.count({}, { limit: MAX_CLONES_PER_ORG })) >= MAX_CLONES_PER_ORG) {
-      throw new ConflictError('limit_reached', `There can be ${MAX_CLONES_PER_ORG} clones in an org.`);
+      throw new ConflictError(
+        'limit_reached',
+        `Limit of voice clones in an org reached (${MAX_CLONES_PER_ORG}). Delete one first.`,
+      );
     }
     if (this.#cloning >= MAX_CLONES_AT_ONCE) {
-      throw new TooManyRequestsError('rate_limited', 'Other voices are being made: try again soon.', 10);
+      throw new TooManyRequestsError(
+        'rate_limited',
+        'Too many voice clones are being created. Retry in a few seconds.',
+        10,
+      );
     }
     this.#cloning++;
     let voice: VoiceRecord;
@@ -98,17 +105,18 @@ export class VoiceCloning implements Disposable {
 
   /** Gives up what is being made. */
   [Symbol.dispose](): void {
-    this.#stopping.abort(new Error('The process is stopping.'));
+    this.#stopping.abort(new Error('The service is stopping. Retry in a few seconds.'));
   }
 
   async #cloningAccount(scope: Scope, ttsId: string): Promise<ProviderAccount> {
     const loc = ['body', 'tts_id'];
     const model = await this.#models.find(scope.orgId, ttsId);
     if (model?.kind !== 'tts') throw new ValidationError([referenceNotFound(loc)]);
-    if (!voicesOf(model.provider)?.clones) throw invalid(loc, 'has no clones', 'not_available');
+    if (!voicesOf(model.provider)?.clones)
+      throw invalid(loc, 'is a model of a provider that clones no voices: choose another model', 'not_available');
     const account = (await this.#models.open(scope.orgId, ttsId, {}))?.account;
     if (!account)
-      throw invalid(loc, 'This model has no credentials here, or is switched off', 'not_available');
+      throw invalid(loc, 'is a model without credentials, or one that is disabled', 'not_available');
     return account;
   }
 
@@ -129,7 +137,7 @@ export class VoiceCloning implements Disposable {
           : { status: 'ready', error: null, provider_voice_id: made.voiceId };
       } catch (error) {
         const fault = error instanceof ProviderFailure ? error.fault : 'unavailable';
-        this.#logger.warn({ voiceId: voice._id, fault }, 'voice was not cloned');
+        this.#logger.warn({ voiceId: voice._id, fault }, 'a voice could not be cloned');
         outcome = { status: 'failed', error: fault, provider_voice_id: null };
       }
       const changed = await this.#database
@@ -138,7 +146,7 @@ export class VoiceCloning implements Disposable {
         .lean<VoiceRecord>();
       return changed ?? { ...voice, ...outcome };
     })().finally(() => this.#cloning--);
-    this.#background.run('voice clone was not noted', () => finished);
+    this.#background.run('a voice clone could not be recorded', () => finished);
     return finished;
   }
 

@@ -158,7 +158,7 @@ export function voiceRoutes({
       errors: [409, 502, 504],
       handle: async ({ scope, caller, item }) => {
         await clones.delete(scope, asUser(caller), item);
-        return new Reply(204, undefined);
+        return new HttpResponse(204, undefined);
       },
     }),
     defineOperation({
@@ -194,7 +194,7 @@ export function voiceRoutes({
       errors: [409, 502, 503, 504],
       handle: async ({ access, query, item, body, signal }) => {
         const scope = await queryScope(access, query);
-        if (!scope) throw invalid(['query', 'org_id'], 'org_id or project_id is needed', 'missing');
+        if (!scope) throw invalid(['query', 'org_id'], 'org_id or project_id is required', 'missing');
         return toAudio(await audition.speak(scope, item, body, signal));
       },
     }),

@@ -50,7 +50,7 @@ export class VoiceSpeech {
     }
     const voices = voicesOf(model.provider);
     if (!voices || !account || voice === undefined) {
-      throw new ConflictError('invalid_state', 'The voice cannot speak here.');
+      throw new ConflictError('invalid_state', 'This voice is not available in this installation.');
     }
     const bytes = await voices.speak(
       account,
