@@ -5,7 +5,7 @@ import ts from 'typescript';
 
 // Who may import whom, read from the sources themselves. `imports.test.ts` runs these rules over the repository.
 
-/** What breaks a rule. `key` stays the same while the code around it moves. */
+/** What breaks a rule. `key` names it once, however many lines do. */
 export interface Fault {
   key: string;
   file: string;

@@ -113,7 +113,11 @@ export class VoiceCloning implements Disposable {
     const model = await this.#models.find(scope.orgId, ttsId);
     if (model?.kind !== 'tts') throw new ValidationError([referenceNotFound(loc)]);
     if (!voicesOf(model.provider)?.clones)
-      throw invalid(loc, 'is a model of a provider that clones no voices: choose another model', 'not_available');
+      throw invalid(
+        loc,
+        'is a model of a provider that clones no voices: choose another model',
+        'not_available',
+      );
     const account = (await this.#models.open(scope.orgId, ttsId, {}))?.account;
     if (!account)
       throw invalid(loc, 'is a model without credentials, or one that is disabled', 'not_available');
