@@ -279,7 +279,7 @@ export class SessionCreation {
     const project = await this.#directory.project(scope.projectId);
     const slots = await this.#slots.take(
       sessionId,
-      { ...scope, agent, visitor: kind === 'visitor' },
+      { orgId: scope.orgId, projectId: scope.projectId, agent, visitor: kind === 'visitor' },
       options.lifeSeconds,
     );
     try {
