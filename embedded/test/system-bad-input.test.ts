@@ -371,7 +371,7 @@ void t.test(
         );
         t.equal(answer.status, 403, kind);
         t.match(await answer.json(), { code: 'bad_signature' }, kind);
-        const told = test.log.slice(lines).filter((line) => line.includes('bad signature'));
+        const told = test.log.slice(lines).filter((line) => line.includes('invalid signature'));
         t.equal(told.length, 1, kind);
         t.notMatch(told[0], /4155550199|plivo-token-1/);
       }

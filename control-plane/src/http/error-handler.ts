@@ -22,7 +22,7 @@ export function errorHandler(logger: Logger) {
     try {
       await next();
       if (ctx.status === 404 && ctx.body === undefined && ctx.state['route'] === undefined) {
-        throw new AppError(404, 'not_found', `No route matches ${ctx.method} ${ctx.path}.`);
+        throw new AppError(404, 'not_found', 'No route matches this method and path.');
       }
     } catch (error) {
       answerError(ctx, error, log);
