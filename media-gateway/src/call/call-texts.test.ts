@@ -6,7 +6,8 @@ import { DtmfCollector } from '../turns/dtmf-collector.ts';
 import { backchannelPhrases, stopPhrases, toWords } from '../turns/phrases.ts';
 import { SentenceSplitter } from '../speech/sentence-splitter.ts';
 import { renderTemplate } from './template.ts';
-import { isDictating, isUnfinished, saysTheSame } from '../turns/utterance-text.ts';
+import { dictationState } from '../turns/dictation/dictation.ts';
+import { isUnfinished, saysTheSame } from '../turns/utterance-text.ts';
 
 void t.test('sentences are cut where a voice can pause', (t) => {
   const split = (text: string, size: number) => {
@@ -64,11 +65,12 @@ void t.test('backchannels, stop phrases, and everything else', (t) => {
 
 void t.test('the state of a sentence', (t) => {
   for (const text of ['my number is four one', 'it is 4 1 5', 'anna at example dot', 'b e r'])
-    t.ok(isDictating(text), text);
+    t.equal(dictationState(text, { language: 'en-US' }), 'incomplete', text);
   for (const text of ['a table for two', 'at seven', 'my mail is anna@example.com', ''])
-    t.notOk(isDictating(text), text);
-  for (const text of ['I would like to', 'well,', 'and', '']) t.ok(isUnfinished(text), text);
-  for (const text of ['I would like a coffee.', 'yes', 'What is it for?']) t.notOk(isUnfinished(text), text);
+    t.not(dictationState(text, { language: 'en-US' }), 'incomplete', text);
+  for (const text of ['I would like to', 'well,', 'and', '']) t.ok(isUnfinished(text, 'en'), text);
+  for (const text of ['I would like a coffee.', 'yes', 'What is it for?'])
+    t.notOk(isUnfinished(text, 'en'), text);
   t.ok(saysTheSame('Book a table.', 'book a table'));
   t.notOk(saysTheSame('book a table', 'book the table'));
   t.end();

@@ -1,7 +1,8 @@
 import type { AgentConfig } from '@parley/shared/contracts/agent-config';
 import type { SttTranscript } from '../providers/stt/stt-provider.ts';
 import { backchannelPhrases, stopPhrases, toWords, type PhraseList } from './phrases.ts';
-import { isDictating, isUnfinished, saysTheSame } from './utterance-text.ts';
+import { dictationReader } from './dictation/dictation.ts';
+import { isUnfinished, saysTheSame } from './utterance-text.ts';
 
 /**
  * What the agent is doing, as far as turns are concerned.
@@ -88,6 +89,9 @@ export class TurnDetector {
   readonly #config: Pick<AgentConfig, 'turn_taking' | 'interruption'>;
   readonly #backchannels: PhraseList;
   readonly #stops: PhraseList;
+  readonly #language: string;
+  /** What a text that ends in something dictated lacks. */
+  readonly #dictation: ReturnType<typeof dictationReader>;
 
   /** The turn in progress, as the STT last told it. */
   #interim: SttTranscript | undefined;
@@ -100,8 +104,15 @@ export class TurnDetector {
   #preparations = 0;
   #waitTold = false;
 
-  constructor(config: Pick<AgentConfig, 'turn_taking' | 'interruption'>, language: string) {
+  /** @param country where the caller is, ISO 3166-1; undefined: the country of the language */
+  constructor(
+    config: Pick<AgentConfig, 'turn_taking' | 'interruption'>,
+    language: string,
+    country?: string | undefined,
+  ) {
     this.#config = config;
+    this.#language = language;
+    this.#dictation = dictationReader({ language, country });
     this.#backchannels = backchannelPhrases(language, config.interruption.ignore_phrases);
     this.#stops = stopPhrases(language, config.interruption.stop_phrases);
   }
@@ -208,9 +219,13 @@ export class TurnDetector {
       if (saysTheSame(this.#prepared, text)) return;
       this.#discard(actions);
     }
-    if (this.#preparations >= MAX_PREPARATIONS || isDictating(text) || toWords(text).length > 60) return;
+    if (this.#preparations >= MAX_PREPARATIONS || toWords(text).length > 60) return;
+    if (this.#dictation(text) === 'incomplete') return;
     const covered = transcript.endMs === undefined || transcript.endMs >= view.lastVoicedAudioMs - 250;
-    if (!eager && (view.nowMs - view.lastVoicedAt < PREPARE_SILENCE_MS || !covered || isUnfinished(text)))
+    if (
+      !eager &&
+      (view.nowMs - view.lastVoicedAt < PREPARE_SILENCE_MS || !covered || isUnfinished(text, this.#language))
+    )
       return;
     this.#prepared = text;
     this.#preparations++;
@@ -251,7 +266,7 @@ export class TurnDetector {
       actions.push(
         decision({
           action: 'wait',
-          rule: isDictating(this.#pending!.text) ? 'dictating' : 'unfinished',
+          rule: this.#dictation(this.#pending!.text) === 'incomplete' ? 'dictating' : 'unfinished',
           timer_ms: Math.round(this.#delayMs(this.#pending!.text)),
         }),
       );
@@ -262,9 +277,12 @@ export class TurnDetector {
   #delayMs(text: string): number {
     const { turn_taking: turns } = this.#config;
     const factor = EAGERNESS[turns.eagerness];
-    if (turns.entity_patience && isDictating(text)) return turns.max_endpointing_ms * factor;
-    if (turns.mode !== 'semantic') return 0;
-    return (isUnfinished(text) ? turns.max_endpointing_ms : turns.min_endpointing_ms) * factor;
+    const dictation = turns.entity_patience ? this.#dictation(text) : 'none';
+    if (dictation === 'incomplete') return turns.max_endpointing_ms * factor;
+    if (turns.mode !== 'semantic' || dictation === 'complete') return 0;
+    return (
+      (isUnfinished(text, this.#language) ? turns.max_endpointing_ms : turns.min_endpointing_ms) * factor
+    );
   }
 
   #endsNow(text: string, view: TurnView): boolean {
