@@ -25,9 +25,11 @@ function context(allowed: boolean): BuiltInContext & { done: string[] } {
       endAfterSpeech: () => void done.push('end'),
       transferAfterSpeech: ({ id }) => void done.push(id),
       sendDtmf: async (digits) => done.push(digits) > 0,
+      apology: () => 'Sorry.',
       emitTool() {},
       toolTook() {},
     },
+    onTransferFailed: (code) => void done.push(code),
     done,
   };
 }

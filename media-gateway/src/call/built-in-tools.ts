@@ -10,13 +10,18 @@ export interface BuiltInContext {
   plan: Pick<SessionPlan, 'agent'>;
   participant: Pick<Participant, 'carrierCommands' | 'dtmfOut'>;
   controls: CallControls;
+  /** A transfer that this call of the tool began has failed. @param code the carrier's, or our own */
+  onTransferFailed(code: string): void;
 }
+
+/** What decides which built-in tools a call has. */
+type Offered = Pick<BuiltInContext, 'plan' | 'participant'>;
 
 export type BuiltInResult = ToolResult & { ok: boolean; code?: string };
 
 interface BuiltIn {
   /** @returns the parts of the tool's contract that depend on the call; undefined when the call has no such tool */
-  offer(context: BuiltInContext): Partial<Pick<LlmTool, 'description' | 'parameters'>> | undefined;
+  offer(context: Offered): Partial<Pick<LlmTool, 'description' | 'parameters'>> | undefined;
   run(args: Record<string, unknown>, context: BuiltInContext): BuiltInResult | Promise<BuiltInResult>;
 }
 
@@ -46,9 +51,9 @@ const builtIn: Record<BuiltInToolName, BuiltIn> = {
       };
     },
     run(args, context) {
-      const destination = destinationsOf(context).find(({ id }) => id === args['destination_id']);
+      const destination = destinationOf(args, context);
       return destination
-        ? taken(context.controls.transferAfterSpeech(destination))
+        ? taken(context.controls.transferAfterSpeech(destination, (code) => context.onTransferFailed(code)))
         : refused('unknown_destination', 'Unknown destination: use one of those listed.');
     },
   },
@@ -66,7 +71,7 @@ const builtIn: Record<BuiltInToolName, BuiltIn> = {
 };
 
 /** The built-in tools of a call, as the model gets them. */
-export function offeredTools(context: BuiltInContext): LlmTool[] {
+export function offeredTools(context: Offered): LlmTool[] {
   return Object.entries(builtIn).flatMap(([name, tool]) => {
     const offer = tool.offer(context);
     const { description, parameters } = BUILT_IN_TOOLS[name as BuiltInToolName];
@@ -88,7 +93,15 @@ export function refusal(message: string): string {
   return JSON.stringify({ ok: false, error: message });
 }
 
-function destinationsOf({ plan, participant }: BuiltInContext): TransferDestination[] {
+/** The destination that arguments of `transfer_call` name. */
+export function destinationOf(
+  args: Record<string, unknown>,
+  context: Offered,
+): TransferDestination | undefined {
+  return destinationsOf(context).find(({ id }) => id === args['destination_id']);
+}
+
+function destinationsOf({ plan, participant }: Offered): TransferDestination[] {
   if (!participant.carrierCommands) return [];
   return plan.agent.config.transfer.destinations.filter(({ target }) => target.type !== 'agent');
 }

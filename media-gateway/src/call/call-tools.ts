@@ -5,7 +5,8 @@ import type { Clock } from '@parley/shared/time/clock';
 import type { Participant } from '../participants/participant.ts';
 import type { LlmTool, LlmToolCall } from '../providers/llm/llm-provider.ts';
 import type { ReplyTools, ToolResult } from '../speech/reply.ts';
-import { offeredTools, refusal, runBuiltIn } from './built-in-tools.ts';
+import { destinationOf, offeredTools, refusal, runBuiltIn } from './built-in-tools.ts';
+import { ToolGuard, toolCallKey } from './tool-guard.ts';
 import type { ToolRunner, ToolSession } from './tool-runner.ts';
 
 /** Tools that a far end brings along and runs itself (realtime clients). */
@@ -28,15 +29,27 @@ export interface CallControls {
    * @returns the code word of the refusal, if refused
    */
   endAfterSpeech(message: string | undefined): string | undefined;
-  /** Transfers the caller once the present utterance was heard. @returns the code word of the refusal, if refused */
-  transferAfterSpeech(destination: TransferDestination): string | undefined;
+  /**
+   * Transfers the caller once the present utterance was heard.
+   * @param onFailed the transfer was tried, and the caller is still with the agent
+   * @returns the code word of the refusal, if refused
+   */
+  transferAfterSpeech(destination: TransferDestination, onFailed: (code: string) => void): string | undefined;
   /** @returns whether the digits went out */
   sendDtmf(digits: string): Promise<boolean>;
-  emitTool<T extends 'tool_started' | 'tool_finished'>(type: T, data: CallEventData<T>): void;
+  /** What the caller is told of a tool that is given up, or of a transfer to this destination. */
+  apology(destination: TransferDestination | undefined): string;
+  emitTool<T extends 'tool_started' | 'tool_finished' | 'warning'>(type: T, data: CallEventData<T>): void;
   toolTook(ms: number): void;
 }
 
 const MAX_EVENT_TEXT = 2000;
+/** The key of all transfers of a call in its `ToolGuard`: whoever cannot be reached, the caller waits each time. */
+const TRANSFERS = 'transfers';
+
+/** What became of a tool call, for the model and for the events. */
+type Outcome = ToolResult & { ok: boolean; status?: number | undefined; code?: string | undefined };
+type Speak = (text: string) => Promise<void>;
 
 export interface CallToolsDeps {
   plan: SessionPlan;
@@ -55,6 +68,7 @@ export interface CallToolsDeps {
 export class CallTools implements ReplyTools {
   readonly #deps: CallToolsDeps;
   readonly #byName: ReadonlyMap<string, PlanTool>;
+  readonly #guard = new ToolGuard();
   readonly #runs = new Map<string, Promise<ToolResult>>();
   /** Tool calls that the client was asked to run and has not answered. */
   readonly #asked = new Map<string, (content: string) => void>();
@@ -102,11 +116,7 @@ export class CallTools implements ReplyTools {
     return take !== undefined;
   }
 
-  run(
-    call: LlmToolCall,
-    results: Map<string, string>,
-    speak: (text: string) => Promise<void>,
-  ): Promise<ToolResult> {
+  run(call: LlmToolCall, results: Map<string, string>, speak: Speak): Promise<ToolResult> {
     let run = this.#runs.get(call.id);
     // Arguments that are not JSON never reach the client: the model gets the error at once.
     if (!run && this.#isClients(call.name) && parseArguments(call.arguments)) {
@@ -116,7 +126,7 @@ export class CallTools implements ReplyTools {
     }
     if (!run) {
       this.#running++;
-      run = this.#runOnce(call, speak).then((result) => {
+      run = this.#runOnce(call, results, speak).then((result) => {
         results.set(call.id, result.content);
         this.#running--;
         if (this.#running === 0) for (const resolve of this.#idle.splice(0)) resolve();
@@ -153,32 +163,13 @@ export class CallTools implements ReplyTools {
     client!.begin(call);
   }
 
-  async #runOnce(call: LlmToolCall, speak: (text: string) => Promise<void>): Promise<ToolResult> {
+  async #runOnce(call: LlmToolCall, results: Map<string, string>, speak: Speak): Promise<ToolResult> {
     const { controls, clock } = this.#deps;
-    const tool = this.#byName.get(call.name);
     const startedAt = clock.monotonic();
-    const about = { tool_call_id: call.id, tool_id: tool?.tool_id ?? null, name: call.name };
+    const tool_id = this.#byName.get(call.name)?.tool_id ?? null;
+    const about = { tool_call_id: call.id, tool_id, name: call.name };
     controls.emitTool('tool_started', { ...about, arguments: call.arguments.slice(0, MAX_EVENT_TEXT) });
-    let result: ToolResult & { ok: boolean; status?: number | undefined; code?: string | undefined };
-    try {
-      const args = parseArguments(call.arguments);
-      if (args === undefined)
-        result = {
-          ok: false,
-          code: 'invalid_arguments',
-          content: refusal('The arguments are not valid JSON. Call the tool again with a JSON object.'),
-        };
-      else if (tool) result = await this.#runTool(tool, call, args, speak);
-      else result = await runBuiltIn(call.name, args, this.#deps);
-    } catch (error) {
-      result = {
-        ok: false,
-        code: 'tool_failed',
-        content: refusal(
-          error instanceof Error ? error.message : 'The tool failed because of an internal error.',
-        ),
-      };
-    }
+    const result = await this.#guarded(call, results, speak);
     const ms = Math.round(clock.monotonic() - startedAt);
     controls.toolTook(ms);
     controls.emitTool('tool_finished', {
@@ -192,12 +183,70 @@ export class CallTools implements ReplyTools {
     return { content: result.content, ...(result.final ? { final: true } : {}) };
   }
 
+  /** Runs a call, unless the same one has failed too often. */
+  async #guarded(call: LlmToolCall, results: Map<string, string>, speak: Speak): Promise<Outcome> {
+    const args = parseArguments(call.arguments);
+    const key = args === undefined ? `${call.name} ${call.arguments}` : toolCallKey(call.name, args);
+    const refused = this.#guard.refuse(key) ?? (isTransfer(call) ? this.#guard.refuse(TRANSFERS) : undefined);
+    if (refused?.action === 'give_up') return this.#giveUp(call, args, speak);
+    if (refused) {
+      if (refused.first) this.#deps.controls.emitTool('warning', { code: 'tool_refused', name: call.name });
+      return repeatedFailure(
+        'Tell the caller that it does not work at the moment, and offer something else.',
+      );
+    }
+    const result = await this.#attempt(call, args, results, speak);
+    if (result.ok) this.#guard.succeeded(key);
+    else this.#guard.failed(key, `${result.code} ${result.status}`);
+    return result;
+  }
+
+  /** The model does not stop calling what is refused: the caller is told, and the reply ends. */
+  async #giveUp(
+    call: LlmToolCall,
+    args: Record<string, unknown> | undefined,
+    speak: Speak,
+  ): Promise<Outcome> {
+    const { controls } = this.#deps;
+    controls.emitTool('warning', { code: 'tool_given_up', name: call.name });
+    const destination = isTransfer(call) && args ? destinationOf(args, this.#deps) : undefined;
+    // The reply handles a voice that fails.
+    await speak(controls.apology(destination)).catch(() => {});
+    return { ...repeatedFailure('The caller was told so.'), final: true };
+  }
+
+  async #attempt(
+    call: LlmToolCall,
+    args: Record<string, unknown> | undefined,
+    results: Map<string, string>,
+    speak: Speak,
+  ): Promise<Outcome> {
+    if (args === undefined) {
+      const message = 'The arguments are not valid JSON. Call the tool again with a JSON object.';
+      return { ok: false, code: 'invalid_arguments', content: refusal(message) };
+    }
+    const tool = this.#byName.get(call.name);
+    try {
+      if (tool) return await this.#runTool(tool, call, args, speak);
+      const onTransferFailed = (code: string) => {
+        this.#guard.failed(TRANSFERS, 'failed');
+        const message = `The transfer failed (${code}). The caller is still with you.`;
+        results.set(call.id, refusal(message));
+      };
+      return await runBuiltIn(call.name, args, { ...this.#deps, onTransferFailed });
+    } catch (error) {
+      const message =
+        error instanceof Error ? error.message : 'The tool failed because of an internal error.';
+      return { ok: false, code: 'tool_failed', content: refusal(message) };
+    }
+  }
+
   async #runTool(
     tool: PlanTool,
     call: LlmToolCall,
     args: Record<string, unknown>,
-    speak: (text: string) => Promise<void>,
-  ) {
+    speak: Speak,
+  ): Promise<Outcome> {
     const { runner, plan, variables, signal } = this.#deps;
     if (tool.execution.say_before !== '') {
       // The reply handles a voice that fails; the tool runs all the same.
@@ -230,6 +279,15 @@ export class CallTools implements ReplyTools {
       variables: { ...variables },
     };
   }
+}
+
+const isTransfer = ({ name }: LlmToolCall): boolean => name === 'transfer_call';
+
+function repeatedFailure(what: string): Outcome {
+  const content = refusal(
+    `This has failed each time. It is not tried again in this call: do not call it again. ${what}`,
+  );
+  return { ok: false, code: 'repeated_failure', content };
 }
 
 function parseArguments(text: string): Record<string, unknown> | undefined {

@@ -34,6 +34,11 @@ export class Failures {
     this.#end = deps.end;
   }
 
+  /** What the caller is told of something that does not work; the call goes on. */
+  get apology(): string {
+    return APOLOGY;
+  }
+
   /** Reports a provider that failed and is tried again or replaced. */
   trouble(code: string, error: unknown): void {
     const about = error instanceof ProviderError ? { provider: error.provider, fault: error.fault } : {};
@@ -59,7 +64,7 @@ export class Failures {
     else if (answer === 'give_up') this.#goodbye.finish();
     else if (repeated || (error instanceof ProviderError && error.fault === 'auth'))
       this.#goodbye.say(ending, GIVING_UP);
-    else this.#speech.say(APOLOGY, 'apology', { interruptible: true });
+    else this.#speech.say(this.apology, 'apology', { interruptible: true });
   }
 
   /** Reports that no STT is left; called again as long as that is so. */

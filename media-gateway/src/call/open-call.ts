@@ -384,7 +384,9 @@ class LiveCall implements Call, ParticipantListener {
           this.#goodbye.say({ ended_by: 'agent', hangup_reason: 'agent_hangup' }, message);
         return refused;
       },
-      transferAfterSpeech: (destination) => this.#handOver(destination),
+      transferAfterSpeech: (destination, onFailed) => this.#handOver(destination, onFailed),
+      apology: (destination) =>
+        this.#prompt.render(destination?.failure_message ?? '') || this.#failures.apology,
       sendDtmf: async (digits) => this.#phase.on('keys_by_agent') === 'take' && this.#sendDtmf(digits),
       emitTool: (type, data) => this.#emit(type, data),
       toolTook: (ms) => this.#log.addSample('tool_ms', ms),
@@ -400,9 +402,9 @@ class LiveCall implements Call, ParticipantListener {
   }
 
   /** Transfers the caller. @returns the code word of the refusal, if refused */
-  #handOver(destination: TransferDestination): string | undefined {
+  #handOver(destination: TransferDestination, onFailed?: (code: string) => void): string | undefined {
     const refused = refusal(this.#phase.on('transfer'));
-    if (refused === undefined) void this.#transfer.run(destination, this.#speech);
+    if (refused === undefined) void this.#transfer.run(destination, this.#speech, onFailed);
     return refused;
   }
 

@@ -61,18 +61,23 @@ export class Transfer {
   /**
    * Hands the caller over once what is being said was heard, and says so if nothing else was said.
    * Resolves when that has worked or failed, or does not matter any more.
+   * @param onFailed told before anything else comes of a failure
    */
-  async run(destination: TransferDestination, speech: AgentSpeech): Promise<void> {
+  async run(
+    destination: TransferDestination,
+    speech: AgentSpeech,
+    onFailed?: (code: string) => void,
+  ): Promise<void> {
     speech.protect();
     let told = '';
     for (let said = speech.current; said; said = speech.current) told = (await said.done).heard;
     const announcement = destination.announce_to_caller;
     if (this.#phase.phase === 'announcing' && told === '' && announcement !== '')
       await speech.say(this.#prompt.render(announcement), 'say', { interruptible: false }).done;
-    if (this.#phase.on('transfer_announced') === 'ask') await this.#ask(destination);
+    if (this.#phase.on('transfer_announced') === 'ask') await this.#ask(destination, onFailed);
   }
 
-  async #ask(destination: TransferDestination): Promise<void> {
+  async #ask(destination: TransferDestination, onFailed?: (code: string) => void): Promise<void> {
     const about = { transfer_id: randomUUID(), destination_id: destination.id };
     const startedAt = this.#clock.monotonic();
     this.#emit('transfer', { ...about, phase: 'begun' });
@@ -85,7 +90,9 @@ export class Transfer {
       this.#events.onBridged();
       return;
     }
-    this.#emit('transfer', { ...about, phase: 'failed', code: result.code ?? 'failed' });
+    const code = result.code ?? 'failed';
+    this.#emit('transfer', { ...about, phase: 'failed', code });
+    onFailed?.(code);
     if (answer === 'far_end_left') {
       this.#events.onLost();
       return;

@@ -211,7 +211,7 @@ export const CALL_EVENTS = {
     whenFull: 'drop',
     data: z.object({
       code,
-      /** Of the variable that is missing. */
+      /** Of the variable that is missing, or of the tool that is not run again because it fails each time. */
       name: z.string().optional(),
       provider: z.string().optional(),
       fault: z.string().optional(),
