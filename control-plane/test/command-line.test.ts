@@ -8,8 +8,8 @@ import { callEvent, until } from '@parley/shared/bus/bus.conformance';
 import { openLocalBus } from '@parley/shared/bus/local-bus';
 import { openRedisBus } from '@parley/shared/bus/redis-bus';
 import { silentLogger } from '@parley/shared/logging/logger';
-import { KEPT_LOGS_VARIABLE } from '@parley/shared/logging/kept-logs';
 import { openDocumentStore } from '@parley/document-store/document-store';
+import { bareEnv } from '../../shared/test/fixtures/bare-env.ts';
 import { openTestRedis, redisMissing } from '../../shared/test/fixtures/redis-server.ts';
 
 // Each command is a process.
@@ -20,8 +20,7 @@ const source = (name: string) => join(import.meta.dirname, '../src', name);
 const node = (file: string, args: string[], env: NodeJS.ProcessEnv) =>
   run(process.execPath, ['--disable-warning=ExperimentalWarning', source(file), ...args], {
     env: {
-      PATH: process.env['PATH'],
-      [KEPT_LOGS_VARIABLE]: process.env[KEPT_LOGS_VARIABLE],
+      ...bareEnv(),
       ...env,
     },
     maxBuffer: 16 * 1024 * 1024,
@@ -52,7 +51,7 @@ void t.test('the description is printed without any configuration', async (t) =>
 
 void t.test('a reader that has seen enough of it is no failure', async (t) => {
   const command = `"${process.execPath}" --disable-warning=ExperimentalWarning "${source('openapi.ts')}" | head -c 9`;
-  const { stdout, stderr } = await run('sh', ['-c', command], { env: { PATH: process.env['PATH'] } });
+  const { stdout, stderr } = await run('sh', ['-c', command], { env: bareEnv() });
   t.match(stdout, /^\{\s+"open/);
   t.equal(stderr, '');
 });

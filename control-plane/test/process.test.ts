@@ -10,8 +10,8 @@ import { callEvent } from '@parley/shared/bus/bus.conformance';
 import { openRedisBus } from '@parley/shared/bus/redis-bus';
 import { eventPartition, redisKeys } from '@parley/shared/contracts/redis-keys';
 import { uuidV7 } from '@parley/shared/ids/new-id';
-import { KEPT_LOGS_VARIABLE } from '@parley/shared/logging/kept-logs';
 import { silentLogger } from '@parley/shared/logging/logger';
+import { bareEnv } from '../../shared/test/fixtures/bare-env.ts';
 import { openTestRedis, redisMissing } from '../../shared/test/fixtures/redis-server.ts';
 import { eventually } from './fixtures/loopback-server.ts';
 
@@ -30,8 +30,7 @@ void t.test(
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN], {
       env: {
-        PATH: process.env['PATH'],
-        [KEPT_LOGS_VARIABLE]: process.env[KEPT_LOGS_VARIABLE],
+        ...bareEnv(),
         PUBLIC_URL: 'http://127.0.0.1:8080',
         PORT: '0',
         INTERNAL_PORT: '0',

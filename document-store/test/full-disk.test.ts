@@ -16,7 +16,6 @@ void t.test('writes without space are OutOfDiskSpace, reads go on, and all recov
   const path = join(t.testdir(), 'store.db');
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', processFile, path], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, NODE_OPTIONS: '' },
   });
   t.teardown(() => child.kill('SIGKILL'));
   const pid = child.pid!;

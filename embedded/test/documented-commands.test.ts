@@ -186,7 +186,7 @@ function script(marks: readonly string[], filledIn: Record<string, string>): str
 }
 
 const shell = async (text: string, env: NodeJS.ProcessEnv = {}): Promise<string> =>
-  (await run('sh', ['-c', text], { cwd: folder, env: { ...process.env, NODE_OPTIONS: '', ...env } })).stdout;
+  (await run('sh', ['-c', text], { cwd: folder, env: { ...process.env, ...env } })).stdout;
 
 void t.test('a test of an agent', async (t) => {
   const { platform, demonstration } = running;

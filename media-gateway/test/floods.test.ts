@@ -29,9 +29,7 @@ function openSockets(): number {
 
 /** Many badly behaved connections, of another process. */
 function flood(t: Test, order: FloodOrder): { settled: Promise<FloodResult>; ended: Promise<FloodResult> } {
-  const { NODE_OPTIONS: _tap, ...env } = process.env;
   const child = fork(new URL('fixtures/flood-client.ts', import.meta.url), {
-    env,
     execArgv: ['--disable-warning=ExperimentalWarning'],
   });
   t.teardown(() => child.kill('SIGKILL'));

@@ -12,8 +12,8 @@ import WebSocket from 'ws';
 import { openDeepgramEmulator } from '@parley/emulators/providers/deepgram-emulator';
 import { openElevenLabsEmulator } from '@parley/emulators/providers/elevenlabs-emulator';
 import { openRedisBus } from '@parley/shared/bus/redis-bus';
-import { KEPT_LOGS_VARIABLE } from '@parley/shared/logging/kept-logs';
 import { silentLogger } from '@parley/shared/logging/logger';
+import { bareEnv } from '../../shared/test/fixtures/bare-env.ts';
 import { openTestRedis, redisMissing } from '../../shared/test/fixtures/redis-server.ts';
 import { INTERNAL_TOKEN, sessionPlan, startInternalApi } from './fixtures/internal-api.ts';
 import { EventWatch, closeOf, wire } from './fixtures/test-gateway.ts';
@@ -24,8 +24,7 @@ const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 function run(env: NodeJS.ProcessEnv): ChildProcess {
   return spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN], {
     env: {
-      PATH: process.env['PATH'],
-      [KEPT_LOGS_VARIABLE]: process.env[KEPT_LOGS_VARIABLE],
+      ...bareEnv(),
       ...env,
     },
     stdio: ['ignore', 'ignore', 'pipe'],

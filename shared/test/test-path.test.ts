@@ -43,10 +43,7 @@ void t.test('tests beside a path and those that import it, over other files and 
 
 void t.test('npm run test:path runs them', async (t) => {
   const npm = (...args: string[]) =>
-    run('npm', ['run', '--silent', 'test:path', '--', ...args], {
-      cwd: ROOT,
-      env: { ...process.env, NODE_OPTIONS: '' },
-    });
+    run('npm', ['run', '--silent', 'test:path', '--', ...args], { cwd: ROOT });
   const { stdout } = await npm('shared/src/json/is-subset.test.ts');
   t.match(stdout, /^shared\/src\/json\/is-subset\.test\.ts\n[^]*1 of 1 test files passed\n$/);
   const { stdout: listed } = await npm('--list', 'media-gateway/src/speech');

@@ -16,12 +16,24 @@ const folder = mkdtempSync(path.join(tmpdir(), 'parley-tests-'));
 const dir = path.join(folder, 'logs');
 mkdirSync(dir);
 const stderr = path.join(folder, 'stderr');
+// What Node has made of a file once is kept for the processes after it: V8's part by Node, the rest by cached-modules.js.
+const modules = path.join(folder, 'modules');
+mkdirSync(modules);
 try {
   const tap = createRequire(import.meta.url).resolve('tap/package.json');
   const child = spawn(
     process.execPath,
     [path.join(path.dirname(tap), 'dist/esm/run.mjs'), '--reporter=terse', ...process.argv.slice(2)],
-    { stdio: 'inherit', env: { ...process.env, [KEPT_LOGS_VARIABLE]: dir, TEST_STDERR: stderr } },
+    {
+      stdio: 'inherit',
+      env: {
+        ...process.env,
+        [KEPT_LOGS_VARIABLE]: dir,
+        TEST_STDERR: stderr,
+        TEST_MODULE_CACHE: modules,
+        NODE_COMPILE_CACHE: path.join(folder, 'compiled'),
+      },
+    },
   );
   const [code] = (await once(child, 'exit')) as [number | null];
   if (code !== 0 && existsSync(stderr))
