@@ -10,6 +10,7 @@ import { CARRIERS, type CarrierName } from '@parley/shared/contracts/session-val
 import { http1Agent } from '@parley/shared/http/http1';
 import { createLogger } from '@parley/shared/logging/logger';
 import { readRuntime } from './data-folder.ts';
+import { NOISE_KINDS, parseNoise } from '@parley/emulators/noise/noise-setting';
 import { findBrowser } from '@parley/emulators/callers/browser-caller';
 import {
   callOutcomeSchema,
@@ -37,6 +38,8 @@ Options:
   --carrier NAME        ${CARRIERS.join(', ')} (default: plivo), or
                         browser: Chromium on the talk page, with this caller at its microphone. A browser has no telephone line: its call cannot be transferred, and its keys
                         are the page's
+  --noise KIND:LEVEL    what is heard around the caller, all the time: LEVEL in dB to the caller's voice (tv:-20), or
+                        to full scale (tv:-45dBFS). Kinds: ${NOISE_KINDS.join(', ')}
   --agent ID            an agent of the demonstration project, instead of the one that answers the number
   --json                at the end one line of JSON: session id, end reason, turns with texts and latencies, tools,
                         keys, transfer, paths
@@ -67,6 +70,7 @@ function parseCommandLine(argv: readonly string[]) {
         wav: { type: 'string', multiple: true },
         press: { type: 'string', multiple: true },
         carrier: { type: 'string', default: 'plivo' },
+        noise: { type: 'string' },
         agent: { type: 'string' },
         json: { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },
@@ -79,6 +83,14 @@ function parseCommandLine(argv: readonly string[]) {
   const carrier = [...CARRIERS, 'browser' as const].find((name) => name === values.carrier);
   if (carrier === undefined)
     throw new UsageError(`--carrier ${values.carrier}: must be one of ${CARRIERS.join(', ')}, browser`);
+  const { noise } = values;
+  if (noise !== undefined) {
+    try {
+      parseNoise(noise);
+    } catch (error) {
+      throw new UsageError(`--noise ${noise}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
   const steps: CallOrder['steps'] = [];
   for (const token of tokens) {
     if (token.kind !== 'option' || token.value === undefined) continue;
@@ -91,7 +103,7 @@ function parseCommandLine(argv: readonly string[]) {
     } else if (token.name === 'wav') steps.push(readRecording(token.value));
   }
   if (steps.length === 0) steps.push(...WHOLE_CONVERSATION);
-  return { carrier, steps, agent: values.agent, json: values.json, help: values.help };
+  return { carrier, steps, noise, agent: values.agent, json: values.json, help: values.help };
 }
 
 function readRecording(argument: string): CallOrder['steps'][number] {
@@ -211,6 +223,7 @@ async function main(): Promise<number> {
       carrier: wanted.carrier,
       ...(number === undefined ? {} : { to: number }),
       steps: wanted.steps,
+      ...(wanted.noise === undefined ? {} : { noise: wanted.noise }),
       ...(wanted.agent === undefined ? {} : { agent_id: wanted.agent }),
     });
     const result = await followCall({

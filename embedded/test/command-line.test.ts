@@ -23,12 +23,9 @@ const run = promisify(execFile);
 
 type Result = Omit<CallResult, 'recording_path'> & { recording_path: string };
 
-function startCall(dataDir: string): CommandProcess {
-  return owned.add(
-    new CommandProcess('npm', ['run', '--silent', 'call', '--', '--text', QUESTION, '--json'], {
-      PARLEY_DATA_DIR: dataDir,
-    }),
-  );
+function startCall(dataDir: string, ...more: string[]): CommandProcess {
+  const args = ['run', '--silent', 'call', '--', '--text', QUESTION, ...more, '--json'];
+  return owned.add(new CommandProcess('npm', args, { PARLEY_DATA_DIR: dataDir }));
 }
 
 /** The one line of JSON on stdout. */
@@ -153,9 +150,13 @@ void t.test(
   async (t) => {
     const dataDir = temporaryFolder(owned);
     await rm(dataDir, { recursive: true });
-    const result = await resultOf(t, startCall(dataDir));
+    const result = await resultOf(t, startCall(dataDir, '--noise', 'car:-50dBFS'));
     t.teardown(() => rm(result.recording_path, { force: true }));
     await checkRecording(t, result.recording_path, result.turns);
+    const wav = parseWav(await readFile(result.recording_path));
+    const [greeting] = result.turns;
+    const around = loudness(wav, 0, greeting!.start_ms + 200, greeting!.end_ms - 200);
+    t.ok(around > 50 && around < 150, `the car is heard while the caller listens: ${around}`);
 
     const mistakes: [string[], RegExp][] = [
       [['--carrier', 'pigeon', '--text', 'Hi'], /--carrier pigeon: must be one of/],
@@ -163,6 +164,7 @@ void t.test(
       [['--wav', '/nowhere.wav=Hello'], /--wav \/nowhere.wav: ENOENT/],
       [['--shout', 'Hi'], /shout/],
       [['--press', 'xyz'], /--press xyz: must be 1 to 32 of the keys/],
+      [['--noise', 'radio:-20'], /--noise radio:-20: must be KIND:LEVEL .* Kinds: tv, babble, talker/],
     ];
     await Promise.all(
       mistakes.map(async ([args, complaint]) => {

@@ -81,7 +81,7 @@ const SHOWN: readonly [RegExp, Shown][] = [
   [/^node --disable-warning=ExperimentalWarning \S+\.test\.ts$/, { by: 'shared/test/suite/every-file.ts' }],
   [/^node control-plane\/test\/indexes\.test\.ts$/, { by: 'control-plane/test/indexes.test.ts' }],
   [/^npm run call -- --carrier (twilio|browser)$/, { by: 'embedded/test/whole-conversation.test.ts' }],
-  [/^npm run call -- --text .* --interrupt /, { by: 'embedded/test/command-line.test.ts' }],
+  [/^npm run call -- (--text .* --interrupt|--noise) /, { by: 'embedded/test/command-line.test.ts' }],
   [/^npm run call -- --help$/, { here: 'what commands print' }],
   [/^npm run --silent openapi > openapi\.json$/, { here: 'what commands print' }],
   [/^npm run admin -- --help$/, { here: 'what commands print' }],

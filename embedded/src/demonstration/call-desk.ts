@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
 import { carrierCallbackPath } from '@parley/shared/contracts/addresses';
+import { encodeMulaw } from '@parley/shared/audio/g711';
 import type { CarrierName } from '@parley/shared/contracts/session-values';
 import type { LocalSpeech } from '@parley/shared/speech/flite';
 import { runCaller, type CallerStep } from '@parley/emulators/callers/caller-script';
@@ -12,8 +13,17 @@ import { openDirectCall } from '@parley/emulators/callers/direct-call';
 import type { CarrierEmulator, EmulatedCall } from '@parley/emulators/callers/emulated-call';
 import type { DeepgramEmulator } from '@parley/emulators/providers/deepgram-emulator';
 import { BrowserCaller, MICROPHONE_RATE, type BrowserStep } from '@parley/emulators/callers/browser-caller';
+import { callerLevelDb, openLineNoise, type LineNoise } from '@parley/emulators/noise/line-noise';
+import { parseNoise } from '@parley/emulators/noise/noise-setting';
 import { callOrderSchema, type CallOrder, type CallOutcome, type PlacedCall } from './call-order.ts';
-import { recordingAsCaller, recordingAt, speakAsCaller, speakAt } from './caller-voice.ts';
+import {
+  recordingAsCaller,
+  recordingAt,
+  resample,
+  speakAsCaller,
+  speakAt,
+  TELEPHONE_RATE,
+} from './caller-voice.ts';
 import type { RestClient } from './rest-client.ts';
 import { reachLocally } from '../reach-locally.ts';
 import { TALK_PATH, type MintedSession } from '../web/talk-page.ts';
@@ -31,6 +41,13 @@ export interface CallDeskDeps {
   carriers: Readonly<Partial<Record<CarrierName, CarrierDesk>>>;
   /** Who may place calls from another process. */
   token: string;
+}
+
+/** Whose call a carrier places, and what is heard around them. */
+interface Caller {
+  from: string;
+  to: string;
+  background: LineNoise | undefined;
 }
 
 interface RunningCall {
@@ -94,11 +111,18 @@ export class CallDesk {
     const desk = this.#deps.carriers[carrier];
     if (!desk) throw new Error(`No emulated ${carrier} line is configured.`);
     const steps = await Promise.all(order.steps.map((step) => this.#toCallerStep(step)));
-    const from = `+1415555${String(randomInt(10_000)).padStart(4, '0')}`;
-    const to = order.to ?? '';
+    const said = steps.flatMap((step) =>
+      'say' in step ? [step.say] : 'interrupt' in step ? [step.interrupt] : [],
+    );
+    const caller = {
+      from: `+1415555${String(randomInt(10_000)).padStart(4, '0')}`,
+      to: order.to ?? '',
+      background: await noiseAround(order, said),
+    };
+    const { from } = caller;
     const { call, ...known } = await (order.agent_id === undefined
-      ? this.#dialNumber(carrier, desk, from, to)
-      : this.#dialAgent(carrier, order.agent_id, from, to));
+      ? this.#dialNumber(carrier, desk, caller)
+      : this.#dialAgent(carrier, order.agent_id, caller));
     const outcome = hold(call, [...steps, { listen: true }]);
     return { call: { outcome, stop: () => call.hangUp() }, call_id: call.callId, from, ...known };
   }
@@ -107,6 +131,13 @@ export class CallDesk {
   async #openBrowser(order: CallOrder): Promise<PlacedCall & { call: RunningCall }> {
     const steps = await Promise.all(order.steps.map((step) => this.#toBrowserStep(step)));
     const { agent_id } = order;
+    const said = steps.flatMap((step) =>
+      'say' in step ? [step.say] : 'interrupt' in step ? [step.interrupt] : [],
+    );
+    const noise = await noiseAround(
+      order,
+      said.map((samples) => encodeMulaw(resample(samples, MICROPHONE_RATE, TELEPHONE_RATE))),
+    );
     const startedAt = Date.now();
     const browser = await BrowserCaller.open({
       url: `${this.#deps.localUrl}${TALK_PATH}`,
@@ -114,6 +145,7 @@ export class CallDesk {
         agent_id === undefined
           ? undefined
           : () => this.#deps.rest.post<MintedSession>('/v1/realtime/sessions', { agent_id }),
+      noise: noise && resample(noise.samples, TELEPHONE_RATE, MICROPHONE_RATE),
     });
     const { sessionId } = browser;
     const outcome = browser
@@ -134,16 +166,14 @@ export class CallDesk {
   async #dialNumber(
     carrier: CarrierName,
     desk: CarrierDesk,
-    from: string,
-    to: string,
+    caller: Caller,
   ): Promise<{ call: EmulatedCall; session_id?: string }> {
     const callback = (kind: 'voice' | 'status') =>
       `${this.#deps.publicUrl}${carrierCallbackPath(carrier, kind, desk.telephonyAccountId)}`;
     const call = await desk.emulator.placeCall({
       voiceUrl: callback('voice'),
       statusUrl: callback('status'),
-      from,
-      to,
+      ...caller,
     });
     return { call };
   }
@@ -152,8 +182,7 @@ export class CallDesk {
   async #dialAgent(
     carrier: CarrierName,
     agentId: string,
-    from: string,
-    to: string,
+    caller: Caller,
   ): Promise<{ call: EmulatedCall; session_id?: string }> {
     const session = await this.#deps.rest.post<{
       session_id: string;
@@ -162,7 +191,7 @@ export class CallDesk {
     }>('/v1/sessions', { agent_id: agentId, channel: 'telephony', provider: carrier });
     const reach = reachLocally(this.#deps.publicUrl, this.#deps.localUrl);
     const url = reach(`${session.media_ws_url}/${session.ws_ticket}`);
-    const call = await openDirectCall({ url, carrier, from, to });
+    const call = await openDirectCall({ url, carrier, ...caller });
     return { call, session_id: session.session_id };
   }
 
@@ -233,6 +262,16 @@ async function readBody(req: IncomingMessage): Promise<string> {
     parts.push(part);
   }
   return Buffer.concat(parts).toString('utf8');
+}
+
+/** @param said everything the caller is going to say, 8 kHz mu-law */
+async function noiseAround(
+  { noise }: CallOrder,
+  said: readonly Uint8Array[],
+): Promise<LineNoise | undefined> {
+  return noise === undefined
+    ? undefined
+    : openLineNoise(parseNoise(noise), 'development', callerLevelDb(said));
 }
 
 async function hold(call: EmulatedCall, steps: readonly CallerStep[]): Promise<CallOutcome> {

@@ -1,9 +1,19 @@
 import { z } from 'zod';
+import { parseNoise } from '@parley/emulators/noise/noise-setting';
 import { CARRIERS } from '@parley/shared/contracts/session-values';
 
 // What `npm run call` and the call desk say to each other.
 
 const text = z.string().min(1).max(500);
+
+/** As `--noise` has it: `tv:-20`. */
+const noise = z.string().superRefine((given, ctx) => {
+  try {
+    parseNoise(given);
+  } catch (error) {
+    ctx.addIssue({ code: 'custom', message: error instanceof Error ? error.message : String(error) });
+  }
+});
 
 /** What the caller does, in order. */
 export const callOrderSchema = z.strictObject({
@@ -13,6 +23,8 @@ export const callOrderSchema = z.strictObject({
   to: z.string().optional(),
   /** Another agent than the one that answers the number: its session is made first, and the stream dialled directly. */
   agent_id: z.string().optional(),
+  /** What is heard around the caller. */
+  noise: noise.optional(),
   steps: z
     .array(
       z.union([

@@ -3,7 +3,8 @@ import { Resampler } from '@parley/shared/audio/resampler';
 import { parseWav } from '@parley/shared/audio/wav';
 import { FLITE_SAMPLE_RATE, type LocalSpeech } from '@parley/shared/speech/flite';
 
-const TELEPHONE_RATE = 8000;
+/** Hz */
+export const TELEPHONE_RATE = 8000;
 
 /** A text as a telephone carries it: 8 kHz mu-law. */
 export async function speakAsCaller(speech: LocalSpeech, text: string): Promise<Uint8Array> {
@@ -30,7 +31,8 @@ export function recordingAt(sampleRate: number, wav: Uint8Array): Int16Array {
   return resample(mono, ownRate, sampleRate);
 }
 
-function resample(samples: Int16Array, from: number, to: number): Int16Array {
+/** A whole recording at another rate. */
+export function resample(samples: Int16Array, from: number, to: number): Int16Array {
   if (from === to) return samples;
   const resampler = new Resampler(from, to);
   const body = resampler.process(samples);

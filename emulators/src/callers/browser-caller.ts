@@ -71,6 +71,10 @@ const LAST_WORD_MS = 2500;
 const LAST_WORD_LIMIT_MS = 60_000;
 /** Echo cancelling and the like settle in it. */
 const LEAD_MS = 400;
+/** How long noise goes on in a microphone that is not opened anew. */
+const NOISE_MS = 120_000;
+/** A microphone gives its first sound that long after it was opened, where noise hides the first word. */
+const MICROPHONE_START_MS = 400;
 /** What the agent still says of the old reply, after it was interrupted, is not the answer. */
 const LATE_AUDIO_MS = 300;
 const POLL_MS = 50;
@@ -85,7 +89,7 @@ export class BrowserCaller {
   readonly sessionId: string;
   readonly #page: Page;
   readonly #owned: DisposableList;
-  readonly #folder: string;
+  readonly #microphone: Microphone;
   readonly #problems: string[];
   #state: PageState = 'listening';
   #stateSince = performance.now();
@@ -95,31 +99,34 @@ export class BrowserCaller {
     sessionId: string;
     page: Page;
     owned: DisposableList;
-    folder: string;
+    microphone: Microphone;
     problems: string[];
   }) {
     this.sessionId = deps.sessionId;
     this.#page = deps.page;
     this.#owned = deps.owned;
-    this.#folder = deps.folder;
+    this.#microphone = deps.microphone;
     this.#problems = deps.problems;
   }
 
   /**
    * Opens the page and begins to talk.
    * @param mint makes the session instead of the page's server: for an agent that the page does not know
+   * @param noise around the person, at `MICROPHONE_RATE`; goes round and round
    * @throws Error that says what to install when there is no browser
    */
   static async open(options: {
     url: string;
     mint?: (() => Promise<{ token: string; session_id: string }>) | undefined;
+    noise?: Int16Array | undefined;
   }): Promise<BrowserCaller> {
     const owned = new DisposableList();
     try {
       findBrowser();
       const folder = await mkdtemp(path.join(tmpdir(), 'parley-microphone-'));
       owned.defer(() => rm(folder, { recursive: true, force: true }));
-      await writeMicrophone(folder, new Int16Array(0));
+      const microphone = { folder, noise: options.noise };
+      await writeMicrophone(microphone, new Int16Array(0));
       const browser = await launchBrowser(path.join(folder, MICROPHONE_FILE));
       owned.defer(() => browser.close());
       const context = await browser.newContext({ permissions: ['microphone'] });
@@ -139,7 +146,7 @@ export class BrowserCaller {
       await page.goto(options.url);
       await page.getByRole('button', { name: 'Start talking' }).click();
       const { session_id: sessionId } = (await (await minted).json()) as { session_id: string };
-      const caller = new BrowserCaller({ sessionId, page, owned, folder, problems });
+      const caller = new BrowserCaller({ sessionId, page, owned, microphone, problems });
       notify = (state) => caller.#onState(state);
       await page.evaluate(WATCH_STATE);
       await page.locator('#keys:enabled').waitFor();
@@ -206,13 +213,14 @@ export class BrowserCaller {
 
   /** Returns when the last word was said. */
   async #say(samples: Int16Array): Promise<void> {
-    await writeMicrophone(this.#folder, samples);
+    await writeMicrophone(this.#microphone, samples);
     await this.#page.locator('#device').dispatchEvent('change');
     const until = performance.now() + MICROPHONE_LIMIT_MS;
     while (this.isTalking && !(await this.#page.evaluate<boolean>(HEARS_VOICE))) {
       if (performance.now() > until) throw new Error('The microphone of the browser recorded only silence.');
       await sleep(POLL_MS / 2);
     }
+    if (this.#microphone.noise) await sleep(LEAD_MS + MICROPHONE_START_MS);
     await sleep((samples.length / MICROPHONE_RATE) * 1000);
   }
 
@@ -249,15 +257,23 @@ const WATCH_STATE = `{
   notify();
 }`;
 
-async function writeMicrophone(folder: string, samples: Int16Array): Promise<void> {
-  const speech = Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength);
-  const lead = Buffer.alloc((MICROPHONE_RATE * LEAD_MS * 2) / 1000);
-  const header = wavHeader({
-    sampleRate: MICROPHONE_RATE,
-    channels: 1,
-    dataBytes: 2 * lead.length + speech.length,
-  });
+/** Where the fake microphone is fed from, and what it hears all the time. */
+interface Microphone {
+  folder: string;
+  noise: Int16Array | undefined;
+}
+
+async function writeMicrophone({ folder, noise }: Microphone, speech: Int16Array): Promise<void> {
+  const lead = (MICROPHONE_RATE * LEAD_MS) / 1000;
+  const noiseLength = noise ? (MICROPHONE_RATE * NOISE_MS) / 1000 : 0;
+  const samples = new Int16Array(Math.max(2 * lead + speech.length, noiseLength));
+  samples.set(speech, lead);
+  if (noise) {
+    for (let i = 0; i < samples.length; i++)
+      samples[i] = Math.max(-32_768, Math.min(32_767, samples[i]! + noise[i % noise.length]!));
+  }
+  const header = wavHeader({ sampleRate: MICROPHONE_RATE, channels: 1, dataBytes: samples.byteLength });
   const file = path.join(folder, MICROPHONE_FILE);
-  await writeFile(`${file}.new`, Buffer.concat([header, lead, speech, lead]));
+  await writeFile(`${file}.new`, Buffer.concat([header, Buffer.from(samples.buffer)]));
   await rename(`${file}.new`, file);
 }

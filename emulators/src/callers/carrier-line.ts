@@ -13,6 +13,12 @@ export interface SpeechFrame {
   voiced: boolean;
 }
 
+/** What is heard around a caller, from one frame to the next. */
+export interface Background {
+  /** @param said what the caller says in this frame, if anything @returns both, base64 of 20 ms of mu-law */
+  mix(frameIndex: number, said: SpeechFrame | undefined): string;
+}
+
 /** When the voiced frames of something said were sent; `performance.now()`, 0 when there were none. */
 export interface SaidTimes {
   firstVoicedAt: number;
@@ -53,6 +59,7 @@ export class CarrierLine {
   readonly #events: LineEvents;
   readonly #clock: FrameClock;
   readonly #socket: WireSocket;
+  readonly #background: Background | undefined;
   #stopFrames: (() => void) | undefined;
   #frameIndex = 0;
   #isAscii = false;
@@ -63,20 +70,23 @@ export class CarrierLine {
 
   framesSent = 0;
 
-  private constructor(
-    socket: WireSocket,
-    dialect: CarrierDialect,
-    ids: StreamIds,
-    events: LineEvents,
-    clock: FrameClock,
-    keepHeard: boolean,
-  ) {
+  private constructor(deps: {
+    socket: WireSocket;
+    dialect: CarrierDialect;
+    ids: StreamIds;
+    events: LineEvents;
+    clock: FrameClock;
+    background: Background | undefined;
+    keepHeard: boolean;
+  }) {
+    const { socket, events } = deps;
     this.#socket = socket;
-    this.#dialect = dialect;
-    this.ids = ids;
+    this.#dialect = deps.dialect;
+    this.ids = deps.ids;
     this.#events = events;
-    this.#clock = clock;
-    this.playback = new AgentPlayback({ keepHeard });
+    this.#clock = deps.clock;
+    this.#background = deps.background;
+    this.playback = new AgentPlayback({ keepHeard: deps.keepHeard });
     this.closed = new Promise((resolve) => {
       socket.once('close', (code, reason) => {
         this.#open = false;
@@ -101,6 +111,8 @@ export class CarrierLine {
     headers?: Record<string, string>;
     events?: LineEvents;
     clock?: FrameClock;
+    /** Silence unless given. */
+    background?: Background | undefined;
     /** Keeps what was played, for `heardAudio`. */
     keepHeard?: boolean;
     handshakeTimeoutMs?: number;
@@ -113,14 +125,15 @@ export class CarrierLine {
       ca: options.ca,
     });
     const dialect = typeof options.carrier === 'string' ? dialects[options.carrier] : options.carrier;
-    const line = new CarrierLine(
+    const line = new CarrierLine({
       socket,
       dialect,
-      options.ids,
-      options.events ?? {},
-      options.clock ?? frameClock,
-      options.keepHeard ?? false,
-    );
+      ids: options.ids,
+      events: options.events ?? {},
+      clock: options.clock ?? frameClock,
+      background: options.background,
+      keepHeard: options.keepHeard ?? false,
+    });
     const [first, ...others] = dialect.opening(line.ids);
     socket.send(first!);
     try {
@@ -247,7 +260,7 @@ export class CarrierLine {
     const speech = this.#speech[0];
     const frame = speech?.frames[speech.next];
     const media = this.#dialect.media(this.ids, {
-      base64: frame?.base64 ?? SILENCE_BASE64,
+      base64: this.#background?.mix(this.#frameIndex, frame) ?? frame?.base64 ?? SILENCE_BASE64,
       index: this.#frameIndex,
       timestampMs: this.#frameIndex * FRAME_MS,
     });

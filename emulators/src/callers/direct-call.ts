@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { CarrierName } from '@parley/shared/contracts/session-values';
-import { CarrierLine } from './carrier-line.ts';
+import { CarrierLine, type Background } from './carrier-line.ts';
 import { CallProgress, type EmulatedCall } from './emulated-call.ts';
 
 /**
@@ -13,6 +13,8 @@ export async function openDirectCall(options: {
   carrier: CarrierName;
   from: string;
   to: string;
+  /** What is heard around the caller; nothing unless given. */
+  background?: Background | undefined;
 }): Promise<EmulatedCall> {
   const { carrier, from, to } = options;
   const callId = randomUUID();
@@ -21,6 +23,7 @@ export async function openDirectCall(options: {
     url: options.url,
     carrier,
     ids: { callId, streamId: randomUUID(), accountId: 'DIRECT', from, to, sequence: 0 },
+    background: options.background,
   });
   progress.answer();
   progress.addLine(line);

@@ -1,5 +1,5 @@
 import type { CarrierName } from '@parley/shared/contracts/session-values';
-import type { CarrierLine, LineEvents } from './carrier-line.ts';
+import type { Background, CarrierLine, LineEvents } from './carrier-line.ts';
 
 /** One call placed by an emulated carrier, from its first webhook to its last. */
 export interface EmulatedCall {
@@ -57,6 +57,8 @@ export interface PlaceCallOptions {
   to: string;
   events?: LineEvents;
   keepHeard?: boolean;
+  /** What is heard around the caller; nothing unless given. */
+  background?: Background | undefined;
   /** By default somebody answers, and hangs up soon. @param to E.164 */
   onTransfer?: (to: string) => TransferOutcome;
   /** Every webhook comes twice, as it does when an answer is lost on the way. */

@@ -359,6 +359,7 @@ class PlivoCall implements AccountCall {
           },
           events: this.#place.events ?? {},
           keepHeard: this.#place.keepHeard ?? false,
+          background: this.#place.background,
         });
       } catch (error) {
         if (tries === STREAM_TRIES || this.#hungUp) throw error;

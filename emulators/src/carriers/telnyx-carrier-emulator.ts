@@ -362,6 +362,7 @@ class TelnyxCall implements AccountCall {
         answered: this.#answered.promise,
         events: this.#place.events ?? {},
         keepHeard: this.#place.keepHeard ?? false,
+        background: this.#place.background,
       });
     } catch (error) {
       this.#streaming = false;

@@ -345,6 +345,7 @@ class TwilioCall implements AccountCall {
         headers: { 'X-Twilio-Signature': signTwilioRequest(this.#account.authToken, url) },
         events: this.#place.events ?? {},
         keepHeard: this.#place.keepHeard ?? false,
+        background: this.#place.background,
       });
     } catch (error) {
       this.#progress.problem = error;
