@@ -2,6 +2,7 @@
 declare namespace WebAssembly {
   class Module {
     private readonly compiled: unknown;
+    constructor(bytes: Uint8Array);
   }
   class Instance {
     constructor(module: Module, imports?: Record<string, Record<string, unknown>>);
