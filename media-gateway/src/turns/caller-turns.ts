@@ -4,6 +4,7 @@ import type { ProviderError } from '@parley/shared/errors/provider-error';
 import type { Clock } from '@parley/shared/time/clock';
 import type { SttProvider, SttStream, SttTranscript } from '../providers/stt/stt-provider.ts';
 import type { ReplyKind } from '../call/call-observer.ts';
+import { countryOfNumber } from './dictation/dialled-number.ts';
 import { PushToTalk, type PushedUtterance } from './push-to-talk.ts';
 import {
   TurnDetector,
@@ -124,7 +125,11 @@ export class CallerTurns {
     this.#graceUntil = deps.answeredAt + GREETING_GRACE_MS;
     this.#floor = deps.floor;
     this.#events = deps.events;
-    this.#detector = new TurnDetector(config, config.language.primary);
+    this.#detector = new TurnDetector(
+      config,
+      config.language.primary,
+      countryOfNumber(deps.plan.system.caller_number),
+    );
     this.#voice = new VoiceActivity(deps.format, config.turn_taking.vad_threshold);
     this.#pushed = new PushToTalk({
       clock: deps.clock,

@@ -190,6 +190,35 @@ void t.test('patience', async (t) => {
     );
   });
 
+  await t.test('what is dictated to its end is answered at once', async (t) => {
+    const whole = [
+      'Seven thirty.',
+      'It is $12.50.',
+      '10 a.m.',
+      'I am thirty one.',
+      'Room 4 B',
+      '415 555 2671',
+    ];
+    for (const text of whole)
+      t.same(table().say({ type: 'turn_end', transcript: said(text) }), ['turn'], text);
+    const semantic = table((config) => (config.turn_taking.mode = 'semantic'));
+    t.same(semantic.say({ type: 'turn_end', transcript: said('Seven thirty.') }), ['turn']);
+    const hasty = table((config) => (config.turn_taking.entity_patience = false));
+    t.same(hasty.say({ type: 'turn_end', transcript: said('4 1 5') }), ['turn'], 'without patience');
+  });
+
+  await t.test('a telephone number is whole by the plan of its country', async (t) => {
+    const config = defaultAgentConfig();
+    const digits = said('six one two three four five six seven eight');
+    const view = { ...table().view };
+    const kinds = (country: string | undefined) =>
+      new TurnDetector(config, 'en-US', country)
+        .handle({ type: 'turn_end', transcript: digits }, view)
+        .filter(({ type }) => type === 'turn').length;
+    t.equal(kinds('ES'), 1);
+    t.equal(kinds(undefined), 0);
+  });
+
   await t.test('semantic mode waits longer after an unfinished sentence', async (t) => {
     const patient = table((config) => (config.turn_taking.mode = 'semantic'));
     t.same(patient.say({ type: 'turn_end', transcript: said('I would like to') }), []);

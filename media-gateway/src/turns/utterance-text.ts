@@ -1,18 +1,15 @@
+import { tableOf } from './dictation/tables.ts';
 import { toWords } from './phrases.ts';
 
-const UNFINISHED = new Set(
-  'and but or so because if when then that the a an to of for in on at with from my your his her our their is are was were am be i we they he she it um uh er like about into than as not just maybe which who what where'.split(
-    ' ',
-  ),
-);
-
-/** Whether a sentence sounds as if more were to come. @param _language BCP 47 tag of what is spoken */
-export function isUnfinished(text: string, _language: string): boolean {
-  if (/(\.\.\.|…|[,;:-])\s*$/.test(text)) return true;
+/** Whether a sentence sounds as if more were to come. @param language BCP 47 tag of what is spoken */
+export function isUnfinished(text: string, language: string): boolean {
+  if (/(\.\.\.|[…,;:、，-])\s*$/.test(text)) return true;
   const words = toWords(text);
   const last = words.at(-1);
   if (last === undefined) return true;
-  return UNFINISHED.has(last) && !/[?!]\s*$/.test(text);
+  if (/[?!？！]\s*$/.test(text)) return false;
+  const { unfinished, unspaced } = tableOf(language);
+  return unspaced ? [...unfinished].some((word) => last.endsWith(word)) : unfinished.has(last);
 }
 
 /** Whether two transcripts say the same, formatting apart: a reply begun for one fits the other. */

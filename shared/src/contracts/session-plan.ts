@@ -124,6 +124,7 @@ export const sessionPlanSchema = z.object({
   memories: z.array(z.object({ kind: z.string(), content: z.string(), noted_at: z.string() })).default([]),
   variables: z.record(z.string(), z.string()),
   system: z.object({
+    /** The person's number, whoever called. */
     caller_number: z.string().nullable(),
     called_number: z.string().nullable(),
     timezone: z.string(),
