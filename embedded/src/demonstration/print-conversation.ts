@@ -93,6 +93,11 @@ export function printEvent(event: SessionEvent, write: Write): void {
         `${at}           ${styleText('yellow', `${event.type}: ${String(data['code'])}${data['fault'] === undefined ? '' : ` (${String(data['fault'])})`}`)}`,
       );
       break;
+    case 'stalled':
+      write(
+        `${at}           ${styleText('yellow', `stalled: ${String(data['due'])} (${String(data['recovery'])})`)}`,
+      );
+      break;
     case 'call_ended':
       note(
         `ended by the ${String(data['ended_by'])}: ${String(data['hangup_reason'] ?? data['failure_reason'])}`,

@@ -31,6 +31,8 @@ export class CallTiming {
   /** When the longest duration of the call is reached; monotonic ms. */
   readonly #endsAt: number;
   #greetingTimer: Timer | undefined;
+  /** Sounds without words are taken for silence, until there are words. */
+  #ignoresSound = false;
 
   constructor(deps: {
     plan: SessionPlan;
@@ -67,7 +69,18 @@ export class CallTiming {
 
   /** Notes a sign of life of the caller: the wait for a reminder starts anew. */
   onSign(): void {
+    this.#ignoresSound = false;
     this.#silence.broken();
+  }
+
+  /** Notes a sound or words of the caller. */
+  onSound(): void {
+    if (!this.#ignoresSound || this.#turns.openText !== '') this.onSign();
+  }
+
+  /** Takes sounds for silence until there are words: they have lasted too long to be a caller's. */
+  ignoreSound(): void {
+    this.#ignoresSound = true;
   }
 
   tick(now: number): void {
@@ -105,7 +118,8 @@ export class CallTiming {
   #isSilent(now: number): boolean {
     // No microphone is open: the caller writes, or pushes to talk.
     if (!this.#turns.expected || this.#media.isOff(now)) return false;
-    return !this.#speech.busy && !this.#turns.speaking;
+    if (this.#ignoresSound && this.#turns.openText !== '') this.onSign();
+    return !this.#speech.busy && (this.#ignoresSound || !this.#turns.speaking);
   }
 
   #countSilence(): void {

@@ -72,6 +72,8 @@ export class CallTools implements ReplyTools {
   readonly #runs = new Map<string, Promise<ToolResult>>();
   /** Tool calls that the client was asked to run and has not answered. */
   readonly #asked = new Map<string, (content: string) => void>();
+  /** What ends the wait for each tool that runs. */
+  readonly #overdue = new Set<(outcome: Outcome) => void>();
   #running = 0;
   #idle: (() => void)[] = [];
 
@@ -88,6 +90,12 @@ export class CallTools implements ReplyTools {
   /** Resolves when no tool is running: the next reply must know what the tools did. */
   idle(): Promise<void> {
     return this.#running === 0 ? Promise.resolve() : new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  /** Waits no longer for the tools that run: the model is told that they did not answer. */
+  giveUp(): void {
+    const content = refusal('The tool did not answer in time.');
+    for (const end of this.#overdue) end({ ok: false, code: 'timeout', content });
   }
 
   list(): readonly LlmTool[] {
@@ -169,7 +177,10 @@ export class CallTools implements ReplyTools {
     const tool_id = this.#byName.get(call.name)?.tool_id ?? null;
     const about = { tool_call_id: call.id, tool_id, name: call.name };
     controls.emitTool('tool_started', { ...about, arguments: call.arguments.slice(0, MAX_EVENT_TEXT) });
-    const result = await this.#guarded(call, results, speak);
+    const { promise: overdue, resolve: end } = Promise.withResolvers<Outcome>();
+    this.#overdue.add(end);
+    const result = await Promise.race([this.#guarded(call, results, speak), overdue]);
+    this.#overdue.delete(end);
     const ms = Math.round(clock.monotonic() - startedAt);
     controls.toolTook(ms);
     controls.emitTool('tool_finished', {

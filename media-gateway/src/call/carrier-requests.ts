@@ -48,8 +48,17 @@ export class CarrierRequests {
     this.#waiting.get(commandId)?.(result);
   }
 
+  /** Ends all waits with `timeout`. */
+  giveUp(): void {
+    this.#endAll('timeout');
+  }
+
   /** Ends all waits with `call_over`. */
   close(): void {
-    for (const done of this.#waiting.values()) done({ ok: false, code: 'call_over' });
+    this.#endAll('call_over');
+  }
+
+  #endAll(code: string): void {
+    for (const done of this.#waiting.values()) done({ ok: false, code });
   }
 }

@@ -9,6 +9,8 @@ import type { Goodbye } from './goodbye.ts';
 const APOLOGY = 'I am sorry, I had a technical problem. Could you say that again?';
 const GIVING_UP = 'I am sorry, something is not working at the moment. Please call again later.';
 
+const STALLED: CallEndReason = { ended_by: 'system', failure_reason: 'internal' };
+
 /** What a call does about a failing provider: it warns, apologises, or ends. */
 export class Failures {
   readonly #phase: PhaseOfCall;
@@ -65,6 +67,17 @@ export class Failures {
     else if (repeated || (error instanceof ProviderError && error.fault === 'auth'))
       this.#goodbye.say(ending, GIVING_UP);
     else this.#speech.say(this.apology, 'apology', { interruptible: true });
+  }
+
+  /** The call does not get on, whatever is tried: the caller is told, and it ends. */
+  giveUp(): void {
+    this.#goodbye.sayAtOnce(STALLED, GIVING_UP);
+  }
+
+  /** Ends a call that does not even come to its end. */
+  end(): void {
+    this.#goodbye.finish();
+    this.#end(STALLED);
   }
 
   /** Reports that no STT is left; called again as long as that is so. */

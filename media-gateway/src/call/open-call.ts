@@ -26,9 +26,11 @@ import { Failures } from './failures.ts';
 import { Goodbye } from './goodbye.ts';
 import { MediaClock } from './media-clock.ts';
 import { PromptTexts } from './prompt.ts';
+import { StalledCall } from './stalled-call.ts';
 import { Steering } from './steering.ts';
 import { Transcript } from './transcript.ts';
 import { Transfer } from './transfer.ts';
+import { Watchdog } from './watchdog.ts';
 
 /** How long a call waits for a far end that lost its connection to rejoin. */
 const REJOIN_GRACE_MS = 15_000;
@@ -71,6 +73,7 @@ class LiveCall implements Call, ParticipantListener {
   readonly #failures: Failures;
   readonly #transfer: Transfer;
   readonly #timing: CallTiming;
+  readonly #watchdog: Watchdog;
   readonly #commands: CallCommands;
   readonly #report: CallReport;
 
@@ -164,7 +167,7 @@ class LiveCall implements Call, ParticipantListener {
       floor: this.#speech,
       events: {
         attention: () => phase.on('caller_words'),
-        onSign: () => this.#timing.onSign(),
+        onSign: () => this.#timing.onSound(),
         onVoice: (now, audioMs) => {
           const delay = this.#speech.takeCallerDelay(now);
           if (delay !== undefined) this.#log.addSample('caller_reply_ms', delay);
@@ -242,6 +245,17 @@ class LiveCall implements Call, ParticipantListener {
         onAudioMissing: () => this.end({ ended_by: 'system', failure_reason: 'media_timeout' }),
       },
     });
+    const call = new StalledCall({
+      phase,
+      speech: this.#speech,
+      turns: this.#turns,
+      tools: this.#tools,
+      transcript: this.#transcript,
+      timing: this.#timing,
+      carrier: this.#carrier,
+      failures: this.#failures,
+    });
+    this.#watchdog = new Watchdog({ plan, emit: this.#emit, call });
     this.#commands = new CallCommands({
       destinations: participant.carrierCommands ? config.transfer.destinations : [],
       phase,
@@ -348,6 +362,7 @@ class LiveCall implements Call, ParticipantListener {
   // ---- the conversation ----
 
   #onTick(now: number): void {
+    this.#watchdog.tick(now);
     if (this.#phase.phase === 'away') return;
     this.#playout.pump();
     this.#turns.tick(now);

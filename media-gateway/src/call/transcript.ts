@@ -34,6 +34,8 @@ export class Transcript {
   readonly #observer: CallObserver | undefined;
   readonly #onTurn: () => void;
   readonly #conversation: Conversation;
+  /** Number of the last turn that the caller said on this leg. */
+  #callerTurn: number | undefined;
   /** How many entries the far end has added. */
   #given = 0;
 
@@ -135,6 +137,11 @@ export class Transcript {
     return this.#conversation.remove(key);
   }
 
+  /** Number of the caller's turn that nothing of the agent's followed, undefined when something did. */
+  get unanswered(): number | undefined {
+    return this.#conversation.lastCallerText === undefined ? undefined : this.#callerTurn;
+  }
+
   /** The messages for the model. @param extraCallerText words of a turn that may not be over yet */
   messages(systemPrompt: string, extraCallerText?: string): LlmMessage[] {
     return this.#conversation.toMessages(systemPrompt, extraCallerText);
@@ -143,7 +150,7 @@ export class Transcript {
   // ---- inside ----
 
   #rememberCaller(words: CallerWords): string {
-    const turnIndex = this.#log.newTurnIndex();
+    const turnIndex = (this.#callerTurn = this.#log.newTurnIndex());
     const key = keyOf(turnIndex);
     this.#conversation.addCaller(words.text, { key });
     this.#recordCaller(turnIndex, words);

@@ -110,6 +110,11 @@ export class AgentSpeech implements Floor {
     return this.#current !== undefined && this.#playout.audible;
   }
 
+  /** How far the present utterance has got: changes while words come or audio is heard. */
+  get progress(): number {
+    return this.#current ? this.#current.writtenLength + Math.round(this.#playout.heardMs) : -this.#count;
+  }
+
   /** How long the caller took to answer the last utterance, ms. Each delay is returned once, then undefined. */
   takeCallerDelay(now: number): number | undefined {
     if (this.#unansweredSince === undefined || this.#current) return undefined;

@@ -68,6 +68,11 @@ export class AgentUtterance {
     return this.parts.some((part) => part.type === 'speech');
   }
 
+  /** Characters that the utterance has by now, tools counted as one. */
+  get writtenLength(): number {
+    return this.parts.reduce((sum, part) => sum + (part.type === 'speech' ? part.text.length : 1), 0);
+  }
+
   get latency(): TurnLatency {
     const { times } = this.#reply;
     return {

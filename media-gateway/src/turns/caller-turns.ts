@@ -238,6 +238,12 @@ export class CallerTurns {
     return open && open.text !== '' ? this.#take(open) : undefined;
   }
 
+  /** Ends the open turn with the words that are known. */
+  closeTurn(): void {
+    const words = this.takeOpen();
+    if (words) this.#events.onTurn(words);
+  }
+
   /** Commits the caller's words for the far end. @returns false when no audio was there to commit */
   commit(): boolean {
     if (this.#detection.listen) {

@@ -63,6 +63,35 @@ const carrierCommandData = z.object({
 });
 export type CarrierCommandData = z.infer<typeof carrierCommandData>;
 
+const stalledData = z.object({
+  /** Whose move it was: the agent's, a tool's, the caller's, the carrier's. */
+  due: z.enum([
+    'reply',
+    'tool',
+    'held_reply',
+    'caller_turn',
+    'caller',
+    'answer',
+    'announcement',
+    'transfer',
+    'return',
+    'goodbye',
+  ]),
+  /** How long nothing came of it. */
+  waited_ms: z.number().int(),
+  recovery: z.enum([
+    'answer_again',
+    'give_up_tool',
+    'resume',
+    'close_turn',
+    'count_silence',
+    'go_on',
+    'fail_transfer',
+    'say_goodbye',
+    'end',
+  ]),
+});
+
 export const usageSchema = z.object({
   stt_seconds: z.number(),
   llm_input_tokens: z.number().int(),
@@ -219,6 +248,12 @@ export const CALL_EVENTS = {
       /** In the carrier's words. */
       reason: z.string().nullable().optional(),
     }),
+  },
+  stalled: {
+    description:
+      'Neither side did what it was due to do within its time. `recovery` is what the call did about it.',
+    whenFull: 'drop',
+    data: stalledData,
   },
   error: {
     description: 'An error from which the call did not recover.',
