@@ -177,6 +177,152 @@ void t.test('agents', async (t) => {
     );
   });
 
+  void t.test('eight writers at once are none too many', async (t) => {
+    const { id } = await make({ name: 'Crowded' });
+    const silence = ['reminder_after_seconds', 'max_reminders', 'end_call_after_seconds'];
+    const patches = [
+      ...silence.map((key) => ({ config: { silence: { [key]: 9 } } })),
+      ...[...'12345'].map((digit) => ({
+        config: { turn_taking: { min_endpointing_ms: Number(digit) } },
+      })),
+    ];
+    const answers = await Promise.all(patches.map((body) => cp.call('PATCH', `/v1/agents/${id}`, { body })));
+    t.same(new Set(answers.map((answer) => answer.status)), new Set([200]));
+    const agent = await cp.call('GET', `/v1/agents/${id}`);
+    t.match(agent.body, {
+      version: 9,
+      config: { silence: Object.fromEntries(silence.map((key) => [key, 9])) },
+    });
+  });
+
+  void t.test('a record sent back unchanged, or an explicit default, makes no version', async (t) => {
+    const pre_call = { url: 'https://a.example.com/x', headers: { 'X-Token': 'topsecret-12345678' } };
+    const { id } = await make({ name: 'Echoed', config: { pre_call, dtmf: { max_digits: 4 } } });
+    const path = `/v1/agents/${id}`;
+    const read = await cp.call<Agent>('GET', path);
+    const echoed = await cp.call<Agent>('PATCH', path, { body: read.body });
+    t.equal(echoed.status, 200, JSON.stringify(echoed.body));
+    t.same(echoed.body, read.body);
+    const explicit = await cp.call<Agent>('PATCH', path, {
+      body: { config: { filler: { enabled: true }, webhooks: { call_ended: { web_calls: true } } } },
+    });
+    t.equal(explicit.body.version, 1);
+    const changed = await cp.call<Agent>('PATCH', path, { body: { config: { filler: { enabled: false } } } });
+    t.equal(changed.body.version, 2);
+  });
+
+  void t.test('changes of one test, tool, analysis or deployment at the same time all count', async (t) => {
+    const { id } = await make({ name: 'Patched at once' });
+    const made = async (path: string, body: object) =>
+      (await cp.call<{ id: string }>('POST', path, { body })).body.id;
+    const all = async <T>(path: string, patches: object[]) => {
+      const answers = await Promise.all(patches.map((body) => cp.call('PATCH', path, { body })));
+      t.same(new Set(answers.map((answer) => answer.status)), new Set([200]), path);
+      return (await cp.call<T>('GET', path)).body;
+    };
+    const letters = ['a', 'b'];
+    const variables = Object.fromEntries(letters.map((letter) => [letter, letter]));
+    const test = await made(`/v1/agents/${id}/tests`, {
+      name: 'Said',
+      type: 'scripted',
+      turns: [{ caller: 'Hello' }],
+    });
+    t.match(
+      await all(`/v1/tests/${test}`, [
+        { max_turns: 7 },
+        { timeout_seconds: 77 },
+        ...letters.map((letter) => ({ variables: { [letter]: letter } })),
+      ]),
+      { max_turns: 7, timeout_seconds: 77, variables },
+    );
+    const run_when = { channels: ['web'], directions: ['web'], min_duration_seconds: 3, outcomes: ['sold'] };
+    const analysis = await made(collection.replace('/agents', '/analyses'), {
+      name: 'mood',
+      type: 'text',
+      prompt: 'How was it?',
+    });
+    t.match(
+      await all(
+        `/v1/analyses/${analysis}`,
+        Object.entries(run_when).map(([key, value]) => ({ run_when: { [key]: value } })),
+      ),
+      { run_when },
+    );
+    const tool = await made(`/v1/orgs/${org._id}/tools`, {
+      name: 'raced_tool',
+      description: 'Finds an order.',
+      type: 'webhook',
+      parameters: { type: 'object' },
+      webhook: { url: 'https://shop.example.com/' },
+    });
+    t.match(
+      await all(`/v1/tools/${tool}`, [
+        { execution: { retries: 2 } },
+        { execution: { timeout_ms: 900 } },
+        { webhook: { method: 'PUT' } },
+        { webhook: { body_template: 'x' } },
+      ]),
+      { execution: { retries: 2, timeout_ms: 900 }, webhook: { method: 'PUT', body_template: 'x' } },
+    );
+  });
+
+  void t.test('what is attached while it is deleted leaves no link behind', async (t) => {
+    const { id } = await make({ name: 'Torn' });
+    const tool = {
+      description: 'Finds an order.',
+      type: 'webhook',
+      parameters: { type: 'object' },
+      webhook: { url: 'https://shop.example.com/' },
+    };
+    const kinds = [
+      ['tools', 'tool_id', `/v1/orgs/${org._id}/tools`, 'tools', tool],
+      [
+        'post-call-analyses',
+        'analysis_id',
+        collection.replace('/agents', '/analyses'),
+        'analyses',
+        { type: 'text', prompt: 'How was it?' },
+      ],
+      [
+        'knowledge-bases',
+        'knowledge_base_id',
+        collection.replace('/agents', '/knowledge-bases'),
+        'knowledge-bases',
+        {},
+      ],
+    ] as const;
+    for (const [links, field, path, items, body] of kinds) {
+      for (let round = 0; round < 3; round++) {
+        const made = await cp.call<{ id: string }>('POST', path, { body: { name: `t${round}`, ...body } });
+        const attach = cp.call('POST', `/v1/agents/${id}/${links}`, { body: { [field]: made.body.id } });
+        const [attached, deleted] = await Promise.all([
+          attach,
+          cp.call('DELETE', `/v1/${items}/${made.body.id}`),
+        ]);
+        t.ok([200, 422].includes(attached.status), `${links} ${attached.status}`);
+        if (deleted.status === 409) {
+          await cp.call('DELETE', `/v1/agents/${id}/${links}/${made.body.id}`);
+          t.equal((await cp.call('DELETE', `/v1/${items}/${made.body.id}`)).status, 204);
+        } else t.equal(deleted.status, 204);
+      }
+      t.match((await cp.call('GET', `/v1/agents/${id}/${links}`)).body, { total: 0 }, links);
+    }
+  });
+
+  void t.test('an archived agent and an old version come back without what was deleted', async (t) => {
+    const { id } = await make({ name: 'Back' });
+    const body = { name: 'manual' };
+    const bases = collection.replace('/agents', '/knowledge-bases');
+    const { id: knowledge_base_id } = (await cp.call<{ id: string }>('POST', bases, { body })).body;
+    await cp.call('POST', `/v1/agents/${id}/knowledge-bases`, { body: { knowledge_base_id } });
+    await cp.call('DELETE', `/v1/agents/${id}`);
+    t.equal((await cp.call('DELETE', `/v1/knowledge-bases/${knowledge_base_id}`)).status, 204);
+    await cp.call('POST', `/v1/agents/${id}/restore`);
+    t.match((await cp.call('GET', `/v1/agents/${id}/knowledge-bases`)).body, { total: 0 });
+    t.equal((await cp.call('POST', `/v1/agents/${id}/versions/2/restore`)).status, 200);
+    t.match((await cp.call('GET', `/v1/agents/${id}/knowledge-bases`)).body, { total: 0 });
+  });
+
   void t.test('an old version is read, labelled, restored and pinned', async (t) => {
     const { id } = await make({ name: 'Old', greeting: 'one' });
     const path = `/v1/agents/${id}`;

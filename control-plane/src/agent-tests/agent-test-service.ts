@@ -146,18 +146,17 @@ export class AgentTestService {
   ): Promise<AgentTestRecord> {
     const { name, channel, variables, persona, ...given } = request;
     if (channel === 'voice') throw voiceNotYet();
-    const current = contentOf(test);
-    const sent = defined(given);
-    const content: AgentTestContent = { ...current, ...sent };
-    if (variables) content.variables = merged(current.variables, variables);
-    if (persona) {
-      if (!current.persona) throw noUse('persona', test.type);
-      content.persona = { ...current.persona, ...defined(persona) };
-    }
-    await this.#check(scope, test.type, content);
-    return scope
-      .collection(agentTestCollection)
-      .patch(test._id, { name, content: JSON.stringify(withIds(content)) });
+    return scope.collection(agentTestCollection).change(test, ['content'], async (before) => {
+      const current = contentOf(before);
+      const content: AgentTestContent = { ...current, ...defined(given) };
+      if (variables) content.variables = merged(current.variables, variables);
+      if (persona) {
+        if (!current.persona) throw noUse('persona', test.type);
+        content.persona = { ...current.persona, ...defined(persona) };
+      }
+      await this.#check(scope, test.type, content);
+      return { name, content: JSON.stringify(withIds(content)) };
+    });
   }
 
   async delete(scope: Scope, test: AgentTestRecord): Promise<void> {

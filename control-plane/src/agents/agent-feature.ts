@@ -4,8 +4,8 @@ import { idSchema } from '../http/operation.ts';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
 import { AgentContents } from './agent-content.ts';
 import { agentLinkRoutes } from './agent-link-routes.ts';
-import type { AttachableRecords } from './agent-link-routes.ts';
 import { AgentLinks } from './agent-links.ts';
+import type { AttachableRecords } from './agent-links.ts';
 import { agentCollection, agentSecretCollection, agentVersionCollection } from './agent-model.ts';
 import type { NamedRecords } from './agent-references.ts';
 import { agentRoutes } from './agent-routes.ts';
@@ -36,8 +36,8 @@ export function createAgents({
   const headerSecrets = new HeaderSecrets({ database, box });
   const writer = new AgentWriter({ database, clock });
   const contents = new AgentContents(deps);
-  const agentVersions = new AgentVersions({ ...deps, writer, contents });
-  const agentLinks = new AgentLinks({ database, writer });
+  const agentLinks = new AgentLinks({ database, writer, records: deps.attachable });
+  const agentVersions = new AgentVersions({ ...deps, writer, contents, links: agentLinks });
   const storedAgents = new StoredAgents({ database, secrets: headerSecrets });
   const agents = new AgentService({
     ...deps,
@@ -47,8 +47,8 @@ export function createAgents({
     ...{ agents, agentLinks, agentVersions, headerSecrets, storedAgents },
     collections: [agentCollection, agentSecretCollection, agentVersionCollection],
     routes: [
-      ...agentRoutes({ agents, versions: agentVersions }),
-      ...agentLinkRoutes(agentLinks, deps.attachable),
+      ...agentRoutes({ agents, versions: agentVersions, links: agentLinks }),
+      ...agentLinkRoutes(agentLinks),
     ],
     parameters: { agent_id: idSchema('agt') },
     uses: { models: (orgId: string, ids: readonly string[]) => storedAgents.naming(orgId, ids) },

@@ -2,8 +2,6 @@ import { z } from 'zod';
 import { listOf } from '../http/list-query.ts';
 import { defineOperation, idSchema, jsonBody } from '../http/operation.ts';
 import type { Operation } from '../http/operation.ts';
-import type { Collection, StoredRecord } from '../storage/collection.ts';
-import { checkReferences } from '../tenancy/references.ts';
 import { within } from '../tenancy/target.ts';
 import { agentTarget } from './agent-target.ts';
 import type { AgentLinks, LinkKind } from './agent-links.ts';
@@ -13,7 +11,6 @@ function linkRoutes<Field extends 'tool_id' | 'analysis_id' | 'knowledge_base_id
   links: AgentLinks,
   link: {
     kind: LinkKind;
-    collection: Collection<StoredRecord>;
     field: Field;
     prefix: 'tol' | 'ana' | 'kbs';
     path: string;
@@ -22,7 +19,7 @@ function linkRoutes<Field extends 'tool_id' | 'analysis_id' | 'knowledge_base_id
     words: [one: string, many: string];
   },
 ): Operation[] {
-  const { kind, collection, field, path, name } = link;
+  const { kind, field, path, name } = link;
   const [one, many] = link.words;
   const schema = z
     .object({ [field]: z.string(), enabled: z.boolean() } as Record<Field, z.ZodString> & {
@@ -66,8 +63,7 @@ function linkRoutes<Field extends 'tool_id' | 'analysis_id' | 'knowledge_base_id
       idempotent: {},
       async handle({ scope, caller, item: found, body }) {
         const id = (body as Record<Field, string>)[field];
-        await checkReferences(scope, [{ collection, id, loc: ['body', field] }]);
-        return toResponse(await links.attach(scope, caller, found, kind, id));
+        return toResponse(await links.attach(scope, caller, found, kind, id, ['body', field]));
       },
     }),
     defineOperation({
@@ -111,14 +107,10 @@ function linkRoutes<Field extends 'tool_id' | 'analysis_id' | 'knowledge_base_id
   ];
 }
 
-/** Records of other features that may be attached to an agent. */
-export type AttachableRecords = Readonly<Record<LinkKind, Collection<StoredRecord>>>;
-
-export function agentLinkRoutes(links: AgentLinks, records: AttachableRecords): Operation[] {
+export function agentLinkRoutes(links: AgentLinks): Operation[] {
   return [
     ...linkRoutes(links, {
       kind: 'tools',
-      collection: records.tools,
       field: 'tool_id',
       prefix: 'tol',
       path: 'tools',
@@ -127,7 +119,6 @@ export function agentLinkRoutes(links: AgentLinks, records: AttachableRecords): 
     }),
     ...linkRoutes(links, {
       kind: 'analyses',
-      collection: records.analyses,
       field: 'analysis_id',
       prefix: 'ana',
       path: 'post-call-analyses',
@@ -136,7 +127,6 @@ export function agentLinkRoutes(links: AgentLinks, records: AttachableRecords): 
     }),
     ...linkRoutes(links, {
       kind: 'knowledge_bases',
-      collection: records.knowledge_bases,
       field: 'knowledge_base_id',
       prefix: 'kbs',
       path: 'knowledge-bases',

@@ -23,6 +23,7 @@ import {
   versionResponse,
   versionSummaryResponse,
 } from './agent-schema.ts';
+import type { AgentLinks } from './agent-links.ts';
 import type { AgentService } from './agent-service.ts';
 import type { AgentVersions } from './agent-versions.ts';
 
@@ -41,9 +42,11 @@ function seenVersion(header: string | undefined): number | undefined {
 export function agentRoutes({
   agents,
   versions,
+  links,
 }: {
   agents: AgentService;
   versions: AgentVersions;
+  links: AgentLinks;
 }): Operation[] {
   const version = within(agentTarget, 'version', ({ scope, item: found }, number) =>
     versions.get(scope, found, Number(number)),
@@ -167,7 +170,8 @@ export function agentRoutes({
           body.project_id === undefined || body.project_id === found.project_id
             ? scope
             : await access.projectFromBody(body.project_id, { orgId: found.org_id, role: 'editor' });
-        return toAgentResponse(await agents.duplicate(into, caller, found, body.name));
+        const copy = await agents.duplicate(into, caller, found, body.name);
+        return toAgentResponse(await links.dropDeleted(into, caller, copy));
       },
     }),
     defineOperation({

@@ -8,6 +8,7 @@ import type { Scope } from '../tenancy/scope.ts';
 import { fillConfig } from './agent-config-input.ts';
 import { versionId } from './agent-content.ts';
 import type { AgentContents } from './agent-content.ts';
+import type { AgentLinks } from './agent-links.ts';
 import { agentCollection, agentVersionCollection } from './agent-model.ts';
 import type { AgentRecord, AgentVersionRecord } from './agent-record.ts';
 import type { AgentWriter } from './agent-writer.ts';
@@ -21,11 +22,18 @@ export interface PassedTests {
 export class AgentVersions {
   readonly #writer: AgentWriter;
   readonly #contents: AgentContents;
+  readonly #links: AgentLinks;
   readonly #hasPassedTests: PassedTests;
 
-  constructor(deps: { writer: AgentWriter; contents: AgentContents; hasPassedTests: PassedTests }) {
+  constructor(deps: {
+    writer: AgentWriter;
+    contents: AgentContents;
+    links: AgentLinks;
+    hasPassedTests: PassedTests;
+  }) {
     this.#writer = deps.writer;
     this.#contents = deps.contents;
+    this.#links = deps.links;
     this.#hasPassedTests = deps.hasPassedTests;
   }
 
@@ -52,14 +60,21 @@ export class AgentVersions {
   /** The old content becomes the newest version. @throws ValidationError when something it names is gone */
   async restore(scope: Scope, caller: Principal, agent: AgentRecord, version: number): Promise<AgentRecord> {
     const { snapshot } = await this.get(scope, agent, version);
-    return this.#writer.change(scope, caller, agent, { restoredFrom: version }, async (current) => {
-      await this.#contents.check(
-        scope,
-        snapshot,
-        fillConfig({ config: snapshot.config, webhooks: current.webhooks }),
-      );
-      return { content: snapshot, webhooks: current.webhooks };
-    });
+    const restored = await this.#writer.change(
+      scope,
+      caller,
+      agent,
+      { restoredFrom: version },
+      async (current) => {
+        await this.#contents.check(
+          scope,
+          snapshot,
+          fillConfig({ config: snapshot.config, webhooks: current.webhooks }),
+        );
+        return { content: snapshot, webhooks: current.webhooks };
+      },
+    );
+    return this.#links.dropDeleted(scope, caller, restored);
   }
 
   /**

@@ -6,13 +6,12 @@ import { isDuplicateKey } from '../storage/duplicate.ts';
 import { principalId } from '../tenancy/principal.ts';
 import type { Principal } from '../tenancy/principal.ts';
 import { checkRoom } from '../tenancy/record-limit.ts';
+import { MAX_CHANGE_ATTEMPTS } from '../tenancy/scope.ts';
 import type { Scope } from '../tenancy/scope.ts';
+import { fillConfig } from './agent-config-input.ts';
 import { plain, toContent, versionId } from './agent-content.ts';
 import { agentCollection, agentVersionCollection } from './agent-model.ts';
 import type { AgentContent, AgentRecord } from './agent-record.ts';
-
-/** Writers that meet more often than this are told so. */
-const MAX_TRIES = 5;
 
 /** Writes agents so that no version is lost: of those that write at once one wins, and the others look again. */
 export class AgentWriter {
@@ -69,7 +68,7 @@ export class AgentWriter {
   ): Promise<AgentRecord> {
     const agents = scope.collection(agentCollection);
     let current = agent;
-    for (let attempt = 0; attempt < MAX_TRIES; attempt++) {
+    for (let attempt = 0; attempt < MAX_CHANGE_ATTEMPTS; attempt++) {
       if (attempt > 0) current = await agents.get(agent._id);
       const { content, webhooks } = await compute(current);
       if (current.archived_at && !options.archived)
@@ -80,8 +79,10 @@ export class AgentWriter {
           `The agent is at version ${current.version}, not at the version of If-Match. Get it and try again.`,
         );
       }
-      const sameContent = isDeepStrictEqual(plain(content), plain(toContent(current)));
-      if (sameContent && isDeepStrictEqual(plain(webhooks), plain(current.webhooks))) return current;
+      const before = shown(toContent(current), current.webhooks);
+      const after = shown(content, webhooks);
+      const sameContent = isDeepStrictEqual(after.content, before.content);
+      if (sameContent && isDeepStrictEqual(after.webhooks, before.webhooks)) return current;
       const unchanged = { _id: agent._id, revision: current.revision };
       if (sameContent) {
         const changed = await agents.update(unchanged, { $set: { webhooks }, $inc: { revision: 1 } });
@@ -137,6 +138,7 @@ export class AgentWriter {
       );
   }
 
+  /** Refuses a name that another live agent has. @throws ConflictError `duplicate` */
   async named<T>(write: () => Promise<T>): Promise<T> {
     try {
       return await write();
@@ -147,4 +149,10 @@ export class AgentWriter {
       });
     }
   }
+}
+
+/** As a client reads it: a default that was sent is no change of one that was not. */
+function shown(content: AgentContent, webhooks: AgentRecord['webhooks']) {
+  const { webhooks: filledWebhooks, ...config } = fillConfig({ config: content.config, webhooks });
+  return { content: plain({ ...content, config }), webhooks: plain(filledWebhooks) };
 }

@@ -82,17 +82,22 @@ export class AnalysisService {
     request: z.output<typeof patchAnalysisRequest>,
   ): Promise<AnalysisRecord> {
     const { output_schema: schema, run_when: runWhen, ...rest } = request;
-    const change: Partial<AnalysisRecord> = defined(rest);
-    if (schema !== undefined) change.output_schema = schema === null ? null : JSON.stringify(schema);
-    if (runWhen) change.run_when = { ...analysis.run_when, ...defined(runWhen) };
-    await this.#check(scope, { ...analysis, ...change });
-    return scope.collection(analysisCollection).patch(analysis._id, change);
+    const basis = ['run_when', 'output_schema', 'tool_id', 'llm_id'] as const;
+    return scope.collection(analysisCollection).change(analysis, basis, async (current) => {
+      const change: Partial<AnalysisRecord> = defined(rest);
+      if (schema !== undefined) change.output_schema = schema === null ? null : JSON.stringify(schema);
+      if (runWhen) change.run_when = { ...current.run_when, ...defined(runWhen) };
+      await this.#check(scope, { ...current, ...change });
+      return change;
+    });
   }
 
   /** Takes it off every agent; its results stay. */
   async delete(scope: Scope, caller: Principal, analysis: AnalysisRecord): Promise<void> {
     await this.#links.detachEverywhere(scope, caller, 'analyses', analysis._id);
     await scope.collection(analysisCollection).delete({ _id: analysis._id });
+    // Once more, for an agent that attached it just now.
+    await this.#links.detachEverywhere(scope, caller, 'analyses', analysis._id);
   }
 
   /** Those of `ids` that the project does not have. */

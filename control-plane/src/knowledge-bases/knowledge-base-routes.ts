@@ -89,7 +89,7 @@ export function knowledgeBaseRoutes({
       target: base,
       responses: { 204: { description: 'Deleted' } },
       errors: [409],
-      handle: ({ scope, item: found }) => knowledgeBases.delete(scope, found),
+      handle: ({ scope, caller, item: found }) => knowledgeBases.delete(scope, caller, found),
     }),
   ];
 }

@@ -6,6 +6,7 @@ import type { Clock } from '@parley/shared/time/clock';
 import { commonFilter } from '../http/list-query.ts';
 import type { ListInput } from '../http/list-query.ts';
 import type { ListPage } from '../storage/list.ts';
+import type { Principal } from '../tenancy/principal.ts';
 import { checkRoom } from '../tenancy/record-limit.ts';
 import type { Scope } from '../tenancy/scope.ts';
 import { knowledgeBaseCollection } from './knowledge-base-model.ts';
@@ -15,6 +16,7 @@ import type { createKnowledgeBaseRequest, patchKnowledgeBaseRequest } from './kn
 /** Agents that a base is attached to: `AgentLinks`. */
 export interface BaseLinks {
   attachedTo(scope: Scope, kind: 'knowledge_bases', id: string): Promise<ErrorRef[]>;
+  detachEverywhere(scope: Scope, caller: Principal, kind: 'knowledge_bases', id: string): Promise<void>;
 }
 
 /** What agents may look things up in. */
@@ -54,7 +56,7 @@ export class KnowledgeBaseService {
   }
 
   /** @throws AppError 409 `resource_in_use` while attached to live agents */
-  async delete(scope: Scope, base: KnowledgeBaseRecord): Promise<void> {
+  async delete(scope: Scope, caller: Principal, base: KnowledgeBaseRecord): Promise<void> {
     const refs = await this.#links.attachedTo(scope, 'knowledge_bases', base._id);
     if (refs.length > 0)
       throw new AppError(
@@ -64,5 +66,7 @@ export class KnowledgeBaseService {
         { refs },
       );
     await scope.collection(knowledgeBaseCollection).delete({ _id: base._id });
+    // Archived agents may have it, and one that attached it just now.
+    await this.#links.detachEverywhere(scope, caller, 'knowledge_bases', base._id);
   }
 }

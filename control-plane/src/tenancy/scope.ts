@@ -1,5 +1,5 @@
 import type { QueryFilter, UpdateQuery } from 'mongoose';
-import { NotFoundError } from '@parley/shared/errors/app-error';
+import { ConflictError, NotFoundError } from '@parley/shared/errors/app-error';
 import type { Collection, StoredRecord, Tenancy } from '../storage/collection.ts';
 import type { Database } from '../storage/database.ts';
 import { defined } from '../storage/defined.ts';
@@ -93,6 +93,12 @@ function oneOf(values: readonly string[]): unknown {
   return values.length === 1 ? values[0] : { $in: values };
 }
 
+/**
+ * How often a change that lost a race is tried again. Each loss is another request's success, so this many must have
+ * been made meanwhile: more than the request limit lets through at once.
+ */
+export const MAX_CHANGE_ATTEMPTS = 100;
+
 type Managed = 'org_id' | 'created_at' | 'updated_at';
 type WithOptionalProject<T> = T extends { project_id: string } ? Omit<T, 'project_id'> : T;
 /** A new record without what the scope fills in. */
@@ -175,6 +181,36 @@ export class ScopedCollection<T extends StoredRecord> {
     const changed = await this.update({ _id: id } as Filter<T>, { $set: defined(change) } as UpdateQuery<T>);
     if (!changed) throw new NotFoundError();
     return changed;
+  }
+
+  /**
+   * Changes a record by what it holds: reads, computes, and writes only if `basis` still is as it was read. The loser
+   * of a race computes again from what is there now, so that no change is lost.
+   * @param record as it was read
+   * @param basis the fields that `compute` looks at
+   * @param compute the fields to set; `undefined` ones stay as they are
+   * @throws NotFoundError; ConflictError `version_conflict` when others were faster all the time
+   */
+  async change<K extends keyof T & string>(
+    record: T,
+    basis: readonly K[],
+    compute: (current: T) => Promise<{ readonly [F in keyof T]?: T[F] | undefined }>,
+  ): Promise<T> {
+    let current = record;
+    for (let attempt = 0; attempt < MAX_CHANGE_ATTEMPTS; attempt++) {
+      if (attempt > 0) current = await this.get(record._id);
+      const set = defined(await compute(current));
+      const unchanged = Object.fromEntries(basis.map((field) => [field, current[field]]));
+      const changed = await this.update(
+        { _id: record._id, ...unchanged } as unknown as Filter<T>,
+        { $set: set } as UpdateQuery<T>,
+      );
+      if (changed) return changed;
+    }
+    throw new ConflictError(
+      'version_conflict',
+      'The record was changed by other requests at the same time. Retry the request.',
+    );
   }
 
   /** @returns how many were changed */

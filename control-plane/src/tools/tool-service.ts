@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { AppError, NotFoundError } from '@parley/shared/errors/app-error';
+import { AppError } from '@parley/shared/errors/app-error';
 import type { ErrorRef } from '@parley/shared/errors/app-error';
 import type { SessionPlanWire } from '@parley/shared/contracts/session-plan';
 import { newId } from '@parley/shared/ids/new-id';
@@ -32,6 +32,7 @@ const DUPLICATE = 'A tool with this name already exists in this project or org.'
 /** Agents that a tool is attached to: `AgentLinks`. */
 export interface ToolLinks {
   attachedTo(scope: Scope, kind: 'tools', id: string): Promise<ErrorRef[]>;
+  detachEverywhere(scope: Scope, caller: Principal, kind: 'tools', id: string): Promise<void>;
 }
 
 /** Versions of agents: `StoredAgents`. */
@@ -124,34 +125,18 @@ export class ToolService implements SessionTools {
     origin: { address: string },
   ): Promise<ToolRecord> {
     const { parameters, webhook: sent, execution, response, ...rest } = request;
-    const change: Record<string, unknown> = defined(rest);
-    if (parameters) change['parameters'] = JSON.stringify(parameters);
-    if (execution) change['execution'] = { ...tool.execution, ...execution };
-    if (response) change['response'] = { ...tool.response, ...response };
-    if (sent) {
-      const merged = { ...tool.webhook, ...sent } as Parameters<typeof separateSecrets>[0];
-      this.#checkUrl(merged.url);
-      const { webhook, secrets } = separateSecrets(merged, {
-        url: tool.webhook.url,
-        secrets: this.#open(tool),
-      });
-      change['webhook'] = webhook;
-      change['secrets'] = this.#seal(secrets);
-    }
+    const basis = ['webhook', 'secrets', 'execution', 'response'] as const;
     const changed = await orDuplicate(
-      scope
-        .collection(toolCollection)
-        .update({ _id: tool._id, updated_at: tool.updated_at }, { $set: change }),
+      scope.collection(toolCollection).change(tool, basis, (current) => {
+        const change: Partial<ToolRecord> = defined(rest);
+        if (parameters) change.parameters = JSON.stringify(parameters);
+        if (execution) change.execution = { ...current.execution, ...defined(execution) };
+        if (response) change.response = { ...current.response, ...defined(response) };
+        if (sent) Object.assign(change, this.#webhookChange(current, sent));
+        return Promise.resolve(change);
+      }),
       DUPLICATE,
     );
-    if (!changed) {
-      if (!(await scope.collection(toolCollection).findOne({ _id: tool._id }))) throw new NotFoundError();
-      throw new AppError(
-        409,
-        'version_conflict',
-        'The tool was changed by another request at the same time. Retry the request.',
-      );
-    }
     if (sent) {
       await this.#audit.record({
         scope,
@@ -177,6 +162,8 @@ export class ToolService implements SessionTools {
         refs,
       });
     await scope.collection(toolCollection).delete({ _id: tool._id });
+    // Archived agents may have it, and one that attached it just now.
+    await this.#links.detachEverywhere(scope, caller, 'tools', tool._id);
     await this.#audit.record({
       scope,
       caller,
@@ -247,6 +234,19 @@ export class ToolService implements SessionTools {
     await checkProjects(scope, [{ id: requested, loc }]);
     if (!scope.sees(requested)) throw invalid(loc, 'Record not found', 'reference_not_found');
     return requested;
+  }
+
+  #webhookChange(
+    current: ToolRecord,
+    sent: NonNullable<z.output<typeof patchToolRequest>['webhook']>,
+  ): Pick<ToolRecord, 'webhook' | 'secrets'> {
+    const merged = { ...current.webhook, ...defined(sent) } as Parameters<typeof separateSecrets>[0];
+    this.#checkUrl(merged.url);
+    const { webhook, secrets } = separateSecrets(merged, {
+      url: current.webhook.url,
+      secrets: this.#open(current),
+    });
+    return { webhook, secrets: this.#seal(secrets) };
   }
 
   #checkUrl(url: string): void {
