@@ -2,12 +2,10 @@ import type { CallEndReason } from '@parley/shared/contracts/session-values';
 import { ProviderError } from '@parley/shared/errors/provider-error';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Emit } from '../reporting/call-reporter.ts';
+import type { BuiltInSentences } from '../speech/built-in-sentences.ts';
 import type { AgentSpeech, SpeechFailure } from '../speech/agent-speech.ts';
 import type { PhaseOfCall } from './call-phase.ts';
 import type { Goodbye } from './goodbye.ts';
-
-const APOLOGY = 'I am sorry, I had a technical problem. Could you say that again?';
-const GIVING_UP = 'I am sorry, something is not working at the moment. Please call again later.';
 
 const STALLED: CallEndReason = { ended_by: 'system', failure_reason: 'internal' };
 
@@ -16,6 +14,7 @@ export class Failures {
   readonly #phase: PhaseOfCall;
   readonly #speech: AgentSpeech;
   readonly #goodbye: Goodbye;
+  readonly #sentences: BuiltInSentences;
   readonly #emit: Emit;
   readonly #logger: Logger;
   readonly #end: (reason: CallEndReason) => void;
@@ -24,6 +23,7 @@ export class Failures {
     phase: PhaseOfCall;
     speech: AgentSpeech;
     goodbye: Goodbye;
+    sentences: BuiltInSentences;
     emit: Emit;
     logger: Logger;
     end: (reason: CallEndReason) => void;
@@ -31,6 +31,7 @@ export class Failures {
     this.#phase = deps.phase;
     this.#speech = deps.speech;
     this.#goodbye = deps.goodbye;
+    this.#sentences = deps.sentences;
     this.#emit = deps.emit;
     this.#logger = deps.logger;
     this.#end = deps.end;
@@ -38,7 +39,7 @@ export class Failures {
 
   /** What the caller is told of something that does not work; the call goes on. */
   get apology(): string {
-    return APOLOGY;
+    return this.#sentences.apology;
   }
 
   /** Reports a provider that failed and is tried again or replaced. */
@@ -65,13 +66,13 @@ export class Failures {
     if (reason !== 'llm_error') this.#end(ending);
     else if (answer === 'give_up') this.#goodbye.finish();
     else if (repeated || (error instanceof ProviderError && error.fault === 'auth'))
-      this.#goodbye.say(ending, GIVING_UP);
+      this.#goodbye.say(ending, this.#sentences.givingUp);
     else this.#speech.say(this.apology, 'apology', { interruptible: true });
   }
 
   /** The call does not get on, whatever is tried: the caller is told, and it ends. */
   giveUp(): void {
-    this.#goodbye.sayAtOnce(STALLED, GIVING_UP);
+    this.#goodbye.sayAtOnce(STALLED, this.#sentences.givingUp);
   }
 
   /** Ends a call that does not even come to its end. */
@@ -84,6 +85,6 @@ export class Failures {
   recognitionLost(): void {
     if (this.#phase.on('recognition_lost') !== 'say_goodbye') return;
     this.#speech.interrupt();
-    this.#goodbye.say({ ended_by: 'system', failure_reason: 'stt_error' }, GIVING_UP);
+    this.#goodbye.say({ ended_by: 'system', failure_reason: 'stt_error' }, this.#sentences.givingUp);
   }
 }

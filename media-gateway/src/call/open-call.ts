@@ -6,6 +6,7 @@ import type { CallEndReason } from '@parley/shared/contracts/session-values';
 import type { Timer } from '@parley/shared/time/clock';
 import type { Gone, ParticipantListener } from '../participants/participant.ts';
 import type { Emit } from '../reporting/call-reporter.ts';
+import { builtInSentences } from '../speech/built-in-sentences.ts';
 import { AgentSpeech } from '../speech/agent-speech.ts';
 import { Playout } from '../speech/playout.ts';
 import { replyMaker } from '../speech/reply-maker.ts';
@@ -205,6 +206,7 @@ class LiveCall implements Call, ParticipantListener {
       phase,
       speech: this.#speech,
       goodbye: this.#goodbye,
+      sentences: builtInSentences(config.language.primary),
       emit: this.#emit,
       logger: deps.logger,
       end,

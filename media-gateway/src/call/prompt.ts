@@ -8,6 +8,12 @@ const SPOKEN_RULES = [
   'Text in square brackets is information about the call, not something the caller said.',
 ].join(' ');
 
+/** The language of the call, for a model that would else take that of its prompt. */
+function languageRule(tag: string): string {
+  const name = new Intl.DisplayNames(['en'], { type: 'language' }).of(tag) ?? tag;
+  return `The call is in ${name}: speak it, unless you are told otherwise above.`;
+}
+
 /** Rules that stand before the memories of the caller. */
 const MEMORY_RULES = [
   'Between the marks is what you know of this person from earlier calls, one JSON object a line.',
@@ -24,6 +30,7 @@ export class PromptTexts {
   readonly #callSeconds: () => number;
   readonly #toldMissing = new Set<string>();
   readonly #memories: string;
+  readonly #language: string;
 
   constructor(deps: {
     plan: SessionPlan;
@@ -39,6 +46,7 @@ export class PromptTexts {
     this.#callSeconds = deps.callSeconds;
     this.#onMissing = deps.onMissing;
     this.#memories = memoryText(deps.plan.memories);
+    this.#language = languageRule(deps.plan.agent.config.language.primary);
   }
 
   render(text: string): string {
@@ -55,7 +63,9 @@ export class PromptTexts {
 
   systemPrompt(): string {
     const prompt = this.render(this.#plan.agent.system_prompt);
-    return [prompt, this.#memories, SPOKEN_RULES].filter((part) => part !== '').join('\n\n');
+    return [prompt, this.#memories, `${SPOKEN_RULES} ${this.#language}`]
+      .filter((part) => part !== '')
+      .join('\n\n');
   }
 
   #lookup(name: string): string | undefined {

@@ -1,5 +1,6 @@
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { LlmProvider } from '../providers/llm/llm-provider.ts';
+import { builtInSentences } from './built-in-sentences.ts';
 import { Reply, type ReplyDeps, type ReplyModel, type ReplyOrder } from './reply.ts';
 
 /** Begins a reply in the playout's speech. */
@@ -11,7 +12,7 @@ export function replyMaker({
   llms,
   ...shared
 }: Omit<ReplyDeps, 'model'> & { plan: SessionPlan; llms: readonly LlmProvider[] }): MakeReply {
-  const { llm, limits, filler } = plan.agent.config;
+  const { llm, limits, filler, language } = plan.agent.config;
   const model: ReplyModel = {
     llms,
     temperature: llm.temperature,
@@ -20,7 +21,11 @@ export function replyMaker({
     cacheKey: plan.agent.agent_id ?? plan.project_id,
     maxToolSteps: limits.max_tool_steps,
     filler: filler.enabled
-      ? { afterMs: filler.after_ms, messages: filler.messages, maxPerTurn: filler.max_per_turn }
+      ? {
+          afterMs: filler.after_ms,
+          messages: filler.messages ?? [builtInSentences(language.primary).filler],
+          maxPerTurn: filler.max_per_turn,
+        }
       : undefined,
   };
   return (order) => new Reply({ ...shared, model }, order);

@@ -1,9 +1,13 @@
+import { BACKCHANNELS, STOPS } from './phrase-tables.ts';
+
 /**
- * Words and phrases as turn-taking sees them: lower case, no punctuation, split at spaces and hyphens.
+ * Words and phrases as turn-taking sees them: lower case, no punctuation, split at spaces and hyphens. In scripts that
+ * are written without spaces each character is a word.
  */
 export function toWords(text: string): string[] {
   return text
     .toLowerCase()
+    .replaceAll(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/gu, ' $& ')
     .replaceAll(/[^\p{L}\p{N}\p{M}']+/gu, ' ')
     .trim()
     .split(' ')
@@ -46,67 +50,7 @@ export class PhraseList {
   }
 }
 
-/** What listeners say to show that they listen. An answer such as "yes" is not among them. */
-const BACKCHANNELS: Record<string, string[]> = {
-  en: [
-    'uh-huh',
-    'uh huh',
-    'mhm',
-    'mm-hmm',
-    'mm hmm',
-    'mmhmm',
-    'mm',
-    'hmm',
-    'hm',
-    'huh',
-    'ah',
-    'oh',
-    'yeah',
-    'yep',
-    'okay',
-    'ok',
-    'right',
-    'i see',
-    'got it',
-    'alright',
-    'all right',
-    'sure',
-    'uh',
-    'um',
-  ],
-  es: ['mhm', 'ajá', 'aja', 'ya', 'claro', 'vale', 'eh', 'ah'],
-  fr: ['mhm', 'hum', 'euh', 'ah', 'd accord', "d'accord", 'ok', 'ouais'],
-  de: ['mhm', 'hm', 'aha', 'äh', 'ähm', 'ach so', 'okay', 'ok', 'genau'],
-  pt: ['mhm', 'aham', 'tá', 'ok', 'certo', 'ah'],
-  it: ['mhm', 'ah', 'eh', 'ok', 'certo', 'va bene'],
-  hi: ['हाँ', 'हां', 'हम्म', 'अच्छा', 'जी', 'haan', 'hmm', 'accha', 'ji'],
-};
-
-/** What means "stop talking", however short it is. */
-const STOPS: Record<string, string[]> = {
-  en: [
-    'stop',
-    'wait',
-    'hold on',
-    'hang on',
-    'excuse me',
-    'no',
-    'one moment',
-    'one second',
-    'sorry',
-    'listen',
-    'actually',
-    'be quiet',
-  ],
-  es: ['para', 'espera', 'espere', 'un momento', 'no', 'perdón'],
-  fr: ['stop', 'attendez', 'attends', 'un instant', 'non', 'pardon'],
-  de: ['stopp', 'halt', 'warte', 'warten sie', 'moment', 'nein', 'entschuldigung'],
-  pt: ['para', 'espera', 'espere', 'um momento', 'não', 'desculpa'],
-  it: ['ferma', 'aspetta', 'aspetti', 'un momento', 'no', 'scusi'],
-  hi: ['रुको', 'रुकिए', 'नहीं', 'ruko', 'rukiye', 'nahi'],
-};
-
-const base = (language: string) => language.slice(0, 2).toLowerCase();
+const base = (language: string) => language.split('-', 1)[0]!.toLowerCase();
 
 /** @param own the agent's list; null = the built-in one of the language (English where there is none) */
 export function backchannelPhrases(language: string, own: readonly string[] | null): PhraseList {

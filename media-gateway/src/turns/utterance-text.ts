@@ -9,7 +9,9 @@ export function isUnfinished(text: string, language: string): boolean {
   if (last === undefined) return true;
   if (/[?!？！]\s*$/.test(text)) return false;
   const { unfinished, unspaced } = tableOf(language);
-  return unspaced ? [...unfinished].some((word) => last.endsWith(word)) : unfinished.has(last);
+  if (!unspaced) return unfinished.has(last);
+  const characters = words.join('');
+  return [...unfinished].some((word) => characters.endsWith(word));
 }
 
 /** Whether two transcripts say the same, formatting apart: a reply begun for one fits the other. */

@@ -18,7 +18,7 @@ void t.test('an empty config has every key', async (t) => {
     language: { primary: 'en-US', detection: 'off' },
     llm: { temperature: 0.7, max_output_tokens: 400 },
     turn_taking: { mode: 'stt', min_endpointing_ms: 300, backchannel: { enabled: false } },
-    filler: { messages: ['One moment.'] },
+    filler: { messages: null },
     limits: { max_duration_seconds: 1800, max_cost_amount: null },
     answer_detection: { voicemail: { action: 'hangup', wait_for_beep_seconds: 10 } },
     webhooks: { start_call: { enabled: false }, call_ended: { url: null, timeout_ms: 10_000 } },
@@ -29,11 +29,11 @@ void t.test('an empty config has every key', async (t) => {
 
 void t.test('configs share nothing', async (t) => {
   const changed = defaultAgentConfig();
-  changed.filler.messages.push('Wait.');
+  changed.end_call.phrases.push('Wait.');
   changed.language.additional.push('de');
   changed.pre_call.headers['x'] = 'y';
   t.match(defaultAgentConfig(), {
-    filler: { messages: { length: 1 } },
+    end_call: { phrases: { length: 0 } },
     language: { additional: { length: 0 } },
   });
   t.same(defaultAgentConfig().pre_call.headers, {});

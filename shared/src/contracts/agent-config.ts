@@ -194,7 +194,13 @@ export const agentConfigSchema = z.strictObject({
     .strictObject({
       enabled: z.boolean().default(true),
       after_ms: z.number().int().min(500).max(10_000).default(1800),
-      messages: z.array(z.string().min(1).max(200)).min(1).max(10).default(['One moment.']),
+      messages: z
+        .array(z.string().min(1).max(200))
+        .min(1)
+        .max(10)
+        .nullable()
+        .default(null)
+        .describe('null: the built-in sentence of the language.'),
       generated: z.boolean().default(false),
       max_per_turn: z.number().int().min(0).max(5).default(2),
     })

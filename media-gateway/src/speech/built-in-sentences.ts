@@ -1,0 +1,77 @@
+/** What the system says by itself, where an agent's owner has set no words of their own. */
+export interface BuiltInSentences {
+  /** The agent could not answer; the call goes on. */
+  apology: string;
+  /** The call ends because something failed for good. */
+  givingUp: string;
+  /** Said while an answer takes long. */
+  filler: string;
+}
+
+const SENTENCES: Record<string, BuiltInSentences> = {
+  en: {
+    apology: 'I am sorry, I had a technical problem. Could you say that again?',
+    givingUp: 'I am sorry, something is not working at the moment. Please call again later.',
+    filler: 'One moment.',
+  },
+  de: {
+    apology: 'Entschuldigung, ich hatte ein technisches Problem. Können Sie das bitte noch einmal sagen?',
+    givingUp: 'Es tut mir leid, im Moment funktioniert etwas nicht. Bitte rufen Sie später noch einmal an.',
+    filler: 'Einen Moment, bitte.',
+  },
+  fr: {
+    apology: "Excusez-moi, j'ai eu un problème technique. Pouvez-vous répéter, s'il vous plaît ?",
+    givingUp: 'Je suis désolé, quelque chose ne fonctionne pas pour le moment. Merci de rappeler plus tard.',
+    filler: 'Un instant, je vous prie.',
+  },
+  es: {
+    apology: 'Perdone, he tenido un problema técnico. ¿Puede repetirlo, por favor?',
+    givingUp: 'Lo siento, algo no funciona en este momento. Por favor, llame más tarde.',
+    filler: 'Un momento, por favor.',
+  },
+  it: {
+    apology: 'Mi scusi, ho avuto un problema tecnico. Può ripetere, per favore?',
+    givingUp: 'Mi dispiace, al momento qualcosa non funziona. La preghiamo di richiamare più tardi.',
+    filler: 'Un momento, per favore.',
+  },
+  pt: {
+    apology: 'Desculpe, tive um problema técnico. Pode repetir, por favor?',
+    givingUp: 'Lamento, algo não está a funcionar neste momento. Por favor, ligue mais tarde.',
+    filler: 'Um momento, por favor.',
+  },
+  nl: {
+    apology: 'Excuses, ik had een technisch probleem. Kunt u dat nog een keer zeggen?',
+    givingUp: 'Het spijt me, er werkt op dit moment iets niet. Belt u later alstublieft nog eens.',
+    filler: 'Een ogenblik, alstublieft.',
+  },
+  pl: {
+    apology: 'Przepraszam, wystąpił problem techniczny. Czy można to powtórzyć?',
+    givingUp: 'Przepraszam, w tej chwili coś nie działa. Proszę zadzwonić później.',
+    filler: 'Chwileczkę.',
+  },
+  tr: {
+    apology: 'Özür dilerim, teknik bir sorun yaşadım. Tekrar söyler misiniz?',
+    givingUp: 'Üzgünüm, şu anda bir şey çalışmıyor. Lütfen daha sonra tekrar arayın.',
+    filler: 'Bir saniye lütfen.',
+  },
+  hi: {
+    apology: 'माफ़ कीजिए, एक तकनीकी समस्या हुई। क्या आप दोबारा कह सकते हैं?',
+    givingUp: 'माफ़ कीजिए, इस समय कुछ काम नहीं कर रहा है। कृपया बाद में फिर से कॉल करें।',
+    filler: 'एक क्षण, कृपया।',
+  },
+  ja: {
+    apology: '申し訳ございません、技術的な問題が発生しました。もう一度おっしゃっていただけますか。',
+    givingUp: '申し訳ございません、ただいま問題が発生しております。後ほどおかけ直しください。',
+    filler: '少々お待ちください。',
+  },
+  zh: {
+    apology: '抱歉，刚才出了技术问题。请您再说一遍好吗？',
+    givingUp: '抱歉，系统目前出现故障。请您稍后再来电。',
+    filler: '请稍等。',
+  },
+};
+
+/** The sentences of a BCP 47 tag's language; those of English where there are none. */
+export function builtInSentences(language: string): BuiltInSentences {
+  return SENTENCES[language.split('-', 1)[0]!.toLowerCase()] ?? SENTENCES['en']!;
+}
