@@ -1,7 +1,10 @@
 import { ALAW_TO_PCM16, decodeAlaw, decodeMulaw, MULAW_TO_PCM16 } from '@parley/shared/audio/g711';
 import { pcm16FromBytes, type AudioFormat } from '@parley/shared/audio/audio-frame';
 import { Resampler } from '@parley/shared/audio/resampler';
-import { CONTEXT_SAMPLES, MODEL_SAMPLE_RATE, WINDOW_SAMPLES } from './silero-model.ts';
+import { MODEL_SAMPLE_RATE, WINDOW_SAMPLES } from './silero-model.ts';
+
+/** Audio from before judging began that is judged too: three windows, 96 ms. */
+export const LEAD_SAMPLES = 3 * WINDOW_SAMPLES;
 
 /** The latest samples of one stream of caller audio, decoded and resampled to the model's 8 kHz. */
 export class SampleRing {
@@ -63,14 +66,4 @@ export class SampleRing {
 function decode(bytes: Uint8Array, encoding: AudioFormat['encoding']): Int16Array {
   if (encoding === 'pcm16') return pcm16FromBytes(bytes);
   return encoding === 'pcmu' ? decodeMulaw(bytes) : decodeAlaw(bytes);
-}
-
-/**
- * Copies a window and the context before it out of a ring, as the model takes them.
- * @param from the window's first sample, counted from the stream's beginning; only its lower bits matter
- */
-export function copyWindow(ring: Int16Array, from: number, window: Float32Array): void {
-  const mask = ring.length - 1;
-  const first = from - CONTEXT_SAMPLES;
-  for (let i = 0; i < CONTEXT_SAMPLES + WINDOW_SAMPLES; i++) window[i] = ring[(first + i) & mask]! / 32_768;
 }

@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import t from 'tap';
 import loadWabt from 'wabt';
 import { referenceSounds } from './fixtures/reference-sound.ts';
-import { copyWindow } from './sample-ring.ts';
 import { SileroModel, SileroStream, WINDOW_SAMPLES } from './silero-model.ts';
 
 const reference = JSON.parse(readFileSync(new URL('fixtures/reference.json', import.meta.url), 'utf8')) as {
@@ -27,7 +26,7 @@ function judgeTogether(model: SileroModel, together: readonly Int16Array[]): num
   const streams = together.map(() => new SileroStream());
   const found: number[][] = together.map(() => []);
   for (let from = 0; from + WINDOW_SAMPLES <= together[0]!.length; from += WINDOW_SAMPLES) {
-    streams.forEach((stream, i) => copyWindow(rings[i]!, from, stream.window));
+    streams.forEach((stream, i) => stream.take(rings[i]!, from));
     model.judge(streams);
     streams.forEach((stream, i) => found[i]!.push(stream.probability));
   }
@@ -78,7 +77,7 @@ void t.test('what a stream remembers is its own, and is forgotten by a reset', a
   const ring = new Int16Array(2 ** 18);
   ring.set(sounds[0]!);
   const first = () => {
-    copyWindow(ring, 0, stream.window);
+    stream.take(ring, 0);
     model.judge([stream]);
     return stream.probability;
   };

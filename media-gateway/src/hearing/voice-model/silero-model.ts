@@ -65,8 +65,19 @@ export class SileroStream {
   readonly window = new Float32Array(WINDOW_END);
   /** Hidden values of the LSTM, then its cells. */
   readonly state = new Float32Array(2 * CELLS);
-  /** That the window judged last holds a voice: 0 to 1. */
+  /** That the window judged last holds a voice: 0 to 1, a 32-bit float. */
   probability = 0;
+
+  /**
+   * Takes a window, and the samples before it, out of a ring of PCM16.
+   * @param ring a power of two of samples
+   * @param from where the window begins, counted from any multiple of the ring's length
+   */
+  take(ring: Int16Array, from: number): void {
+    const mask = ring.length - 1;
+    const first = from - CONTEXT_SAMPLES;
+    for (let i = 0; i < WINDOW_END; i++) this.window[i] = ring[(first + i) & mask]! / 32_768;
+  }
 
   /** Forgets the windows before. */
   reset(): void {
@@ -143,7 +154,7 @@ function load({ samples, state }: Lane, stream: SileroStream): void {
 
 function store({ state, output }: Lane, stream: SileroStream): void {
   stream.state.set(state);
-  stream.probability = 1 / (1 + Math.exp(-output[0]!));
+  stream.probability = Math.fround(1 / (1 + Math.exp(-output[0]!)));
 }
 
 /** Lays the weights out for the kernel, each layer as one matrix. */

@@ -1,10 +1,8 @@
 import type { AudioFormat } from '@parley/shared/audio/audio-frame';
-import { copyWindow, SampleRing } from './sample-ring.ts';
+import { LEAD_SAMPLES, SampleRing } from './sample-ring.ts';
 import { MODEL_SAMPLE_RATE, SileroModel, SileroStream, WINDOW_SAMPLES } from './silero-model.ts';
 import type { VoiceModel, VoiceModelStream } from './voice-model.ts';
 
-/** Audio from before judging began that is judged too: three windows, 96 ms. */
-export const LEAD_SAMPLES = 3 * WINDOW_SAMPLES;
 const RING_SAMPLES = 4096;
 /** Taken at a time, so that nothing is overwritten before it is judged. */
 const PIECE_BYTES = 2048;
@@ -32,6 +30,7 @@ class SyncVoiceModelStream implements VoiceModelStream {
   readonly #judged: readonly SileroStream[] = [this.#stream];
   #verdicts: { probability: number; endMs: number }[] = [];
   #judging = false;
+  #closed = false;
   /** Where the next window begins. */
   #next = 0;
 
@@ -52,7 +51,7 @@ class SyncVoiceModelStream implements VoiceModelStream {
   }
 
   set judging(judging: boolean) {
-    if (judging === this.#judging) return;
+    if (judging === this.#judging || this.#closed) return;
     this.#judging = judging;
     if (!judging) return;
     const lead = Math.max(0, this.#ring.written - LEAD_SAMPLES);
@@ -76,12 +75,14 @@ class SyncVoiceModelStream implements VoiceModelStream {
   }
 
   close(): void {
+    this.#closed = true;
     this.#judging = false;
+    this.#verdicts = [];
   }
 
   #judge(): void {
     for (; this.#ring.written - this.#next >= WINDOW_SAMPLES; this.#next += WINDOW_SAMPLES) {
-      copyWindow(this.#samples, this.#next, this.#stream.window);
+      this.#stream.take(this.#samples, this.#next);
       this.#model.judge(this.#judged);
       const endMs = (this.#next + WINDOW_SAMPLES) / SAMPLES_PER_MS;
       if (this.#verdicts.length === MAX_VERDICTS) this.#verdicts.shift();

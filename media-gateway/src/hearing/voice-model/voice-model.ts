@@ -26,6 +26,6 @@ export interface VoiceModelStream {
   read(each: (probability: number, endMs: number) => void): void;
   /** ms of audio pushed and not judged yet; 0 while not judging. At best it stays below the 32 ms of a window. */
   readonly behindMs: number;
-  /** Gives the place back. Idempotent. */
+  /** Gives the place back; verdicts that were not read are lost. Idempotent. */
   close(): void;
 }
