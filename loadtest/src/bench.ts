@@ -25,6 +25,8 @@ export interface BenchOptions {
   voice?: 'tones' | 'flite';
   /** Speaks of the agent's config, beside what keeps figures comparable. */
   agentConfig?: BackendOptions['agentConfig'];
+  taught?: BackendOptions['taught'];
+  markedEars?: boolean;
   record?: boolean;
   /** Providers are reached over TLS; they offer HTTP/2. */
   providerTls?: boolean;
@@ -84,6 +86,8 @@ export async function openBench(options: BenchOptions): Promise<Bench> {
       llmChunks: options.llmChunks ?? 'whole',
       tokensPerSecond: options.tokensPerSecond ?? 66,
       turns: options.turns,
+      taught: options.taught ?? {},
+      markedEars: options.markedEars ?? false,
       agentConfig: options.agentConfig ?? STEADY_AGENT,
       greeting: GREETING,
       record: options.record ?? false,

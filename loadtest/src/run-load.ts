@@ -1,4 +1,3 @@
-import { setPriority } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import { sleep } from '@parley/shared/async/timeout';
 import type { Backend } from './backend/backend.ts';
@@ -12,6 +11,7 @@ import { readMemory, type Usage } from './measure/process-usage.ts';
 import { RunMetrics } from './measure/run-metrics.ts';
 import { startSampler } from './measure/sampler.ts';
 import { idleCores, measure, settle } from './measure/system-usage.ts';
+import { preferSelf } from './prefer-self.ts';
 import type { SystemUnderTest } from './sut/system.ts';
 
 /** Growth far beyond what calls need: the run is broken off before the machine goes along. */
@@ -128,16 +128,4 @@ function progressOf(phase: Progress['phase'], metrics: RunMetrics, startedAt: nu
     overheadP95: metrics.overheadLater.quantile(0.95),
     latenessP99: metrics.lateness.p99,
   };
-}
-
-/**
- * The simulator shares its core with the emulators and must keep its own time. Only now, as everything it started by then
- * would have inherited it; and only where it is allowed.
- */
-function preferSelf(): void {
-  try {
-    setPriority(-10);
-  } catch {
-    // Not without privileges: the lateness that is shown beside the figures tells whether it matters.
-  }
 }

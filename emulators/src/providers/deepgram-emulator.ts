@@ -64,6 +64,11 @@ export interface DeepgramEmulatorOptions {
   keys?: readonly string[];
   /** Root mean square, of 32768, above which script mode calls 10 ms of audio voiced. */
   threshold?: number;
+  /**
+   * Script mode believes marks in the audio (voice-mark.ts) where there are any: it hears the words of the caller in any
+   * noise, and nobody else's.
+   */
+  marked?: boolean;
   /** Of `/v1/listen`. 10 s at the vendor's. */
   idleTimeoutMs?: number;
   /** Of `/v2/listen`. 60 s at the vendor's. */
@@ -307,14 +312,15 @@ function parseJson(body: Buffer): unknown {
   }
 }
 
-function scriptedListener({ sentences = [], threshold }: DeepgramEmulatorOptions) {
+function scriptedListener({ sentences = [], threshold, marked = false }: DeepgramEmulatorOptions) {
+  const options = { marked, ...(threshold === undefined ? {} : { threshold }) };
   const split = (lines: readonly string[]) => lines.map((line) => line.split(/\s+/).filter(Boolean));
   const byTag = new Map<string, string[][]>();
   if (Array.isArray(sentences)) byTag.set('default', split(sentences as readonly string[]));
   else
     for (const [tag, lines] of Object.entries(sentences)) byTag.set(tag, split(lines as readonly string[]));
   return (format: RawFormat, tag: string | undefined): Ears =>
-    new ScriptedEars(format, byTag.get(tag ?? 'default') ?? byTag.get('default') ?? [], threshold);
+    new ScriptedEars(format, byTag.get(tag ?? 'default') ?? byTag.get('default') ?? [], options);
 }
 
 type Alternative = ReturnType<typeof alternative>;

@@ -51,9 +51,12 @@ export class ScriptedEars implements Ears {
   #told = 0;
 
   /** @param lines the words of each utterance; none for one that is only noise */
-  constructor(format: RawFormat, lines: readonly (readonly string[])[], threshold?: number) {
+  constructor(
+    format: RawFormat,
+    lines: readonly (readonly string[])[],
+    options: { threshold?: number; marked?: boolean } = {},
+  ) {
     this.#lines = lines;
-    const options = threshold === undefined ? {} : { threshold };
     this.#activity = new VoiceActivity(format, options, () => this.#block());
   }
 

@@ -1,5 +1,6 @@
 import { LevelMeter } from './level-meter.ts';
 import type { RawFormat } from './level-meter.ts';
+import { carriesMarks, MarkedMeter } from './voice-mark.ts';
 
 export interface VoiceActivityOptions {
   /** Root mean square, of 32768, above which a block is voiced. */
@@ -8,6 +9,8 @@ export interface VoiceActivityOptions {
   needed?: number;
   /** Follow the level of steady noise, and ask for speech 10 dB above it. */
   adaptive?: boolean;
+  /** Believe the marks in the audio rather than its energy, in a format that carries them; see voice-mark.ts. */
+  marked?: boolean;
 }
 
 const FLOOR_RISE_PER_BLOCK = 10 ** (2 / 10 / 100); // 2 dB a second, in power
@@ -29,7 +32,7 @@ export class VoiceActivity {
   lastVoicedMs = -Infinity;
   /** Where the latest stretch of speech began. */
   onsetMs = -Infinity;
-  readonly #meter: LevelMeter;
+  readonly #meter: LevelMeter | MarkedMeter;
   readonly #threshold: number;
   readonly #needed: number;
   readonly #adaptive: boolean;
@@ -38,11 +41,11 @@ export class VoiceActivity {
 
   /** @param onBlock runs after each 10 ms of audio, when the fields are up to date */
   constructor(format: RawFormat, options: VoiceActivityOptions, onBlock: () => void) {
-    const { threshold = 300, needed = 1, adaptive = false } = options;
+    const { threshold = 300, needed = 1, adaptive = false, marked = false } = options;
     this.#threshold = threshold * threshold;
     this.#needed = needed;
     this.#adaptive = adaptive;
-    this.#meter = new LevelMeter(format, (meanSquare) => {
+    this.#meter = new (marked && carriesMarks(format) ? MarkedMeter : LevelMeter)(format, (meanSquare) => {
       this.#take(meanSquare);
       onBlock();
     });

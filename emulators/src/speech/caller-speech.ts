@@ -1,6 +1,7 @@
 import { encodeMulaw } from '@parley/shared/audio/g711';
 import { Resampler } from '@parley/shared/audio/resampler';
 import { FLITE_SAMPLE_RATE, openFlite } from '@parley/shared/speech/flite';
+import { activeLevelDb, gainOf } from '../noise/active-level.ts';
 import { toFrames, type SpeechFrame } from '../callers/carrier-line.ts';
 import { renderToneWord } from './tone-words.ts';
 
@@ -17,10 +18,12 @@ export type CallerSpeech = (line: string) => readonly SpeechFrame[];
 /**
  * @param voice `tones`: begins and ends exactly on a frame, so that figures counted from the last voiced frame have
  *   no error of their own. `flite`: real speech, cut where it fades out.
+ * @param levelDb active level that each line is given, dB to a full-scale square wave; its own unless given
  */
 export async function makeCallerSpeech(
   lines: Iterable<string>,
   voice: 'tones' | 'flite',
+  levelDb?: number,
 ): Promise<CallerSpeech> {
   const frames = new Map<string, readonly SpeechFrame[]>([['', toFrames(encodeMulaw(noise()))]]);
   const flite = voice === 'flite' ? await openFlite() : undefined;
@@ -28,7 +31,8 @@ export async function makeCallerSpeech(
     for (const line of new Set(lines)) {
       if (line === '') continue;
       const samples = flite ? toTelephone(await flite.synthesize(line)) : tones(line);
-      frames.set(line, toFrames(encodeMulaw(samples)));
+      const gain = levelDb === undefined ? 1 : gainOf(levelDb - activeLevelDb(samples));
+      frames.set(line, toFrames(encodeMulaw(samples.map((sample) => sample * gain))));
     }
   } finally {
     await flite?.[Symbol.asyncDispose]();

@@ -2,7 +2,6 @@ import type { CallReport } from '@parley/shared/contracts/call-events';
 import type { CarrierName } from '@parley/shared/contracts/session-values';
 import type { AgentConfigInput } from '@parley/shared/contracts/agent-config';
 import type { EmulatorTls } from '@parley/emulators/server/emulator-server';
-import type { ConversationName } from '../scenario/conversation.ts';
 
 /** Delays of the emulated providers: always the same, so that what is left over is the gateway's. Milliseconds. */
 export interface ProviderDelays {
@@ -22,6 +21,10 @@ export interface BackendOptions {
   llmChunks: 'whole' | 'tokens';
   tokensPerSecond: number;
   turns: number;
+  /** What the emulated ears are taught beside the conversations: lines by the tag of a call. */
+  taught?: Readonly<Record<string, readonly string[]>>;
+  /** They believe the marks of the voice in the audio; see voice-mark.ts of the emulators. */
+  markedEars?: boolean;
   /** What the agent is told to do, beside its defaults. */
   agentConfig: AgentConfigInput;
   greeting: string;
@@ -38,7 +41,8 @@ export interface PreparedCall {
   /** SHA-256 of the ticket, hex. */
   digest: string;
   sessionId: string;
-  conversation: ConversationName;
+  /** Tag of its speech recognition connection. */
+  conversation: string;
   carrier: CarrierName;
 }
 

@@ -34,7 +34,9 @@ export async function openBackend(options: BackendOptions): Promise<Backend> {
           ...Object.fromEntries(
             CONVERSATIONS.map((name) => [name, linesOf(conversation(name, options.turns))]),
           ),
+          ...options.taught,
         },
+        marked: options.markedEars ?? false,
         delays: { endOfTurn: delays.sttMs, speechStarted: 0 },
         tls,
       }),

@@ -34,12 +34,21 @@ export type ConversationName = (typeof CONVERSATIONS)[number];
 
 export const GREETING = 'Hello and welcome.';
 
-const TOPICS = ['apples', 'bridges', 'candles', 'gardens', 'horses', 'islands', 'lemons', 'mirrors'] as const;
+export const TOPICS = [
+  'apples',
+  'bridges',
+  'candles',
+  'gardens',
+  'horses',
+  'islands',
+  'lemons',
+  'mirrors',
+] as const;
 const HANG_UPS: readonly HangUp[] = ['stop_close', 'close', 'reset', 'half_open'];
 
-const question = (topic: string) => `Please tell me about ${topic}.`;
-const answer = (topic: string) => `The ${topic} desk opens early and closes late today.`;
-const longAnswer = (topic: string) =>
+export const question = (topic: string) => `Please tell me about ${topic}.`;
+export const answer = (topic: string) => `The ${topic} desk opens early and closes late today.`;
+export const longAnswer = (topic: string) =>
   `Our story about ${topic} begins long ago in some quiet town near that river where people came together every evening.`;
 const LONG_ASK = 'What is the story of';
 

@@ -1,0 +1,64 @@
+import t from 'tap';
+import { decodeMulaw, encodeMulaw } from '@parley/shared/audio/g711';
+import { seededRandom } from '../server/delays.ts';
+import { ScriptedEars } from './ears.ts';
+import { markVoice, readVoiceMark } from './voice-mark.ts';
+
+const FORMAT = { encoding: 'mulaw', sampleRate: 8000 } as const;
+
+function noise(ms: number, amplitude: number): Uint8Array {
+  const random = seededRandom(ms);
+  return encodeMulaw(Int16Array.from({ length: ms * 8 }, () => amplitude * (2 * random() - 1)));
+}
+
+void t.test(
+  'a mark changes at most every eighth sample, by a step of mu-law, and is read again',
+  async (t) => {
+    const plain = noise(20, 8000);
+    for (const speaks of [true, false]) {
+      const marked = plain.slice();
+      markVoice(marked, speaks);
+      t.equal(readVoiceMark(marked.subarray(0, 80)), speaks);
+      t.equal(readVoiceMark(marked.subarray(80)), speaks);
+      const [before, after] = [decodeMulaw(plain), decodeMulaw(marked)];
+      t.ok(
+        before.every(
+          (sample, i) => sample === after[i] || (i % 8 === 0 && Math.abs(sample - after[i]!) <= 512),
+        ),
+      );
+    }
+    t.equal(readVoiceMark(plain), undefined);
+  },
+);
+
+void t.test('ears that believe marks hear the caller in any noise, and no noise without', async (t) => {
+  const ears = new ScriptedEars(FORMAT, [['Hello', 'there.'], ['Yes.']], { marked: true });
+  const heard: string[] = [];
+  ears.onTick = () =>
+    heard.push(
+      ears
+        .words()
+        .map((word) => word.text)
+        .join(' '),
+    );
+  const say = (ms: number, speaks: boolean, amplitude: number) => {
+    const audio = noise(ms, amplitude);
+    markVoice(audio, speaks);
+    // In pieces that are no whole blocks.
+    for (let at = 0; at < audio.length; at += 50) ears.push(audio.subarray(at, at + 50));
+  };
+  say(500, false, 20_000);
+  t.equal(heard.length, 50);
+  t.same(new Set(heard), new Set(['']), 'loud noise is nothing');
+  say(700, true, 100);
+  t.equal(heard.at(-1), 'Hello there.', 'a faint caller is heard');
+  t.equal(ears.lastVoicedMs, 1200);
+  say(300, false, 20_000);
+  t.equal(ears.lastVoicedMs, 1200, 'and stops in noise');
+  ears.endUtterance();
+  say(100, true, 100);
+  t.equal(heard.at(-1), 'Yes.');
+  const others = new ScriptedEars({ encoding: 'linear16', sampleRate: 8000 }, [['Loud.']], { marked: true });
+  others.push(Buffer.from(Int16Array.from({ length: 800 }, () => 9000).buffer));
+  t.equal(others.lastVoicedMs, 100, 'what carries no marks is heard by its loudness');
+});
