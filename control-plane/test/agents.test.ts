@@ -86,6 +86,7 @@ void t.test('agents', async (t) => {
     });
     const reset = await cp.call<Agent>('PATCH', path, { body: { config: { greeting: { mode: null } } } });
     t.match(reset.body.config.greeting, { mode: 'agent_first', delay_ms: 100 });
+    await cp.call('PATCH', path, { body: { greeting: null, config: {} } });
     const same = await cp.call<Agent>('PATCH', path, { body: { name: 'Merge' } });
     t.equal(same.body.version, 3, 'a change that changes nothing makes no version');
   });
@@ -409,6 +410,17 @@ void t.test('agents', async (t) => {
     });
     t.same(off.body, { tool_id: made.body.id, enabled: false });
     t.same(await cp.app.services.tools.forPlan((await cp.app.services.storedAgents.forNewSession(id))!), []);
+    const headers = { 'X-Shop': 'token-abcdefgh' };
+    const added = await cp.call('PATCH', `/v1/tools/${made.body.id}`, {
+      body: { webhook: { headers }, execution: { retries: null }, enabled: null },
+    });
+    t.match(added.body, {
+      webhook: { headers: { Authorization: { last_four: 'ijkl' }, 'X-Shop': { last_four: 'efgh' } } },
+    });
+    const removed = await cp.call<{ webhook: { headers: object } }>('PATCH', `/v1/tools/${made.body.id}`, {
+      body: { webhook: { headers: { 'X-Shop': null }, method: null } },
+    });
+    t.same(Object.keys(removed.body.webhook.headers), ['Authorization'], 'null removes a header');
     t.equal((await cp.call('DELETE', `/v1/agents/${id}/tools/${made.body.id}`)).status, 204);
     t.equal((await cp.call('DELETE', `/v1/agents/${id}/tools/${made.body.id}`)).status, 404);
     t.equal((await cp.call('DELETE', `/v1/tools/${made.body.id}`)).status, 204);

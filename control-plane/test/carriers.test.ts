@@ -260,7 +260,13 @@ void t.test('calls that nobody answers are refused in the carrier’s words', as
     (await callBack(plivoCall(line, 'b2', { To: '14155559999' }))).body,
     /<Hangup reason="rejected"\/>/,
   );
-  await plane.call('PATCH', `/v1/inbound-deployments/${line.deploymentId}`, { body: { status: 'paused' } });
+  const path = `/v1/inbound-deployments/${line.deploymentId}`;
+  const patch = (body: object) => plane.call('PATCH', path, { body });
+  await Promise.all([patch({ variables: { a: '1', b: '2' } }), patch({ variables: { c: '3' } })]);
+  const merged = await patch({ variables: { a: null } });
+  t.same(merged.body, { ...merged.body, variables: { b: '2', c: '3' } }, 'variables are merged');
+  t.match((await patch({ variables: null, blocked_numbers: null })).body, { blocked_numbers: [] });
+  await patch({ status: 'paused' });
   t.match(
     (await callBack(plivoCall(line, 'b3', { From: '14155551234' }))).body,
     /<Hangup reason="rejected"\/>/,

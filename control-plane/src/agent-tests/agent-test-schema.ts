@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ENDED_BY } from '@parley/shared/contracts/session-values';
 import { idSchema } from '../http/operation.ts';
+import { patchOf } from '../http/patch-schema.ts';
 import { maybeTime, recordFields, time, toTimes } from '../http/record-schema.ts';
 import { variablesSchema } from '../http/value-schemas.ts';
 import { contentOf, RESULT_STATUSES, RUN_STATUSES, TEST_TYPES } from './agent-test-model.ts';
@@ -129,22 +130,17 @@ export const createAgentTestRequest = z
   .meta({ id: 'CreateAgentTestRequest', example: SCRIPTED_EXAMPLE });
 export type CreateAgentTestRequest = z.output<typeof createAgentTestRequest>;
 
-export const patchAgentTestRequest = z
-  .strictObject({
-    name,
-    channel,
-    variables: z
-      .record(z.string().min(1).max(64), z.string().max(4096).nullable())
-      .meta({ description: 'A null value removes the variable.' }),
-    turns,
-    persona: z.strictObject(personaShape).partial(),
-    max_turns: maxTurns,
-    timeout_seconds: timeoutSeconds,
-    checks,
-    tool_mocks: toolMocks,
-  })
-  .partial()
-  .meta({ id: 'PatchAgentTestRequest', example: { max_turns: 10 } });
+export const patchAgentTestRequest = patchOf({
+  name,
+  channel: channel.default('text'),
+  variables: variablesSchema.default({}),
+  turns,
+  persona,
+  max_turns: maxTurns.default(20),
+  timeout_seconds: timeoutSeconds.default(300),
+  checks: checks.default([]),
+  tool_mocks: toolMocks.default([]),
+}).meta({ id: 'PatchAgentTestRequest', example: { max_turns: 10 } });
 export type PatchAgentTestRequest = z.output<typeof patchAgentTestRequest>;
 
 export const AGENT_TEST_READ_ONLY = [

@@ -11,7 +11,9 @@ import type { AgentRecord } from '../agents/agent-record.ts';
 import type { CallLog } from '../calls/call-log.ts';
 import { commonFilter, equalities } from '../http/list-query.ts';
 import type { AnyOf, ListInput } from '../http/list-query.ts';
+import { patchMap } from '../http/patch-schema.ts';
 import { invalid } from '../http/validation.ts';
+import { checkVariableCount } from '../http/value-schemas.ts';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
 import type { SessionRecord } from '../sessions/session-record.ts';
 import type { Collection, StoredRecord } from '../storage/collection.ts';
@@ -149,11 +151,12 @@ export class AgentTestService {
     return scope.collection(agentTestCollection).change(test, ['content'], async (before) => {
       const current = contentOf(before);
       const content: AgentTestContent = { ...current, ...defined(given) };
-      if (variables) content.variables = merged(current.variables, variables);
+      content.variables = patchMap(current.variables, variables);
       if (persona) {
         if (!current.persona) throw noUse('persona', test.type);
         content.persona = { ...current.persona, ...defined(persona) };
       }
+      checkVariableCount(content.variables);
       await this.#check(scope, test.type, content);
       return { name, content: JSON.stringify(withIds(content)) };
     });
@@ -348,8 +351,6 @@ export class AgentTestService {
         details.push({ loc: [...loc, 'value'], msg: 'Field required', type: 'missing' });
     }
     content.tool_mocks.forEach((mock, index) => named(mock.tool_id, ['body', 'tool_mocks', index]));
-    if (Object.keys(content.variables).length > 100)
-      details.push({ loc: ['body', 'variables'], msg: 'must have at most 100 variables', type: 'too_long' });
     if (Buffer.byteLength(JSON.stringify(content)) > MAX_CONTENT_BYTES)
       details.push({ loc: ['body'], msg: `must be at most ${MAX_CONTENT_BYTES} bytes`, type: 'too_long' });
     details.push(...(await missingReferences(scope, references)));
@@ -433,12 +434,6 @@ function withIds(content: AgentTestContent): AgentTestContent {
     turns: content.turns.map((turn) => ({ ...turn, expect: turn.expect.map(name) })),
     checks: content.checks.map(name),
   };
-}
-
-function merged(current: Record<string, string>, patch: Record<string, string | null>) {
-  return Object.fromEntries(
-    Object.entries({ ...current, ...patch }).filter((entry): entry is [string, string] => entry[1] !== null),
-  );
 }
 
 function voiceNotYet(): ValidationError {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { agentConfigSchema } from '@parley/shared/contracts/agent-config';
 import type { MaskedSecret } from '../crypto/secret-box.ts';
+import { patchOf } from '../http/patch-schema.ts';
 import { maybeTime, recordFields, time, timestamp, toTimes } from '../http/record-schema.ts';
 import { maskedSecret } from '../http/value-schemas.ts';
 import { fillConfig } from './agent-config-input.ts';
@@ -37,7 +38,14 @@ export const createAgentRequest = z
   .partial()
   .required({ name: true })
   .meta({ id: 'CreateAgentRequest' });
-export const patchAgentRequest = z.strictObject(writable).partial().meta({ id: 'PatchAgentRequest' });
+export const patchAgentRequest = patchOf(
+  {
+    ...writable,
+    system_prompt: writable.system_prompt.default(''),
+    greeting: writable.greeting.default(''),
+  },
+  ['config'],
+).meta({ id: 'PatchAgentRequest' });
 export type CreateAgentRequest = z.output<typeof createAgentRequest>;
 export type PatchAgentRequest = z.output<typeof patchAgentRequest>;
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { tenantJsonSchema } from '../http/json-schema.ts';
 import { idSchema } from '../http/operation.ts';
+import { patchOf } from '../http/patch-schema.ts';
 import { recordFields, toTimes } from '../http/record-schema.ts';
 import type { AnalysisRecord } from './analysis-record.ts';
 
@@ -30,33 +31,22 @@ const prompt = z.string().min(1).max(8000);
 const llmId = z.string().min(1).max(120).nullable();
 const samplePercent = z.number().int().min(1).max(100);
 
+const writable = {
+  name,
+  prompt,
+  output_schema: tenantJsonSchema.nullable().default(null),
+  tool_id: idSchema('tol').nullable().default(null),
+  llm_id: llmId.default(null),
+  run_when: runWhen.prefault({}),
+  sample_percent: samplePercent.default(100),
+  enabled: z.boolean().default(true),
+};
+
 export const createAnalysisRequest = z
-  .strictObject({
-    name,
-    type: z.enum(['structured', 'text', 'tool']),
-    prompt,
-    output_schema: tenantJsonSchema.nullable().default(null),
-    tool_id: idSchema('tol').nullable().default(null),
-    llm_id: llmId.default(null),
-    run_when: runWhen.prefault({}),
-    sample_percent: samplePercent.default(100),
-    enabled: z.boolean().default(true),
-  })
+  .strictObject({ ...writable, type: z.enum(['structured', 'text', 'tool']) })
   .meta({ id: 'CreateAnalysisRequest' });
 
-export const patchAnalysisRequest = z
-  .strictObject({
-    name,
-    prompt,
-    output_schema: tenantJsonSchema.nullable(),
-    tool_id: idSchema('tol').nullable(),
-    llm_id: llmId,
-    run_when: z.strictObject(runWhenShape).partial(),
-    sample_percent: samplePercent,
-    enabled: z.boolean(),
-  })
-  .partial()
-  .meta({ id: 'PatchAnalysisRequest' });
+export const patchAnalysisRequest = patchOf(writable).meta({ id: 'PatchAnalysisRequest' });
 
 export const ANALYSIS_READ_ONLY = ['id', 'org_id', 'project_id', 'created_at', 'updated_at'] as const;
 

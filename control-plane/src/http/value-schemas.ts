@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { invalid } from './validation.ts';
 
 const MAX_VARIABLES = 100;
 
@@ -39,6 +40,12 @@ export const variablesSchema = z
     (variables) => Object.keys(variables).length <= MAX_VARIABLES,
     `must have at most ${MAX_VARIABLES} variables`,
   );
+
+/** After a patch. @throws ValidationError `too_long` */
+export function checkVariableCount(variables: Readonly<Record<string, string>>): void {
+  if (Object.keys(variables).length > MAX_VARIABLES)
+    throw invalid(['body', 'variables'], `must have at most ${MAX_VARIABLES} variables`, 'too_long');
+}
 
 function isTimezone(name: string): boolean {
   try {

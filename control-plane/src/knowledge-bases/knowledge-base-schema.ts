@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { patchOf } from '../http/patch-schema.ts';
 import { recordFields, toTimes } from '../http/record-schema.ts';
 import type { KnowledgeBaseRecord } from './knowledge-base-model.ts';
 
 const name = z.string().trim().min(1).max(120).meta({ example: 'Product manuals' });
-const description = z.string().max(1000);
+const writable = { name, description: z.string().max(1000).default('') };
 
 const chunking = z
   .strictObject({
@@ -17,16 +18,13 @@ const chunking = z
 
 export const createKnowledgeBaseRequest = z
   .strictObject({
-    name,
-    description: description.default(''),
+    ...writable,
     embedding: z.literal('none').default('none').meta({ description: 'Not required for keyword search.' }),
     chunking: chunking.prefault({}),
   })
   .meta({ id: 'CreateKnowledgeBaseRequest' });
 
-export const patchKnowledgeBaseRequest = z
-  .strictObject({ name: name.optional(), description: description.optional() })
-  .meta({ id: 'PatchKnowledgeBaseRequest' });
+export const patchKnowledgeBaseRequest = patchOf(writable).meta({ id: 'PatchKnowledgeBaseRequest' });
 
 export const KNOWLEDGE_BASE_READ_ONLY = [
   'id',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { patchOf } from '../http/patch-schema.ts';
 import { maybeTime, recordFields, time, toTimes } from '../http/record-schema.ts';
 import { MEMORY_KINDS } from './memory-model.ts';
 import type { MemoryRecord } from './memory-model.ts';
@@ -22,20 +23,13 @@ const expiresAt = z.iso
   .nullable()
   .meta({ description: 'Null: the memory does not expire.', example: '2030-01-31T09:30:00.000Z' });
 
+const writable = { content, pinned: z.boolean().default(false), expires_at: expiresAt.default(null) };
+
 export const createMemoryRequest = z
-  .strictObject({
-    subject: memorySubject,
-    kind: memoryKind,
-    content,
-    pinned: z.boolean().default(false),
-    expires_at: expiresAt.default(null),
-  })
+  .strictObject({ subject: memorySubject, kind: memoryKind, ...writable })
   .meta({ id: 'CreateMemoryRequest' });
 
-export const patchMemoryRequest = z
-  .strictObject({ content, pinned: z.boolean(), expires_at: expiresAt })
-  .partial()
-  .meta({ id: 'PatchMemoryRequest' });
+export const patchMemoryRequest = patchOf(writable).meta({ id: 'PatchMemoryRequest' });
 
 export const MEMORY_READ_ONLY = [
   'id',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { languageTag, timezoneName } from '../http/value-schemas.ts';
+import { patchOf } from '../http/patch-schema.ts';
 import { recordFields, toTimes } from '../http/record-schema.ts';
 import type { OrgRecord } from './org-model.ts';
 
@@ -17,7 +18,13 @@ export const createOrgRequest = z
   .partial()
   .required({ name: true })
   .meta({ id: 'CreateOrgRequest' });
-export const patchOrgRequest = z.strictObject(writable).partial().meta({ id: 'PatchOrgRequest' });
+export const patchOrgRequest = patchOf({
+  ...writable,
+  timezone: writable.timezone.default('UTC'),
+  language: writable.language.default('en-US'),
+  currency: writable.currency.default('USD'),
+  media_link_days: writable.media_link_days.default(7),
+}).meta({ id: 'PatchOrgRequest' });
 
 export const ORG_READ_ONLY = ['id', 'slug', 'status', 'created_at', 'updated_at'] as const;
 

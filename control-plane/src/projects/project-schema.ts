@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { patchOf } from '../http/patch-schema.ts';
 import { maybeTime, recordFields, time, toTimes } from '../http/record-schema.ts';
 import { timezoneName } from '../http/value-schemas.ts';
 import type { ProjectRecord } from './project-model.ts';
@@ -23,7 +24,11 @@ export const createProjectRequest = z
   .partial()
   .required({ name: true })
   .meta({ id: 'CreateProjectRequest' });
-export const patchProjectRequest = z.strictObject(writable).partial().meta({ id: 'PatchProjectRequest' });
+export const patchProjectRequest = patchOf({
+  ...writable,
+  description: writable.description.default(''),
+  recording_enabled: writable.recording_enabled.default(true),
+}).meta({ id: 'PatchProjectRequest' });
 
 export const PROJECT_READ_ONLY = ['id', 'org_id', 'slug', 'archived_at', 'created_at', 'updated_at'] as const;
 

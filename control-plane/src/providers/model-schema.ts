@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { providerSchema } from '@parley/shared/contracts/session-values';
 import { idSchema } from '../http/operation.ts';
+import { patchOf } from '../http/patch-schema.ts';
 import { maybeTime, READ_ONLY_FIELDS, time } from '../http/record-schema.ts';
 import { languageTag } from '../http/value-schemas.ts';
 import type { CatalogModel } from './model-catalog.ts';
@@ -28,7 +29,7 @@ const price = z.strictObject({
 
 const fields = {
   name: z.string().trim().min(1).max(120),
-  base_url: baseUrlField.nullable(),
+  base_url: baseUrlField.nullable().default(null),
   model: z
     .string()
     .min(1)
@@ -38,28 +39,24 @@ const fields = {
   languages: z
     .array(z.union([z.literal('*'), languageTag]))
     .min(1)
-    .max(100),
-  credential_id: idSchema('prv').nullable(),
-  prices: z.array(price).max(10),
+    .max(100)
+    .default(['*']),
+  credential_id: idSchema('prv').nullable().default(null),
+  prices: z.array(price).max(10).default([]),
 };
 
 export const createModelRequest = z
   .strictObject({
     kind: modelKind,
     provider: providerSchema,
-    base_url: fields.base_url.default(null),
-    model: fields.model,
-    name: fields.name,
-    languages: fields.languages.default(['*']),
-    credential_id: fields.credential_id.default(null),
-    prices: fields.prices.default([]),
+    ...fields,
   })
   .meta({ id: 'CreateModelRequest' });
 
-export const patchModelRequest = z
-  .strictObject({ ...fields, status: z.enum(['available', 'disabled']) })
-  .partial()
-  .meta({ id: 'PatchModelRequest' });
+export const patchModelRequest = patchOf({
+  ...fields,
+  status: z.enum(['available', 'disabled']).default('available'),
+}).meta({ id: 'PatchModelRequest' });
 
 export const modelResponse = z
   .object({

@@ -1,12 +1,16 @@
 import { z } from 'zod';
 import { idSchema } from '../http/operation.ts';
+import { patchOf } from '../http/patch-schema.ts';
 import { recordFields, toTimes } from '../http/record-schema.ts';
 import { LIMITED_RESOURCES } from './rate-limit-model.ts';
 import type { RateLimitRecord } from './rate-limit-model.ts';
 
-const limit = z.number().int().min(1).max(1_000_000);
-const windowSeconds = z.number().int().min(1).max(86_400).nullable();
-const burst = z.number().int().min(1).max(1_000_000).nullable();
+const writable = {
+  limit: z.number().int().min(1).max(1_000_000),
+  window_seconds: z.number().int().min(1).max(86_400).nullable().default(null),
+  burst: z.number().int().min(1).max(1_000_000).nullable().default(null),
+  enabled: z.boolean().default(true),
+};
 
 export const createRateLimitRequest = z
   .strictObject({
@@ -14,22 +18,12 @@ export const createRateLimitRequest = z
     agent_id: z.null().optional(),
     telephony_account_id: z.null().optional(),
     resource: z.enum(LIMITED_RESOURCES),
-    limit,
-    window_seconds: windowSeconds.default(null),
-    burst: burst.default(null),
+    ...writable,
     action: z.literal('reject').default('reject'),
-    enabled: z.boolean().default(true),
   })
   .meta({ id: 'CreateRateLimitConfigRequest' });
 
-export const patchRateLimitRequest = z
-  .strictObject({
-    limit: limit.optional(),
-    window_seconds: windowSeconds.optional(),
-    burst: burst.optional(),
-    enabled: z.boolean().optional(),
-  })
-  .meta({ id: 'PatchRateLimitConfigRequest' });
+export const patchRateLimitRequest = patchOf(writable).meta({ id: 'PatchRateLimitConfigRequest' });
 
 export const RATE_LIMIT_READ_ONLY = [
   'id',

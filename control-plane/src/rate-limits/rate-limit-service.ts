@@ -95,8 +95,11 @@ export class RateLimitService {
     record: RateLimitRecord,
     change: z.output<typeof patchRateLimitRequest>,
   ): Promise<RateLimitRecord> {
-    this.#check({ ...record, ...defined(change) });
-    const changed = await scope.collection(rateLimitCollection).patch(record._id, change);
+    const basis = ['limit', 'window_seconds', 'burst'] as const;
+    const changed = await scope.collection(rateLimitCollection).change(record, basis, (current) => {
+      this.#check({ ...current, ...defined(change) });
+      return Promise.resolve(change);
+    });
     this.#known.forget(scope.orgId);
     return changed;
   }

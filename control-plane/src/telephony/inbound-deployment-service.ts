@@ -2,6 +2,8 @@ import { ConflictError, ValidationError, type ValidationDetail } from '@parley/s
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
 import { commonFilter, equalities, type AnyOf, type ListInput } from '../http/list-query.ts';
+import { patchMap } from '../http/patch-schema.ts';
+import { checkVariableCount } from '../http/value-schemas.ts';
 import { orDuplicate } from '../storage/duplicate.ts';
 import type { AgentRecord, AgentVersionRecord } from '../agents/agent-record.ts';
 import type { Collection } from '../storage/collection.ts';
@@ -24,7 +26,12 @@ export interface DeploymentInput {
   variables: Record<string, string>;
 }
 
-export type DeploymentPatch = { [K in keyof DeploymentInput]?: DeploymentInput[K] | undefined };
+export type DeploymentPatch = {
+  [K in keyof Omit<DeploymentInput, 'variables'>]?: DeploymentInput[K] | undefined;
+} & {
+  /** Put on top of those there are; null removes one. */
+  variables?: Record<string, string | null> | null | undefined;
+};
 
 /** Whom a number can be bound to. */
 export interface DeploymentTargets {
@@ -74,19 +81,22 @@ export class InboundDeploymentService {
     deployment: InboundDeploymentRecord,
     patch: DeploymentPatch,
   ): Promise<InboundDeploymentRecord> {
-    const set = defined(patch);
-    const next = { ...deployment, ...set };
-    await this.#check(scope, next);
-    const changed = await orDuplicate(
-      scope
-        .collection(inboundDeploymentCollection)
-        .update(
-          { _id: deployment._id },
-          { $set: { ...set, active_number_id: next.status === 'active' ? next.phone_number_id : null } },
-        ),
+    const basis = ['phone_number_id', 'agent_id', 'agent_version', 'status', 'variables'] as const;
+    const { variables, ...fields } = patch;
+    return orDuplicate(
+      scope.collection(inboundDeploymentCollection).change(deployment, basis, async (current) => {
+        const next = { ...current, ...defined(fields) };
+        next.variables = patchMap(current.variables, variables);
+        checkVariableCount(next.variables);
+        await this.#check(scope, next);
+        return {
+          ...fields,
+          variables: next.variables,
+          active_number_id: next.status === 'active' ? next.phone_number_id : null,
+        };
+      }),
       BOUND,
     );
-    return changed ?? deployment;
   }
 
   async delete(scope: Scope, deployment: InboundDeploymentRecord): Promise<void> {

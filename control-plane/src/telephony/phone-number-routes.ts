@@ -9,6 +9,7 @@ import {
   HttpResponse,
   type Operation,
 } from '../http/operation.ts';
+import { patchOf } from '../http/patch-schema.ts';
 import { maybeTime, READ_ONLY_FIELDS, recordFields, time, toTimes } from '../http/record-schema.ts';
 import { variablesSchema } from '../http/value-schemas.ts';
 import { inProject, item } from '../tenancy/target.ts';
@@ -65,20 +66,14 @@ const deploymentFields = {
   name: z.string().min(1).max(120),
   phone_number_id: idSchema('phn'),
   agent_id: idSchema('agt'),
-  agent_version: z.number().int().min(1).nullable(),
-  status: z.enum(['active', 'paused']),
-  blocked_numbers: z.array(e164).max(1000),
-  variables: variablesSchema,
+  agent_version: z.number().int().min(1).nullable().default(null),
+  status: z.enum(['active', 'paused']).default('active'),
+  blocked_numbers: z.array(e164).max(1000).default([]),
+  variables: variablesSchema.default({}),
 };
 
-const deploymentBody = z.strictObject({
-  ...deploymentFields,
-  agent_version: deploymentFields.agent_version.default(null),
-  status: deploymentFields.status.default('active'),
-  blocked_numbers: deploymentFields.blocked_numbers.default([]),
-  variables: deploymentFields.variables.default({}),
-});
-const deploymentPatch = z.strictObject(deploymentFields).partial();
+const deploymentBody = z.strictObject(deploymentFields).meta({ id: 'CreateInboundDeploymentRequest' });
+const deploymentPatch = patchOf(deploymentFields).meta({ id: 'PatchInboundDeploymentRequest' });
 
 const deploymentResponse = z
   .object({

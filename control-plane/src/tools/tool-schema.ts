@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { RESERVED_TOOL_NAMES } from '@parley/shared/contracts/built-in-tools';
 import { tenantJsonSchema } from '../http/json-schema.ts';
 import { idSchema } from '../http/operation.ts';
+import { patchOf } from '../http/patch-schema.ts';
 import { recordFields, toTimes } from '../http/record-schema.ts';
 import { maskedSecret } from '../http/value-schemas.ts';
 import type { ToolRecord } from './tool-model.ts';
@@ -84,32 +85,25 @@ const name = z
   .meta({ example: 'look_up_order' });
 const description = z.string().min(1).max(1024);
 
+const writable = {
+  name,
+  description,
+  parameters: tenantJsonSchema,
+  webhook,
+  execution: execution.prefault({}),
+  response: response.prefault({}),
+  enabled: z.boolean().default(true),
+};
+
 export const createToolRequest = z
   .strictObject({
+    ...writable,
     project_id: idSchema('prj').nullable().optional(),
-    name,
-    description,
     type: z.literal('webhook'),
-    parameters: tenantJsonSchema,
-    webhook,
-    execution: execution.prefault({}),
-    response: response.prefault({}),
-    enabled: z.boolean().default(true),
   })
   .meta({ id: 'CreateToolRequest' });
 
-export const patchToolRequest = z
-  .strictObject({
-    name,
-    description,
-    parameters: tenantJsonSchema,
-    webhook: z.strictObject(webhookShape).partial(),
-    execution: z.strictObject(executionShape).partial(),
-    response: z.strictObject(responseShape).partial(),
-    enabled: z.boolean(),
-  })
-  .partial()
-  .meta({ id: 'PatchToolRequest' });
+export const patchToolRequest = patchOf(writable, ['parameters']).meta({ id: 'PatchToolRequest' });
 
 export const TOOL_READ_ONLY = ['id', 'org_id', 'created_at', 'updated_at'] as const;
 /** What never changes once it is there. */

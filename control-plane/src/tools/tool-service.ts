@@ -9,6 +9,7 @@ import type { SecretBox } from '../crypto/secret-box.ts';
 import { commonFilter, equalities } from '../http/list-query.ts';
 import type { AnyOf, ListInput } from '../http/list-query.ts';
 import { isOutboundUrl, OUTBOUND_URL_MESSAGE } from '../http/outbound-url.ts';
+import { patchMap } from '../http/patch-schema.ts';
 import { invalid } from '../http/validation.ts';
 import type { SessionAgent, SessionTools } from '../sessions/session-agent.ts';
 import type { Database } from '../storage/database.ts';
@@ -240,7 +241,12 @@ export class ToolService implements SessionTools {
     current: ToolRecord,
     sent: NonNullable<z.output<typeof patchToolRequest>['webhook']>,
   ): Pick<ToolRecord, 'webhook' | 'secrets'> {
-    const merged = { ...current.webhook, ...defined(sent) } as Parameters<typeof separateSecrets>[0];
+    const { headers, ...rest } = defined(sent);
+    const merged = {
+      ...current.webhook,
+      ...rest,
+      headers: patchMap<unknown>(current.webhook.headers, headers),
+    } as Parameters<typeof separateSecrets>[0];
     this.#checkUrl(merged.url);
     const { webhook, secrets } = separateSecrets(merged, {
       url: current.webhook.url,
