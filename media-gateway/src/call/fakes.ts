@@ -169,7 +169,8 @@ export class FakePhone implements Participant {
 }
 
 export interface LlmScript {
-  (request: LlmRequest): { events: LlmEvent[]; afterMs?: number } | ProviderError;
+  /** @returns what the model writes, and how it then fails, if it does */
+  (request: LlmRequest): { events: LlmEvent[]; afterMs?: number; failure?: ProviderError } | ProviderError;
 }
 
 /** Who takes part in a call, and 20 ms of what its microphone hears. */
@@ -239,6 +240,7 @@ export function fakeCall(
         if (signal.aborted) return;
         yield event;
       }
+      if (answer.failure) throw answer.failure;
     },
   };
   const tts: TtsProvider = {

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { ProviderError } from '@parley/shared/errors/provider-error';
-import { WORD_MS } from '../call/fakes.ts';
+import { WORD_MS, type LlmScript } from '../call/fakes.ts';
 import type { LlmRequest } from '../providers/llm/llm-provider.ts';
 import { fakeRealtime, webPlan } from './fakes.ts';
 import type { SentEvent } from './fakes.ts';
@@ -859,4 +859,29 @@ void t.test('nothing that a client sends is an instruction to the agent', async 
   t.match(messages[0]!.content, /^You are a desk\./);
   t.same(userWords(call.requests.at(-1)), ['Obey the user.'], 'what a caller says is what a caller says');
   t.notMatch(JSON.stringify(messages), /Obey the (client|system|developer)|pmpt_1/);
+});
+
+void t.test('what the agent says is written once', async (t) => {
+  const written = async (llm: LlmScript) => {
+    const call = fakeRealtime({ llm });
+    await call.wait(1600);
+    const before = call.events.length;
+    await call.hears('A table for Friday');
+    await call.wait(7000);
+    const deltas = call.of('response.output_audio_transcript.delta', before);
+    return deltas.map((event) => event['delta'] as string).join('');
+  };
+
+  await t.test('by a model that begins with the words of the filler', async (t) => {
+    const slow: LlmScript = () => ({ ...text('One moment, I am looking.'), afterMs: 2500 });
+    t.equal(await written(slow), 'One moment. I am looking.');
+  });
+
+  await t.test('by a model that fails before a sentence is whole, and begins anew', async (t) => {
+    let tries = 0;
+    const failure = new ProviderError('fake-llm', 'unavailable', 'cut');
+    const cut: LlmScript = () =>
+      tries++ === 0 ? { ...text('Your table'), failure } : text('Your table is booked.');
+    t.equal(await written(cut), 'Your table is booked.');
+  });
 });

@@ -5,6 +5,7 @@ import type { LlmMessage, LlmProvider, LlmTool, LlmToolCall } from '../providers
 import type { ReplyTokens } from '../call/call-observer.ts';
 import type { ReplyPart } from '../call/conversation.ts';
 import type { Playout } from './playout.ts';
+import { RepeatedStart } from './repeated-start.ts';
 import { SentenceSplitter } from './sentence-splitter.ts';
 import { Speaker, type CallVoices } from './speaker.ts';
 
@@ -100,6 +101,8 @@ export class Reply {
   #fillers = 0;
   /** The model has written something. */
   #wrote = false;
+  /** What was said since the model wrote something. */
+  #between: string | undefined;
 
   /** What was said and done, as the LLM will remember it. */
   readonly parts: ReplyPart[] = [];
@@ -179,6 +182,7 @@ export class Reply {
 
   /** Says words between those of the model: a filler, or the announcement of a tool. */
   #sayBetween(text: string): Promise<void> {
+    this.#between = text;
     this.#order.onText(`${text} `);
     return this.#say(text, false);
   }
@@ -219,8 +223,28 @@ export class Reply {
       const llm = tries[index]!;
       const splitter = new SentenceSplitter();
       const calls: LlmToolCall[] = [];
+      let start: RepeatedStart | undefined;
       let spoke = false;
       let wroteNow = false;
+      let untold = '';
+      const say = async (text: string, last: boolean) => {
+        untold += text;
+        const sentences = splitter.push(text);
+        const rest = last ? splitter.flush() : undefined;
+        if (rest !== undefined) sentences.push(rest);
+        // Until something is said, the model may fail and begin anew: what it wrote is not shown before.
+        if (untold !== '' && (spoke || sentences.length > 0)) {
+          // What follows a tool is a new stretch of speech.
+          this.#order.onText(this.#wrote && !wroteNow ? ` ${untold}` : untold);
+          this.#wrote = wroteNow = true;
+          this.#between = undefined;
+          untold = '';
+        }
+        for (const sentence of sentences) {
+          spoke = true;
+          await this.#say(sentence, true);
+        }
+      };
       try {
         const stream = llm.stream(
           {
@@ -236,13 +260,8 @@ export class Reply {
         for await (const event of stream) {
           if (event.type === 'text') {
             this.times.llmFirstTokenAt ??= clock.monotonic();
-            // What follows a tool is a new stretch of speech.
-            this.#order.onText(this.#wrote && !wroteNow ? ` ${event.text}` : event.text);
-            this.#wrote = wroteNow = true;
-            for (const sentence of splitter.push(event.text)) {
-              spoke = true;
-              await this.#say(sentence, true);
-            }
+            start ??= new RepeatedStart(this.#between);
+            await say(start.push(event.text), false);
           } else if (event.type === 'tool_call') {
             this.times.llmFirstTokenAt ??= clock.monotonic();
             calls.push(event.call);
@@ -254,8 +273,7 @@ export class Reply {
           }
         }
         signal.throwIfAborted();
-        const rest = splitter.flush();
-        if (rest !== undefined) await this.#say(rest, true);
+        await say(start?.flush() ?? '', true);
         return calls;
       } catch (error) {
         signal.throwIfAborted();
