@@ -38,7 +38,7 @@ const ACTING: Readonly<Record<string, unknown>> = {
   'turn_taking.eagerness': 'eager',
   'turn_taking.min_endpointing_ms': 200,
   'turn_taking.max_endpointing_ms': 2000,
-  'turn_taking.vad_threshold': 0.6, // voice-activity
+  'turn_taking.vad_threshold': 0.6, // caller-hearing
   'turn_taking.vad_min_silence_ms': 400,
   'turn_taking.entity_patience': false,
   'turn_taking.preemptive_generation': false,

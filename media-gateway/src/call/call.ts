@@ -1,3 +1,4 @@
+import type { VoiceModel } from '../hearing/voice-model/voice-model.ts';
 import type { Clock } from '@parley/shared/time/clock';
 import type { CallReport } from '@parley/shared/contracts/call-events';
 import type { GatewayCommand } from '@parley/shared/contracts/commands';
@@ -36,8 +37,11 @@ export interface CallTime {
 export interface CallDeps {
   plan: SessionPlan;
   farEnd: FarEnd;
-  /** Providers that the registry made for this call; the call disposes of them. */
-  providers: CallProviders;
+  /**
+   * Providers that the registry made for this call; the call disposes of them. The voice model is shared by all
+   * calls; without it loudness alone tells who speaks.
+   */
+  providers: CallProviders & { voiceModel?: VoiceModel | undefined };
   reporter: CallReporter;
   recorder: CallRecorder;
   tools: ToolRunner;

@@ -10,6 +10,7 @@ import type { AudioFormat } from '@parley/shared/audio/audio-frame';
 import type { CallReport } from '@parley/shared/contracts/call-events';
 import { ProviderError } from '@parley/shared/errors/provider-error';
 import { checkEvent } from '../../../shared/test/fixtures/strict-events.ts';
+import type { VoiceModel } from '../hearing/voice-model/voice-model.ts';
 import type { LlmEvent, LlmProvider, LlmRequest } from '../providers/llm/llm-provider.ts';
 import type { SttListener, SttProvider } from '../providers/stt/stt-provider.ts';
 import type { TtsListener, TtsProvider } from '../providers/tts/tts-provider.ts';
@@ -188,6 +189,9 @@ export function fakeCall(
     tool?: (args: unknown) => Promise<ToolOutcome>;
     ttsFails?: () => ProviderError | undefined;
     words?: boolean;
+    voiceModel?: VoiceModel;
+    /** What the voice sounds like: 8 kHz mu-law. Words take as long as they take then. */
+    speak?: (text: string) => Uint8Array;
     /** Instead of a telephone. */
     farEnd?: (clock: ManualClock, plan: SessionPlan) => FarEnd;
   } = {},
@@ -272,14 +276,17 @@ export function fakeCall(
             pending--;
             if (signal.aborted || failed) return;
             spoken.push(text);
-            const words = text.split(' ').map((word, i) => ({
+            const said = text.split(' ');
+            const audio = options.speak?.(text) ?? new Uint8Array(said.length * WORD_MS * 8).fill(0x20);
+            const wordMs = audio.length / 8 / said.length;
+            const words = said.map((word, i) => ({
               text: word,
-              startMs: atMs + i * WORD_MS,
-              endMs: atMs + (i + 1) * WORD_MS,
+              startMs: atMs + i * wordMs,
+              endMs: atMs + (i + 1) * wordMs,
             }));
             if (options.words !== false) listener.onWords?.(words);
-            atMs += words.length * WORD_MS;
-            listener.onAudio(new Uint8Array(words.length * WORD_MS * 8).fill(0x20));
+            atMs += audio.length / 8;
+            listener.onAudio(audio);
             done();
           }, 50);
         },
@@ -302,7 +309,12 @@ export function fakeCall(
   const call: Call = openCall({
     plan,
     farEnd: { participant: farEnd.participant, ...farEnd.deps },
-    providers: { stt: [() => sttProvider], llm: [() => llm], tts: [() => tts] },
+    providers: {
+      stt: [() => sttProvider],
+      llm: [() => llm],
+      tts: [() => tts],
+      voiceModel: options.voiceModel,
+    },
     reporter: {
       emit: (type, data, offsetMs) => {
         index++;

@@ -8,6 +8,7 @@ import type { Gone, ParticipantListener } from '../participants/participant.ts';
 import type { Emit } from '../reporting/call-reporter.ts';
 import { builtInSentences } from '../speech/built-in-sentences.ts';
 import { AgentSpeech } from '../speech/agent-speech.ts';
+import { CallerHearing } from '../hearing/caller-hearing.ts';
 import { Playout } from '../speech/playout.ts';
 import { replyMaker } from '../speech/reply-maker.ts';
 import { CallVoices } from '../speech/speaker.ts';
@@ -113,11 +114,17 @@ class LiveCall implements Call, ParticipantListener {
     });
     this.#llms = providers.llm.map((make) => make());
     this.#voices = new CallVoices(providers.tts);
+    const hearing = new CallerHearing({
+      format: participant.inputFormat,
+      threshold: config.turn_taking.vad_threshold,
+      model: providers.voiceModel,
+    });
     this.#playout = new Playout({
       participant,
       clock: time.clock,
       recorder,
       answeredAtMonotonic: clock.zero,
+      echo: hearing,
     });
     this.#carrier = new CarrierRequests({
       clock: time.clock,
@@ -165,6 +172,7 @@ class LiveCall implements Call, ParticipantListener {
       format: participant.inputFormat,
       clock: time.clock,
       answeredAt: clock.zero,
+      hearing,
       floor: this.#speech,
       events: {
         attention: () => phase.on('caller_words'),

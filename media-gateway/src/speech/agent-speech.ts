@@ -9,6 +9,11 @@ import type { MakeReply } from './reply-maker.ts';
 import type { HeardSpeech } from './speech.ts';
 import type { Reply, ReplyOutcome } from './reply.ts';
 
+/** An agent who has so little left to say is about to end, ms. */
+const ABOUT_TO_END_MS = 1000;
+/** A question this long ago is still answered, ms. */
+const ASKED_WITHIN_MS = 1500;
+
 /** An order to answer. */
 export interface AnswerOrder {
   kind?: ReplyKind;
@@ -113,6 +118,15 @@ export class AgentSpeech implements Floor {
   /** How far the present utterance has got: changes while words come or audio is heard. */
   get progress(): number {
     return this.#current ? this.#current.writtenLength + Math.round(this.#playout.heardMs) : -this.#count;
+  }
+
+  /** Whether the agent has just asked something, or is about to end: what is said then answers it. */
+  get expectsAnswer(): boolean {
+    if (!this.audible) return false;
+    if (this.#playout.leftMs <= ABOUT_TO_END_MS) return true;
+    const { heardMs } = this.#playout;
+    const before = this.#playout.textUntil(Math.max(0, heardMs - ASKED_WITHIN_MS));
+    return /[?？؟]/.test(this.#playout.textUntil(heardMs).slice(before.length));
   }
 
   /** How long the caller took to answer the last utterance, ms. Each delay is returned once, then undefined. */

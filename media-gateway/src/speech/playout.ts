@@ -26,6 +26,14 @@ const NEAREST_TICK_MS = TICK_MS / 2;
 /** A lead that has shrunk by this much is filled up again at once. */
 const LEAD_SLACK_MS = 2 * TICK_MS;
 
+/** Who must know what the far end plays, to tell its echo. */
+export interface EchoReference {
+  /** Audio goes out. @param atMs when the far end begins to play it, monotonic ms */
+  agentSaid(bytes: Uint8Array, format: AudioFormat, atMs: number): void;
+  /** The far end drops what it has not played. */
+  agentCleared(now: number): void;
+}
+
 /**
  * Everything past the TTS, and the only thing that sends audio to the far end. Keeps a bounded lead, knows by marks
  * and clock what was heard, can stop at once, and go on from the first sample that was not heard.
@@ -42,6 +50,7 @@ export class Playout {
   readonly #leadMs: number;
   readonly #listener: ListenerClock;
   readonly #ledger: HeardLedger;
+  readonly #echo: EchoReference | undefined;
 
   #generation = 0;
   #speech: Speech | undefined;
@@ -55,6 +64,7 @@ export class Playout {
     clock: Clock;
     recorder: CallRecorder;
     answeredAtMonotonic: number;
+    echo?: EchoReference | undefined;
   }) {
     this.#participant = deps.participant;
     this.#clock = deps.clock;
@@ -62,6 +72,7 @@ export class Playout {
     this.#bytesPerMs = bytesPerMs(this.format);
     this.#leadMs = deps.participant.leadMs ?? LEAD_MS;
     this.#listener = new ListenerClock(this.format);
+    this.#echo = deps.echo;
     this.#ledger = new HeardLedger({
       recorder: deps.recorder,
       format: this.format,
@@ -69,9 +80,9 @@ export class Playout {
     });
   }
 
-  /** Whether a speech has begun and is neither finished nor cancelled. */
-  get active(): boolean {
-    return this.#speech !== undefined;
+  /** Milliseconds of the speech that are left to be heard; Infinity while more of it may come. */
+  get leftMs(): number {
+    return this.#speech?.complete ? this.writtenMs - this.heardMs : Infinity;
   }
 
   /** Whether some of the speech has gone out; it may be held. */
@@ -177,6 +188,7 @@ export class Playout {
     // The generation changes before the clear: marks that come back because of it must not count.
     this.#generation++;
     this.#participant.clear();
+    this.#echo?.agentCleared(this.#clock.monotonic());
     this.#ledger.note(speech, heardBytes);
     while (speech.runs.length > 0 && speech.runs.at(-1)!.startByte >= heardBytes) speech.runs.pop();
     // Audio that was sent and not heard is sent again if the speech resumes.
@@ -204,7 +216,10 @@ export class Playout {
     const reachedBytes = this.#held ? speech.sentBytes : this.#listener.heardBytes(speech, now);
     const heardBytes = Math.min(reachedBytes, speech.limitBytes);
     this.#generation++;
-    if (!this.#held && speech.startedAt !== undefined) this.#participant.clear();
+    if (!this.#held && speech.startedAt !== undefined) {
+      this.#participant.clear();
+      this.#echo?.agentCleared(now);
+    }
     this.#ledger.note(speech, heardBytes);
     this.#speech = undefined;
     this.#held = false;
@@ -303,9 +318,12 @@ export class Playout {
   }
 
   #send(speech: Speech, size: number, now: number): void {
+    const playsAt = Math.max(now, this.#listener.dryAt);
     if (this.#listener.send(size, now)) speech.runs.push({ startByte: speech.sentBytes, at: now });
     // One message, however many pieces it came in from the voice.
-    this.#participant.play(speech.read(speech.sentBytes, size), speech.sentBytes / this.#bytesPerMs);
+    const bytes = speech.read(speech.sentBytes, size);
+    this.#participant.play(bytes, speech.sentBytes / this.#bytesPerMs);
+    this.#echo?.agentSaid(bytes, this.format, playsAt);
     speech.sentBytes += size;
     if (speech.startedAt === undefined) {
       speech.startedAt = now;

@@ -14,7 +14,8 @@ import {
   type TurnInput,
   type TurnView,
 } from './turn-detector.ts';
-import { VoiceActivity } from './voice-activity.ts';
+import { CallerHearing } from '../hearing/caller-hearing.ts';
+import { EVIDENCE, type Evidence } from '../hearing/voice-evidence.ts';
 
 /** How long after the answer a short word ("Hello?") counts as a greeting and does not interrupt. */
 const GREETING_GRACE_MS = 2000;
@@ -38,9 +39,12 @@ export interface CallerWords {
 export interface Floor {
   readonly activity: AgentActivity;
   /** The present utterance. */
-  readonly current: { readonly kind: ReplyKind; readonly interruptible: boolean } | undefined;
+  readonly current:
+    { readonly id: number; readonly kind: ReplyKind; readonly interruptible: boolean } | undefined;
   /** Whether some of the present utterance was already sent. */
   readonly audible: boolean;
+  /** Whether the agent has just asked something, or is about to end. */
+  readonly expectsAnswer: boolean;
   /** Stops playback at the far end and keeps the audio that was not heard. */
   hold(): void;
   /** Resumes behind the audio that was heard. */
@@ -96,7 +100,7 @@ export class CallerTurns {
   readonly #floor: Floor;
   readonly #events: CallerTurnEvents;
   readonly #detector: TurnDetector;
-  readonly #voice: VoiceActivity;
+  readonly #hearing: CallerHearing;
   readonly #pushed: PushToTalk;
   readonly #view: TurnView;
 
@@ -114,6 +118,7 @@ export class CallerTurns {
     clock: Clock;
     /** When the call was answered, monotonic ms. */
     answeredAt: number;
+    hearing: CallerHearing;
     floor: Floor;
     events: CallerTurnEvents;
   }) {
@@ -130,7 +135,7 @@ export class CallerTurns {
       config.language.primary,
       countryOfNumber(deps.plan.system.caller_number),
     );
-    this.#voice = new VoiceActivity(deps.format, config.turn_taking.vad_threshold);
+    this.#hearing = deps.hearing;
     this.#pushed = new PushToTalk({
       clock: deps.clock,
       finalize: () => this.#stt?.finalize(),
@@ -141,10 +146,14 @@ export class CallerTurns {
       agent: 'idle',
       audible: false,
       interruptible: true,
+      utterance: undefined,
       greetingGrace: false,
+      demand: EVIDENCE.sound,
+      isNothing: false,
       lastVoicedAt: -Infinity,
       voicedMs: 0,
       lastVoicedAudioMs: 0,
+      expectsAnswer: () => this.#floor.expectsAnswer,
     };
   }
 
@@ -162,11 +171,10 @@ export class CallerTurns {
       },
       {
         onSpeechStarted: () => {
-          if (!this.#detection.listen) return;
-          this.#begins(this.#clock.monotonic());
-          this.#input({ type: 'stt_speech' });
+          this.#onEvidence('stt_speech', this.#hearing.sttSpeech(), this.#clock.monotonic());
         },
         onInterim: (transcript) => {
+          if (transcript.text !== '') this.#hearing.hasWords();
           if (this.#detection.listen) this.#begins(this.#clock.monotonic());
           else this.#pushed.interim(transcript);
           this.#events.onInterim(transcript);
@@ -187,20 +195,18 @@ export class CallerTurns {
   /** Takes caller audio, as it came. */
   audio(bytes: Uint8Array, durationMs: number, now: number): void {
     this.#stt?.write(bytes);
-    const begins = this.#voice.push(bytes, durationMs, now);
+    const evidence = this.#hearing.push(bytes, durationMs, now);
     if (!this.#detection.listen) this.#pushed.audio(durationMs);
-    else if (begins) {
-      this.#begins(now);
-      this.#input({ type: 'voice' });
-    }
+    else this.#onEvidence('voice', evidence, now);
   }
 
   /** Ends turns and forgets voices without words, as time passes. */
   tick(now: number): void {
+    this.#onEvidence('voice', this.#hearing.tick(), now);
     this.#input(TICK);
     if (
-      this.#voice.voicedMs > 0 &&
-      now - this.#voice.lastVoicedAt > FORGET_VOICE_MS &&
+      (this.#startedAt !== undefined || this.#hearing.speechMs > 0) &&
+      now - this.#hearing.lastSpeechAt > FORGET_VOICE_MS &&
       this.#detector.openText === '' &&
       this.#floor.activity !== 'held'
     )
@@ -283,6 +289,7 @@ export class CallerTurns {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
     this.#pushed.reset();
+    this.#hearing[Symbol.dispose]();
     await this.#stt?.[Symbol.asyncDispose]();
   }
 
@@ -298,19 +305,31 @@ export class CallerTurns {
     this.#events.onRecognitionLost(error);
   }
 
+  #onEvidence(type: 'voice' | 'stt_speech', evidence: Evidence, now: number): void {
+    if (evidence === EVIDENCE.none || !this.#detection.listen) return;
+    // Where there is noise, a sound is no sign of the caller.
+    if (evidence >= Math.min(this.#hearing.demand, EVIDENCE.voice)) this.#begins(now);
+    this.#input({ type, evidence });
+  }
+
   #begins(now: number): void {
     this.#events.onSign();
     if (this.#startedAt !== undefined) return;
     this.#startedAt = now;
-    this.#events.onVoice(now, this.#voice.audioMs);
+    this.#events.onVoice(now, this.#hearing.audioMs);
   }
 
   /** Forgets a voice that ended without words. */
   #forgetVoice(): void {
+    this.#hearing.resetSpeech();
+    this.#voiceOver();
+  }
+
+  /** A voice ended without words. They may still come: how long it was stays known. */
+  #voiceOver(): void {
     const began = this.#startedAt !== undefined;
-    this.#voice.resetVoiced();
     this.#startedAt = undefined;
-    if (began) this.#events.onVoiceForgotten(this.#voice.lastVoicedAudioMs);
+    if (began) this.#events.onVoiceForgotten(this.#hearing.lastSpeechAudioMs);
   }
 
   #input(input: TurnInput): void {
@@ -331,19 +350,24 @@ export class CallerTurns {
       this.#plan.direction === 'outbound' &&
       this.#startedAt !== undefined &&
       this.#startedAt <= this.#graceUntil;
-    view.lastVoicedAt = this.#voice.lastVoicedAt;
-    view.voicedMs = this.#voice.voicedMs;
-    view.lastVoicedAudioMs = this.#voice.lastVoicedAudioMs;
+    view.utterance = current?.id;
+    view.demand = this.#hearing.demand;
+    view.isNothing = this.#hearing.isNothing;
+    view.lastVoicedAt = this.#hearing.lastSpeechAt;
+    view.voicedMs = this.#hearing.speechMs;
+    view.lastVoicedAudioMs = this.#hearing.lastSpeechAudioMs;
     for (const action of this.#detector.handle(input, view)) this.#act(action);
   }
 
   #act(action: TurnAction): void {
     switch (action.type) {
       case 'hold':
+        this.#hearing.stopped();
         this.#floor.hold();
         break;
       case 'resume':
-        this.#forgetVoice();
+        if (action.mistaken) this.#hearing.wasNothing();
+        this.#voiceOver();
         this.#floor.resume();
         break;
       case 'cancel':
@@ -371,7 +395,7 @@ export class CallerTurns {
   }
 
   #onPushed({ text, confidence, language, thenRespond }: PushedUtterance): void {
-    const audioEndMs = this.#voice.audioMs;
+    const audioEndMs = this.#hearing.audioMs;
     const words = { text, confidence, language, endMs: undefined };
     const spoken = text === '' ? this.#words(words) : this.#take(words);
     this.#events.onPushed({ ...spoken, audioEndMs }, thenRespond);
@@ -381,19 +405,20 @@ export class CallerTurns {
   #take(transcript: SttTranscript): CallerWords {
     const words = this.#words(transcript);
     this.#startedAt = undefined;
-    this.#voice.resetVoiced();
+    this.#hearing.wasCaller();
+    this.#hearing.resetSpeech();
     return words;
   }
 
   #words({ text, confidence, language }: SttTranscript): CallerWords {
-    const endedAt = this.#voice.lastVoicedAt;
+    const endedAt = this.#hearing.lastSpeechAt;
     return {
       text,
       confidence,
       language,
       startedAt: this.#startedAt ?? endedAt,
       endedAt,
-      audioEndMs: this.#voice.lastVoicedAudioMs,
+      audioEndMs: this.#hearing.lastSpeechAudioMs,
     };
   }
 }

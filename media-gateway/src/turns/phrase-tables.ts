@@ -53,6 +53,22 @@ export const BACKCHANNELS: Record<string, string[]> = {
   zh: ['嗯', '嗯嗯', '哦', '噢', '啊', '呃', '好', '好的', '明白', '知道了', '原来如此'],
 };
 
+/** Sounds between words: no answer, even after a question. */
+export const HESITATIONS: Record<string, string[]> = {
+  en: ['mm', 'hmm', 'hm', 'ah', 'oh', 'uh', 'um'],
+  es: ['mm', 'eh', 'ah', 'em'],
+  fr: ['mm', 'hum', 'euh', 'ah'],
+  de: ['hm', 'mm', 'äh', 'ähm', 'ach', 'ach so', 'aha'],
+  pt: ['mm', 'ah', 'eh', 'hum'],
+  it: ['mm', 'ah', 'eh', 'ehm'],
+  hi: ['हम्म', 'hmm'],
+  nl: ['hm', 'mm', 'eh', 'uh'],
+  pl: ['hm', 'mm', 'yyy', 'eee', 'aha'],
+  tr: ['hm', 'ha', 'aa', 'ee'],
+  ja: ['へえ', 'ふん', 'あー'],
+  zh: ['哦', '噢', '啊', '呃'],
+};
+
 /** What means "stop talking", however short it is. */
 export const STOPS: Record<string, string[]> = {
   en: [

@@ -1,4 +1,4 @@
-import { BACKCHANNELS, STOPS } from './phrase-tables.ts';
+import { BACKCHANNELS, HESITATIONS, STOPS } from './phrase-tables.ts';
 
 /**
  * Words and phrases as turn-taking sees them: lower case, no punctuation, split at spaces and hyphens. In scripts that
@@ -55,6 +55,11 @@ const base = (language: string) => language.split('-', 1)[0]!.toLowerCase();
 /** @param own the agent's list; null = the built-in one of the language (English where there is none) */
 export function backchannelPhrases(language: string, own: readonly string[] | null): PhraseList {
   return new PhraseList(own ?? BACKCHANNELS[base(language)] ?? BACKCHANNELS['en']!);
+}
+
+/** The sounds of a language that are no answer. */
+export function hesitations(language: string): PhraseList {
+  return new PhraseList(HESITATIONS[base(language)] ?? HESITATIONS['en']!);
 }
 
 /** As `backchannelPhrases`, for phrases that cut the agent off at once. */

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { defaultAgentConfig, type AgentConfig } from '@parley/shared/contracts/agent-config';
+import { EVIDENCE, type Evidence } from '../hearing/voice-evidence.ts';
 import type { SttTranscript } from '../providers/stt/stt-provider.ts';
 import {
   TurnDetector,
@@ -16,6 +17,9 @@ const said = (text: string): SttTranscript => ({
   language: undefined,
 });
 
+/** A sound in quiet: that is enough there. */
+const VOICE: TurnInput = { type: 'voice', evidence: EVIDENCE.sound };
+
 /** A detector, and an agent that does what it says. */
 function table(change: (config: AgentConfig) => void = () => {}) {
   const config = defaultAgentConfig();
@@ -27,7 +31,11 @@ function table(change: (config: AgentConfig) => void = () => {}) {
     agent: 'idle',
     audible: false,
     interruptible: true,
+    utterance: 1,
     greetingGrace: false,
+    demand: EVIDENCE.sound,
+    isNothing: false,
+    expectsAnswer: () => false,
     lastVoicedAt: 100_000,
     voicedMs: 500,
     lastVoicedAudioMs: 0,
@@ -80,16 +88,16 @@ void t.test('while the agent speaks', async (t) => {
   await t.test('voice stops it at once, words cancel it', async (t) => {
     const { agent, say, rules } = table();
     agent('speaking');
-    t.same(say({ type: 'voice' }), ['hold']);
+    t.same(say(VOICE), ['hold']);
     t.same(say({ type: 'interim', transcript: said('I need') }), ['cancel']);
     t.same(say({ type: 'turn_end', transcript: said('I need another day.') }), ['turn']);
-    t.same(rules(), ['voice', 'words', 'stt_end']);
+    t.same(rules(), ['sound', 'words', 'stt_end']);
   });
 
   await t.test('"uh-huh" stops nothing for good: it goes on where it was stopped', async (t) => {
     const { agent, say } = table();
     agent('speaking');
-    t.same(say({ type: 'voice' }), ['hold']);
+    t.same(say(VOICE), ['hold']);
     t.same(say({ type: 'interim', transcript: said('uh') }), [], 'may still become "uh-huh"');
     t.same(say({ type: 'turn_end', transcript: said('Uh-huh.') }), ['backchannel', 'resume']);
   });
@@ -97,15 +105,15 @@ void t.test('while the agent speaks', async (t) => {
   await t.test('a cough without words is forgotten', async (t) => {
     const { agent, say, wait } = table();
     agent('speaking');
-    t.same(say({ type: 'voice' }), ['hold']);
-    t.same(wait(1480), []);
+    t.same(say(VOICE), ['hold']);
+    t.same(wait(680), [], 'words may still come');
     t.same(wait(20), ['resume']);
   });
 
   await t.test('with resume_on_false off, a cough ends the reply', async (t) => {
     const { agent, say, wait } = table((config) => (config.interruption.resume_on_false = false));
     agent('speaking');
-    say({ type: 'voice' });
+    say(VOICE);
     t.same(wait(1500), ['cancel']);
   });
 
@@ -119,14 +127,14 @@ void t.test('while the agent speaks', async (t) => {
   await t.test('fewer words, or less voice, than asked for do not interrupt', async (t) => {
     const few = table((config) => (config.interruption.min_words = 3));
     few.agent('speaking');
-    few.say({ type: 'voice' });
+    few.say(VOICE);
     t.same(few.say({ type: 'interim', transcript: said('my number') }), []);
     t.same(few.say({ type: 'interim', transcript: said('my number is') }), ['cancel']);
 
     const short = table();
     short.agent('speaking');
     short.view.voicedMs = 200;
-    short.say({ type: 'voice' });
+    short.say(VOICE);
     t.same(short.say({ type: 'interim', transcript: said('tomorrow') }), []);
     short.view.voicedMs = 320;
     t.same(short.say({ type: 'interim', transcript: said('tomorrow morning') }), ['cancel']);
@@ -136,7 +144,7 @@ void t.test('while the agent speaks', async (t) => {
     const { agent, say, view } = table();
     agent('speaking');
     view.interruptible = false;
-    t.same(say({ type: 'voice' }), []);
+    t.same(say(VOICE), []);
     t.same(say({ type: 'turn_end', transcript: said('But I want something else.') }), ['backchannel']);
   });
 
@@ -144,7 +152,7 @@ void t.test('while the agent speaks', async (t) => {
     const { agent, say, view } = table();
     agent('speaking');
     view.greetingGrace = true;
-    t.same(say({ type: 'voice' }), ['hold']);
+    t.same(say(VOICE), ['hold']);
     t.same(say({ type: 'turn_end', transcript: said('Hello?') }), ['backchannel', 'resume']);
     view.greetingGrace = true;
     t.same(say({ type: 'turn_end', transcript: said('Hello, who is this please?') }), [
@@ -155,11 +163,84 @@ void t.test('while the agent speaks', async (t) => {
   });
 });
 
+void t.test('evidence', async (t) => {
+  const voice = (evidence: Evidence): TurnInput => ({ type: 'voice', evidence });
+
+  await t.test('less than what is asked for does not stop the agent', async (t) => {
+    const { agent, say, view, rules } = table();
+    agent('speaking');
+    view.demand = EVIDENCE.near_voice;
+    t.same(say(voice(EVIDENCE.none)), []);
+    t.same(say(voice(EVIDENCE.sound)), []);
+    t.same(say({ type: 'stt_speech', evidence: EVIDENCE.sound }), [], 'the STT hears a television, too');
+    t.same(say(voice(EVIDENCE.voice)), []);
+    t.same(say(voice(EVIDENCE.near_voice)), ['hold']);
+    t.same(rules(), ['near_voice']);
+  });
+
+  await t.test('what is seen to be nothing holds the agent no longer', async (t) => {
+    const { agent, say, wait, view, rules } = table();
+    agent('speaking');
+    say(VOICE);
+    t.same(wait(200), []);
+    view.isNothing = true;
+    t.same(wait(20), ['resume']);
+    t.same(rules(), ['sound', 'no_voice']);
+  });
+
+  await t.test('a reply is stopped for nothing twice at most, then words are needed', async (t) => {
+    const { agent, say, wait, view } = table();
+    agent('speaking');
+    for (let stop = 0; stop < 2; stop++) {
+      t.same(say(VOICE), ['hold']);
+      t.same(wait(700), ['resume']);
+    }
+    t.same(say(voice(EVIDENCE.lasting_voice)), []);
+    t.same(say({ type: 'interim', transcript: said('tomorrow morning please') }), ['hold', 'cancel']);
+    say({ type: 'turn_end', transcript: said('Tomorrow morning, please.') });
+    agent('speaking');
+    view.utterance = 2;
+    t.same(say(VOICE), ['hold'], 'another reply begins anew');
+  });
+
+  await t.test("words on a noisy line without the caller's voice interrupt nobody", async (t) => {
+    for (const activity of ['speaking', 'thinking'] as const) {
+      const { agent, say, view } = table();
+      agent(activity);
+      view.demand = EVIDENCE.voice;
+      view.voicedMs = 40;
+      t.same(say({ type: 'interim', transcript: said('stop the press') }), [], activity);
+      t.same(say({ type: 'turn_end', transcript: said('Stop the press.') }), ['backchannel'], activity);
+    }
+  });
+});
+
+void t.test('an answer is an answer', async (t) => {
+  await t.test('"yeah" takes the turn when an answer is expected', async (t) => {
+    for (const word of ['Yeah.', 'Okay.', 'No.', 'Uh-huh.', 'Yes.']) {
+      const { agent, say, view } = table();
+      agent('speaking');
+      view.expectsAnswer = () => true;
+      t.same(say({ type: 'turn_end', transcript: said(word) }), ['hold', 'cancel', 'turn'], word);
+    }
+  });
+
+  await t.test('a hesitation does not, nor does "yeah" elsewhere', async (t) => {
+    const asked = table();
+    asked.agent('speaking');
+    asked.view.expectsAnswer = () => true;
+    t.same(asked.say({ type: 'turn_end', transcript: said('Hmm.') }), ['backchannel']);
+    const told = table();
+    told.agent('speaking');
+    t.same(told.say({ type: 'turn_end', transcript: said('Yeah.') }), ['backchannel']);
+  });
+});
+
 void t.test('before the first sample of a reply', async (t) => {
   await t.test('a caller who goes on takes the floor back', async (t) => {
     const { agent, say } = table();
     agent('thinking');
-    t.same(say({ type: 'voice' }), ['hold']);
+    t.same(say(VOICE), ['hold']);
     t.same(say({ type: 'interim', transcript: said('and for two people') }), ['cancel']);
     t.same(say({ type: 'turn_end', transcript: said('and for two people') }), ['turn']);
   });
@@ -167,7 +248,7 @@ void t.test('before the first sample of a reply', async (t) => {
   await t.test('a noise only delays it', async (t) => {
     const { agent, say, wait, view } = table();
     agent('thinking');
-    say({ type: 'voice' });
+    say(VOICE);
     view.audible = false;
     view.agent = 'held';
     const done = wait(600);
@@ -258,6 +339,23 @@ void t.test('patience', async (t) => {
 });
 
 void t.test('thinking ahead', async (t) => {
+  await t.test('begins in the silence after words that came while the caller still spoke', async (t) => {
+    const { say, wait, view } = table((config) => (config.turn_taking.preemptive_generation = true));
+    view.lastVoicedAt = view.nowMs;
+    t.same(say({ type: 'interim', transcript: said('book a table') }), []);
+    t.same(wait(60), []);
+    t.same(wait(20), ['prepare']);
+    t.same(wait(100), [], 'once');
+    t.same(say({ type: 'turn_end', transcript: said('Book a table.') }), ['turn']);
+  });
+
+  await t.test('waits for words that hold on', async (t) => {
+    const { say, wait, view } = table((config) => (config.turn_taking.preemptive_generation = true));
+    view.lastVoicedAt = view.nowMs;
+    say({ type: 'interim', transcript: said('book a table for') });
+    t.same(wait(500), []);
+  });
+
   await t.test(
     'begins with a stable guess after a little silence, and is kept when the final says the same',
     async (t) => {
@@ -288,7 +386,7 @@ void t.test('thinking ahead', async (t) => {
 
 void t.test('in every order of inputs the floor is held by one at a time', (t) => {
   const inputs: (TurnInput | 'wait' | 'long')[] = [
-    { type: 'voice' },
+    VOICE,
     { type: 'interim', transcript: said('I need help') },
     { type: 'interim', transcript: said('uh-huh') },
     { type: 'turn_end', transcript: said('I need help.') },

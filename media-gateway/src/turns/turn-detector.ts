@@ -1,6 +1,7 @@
 import type { AgentConfig } from '@parley/shared/contracts/agent-config';
+import { EVIDENCE, evidenceName, type Evidence } from '../hearing/voice-evidence.ts';
 import type { SttTranscript } from '../providers/stt/stt-provider.ts';
-import { backchannelPhrases, stopPhrases, toWords, type PhraseList } from './phrases.ts';
+import { backchannelPhrases, hesitations, stopPhrases, toWords, type PhraseList } from './phrases.ts';
 import { dictationReader } from './dictation/dictation.ts';
 import { isUnfinished, saysTheSame } from './utterance-text.ts';
 
@@ -12,10 +13,10 @@ export type AgentActivity = 'idle' | 'thinking' | 'speaking' | 'held';
 
 /** Everything a decision depends on, told by the call. Times are monotonic milliseconds. */
 export type TurnInput =
-  /** 60 ms of voice within 80 ms. */
-  | { type: 'voice' }
+  /** A voice began, or there is more evidence of it. */
+  | { type: 'voice'; evidence: Evidence }
   /** The STT heard a voice begin. */
-  | { type: 'stt_speech' }
+  | { type: 'stt_speech'; evidence: Evidence }
   | { type: 'interim'; transcript: SttTranscript }
   | { type: 'turn_end'; transcript: SttTranscript }
   | { type: 'eager_end'; transcript: SttTranscript }
@@ -26,8 +27,8 @@ export type TurnInput =
 export type TurnAction =
   /** Stop at the far end at once; keep what was not heard. */
   | { type: 'hold' }
-  /** It was nothing: go on from the first sample that was not heard. */
-  | { type: 'resume' }
+  /** Go on from the first sample that was not heard. @param mistaken the stop was for nothing */
+  | { type: 'resume'; mistaken: boolean }
   /** The caller has the floor: cancel the reply, keep in the transcript what was heard. */
   | { type: 'cancel' }
   /** Think ahead: the caller has likely finished. */
@@ -50,6 +51,8 @@ export interface TurnDecision {
   timer_ms?: number;
 }
 
+type VoiceInput = Extract<TurnInput, { type: 'voice' | 'stt_speech' }>;
+
 /** What the detector reads but does not own. */
 export interface TurnView {
   /** Monotonic ms. */
@@ -59,17 +62,27 @@ export interface TurnView {
   audible: boolean;
   /** What is being said may be interrupted. */
   interruptible: boolean;
+  /** Which utterance of the agent it is. */
+  utterance: number | undefined;
   /** Outbound call, greeting under way, and the call is younger than 2 s: "Hello?" is no interruption. */
   greetingGrace: boolean;
+  /** The least evidence that stops the agent. */
+  demand: Evidence;
+  /** What the agent was stopped for is seen to be nothing. */
+  isNothing: boolean;
   lastVoicedAt: number;
   /** Voiced ms since the caller's turn began. */
   voicedMs: number;
   lastVoicedAudioMs: number;
+  /** Whether the agent has just asked something, or is about to end: "yeah" answers then. */
+  expectsAnswer(): boolean;
 }
 
 /** After this much silence an interim transcript is likely the whole turn. */
 const PREPARE_SILENCE_MS = 80;
 const MAX_PREPARATIONS = 3;
+/** A longer turn is not thought about ahead: its end changes too much. */
+const MOST_PREPARED_WORDS = 60;
 /** Without an end of turn from the STT after this much silence it is asked for one… */
 const FINALIZE_AFTER_MS = 1000;
 /** …and without an answer in this time what is known is taken. */
@@ -78,6 +91,12 @@ const FINALIZE_ANSWER_MS = 500;
 const UNHEARD_FALSE_AFTER_MS = 500;
 /** A voice this long ago has ended. */
 const SILENT_AFTER_MS = 200;
+/** Words of a voice that has ended come within this. */
+const WORDS_AFTER_MS = 700;
+/** So many stops for nothing are made in a reply; then only words stop it. */
+const MOST_MISTAKEN_STOPS = 2;
+/** Words count as the caller's with this much of the caller's voice, however few they are, ms. */
+const LEAST_VOICE_MS = 60;
 
 const EAGERNESS = { patient: 1.5, balanced: 1, eager: 0.7 } as const;
 
@@ -88,6 +107,7 @@ const EAGERNESS = { patient: 1.5, balanced: 1, eager: 0.7 } as const;
 export class TurnDetector {
   readonly #config: Pick<AgentConfig, 'turn_taking' | 'interruption'>;
   readonly #backchannels: PhraseList;
+  readonly #hesitations: PhraseList;
   readonly #stops: PhraseList;
   readonly #language: string;
   /** What a text that ends in something dictated lacks. */
@@ -98,10 +118,14 @@ export class TurnDetector {
   /** Ended according to the STT, kept back in case the caller goes on. */
   #pending: SttTranscript | undefined;
   #heldAt = 0;
+  /** Stops for nothing in the utterance that they concern. */
+  #mistaken = { utterance: undefined as number | undefined, stops: 0 };
   #turnStartedAt: number | undefined;
   #finalizeAskedAt: number | undefined;
   #prepared: string | undefined;
   #preparations = 0;
+  /** The text that was found unfit to think ahead for: not looked at again. */
+  #unfit: string | undefined;
   #waitTold = false;
 
   /** @param country where the caller is, ISO 3166-1; undefined: the country of the language */
@@ -114,6 +138,7 @@ export class TurnDetector {
     this.#language = language;
     this.#dictation = dictationReader({ language, country });
     this.#backchannels = backchannelPhrases(language, config.interruption.ignore_phrases);
+    this.#hesitations = hesitations(language);
     this.#stops = stopPhrases(language, config.interruption.stop_phrases);
   }
 
@@ -134,7 +159,7 @@ export class TurnDetector {
     switch (input.type) {
       case 'voice':
       case 'stt_speech':
-        this.#onVoice(input.type, view, actions);
+        this.#onVoice(input, view, actions);
         break;
       case 'resumed':
         if (this.#prepared !== undefined) this.#discard(actions);
@@ -144,11 +169,11 @@ export class TurnDetector {
         this.#interim = input.transcript;
         if (input.transcript.text === '') break;
         if (this.#overlapping(view)) this.#weighWords(input.transcript, false, view, actions);
-        else this.#considerPreparing(input.transcript, false, view, actions);
+        else this.#considerPreparing(false, view, actions);
         break;
       case 'eager_end':
         this.#interim = input.transcript;
-        if (!this.#overlapping(view)) this.#considerPreparing(input.transcript, true, view, actions);
+        if (!this.#overlapping(view)) this.#considerPreparing(true, view, actions);
         break;
       case 'turn_end':
         this.#onTurnEnd(input.transcript, view, actions);
@@ -160,16 +185,31 @@ export class TurnDetector {
     return actions;
   }
 
-  #onVoice(rule: 'voice' | 'stt_speech', view: TurnView, actions: TurnAction[]): void {
+  #onVoice({ type, evidence }: VoiceInput, view: TurnView, actions: TurnAction[]): void {
+    if (evidence === EVIDENCE.none) return;
     this.#turnStartedAt ??= view.nowMs;
     // Before its first sample, too: an agent must not begin to speak while the caller goes on.
     if (
       (view.agent !== 'speaking' && view.agent !== 'thinking') ||
       !view.interruptible ||
-      !this.#config.interruption.enabled
+      !this.#config.interruption.enabled ||
+      evidence < view.demand ||
+      this.#mistakenStops(view) >= MOST_MISTAKEN_STOPS
     )
       return;
-    this.#hold(rule, view, actions);
+    this.#hold(type === 'voice' ? evidenceName(evidence)! : type, view, actions);
+  }
+
+  #mistakenStops(view: TurnView): number {
+    return this.#mistaken.utterance === view.utterance ? this.#mistaken.stops : 0;
+  }
+
+  #resumeFromNothing(rule: string, timerMs: number, view: TurnView, actions: TurnAction[]): void {
+    this.#mistaken = { utterance: view.utterance, stops: this.#mistakenStops(view) + 1 };
+    actions.push(
+      { type: 'resume', mistaken: true },
+      decision({ action: 'resume', rule, timer_ms: Math.round(timerMs) }),
+    );
   }
 
   #hold(rule: string, view: TurnView, actions: TurnAction[]): void {
@@ -191,15 +231,17 @@ export class TurnDetector {
 
     // Nothing was heard of the reply yet: the caller simply goes on, and the answer must take it in.
     if (view.agent === 'thinking' || (view.agent === 'held' && !view.audible)) {
-      if (this.#backchannels.covers(words, !final)) return false;
+      if (this.#backchannels.covers(words, !final) || this.#isBackground(view)) return false;
       actions.push({ type: 'cancel' }, decision({ action: 'interrupt', rule: 'went_on', words: said }));
       return true;
     }
     if (!view.interruptible || !interruption.enabled) return false;
     if (view.greetingGrace && words.length <= 2) return false;
 
+    if (this.#isBackground(view)) return false;
     const stop = this.#stops.startOf(words);
-    if (stop === undefined) {
+    const answer = stop === undefined && this.#isAnswer(words) && view.expectsAnswer();
+    if (stop === undefined && !answer) {
       if (this.#backchannels.covers(words, !final)) return false;
       if (words.length < Math.max(1, interruption.min_words)) return false;
       if (view.voicedMs < interruption.min_speech_ms) return false;
@@ -207,26 +249,46 @@ export class TurnDetector {
     if (view.agent === 'speaking') this.#hold('words', view, actions);
     actions.push(
       { type: 'cancel' },
-      decision({ action: 'interrupt', rule: stop === undefined ? 'words' : 'stop_phrase', words: said }),
+      decision({
+        action: 'interrupt',
+        rule: stop !== undefined ? 'stop_phrase' : answer ? 'answer' : 'words',
+        words: said,
+      }),
     );
     return true;
   }
 
-  #considerPreparing(transcript: SttTranscript, eager: boolean, view: TurnView, actions: TurnAction[]): void {
-    if (!this.#config.turn_taking.preemptive_generation) return;
-    const text = join(this.#pending, transcript)!.text;
+  /** Whether words on a noisy line came without the caller's voice. */
+  #isBackground(view: TurnView): boolean {
+    return view.demand > EVIDENCE.sound && view.voicedMs < LEAST_VOICE_MS;
+  }
+
+  /** Whether words that elsewhere show that somebody listens answer a question. */
+  #isAnswer(words: readonly string[]): boolean {
+    return this.#backchannels.covers(words, false) && !this.#hesitations.covers(words, false);
+  }
+
+  /** Begins to think ahead when the caller has likely finished. */
+  #considerPreparing(eager: boolean, view: TurnView, actions: TurnAction[]): void {
+    const open = join(this.#pending, this.#interim);
+    if (!this.#config.turn_taking.preemptive_generation || open === undefined) return;
+    const { text, endMs } = open;
     if (this.#prepared !== undefined) {
       if (saysTheSame(this.#prepared, text)) return;
       this.#discard(actions);
     }
-    if (this.#preparations >= MAX_PREPARATIONS || toWords(text).length > 60) return;
-    if (this.#dictation(text) === 'incomplete') return;
-    const covered = transcript.endMs === undefined || transcript.endMs >= view.lastVoicedAudioMs - 250;
+    if (this.#preparations >= MAX_PREPARATIONS) return;
+    const covered = endMs === undefined || endMs >= view.lastVoicedAudioMs - 250;
+    if (!eager && (view.nowMs - view.lastVoicedAt < PREPARE_SILENCE_MS || !covered)) return;
+    if (this.#unfit === text) return;
     if (
-      !eager &&
-      (view.nowMs - view.lastVoicedAt < PREPARE_SILENCE_MS || !covered || isUnfinished(text, this.#language))
-    )
+      this.#dictation(text) === 'incomplete' ||
+      (!eager && isUnfinished(text, this.#language)) ||
+      toWords(text).length > MOST_PREPARED_WORDS
+    ) {
+      this.#unfit = text;
       return;
+    }
     this.#prepared = text;
     this.#preparations++;
     actions.push({ type: 'prepare', text });
@@ -254,7 +316,10 @@ export class TurnDetector {
           decision({ action: 'ignore', rule: 'backchannel', words: toWords(transcript.text).join(' ') }),
         );
         if (view.agent === 'held')
-          actions.push({ type: 'resume' }, decision({ action: 'resume', rule: 'backchannel' }));
+          actions.push(
+            { type: 'resume', mistaken: false },
+            decision({ action: 'resume', rule: 'backchannel' }),
+          );
         return;
       }
     }
@@ -309,37 +374,35 @@ export class TurnDetector {
     this.#waitTold = false;
   }
 
-  #onTick(view: TurnView, actions: TurnAction[]): void {
-    const { turn_taking: turns, interruption } = this.#config;
-    const silentMs = view.nowMs - view.lastVoicedAt;
-
-    if (
-      view.agent === 'held' &&
-      !view.audible &&
-      view.nowMs - this.#heldAt >= UNHEARD_FALSE_AFTER_MS &&
-      silentMs >= SILENT_AFTER_MS &&
-      this.#interim === undefined
-    ) {
-      actions.push(
-        { type: 'resume' },
-        decision({ action: 'resume', rule: 'no_words', timer_ms: UNHEARD_FALSE_AFTER_MS }),
-      );
-      return;
-    }
-    if (view.agent === 'held' && view.nowMs - this.#heldAt >= interruption.false_after_ms) {
-      if (interruption.resume_on_false) {
-        actions.push(
-          { type: 'resume' },
-          decision({ action: 'resume', rule: 'no_words', timer_ms: interruption.false_after_ms }),
-        );
-      } else {
+  /** The agent was stopped: was it for nothing? @returns whether it is decided */
+  #decideHeld(silentMs: number, view: TurnView, actions: TurnAction[]): boolean {
+    const { interruption } = this.#config;
+    const heldMs = view.nowMs - this.#heldAt;
+    if (heldMs >= interruption.false_after_ms) {
+      if (interruption.resume_on_false)
+        this.#resumeFromNothing('no_words', interruption.false_after_ms, view, actions);
+      else
         actions.push(
           { type: 'cancel' },
           decision({ action: 'interrupt', rule: 'no_words', timer_ms: interruption.false_after_ms }),
         );
-      }
-      return;
+      return true;
     }
+    const wordless = this.#interim === undefined || this.#interim.text === '';
+    const unheard = !view.audible && heldMs >= UNHEARD_FALSE_AFTER_MS && silentMs >= SILENT_AFTER_MS;
+    if (!wordless || !(interruption.resume_on_false || !view.audible)) return false;
+    if (view.isNothing) this.#resumeFromNothing('no_voice', heldMs, view, actions);
+    else if (unheard || (heldMs >= WORDS_AFTER_MS && silentMs >= WORDS_AFTER_MS))
+      this.#resumeFromNothing('no_words', heldMs, view, actions);
+    else return false;
+    return true;
+  }
+
+  #onTick(view: TurnView, actions: TurnAction[]): void {
+    const { turn_taking: turns } = this.#config;
+    const silentMs = view.nowMs - view.lastVoicedAt;
+
+    if (view.agent === 'held' && this.#decideHeld(silentMs, view, actions)) return;
 
     const open = join(this.#pending, this.#interim);
     if (open === undefined || open.text === '') {
@@ -363,6 +426,7 @@ export class TurnDetector {
         return;
       }
     }
+    if (view.agent === 'idle' && this.#prepared === undefined) this.#considerPreparing(false, view, actions);
     if (this.#interim === undefined || this.#interim.text === '' || silentMs < SILENT_AFTER_MS) {
       this.#finalizeAskedAt = undefined;
       return;

@@ -1,8 +1,8 @@
 import { ALAW_TO_PCM16, MULAW_TO_PCM16 } from '@parley/shared/audio/g711';
 import type { AudioFormat } from '@parley/shared/audio/audio-frame';
 
-/** Voiced audio that counts as the beginning of speech: 60 ms within 80 ms. */
-export const SPEECH_START_MS = 60;
+/** Loud audio that counts as the beginning of a sound: 60 ms within 80 ms. */
+const SOUND_START_MS = 60;
 const TOLERATED_GAP_MS = 20;
 
 const MULAW_LOUDNESS = Uint16Array.from(MULAW_TO_PCM16, (sample) => Math.abs(sample));
@@ -26,28 +26,29 @@ export function loudness(bytes: Uint8Array, format: AudioFormat): number {
   return bytes.length === 0 ? 0 : sum / bytes.length;
 }
 
+/** Decibels below full scale of a loudness; -91 for silence. */
+export function decibels(level: number): number {
+  return level < 1 ? -91 : 20 * Math.log10(level / 32_768);
+}
+
 /**
- * Tells voiced frames from the rest by loudness over an adapting noise floor. It does not tell speech from other
- * sounds: words do that, later. Costs about a microsecond for 20 ms of G.711.
+ * Tells loud frames from the rest, over a floor that adapts. It does not tell speech from other sounds: the voice
+ * model and words do that. Costs about a microsecond for 20 ms of G.711.
  */
-export class VoiceActivity {
+export class SoundMeter {
   readonly #format: AudioFormat;
   readonly #minimum: number;
   readonly #factor: number;
   #floor = 100;
-  #voicedRunMs = 0;
+  #runMs = 0;
   #gapMs = 0;
-  /** The run that is going on was already told of. */
-  #told = false;
 
-  /** Voiced ms of the current run of speech; back to 0 by `reset`. */
-  voicedMs = 0;
-  /** When the last voiced frame arrived, on the caller's clock; -Infinity before the first. */
-  lastVoicedAt = -Infinity;
-  /** How much audio had arrived by then, ms. */
-  lastVoicedAudioMs = 0;
-  /** How much audio has arrived, ms. */
-  audioMs = 0;
+  /** Mean absolute amplitude of the newest frame. */
+  level = 0;
+  /** Whether the newest frame is loud. */
+  loud = false;
+  /** The present sound: 60 ms loud within 80 ms, or going on. */
+  begun = false;
 
   /** @param threshold 0.1 (hears everything) to 0.95 (only loud voices) */
   constructor(format: AudioFormat, threshold: number) {
@@ -56,34 +57,26 @@ export class VoiceActivity {
     this.#factor = 1.5 + 3 * threshold;
   }
 
-  /** @returns true with the frame that makes speech begin: 60 ms voiced within 80 ms */
-  push(bytes: Uint8Array, durationMs: number, nowMs: number): boolean {
-    this.audioMs += durationMs;
+  /** @returns true with the frame that makes a sound begin: 60 ms loud within 80 ms */
+  push(bytes: Uint8Array, durationMs: number): boolean {
     const level = loudness(bytes, this.#format);
-    const voiced = level > this.#minimum && level > this.#floor * this.#factor;
+    this.level = level;
+    this.loud = level > this.#minimum && level > this.#floor * this.#factor;
     // The floor follows falling levels at once and rising ones slowly (about 4 s for a factor of two), so that it
     // settles on the pauses between words.
     this.#floor = level < this.#floor ? Math.max(20, level) : this.#floor * (1 + 0.00018 * durationMs);
-    if (!voiced) {
+    if (!this.loud) {
       this.#gapMs += durationMs;
       if (this.#gapMs > TOLERATED_GAP_MS) {
-        this.#voicedRunMs = 0;
-        this.#told = false;
+        this.#runMs = 0;
+        this.begun = false;
       }
       return false;
     }
     this.#gapMs = 0;
-    this.#voicedRunMs += durationMs;
-    this.voicedMs += durationMs;
-    this.lastVoicedAt = nowMs;
-    this.lastVoicedAudioMs = this.audioMs;
-    if (this.#told || this.#voicedRunMs < SPEECH_START_MS) return false;
-    this.#told = true;
+    this.#runMs += durationMs;
+    if (this.begun || this.#runMs < SOUND_START_MS) return false;
+    this.begun = true;
     return true;
-  }
-
-  /** A turn is over: the next one counts from zero. */
-  resetVoiced(): void {
-    this.voicedMs = 0;
   }
 }
