@@ -324,6 +324,43 @@ void t.test('agents', async (t) => {
     t.match((await cp.call('GET', `/v1/agents/${id}/knowledge-bases`)).body, { total: 0 });
   });
 
+  void t.test('what is promised and not done yet is refused by name', async (t) => {
+    const { id } = await make({ name: 'Honest' });
+    const flow_definition = {
+      schema_version: 1,
+      start_node_id: 'bye',
+      nodes: [{ id: 'bye', type: 'end', message: 'Goodbye.' }],
+      edges: [],
+    };
+    const tool = {
+      name: 'unsafe',
+      description: 'Pays.',
+      type: 'webhook',
+      parameters: { type: 'object' },
+      webhook: { url: 'https://shop.example.com/' },
+    };
+    const analyses = collection.replace('/agents', '/analyses');
+    const cases: [string, string, object, (string | number)[]][] = [
+      ['POST', collection, { name: 'Flow', flow_definition }, ['flow_definition']],
+      ['PATCH', `/v1/agents/${id}`, { flow_definition }, ['flow_definition']],
+      [
+        'POST',
+        `/v1/orgs/${org._id}/tools`,
+        { ...tool, execution: { confirm: true } },
+        ['execution', 'confirm'],
+      ],
+      ['POST', `/v1/orgs/${org._id}/tools`, { ...tool, execution: { mode: 'async' } }, ['execution', 'mode']],
+      ['POST', analyses, { name: 'By tool', type: 'tool', prompt: 'Tell it.' }, ['type']],
+    ];
+    for (const [method, path, body, loc] of cases) {
+      const refused = await cp.call<Refused>(method, path, { body });
+      t.equal(refused.status, 422, path);
+      t.match(refused.body.detail[0], { loc: ['body', ...loc], type: 'not_available' });
+    }
+    const checked = await cp.call('POST', `/v1/agents/${id}/validate`, { body: { flow_definition } });
+    t.match(checked.body, { valid: false, errors: [{ type: 'not_available' }] });
+  });
+
   void t.test('an old version is read, labelled, restored and pinned', async (t) => {
     const { id } = await make({ name: 'Old', greeting: 'one' });
     const path = `/v1/agents/${id}`;

@@ -39,7 +39,7 @@ export function applyConfig(
   const details = [
     ...checkHeaders(patch),
     ...checkAddresses(parsed.data, options.outboundAllow),
-    ...checkUnsupportedSettings(parsed.data),
+    ...checkUnsupportedSettings(parsed.data, fillConfig(current)),
     ...checkSecretsMoved(current.config, merged, patch),
   ];
   if (details.length > 0) throw new ValidationError(details);

@@ -19,7 +19,7 @@ const configPatch = z.record(z.string(), z.unknown()).meta({
 const flowDefinition = z
   .record(z.string(), z.unknown())
   .nullable()
-  .meta({ description: 'A graph of nodes and edges.' });
+  .meta({ description: 'A graph of nodes and edges. Only null is accepted until flows are executed.' });
 
 const writable = {
   name: z.string().trim().min(1).max(120).meta({ example: 'Order desk' }),

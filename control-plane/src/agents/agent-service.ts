@@ -143,7 +143,7 @@ export class AgentService {
       const { config: patch, ...fields } = request;
       const { config, full } = applyConfig(agent, patch ?? {}, { outboundAllow: this.#outboundAllow });
       const sent = defined(fields);
-      await this.#contents.check(scope, { ...toContent(agent), ...sent, config }, full);
+      await this.#contents.check(scope, { ...toContent(agent), ...sent, config }, full, { before: agent });
       return [];
     } catch (error) {
       if (error instanceof ValidationError) return [...error.details];

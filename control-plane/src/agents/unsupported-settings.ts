@@ -1,8 +1,11 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { AgentConfig } from '@parley/shared/contracts/agent-config';
 import type { ValidationDetail } from '@parley/shared/errors/app-error';
 
 /**
- * Settings of an agent that this version does not support, each with the values that describe what happens anyway\n * (its default first). Any other value is refused, so that nobody relies on a guard that is not there. A change that\n * supports one of them deletes its line. `*` stands for every entry of a list or map.
+ * Settings of an agent that this version does not support, each with the values that describe what happens anyway
+ * (its default first). Any other value is refused, so that nobody relies on a guard that is not there. A change that
+ * supports one of them deletes its line. `*` stands for every entry of a list or map.
  */
 export const UNSUPPORTED_SETTINGS: readonly (readonly [path: string, ...accepted: unknown[]])[] = [
   ['language.additional', []],
@@ -21,8 +24,7 @@ export const UNSUPPORTED_SETTINGS: readonly (readonly [path: string, ...accepted
   ['filler.generated', false],
   ['limits.warn_before_end_seconds', 0],
   ['limits.max_cost_amount', null],
-  // Nothing dials yet: whoever switches it off has what there is.
-  ['answer_detection.enabled', true, false],
+  ['answer_detection.enabled', false],
   ['answer_detection.decide_within_seconds', 6],
   ['answer_detection.voicemail.action', 'hangup'],
   ['answer_detection.voicemail.message', ''],
@@ -45,30 +47,35 @@ export const UNSUPPORTED_SETTINGS: readonly (readonly [path: string, ...accepted
   ['recording.consent.message', ''],
   ['privacy.redact', []],
   ['privacy.redact_before_llm', false],
-  ['knowledge.mode', 'auto', 'off'],
+  ['knowledge.mode', 'off'],
   ['knowledge.top_k', 4],
   ['knowledge.min_score', 0.3],
   ['knowledge.max_characters', 6000],
   ['guardrails.prompt_injection', false],
   ['guardrails.blocked_topics', []],
   ['guardrails.refusal', ''],
-  ['auto_database', true, false],
+  ['auto_database', false],
   ['webhooks.start_call.enabled', false],
   ['webhooks.start_call.require_timestamp', false],
   ['webhooks.start_call.allow_overrides', false],
 ];
 
-/** @returns one `not_available` for every setting that asks for what this version does not do */
-export function checkUnsupportedSettings(config: AgentConfig): ValidationDetail[] {
-  return UNSUPPORTED_SETTINGS.flatMap(([path, ...accepted]) =>
-    valuesAt(config, path.split('.'), [])
-      .filter(({ value }) => !accepted.some((one) => JSON.stringify(one) === JSON.stringify(value)))
+/**
+ * @param before the config so far: a value that it has is kept, though an earlier version took it
+ * @returns one `not_available` for every setting that asks for what this version does not do
+ */
+export function checkUnsupportedSettings(config: AgentConfig, before?: AgentConfig): ValidationDetail[] {
+  return UNSUPPORTED_SETTINGS.flatMap(([path, ...accepted]) => {
+    const known = before ? valuesAt(before, path.split('.'), []) : [];
+    return valuesAt(config, path.split('.'), [])
+      .filter(({ value }) => !accepted.some((one) => isDeepStrictEqual(one, value)))
+      .filter((one) => !known.some((old) => isDeepStrictEqual(old, one)))
       .map(({ loc }) => ({
         loc: ['body', 'config', ...loc],
         msg: `is not supported in this version: use ${JSON.stringify(accepted[0])}`,
         type: 'not_available',
-      })),
-  );
+      }));
+  });
 }
 
 function valuesAt(

@@ -5,6 +5,7 @@ import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
 import { commonFilter, equalities } from '../http/list-query.ts';
 import type { AnyOf, ListInput } from '../http/list-query.ts';
+import { invalid } from '../http/validation.ts';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
 import type { Collection, StoredRecord } from '../storage/collection.ts';
 import type { Database } from '../storage/database.ts';
@@ -66,6 +67,10 @@ export class AnalysisService {
   }
 
   async create(scope: Scope, request: z.output<typeof createAnalysisRequest>): Promise<AnalysisRecord> {
+    if (request.type === 'tool') {
+      const msg = 'is not supported in this version: use "structured" or "text"';
+      throw invalid(['body', 'type'], msg, 'not_available');
+    }
     await this.#check(scope, request);
     await checkRoom(scope.collection(analysisCollection));
     const { output_schema: schema } = request;

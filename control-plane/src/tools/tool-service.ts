@@ -90,6 +90,7 @@ export class ToolService implements SessionTools {
   ): Promise<ToolRecord> {
     const projectId = await this.#projectOf(scope, caller, request.project_id);
     this.#checkUrl(request.webhook.url);
+    checkExecution(request.execution);
     await checkRoom(scope.collection(toolCollection), { project_id: projectId });
     const { webhook, secrets } = separateSecrets(request.webhook);
     const tool = await orDuplicate(
@@ -126,6 +127,7 @@ export class ToolService implements SessionTools {
     origin: { address: string },
   ): Promise<ToolRecord> {
     const { parameters, webhook: sent, execution, response, ...rest } = request;
+    checkExecution(execution);
     const basis = ['webhook', 'secrets', 'execution', 'response'] as const;
     const changed = await orDuplicate(
       scope.collection(toolCollection).change(tool, basis, (current) => {
@@ -268,6 +270,22 @@ export class ToolService implements SessionTools {
   #open(tool: ToolRecord): ToolSecrets {
     return JSON.parse(this.#box.decryptSecret(tool.secrets)) as ToolSecrets;
   }
+}
+
+/** What was stored by an earlier version is kept. @throws ValidationError `not_available` for what does not act yet */
+function checkExecution(sent: z.output<typeof patchToolRequest>['execution']): void {
+  if (sent?.confirm === true)
+    throw invalid(
+      ['body', 'execution', 'confirm'],
+      'is not supported in this version: use false',
+      'not_available',
+    );
+  if (sent?.mode === 'async')
+    throw invalid(
+      ['body', 'execution', 'mode'],
+      'is not supported in this version: use "sync"',
+      'not_available',
+    );
 }
 
 /** Tools that a flow names in its nodes; checked when the flow was stored. */

@@ -236,7 +236,7 @@ export const agentConfigSchema = z.strictObject({
     .prefault({}),
   answer_detection: z
     .strictObject({
-      enabled: z.boolean().default(true),
+      enabled: z.boolean().default(false),
       decide_within_seconds: z.number().int().min(2).max(30).default(6),
       voicemail: z
         .strictObject({
@@ -333,7 +333,7 @@ export const agentConfigSchema = z.strictObject({
     .prefault({}),
   knowledge: z
     .strictObject({
-      mode: z.enum(['off', 'auto', 'tool']).default('auto'),
+      mode: z.enum(['off', 'auto', 'tool']).default('off'),
       top_k: z.number().int().min(1).max(20).default(4),
       min_score: z.number().min(0).max(1).default(0.3),
       max_characters: z.number().int().min(500).max(20_000).default(6000),
@@ -363,7 +363,7 @@ export const agentConfigSchema = z.strictObject({
       goal: z.string().max(1000).default(''),
     })
     .prefault({}),
-  auto_database: z.boolean().default(true),
+  auto_database: z.boolean().default(false),
   webhooks: z
     .strictObject({
       start_call: z
