@@ -39,7 +39,9 @@ Options:
                         browser: Chromium on the talk page, with this caller at its microphone. A browser has no telephone line: its call cannot be transferred, and its keys
                         are the page's
   --noise KIND:LEVEL    what is heard around the caller, all the time: LEVEL in dB to the caller's voice (tv:-20), or
-                        to full scale (tv:-45dBFS). Kinds: ${NOISE_KINDS.join(', ')}
+                        to full scale (tv:-45dBFS). Kinds: ${NOISE_KINDS.join(', ')}.
+                        The emulated ears are told on a telephone line when the caller speaks, and take nobody else for
+                        the caller; of the caller they understand less in loud noise
   --agent ID            an agent of the demonstration project, instead of the one that answers the number
   --json                at the end one line of JSON: session id, end reason, turns with texts and latencies, tools,
                         keys, transfer, paths

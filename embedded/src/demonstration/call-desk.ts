@@ -14,6 +14,7 @@ import type { CarrierEmulator, EmulatedCall } from '@parley/emulators/callers/em
 import type { DeepgramEmulator } from '@parley/emulators/providers/deepgram-emulator';
 import { BrowserCaller, MICROPHONE_RATE, type BrowserStep } from '@parley/emulators/callers/browser-caller';
 import { callerLevelDb, openLineNoise, type LineNoise } from '@parley/emulators/noise/line-noise';
+import { Surroundings } from '@parley/emulators/noise/surroundings';
 import { parseNoise } from '@parley/emulators/noise/noise-setting';
 import { callOrderSchema, type CallOrder, type CallOutcome, type PlacedCall } from './call-order.ts';
 import {
@@ -47,7 +48,7 @@ export interface CallDeskDeps {
 interface Caller {
   from: string;
   to: string;
-  background: LineNoise | undefined;
+  background: Surroundings | undefined;
 }
 
 interface RunningCall {
@@ -114,10 +115,11 @@ export class CallDesk {
     const said = steps.flatMap((step) =>
       'say' in step ? [step.say] : 'interrupt' in step ? [step.interrupt] : [],
     );
+    const around = await noiseAround(order, said);
     const caller = {
       from: `+1415555${String(randomInt(10_000)).padStart(4, '0')}`,
       to: order.to ?? '',
-      background: await noiseAround(order, said),
+      background: around && new Surroundings(around),
     };
     const { from } = caller;
     const { call, ...known } = await (order.agent_id === undefined

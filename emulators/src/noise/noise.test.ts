@@ -5,6 +5,8 @@ import { activeLevelDb, gainOf } from './active-level.ts';
 import { callerLevelDb, LineNoise, noiseAt } from './line-noise.ts';
 import { makeNoise } from './make-noise.ts';
 import { formatNoise, NOISE_HALVES, NOISE_KINDS, parseNoise } from './noise-setting.ts';
+import { readVoiceMark } from '../recogniser/voice-mark.ts';
+import { Surroundings } from './surroundings.ts';
 import { openVoices } from './voices.ts';
 
 const SECONDS = 3;
@@ -84,6 +86,21 @@ void t.test(
         (s) => s > 30_000,
       ),
     );
+  },
+);
+
+void t.test(
+  'the ears are told when the caller speaks, and not of noise, or of what they are not to know',
+  async (t) => {
+    const said = toFrames(encodeMulaw(sine(160, 4000)))[0];
+    for (const around of [new LineNoise(sine(480, 300)), undefined]) {
+      const surroundings = new Surroundings(around, 1);
+      const marks = () =>
+        [said, undefined].map((frame) => readVoiceMark(bytesOf(surroundings.mix(0, frame)).subarray(0, 80)));
+      t.same(marks(), [true, false]);
+      surroundings.audible = false;
+      t.same(marks(), [false, false]);
+    }
   },
 );
 

@@ -51,7 +51,7 @@ export class ListeningStream {
 
   constructor(model: AcousticModel, format: RawFormat) {
     this.#model = model;
-    const options = { threshold: 200, needed: 3, adaptive: true };
+    const options = { threshold: 200, needed: 3, adaptive: true, marked: true };
     this.#activity = new VoiceActivity(format, options, () => this.#tick());
     this.#features = new FeatureStream(model.usualMean, (frame) => this.#hear(frame));
     this.#toSamples = sampleReader(format);

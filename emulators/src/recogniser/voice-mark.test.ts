@@ -21,11 +21,8 @@ void t.test(
       t.equal(readVoiceMark(marked.subarray(0, 80)), speaks);
       t.equal(readVoiceMark(marked.subarray(80)), speaks);
       const [before, after] = [decodeMulaw(plain), decodeMulaw(marked)];
-      t.ok(
-        before.every(
-          (sample, i) => sample === after[i] || (i % 8 === 0 && Math.abs(sample - after[i]!) <= 512),
-        ),
-      );
+      for (const [i, sample] of before.entries())
+        if (sample !== after[i]) t.ok(i % 8 === 0 && Math.abs(sample - after[i]!) <= 512);
     }
     t.equal(readVoiceMark(plain), undefined);
   },
@@ -49,7 +46,7 @@ void t.test('ears that believe marks hear the caller in any noise, and no noise 
   };
   say(500, false, 20_000);
   t.equal(heard.length, 50);
-  t.same(new Set(heard), new Set(['']), 'loud noise is nothing');
+  t.same(new Set(heard), new Set(['']), 'loud noise is nothing, from the first block on');
   say(700, true, 100);
   t.equal(heard.at(-1), 'Hello there.', 'a faint caller is heard');
   t.equal(ears.lastVoicedMs, 1200);
@@ -58,7 +55,17 @@ void t.test('ears that believe marks hear the caller in any noise, and no noise 
   ears.endUtterance();
   say(100, true, 100);
   t.equal(heard.at(-1), 'Yes.');
-  const others = new ScriptedEars({ encoding: 'linear16', sampleRate: 8000 }, [['Loud.']], { marked: true });
-  others.push(Buffer.from(Int16Array.from({ length: 800 }, () => 9000).buffer));
-  t.equal(others.lastVoicedMs, 100, 'what carries no marks is heard by its loudness');
+});
+
+void t.test('audio without marks is as loud as it is, whatever its bits are by chance', async (t) => {
+  const telephone = new ScriptedEars(FORMAT, [['Loud.']], { marked: true });
+  const audio = noise(1000, 9000);
+  for (let at = 0; at < audio.length; at += 800) markVoice(audio.subarray(at, at + 80), false);
+  telephone.push(audio);
+  t.equal(telephone.lastVoicedMs, 1000);
+  telephone.push(noise(500, 50));
+  t.equal(telephone.lastVoicedMs, 1000);
+  const linear = new ScriptedEars({ encoding: 'linear16', sampleRate: 8000 }, [['Loud.']], { marked: true });
+  linear.push(Buffer.from(new Int16Array(800).fill(9000).buffer));
+  t.equal(linear.lastVoicedMs, 100);
 });

@@ -31,7 +31,13 @@ export function readVoiceMark(block: Uint8Array): boolean | undefined {
   return same === SPEAKS.length ? true : same === 0 ? false : undefined;
 }
 
-/** Measures as a `LevelMeter`, but believes the marks: infinitely loud while the caller speaks, and silent otherwise. */
+/** So many blocks in a row are no chance. */
+const SURE_AFTER = 5;
+
+/**
+ * Measures as a `LevelMeter`, but believes marks: infinitely loud while the caller speaks, and silent otherwise. Audio
+ * without marks is as loud as it is.
+ */
 export class MarkedMeter {
   readonly blockMs: number;
   readonly #block = new Uint8Array(BLOCK_BYTES);
@@ -39,6 +45,8 @@ export class MarkedMeter {
   readonly #onBlock: (meanSquare: number) => void;
   #length = 0;
   #meanSquare = 0;
+  #told = 0;
+  #inARow = 0;
 
   /** @param format one that `carriesMarks` */
   constructor(format: RawFormat, onBlock: (meanSquare: number) => void) {
@@ -57,7 +65,11 @@ export class MarkedMeter {
       this.#length = 0;
       this.#loudness.push(this.#block);
       const speaks = readVoiceMark(this.#block);
-      this.#onBlock(speaks === undefined ? this.#meanSquare : speaks ? Infinity : 0);
+      this.#inARow = speaks === undefined ? 0 : this.#inARow + 1;
+      if (speaks === undefined) this.#told = this.#meanSquare;
+      // What may be a chance changes nothing.
+      else if (this.#inARow >= SURE_AFTER) this.#told = speaks ? Infinity : 0;
+      this.#onBlock(this.#told);
     }
   }
 }

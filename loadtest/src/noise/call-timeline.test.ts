@@ -1,13 +1,9 @@
 import t from 'tap';
 import { encodeMulaw } from '@parley/shared/audio/g711';
 import { MULAW_SILENCE } from '@parley/emulators/carriers/agent-playback';
-import { LineNoise } from '@parley/emulators/noise/line-noise';
-import { readVoiceMark } from '@parley/emulators/recogniser/voice-mark';
 import { seededRandom } from '@parley/emulators/server/delays';
-import { toFrames } from '@parley/emulators/callers/carrier-line';
 import { addCall, newFigures, voicedFrames, type CallTimeline, type Reply } from './call-timeline.ts';
 import { falseStopsAMinute, roomMarkdown, roomRow, roomTable } from './noise-report.ts';
-import { Room } from './room-caller.ts';
 import { allLines, INTERRUPTIONS_A_CALL, roomTalk, spokenMs, taughtLines } from './room-talk.ts';
 import type { RoomResult } from './run-room.ts';
 
@@ -138,18 +134,6 @@ void t.test('the table leaves out the providers, and tells late runs', async (t)
   t.same(roomRow(result, 500), ['tv:-20 (late)', ...cells]);
   t.equal(roomTable([result], 500).split('\n').length, 2);
   t.match(roomMarkdown([result], 500), /^\| noise .*\n\| --- .*\n\| tv:-20 \(late\) \| 25\.0 /);
-});
-
-void t.test('the ears are marked for questions, and not for interruptions or noise', async (t) => {
-  const noise = new LineNoise(new Int16Array(320).fill(500));
-  const said = toFrames(encodeMulaw(new Int16Array(160).fill(4000)))[0];
-  for (const around of [noise, undefined]) {
-    const room = new Room(around, 1);
-    const markOf = (frame: typeof said) => readVoiceMark(Buffer.from(room.mix(0, frame), 'base64'));
-    t.same([markOf(said), markOf(undefined)], [false, false]);
-    room.speaksKnown = true;
-    t.same([markOf(said), markOf(undefined)], [true, false]);
-  }
 });
 
 void t.test('what the ears are taught is what is asked, in every call', async (t) => {

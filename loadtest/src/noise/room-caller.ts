@@ -1,14 +1,6 @@
 import { performance } from 'node:perf_hooks';
-import type {
-  Background,
-  CarrierLine,
-  LineEvents,
-  SaidTimes,
-  SpeechFrame,
-} from '@parley/emulators/callers/carrier-line';
-import { FRAME_BYTES, MULAW_SILENCE } from '@parley/emulators/carriers/agent-playback';
-import type { LineNoise } from '@parley/emulators/noise/line-noise';
-import { markVoice } from '@parley/emulators/recogniser/voice-mark';
+import type { CarrierLine, LineEvents, SaidTimes } from '@parley/emulators/callers/carrier-line';
+import type { Surroundings } from '@parley/emulators/noise/surroundings';
 import type { CallerSpeech } from '@parley/emulators/speech/caller-speech';
 import { voicedFrames, type CallTimeline, type Reply, type Stretch } from './call-timeline.ts';
 import { GREETING_MS, spokenMs, type RoomStep } from './room-talk.ts';
@@ -24,28 +16,6 @@ const UNANSWERED_MS = 15_000;
 /** Who interrupts waits for an agent that is heard; one that stays silent cannot be interrupted. */
 const AUDIBLE_MS = 80;
 const BREATH_MS = 300;
-
-/** What is around one caller, with marks for the emulated ears in what is known to them. */
-export class Room implements Background {
-  /** What the caller says now is known to the ears. */
-  speaksKnown = false;
-  readonly #noise: LineNoise | undefined;
-  readonly #firstFrame: number;
-
-  /** @param noise undefined for quiet @param firstFrame where in its loop the call begins */
-  constructor(noise: LineNoise | undefined, firstFrame: number) {
-    this.#noise = noise;
-    this.#firstFrame = firstFrame;
-  }
-
-  mix(frameIndex: number, said: SpeechFrame | undefined): string {
-    const mixed = this.#noise?.mix(this.#firstFrame + frameIndex, said) ?? said?.base64;
-    const frame =
-      mixed === undefined ? Buffer.alloc(FRAME_BYTES, MULAW_SILENCE) : Buffer.from(mixed, 'base64');
-    markVoice(frame, this.speaksKnown && said !== undefined);
-    return frame.toString('base64');
-  }
-}
 
 /** Notes what comes over the wire. */
 export class RoomEar implements LineEvents {
@@ -66,7 +36,7 @@ export class RoomEar implements LineEvents {
 export async function callFromRoom(options: {
   line: CarrierLine;
   ear: RoomEar;
-  room: Room;
+  room: Surroundings;
   steps: readonly RoomStep[];
   speech: CallerSpeech;
   random: () => number;
@@ -84,11 +54,10 @@ export async function callFromRoom(options: {
   const receivedSince = (ms: number) => (ear.received.at(-1) ?? -Infinity) - line.startedAt > ms;
   const playedMs = () => line.playback.playedBytes / 8;
 
-  async function sayKnown(text: string): Promise<Stretch> {
-    room.speaksKnown = true;
-    const times = await line.sayFrames(speech(text));
-    room.speaksKnown = false;
-    return stretch(times);
+  /** @param audible the emulated ears know these words */
+  async function say(text: string, audible = true): Promise<Stretch> {
+    room.audible = audible;
+    return stretch(await line.sayFrames(speech(text)));
   }
 
   /** Waits for an answer's first voice. @returns false, and notes it, when none came */
@@ -133,7 +102,7 @@ export async function callFromRoom(options: {
       replies.push({ fromMs, untilMs: now(), nominalMs, outcome: 'given_up', timed });
       return;
     }
-    const interruption = stretch(await line.sayFrames(speech(step.words)));
+    const interruption = await say(step.words, false);
     if (over()) return;
     replies.push({
       fromMs,
@@ -152,10 +121,10 @@ export async function callFromRoom(options: {
     await line.pause(BREATH_MS * (1 + random()));
     let asked: Stretch;
     if (step.do === 'ask_with_pause') {
-      const first = await sayKnown(step.first);
+      const first = await say(step.first);
       await line.pause(step.pauseMs);
-      asked = { fromMs: first.fromMs, toMs: (await sayKnown(step.then)).toMs };
-    } else asked = await sayKnown(step.line);
+      asked = { fromMs: first.fromMs, toMs: (await say(step.then)).toMs };
+    } else asked = await say(step.line);
     if (over()) break;
     questions.push(asked);
     const nominalMs = spokenMs(step.answer);

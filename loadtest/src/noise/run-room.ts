@@ -5,6 +5,7 @@ import type { CarrierName } from '@parley/shared/contracts/session-values';
 import { CarrierLine } from '@parley/emulators/callers/carrier-line';
 import { frameClock } from '@parley/emulators/callers/frame-clock';
 import type { LineNoise } from '@parley/emulators/noise/line-noise';
+import { Surroundings } from '@parley/emulators/noise/surroundings';
 import { seededRandom } from '@parley/emulators/server/delays';
 import type { CallerSpeech } from '@parley/emulators/speech/caller-speech';
 import { MAX_LATENESS_P99_MS } from '../load-result.ts';
@@ -12,7 +13,7 @@ import { Distribution, round } from '../measure/distribution.ts';
 import { CpuWindow } from '../measure/cpu-window.ts';
 import type { SystemUnderTest } from '../sut/system.ts';
 import { addCall, newFigures, type RoomFigures } from './call-timeline.ts';
-import { callFromRoom, Room, RoomEar } from './room-caller.ts';
+import { callFromRoom, RoomEar } from './room-caller.ts';
 import { ROOM_TAG, roomTalk } from './room-talk.ts';
 
 /** Callers begin so far apart that they do not speak in step. */
@@ -66,7 +67,7 @@ export async function runRoom(options: {
         variant: number,
       });
       const ear = new RoomEar();
-      const room = new Room(noise, Math.floor(random() * (noise?.frames ?? 1)));
+      const room = new Surroundings(noise, Math.floor(random() * (noise?.frames ?? 1)));
       let line: CarrierLine;
       try {
         line = await CarrierLine.open({
