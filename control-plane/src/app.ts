@@ -13,7 +13,7 @@ import type { AllFeatures } from './composition/all-features.ts';
 import type { ControlPlaneConfig } from './config.ts';
 import type { Mailer } from './identity/mailer.ts';
 import { bearerToken } from './http/bearer-token.ts';
-import { trustedProxies } from './http/client-address.ts';
+import { trustedProxies } from '@parley/shared/http/client-address';
 import { createHttpApp } from './http/http-app.ts';
 import type { HttpRuntime } from './http/http-app.ts';
 import { HttpServer } from './http/http-server.ts';

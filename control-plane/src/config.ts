@@ -1,8 +1,15 @@
 import { z } from 'zod';
-import { envInteger, envList, envPort, envSecret, envUrl, readEnv } from '@parley/shared/config/read-env';
+import {
+  envAddresses,
+  envInteger,
+  envList,
+  envPort,
+  envSecret,
+  envUrl,
+  readEnv,
+} from '@parley/shared/config/read-env';
 import { Secret } from '@parley/shared/config/secret';
 import { CARRIERS, type CarrierName } from '@parley/shared/contracts/session-values';
-import { isIP } from 'node:net';
 import { CALLED_PROVIDERS, type ModelVariable, type ProviderVariable } from './providers/providers.ts';
 
 /** `id:base64` pairs, comma-separated: 32-byte AES keys, the first one encrypts. */
@@ -63,16 +70,6 @@ const providerVariables = Object.fromEntries(
   ]),
 ) as ProviderVariables;
 
-const proxies = envList.refine(
-  (entries) =>
-    entries.every((entry) => {
-      const [address = '', bits = '0'] = entry.split('/');
-      const version = isIP(address);
-      return version !== 0 && /^\d+$/.test(bits) && Number(bits) <= (version === 6 ? 128 : 32);
-    }),
-  'must be addresses or CIDR ranges, comma-separated',
-);
-
 const environment = z.object({
   /** Where clients and carriers reach this installation; also the issuer of tokens. Never contains `/v1`. */
   PUBLIC_URL: envUrl,
@@ -99,7 +96,7 @@ const environment = z.object({
   /** Target of mailed links and the only browser origin that may call the API. */
   CONSOLE_URL: envUrl.optional(),
   /** Addresses and CIDR ranges whose X-Forwarded-For is believed. */
-  TRUSTED_PROXIES: proxies.default([]),
+  TRUSTED_PROXIES: envAddresses.default([]),
   /** Who may register: nobody without an invite, everybody, or nobody at all. The first user always may. */
   REGISTRATION: z.enum(['invite', 'open', 'closed']).default('invite'),
   /** Without it mails are written to the log. */

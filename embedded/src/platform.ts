@@ -137,6 +137,8 @@ export async function openPlatform(options: PlatformOptions): Promise<Platform> 
           PORT: '0',
           INTERNAL_URL: controlPlane.internalUrl,
           DATA_DIR: folder.root,
+          // The pipe.
+          TRUSTED_PROXIES: ['127.0.0.1', env['TRUSTED_PROXIES'] ?? ''].join(','),
         }),
         {
           bus,

@@ -34,6 +34,8 @@ export function pipeUpgrades(server: Server, gatewayPort: number): () => void {
       let text = `${request.method} ${request.url} HTTP/${request.httpVersion}\r\n`;
       for (let i = 0; i < request.rawHeaders.length; i += 2)
         text += `${request.rawHeaders[i]}: ${request.rawHeaders[i + 1]}\r\n`;
+      // As an ingress does: the gateway counts clients, and believes this pipe.
+      text += `X-Forwarded-For: ${request.socket.remoteAddress ?? ''}\r\n`;
       gateway.write(`${text}\r\n`, 'latin1');
       if (head.length > 0) gateway.write(head);
       client.pipe(gateway).pipe(client);

@@ -2,6 +2,7 @@ import * as nodeFs from 'node:fs/promises';
 import { mkdir } from 'node:fs/promises';
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import type { Bus } from '@parley/shared/bus/bus';
+import { trustedProxies } from '@parley/shared/http/client-address';
 import { createSafeFetch } from '@parley/shared/http/safe-fetch';
 import { sortableId } from '@parley/shared/ids/new-id';
 import type { Logger } from '@parley/shared/logging/logger';
@@ -33,6 +34,7 @@ import { openWebSocketServer } from './server/websocket-server.ts';
 import type { HttpRoute, UpgradeRoute } from './server/websocket-server.ts';
 import { callReporters } from './reporting/spooled-call-reporter.ts';
 import { createToolRunner } from './tools/webhook-tool.ts';
+import { RefusedCredentials } from './sessions/refused-credentials.ts';
 import { carrierStreams } from './sessions/carrier-streams.ts';
 import { SessionSource } from './sessions/session-source.ts';
 
@@ -138,7 +140,13 @@ export async function openGateway(config: GatewayConfig, deps: GatewayDeps): Pro
     );
     load.start();
     presence.start(registry);
-    const services: GatewayServices = { source, registry, gatewayId, clock, logger };
+    const refused = new RefusedCredentials({
+      perMinute: config.ADDRESS_REFUSALS_PER_MINUTE,
+      trustedProxies: trustedProxies(config.TRUSTED_PROXIES),
+      clock,
+      logger,
+    });
+    const services: GatewayServices = { source, refused, registry, gatewayId, clock, logger };
     const upgrades: UpgradeRoute[] = [
       carrierStreams({ ...services, carriers, startTimeoutMs: config.START_TIMEOUT_MS }),
       realtimeRoute(services, {

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { z } from 'zod';
-import { envInteger, envPort, envUrl, readEnv } from '@parley/shared/config/read-env';
+import { envAddresses, envInteger, envPort, envUrl, readEnv } from '@parley/shared/config/read-env';
 import { Secret } from '@parley/shared/config/secret';
 
 const environment = z.object({
@@ -45,6 +45,10 @@ const environment = z.object({
    */
   MAX_CONNECTIONS: envInteger(1, 1_000_000).default(10_000),
   MAX_PENDING_UPGRADES: envInteger(1, 100_000).default(500),
+  /** Credentials that were refused to one address in a minute; beyond, its connections get 429. 0: any number. */
+  ADDRESS_REFUSALS_PER_MINUTE: envInteger(0, 1_000_000).default(60),
+  /** Addresses and CIDR ranges whose X-Forwarded-For is believed. */
+  TRUSTED_PROXIES: envAddresses.default([]),
   /** Seconds; half-open connections end after this. */
   IDLE_TIMEOUT_SECONDS: envInteger(8, 960).default(32),
 });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type net from 'node:net';
 import t from 'tap';
-import type WebSocket from 'ws';
+import WebSocket from 'ws';
 import { credentialDigest } from '@parley/shared/contracts/admission';
 import { callEventSchema } from '@parley/shared/contracts/call-events';
 import type { CarrierName } from '@parley/shared/contracts/session-values';
@@ -341,4 +341,25 @@ void t.test('a call that can not begin is reported as failed and closed with 101
     failure_reason: 'internal',
   });
   t.equal(gateway.calls, 0);
+});
+
+void t.test('an address that guesses at tickets is refused without asking, others are not', async (t) => {
+  const { api, gateway } = await openTestGateway(t, {
+    env: { ADDRESS_REFUSALS_PER_MINUTE: '3', TRUSTED_PROXIES: '127.0.0.1' },
+  });
+  const from = (address: string, ticket: string) =>
+    new WebSocket(`${gateway.url}/media/v1/streams/plivo/${ticket}`, {
+      headers: { 'x-forwarded-for': address },
+    });
+  const guess = (n: number) => String(n).repeat(43);
+  t.equal(await refusalOf(from('203.0.113.9', guess(1))), 401);
+  t.equal(await refusalOf(from('203.0.113.9', guess(2))), 401);
+  t.equal(await refusalOf(from('203.0.113.9', guess(2))), 401);
+  t.equal(api.checks.length, 2, 'the same guess is looked up once');
+  t.equal(await refusalOf(from('203.0.113.9', guess(3))), 429);
+  t.equal(await refusalOf(from('203.0.113.9', api.issue().ticket)), 429);
+  t.equal(api.checks.length, 2, 'nothing more is asked');
+  const other = from('203.0.113.10', api.issue().ticket);
+  await once(other, 'open');
+  other.terminate();
 });

@@ -106,6 +106,22 @@ void t.test('a refused client is told why before it is closed', async (t) => {
   first.terminate();
 });
 
+void t.test(
+  'an address that guesses at tokens is told why at first, then refused without asking',
+  async (t) => {
+    const test = await openTestGateway(t, { env: { ADDRESS_REFUSALS_PER_MINUTE: '2' } });
+    const bearer = `ek_${'a'.repeat(43)}`;
+    for (let i = 0; i < 2; i++) {
+      const { events, code } = await eventsUntilClose(connect(test, { bearer }));
+      t.match(events, [{ type: 'error', error: { code: 'credential_invalid' } }]);
+      t.equal(code, 4401);
+    }
+    t.equal(test.api.redeems.length, 1, 'the same guess is looked up once');
+    t.equal(await refusalOf(connect(test, { bearer: test.api.issue({ realtime: true }).ticket })), 429);
+    t.equal(test.api.redeems.length, 1);
+  },
+);
+
 void t.test('clients of the beta version are told so, and keep their token', async (t) => {
   const test = await openTestGateway(t);
   const { ticket } = test.api.issue({ realtime: true });

@@ -19,7 +19,7 @@ import { principalId } from '../tenancy/principal.ts';
 import type { Principal } from '../tenancy/principal.ts';
 import { roleAtLeast } from '../tenancy/roles.ts';
 import type { Scope } from '../tenancy/scope.ts';
-import { addressKey, clientAddress } from './client-address.ts';
+import { addressKey, clientAddress } from '@parley/shared/http/client-address';
 import { errorHandler } from './error-handler.ts';
 import { blankSecrets, idempotencyId, parseIdempotencyKey } from './idempotency.ts';
 import type { IdempotencyStore } from './idempotency.ts';
@@ -80,7 +80,8 @@ export function createHttpApp(operations: readonly Operation[], runtime: HttpRun
   );
   if (runtime.consoleOrigin !== null) app.use(consoleCors(runtime.consoleOrigin));
   app.use(async (ctx, next) => {
-    ctx.state['address'] = clientAddress(ctx.req, runtime.trustedProxies);
+    const peer = ctx.req.socket.remoteAddress ?? '';
+    ctx.state['address'] = clientAddress(peer, ctx.get('x-forwarded-for'), runtime.trustedProxies);
     await next();
   });
   app.use(publicCors(runtime));

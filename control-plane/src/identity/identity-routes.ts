@@ -3,7 +3,7 @@ import { ForbiddenError, TooManyRequestsError, UnauthorizedError } from '@parley
 import type { Bus } from '@parley/shared/bus/bus';
 import type { ControlPlaneConfig } from '../config.ts';
 import type { SigningKeys } from '../crypto/signing-keys.ts';
-import { addressKey } from '../http/client-address.ts';
+import { addressKey } from '@parley/shared/http/client-address';
 import { defineOperation, jsonBody, patchBody, HttpResponse } from '../http/operation.ts';
 import type { Operation } from '../http/operation.ts';
 import { bearerToken } from '../http/bearer-token.ts';

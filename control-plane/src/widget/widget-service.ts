@@ -8,7 +8,7 @@ import {
   ValidationError,
 } from '@parley/shared/errors/app-error';
 import type { Clock } from '@parley/shared/time/clock';
-import { addressKey } from '../http/client-address.ts';
+import { addressKey } from '@parley/shared/http/client-address';
 import type { SessionAgent, SessionAgents } from '../sessions/session-agent.ts';
 import type { Minted, SessionCreation } from '../sessions/session-creation.ts';
 import type { Database } from '../storage/database.ts';

@@ -8,6 +8,7 @@ import { closeCodes } from '../server/close-codes.ts';
 import type { Socket, SocketLimits } from '../server/socket.ts';
 import type { UpgradeRequest } from '../server/upgrade-request.ts';
 import type { Admission, UpgradeRoute } from '../server/websocket-server.ts';
+import { AdmissionError } from '../sessions/session-source.ts';
 import { refusalOf } from '../sessions/carrier-streams.ts';
 import { readHandshake } from './realtime-credential.ts';
 import type { RealtimeHandshake } from './realtime-credential.ts';
@@ -22,12 +23,19 @@ const REASONS: Record<string, string> = {
   limit: 'Concurrent session limit reached. Retry in a few seconds.',
 };
 
+/** Who wants a session. */
+type Attempt = NonNullable<RealtimeHandshake['credential']> & {
+  origin: string | undefined;
+  /** See `RefusedCredentials.addressOf`. */
+  address: string;
+};
+
 /**
  * `/v1/realtime`: browsers and programs that speak the OpenAI Realtime protocol. What is no credential at all is 401;
  * one that is not admitted gets the reason in an `error` event, since browsers do not show why an upgrade failed.
  */
 export function realtimeRoute(
-  { source, registry, gatewayId, clock, logger }: GatewayServices,
+  { source, refused, registry, gatewayId, clock, logger }: GatewayServices,
   limits: Partial<SocketLimits>,
 ): UpgradeRoute {
   function admit(request: UpgradeRequest): Admission {
@@ -36,6 +44,9 @@ export function realtimeRoute(
     if (!credential) return { status: 401 };
     if (!handshake.originIsValid) return { status: 403 };
     if (!registry.hasRoom && !handshake.beta) return { status: 503 };
+    const address = refused.addressOf(request);
+    if (refused.mayNotAsk(address)) return { status: 429 };
+    const attempt = { ...credential, origin: handshake.origin, address };
     return {
       ...(handshake.protocol === '' ? {} : { protocol: handshake.protocol }),
       open(socket) {
@@ -47,23 +58,18 @@ export function realtimeRoute(
             'beta_api_shape_disabled',
             'The beta Realtime API is not supported. Connect without its header and subprotocol.',
           );
-        } else registry.expect(begin(session, socket, credential, handshake.origin));
+        } else registry.expect(begin(session, socket, attempt));
         return session;
       },
     };
   }
 
   /** From 101 to the call, or to the report that there will be none. Never rejects. */
-  async function begin(
-    session: RealtimeSession,
-    socket: Socket,
-    credential: NonNullable<RealtimeHandshake['credential']>,
-    origin: string | undefined,
-  ): Promise<void> {
+  async function begin(session: RealtimeSession, socket: Socket, attempt: Attempt): Promise<void> {
     const slot = registry.reserve();
     if (!slot) return session.refuse(closeCodes.limitReached, 'limit', REASONS['limit']!);
     try {
-      const plan = await redeem(session, credential, origin);
+      const plan = await redeem(session, attempt);
       if (!plan) return;
       const { departure } = session;
       // Whose connection was lost on a later leg may come back to the conversation, as during a call.
@@ -85,12 +91,12 @@ export function realtimeRoute(
 
   async function redeem(
     session: RealtimeSession,
-    { kind, token }: NonNullable<RealtimeHandshake['credential']>,
-    origin: string | undefined,
+    { kind, token, origin, address }: Attempt,
   ): Promise<SessionPlan | undefined> {
+    const digest = credentialDigest(token);
     const request: RedeemRequest = {
       kind,
-      ...(kind === 'participant' ? { token } : { digest: credentialDigest(token) }),
+      ...(kind === 'participant' ? { token } : { digest }),
       claim_id: randomUUID(),
       gateway_id: gatewayId,
       // What the plan fixes is not known yet.
@@ -98,8 +104,10 @@ export function realtimeRoute(
       ...(origin === undefined ? {} : { origin }),
     };
     try {
+      if (refused.knows(digest)) throw new AdmissionError('credential_invalid');
       return await source.redeem(request);
     } catch (error) {
+      refused.note(address, digest, error);
       const [code, reason] = refusalOf(error);
       if (code === closeCodes.internal) logger.error({ err: error }, 'a token could not be redeemed');
       else logger.info({ code: reason }, 'a realtime session was refused');

@@ -13,6 +13,7 @@ import { closeCodes } from '../server/close-codes.ts';
 import type { Socket } from '../server/socket.ts';
 import type { UpgradeRequest } from '../server/upgrade-request.ts';
 import type { Admission, UpgradeRoute } from '../server/websocket-server.ts';
+import type { RefusedCredentials } from './refused-credentials.ts';
 import { AdmissionError } from './session-source.ts';
 import type { SessionSource } from './session-source.ts';
 
@@ -41,6 +42,7 @@ export function refusalOf(error: unknown): [number, string] {
 export function carrierStreams(deps: {
   carriers: Readonly<Record<CarrierName, CarrierDescriptor>>;
   source: SessionSource;
+  refused: RefusedCredentials;
   registry: CallRegistry;
   gatewayId: string;
   /** After 101, for the carrier to say `start`. */
@@ -48,15 +50,19 @@ export function carrierStreams(deps: {
   clock: Clock;
   logger: Logger;
 }): UpgradeRoute {
-  const { carriers, source, registry, clock, logger } = deps;
+  const { carriers, source, refused, registry, clock, logger } = deps;
 
-  async function admit(request: UpgradeRequest, signal: AbortSignal): Promise<Admission> {
+  async function admit(request: UpgradeRequest): Promise<Admission> {
     const carrier = carrierSchema.safeParse(request.params[0]).data;
     const ticket = request.params[1] ?? '';
     if (!carrier) return { status: 404 };
     if (!TICKET_PATTERN.test(ticket)) return { status: 401 };
     if (!registry.hasRoom) return { status: 503 };
     const digest = credentialDigest(ticket);
+    const address = refused.addressOf(request);
+    // A ticket is for one carrier: at another one it is none.
+    const attempt = `${carrier} ${digest}`;
+    if (refused.mayNotAsk(address)) return { status: 429 };
     const descriptor = carriers[carrier];
     const signatureHeaders = descriptor.signatureHeaders.flatMap((name) => {
       const value = request.headers.get(name);
@@ -64,19 +70,18 @@ export function carrierStreams(deps: {
     });
     let expiresAt: number;
     try {
-      const admitted = await source.check(
-        {
-          kind: 'ticket',
-          digest,
-          carrier,
-          path: request.target,
-          signature_headers: Object.fromEntries(signatureHeaders),
-        },
-        signal,
-      );
+      if (refused.knows(attempt)) throw new AdmissionError('credential_invalid');
+      // Looked up to the end, whether the client is still there or not: a guess counts.
+      const admitted = await source.check({
+        kind: 'ticket',
+        digest,
+        carrier,
+        path: request.target,
+        signature_headers: Object.fromEntries(signatureHeaders),
+      });
       expiresAt = Date.parse(admitted.expires_at);
     } catch (error) {
-      if (signal.aborted) return { status: 503 };
+      refused.note(address, attempt, error);
       if (error instanceof AdmissionError && error.code !== 'unavailable') {
         logger.info({ carrier, code: error.code }, 'a carrier stream was not admitted');
         return { status: 401 };

@@ -60,8 +60,8 @@ export class SessionSource {
    * Whether a credential would be admitted. Changes nothing.
    * @throws AdmissionError
    */
-  async check(request: AdmissionCheckRequest, signal?: AbortSignal): Promise<AdmissionCheckResponse> {
-    return this.#ask(INTERNAL_PATHS.check, request, admissionCheckResponse, signal);
+  async check(request: AdmissionCheckRequest): Promise<AdmissionCheckResponse> {
+    return this.#ask(INTERNAL_PATHS.check, request, admissionCheckResponse);
   }
 
   /**
@@ -115,13 +115,7 @@ export class SessionSource {
     return this.#disposing;
   }
 
-  async #ask<T extends z.ZodType>(
-    path: string,
-    request: object,
-    schema: T,
-    signal?: AbortSignal,
-  ): Promise<z.output<T>> {
-    const timeout = AbortSignal.timeout(this.#timeoutMs);
+  async #ask<T extends z.ZodType>(path: string, request: object, schema: T): Promise<z.output<T>> {
     let status: number;
     let answer: unknown;
     try {
@@ -130,7 +124,7 @@ export class SessionSource {
         path: this.#prefix + path,
         headers: { ...this.#headers, 'content-type': 'application/json' },
         body: JSON.stringify(request),
-        signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+        signal: AbortSignal.timeout(this.#timeoutMs),
       });
       status = statusCode;
       answer = await readJson(body);

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import { ConfigError } from '../errors/config-error.ts';
 import { Secret } from './secret.ts';
@@ -39,6 +40,17 @@ export const envList = z.string().transform((text) =>
     .split(',')
     .map((part) => part.trim())
     .filter((part) => part !== ''),
+);
+
+/** IP addresses and CIDR ranges, comma-separated. */
+export const envAddresses = envList.refine(
+  (entries) =>
+    entries.every((entry) => {
+      const [address = '', bits = '0'] = entry.split('/');
+      const version = isIP(address);
+      return version !== 0 && /^\d+$/.test(bits) && Number(bits) <= (version === 6 ? 128 : 32);
+    }),
+  'must be addresses or CIDR ranges, comma-separated',
 );
 
 /** An absolute http(s) or ws(s) address without a trailing slash. */

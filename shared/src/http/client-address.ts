@@ -1,5 +1,4 @@
-import { BlockList, isIP } from 'node:net';
-import type { IncomingMessage } from 'node:http';
+import { BlockList, isIP, SocketAddress } from 'node:net';
 
 /** Addresses and CIDR ranges whose `X-Forwarded-For` is believed. */
 export function trustedProxies(entries: readonly string[]): BlockList {
@@ -13,13 +12,14 @@ export function trustedProxies(entries: readonly string[]): BlockList {
   return list;
 }
 
-/** The socket's address, or behind trusted proxies the last one in the chain that is not one of them. */
-export function clientAddress(request: IncomingMessage, trusted: BlockList): string {
-  let address = plain(request.socket.remoteAddress ?? '');
-  const forwarded = request.headers['x-forwarded-for'];
-  const chain = (Array.isArray(forwarded) ? forwarded.join(',') : (forwarded ?? ''))
-    .split(',')
-    .map((part) => part.trim());
+/**
+ * The client's address: the socket's, or behind trusted proxies the last one in the chain that is not one of them.
+ * @param peer address of the socket's other side
+ * @param forwarded the request's `X-Forwarded-For`, if it has one
+ */
+export function clientAddress(peer: string, forwarded: string | undefined, trusted: BlockList): string {
+  let address = plain(peer);
+  const chain = (forwarded ?? '').split(',').map((part) => part.trim());
   while (isTrusted(address, trusted)) {
     const previous = plain(chain.pop() ?? '');
     if (isIP(previous) === 0) break;
@@ -33,7 +33,9 @@ function isTrusted(address: string, trusted: BlockList): boolean {
   return version !== 0 && trusted.check(address, version === 6 ? 'ipv6' : 'ipv4');
 }
 
-function plain(address: string): string {
+/** One way of writing each address; IPv4 in IPv6 (RFC 4291, section 2.5.5.2) as IPv4. */
+function plain(text: string): string {
+  const address = isIP(text) === 6 ? new SocketAddress({ address: text, family: 'ipv6' }).address : text;
   return address.startsWith('::ffff:') && isIP(address.slice(7)) === 4 ? address.slice(7) : address;
 }
 
