@@ -1,10 +1,7 @@
 import { ALAW_TO_PCM16, decodeAlaw, decodeMulaw, MULAW_TO_PCM16 } from '@parley/shared/audio/g711';
 import { pcm16FromBytes, type AudioFormat } from '@parley/shared/audio/audio-frame';
 import { Resampler } from '@parley/shared/audio/resampler';
-import { MODEL_SAMPLE_RATE, WINDOW_SAMPLES } from './silero-model.ts';
-
-/** Audio from before judging began that is judged too: three windows, 96 ms. */
-export const LEAD_SAMPLES = 3 * WINDOW_SAMPLES;
+import { MODEL_SAMPLE_RATE } from './silero-model.ts';
 
 /** The latest samples of one stream of caller audio, decoded and resampled to the model's 8 kHz. */
 export class SampleRing {

@@ -1,6 +1,6 @@
-import { LEAD_SAMPLES } from './sample-ring.ts';
 import { SileroModel, SileroStream, WINDOW_SAMPLES, CONTEXT_SAMPLES } from './silero-model.ts';
 import { HEADER, headerOf, RING_SAMPLES, Slot } from './slots.ts';
+import { LEAD_SAMPLES } from './voice-model.ts';
 
 /** Audio that waits longer, half a second, is worth nothing: only its end is judged. */
 const MAX_BEHIND_SAMPLES = 4096;

@@ -1,8 +1,8 @@
 import type { AudioFormat } from '@parley/shared/audio/audio-frame';
-import { LEAD_SAMPLES, SampleRing } from './sample-ring.ts';
+import { SampleRing } from './sample-ring.ts';
 import { MODEL_SAMPLE_RATE } from './silero-model.ts';
 import { HEADER, headerOf, Slot, VERDICTS, wake } from './slots.ts';
-import type { VoiceModel, VoiceModelStream } from './voice-model.ts';
+import { LEAD_SAMPLES, type VoiceModel, type VoiceModelStream } from './voice-model.ts';
 
 const SAMPLES_PER_MS = MODEL_SAMPLE_RATE / 1000;
 

@@ -1,7 +1,7 @@
 import type { AudioFormat } from '@parley/shared/audio/audio-frame';
-import { LEAD_SAMPLES, SampleRing } from './sample-ring.ts';
+import { SampleRing } from './sample-ring.ts';
 import { MODEL_SAMPLE_RATE, SileroModel, SileroStream, WINDOW_SAMPLES } from './silero-model.ts';
-import type { VoiceModel, VoiceModelStream } from './voice-model.ts';
+import { LEAD_SAMPLES, type VoiceModel, type VoiceModelStream } from './voice-model.ts';
 
 const RING_SAMPLES = 4096;
 /** Taken at a time, so that nothing is overwritten before it is judged. */

@@ -1,5 +1,8 @@
 import type { AudioFormat } from '@parley/shared/audio/audio-frame';
 
+/** Audio from before judging began that is judged too: 96 ms, three windows at 8 kHz. */
+export const LEAD_SAMPLES = 768;
+
 /** Neural voice activity for many streams of caller audio. */
 export interface VoiceModel {
   /** @returns undefined when there is no place left or the model is gone: loudness alone decides then */
