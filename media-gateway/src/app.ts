@@ -24,6 +24,7 @@ import { carriers } from './carriers/carriers.ts';
 import { spoolDir } from './config.ts';
 import type { GatewayConfig } from './config.ts';
 import type { GatewayServices } from './gateway-services.ts';
+import { openVoiceModel } from './hearing/voice-model/threaded-voice-model.ts';
 import { createProviderRegistry } from './providers/create-provider-registry.ts';
 import type { ProviderRegistry } from './providers/provider-registry.ts';
 import { realtimeRoute } from './realtime/realtime-route.ts';
@@ -37,6 +38,9 @@ import { createToolRunner } from './tools/webhook-tool.ts';
 import { RefusedCredentials } from './sessions/refused-credentials.ts';
 import { carrierStreams } from './sessions/carrier-streams.ts';
 import { SessionSource } from './sessions/session-source.ts';
+
+/** Streams that the voice model takes at most, 70 MB: more than one thread can judge at a time. */
+const MAX_VOICE_STREAMS = 4096;
 
 /** Events that are still unsent when everything else has ended. */
 const LAST_EVENTS_MS = 3000;
@@ -104,6 +108,16 @@ export async function openGateway(config: GatewayConfig, deps: GatewayDeps): Pro
         ...(deps.recordingFs ? { fs: deps.recordingFs } : {}),
       }),
     );
+    const voiceModel =
+      config.VOICE_MODEL === 'off'
+        ? undefined
+        : owned.add(
+            await openVoiceModel({
+              maxStreams: Math.min(config.MAX_CALLS, MAX_VOICE_STREAMS),
+              clock,
+              logger,
+            }),
+          );
     const load = new LoopLoad(config.MAX_LOOP_DELAY_MS);
     owned.defer(() => load[Symbol.dispose]());
     const identity = {
@@ -120,6 +134,7 @@ export async function openGateway(config: GatewayConfig, deps: GatewayDeps): Pro
       providers,
       tools,
       recordings,
+      voiceModel,
       reporters: callReporters({ gatewayId, spool: reports, outbox, clock, logger }),
       clock,
       logger,

@@ -22,6 +22,8 @@ const environment = z.object({
   STORAGE_DIR: z.string().default('./data'),
   /** Calls at a time; beyond, connections are refused. */
   MAX_CALLS: envInteger(1, 100_000).default(200),
+  /** `off`: voices are told from other sounds by loudness alone, without a model in a thread of its own. */
+  VOICE_MODEL: z.enum(['on', 'off']).default('on'),
   /** While its event loop was later than this (p99 of 5 s), a gateway with calls refuses more; 0: never. */
   MAX_LOOP_DELAY_MS: envInteger(0, 60_000).default(250),
   /** How long a stopping gateway waits for running calls. */

@@ -105,6 +105,37 @@ void t.test(
   },
 );
 
+void t.test('calls share the voice model of their gateway, which ends after them', async (t) => {
+  const test = await openTestGateway(t, { env: { VOICE_MODEL: 'on', MAX_CALLS: '2' } });
+  await start(test);
+  await start(test);
+  const [model, same] = test.calls.map((call) => call.deps.providers.voiceModel);
+  t.equal(model, same);
+  const { inputFormat } = test.calls[0]!.deps.farEnd.participant;
+  const streams = [model!.open(inputFormat)!, model!.open(inputFormat)!];
+  t.equal(model!.open(inputFormat), undefined, 'a stream for each call');
+  for (const stream of streams) {
+    stream.judging = true;
+    stream.push(new Uint8Array(2560).fill(0xff));
+  }
+  await until(() => streams.every(({ behindMs }) => behindMs === 0));
+  streams[0]!.read((probability) => t.ok(probability < 0.5));
+  let modelAtEnd: unknown;
+  void test.calls[0]!.ended.then(() => {
+    streams[0]!.close();
+    modelAtEnd = model!.open(inputFormat);
+  });
+  await test.gateway[Symbol.asyncDispose]();
+  t.ok(modelAtEnd, 'until the last call has ended');
+  t.equal(model!.open(inputFormat), undefined);
+});
+
+void t.test('a gateway without the voice model has none for its calls', async (t) => {
+  const test = await openTestGateway(t, { env: { VOICE_MODEL: 'off' } });
+  await start(test);
+  t.equal(test.calls[0]!.deps.providers.voiceModel, undefined);
+});
+
 void t.test('a command runs once, and is answered', async (t) => {
   const test = await openTestGateway(t);
   const { gateway, bus, events, calls } = test;

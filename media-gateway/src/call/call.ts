@@ -38,10 +38,10 @@ export interface CallDeps {
   plan: SessionPlan;
   farEnd: FarEnd;
   /**
-   * Providers that the registry made for this call; the call disposes of them. The voice model is shared by all
-   * calls; without it loudness alone tells who speaks.
+   * Providers that the registry made for this call; the call disposes of them. The voice model is lent by the gateway
+   * to all its calls; without it loudness alone tells who speaks.
    */
-  providers: CallProviders & { voiceModel?: VoiceModel | undefined };
+  providers: CallProviders & { voiceModel: VoiceModel | undefined };
   reporter: CallReporter;
   recorder: CallRecorder;
   tools: ToolRunner;

@@ -189,6 +189,7 @@ export function fakeCall(
     tool?: (args: unknown) => Promise<ToolOutcome>;
     ttsFails?: () => ProviderError | undefined;
     words?: boolean;
+    /** Loudness alone tells voices without it. */
     voiceModel?: VoiceModel;
     /** What the voice sounds like: 8 kHz mu-law. Words take as long as they take then. */
     speak?: (text: string) => Uint8Array;

@@ -5,6 +5,7 @@ import type { Clock } from '@parley/shared/time/clock';
 import type { Call, CallDeps, FarEnd } from '../call/call.ts';
 import { Ticker } from '../call/ticker.ts';
 import type { ToolRunner } from '../call/tool-runner.ts';
+import type { VoiceModel } from '../hearing/voice-model/voice-model.ts';
 import type { CallProviders, ProviderRegistry } from '../providers/provider-registry.ts';
 import type { RecordingSpool } from '../recording/recording-spool.ts';
 import { emptyReport } from '../reporting/report-spool.ts';
@@ -36,6 +37,7 @@ export class CallStarter {
   readonly #providers: ProviderRegistry;
   readonly #tools: ToolRunner;
   readonly #recordings: RecordingSpool;
+  readonly #voiceModel: VoiceModel | undefined;
   readonly #reporters: CallReporters;
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -46,6 +48,7 @@ export class CallStarter {
     providers: ProviderRegistry;
     tools: ToolRunner;
     recordings: RecordingSpool;
+    voiceModel: VoiceModel | undefined;
     reporters: CallReporters;
     clock: Clock;
     logger: Logger;
@@ -54,6 +57,7 @@ export class CallStarter {
     this.#providers = deps.providers;
     this.#tools = deps.tools;
     this.#recordings = deps.recordings;
+    this.#voiceModel = deps.voiceModel;
     this.#reporters = deps.reporters;
     this.#clock = deps.clock;
     this.#logger = deps.logger;
@@ -82,7 +86,7 @@ export class CallStarter {
           ...(clientTools ? { clientTools } : {}),
           ...(textOnly === undefined ? {} : { textOnly }),
         },
-        providers: this.#providersFor(plan, participant),
+        providers: { ...this.#providersFor(plan, participant), voiceModel: this.#voiceModel },
         reporter,
         recorder: this.#recordings.recorder({ plan, participant, answeredAt, reporter, logger }),
         tools: plan.tool_mocks.length > 0 ? new MockedTools(plan.tool_mocks, this.#tools) : this.#tools,
