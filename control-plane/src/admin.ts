@@ -10,23 +10,21 @@ import { systemClock } from '@parley/shared/time/clock';
 import { bootstrapInstallation } from './bootstrap.ts';
 import { listDeadLetters, removeDeadLetters, replayDeadLetters } from './jobs/dead-letters.ts';
 import { loadControlPlaneConfig } from './config.ts';
-import { createFeatures } from './features.ts';
 import type { Services } from './features.ts';
 import { projectCollection } from './projects/project-model.ts';
 import type { ProjectRecord } from './projects/project-model.ts';
-import { openDatabase } from './storage/database.ts';
 import type { KeyPrincipal } from './tenancy/principal.ts';
 import { Scope } from './tenancy/scope.ts';
 
 const USAGE = `usage: npm run admin -- <command>
 
-  create-org --name <name> [--project <name>]      create create an org with a project and an admin key
+  create-org --name <name> [--project <name>]      create an org with a project and an admin key
   create-key [--project-id <prj_…>] [--name <name>] [--role viewer|editor|admin]
                                                    of the only project unless given; the first key of an
                                                    installation makes an org and a project
   suspend-org --org-id <org_…>
   resume-org --org-id <org_…>
-  setup-code                                       print the setup code print the setup code for the first registration
+  setup-code                                       print the setup code for the first registration
   dead-letters list                                list call events that could not be processed
   dead-letters replay [<id> …]                     process them again: all, or those named
   dead-letters remove <id> …                       delete them
@@ -188,6 +186,9 @@ async function main(): Promise<void> {
   }
   const config = loadControlPlaneConfig(process.env);
   const logger = createLogger({ name: 'admin', level: 'warn' });
+  // Not loaded for dead letters, which are asked for when much else is in trouble.
+  const { openDatabase } = await import('./storage/database.ts');
+  const { createFeatures } = await import('./features.ts');
   const owned = new DisposableList();
   try {
     const database = owned.add(await openDatabase(config.MONGODB_URI, { logger }));
