@@ -6,6 +6,7 @@ import { testsOf } from './suite/tests-of.ts';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const TEST_PATH = fileURLToPath(new URL('suite/test-path.ts', import.meta.url));
 
 void t.test('tests beside a path and those that import it, over other files and workspaces', (t) => {
   const root = t.testdir({
@@ -48,5 +49,9 @@ void t.test('npm run test:path runs them', async (t) => {
   t.match(stdout, /^shared\/src\/json\/is-subset\.test\.ts\n[^]*1 of 1 test files passed\n$/);
   const { stdout: listed } = await npm('--list', 'media-gateway/src/speech');
   t.match(listed, /^media-gateway\/src\/speech\/playout\.test\.ts$/m);
+  const { stderr } = await run('sh', ['-c', `"${process.execPath}" "${TEST_PATH}" --list shared | true`], {
+    cwd: ROOT,
+  });
+  t.notMatch(stderr, /EPIPE/, 'a reader that has seen enough');
   t.match(await npm('nowhere').catch((error: unknown) => error), { code: 2, stderr: /No test lies in/ });
 });
