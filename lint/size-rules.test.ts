@@ -1,6 +1,8 @@
 import { RuleTester } from 'eslint';
+import path from 'node:path';
 import t from 'tap';
 import tseslint from 'typescript-eslint';
+import ts from 'typescript';
 import { classSize, constructorDependencies } from './size-rules.ts';
 
 // Run by ESLint's own tester; it describes itself with the functions that it is given.
@@ -10,21 +12,24 @@ Object.assign(RuleTester, {
   it: (title: string, body: () => void) => cases.push([title, body]),
 });
 
-const tester = new RuleTester({
-  languageOptions: {
-    parser: tseslint.parser as never,
-    parserOptions: {
-      projectService: { allowDefaultProject: ['*.ts'], defaultProject: 'tsconfig.base.json' },
-      tsconfigRootDir: new URL('..', import.meta.url).pathname,
-    },
-  },
-});
+const parser = tseslint.parser as never;
+const tester = new RuleTester({ languageOptions: { parser } });
 const asRule = (rule: unknown) => rule as Parameters<RuleTester['run']>[1];
 
 const methods = (count: number) => Array.from({ length: count }, (_, index) => `m${index}() {}`).join('\n');
 const fields = (count: number, modifier = '') =>
   Array.from({ length: count }, (_, index) => `${modifier} f${index} = 0;`).join('\n');
-const filename = 'sample.ts';
+const filename = path.resolve('sample.ts');
+
+/** What the parser needs to tell the types in `code`, which is all there is: no library of types is read. */
+function typed(code: string) {
+  const options: ts.CompilerOptions = { noLib: true, types: [], strict: true };
+  const host = ts.createCompilerHost(options);
+  host.getSourceFile = (name, version) =>
+    name === filename ? ts.createSourceFile(name, code, version, true) : undefined;
+  const programs = [ts.createProgram([filename], options, host)];
+  return { code, filename, languageOptions: { parser, parserOptions: { programs } } };
+}
 
 tester.run('class-size', asRule(classSize), {
   valid: [
@@ -62,39 +67,40 @@ tester.run('class-size', asRule(classSize), {
   ],
 });
 
+/** TypeScript's own, which a sample without its library lacks. */
+const PICK = 'type Pick<T, K extends keyof T> = { [P in K]: T[P] };';
 const bag = (count: number) => Array.from({ length: count }, (_, index) => `d${index}: number;`).join(' ');
 tester.run('constructor-dependencies', asRule(constructorDependencies), {
   valid: [
-    { name: 'a literal of eight', filename, code: `class A { constructor(deps: { ${bag(8)} }) {} }` },
+    { name: 'a literal of eight', ...typed(`class A { constructor(deps: { ${bag(8)} }) {} }`) },
     {
       name: 'a value with many properties is one',
-      filename,
-      code: `interface Config { ${bag(20)} } class A { constructor(config: Config, clock: Date) {} }`,
+      ...typed(`interface Config { ${bag(20)} } class A { constructor(config: Config, clock: Date) {} }`),
     },
   ],
   invalid: [
     {
       name: 'a literal of nine',
-      filename,
-      code: `class A { constructor({ d0 }: { ${bag(9)} }) {} }`,
+      ...typed(`class A { constructor({ d0 }: { ${bag(9)} }) {} }`),
       errors: [{ messageId: 'tooMany' }],
     },
     {
       name: 'inherited ones too',
-      filename,
-      code: `interface B { ${bag(5)} } interface ADeps extends B { e: 1; f: 1; g: 1; h: 1 } class A { constructor(deps: ADeps) {} }`,
+      ...typed(
+        `interface B { ${bag(5)} } interface ADeps extends B { e: 1; f: 1; g: 1; h: 1 } class A { constructor(deps: ADeps) {} }`,
+      ),
       errors: [{ messageId: 'tooMany' }],
     },
     {
       name: 'a part of a type and others',
-      filename,
-      code: `interface B { ${bag(9)} } class A { constructor(deps: Pick<B, 'd0' | 'd1' | 'd2' | 'd3' | 'd4'> & { e: 1; f: 1 }, a: 1, b: 1) {} }`,
+      ...typed(
+        `${PICK} interface B { ${bag(9)} } class A { constructor(deps: Pick<B, 'd0' | 'd1' | 'd2' | 'd3' | 'd4'> & { e: 1; f: 1 }, a: 1, b: 1) {} }`,
+      ),
       errors: [{ messageId: 'tooMany' }],
     },
     {
       name: 'one by one',
-      filename,
-      code: `class A { constructor(${Array.from({ length: 9 }, (_, i) => `p${i} = 0`).join(', ')}) {} }`,
+      ...typed(`class A { constructor(${Array.from({ length: 9 }, (_, i) => `p${i} = 0`).join(', ')}) {} }`),
       errors: [{ messageId: 'tooMany' }],
     },
   ],
