@@ -1,8 +1,9 @@
 import t from 'tap';
+import { LONG } from '../../shared/test/fixtures/long.ts';
 import { operations as all } from './fixtures/described-features.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
 
-const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? 10_000);
+const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? (LONG ? 20_000 : 3000));
 const AT_ONCE = 16;
 
 /** Numbers from 0 to 1, the same for the same seed (mulberry32). */

@@ -1,6 +1,7 @@
-import { randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { ManualClock } from '@parley/shared/time/manual-clock';
+import { LONG } from '../../shared/test/fixtures/long.ts';
 import type { CallReport } from '@parley/shared/contracts/call-events';
 import { postCallJobCollection } from '../src/post-call/post-call-job-model.ts';
 import type { Services } from '../src/features.ts';
@@ -10,8 +11,12 @@ import { openMortalProcess } from './fixtures/mortal-process.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
 import { TestGateway, type TestPlan } from './fixtures/test-gateway.ts';
 
-// Each end is tried once for every step it has, each time by a process of its own.
+// Each end is tried once for every step it has (`npm run test:long`) or for one step in so many, each time by a process
+// of its own.
 t.setTimeout(600_000);
+const STRIDE = LONG ? 1 : 3;
+const FIRST_STEP = Number(process.env['SESSION_CLOSE_FIRST_STEP'] ?? randomInt(STRIDE));
+t.comment(`1 in ${STRIDE} steps is a process's last: SESSION_CLOSE_FIRST_STEP=${FIRST_STEP}`);
 
 const clock = new ManualClock(Date.now());
 const plane = await openTestControlPlane({
@@ -67,11 +72,11 @@ async function whatIsLeft(plan: TestPlan, eventId: string) {
 }
 
 /**
- * Lets a process die after each of the steps of an end, and another one find what it left.
+ * Lets a process die after steps of an end, and another one find what it left.
  * @param act the end, as a process does it, by itself or with an event
  * @param again what comes after the death
  */
-async function killAfterEachStep(
+async function killAfterSteps(
   t: Test,
   end: {
     started?: boolean;
@@ -96,7 +101,7 @@ async function killAfterEachStep(
   };
   const whole = await attempt(Infinity);
   t.ok(whole.survived);
-  for (let steps = 0; ; steps++) {
+  for (let steps = FIRST_STEP; ; steps += STRIDE) {
     const { survived, left } = await attempt(steps);
     t.same(left, whole.left, `killed after ${steps} steps`);
     if (!survived) continue;
@@ -118,7 +123,7 @@ async function reap(): Promise<void> {
 }
 
 void t.test('a report whose process dies closes the call all the same', async (t) => {
-  t.match(await killAfterEachStep(t, byEvent), {
+  t.match(await killAfterSteps(t, byEvent), {
     status: 'ended',
     ended_by: 'caller',
     unfinished: [false, false],
@@ -133,7 +138,7 @@ void t.test('a report whose process dies closes the call all the same', async (t
 });
 
 void t.test('one of which no earlier event arrived, too', async (t) => {
-  t.match(await killAfterEachStep(t, { ...byEvent, started: false }), {
+  t.match(await killAfterSteps(t, { ...byEvent, started: false }), {
     states: [{ status: 'created' }, { status: 'in_progress' }, { status: 'ended' }],
     jobs: 1,
     confirmed: true,
@@ -142,7 +147,7 @@ void t.test('one of which no earlier event arrived, too', async (t) => {
 
 void t.test('one of a call that nobody answered', async (t) => {
   const report = { answered_at: null, turns: [], failure_reason: 'stt_error' } as Partial<CallReport>;
-  t.match(await killAfterEachStep(t, { ...byEvent, started: false, report }), {
+  t.match(await killAfterSteps(t, { ...byEvent, started: false, report }), {
     status: 'failed',
     states: [{ status: 'created' }, { status: 'failed', failure_reason: 'stt_error' }],
     slots: 0,
@@ -153,7 +158,7 @@ void t.test('one of a call that nobody answered', async (t) => {
 void t.test('one that erases the session', async (t) => {
   const prepare = async (plan: TestPlan) =>
     void (await sessionStore.change(plan.session_id, { erase_at_end: true }));
-  t.match(await killAfterEachStep(t, { ...byEvent, prepare }), {
+  t.match(await killAfterSteps(t, { ...byEvent, prepare }), {
     status: 'ended',
     erased: true,
     unfinished: [false, false],
@@ -176,7 +181,7 @@ const closeAsReaper = (services: Pick<Services, 'sessionCloser'>, plan: TestPlan
 
 void t.test('one that comes after the reaper’s verdict', async (t) => {
   const prepare = async (plan: TestPlan) => void (await closeAsReaper(plane.app.services, plan));
-  t.match(await killAfterEachStep(t, { ...byEvent, prepare }), {
+  t.match(await killAfterSteps(t, { ...byEvent, prepare }), {
     status: 'ended',
     ended_by: 'caller',
     failure_reason: null,
@@ -188,7 +193,7 @@ void t.test('one that comes after the reaper’s verdict', async (t) => {
 
 void t.test('the reaper that ends a lost call', async (t) => {
   t.match(
-    await killAfterEachStep(t, {
+    await killAfterSteps(t, {
       act: closeAsReaper,
       again: async (plan) => {
         await closeAsReaper(plane.app.services, plan);
@@ -201,7 +206,7 @@ void t.test('the reaper that ends a lost call', async (t) => {
 
 void t.test('an erasure', async (t) => {
   t.match(
-    await killAfterEachStep(t, {
+    await killAfterSteps(t, {
       prepare: async (plan) => {
         await callEvents.handle(gateway.turn(plan, 0, 'agent', 'Hello'));
         await closeAsReaper(plane.app.services, plan);

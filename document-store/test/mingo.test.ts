@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { LONG } from '../../shared/test/fixtures/long.ts';
 import { openDocumentStore } from '../src/document-store.ts';
 import { Generator } from './fixtures/generator.ts';
 
@@ -11,7 +12,7 @@ import { Generator } from './fixtures/generator.ts';
 // The seed is printed; DOCUMENT_STORE_SEED repeats a run, DOCUMENT_STORE_ROUNDS makes it longer.
 
 const SEED = Number(process.env['DOCUMENT_STORE_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
-const ROUNDS = Number(process.env['DOCUMENT_STORE_ROUNDS'] ?? 30);
+const ROUNDS = Number(process.env['DOCUMENT_STORE_ROUNDS'] ?? (LONG ? 200 : 12));
 const PER_ROUND = 25;
 /** So many of the questions at least must have answers: a refused one compares nothing. */
 const LEAST_ANSWERED = 0.8;
