@@ -7,8 +7,8 @@ import type { Sample } from './sample.ts';
 
 /**
  * What a feature brings besides its services: `create<Feature>` returns both in one object. Whatever the product and
- * its tests need to know of all features is read from here, so that a new one is its folder and a line in
- * `features.ts`.
+ * its tests need to know of all features is read from here, so that a new one is its folder and the
+ * call that makes it (`tenants.ts`, `agents.ts` or `calls.ts` beside this file).
  */
 export interface Feature {
   /** What it stores: its indexes are made at start, and an org that is removed takes its records along. */
@@ -19,7 +19,7 @@ export interface Feature {
   readonly internalRoutes?: readonly Operation[];
   /** Path parameters that it gives a meaning to, with their schemas: any route may use them. */
   readonly parameters?: Readonly<Record<string, z.ZodType<string>>>;
-  /** What goes with an agent, a session or a person. */
+  /** What goes with an agent or a session. */
   readonly erases?: Erasures;
   /** What of it holds other records in place. */
   readonly uses?: Uses;

@@ -1,0 +1,42 @@
+import { hasPassedRun } from '../agent-tests/agent-test-service.ts';
+import { createAgents } from '../agents/agent-feature.ts';
+import type { ProjectDefaults } from '../agents/agent-service.ts';
+import { createAnalyses } from '../analyses/analysis-feature.ts';
+import { analysisCollection } from '../analyses/analysis-model.ts';
+import { createKnowledgeBases } from '../knowledge-bases/knowledge-base-feature.ts';
+import { knowledgeBaseCollection } from '../knowledge-bases/knowledge-base-model.ts';
+import { createMemories } from '../memories/memory-feature.ts';
+import type { ModelCatalog } from '../providers/model-catalog.ts';
+import { phoneNumberCollection } from '../telephony/phone-number-model.ts';
+import { createTools } from '../tools/tool-feature.ts';
+import { toolCollection } from '../tools/tool-model.ts';
+import type { AllFeatures } from './all-features.ts';
+import type { Platform } from './platform.ts';
+
+/** What calls are held with: agents, and what is attached to them. */
+export function createAgentFeatures(
+  features: AllFeatures,
+  { models, projects, ...platform }: Platform & { models: ModelCatalog; projects: ProjectDefaults },
+) {
+  const { agents, agentLinks, agentVersions, headerSecrets, storedAgents } = features.add(
+    createAgents({
+      ...{ ...platform, models, projects, dependents: features, hasPassedTests: hasPassedRun },
+      attachable: {
+        tools: toolCollection,
+        analyses: analysisCollection,
+        knowledge_bases: knowledgeBaseCollection,
+      },
+      named: {
+        tool: toolCollection,
+        knowledge_base: knowledgeBaseCollection,
+        phone_number: phoneNumberCollection,
+      },
+    }),
+  );
+  const ofAgents = { ...platform, agents: storedAgents, links: agentLinks };
+  const { memories } = features.add(createMemories(platform));
+  const { tools } = features.add(createTools(ofAgents));
+  const { analyses } = features.add(createAnalyses({ ...ofAgents, models, tools: toolCollection }));
+  features.add(createKnowledgeBases(ofAgents));
+  return { agents, agentVersions, analyses, headerSecrets, memories, storedAgents, tools };
+}

@@ -1,0 +1,126 @@
+import { createAdmissions } from '../admissions/admission-feature.ts';
+import type { TestSessions } from '../agent-tests/agent-test-conversation.ts';
+import { createAgentTests } from '../agent-tests/agent-test-feature.ts';
+import { agentCollection, agentVersionCollection } from '../agents/agent-model.ts';
+import { createCallCommands, createCallEvents, createCallLog } from '../calls/call-feature.ts';
+import { createCarriers } from '../carriers/carrier-feature.ts';
+import { SessionMemories } from '../memories/session-memories.ts';
+import { orgCollection } from '../orgs/org-model.ts';
+import { createPostCall } from '../post-call/post-call-feature.ts';
+import { projectCollection } from '../projects/project-model.ts';
+import type { ModelCatalog } from '../providers/model-catalog.ts';
+import type { RateLimitService } from '../rate-limits/rate-limit-service.ts';
+import { createRecordings } from '../recordings/recording-feature.ts';
+import { createSessions } from '../sessions/session-feature.ts';
+import { sessionCollection } from '../sessions/session-model.ts';
+import { SessionStore } from '../sessions/session-store.ts';
+import { createTelephony } from '../telephony/telephony-feature.ts';
+import { toolCollection } from '../tools/tool-model.ts';
+import { createWebhooks } from '../webhooks/webhook-feature.ts';
+import { createWidget } from '../widget/widget-feature.ts';
+import { createWsTickets } from '../ws-tickets/ws-ticket-feature.ts';
+import type { createAgentFeatures } from './agents.ts';
+import type { AllFeatures } from './all-features.ts';
+import type { Platform } from './platform.ts';
+
+/** Sessions, the calls that they are, and what is left of them. */
+export function createCallFeatures(
+  features: AllFeatures,
+  deps: Platform & {
+    models: ModelCatalog;
+    rateLimits: RateLimitService;
+    agentFeatures: ReturnType<typeof createAgentFeatures>;
+  },
+) {
+  const { models, rateLimits, agentFeatures, ...platform } = deps;
+  const { agents, agentVersions, analyses, memories, storedAgents, tools } = agentFeatures;
+  const { database } = platform;
+  const { tickets } = features.add(createWsTickets(platform));
+  const log = createCallLog(platform);
+  const { callLog } = log;
+  const store = new SessionStore({ database, events: callLog });
+  const media = createRecordings(platform);
+  const { recordings, mediaLinks } = media;
+  const telephony = createTelephony({
+    ...platform,
+    targets: { agents: agentCollection, agentVersions: agentVersionCollection },
+  });
+  const { telephonyAccounts, phoneNumbers, inboundDeployments } = telephony;
+  const webhooks = createWebhooks({ ...platform, agents, agentRecords: agentCollection, callLog });
+  const { agentWebhooks, deliveries } = webhooks;
+  const sessionMemories = new SessionMemories({ ...platform, memories, store, callLog, catalog: models });
+  const ofSessions = { ...platform, store, tickets, agents: storedAgents, catalog: models };
+  const afterCalls = createPostCall({
+    ...ofSessions,
+    ...{ callLog, recordings, mediaLinks, deliveries, analyses, memories: sessionMemories },
+  });
+  const { postCall } = afterCalls;
+  const { carrierCommands, gatewayCommands } = features.add(
+    createCallCommands({ ...ofSessions, carriers: telephonyAccounts }),
+  );
+  const sessions = features.add(
+    createSessions({
+      ...{ ...ofSessions, accounts: telephonyAccounts, analyses, memories, ownLimits: rateLimits },
+      gateways: gatewayCommands,
+      tenants: { orgs: orgCollection, projects: projectCollection },
+      hangup: (session) => carrierCommands.hangup(session),
+      afterCall: postCall,
+      eraseParts: (id) => features.eraseSession(id),
+      needed: [(id) => postCall.isPending(id), (id) => deliveries.isPending(id)],
+    }),
+  );
+  const { preCall, retention, sessionSlots, sessionCloser: closer } = sessions;
+  const { sessionControl, sessionCreation, sessionCredentials, sessionErasure } = sessions;
+  const { widget } = features.add(
+    createWidget({ ...ofSessions, sessions: sessionCreation, sessionCredentials }),
+  );
+  // What belongs to sessions comes after them: in the description, and as samples.
+  for (const made of [log, media, afterCalls, webhooks, telephony]) features.add(made);
+  const { carrierCallbacks } = features.add(
+    createCarriers({
+      ...{ ...ofSessions, accounts: telephonyAccounts, commands: carrierCommands, events: callLog, closer },
+      ...{ numbers: phoneNumbers, deployments: inboundDeployments },
+      ...{ creation: sessionCreation, credentials: sessionCredentials },
+    }),
+  );
+  const { callEvents, reaper } = createCallEvents({
+    ...{ ...ofSessions, closer, callLog, toolCalls: log.toolCalls },
+    ...{ recordings, carrierCommands, gatewayCommands },
+  });
+  const { admissions } = features.add(
+    createAdmissions({
+      ...{ ...ofSessions, closer, slots: sessionSlots, carriers: telephonyAccounts, preCall, tools },
+      ...{ callLog, memories: sessionMemories, recordings },
+    }),
+  );
+  const testSessions: TestSessions = {
+    createForTest: (agent, test) => sessionCreation.createForTest(agent, test),
+    end: (session) => sessionControl.end(session),
+  };
+  const { runner: agentTestRunner } = features.add(
+    createAgentTests({
+      ...{ ...platform, models, store, callLog },
+      agents: storedAgents,
+      versions: agentVersions,
+      sessions: testSessions,
+      named: { sessions: sessionCollection, tools: toolCollection },
+      owner: platform.processName,
+    }),
+  );
+
+  return {
+    ...{
+      admissions,
+      callEvents,
+      callLog,
+      carrierCallbacks,
+      carrierCommands,
+      gatewayCommands,
+      reaper,
+      tickets,
+    },
+    ...{ agentWebhooks, deliveries, inboundDeployments, mediaLinks, phoneNumbers, postCall, recordings },
+    ...{ preCall, retention, sessionControl, sessionCreation, sessionCredentials, sessionErasure },
+    ...{ agentTestRunner, sessionCloser: closer, sessionStore: store, telephonyAccounts, widget },
+  };
+}

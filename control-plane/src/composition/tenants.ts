@@ -1,0 +1,44 @@
+import { createApiKeys } from '../api-keys/api-key-feature.ts';
+import { createFeatureFlags } from '../feature-flags/feature-flag-feature.ts';
+import { createIdentity, createSignIn } from '../identity/identity-feature.ts';
+import { createMe } from '../me/me-feature.ts';
+import { createMembers } from '../members/member-feature.ts';
+import { memberCollection } from '../members/member-model.ts';
+import { createOrgs } from '../orgs/org-feature.ts';
+import { createProjects } from '../projects/project-feature.ts';
+import type { ModelCatalog } from '../providers/model-catalog.ts';
+import { createRateLimits } from '../rate-limits/rate-limit-feature.ts';
+import { hasLiveSessions } from '../sessions/live-sessions.ts';
+import { telephonyAccountCollection } from '../telephony/telephony-account-model.ts';
+import type { AllFeatures } from './all-features.ts';
+import type { Platform } from './platform.ts';
+
+/** Who uses an installation: people and their orgs, the projects of these, and what each may do. */
+export function createTenantFeatures(
+  features: AllFeatures,
+  { models, ...platform }: Platform & { models: ModelCatalog },
+) {
+  features.add(createMe());
+  const { userAccounts, signIns, passwordSignIn, passwordReset } = features.add(createIdentity(platform));
+  const liveSessions = hasLiveSessions(platform.database);
+  const { orgs } = features.add(createOrgs({ ...platform, liveSessions, members: memberCollection }));
+  const { projects } = features.add(
+    createProjects({
+      ...platform,
+      models,
+      telephonyAccounts: telephonyAccountCollection,
+      uses: (scope) => features.usesOfProject(scope),
+    }),
+  );
+  const { members } = features.add(createMembers({ ...platform, userAccounts }));
+  features.add(
+    createSignIn({
+      ...platform,
+      ...{ userAccounts, signIns, passwordSignIn, passwordReset, orgs, projects, members },
+    }),
+  );
+  const { apiKeys } = features.add(createApiKeys(platform));
+  features.add(createFeatureFlags({ orgs, features }));
+  const { rateLimits } = features.add(createRateLimits(platform));
+  return { apiKeys, orgs, projects, rateLimits, signIns, userAccounts };
+}
