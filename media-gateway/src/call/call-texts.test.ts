@@ -129,6 +129,54 @@ void t.test('what the LLM is told of a reply that was cut off', (t) => {
   t.end();
 });
 
+void t.test('of a long conversation the LLM gets the newest turns, whole', (t) => {
+  const conversation = new Conversation([]);
+  const result = 'r'.repeat(3000);
+  const hold = (turn: number) => {
+    conversation.addCaller(`question ${turn}`);
+    conversation.addNote(`note ${turn}`);
+    const calls = [{ id: `c${turn}`, name: 'find', arguments: '{}' }];
+    conversation.beginReply([
+      { type: 'tools', calls, results: new Map([[`c${turn}`, result]]) },
+      { type: 'speech', text: `answer ${turn}`, fromModel: true },
+    ]);
+  };
+  const starts = new Set<string>();
+  let cuts = 0;
+  for (let turn = 0; turn < 200; turn++) {
+    hold(turn);
+    const messages = conversation.toMessages('S');
+    const size = messages.reduce((sum, message) => sum + message.content.length, 0);
+    const whole = turn < 20 ? messages.length === 1 + 5 * (turn + 1) : size < 65_000 && size > 45_000;
+    if (!whole) t.fail(`turn ${turn}: ${messages.length} messages, ${size} characters`);
+    if (messages[1]!.content.startsWith('[Earlier')) {
+      cuts++;
+      starts.add(messages[2]!.content);
+      // No result without its call, no reply without its question.
+      const roles = messages.slice(2).map(({ role }) => role);
+      const turns = roles.join(' ').split(/ (?=user user)/);
+      if (turns.some((roles) => roles !== 'user user assistant tool assistant'))
+        t.fail(`turn ${turn} is cut`);
+    }
+    if (!messages.at(-1)!.content.endsWith(String(turn))) t.fail(`the newest turn, ${turn}, is missing`);
+  }
+  t.ok(
+    cuts > 150 && starts.size < 40,
+    `cut ${starts.size} times in ${cuts} requests: the beginning stays for a while`,
+  );
+
+  const huge = new Conversation([]);
+  huge.addCaller('first');
+  huge.addAgent('a'.repeat(70_000));
+  huge.addCaller('x'.repeat(90_000));
+  t.same(
+    huge.toMessages('S', 'and more').map(({ content }) => content.length),
+    [1, '[Earlier turns of this call were left out here.]'.length, 90_000, 8],
+    'the last turn stays, however long it is',
+  );
+  t.end();
+});
+
 void t.test('keys become entries', (t) => {
   const clock = new ManualClock();
   const entries: string[] = [];

@@ -24,9 +24,17 @@ export interface Place {
   after?: string | null | undefined;
 }
 
+/** How much of a conversation the LLM gets, in characters; as much again as the longest system prompt. */
+const MAX_CHARACTERS = 64_000;
+/** How much is left of a conversation that has grown too long: it is cut seldom, so that providers' caches hold. */
+const KEPT_CHARACTERS = 48_000;
+const CUT_NOTE = 'Earlier turns of this call were left out here.';
+
 /** The conversation so far, as the LLM gets it: of the agent's words only those that were heard. */
 export class Conversation {
   #entries: Entry[] = [];
+  /** The first entry that the LLM still gets; undefined: it gets all. */
+  #oldest: Entry | undefined;
 
   /** @param history turns of earlier legs of the session */
   constructor(history: readonly Turn[]) {
@@ -94,11 +102,15 @@ export class Conversation {
   }
 
   /**
+   * The messages of the LLM. Of a conversation that has grown too long the oldest turns are left out, each from the
+   * caller's words to the end of the reply with all its tools, and a note says so; the last turn always stays.
    * @param extraCallerText said, but not yet sure to be all: for thinking ahead
    */
   toMessages(systemPrompt: string, extraCallerText?: string): LlmMessage[] {
     const messages: LlmMessage[] = [{ role: 'system', content: systemPrompt }];
-    for (const entry of this.#entries) {
+    const from = this.#firstSent();
+    if (from > 0) messages.push({ role: 'user', content: `[${CUT_NOTE}]` });
+    for (const entry of this.#entries.slice(from)) {
       if (entry.type === 'caller') messages.push({ role: 'user', content: entry.text });
       else if (entry.type === 'note') messages.push({ role: 'user', content: `[${entry.text}]` });
       else appendReply(messages, entry.parts);
@@ -106,6 +118,35 @@ export class Conversation {
     if (extraCallerText !== undefined) messages.push({ role: 'user', content: extraCallerText });
     return messages;
   }
+
+  /** @returns the place of the first entry that is sent */
+  #firstSent(): number {
+    const entries = this.#entries;
+    let from = this.#oldest === undefined ? 0 : Math.max(0, entries.indexOf(this.#oldest));
+    let size = 0;
+    for (let at = from; at < entries.length; at++) size += charactersOf(entries[at]!);
+    if (size <= MAX_CHARACTERS) return from;
+    const last = Math.max(
+      from,
+      entries.findLastIndex(({ type }) => type === 'caller'),
+    );
+    while (from < last && (size > KEPT_CHARACTERS || entries[from]!.type !== 'caller'))
+      size -= charactersOf(entries[from++]!);
+    this.#oldest = entries[from];
+    return from;
+  }
+}
+
+function charactersOf(entry: Entry): number {
+  if (entry.type !== 'agent') return entry.text.length;
+  let size = 0;
+  for (const part of entry.parts) {
+    if (part.type === 'speech') size += part.text.length;
+    else
+      for (const { id, arguments: args } of part.calls)
+        size += args.length + (part.results.get(id)?.length ?? 0);
+  }
+  return size;
 }
 
 function appendReply(messages: LlmMessage[], parts: readonly ReplyPart[]): void {
