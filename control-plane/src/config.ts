@@ -113,10 +113,6 @@ const environment = z.object({
   API_REQUESTS_BURST: envInteger(1, 1_000_000).default(60),
   /** log2 of scrypt's N for passwords: 17 is what OWASP asks for, each step less halves what a guess costs. */
   PASSWORD_COST_BITS: envInteger(10, 20).default(17),
-  /** server.max_concurrent_api_outbound_dials */
-  MAX_CONCURRENT_API_OUTBOUND_DIALS: envInteger(0, 10_000).default(20),
-  /** server.outbound_calls_per_second */
-  OUTBOUND_CALLS_PER_SECOND: z.coerce.number().min(0.01).max(1000).default(1),
   /** How long a stopping process waits for requests under way. */
   DRAIN_TIMEOUT_MS: envInteger(0, 3_600_000).default(30_000),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),

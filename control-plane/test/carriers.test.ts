@@ -9,6 +9,7 @@ import type { SessionResponse } from '../src/sessions/session-schema.ts';
 import { openLoopbackServer, type Received } from './fixtures/loopback-server.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
 import { TestGateway } from './fixtures/test-gateway.ts';
+import { signInUser } from './fixtures/test-users.ts';
 
 const carrierApi = await openLoopbackServer((request) =>
   request.path.includes('refused') ? { status: 403, body: { error: 'no' } } : { status: 202, body: {} },
@@ -61,6 +62,7 @@ async function makeLine(carrier: CarrierName, deployment: object = {}, agent: ob
     provider: carrier,
     credentials: SECRETS[carrier],
   });
+  await services.telephonyAccounts.verify(scope, account);
   const phone = `+1${++lastNumber}`;
   const post = async (path: string, body: object) => {
     const answer = await plane.call<{ id: string }>('POST', `${P}${path}`, {
@@ -544,6 +546,48 @@ void t.test('numbers and deployments: one of each at a time, and no other tenant
     t.equal((await plane.call('GET', path, { token: other.apiKey })).status, 404);
   }
 });
+
+void t.test(
+  'an account is active once its carrier has said so, and rings nobody while disabled',
+  async (t) => {
+    const admin = (await signInUser(plane, 'owner@example.com')).token;
+    const accounts = `/v1/orgs/${plane.first.org._id}/telephony-accounts`;
+    const call = (method: string, path: string, body?: object, headers = {}) =>
+      plane.call<{ id: string; status: string; code: string }>(method, path, { body, token: admin, headers });
+    const { body: made } = await call('POST', accounts, {
+      name: 'New',
+      provider: 'plivo',
+      credentials: SECRETS.plivo,
+    });
+    t.equal(made.status, 'unverified');
+    const path = `/v1/telephony-accounts/${made.id}`;
+    t.match(await call('PATCH', path, { status: 'active' }), {
+      status: 409,
+      body: { code: 'invalid_state' },
+    });
+    const number = { telephony_account_id: made.id, phone_number: '+14155557777', mode: 'import' };
+    const importNumber = () =>
+      call('POST', `${P}/phone-numbers`, number, { 'idempotency-key': randomUUID() });
+    t.match(await importNumber(), { status: 409, body: { code: 'invalid_state' } });
+    await call('PATCH', path, { status: 'disabled' });
+    t.match((await call('POST', `${path}/verify`)).body, { ok: true });
+    t.match((await call('GET', path)).body, { status: 'disabled' }, 'asking does not enable');
+    t.match((await call('PATCH', path, { status: 'active' })).body, { status: 'active' });
+    t.equal((await importNumber()).status, 201);
+    t.match((await call('PATCH', path, { credentials: SECRETS.plivo })).body, { status: 'unverified' });
+    t.notOk(Object.keys((await call('GET', path)).body).includes('region'));
+    for (const idle of [{ region: 'eu' }, { max_concurrent_calls: 5 }, { calls_per_second: 2 }])
+      t.equal((await call('PATCH', path, idle)).status, 422, JSON.stringify(idle));
+
+    const line = await makeLine('plivo');
+    await call('PATCH', `/v1/telephony-accounts/${line.accountId}`, { status: 'disabled' });
+    const refused = await callBack(plivoCall(line, randomUUID()));
+    t.equal(ticketOf(refused.body), undefined);
+    t.same(await sessionsOf(line), []);
+    await call('PATCH', `/v1/telephony-accounts/${line.accountId}`, { status: 'active' });
+    t.ok(ticketOf((await callBack(plivoCall(line, randomUUID()))).body));
+  },
+);
 
 void t.test('an account’s credentials are never read back', async (t) => {
   const line = await makeLine('twilio');

@@ -79,8 +79,17 @@ void t.test('orgs and projects', async (t) => {
     const flag = `/v1/orgs/${org._id}/feature-flags/knowledge_bases`;
     t.match((await cp.call('PUT', flag, { body: { enabled: false } })).body, { code: 'user_required' });
     const idle = flag.replace('knowledge_bases', 'campaigns');
-    const refused = await cp.call('PUT', idle, { token, body: { enabled: false } });
+    const refused = await cp.call('PUT', idle, { token, body: { enabled: true } });
     t.match(refused.body, { detail: [{ loc: ['body', 'enabled'], type: 'not_available' }] });
+    const flags = await cp.call<{ items: { key: string; enabled: boolean }[] }>(
+      'GET',
+      `/v1/orgs/${org._id}/feature-flags`,
+    );
+    t.same(
+      flags.body.items.filter(({ enabled }) => !enabled).map(({ key }) => key),
+      ['app_connections', 'campaigns', 'databases', 'recipient_lists', 'ucc'],
+      'a feature that is not there is not on',
+    );
     const realtime = flag.replace('knowledge_bases', 'realtime_websocket');
     await cp.call('PUT', realtime, { token, body: { enabled: false } });
     const agent = await cp.call<{ id: string }>(

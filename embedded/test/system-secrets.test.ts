@@ -56,6 +56,7 @@ void t.test('nothing that is secret or was said leaves the places it belongs to'
     '',
     { name: 'Plivo', provider: 'plivo', credentials: CARRIER },
   );
+  await services.telephonyAccounts.verify(scope, account);
   const imported = await fetch(`${platform.publicUrl}${installation.projectPath}/phone-numbers`, {
     method: 'POST',
     headers: {

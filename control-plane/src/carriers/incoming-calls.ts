@@ -66,6 +66,7 @@ export class IncomingCalls {
       this.#logger.info({ carrier: carrier.name, accountId: account._id, why }, 'incoming call refused');
       return carrier.refuse(call.carrierCallId, reason);
     };
+    if (account.status === 'disabled') return refuse('rejected', 'account_disabled');
     const number = call.to === null ? null : await this.#numbers.findActive(account._id, call.to);
     if (!number) return refuse('rejected', 'unknown_number');
     const deployment = await this.#deployments.forNumber(number._id);

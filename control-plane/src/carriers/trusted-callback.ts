@@ -6,6 +6,8 @@ import type { Carrier, CarrierRequest } from './carrier.ts';
 export interface CalledAccount {
   _id: string;
   provider: CarrierName;
+  /** A disabled one answers no calls; those that run go on. */
+  status: 'unverified' | 'active' | 'invalid' | 'disabled';
 }
 
 /** A callback that may be trusted, and what it is about. */

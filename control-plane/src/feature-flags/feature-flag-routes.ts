@@ -7,7 +7,7 @@ import { invalid } from '../http/validation.ts';
 import type { OrgService } from '../orgs/org-service.ts';
 import { inOrg, within } from '../tenancy/target.ts';
 
-/** Flags of features that are not there yet. They can't be switched off: that would say that they were on. */
+/** Flags of features that are not there yet: they are off, and cannot be switched on. */
 const PLANNED: readonly FeatureFlag[] = [
   { key: 'app_connections', description: 'Third-party app connections' },
   { key: 'campaigns', description: 'Outbound campaigns' },
@@ -30,10 +30,11 @@ export function featureFlagRoutes({
 }): Operation[] {
   const all = () => [...features.flags, ...PLANNED];
   const known = (key: string) => all().find((flag) => flag.key === key);
+  const isPlanned = (key: string) => PLANNED.some((flag) => flag.key === key);
   const toResponse = ({ key, description }: FeatureFlag, switched: Record<string, boolean>) => ({
     key,
-    enabled: switched[key] ?? true,
-    default: true,
+    enabled: !isPlanned(key) && (switched[key] ?? true),
+    default: !isPlanned(key),
     description,
   });
 
@@ -66,8 +67,12 @@ export function featureFlagRoutes({
       responses: { 200: { description: 'The flag', schema: flagResponse } },
       async handle({ scope, caller, params, body, address }) {
         const { key } = params;
-        if (!body.enabled && PLANNED.some((flag) => flag.key === key)) {
-          throw invalid(['body', 'enabled'], 'cannot be switched off in this version', 'not_available');
+        if (body.enabled && isPlanned(key)) {
+          throw invalid(
+            ['body', 'enabled'],
+            'cannot be switched on: this version does not have the feature',
+            'not_available',
+          );
         }
         await orgs.setFlag(scope, caller, key, body.enabled, { address });
         return toResponse(known(key)!, { [key]: body.enabled });

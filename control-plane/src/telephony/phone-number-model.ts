@@ -16,8 +16,6 @@ export interface PhoneNumberRecord extends StoredRecord {
   label: string;
   origin: 'bought' | 'imported';
   capabilities: string[];
-  outbound_enabled: boolean;
-  daily_call_limit: number | null;
   status: 'active' | 'released';
   released_at: Date | null;
 }
@@ -35,8 +33,6 @@ export const phoneNumberCollection = defineCollection<PhoneNumberRecord, 'projec
     label: { type: String, default: '' },
     origin: { type: String, required: true },
     capabilities: { type: [String], default: ['voice'] },
-    outbound_enabled: { type: Boolean, default: true },
-    daily_call_limit: { type: Number, default: null },
     status: { type: String, required: true },
     released_at: { type: Date, default: null },
   },

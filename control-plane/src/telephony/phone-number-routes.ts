@@ -27,18 +27,33 @@ const number = item(phoneNumberCollection, 'phone_number_id');
 const deployment = item(inboundDeploymentCollection, 'inbound_deployment_id');
 const e164 = z.string().regex(/^\+[1-9]\d{6,14}$/, 'must be an E.164 number such as +14155550100');
 
-const importBody = z.strictObject({
-  telephony_account_id: idSchema('tel'),
-  phone_number: e164,
-  mode: z.enum(['import']),
-  label: z.string().max(120).optional(),
-});
+const numberFields = { label: z.string().max(120).default('') };
 
-const numberPatch = z.strictObject({
-  label: z.string().max(120).optional(),
-  outbound_enabled: z.boolean().optional(),
-  daily_call_limit: z.number().int().min(1).max(1_000_000).nullable().optional(),
-});
+const importBody = z
+  .strictObject({
+    telephony_account_id: idSchema('tel'),
+    phone_number: e164,
+    mode: z.enum(['import']),
+    ...numberFields,
+  })
+  .meta({ id: 'ImportPhoneNumberRequest' });
+
+const numberPatch = patchOf(numberFields).meta({ id: 'PatchPhoneNumberRequest' });
+/** Fields that a client may send back as it read them. */
+const NUMBER_READ_ONLY = [
+  ...READ_ONLY_FIELDS,
+  'project_id',
+  'telephony_account_id',
+  'provider',
+  'phone_number',
+  'country',
+  'type',
+  'origin',
+  'capabilities',
+  'inbound_deployment_id',
+  'status',
+  'released_at',
+] as const;
 
 const numberResponse = z
   .object({
@@ -53,8 +68,6 @@ const numberResponse = z
     label: z.string(),
     origin: z.string(),
     capabilities: z.array(z.string()),
-    outbound_enabled: z.boolean(),
-    daily_call_limit: z.number().int().nullable(),
     inbound_deployment_id: z.string().nullable(),
     status: z.string(),
     released_at: maybeTime,
@@ -111,8 +124,6 @@ export function phoneNumberRoutes({
     label: record.label,
     origin: record.origin,
     capabilities: record.capabilities,
-    outbound_enabled: record.outbound_enabled,
-    daily_call_limit: record.daily_call_limit,
     inbound_deployment_id: (await phoneNumbers.boundTo(record._id))?._id ?? null,
     status: record.status,
     released_at: time(record.released_at),
@@ -147,7 +158,7 @@ export function phoneNumberRoutes({
       tag: 'Phones',
       summary: 'Import a phone number',
       description:
-        'Imports a number that you have at the carrier. There, set its webhooks to the `callback_urls` of the account.',
+        'Imports a number that you have at the carrier. There, set its webhooks to the `callback_urls` of the account. The account must be verified.',
       access: ADMIN,
       target: inProject,
       body: jsonBody(importBody),
@@ -175,7 +186,7 @@ export function phoneNumberRoutes({
       summary: 'Update a phone number',
       access: ADMIN,
       target: number,
-      body: patchBody(numberPatch),
+      body: patchBody(numberPatch, { readOnly: NUMBER_READ_ONLY }),
       responses: { 200: { description: 'The number', schema: numberResponse } },
       handle: async ({ scope, item, body }) => toNumber(await phoneNumbers.change(scope, item, body)),
     }),

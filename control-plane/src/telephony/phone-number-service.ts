@@ -23,8 +23,6 @@ export interface ImportNumber {
 
 export interface NumberPatch {
   label?: string | undefined;
-  outbound_enabled?: boolean | undefined;
-  daily_call_limit?: number | null | undefined;
 }
 
 /** Numbers that a project already has at a carrier. */
@@ -44,7 +42,10 @@ export class PhoneNumberService {
       .page({ ...commonFilter(list), ...equalities({ status, provider, country }) }, list);
   }
 
-  /** @throws ValidationError; ConflictError `duplicate` when the number is in use, here or elsewhere */
+  /**
+   * @throws ValidationError; ConflictError `duplicate` when the number is in use, here or elsewhere, `invalid_state`
+   *   when the carrier has not confirmed the account
+   */
   async import(access: Access, scope: Scope, request: ImportNumber): Promise<PhoneNumberRecord> {
     const account = await access
       .item(telephonyAccountCollection, request.telephony_account_id)
@@ -58,6 +59,12 @@ export class PhoneNumberService {
         ['body', 'telephony_account_id'],
         'Record not found in this project',
         'reference_not_found',
+      );
+    }
+    if (account.item.status !== 'active') {
+      throw new ConflictError(
+        'invalid_state',
+        `The telephony account is ${account.item.status}. Verify it first.`,
       );
     }
     const parsed = parsePhoneNumberFromString(request.phone_number);
@@ -77,8 +84,6 @@ export class PhoneNumberService {
         label: request.label ?? '',
         origin: 'imported',
         capabilities: ['voice'],
-        outbound_enabled: true,
-        daily_call_limit: null,
         status: 'active',
         released_at: null,
       }),

@@ -9,12 +9,11 @@ export interface TelephonyAccountRecord extends StoredRecord {
   provider: CarrierName;
   /** Encrypted JSON, by carrier. */
   credentials: string;
-  region: string | null;
-  max_concurrent_calls: number;
-  calls_per_second: number;
   /** ISO 3166 codes that calls and transfers may go to; null = the countries of its numbers. */
   allowed_countries: string[] | null;
+  /** `disabled`: it answers no calls and takes no sessions. */
   status: 'unverified' | 'active' | 'invalid' | 'disabled';
+  /** When the carrier was last asked about these credentials; null = never. */
   last_verified_at: Date | null;
   last_error: string | null;
 }

@@ -26,36 +26,34 @@ const fields = {
   name: z.string().min(1).max(120),
   project_ids: z.array(idSchema('prj')).min(1).max(100).nullable(),
   credentials: z.record(z.string(), z.string()).meta({ description: credentialsText }),
-  region: z.string().min(1).max(40).nullable(),
-  max_concurrent_calls: z.number().int().min(1).max(2000),
-  calls_per_second: z.number().min(0.1).max(50),
   allowed_countries: z
     .array(z.string().regex(/^[A-Z]{2}$/, 'must be an ISO 3166 code'))
     .max(250)
     .nullable(),
 };
 
-const createBody = z.strictObject({
-  name: fields.name,
-  provider: carrierSchema,
-  credentials: fields.credentials,
-  project_ids: fields.project_ids.optional(),
-  region: fields.region.optional(),
-  max_concurrent_calls: fields.max_concurrent_calls.optional(),
-  calls_per_second: fields.calls_per_second.optional(),
-  allowed_countries: fields.allowed_countries.optional(),
-});
+const createBody = z
+  .strictObject({
+    name: fields.name,
+    provider: carrierSchema,
+    credentials: fields.credentials,
+    project_ids: fields.project_ids.optional(),
+    allowed_countries: fields.allowed_countries.optional(),
+  })
+  .meta({ id: 'CreateTelephonyAccountRequest' });
 
-const changeBody = z.strictObject({
-  name: fields.name.optional(),
-  credentials: fields.credentials.optional(),
-  project_ids: fields.project_ids.optional(),
-  region: fields.region.optional(),
-  max_concurrent_calls: fields.max_concurrent_calls.optional(),
-  calls_per_second: fields.calls_per_second.optional(),
-  allowed_countries: fields.allowed_countries.optional(),
-  status: z.enum(['active', 'disabled']).optional(),
-});
+const changeBody = z
+  .strictObject({
+    name: fields.name.optional(),
+    credentials: fields.credentials.optional(),
+    project_ids: fields.project_ids.optional(),
+    allowed_countries: fields.allowed_countries.optional(),
+    status: z
+      .enum(['active', 'disabled'])
+      .optional()
+      .meta({ description: '`active` needs credentials that the carrier has confirmed.' }),
+  })
+  .meta({ id: 'PatchTelephonyAccountRequest' });
 
 const accountResponse = z
   .object({
@@ -65,11 +63,8 @@ const accountResponse = z
     provider: z.string(),
     project_ids: z.array(z.string()).nullable(),
     credentials: z.object({ set: z.boolean() }),
-    region: z.string().nullable(),
-    max_concurrent_calls: z.number().int(),
-    calls_per_second: z.number(),
     allowed_countries: z.array(z.string()).nullable(),
-    callback_urls: z.object({ voice: z.string(), status: z.string(), ucc: z.string() }),
+    callback_urls: z.object({ voice: z.string(), status: z.string() }),
     status: z.string(),
     last_verified_at: maybeTime,
     last_error: z.string().nullable(),
@@ -85,7 +80,7 @@ export function telephonyAccountRoutes({
   publicUrl: string;
 }): Operation[] {
   const toResponse = (record: TelephonyAccountRecord): z.input<typeof accountResponse> => {
-    const callback = (kind: 'voice' | 'status' | 'ucc') =>
+    const callback = (kind: 'voice' | 'status') =>
       `${publicUrl}${carrierCallbackPath(record.provider, kind, record._id)}`;
     return {
       id: record._id,
@@ -94,11 +89,8 @@ export function telephonyAccountRoutes({
       provider: record.provider,
       project_ids: record.project_ids,
       credentials: { set: true },
-      region: record.region,
-      max_concurrent_calls: record.max_concurrent_calls,
-      calls_per_second: record.calls_per_second,
       allowed_countries: record.allowed_countries,
-      callback_urls: { voice: callback('voice'), status: callback('status'), ucc: callback('ucc') },
+      callback_urls: { voice: callback('voice'), status: callback('status') },
       status: record.status,
       last_verified_at: time(record.last_verified_at),
       last_error: record.last_error,
@@ -160,6 +152,7 @@ export function telephonyAccountRoutes({
       target: account,
       body: patchBody(changeBody, { readOnly: [...READ_ONLY, 'provider'] }),
       responses: { 200: { description: 'The account', schema: accountResponse } },
+      errors: [409],
       handle: async ({ scope, caller, address, item, body }) =>
         toResponse(await accounts.change(scope, caller, address, item, body)),
     }),

@@ -12,7 +12,6 @@ import type { SecretBox } from '../crypto/secret-box.ts';
 import { invalid, parseInput } from '../http/validation.ts';
 import type { SessionAccounts } from '../sessions/session-choices.ts';
 import type { Database } from '../storage/database.ts';
-import { defined } from '../storage/defined.ts';
 import type { AnyOf, ListInput } from '../http/list-query.ts';
 import { commonFilter, equalities } from '../http/list-query.ts';
 import { checkRoom } from '../tenancy/record-limit.ts';
@@ -31,9 +30,6 @@ export interface AccountInput {
   provider: CarrierName;
   credentials: unknown;
   project_ids?: string[] | null | undefined;
-  region?: string | null | undefined;
-  max_concurrent_calls?: number | undefined;
-  calls_per_second?: number | undefined;
   allowed_countries?: string[] | null | undefined;
 }
 
@@ -87,9 +83,6 @@ export class TelephonyAccountService implements CarrierSource, SessionAccounts {
       provider: input.provider,
       project_ids: input.project_ids ?? null,
       credentials,
-      region: input.region ?? null,
-      max_concurrent_calls: input.max_concurrent_calls ?? 10,
-      calls_per_second: input.calls_per_second ?? 1,
       allowed_countries: input.allowed_countries ?? null,
       status: 'unverified',
       last_verified_at: null,
@@ -99,6 +92,7 @@ export class TelephonyAccountService implements CarrierSource, SessionAccounts {
     return account;
   }
 
+  /** @throws ConflictError `invalid_state` for `active` while the carrier has not confirmed the credentials */
   async change(
     scope: Scope,
     caller: Principal | string,
@@ -107,26 +101,16 @@ export class TelephonyAccountService implements CarrierSource, SessionAccounts {
     patch: AccountPatch,
   ): Promise<TelephonyAccountRecord> {
     await this.#checkProjects(scope, patch.project_ids);
-    const { credentials, ...rest } = patch;
-    const set = defined(rest);
-    const changed = await scope.collection(telephonyAccountCollection).update(
-      { _id: account._id },
-      {
-        $set: {
-          ...set,
-          ...(credentials === undefined
-            ? {}
-            : {
-                credentials: this.#seal(account.provider, credentials),
-                status: 'unverified',
-                last_error: null,
-              }),
-        },
-      },
-    );
-    if (credentials !== undefined)
-      await this.#record(scope, caller, address, 'credential.changed', account._id);
-    return changed ?? account;
+    const { credentials, status, ...rest } = patch;
+    const sealed = credentials === undefined ? null : this.#seal(account.provider, credentials);
+    const basis = ['status', 'last_verified_at', 'last_error'] as const;
+    const changed = await scope.collection(telephonyAccountCollection).change(account, basis, (current) => {
+      const fresh = sealed !== null && { credentials: sealed, last_verified_at: null, last_error: null };
+      const next = { ...current, ...fresh };
+      return Promise.resolve({ ...rest, ...fresh, status: nextStatus(next, status, sealed !== null) });
+    });
+    if (sealed !== null) await this.#record(scope, caller, address, 'credential.changed', account._id);
+    return changed;
   }
 
   /** @throws ConflictError `resource_in_use` while numbers are active */
@@ -169,11 +153,13 @@ export class TelephonyAccountService implements CarrierSource, SessionAccounts {
     }
     // Only a refusal says something of the credentials; an unreachable carrier does not.
     const status = error === null ? 'active' : error === 'auth' ? 'invalid' : account.status;
+    const verdict = { last_error: error, last_verified_at: new Date(this.#clock.now()) };
+    // Not if the credentials are others by now. A disabled account stays so, and may be activated later.
     await scope
       .collection(telephonyAccountCollection)
       .update(
-        { _id: account._id, status: { $ne: 'disabled' } },
-        { $set: { status, last_error: error, last_verified_at: new Date(this.#clock.now()) } },
+        { _id: account._id, credentials: account.credentials, status: account.status },
+        { $set: { ...verdict, status: account.status === 'disabled' ? 'disabled' : status } },
       );
     return error === null ? { ok: true } : { ok: false, error };
   }
@@ -262,4 +248,21 @@ export class TelephonyAccountService implements CarrierSource, SessionAccounts {
   ): Promise<void> {
     await this.#audit.record({ orgId: scope.orgId, caller, address, action, target });
   }
+}
+
+/** @throws ConflictError `invalid_state` */
+function nextStatus(
+  account: Pick<TelephonyAccountRecord, 'status' | 'last_verified_at' | 'last_error'>,
+  asked: 'active' | 'disabled' | undefined,
+  newCredentials: boolean,
+): TelephonyAccountRecord['status'] {
+  if (asked === 'disabled') return asked;
+  if (asked === 'active') {
+    if (account.last_verified_at !== null && account.last_error === null) return asked;
+    throw new ConflictError(
+      'invalid_state',
+      'The carrier has not confirmed the credentials of the account. Verify it first.',
+    );
+  }
+  return newCredentials && account.status !== 'disabled' ? 'unverified' : account.status;
 }

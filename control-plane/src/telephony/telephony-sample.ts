@@ -13,6 +13,7 @@ export const telephonySample: Sample = {
       project_ids: [project_id],
       credentials: { api_key: 'KEY-of-the-tests', public_key: carrierPublicKey },
     });
+    await make(`/v1/telephony-accounts/${telephony_account_id}/verify`, {});
     const number = { telephony_account_id, phone_number: `+1${++lastNumber}`, mode: 'import' };
     const { id: phone_number_id } = await make(`${projectPath(project)}/phone-numbers`, number, project.key);
     const deployment = { name: 'Line', phone_number_id, agent_id };
@@ -28,7 +29,13 @@ export const telephonySample: Sample = {
       await put('telephony_accounts', { ...body, _id: newId('tel'), org_id: org.id }, 1000);
       await send(409, { body, ids: { org_id: org.id } });
     },
-    updateTelephonyAccount: (_, send) => send(200, { body: { name: 'Line 1' } }),
+    updateTelephonyAccount: async ({ make, project }, send) => {
+      await send(200, { body: { name: 'Line 1' } });
+      const credentials = { auth_id: 'MAFAKE', auth_token: 'token' };
+      const unverified = { name: 'Line', provider: 'plivo', credentials };
+      const { id } = await make(`${orgPath(project)}/telephony-accounts`, unverified);
+      await send(409, { ids: { telephony_account_id: id }, body: { status: 'active' } });
+    },
     deleteTelephonyAccount: async ({ make, project }, send) => {
       const { id } = await make(`${orgPath(project)}/telephony-accounts`, {
         name: 'Line',
@@ -136,8 +143,6 @@ export const telephonySample: Sample = {
         label: '',
         origin: 'imported',
         capabilities: ['voice'],
-        outbound_enabled: true,
-        daily_call_limit: null,
         status: 'released',
         released_at: null,
       }),

@@ -17,8 +17,9 @@ export interface ScopeOptions {
 }
 
 /**
- * The data of one tenant, and the only way from a request to the database: every query through it carries the
- * tenant's filter, whatever the caller of `collection` asks for.
+ * The data of one tenant, as a request's handler gets it: every query through it carries the tenant's filter,
+ * whatever the caller of `collection` asks for. Work without a caller (call events, jobs, carriers' callbacks) and
+ * what is looked up by a secret or a number reads `Database.model` instead, by ids that it was given.
  */
 export class Scope {
   readonly orgId: string;

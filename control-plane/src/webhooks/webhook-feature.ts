@@ -11,16 +11,15 @@ type WebhookDeps = ConstructorParameters<typeof AgentWebhookService>[0];
 type DeliveryDeps = ConstructorParameters<typeof WebhookDeliveryService>[0];
 
 export function createWebhooks({
-  config,
   processName,
   ...deps
-}: WebhookDeps & Omit<DeliveryDeps, 'owner' | 'webhooks'> & Pick<Platform, 'config' | 'processName'>) {
+}: WebhookDeps & Omit<DeliveryDeps, 'owner' | 'webhooks'> & Pick<Platform, 'processName'>) {
   const agentWebhooks = new AgentWebhookService(deps);
   const deliveries = new WebhookDeliveryService({ ...deps, webhooks: agentWebhooks, owner: processName });
   return {
     ...{ agentWebhooks, deliveries },
     collections: [webhookDeliveryCollection],
-    routes: webhookRoutes({ agentWebhooks, deliveries, publicUrl: config.PUBLIC_URL }),
+    routes: webhookRoutes({ agentWebhooks, deliveries }),
     parameters: { delivery_id: idSchema('whd') },
     erases: { session: (sessionId: string) => deliveries.erase(sessionId) },
     samples: [webhookSample],

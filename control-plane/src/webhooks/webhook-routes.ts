@@ -21,7 +21,11 @@ const secret = z.object({ set: z.boolean(), last_four: z.string() });
 
 const settingsResponse = z
   .object({
-    start_call: z.object({ enabled: z.boolean(), url: z.string(), secret }),
+    start_call: z.object({
+      enabled: z.boolean(),
+      url: z.string().nullable().meta({ description: 'Null: this version takes no start-call requests.' }),
+      secret,
+    }),
     call_ended: z.object({
       enabled: z.boolean(),
       url: z.string().nullable(),
@@ -70,18 +74,16 @@ const callEndedBody = z.strictObject({
 export function webhookRoutes({
   agentWebhooks,
   deliveries,
-  publicUrl,
 }: {
   agentWebhooks: AgentWebhookService;
   deliveries: WebhookDeliveryService;
-  publicUrl: string;
 }): Operation[] {
   const toSettings = (record: AgentRecord): z.input<typeof settingsResponse> => {
     const { start_call, call_ended } = fillConfig({ config: {}, webhooks: record.webhooks }).webhooks;
     return {
       start_call: {
         enabled: start_call.enabled,
-        url: `${publicUrl}/api/v1/webhooks/agents/${record._id}/incoming`,
+        url: null,
         secret: agentWebhooks.mask(record, 'start_call'),
       },
       call_ended: { ...call_ended, secret: agentWebhooks.mask(record, 'call_ended') },
