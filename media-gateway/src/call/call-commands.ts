@@ -1,6 +1,6 @@
 import { COMMAND_ARGS, type GatewayCommand } from '@parley/shared/contracts/commands';
 import type { CallEndReason } from '@parley/shared/contracts/session-values';
-import type { WaitingTexts } from '../speech/waiting-texts.ts';
+import type { WaitingTexts } from './waiting-texts.ts';
 import type { PhaseOfCall } from './call-phase.ts';
 import type { TransferDestination } from './call-tools.ts';
 import type { CarrierRequests } from './carrier-requests.ts';

@@ -8,7 +8,7 @@ import type { CallClock } from './call-clock.ts';
 import type { PhaseOfCall } from './call-phase.ts';
 import type { MediaClock } from './media-clock.ts';
 import type { PromptTexts } from './prompt.ts';
-import { TICK_MS } from './ticker.ts';
+import { TICK_MS } from '../speech/ticker.ts';
 
 export interface CallTimingEvents {
   /** A time limit is reached: the call ends after the present utterance. @param message said before the end */

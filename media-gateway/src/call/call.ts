@@ -12,7 +12,7 @@ import type { CallReporter } from '../reporting/call-reporter.ts';
 import type { TurnDetection } from '../turns/caller-turns.ts';
 import type { CallObserver } from './call-observer.ts';
 import type { ClientTools } from './call-tools.ts';
-import type { Ticker } from './ticker.ts';
+import type { Ticker } from '../speech/ticker.ts';
 import type { ToolRunner } from './tool-runner.ts';
 
 /** The far end of a call, with what it brings along. */

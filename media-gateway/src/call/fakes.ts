@@ -18,7 +18,7 @@ import type { ConnectionEnd, Participant, ParticipantListener } from '../partici
 import { CALL_CLOSE_CODES } from '../server/close-codes.ts';
 import type { Call, FarEnd as CallFarEnd } from './call.ts';
 import { openCall } from './open-call.ts';
-import { Ticker } from './ticker.ts';
+import { Ticker } from '../speech/ticker.ts';
 import type { ToolOutcome } from './tool-runner.ts';
 
 /** Small stand-ins for the far end and the providers of one call, on a clock that a test moves by hand. */

@@ -6,7 +6,7 @@ import { HeardLedger } from './heard-ledger.ts';
 import { heardText, type SpokenWord } from './heard-text.ts';
 import { ListenerClock } from './listener-clock.ts';
 import { Speech, type HeardSpeech, type PlayoutEvents } from './speech.ts';
-import { TICK_MS } from '../call/ticker.ts';
+import { TICK_MS } from './ticker.ts';
 
 /** Length of the chunks in which agent audio goes out. */
 const CHUNK_MS = 100;

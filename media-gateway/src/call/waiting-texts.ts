@@ -1,6 +1,6 @@
-import type { PhaseOfCall } from '../call/call-phase.ts';
+import type { PhaseOfCall } from './call-phase.ts';
 import type { CallerTurns } from '../turns/caller-turns.ts';
-import type { AgentSpeech } from './agent-speech.ts';
+import type { AgentSpeech } from '../speech/agent-speech.ts';
 
 /** How many texts may wait; further ones are refused. */
 const MAX_WAITING = 8;

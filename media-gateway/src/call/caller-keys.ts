@@ -1,10 +1,10 @@
 import type { AgentConfig } from '@parley/shared/contracts/agent-config';
 import type { Clock } from '@parley/shared/time/clock';
-import type { PhaseOfCall } from '../call/call-phase.ts';
-import type { Transcript } from '../call/transcript.ts';
+import type { PhaseOfCall } from './call-phase.ts';
+import type { Transcript } from './transcript.ts';
 import type { Emit } from '../reporting/call-reporter.ts';
 import type { AgentSpeech } from '../speech/agent-speech.ts';
-import { DtmfCollector } from './dtmf-collector.ts';
+import { DtmfCollector } from '../turns/dtmf-collector.ts';
 
 /** The keys that the caller presses, collected into entries; an entry takes a turn. */
 export class CallerKeys {
