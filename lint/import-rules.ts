@@ -48,9 +48,13 @@ interface Package {
 
 const SCOPE = '@parley/';
 const SERVICES = ['control-plane', 'media-gateway'];
-/** What the features of a service stand on, and what puts them together: everybody may import these. */
+/**
+ * What the features of a service stand on, and what puts them together: everybody may import these. Each other folder
+ * of its sources is a feature.
+ */
 const PLATFORM = {
   'control-plane': ['http', 'storage', 'tenancy', 'crypto', 'lifecycle', 'jobs', 'composition'],
+  'media-gateway': [] as string[],
 };
 
 /** Reads the workspaces' sources. @param root the repository's folder */
@@ -244,10 +248,10 @@ function featureOf(file: string): string | undefined {
   return platform && !platform.includes(folder) ? folder : undefined;
 }
 
-/** A feature that imports another one's model, schema or routes. */
+/** A feature of the control plane that imports another one's model, schema or routes. */
 export function featureInternals({ files }: Repository): Fault[] {
   return files
-    .filter(({ test }) => !test)
+    .filter(({ workspace, test }) => workspace === 'control-plane' && !test)
     .flatMap(({ file, imports }) =>
       imports.flatMap(({ line, target }) => {
         const own = featureOf(file);

@@ -149,10 +149,14 @@ void t.test('cycles are found, long ones too, those of tests too', async (t) => 
     'control-plane/src/tools/tool.test.ts': "import '../calls/call-log.ts';",
     'control-plane/src/calls/call-log.ts': "import '../tools/tool-service.ts';",
     'control-plane/src/http/operation.ts': "import '../tools/tool-service.ts';",
+    'media-gateway/src/call/open-call.ts': "import '../turns/turns.ts';",
+    'media-gateway/src/turns/turns.ts': "import type { Call } from '../call/open-call.ts';",
   };
   t.same(where(featureCycles(made(features))), [
     'control-plane/src/agents/agent-service.ts:1',
     'control-plane/src/tools/tool-service.ts:1',
+    'media-gateway/src/call/open-call.ts:1',
+    'media-gateway/src/turns/turns.ts:1',
   ]);
 });
 

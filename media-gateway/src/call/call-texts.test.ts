@@ -1,7 +1,8 @@
 import t from 'tap';
 import { ManualClock } from '@parley/shared/time/manual-clock';
 import { defaultAgentConfig } from '@parley/shared/contracts/agent-config';
-import { Conversation, type ReplyPart } from './conversation.ts';
+import { Conversation } from './conversation.ts';
+import type { ReplyPart } from '../speech/reply.ts';
 import { DtmfCollector } from '../turns/dtmf-collector.ts';
 import { backchannelPhrases, stopPhrases, toWords } from '../turns/phrases.ts';
 import { SentenceSplitter } from '../speech/sentence-splitter.ts';

@@ -1,12 +1,6 @@
-import type { LlmMessage, LlmToolCall } from '../providers/llm/llm-provider.ts';
+import type { LlmMessage } from '../providers/llm/llm-provider.ts';
+import type { ReplyPart } from '../speech/reply.ts';
 import type { Turn } from '@parley/shared/contracts/turn';
-
-/** What the agent did in one reply, in order. */
-export type ReplyPart =
-  /** `fromModel`: words of the LLM; otherwise a fixed text (a filler, a reminder) that the LLM never gets. */
-  | { type: 'speech'; text: string; fromModel: boolean }
-  /** Tools that the LLM called in one answer, from when they run; each result is added when it is known. */
-  | { type: 'tools'; calls: readonly LlmToolCall[]; results: Map<string, string> };
 
 type Entry = { key?: string | undefined } & (
   | { type: 'caller'; text: string }

@@ -1,11 +1,13 @@
 import type { Turn, TurnLatency } from '@parley/shared/contracts/turn';
 import type { LlmMessage } from '../providers/llm/llm-provider.ts';
+import type { ReplyPart } from '../speech/reply.ts';
+import type { ReplyTokens } from '../speech/reply-observer.ts';
 import type { HeardSpeech } from '../speech/speech.ts';
 import type { CallerWords } from '../turns/caller-turns.ts';
 import type { CallClock } from './call-clock.ts';
 import type { TurnLog } from './turn-log.ts';
-import type { CallObserver, ReplyTokens } from './call-observer.ts';
-import { Conversation, type ReplyPart } from './conversation.ts';
+import type { CallObserver } from './call-observer.ts';
+import { Conversation } from './conversation.ts';
 
 /** What the transcript must know of a reply. */
 export interface AgentWords {

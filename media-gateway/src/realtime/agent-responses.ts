@@ -1,6 +1,6 @@
 import type { AudioFormat } from '@parley/shared/audio/audio-frame';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
-import type { ReplyTokens } from '../call/call-observer.ts';
+import type { ReplyTokens } from '../speech/reply-observer.ts';
 import type { CallSteering } from '../call/call.ts';
 import type { LlmToolCall } from '../providers/llm/llm-provider.ts';
 import type { EventFault, ResponseParams } from './client-events.ts';

@@ -1,4 +1,5 @@
-import type { CallObserver, ReplyTokens } from '../call/call-observer.ts';
+import type { CallObserver } from '../call/call-observer.ts';
+import type { ReplyTokens } from '../speech/reply-observer.ts';
 import type { ClientTools } from '../call/call-tools.ts';
 import type { LlmTool, LlmToolCall } from '../providers/llm/llm-provider.ts';
 import type { SttTranscript } from '../providers/stt/stt-provider.ts';

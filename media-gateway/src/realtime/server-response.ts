@@ -2,7 +2,7 @@ import { bytesPerMs, type AudioFormat } from '@parley/shared/audio/audio-frame';
 import { AudioConverter } from '@parley/shared/audio/convert';
 import type { LlmToolCall } from '../providers/llm/llm-provider.ts';
 import { encodeBase64 } from '../carriers/base64.ts';
-import type { ReplyTokens } from '../call/call-observer.ts';
+import type { ReplyTokens } from '../speech/reply-observer.ts';
 import { toWireItem } from './conversation-items.ts';
 import type { ConversationItems, Item } from './conversation-items.ts';
 import type { EventSender } from './event-sender.ts';

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import path from 'node:path';
-import type { SessionSource } from '../sessions/session-source.ts';
 import type { RecordingFs } from './part-file.ts';
 
 const READ_BYTES = 256 * 1024;
@@ -61,8 +60,18 @@ export function fileStore(storageDir: string, fs: RecordingFs): RecordingStore {
   };
 }
 
+/** Hands recordings to the control plane. */
+export interface RecordingUpload {
+  /** @param file.sha256 hex @returns the HTTP status, 204 when it was stored */
+  uploadRecording(
+    recordingId: string,
+    file: { body: NodeJS.ReadableStream; sizeBytes: number; sha256: string },
+    signal: AbortSignal,
+  ): Promise<number>;
+}
+
 /** The control plane takes it over the internal API. */
-export function uploadStore(source: Pick<SessionSource, 'uploadRecording'>, fs: RecordingFs): RecordingStore {
+export function uploadStore(source: RecordingUpload, fs: RecordingFs): RecordingStore {
   return {
     async store(part, { recordingId, sizeBytes, sha256 }, signal) {
       const body = createReadStream(part);

@@ -1,13 +1,13 @@
 import type { Clock } from '@parley/shared/time/clock';
-import type { CallObserver, ReplyKind } from '../call/call-observer.ts';
-import type { Transcript } from '../call/transcript.ts';
 import type { Floor } from '../turns/caller-turns.ts';
 import type { AgentActivity } from '../turns/turn-detector.ts';
-import { AgentUtterance } from './agent-utterance.ts';
+import type { LlmMessage } from '../providers/llm/llm-provider.ts';
+import { AgentUtterance, type UtteranceEnd } from './agent-utterance.ts';
 import type { Playout } from './playout.ts';
 import type { MakeReply } from './reply-maker.ts';
+import type { ReplyKind, ReplyObserver } from './reply-observer.ts';
 import type { HeardSpeech } from './speech.ts';
-import type { Reply, ReplyOutcome } from './reply.ts';
+import type { Reply, ReplyOutcome, ReplyPart } from './reply.ts';
 
 /** An agent who has so little left to say is about to end, ms. */
 const ABOUT_TO_END_MS = 1000;
@@ -25,6 +25,22 @@ export interface AnswerOrder {
 
 /** A reply of which nothing, or nothing more, could be said. */
 export type SpeechFailure = Extract<ReplyOutcome, { status: 'failed' }>;
+
+/** Takes down what the agent says, and what of it was heard; knows what the model is told. */
+export interface SpokenRecord {
+  note(text: string): void;
+  /** @param extraCallerText words of the caller that are not settled yet */
+  messages(systemPrompt: string, extraCallerText?: string): LlmMessage[];
+  /** The reply appends to `parts` while it runs. */
+  replyBegins(key: string, parts: ReplyPart[]): void;
+  replyAudible(reply: AgentUtterance): void;
+  replyEnded(
+    reply: AgentUtterance,
+    heard: HeardSpeech | undefined,
+    end: { status: UtteranceEnd['status']; code?: string | undefined },
+  ): void;
+  replyCorrected(reply: AgentUtterance, heard: HeardSpeech): void;
+}
 
 export interface AgentSpeechEvents {
   /** Whether the phase of the call lets the agent answer. */
@@ -56,10 +72,10 @@ export class AgentSpeech implements Floor {
   readonly #playout: Playout;
   /** The tools of the call: those of earlier utterances may still run. */
   readonly #tools: { readonly busy: boolean; idle(): Promise<void> };
-  readonly #transcript: Transcript;
+  readonly #transcript: SpokenRecord;
   readonly #systemPrompt: () => string;
   readonly #clock: Pick<Clock, 'monotonic'>;
-  readonly #observer: CallObserver | undefined;
+  readonly #observer: ReplyObserver | undefined;
   readonly #events: AgentSpeechEvents;
 
   #current: AgentUtterance | undefined;
@@ -78,10 +94,10 @@ export class AgentSpeech implements Floor {
     makeReply: MakeReply;
     playout: Playout;
     tools: { readonly busy: boolean; idle(): Promise<void> };
-    transcript: Transcript;
+    transcript: SpokenRecord;
     systemPrompt: () => string;
     clock: Pick<Clock, 'monotonic'>;
-    observer: CallObserver | undefined;
+    observer: ReplyObserver | undefined;
     events: AgentSpeechEvents;
   }) {
     this.#makeReply = deps.makeReply;
@@ -399,11 +415,11 @@ interface Thought {
 
 /** Text of a reply for the observer: kept until the reply is one that counts. */
 class FollowedText {
-  readonly #observer: CallObserver | undefined;
+  readonly #observer: ReplyObserver | undefined;
   #id: number | undefined;
   #waiting = '';
 
-  constructor(observer: CallObserver | undefined) {
+  constructor(observer: ReplyObserver | undefined) {
     this.#observer = observer;
   }
 

@@ -1,8 +1,7 @@
 import type { TurnLatency } from '@parley/shared/contracts/turn';
-import type { ReplyKind, ReplyTokens } from '../call/call-observer.ts';
-import type { ReplyPart } from '../call/conversation.ts';
 import type { HeardSpeech } from './speech.ts';
-import type { Reply } from './reply.ts';
+import type { Reply, ReplyPart } from './reply.ts';
+import type { ReplyKind, ReplyTokens } from './reply-observer.ts';
 
 /** How an utterance ended. */
 export interface UtteranceEnd {

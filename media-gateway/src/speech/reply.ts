@@ -2,12 +2,18 @@ import { ProviderError } from '@parley/shared/errors/provider-error';
 import type { Clock, Timer } from '@parley/shared/time/clock';
 import type { Usage } from '@parley/shared/contracts/call-events';
 import type { LlmMessage, LlmProvider, LlmTool, LlmToolCall } from '../providers/llm/llm-provider.ts';
-import type { ReplyTokens } from '../call/call-observer.ts';
-import type { ReplyPart } from '../call/conversation.ts';
 import type { Playout } from './playout.ts';
+import type { ReplyTokens } from './reply-observer.ts';
 import { RepeatedStart } from './repeated-start.ts';
 import { SentenceSplitter } from './sentence-splitter.ts';
 import { Speaker, type CallVoices } from './speaker.ts';
+
+/** What the agent did in one reply, in order. */
+export type ReplyPart =
+  /** `fromModel`: words of the LLM; otherwise a fixed text (a filler, a reminder) that the LLM never gets. */
+  | { type: 'speech'; text: string; fromModel: boolean }
+  /** Tools that the LLM called in one answer, from when they run; each result is added when it is known. */
+  | { type: 'tools'; calls: readonly LlmToolCall[]; results: Map<string, string> };
 
 /** The tools of a reply. */
 export interface ReplyTools {

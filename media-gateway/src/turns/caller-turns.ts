@@ -3,7 +3,6 @@ import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { ProviderError } from '@parley/shared/errors/provider-error';
 import type { Clock } from '@parley/shared/time/clock';
 import type { SttProvider, SttStream, SttTranscript } from '../providers/stt/stt-provider.ts';
-import type { ReplyKind } from '../call/call-observer.ts';
 import { countryOfNumber } from './dictation/dialled-number.ts';
 import { PushToTalk, type PushedUtterance } from './push-to-talk.ts';
 import {
@@ -40,7 +39,7 @@ export interface Floor {
   readonly activity: AgentActivity;
   /** The present utterance. */
   readonly current:
-    { readonly id: number; readonly kind: ReplyKind; readonly interruptible: boolean } | undefined;
+    { readonly id: number; readonly kind: string; readonly interruptible: boolean } | undefined;
   /** Whether some of the present utterance was already sent. */
   readonly audible: boolean;
   /** Whether the agent has just asked something, or is about to end. */
