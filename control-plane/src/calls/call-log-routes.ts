@@ -35,6 +35,7 @@ const METRICS = [
   'knowledge_ms',
   'tool_ms',
   'caller_reply_ms',
+  'thought_ahead_ms',
 ] as const;
 
 const stats = latencyStatsSchema.nullable();

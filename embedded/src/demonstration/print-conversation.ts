@@ -14,6 +14,7 @@ interface TurnData {
     stt_final: number | null;
     llm_first_token: number | null;
     tts_first_audio: number | null;
+    thought_ahead: number | null;
   };
 }
 
@@ -27,6 +28,9 @@ export function clockTime(ms: number): string {
 export function printNote(text: string, write: Write): void {
   write(`${' '.repeat(19)}${styleText('gray', text)}`);
 }
+
+/** Reasons to stop that are sounds, not words. */
+const VOICE_RULES = new Set<unknown>(['sound', 'voice', 'near_voice', 'lasting_voice', 'stt_speech']);
 
 /**
  * Prints one event of a conversation as a person would want to read it; events that only matter to programs are left
@@ -49,7 +53,7 @@ export function printEvent(event: SessionEvent, write: Write): void {
       if (latency && latency.e2e !== null) {
         const part = (name: string, ms: number | null) => (ms === null ? '' : ` · ${name} ${ms}`);
         write(
-          `${' '.repeat(19)}${styleText('gray', `answered ${latency.e2e} ms after the caller stopped${part('turn end', latency.stt_final)}${part('LLM', latency.llm_first_token)}${part('voice', latency.tts_first_audio)}`)}`,
+          `${' '.repeat(19)}${styleText('gray', `answered ${latency.e2e} ms after the caller stopped${part('turn end', latency.stt_final)}${part('LLM', latency.llm_first_token)}${part('voice', latency.tts_first_audio)}${part('thought ahead', latency.thought_ahead)}`)}`,
         );
       }
       break;
@@ -57,7 +61,7 @@ export function printEvent(event: SessionEvent, write: Write): void {
     case 'turn_decision':
       if (data['action'] === 'stop')
         note(
-          data['rule'] === 'voice'
+          VOICE_RULES.has(data['rule'])
             ? 'a voice: the agent stops at once and listens'
             : 'the agent stops and listens',
         );

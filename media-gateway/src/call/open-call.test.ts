@@ -40,6 +40,31 @@ void t.test('a call from greeting to hang-up', async (t) => {
   t.ok(call.phone.maxBufferedMs <= 500, `never more than 500 ms ahead: ${call.phone.maxBufferedMs}`);
 });
 
+void t.test('what thinking ahead saved is told with the turn and with the call', async (t) => {
+  const ahead = wirePlan((_plan, config) => (config.turn_taking.preemptive_generation = true));
+  const call = fakeCall({ plan: ahead, llm: () => text('Until six.') });
+  const words = { text: 'When do you close?', confidence: 0.9, endMs: undefined, language: undefined };
+  await call.wait(1600);
+  await call.wait(600, true);
+  call.stt.onInterim(words);
+  await call.wait(40, true);
+  await call.wait(140);
+  t.equal(call.requests.length, 1, 'asked while the STT still listens');
+  call.stt.onTurnEnd(words);
+  await call.wait(2000);
+  const saved = call.turns()[2]!.latency!['thought_ahead']!;
+  t.ok(
+    saved > 0 && saved <= 80,
+    `${saved} ms of 60 to 80 ms between the silence that sufficed and the turn's end`,
+  );
+  t.equal(call.turns()[0]!.latency!['thought_ahead'], null, 'a greeting answers nobody');
+  await call.hears('And on Sunday?');
+  await call.wait(3000);
+  call.call.end({ ended_by: 'api', hangup_reason: 'api_hangup' });
+  const { metrics } = await call.call.ended;
+  t.match(metrics.thought_ahead_ms, { count: 1, max: saved }, 'of two turns one was thought of ahead');
+});
+
 void t.test('barge-in', async (t) => {
   await t.test('what was not heard is not in the transcript, nor in what the LLM is told', async (t) => {
     const call = fakeCall({

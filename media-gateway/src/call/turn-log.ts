@@ -17,6 +17,7 @@ export class TurnLog {
     knowledge_ms: [] as number[],
     tool_ms: [] as number[],
     caller_reply_ms: [] as number[],
+    thought_ahead_ms: [] as number[],
   };
   readonly usage: Usage = {
     stt_seconds: 0,
@@ -60,6 +61,7 @@ export class TurnLog {
     if (latency.stt_final !== null) this.#samples.stt_final_ms.push(latency.stt_final);
     if (latency.llm_first_token !== null) this.#samples.llm_first_token_ms.push(latency.llm_first_token);
     if (latency.tts_first_audio !== null) this.#samples.tts_first_audio_ms.push(latency.tts_first_audio);
+    if (latency.thought_ahead !== null) this.#samples.thought_ahead_ms.push(latency.thought_ahead);
   }
 
   report(facts: {

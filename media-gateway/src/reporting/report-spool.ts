@@ -299,6 +299,7 @@ export function emptyReport(times: { answeredAt: number; endedAt: number }): Cal
       knowledge_ms: null,
       tool_ms: null,
       caller_reply_ms: null,
+      thought_ahead_ms: null,
     },
     usage: {
       stt_seconds: 0,

@@ -79,7 +79,15 @@ export class AgentUtterance {
       stt_final: between(this.#lastVoicedAt, this.#closedAt),
       llm_first_token: between(times.llmRequestAt, times.llmFirstTokenAt),
       tts_first_audio: between(times.ttsFirstTextAt, times.ttsFirstAudioAt),
+      thought_ahead: this.#thoughtAhead,
     };
+  }
+
+  /** How long before the turn was over the reply was begun; no longer than it took until it could be heard. */
+  get #thoughtAhead(): number | null {
+    const { llmRequestAt = Infinity, ttsFirstAudioAt = Infinity } = this.#reply.times;
+    if (llmRequestAt >= this.#closedAt) return null;
+    return Math.round(Math.min(this.#closedAt, ttsFirstAudioAt) - llmRequestAt);
   }
 
   /** Stops the utterance, if it is present and may be interrupted. @returns whether it was stopped */

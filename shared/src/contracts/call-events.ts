@@ -120,6 +120,8 @@ export const metricsSchema = z.object({
   knowledge_ms: latencyStatsSchema.nullable(),
   tool_ms: latencyStatsSchema.nullable(),
   caller_reply_ms: latencyStatsSchema.nullable(),
+  /** Turns whose reply was begun before they were over, and what that saved. */
+  thought_ahead_ms: latencyStatsSchema.nullable().default(null),
 });
 export type CallMetrics = z.infer<typeof metricsSchema>;
 

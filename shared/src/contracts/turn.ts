@@ -10,6 +10,8 @@ export const turnLatencySchema = z.object({
   llm_first_token: z.number().int().nullable(),
   /** First text given to the TTS to its first audio. */
   tts_first_audio: z.number().int().nullable(),
+  /** What thinking ahead saved: so long before the turn was over the reply was already being made. */
+  thought_ahead: z.number().int().nullable().default(null),
 });
 export type TurnLatency = z.infer<typeof turnLatencySchema>;
 
