@@ -1,7 +1,7 @@
-import { mkdir } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import type { Bus } from '@parley/shared/bus/bus';
+import { makeFolder } from '@parley/shared/config/make-folder';
 import { UnauthorizedError } from '@parley/shared/errors/app-error';
 import type { Logger } from '@parley/shared/logging/logger';
 import { systemClock } from '@parley/shared/time/clock';
@@ -63,7 +63,7 @@ export async function openControlPlane(
   const owned = new DisposableList();
   let draining = false;
   try {
-    await mkdir(config.STORAGE_DIR, { recursive: true });
+    makeFolder('STORAGE_DIR', config.STORAGE_DIR);
     const database = owned.add(await openDatabase(config.MONGODB_URI, { logger }));
     const { features, services } = owned.add(
       await createFeatures({
@@ -94,7 +94,7 @@ export async function openControlPlane(
 
     const internalApp = createHttpApp(features.internalRoutes, runtime);
     const internal = owned.add(
-      await HttpServer.listen({ host: config.INTERNAL_HOST, port: config.INTERNAL_PORT }),
+      await HttpServer.listen({ host: config.INTERNAL_HOST, port: config.INTERNAL_PORT }, 'INTERNAL_'),
     );
     internal.serve(handler(internalApp));
     const publicApp = createHttpApp(features.routes, runtime);

@@ -8,6 +8,7 @@ import {
   envUrl,
   readEnv,
 } from '@parley/shared/config/read-env';
+import { envAllowList } from '@parley/shared/http/allow-list';
 import { Secret } from '@parley/shared/config/secret';
 import { CARRIERS, type CarrierName } from '@parley/shared/contracts/session-values';
 import { CALLED_PROVIDERS, type ModelVariable, type ProviderVariable } from './providers/providers.ts';
@@ -103,7 +104,7 @@ const environment = z.object({
   SMTP_URL: envSecret.optional(),
   SMTP_FROM: z.string().default('Parley <parley@localhost>'),
   /** Exact origins that outgoing calls may reach though private or not https. */
-  OUTBOUND_ALLOW: envList.default([]),
+  OUTBOUND_ALLOW: envAllowList.default([]),
   /** Recordings and other files; shared by all processes. */
   STORAGE_DIR: z.string().default('./data'),
   /** Requests a minute from one address before credentials are checked; 0 switches it off. */
@@ -135,6 +136,9 @@ export function carrierApiUrls(config: ControlPlaneConfig): Record<CarrierName, 
     string | undefined
   >;
 }
+
+/** Every variable that a control plane reads. */
+export const CONTROL_PLANE_VARIABLES: readonly string[] = Object.keys(environment.shape);
 
 export type ControlPlaneConfig = Readonly<z.output<typeof environment>>;
 

@@ -1,16 +1,19 @@
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import { shutdownSignal } from '@parley/shared/async/shutdown-signal';
 import { openRedisBus } from '@parley/shared/bus/redis-bus';
+import { findMistyped } from '@parley/shared/config/mistyped';
 import { ConfigError } from '@parley/shared/errors/config-error';
 import { createLogger } from '@parley/shared/logging/logger';
 import { openControlPlane } from './app.ts';
-import { loadControlPlaneConfig } from './config.ts';
+import { CONTROL_PLANE_VARIABLES, loadControlPlaneConfig } from './config.ts';
 
 async function main(): Promise<void> {
   const config = loadControlPlaneConfig(process.env);
   if (config.REDIS_URL === undefined)
     throw new ConfigError(['REDIS_URL: is required to reach other processes']);
   const logger = createLogger({ name: 'control-plane', level: config.LOG_LEVEL });
+  for (const mistyped of findMistyped(process.env, CONTROL_PLANE_VARIABLES))
+    logger.warn(mistyped, 'a variable is no setting: it may be mistyped');
   const owned = new DisposableList();
   try {
     const { REDIS_URL: url, EVENT_PARTITIONS: partitions } = config;

@@ -1,7 +1,8 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
+import { makeFolder } from '@parley/shared/config/make-folder';
 import { carrierSchema } from '@parley/shared/contracts/session-values';
 
 const runtimeSchema = z.object({
@@ -44,11 +45,10 @@ export class DataFolder {
    * Takes the folder for this process. The lock is SQLite's own, so that the system gives it back when the process
    * dies, however it dies.
    * @throws DataFolderInUseError that names the process in the way
+   * @throws ConfigError when the folder cannot be made or written to
    */
   static open(root: string): DataFolder {
-    mkdirSync(root, { recursive: true, mode: 0o700 });
-    for (const name of ['spool', 'recordings'])
-      mkdirSync(path.join(root, name), { recursive: true, mode: 0o700 });
+    for (const name of ['.', 'spool', 'recordings']) makeFolder('PARLEY_DATA_DIR', path.join(root, name));
     const lock = new DatabaseSync(path.join(root, 'lock.db'), { timeout: 0 });
     try {
       lock.exec('PRAGMA journal_mode = DELETE; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');

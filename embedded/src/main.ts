@@ -1,10 +1,14 @@
-import { mkdirSync, renameSync, rmSync } from 'node:fs';
+import { renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs, styleText } from 'node:util';
 import { multistream, type Level } from 'pino';
 import { z } from 'zod';
+import { CONTROL_PLANE_VARIABLES } from '@parley/control-plane/config';
+import { GATEWAY_VARIABLES } from '@parley/media-gateway/config';
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import { shutdownSignal } from '@parley/shared/async/shutdown-signal';
+import { makeFolder } from '@parley/shared/config/make-folder';
+import { findMistyped } from '@parley/shared/config/mistyped';
 import { envInteger, readEnv } from '@parley/shared/config/read-env';
 import { ConfigError } from '@parley/shared/errors/config-error';
 import { LogFile } from '@parley/shared/logging/log-file';
@@ -35,10 +39,12 @@ const environment = z.object({
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).optional(),
 });
 
+const VARIABLES = [...Object.keys(environment.shape), ...CONTROL_PLANE_VARIABLES, ...GATEWAY_VARIABLES];
+
 /** The log goes to a file of this run, so that the conversation stays readable; errors, or all of a level asked for, to the terminal too. */
 function openLog(file: string, level: Level | 'silent' | undefined, owned: DisposableList): Logger {
   // The first to write into the folder makes it; nobody else may look into it.
-  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  makeFolder('PARLEY_DATA_DIR', path.dirname(file));
   const logFile = owned.add(
     new LogFile({
       path: file,
@@ -71,6 +77,10 @@ async function main(): Promise<number> {
     stopping.abort(new Error('Parley is stopping.'));
   });
   try {
+    for (const { name, meant } of findMistyped(process.env, VARIABLES))
+      process.stderr.write(
+        `${name} is not a setting of Parley and changes nothing. Did you mean ${meant}?\n`,
+      );
     const config = readEnv(environment, process.env);
     const dataDir = path.resolve(config.PARLEY_DATA_DIR);
     const log = path.join(dataDir, LOG_FILE);

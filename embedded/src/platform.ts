@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { z } from 'zod';
 import { openControlPlane, type ControlPlane } from '@parley/control-plane/app';
 import { loadControlPlaneConfig } from '@parley/control-plane/config';
 import { HttpServer } from '@parley/control-plane/http/http-server';
@@ -10,7 +11,7 @@ import { DisposableList } from '@parley/shared/async/disposable-list';
 import type { Bus } from '@parley/shared/bus/bus';
 import { openLocalBus } from '@parley/shared/bus/local-bus';
 import { openRedisBus } from '@parley/shared/bus/redis-bus';
-import { ConfigError } from '@parley/shared/errors/config-error';
+import { envPort, readEnv } from '@parley/shared/config/read-env';
 import type { Logger } from '@parley/shared/logging/logger';
 import { toWebSocketUrl } from '@parley/shared/contracts/addresses';
 import type { CarrierName } from '@parley/shared/contracts/session-values';
@@ -200,19 +201,11 @@ function openBus(env: NodeJS.ProcessEnv, folder: DataFolder, logger: Logger): Pr
 
 /** A port asked for is taken as it is; without one, 8080. `0` takes any free one. */
 async function listen(host: string, wanted: string | undefined): Promise<HttpServer> {
-  const port = wanted === undefined ? DEFAULT_PORT : Number(wanted);
-  if (!Number.isInteger(port) || port < 0 || port > 65_535)
-    throw new ConfigError(['PORT: must be a number from 0 to 65535']);
-  try {
-    return await HttpServer.listen({ host, port });
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
-    throw new ConfigError([
-      code === 'EADDRINUSE' || code === 'EACCES'
-        ? `PORT: cannot listen on ${host}:${port} (${code}). Set PORT to a free one`
-        : `HOST: cannot listen on ${host} (${code}). Set HOST to an address of this machine, such as 127.0.0.1 or 0.0.0.0`,
-    ]);
-  }
+  const { PORT: port } = readEnv(
+    z.object({ PORT: envPort.default(DEFAULT_PORT) }),
+    wanted === undefined ? {} : { PORT: wanted },
+  );
+  return HttpServer.listen({ host, port });
 }
 
 /** Through a unix socket that only this user can open; its path must be short (108 bytes, unix(7)). */

@@ -1,4 +1,5 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
 import { DisposableList } from '@parley/shared/async/disposable-list';
@@ -92,12 +93,19 @@ void t.test(
 
 void t.test('a start that can not be says why, in a line for each mistake', async (t) => {
   const folder = path.join(temporaryFolder(owned), 'data');
-  const main = owned.add(startMain(folder, { LOG_LEVEL: 'loud', DRAIN_TIMEOUT_MS: '-1' }));
+  const main = owned.add(
+    startMain(folder, { LOG_LEVEL: 'loud', DRAIN_TIMEOUT_MS: 'abc', OPENAI_APIKEY: 'k' }),
+  );
   const mistakes: [NodeJS.ProcessEnv, RegExp][] = [
-    [{ PORT: 'eighty' }, /PORT: must be a number/],
+    [{ PORT: 'eighty' }, /PORT: must be a whole number from 0 to 65535/],
     [{ HOST: '192.0.2.1' }, /HOST: cannot listen on 192\.0\.2\.1 \(EADDRNOTAVAIL\)/],
     [{ OPENAI_BASE_URL: 'nowhere' }, /OPENAI_BASE_URL: /],
     [{ MONGODB_URI: 'postgres://127.0.0.1' }, /MONGODB_URI: must be a MongoDB connection string/],
+    [
+      { MONGODB_URI: 'mongodb://me:secret@127.0.0.1:1/p?serverSelectionTimeoutMS=200' },
+      /MONGODB_URI: MongoDB cannot be used: .*ECONNREFUSED/,
+    ],
+    [{ OUTBOUND_ALLOW: 'nowhere' }, /OUTBOUND_ALLOW: must be an origin such as/],
   ];
   for (const [index, [env, complaint]] of mistakes.entries()) {
     const refusal = await openPlatform({
@@ -111,11 +119,16 @@ void t.test('a start that can not be says why, in a line for each mistake', asyn
     t.type(refusal, ConfigError);
     const { message } = refusal as ConfigError;
     t.match(message, complaint);
-    t.notMatch(message, /eighty|nowhere|postgres/, 'no value');
+    t.notMatch(message, /eighty|nowhere|postgres|secret/, 'no value');
     // What it had opened until then has let go of the folder.
     await DataFolder.open(`${folder}-${index}`)[Symbol.asyncDispose]();
   }
   t.match(await main.exited, { code: 1 });
-  t.match(main.output, /DRAIN_TIMEOUT_MS: .*\n.*LOG_LEVEL: /);
-  t.notMatch(main.output, /\n +at |loud/, 'no stack, no value');
+  t.match(main.output, /DRAIN_TIMEOUT_MS: must be a whole number from 0 to \d+\n.*LOG_LEVEL: /);
+  t.match(main.output, /OPENAI_APIKEY is not a setting .* Did you mean OPENAI_API_KEY\?\n/);
+  t.notMatch(main.output, /\n +at |loud|abc/, 'no stack, no value');
+
+  const file = `${folder}-file`;
+  writeFileSync(file, '');
+  t.throws(() => DataFolder.open(file), /PARLEY_DATA_DIR: .* it, or what it lies in, is a file/);
 });

@@ -1,8 +1,8 @@
 import * as nodeFs from 'node:fs/promises';
-import { mkdir } from 'node:fs/promises';
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import type { Bus } from '@parley/shared/bus/bus';
 import { trustedProxies } from '@parley/shared/http/client-address';
+import { makeFolder } from '@parley/shared/config/make-folder';
 import { createSafeFetch } from '@parley/shared/http/safe-fetch';
 import { sortableId } from '@parley/shared/ids/new-id';
 import type { Logger } from '@parley/shared/logging/logger';
@@ -85,7 +85,7 @@ export async function openGateway(config: GatewayConfig, deps: GatewayDeps): Pro
   const owned = new DisposableList();
   try {
     const dir = spoolDir(config);
-    await mkdir(dir, { recursive: true, mode: 0o700 });
+    makeFolder('DATA_DIR', dir);
     const lock = lockSpool(dir);
     owned.defer(() => lock.release());
     const providers = deps.providers ?? owned.add(createProviderRegistry({ logger, clock }));

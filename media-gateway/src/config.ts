@@ -66,6 +66,9 @@ const processEnvironment = environment.extend({
   EVENT_PARTITIONS: envInteger(1, 1024).default(8),
 });
 
+/** Every variable that a gateway reads. */
+export const GATEWAY_VARIABLES: readonly string[] = Object.keys(processEnvironment.shape);
+
 export type GatewayProcessConfig = Readonly<z.output<typeof processEnvironment>>;
 
 /** @throws ConfigError naming every bad variable */

@@ -1,14 +1,17 @@
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import { shutdownSignal } from '@parley/shared/async/shutdown-signal';
 import { openRedisBus } from '@parley/shared/bus/redis-bus';
+import { findMistyped } from '@parley/shared/config/mistyped';
 import { ConfigError } from '@parley/shared/errors/config-error';
 import { createLogger } from '@parley/shared/logging/logger';
 import { openGateway } from './app.ts';
-import { loadProcessConfig } from './config.ts';
+import { GATEWAY_VARIABLES, loadProcessConfig } from './config.ts';
 
 async function main(): Promise<void> {
   const config = loadProcessConfig(process.env);
   const logger = createLogger({ name: 'media-gateway', level: config.LOG_LEVEL });
+  for (const mistyped of findMistyped(process.env, GATEWAY_VARIABLES))
+    logger.warn(mistyped, 'a variable is no setting: it may be mistyped');
   const stop = shutdownSignal();
   const owned = new DisposableList();
   try {

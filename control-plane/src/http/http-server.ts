@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { sleep } from '@parley/shared/async/timeout';
+import { ConfigError } from '@parley/shared/errors/config-error';
 import { newId } from '@parley/shared/ids/new-id';
 
 const DRAIN_POLL_MS = 20;
@@ -27,15 +28,26 @@ export class HttpServer {
     });
   }
 
-  /** Takes the port; until `serve` every answer is 503. @throws when the port can't be had */
-  static async listen(where: { host: string; port: number }): Promise<HttpServer> {
+  /**
+   * Takes the port; until `serve` every answer is 503.
+   * @param prefix of the settings that gave host and port, before `HOST` and `PORT`
+   * @throws ConfigError that names the one of them that is wrong
+   */
+  static async listen({ host, port }: { host: string; port: number }, prefix = ''): Promise<HttpServer> {
     const http = new HttpServer();
     await new Promise<void>((resolve, reject) => {
       http.server.once('error', reject);
-      http.server.listen(where, () => {
+      http.server.listen({ host, port }, () => {
         http.server.off('error', reject);
         resolve();
       });
+    }).catch((error: NodeJS.ErrnoException) => {
+      const { code = 'unknown error' } = error;
+      throw new ConfigError([
+        code === 'EADDRINUSE' || code === 'EACCES'
+          ? `${prefix}PORT: cannot listen on ${host}:${port} (${code}). Set ${prefix}PORT to a free one`
+          : `${prefix}HOST: cannot listen on ${host} (${code}). Set ${prefix}HOST to an address of this machine, such as 127.0.0.1 or 0.0.0.0`,
+      ]);
     });
     return http;
   }

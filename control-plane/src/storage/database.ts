@@ -1,5 +1,6 @@
 import mongoose from 'mongoose';
 import type { Connection, Model } from 'mongoose';
+import { ConfigError } from '@parley/shared/errors/config-error';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Collection, StoredRecord } from './collection.ts';
 
@@ -41,16 +42,22 @@ export class Database {
   }
 }
 
-/** @throws when no server answers within ten seconds */
+/** @throws ConfigError when no server answers within ten seconds (or as long as `uri` says), or it refuses these credentials */
 export async function openDatabase(uri: string, { logger }: { logger: Logger }): Promise<Database> {
   const connection = mongoose.createConnection();
   connection.on('error', (error: Error) => logger.warn({ err: error }, 'database connection failed'));
-  await connection.openUri(uri, {
-    serverSelectionTimeoutMS: 10_000,
-    maxPoolSize: 50,
-    autoIndex: false,
-    bufferCommands: false,
-  });
+  try {
+    await connection.openUri(uri, {
+      ...(uri.includes('serverSelectionTimeoutMS=') ? {} : { serverSelectionTimeoutMS: 10_000 }),
+      maxPoolSize: 50,
+      autoIndex: false,
+      bufferCommands: false,
+    });
+  } catch (error) {
+    await connection.destroy();
+    const what = error instanceof Error ? error.message : String(error);
+    throw new ConfigError([`MONGODB_URI: MongoDB cannot be used: ${what}`], { cause: error });
+  }
   return new Database(connection);
 }
 

@@ -5,6 +5,7 @@ import type {
   us_listen_socket,
   us_socket_context_t,
 } from 'uWebSockets.js';
+import { ConfigError } from '@parley/shared/errors/config-error';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
 import { closeCodes } from './close-codes.ts';
@@ -123,7 +124,7 @@ class UwsServer implements WebSocketServer {
     const listening = await new Promise<us_listen_socket>((resolve, reject) => {
       this.#app.listen(host, port, EXCLUSIVE_PORT, (socket) => {
         if (socket) resolve(socket);
-        else reject(new Error(`The media server cannot listen on ${host}:${port}.`));
+        else reject(new ConfigError([`PORT, HOST: cannot listen on ${host}:${port}`]));
       });
     });
     this.#listening = listening;

@@ -33,7 +33,7 @@ void t.test(
         () => undefined,
         (error: Error) => error,
       );
-      t.match(error?.message, /^Redis cannot be used: /);
+      t.match(error?.message, /REDIS_URL: Redis cannot be used: /);
       t.match(error?.message, reason);
       t.notMatch(`${error?.stack} ${(error?.cause as Error).stack}`, /hunter2/);
     }

@@ -15,7 +15,7 @@ const HEARTBEAT_MS = 1000;
  * The bus between processes. A Redis that stops answering makes commands fail within about two seconds; connections,
  * consumers and subscriptions come back by themselves.
  * @param options.url `redis://`, `rediss://` (TLS) or the path of a unix socket
- * @throws when Redis can't be reached at the start
+ * @throws ConfigError when Redis can't be reached at the start
  */
 export async function openRedisBus(options: {
   url: string;

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import { sleep, withTimeout } from '../async/timeout.ts';
+import { ConfigError } from '../errors/config-error.ts';
 import type { Logger } from '../logging/logger.ts';
 
 /** How long a command may take before its caller is told that Redis is gone. */
@@ -48,7 +49,7 @@ export function createRedis(
   return redis;
 }
 
-/** Resolves when the connection is ready for the first time. @throws when it is not in time, after closing it */
+/** Resolves when the connection is ready for the first time. @throws ConfigError when it is not in time, after closing it */
 export async function connectRedis(redis: Redis): Promise<void> {
   let reason: unknown;
   const onError = (error: unknown) => (reason = error);
@@ -59,7 +60,7 @@ export async function connectRedis(redis: Redis): Promise<void> {
     redis.disconnect();
     const cause = reason ?? error;
     const what = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`Redis cannot be used: ${what}`, { cause });
+    throw new ConfigError([`REDIS_URL: Redis cannot be used: ${what}`], { cause });
   } finally {
     redis.off('error', onError);
   }

@@ -55,6 +55,7 @@ void t.test('every bad variable is named, and no value is told', async (t) => {
     ['PORT', 'CALLS', 'DEBUG', 'PUBLIC_URL', 'TOKEN', 'MODE'],
   );
   for (const problem of problems) t.ok(message.includes(problem));
+  t.match(message, /CALLS: must be a whole number from 1 to 100\n/);
   t.notMatch(message, /hunter2|70000/);
 });
 

@@ -20,11 +20,14 @@ export function readEnv<T extends z.ZodType<object>>(
   );
 }
 
-/** A TCP port; 0 = any free one. */
-export const envPort = z.coerce.number().int().min(0).max(65_535);
-
 /** A whole number within bounds, given as text. */
-export const envInteger = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
+export function envInteger(min: number, max: number) {
+  const error = `must be a whole number from ${min} to ${max}`;
+  return z.coerce.number({ error }).int(error).min(min, error).max(max, error);
+}
+
+/** A TCP port; 0 = any free one. */
+export const envPort = envInteger(0, 65_535);
 
 /** `true`/`1`/`yes` or `false`/`0`/`no`. */
 export const envBoolean = z

@@ -2,8 +2,8 @@
 export class ConfigError extends Error {
   readonly problems: readonly string[];
 
-  constructor(problems: readonly string[]) {
-    super(`The configuration is invalid:\n${problems.map((p) => `  ${p}`).join('\n')}`);
+  constructor(problems: readonly string[], options?: ErrorOptions) {
+    super(`The configuration is invalid:\n${problems.map((p) => `  ${p}`).join('\n')}`, options);
     this.name = 'ConfigError';
     this.problems = problems;
   }

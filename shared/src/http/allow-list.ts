@@ -1,3 +1,5 @@
+import { envList } from '../config/read-env.ts';
+
 /** What an outgoing request is for, as far as the allow-list tells them apart. */
 export type OutboundPurpose = 'tool' | 'webhook' | 'provider';
 
@@ -37,6 +39,18 @@ export function parseAllowEntry(text: string): AllowEntry {
   }
   return entry;
 }
+
+/** `OUTBOUND_ALLOW`: entries as `parseAllowEntry` reads them, comma-separated. */
+export const envAllowList = envList.superRefine((entries, context) => {
+  for (const [index, entry] of entries.entries()) {
+    try {
+      parseAllowEntry(entry);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      context.addIssue(entries.length === 1 ? why : `entry ${index + 1} ${why}`);
+    }
+  }
+});
 
 /** As text, for a session plan. */
 export function formatAllowEntry(entry: AllowEntry): string {
