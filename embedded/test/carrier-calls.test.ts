@@ -155,3 +155,45 @@ void t.test('a caller who asks for the manager is transferred, at every carrier'
   );
   t.equal(connections, 0, NOWHERE_ELSE);
 });
+
+void t.test('an agent of one’s own is followed by the emulated model: its facts, its tool', async (t) => {
+  const { desk, demonstration, receivers } = running;
+  const { rest, orgId, projectId } = demonstration;
+  const agent = await rest.post<{ id: string }>(`/v1/orgs/${orgId}/projects/${projectId}/agents`, {
+    name: 'Bakery',
+    system_prompt:
+      'You answer the telephone of a bakery. The bakery opens at six and closes at two. Take orders with the tool order_bread.',
+    greeting: 'Good morning.',
+  });
+  const tool = await rest.post<{ id: string }>(`/v1/orgs/${orgId}/tools`, {
+    name: 'order_bread',
+    description: 'Orders bread.',
+    parameters: {
+      type: 'object',
+      properties: {
+        quantity: { type: 'integer', description: 'How many' },
+        day: { type: 'string', description: 'Day of the week' },
+      },
+      required: ['quantity', 'day'],
+    },
+    type: 'webhook',
+    webhook: { url: receivers.toolUrl, method: 'POST' },
+  });
+  await rest.post(`/v1/agents/${agent.id}/tools`, { tool_id: tool.id });
+  const placed = await desk.place({
+    carrier: 'twilio',
+    to: '+14155550102',
+    agent_id: agent.id,
+    steps: [{ say: 'When do you open?' }, { say: 'I would like to order two loaves of bread for Friday.' }],
+  });
+  await placed.outcome;
+  await waitForPostCall(rest, placed.session_id!, TIMEOUT_MS, AbortSignal.timeout(TIMEOUT_MS));
+  const at = `/v1/sessions/${placed.session_id}`;
+  const { items } = await rest.get<{ items: { role: string; text: string }[] }>(`${at}/transcript`);
+  t.match(
+    items.filter(({ role }) => role === 'agent').map(({ text }) => text),
+    [/^Good morning/, /^The bakery opens at six and closes at two/, /reference: L 42, day: Friday/],
+  );
+  const events = await rest.get<{ items: { data: object }[] }>(`${at}/events?type=tool_started`);
+  t.match(events.items, [{ data: { name: 'order_bread', arguments: '{"quantity":2,"day":"Friday"}' } }]);
+});

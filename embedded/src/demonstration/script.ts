@@ -55,7 +55,9 @@ export const CALLER_LINES = {
   manager: 'I would like to speak to the manager.',
 } as const;
 
-/** The emulated model's script; see the LLM emulator for its form. */
+const bistro = { system: DEMONSTRATION_AGENT.name };
+
+/** The emulated model's script: the demonstration's agent by the word, every other one by its prompt and its tools. */
 export const DEMONSTRATION_LLM_SCRIPT = {
   rules: [
     // The caller of an agent's tests, played without a real model, has one question.
@@ -73,27 +75,27 @@ export const DEMONSTRATION_LLM_SCRIPT = {
     },
     { when: { schema: '*' }, reply: { json: 'lead' } },
     {
-      when: { after_tool: 'book_table', user: ['eight', 'instead'] },
+      when: { ...bistro, after_tool: 'book_table', user: ['eight', 'instead'] },
       reply: {
         text: 'No problem. Your table is now at {{tool.time}}, and the reference is still {{tool.reference}}. For a reminder, press one and pound.',
       },
     },
     {
-      when: { after_tool: 'book_table' },
+      when: { ...bistro, after_tool: 'book_table' },
       reply: {
         text: 'Your table is booked for {{tool.day}} at {{tool.time}}, and your reference is {{tool.reference}}. On Fridays we have live music from eight until eleven, and our chef recommends the trout, which comes fresh from the lake every morning. There is also a small terrace, if the weather is warm enough to sit outside.',
       },
     },
     {
-      when: { user: { regex: 'pressed these keys: (?<keys>[0-9*#A-D]+)' } },
+      when: { ...bistro, user: { regex: 'pressed these keys: (?<keys>[0-9*#A-D]+)' } },
       reply: { text: 'Thank you for key {{keys}}. We will remind you on Friday.' },
     },
     {
-      when: { user: ['goodbye', 'good bye', 'bye bye'], tool: 'end_call' },
+      when: { ...bistro, user: ['goodbye', 'good bye', 'bye bye'], tool: 'end_call' },
       reply: { text: 'Thank you for calling Lakeside Bistro. Goodbye.', tool_calls: [{ name: 'end_call' }] },
     },
     {
-      when: { user: { regex: '\\binstead\\b' }, tool: 'book_table' },
+      when: { ...bistro, user: { regex: '\\binstead\\b' }, tool: 'book_table' },
       reply: {
         text: 'Let me change that.',
         tool_calls: [{ name: 'book_table', arguments: { day: 'Friday', time: 'eight', people: 2 } }],
@@ -101,6 +103,7 @@ export const DEMONSTRATION_LLM_SCRIPT = {
     },
     {
       when: {
+        ...bistro,
         user: {
           regex:
             '\\b(?<day>monday|tuesday|wednesday|thursday|friday|saturday|sunday)\\b(?: at (?<time>\\w+))?',
@@ -113,7 +116,7 @@ export const DEMONSTRATION_LLM_SCRIPT = {
       },
     },
     {
-      when: { user: ['manager', 'a person', 'a human'], tool: 'transfer_call' },
+      when: { ...bistro, user: ['manager', 'a person', 'a human'], tool: 'transfer_call' },
       reply: {
         text: 'Of course. I am putting you through to the manager.',
         tool_calls: [{ name: 'transfer_call', arguments: { destination_id: 'manager' } }],
@@ -121,22 +124,26 @@ export const DEMONSTRATION_LLM_SCRIPT = {
     },
     {
       // No carrier, no transfer: the tool is not offered to an agent that talks with a browser.
-      when: { user: ['manager', 'a person', 'a human'] },
+      when: { ...bistro, user: ['manager', 'a person', 'a human'] },
       reply: {
         text: 'I am sorry, a browser has no telephone line, so I cannot put you through.',
       },
     },
     {
-      when: { user: ['table', 'book', 'reserve'] },
+      when: { ...bistro, user: ['table', 'book', 'reserve'] },
       reply: { text: 'With pleasure. For which day, and at what time would you like to come?' },
     },
     {
-      when: { user: ['open', 'hours', 'close'] },
+      when: { ...bistro, user: ['open', 'hours', 'close'] },
       reply: { text: 'We are open every day from noon until eleven in the evening.' },
     },
-    { when: { user: 'silent for a while' }, reply: { text: 'Are you still there?' } },
+    { when: { ...bistro, user: 'silent for a while' }, reply: { text: 'Are you still there?' } },
+    {
+      when: bistro,
+      reply: {
+        text: 'I am only an emulated language model, but I can book a table for you. For which day would you like one?',
+      },
+    },
   ],
-  fallback: {
-    text: 'I am only an emulated language model, but I can book a table for you. For which day would you like one?',
-  },
+  fallback: 'improvise',
 };

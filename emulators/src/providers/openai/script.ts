@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { textOf } from './chat-request.ts';
 import type { ChatMessage, ChatRequest } from './chat-request.ts';
 import { fitToSchema } from './fit-to-schema.ts';
+import { improvise } from './improvise.ts';
 import { leadFromTranscript } from './lead-from-transcript.ts';
 
 /**
@@ -24,6 +25,8 @@ import { leadFromTranscript } from './lead-from-transcript.ts';
  *       ],
  *       "fallback": { "text": "Could you say that again?" }
  *     }
+ *
+ * The fallback `"improvise"` follows the agent that is asked for, whoever that is: see improvise.ts.
  *
  * Conditions of `when`; all that are given must hold, and none at all always holds:
  * - `user`, `system`, `assistant`: the last user text, the system prompt, what the assistant said last. A string is
@@ -90,7 +93,9 @@ const rule = z.strictObject({
 const scriptSchema = z.strictObject({
   models: z.array(z.string().min(1)).min(1).default(['parley-emulated-model']),
   rules: z.array(rule).max(1000).default([]),
-  fallback: textReply.default({ text: 'I am an emulator, and my script has no answer to that.' }),
+  fallback: z
+    .union([z.literal('improvise'), textReply])
+    .default({ text: 'I am an emulator, and my script has no answer to that.' }),
 });
 
 type Condition = z.infer<typeof condition>;
@@ -123,12 +128,13 @@ export function answerByScript(script: Script, request: ChatRequest): ScriptedRe
   const chosen = script.rules[rule];
   const number = rule < 0 ? undefined : rule;
   const answer = chosen?.reply ?? (structured ? { json: 'lead' as const } : script.fallback);
-  if ('json' in answer) {
+  if (answer !== 'improvise' && 'json' in answer) {
     const found =
       answer.json === 'lead' ? leadFromTranscript(situation.prompt) : extract(answer.json, situation.prompt);
     const fitted = situation.format?.schema ? fitToSchema(found, situation.format.schema) : found;
     return { rule: number, text: JSON.stringify(fitted), toolCalls: [] };
   }
+  if (answer === 'improvise') return { rule: undefined, ...improvise(request) };
   const values = valuesOf(chosen, situation);
   const calls = request.tool_choice === 'none' ? [] : (answer.tool_calls ?? []);
   return {
