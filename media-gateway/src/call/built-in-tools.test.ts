@@ -50,9 +50,19 @@ void t.test('an agent that may has every built-in tool, and each is run', async 
   t.same(all.done, ['12#', 'sales', 'end']);
 });
 
+void t.test('keys are offered, and pressed, where the line takes them', async (t) => {
+  const digits = { digits: '1' };
+  for (const dtmfOut of ['socket', 'carrier_command', 'tones', 'none'] as const) {
+    const line = { ...context(true), participant: { carrierCommands: true, dtmfOut } };
+    const offered = offeredTools(line).some(({ name }) => name === 'send_dtmf');
+    t.equal(offered, dtmfOut !== 'none', dtmfOut);
+    t.match(await runBuiltIn('send_dtmf', digits, line), offered ? { ok: true } : { code: 'unknown_tool' });
+  }
+});
+
 void t.test('one that may not has none; their names and the planned ones are taken', async (t) => {
   t.same(offeredTools(context(false)), []);
-  for (const name of ['end_call', 'search_knowledge', 'toString'])
+  for (const name of [...Object.keys(BUILT_IN_TOOLS), 'search_knowledge', 'toString'])
     t.match(await runBuiltIn(name, {}, context(false)), { ok: false, code: 'unknown_tool' }, name);
   for (const name of [...Object.keys(BUILT_IN_TOOLS), 'search_knowledge'])
     t.ok(RESERVED_TOOL_NAMES.has(name), name);

@@ -31,8 +31,7 @@ const builtIn: Record<BuiltInToolName, BuiltIn> = {
   end_call: {
     offer: ({ plan }) => (plan.agent.config.end_call.agent_may_end ? {} : undefined),
     run(_args, { plan, controls }) {
-      const { agent_may_end, message } = plan.agent.config.end_call;
-      if (!agent_may_end) return unknownTool('end_call');
+      const { message } = plan.agent.config.end_call;
       return taken(controls.endAfterSpeech(message === '' ? undefined : message));
     },
   },
@@ -65,7 +64,7 @@ const builtIn: Record<BuiltInToolName, BuiltIn> = {
         return refused('invalid_arguments', 'digits must be 1 to 32 of 0-9, A-D, * and #.');
       return (await controls.sendDtmf(digits))
         ? { ok: true, content: '{"ok":true}' }
-        : refused('not_sent', 'The digits could not be sent: this line does not support DTMF.');
+        : refused('not_sent', 'The digits could not be sent.');
     },
   },
 };
@@ -79,14 +78,15 @@ export function offeredTools(context: Offered): LlmTool[] {
   });
 }
 
-/** Runs a built-in tool. */
+/** Runs a built-in tool. One that is not offered is refused, as the model cannot know it. */
 export async function runBuiltIn(
   name: string,
   args: Record<string, unknown>,
   context: BuiltInContext,
 ): Promise<BuiltInResult> {
   if (!Object.hasOwn(builtIn, name)) return unknownTool(name);
-  return builtIn[name as BuiltInToolName].run(args, context);
+  const tool = builtIn[name as BuiltInToolName];
+  return tool.offer(context) ? tool.run(args, context) : unknownTool(name);
 }
 
 export function refusal(message: string): string {

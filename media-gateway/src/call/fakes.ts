@@ -96,7 +96,9 @@ export class FakePhone implements Participant {
   readonly inputFormat = PCMU;
   readonly outputFormat = PCMU;
   readonly marks = true;
-  readonly dtmfOut = 'socket';
+  dtmfOut: Participant['dtmfOut'] = 'socket';
+  /** All audio that was sent, whether it was played or cleared. */
+  readonly sent: Uint8Array[] = [];
   readonly clears: number[] = [];
   readonly sentDigits: string[] = [];
   closed: { code: number; reason: string } | undefined;
@@ -114,6 +116,7 @@ export class FakePhone implements Participant {
     this.#listener = listener;
   }
   play(bytes: Uint8Array): void {
+    this.sent.push(bytes.slice());
     this.#queue.push({ ms: bytes.length / 8 });
     this.maxBufferedMs = Math.max(this.maxBufferedMs, this.bufferedMs);
   }
@@ -193,12 +196,15 @@ export function fakeCall(
     voiceModel?: VoiceModel;
     /** What the voice sounds like: 8 kHz mu-law. Words take as long as they take then. */
     speak?: (text: string) => Uint8Array;
+    /** How the telephone takes keys. */
+    dtmfOut?: Participant['dtmfOut'];
     /** Instead of a telephone. */
     farEnd?: (clock: ManualClock, plan: SessionPlan) => FarEnd;
   } = {},
 ) {
   const clock = new ManualClock();
   const phone = new FakePhone(clock);
+  if (options.dtmfOut) phone.dtmfOut = options.dtmfOut;
   const plan = options.plan ?? wirePlan();
   const farEnd: FarEnd = options.farEnd?.(clock, plan) ?? {
     participant: phone,

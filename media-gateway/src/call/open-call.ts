@@ -14,6 +14,7 @@ import { replyMaker } from '../speech/reply-maker.ts';
 import { CallVoices } from '../speech/speaker.ts';
 import { WaitingTexts } from './waiting-texts.ts';
 import { CallerTurns, type CallerWords } from '../turns/caller-turns.ts';
+import { AgentKeys } from './agent-keys.ts';
 import { CallerKeys } from './caller-keys.ts';
 import { CallClock } from './call-clock.ts';
 import { CallCommands, refusal } from './call-commands.ts';
@@ -70,6 +71,7 @@ class LiveCall implements Call, ParticipantListener {
   readonly #speech: AgentSpeech;
   readonly #turns: CallerTurns;
   readonly #keys: CallerKeys;
+  readonly #agentKeys: AgentKeys;
   readonly #texts: WaitingTexts;
   readonly #goodbye: Goodbye;
   readonly #failures: Failures;
@@ -198,6 +200,13 @@ class LiveCall implements Call, ParticipantListener {
           this.#failures.recognitionLost();
         },
       },
+    });
+    this.#agentKeys = new AgentKeys({
+      participant,
+      phase,
+      carrier: this.#carrier,
+      speech: this.#speech,
+      emit: this.#emit,
     });
     this.#keys = new CallerKeys({
       config: config.dtmf,
@@ -412,18 +421,10 @@ class LiveCall implements Call, ParticipantListener {
       transferAfterSpeech: (destination, onFailed) => this.#handOver(destination, onFailed),
       apology: (destination) =>
         this.#prompt.render(destination?.failure_message ?? '') || this.#failures.apology,
-      sendDtmf: async (digits) => this.#phase.on('keys_by_agent') === 'take' && this.#sendDtmf(digits),
+      sendDtmf: (digits) => this.#agentKeys.press(digits),
       emitTool: (type, data) => this.#emit(type, data),
       toolTook: (ms) => this.#log.addSample('tool_ms', ms),
     };
-  }
-
-  async #sendDtmf(digits: string): Promise<boolean> {
-    const { participant } = this.#deps.farEnd;
-    this.#emit('dtmf', { direction: 'sent', digits });
-    if (participant.dtmfOut !== 'socket') return (await this.#carrier.ask('send_dtmf', { digits })).ok;
-    participant.sendDtmf(digits);
-    return true;
   }
 
   /** Transfers the caller. @returns the code word of the refusal, if refused */

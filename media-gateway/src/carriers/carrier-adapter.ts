@@ -35,7 +35,7 @@ export interface CarrierAdapter {
   readonly inputFormat: AudioFormat;
   /** Of agent audio; known from `started` on. */
   readonly outputFormat: AudioFormat;
-  readonly dtmfOut: 'socket' | 'carrier_command' | 'none';
+  readonly dtmfOut: 'socket' | 'carrier_command' | 'tones';
   /** Media may come out of order and has to be sorted by `chunk`. */
   readonly unordered: boolean;
   /** Audio of one `play`. */

@@ -19,8 +19,8 @@ export interface Participant {
   readonly marks: boolean;
   /** How far ahead of the listener audio may be sent; 300 ms unless said otherwise. */
   readonly leadMs?: number;
-  /** How digits can be sent: on the socket, by a command to the carrier, or not at all. */
-  readonly dtmfOut: 'socket' | 'carrier_command' | 'none';
+  /** How digits can be sent: on the socket, by a command to the carrier, as tones in the audio, or not at all. */
+  readonly dtmfOut: 'socket' | 'carrier_command' | 'tones' | 'none';
   /** Delivers everything from now on (and what was buffered until now, at most 1 s of audio). Called once. */
   attach(listener: ParticipantListener): void;
   /**

@@ -264,7 +264,7 @@ void t.test('digits go out on the stream where the carrier has a message for the
   t.equal(participant.dtmfOut, 'socket');
   participant.sendDtmf('1#');
   t.same(sent, [{ event: 'sendDTMF', dtmf: '1#' }]);
-  t.equal(open('twilio').participant.dtmfOut, 'none');
+  t.equal(open('twilio').participant.dtmfOut, 'tones');
   t.equal(open('telnyx').participant.dtmfOut, 'carrier_command');
 });
 

@@ -53,6 +53,11 @@ export class AgentUtterance {
     this.#resolveDone = resolve;
   }
 
+  /** As `Reply.play`. */
+  play(audio: Uint8Array): Promise<void> {
+    return this.#reply.play(audio);
+  }
+
   /** What was said and done, as the model will remember it. */
   get parts(): ReplyPart[] {
     return this.#reply.parts;

@@ -57,7 +57,8 @@ export class Playout {
   #held = false;
   /** The speech that ended last, kept for a far end that reports later how much it played. */
   #last: { speech: Speech; heardBytes: number } | undefined;
-  readonly #waiting = new Set<() => void>();
+  /** Who waits, until no more than so many milliseconds are queued. */
+  readonly #waiting = new Map<() => void, number>();
 
   constructor(deps: {
     participant: Participant;
@@ -109,9 +110,12 @@ export class Playout {
     return speech === undefined ? 0 : (speech.availableBytes - speech.sentBytes) / this.#bytesPerMs;
   }
 
-  /** Resolves when the voice may get more text. @throws the reason of `signal` */
-  room(signal: AbortSignal): Promise<void> {
-    if (this.queuedMs <= MAX_QUEUED_MS) return Promise.resolve();
+  /**
+   * Resolves when no more audio waits to be sent than the voice may be ahead, or than is said.
+   * @throws the reason of `signal`
+   */
+  room(signal: AbortSignal, ms = MAX_QUEUED_MS): Promise<void> {
+    if (this.queuedMs <= ms) return Promise.resolve();
     return new Promise((resolve, reject) => {
       const go = () => {
         signal.removeEventListener('abort', onAbort);
@@ -123,7 +127,7 @@ export class Playout {
       };
       if (signal.aborted) return onAbort();
       signal.addEventListener('abort', onAbort, { once: true });
-      this.#waiting.add(go);
+      this.#waiting.set(go, ms);
     });
   }
 
@@ -297,10 +301,11 @@ export class Playout {
       const onTime = lead > this.#leadMs - CHUNK_MS - LEAD_SLACK_MS;
       speech.dueAt = onTime ? (speech.dueAt ?? now) + size / this.#bytesPerMs : undefined;
     }
-    if (this.#waiting.size > 0 && this.queuedMs <= MAX_QUEUED_MS) {
-      for (const go of this.#waiting) go();
-      this.#waiting.clear();
-    }
+    for (const [go, ms] of this.#waiting)
+      if (this.queuedMs <= ms) {
+        this.#waiting.delete(go);
+        go();
+      }
     if (!speech.complete) return;
     if (!speech.sentTold && speech.sentBytes >= speech.availableBytes) {
       speech.sentTold = true;

@@ -147,6 +147,19 @@ export class Reply {
     this.#armFiller();
   }
 
+  /**
+   * Plays audio behind what was said so far. Resolves when it has gone out.
+   * @param audio in the playout's format
+   * @throws the reason of the reply's end, if that comes first
+   */
+  async play(audio: Uint8Array): Promise<void> {
+    await this.#voiced(this.#speaker.flush());
+    this.#abort.signal.throwIfAborted();
+    this.#deps.playout.write(audio);
+    // The last frame may wait for what is said next.
+    await this.#deps.playout.room(this.#abort.signal, 20);
+  }
+
   cancel(): void {
     this.#fillerTimer?.cancel();
     this.#abort.abort(new Error('The reply was cancelled.'));

@@ -19,7 +19,7 @@ export class TwilioAdapter implements CarrierAdapter {
   readonly inputFormat = FORMAT;
   readonly outputFormat = FORMAT;
   /** The stream has no message for digits, and replacing the call's instructions would end the stream. */
-  readonly dtmfOut = 'none';
+  readonly dtmfOut = 'tones';
   readonly unordered = false;
   readonly maxAudioBytes = 12_000;
   #streamSid: string | undefined;
