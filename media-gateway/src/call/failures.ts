@@ -2,7 +2,8 @@ import type { CallEndReason } from '@parley/shared/contracts/session-values';
 import { ProviderError } from '@parley/shared/errors/provider-error';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Emit } from '../reporting/call-reporter.ts';
-import type { BuiltInSentences } from '../speech/built-in-sentences.ts';
+import { builtInSentences, type BuiltInSentences } from '../speech/built-in-sentences.ts';
+import type { CallVoices } from '../speech/speaker.ts';
 import type { AgentSpeech, SpeechFailure } from '../speech/agent-speech.ts';
 import type { PhaseOfCall } from './call-phase.ts';
 import type { Goodbye } from './goodbye.ts';
@@ -15,6 +16,7 @@ export class Failures {
   readonly #speech: AgentSpeech;
   readonly #goodbye: Goodbye;
   readonly #sentences: BuiltInSentences;
+  readonly #voices: Pick<CallVoices, 'useLast'>;
   readonly #emit: Emit;
   readonly #logger: Logger;
   readonly #end: (reason: CallEndReason) => void;
@@ -24,6 +26,7 @@ export class Failures {
     speech: AgentSpeech;
     goodbye: Goodbye;
     sentences: BuiltInSentences;
+    voices: Pick<CallVoices, 'useLast'>;
     emit: Emit;
     logger: Logger;
     end: (reason: CallEndReason) => void;
@@ -32,6 +35,7 @@ export class Failures {
     this.#speech = deps.speech;
     this.#goodbye = deps.goodbye;
     this.#sentences = deps.sentences;
+    this.#voices = deps.voices;
     this.#emit = deps.emit;
     this.#logger = deps.logger;
     this.#end = deps.end;
@@ -63,11 +67,18 @@ export class Failures {
     const answer = this.#phase.on('reply_failed');
     if (answer === 'ignore') return;
     const ending: CallEndReason = { ended_by: 'system', failure_reason: reason };
-    if (reason !== 'llm_error') this.#end(ending);
+    if (reason === 'tts_error' && answer === 'recover' && this.#voices.useLast()) this.#sayLastWords(ending);
+    else if (reason !== 'llm_error') this.#end(ending);
     else if (answer === 'give_up') this.#goodbye.finish();
     else if (repeated || (error instanceof ProviderError && error.fault === 'auth'))
       this.#goodbye.say(ending, this.#sentences.givingUp);
     else this.#speech.say(this.apology, 'apology', { interruptible: true });
+  }
+
+  /** Says in the local voice, which knows English alone, that the call ends: the agent has no voice left. */
+  #sayLastWords(ending: CallEndReason): void {
+    this.#emit('warning', { code: 'local_voice' });
+    this.#goodbye.say(ending, builtInSentences('en').givingUp);
   }
 
   /** The call does not get on, whatever is tried: the caller is told, and it ends. */

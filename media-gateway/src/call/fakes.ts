@@ -191,6 +191,8 @@ export function fakeCall(
     llm?: LlmScript;
     tool?: (args: unknown) => Promise<ToolOutcome>;
     ttsFails?: () => ProviderError | undefined;
+    /** The voice of last resort. */
+    localVoice?: { fails?: () => ProviderError | undefined };
     words?: boolean;
     /** Loudness alone tells voices without it. */
     voiceModel?: VoiceModel;
@@ -254,8 +256,8 @@ export function fakeCall(
       if (answer.failure) throw answer.failure;
     },
   };
-  const tts: TtsProvider = {
-    name: 'fake-tts',
+  const voice = (name: string, fails?: () => ProviderError | undefined): TtsProvider => ({
+    name,
     format: PCMU,
     warm() {},
     open(listener: TtsListener, signal: AbortSignal) {
@@ -272,7 +274,7 @@ export function fakeCall(
       signal.addEventListener('abort', () => open.tts--, { once: true });
       return {
         push(text) {
-          const failure = options.ttsFails?.();
+          const failure = fails?.();
           if (failure) {
             failed = true;
             queueMicrotask(() => listener.onFailed(failure));
@@ -282,7 +284,7 @@ export function fakeCall(
           clock.setTimeout(() => {
             pending--;
             if (signal.aborted || failed) return;
-            spoken.push(text);
+            spoken.push(name === 'local' ? `(local) ${text}` : text);
             const said = text.split(' ');
             const audio = options.speak?.(text) ?? new Uint8Array(said.length * WORD_MS * 8).fill(0x20);
             const wordMs = audio.length / 8 / said.length;
@@ -304,7 +306,8 @@ export function fakeCall(
       };
     },
     async [Symbol.asyncDispose]() {},
-  };
+  });
+  const tts = voice('fake-tts', options.ttsFails);
 
   let report: CallReport | undefined;
   let index = plan.first_event_index - 1;
@@ -320,6 +323,7 @@ export function fakeCall(
       stt: [() => sttProvider],
       llm: [() => llm],
       tts: [() => tts],
+      ...(options.localVoice ? { lastVoice: () => voice('local', options.localVoice!.fails) } : {}),
       voiceModel: options.voiceModel,
     },
     reporter: {

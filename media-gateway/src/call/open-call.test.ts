@@ -337,6 +337,22 @@ void t.test('failures', async (t) => {
     t.match(await call.call.ended, { failure_reason: 'tts_error' });
   });
 
+  await t.test('when all voices fail the local one says so, and the call ends with tts_error', async (t) => {
+    const dead = () => new ProviderError('fake-tts', 'auth', 'no');
+    const german = wirePlan((_plan, config) => (config.language.primary = 'de-DE'));
+    const call = fakeCall({ plan: german, ttsFails: dead, localVoice: {} });
+    await call.wait(7000);
+    const words = 'I am sorry, something is not working at the moment. Please call again later.';
+    t.same(call.spoken, [`(local) ${words}`], 'in English: it has no other language');
+    t.same(call.texts(), [`agent: ${words}`]);
+    t.match(call.events.findLast(({ type }) => type === 'warning')?.data, { code: 'local_voice' });
+    t.match(await call.call.ended, { ended_by: 'system', failure_reason: 'tts_error' });
+
+    const mute = fakeCall({ ttsFails: dead, localVoice: { fails: dead } });
+    await mute.wait(400);
+    t.match(await mute.call.ended, { failure_reason: 'tts_error' }, 'and without it at once');
+  });
+
   await t.test('without any STT the caller is told, and the call ends with stt_error', async (t) => {
     const call = fakeCall();
     await call.wait(1600);

@@ -115,7 +115,7 @@ class LiveCall implements Call, ParticipantListener {
       onMissing: (name) => this.#emit('warning', { code: 'missing_variable', name }),
     });
     this.#llms = providers.llm.map((make) => make());
-    this.#voices = new CallVoices(providers.tts);
+    this.#voices = new CallVoices(providers.tts, providers.lastVoice);
     const hearing = new CallerHearing({
       format: participant.inputFormat,
       threshold: config.turn_taking.vad_threshold,
@@ -224,6 +224,7 @@ class LiveCall implements Call, ParticipantListener {
       speech: this.#speech,
       goodbye: this.#goodbye,
       sentences: builtInSentences(config.language.primary),
+      voices: this.#voices,
       emit: this.#emit,
       logger: deps.logger,
       end,

@@ -121,6 +121,26 @@ void t.test('a name that fits no adapter is said so when it is needed', async (t
   await registry[Symbol.asyncDispose]();
 });
 
+void t.test('the local voice is there for a plan that does not have it', async (t) => {
+  const registry = createProviderRegistry({ logger: createLogger({ name: 'test', level: 'silent' }) });
+  t.teardown(() => registry[Symbol.asyncDispose]());
+  const stt = [provider('deepgram', 'http://127.0.0.1:1', 'nova-3')];
+  const llm = [provider('openai_compatible', 'http://127.0.0.1:1', 'm')];
+  const remote = provider('elevenlabs', 'http://127.0.0.1:1', 'eleven_flash_v2_5');
+  const forVoices = (tts: WireProvider[]) => registry.forCall(plan({ stt, llm, tts }), TELEPHONE);
+  t.equal(forVoices([remote, provider('flite', '', 'flite')]).lastVoice, undefined, 'it has been tried');
+  const spoken = new Spoken();
+  const voice = forVoices([remote]).lastVoice!();
+  t.same(voice.format, TELEPHONE);
+  const utterance = voice.open(spoken, new AbortController().signal);
+  utterance.push('Please call again later.');
+  utterance.end();
+  await spoken.over;
+  t.equal(spoken.done, 1);
+  t.ok(spoken.bytes > 8000);
+  await voice[Symbol.asyncDispose]();
+});
+
 void t.test("a tenant's own address may not be a private one", async (t) => {
   const registry = createProviderRegistry({ logger: createLogger({ name: 'test', level: 'silent' }) });
   t.teardown(() => registry[Symbol.asyncDispose]());

@@ -19,6 +19,19 @@ import { providers } from './providers.ts';
 const ANY_PUBLIC_URL = 'https://provider.invalid';
 const GUARDED = { purpose: 'provider', orgId: '', allow: [] } as const;
 
+/** The voice of the process itself. */
+const LOCAL_VOICE: PlanProvider = {
+  id: 'local_voice',
+  provider: 'flite',
+  emulated: false,
+  base_url: '',
+  tenant_address: false,
+  credential: null,
+  model: 'flite',
+  language: 'en-US',
+  options: {},
+};
+
 /**
  * Turns the names of a plan into providers, and owns what calls share: TLS contexts, HTTP pools, and what a provider
  * keeps open between calls.
@@ -80,6 +93,10 @@ export function createProviderRegistry(options: {
         stt: plan.stt.map((one) => () => named(factories(one, plan).stt, one, 'speech to text')(one)),
         llm: plan.llm.map((one) => () => named(factories(one, plan).llm, one, 'language model')(one)),
         tts: plan.tts.map((one) => () => named(factories(one, plan).tts, one, 'text to speech')(one, voice)),
+        // A plan that has the local voice has tried it.
+        ...(plan.tts.some(({ provider }) => provider === LOCAL_VOICE.provider)
+          ? {}
+          : { lastVoice: () => named(ours.tts, LOCAL_VOICE, 'text to speech')(LOCAL_VOICE, voice) }),
       };
     },
     [Symbol.asyncDispose]: () => owned.dispose(),

@@ -9,6 +9,8 @@ export interface CallProviders {
   stt: readonly (() => SttProvider)[];
   llm: readonly (() => LlmProvider)[];
   tts: readonly (() => TtsProvider)[];
+  /** A voice that needs no connection, for last words when all voices of the plan fail. English only. */
+  lastVoice?: () => TtsProvider;
   /** The same voices with another first one. @param voice the provider's own id */
   withVoice?(voice: string): CallProviders['tts'];
 }

@@ -10,9 +10,12 @@ export class CallVoices {
   #index = 0;
   #current: TtsProvider | undefined;
   readonly #opened: TtsProvider[] = [];
+  #last: (() => TtsProvider) | undefined;
 
-  constructor(makers: readonly (() => TtsProvider)[]) {
+  /** @param last the voice of last resort, see `CallProviders.lastVoice` */
+  constructor(makers: readonly (() => TtsProvider)[], last?: () => TtsProvider) {
     this.#makers = makers;
+    this.#last = last;
   }
 
   get current(): TtsProvider {
@@ -35,6 +38,15 @@ export class CallVoices {
     if (this.#index + 1 >= this.#makers.length) return false;
     this.#index++;
     this.#current = undefined;
+    return true;
+  }
+
+  /** Changes to the voice of last resort, once. @returns whether there is one */
+  useLast(): boolean {
+    const last = this.#last;
+    if (!last) return false;
+    this.#last = undefined;
+    this.use([last]);
     return true;
   }
 
