@@ -53,6 +53,19 @@ void t.test('the model is told the language', async (t) => {
   call.call.end({ ended_by: 'api', hangup_reason: 'api_hangup' });
 });
 
+void t.test('a tag with parts that mean nothing is its language', async (t) => {
+  const plan = wirePlan((wire, config) => {
+    config.language.primary = 'de-AT-CH';
+    wire.agent.system_prompt = 'Today is {{system.weekday}}.';
+  });
+  const call = fakeCall({ plan });
+  await call.wait(1600);
+  await call.hears('Wann schließen Sie denn?');
+  await call.wait(400);
+  t.match(call.requests[0]!.messages[0]!.content, /^Today is \w+tag\.[^]*The call is in German:/);
+  call.call.end({ ended_by: 'api', hangup_reason: 'api_hangup' });
+});
+
 void t.test('what the system says by itself is in the language of the agent', async (t) => {
   const down = new ProviderError('fake-llm', 'unavailable', 'down');
   const failing = fakeCall({ plan: planIn('de-DE'), llm: () => down });

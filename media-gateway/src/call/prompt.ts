@@ -1,3 +1,4 @@
+import { toLocale } from '@parley/shared/languages/locale';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import { renderTemplate } from './template.ts';
 
@@ -10,7 +11,7 @@ const SPOKEN_RULES = [
 
 /** The language of the call, for a model that would else take that of its prompt. */
 function languageRule(tag: string): string {
-  const name = new Intl.DisplayNames(['en'], { type: 'language' }).of(tag) ?? tag;
+  const name = new Intl.DisplayNames(['en'], { type: 'language' }).of(toLocale(tag).baseName);
   return `The call is in ${name}: speak it, unless you are told otherwise above.`;
 }
 
@@ -73,7 +74,7 @@ export class PromptTexts {
     const plan = this.#plan;
     const { system } = plan;
     const inZone = (options: Intl.DateTimeFormatOptions) =>
-      new Intl.DateTimeFormat(plan.agent.config.language.primary, {
+      new Intl.DateTimeFormat(toLocale(plan.agent.config.language.primary), {
         timeZone: system.timezone,
         ...options,
       }).format(this.#now());

@@ -1,3 +1,4 @@
+import { toLocale } from '@parley/shared/languages/locale';
 import { parsePhoneNumberFromString, validatePhoneNumberLength } from 'libphonenumber-js/max';
 import type { CountryCode } from 'libphonenumber-js/max';
 import type { DictationState } from './dictation.ts';
@@ -14,7 +15,7 @@ export function countryOfNumber(e164: string | null): string | undefined {
 
 /** The country that a BCP 47 tag names or suggests: US for "en", BR for "pt". */
 export function countryOfLanguage(language: string): string | undefined {
-  return new Intl.Locale(language).maximize().region;
+  return toLocale(language).maximize().region;
 }
 
 /**
