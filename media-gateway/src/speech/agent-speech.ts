@@ -331,7 +331,12 @@ export class AgentSpeech implements Floor {
           const current = this.#current;
           if (current) this.#observer?.onReplySent?.({ id: current.id, tokens: current.tokens });
         },
-        onFinished: (heard) => this.#onHeard(heard),
+        onFinished: (heard) => {
+          if (!this.#current) return;
+          this.#settle(this.#current, heard, 'completed');
+          this.#unansweredSince = this.#playout.lastHeardAt;
+          this.#events.onHeard(heard.text);
+        },
       },
       { held },
     );
@@ -372,15 +377,6 @@ export class AgentSpeech implements Floor {
     this.#failures++;
     this.#settle(current, this.#playout.cancel(), 'failed', outcome.reason);
     this.#events.onFailed(outcome, this.#failures > 1);
-  }
-
-  /** The present utterance was heard to its end. */
-  #onHeard(heard: HeardSpeech): void {
-    const current = this.#current;
-    if (!current) return;
-    this.#settle(current, heard, 'completed');
-    this.#unansweredSince = this.#playout.lastHeardAt;
-    this.#events.onHeard(heard.text);
   }
 
   #endCurrent(): HeardSpeech | undefined {
