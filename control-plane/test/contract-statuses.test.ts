@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { ManualClock } from '@parley/shared/time/manual-clock';
 import { openDocumentStore } from '@parley/document-store/document-store';
+import { auditCollection } from '../src/audit/audit-trail.ts';
 import { SAMPLE_ORIGIN } from '../src/composition/sample.ts';
 import type { SampleRequest, Scenario, Send } from '../src/composition/sample.ts';
 import { orgCollection } from '../src/orgs/org-model.ts';
@@ -285,6 +286,23 @@ void t.test('a database that fails, and one that is gone', async (t) => {
   // It comes back by itself.
   t.equal((await cp.call('GET', `/v1/orgs/${project.ids['org_id']}`, { token: project.key })).status, 200);
 });
+
+void t.test(
+  'features have named what they wrote to the audit trail, and what switches their routes',
+  async (t) => {
+    const written = await cp.app.services.database.model(auditCollection).distinct('action');
+    t.ok(written.length > 20);
+    t.same(
+      written.filter((action) => !features.audit.has(action)),
+      [],
+    );
+    const flags = new Set(features.flags.map(({ key }) => key));
+    t.same(
+      operations.filter(({ feature }) => feature !== undefined && !flags.has(feature)),
+      [],
+    );
+  },
+);
 
 void t.test('every declared status has been seen, and nothing else', (t) => {
   for (const problem of recorder.problems) t.fail(problem);

@@ -42,6 +42,11 @@ export class AllFeatures {
     return this.#features.flatMap(({ flags }) => flags ?? []).sort((a, b) => (a.key < b.key ? -1 : 1));
   }
 
+  /** Actions that the audit trail may hold. */
+  get audit(): Set<string> {
+    return new Set(this.#features.flatMap(({ audit }) => audit ?? []));
+  }
+
   get samples(): Sample[] {
     return this.#features.flatMap(({ samples }) => samples ?? []);
   }

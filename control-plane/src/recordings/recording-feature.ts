@@ -3,7 +3,7 @@ import type { Platform } from '../composition/platform.ts';
 import { idSchema } from '../http/operation.ts';
 import { MediaLinks } from './media-links.ts';
 import { recordingCollection } from './recording-model.ts';
-import { recordingRoutes } from './recording-routes.ts';
+import { RECORDING_AUDIT, recordingRoutes } from './recording-routes.ts';
 import { recordingSample } from './recording-sample.ts';
 import { RecordingService } from './recording-service.ts';
 import { FileRecordingStore } from './recording-store.ts';
@@ -25,6 +25,7 @@ export function createRecordings({
     routes: recordingRoutes({ recordings, mediaLinks, audit }),
     parameters: { recording_id: idSchema('rec') },
     erases: { session: (sessionId: string) => recordings.deleteOf(sessionId) },
+    audit: RECORDING_AUDIT,
     samples: [recordingSample],
   } satisfies Feature & { recordings: RecordingService };
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AppError, ForbiddenError, NotFoundError, UnavailableError } from '@parley/shared/errors/app-error';
-import type { AuditTrail } from '../audit/audit-trail.ts';
+import type { AuditLog } from '../audit/audit-trail.ts';
 import { queryInteger } from '../http/list-query.ts';
 import { defineOperation, HttpResponse, type Operation } from '../http/operation.ts';
 import { timestamp } from '../http/record-schema.ts';
@@ -12,6 +12,9 @@ import type { MediaLinks } from './media-links.ts';
 import { recordingCollection } from './recording-model.ts';
 import type { RecordingRecord } from './recording-model.ts';
 import type { RecordingService } from './recording-service.ts';
+
+/** What it writes to the audit trail. */
+export const RECORDING_AUDIT = ['recording.deleted', 'recording.read'] as const;
 
 const TAG = 'Logs';
 const recording = item(recordingCollection, 'recording_id');
@@ -44,7 +47,7 @@ export function recordingRoutes({
 }: {
   recordings: RecordingService;
   mediaLinks: MediaLinks;
-  audit: AuditTrail;
+  audit: AuditLog<(typeof RECORDING_AUDIT)[number]>;
 }): Operation[] {
   return [
     defineOperation({

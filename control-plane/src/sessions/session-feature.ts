@@ -12,7 +12,7 @@ import { SessionErasure } from './session-erasure.ts';
 import { sessionCollection } from './session-model.ts';
 import type { SessionRecord } from './session-record.ts';
 import { SessionSlots } from './session-slots.ts';
-import { sessionRoutes } from './session-routes.ts';
+import { SESSION_AUDIT, sessionRoutes } from './session-routes.ts';
 import { sessionSample } from './session-sample.ts';
 
 type SlotDeps = ConstructorParameters<typeof SessionSlots>[0];
@@ -83,6 +83,7 @@ export function createSessions({
     }),
     parameters: { session_id: z.uuid() },
     flags: [{ key: 'realtime_websocket', description: 'Realtime sessions over a WebSocket' }],
+    audit: SESSION_AUDIT,
     samples: [sessionSample],
   } satisfies Feature & { sessionCreation: SessionCreation };
 }

@@ -19,7 +19,7 @@ import {
   type ListInput,
 } from '../http/list-query.ts';
 import { defineOperation, idSchema, jsonBody, HttpResponse, type Operation } from '../http/operation.ts';
-import type { AuditTrail } from '../audit/audit-trail.ts';
+import type { AuditLog } from '../audit/audit-trail.ts';
 import { inProject } from '../tenancy/target.ts';
 import type { SessionControl } from './session-control.ts';
 import type { SessionCreation } from './session-creation.ts';
@@ -42,6 +42,9 @@ import {
 import { sessionCollection } from './session-model.ts';
 import { sessionTarget } from './session-target.ts';
 import { mintSchema } from './session-token.ts';
+
+/** What it writes to the audit trail. */
+export const SESSION_AUDIT = ['session.erased', 'person.erased'] as const;
 
 const TAG = 'Sessions';
 const NO_STORE = { 'Cache-Control': 'no-store' };
@@ -103,7 +106,7 @@ export function sessionRoutes(deps: {
   sessionCredentials: SessionCredentials;
   sessionControl: SessionControl;
   sessionErasure: SessionErasure;
-  audit: AuditTrail;
+  audit: AuditLog<(typeof SESSION_AUDIT)[number]>;
 }): Operation[] {
   const { sessionCreation: creation, sessionCredentials: credentials, audit } = deps;
   const { sessionControl: control, sessionErasure: erasure } = deps;

@@ -4,7 +4,7 @@ import type { CarrierName } from '@parley/shared/contracts/session-values';
 import { ConflictError, ForbiddenError } from '@parley/shared/errors/app-error';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
-import type { AuditTrail } from '../audit/audit-trail.ts';
+import type { AuditLog } from '../audit/audit-trail.ts';
 import type { CarrierSource } from '../calls/carrier-commands.ts';
 import { CarrierError, type Carrier } from '../carriers/carrier.ts';
 import { carriers } from '../carriers/carriers.ts';
@@ -21,6 +21,9 @@ import type { Scope } from '../tenancy/scope.ts';
 import { phoneNumberCollection } from './phone-number-model.ts';
 import { telephonyAccountCollection } from './telephony-account-model.ts';
 import type { TelephonyAccountRecord } from './telephony-account-record.ts';
+
+/** What it writes to the audit trail. */
+export const TELEPHONY_AUDIT = ['credential.created', 'credential.changed', 'credential.deleted'] as const;
 
 /** Where the carriers' APIs are, when it is not the vendors' own address. */
 export type CarrierApiUrls = Partial<Record<CarrierName, string | undefined>>;
@@ -42,7 +45,7 @@ export class TelephonyAccountService implements CarrierSource, SessionAccounts {
   readonly #database: Database;
   readonly #directory: Directory;
   readonly #box: SecretBox;
-  readonly #audit: AuditTrail;
+  readonly #audit: AuditLog<(typeof TELEPHONY_AUDIT)[number]>;
   readonly #clock: Clock;
   readonly #apiUrls: CarrierApiUrls;
 
@@ -50,7 +53,7 @@ export class TelephonyAccountService implements CarrierSource, SessionAccounts {
     database: Database;
     directory: Directory;
     box: SecretBox;
-    audit: AuditTrail;
+    audit: AuditLog<(typeof TELEPHONY_AUDIT)[number]>;
     clock: Clock;
     apiUrls: CarrierApiUrls;
   }) {
@@ -243,7 +246,7 @@ export class TelephonyAccountService implements CarrierSource, SessionAccounts {
     scope: Scope,
     caller: Principal | string,
     address: string,
-    action: 'credential.created' | 'credential.changed' | 'credential.deleted',
+    action: (typeof TELEPHONY_AUDIT)[number],
     target: string,
   ): Promise<void> {
     await this.#audit.record({ orgId: scope.orgId, caller, address, action, target });

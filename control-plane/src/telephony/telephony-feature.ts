@@ -10,7 +10,7 @@ import { phoneNumberRoutes } from './phone-number-routes.ts';
 import { PhoneNumberService } from './phone-number-service.ts';
 import { telephonyAccountCollection } from './telephony-account-model.ts';
 import { telephonyAccountRoutes } from './telephony-account-routes.ts';
-import { TelephonyAccountService } from './telephony-account-service.ts';
+import { TELEPHONY_AUDIT, TelephonyAccountService } from './telephony-account-service.ts';
 import { telephonySample } from './telephony-sample.ts';
 
 export function createTelephony({
@@ -48,6 +48,7 @@ export function createTelephony({
         return numbers.map((number) => ({ type: 'phone_number', id: number._id, name: number.phone_number }));
       },
     },
+    audit: TELEPHONY_AUDIT,
     samples: [telephonySample],
   } satisfies Feature & { telephonyAccounts: TelephonyAccountService };
 }

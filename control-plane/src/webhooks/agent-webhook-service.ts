@@ -4,12 +4,15 @@ import { newWebhookSecret } from '@parley/shared/http/webhook-signature';
 import type { Clock } from '@parley/shared/time/clock';
 import type { AgentRecord } from '../agents/agent-record.ts';
 import type { AgentService } from '../agents/agent-service.ts';
-import type { AuditTrail } from '../audit/audit-trail.ts';
+import type { AuditLog } from '../audit/audit-trail.ts';
 import { maskSecret, type MaskedSecret, type SecretBox } from '../crypto/secret-box.ts';
 import type { Collection } from '../storage/collection.ts';
 import type { Database } from '../storage/database.ts';
 import type { Principal } from '../tenancy/principal.ts';
 import type { Scope } from '../tenancy/scope.ts';
+
+/** What it writes to the audit trail. */
+export const WEBHOOK_AUDIT = ['secret.rotated'] as const;
 
 export type WebhookName = 'start_call' | 'call_ended';
 
@@ -35,7 +38,7 @@ export class AgentWebhookService {
   readonly #agents: AgentService;
   readonly #model: Model<AgentRecord>;
   readonly #box: SecretBox;
-  readonly #audit: AuditTrail;
+  readonly #audit: AuditLog<(typeof WEBHOOK_AUDIT)[number]>;
   readonly #clock: Clock;
 
   constructor(deps: {
@@ -44,7 +47,7 @@ export class AgentWebhookService {
     /** Where agents are kept: their secrets stand in their records. */
     agentRecords: Collection<AgentRecord>;
     box: SecretBox;
-    audit: AuditTrail;
+    audit: AuditLog<(typeof WEBHOOK_AUDIT)[number]>;
     clock: Clock;
   }) {
     this.#agents = deps.agents;

@@ -1,7 +1,7 @@
 import type { Feature } from '../composition/feature.ts';
 import type { Platform } from '../composition/platform.ts';
 import { idSchema } from '../http/operation.ts';
-import { AgentWebhookService } from './agent-webhook-service.ts';
+import { AgentWebhookService, WEBHOOK_AUDIT } from './agent-webhook-service.ts';
 import { webhookDeliveryCollection } from './webhook-delivery-model.ts';
 import { WebhookDeliveryService } from './webhook-delivery-service.ts';
 import { webhookRoutes } from './webhook-routes.ts';
@@ -22,6 +22,7 @@ export function createWebhooks({
     routes: webhookRoutes({ agentWebhooks, deliveries }),
     parameters: { delivery_id: idSchema('whd') },
     erases: { session: (sessionId: string) => deliveries.erase(sessionId) },
+    audit: WEBHOOK_AUDIT,
     samples: [webhookSample],
   } satisfies Feature & { agentWebhooks: AgentWebhookService };
 }
