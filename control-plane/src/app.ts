@@ -8,7 +8,6 @@ import { systemClock } from '@parley/shared/time/clock';
 import type { Clock } from '@parley/shared/time/clock';
 import { gatewayAuthentication } from './admissions/admission-routes.ts';
 import { API_KEY_START } from './api-keys/api-key-service.ts';
-import { openCallWorkers } from './call-workers.ts';
 import type { AllFeatures } from './composition/all-features.ts';
 import type { ControlPlaneConfig } from './config.ts';
 import type { Mailer } from './identity/mailer.ts';
@@ -24,6 +23,7 @@ import { createFeatures } from './features.ts';
 import type { Services } from './features.ts';
 import { openDatabase } from './storage/database.ts';
 import type { Principal } from './tenancy/principal.ts';
+import { openWorkers } from './workers.ts';
 
 export interface ControlPlaneDeps {
   /** Lent, not owned. */
@@ -77,7 +77,7 @@ export async function openControlPlane(
       }),
     );
     await database.ensureIndexes(features.collections);
-    owned.add(openCallWorkers(services));
+    owned.add(openWorkers(services, features));
     owned.add(services.agentTestRunner.start());
     owned.add(
       new OrgRemover({

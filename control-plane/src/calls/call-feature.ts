@@ -7,7 +7,7 @@ import { CallLog } from './call-log.ts';
 import { carrierCommandCollection } from './carrier-command-model.ts';
 import { CarrierCommands } from './carrier-commands.ts';
 import { GatewayCommands } from './gateway-commands.ts';
-import { Reaper } from './reaper.ts';
+import { Reaper, REAPER_INTERVAL_MS } from './reaper.ts';
 import { sessionEventCollection } from './session-event-model.ts';
 import { ToolCallLog } from './tool-call-log.ts';
 import { toolCallCollection } from './tool-call-model.ts';
@@ -55,8 +55,16 @@ export function createCallEvents({
   processName,
   ...deps
 }: EventDeps & Omit<ReaperDeps, 'owner'> & Pick<Platform, 'processName'>) {
+  const reaper = new Reaper({ ...deps, owner: processName });
   return {
-    callEvents: new CallEventHandler(deps),
-    reaper: new Reaper({ ...deps, owner: processName }),
-  };
+    ...{ callEvents: new CallEventHandler(deps), reaper },
+    workers: [
+      {
+        name: 'reaper',
+        everyMs: REAPER_INTERVAL_MS,
+        work: (signal) => reaper.sweep(signal),
+        release: () => reaper.release(),
+      },
+    ],
+  } satisfies Feature & { reaper: Reaper };
 }

@@ -4,7 +4,7 @@ import { parameterNames } from '../http/operation.ts';
 import type { Operation } from '../http/operation.ts';
 import type { Collection, StoredRecord } from '../storage/collection.ts';
 import type { Scope } from '../tenancy/scope.ts';
-import type { Feature, FeatureFlag } from './feature.ts';
+import type { Feature, FeatureFlag, PeriodicWork } from './feature.ts';
 import type { Sample } from './sample.ts';
 
 /**
@@ -45,6 +45,10 @@ export class AllFeatures {
   /** Actions that the audit trail may hold. */
   get audit(): Set<string> {
     return new Set(this.#features.flatMap(({ audit }) => audit ?? []));
+  }
+
+  get workers(): PeriodicWork[] {
+    return this.#features.flatMap(({ workers }) => workers ?? []);
   }
 
   get samples(): Sample[] {

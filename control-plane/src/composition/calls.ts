@@ -83,10 +83,12 @@ export function createCallFeatures(
       ...{ creation: sessionCreation, credentials: sessionCredentials },
     }),
   );
-  const { callEvents, reaper } = createCallEvents({
-    ...{ ...ofSessions, closer, callLog, toolCalls: log.toolCalls },
-    ...{ recordings, carrierCommands, gatewayCommands },
-  });
+  const { callEvents, reaper } = features.add(
+    createCallEvents({
+      ...{ ...ofSessions, closer, callLog, toolCalls: log.toolCalls },
+      ...{ recordings, carrierCommands, gatewayCommands },
+    }),
+  );
   const { admissions } = features.add(
     createAdmissions({
       ...{ ...ofSessions, closer, slots: sessionSlots, carriers: telephonyAccounts, preCall, tools },

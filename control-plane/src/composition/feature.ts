@@ -1,6 +1,7 @@
 import type { ErrorRef } from '@parley/shared/errors/app-error';
 import type { z } from 'zod';
 import type { Operation } from '../http/operation.ts';
+import type { PeriodicTask } from '../jobs/periodic-task.ts';
 import type { Collection, StoredRecord } from '../storage/collection.ts';
 import type { Scope } from '../tenancy/scope.ts';
 import type { Sample } from './sample.ts';
@@ -27,8 +28,22 @@ export interface Feature {
   readonly audit?: readonly string[];
   /** What can be switched off for an org, all on by default. Routes name the key as their `feature`. */
   readonly flags?: readonly FeatureFlag[];
+  /** What it does by itself while the control plane runs. */
+  readonly workers?: readonly PeriodicWork[];
   /** Records of each kind it has, for the tests that go through all features. */
   readonly samples?: readonly Sample[];
+}
+
+/** Work that no request does, again and again. */
+export interface PeriodicWork {
+  /** For logs. */
+  readonly name: string;
+  readonly everyMs: number;
+  work(signal: AbortSignal): Promise<unknown>;
+  /** Gets the task that runs it, to be woken when there is something new. */
+  wakeWith?(task: PeriodicTask): void;
+  /** Lets another process take over at once, when this one ends. */
+  release?(): Promise<void>;
 }
 
 export interface FeatureFlag {

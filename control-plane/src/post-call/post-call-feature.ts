@@ -10,6 +10,9 @@ import { PostCallRun } from './post-call-run.ts';
 import type { PostCallStep } from './post-call-run.ts';
 import { RuleAnalyses } from './rule-analyses.ts';
 
+/** How often what is due is looked for; what is new wakes the task. */
+const JOB_INTERVAL_MS = 5000;
+
 type Needs<T extends abstract new (deps: never) => unknown> = ConstructorParameters<T>[0];
 
 /** What follows calls. `memories`: what agents learn of their callers, after the analyses. */
@@ -32,6 +35,14 @@ export function createPostCall({
     postCall,
     collections: [analysisResultCollection, postCallJobCollection],
     routes: analysisResultRoutes({ analysisResults }),
+    workers: [
+      {
+        name: 'post-call jobs',
+        everyMs: JOB_INTERVAL_MS,
+        work: (signal) => postCall.work(signal),
+        wakeWith: (task) => postCall.wakeWith(task),
+      },
+    ],
     erases: {
       session: async (sessionId: string) => {
         await analysisResults.erase(sessionId);

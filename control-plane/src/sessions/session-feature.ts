@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Feature } from '../composition/feature.ts';
 import type { Platform } from '../composition/platform.ts';
 import { PreCallService } from './pre-call.ts';
-import { Retention } from './retention.ts';
+import { Retention, RETENTION_INTERVAL_MS } from './retention.ts';
 import { SessionChoices } from './session-choices.ts';
 import { SessionCloser } from './session-closer.ts';
 import { SessionControl } from './session-control.ts';
@@ -84,6 +84,14 @@ export function createSessions({
     parameters: { session_id: z.uuid() },
     flags: [{ key: 'realtime_websocket', description: 'Realtime sessions over a WebSocket' }],
     audit: SESSION_AUDIT,
+    workers: [
+      {
+        name: 'retention',
+        everyMs: RETENTION_INTERVAL_MS,
+        work: (signal) => retention.sweep(signal),
+        release: () => retention.release(),
+      },
+    ],
     samples: [sessionSample],
   } satisfies Feature & { sessionCreation: SessionCreation };
 }

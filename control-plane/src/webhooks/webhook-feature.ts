@@ -7,6 +7,9 @@ import { WebhookDeliveryService } from './webhook-delivery-service.ts';
 import { webhookRoutes } from './webhook-routes.ts';
 import { webhookSample } from './webhook-sample.ts';
 
+/** How often what is due is looked for; what is new wakes the task. */
+const DELIVERY_INTERVAL_MS = 5000;
+
 type WebhookDeps = ConstructorParameters<typeof AgentWebhookService>[0];
 type DeliveryDeps = ConstructorParameters<typeof WebhookDeliveryService>[0];
 
@@ -23,6 +26,14 @@ export function createWebhooks({
     parameters: { delivery_id: idSchema('whd') },
     erases: { session: (sessionId: string) => deliveries.erase(sessionId) },
     audit: WEBHOOK_AUDIT,
+    workers: [
+      {
+        name: 'webhook deliveries',
+        everyMs: DELIVERY_INTERVAL_MS,
+        work: (signal) => deliveries.work(signal),
+        wakeWith: (task) => deliveries.wakeWith(task),
+      },
+    ],
     samples: [webhookSample],
   } satisfies Feature & { agentWebhooks: AgentWebhookService };
 }
