@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import {
   envAddresses,
+  envBoolean,
   envInteger,
   envList,
   envPort,
@@ -100,8 +101,10 @@ const environment = z.object({
   TRUSTED_PROXIES: envAddresses.default([]),
   /** Who may register: nobody without an invite, everybody, or nobody at all. The first user always may. */
   REGISTRATION: z.enum(['invite', 'open', 'closed']).default('invite'),
-  /** Without it mails are written to the log. */
+  /** Without it mails are not sent, and a warning says so. */
   SMTP_URL: envSecret.optional(),
+  /** The warning holds the mail, and links that reset passwords: only where nobody else reads the log. */
+  MAILS_IN_LOG: envBoolean.default(false),
   SMTP_FROM: z.string().default('Parley <parley@localhost>'),
   /** Exact origins that outgoing calls may reach though private or not https. */
   OUTBOUND_ALLOW: envAllowList.default([]),

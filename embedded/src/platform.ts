@@ -114,6 +114,7 @@ export async function openPlatform(options: PlatformOptions): Promise<Platform> 
         loadControlPlaneConfig({
           ADDRESS_REQUESTS_PER_MINUTE: '6000',
           MEDIA_LOCAL_URL: localUrl,
+          MAILS_IN_LOG: 'true',
           ...env,
           ...emulators.env,
           ...carrierApis,

@@ -89,5 +89,5 @@ export function createPlatformFeature(platform: Platform, describe: () => unknow
 function createMailer(config: ControlPlaneConfig, logger: Logger): Mailer {
   return config.SMTP_URL
     ? new SmtpMailer({ url: config.SMTP_URL, from: config.SMTP_FROM })
-    : new LogMailer(logger);
+    : new LogMailer(logger, { withText: config.MAILS_IN_LOG });
 }

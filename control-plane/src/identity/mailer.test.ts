@@ -4,7 +4,8 @@ import type { AddressInfo, Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import t from 'tap';
 import { Secret } from '@parley/shared/config/secret';
-import { SmtpMailer } from './mailer.ts';
+import { createLogger } from '@parley/shared/logging/logger';
+import { LogMailer, SmtpMailer } from './mailer.ts';
 
 interface Received {
   from: string;
@@ -96,4 +97,19 @@ void t.test('a refused mail is an error', async (t) => {
   await t.rejects(mailer.send({ to: 'asha@example.com', subject: 'a', text: 'b' }), /550/);
   await mailer[Symbol.asyncDispose]();
   await server.close();
+});
+
+void t.test('without a mail server the log holds a link only where that is wanted', async (t) => {
+  const lines: string[] = [];
+  const logger = createLogger({
+    name: 'test',
+    level: 'info',
+    destination: { write: (line) => void lines.push(line) },
+  });
+  const mail = { to: 'asha@example.com', subject: 'Choose a new password', text: 'https://x/?token=abc' };
+  await new LogMailer(logger, { withText: false }).send(mail);
+  t.match(lines[0], /SMTP_URL/);
+  t.notMatch(lines[0], /token=abc|asha@/);
+  await new LogMailer(logger, { withText: true }).send(mail);
+  t.match(lines[1], /token=abc/);
 });

@@ -13,16 +13,24 @@ export interface Mailer {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Without a mail server the operator reads mails in the log and passes the links on. */
+/**
+ * Stands in where there is no mail server. On a machine of one's own the log holds the mail, so that its link can be
+ * used; elsewhere, where logs are collected and read by many, it says only that a mail was not sent.
+ */
 export class LogMailer implements Mailer {
   readonly #logger: Logger;
+  readonly #withText: boolean;
 
-  constructor(logger: Logger) {
+  constructor(logger: Logger, { withText }: { withText: boolean }) {
     this.#logger = logger;
+    this.#withText = withText;
   }
 
   send(mail: Mail): Promise<void> {
-    this.#logger.warn({ mail }, 'no mail server is configured: this e-mail was not sent');
+    this.#logger.warn(
+      this.#withText ? { mail } : { subject: mail.subject },
+      'no mail server is configured (SMTP_URL): this e-mail was not sent',
+    );
     return Promise.resolve();
   }
 

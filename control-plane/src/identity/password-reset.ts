@@ -54,7 +54,7 @@ export class PasswordReset {
 
   /** Ends all sign-ins of the user. @throws UnauthorizedError when the token is unknown, used or old */
   async complete(token: string, password: string, origin: Origin): Promise<void> {
-    const user = await this.#accounts.redeemResetToken(token, password);
+    const user = await this.#accounts.redeemResetToken(token, password, origin);
     await this.#signIns.end({ user_id: user._id });
     await this.#audit.record({
       caller: user._id,

@@ -13,6 +13,11 @@ const LOGIN_FAILURES = 10;
 /** Over all addresses: somebody guesses from many places. */
 const LOGIN_FAILURES_PER_ACCOUNT = 100;
 
+interface Limit {
+  bucket: string;
+  limit: number;
+}
+
 /** Signs users in by their password, within limits, and lets them change it. */
 export class PasswordSignIn {
   readonly #accounts: UserAccounts;
@@ -42,16 +47,8 @@ export class PasswordSignIn {
       { bucket: `login:${account}:${origin.address}`, limit: LOGIN_FAILURES },
       { bucket: `login:${account}`, limit: LOGIN_FAILURES_PER_ACCOUNT },
     ];
-    for (const { bucket, limit } of limits) {
-      const { count, resetAt } = await this.#bus.rates.hit(bucket, LOGIN_WINDOW_SECONDS, 0);
-      if (count >= limit) {
-        const seconds = Math.max(1, Math.ceil((resetAt - this.#clock.now()) / 1000));
-        throw new TooManyRequestsError('rate_limited', 'Too many failed sign-ins. Try again later.', seconds);
-      }
-    }
     const user = await this.#accounts.userByEmail(email);
-    if (!(await this.#accounts.verifyPassword(user, password)) || !user) {
-      for (const { bucket } of limits) await this.#bus.rates.hit(bucket, LOGIN_WINDOW_SECONDS, 1);
+    if (!(await this.#guess(limits, () => this.#accounts.verifyPassword(user, password, origin))) || !user) {
       await this.#audit.record({
         caller: 'anonymous',
         address: origin.address,
@@ -63,13 +60,44 @@ export class PasswordSignIn {
     return this.#signIns.start(user, origin);
   }
 
-  /** Ends the user's other sign-ins. @throws UnauthorizedError when the current password is wrong */
+  /**
+   * Tries a password. It counts as a failure before it is looked at, so that many at once are not all judged; a right one
+   * is taken out of the count again.
+   * @throws TooManyRequestsError
+   */
+  async #guess(limits: readonly Limit[], verify: () => Promise<boolean>): Promise<boolean> {
+    const counted: Limit[] = [];
+    const forget = () =>
+      Promise.all(counted.map(({ bucket }) => this.#bus.rates.hit(bucket, LOGIN_WINDOW_SECONDS, -1)));
+    for (const limit of limits) {
+      const { count, resetAt } = await this.#bus.rates.hit(limit.bucket, LOGIN_WINDOW_SECONDS);
+      counted.push(limit);
+      if (count > limit.limit) {
+        // One that is not judged is no failure.
+        await forget();
+        const seconds = Math.max(1, Math.ceil((resetAt - this.#clock.now()) / 1000));
+        throw new TooManyRequestsError('rate_limited', 'Too many failed sign-ins. Try again later.', seconds);
+      }
+    }
+    let right: boolean;
+    try {
+      right = await verify();
+    } catch (error) {
+      await forget();
+      throw error;
+    }
+    if (right) await forget();
+    return right;
+  }
+
+  /** Ends the user's other sign-ins. @throws UnauthorizedError when the current password is wrong; TooManyRequestsError */
   async changePassword(caller: UserPrincipal, current: string, next: string, origin: Origin): Promise<void> {
     const user = await this.#accounts.user(caller.user_id);
-    if (!(await this.#accounts.verifyPassword(user, current))) {
+    const limits = [{ bucket: `password:${user._id}`, limit: LOGIN_FAILURES }];
+    if (!(await this.#guess(limits, () => this.#accounts.verifyPassword(user, current, origin)))) {
       throw new UnauthorizedError('unauthenticated', 'Incorrect current password.');
     }
-    await this.#accounts.setPassword(user._id, next);
+    await this.#accounts.setPassword(user._id, next, origin);
     await this.#signIns.end({ user_id: user._id, except: caller.sign_in_id });
     await this.#audit.record({
       caller,

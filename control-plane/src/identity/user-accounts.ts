@@ -12,6 +12,7 @@ import type { IdentityAction, Origin } from './identity-common.ts';
 import { installationCollection, userCollection } from './identity-model.ts';
 import type { UserRecord } from './identity-model.ts';
 import type { PasswordHasher } from './password.ts';
+import { checkPassword } from './password-strength.ts';
 
 const RESET_MS = 3_600_000;
 
@@ -79,12 +80,14 @@ export class UserAccounts {
     origin: Origin,
   ): Promise<UserRecord> {
     const id = newId('usr', this.#clock.now());
+    await checkPassword(user.password, 'password');
     await this.#claimFirst(id, user.setupCode);
     return this.#createUser(id, user, origin);
   }
 
   /** @throws ConflictError `duplicate` */
-  createUser(user: NewUser, origin: Origin): Promise<UserRecord> {
+  async createUser(user: NewUser, origin: Origin): Promise<UserRecord> {
+    await checkPassword(user.password, 'password');
     return this.#createUser(newId('usr', this.#clock.now()), user, origin);
   }
 
@@ -94,7 +97,7 @@ export class UserAccounts {
         _id: id,
         email: normalEmail(user.email),
         name: user.name,
-        password_hash: await this.#passwords.hash(user.password),
+        password_hash: await this.#passwords.hash(user.password, origin.address),
       }),
       'An account with this e-mail address already exists.',
     );
@@ -144,12 +147,14 @@ export class UserAccounts {
   }
 
   /** Takes as long for nobody as for somebody. */
-  verifyPassword(user: UserRecord | null, password: string): Promise<boolean> {
-    return this.#passwords.verify(password, user?.password_hash ?? null);
+  verifyPassword(user: UserRecord | null, password: string, origin: Origin): Promise<boolean> {
+    return this.#passwords.verify(password, user?.password_hash ?? null, origin.address);
   }
 
-  async setPassword(userId: string, password: string): Promise<void> {
-    const password_hash = await this.#passwords.hash(password);
+  /** @throws ValidationError for a password that is guessed early */
+  async setPassword(userId: string, password: string, origin: Origin): Promise<void> {
+    await checkPassword(password, 'new_password');
+    const password_hash = await this.#passwords.hash(password, origin.address);
     await this.#database
       .model(userCollection)
       .updateOne({ _id: userId }, { $set: { password_hash, reset_digest: null, reset_expires_at: null } });
@@ -171,12 +176,13 @@ export class UserAccounts {
   }
 
   /** @throws UnauthorizedError when the token is unknown, used or old */
-  async redeemResetToken(token: string, password: string): Promise<UserRecord> {
+  async redeemResetToken(token: string, password: string, origin: Origin): Promise<UserRecord> {
     const digest = sha256(token).toString('hex');
     const users = this.#database.model(userCollection);
     const live = { reset_digest: digest, reset_expires_at: { $gt: new Date(this.#clock.now()) } };
     if (!(await users.findOne(live).lean())) throw resetRefused();
-    const password_hash = await this.#passwords.hash(password);
+    await checkPassword(password, 'new_password');
+    const password_hash = await this.#passwords.hash(password, origin.address);
     const user = await users
       .findOneAndUpdate(live, { $set: { password_hash, reset_digest: null, reset_expires_at: null } })
       .lean<UserRecord>();
