@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { verifyWebhook } from '@parley/shared/http/webhook-signature';
+import {
+  standardWebhooksHeaders,
+  standardWebhooksSecret,
+  verifyWebhook,
+} from '@parley/shared/http/webhook-signature';
 import type { CallReport } from '@parley/shared/contracts/call-events';
 import { ManualClock } from '@parley/shared/time/manual-clock';
 import type { SessionResponse } from '../src/sessions/session-schema.ts';
@@ -140,6 +144,7 @@ void t.test('after a call the lead is analysed and the webhook is sent, signed',
       'x-webhook-id': delivery.id,
       'x-webhook-event': 'call.ended',
       'x-webhook-attempt': '1',
+      ...standardWebhooksHeaders([agent.secret], delivery.id, sent!.body, clock.now()),
       'user-agent': /Parley/,
     },
   });
@@ -398,7 +403,11 @@ void t.test('secrets: shown once, masked afterwards, both valid while they overl
       )
     ).body;
   const first = await rotate();
-  t.match(first, { webhook: 'start_call', secret: /^whsec_[A-Za-z0-9_-]{43}$/ });
+  t.match(first, {
+    webhook: 'start_call',
+    secret: /^whsec_[A-Za-z0-9_-]{43}$/,
+    standard_webhooks_secret: standardWebhooksSecret(first.secret),
+  });
   t.match(await settings(), {
     start_call: { enabled: false, secret: { set: true, last_four: first.secret.slice(-4) } },
   });
@@ -414,11 +423,19 @@ void t.test('secrets: shown once, masked afterwards, both valid while they overl
   t.same(await webhooks.secrets(body.id, 'start_call'), [second.secret]);
   t.notMatch(JSON.stringify(await settings()), new RegExp(second.secret));
 
-  const bad = await plane.call<{ detail: { loc: string[] }[] }>('PUT', `${at}/call-ended`, {
-    body: { enabled: true, url: 'http://crm.example.com/x', web_calls: true, phone_calls: true },
-  });
-  t.equal(bad.status, 422);
-  t.same(bad.body.detail[0]!.loc, ['body', 'url']);
+  for (const url of [
+    'http://crm.example.com/x',
+    'https://10.0.0.1/x',
+    'https://[::1]/x',
+    'https://metadata.localhost/x',
+    'https://169.254.169.254/',
+  ]) {
+    const bad = await plane.call<{ detail: { loc: string[] }[] }>('PUT', `${at}/call-ended`, {
+      body: { enabled: true, url, web_calls: true, phone_calls: true },
+    });
+    t.equal(bad.status, 422, url);
+    t.same(bad.body.detail[0]!.loc, ['body', 'url']);
+  }
   const none = await plane.call('PUT', `${at}/call-ended`, {
     body: { enabled: true, url: null, web_calls: true, phone_calls: true },
   });

@@ -3,7 +3,11 @@ import type { Model } from 'mongoose';
 import { ConflictError } from '@parley/shared/errors/app-error';
 import { OutboundFailedError, OutboundRefusedError } from '@parley/shared/http/outbound-errors';
 import type { SafeFetch } from '@parley/shared/http/safe-fetch';
-import { SIGNATURE_HEADER, signWebhook } from '@parley/shared/http/webhook-signature';
+import {
+  SIGNATURE_HEADER,
+  signWebhook,
+  standardWebhooksHeaders,
+} from '@parley/shared/http/webhook-signature';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
 import { fillConfig } from '../agents/agent-config-input.ts';
@@ -262,6 +266,7 @@ export class WebhookDeliveryService {
     });
     try {
       const secrets = await this.#webhooks.secrets(request.agentId, 'call_ended');
+      const now = this.#clock.now();
       const answer = await this.#fetch.request({
         method: 'POST',
         url: request.url,
@@ -273,7 +278,8 @@ export class WebhookDeliveryService {
           'X-Webhook-Id': name.id,
           'X-Webhook-Event': CALL_ENDED,
           'X-Webhook-Attempt': String(name.attempt),
-          [SIGNATURE_HEADER]: signWebhook(secrets, request.body, this.#clock.now()),
+          [SIGNATURE_HEADER]: signWebhook(secrets, request.body, now),
+          ...standardWebhooksHeaders(secrets, name.id, request.body, now),
         },
         body: request.body,
       });

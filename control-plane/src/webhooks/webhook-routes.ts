@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { standardWebhooksSecret } from '@parley/shared/http/webhook-signature';
 import { agentTarget } from '../agents/agent-target.ts';
 import type { AgentRecord } from '../agents/agent-record.ts';
 import { fillConfig } from '../agents/agent-config-input.ts';
@@ -10,6 +11,15 @@ import type { AgentWebhookService } from './agent-webhook-service.ts';
 import { webhookDeliveryCollection } from './webhook-delivery-model.ts';
 import type { WebhookDeliveryRecord } from './webhook-delivery-model.ts';
 import type { WebhookDeliveryService } from './webhook-delivery-service.ts';
+
+/** For receivers: how a delivery is known to be ours. */
+const SIGNATURES = [
+  'Every delivery is signed twice with the secret of the webhook; check one of them over the raw body.',
+  '`X-Webhook-Signature: t=<unix seconds>,v1=<hex>`: HMAC-SHA256 of `<t>.<body>`, the key is the whole secret, `whsec_` included.',
+  'There is a second `v1` while two secrets overlap; refuse a `t` more than 300 seconds from your time.',
+  'Or by a library of Standard Webhooks (https://www.standardwebhooks.com) over `webhook-id`, `webhook-timestamp` and `webhook-signature`,',
+  'with `standard_webhooks_secret` of rotate-secret. `X-Webhook-Id` (= `webhook-id`) stays the same when a delivery is repeated.',
+].join(' ');
 
 const TAG = 'Webhooks';
 const READ = { key: 'viewer', user: 'viewer' } as const;
@@ -58,8 +68,17 @@ const deliveryItemResponse = z
   .meta({ id: 'WebhookDeliveryItem' });
 
 const rotateBody = z.strictObject({
-  webhook: z.enum(['start_call', 'call_ended']).default('start_call'),
-  grace_seconds: z.number().int().min(0).max(86_400).default(0),
+  webhook: z
+    .enum(['start_call', 'call_ended'])
+    .default('start_call')
+    .meta({ description: 'Whose secret; without it, and without a body, that of start_call.' }),
+  grace_seconds: z
+    .number()
+    .int()
+    .min(0)
+    .max(86_400)
+    .default(0)
+    .meta({ description: 'How long the old secret stays valid beside the new one.' }),
 });
 
 const callEndedBody = z.strictObject({
@@ -107,7 +126,9 @@ export function webhookRoutes({
       path: `${BASE}/rotate-secret`,
       tag: TAG,
       summary: 'Rotate the webhook secret',
-      description: 'The secret is returned only once, in this response.',
+      description:
+        'Send `{"webhook":"call_ended"}` for the secret that deliveries are signed with: an empty body rotates that of start_call. ' +
+        `The secret is returned only once, in this response. ${SIGNATURES}`,
       access: { key: 'admin', user: 'admin' },
       target: agentTarget,
       body: jsonBody(rotateBody, { optional: true }),
@@ -118,12 +139,15 @@ export function webhookRoutes({
             agent_id: z.string(),
             webhook: z.string(),
             secret: z.string(),
+            standard_webhooks_secret: z
+              .string()
+              .meta({ description: 'The same secret as libraries of Standard Webhooks read it.' }),
             rotated_at: timestamp,
             previous_valid_until: timestamp.optional(),
           }),
         },
       },
-      idempotent: { secrets: ['secret'] },
+      idempotent: { secrets: ['secret', 'standard_webhooks_secret'] },
       handle: async ({ scope, caller, address, item, body }) => {
         const { webhook, grace_seconds } = body;
         const rotation = await agentWebhooks.rotate(scope, caller, address, item, webhook, grace_seconds);
@@ -133,6 +157,7 @@ export function webhookRoutes({
             agent_id: item._id,
             webhook,
             secret: rotation.secret,
+            standard_webhooks_secret: standardWebhooksSecret(rotation.secret),
             rotated_at: time(rotation.rotatedAt),
             ...(rotation.previousValidUntil
               ? { previous_valid_until: time(rotation.previousValidUntil) }
@@ -162,7 +187,8 @@ export function webhookRoutes({
       tag: TAG,
       summary: 'Update the call-ended webhook',
       description:
-        'The same values as `config.webhooks.call_ended`. Enabling the webhook creates a secret if it has none.',
+        'The same values as `config.webhooks.call_ended`. Enabling the webhook creates a secret if it has none; rotate-secret with ' +
+        `\`{"webhook":"call_ended"}\` shows one. ${SIGNATURES}`,
       access: WRITE,
       target: agentTarget,
       body: jsonBody(callEndedBody),

@@ -211,6 +211,17 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
   };
 }
 
+/** Whether an address is https, and neither a private address nor a name of this machine. Other names are not looked up. */
+export function isPublicUrl(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  try {
+    refuseUnlessPublic(protocol, hostname);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** What can be told without a look-up. There is none for a literal address. */
 function refuseUnlessPublic(protocol: string, hostname: string): void {
   if (protocol !== 'https:') throw new OutboundRefusedError('https_required', 'must be an https address');

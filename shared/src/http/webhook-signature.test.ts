@@ -1,8 +1,11 @@
+import { Webhook } from 'standardwebhooks';
 import t from 'tap';
 import {
   newWebhookSecret,
   signWebhook,
   signWebhookBody,
+  standardWebhooksHeaders,
+  standardWebhooksSecret,
   verifyWebhook,
   type SignatureCheck,
 } from './webhook-signature.ts';
@@ -21,6 +24,21 @@ void t.test('the published vectors hold', async (t) => {
   t.equal(signWebhookBody(secret, body), bodyOnly);
   t.same(verifyWebhook(secret, signed, Buffer.from(body), nowMs), { ok: true, form: 'timestamp' });
   t.same(verifyWebhook(secret, bodyOnly, body, nowMs, { allowBodyForm: true }), { ok: true, form: 'body' });
+});
+
+void t.test('the library of Standard Webhooks verifies the second scheme with the same secret', async (t) => {
+  const receiver = new Webhook(standardWebhooksSecret(secret));
+  // The library looks at the real time.
+  const now = Date.now();
+  const headers = standardWebhooksHeaders([newWebhookSecret(), secret], 'whd_1', body, now);
+  t.same(receiver.verify(body, headers), JSON.parse(body), 'one of two secrets, while they overlap');
+  const mistakes = [
+    standardWebhooksHeaders([newWebhookSecret()], 'whd_1', body, now),
+    standardWebhooksHeaders([secret], 'whd_1', body, now - 600_000),
+    { ...headers, 'webhook-id': 'whd_2' },
+  ];
+  for (const wrong of mistakes) t.throws(() => receiver.verify(body, wrong));
+  t.throws(() => receiver.verify(`${body} `, headers));
 });
 
 void t.test('a signature is accepted or refused for what it is', async (t) => {

@@ -32,6 +32,35 @@ export function signWebhookBody(secret: string, body: string | Uint8Array): stri
   return `sha256=${digest(secret, body).toString('hex')}`;
 }
 
+/**
+ * The secret as libraries of Standard Webhooks take it: they read what follows `whsec_` as base64, and the key is the
+ * whole string. One key, both schemes.
+ * @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
+ */
+export function standardWebhooksSecret(secret: string): string {
+  return `whsec_${Buffer.from(secret, 'utf8').toString('base64')}`;
+}
+
+/**
+ * The headers of Standard Webhooks: `v1,<base64>` with HMAC-SHA256 of `<id>.<t>.<body>`, one for each secret.
+ * @param id the same for every attempt of one delivery
+ */
+export function standardWebhooksHeaders(
+  secrets: readonly string[],
+  id: string,
+  body: string,
+  nowMs: number,
+): Record<'webhook-id' | 'webhook-timestamp' | 'webhook-signature', string> {
+  const t = String(Math.floor(nowMs / 1000));
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': t,
+    'webhook-signature': secrets
+      .map((secret) => `v1,${digest(secret, body, `${id}.${t}`).toString('base64')}`)
+      .join(' '),
+  };
+}
+
 export type SignatureCheck =
   | { ok: true; form: 'timestamp' | 'body' }
   | {
