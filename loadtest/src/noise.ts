@@ -12,6 +12,7 @@ import {
   type NoiseHalf,
 } from '@parley/emulators/noise/noise-setting';
 import { makeCallerSpeech } from '@parley/emulators/speech/caller-speech';
+import { DELAYS } from './backend/backend.ts';
 import { openBench, openSystem, STEADY_AGENT } from './bench.ts';
 import { runCommand } from './command.ts';
 import { idleCores } from './measure/system-usage.ts';
@@ -25,6 +26,7 @@ import { machine } from './report/html.ts';
 const CALLER_DB = -20;
 const IDLE_SAMPLE_MS = 3000;
 const QUIET = 'quiet';
+const PROVIDERS_MS = DELAYS.sttMs + DELAYS.llmMs + DELAYS.ttsMs;
 
 const USAGE = `Usage: npm run loadtest:noise -- [options]
 
@@ -47,11 +49,11 @@ Ends with 1 when the callers were late in some run: those figures do not count. 
 `;
 
 /** What the figures are worth: printed with them. */
-function assumptions(half: NoiseHalf, providers: { sttMs: number; llmMs: number; ttsMs: number }): string {
+function assumptions(half: NoiseHalf): string {
   return [
     `Emulated: the callers (a voice of flite at ${CALLER_DB} dBFS, 8 kHz mu-law), what is heard around them (${half} half of the corpus),`,
-    `the recogniser (the end of a turn ${providers.sttMs} ms after the last voice), the model (first token ${providers.llmMs} ms), the voice (first audio`,
-    `${providers.ttsMs} ms). The recogniser is told by marks in the audio which frames hold the questions of the caller: it hears those words`,
+    `the recogniser (the end of a turn ${DELAYS.sttMs} ms after the last voice), the model (first token ${DELAYS.llmMs} ms), the voice (first audio`,
+    `${DELAYS.ttsMs} ms). The recogniser is told by marks in the audio which frames hold the questions of the caller: it hears those words`,
     'and their end in any noise, transcribes nobody else, and knows no word of the interruptions. So what stops the agent, or holds',
     'a turn open, is what the gateway hears itself. A real recogniser errs in loud noise, and may write down what a television says.',
     '',
@@ -59,7 +61,7 @@ function assumptions(half: NoiseHalf, providers: { sttMs: number; llmMs: number;
     'that in quiet; median. false stops: clears that nobody asked for, in a minute of agent speech. given up: answers whose rest did not',
     'come within 8 s. missed: interruptions without a clear until 0.3 s after their end. stop: first sample of the interruption to the',
     'clear on the wire, of those not missed. cut off: questions over which agent audio came. turn end: last sample of a question to the',
-    `first agent audio, less the ${providers.sttMs + providers.llmMs + providers.ttsMs} ms of the providers; ∞ where none came within 15 s (unanswered).`,
+    `first agent audio, less the ${PROVIDERS_MS} ms of the providers; ∞ where none came within 15 s (unanswered).`,
   ].join('\n');
 }
 
@@ -139,30 +141,31 @@ async function main(signal: AbortSignal): Promise<void> {
         signal.throwIfAborted();
         const name = setting ? formatNoise(setting) : QUIET;
         const noise = setting && (await openLineNoise(setting, half, CALLER_DB));
-        results.push(await run(name, noise, options.calls));
+        const result = await run(name, noise, options.calls);
         signal.throwIfAborted();
+        results.push(result);
+        // What takes an hour can be followed.
+        progress(`${roomTable([result], PROVIDERS_MS)}\n`);
       }
     } finally {
       await sut[Symbol.asyncDispose]();
     }
   } finally {
     await bench[Symbol.asyncDispose]();
-    if (results.length > 0) await report(results, bench.delays, options);
+    if (results.length > 0) await report(results, options);
   }
 }
 
 async function report(
   results: readonly RoomResult[],
-  delays: { sttMs: number; llmMs: number; ttsMs: number },
   options: ReturnType<typeof parseCommandLine>,
 ): Promise<void> {
   const { half, calls, atOnce, carrier, markdown } = options;
-  const providersMs = delays.sttMs + delays.llmMs + delays.ttsMs;
   const late = results.filter((result) => !result.valid);
   const others = Math.max(...results.map(({ foreignCores }) => foreignCores ?? 0));
   const head = `${machine()}\n${calls} calls for each row, ${atOnce} at once, ${carrier}, ${half} half; others on the machine used up to ${others} cores, load ${loadavg()[0]!.toFixed(1)}; callers late p99 at most ${Math.max(...results.map((result) => result.latenessP99Ms))} ms`;
   const after = [
-    assumptions(half, delays),
+    assumptions(half),
     ...(late.length === 0
       ? []
       : [
@@ -172,9 +175,9 @@ async function report(
       .filter((result) => result.refused > 0)
       .map((result) => `${result.noise}: ${result.refused} calls were refused.`),
   ].join('\n\n');
-  process.stdout.write(`\n${head}\n\n${roomTable(results, providersMs)}\n\n${after}\n`);
+  process.stdout.write(`\n${head}\n\n${roomTable(results, PROVIDERS_MS)}\n\n${after}\n`);
   if (markdown !== undefined)
-    await writeFile(markdown, `${head}\n\n${roomMarkdown(results, providersMs)}\n\n${after}\n`);
+    await writeFile(markdown, `${head}\n\n${roomMarkdown(results, PROVIDERS_MS)}\n\n${after}\n`);
   if (options.json) process.stdout.write(`${JSON.stringify({ machine: machine(), half, results })}\n`);
   if (late.length > 0) process.exitCode = 1;
 }
