@@ -58,7 +58,7 @@ function assumptions(half: NoiseHalf): string {
     'a turn open, is what the gateway hears itself. A real recogniser errs in loud noise, and may write down what a television says.',
     '',
     'silent: share of the time between the first and the last sound of an answer in which it paused. answer: its length, in times of',
-    'that in quiet; median. false stops: clears that nobody asked for, in a minute of agent speech. given up: answers whose rest did not',
+    'that in quiet. false stops: clears that nobody asked for, in a minute of agent speech. given up: answers whose rest did not',
     'come within 8 s. missed: interruptions without a clear until 0.3 s after their end. stop: first sample of the interruption to the',
     'clear on the wire, of those not missed. cut off: questions over which agent audio came. turn end: last sample of a question to the',
     `first agent audio, less the ${PROVIDERS_MS} ms of the providers; ∞ where none came within 15 s (unanswered).`,

@@ -130,7 +130,19 @@ void t.test('the table leaves out the providers, and tells late runs', async (t)
     foreignCores: 0,
     refused: 0,
   };
-  const cells = ['25.0', '2.00', '20.0', '0', '4', '1 (25 %)', '200 / 300', '0 of 7', '20 / ∞', '1', '0.123'];
+  const cells = [
+    '25.0',
+    '2.00 / 3.00',
+    '20.0',
+    '0',
+    '4',
+    '1 (25 %)',
+    '200 / 300',
+    '0 of 7',
+    '20 / ∞',
+    '1',
+    '0.123',
+  ];
   t.same(roomRow(result, 500), ['tv:-20 (late)', ...cells]);
   t.equal(roomTable([result], 500).split('\n').length, 2);
   t.match(roomMarkdown([result], 500), /^\| noise .*\n\| --- .*\n\| tv:-20 \(late\) \| 25\.0 /);

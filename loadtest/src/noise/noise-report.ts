@@ -9,7 +9,7 @@ const NEVER = '∞';
 const COLUMNS = [
   'noise',
   'silent %',
-  'answer ×',
+  'answer × p50/p95',
   'false stops /min',
   'given up',
   'interrupted',
@@ -27,7 +27,7 @@ export function roomRow({ noise, figures, ...result }: RoomResult, providersMs: 
   return [
     result.valid ? noise : `${noise} (late)`,
     figures.speakingMs === 0 ? '-' : ((100 * figures.silentMs) / figures.speakingMs).toFixed(1),
-    quantile(figures.lengths, 0.5, 2),
+    `${quantile(figures.lengths, 0.5, 2)} / ${quantile(figures.lengths, 0.95, 2)}`,
     falseStopsAMinute(figures)?.toFixed(1) ?? '-',
     `${figures.givenUp}`,
     `${figures.stops.length}`,
