@@ -104,7 +104,10 @@ const SHOWN: readonly [RegExp, Shown][] = [
   [/^npm run loadtest -- --help$/, { here: 'what commands print' }],
   [/^npm run loadtest:plan -- /, { here: 'what commands print' }],
   [/^npm run loadtest -- /, { by: 'loadtest/src/options.test.ts' }],
-  [/^npm run loadtest:(check|rest|noise)( -- --(save|quick|half held-out))?$/, { not: 'a measurement of minutes' }],
+  [
+    /^npm run loadtest:(check|rest|noise)( -- --(save|quick|half held-out))?$/,
+    { not: 'a measurement of minutes' },
+  ],
   [
     /^npm run loadtest:peers( && npm run loadtest:compare -- --calls 8)?$/,
     { not: 'installs LiveKit agents-js' },
