@@ -74,6 +74,7 @@ const SHOWN: readonly [RegExp, Shown][] = [
   // The suite itself, and what it is started with.
   [/^npx -y -p node@22 -c 'npm test'$|^npm test$|^npm ci$/, { by: '.ci/run' }],
   [/^npm run (lint|typecheck)$/, { by: '.ci/run' }],
+  [/^npm run test:long$/, { not: 'takes minutes; `npm test` tries a sample of the same' }],
   [/^npm run format$/, { not: 'rewrites the sources; `npm run lint` fails where it would' }],
   [/^npx -y -p node@22 -c 'npm ci && npm start'$|^npm start$/, { by: 'embedded/test/command-line.test.ts' }],
   [/^npm run dev$/, { by: 'embedded/test/dev.test.ts' }],
