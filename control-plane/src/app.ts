@@ -16,6 +16,7 @@ import { trustedProxies } from '@parley/shared/http/client-address';
 import { createHttpApp } from './http/http-app.ts';
 import type { HttpRuntime } from './http/http-app.ts';
 import { HttpServer } from './http/http-server.ts';
+import type { Operation } from './http/operation.ts';
 import { RequestLimiter } from './http/request-limiter.ts';
 import type { RequestLimit } from './http/request-limiter.ts';
 import { OrgRemover } from './orgs/org-remover.ts';
@@ -146,7 +147,8 @@ function createRuntime(services: Services, checkResponses: boolean): HttpRuntime
     idempotency: services.idempotency,
     authenticate: (authorization) => authenticate(services, authorization),
     authenticateGateway: gatewayAuthentication(config.INTERNAL_TOKEN),
-    requestLimits: async (principal) => requestLimits(services, principal),
+    requestLimits: (principal, operation) => requestLimits(services, principal, operation),
+    orgLimits: (scope, operation) => ownLimits(services, operation, scope.orgId, scope.projectIdOrNull),
     addressLimitPerMinute: config.ADDRESS_REQUESTS_PER_MINUTE,
     trustedProxies: trustedProxies(config.TRUSTED_PROXIES),
     consoleOrigin: config.CONSOLE_URL === undefined ? null : new URL(config.CONSOLE_URL).origin,
@@ -169,7 +171,11 @@ async function authenticate(services: Services, authorization: string | undefine
 }
 
 /** The installation's limits for this caller, and what its org and project have set below them. */
-async function requestLimits(services: Services, principal: Principal): Promise<RequestLimit[]> {
+async function requestLimits(
+  services: Services,
+  principal: Principal,
+  operation: Pick<Operation, 'ownLimits'>,
+): Promise<RequestLimit[]> {
   const { API_REQUESTS_PER_MINUTE, API_REQUESTS_BURST } = services.config;
   const caller = principal.auth === 'api_key' ? principal.api_key_id : principal.user_id;
   const limits = [
@@ -177,10 +183,20 @@ async function requestLimits(services: Services, principal: Principal): Promise<
     { bucket: `api-burst:${caller}`, limit: API_REQUESTS_BURST, windowSeconds: 1 },
   ];
   if (principal.auth === 'jwt') return limits;
-  const own = await services.rateLimits.matching('api_requests', principal.org_id, principal.project_id);
-  for (const { _id, limit, window_seconds: windowSeconds, burst } of own) {
-    limits.push({ bucket: `api:${_id}`, limit, windowSeconds: windowSeconds ?? 60 });
-    if (burst !== null) limits.push({ bucket: `api-burst:${_id}`, limit: burst, windowSeconds: 1 });
-  }
-  return limits;
+  return [...limits, ...(await ownLimits(services, operation, principal.org_id, principal.project_id))];
+}
+
+/** What an org has set itself, on all requests within it or one of its projects. */
+async function ownLimits(
+  services: Services,
+  operation: Pick<Operation, 'ownLimits'>,
+  orgId: string,
+  projectId: string | null,
+): Promise<RequestLimit[]> {
+  if (operation.ownLimits === false) return [];
+  const own = await services.rateLimits.matching('api_requests', orgId, projectId);
+  return own.flatMap(({ _id, limit, window_seconds: windowSeconds, burst }) => [
+    { bucket: `api:${_id}`, limit, windowSeconds: windowSeconds ?? 60 },
+    ...(burst === null ? [] : [{ bucket: `api-burst:${_id}`, limit: burst, windowSeconds: 1 }]),
+  ]);
 }

@@ -353,6 +353,14 @@ void t.test('realtime tokens are minted in our words and in the SDKs’', async 
   t.equal(theirs.body.session.model, agentId);
   t.equal(theirs.body.expires_at, Math.floor(theirs.body.expires_at), 'unix seconds');
   t.match((await gateway.redeem({ token: theirs.body.value })).body.audio, { output_format: 'pcma_8000' });
+  const secretOnce = () =>
+    plane.call<{ value: string | null; session: { id: string } }>('POST', '/v1/realtime/client_secrets', {
+      body: { session: { type: 'realtime', model: agentId } },
+      headers: { 'idempotency-key': 'secret-once' },
+    });
+  const [made, replayed] = [await secretOnce(), await secretOnce()];
+  t.same(replayed.body.session, made.body.session, 'a key repeated is one session');
+  t.equal(replayed.body.value, null);
   t.equal((await plane.call('POST', '/v1/realtime/sessions', { body: {} })).status, 422);
 });
 

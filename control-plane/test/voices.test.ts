@@ -305,6 +305,27 @@ void t.test('clones', async (t) => {
     t.match((await clone(recording(), cp.first.apiKey)).body, { code: 'user_required' });
   });
 
+  void t.test('a key repeated is one clone; where nothing is kept the key is refused', async (t) => {
+    const send = () =>
+      cp.call<Voice>('POST', '/v1/voices/clone', {
+        body: recording(),
+        token: editor.token,
+        headers: { 'idempotency-key': 'clone-once' },
+      });
+    const [first, again] = [await send(), await send()];
+    t.same([first.status, again.status], [202, 202]);
+    t.equal(again.body.id, first.body.id, 'though the boundary of its parts is another');
+    const spoken = await cp.call<Refused>('POST', `/v1/voices/${first.body.id}/speak`, {
+      body: { text: 'Hello.' },
+      headers: { 'idempotency-key': 'speak-once' },
+    });
+    t.match(spoken, {
+      status: 422,
+      body: { detail: [{ loc: ['header', 'Idempotency-Key'], type: 'not_available' }] },
+    });
+    t.equal((await cp.call('DELETE', `/v1/voices/${first.body.id}`, { token: editor.token })).status, 204);
+  });
+
   void t.test('a provider that refuses at once is a 502, and nothing is left', async (t) => {
     emulator.setFaults([{ kind: 'refuse', status: 503, count: 1 }]);
     const failed = await clone(recording());

@@ -166,6 +166,7 @@ export function agentTestRoutes({ agentTests }: { agentTests: AgentTestService }
       target: run,
       responses: { 200: { description: 'The run', schema: testRunResponse } },
       errors: [409],
+      idempotent: {},
       handle: async ({ scope, item: found }) => toTestRunResponse(await agentTests.cancel(scope, found)),
     }),
   ];

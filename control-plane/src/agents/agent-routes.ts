@@ -151,6 +151,7 @@ export function agentRoutes({
       target: agentTarget,
       responses: { 200: { description: 'The agent', schema: agentResponse } },
       errors: [409],
+      idempotent: {},
       handle: async ({ scope, item: found }) => toAgentResponse(await agents.restore(scope, found)),
     }),
     defineOperation({
@@ -190,6 +191,7 @@ export function agentRoutes({
           schema: validateAgentResponse,
         },
       },
+      idempotent: {},
       async handle({ scope, item: found, body }) {
         const errors = await agents.validate(scope, found, body);
         return { valid: errors.length === 0, errors, warnings: [] };
@@ -246,6 +248,7 @@ export function agentRoutes({
       params: { version: versionParameter },
       responses: { 200: { description: 'The agent', schema: agentResponse } },
       errors: [409],
+      idempotent: {},
       handle: async ({ scope, caller, item: found, params }) =>
         toAgentResponse(await versions.restore(scope, caller, found, Number(params.version))),
     }),

@@ -28,7 +28,7 @@ import type { BodySpec, Operation } from './operation.ts';
 import { chooseBody, collect, parseBody, readBytes } from './read-body.ts';
 import { rateLimited } from './request-limiter.ts';
 import type { LimitState, RequestLimit, RequestLimiter } from './request-limiter.ts';
-import { parseInput, toValidationDetails } from './validation.ts';
+import { invalid, parseInput, toValidationDetails } from './validation.ts';
 
 /** What the application needs to check requests. */
 export interface HttpRuntime {
@@ -42,7 +42,12 @@ export interface HttpRuntime {
   /** Checks a gateway's credential; only the internal listener has one. @throws UnauthorizedError */
   authenticateGateway?(headers: Readonly<Record<string, string | string[] | undefined>>): void;
   /** Limits of the caller's requests. */
-  requestLimits(principal: Principal): Promise<readonly RequestLimit[]>;
+  requestLimits(
+    principal: Principal,
+    operation: Pick<Operation, 'ownLimits'>,
+  ): Promise<readonly RequestLimit[]>;
+  /** Limits that an org has set itself, for a user: which org it is shows in the path alone. */
+  orgLimits(scope: Scope, operation: Pick<Operation, 'ownLimits'>): Promise<readonly RequestLimit[]>;
   /** Requests a minute from one address, before any credential is looked at; 0: no limit. */
   addressLimitPerMinute: number;
   trustedProxies: BlockList;
@@ -172,7 +177,8 @@ function prepare(operation: Operation, runtime: HttpRuntime) {
     if (credentialed) {
       principal = await runtime.authenticate(ctx.req.headers.authorization);
       ctx.state['callerId'] = principalId(principal);
-      if (operation.rateLimited !== false) await limitCaller(ctx, principal, runtime);
+      if (operation.rateLimited !== false)
+        await limitCaller(ctx, await runtime.requestLimits(principal, operation), runtime);
       checkKind(access, principal);
     } else if (access === 'internal') {
       if (!runtime.authenticateGateway) throw new UnauthorizedError();
@@ -189,6 +195,8 @@ function prepare(operation: Operation, runtime: HttpRuntime) {
       const found = await operation.target.resolve(reach, { params, query });
       scope = found.scope ?? undefined;
       record = found.item;
+      if (scope && principal?.auth === 'jwt' && operation.rateLimited !== false)
+        await limitCaller(ctx, await runtime.orgLimits(scope, operation), runtime);
       const write = operation.method !== 'GET' && operation.whenSuspended !== true;
       if (scope) {
         await reach.permit(scope, neededRole(access, reach.principal), { write, feature: operation.feature });
@@ -285,8 +293,13 @@ async function limitAddress(ctx: Context, runtime: HttpRuntime, address: string)
   }
 }
 
-async function limitCaller(ctx: Context, principal: Principal, runtime: HttpRuntime): Promise<void> {
-  const hit = await runtime.limiter.hit(await runtime.requestLimits(principal));
+async function limitCaller(
+  ctx: Context,
+  limits: readonly RequestLimit[],
+  runtime: HttpRuntime,
+): Promise<void> {
+  if (limits.length === 0) return;
+  const hit = await runtime.limiter.hit(limits);
   if (!hit) return;
   setLimitHeaders(ctx, hit.state);
   if (hit.refused) throw rateLimited(hit.state);
@@ -355,7 +368,10 @@ async function once(
 ): Promise<Answer> {
   const { idempotent } = operation;
   const { principal } = request;
-  if (!idempotent || !principal) return run();
+  if (!idempotent || !principal) {
+    refuseIdempotencyKey(ctx, operation);
+    return run();
+  }
   const key = parseIdempotencyKey(
     ctx.req.headers['idempotency-key'] as string | undefined,
     idempotent.required ?? false,
@@ -363,7 +379,8 @@ async function once(
   if (key === null) return run();
   const scope = principal.auth === 'api_key' ? principal.project_id : principal.user_id;
   const id = idempotencyId(scope, ctx.method, ctx.path, key);
-  const first = await runtime.idempotency.begin(id, request.raw, request.requestId);
+  const sent = withoutBoundary(request.raw, ctx.req.headers['content-type']);
+  const first = await runtime.idempotency.begin(id, sent, request.requestId);
   if (first) {
     return {
       status: first.status,
@@ -384,6 +401,28 @@ async function once(
     } else await runtime.idempotency.release(id, request.requestId);
     throw error;
   }
+}
+
+/**
+ * A client that counts on the header must know where it does nothing: answers that are not kept, such as tokens of
+ * people and speech. @throws ValidationError
+ */
+function refuseIdempotencyKey(ctx: Context, { access, method }: Operation): void {
+  const ours = typeof access === 'object' || access === 'public';
+  if (!ours || method !== 'POST' || ctx.req.headers['idempotency-key'] === undefined) return;
+  throw invalid(
+    ['header', 'Idempotency-Key'],
+    'is not supported by this operation: send the request without it',
+    'not_available',
+  );
+}
+
+/** The parts of a multipart body: what separates them is chosen anew for each request. */
+function withoutBoundary(raw: Buffer, contentType: string | undefined): Buffer {
+  const boundary = /^multipart\/.*;\s*boundary="?([^";]+)"?/i.exec(contentType ?? '')?.[1];
+  return boundary === undefined
+    ? raw
+    : Buffer.from(raw.toString('latin1').replaceAll(boundary, ''), 'latin1');
 }
 
 function abortedWithClient(ctx: Context): AbortSignal {

@@ -209,6 +209,8 @@ export interface OperationDefinition<
   answersAlways?: boolean;
   /** Whether the request limit of the caller applies. Default true. */
   rateLimited?: boolean;
+  /** Whether limits hold that the org has set itself. Default true; false where they are changed. */
+  ownLimits?: boolean;
   /** A feature flag that switches the route off. */
   feature?: string;
   handle(

@@ -51,6 +51,8 @@ export interface RefreshTokenRecord extends StoredRecord {
   sign_in_id: string;
   user_id: string;
   used_at: Date | null;
+  /** The token that came after it, encrypted: until it was given out once more. */
+  successor: string | null;
   expires_at: Date;
 }
 
@@ -61,6 +63,7 @@ export const refreshTokenCollection = defineCollection<RefreshTokenRecord, 'none
     sign_in_id: { type: String, required: true },
     user_id: { type: String, required: true },
     used_at: { type: Date, default: null },
+    successor: { type: String, default: null },
     expires_at: { type: Date, required: true },
   },
   indexes: [[{ expires_at: 1 }, { expireAfterSeconds: 0 }]],

@@ -7,6 +7,7 @@ import type { Database } from '../storage/database.ts';
 import { ExpiringCache } from '../storage/expiring-cache.ts';
 import { DIRECTORY_TTL_MS } from '../tenancy/directory.ts';
 import type { UserPrincipal } from '../tenancy/principal.ts';
+import type { SecretBox } from '../crypto/secret-box.ts';
 import { sha256 } from './identity-common.ts';
 import type { IdentityAction, Origin } from './identity-common.ts';
 import { refreshTokenCollection, signInCollection } from './identity-model.ts';
@@ -17,6 +18,8 @@ const API_AUDIENCE = 'parley:api';
 
 const ACCESS_SECONDS = 900;
 const REFRESH_MS = 30 * 24 * 3_600_000;
+/** How long after its rotation a token may come again, from a tab that did not hear of it. */
+const GRACE_MS = 10_000;
 const SIGN_IN_MS = 90 * 24 * 3_600_000;
 
 export interface Tokens {
@@ -33,6 +36,7 @@ export class SignIns {
   readonly #audit: AuditLog<IdentityAction>;
   readonly #clock: Clock;
   readonly #issuer: string;
+  readonly #box: SecretBox;
   readonly #signIns: ExpiringCache<SignInRecord | null>;
 
   constructor(deps: {
@@ -41,12 +45,14 @@ export class SignIns {
     audit: AuditLog<IdentityAction>;
     clock: Clock;
     issuer: string;
+    box: SecretBox;
   }) {
     this.#database = deps.database;
     this.#keys = deps.signingKeys;
     this.#audit = deps.audit;
     this.#clock = deps.clock;
     this.#issuer = deps.issuer;
+    this.#box = deps.box;
     this.#signIns = new ExpiringCache({ clock: deps.clock, ttlMs: DIRECTORY_TTL_MS, maxEntries: 10_000 });
   }
 
@@ -64,10 +70,12 @@ export class SignIns {
       action: 'sign_in.succeeded',
       target: signIn._id,
     });
-    return this.#issue(signIn.toObject());
+    const refreshToken = newRefreshToken();
+    await this.#store(signIn.toObject(), refreshToken);
+    return this.#issue(signIn.toObject(), refreshToken);
   }
 
-  async #issue(signIn: SignInRecord): Promise<Tokens> {
+  async #issue(signIn: SignInRecord, refreshToken: string): Promise<Tokens> {
     const now = this.#clock.now();
     const issuedAt = Math.floor(now / 1000);
     const accessToken = await this.#keys.sign({
@@ -79,13 +87,6 @@ export class SignIns {
       iat: issuedAt,
       exp: issuedAt + ACCESS_SECONDS,
     });
-    const refreshToken = randomBytes(32).toString('base64url');
-    await this.#database.model(refreshTokenCollection).create({
-      _id: sha256(refreshToken).toString('hex'),
-      sign_in_id: signIn._id,
-      user_id: signIn.user_id,
-      expires_at: new Date(Math.min(now + REFRESH_MS, signIn.expires_at.getTime())),
-    });
     return {
       access_token: accessToken,
       token_type: 'bearer',
@@ -94,34 +95,67 @@ export class SignIns {
     };
   }
 
-  /** Each refresh token works once; one that comes again ends its whole sign-in. @throws UnauthorizedError */
+  async #store(signIn: SignInRecord, refreshToken: string): Promise<void> {
+    await this.#database.model(refreshTokenCollection).create({
+      _id: sha256(refreshToken).toString('hex'),
+      sign_in_id: signIn._id,
+      user_id: signIn.user_id,
+      expires_at: new Date(Math.min(this.#clock.now() + REFRESH_MS, signIn.expires_at.getTime())),
+    });
+  }
+
+  /**
+   * Each refresh token is rotated once. One that comes again within ten seconds, as from a second tab, gets the same
+   * successor once more, and is refused after that; one that comes later ends its whole sign-in.
+   * @throws UnauthorizedError
+   */
   async refresh(refreshToken: string, origin: Origin): Promise<Tokens> {
     const now = new Date(this.#clock.now());
     const digest = sha256(refreshToken).toString('hex');
     const tokens = this.#database.model(refreshTokenCollection);
+    const successor = newRefreshToken();
     const claimed = await tokens
-      .findOneAndUpdate({ _id: digest, used_at: null, expires_at: { $gt: now } }, { $set: { used_at: now } })
+      .findOneAndUpdate(
+        { _id: digest, used_at: null, expires_at: { $gt: now } },
+        { $set: { used_at: now, successor: this.#box.encryptSecret(successor) } },
+      )
       .lean<RefreshTokenRecord>();
-    if (!claimed) {
-      const known = await tokens.findOne({ _id: digest }).lean<RefreshTokenRecord>();
-      if (known?.used_at) {
-        await this.end({ _id: known.sign_in_id });
-        await this.#audit.record({
-          caller: known.user_id,
-          address: origin.address,
-          action: 'sign_in.token_reused',
-          target: known.sign_in_id,
-        });
-      }
-      throw new UnauthorizedError('unauthenticated', 'Invalid or expired refresh token. Sign in again.');
+    if (claimed) {
+      const signIn = await this.#live(claimed, now);
+      await this.#store(signIn, successor);
+      return this.#issue(signIn, successor);
     }
+    const rotatedSince = new Date(now.getTime() - GRACE_MS);
+    const again = await tokens
+      .findOneAndUpdate(
+        { _id: digest, used_at: { $gt: rotatedSince }, successor: { $ne: null } },
+        { $set: { successor: null } },
+      )
+      .lean<RefreshTokenRecord>();
+    if (again?.successor) {
+      return this.#issue(await this.#live(again, now), this.#box.decryptSecret(again.successor));
+    }
+    const known = await tokens.findOne({ _id: digest }).lean<RefreshTokenRecord>();
+    if (known?.used_at && known.used_at <= rotatedSince) {
+      await this.end({ _id: known.sign_in_id });
+      await this.#audit.record({
+        caller: known.user_id,
+        address: origin.address,
+        action: 'sign_in.token_reused',
+        target: known.sign_in_id,
+      });
+    }
+    throw new UnauthorizedError('unauthenticated', 'Invalid or expired refresh token. Sign in again.');
+  }
+
+  async #live(token: RefreshTokenRecord, now: Date): Promise<SignInRecord> {
     const signIn = await this.#database
       .model(signInCollection)
-      .findOne({ _id: claimed.sign_in_id })
+      .findOne({ _id: token.sign_in_id })
       .lean<SignInRecord>();
     if (!signIn || !isLive(signIn, now))
       throw new UnauthorizedError('unauthenticated', 'The sign-in has ended. Sign in again.');
-    return this.#issue(signIn);
+    return signIn;
   }
 
   /** Unknown tokens are no error: the caller is signed out either way. */
@@ -176,6 +210,10 @@ export class SignIns {
     }
     return { auth: 'jwt', user_id: sub, sign_in_id: sid };
   }
+}
+
+function newRefreshToken(): string {
+  return randomBytes(32).toString('base64url');
 }
 
 function isLive(signIn: SignInRecord, now: Date): boolean {

@@ -147,6 +147,7 @@ export function providerRoutes({
       body: jsonBody(createModelRequest, { readOnly: [...MODEL_READ_ONLY, 'status'] }),
       responses: { 201: { description: 'The model', schema: modelResponse } },
       errors: [409],
+      idempotent: {},
       handle: async ({ scope, body }) => toModelResponse(await ownModels.create(scope, body)),
     }),
     defineOperation({
@@ -211,6 +212,7 @@ export function providerRoutes({
       body: jsonBody(createCredentialRequest, { readOnly: CREDENTIAL_READ_ONLY }),
       responses: { 201: { description: 'The credential', schema: credentialResponse } },
       errors: [409],
+      idempotent: {},
       handle: async ({ scope, caller, address, body }) =>
         toCredentialResponse(await credentials.create(scope, body, { caller, address })),
     }),
@@ -264,6 +266,7 @@ export function providerRoutes({
           }),
         },
       },
+      idempotent: {},
       handle: ({ scope, item, signal }) => credentials.verify(scope, item, signal),
     }),
   ];

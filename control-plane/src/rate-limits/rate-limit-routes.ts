@@ -20,6 +20,7 @@ const tag = 'Rate limits';
 export function rateLimitRoutes({ rateLimits }: { rateLimits: RateLimitService }): Operation[] {
   return [
     defineOperation({
+      ownLimits: false,
       id: 'listRateLimitConfigs',
       method: 'GET',
       path: '/v1/orgs/{org_id}/rate-limit-configs',
@@ -37,6 +38,7 @@ export function rateLimitRoutes({ rateLimits }: { rateLimits: RateLimitService }
       handle: async ({ scope, query }) => toPage(await rateLimits.list(scope, query), toRateLimitResponse),
     }),
     defineOperation({
+      ownLimits: false,
       id: 'createRateLimitConfig',
       method: 'POST',
       path: '/v1/orgs/{org_id}/rate-limit-configs',
@@ -52,6 +54,7 @@ export function rateLimitRoutes({ rateLimits }: { rateLimits: RateLimitService }
         toRateLimitResponse(await rateLimits.create(scope, caller, body)),
     }),
     defineOperation({
+      ownLimits: false,
       id: 'getRateLimitConfig',
       method: 'GET',
       path: '/v1/rate-limit-configs/{config_id}',
@@ -63,6 +66,7 @@ export function rateLimitRoutes({ rateLimits }: { rateLimits: RateLimitService }
       handle: ({ item: found }) => toRateLimitResponse(found),
     }),
     defineOperation({
+      ownLimits: false,
       id: 'updateRateLimitConfig',
       method: 'PATCH',
       path: '/v1/rate-limit-configs/{config_id}',
@@ -76,6 +80,7 @@ export function rateLimitRoutes({ rateLimits }: { rateLimits: RateLimitService }
         toRateLimitResponse(await rateLimits.update(scope, found, body)),
     }),
     defineOperation({
+      ownLimits: false,
       id: 'deleteRateLimitConfig',
       method: 'DELETE',
       path: '/v1/rate-limit-configs/{config_id}',

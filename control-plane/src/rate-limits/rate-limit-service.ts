@@ -34,8 +34,12 @@ export class RateLimitService {
     this.#known = new ExpiringCache({ clock: deps.clock, ttlMs: DIRECTORY_TTL_MS, maxEntries: 10_000 });
   }
 
-  /** Enabled limits of a resource that hold in this project: its own and its org's. */
-  async matching(resource: LimitedResource, orgId: string, projectId: string): Promise<RateLimitRecord[]> {
+  /** Enabled limits of a resource that hold in this project: its own and its org's; without one, its org's. */
+  async matching(
+    resource: LimitedResource,
+    orgId: string,
+    projectId: string | null,
+  ): Promise<RateLimitRecord[]> {
     const all = await this.#known.get(orgId, () =>
       this.#database
         .model(rateLimitCollection)

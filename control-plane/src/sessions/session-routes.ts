@@ -211,6 +211,7 @@ export function sessionRoutes(deps: {
       target: sessionTarget,
       responses: { 200: { description: 'The credential', schema: sessionTokenSchema } },
       errors: [409],
+      idempotent: { secrets: ['token', 'ws_ticket'] },
       handle: async ({ item }) => {
         const { token, ws_ticket, expiresAt } = await credentials.renew(item);
         const expires_at = expiresAt.toISOString();
@@ -235,6 +236,7 @@ export function sessionRoutes(deps: {
       body: jsonBody(sessionEventBody),
       responses: { 202: { description: 'Accepted for delivery' } },
       errors: [409],
+      idempotent: {},
       handle: async ({ item, body }) => {
         await control.sendEvent(item, body);
         return new HttpResponse(202, undefined);
@@ -271,6 +273,7 @@ export function sessionRoutes(deps: {
       target: inProject,
       body: jsonBody(erasureBody),
       responses: { 200: { description: 'The number of deleted records', schema: erasureSchema } },
+      idempotent: {},
       handle: async ({ scope, caller, address, body }) => {
         const erased = await erasure.eraseSubject(scope, body.subject);
         // Who it was stays out of the trail.
@@ -318,6 +321,7 @@ export function sessionRoutes(deps: {
         200: { description: 'The token, valid for one connection', schema: clientSecretSchema },
       },
       errors: [409],
+      idempotent: { secrets: ['value'] },
       handle: async ({ access, body }) => {
         const { session, token, expiresAt } = await creation.mintClientSecret(access, body);
         return new HttpResponse(

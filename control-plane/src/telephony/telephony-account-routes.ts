@@ -128,6 +128,7 @@ export function telephonyAccountRoutes({
       body: jsonBody(createBody, { readOnly: READ_ONLY }),
       responses: { 201: { description: 'The account', schema: accountResponse } },
       errors: [409],
+      idempotent: {},
       handle: async ({ scope, caller, address, body }) =>
         toResponse(await accounts.create(scope, caller, address, body)),
     }),
@@ -185,6 +186,7 @@ export function telephonyAccountRoutes({
           schema: z.object({ ok: z.boolean(), error: z.string().optional() }),
         },
       },
+      idempotent: {},
       handle: ({ scope, item }) => accounts.verify(scope, item),
     }),
   ];

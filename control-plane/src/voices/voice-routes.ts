@@ -124,6 +124,7 @@ export function voiceRoutes({
       body: multipartBody(cloneVoiceRequest, { limitBytes: CLONE_LIMIT_BYTES }),
       responses: { 202: { description: 'The voice', schema: voiceResponse } },
       errors: [409, 502, 504],
+      idempotent: {},
       handle: async ({ access, caller, body }) => {
         const scope = await editorOf(access, body.org_id);
         return toVoiceResponse(await cloning.clone(scope, asUser(caller), body));

@@ -217,6 +217,7 @@ export function webhookRoutes({
         },
       },
       errors: [409],
+      idempotent: {},
       handle: ({ item }) => deliveries.test(item, samplePayload(item)),
     }),
     defineOperation({
@@ -267,6 +268,7 @@ export function webhookRoutes({
       target: delivery,
       responses: { 202: { description: 'Accepted for delivery', schema: deliveryResponse } },
       errors: [409],
+      idempotent: {},
       handle: async ({ item }) => new HttpResponse(202, toDelivery(await deliveries.redeliver(item))),
     }),
   ];
