@@ -7,6 +7,9 @@ import { DEAD_LETTERS_REMINDER_MS, warnOfDeadLetters } from './jobs/dead-letters
 import { PeriodicTask } from './jobs/periodic-task.ts';
 import { isDatabaseUnreachable, isDiskUnusable } from './storage/unreachable.ts';
 
+/** How long after the death of a process its events are taken up by another. */
+const EVENTS_LEASE_MS = 6000;
+
 /** The work that no request does: that of the features, and the events of gateways. */
 export function openWorkers(services: Services, features: AllFeatures): AsyncDisposable {
   const { bus, clock, logger, callEvents } = services;
@@ -32,6 +35,7 @@ export function openWorkers(services: Services, features: AllFeatures): AsyncDis
     bus.events.consume({
       consumer: services.processName,
       handle: (event) => callEvents.handle(event),
+      leaseMs: EVENTS_LEASE_MS,
       isOutage,
       onDead: (_event, reason) => {
         logger.error({ reason }, 'a call event could not be processed and is now a dead letter');

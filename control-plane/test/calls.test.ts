@@ -16,7 +16,7 @@ const clock = new ManualClock(Date.now());
 const plane = await openTestControlPlane({ clock, env: { OPENAI_BASE_URL: `${llm.url}/v1` } });
 t.teardown(() => plane[Symbol.asyncDispose]());
 const gateway = new TestGateway(plane);
-const { callEvents, postCall, reaper, sessionStore } = plane.app.services;
+const { callEvents, postCall, reaper, recordings, sessionStore } = plane.app.services;
 
 type Session = SessionResponse & {
   detail: { variables: Record<string, string>; post_call: { status: string } };
@@ -369,7 +369,21 @@ void t.test('a claim that never became a call is closed, though its gateway live
     status: /expired|failed/,
     ended_by: 'system',
     failure_reason: 'media_timeout',
+    detail: { post_call: { status: 'skipped' } },
   });
+  const recording = () => recordings.find(plan.record.recording_id);
+  t.match(await recording(), { status: 'failed', error: 'gateway_lost' }, 'nothing is left undecided');
+  await handle(
+    gateway.event(plan, 'recording', { recording_id: plan.record.recording_id, status: 'stored' }),
+  );
+  t.match(await recording(), { status: 'ready', error: null }, 'unless it was stored all the same');
+});
+
+void t.test('a report that says nothing of the recording leaves none under way', async (t) => {
+  const plan = await begin();
+  await handle(gateway.started(plan));
+  await handle(gateway.ended(plan, { failure_reason: 'internal', ended_by: 'system' }));
+  t.match(await recordings.find(plan.record.recording_id), { status: 'failed', error: 'gateway_lost' });
 });
 
 void t.test('a report after the job corrects the record and starts nothing', async (t) => {

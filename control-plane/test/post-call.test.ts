@@ -7,6 +7,10 @@ import {
 } from '@parley/shared/http/webhook-signature';
 import type { CallReport } from '@parley/shared/contracts/call-events';
 import { ManualClock } from '@parley/shared/time/manual-clock';
+import { silentLogger } from '@parley/shared/logging/logger';
+import { postCallJobCollection } from '../src/post-call/post-call-job-model.ts';
+import { PostCallJobs } from '../src/post-call/post-call-jobs.ts';
+import type { PostCallRun } from '../src/post-call/post-call-run.ts';
 import type { SessionResponse } from '../src/sessions/session-schema.ts';
 import {
   chatAnswer,
@@ -353,6 +357,60 @@ void t.test('redirects are not followed and unreachable receivers are named by a
   );
   t.same(await deliveriesOf(agent.id), [], 'a sample is no delivery');
 });
+
+void t.test(
+  'a job whose process died is taken up within seconds, one that is worked on is not',
+  async (t) => {
+    const { database } = plane.app.services;
+    const model = database.model(postCallJobCollection);
+    /** A process of its own, with a clock that stands still unless it is moved: then nothing is renewed. */
+    const process = () => {
+      const clock = new ManualClock(Date.now());
+      const stop = new AbortController();
+      const begun = Promise.withResolvers<AbortSignal>();
+      const end = Promise.withResolvers<void>();
+      let runs = 0;
+      const run = {
+        run: (_job: unknown, signal: AbortSignal) => (runs++, begun.resolve(signal), end.promise),
+        finish: async () => {},
+      } as unknown as PostCallRun;
+      const jobs = new PostCallJobs({ database, run, clock, logger: silentLogger() });
+      return { clock, stop, begun: begun.promise, end, jobs, runs: () => runs };
+    };
+    const [first, second] = [process(), process()];
+    const id = await call(null);
+    await finished(id);
+    await model.updateOne(
+      { _id: id },
+      { $set: { status: 'pending', attempts: 0, lease_until: new Date(0), run_at: new Date(0) } },
+    );
+    const leaseEnds = async () => (await model.findById(id).lean())!.lease_until.getTime();
+
+    const working = first.jobs.work(first.stop.signal);
+    const signal = await first.begun;
+    for (let seconds = 0; seconds < 60; seconds += 5) {
+      const before = await leaseEnds();
+      first.clock.advance(5000);
+      second.clock.advance(5000);
+      await eventually(async () => (await leaseEnds()) > before);
+      await second.jobs.work(second.stop.signal);
+    }
+    t.equal(second.runs(), 0, 'the first one is at it');
+
+    second.clock.advance(21_000);
+    const taken = second.jobs.work(second.stop.signal);
+    await second.begun;
+    t.notOk(signal.aborted);
+    first.clock.advance(5000);
+    await eventually(async () => signal.aborted);
+    first.end.resolve();
+    await working;
+    t.match(await model.findById(id).lean(), { status: 'pending', attempts: 2 }, 'it is not the first one’s');
+    second.end.resolve();
+    await taken;
+    t.match(await model.findById(id).lean(), { status: 'done' });
+  },
+);
 
 void t.test('a delivery under way when its process died is taken up by another', async (t) => {
   const agent = await makeAgent();

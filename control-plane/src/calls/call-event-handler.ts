@@ -166,6 +166,7 @@ export class CallEventHandler {
     const keep = keepsTranscript(session);
     if (keep) for (const turn of report.turns) await this.#callLog.storeTurn(owner(session), turn);
     if (report.recording) await this.#recordings.apply(session._id, report.recording);
+    else await this.#recordings.lost(session._id, Math.floor(event.index / EVENT_INDEXES_PER_LEG));
     const messages = keep ? await this.#callLog.countTurns(session._id) : report.turns.length;
     const set = toChange(session, event, messages);
 

@@ -171,16 +171,15 @@ export class Reaper {
   async #end(session: SessionRecord): Promise<void> {
     const started = session.started_at?.getTime();
     const ended = session.unheld_since!.getTime();
+    const begun = LIVE_STATUSES.includes(session.status);
     const set = this.#verdict('reaper', {
+      // Nothing follows a call that never was, unless a late report says that it was one.
+      ...(begun ? {} : this.#nothingFollows()),
       failure_reason: 'media_timeout',
       ended_at: new Date(ended),
       ...(started === undefined ? {} : { duration_seconds: Math.max(0, ended - started) / 1000 }),
     });
-    const to = LIVE_STATUSES.includes(session.status)
-      ? 'ended'
-      : session.status === 'created'
-        ? 'expired'
-        : 'failed';
+    const to = begun ? 'ended' : session.status === 'created' ? 'expired' : 'failed';
     // The claim must be the one that was read: a rejoin in between changes it.
     const closed = await this.#closer.close(session._id, to, {
       where: { claim_id: session.claim_id, unheld_since: session.unheld_since },
@@ -199,8 +198,12 @@ export class Reaper {
       ended_at: now,
       ended_by: 'system',
       closed_by: closedBy,
-      ...(closedBy === 'expiry' ? { post_call_status: 'skipped' as const, post_call_finished_at: now } : {}),
+      ...(closedBy === 'expiry' ? this.#nothingFollows() : {}),
       ...more,
     };
+  }
+
+  #nothingFollows() {
+    return { post_call_status: 'skipped' as const, post_call_finished_at: new Date(this.#clock.now()) };
   }
 }

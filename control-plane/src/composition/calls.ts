@@ -65,6 +65,7 @@ export function createCallFeatures(
       tenants: { orgs: orgCollection, projects: projectCollection },
       hangup: (session) => carrierCommands.hangup(session),
       afterCall: postCall,
+      recordings,
       eraseParts: (id) => features.eraseSession(id),
       needed: [(id) => postCall.isPending(id), (id) => deliveries.isPending(id)],
     }),

@@ -1,7 +1,7 @@
 import type { Model } from 'mongoose';
 import type { Turn } from '@parley/shared/contracts/turn';
 import type { Logger } from '@parley/shared/logging/logger';
-import type { Clock } from '@parley/shared/time/clock';
+import type { Clock, Timer } from '@parley/shared/time/clock';
 import type { PeriodicTask } from '../jobs/periodic-task.ts';
 import type { AfterCall } from '../sessions/session-closer.ts';
 import type { SessionRecord } from '../sessions/session-record.ts';
@@ -12,8 +12,9 @@ import type { PostCallJobRecord } from './post-call-job-model.ts';
 import type { PostCallRun } from './post-call-run.ts';
 
 const PARALLEL = 4;
-/** Longer than any run takes. */
-const LEASE_MS = 5 * 60_000;
+/** How long after the death of a process its jobs are taken up by another; renewed while it is at work. */
+const LEASE_MS = 20_000;
+const RENEW_MS = 5000;
 const ATTEMPTS = 5;
 const RETRY_MS = 60_000;
 
@@ -101,10 +102,12 @@ export class PostCallJobs implements AfterCall {
       .lean<PostCallJobRecord>();
   }
 
-  async #attempt(job: PostCallJobRecord, signal: AbortSignal): Promise<void> {
+  async #attempt(job: PostCallJobRecord, stop: AbortSignal): Promise<void> {
+    const lease = this.#keep(job, stop);
+    const { signal } = lease;
     try {
       await this.#run.run(job, signal);
-      await this.#jobs.updateOne({ _id: job._id }, { $set: { status: 'done', turns: null } });
+      await this.#settle(job, { status: 'done', turns: null });
     } catch (error) {
       // Stopping is no failure: the job is taken up again.
       const again = signal.aborted || job.attempts < ATTEMPTS;
@@ -113,16 +116,62 @@ export class PostCallJobs implements AfterCall {
       if (signal.aborted) this.#logger.info(details, 'post-call job interrupted');
       else if (again) this.#logger.warn(details, 'post-call job failed and will be retried');
       else this.#logger.error(details, 'post-call job failed');
-      await this.#jobs.updateOne(
-        { _id: job._id },
-        {
-          $set: again
-            ? { status: 'pending', run_at: new Date(this.#clock.now() + wait), lease_until: new Date(0) }
-            : { status: 'failed', turns: null },
-          ...(signal.aborted ? { $inc: { attempts: -1 } } : {}),
-        },
+      const mine = await this.#settle(
+        job,
+        again
+          ? { status: 'pending', run_at: new Date(this.#clock.now() + wait), lease_until: new Date(0) }
+          : { status: 'failed', turns: null },
+        { taken: signal.aborted ? -1 : 0 },
       );
-      if (!again) await this.#run.finish(job._id, 'failed');
+      if (mine && !again) await this.#run.finish(job._id, 'failed');
+    } finally {
+      lease.stop();
     }
+  }
+
+  /**
+   * Renews the lease of a job until it is stopped.
+   * @returns a signal that aborts with `stop`, and when another process has taken the job over
+   */
+  #keep(job: PostCallJobRecord, stop: AbortSignal): { signal: AbortSignal; stop(): void } {
+    const ours = new AbortController();
+    const onStop = (): void => ours.abort(stop.reason);
+    if (stop.aborted) onStop();
+    else stop.addEventListener('abort', onStop);
+    let timer: Timer | undefined;
+    let over = false;
+    const renew = async (): Promise<void> => {
+      try {
+        const lease_until = new Date(this.#clock.now() + LEASE_MS);
+        if (!(await this.#settle(job, { lease_until })) && !over)
+          ours.abort(new Error('Another process has taken the post-call job over.'));
+      } catch (error) {
+        this.#logger.warn({ err: error, sessionId: job._id }, 'the lease of a job could not be renewed');
+      }
+      if (!over && !ours.signal.aborted) later();
+    };
+    const later = () => (timer = this.#clock.setTimeout(() => void renew(), RENEW_MS));
+    later();
+    return {
+      signal: ours.signal,
+      stop() {
+        over = true;
+        timer?.cancel();
+        stop.removeEventListener('abort', onStop);
+      },
+    };
+  }
+
+  /** Changes a job while it is ours: whoever takes it over counts an attempt. @returns whether it was */
+  async #settle(
+    job: PostCallJobRecord,
+    set: Partial<PostCallJobRecord>,
+    { taken = 0 }: { taken?: number } = {},
+  ): Promise<boolean> {
+    const { matchedCount } = await this.#jobs.updateOne(
+      { _id: job._id, status: 'pending', attempts: job.attempts },
+      { $set: set, ...(taken === 0 ? {} : { $inc: { attempts: taken } }) },
+    );
+    return matchedCount > 0;
   }
 }

@@ -83,6 +83,18 @@ export class RecordingService {
   }
 
   /**
+   * The call is over, and nobody has said what became of its recording: its gateway is gone. Should one be stored all
+   * the same, `apply` hears of it.
+   * @param leg of this leg alone
+   */
+  async lost(sessionId: string, leg?: number): Promise<void> {
+    await this.#recordings.updateMany(
+      { session_id: sessionId, status: 'recording', ...(leg === undefined ? {} : { leg }) },
+      { $set: { status: 'failed', error: 'gateway_lost' } },
+    );
+  }
+
+  /**
    * Takes the audio from a gateway that shares no storage with us.
    * @throws NotFoundError, ConflictError, AppError 507
    */

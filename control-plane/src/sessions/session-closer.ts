@@ -37,6 +37,7 @@ export class SessionCloser {
   readonly #hangup: (session: SessionRecord) => Promise<void>;
   readonly #erase: (session: SessionRecord) => Promise<unknown>;
   readonly #afterCall: AfterCall;
+  readonly #recordings: { lost(sessionId: string): Promise<void> };
   readonly #clock: Clock;
 
   constructor(deps: {
@@ -48,6 +49,7 @@ export class SessionCloser {
     /** Forgets a session that is over. */
     erase: (session: SessionRecord) => Promise<unknown>;
     afterCall: AfterCall;
+    recordings: { lost(sessionId: string): Promise<void> };
     clock: Clock;
   }) {
     this.#store = deps.store;
@@ -56,6 +58,7 @@ export class SessionCloser {
     this.#hangup = deps.hangup;
     this.#erase = deps.erase;
     this.#afterCall = deps.afterCall;
+    this.#recordings = deps.recordings;
     this.#clock = deps.clock;
   }
 
@@ -118,6 +121,7 @@ export class SessionCloser {
     (session) => this.#tickets.revokeUnclaimed(session._id),
     (session) => this.#slots.release(session._id, session.slot_scopes),
     (session) => this.#hangUp(session),
+    async (session) => session.closed_by === 'reaper' && this.#recordings.lost(session._id),
     async (session) => session.erase_at_end && this.#erase(session),
     (session, turns) => this.#enqueue(session, turns),
     (session) => this.#store.change(session._id, { follow_up: false }),

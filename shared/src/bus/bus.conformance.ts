@@ -234,6 +234,31 @@ export function busConformance(t: Test, open: (options?: { clock?: Clock }) => P
     }
   });
 
+  void t.test('what a consumer that died had in hand is taken up when its lease is over', async (t) => {
+    const bus = await openIn(t);
+    const inHand = Promise.withResolvers<void>();
+    let begun = 0;
+    bus.events.consume({
+      consumer: 'dead',
+      leaseMs: 60_000,
+      handle: () => (begun++, inHand.promise),
+    });
+    await bus.events.append(Array.from({ length: 24 }, () => callEvent(uuidV7(), 0)));
+    await until('all are in hand', () => begun === 24);
+    // As after the end of its lease: nobody holds the partitions.
+    for (let partition = 0; partition < 8; partition++)
+      await bus.leases.release(`events:${partition}`, 'dead');
+    let takenUp = 0;
+    bus.events.consume({
+      consumer: 'heir',
+      leaseMs: 300,
+      claimAfterMs: 3_600_000,
+      handle: async (_event, delivery) => void (takenUp += delivery === 2 ? 1 : 0),
+    });
+    await until('its share is taken up', () => takenUp > 0);
+    inHand.resolve();
+  });
+
   void t.test('a consumer whose partitions were taken from it goes on with its share', async (t) => {
     const bus = await openIn(t);
     const sessions = Array.from({ length: 16 }, () => uuidV7());

@@ -66,7 +66,7 @@ export interface ConsumeOptions {
   isOutage?: (error: unknown) => boolean;
   onDead?: (event: unknown, reason: string) => void;
   onError?: (error: unknown) => void;
-  /** Default 30,000. */
+  /** Default 30,000. What a consumer that died had in hand is taken up sooner: once its lease is over. */
   claimAfterMs?: number;
   /** Default 5. */
   maxDeliveries?: number;

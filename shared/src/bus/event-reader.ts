@@ -1,10 +1,9 @@
 import { backoffMs } from '../async/backoff.ts';
-import { callEventSchema, type CallEvent } from '../contracts/call-events.ts';
 import type { Logger } from '../logging/logger.ts';
 import type { Clock, Timer } from '../time/clock.ts';
 import type { ConsumeOptions, EventConsumer, Leases } from './bus.ts';
 import { parseLetter } from './dead-letters.ts';
-import { compareEventIds, type EventStore, type StoredEvent } from './event-store.ts';
+import { compareEventIds, parseEvent, type EventStore, type StoredEvent } from './event-store.ts';
 import { OutageGate } from './outage-gate.ts';
 
 /** Events of one session that were given to us, oldest first. Only the first is ever handled. */
@@ -20,6 +19,8 @@ interface Entry {
   /** Unknown when it has to be claimed first. */
   body: string | undefined;
   delivery: number;
+  /** How long nobody may have had it in hand before it is claimed, ms. */
+  claimAfterMs: number;
   /** The store has been told that this delivery does not count. */
   uncounted?: boolean;
 }
@@ -186,11 +187,13 @@ export class EventReader implements EventConsumer {
 
   /** Finds what is pending and not ours yet: left by a consumer that died, or by ourselves in an earlier life. */
   async #sweep(partition: Partition): Promise<void> {
-    const { claimAfterMs } = this.#options;
+    const { leaseMs, claimAfterMs: usual } = this.#options;
+    // What a holder before us had in hand when its lease ended is nobody's now.
+    const claimAfterMs = partition.loaded ? usual : Math.min(leaseMs, usual);
     const pending = await this.#store.pending(partition.number, partition.loaded ? claimAfterMs : 0);
     for (const { id, sessionId, idleMs } of pending) {
       if (partition.lost || partition.ids.has(id)) continue;
-      const entry: Entry = { id, body: undefined, delivery: 0 };
+      const entry: Entry = { id, body: undefined, delivery: 0, claimAfterMs };
       partition.ids.add(id);
       const line = partition.lines.get(sessionId);
       if (!line) {
@@ -208,7 +211,7 @@ export class EventReader implements EventConsumer {
       this.#read.abort();
     }
     await this.#store.trim(partition.number);
-    partition.sweepAt = this.#clock.monotonic() + claimAfterMs;
+    partition.sweepAt = this.#clock.monotonic() + usual;
   }
 
   #leave(partition: Partition): void {
@@ -320,7 +323,7 @@ export class EventReader implements EventConsumer {
     const partition = this.#partitions.get(number);
     // Lost meanwhile: it stays pending, and the one who holds the partition finds it.
     if (!partition || partition.lost || partition.ids.has(id)) return;
-    const entry: Entry = { id, body, delivery: 1 };
+    const entry: Entry = { id, body, delivery: 1, claimAfterMs: this.#options.claimAfterMs };
     partition.ids.add(id);
     const line = partition.lines.get(sessionId);
     if (line) {
@@ -386,9 +389,10 @@ export class EventReader implements EventConsumer {
   async #handle(partition: Partition, sessionId: string, entry: Entry): Promise<Handled> {
     const { consumer, claimAfterMs, maxDeliveries, handle } = this.#options;
     if (entry.body === undefined) {
-      const claimed = await this.#store.claim(partition.number, consumer, entry.id, claimAfterMs);
+      const claimed = await this.#store.claim(partition.number, consumer, entry.id, entry.claimAfterMs);
       if (claimed === null) return 'done';
-      if ('idleMs' in claimed) return { retryInMs: claimAfterMs - claimed.idleMs };
+      if ('idleMs' in claimed) return { retryInMs: entry.claimAfterMs - claimed.idleMs };
+      entry.claimAfterMs = claimAfterMs;
       entry.body = claimed.body;
       entry.delivery = claimed.delivery;
       entry.uncounted = false;
@@ -475,20 +479,6 @@ export class EventReader implements EventConsumer {
 
 function leaseName(partition: number): string {
   return `events:${partition}`;
-}
-
-/** @returns why it is not an event, when it is none */
-function parseEvent(body: string): CallEvent | string {
-  let json: unknown;
-  try {
-    json = JSON.parse(body);
-  } catch {
-    return 'malformed: not JSON';
-  }
-  const result = callEventSchema.safeParse(json);
-  if (result.success) return result.data;
-  const where = result.error.issues.map((issue) => issue.path.join('.') || 'event');
-  return `malformed: ${[...new Set(where)].join(', ')}`;
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

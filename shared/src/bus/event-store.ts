@@ -1,3 +1,5 @@
+import { callEventSchema, type CallEvent } from '../contracts/call-events.ts';
+
 /** An event as the log keeps it. */
 export interface StoredEvent {
   partition: number;
@@ -59,4 +61,18 @@ export function compareEventIds(a: string, b: string): number {
   const [aHigh = 0, aLow = 0] = a.split('-').map(Number);
   const [bHigh = 0, bLow = 0] = b.split('-').map(Number);
   return aHigh - bHigh || aLow - bLow;
+}
+
+/** @returns why it is not an event, when it is none */
+export function parseEvent(body: string): CallEvent | string {
+  let json: unknown;
+  try {
+    json = JSON.parse(body);
+  } catch {
+    return 'malformed: not JSON';
+  }
+  const result = callEventSchema.safeParse(json);
+  if (result.success) return result.data;
+  const where = result.error.issues.map((issue) => issue.path.join('.') || 'event');
+  return `malformed: ${[...new Set(where)].join(', ')}`;
 }
