@@ -115,3 +115,39 @@ void t.test('what a call owns is closed with it, whichever way it ends', async (
     t.equal(call.phone.closed?.code, name === 'the process stops' ? 1001 : 1000);
   }
 });
+
+void t.test('how a call ended is on disk before anything that its end takes time for', async (t) => {
+  const call = fakeCall();
+  await call.wait(1600);
+  await call.hears('When do you close?');
+  await call.wait(100 + 50 + 2 * WORD_MS);
+  call.phone.listener.onGone({ by: 'caller', lost: false });
+  const saved = call.saved.at(-1);
+  t.equal(call.report, undefined, 'not reported yet');
+  t.match(saved, { over: true, ended_by: 'caller', hangup_reason: 'caller_hangup' });
+  t.equal(saved?.turns.at(-1)?.text, 'All right', 'and what was heard of the sentence that it cut');
+  await call.call.ended;
+});
+
+void t.test('what is being said is on disk before it is over', async (t) => {
+  const call = fakeCall({
+    llm: () => ({ events: [{ type: 'text', text: 'one two three four five six seven eight nine ten.' }] }),
+  });
+  const underWay = () => call.saved.at(-1)?.turns.map(({ role, text }) => `${role}: ${text}`);
+  await call.wait(1600);
+  await call.wait(400, true);
+  call.stt.onInterim({ text: 'I would like', confidence: 0.9, endMs: undefined, language: undefined });
+  await call.wait(2000, true);
+  t.same(underWay(), ['agent: Hello there friend.', 'caller: I would like']);
+  t.match(call.saved.at(-1), { over: false, failure_reason: 'internal' });
+
+  await call.hears('I would like a table.', 0);
+  await call.wait(3000);
+  const lines = underWay()!;
+  t.same(lines.slice(0, 2), ['agent: Hello there friend.', 'caller: I would like a table.']);
+  t.match(lines[2], /^agent: one two/);
+  t.notMatch(lines[2], /ten/);
+  await call.wait(3000);
+  t.equal(underWay()!.length, 3, 'the whole turn takes the place of its beginning');
+  t.match(underWay()![2], /ten\.$/);
+});

@@ -8,6 +8,19 @@ import type { CallReporter } from '../reporting/call-reporter.ts';
 import type { CallClock } from './call-clock.ts';
 import type { TurnLog } from './turn-log.ts';
 
+/** How often what is being said is written down before it is over. */
+const UNDER_WAY_MS = 2000;
+const UNKNOWN_END: CallEndReason = { ended_by: 'system', failure_reason: 'internal' };
+
+/** What is being said at one moment. */
+export interface UnderWay {
+  /** Number of the agent's turn, and what was heard of it so far. */
+  agentTurn: number | undefined;
+  heard: string;
+  /** Words of the caller's open turn. */
+  caller: string;
+}
+
 /** What remains of a call after its end: the recording and the report. */
 export class CallReport {
   readonly #plan: SessionPlan;
@@ -18,6 +31,9 @@ export class CallReport {
   readonly #variables: Record<string, string>;
   readonly #figures: () => { agentTalkMs: number; transferMs: number };
   readonly #logger: Logger;
+  #underWayDueAt = 0;
+  /** What was written last of it. */
+  #underWay = '\n';
 
   constructor(deps: {
     plan: SessionPlan;
@@ -41,8 +57,34 @@ export class CallReport {
 
   /** Writes the report so far, without an end: when the process dies, this is what is known of the call. */
   saveProgress(): void {
-    const reason: CallEndReason = { ended_by: 'system', failure_reason: 'internal' };
-    this.#reporter.saveProgress(this.#report(this.#clock.now(), reason, undefined));
+    this.#reporter.saveProgress(this.#report(this.#clock.now(), UNKNOWN_END, undefined));
+  }
+
+  /**
+   * Writes the report so far with what is being said at this moment, when that has changed and some time has passed.
+   * @param underWay what each side has said of its unfinished turn
+   */
+  saveUnderWay(now: number, underWay: () => UnderWay): void {
+    if (now < this.#underWayDueAt) return;
+    this.#underWayDueAt = now + UNDER_WAY_MS;
+    const { agentTurn, heard, caller } = underWay();
+    const said = `${heard}\n${caller}`;
+    if (said === this.#underWay) return;
+    this.#underWay = said;
+    const report = this.#report(this.#clock.now(), UNKNOWN_END, undefined);
+    const at = this.#clock.offset();
+    const turn = { start_ms: at, end_ms: at, interrupted: true, redacted: false };
+    if (agentTurn !== undefined && heard !== '')
+      report.turns.push({ ...turn, turn_index: agentTurn, role: 'agent', text: heard });
+    // Overwritten by whatever gets this number: then the words have become something else.
+    if (caller !== '')
+      report.turns.push({ ...turn, turn_index: this.#log.nextTurnIndex, role: 'caller', text: caller });
+    this.#reporter.saveProgress(report);
+  }
+
+  /** Writes how the call ended, before anything that follows takes its time. */
+  saveEnd(reason: CallEndReason, endedAt: number): void {
+    this.#reporter.saveProgress(this.#report(endedAt, reason, undefined), { over: true });
   }
 
   /** Closes the recording and writes the report. Resolves when it is on disk, or could not be written. */

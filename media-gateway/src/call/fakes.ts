@@ -310,6 +310,8 @@ export function fakeCall(
   const tts = voice('fake-tts', options.ttsFails);
 
   let report: CallReport | undefined;
+  /** What would be left on disk at each moment. */
+  const saved: (CallReport & { over: boolean })[] = [];
   let index = plan.first_event_index - 1;
   const recorded = {
     caller: [] as { atMs: number; ms: number }[],
@@ -332,7 +334,7 @@ export function fakeCall(
         checkEvent({ type, data });
         events.push({ type, data: data as Record<string, unknown>, offsetMs });
       },
-      saveProgress() {},
+      saveProgress: (progress, options) => void saved.push({ ...progress, over: options?.over ?? false }),
       end: async (final) => {
         checkEvent({ type: 'call_ended', data: final });
         report = final;
@@ -368,6 +370,7 @@ export function fakeCall(
     events,
     spoken,
     recorded,
+    saved,
     open,
     ticker,
     get stt() {

@@ -25,6 +25,7 @@ import { CallTiming } from './call-timing.ts';
 import { CallTools, type CallControls, type TransferDestination } from './call-tools.ts';
 import type { Call, CallDeps, CallSteering } from './call.ts';
 import { CarrierRequests } from './carrier-requests.ts';
+import { reasonOf } from './end-reason.ts';
 import { Failures } from './failures.ts';
 import { Goodbye } from './goodbye.ts';
 import { MediaClock } from './media-clock.ts';
@@ -390,7 +391,14 @@ class LiveCall implements Call, ParticipantListener {
     if (this.#turns.deaf) this.#failures.recognitionLost();
     this.#goodbye.tick(now);
     this.#texts.sayNext();
+    this.#report.saveUnderWay(now, this.#underWay);
   }
+
+  readonly #underWay = () => ({
+    agentTurn: this.#speech.current?.turnIndex,
+    heard: this.#playout.textUntil(this.#playout.heardMs),
+    caller: this.#turns.openText,
+  });
 
   #onCallerTurn(words: CallerWords): void {
     this.#speech.cancel({ keepPrepared: true });
@@ -452,6 +460,7 @@ class LiveCall implements Call, ParticipantListener {
     this.#keys.close();
     this.#carrier.close();
     const endedAt = this.#clock.now();
+    this.#report.saveEnd(reason, endedAt);
     if (hangUp && participant.carrierCommands) this.#carrier.notify('hangup', {});
     participant.end(
       reason.hangup_reason === 'shutdown' ? 'shutdown' : 'over',
@@ -480,12 +489,6 @@ class LiveCall implements Call, ParticipantListener {
   }
 
   readonly #emit: Emit = (type, data) => this.#deps.reporter.emit(type, data, this.#clock.offset());
-}
-
-function reasonOf({ by, lost }: Gone): CallEndReason {
-  if (by === 'caller') return { ended_by: 'caller', hangup_reason: 'caller_hangup' };
-  if (lost) return { ended_by: 'carrier', hangup_reason: 'carrier_hangup' };
-  return { ended_by: 'carrier', failure_reason: 'carrier_error' };
 }
 
 function emulatedProviders(plan: SessionPlan): string[] {

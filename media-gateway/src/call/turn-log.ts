@@ -39,6 +39,11 @@ export class TurnLog {
     return this.#nextTurn++;
   }
 
+  /** The number that the next turn will get. */
+  get nextTurnIndex(): number {
+    return this.#nextTurn;
+  }
+
   get turns(): readonly Turn[] {
     return this.#turns;
   }

@@ -145,6 +145,32 @@ void t.test(
   },
 );
 
+void t.test('a process that died after the end of a call leaves how it ended', async (t) => {
+  const first = await open(t);
+  const calls = first.reporter();
+  calls.saveProgress(first.report({ turns: [turn(0, 'so far')], ended_by: 'system' }));
+  calls.saveProgress(first.report({ turns: [turn(0)], duration_ms: 7000 }), { over: true });
+  const file = path.join(first.dir, `${SESSION}.0.jsonl`);
+  await until(async () => (await readFile(file, 'utf8').catch(() => '')).includes('7000'));
+
+  const second = await open(t, { dir: first.dir, gatewayId: 'gw_2' });
+  await second.clock.advanceAsync(20);
+  t.match(second.sent, [
+    {
+      type: 'call_ended',
+      index: 99_999,
+      data: {
+        ended_by: 'caller',
+        hangup_reason: 'caller_hangup',
+        duration_ms: 7000,
+        last_index: 99_999,
+        turns: [{ text: 'one' }],
+      },
+    },
+  ]);
+  t.notOk('failure_reason' in second.sent[0]!.data);
+});
+
 void t.test('a process that died leaves what was said; the next one reports it with an end', async (t) => {
   const first = await open(t);
   const calls = first.reporter();

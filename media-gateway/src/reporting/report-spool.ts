@@ -29,7 +29,11 @@ const spoolHeaderSchema = z.object({
   answered_at: z.string(),
 });
 /** A line for each committed turn: what is known until then, with the turns that are new or changed since the last. */
-const spoolProgressSchema = z.object({ progress: callReportSchema });
+const spoolProgressSchema = z.object({
+  progress: callReportSchema,
+  /** The call has ended, as the report says. */
+  over: z.boolean().default(false),
+});
 /** The last line, once there is an end: `call_ended`. */
 const spoolEndSchema = z.object({ event: callEventSchema });
 
@@ -38,6 +42,8 @@ export type SpoolHeader = z.infer<typeof spoolHeaderSchema>;
 /** A spool file as a whole. */
 interface SpooledReport extends SpoolHeader {
   progress: CallReport | undefined;
+  /** `progress` says how the call ended. */
+  over: boolean;
   event: CallEvent | undefined;
 }
 
@@ -213,7 +219,9 @@ export class ReportSpool {
     const answeredAt = Date.parse(report.answered_at);
     const data: CallReport = report.progress ?? emptyReport({ answeredAt, endedAt: answeredAt });
     const { hangup_reason: _, ...rest } = data;
-    const end: CallReport = { ...rest, ended_by: 'system', failure_reason: 'internal', last_index: index };
+    const end: CallReport = report.over
+      ? { ...data, last_index: index }
+      : { ...rest, ended_by: 'system', failure_reason: 'internal', last_index: index };
     return {
       v: 1,
       id: newId('evt', this.#clock.now()),
@@ -242,13 +250,14 @@ export class ReportSpool {
       this.#logger.error({ file }, 'a call report on disk names no session');
       return undefined;
     }
-    const report: SpooledReport = { ...header.data, progress: undefined, event: undefined };
+    const report: SpooledReport = { ...header.data, progress: undefined, over: false, event: undefined };
     const turns = new Map<number, Turn>();
     for (const line of lines) {
       const { data: step } = spoolProgressSchema.safeParse(line);
       if (step) {
         for (const turn of step.progress.turns) turns.set(turn.turn_index, turn);
         report.progress = step.progress;
+        report.over = step.over;
       }
       report.event = spoolEndSchema.safeParse(line).data?.event ?? report.event;
     }

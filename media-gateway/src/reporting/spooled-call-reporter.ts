@@ -92,11 +92,11 @@ export class SpooledCallReporter implements CallReporter {
     this.#outbox.push(this.#event(type, whole, offsetMs));
   }
 
-  saveProgress(report: CallReport): void {
+  saveProgress(report: CallReport, { over = false } = {}): void {
     if (this.#ended) return;
     const turns = report.turns.filter((turn) => this.#savedTurns.get(turn.turn_index) !== turn);
     for (const turn of turns) this.#savedTurns.set(turn.turn_index, turn);
-    this.#save({ progress: { ...report, turns } });
+    this.#save({ progress: { ...report, turns }, ...(over ? { over } : {}) });
   }
 
   end(report: CallReport): Promise<void> {
