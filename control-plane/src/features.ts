@@ -38,6 +38,7 @@ export async function createFeatures(deps: PlatformDeps) {
     ...platform,
     models,
     rateLimits: tenants.rateLimits,
+    apiKeys: tenants.apiKeys,
     agentFeatures,
   });
 

@@ -81,6 +81,44 @@ void t.test('the plan is what the contract says', async (t) => {
   t.match(plan.tts, [{ provider: 'flite', credential: null }]);
 });
 
+void t.test('an API key mints a session and claims it, once for each claim', async (t) => {
+  const made = await plane.call<{ id: string }>(
+    'POST',
+    `/v1/orgs/${plane.first.org._id}/projects/${plane.first.project._id}/agents`,
+    { body: { name: 'By key' } },
+  );
+  const agentId = made.body.id;
+  const redeem = (claim: string, key = plane.first.apiKey, agent_id = agentId) =>
+    gateway.internal<{ session_id: string; code?: string }>('POST', '/internal/v1/admissions/redeem', {
+      kind: 'api_key',
+      token: key,
+      agent_id,
+      claim_id: claim,
+      gateway_id: gateway.id,
+      start: { encoding: 'pcm16', sample_rate: 24_000 },
+    });
+  const first = await redeem('claim-of-a-key');
+  t.equal(first.status, 200);
+  t.equal((await redeem('claim-of-a-key')).body.session_id, first.body.session_id, 'a lost answer');
+  t.not((await redeem('another-claim')).body.session_id, first.body.session_id);
+  const refused = { status: 403, body: { code: 'agent_refused' } };
+  t.match(await redeem('claim-number-3', undefined, 'agt_nobody'), refused);
+  const other = await plane.makeTenant();
+  t.match(await redeem('claim-number-4', other.apiKey), refused, 'of another project');
+  const viewer = await plane.call<{ key: string }>(
+    'POST',
+    `/v1/projects/${plane.first.project._id}/api-keys`,
+    {
+      body: { name: 'Viewer', role: 'viewer' },
+    },
+  );
+  t.match(await redeem('claim-number-5', viewer.body.key), refused, 'below an editor');
+  t.match(await redeem('claim-number-6', `sk-svc-${'0'.repeat(40)}`), {
+    status: 401,
+    body: { code: 'credential_invalid' },
+  });
+});
+
 void t.test('bad credentials are refused, and burn nothing', async (t) => {
   const { ws_ticket: ticket } = await create();
   const cases: [string, Promise<{ status: number; body: { code?: string } }>][] = [

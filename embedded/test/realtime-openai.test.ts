@@ -1,10 +1,12 @@
 import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import net from 'node:net';
 import OpenAI from 'openai';
 import { OpenAIRealtimeWebSocket } from 'openai/realtime/websocket';
 import { OpenAIRealtimeWS } from 'openai/realtime/ws';
 import type { RealtimeClientEvent, RealtimeServerEvent } from 'openai/resources/realtime/realtime';
 import t from 'tap';
+import WebSocket from 'ws';
 import { Resampler } from '@parley/shared/audio/resampler';
 import { encodeMulaw } from '@parley/shared/audio/g711';
 import { pcm16FromBytes } from '@parley/shared/audio/audio-frame';
@@ -104,6 +106,31 @@ void t.test('the SDK mints a token, and its native class writes with the agent o
   const [closed] = (await once(second.socket, 'close')) as [CloseEvent];
   t.match(refusal.errors[0]!.error, { code: 'in_use' }, 'a token opens one connection, and says so');
   t.equal(closed.code, 4409);
+});
+
+void t.test('an API key opens a session with the agent that the model names', async (t) => {
+  const origin = await openTlsFront(t, Number(new URL(platform.platform.publicUrl).port));
+  const client = { apiKey: platform.apiKey, baseURL: `${origin}/v1` };
+  const connection = new OpenAIRealtimeWebSocket({ model: platform.agentId }, client);
+  t.teardown(() => connection.close());
+  t.match((await follow(connection).next('session.created')).session, { model: platform.agentId });
+  const other = new OpenAIRealtimeWebSocket({ model: 'agt_nobody' }, client);
+  t.match((await follow(other).error()).error, { code: 'agent_refused' });
+  const wrong = { ...client, apiKey: `sk-svc-${'0'.repeat(40)}` };
+  const refused = new OpenAIRealtimeWebSocket({ model: platform.agentId }, wrong);
+  t.match((await follow(refused).error()).error, { code: 'credential_invalid' });
+});
+
+void t.test('what is no credential gets a 401 that says what to send', async (t) => {
+  const client = new WebSocket(`${platform.url}?model=${platform.agentId}`, {
+    headers: { authorization: 'Bearer sk-of-somebody-else' },
+  });
+  client.on('error', () => undefined);
+  const [, response] = (await once(client, 'unexpected-response')) as [unknown, IncomingMessage];
+  t.equal(response.statusCode, 401);
+  t.equal(response.headers['content-type'], 'application/json');
+  const body = Buffer.concat(await response.toArray()).toString();
+  t.match(JSON.parse(body), { code: 'unauthenticated', detail: /API key.*client_secrets/ });
 });
 
 void t.test('its Node class pushes to talk in mu-law', async (t) => {

@@ -74,6 +74,8 @@ export class AdmissionCredentials {
    * @throws UnauthorizedError `credential_invalid`; ConflictError `in_use`, `call_id_mismatch`
    */
   async claim(request: RedeemRequest): Promise<WsTicketRecord> {
+    // Exchanged for a session's token before.
+    if (request.kind === 'api_key') throw invalid();
     const { digest, sessionId } = await this.#identify(request);
     const ticket = await this.#tickets.claim(request.kind, digest, request.claim_id, {
       carrier: request.start.carrier,

@@ -7,6 +7,7 @@ import type { RecordingService } from '../recordings/recording-service.ts';
 import { AdmissionCredentials } from './admission-credentials.ts';
 import { admissionOperations } from './admission-routes.ts';
 import { AdmissionService } from './admission-service.ts';
+import { KeyAdmission, type KeyAdmissionDeps } from './key-admission.ts';
 import { SessionLegs } from './session-legs.ts';
 import { SessionPlans } from './session-plans.ts';
 
@@ -22,7 +23,8 @@ export function createAdmissions({
   memories,
   recordings,
   ...deps
-}: Omit<AdmissionDeps, 'credentials' | 'legs' | 'plans'> &
+}: Omit<AdmissionDeps, 'credentials' | 'keys' | 'legs' | 'plans'> &
+  KeyAdmissionDeps &
   Omit<CredentialDeps, 'mediaPublicUrl' | 'publicUrl'> &
   LegDeps &
   Omit<PlanDeps, 'settings' | 'sources'> &
@@ -34,6 +36,7 @@ export function createAdmissions({
       publicUrl: config.PUBLIC_URL,
       mediaPublicUrl: config.MEDIA_PUBLIC_URL,
     }),
+    keys: new KeyAdmission(deps),
     legs: new SessionLegs(deps),
     plans: new SessionPlans({
       ...deps,

@@ -8,6 +8,7 @@ import type { Clock } from '@parley/shared/time/clock';
 import type { PreCallService } from '../sessions/pre-call.ts';
 import { agentOf, type SessionAgents } from '../sessions/session-agent.ts';
 import type { SessionCloser } from '../sessions/session-closer.ts';
+import type { KeyAdmission } from './key-admission.ts';
 import type { AdmissionCredentials } from './admission-credentials.ts';
 import { sessionOver, type SessionLegs } from './session-legs.ts';
 import type { SessionPlans } from './session-plans.ts';
@@ -15,6 +16,7 @@ import type { SessionPlans } from './session-plans.ts';
 /** Answers gateways: whether a socket is admitted, and which plan it runs. */
 export class AdmissionService {
   readonly #credentials: AdmissionCredentials;
+  readonly #keys: Pick<KeyAdmission, 'mint'>;
   readonly #legs: SessionLegs;
   readonly #preCall: PreCallService;
   readonly #agents: SessionAgents;
@@ -24,6 +26,7 @@ export class AdmissionService {
 
   constructor(deps: {
     credentials: AdmissionCredentials;
+    keys: Pick<KeyAdmission, 'mint'>;
     legs: SessionLegs;
     preCall: PreCallService;
     agents: SessionAgents;
@@ -32,6 +35,7 @@ export class AdmissionService {
     clock: Clock;
   }) {
     this.#credentials = deps.credentials;
+    this.#keys = deps.keys;
     this.#legs = deps.legs;
     this.#preCall = deps.preCall;
     this.#agents = deps.agents;
@@ -52,9 +56,10 @@ export class AdmissionService {
    * Claims the credential for one socket and answers with the plan. The same `claim_id` may ask again and gets the
    * same answer.
    * @throws UnauthorizedError `credential_invalid`; ConflictError `in_use`, `session_over`, `call_id_mismatch`;
-   *   TooManyRequestsError `limit`
+   *   ForbiddenError `agent_refused`; TooManyRequestsError `limit`
    */
-  async redeem(request: RedeemRequest): Promise<SessionPlanWire> {
+  async redeem(sent: RedeemRequest): Promise<SessionPlanWire> {
+    const request = sent.kind === 'api_key' ? await this.#keys.mint(sent) : sent;
     const ticket = await this.#credentials.claim(request);
     const session = await this.#preCall.settled(await this.#legs.bind(ticket, request));
     const agent = await agentOf(this.#agents, session);

@@ -1,3 +1,4 @@
+import type { ApiKeyService } from '../api-keys/api-key-service.ts';
 import { createAdmissions } from '../admissions/admission-feature.ts';
 import type { TestSessions } from '../agent-tests/agent-test-conversation.ts';
 import { createAgentTests } from '../agent-tests/agent-test-feature.ts';
@@ -29,10 +30,11 @@ export function createCallFeatures(
   deps: Platform & {
     models: ModelCatalog;
     rateLimits: RateLimitService;
+    apiKeys: ApiKeyService;
     agentFeatures: ReturnType<typeof createAgentFeatures>;
   },
 ) {
-  const { models, rateLimits, agentFeatures, ...platform } = deps;
+  const { models, rateLimits, apiKeys, agentFeatures, ...platform } = deps;
   const { agents, agentVersions, analyses, memories, storedAgents, tools } = agentFeatures;
   const { database } = platform;
   const { tickets } = features.add(createWsTickets(platform));
@@ -93,7 +95,7 @@ export function createCallFeatures(
   const { admissions } = features.add(
     createAdmissions({
       ...{ ...ofSessions, closer, slots: sessionSlots, carriers: telephonyAccounts, preCall, tools },
-      ...{ callLog, memories: sessionMemories, recordings },
+      ...{ callLog, memories: sessionMemories, recordings, creation: sessionCreation, apiKeys },
     }),
   );
   const testSessions: TestSessions = {

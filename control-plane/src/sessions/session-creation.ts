@@ -131,13 +131,16 @@ export class SessionCreation {
     return { session, credentials: await this.#credentials.issue(session) };
   }
 
-  /** A session for one connection to `/v1/realtime`, opened with an opaque token. */
-  async mint(access: Access, body: MintBody): Promise<Minted> {
+  /**
+   * A session for one connection to `/v1/realtime`, opened with an opaque token.
+   * @param token one that its holder has already; a new one without it
+   */
+  async mint(access: Access, body: MintBody, token?: string): Promise<Minted> {
     const agent = await this.#choices.agent(access, body.agent_id);
     const scope = await access.project(agent.project_id);
     await access.permit(scope, 'editor', { write: true, feature: 'realtime_websocket' });
     refuseArchived(agent);
-    return this.#mint({
+    const order: NewSession = {
       kind: 'web',
       scope,
       agent,
@@ -151,7 +154,8 @@ export class SessionCreation {
         audio: { input_format: body.input_format, output_format: body.output_format },
         client_tools: body.client_tools,
       },
-    });
+    };
+    return this.#mint(order, { credential: token });
   }
 
   /** As `mint`, for the request of the stock SDKs. */
@@ -219,7 +223,7 @@ export class SessionCreation {
         lifeSeconds: WIDGET_TOKEN_SECONDS,
         admit: () => visit.admit(),
       },
-      visit.origin,
+      { origin: visit.origin },
     );
   }
 
@@ -260,12 +264,15 @@ export class SessionCreation {
     }
   }
 
-  async #mint(options: NewSession, origin?: string): Promise<Minted> {
+  async #mint(
+    options: NewSession,
+    bound: { origin?: string; credential?: string | undefined } = {},
+  ): Promise<Minted> {
     const session = await this.#insert(options);
     const { lifeSeconds } = options;
     const issued = await this.#credentials.issueRealtimeToken(session, {
       lifeSeconds,
-      ...(origin !== undefined && { origin }),
+      ...bound,
     });
     return { session, ...issued };
   }

@@ -69,7 +69,7 @@ export class SessionCredentials {
   /** An opaque token for one connection to `/v1/realtime`. @param origin the only one that may use it */
   async issueRealtimeToken(
     session: SessionRecord,
-    options: { lifeSeconds: number; origin?: string },
+    options: { lifeSeconds: number; origin?: string; credential?: string | undefined },
   ): Promise<{ token: string; expiresAt: Date }> {
     const issued = await this.#tickets.issueRealtimeToken({ sessionId: session._id, ...options });
     return { token: issued.credential, expiresAt: issued.expiresAt };

@@ -60,8 +60,10 @@ export class WsTicketService {
     sessionId: string;
     lifeSeconds: number;
     origin?: string | null;
+    /** One that its holder has already. */
+    credential?: string | undefined;
   }): Promise<IssuedCredential> {
-    const credential = `ek_${randomBytes(32).toString('base64url')}`;
+    const credential = options.credential ?? `ek_${randomBytes(32).toString('base64url')}`;
     const expiresAt = this.#in(options.lifeSeconds);
     await this.#tickets.create({
       _id: credentialDigest(credential),
@@ -71,6 +73,11 @@ export class WsTicketService {
       expires_at: expiresAt,
     });
     return { credential, expiresAt };
+  }
+
+  /** Whether a credential of this digest was issued, and not forgotten yet. */
+  async isKnown(digest: string): Promise<boolean> {
+    return (await this.#tickets.exists({ _id: digest })) !== null;
   }
 
   /** Remembers a participant token by its `jti`, so that it opens one connection only. */

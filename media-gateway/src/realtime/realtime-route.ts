@@ -17,11 +17,16 @@ import { RealtimeSession } from './realtime-session.ts';
 /** Messages of refusals, for the client's log. */
 const REASONS: Record<string, string> = {
   credential_invalid: 'Invalid token: unknown, expired, or issued for another server.',
+  agent_refused:
+    'The agent named by ?model= cannot be used with this API key: unknown, archived, of another project, or the key is not an editor.',
   origin_refused: 'The token was issued for another origin.',
   in_use: 'The token was already used. Each token opens one connection: create a new one.',
   session_over: 'The session has ended.',
   limit: 'Concurrent session limit reached. Retry in a few seconds.',
 };
+
+const NO_CREDENTIAL =
+  'Send Authorization: Bearer with an API key and ?model=<agent id>, or a token of POST /v1/realtime/client_secrets.';
 
 /** Who wants a session. */
 type Attempt = NonNullable<RealtimeHandshake['credential']> & {
@@ -39,9 +44,12 @@ export function realtimeRoute(
   limits: Partial<SocketLimits>,
 ): UpgradeRoute {
   function admit(request: UpgradeRequest): Admission {
-    const handshake = readHandshake(request.headers);
+    const handshake = readHandshake(request);
     const { credential } = handshake;
-    if (!credential) return { status: 401 };
+    if (!credential) {
+      logger.info({ status: 401 }, 'a realtime connection without a valid credential was refused');
+      return { status: 401, detail: NO_CREDENTIAL };
+    }
     if (!handshake.originIsValid) return { status: 403 };
     if (!registry.hasRoom && !handshake.beta) return { status: 503 };
     const address = refused.addressOf(request);
@@ -89,14 +97,13 @@ export function realtimeRoute(
     }
   }
 
-  async function redeem(
-    session: RealtimeSession,
-    { kind, token, origin, address }: Attempt,
-  ): Promise<SessionPlan | undefined> {
+  async function redeem(session: RealtimeSession, attempt: Attempt): Promise<SessionPlan | undefined> {
+    const { kind, token, origin, address } = attempt;
     const digest = credentialDigest(token);
     const request: RedeemRequest = {
       kind,
-      ...(kind === 'participant' ? { token } : { digest }),
+      ...(kind === 'realtime' ? { digest } : { token }),
+      ...(attempt.kind === 'api_key' ? { agent_id: attempt.agentId } : {}),
       claim_id: randomUUID(),
       gateway_id: gatewayId,
       // What the plan fixes is not known yet.

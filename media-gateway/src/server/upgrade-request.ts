@@ -40,18 +40,25 @@ export function mayUpgrade({ headers }: UpgradeRequest): boolean {
   return connection.includes('upgrade') && !connection.includes('close');
 }
 
-/** Status lines of refused upgrades. */
-const STATUS_LINES = {
-  400: '400 Bad Request',
-  401: '401 Unauthorized',
-  403: '403 Forbidden',
-  404: '404 Not Found',
-  429: '429 Too Many Requests',
-  503: '503 Service Unavailable',
+/** Status line, code and words of refused upgrades. */
+const REFUSALS = {
+  400: ['400 Bad Request', 'bad_request', 'This is not a WebSocket upgrade.'],
+  401: ['401 Unauthorized', 'unauthenticated', 'Valid credentials are required.'],
+  403: ['403 Forbidden', 'forbidden', 'This is not allowed.'],
+  404: ['404 Not Found', 'not_found', 'There is nothing here.'],
+  429: ['429 Too Many Requests', 'rate_limited', 'Too many connections were refused. Retry in a minute.'],
+  503: ['503 Service Unavailable', 'unavailable', 'No room for another connection. Retry in a few seconds.'],
 } as const;
-export type RefusalStatus = keyof typeof STATUS_LINES;
+export type RefusalStatus = keyof typeof REFUSALS;
 
-/** Answers with a status and no body, and closes the connection. */
-export function refuseUpgrade(response: HttpResponse, status: RefusalStatus): void {
-  response.cork(() => void response.writeStatus(STATUS_LINES[status]).endWithoutBody(0, true));
+/** Answers with a status and a body as the REST API has it, and closes the connection. */
+export function refuseUpgrade(response: HttpResponse, status: RefusalStatus, detail?: string): void {
+  const [line, code, words] = REFUSALS[status];
+  response.cork(
+    () =>
+      void response
+        .writeStatus(line)
+        .writeHeader('content-type', 'application/json')
+        .end(JSON.stringify({ detail: detail ?? words, code }), true),
+  );
 }

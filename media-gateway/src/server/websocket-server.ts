@@ -19,9 +19,9 @@ import type { RefusalStatus, UpgradeRequest } from './upgrade-request.ts';
 /** `LIBUS_LISTEN_EXCLUSIVE_PORT`; without it a second process would silently share the port. */
 const EXCLUSIVE_PORT = 1;
 
-/** Refused with an HTTP status and no body, or let in. */
+/** Refused with an HTTP status and a JSON body, or let in. */
 export type Admission =
-  | { status: RefusalStatus }
+  | { status: RefusalStatus; /** What the client can do about it. */ detail?: string }
   | {
       /** The subprotocol chosen from those the client offers. */
       protocol?: string;
@@ -212,7 +212,7 @@ class UwsServer implements WebSocketServer {
     if (!mayUpgrade(request)) return refuseUpgrade(response, 400);
     const admission = await this.#admit(route, request, left);
     if (left.aborted) return;
-    if ('status' in admission) return refuseUpgrade(response, admission.status);
+    if ('status' in admission) return refuseUpgrade(response, admission.status, admission.detail);
     const ws = this.#accept(response, request, context, admission.protocol ?? '');
     if (!ws) return; // gone in that moment
     const socket = new Socket(ws, {

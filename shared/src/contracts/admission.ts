@@ -20,6 +20,9 @@ export function credentialDigest(credential: string): string {
 export const credentialKindSchema = z.enum(['ticket', 'realtime', 'participant']);
 export type CredentialKind = z.infer<typeof credentialKindSchema>;
 
+/** A project's API key, as clients of `/v1/realtime` may send it. */
+export const API_KEY_PATTERN = /^sk-svc-[0-9A-Za-z]{40}$/;
+
 const digestSchema = z.string().regex(/^[0-9a-f]{64}$/);
 
 /** Asked before 101. Changes nothing. `path` (with the ticket, as dialled) is what the carrier signed. */
@@ -38,12 +41,14 @@ export type AdmissionCheckResponse = z.infer<typeof admissionCheckResponse>;
 
 /**
  * Claims the credential for one socket and asks for the plan. The same `claim_id` may ask again and gets the same
- * answer. `digest` for tickets and realtime tokens, `token` for participant JWTs.
+ * answer. `digest` for tickets and realtime tokens, `token` for participant JWTs. An API key (`token`) mints a session
+ * with `agent_id` and claims it.
  */
 export const redeemRequest = z
   .object({
-    kind: credentialKindSchema,
+    kind: z.enum([...credentialKindSchema.options, 'api_key']),
     digest: digestSchema.optional(),
+    agent_id: z.string().max(64).optional(),
     token: z.string().max(4096).optional(),
     claim_id: z.string().min(8).max(64),
     gateway_id: z.string().min(4).max(64),
@@ -57,9 +62,13 @@ export const redeemRequest = z
     /** Browser's `Origin`, for credentials bound to one. */
     origin: z.string().max(512).optional(),
   })
-  .refine((body) => (body.kind === 'participant' ? body.token !== undefined : body.digest !== undefined), {
-    message: 'token for participants, digest otherwise',
-  });
+  .refine(
+    ({ kind, token, digest, agent_id }) => {
+      if (kind === 'api_key') return token !== undefined && agent_id !== undefined;
+      return kind === 'participant' ? token !== undefined : digest !== undefined;
+    },
+    { message: 'token for participants, token and agent_id for API keys, digest otherwise' },
+  );
 export type RedeemRequest = z.infer<typeof redeemRequest>;
 
 /** Body of every refusal on the internal API. */
@@ -71,4 +80,5 @@ export type InternalErrorCode =
   | 'session_over'
   | 'call_id_mismatch'
   | 'limit'
-  | 'origin_refused';
+  | 'origin_refused'
+  | 'agent_refused';
