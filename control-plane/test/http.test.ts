@@ -117,6 +117,15 @@ void t.test('requests and answers', async (t) => {
       t.equal((await cp.call('GET', source!, { token: null })).status, 200, source ?? '');
     }
     t.equal((await cp.call('GET', '/docs/..%2Fpackage.json', { token: null })).status, 404);
+    t.match(page.body, /<meta name="viewport" content="width=device-width/);
+
+    const root = (accept: string) => fetch(`${cp.app.url}/`, { headers: { accept }, redirect: 'manual' });
+    const browser = await root('text/html,application/xhtml+xml;q=0.9');
+    t.equal(browser.status, 302);
+    t.equal(browser.headers.get('location'), 'https://console.example.com');
+    const program = await root('*/*');
+    t.equal(program.status, 404);
+    t.match(await program.json(), { code: 'not_found' });
   });
 
   void t.test('health tells what it checked', async (t) => {

@@ -81,7 +81,7 @@ export function createPlatformFeature(platform: Platform, describe: () => unknow
     collections: [auditCollection, idempotencyCollection],
     routes: [
       ...healthRoutes({ ...platform, storageDir: platform.config.STORAGE_DIR }),
-      ...descriptionRoutes({ describe }),
+      ...descriptionRoutes({ describe, consoleUrl: platform.config.CONSOLE_URL }),
     ],
   };
 }

@@ -12,6 +12,7 @@ const PAGE = `<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
     <title>Parley API</title>
     <link rel="icon" href="/docs/favicon-32x32.png" />
     <link rel="stylesheet" href="/docs/swagger-ui.css" />
@@ -32,8 +33,17 @@ const ASSETS: Record<string, string> = {
   'favicon-32x32.png': 'image/png',
 };
 
-/** `/openapi.json` and the page that shows it, without any foreign address. */
-export function descriptionRoutes({ describe }: { describe: () => unknown }): Operation[] {
+/**
+ * `/openapi.json` and the page that shows it, without any foreign address.
+ * @param consoleUrl where people go who open `/`; the page of the description when there is no console
+ */
+export function descriptionRoutes({
+  describe,
+  consoleUrl,
+}: {
+  describe: () => unknown;
+  consoleUrl: string | undefined;
+}): Operation[] {
   let document: string | undefined;
   return [
     defineOperation({
@@ -50,6 +60,20 @@ export function descriptionRoutes({ describe }: { describe: () => unknown }): Op
           'Content-Type': 'application/json',
           'Access-Control-Allow-Origin': '*',
         });
+      },
+    }),
+    defineOperation({
+      id: 'getRoot',
+      method: 'GET',
+      path: '/',
+      tag: 'Description',
+      summary: 'Lead people to a page; programs find nothing here',
+      access: 'public',
+      described: false,
+      responses: { 302: { description: 'The console, or the description' } },
+      handle({ headers }) {
+        if (!/\btext\/html\b/.test(headers.accept ?? '')) throw new NotFoundError();
+        return new HttpResponse(302, undefined, { Location: consoleUrl ?? '/docs', Vary: 'Accept' });
       },
     }),
     defineOperation({
