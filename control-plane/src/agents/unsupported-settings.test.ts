@@ -50,6 +50,7 @@ const ACTING: Readonly<Record<string, unknown>> = {
   'interruption.stop_phrases': ['stop'],
   'interruption.resume_on_false': false,
   'interruption.false_after_ms': 1000,
+  'interruption.while_deciding': 'duck', // playout
   'filler.enabled': false, // open-call, reply
   'filler.after_ms': 1000,
   'filler.messages': ['Let me see.'],

@@ -66,6 +66,23 @@ void t.test('what thinking ahead saved is told with the turn and with the call',
 });
 
 void t.test('barge-in', async (t) => {
+  await t.test('where the agent is to become softer only, it is never silent for a cough', async (t) => {
+    const plan = wirePlan((_plan, config) => (config.interruption.while_deciding = 'duck'));
+    const call = fakeCall({ plan, llm: () => text('one two three four five six seven eight nine ten') });
+    await call.wait(1600);
+    await call.hears('Tell me everything');
+    await call.wait(160 + 2 * WORD_MS);
+    await call.wait(80, true);
+    for (let ms = 0; ms < 700; ms += 20) {
+      await call.wait(20);
+      t.ok(call.phone.bufferedMs > 0, `${ms} ms after the cough`);
+    }
+    t.match(
+      call.events.flatMap(({ type, data }) => (type === 'turn_decision' ? [data['action']] : [])),
+      ['answer', 'stop', 'resume'],
+    );
+  });
+
   await t.test('what was not heard is not in the transcript, nor in what the LLM is told', async (t) => {
     const call = fakeCall({
       llm: (request) =>

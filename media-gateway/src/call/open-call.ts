@@ -179,6 +179,7 @@ class LiveCall implements Call, ParticipantListener {
       floor: this.#speech,
       events: {
         attention: () => phase.on('caller_words'),
+        expectsAnswer: () => this.#playout.expectsAnswer,
         onSign: () => this.#timing.onSound(),
         onVoice: (now, audioMs) => {
           const delay = this.#speech.takeCallerDelay(now);
@@ -312,7 +313,7 @@ class LiveCall implements Call, ParticipantListener {
       log: this.#log,
       clock,
       variables,
-      figures: () => ({ agentTalkMs: this.#playout.talkedMs, transferMs: this.#transfer.ringingMs }),
+      figures: () => ({ agentTalkMs: this.#playout.ledger.talkedMs, transferMs: this.#transfer.ringingMs }),
       logger: deps.logger,
     });
   }

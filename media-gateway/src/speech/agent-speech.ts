@@ -9,11 +9,6 @@ import type { ReplyKind, ReplyObserver } from './reply-observer.ts';
 import type { HeardSpeech } from './speech.ts';
 import type { Reply, ReplyOutcome, ReplyPart } from './reply.ts';
 
-/** An agent who has so little left to say is about to end, ms. */
-const ABOUT_TO_END_MS = 1000;
-/** A question this long ago is still answered, ms. */
-const ASKED_WITHIN_MS = 1500;
-
 /** An order to answer. */
 export interface AnswerOrder {
   kind?: ReplyKind;
@@ -136,15 +131,6 @@ export class AgentSpeech implements Floor {
     return this.#current ? this.#current.writtenLength + Math.round(this.#playout.heardMs) : -this.#count;
   }
 
-  /** Whether the agent has just asked something, or is about to end: what is said then answers it. */
-  get expectsAnswer(): boolean {
-    if (!this.audible) return false;
-    if (this.#playout.leftMs <= ABOUT_TO_END_MS) return true;
-    const { heardMs } = this.#playout;
-    const before = this.#playout.textUntil(Math.max(0, heardMs - ASKED_WITHIN_MS));
-    return /[?？؟]/.test(this.#playout.textUntil(heardMs).slice(before.length));
-  }
-
   /** How long the caller took to answer the last utterance, ms. Each delay is returned once, then undefined. */
   takeCallerDelay(now: number): number | undefined {
     if (this.#unansweredSince === undefined || this.#current) return undefined;
@@ -229,18 +215,18 @@ export class AgentSpeech implements Floor {
 
   // ---- stopping ----
 
-  hold(): void {
+  hold(options: { soft: boolean }): void {
     const current = this.#current;
     const heardBefore = this.#playout.audible && !this.#playout.held;
-    this.#playout.hold();
-    if (current && heardBefore)
+    this.#playout.hold(options);
+    if (current && heardBefore && this.#playout.silent)
       this.#observer?.onReplyHeld?.({ id: current.id, text: this.#playout.textUntil(this.#playout.heardMs) });
   }
 
   resume(): void {
     const current = this.#current;
     // Before audio goes out again.
-    if (current && this.#playout.held && this.#playout.audible)
+    if (current && this.#playout.silent && this.#playout.audible)
       this.#observer?.onReplyResumed?.({ id: current.id });
     this.#playout.resume();
   }
@@ -334,7 +320,7 @@ export class AgentSpeech implements Floor {
         onFinished: (heard) => {
           if (!this.#current) return;
           this.#settle(this.#current, heard, 'completed');
-          this.#unansweredSince = this.#playout.lastHeardAt;
+          this.#unansweredSince = this.#playout.ledger.lastHeardAt;
           this.#events.onHeard(heard.text);
         },
       },

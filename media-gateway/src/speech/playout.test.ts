@@ -1,4 +1,5 @@
 import t from 'tap';
+import { MULAW_TO_PCM16 } from '@parley/shared/audio/g711';
 import { noRecorder } from '../recording/call-recorder.ts';
 import { ManualClock } from '@parley/shared/time/manual-clock';
 import { FakePhone } from '../call/fakes.ts';
@@ -59,8 +60,8 @@ void t.test('a speech is sent a little ahead, with marks, and is finished when i
   pass(160);
   t.match(finished, [{ text: WORDS.join(' '), complete: true, heardMs: 1000 }]);
   t.ok(phone.maxBufferedMs <= 300, `lead: ${phone.maxBufferedMs} ms`);
-  t.equal(playout.leftMs, Infinity);
-  t.equal(playout.talkedMs, 1000);
+  t.equal(playout.audible, false);
+  t.equal(playout.ledger.talkedMs, 1000);
   t.end();
 });
 
@@ -121,6 +122,55 @@ void t.test('without marks the clock says what was heard', (t) => {
   begin(WORDS);
   pass(500);
   t.equal(playout.cancel()!.text, 'one two three four five');
+  t.end();
+});
+
+void t.test('held softly, a speech goes on at once, softer, and loses no sample', (t) => {
+  const { begin, pass, phone, playout, finished } = scene();
+  const sent: { ms: number; sample: number }[] = [];
+  const play = phone.play.bind(phone);
+  phone.play = (bytes) => {
+    sent.push({ ms: bytes.length / 8, sample: MULAW_TO_PCM16[bytes[0]!]! });
+    play(bytes);
+  };
+  begin(WORDS);
+  pass(400);
+  const loud = sent[0]!.sample;
+  const before = sent.length;
+  playout.hold({ soft: true });
+  t.equal(phone.clears.length, 1, 'what is on its way is too loud');
+  t.ok(playout.held && !playout.silent);
+  pass(200);
+  const soft = sent.slice(before);
+  t.ok(soft.length > 0 && soft.every(({ sample }) => Math.abs(loud / sample - 10 ** (15 / 20)) < 0.3));
+  const after = sent.length;
+  playout.resume();
+  t.equal(phone.clears.length, 1);
+  pass(600);
+  t.ok(sent.slice(after).every(({ sample }) => sample === loud));
+  t.match(finished, [{ text: WORDS.join(' '), heardMs: 1000 }]);
+
+  begin(WORDS, true);
+  playout.hold({ soft: true });
+  pass(100);
+  t.ok(playout.silent, 'what was not begun is not begun softly');
+  playout.cancel();
+  t.end();
+});
+
+void t.test('an answer is expected after a question, and when the agent is about to end', (t) => {
+  const { begin, pass, playout } = scene();
+  t.notOk(playout.expectsAnswer);
+  begin(
+    'Shall I book it? We have one two three four five six seven eight nine ten eleven twelve.'.split(' '),
+  );
+  const expected: number[] = [];
+  for (let ms = 0; ms < 1800; ms += 100) {
+    if (playout.expectsAnswer) expected.push(ms);
+    pass(100);
+  }
+  // The question is over after 400 ms, the speech after 1800.
+  t.same(expected, [400, 500, 600, 700, 800, 900, 1000, 1100, 1200, 1300, 1400, 1500, 1600, 1700]);
   t.end();
 });
 

@@ -1,4 +1,5 @@
 import { bytesPerMs, silence, type AudioFormat } from '@parley/shared/audio/audio-frame';
+import { attenuator } from '@parley/shared/audio/attenuate';
 import type { Clock } from '@parley/shared/time/clock';
 import type { Participant } from '../participants/participant.ts';
 import type { CallRecorder } from '../recording/call-recorder.ts';
@@ -26,6 +27,13 @@ const NEAREST_TICK_MS = TICK_MS / 2;
 /** A lead that has shrunk by this much is filled up again at once. */
 const LEAD_SLACK_MS = 2 * TICK_MS;
 
+/** An agent who has so little left to say is about to end, ms. */
+const ABOUT_TO_END_MS = 1000;
+/** A question this long ago is still answered, ms. */
+const ASKED_WITHIN_MS = 1500;
+/** How much softer a speech is that goes on while it is decided whether it may, dB. */
+const SOFT_DB = 15;
+
 /** Who must know what the far end plays, to tell its echo. */
 export interface EchoReference {
   /** Audio goes out. @param atMs when the far end begins to play it, monotonic ms */
@@ -49,12 +57,14 @@ export class Playout {
   readonly #bytesPerMs: number;
   readonly #leadMs: number;
   readonly #listener: ListenerClock;
-  readonly #ledger: HeardLedger;
+  /** The account of agent audio that was heard. */
+  readonly ledger: HeardLedger;
   readonly #echo: EchoReference | undefined;
+  readonly #soften: (bytes: Uint8Array) => Uint8Array;
 
   #generation = 0;
   #speech: Speech | undefined;
-  #held = false;
+  #hold: 'none' | 'silent' | 'soft' = 'none';
   /** The speech that ended last, kept for a far end that reports later how much it played. */
   #last: { speech: Speech; heardBytes: number } | undefined;
   /** Who waits, until no more than so many milliseconds are queued. */
@@ -74,16 +84,12 @@ export class Playout {
     this.#leadMs = deps.participant.leadMs ?? LEAD_MS;
     this.#listener = new ListenerClock(this.format);
     this.#echo = deps.echo;
-    this.#ledger = new HeardLedger({
+    this.#soften = attenuator(this.format, SOFT_DB);
+    this.ledger = new HeardLedger({
       recorder: deps.recorder,
       format: this.format,
       zero: deps.answeredAtMonotonic,
     });
-  }
-
-  /** Milliseconds of the speech that are left to be heard; Infinity while more of it may come. */
-  get leftMs(): number {
-    return this.#speech?.complete ? this.writtenMs - this.heardMs : Infinity;
   }
 
   /** Whether some of the speech has gone out; it may be held. */
@@ -91,17 +97,14 @@ export class Playout {
     return this.#speech?.startedAt !== undefined;
   }
 
+  /** Held, silent or soft, until it is decided whether the speech goes on. */
   get held(): boolean {
-    return this.#held;
+    return this.#hold !== 'none';
   }
 
-  get talkedMs(): number {
-    return this.#ledger.talkedMs;
-  }
-
-  /** When agent audio was last heard; undefined before the first. Monotonic ms. */
-  get lastHeardAt(): number | undefined {
-    return this.#ledger.lastHeardAt;
+  /** Held, and nothing of it is heard. */
+  get silent(): boolean {
+    return this.#hold === 'silent';
   }
 
   /** Milliseconds of audio that wait to be sent. Beyond about two seconds the TTS gets no more text. */
@@ -135,7 +138,7 @@ export class Playout {
   begin(events: PlayoutEvents, options: { held: boolean }): void {
     if (this.#speech) throw new Error('Another utterance is still playing.');
     this.#generation++;
-    this.#held = options.held;
+    this.#hold = options.held ? 'silent' : 'none';
     this.#last = undefined;
     this.#speech = new Speech(events);
   }
@@ -182,18 +185,18 @@ export class Playout {
     this.pump(0);
   }
 
-  /** Stops at the far end at once and keeps what was not heard. */
-  hold(): void {
+  /** Stops at the far end at once and keeps what was not heard. @param soft goes on at once, softer, once it is audible */
+  hold({ soft = false } = {}): void {
     const speech = this.#speech;
-    if (!speech || this.#held) return;
-    this.#held = true;
+    if (!speech || this.held) return;
+    this.#hold = 'silent';
     if (speech.startedAt === undefined) return;
     const heardBytes = this.#listener.heardBytes(speech, this.#clock.monotonic());
     // The generation changes before the clear: marks that come back because of it must not count.
     this.#generation++;
     this.#participant.clear();
     this.#echo?.agentCleared(this.#clock.monotonic());
-    this.#ledger.note(speech, heardBytes);
+    this.ledger.note(speech, heardBytes);
     while (speech.runs.length > 0 && speech.runs.at(-1)!.startByte >= heardBytes) speech.runs.pop();
     // Audio that was sent and not heard is sent again if the speech resumes.
     speech.sentBytes = heardBytes;
@@ -202,12 +205,15 @@ export class Playout {
     speech.provenBytes = heardBytes;
     speech.dueAt = undefined;
     this.#listener.clear();
+    if (!soft) return;
+    this.#hold = 'soft';
+    this.pump(0);
   }
 
   /** Goes on from the first sample that was not heard. */
   resume(): void {
-    if (!this.#speech || !this.#held) return;
-    this.#held = false;
+    if (!this.#speech || !this.held) return;
+    this.#hold = 'none';
     this.#speech.limitBytes = Infinity;
     this.pump(0);
   }
@@ -217,19 +223,19 @@ export class Playout {
     const speech = this.#speech;
     if (!speech) return undefined;
     const now = this.#clock.monotonic();
-    const reachedBytes = this.#held ? speech.sentBytes : this.#listener.heardBytes(speech, now);
+    const reachedBytes = this.silent ? speech.sentBytes : this.#listener.heardBytes(speech, now);
     const heardBytes = Math.min(reachedBytes, speech.limitBytes);
     this.#generation++;
-    if (!this.#held && speech.startedAt !== undefined) {
+    if (!this.silent && speech.startedAt !== undefined) {
       this.#participant.clear();
       this.#echo?.agentCleared(now);
     }
-    this.#ledger.note(speech, heardBytes);
+    this.ledger.note(speech, heardBytes);
     this.#speech = undefined;
-    this.#held = false;
+    this.#hold = 'none';
     this.#listener.clear();
     this.#last = { speech, heardBytes };
-    return this.#ledger.account(speech, heardBytes, false);
+    return this.ledger.account(speech, heardBytes, false);
   }
 
   /** Takes the far end's word for how much it played: nothing beyond counts as heard. */
@@ -239,14 +245,14 @@ export class Playout {
     const bytes = this.#listener.wholeSamples(heardMs * this.#bytesPerMs);
     speech.limitBytes = bytes;
     // A held speech resumes from there, as far as the audio is still kept.
-    if (this.#held) speech.sentBytes = Math.min(speech.sentBytes, Math.max(bytes, speech.recordedBytes));
+    if (this.silent) speech.sentBytes = Math.min(speech.sentBytes, Math.max(bytes, speech.recordedBytes));
   }
 
   /** As `limitHeard`, for the speech that ended last. @returns what was heard of it after all, if it is less */
   reconsider(heardMs: number): HeardSpeech | undefined {
     const last = this.#last;
     if (!last || heardMs * this.#bytesPerMs >= last.heardBytes) return undefined;
-    return this.#ledger.account(last.speech, heardMs * this.#bytesPerMs, false);
+    return this.ledger.account(last.speech, heardMs * this.#bytesPerMs, false);
   }
 
   /** The words of the speech up to a position of it. */
@@ -254,18 +260,27 @@ export class Playout {
     return this.#speech === undefined ? '' : heardText(this.#speech, ms, this.#bytesPerMs);
   }
 
+  /** Whether the agent has just asked something, or is about to end: what is said then answers it. */
+  get expectsAnswer(): boolean {
+    if (!this.audible) return false;
+    const { heardMs } = this;
+    if (this.#speech!.complete && this.writtenMs - heardMs <= ABOUT_TO_END_MS) return true;
+    const before = this.textUntil(Math.max(0, heardMs - ASKED_WITHIN_MS));
+    return /[?？؟]/.test(this.textUntil(heardMs).slice(before.length));
+  }
+
   /** Milliseconds of the speech that were heard so far. */
   get heardMs(): number {
     const speech = this.#speech;
     if (!speech || speech.startedAt === undefined) return 0;
-    const bytes = this.#held ? speech.sentBytes : this.#listener.heardBytes(speech, this.#clock.monotonic());
+    const bytes = this.silent ? speech.sentBytes : this.#listener.heardBytes(speech, this.#clock.monotonic());
     return Math.min(bytes, speech.limitBytes) / this.#bytesPerMs;
   }
 
   /** Takes a mark that came back from the far end. */
   onMark(name: string): void {
     const speech = this.#speech;
-    if (!speech || this.#held) return;
+    if (!speech || this.silent) return;
     const colon = name.indexOf(':');
     if (colon === -1 || Number(name.slice(0, colon)) !== this.#generation) return;
     const bytes = Number(name.slice(colon + 1));
@@ -273,14 +288,14 @@ export class Playout {
     const now = this.#clock.monotonic();
     this.#listener.learn(speech, bytes, now);
     speech.provenBytes = bytes;
-    this.#ledger.note(speech, bytes);
+    this.ledger.note(speech, bytes);
     this.#checkFinished(speech, now);
   }
 
   /** Sends what is due. Called on every tick. @param earlyMs how much before its time a chunk may go out */
   pump(earlyMs = NEAREST_TICK_MS): void {
     const speech = this.#speech;
-    if (!speech || this.#held) return;
+    if (!speech || this.silent) return;
     const now = this.#clock.monotonic();
     while (speech.sentBytes < speech.availableBytes) {
       const lead = this.#listener.lead(now);
@@ -326,7 +341,8 @@ export class Playout {
     const playsAt = Math.max(now, this.#listener.dryAt);
     if (this.#listener.send(size, now)) speech.runs.push({ startByte: speech.sentBytes, at: now });
     // One message, however many pieces it came in from the voice.
-    const bytes = speech.read(speech.sentBytes, size);
+    const whole = speech.read(speech.sentBytes, size);
+    const bytes = this.#hold === 'soft' ? this.#soften(whole) : whole;
     this.#participant.play(bytes, speech.sentBytes / this.#bytesPerMs);
     this.#echo?.agentSaid(bytes, this.format, playsAt);
     speech.sentBytes += size;
@@ -349,9 +365,10 @@ export class Playout {
     const proven = speech.provenBytes >= speech.availableBytes;
     const dueAt = this.#listener.dryAt + (this.#participant.marks ? MARK_PATIENCE_MS : 0);
     if (!proven && now < dueAt) return;
-    this.#ledger.note(speech, speech.availableBytes);
+    this.ledger.note(speech, speech.availableBytes);
     this.#speech = undefined;
+    this.#hold = 'none';
     this.#last = { speech, heardBytes: speech.availableBytes };
-    speech.events.onFinished(this.#ledger.account(speech, speech.availableBytes, true));
+    speech.events.onFinished(this.ledger.account(speech, speech.availableBytes, true));
   }
 }

@@ -42,10 +42,8 @@ export interface Floor {
     { readonly id: number; readonly kind: string; readonly interruptible: boolean } | undefined;
   /** Whether some of the present utterance was already sent. */
   readonly audible: boolean;
-  /** Whether the agent has just asked something, or is about to end. */
-  readonly expectsAnswer: boolean;
-  /** Stops playback at the far end and keeps the audio that was not heard. */
-  hold(): void;
+  /** Stops playback at the far end and keeps the audio that was not heard. @param options `soft`: only makes it soft */
+  hold(options: { soft: boolean }): void;
   /** Resumes behind the audio that was heard. */
   resume(): void;
   /** Ends the present utterance: the caller has the floor. */
@@ -65,6 +63,8 @@ export interface TurnDetection {
 export interface CallerTurnEvents {
   /** What the caller's words do at present: `take_turn`, `write_down` (without a turn), `ignore`. */
   attention(): 'take_turn' | 'write_down' | 'ignore';
+  /** Whether the agent has just asked something, or is about to end. */
+  expectsAnswer(): boolean;
   /** The caller gave a sign of life. Called each time the caller says something. */
   onSign(): void;
   /** A voice began. @param audioMs caller audio received by then */
@@ -152,7 +152,7 @@ export class CallerTurns {
       lastVoicedAt: -Infinity,
       voicedMs: 0,
       lastVoicedAudioMs: 0,
-      expectsAnswer: () => this.#floor.expectsAnswer,
+      expectsAnswer: () => this.#events.expectsAnswer(),
     };
   }
 
@@ -362,7 +362,7 @@ export class CallerTurns {
     switch (action.type) {
       case 'hold':
         this.#hearing.stopped();
-        this.#floor.hold();
+        this.#floor.hold({ soft: this.#plan.agent.config.interruption.while_deciding === 'duck' });
         break;
       case 'resume':
         if (action.mistaken) this.#hearing.wasNothing();

@@ -188,6 +188,12 @@ export const agentConfigSchema = z.strictObject({
       stop_phrases: phrases(100).nullable().default(null),
       resume_on_false: z.boolean().default(true),
       false_after_ms: z.number().int().min(200).max(5000).default(1500),
+      while_deciding: z
+        .enum(['silence', 'duck'])
+        .default('silence')
+        .describe(
+          'What the caller hears of the agent from the first sound of a voice until it is known whether it interrupts: nothing, or the agent 15 dB softer. The recording keeps the full voice.',
+        ),
     })
     .prefault({}),
   filler: z
