@@ -78,6 +78,15 @@ void t.test(
     const document = JSON.parse(
       JSON.stringify(describeOperations(all, { url: 'http://127.0.0.1' })),
     ) as Document;
+    const text = JSON.stringify(document);
+    t.notOk(text.includes('9007199254740991'), 'the bounds of JavaScript are no rule');
+    const refused = document.paths['/v1/orgs/{org_id}']!['get']!.responses['401'];
+    t.match(refused?.content?.['application/json']?.example, { code: 'unauthenticated' });
+    t.match(document.components.schemas['AgentConfigPatch'], {
+      properties: { silence: { anyOf: [{ properties: { max_reminders: {} } }, { type: 'null' }] } },
+    });
+    const transcript = document.paths['/v1/sessions/{session_id}/transcript']!['get']!.responses['200'];
+    t.same(Object.keys(transcript?.content ?? {}), ['application/json', 'text/plain', 'text/vtt']);
     const found = Object.entries(document.paths).flatMap(([path, item]) =>
       Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
     );

@@ -114,6 +114,12 @@ export function agentRoutes({
         'Creates a new version. With `If-Match: "<version>"` the update is refused with 409 when the agent is at another version.',
       access: WRITE,
       target: agentTarget,
+      requestHeaders: {
+        'If-Match': z
+          .string()
+          .optional()
+          .meta({ description: 'The `version` that you have seen, in quotes.', example: '"3"' }),
+      },
       body: patchBody(patchAgentRequest, { readOnly: AGENT_READ_ONLY }),
       responses: { 200: { description: 'The agent', schema: agentResponse } },
       errors: [409],

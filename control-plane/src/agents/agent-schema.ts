@@ -10,10 +10,18 @@ import { maskHeaders } from './header-secrets.ts';
 
 const modelId = z.string().min(1).max(120);
 
+/** The JSON Schema of what a client may send. */
+function described(schema: z.ZodType) {
+  const { $schema: _, ...json } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+  return json as object;
+}
+
 /** Checked on top of what is stored, so that a part of it can be sent; the answer shows every key. */
 const configPatch = z.record(z.string(), z.unknown()).meta({
+  id: 'AgentConfigPatch',
   description: 'Keys of AgentConfig to change; null resets a key to its default.',
   example: { greeting: { mode: 'caller_first' } },
+  override: described(patchOf(agentConfigSchema.shape)),
 });
 
 const flowDefinition = z

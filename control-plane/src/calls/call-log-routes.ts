@@ -66,7 +66,8 @@ export function callLogRoutes({ callLog }: { callLog: CallLog }): Operation[] {
       responses: {
         200: {
           description: 'The turns, in the requested format',
-          schema: z.union([listOf(turnResponse), z.string()]),
+          schema: listOf(turnResponse),
+          alsoAs: ['text/plain', 'text/vtt'],
         },
       },
       handle: async ({ item, query }) => {

@@ -32,6 +32,7 @@ export function carrierCallbackRoutes({
           200: {
             description: 'The document of instructions for the carrier',
             contentType: 'application/xml',
+            alsoAs: ['application/json'],
           },
         },
         handle: async ({ params, rawBody, url, headers }) => {

@@ -53,7 +53,7 @@ export function descriptionRoutes({
       tag: 'Description',
       summary: 'Get this description (OpenAPI 3.1)',
       access: 'public',
-      responses: { 200: { description: 'OpenAPI 3.1', contentType: 'application/json' } },
+      responses: { 200: { description: 'OpenAPI 3.1', schema: z.record(z.string(), z.unknown()) } },
       handle() {
         document ??= JSON.stringify(describe());
         return new HttpResponse(200, document, {

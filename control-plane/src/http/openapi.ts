@@ -65,6 +65,37 @@ const ERROR_TEXTS: Record<number, string> = {
   504: 'A carrier, model or app did not answer in time',
 };
 
+/** What the operations of a tag are about. */
+const TAG_TEXTS: Readonly<Record<string, string>> = {
+  'API keys': 'Keys of a project, for programs.',
+  'Agent tests': 'Conversations that an agent must pass.',
+  Agents: 'What answers: prompt, models, voice, tools; each change is a version.',
+  Analyses: 'Questions about a call that is over.',
+  Description: 'This document.',
+  'Feature flags': 'What an org has switched off.',
+  Health: 'Whether the service lives and can take work.',
+  Inbound: 'Which agent answers which number.',
+  'Knowledge bases': 'What agents may look things up in.',
+  Logs: 'Transcripts, events, metrics and tool calls of sessions.',
+  Me: 'Whose credential this is.',
+  Media: 'Recordings, by signed links.',
+  Members: 'People of an org, and invites.',
+  Memories: 'What an agent knows about a caller.',
+  Orgs: 'Organisations, each with its projects and members.',
+  Phones: 'Telephone numbers.',
+  Projects: 'Parts of an org; agents, keys and calls belong to one.',
+  Providers: 'Models, and credentials for those who serve them.',
+  'Rate limits': 'Limits that an org sets itself.',
+  Realtime: 'Tokens for one connection to an agent.',
+  Sessions: 'Conversations, from their creation to their report.',
+  'Sign-in': 'Accounts of people, and their tokens.',
+  'Telephony accounts': 'Accounts at carriers.',
+  Tools: 'What agents can do besides talking.',
+  Voices: 'Voices of the catalogue, and clones.',
+  Webhooks: 'Requests to and from other systems.',
+  'carrier-callbacks': 'Called by carriers, signed by them.',
+};
+
 /** The OpenAPI 3.1 document of these operations. Reads no state: their services may be missing. */
 export function describeOperations(operations: readonly Operation[], options: { url: string }) {
   const paths: ZodOpenApiPathsObject = {};
@@ -86,9 +117,10 @@ export function describeOperations(operations: readonly Operation[], options: { 
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: options.url }],
-    tags: tags.map((name) => ({ name })),
+    tags: tags.map((name) => ({ name, description: TAG_TEXTS[name] ?? name })),
     paths,
     components: {
+      headers: HEADERS as never,
       securitySchemes: {
         apiKey: { type: 'http', scheme: 'bearer', description: 'A project API key, `sk-svc-…`.' },
         userToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'A signed-in user.' },
@@ -99,6 +131,9 @@ export function describeOperations(operations: readonly Operation[], options: { 
     // The format says it: the patterns behind it are a page long.
     override: ({ jsonSchema }) => {
       if (jsonSchema.format === 'date-time' || jsonSchema.format === 'uuid') delete jsonSchema.pattern;
+      // Of every integer; the bounds of JavaScript's numbers are no rule of ours.
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
     },
   });
   addExamples(described as unknown as Record<string, unknown>);
@@ -110,9 +145,12 @@ function describe(operation: Operation): ZodOpenApiOperationObject {
   const path = z.object(Object.fromEntries(names.map((name) => [name, pathParameter(operation, name)])));
   const bodies = operation.body === undefined ? [] : ([operation.body].flat() as BodySpec<unknown>[]);
   const { access, idempotent } = operation;
-  const header = idempotent && {
+  const header = (idempotent || operation.requestHeaders) && {
     header: z.object({
-      'Idempotency-Key': (idempotent.required ? idempotencyKey : idempotencyKey.optional()) as z.ZodType,
+      ...(idempotent && {
+        'Idempotency-Key': (idempotent.required ? idempotencyKey : idempotencyKey.optional()) as z.ZodType,
+      }),
+      ...operation.requestHeaders,
     }),
   };
   return {
@@ -167,7 +205,13 @@ function describeResponses(operation: Operation): ZodOpenApiResponsesObject {
     const schema = response.schema ?? (response.contentType ? binary : undefined);
     responses[status] = {
       description: response.description,
-      ...(schema && { content: { [type]: { schema } } }),
+      headers: headersOf(operation, Number(status)),
+      ...(schema && {
+        content: {
+          [type]: { schema },
+          ...Object.fromEntries((response.alsoAs ?? []).map((other) => [other, { schema: z.string() }])),
+        },
+      }),
     };
   }
   for (const status of errorStatuses(operation)) {
@@ -175,10 +219,64 @@ function describeResponses(operation: Operation): ZodOpenApiResponsesObject {
     const schema = status === 422 ? validationError : errorBody;
     responses[String(status)] = {
       description: ERROR_TEXTS[status] ?? 'Error',
-      content: { 'application/json': { schema } },
+      headers: headersOf(operation, status),
+      content: {
+        'application/json': { schema, ...(status === 422 ? {} : { example: errorExample(status) }) },
+      },
     };
   }
   return responses as ZodOpenApiResponsesObject;
+}
+
+/** Headers of an answer, besides those of every HTTP response. */
+function headersOf(operation: Operation, status: number): Record<string, { $ref: string }> {
+  const names = [
+    'X-Request-Id',
+    ...(typeof operation.access === 'object' && operation.rateLimited !== false && status !== 401
+      ? ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset']
+      : []),
+    ...(status === 429 || status === 503 ? ['Retry-After'] : []),
+    ...(operation.idempotent && (status < 300 || status === 422) ? ['Idempotency-Replayed'] : []),
+  ];
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+const HEADERS = {
+  'X-Request-Id': { description: 'Names this request in the logs.', schema: { type: 'string' } },
+  'RateLimit-Limit': { description: 'Requests that the tightest limit allows.', schema: { type: 'integer' } },
+  'RateLimit-Remaining': { description: 'Requests that are left of it.', schema: { type: 'integer' } },
+  'RateLimit-Reset': { description: 'Seconds until it starts anew.', schema: { type: 'integer' } },
+  'Retry-After': { description: 'Seconds to wait before the next try.', schema: { type: 'integer' } },
+  'Idempotency-Replayed': {
+    description: '`true`: the first answer to this Idempotency-Key; secrets in it are null.',
+    schema: { type: 'string', enum: ['true'] },
+  },
+} as const;
+
+/** A code that this status comes with. */
+const ERROR_CODES: Record<number, string> = {
+  400: 'bad_request',
+  401: 'unauthenticated',
+  402: 'insufficient_balance',
+  403: 'role_too_low',
+  404: 'not_found',
+  409: 'conflict',
+  413: 'too_large',
+  415: 'unsupported_media_type',
+  416: 'range_not_satisfiable',
+  429: 'rate_limited',
+  500: 'internal',
+  502: 'provider_error',
+  503: 'unavailable',
+  504: 'provider_timeout',
+};
+
+function errorExample(status: number) {
+  return {
+    detail: `${ERROR_TEXTS[status] ?? 'Error'}.`,
+    code: ERROR_CODES[status] ?? 'error',
+    request_id: 'req_01k5z8r5m2q7v3x9b4n6c8d0ef',
+  };
 }
 
 /** Those that a request can bring about: a test brings about each of them for every operation. */

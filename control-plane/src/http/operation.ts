@@ -23,6 +23,8 @@ export interface ResponseSpec {
   schema?: z.ZodType;
   /** For bodies that are not JSON, such as `audio/wav`. */
   contentType?: string;
+  /** Content types of text that the answer may have instead. */
+  alsoAs?: readonly string[];
 }
 
 /** A body the operation reads. Several kinds may be offered; the request's content type chooses. */
@@ -199,6 +201,8 @@ export interface OperationDefinition<
   responses: R;
   /** Statuses besides the standard errors, such as 402 or 409. */
   errors?: readonly number[];
+  /** Request headers that the handler reads, for the description. */
+  requestHeaders?: Readonly<Record<string, z.ZodType>>;
   /** Accepts `Idempotency-Key`; fields named in `secrets` are null in a replay. */
   idempotent?: { required?: boolean; secrets?: readonly string[] };
   /** Part of the description: false for pages and internal routes. Default true. */

@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { carrierSchema, channelSchema } from '@parley/shared/contracts/session-values';
+import {
+  carrierSchema,
+  channelSchema,
+  ENDED_BY,
+  FAILURE_REASONS,
+  HANGUP_REASONS,
+  SESSION_STATUSES,
+} from '@parley/shared/contracts/session-values';
 import { idSchema } from '../http/operation.ts';
 import { variablesSchema } from '../http/value-schemas.ts';
 import { roomName } from './session-plan.ts';
@@ -27,6 +34,11 @@ export type CreateSessionBody = z.output<typeof createSessionBody>;
 const timestamp = z.iso.datetime();
 const nullableText = z.string().nullable();
 
+/** Values of an open enumeration, for the description. */
+function listed(values: readonly string[]): string {
+  return `${values.map((value) => `\`${value}\``).join(', ')}. Values may be added.`;
+}
+
 const sessionFields = {
   session_id: z.uuid(),
   org_id: z.string(),
@@ -36,7 +48,7 @@ const sessionFields = {
   provider: nullableText,
   transport: z.string(),
   room_name: nullableText,
-  status: z.string(),
+  status: z.string().meta({ description: listed(SESSION_STATUSES) }),
   llm_id: z.string(),
   stt_id: z.string(),
   tts_id: z.string(),
@@ -44,9 +56,18 @@ const sessionFields = {
   started_at: timestamp.nullable(),
   ended_at: timestamp.nullable(),
   user_identifier: nullableText,
-  ended_by: nullableText,
-  failure_reason: nullableText,
-  hangup_reason: nullableText,
+  ended_by: z
+    .string()
+    .nullable()
+    .meta({ description: listed(ENDED_BY) }),
+  failure_reason: z
+    .string()
+    .nullable()
+    .meta({ description: listed(FAILURE_REASONS) }),
+  hangup_reason: z
+    .string()
+    .nullable()
+    .meta({ description: listed(HANGUP_REASONS) }),
   language: nullableText,
   message_count: z.number().int(),
   duration_seconds: z.number().nullable(),
