@@ -49,7 +49,8 @@ Options:
 
 Uses the platform that is running (npm start). If none runs, starts one of its own with temporary data, of which
 only the recording is kept.
-Exit code: 0 when the call was held, 1 when it failed, 2 when the command line is wrong.
+Emulated ears understand the built-in voice alone: a recording of another one needs DEEPGRAM_API_KEY.
+Exit code: 0 when the call was held, 1 when it failed or nothing of a recording was understood, 2 when the command line is wrong.
 `;
 
 /** How far into the agent's speech --interrupt begins. */
@@ -57,6 +58,10 @@ const INTERRUPT_AFTER_MS = 2000;
 const ORDER_TIMEOUT_MS = 30_000;
 /** A call is waited for at most so long. */
 const OUTCOME_TIMEOUT_MS = 30 * 60_000;
+
+const NOT_UNDERSTOOD =
+  'Nothing of the recording was understood. The emulated ears know one voice, the built-in one (flite), and only the sentences that they are ' +
+  'told: FILE=TEXT with the exact words. Other voices need a real recogniser: start with DEEPGRAM_API_KEY.';
 
 class UsageError extends Error {}
 
@@ -239,7 +244,12 @@ async function main(): Promise<number> {
     const recording = result.recording_path === null ? null : await desk.recording(result.recording_path);
     if (wanted.json) process.stdout.write(`${JSON.stringify({ ...result, recording_path: recording })}\n`);
     else if (recording !== null) write(`\nrecording  ${recording}`);
-    return result.failure_reason === null && result.status === 'ended' ? 0 : 1;
+    const held = result.failure_reason === null && result.status === 'ended';
+    if (wanted.steps.some((step) => 'wav' in step) && !result.turns.some(({ role }) => role === 'caller')) {
+      process.stderr.write(`${NOT_UNDERSTOOD}\n`);
+      return 1;
+    }
+    return held ? 0 : 1;
   } catch (error) {
     if (error instanceof UsageError) {
       process.stderr.write(`${error.message}\n\n${USAGE}`);

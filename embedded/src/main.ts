@@ -111,6 +111,7 @@ async function main(): Promise<number> {
     if (!stopping.signal.aborted)
       write(`\nParley is running at ${running.platform.localUrl}. ${styleText('bold', 'Ctrl-C')} stops it.`);
     await stopped;
+    await running.desk.hangUp();
     await running.platform.drain(config.DRAIN_TIMEOUT_MS);
     return 0;
   } catch (error) {

@@ -132,6 +132,14 @@ void t.test('the desk calls a named agent by the ticket of its session, and pres
   t.equal(connections, 0, NOWHERE_ELSE);
 });
 
+void t.test('emulated callers hang up when the platform stops', async (t) => {
+  const { desk, demonstration } = running;
+  const { number } = demonstration.lines.plivo!;
+  const placed = await desk.place({ carrier: 'plivo', to: number, steps: [{ say: CALLER_LINES.booking }] });
+  await desk.hangUp();
+  t.match(await placed.outcome, { ended_by: 'caller' }, 'in the middle of the greeting');
+});
+
 void t.test('a caller who asks for the manager is transferred, at every carrier', async (t) => {
   const { desk, demonstration } = running;
   await Promise.all(

@@ -197,8 +197,13 @@ export class CallDesk {
     return { call, session_id: session.session_id };
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** All its callers hang up: they are emulated, nobody is cut off. */
+  async hangUp(): Promise<void> {
     for (const call of [...this.#running]) await call.stop();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.hangUp();
     this.#server.closeAllConnections();
     this.#server.close();
     if (this.#server.listening) await once(this.#server, 'close');

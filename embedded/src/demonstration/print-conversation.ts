@@ -52,8 +52,11 @@ export function printEvent(event: SessionEvent, write: Write): void {
       const { latency } = turn;
       if (latency && latency.e2e !== null) {
         const part = (name: string, ms: number | null) => (ms === null ? '' : ` · ${name} ${ms}`);
+        const known = [latency.stt_final, latency.llm_first_token, latency.tts_first_audio];
+        // Tools, waits and what overlaps: the parts add up to the whole.
+        const rest = latency.e2e - known.reduce<number>((sum, ms) => sum + (ms ?? 0), 0);
         write(
-          `${' '.repeat(19)}${styleText('gray', `answered ${latency.e2e} ms after the caller stopped${part('turn end', latency.stt_final)}${part('LLM', latency.llm_first_token)}${part('voice', latency.tts_first_audio)}${part('thought ahead', latency.thought_ahead)}`)}`,
+          `${' '.repeat(19)}${styleText('gray', `answered ${latency.e2e} ms after the caller stopped${part('turn end', latency.stt_final)}${part('LLM', latency.llm_first_token)}${part('voice', latency.tts_first_audio)}${part('thought ahead', latency.thought_ahead)}${part('other', rest > 0 ? rest : null)}`)}`,
         );
       }
       break;
