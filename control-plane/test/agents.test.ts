@@ -150,7 +150,9 @@ void t.test('agents', async (t) => {
     const stale = await patch('b', '"1"');
     t.equal(stale.status, 409);
     t.equal(stale.body.code, 'version_conflict');
-    t.equal((await patch('c', 'W/"x"')).status, 422);
+    const malformed = await patch('c', 'W/"x"');
+    t.equal(malformed.status, 422);
+    t.match(malformed.body.detail, [{ loc: ['header', 'if-match'] }]);
   });
 
   void t.test('racing changes all count, each in a version of its own', async (t) => {

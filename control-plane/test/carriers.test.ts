@@ -431,6 +431,9 @@ void t.test('Twilio: TwiML, status callbacks and transfer by document', async (t
     CallStatus: 'ringing',
     Direction: 'inbound',
   };
+  const foreign = { ...fields, AccountSid: 'AC02' };
+  const refused = await callBack({ carrier: 'twilio', accountId: line.accountId, fields: foreign });
+  t.equal(refused.status, 403, 'signed by this account, and of another one');
   const answer = await callBack({ carrier: 'twilio', accountId: line.accountId, fields });
   t.match(
     answer.body,

@@ -43,6 +43,17 @@ void t.test('requests and answers', async (t) => {
     t.equal((await post('name=x', { 'content-type': 'text/plain' })).status, 415);
   });
 
+  void t.test('what is wrong is said of the field that it is of', async (t) => {
+    const details = async (method: string, path: string, options = {}) =>
+      (await cp.call<Refused>(method, path, options)).body.detail;
+    t.match(await details('POST', keys, { body: { name: 'a\0b', scopes: [] } }), [
+      { loc: ['body', 'name'], type: 'string_pattern_mismatch' },
+    ]);
+    t.match(await details('GET', `/v1/orgs/${cp.first.org._id}/tools?type=mcp`), [
+      { loc: ['query', 'type'], type: 'literal_error' },
+    ]);
+  });
+
   void t.test('bodies above 1 MiB are 413, announced or chunked', async (t) => {
     const big = `{"name":"${'x'.repeat(1_048_576)}"}`;
     t.equal((await post(big)).status, 413);
@@ -61,6 +72,10 @@ void t.test('requests and answers', async (t) => {
     const wrong = await cp.call('PUT', '/v1/me');
     t.equal(wrong.status, 405);
     t.match(wrong.body, { code: 'method_not_allowed' });
+    t.match(wrong.headers.get('allow'), /GET/);
+    const hidden = await cp.call('GET', '/v1/voices/clone');
+    t.equal(hidden.status, 405, 'a path with a parameter takes no method of a path without');
+    t.equal(hidden.headers.get('allow'), 'POST');
     t.equal((await cp.call('GET', '/v1/me/')).status, 404);
     t.equal((await cp.call('GET', '/V1/me')).status, 404);
   });

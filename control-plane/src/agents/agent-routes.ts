@@ -36,7 +36,8 @@ const WRITE = { key: 'editor', user: 'editor' } as const;
 /** The number in `If-Match: "7"`. */
 function seenVersion(header: string | undefined): number | undefined {
   if (header === undefined || header === '*') return undefined;
-  return Number(parseInput(ifMatchHeader, header, 'header').replaceAll('"', ''));
+  const headers = parseInput(z.object({ 'if-match': ifMatchHeader }), { 'if-match': header }, 'header');
+  return Number(headers['if-match'].replaceAll('"', ''));
 }
 
 export function agentRoutes({

@@ -93,21 +93,45 @@ export function createHttpApp(operations: readonly Operation[], runtime: HttpRun
   const router = new Router({ sensitive: true, strict: true });
   // Fixed segments come before parameters in the same place.
   const ordered = [...operations].sort((a, b) => sortKey(a.path).localeCompare(sortKey(b.path)));
+  for (const { path, hidden, allowed } of fixedPaths(operations)) {
+    router.register(path, hidden, (ctx) => {
+      ctx.set('Allow', allowed.join(', '));
+      throw methodNotAllowed();
+    });
+  }
   for (const operation of ordered) {
     const path = operation.path.replace(/\{([^}]+)\}/g, ':$1');
     router.register(path, [operation.method], prepare(operation, runtime));
   }
   app.use(router.routes());
-  app.use(
-    router.allowedMethods({
-      throw: true,
-      methodNotAllowed: () =>
-        new AppError(405, 'method_not_allowed', 'The route does not support this method.'),
-      notImplemented: () =>
-        new AppError(405, 'method_not_allowed', 'The route does not support this method.'),
-    }),
-  );
+  const allow = router.allowedMethods();
+  app.use(async (ctx, next) => {
+    // Sets `Allow` and one of these, where no route took the request.
+    await allow(ctx as Parameters<typeof allow>[0], next);
+    if (ctx.status === 405 || ctx.status === 501) throw methodNotAllowed();
+  });
   return app;
+}
+
+function methodNotAllowed(): AppError {
+  return new AppError(405, 'method_not_allowed', 'The route does not support this method.');
+}
+
+/** Paths without parameters that a path with some would take for methods of its own, such as `/voices/clone`. */
+function fixedPaths(operations: readonly Operation[]) {
+  const takes = (pattern: string, path: string) => {
+    const [wanted, given] = [pattern.split('/'), path.split('/')];
+    return wanted.length === given.length && wanted.every((part, i) => /^\{/.test(part) || part === given[i]);
+  };
+  const paths = [...new Set(operations.map(({ path }) => path))].filter((path) => !path.includes('{'));
+  return paths.flatMap((path) => {
+    const allowed = operations.filter((one) => one.path === path).map(({ method }) => method);
+    const others = operations.filter((one) => one.path !== path && takes(one.path, path));
+    const hidden = [...new Set(others.map(({ method }) => method))].filter(
+      (method) => !allowed.includes(method),
+    );
+    return hidden.length === 0 ? [] : [{ path, hidden, allowed }];
+  });
 }
 
 function sortKey(path: string): string {

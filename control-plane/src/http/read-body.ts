@@ -122,14 +122,17 @@ function parseJsonBody(spec: JsonBody<unknown>, raw: Buffer): unknown {
 }
 
 /** Depth that no record has, and keys that BSON cannot hold, end here. */
-function checkStorable(value: unknown, depth: number): void {
+function checkStorable(value: unknown, depth: number, loc: readonly (string | number)[] = ['body']): void {
+  if (typeof value === 'string' && value.includes('\0'))
+    throw invalid(loc, 'must not contain a NUL character', 'string_pattern_mismatch');
   if (typeof value !== 'object' || value === null) return;
   if (depth > MAX_JSON_DEPTH)
     throw invalid(['body'], `must not be nested deeper than ${MAX_JSON_DEPTH} levels`, 'json_invalid');
   for (const key in value) {
     if (key.includes('\0'))
       throw invalid(['body'], 'must not contain a NUL character in a field name', 'json_invalid');
-    checkStorable((value as Record<string, unknown>)[key], depth + 1);
+    const at = Array.isArray(value) ? Number(key) : key;
+    checkStorable((value as Record<string, unknown>)[key], depth + 1, [...loc, at]);
   }
 }
 

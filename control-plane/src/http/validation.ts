@@ -37,6 +37,11 @@ export function toValidationDetails(
         type: 'extra_forbidden',
       }));
     }
+    if (issue.code === 'invalid_union' && issue.input !== undefined) {
+      // One option that takes values of this type says what is wrong with this one.
+      const fitting = issue.errors.filter((errors) => errors.every(({ code }) => code !== 'invalid_type'));
+      if (fitting.length === 1) return toValidationDetails(new z.ZodError(fitting[0]!), loc);
+    }
     return [{ loc, ...describeIssue(issue) }];
   });
 }

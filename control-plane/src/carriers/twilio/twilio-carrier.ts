@@ -37,6 +37,7 @@ export const twilio = defineCarrier({
 export class TwilioCarrier implements Carrier {
   readonly name = 'twilio';
   readonly answersByCommand = false;
+  readonly #accountSid: string;
   readonly #authToken: string;
   readonly #client: CarrierClient;
   readonly #account: string;
@@ -45,6 +46,7 @@ export class TwilioCarrier implements Carrier {
     { accountSid, authToken }: TwilioCredentials,
     options: { apiBaseUrl?: string | undefined; dispatcher?: Dispatcher | undefined } = {},
   ) {
+    this.#accountSid = accountSid;
     this.#authToken = authToken;
     this.#account = `/2010-04-01/Accounts/${encodeURIComponent(accountSid)}`;
     this.#client = new CarrierClient({
@@ -56,7 +58,10 @@ export class TwilioCarrier implements Carrier {
   }
 
   verifyWebhook(request: CarrierRequest): boolean {
-    return verifyTwilioWebhook(request, this.#authToken);
+    if (!verifyTwilioWebhook(request, this.#authToken)) return false;
+    // Signed by this account, and yet of another one: not a callback of Twilio's.
+    const sid = formFields(request).get('AccountSid');
+    return sid === null || sid === this.#accountSid;
   }
 
   verifyUpgrade(url: string, headers: Readonly<Record<string, string | undefined>>): boolean {
