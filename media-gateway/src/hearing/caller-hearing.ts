@@ -114,10 +114,12 @@ export class CallerHearing {
     } else if (this.#doubt.pause(durationMs)) this.#levels.forgetBackground();
     if (loud && !own) this.#loud.note(durationMs, this.audioMs, now);
     const model = this.#model;
+    if (model) {
+      model.judging = this.audioMs - this.#soundAudioMs <= JUDGE_AFTER_LOUD_MS;
+      model.push(bytes);
+    }
     if (!model || model.behindMs > TOO_LATE_MS)
       return this.#judge(loud ? 1 : 0, durationMs, this.audioMs, begins && !own);
-    model.judging = this.audioMs - this.#soundAudioMs <= JUDGE_AFTER_LOUD_MS;
-    model.push(bytes);
     return begins && !own ? EVIDENCE.sound : EVIDENCE.none;
   }
 
@@ -211,7 +213,7 @@ export class CallerHearing {
       this.#near.note(durationMs, endMs, this.#now - (this.audioMs - endMs));
     } else if ((voice || probability < NO_VOICE) && this.#frames.isLoudAt(endMs))
       this.#doubt.noise(durationMs);
-    const evidence = this.#run.push(near, durationMs);
+    const evidence = this.#run.push(near, durationMs, endMs);
     return begins && evidence === EVIDENCE.none ? EVIDENCE.sound : evidence;
   }
 
@@ -276,20 +278,17 @@ class Heard {
 /** A voice as near as the caller that is going on. */
 class VoiceRun {
   nearMs = 0;
-  #gapMs = 0;
+  #lastMs = -Infinity;
   #told: Evidence = EVIDENCE.none;
 
-  /** @returns the evidence that was not told yet */
-  push(near: boolean, durationMs: number): Evidence {
-    if (!near) {
-      this.#gapMs += durationMs;
-      if (this.#gapMs > PAUSE_IN_VOICE_MS) {
-        this.nearMs = 0;
-        this.#told = EVIDENCE.none;
-      }
-      return EVIDENCE.none;
+  /** @param endMs where the window ends @returns the evidence that was not told yet */
+  push(near: boolean, durationMs: number, endMs: number): Evidence {
+    if (endMs - durationMs - this.#lastMs > PAUSE_IN_VOICE_MS) {
+      this.nearMs = 0;
+      this.#told = EVIDENCE.none;
     }
-    this.#gapMs = 0;
+    if (!near) return EVIDENCE.none;
+    this.#lastMs = endMs;
     this.nearMs += durationMs;
     const evidence = evidenceOf(this.nearMs);
     if (evidence <= this.#told) return EVIDENCE.none;
