@@ -72,8 +72,8 @@ void t.test(
   async (t) => {
     t.same(
       all.filter(({ described }) => described === false).map(({ id }) => id),
-      ['getDocumentation', 'getDocumentationAsset'],
-      'the page that shows it is all that is not in it',
+      ['getRoot', 'getDocumentation', 'getDocumentationAsset'],
+      'the page that shows it, and the way there, are all that is not in it',
     );
     const document = JSON.parse(
       JSON.stringify(describeOperations(all, { url: 'http://127.0.0.1' })),
