@@ -3,7 +3,7 @@ import t from 'tap';
 
 const ROOT = new URL('../../', import.meta.url);
 /** `path/to/file.test.ts`: its title, up to the next one or the end of the cell. */
-const NAMED_TEST = /`([\w/.-]+\.test\.ts)`: ([^;|]+?)\s*(?=[;|])/g;
+const NAMED_TEST = /`([\w/.-]+\.(?:test|conformance)\.ts)`: ([^;|]+?)\s*(?=[;|])/g;
 
 void t.test('every test that docs/closings.md names is there, by its title', async (t) => {
   const page = await readFile(new URL('docs/closings.md', ROOT), 'utf8');

@@ -232,6 +232,7 @@ export class Reply {
   async #ask(tools: readonly LlmTool[]): Promise<LlmToolCall[]> {
     const { model, clock, usage, onTrouble } = this.#deps;
     const signal = this.#abort.signal;
+    const { textOnly } = this.#order;
     const messages = this.#order.messages();
     this.times.llmRequestAt ??= clock.monotonic();
     this.#armFiller();
@@ -251,8 +252,10 @@ export class Reply {
         const sentences = splitter.push(text);
         const rest = last ? splitter.flush() : undefined;
         if (rest !== undefined) sentences.push(rest);
-        // Until something is said, the model may fail and begin anew: what it wrote is not shown before.
-        if (untold !== '' && (spoke || sentences.length > 0)) {
+        // Until something is said, the model may fail and begin anew: what it wrote is not shown before. What is only
+        // read is shown as it comes.
+        if (untold !== '' && (textOnly || spoke || sentences.length > 0)) {
+          spoke ||= textOnly;
           // What follows a tool is a new stretch of speech.
           this.#order.onText(this.#wrote && !wroteNow ? ` ${untold}` : untold);
           this.#wrote = wroteNow = true;
@@ -299,7 +302,10 @@ export class Reply {
         if (!(error instanceof ProviderError)) throw error;
         onTrouble('llm_trouble', error);
         // A reply that was partly spoken ends here: another answer would begin anew.
-        if (spoke) return [];
+        if (spoke) {
+          if (textOnly) await say('', true);
+          return [];
+        }
         failure = error;
         // A credential that was refused is refused again.
         if (index === 0 && error.fault === 'auth') index++;
