@@ -47,6 +47,8 @@ export interface BenchOptions {
 /** What all runs of one sitting share: emulators, Redis, what callers say. */
 export interface Bench {
   readonly backend: Backend;
+  /** What callers speak with. */
+  readonly voice: 'tones' | 'flite';
   readonly speech: CallerSpeech;
   readonly delays: ProviderDelays;
   readonly directory: string;
@@ -103,10 +105,12 @@ export async function openBench(options: BenchOptions): Promise<Bench> {
       cpus: systemCpus,
       directory,
     });
+    const voice = options.voice ?? 'tones';
     const lines = CONVERSATIONS.flatMap((name) => linesOf(conversation(name, options.turns)));
     return {
       backend,
-      speech: await makeCallerSpeech(lines, options.voice ?? 'tones'),
+      voice,
+      speech: await makeCallerSpeech(lines, voice),
       delays,
       directory,
       redisUrl: redis?.url,
@@ -140,9 +144,13 @@ async function startBusyProcesses(
   return pids;
 }
 
-/** What a system's processes need to reach the providers of a bench. */
-export function providerEnv(bench: Bench): NodeJS.ProcessEnv {
-  return bench.providerCaFile === undefined ? {} : { NODE_EXTRA_CA_CERTS: bench.providerCaFile };
+/** What a system's processes need to reach the providers of a bench, and to hear its callers. */
+export function systemEnv(bench: Bench): NodeJS.ProcessEnv {
+  return {
+    ...(bench.providerCaFile === undefined ? {} : { NODE_EXTRA_CA_CERTS: bench.providerCaFile }),
+    // Tones are no voice: a model that knows voices takes such callers for noise.
+    ...(bench.voice === 'tones' ? { VOICE_MODEL: 'off' } : {}),
+  };
 }
 
 export interface SystemOptions {
@@ -180,6 +188,6 @@ function openPlainSystem(bench: Bench, options: SystemOptions): Promise<SystemUn
     directory,
     profile: options.profile,
     exposeGc: options.exposeGc ?? false,
-    env: { ...providerEnv(bench), ...options.env },
+    env: { ...systemEnv(bench), ...options.env },
   });
 }

@@ -102,6 +102,7 @@ async function main(signal: AbortSignal): Promise<void> {
   const { half, settings } = options;
   const results: RoomResult[] = [];
   const bench = await openBench({
+    voice: 'flite',
     turns: 1,
     pin: true,
     backendProcess: true,

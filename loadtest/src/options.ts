@@ -31,7 +31,7 @@ Load
   --rounds N         runs, of which the median counts (1)
   --soak N           N times the load (6 or more), everything hung up in between: does memory or a handle stay behind?
   --capacity         searches for the largest number of calls that is served well; --from, --step, --resolution
-  --voice NAME       tones (default, exact) or flite (real speech)
+  --voice NAME       tones (default, exact; VOICE_MODEL=off, for tones are no voice) or flite
 
 Emulated providers
   --stt-ms N --llm-ms N --tts-ms N   delays (200, 200, 100)

@@ -1,6 +1,6 @@
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import { mediaWsUrl } from '@parley/shared/contracts/addresses';
-import { providerEnv, STEADY_AGENT, type Bench } from '../bench.ts';
+import { systemEnv, STEADY_AGENT, type Bench } from '../bench.ts';
 import { GREETING } from '../scenario/conversation.ts';
 import { startControlPlane } from './control-plane.ts';
 import { startGateways } from './parley.ts';
@@ -24,7 +24,7 @@ export async function openWholeSystem(
       await startControlPlane({
         directory: bench.directory,
         env: {
-          ...providerEnv(bench),
+          ...systemEnv(bench),
           REDIS_URL: bench.redisUrl,
           DEEPGRAM_BASE_URL: bench.backend.addresses.deepgram,
           OPENAI_BASE_URL: `${bench.backend.addresses.openai}/v1`,
@@ -52,7 +52,7 @@ export async function openWholeSystem(
       maxCalls: options.maxCalls,
       cpus: bench.systemCpus,
       profile: options.profile,
-      env: providerEnv(bench),
+      env: systemEnv(bench),
     });
     const gateway = gateways[0]!;
     const system: SystemUnderTest = {
