@@ -23,8 +23,8 @@ const files = [`${WORKSPACES}/src/**/*.test.ts`, `${WORKSPACES}/test/*.test.ts`,
 const stderr = process.env[STDERR_VARIABLE] ? openSync(process.env[STDERR_VARIABLE], 'a') : 2;
 
 t.setTimeout(0);
-// Calls take as long as they take to say: there is time for another file meanwhile.
-t.jobs = availableParallelism() + 1;
+// Calls take as long as they take to say: there is time for other files meanwhile.
+t.jobs = availableParallelism() + 2;
 t.plan(files.length);
 for (const file of files) {
   // In place of those hooks, for the file and whatever it starts.
