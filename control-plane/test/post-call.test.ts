@@ -392,7 +392,8 @@ void t.test(
       const before = await leaseEnds();
       first.clock.advance(5000);
       second.clock.advance(5000);
-      await eventually(async () => (await leaseEnds()) > before);
+      // The next renewal is set only after the write of this one has come back.
+      await eventually(async () => (await leaseEnds()) > before && first.clock.pendingTimers === 1);
       await second.jobs.work(second.stop.signal);
     }
     t.equal(second.runs(), 0, 'the first one is at it');

@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { CommandType } from '@parley/shared/contracts/commands';
-import { fakeCall, wirePlan, WORD_MS } from './fakes.ts';
+import { fakeCall, wirePlan, WORD_MS, salesDestination } from './fakes.ts';
 
 type FakeCall = ReturnType<typeof fakeCall>;
 
@@ -50,22 +50,7 @@ function interruptions(call: FakeCall): number {
 
 const sales = wirePlan((_, config) => {
   config.dtmf.receive = true;
-  config.transfer.destinations = [
-    {
-      id: 'sales',
-      description: 'Sales',
-      target: { type: 'phone', phone_number: '+14155550123', extension: null },
-      mode: 'blind',
-      announce_to_caller: 'I am connecting you.',
-      brief_to_target: 'none',
-      brief_text: '',
-      hold_audio_asset_id: null,
-      ring_timeout_seconds: 20,
-      caller_id: 'agent',
-      on_failure: 'return',
-      failure_message: 'Nobody is free.',
-    },
-  ];
+  config.transfer.destinations = [salesDestination({ announce_to_caller: 'I am connecting you.' })];
 });
 
 void t.test('say', async (t) => {

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { fakeCall, wirePlan, WORD_MS } from './fakes.ts';
+import { fakeCall, wirePlan, WORD_MS, salesDestination } from './fakes.ts';
 
 const text = (words: string) => ({ events: [{ type: 'text' as const, text: words }] });
 const GREETED_MS = 1600;
@@ -51,20 +51,7 @@ void t.test('what cannot be said within 30 s is not waited for any longer', asyn
 void t.test('a transfer that fails ends the call where the destination says so', async (t) => {
   const plan = wirePlan((_, config) => {
     config.transfer.destinations = [
-      {
-        id: 'sales',
-        description: 'Sales',
-        target: { type: 'phone', phone_number: '+14155550123', extension: null },
-        mode: 'blind',
-        announce_to_caller: '',
-        brief_to_target: 'none',
-        brief_text: '',
-        hold_audio_asset_id: null,
-        ring_timeout_seconds: 20,
-        caller_id: 'agent',
-        on_failure: 'hangup',
-        failure_message: 'Nobody is free. Goodbye.',
-      },
+      salesDestination({ on_failure: 'hangup', failure_message: 'Nobody is free. Goodbye.' }),
     ];
   });
   const call = fakeCall({ plan });

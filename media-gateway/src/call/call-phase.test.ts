@@ -2,7 +2,7 @@ import t from 'tap';
 import type { CommandType } from '@parley/shared/contracts/commands';
 import { ProviderError } from '@parley/shared/errors/provider-error';
 import { CALL_PHASES, CALL_TABLE, PhaseOfCall, type CallPhase, type CallStimulus } from './call-phase.ts';
-import { fakeCall, wirePlan } from './fakes.ts';
+import { fakeCall, wirePlan, salesDestination } from './fakes.ts';
 
 type FakeCall = ReturnType<typeof fakeCall>;
 
@@ -12,20 +12,7 @@ const API = { ended_by: 'api', hangup_reason: 'api_hangup' };
 const plan = wirePlan((_, config) => {
   config.dtmf.receive = true;
   config.transfer.destinations = [
-    {
-      id: 'sales',
-      description: 'Sales',
-      target: { type: 'phone', phone_number: '+14155550123', extension: null },
-      mode: 'blind',
-      announce_to_caller: 'I am connecting you to our sales department now.',
-      brief_to_target: 'none',
-      brief_text: '',
-      hold_audio_asset_id: null,
-      ring_timeout_seconds: 20,
-      caller_id: 'agent',
-      on_failure: 'return',
-      failure_message: 'Nobody is free.',
-    },
+    salesDestination({ announce_to_caller: 'I am connecting you to our sales department now.' }),
   ];
 });
 

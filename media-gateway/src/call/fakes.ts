@@ -88,6 +88,27 @@ export function wirePlan(
   return sessionPlanSchema.parse(plan);
 }
 
+/** Where a caller may be transferred to: a sales department with a telephone number. */
+export function salesDestination(
+  change: Partial<AgentConfig['transfer']['destinations'][number]> = {},
+): AgentConfig['transfer']['destinations'][number] {
+  return {
+    id: 'sales',
+    description: 'Sales',
+    target: { type: 'phone', phone_number: '+14155550123', extension: null },
+    mode: 'blind',
+    announce_to_caller: '',
+    brief_to_target: 'none',
+    brief_text: '',
+    hold_audio_asset_id: null,
+    ring_timeout_seconds: 20,
+    caller_id: 'agent',
+    on_failure: 'return',
+    failure_message: 'Nobody is free.',
+    ...change,
+  };
+}
+
 /** A telephone with a real playout buffer: plays what it is sent at real time and answers marks when it gets there. */
 export class FakePhone implements Participant {
   readonly carrierCommands = true;

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { ProviderError } from '@parley/shared/errors/provider-error';
 import type { LlmRequest } from '../providers/llm/llm-provider.ts';
-import { fakeCall, wirePlan, WORD_MS } from './fakes.ts';
+import { fakeCall, wirePlan, WORD_MS, salesDestination } from './fakes.ts';
 
 const text = (words: string) => ({ events: [{ type: 'text' as const, text: words }] });
 const lastUser = (request: LlmRequest) =>
@@ -425,22 +425,7 @@ void t.test('keys', async (t) => {
 
 void t.test('a blind transfer is asked of the carrier once, and ends our part', async (t) => {
   const plan = wirePlan((_, config) => {
-    config.transfer.destinations = [
-      {
-        id: 'sales',
-        description: 'Sales',
-        target: { type: 'phone', phone_number: '+14155550123', extension: null },
-        mode: 'blind',
-        announce_to_caller: 'I am connecting you.',
-        brief_to_target: 'none',
-        brief_text: '',
-        hold_audio_asset_id: null,
-        ring_timeout_seconds: 20,
-        caller_id: 'agent',
-        on_failure: 'return',
-        failure_message: 'Nobody is free.',
-      },
-    ];
+    config.transfer.destinations = [salesDestination({ announce_to_caller: 'I am connecting you.' })];
   });
   const start = async () => {
     const call = fakeCall({

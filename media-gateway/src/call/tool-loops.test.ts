@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { LlmEvent } from '../providers/llm/llm-provider.ts';
-import { fakeCall, wirePlan, WORD_MS } from './fakes.ts';
+import { fakeCall, wirePlan, WORD_MS, salesDestination } from './fakes.ts';
 import { ToolGuard, toolCallKey } from './tool-guard.ts';
 import type { ToolOutcome } from './tool-runner.ts';
 
@@ -10,22 +10,7 @@ type FakeCall = ReturnType<typeof fakeCall>;
 const planWith = (failureMessage: string) =>
   wirePlan((plan, config) => {
     config.limits.max_tool_steps = 5;
-    config.transfer.destinations = [
-      {
-        id: 'sales',
-        description: 'Sales',
-        target: { type: 'phone', phone_number: '+14155550123', extension: null },
-        mode: 'blind',
-        announce_to_caller: '',
-        brief_to_target: 'none',
-        brief_text: '',
-        hold_audio_asset_id: null,
-        ring_timeout_seconds: 20,
-        caller_id: 'agent',
-        on_failure: 'return',
-        failure_message: failureMessage,
-      },
-    ];
+    config.transfer.destinations = [salesDestination({ failure_message: failureMessage })];
     plan.tools = [
       {
         tool_id: 'tol_1',

@@ -22,8 +22,7 @@ const NO_VOICE = 0.35;
 const TOO_LATE_MS = 500;
 /** So much of a sound must be judged before it can be called nothing, and so much after a blip in it. */
 const JUDGED_FOR_NOTHING_MS = 224;
-/** Less voice than this is none, and less than that is a blip: sounds that are none make the model hesitate, too. */
-const VOICE_MS = 64;
+/** Less voice than this is a blip: sounds that are none make the model hesitate, too. */
 const BLIP_MS = 160;
 /** Voice of this length in a stop, as loud as the caller, was the caller, whether or not words came. */
 const SURELY_CALLER_MS = 500;
@@ -318,6 +317,7 @@ class Stretch {
 
   get isNothing(): boolean {
     if (this.#judgedMs < JUDGED_FOR_NOTHING_MS) return false;
-    return this.voiceMs < VOICE_MS || (this.voiceMs < BLIP_MS && this.#sinceVoiceMs >= JUDGED_FOR_NOTHING_MS);
+    if (evidenceOf(this.voiceMs) === EVIDENCE.none) return true;
+    return this.voiceMs < BLIP_MS && this.#sinceVoiceMs >= JUDGED_FOR_NOTHING_MS;
   }
 }
