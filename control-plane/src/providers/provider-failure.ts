@@ -2,11 +2,12 @@ import { AppError } from '@parley/shared/errors/app-error';
 
 /** Why a provider did not do what it was asked for; a word for programs, with nothing of what it said. */
 export type ProviderFault =
-  'auth' | 'rate_limit' | 'refused' | 'unavailable' | 'timeout' | 'unexpected_answer';
+  'auth' | 'rate_limit' | 'language' | 'refused' | 'unavailable' | 'timeout' | 'unexpected_answer';
 
 const FAULT_TEXTS: Record<ProviderFault, string> = {
   auth: 'The provider rejected the credentials. Check them at the provider.',
   rate_limit: "The provider's rate limit for this account is reached. Retry later.",
+  language: 'The provider does not speak this language.',
   refused: 'The provider rejected the request.',
   unavailable: 'The provider cannot be reached.',
   timeout: 'The provider did not answer in time.',

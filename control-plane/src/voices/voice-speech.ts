@@ -52,12 +52,18 @@ export class VoiceSpeech {
     if (!voices || !account || voice === undefined) {
       throw new ConflictError('invalid_state', 'This voice is not available in this installation.');
     }
-    const bytes = await voices.speak(
-      account,
-      this.#fetch,
-      { model: model.model, voiceId: voice, text, language, speed, format: format === 'mp3' ? 'mp3' : 'pcm' },
-      signal,
-    );
+    const wanted = format === 'mp3' ? 'mp3' : 'pcm';
+    const bytes = await voices
+      .speak(
+        account,
+        this.#fetch,
+        { model: model.model, voiceId: voice, text, language, speed, format: wanted },
+        signal,
+      )
+      .catch((error: unknown) => {
+        if (!(error instanceof ProviderFailure) || error.fault !== 'language') throw error;
+        throw invalid(['body', 'language'], 'is not spoken by this voice', 'not_available');
+      });
     return { contentType, bytes: packed(format, bytes) };
   }
 

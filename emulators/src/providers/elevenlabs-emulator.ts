@@ -11,7 +11,7 @@ import { ELEVENLABS_FAULTS } from './elevenlabs/speech-settings.ts';
 import type { ElevenLabsFault, ElevenLabsStats, SpeechSettings } from './elevenlabs/speech-settings.ts';
 import { serveMulti, serveSingle } from './elevenlabs/tts-socket.ts';
 import type { SocketQuery } from './elevenlabs/tts-socket.ts';
-import { MODELS, VoiceLibrary } from './elevenlabs/voice-library.ts';
+import { LANGUAGE_CODES, MODELS, VoiceLibrary } from './elevenlabs/voice-library.ts';
 import { parseOutputFormat, speechRenderer, toneRenderer } from './elevenlabs/voice-renderer.ts';
 import { answerVoiceRoute, failure, invalid, parseJson } from './elevenlabs/voice-routes.ts';
 import { openEmulatorServer, readBody, resetConnection } from '../server/emulator-server.ts';
@@ -77,6 +77,7 @@ const socketQuery = z.object({
 const speechBody = z.object({
   text: z.string().min(1),
   model_id: z.string().default('eleven_multilingual_v2'),
+  language_code: z.string().optional(),
 });
 
 /**
@@ -179,7 +180,7 @@ export async function openElevenLabsEmulator(
     const requestedAt = clock.monotonic();
     const body = speechBody.safeParse(parseJson(await readBody(request, MAX_BODY_BYTES)));
     if (!body.success) return invalid('body', body.error);
-    const { text, model_id: modelId } = body.data;
+    const { text, model_id: modelId, language_code: language } = body.data;
     const formatName = url.searchParams.get('output_format') ?? DEFAULT_FORMAT;
     const format = parseOutputFormat(formatName);
     if (!format) return unspoken(formatName);
@@ -187,6 +188,10 @@ export async function openElevenLabsEmulator(
       return failure(404, 'voice_not_found', `A voice with the id ${voiceId} was not found.`);
     const model = MODELS.find(({ model_id }) => model_id === modelId);
     if (!model) return failure(400, 'model_not_found', `The model ${modelId} was not found.`);
+    if (language !== undefined && !LANGUAGE_CODES.has(language)) {
+      const message = `The model ${modelId} does not support the language_code ${language}.`;
+      return failure(400, 'unsupported_language', message);
+    }
     if (text.length > model.maximum_text_length_per_request) {
       return failure(400, 'max_character_limit_exceeded', 'The text is too long for this model.');
     }

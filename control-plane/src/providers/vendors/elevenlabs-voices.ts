@@ -34,6 +34,10 @@ const voiceSchema = z.object({
   created_at_unix: z.number().nullable().catch(null),
 });
 
+const refusalSchema = z.object({
+  detail: z.object({ status: z.string().optional(), param: z.string().optional() }),
+});
+
 /** The header that the vendor takes a key in. */
 export function toHeaders(apiKey: string): Record<string, string> {
   return { 'xi-api-key': apiKey };
@@ -146,7 +150,18 @@ async function send(request: () => Promise<SafeResponse>): Promise<SafeResponse>
     throw toFailure(error);
   }
   if (answer.status === 200) return answer;
-  throw new ProviderFailure(faultOf(answer.status));
+  throw new ProviderFailure(isOfLanguage(answer) ? 'language' : faultOf(answer.status));
+}
+
+/** Whether it is the model that does not speak the language of the request. */
+function isOfLanguage({ status, body }: SafeResponse): boolean {
+  if (status !== 400 && status !== 422) return false;
+  try {
+    const { detail } = refusalSchema.parse(JSON.parse(body.toString('utf8')));
+    return detail.status === 'unsupported_language' || detail.param === 'language_code';
+  } catch {
+    return false;
+  }
 }
 
 function faultOf(status: number): ProviderFault {

@@ -63,6 +63,13 @@ export const MODELS = [
   languages: [{ language_id: 'en', name: 'English' }],
 }));
 
+/** What models of v2.5 take as `language_code`, as the vendor lists them. */
+export const LANGUAGE_CODES: ReadonlySet<string> = new Set(
+  'ar bg cs da de el en es fi fil fr hi hr hu id it ja ko ms nl no pl pt ro ru sk sv ta tr uk vi zh'.split(
+    ' ',
+  ),
+);
+
 /** The voices of one account, in memory. */
 export class VoiceLibrary {
   readonly #voices = new Map<string, Voice>();
