@@ -95,12 +95,15 @@ interface Callback {
   /** Form fields, or for Telnyx the event's payload. */
   fields: Record<string, string>;
   event?: string;
+  /** For Telnyx: the address that the body says it was delivered to. */
+  deliveredTo?: string;
   /** Spoils the signature. */
   forge?: boolean;
 }
 
 /** A callback as the carrier would send it. */
-async function callBack({ carrier, accountId, kind = 'voice', query = '', fields, event, forge }: Callback) {
+async function callBack(callback: Callback) {
+  const { carrier, accountId, kind = 'voice', query = '', fields, event, deliveredTo, forge } = callback;
   const path = `${carrierCallbackPath(carrier, kind, accountId)}${query}`;
   const form = new URLSearchParams(fields);
   let body = form.toString();
@@ -116,7 +119,10 @@ async function callBack({ carrier, accountId, kind = 'voice', query = '', fields
       .update(`${PUBLIC_URL}${path}${sorted.join('')}`)
       .digest('base64');
   } else {
-    body = JSON.stringify({ data: { event_type: event, id: randomUUID(), payload: fields } });
+    body = JSON.stringify({
+      data: { event_type: event, id: randomUUID(), payload: fields },
+      ...(deliveredTo !== undefined && { meta: { attempt: 1, delivered_to: deliveredTo } }),
+    });
     headers['content-type'] = 'application/json';
     const at = String(Math.floor(Date.now() / 1000) - (forge ? 1000 : 0));
     headers['telnyx-timestamp'] = at;
@@ -253,6 +259,40 @@ void t.test('a bad signature is a 403 and leaves nothing behind', async (t) => {
     403,
     'an account of another carrier',
   );
+});
+
+void t.test('a callback signed by this account and of another one is a 403', async (t) => {
+  const plivo = await makeLine('plivo');
+  const named = (ids: Record<string, string>) => callBack(plivoCall(plivo, 'named', ids));
+  t.equal((await named({ AuthID: 'MAOTHER' })).status, 403);
+  t.equal((await named({ AuthID: 'SAOTHER', ParentAuthID: 'MAOTHER' })).status, 403);
+  t.same(await sessionsOf(plivo), []);
+  t.equal((await named({ AuthID: 'MAFAKE' })).status, 200);
+  t.equal((await named({ AuthID: 'SAONE', ParentAuthID: 'MAFAKE' })).status, 200, 'of a sub-account');
+
+  const [telnyx, other] = [await makeLine('telnyx'), await makeLine('telnyx')];
+  const delivered = (deliveredTo: string) =>
+    callBack({
+      carrier: 'telnyx',
+      accountId: telnyx.accountId,
+      event: 'call.initiated',
+      fields: {
+        call_control_id: 'v3:named',
+        direction: 'incoming',
+        from: '+919876543210',
+        to: telnyx.number,
+      },
+      deliveredTo,
+    });
+  const address = (line: Line) => `${PUBLIC_URL}${carrierCallbackPath('telnyx', 'voice', line.accountId)}`;
+  t.equal((await delivered(address(other))).status, 403);
+  t.same(await sessionsOf(telnyx), []);
+  t.equal(
+    (await delivered('https://relay.example.com/calls')).status,
+    200,
+    'sent on by a relay of the customer',
+  );
+  t.equal((await delivered(address(telnyx))).status, 200);
 });
 
 void t.test('calls that nobody answers are refused in the carrier’s words', async (t) => {

@@ -52,6 +52,10 @@ void t.test('requests and answers', async (t) => {
     t.match(await details('GET', `/v1/orgs/${cp.first.org._id}/tools?type=mcp`), [
       { loc: ['query', 'type'], type: 'literal_error' },
     ]);
+    const nul = (...loc: string[]) => [{ loc, type: 'string_pattern_mismatch' }];
+    t.match(await details('GET', '/v1/voices?gender=a%00b'), nul('query', 'gender'));
+    t.match(await details('GET', `/v1/orgs/${cp.first.org._id}/tools?q=a%00b`), nul('query', 'q'));
+    t.match(await details('GET', '/v1/voices?a%00b=1'), [{ loc: ['query'], type: 'json_invalid' }]);
   });
 
   void t.test('bodies above 1 MiB are 413, announced or chunked', async (t) => {

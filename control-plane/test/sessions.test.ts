@@ -362,6 +362,20 @@ void t.test('realtime tokens are minted in our words and in the SDKs’', async 
   t.same(replayed.body.session, made.body.session, 'a key repeated is one session');
   t.equal(replayed.body.value, null);
   t.equal((await plane.call('POST', '/v1/realtime/sessions', { body: {} })).status, 422);
+
+  const refused = async (model: string) =>
+    (
+      await plane.call<{ detail: { loc: string[]; msg: string; type: string }[] }>(
+        'POST',
+        '/v1/realtime/client_secrets',
+        { body: { session: { type: 'realtime', model } } },
+      )
+    ).body.detail;
+  const loc = ['body', 'session', 'model'];
+  t.match(await refused('agt_00000000000000000000000000'), [{ loc, type: 'reference_not_found' }]);
+  t.match(await refused('gpt-realtime'), [{ loc, type: 'string_pattern_mismatch' }]);
+  const asks = await makeAgent({ config: { variables: [{ name: 'order', required: true }] } });
+  t.match(await refused(asks), [{ loc, msg: 'variables.order: Field required', type: 'missing' }]);
 });
 
 void t.test('without the bus sessions are still made, and what needs it says so', async (t) => {

@@ -197,6 +197,14 @@ void t.test('a voice speaks', async (t) => {
     const refused = await audio('POST', local, { body });
     t.match([refused.status, refused.refused?.detail[0]?.loc], [422, ['body', field]]);
   }
+  const logged = lines.length;
+  const foreign = await audio('POST', far, { body: { text: 'nuqneH', language: 'tlh' } });
+  t.match(
+    [foreign.status, foreign.refused?.detail],
+    [422, [{ loc: ['body', 'language'], type: 'not_available' }]],
+    'a language that the provider does not speak',
+  );
+  t.notMatch(lines.slice(logged).join(''), /"level":50/, 'is no error of ours');
   const unspoken = await audio('POST', far, { body: { text: 'a', format: 'mp3' } });
   t.match([unspoken.status, unspoken.refused?.code], [502, 'provider_error'], 'the emulator has no MP3');
   for (const kind of ['refuse', 'rate_limit', 'reset'] as const) {
@@ -301,6 +309,10 @@ void t.test('clones', async (t) => {
     await refuse(recording({ tts_id: 'tts_nothing' }), ['tts_id'], 'reference_not_found');
     await refuse(recording({ org_id: theirs.org._id }), ['org_id'], 'reference_not_found');
     await refuse(recording({ extra: 'x' }), ['extra'], 'extra_forbidden');
+    await refuse(recording({ name: 'a\0b' }), ['name'], 'string_pattern_mismatch');
+    const odd = recording();
+    odd.set('files', new File([new Uint8Array(4)], 'a\0b.wav', { type: 'audio/wav' }));
+    await refuse(odd, ['files'], 'string_pattern_mismatch');
     t.equal((await cp.call('POST', '/v1/voices/clone', { body: {}, token: editor.token })).status, 415);
     t.match((await clone(recording(), cp.first.apiKey)).body, { code: 'user_required' });
   });
@@ -405,6 +417,7 @@ void t.test('clones', async (t) => {
       [{ is_public: 'maybe' }, 'is_public', 'enum'],
       [{ is_public: '1' }, 'is_public', 'enum'],
       [{ name: '' }, 'name', 'string_too_short'],
+      [{ name: 'a\0b' }, 'name', 'string_pattern_mismatch'],
       [{ colour: 'red' }, 'colour', 'extra_forbidden'],
     ] as const) {
       const refused = await patch(id, fields, editor.token);

@@ -25,7 +25,7 @@ import { blankSecrets, idempotencyId, parseIdempotencyKey } from './idempotency.
 import type { IdempotencyStore } from './idempotency.ts';
 import { parameterNames, pathParameter, HttpResponse } from './operation.ts';
 import type { BodySpec, Operation } from './operation.ts';
-import { chooseBody, collect, parseBody, readBytes } from './read-body.ts';
+import { checkStorable, chooseBody, collect, parseBody, readBytes } from './read-body.ts';
 import { rateLimited } from './request-limiter.ts';
 import type { LimitState, RequestLimit, RequestLimiter } from './request-limiter.ts';
 import { invalid, parseInput, toValidationDetails } from './validation.ts';
@@ -368,6 +368,7 @@ function parseParams(
 
 function parseQuery(schema: Operation['query'], strict: boolean, querystring: string): unknown {
   const fields = collect(new URLSearchParams(querystring));
+  checkStorable(fields, 'query');
   if (schema) return parseInput(schema, fields, 'query');
   const unknown = strict ? Object.keys(fields) : [];
   if (unknown.length > 0) {

@@ -73,7 +73,6 @@ export function listQuery<F extends z.ZodRawShape = Record<never, never>>(
     .string()
     .min(1)
     .max(100)
-    .regex(/^[^\0]*$/)
     .optional()
     .meta({ description: 'Text that the name contains, case-insensitive.' });
   return base.extend({ ...(options.q ? { q } : {}), ...(options.filters ?? ({} as F)) } as F & {

@@ -83,6 +83,7 @@ export async function parseBody(
     case 'form': {
       const fields = collect(new URLSearchParams(raw.toString('utf8')));
       if (spec.atLeastOne && Object.keys(fields).length === 0) throw nothingSent();
+      checkStorable(fields, 'body');
       return parseInput(spec.schema, fields, 'body');
     }
     case 'multipart': {
@@ -94,7 +95,9 @@ export async function parseBody(
       } catch (cause) {
         throw new AppError(400, 'bad_request', 'The body is not valid multipart/form-data.', { cause });
       }
-      return parseInput(spec.schema, collect(form), 'body');
+      const fields = collect(form);
+      checkStorable(fields, 'body');
+      return parseInput(spec.schema, fields, 'body');
     }
   }
 }
@@ -111,7 +114,7 @@ function parseJsonBody(spec: JsonBody<unknown>, raw: Buffer): unknown {
   } catch {
     throw invalid(['body'], 'The body is not valid JSON', 'json_invalid');
   }
-  checkStorable(value, 0);
+  checkStorable(value, 'body');
   if (spec.readOnly.length > 0 || spec.atLeastOne) {
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
       value = Object.fromEntries(Object.entries(value).filter(([key]) => !spec.readOnly.includes(key)));
@@ -121,20 +124,32 @@ function parseJsonBody(spec: JsonBody<unknown>, raw: Buffer): unknown {
   return parseInput(spec.schema, value, 'body');
 }
 
-/** Depth that no record has, and keys that BSON cannot hold, end here. */
-function checkStorable(value: unknown, depth: number, loc: readonly (string | number)[] = ['body']): void {
-  if (typeof value === 'string' && value.includes('\0'))
-    throw invalid(loc, 'must not contain a NUL character', 'string_pattern_mismatch');
+/**
+ * Depth that no record has, and NUL characters, which BSON cannot hold in a name and no text has a use for, end here:
+ * those of texts, of field names and of the names of files.
+ * @throws ValidationError
+ */
+export function checkStorable(value: unknown, where: 'body' | 'query'): void {
+  checkAt(value, [where], 0);
+}
+
+function checkAt(value: unknown, loc: readonly (string | number)[], depth: number): void {
+  const text = value instanceof File ? value.name : value;
+  if (typeof text === 'string' && text.includes('\0')) {
+    const what = value instanceof File ? 'must not contain a NUL character in its file name' : NO_NUL;
+    throw invalid(loc, what, 'string_pattern_mismatch');
+  }
   if (typeof value !== 'object' || value === null) return;
+  const whole = loc.slice(0, 1);
   if (depth > MAX_JSON_DEPTH)
-    throw invalid(['body'], `must not be nested deeper than ${MAX_JSON_DEPTH} levels`, 'json_invalid');
-  for (const key in value) {
-    if (key.includes('\0'))
-      throw invalid(['body'], 'must not contain a NUL character in a field name', 'json_invalid');
-    const at = Array.isArray(value) ? Number(key) : key;
-    checkStorable((value as Record<string, unknown>)[key], depth + 1, [...loc, at]);
+    throw invalid(whole, `must not be nested deeper than ${MAX_JSON_DEPTH} levels`, 'json_invalid');
+  for (const [key, child] of Object.entries(value)) {
+    if (key.includes('\0')) throw invalid(whole, `${NO_NUL} in a field name`, 'json_invalid');
+    checkAt(child, [...loc, Array.isArray(value) ? Number(key) : key], depth + 1);
   }
 }
+
+const NO_NUL = 'must not contain a NUL character';
 
 function nothingSent(): ValidationError {
   return invalid(['body'], 'At least one field is required', 'missing');

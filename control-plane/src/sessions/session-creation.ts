@@ -1,6 +1,7 @@
 import { PARTICIPANT_TOKEN_LIFE_SECONDS, TICKET_LIFE_SECONDS } from '@parley/shared/contracts/admission';
 import type { PlanToolMock } from '@parley/shared/contracts/session-plan';
 import type { CarrierName } from '@parley/shared/contracts/session-values';
+import { ValidationError, type ValidationDetail } from '@parley/shared/errors/app-error';
 import { uuidV7 } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
 import type { ModelKind } from '../providers/model-catalog.ts';
@@ -158,16 +159,20 @@ export class SessionCreation {
     return this.#mint(order, { credential: token });
   }
 
-  /** As `mint`, for the request of the stock SDKs. */
-  mintClientSecret(access: Access, body: ClientSecretBody): Promise<Minted> {
-    return this.mint(access, {
-      agent_id: body.session.model,
-      record: true,
-      client_tools: true,
-      input_format: body.session.audio?.input?.format ?? 'pcm16_24000',
-      output_format: body.session.audio?.output?.format ?? 'pcm16_24000',
-      expires_in_seconds: body.expires_after?.seconds ?? 600,
-    });
+  /** As `mint`, for the request of the stock SDKs, which names an agent and nothing else that could be wrong. */
+  async mintClientSecret(access: Access, body: ClientSecretBody): Promise<Minted> {
+    try {
+      return await this.mint(access, {
+        agent_id: body.session.model,
+        record: true,
+        client_tools: true,
+        input_format: body.session.audio?.input?.format ?? 'pcm16_24000',
+        output_format: body.session.audio?.output?.format ?? 'pcm16_24000',
+        expires_in_seconds: body.expires_after?.seconds ?? 600,
+      });
+    } catch (error) {
+      throw error instanceof ValidationError ? new ValidationError(error.details.map(ofTheModel)) : error;
+    }
   }
 
   /**
@@ -323,6 +328,12 @@ export class SessionCreation {
       throw error;
     }
   }
+}
+
+/** What is wrong with an agent, said of the field that names it to the stock SDKs. */
+function ofTheModel({ loc, msg, type }: ValidationDetail): ValidationDetail {
+  const field = loc.slice(1).join('.');
+  return { loc: ['body', 'session', 'model'], msg: field === 'agent_id' ? msg : `${field}: ${msg}`, type };
 }
 
 function scopeOf(agent: SessionAgent): { orgId: string; projectId: string } {

@@ -36,6 +36,7 @@ export const plivo = defineCarrier({
 export class PlivoCarrier implements Carrier {
   readonly name = 'plivo';
   readonly answersByCommand = false;
+  readonly #authId: string;
   readonly #authToken: string;
   readonly #client: CarrierClient;
   readonly #account: string;
@@ -44,6 +45,7 @@ export class PlivoCarrier implements Carrier {
     { authId, authToken }: PlivoCredentials,
     options: { apiBaseUrl?: string | undefined; dispatcher?: Dispatcher | undefined } = {},
   ) {
+    this.#authId = authId;
     this.#authToken = authToken;
     this.#account = `/v1/Account/${encodeURIComponent(authId)}`;
     this.#client = new CarrierClient({
@@ -55,7 +57,14 @@ export class PlivoCarrier implements Carrier {
   }
 
   verifyWebhook(request: CarrierRequest): boolean {
-    return verifyPlivoWebhook(request, this.#authToken);
+    if (!verifyPlivoWebhook(request, this.#authToken)) return false;
+    // Signed by this account, and yet of others alone: no callback of Plivo's. Calls of a sub-account name it first,
+    // and the account above it second; many callbacks name none.
+    const fields = formFields(request);
+    const accounts = [fields.get('AuthID'), fields.get('ParentAuthID')].filter(
+      (id) => id !== null && id !== '',
+    );
+    return accounts.length === 0 || accounts.includes(this.#authId);
   }
 
   verifyUpgrade(url: string, headers: Readonly<Record<string, string | undefined>>): boolean {

@@ -41,6 +41,10 @@ const webhookSchema = z.object({
   }),
 });
 
+const deliverySchema = z.object({ meta: z.object({ delivered_to: z.string() }) });
+/** A telephony account of ours, in a callback's address. */
+const ACCOUNT_ID = /\/(tel_[A-Za-z0-9_-]{1,64})/;
+
 const EMPTY: CarrierDocument = { contentType: 'application/json', body: '{}' };
 
 export const telnyx = defineCarrier({
@@ -82,7 +86,8 @@ export class TelnyxCarrier implements Carrier {
   }
 
   verifyWebhook(request: CarrierRequest): boolean {
-    return verifyTelnyxWebhook(request, { publicKey: this.#publicKey, nowMs: this.#clock.now() });
+    const signed = verifyTelnyxWebhook(request, { publicKey: this.#publicKey, nowMs: this.#clock.now() });
+    return signed && !isOfAnotherAccount(request);
   }
 
   verifyUpgrade(): boolean {
@@ -219,13 +224,27 @@ const FAILURES: Record<string, FailureReason> = {
   originator_cancel: 'no_answer',
 };
 
-function parseWebhook(body: Buffer): z.infer<typeof webhookSchema>['data'] {
-  let json: unknown;
+/**
+ * Whether a body, which is signed, says that it was delivered to another account's address, which is not: then it was
+ * sent on from there. Telnyx names no account of its own in calls' events.
+ */
+function isOfAnotherAccount({ body, url }: CarrierRequest): boolean {
+  const delivered = deliverySchema.safeParse(parseJson(body)).data?.meta.delivered_to;
+  const account = ACCOUNT_ID.exec(delivered ?? '')?.[1];
+  return account !== undefined && account !== ACCOUNT_ID.exec(new URL(url).pathname)?.[1];
+}
+
+function parseJson(body: Buffer): unknown {
   try {
-    json = JSON.parse(body.toString('utf8'));
+    return JSON.parse(body.toString('utf8'));
   } catch {
-    throw new CarrierProtocolError('telnyx', 'the body is not JSON');
+    return undefined;
   }
+}
+
+function parseWebhook(body: Buffer): z.infer<typeof webhookSchema>['data'] {
+  const json = parseJson(body);
+  if (json === undefined) throw new CarrierProtocolError('telnyx', 'the body is not JSON');
   const parsed = webhookSchema.safeParse(json);
   if (!parsed.success) throw new CarrierProtocolError('telnyx', 'the body is not an event');
   return parsed.data.data;
