@@ -240,6 +240,7 @@ export function fakeCall(
   const events: { type: string; data: Record<string, unknown>; offsetMs: number }[] = [];
   const spoken: string[] = [];
   const open = { tts: 0, stt: 0 };
+  const sttFrames: { ms: number; mayWait: boolean }[] = [];
 
   const sttProvider: SttProvider = {
     name: 'fake-stt',
@@ -247,7 +248,7 @@ export function fakeCall(
       stt = listener;
       open.stt++;
       return {
-        write() {},
+        write: (bytes, mayWait = false) => void sttFrames.push({ ms: bytes.length / 8, mayWait }),
         finalize: () => void finalized++,
         async [Symbol.asyncDispose]() {
           open.stt--;
@@ -393,6 +394,8 @@ export function fakeCall(
     recorded,
     saved,
     open,
+    /** What the STT was given, frame by frame. */
+    sttFrames,
     ticker,
     get stt() {
       return stt!;

@@ -71,6 +71,11 @@ export class CallerHearing {
     return this.#doubt.demand;
   }
 
+  /** Whether the newest frame is loud, whoever makes the sound. */
+  get loud(): boolean {
+    return this.#meter.loud;
+  }
+
   /** Whether sounds that are not the caller's are about. */
   get noisy(): boolean {
     return this.#doubt.noisy;

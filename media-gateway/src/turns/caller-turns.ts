@@ -5,6 +5,7 @@ import type { Clock } from '@parley/shared/time/clock';
 import type { SttProvider, SttStream, SttTranscript } from '../providers/stt/stt-provider.ts';
 import { countryOfNumber } from './dictation/dialled-number.ts';
 import { PushToTalk, type PushedUtterance } from './push-to-talk.ts';
+import { SttCadence } from './stt-cadence.ts';
 import {
   TurnDetector,
   type AgentActivity,
@@ -101,6 +102,7 @@ export class CallerTurns {
   readonly #detector: TurnDetector;
   readonly #hearing: CallerHearing;
   readonly #pushed: PushToTalk;
+  readonly #cadence = new SttCadence();
   readonly #view: TurnView;
 
   #stt: SttStream | undefined;
@@ -193,8 +195,9 @@ export class CallerTurns {
 
   /** Takes caller audio, as it came. */
   audio(bytes: Uint8Array, durationMs: number, now: number): void {
-    this.#stt?.write(bytes);
     const evidence = this.#hearing.push(bytes, durationMs, now);
+    const mayWait = this.#cadence.mayWait(durationMs, this.#hearing, this.#detector.openText !== '');
+    this.#stt?.write(bytes, mayWait);
     if (!this.#detection.listen) this.#pushed.audio(durationMs);
     else this.#onEvidence('voice', evidence, now);
   }

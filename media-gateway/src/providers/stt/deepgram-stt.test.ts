@@ -332,6 +332,30 @@ void t.test('a frame leaves as it came', async (t) => {
   );
 });
 
+void t.test('frames that may wait leave with the next, in order and whole', async (t) => {
+  const clock = new ManualClock();
+  const { vendor, stream } = await open(t, { clock });
+  const lengths = () => vendor.frames.map((frame) => frame.length);
+  stream.write(quiet(20), true);
+  stream.write(voice(20), true);
+  stream.write(quiet(20));
+  await until(() => vendor.frames.length === 1);
+  t.same(vendor.frames[0], Buffer.concat([quiet(20), voice(20), quiet(20)]));
+  stream.write(voice(20), true);
+  clock.advance(1000);
+  t.same(lengths(), [480], 'audio still came');
+  clock.advance(1000);
+  await until(() => vendor.frames.length === 2);
+  t.same(lengths(), [480, 160], 'nothing waits for longer than a second without audio');
+  stream.write(voice(40), true);
+  stream.finalize();
+  await until(() => vendor.texts.length === 1);
+  t.same(lengths(), [480, 160, 320], 'the end of a turn is asked for behind all that was said');
+  stream.write(voice(20), true);
+  await stream[Symbol.asyncDispose]();
+  t.same(lengths(), [480, 160, 320, 160], 'nor is anything lost at the end');
+});
+
 void t.test('nova: after a loss only audio that was not settled is sent again', async (t) => {
   const { vendor, stream, heard } = await open(t);
   // Once a frame came through, nothing waits for the connection any more.

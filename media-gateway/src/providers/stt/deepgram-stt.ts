@@ -71,7 +71,7 @@ export const deepgram: SttDescriptor = (shared) => ({ make: (plan) => new Deepgr
 
 /**
  * Deepgram's live recognition: `/v1/listen` (Nova and older) and, for models named `flux-…`, `/v2/listen`.
- * Audio is passed on as it comes, frame by frame.
+ * Audio is passed on as it comes, frame by frame but where frames may wait for each other.
  */
 export class DeepgramStt implements SttProvider {
   readonly name = NAME;
@@ -95,6 +95,7 @@ class DeepgramStream implements SttStream {
   readonly #format: AudioFormat;
   readonly #bytesPerMs: number;
   readonly #sampleBytes: number;
+  readonly #pieceBytes: number;
   readonly #isFlux: boolean;
   readonly #url: URL;
   readonly #turns: ListenTurns;
@@ -104,7 +105,8 @@ class DeepgramStream implements SttStream {
   /** What the connection's clock lacks to the stream's: it starts at 0, and counts silence that we made up. */
   #offsetMs = 0;
   #heard = false;
-  #sentAny = false;
+  /** Up to where in the ring the connection has been given the audio. */
+  #sentTo = 0;
   #sentAtTick = 0;
   #quietTicks = 0;
   #deafTicks = 0;
@@ -122,6 +124,7 @@ class DeepgramStream implements SttStream {
     this.#format = options.format;
     this.#bytesPerMs = bytesPerMs(options.format);
     this.#sampleBytes = options.format.encoding === 'pcm16' ? 2 : 1;
+    this.#pieceBytes = Math.ceil((REPLAY_PIECE_MS * options.format.sampleRate) / 1000) * this.#sampleBytes;
     this.#isFlux = plan.model.startsWith('flux-');
     const query = this.#isFlux ? fluxQuery(plan, options, listener) : novaQuery(plan, options);
     this.#url = socketUrl(plan.base_url, this.#isFlux ? '/v2/listen' : '/v1/listen', query);
@@ -137,18 +140,19 @@ class DeepgramStream implements SttStream {
     this.#armTick();
   }
 
-  write(bytes: Uint8Array): void {
+  write(bytes: Uint8Array, mayWait = false): void {
     // A frame without bytes would end the stream.
     if (this.#over || bytes.length === 0) return;
+    const waited = this.#sentTo < this.#ring.end;
     this.#ring.write(bytes);
-    const socket = this.#socket;
-    if (!socket?.isOpen) return;
-    this.#sentAny = true;
-    if (!socket.send(bytes)) socket.fail('timeout', 'the connection accepts no more audio');
+    if (mayWait) return;
+    if (waited) this.#sendWaiting();
+    else if (this.#send(bytes)) this.#sentTo = this.#ring.end;
   }
 
   finalize(): void {
     if (this.#over) return;
+    this.#sendWaiting();
     this.#asked = true;
     this.#turns.finalize((message) => void this.#socket?.send(JSON.stringify(message)));
   }
@@ -159,6 +163,7 @@ class DeepgramStream implements SttStream {
   }
 
   #close(): Promise<void> {
+    this.#sendWaiting();
     this.#stop();
     this.#socket?.send('{"type":"CloseStream"}');
     return this.#socket?.[Symbol.asyncDispose]() ?? Promise.resolve();
@@ -198,9 +203,28 @@ class DeepgramStream implements SttStream {
     this.#offsetMs = from / this.#bytesPerMs;
     this.#deafTicks = 0;
     this.#asked = false;
-    this.#sentAny = from < this.#ring.end;
-    const pieceBytes = Math.ceil((REPLAY_PIECE_MS * this.#format.sampleRate) / 1000) * this.#sampleBytes;
-    for (const piece of this.#ring.read(from, pieceBytes)) this.#socket!.send(piece);
+    this.#sentTo = from;
+    this.#sendWaiting();
+  }
+
+  /** Sends what the connection has not been given yet. */
+  #sendWaiting(): void {
+    for (const piece of this.#ring.read(this.#sentTo, this.#pieceBytes)) if (!this.#send(piece)) return;
+    this.#sentTo = this.#ring.end;
+  }
+
+  /** @returns false when there is no connection, or it does not get rid of what it was given */
+  #send(bytes: Uint8Array): boolean {
+    const socket = this.#socket;
+    if (!socket?.isOpen) return false;
+    const sent = socket.send(bytes);
+    if (!sent) socket.fail('timeout', 'the connection accepts no more audio');
+    return sent;
+  }
+
+  /** Whether this connection has had audio, or silence of our making. */
+  get #sentAny(): boolean {
+    return this.#sentTo / this.#bytesPerMs > this.#offsetMs;
   }
 
   #onMessage(data: Buffer, isBinary: boolean): void {
@@ -267,6 +291,7 @@ class DeepgramStream implements SttStream {
     this.#heard = false;
     this.#quietTicks = sent ? 0 : this.#quietTicks + 1;
     if (!this.#socket?.isOpen) return;
+    if (!sent) this.#sendWaiting();
     if (heard) this.#deafTicks = 0;
     else if (sent) this.#deafTicks += 1;
     const owesAnswer = this.#turns.open || this.#asked;
@@ -292,7 +317,6 @@ class DeepgramStream implements SttStream {
 
   /** Silence of our own making moves the connection's clock on, the stream's not. */
   #sendSilence(socket: ProviderSocket, ms: number): void {
-    this.#sentAny = true;
     if (socket.send(silence(this.#format, ms))) this.#offsetMs -= ms;
   }
 }

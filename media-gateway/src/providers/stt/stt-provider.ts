@@ -21,8 +21,12 @@ export interface SttOptions {
 }
 
 export interface SttStream {
-  /** Never blocks and never throws; `bytes` are only valid during the call. */
-  write(bytes: Uint8Array): void;
+  /**
+   * Never blocks and never throws; `bytes` are only valid during the call.
+   * @param mayWait they may be sent together with those of the next call; without it, all that was written leaves now.
+   *   What waits leaves within a second, or with `finalize`
+   */
+  write(bytes: Uint8Array, mayWait?: boolean): void;
   /** Asks for the final transcript of what was said so far: answered by `onTurnEnd`, where the provider can. */
   finalize(): void;
   /** Closes the connection; nothing is reported afterwards. Idempotent. */

@@ -1,0 +1,66 @@
+import t from 'tap';
+import { SttCadence } from './stt-cadence.ts';
+
+/** What is heard in each 20 ms: `#` loud, `.` not. @returns how many frames each piece holds; the rest waits */
+function pieces(sound: string, { noisy = false, open = false, cadence = new SttCadence() } = {}): number[] {
+  const sent: number[] = [];
+  let waiting = 0;
+  for (const frame of sound) {
+    waiting++;
+    if (cadence.mayWait(20, { loud: frame === '#', noisy }, open)) continue;
+    sent.push(waiting);
+    waiting = 0;
+  }
+  return sent;
+}
+
+const times = (count: number, frames: number) => Array.from<number>({ length: count }).fill(frames);
+
+void t.test('silence goes out in pieces of 100 ms', async (t) => {
+  t.same(pieces('.'.repeat(15)), [5, 5, 5]);
+  t.same(pieces('.'.repeat(4)), [], 'less than that waits');
+});
+
+void t.test('the first sound takes what waited with it, and a word begins frame by frame', async (t) => {
+  t.same(pieces('...#####'), [4, 1, 1, 1, 1]);
+  t.same(pieces(`...${'#'.repeat(16)}`), [4, ...times(9, 1), 2, 2, 2], 'after 200 ms two by two');
+});
+
+void t.test('the first silence after a sound goes at once, and each frame for a second', async (t) => {
+  const speech = '#'.repeat(13);
+  t.same(
+    pieces(`${speech}...`),
+    [...times(10, 1), 2, 2, 1, 1],
+    'the last loud frame does not wait for another',
+  );
+  t.same(pieces(`${speech}${'.'.repeat(60)}`), [...times(10, 1), 2, 2, ...times(49, 1), 5, 5]);
+});
+
+void t.test('a gap within a word does not begin it anew, a pause does', async (t) => {
+  const word = '#'.repeat(14);
+  t.same(pieces(`${word}...####`).slice(-5), [1, 1, 1, 2, 2]);
+  t.same(pieces(`${word}......####`).slice(-5), [1, 1, 1, 1, 1]);
+});
+
+void t.test('while words wait for the end of their turn nothing else waits', async (t) => {
+  const cadence = new SttCadence();
+  t.same(pieces('.'.repeat(100), { open: true, cadence }), times(100, 1));
+  t.same(pieces('.'.repeat(10), { cadence }), [5, 5], 'and then as before');
+});
+
+void t.test('in noise the end of speech cannot be told by loudness: loud frames go at once', async (t) => {
+  t.same(pieces('#'.repeat(40), { noisy: true }), times(40, 1));
+});
+
+void t.test('long frames never wait', async (t) => {
+  const cadence = new SttCadence();
+  t.notOk(cadence.mayWait(100, { loud: false, noisy: false }, false));
+  t.notOk(cadence.mayWait(1000, { loud: true, noisy: false }, false));
+});
+
+void t.test('half and more of the sends of a conversation are spared', async (t) => {
+  // Twelve seconds: the agent speaks for seven, the caller for three, in words of 300 ms with gaps between them.
+  const caller = `${'#'.repeat(15)}..`.repeat(9);
+  const sends = pieces(`${'.'.repeat(350)}${caller}${'.'.repeat(97)}`).length;
+  t.ok(sends < 600 / 2, `${sends} sends for 600 frames`);
+});
