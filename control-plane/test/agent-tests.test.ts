@@ -316,6 +316,7 @@ void t.test('a run whose process is gone has failed', async (t) => {
   await agentTestRunner.work();
   t.match((await cp.call('GET', `/v1/test-runs/${runId}`)).body, { status: 'running' }, 'not yet');
   clock.advance(120_000);
+  await cp.atRest();
   await agentTestRunner.work();
   t.match((await cp.call('GET', `/v1/test-runs/${runId}`)).body, { status: 'failed', errored: 1 });
   t.same((await results(runId)).map(({ status, error }) => [status, error !== null]).sort(), [

@@ -167,7 +167,7 @@ export function llmProviderConformance(
       clock.advance(1);
       await t.rejects(answer, { name: 'ProviderError', fault: 'timeout' });
       await until(() => counts().running === 0);
-      t.equal(clock.pendingTimers, 0);
+      await until(() => clock.pendingTimers === 0);
     });
   }
 
@@ -232,7 +232,8 @@ export function llmProviderConformance(
     for (let turn = 0; turn < 5; turn += 1) {
       t.equal((await collect(provider, request('Hello.'))).text, REPLY);
       // A turn takes longer than the end of a response.
-      await new Promise((resolve) => setTimeout(resolve, 30));
+      await until(() => counts().running === 0);
+      await settled();
     }
     t.ok(counts().connections <= 2, `not ${counts().connections}`);
   });
@@ -242,10 +243,15 @@ export function llmProviderConformance(
     provider.warm();
     provider.warm();
     await until(() => counts().connections === 1);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await settled();
     t.equal((await collect(provider, request('Hello.'))).text, REPLY);
     t.equal(counts().connections, 1);
   });
+}
+
+/** What has been written has been read on the other side, and what that led to as well. */
+async function settled(): Promise<void> {
+  for (let turns = 0; turns < 10; turns++) await new Promise((resolve) => setTimeout(resolve, 3));
 }
 
 async function collect(
