@@ -1,5 +1,47 @@
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import type { AxeResults } from 'axe-core';
+import type { Page } from 'playwright-core';
 import t from 'tap';
 import { openDemonstration, openPage, skip } from './fixtures/talk-page.ts';
+
+const AXE = await readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
+
+/** What axe-core finds in a page that keeps people out. */
+async function seriousFaults(page: Page): Promise<string[]> {
+  // Run by the browser's own tools: the page's policy allows no script of others.
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate<AxeResults>(
+    "axe.run(document, { resultTypes: ['violations'] })",
+  );
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(
+      ({ id, help, nodes }) =>
+        `${id}: ${help}: ${nodes
+          .map((node) => node.html)
+          .join(' ')
+          .slice(0, 400)}`,
+    );
+}
+
+/** Labels and legends that the focus ring of their first control covers. */
+async function hiddenNames(page: Page): Promise<string[]> {
+  return page.evaluate(`[...document.querySelectorAll('label, legend')].flatMap((name) => {
+    const control = name.control ?? name.parentElement.querySelector('button');
+    const { outlineWidth, outlineOffset } = (control.focus({ focusVisible: true }), getComputedStyle(control));
+    const ring = control.getBoundingClientRect().top - parseFloat(outlineWidth) - parseFloat(outlineOffset);
+    return control === document.activeElement && ring < name.getBoundingClientRect().bottom ? [name.textContent] : [];
+  })`);
+}
+
+/** Of the whole description, which a browser takes seconds for, as much as shows each method. */
+function onePathForEachMethod(paths: Record<string, object>): Record<string, object> {
+  const entries = ['get', 'post', 'put', 'patch', 'delete'].map((method) =>
+    Object.entries(paths).find(([, item]) => method in item)!,
+  );
+  return Object.fromEntries(entries);
+}
 
 void t.test('without a microphone the page says why, and one can write', { skip }, async (t) => {
   const { url } = await openDemonstration(t);
@@ -14,6 +56,19 @@ void t.test('without a microphone the page says why, and one can write', { skip 
   const greeting = texts.length > 2 ? texts[0]! : '';
   t.ok('Good'.startsWith(greeting), `of the greeting only what was heard is left: ${texts.join(' | ')}`);
   t.ok(await page.getByRole('button', { name: 'Mute' }).isDisabled());
+  t.same(await seriousFaults(page), [], 'nothing keeps anybody out of the conversation');
+  await page.emulateMedia({ colorScheme: 'dark' });
+  t.same(await seriousFaults(page), [], 'nor in the dark');
+  t.same(await hiddenNames(page), [], 'no name lies under the ring of what has the focus');
+  await page.emulateMedia({ colorScheme: 'light' });
+  await page.route('**/openapi.json', async (route) => {
+    const whole = (await (await route.fetch()).json()) as { paths: Record<string, object> };
+    await route.fulfill({ json: { ...whole, paths: onePathForEachMethod(whole.paths) } });
+  });
+  await page.goto(new URL('/docs', url).href);
+  await page.locator('.opblock-post .opblock-summary-control').first().click({ timeout: 100_000 });
+  await page.getByRole('button', { name: 'Try it out' }).waitFor();
+  t.same(await seriousFaults(page), [], 'nor of the description');
   t.same(problems, [], 'nothing went wrong in the page');
 });
 

@@ -49,10 +49,20 @@ void t.test('a person talks to the agent in a browser, and interrupts it', { ski
   t.match(seen.slice(0, 4), [
     { who: 'agent', words: 'Good evening.', cut: null },
     { who: 'caller', words: LINES.table },
-    { who: 'agent', words: /^With pleasure/, cut: 'Interrupted by you', latency: /^\d+ ms$/ },
+    { who: 'agent', words: /^With pleasure/, cut: 'Interrupted by you' },
     { who: 'caller', words: LINES.friday },
   ]);
   t.notMatch(seen[2]!.words, /to come\?$/, 'only what was heard is left of it');
+  const latency = /^(\d+) ms: turn end (\d+), model (\d+), voice (\d+), playback (\d+)$/.exec(
+    seen[2]!.latency!,
+  );
+  const [whole, ...steps] = latency!.slice(1).map(Number);
+  t.equal(
+    steps.reduce((sum, ms) => sum + ms, 0),
+    whole,
+    `the parts of a latency are the whole of it: ${latency![0]}`,
+  );
+  t.ok(steps[0]! > 0, 'which begins at the end of the voice');
 
   await page.getByRole('button', { name: 'Mute' }).click();
   t.equal(await page.getByRole('button', { name: 'Unmute' }).getAttribute('aria-pressed'), 'true');

@@ -16,6 +16,7 @@ const PAGE = `<!doctype html>
     <title>Parley API</title>
     <link rel="icon" href="/docs/favicon-32x32.png" />
     <link rel="stylesheet" href="/docs/swagger-ui.css" />
+    <link rel="stylesheet" href="/docs/page.css" />
   </head>
   <body>
     <div id="swagger-ui"></div>
@@ -25,7 +26,35 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-const START = `window.ui = SwaggerUIBundle({ url: '/openapi.json', dom_id: '#swagger-ui', deepLinking: true, persistAuthorization: false });\n`;
+/** Swagger UI puts a link into the button that opens an operation, which no keyboard reaches, and a choice without a name. */
+const START = `window.ui = SwaggerUIBundle({
+  url: '/openapi.json',
+  dom_id: '#swagger-ui',
+  deepLinking: true,
+  persistAuthorization: false,
+  plugins: [{ wrapComponents: { DeepLink: () => ({ text }) => text } }],
+  onComplete: () => document.getElementById('servers')?.setAttribute('aria-label', 'Server'),
+});
+`;
+
+/** Swagger UI's pale texts as dark as they need be to be read (WCAG 2.2, 1.4.3). */
+const STYLE = `.swagger-ui .info .title small { background: #5d6471; }
+.swagger-ui .info .title small.version-stamp { background: #4d6c02; }
+.swagger-ui a, .swagger-ui a.link, .swagger-ui .info a, .swagger-ui .info .base-url, .swagger-ui .info .url { color: #1f5fae; }
+.swagger-ui .btn.authorize, .swagger-ui .btn.authorize span { color: #1d7349; }
+.swagger-ui .opblock .opblock-summary-method { background: #50575f; }
+.swagger-ui .opblock.opblock-get .opblock-summary-method { background: #1f5fae; }
+.swagger-ui .opblock.opblock-post .opblock-summary-method { background: #1d7349; }
+.swagger-ui .opblock.opblock-put .opblock-summary-method { background: #8a5200; }
+.swagger-ui .opblock.opblock-patch .opblock-summary-method { background: #1b7566; }
+.swagger-ui .opblock.opblock-delete .opblock-summary-method { background: #b3261e; }
+.swagger-ui .parameter__in, .swagger-ui .prop-format, .swagger-ui .json-schema-2020-12-expand-deep-button, .swagger-ui .json-schema-2020-12__attribute--muted { color: #5a5a5a; }
+`;
+
+const TEXTS: Record<string, { type: string; text: string }> = {
+  'start.js': { type: 'text/javascript; charset=utf-8', text: START },
+  'page.css': { type: 'text/css; charset=utf-8', text: STYLE },
+};
 
 const ASSETS: Record<string, string> = {
   'swagger-ui.css': 'text/css; charset=utf-8',
@@ -103,8 +132,8 @@ export function descriptionRoutes({
       params: { file: z.string() },
       responses: { 200: { description: 'A file' } },
       async handle({ params }) {
-        if (params.file === 'start.js')
-          return new HttpResponse(200, START, { 'Content-Type': 'text/javascript; charset=utf-8' });
+        const own = Object.hasOwn(TEXTS, params.file) ? TEXTS[params.file] : undefined;
+        if (own) return new HttpResponse(200, own.text, { 'Content-Type': own.type });
         const type = Object.hasOwn(ASSETS, params.file) ? ASSETS[params.file] : undefined;
         if (type === undefined) throw new NotFoundError();
         const bytes = await readFile(new URL(import.meta.resolve(`swagger-ui-dist/${params.file}`)));

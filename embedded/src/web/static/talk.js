@@ -5,6 +5,8 @@ import { RealtimeConnection, fromBase64 } from './realtime-connection.js';
 
 /** A voice this short ago is still going on. */
 const STILL_SPEAKING_MS = 250;
+/** What an answer waits for, one after the other. */
+const STEPS = ['turn end', 'model', 'voice', 'playback'];
 
 const element = (id) => document.getElementById(id);
 const ui = {
@@ -36,6 +38,10 @@ class Call {
   #stoppedItem = null;
   #lastTypedAt = -Infinity;
   #turnsSinceStop = 0;
+  /** When the response began, and by item when its first word and its first sound came, `performance.now()`. */
+  #respondedAt = -Infinity;
+  #firstWordAt = new Map();
+  #firstSoundAt = new Map();
   /** Keys that were pressed in a row are one turn. */
   #keysTurn = null;
   #over = false;
@@ -140,13 +146,16 @@ class Call {
         break;
       case 'response.created':
         this.#keysTurn = null;
+        this.#respondedAt = performance.now();
         this.#showState('thinking', 'The agent is thinking');
         break;
       case 'response.output_audio_transcript.delta':
         this.#agentItem = event.item_id;
+        noteFirst(this.#firstWordAt, event.item_id);
         this.#turnOfAgent(event.item_id).add(event.delta);
         break;
       case 'response.output_audio.delta':
+        noteFirst(this.#firstSoundAt, event.item_id);
         this.#player.push(event.item_id, fromBase64(event.delta));
         break;
       case 'response.output_item.done':
@@ -210,9 +219,10 @@ class Call {
     const now = performance.now();
     const voicedAt = this.#microphone?.lastVoicedAt ?? -Infinity;
     const sinceVoice = now - voicedAt;
-    const since = now - Math.max(voicedAt, this.#lastTypedAt);
-    if (this.#turnsSinceStop > 0 && Number.isFinite(since)) {
-      turn.fact('latency', `${Math.round(since)} ms`);
+    const askedAt = Math.max(voicedAt, this.#lastTypedAt);
+    if (this.#turnsSinceStop > 0 && Number.isFinite(askedAt)) {
+      const reached = [this.#respondedAt, this.#firstWordAt.get(item), this.#firstSoundAt.get(item), now];
+      turn.fact('latency', latencyText(askedAt, reached));
       if (sinceVoice < STILL_SPEAKING_MS && voicedAt > this.#lastTypedAt)
         turn.fact('cut', 'The agent spoke while you did');
     }
@@ -228,6 +238,25 @@ class Call {
         text ?? (this.#microphone ? 'Listening' : 'Connected, without a microphone'),
       );
   }
+}
+
+function noteFirst(times, item) {
+  if (!times.has(item)) times.set(item, performance.now());
+}
+
+/**
+ * A latency and its parts, which add up to it.
+ * @param {number} from @param {(number | undefined)[]} reached when each of `STEPS` was over
+ */
+function latencyText(from, reached) {
+  let before = 0;
+  const parts = STEPS.map((step, index) => {
+    const until = Math.max(before, Math.round((reached[index] ?? from) - from));
+    const part = `${step} ${until - before}`;
+    before = until;
+    return part;
+  });
+  return `${before} ms: ${parts.join(', ')}`;
 }
 
 function showStatus(state, text) {
