@@ -6,7 +6,7 @@ import {
   type SessionPlan,
   type SessionPlanWire,
 } from '@parley/shared/contracts/session-plan';
-import type { AudioFormat } from '@parley/shared/audio/audio-frame';
+import { bytesPerMs, type AudioFormat } from '@parley/shared/audio/audio-frame';
 import type { CallReport } from '@parley/shared/contracts/call-events';
 import { ProviderError } from '@parley/shared/errors/provider-error';
 import { checkEvent } from '../../../shared/test/fixtures/strict-events.ts';
@@ -109,13 +109,25 @@ export function salesDestination(
   };
 }
 
+/** How a telephone's line differs from a perfect one. */
+export interface PhoneLine {
+  /** What it plays; 8 kHz mu-law unless said. */
+  format?: AudioFormat;
+  /** How long it gathers audio before it begins to play, whenever it had run dry. */
+  lagMs?: number;
+  /** How late the n-th mark comes back. Marks stay in order. */
+  markDelayMs?: (index: number) => number;
+  /** Whether marks never come back. */
+  losesMarks?: boolean;
+}
+
 /** A telephone with a real playout buffer: plays what it is sent at real time and answers marks when it gets there. */
 export class FakePhone implements Participant {
   readonly carrierCommands = true;
   readonly steadyAudio = true;
   readonly carrier = 'plivo';
   readonly inputFormat = PCMU;
-  readonly outputFormat = PCMU;
+  readonly outputFormat: AudioFormat;
   readonly marks = true;
   dtmfOut: Participant['dtmfOut'] = 'socket';
   /** All audio that was sent, whether it was played or cleared. */
@@ -128,9 +140,16 @@ export class FakePhone implements Participant {
   #queue: ({ ms: number } | { mark: string })[] = [];
   #listener: ParticipantListener | undefined;
   readonly #clock: ManualClock;
+  readonly #line: PhoneLine;
+  readonly #bytesPerMs: number;
+  #playsFrom = 0;
+  #marks = 0;
 
-  constructor(clock: ManualClock) {
+  constructor(clock: ManualClock, line: PhoneLine = {}) {
     this.#clock = clock;
+    this.#line = line;
+    this.outputFormat = line.format ?? PCMU;
+    this.#bytesPerMs = bytesPerMs(this.outputFormat);
   }
 
   attach(listener: ParticipantListener): void {
@@ -138,7 +157,8 @@ export class FakePhone implements Participant {
   }
   play(bytes: Uint8Array): void {
     this.sent.push(bytes.slice());
-    this.#queue.push({ ms: bytes.length / 8 });
+    if (this.bufferedMs === 0) this.#playsFrom = this.#clock.monotonic() + (this.#line.lagMs ?? 0);
+    this.#queue.push({ ms: bytes.length / this.#bytesPerMs });
     this.maxBufferedMs = Math.max(this.maxBufferedMs, this.bufferedMs);
   }
   mark(name: string): void {
@@ -149,7 +169,7 @@ export class FakePhone implements Participant {
     // As Twilio does: what was pending comes back at once.
     const marks = this.#queue.flatMap((item) => ('mark' in item ? [item.mark] : []));
     this.#queue = [];
-    for (const mark of marks) this.#listener!.onMark(mark);
+    for (const mark of marks) this.#answer(mark);
   }
   sendDtmf(digits: string): void {
     this.sentDigits.push(digits);
@@ -166,12 +186,12 @@ export class FakePhone implements Participant {
 
   /** 20 ms pass at the far end: it plays, and its microphone hears. */
   tick(voiced: boolean): void {
-    let left = 20;
+    let left = this.#clock.monotonic() < this.#playsFrom ? 0 : 20;
     while (this.#queue.length > 0) {
       const head = this.#queue[0]!;
       if ('mark' in head) {
         this.#queue.shift();
-        this.#listener!.onMark(head.mark);
+        this.#answer(head.mark);
         continue;
       }
       if (left === 0) break;
@@ -190,6 +210,13 @@ export class FakePhone implements Participant {
 
   get listener(): ParticipantListener {
     return this.#listener!;
+  }
+
+  #answer(mark: string): void {
+    if (this.#line.losesMarks) return;
+    const delayMs = this.#line.markDelayMs?.(this.#marks++) ?? 0;
+    if (delayMs === 0) this.#listener!.onMark(mark);
+    else this.#clock.setTimeout(() => this.#listener!.onMark(mark), delayMs);
   }
 }
 

@@ -163,7 +163,11 @@ void t.test('both sides lie on one clock, caller left and agent right, with sile
   t.equal(wav.samples.length, 10 * 8000 * 2);
   const expected: [number, number, number][] = [
     [0, 4000, 0],
+    [1990, 4000, 0],
+    [2010, 4000, -4000],
     [2100, 4000, -4000],
+    [2490, 4000, -4000],
+    [2510, 4000, 0],
     [2700, 4000, 0],
     [4000, 0, 0],
     [5100, 8000, 0],
@@ -230,6 +234,44 @@ void t.test('sides of different rates are recorded at the higher one', async (t)
   t.equal(at(wav, 500, 0), 3000);
   t.ok(near(at(wav, 500, 1), -3000));
   t.ok(near(at(wav, 990, 1), -3000), 'to the end: nothing stays in the resampler');
+});
+
+void t.test('each stretch of a side that is resampled is whole, and stays where it was', async (t) => {
+  const wide: AudioFormat = { encoding: 'pcm16', sampleRate: 16_000 };
+  for (const side of ['caller', 'agent'] as const) {
+    const { recorder, read } = await open(t, { [side === 'caller' ? 'agent' : 'caller']: wide });
+    const call = recorder();
+    const stretches = [
+      [500, 8000],
+      [1000, -8000],
+      [1500, 8000],
+    ] as const;
+    for (const [startMs, value] of stretches)
+      for (let ms = 0; ms < 300; ms += 20) call[side](frame(value), startMs + ms);
+    await call.finish(2000);
+    const wav = await read();
+    const channel = side === 'caller' ? 0 : 1;
+    for (const [startMs, value] of stretches) {
+      t.ok(at(wav, startMs + 1, channel) / value > 0.8, `${side}: the first of what began at ${startMs}`);
+      t.ok(at(wav, startMs + 299, channel) / value > 0.8, 'and the last');
+      t.equal(at(wav, startMs - 10, channel), 0);
+      t.equal(at(wav, startMs + 310, channel), 0);
+    }
+  }
+});
+
+void t.test('what is known so late that its second is written is a gap, counted and told', async (t) => {
+  const fs = disk();
+  const { recorder, told } = await open(t, { fs });
+  const call = recorder();
+  await live(fs, 6000, (ms) => call.caller(frame(4000), ms));
+  t.same(told, []);
+  // The second that is going on is the sixth; three before it are still open.
+  call.agent(encodeMulaw(new Int16Array(800).fill(4000)), 1950);
+  call.agent(frame(4000), 1000);
+  const result = await call.finish(6000);
+  t.same(told, [{ type: 'warning', data: { code: 'recording_gap' } }], 'told once');
+  t.equal(result.gap_ms, 70, '50 of 100 ms, and 20');
 });
 
 void t.test('audio after the end is cut off and a short call is filled up', async (t) => {

@@ -86,11 +86,35 @@ void t.test(
   },
 );
 
+void t.test('decisions go before all else, and of the same kind the oldest', async (t) => {
+  const cases = [
+    { waiting: ['dtmf', 'turn_decision', 'turn_decision', 'warning'], goes: 1 },
+    { waiting: ['turn', 'dtmf', 'warning', 'dtmf'], goes: 1 },
+    { waiting: ['dtmf', 'turn', 'turn', 'turn_decision'], goes: 3 },
+  ];
+  for (const { waiting, goes } of cases) {
+    const { clock, log, outbox } = open(3);
+    log.up = false;
+    const events = waiting.map(event);
+    for (const one of events) outbox.push(one);
+    log.up = true;
+    await clock.advanceAsync(100);
+    t.same(log.appends.flat(), events.toSpliced(goes, 1), waiting.join());
+  }
+});
+
 void t.test('even what is never dropped has a bound', async (t) => {
-  const { log, outbox } = open(10);
+  const { clock, log, outbox } = open(10);
   log.up = false;
   for (let i = 0; i < 100; i++) outbox.push(event('turn'));
   t.equal(outbox.size, 50);
+  const last = event('turn');
+  outbox.push(last);
+  log.up = true;
+  await clock.advanceAsync(1000);
+  const sent = log.appends.flat();
+  t.equal(sent.length, 50);
+  t.equal(sent.at(-1), last, 'the oldest goes: what it said is in the report as well');
 });
 
 void t.test('a report that waits already is not queued twice, and many wait on disk instead', async (t) => {

@@ -110,6 +110,20 @@ void t.test('while the agent speaks', async (t) => {
     t.same(wait(20), ['resume']);
   });
 
+  await t.test('words on their way keep it held, but not for ever', async (t) => {
+    const { agent, say, wait, view, rules } = table((config) => (config.interruption.min_words = 3));
+    agent('speaking');
+    t.same(say(VOICE), ['hold']);
+    t.same(say({ type: 'interim', transcript: said('my number') }), []);
+    view.isNothing = true;
+    t.same(wait(780), [], 'though the voice seems to be nothing, and has ended');
+    view.isNothing = false;
+    const patience = defaultAgentConfig().interruption.false_after_ms;
+    t.notOk(wait(patience - 800).includes('resume'));
+    t.same(wait(20), ['resume']);
+    t.equal(rules().at(-1), 'no_words');
+  });
+
   await t.test('with resume_on_false off, a cough ends the reply', async (t) => {
     const { agent, say, wait } = table((config) => (config.interruption.resume_on_false = false));
     agent('speaking');
@@ -154,12 +168,9 @@ void t.test('while the agent speaks', async (t) => {
     view.greetingGrace = true;
     t.same(say(VOICE), ['hold']);
     t.same(say({ type: 'turn_end', transcript: said('Hello?') }), ['backchannel', 'resume']);
-    view.greetingGrace = true;
-    t.same(say({ type: 'turn_end', transcript: said('Hello, who is this please?') }), [
-      'hold',
-      'cancel',
-      'turn',
-    ]);
+    agent('speaking');
+    t.same(say({ type: 'turn_end', transcript: said('Hello there?') }), ['backchannel']);
+    t.same(say({ type: 'turn_end', transcript: said('Who is this?') }), ['hold', 'cancel', 'turn']);
   });
 });
 
@@ -310,6 +321,49 @@ void t.test('patience', async (t) => {
     t.same(quick.wait(300), ['turn']);
   });
 
+  await t.test('eagerness makes every wait longer or shorter', async (t) => {
+    const waits = (eagerness: 'patient' | 'balanced' | 'eager', text: string) => {
+      const { say, wait } = table((config) => {
+        config.turn_taking.mode = 'semantic';
+        config.turn_taking.eagerness = eagerness;
+      });
+      say({ type: 'turn_end', transcript: said(text) });
+      let waited = 0;
+      while (wait(20).length === 0) waited += 20;
+      return waited + 20;
+    };
+    const { min_endpointing_ms: least, max_endpointing_ms: most } = defaultAgentConfig().turn_taking;
+    for (const [eagerness, factor] of [
+      ['patient', 1.5],
+      ['balanced', 1],
+      ['eager', 0.7],
+    ] as const) {
+      const onTick = (ms: number) => Math.ceil((ms * factor) / 20) * 20;
+      t.equal(waits(eagerness, 'I would like a coffee.'), onTick(least), `${eagerness}: a whole sentence`);
+      t.equal(waits(eagerness, 'I would like to'), onTick(most), `${eagerness}: an unfinished one`);
+      t.equal(waits(eagerness, 'My number is four one five'), onTick(most), `${eagerness}: dictation`);
+    }
+  });
+
+  await t.test('a turn of several pieces is as sure as the least sure of them', async (t) => {
+    const confidence = (...pieces: (number | undefined)[]) => {
+      const { say, wait, all } = table();
+      for (const [i, value] of pieces.entries()) {
+        const text = ['My number is four one five', 'five five five', 'two six'][i]!;
+        say({ type: 'turn_end', transcript: { ...said(text), confidence: value, endMs: i } });
+      }
+      wait(2500);
+      const turn = all.find((action) => action.type === 'turn');
+      t.equal(turn?.transcript.endMs, pieces.length - 1, 'it ends where the last piece does');
+      return turn?.transcript.confidence;
+    };
+    t.equal(confidence(0.4, 0.9), 0.4);
+    t.equal(confidence(0.9, 0.4), 0.4);
+    t.equal(confidence(0.8, 0.3, 0.9), 0.3);
+    t.equal(confidence(undefined, 0.7), 0.7, 'a piece that says nothing of it does not count');
+    t.equal(confidence(0.7, undefined), undefined, 'unless it is the last');
+  });
+
   await t.test('an STT that never ends the turn is asked, then overruled', async (t) => {
     const { say, wait, view } = table();
     say({ type: 'interim', transcript: said('Are you there?') });
@@ -347,6 +401,16 @@ void t.test('thinking ahead', async (t) => {
     t.same(wait(20), ['prepare']);
     t.same(wait(100), [], 'once');
     t.same(say({ type: 'turn_end', transcript: said('Book a table.') }), ['turn']);
+  });
+
+  await t.test('waits until the words cover what was said', async (t) => {
+    const { say, view } = table((config) => (config.turn_taking.preemptive_generation = true));
+    view.lastVoicedAt = view.nowMs - 100;
+    view.lastVoicedAudioMs = 5000;
+    const guess = (endMs: number) => say({ type: 'interim', transcript: { ...said('book a table'), endMs } });
+    t.same(guess(4000), [], 'a second of speech is not among them yet');
+    t.same(guess(4740), []);
+    t.same(guess(4750), ['prepare'], 'a quarter of a second may be missing');
   });
 
   await t.test('waits for words that hold on', async (t) => {
