@@ -111,6 +111,54 @@ void t.test(
   },
 );
 
+void t.test('bodies have names, refusals fit their route, and replayed secrets may be null', (t) => {
+  const document = JSON.parse(
+    JSON.stringify(describeOperations(all, { url: 'http://127.0.0.1' })),
+  ) as Document;
+  const resolved = (schema: object): Schema => {
+    const name = (schema as Schema).$ref?.split('/').at(-1);
+    return name === undefined ? (schema as Schema) : (document.components.schemas[name] as Schema);
+  };
+  for (const operation of operations) {
+    const described = document.paths[operation.path]![operation.method.toLowerCase()]!;
+    for (const { content = {} } of [described.requestBody ?? {}, ...Object.values(described.responses)]) {
+      for (const [type, { schema }] of Object.entries(content))
+        if (/json|form/.test(type) && !('$ref' in schema))
+          t.fail(`${operation.id}: a body of ${type} has no name`);
+    }
+    const refusal = described.responses['422']?.content?.['application/json'];
+    if (refusal) {
+      const [detail] = (refusal.example as { detail: { loc: string[]; msg: string }[] }).detail;
+      const [where, name] = detail!.loc;
+      const fits = { body: operation.body !== undefined, path: operation.path.includes(`{${name}}`) };
+      t.ok(where === 'query' || fits[where as 'body' | 'path'], `${operation.id}: ${JSON.stringify(detail)}`);
+    }
+    for (const secret of operation.idempotent?.secrets ?? []) {
+      const answers = Object.entries(described.responses).filter(([status]) => status.startsWith('2'));
+      const whole = resolved(answers[0]![1].content!['application/json']!.schema);
+      const fields = [whole, ...(whole.anyOf ?? [])].flatMap(({ properties }) => properties?.[secret] ?? []);
+      t.ok(fields.length > 0, `${operation.id}: ${secret}`);
+      for (const field of fields)
+        t.match(JSON.stringify(field), /"null"/, `${operation.id}: ${secret} may be null`);
+    }
+  }
+  const example = (path: string, method: string) =>
+    document.paths[path]![method]!.responses['422']!.content!['application/json']!.example;
+  t.match(example('/v1/sessions/{session_id}', 'get'), { detail: [{ loc: ['path', 'session_id'] }] });
+  t.match(example('/v1/me', 'get'), { detail: [{ loc: ['query', 'unheard_of'], type: 'extra_forbidden' }] });
+  t.match(example('/v1/voices/{voice_id}/speak', 'post'), {
+    detail: [{ loc: ['body', 'text'], type: 'missing' }],
+  });
+  t.end();
+});
+
+interface Schema {
+  $ref?: string;
+  description?: string;
+  anyOf?: Schema[];
+  properties?: Record<string, Schema>;
+}
+
 /** Announces a body of that size and sends none of it. */
 function announce(
   url: string,

@@ -129,6 +129,32 @@ void t.test('requests and answers', async (t) => {
     });
     t.equal(document.body.openapi, '3.1.0');
     t.ok(Object.keys(document.body.paths).length > 30);
+    const get = (headers: Record<string, string>) =>
+      exchange(
+        cp,
+        `GET /openapi.json HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${Object.entries(headers)
+          .map(([name, value]) => `${name}: ${value}\r\n`)
+          .join('')}\r\n`,
+      );
+    const etag = document.headers.get('etag') ?? '';
+    const copies = await Promise.all(
+      ['gzip, br', 'br;q=1, *;q=0.5', 'br', 'gzip;q=0, *', 'identity'].map((accepted) =>
+        get({ 'Accept-Encoding': accepted }),
+      ),
+    );
+    t.same(
+      copies.map((copy) => /^content-encoding: gzip\r$/im.test(copy)),
+      [true, true, false, false, false],
+    );
+    for (const copy of copies) t.match(copy, /^vary: Accept-Encoding\r$/im);
+    for (const copy of copies) t.match(copy, `ETag: ${etag}`);
+    t.ok(copies[0]!.length * 8 < copies[2]!.length, `${copies[0]!.length} of ${copies[2]!.length} bytes`);
+    for (const known of [etag, `"x", ${etag}`, etag.replace('W/', ''), '*']) {
+      const same = await get({ 'If-None-Match': known });
+      t.match(same, /^HTTP\/1\.1 304 /, known);
+      t.match(same, /\r\n\r\n$/, 'has no body');
+    }
+    t.match(await get({ 'If-None-Match': '"x"' }), /^HTTP\/1\.1 200 /);
     const page = await cp.call<string>('GET', '/docs', { token: null });
     t.match(page.headers.get('content-security-policy'), /script-src 'self';/);
     for (const [, source] of (page.body as unknown as string).matchAll(/(?:src|href)="([^"]+)"/g)) {

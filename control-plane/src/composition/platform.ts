@@ -83,6 +83,16 @@ export function createPlatformFeature(platform: Platform, describe: () => unknow
       ...healthRoutes({ ...platform, storageDir: platform.config.STORAGE_DIR }),
       ...descriptionRoutes({ describe, consoleUrl: platform.config.CONSOLE_URL }),
     ],
+    samples: [
+      {
+        scenarios: {
+          async getDescription(_, send) {
+            const { headers } = await send(200);
+            await send(304, { headers: { 'if-none-match': headers.get('etag') ?? '' } });
+          },
+        },
+      },
+    ],
   };
 }
 

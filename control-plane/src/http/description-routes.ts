@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { gzipSync } from 'node:zlib';
 import { z } from 'zod';
 import { NotFoundError } from '@parley/shared/errors/app-error';
 import { defineOperation, HttpResponse } from './operation.ts';
@@ -73,7 +75,7 @@ export function descriptionRoutes({
   describe: () => unknown;
   consoleUrl: string | undefined;
 }): Operation[] {
-  let document: string | undefined;
+  let document: ReturnType<typeof packed> | undefined;
   return [
     defineOperation({
       id: 'getDescription',
@@ -82,12 +84,31 @@ export function descriptionRoutes({
       tag: 'Description',
       summary: 'Get this description (OpenAPI 3.1)',
       access: 'public',
-      responses: { 200: { description: 'OpenAPI 3.1', schema: z.record(z.string(), z.unknown()) } },
-      handle() {
-        document ??= JSON.stringify(describe());
-        return new HttpResponse(200, document, {
-          'Content-Type': 'application/json',
+      requestHeaders: {
+        'If-None-Match': z.string().optional().meta({ description: 'The `ETag` of a copy that you have.' }),
+      },
+      responses: {
+        200: {
+          description: 'OpenAPI 3.1',
+          schema: z.record(z.string(), z.unknown()).meta({ id: 'OpenApiDocument' }),
+        },
+        304: { description: 'Your copy is the newest' },
+      },
+      handle({ headers }) {
+        document ??= packed(JSON.stringify(describe()));
+        const { etag, plain, gzip } = document;
+        const shared = {
+          ETag: etag,
+          Vary: 'Accept-Encoding',
+          'Cache-Control': 'no-cache',
           'Access-Control-Allow-Origin': '*',
+        };
+        if (namesTag(headers['if-none-match'], etag)) return new HttpResponse(304, undefined, shared);
+        const packedToo = acceptsGzip(headers['accept-encoding']);
+        return new HttpResponse(200, packedToo ? gzip : plain, {
+          ...shared,
+          'Content-Type': 'application/json',
+          ...(packedToo && { 'Content-Encoding': 'gzip' }),
         });
       },
     }),
@@ -144,4 +165,29 @@ export function descriptionRoutes({
       },
     }),
   ];
+}
+
+/** A text as it goes out, made once. Its tag is weak: it stands for both forms. */
+function packed(text: string): { etag: string; plain: Buffer; gzip: Buffer } {
+  const plain = Buffer.from(text);
+  const digest = createHash('sha256').update(plain).digest('base64url').slice(0, 22);
+  return { etag: `W/"${digest}"`, plain, gzip: gzipSync(plain) };
+}
+
+/** Whether `If-None-Match` holds the tag, compared weakly (RFC 9110, section 13.1.2). */
+function namesTag(header: string | undefined, etag: string): boolean {
+  const opaque = (tag: string) => tag.trim().replace(/^W\//, '');
+  return (header ?? '').split(',').some((tag) => tag.trim() === '*' || opaque(tag) === opaque(etag));
+}
+
+/** Whether `Accept-Encoding` takes gzip (RFC 9110, section 12.5.3). */
+function acceptsGzip(header: string | string[] | undefined): boolean {
+  const codings = [header ?? ''].flat().join(',').toLowerCase().split(',');
+  const weight = (name: string) => {
+    const [coding, ...parameters] =
+      codings.find((one) => one.split(';')[0]!.trim() === name)?.split(';') ?? [];
+    if (coding === undefined) return undefined;
+    return Number(parameters.find((one) => one.trim().startsWith('q='))?.split('=')[1] ?? 1);
+  };
+  return (weight('gzip') ?? weight('*') ?? 0) > 0;
 }

@@ -7,6 +7,7 @@ import type {
   ZodOpenApiResponsesObject,
 } from 'zod-openapi';
 import { addExamples } from './openapi-examples.ts';
+import { validationExample } from './openapi-validation.ts';
 import { contentTypesOf } from './read-body.ts';
 import { parameterNames, pathParameter } from './operation.ts';
 import type { BodySpec, Operation } from './operation.ts';
@@ -173,7 +174,7 @@ function describe(operation: Operation): ZodOpenApiOperationObject {
         content: Object.fromEntries(
           bodies.flatMap((body) => {
             const types = contentTypesOf(body);
-            const schema = 'schema' in body ? body.schema : binary;
+            const schema = 'schema' in body ? named(body.schema, operation.id, 'Request') : binary;
             return (types.length === 0 ? ['application/octet-stream'] : types).map((type) => [
               type,
               { schema },
@@ -196,20 +197,35 @@ const idempotencyKey = z.string().min(1).max(255).meta({
   description: 'A request with the same key and body within 24 hours returns the first response again.',
 });
 
+/** A body's schema under a name of its own, so that generated clients have one for it. */
+function named(schema: z.ZodType, operationId: string, what: 'Request' | 'Response'): z.ZodType {
+  if (schema.meta()?.['id'] !== undefined) return schema;
+  return schema.meta({ id: `${operationId[0]!.toUpperCase()}${operationId.slice(1)}${what}` });
+}
+
+const jsonObject = z.record(z.string(), z.unknown()).meta({ id: 'JsonObject' });
+
 const binary = z.string().meta({ format: 'binary' });
 
 function describeResponses(operation: Operation): ZodOpenApiResponsesObject {
   const responses: Record<string, unknown> = {};
   for (const [status, response] of Object.entries(operation.responses)) {
     const type = response.contentType ?? 'application/json';
-    const schema = response.schema ?? (response.contentType ? binary : undefined);
+    const schema = response.schema
+      ? named(response.schema, operation.id, 'Response')
+      : response.contentType && binary;
     responses[status] = {
       description: response.description,
       headers: headersOf(operation, Number(status)),
       ...(schema && {
         content: {
           [type]: { schema },
-          ...Object.fromEntries((response.alsoAs ?? []).map((other) => [other, { schema: z.string() }])),
+          ...Object.fromEntries(
+            (response.alsoAs ?? []).map((other) => [
+              other,
+              { schema: other === 'application/json' ? jsonObject : z.string() },
+            ]),
+          ),
         },
       }),
     };
@@ -221,7 +237,10 @@ function describeResponses(operation: Operation): ZodOpenApiResponsesObject {
       description: ERROR_TEXTS[status] ?? 'Error',
       headers: headersOf(operation, status),
       content: {
-        'application/json': { schema, ...(status === 422 ? {} : { example: errorExample(status) }) },
+        'application/json': {
+          schema,
+          example: status === 422 ? { detail: validationExample(operation) } : errorExample(status),
+        },
       },
     };
   }

@@ -41,7 +41,7 @@ import {
 } from './session-schema.ts';
 import { sessionCollection } from './session-model.ts';
 import { sessionTarget } from './session-target.ts';
-import { mintSchema } from './session-token.ts';
+import { mintedSchema } from './session-token.ts';
 
 /** What it writes to the audit trail. */
 export const SESSION_AUDIT = ['session.erased', 'person.erased'] as const;
@@ -289,7 +289,7 @@ export function sessionRoutes(deps: {
       summary: 'Create a realtime session',
       access: { key: 'editor', user: 'any' },
       body: jsonBody(mintBody),
-      responses: { 200: { description: 'The token, valid for one connection', schema: mintSchema } },
+      responses: { 200: { description: 'The token, valid for one connection', schema: mintedSchema } },
       errors: [409],
       idempotent: { secrets: ['token'] },
       handle: async ({ access, body }) => {

@@ -190,10 +190,12 @@ export function toSessionDetail(
 }
 
 /** A new credential for a session that is not over. */
-export const sessionTokenSchema = z.union([
-  z.object({ ws_url: z.string(), token: z.string(), expires_at: timestamp }),
-  z.object({ media_ws_url: z.string(), ws_ticket: z.string(), expires_at: timestamp }),
-]);
+export const sessionTokenSchema = z
+  .union([
+    z.object({ ws_url: z.string(), token: nullableText, expires_at: timestamp }),
+    z.object({ media_ws_url: z.string(), ws_ticket: nullableText, expires_at: timestamp }),
+  ])
+  .meta({ id: 'SessionToken' });
 
 /** An event into a live session. */
 export const sessionEventBody = z.strictObject({
@@ -242,9 +244,8 @@ export const clientSecretBody = z.object({
 export type ClientSecretBody = z.output<typeof clientSecretBody>;
 
 export const clientSecretSchema = z.object({
-  value: z.string(),
-  /** Unix seconds. */
-  expires_at: z.number().int(),
+  value: nullableText.meta({ description: 'The token. Null in a replay of the response.' }),
+  expires_at: z.number().int().meta({ description: 'Unix seconds.' }),
   session: z.looseObject({ type: z.string(), object: z.string(), id: z.string(), model: z.string() }),
 });
 

@@ -11,3 +11,12 @@ export const mintSchema = z.object({
   input_format: z.enum(REALTIME_AUDIO_FORMATS),
   output_format: z.enum(REALTIME_AUDIO_FORMATS),
 });
+
+/** The same as it is answered to a key that may be repeated: then without the token. */
+export const mintedSchema = mintSchema
+  .extend({
+    token: z.string().nullable().meta({
+      description: 'Opens one connection to `ws_url`. Null in a replay of the response.',
+    }),
+  })
+  .meta({ id: 'RealtimeSession' });

@@ -138,10 +138,14 @@ export function webhookRoutes({
           schema: z.object({
             agent_id: z.string(),
             webhook: z.string(),
-            secret: z.string(),
-            standard_webhooks_secret: z
+            secret: z
               .string()
-              .meta({ description: 'The same secret as libraries of Standard Webhooks read it.' }),
+              .nullable()
+              .meta({ description: 'What deliveries are signed with. Null in a replay of the response.' }),
+            standard_webhooks_secret: z.string().nullable().meta({
+              description:
+                'The same secret as libraries of Standard Webhooks read it. Null in a replay of the response.',
+            }),
             rotated_at: timestamp,
             previous_valid_until: timestamp.optional(),
           }),
