@@ -181,6 +181,17 @@ void t.test('after a call the lead is analysed and the webhook is sent, signed',
     post_call_analysis_count: 1,
   });
   t.equal(session.goal_status, 'achieved');
+  // An attempt is noted there last.
+  const events = await eventually(async () => {
+    const { body } = await plane.call<{ items: { type: string; offset_ms: number }[] }>(
+      'GET',
+      `/v1/sessions/${id}/events`,
+    );
+    return body.items.some((event) => event.type === 'webhook') && body.items;
+  });
+  const offsetOf = (type: string) => events.findLast((event) => event.type === type)!.offset_ms;
+  t.ok(offsetOf('call_ended') > 0);
+  t.ok(offsetOf('webhook') >= offsetOf('call_ended'), 'a delivery stands behind the end in time, too');
   const item = await plane.call<Delivery>('GET', `/v1/webhook-deliveries/${delivery.id}`);
   t.same(item.body.payload, payload, 'the item route shows what was sent');
   t.notOk('payload' in delivery, 'the list does not');

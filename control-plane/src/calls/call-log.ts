@@ -58,27 +58,29 @@ export class CallLog {
 
   /**
    * Adds an event of the control plane behind the last one.
-   * @param key makes it happen once: a second event of the same session and key changes nothing
+   * @param event `key` makes it happen once: a second event of the same session and key changes nothing. Without an
+   *   `offsetMs` it is placed by the event before it; 0 when that one came before the answer
    */
   async append<T extends OwnEventType>(
     owner: LogOwner,
     event: { type: T; data: OwnEventData<T>; key?: string; offsetMs?: number },
   ): Promise<void> {
-    const { type, data, key, offsetMs = 0 } = event;
-    const id = key === undefined ? newId('evt', this.#clock.now()) : `evt_${owner.session_id}_${key}`;
+    const { type, data, key, offsetMs } = event;
+    const now = this.#clock.now();
+    const id = key === undefined ? newId('evt', now) : `evt_${owner.session_id}_${key}`;
     for (let attempt = 1; ; attempt++) {
       const last = await this.#events
         .findOne({ session_id: owner.session_id })
         .sort({ index: -1 })
-        .select({ index: 1 })
+        .select({ index: 1, at: 1, offset_ms: 1 })
         .lean();
       try {
         await this.#events.create({
           _id: id,
           ...owner,
           index: (last?.index ?? 0) + 1,
-          at: new Date(this.#clock.now()),
-          offset_ms: offsetMs,
+          at: new Date(now),
+          offset_ms: offsetMs ?? offsetAfter(last, now),
           type,
           data,
         });
@@ -176,4 +178,8 @@ export function toTurn(record: TurnRecord): Turn {
     ...(record.node_id === null ? {} : { node_id: record.node_id }),
     ...(record.latency === null ? {} : { latency: record.latency }),
   });
+}
+
+function offsetAfter(last: Pick<SessionEventRecord, 'at' | 'offset_ms'> | null, now: number): number {
+  return last && last.offset_ms > 0 ? Math.max(last.offset_ms, last.offset_ms + now - last.at.getTime()) : 0;
 }

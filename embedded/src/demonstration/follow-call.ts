@@ -2,7 +2,7 @@ import { sleep } from '@parley/shared/async/timeout';
 import type { CallOrder, CallOutcome, PlacedCall } from './call-order.ts';
 import { BROWSER_NOTES } from './conversation.ts';
 import { followSession, waitForPostCall } from './follow-session.ts';
-import { printEvent, printNote, type Write } from './print-conversation.ts';
+import { ConversationPrinter, type Write } from './print-conversation.ts';
 import { RestError, type RestClient } from './rest-client.ts';
 
 /** One line of JSON for programs: what became of a call. */
@@ -63,7 +63,8 @@ export async function followCall(options: {
   options.outcome.catch(() => {});
   const sessionId = placed.session_id ?? (await findSession(options));
   const notes = options.carrier === 'browser' ? BROWSER_NOTES : [];
-  for (const note of notes) printNote(note, write);
+  const printer = new ConversationPrinter(write);
+  for (const note of notes) printer.note(note);
   let recording: Record<string, unknown> | undefined;
   let transfer: CallResult['transfer'] = null;
   const tools: CallResult['tools'] = [];
@@ -90,7 +91,7 @@ export async function followCall(options: {
           code: (event.data['code'] as string | undefined) ?? null,
           duration_ms: Number(event.data['duration_ms']),
         });
-      printEvent(event, write);
+      printer.event(event);
     },
     signal,
   );

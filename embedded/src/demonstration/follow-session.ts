@@ -3,6 +3,8 @@ import type { RestClient } from './rest-client.ts';
 
 export interface SessionEvent {
   index: number;
+  /** ISO 8601, when it was written down. */
+  at: string;
   offset_ms: number;
   type: string;
   data: Record<string, unknown>;

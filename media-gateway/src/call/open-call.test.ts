@@ -440,6 +440,19 @@ void t.test('what the caller was saying when the call ended is kept', async (t) 
   t.equal((await call.call.ended).turns.at(-1)!.text, 'Please call me back at');
 });
 
+void t.test('a confidence is written down with four decimals, whoever heard the words', async (t) => {
+  const call = fakeCall();
+  await call.wait(1600);
+  await call.wait(300, true);
+  // The mean of three confidences of 0.97.
+  const confidence = (0.97 + 0.97 + 0.97) / 3;
+  t.not(String(confidence).length, '0.97'.length);
+  call.stt.onTurnEnd({ text: 'Please call me back', confidence, endMs: undefined, language: undefined });
+  await call.wait(100);
+  call.phone.listener.onGone({ by: 'caller', lost: false });
+  t.equal((await call.call.ended).turns.at(-1)!.confidence, 0.97);
+});
+
 void t.test('keys', async (t) => {
   const call = fakeCall({ llm: () => text('Thank you.') });
   await call.wait(1600);

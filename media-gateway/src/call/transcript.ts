@@ -170,7 +170,7 @@ export class Transcript {
       end_ms: Math.max(startMs, this.#clock.offsetOf(words.endedAt)),
       ...(language === undefined ? {} : { language }),
       interrupted: false,
-      ...(confidence === undefined ? {} : { confidence: Math.min(1, Math.max(0, confidence)) }),
+      ...(confidence === undefined ? {} : { confidence: toProbability(confidence) }),
       redacted: false,
     });
   }
@@ -213,3 +213,8 @@ export class Transcript {
 }
 
 const keyOf = (turnIndex: number) => `turn:${turnIndex}`;
+
+/** Providers' confidences, and the means of several, as four decimals from 0 to 1. */
+function toProbability(confidence: number): number {
+  return Math.round(Math.min(1, Math.max(0, confidence)) * 1e4) / 1e4;
+}

@@ -58,7 +58,7 @@ export class TranscriptBuilder {
     const confidence = this.#confidence + words * (more?.confidence ?? 1);
     return {
       text: words === 0 ? this.#text : this.isEmpty ? more!.text : `${this.#text} ${more!.text}`,
-      confidence: total === 0 ? undefined : Math.round((confidence / total) * 1e4) / 1e4,
+      confidence: total === 0 ? undefined : confidence / total,
       endMs: (words === 0 ? undefined : more!.endMs) ?? this.#endMs,
       language: more?.language ?? this.#language,
     };
