@@ -1,0 +1,317 @@
+import type { CallEndReason } from '@parley/shared/contracts/session-values';
+import type { Emit } from '../reporting/call-reporter.ts';
+import { builtInSentences } from '../speech/built-in-sentences.ts';
+import { AgentSpeech } from '../speech/agent-speech.ts';
+import { CallerHearing } from '../hearing/caller-hearing.ts';
+import { Playout } from '../speech/playout.ts';
+import { replyMaker } from '../speech/reply-maker.ts';
+import { CallVoices } from '../speech/speaker.ts';
+import { WaitingTexts } from './waiting-texts.ts';
+import { CallerTurns, type CallerWords } from '../turns/caller-turns.ts';
+import { AgentKeys } from './agent-keys.ts';
+import { CallerKeys } from './caller-keys.ts';
+import { CallClock } from './call-clock.ts';
+import { CallCommands, refusal } from './call-commands.ts';
+import { TurnLog } from './turn-log.ts';
+import { PhaseOfCall } from './call-phase.ts';
+import { CallReport } from './call-report.ts';
+import { CallTiming } from './call-timing.ts';
+import { CallTools, type CallControls, type TransferDestination } from './call-tools.ts';
+import type { CallDeps } from './call.ts';
+import { CarrierRequests } from './carrier-requests.ts';
+import { Failures } from './failures.ts';
+import { Goodbye } from './goodbye.ts';
+import { MediaClock } from './media-clock.ts';
+import { PromptTexts } from './prompt.ts';
+import { StalledCall } from './stalled-call.ts';
+import { Steering } from './steering.ts';
+import { Transcript } from './transcript.ts';
+import { Transfer } from './transfer.ts';
+import { Watchdog } from './watchdog.ts';
+
+/** What its parts need of a call, and tell it. */
+export interface CallOwner {
+  readonly phase: PhaseOfCall;
+  readonly clock: CallClock;
+  readonly variables: Record<string, string>;
+  /** Aborts when the call is over. */
+  readonly signal: AbortSignal;
+  readonly emit: Emit;
+  readonly end: (reason: CallEndReason) => void;
+  onCallerTurn(words: CallerWords): void;
+  /** All of an utterance was heard. */
+  onHeard(text: string): void;
+  /** The caller talks to whom the call was transferred to. */
+  onBridged(): void;
+  /** The caller left during a transfer. */
+  onLost(): void;
+}
+
+/** What a call is made of. */
+export type CallParts = ReturnType<typeof wireCall>;
+
+/** Makes the parts of one call, each from those it works with: what each has in its hands is read here. Starts nothing. */
+export function wireCall(deps: CallDeps, owner: CallOwner) {
+  const { phase, clock, variables, emit, end } = owner;
+  const { plan, farEnd, providers, reporter, recorder, time } = deps;
+  const { participant, observer } = farEnd;
+  const { config } = plan.agent;
+  const media = new MediaClock(clock, participant.steadyAudio);
+  const log = new TurnLog(reporter, plan.history);
+  const transcript = new Transcript({
+    log,
+    clock,
+    history: plan.history,
+    observer,
+    onTurn: () => report.saveProgress(),
+  });
+  const prompt = new PromptTexts({
+    plan,
+    variables,
+    now: () => clock.now(),
+    callSeconds: () => clock.offset() / 1000,
+    onMissing: (name) => emit('warning', { code: 'missing_variable', name }),
+  });
+  const llms = providers.llm.map((make) => make());
+  const voices = new CallVoices(providers.tts, providers.lastVoice);
+  const hearing = new CallerHearing({
+    format: participant.inputFormat,
+    threshold: config.turn_taking.vad_threshold,
+    model: providers.voiceModel,
+  });
+  const playout = new Playout({
+    participant,
+    clock: time.clock,
+    recorder,
+    answeredAtMonotonic: clock.zero,
+    echo: hearing,
+  });
+  const carrier = new CarrierRequests({
+    clock: time.clock,
+    send: (request) => emit('carrier_command', request),
+  });
+  const controls: CallControls = {
+    endAfterSpeech: (message) => {
+      const refused = refusal(phase.on('end_by_agent'));
+      if (refused === undefined) goodbye.say({ ended_by: 'agent', hangup_reason: 'agent_hangup' }, message);
+      return refused;
+    },
+    transferAfterSpeech: (destination, onFailed) => handOver(destination, onFailed),
+    apology: (destination) => prompt.render(destination?.failure_message ?? '') || failures.apology,
+    sendDtmf: (digits) => agentKeys.press(digits),
+    emitTool: (type, data) => emit(type, data),
+    toolTook: (ms) => log.addSample('tool_ms', ms),
+  };
+  const tools = new CallTools({
+    plan,
+    participant,
+    runner: deps.tools,
+    client: farEnd.clientTools,
+    variables,
+    controls,
+    clock: time.clock,
+    signal: owner.signal,
+  });
+  const speech = new AgentSpeech({
+    makeReply: replyMaker({
+      plan,
+      llms,
+      voices,
+      playout,
+      tools,
+      clock: time.clock,
+      usage: log.usage,
+      onTrouble: (code, error) => failures.trouble(code, error),
+    }),
+    playout,
+    tools,
+    transcript,
+    systemPrompt: () => prompt.systemPrompt(),
+    clock: time.clock,
+    observer,
+    events: {
+      mayThink: () => phase.on('answer_due') === 'think',
+      onHeard: (text) => owner.onHeard(text),
+      onError: (failure) => failures.replyBreaksOff(failure),
+      onFailed: (failure, repeated) => failures.replyFailed(failure, repeated),
+      onInterrupted: (turnIndex, heardMs) =>
+        emit('interruption', { turn_index: turnIndex, heard_ms: heardMs }),
+    },
+  });
+  const turns = new CallerTurns({
+    plan,
+    providers: providers.stt,
+    format: participant.inputFormat,
+    clock: time.clock,
+    answeredAt: clock.zero,
+    hearing,
+    floor: speech,
+    events: {
+      attention: () => phase.on('caller_words'),
+      expectsAnswer: () => playout.expectsAnswer,
+      onSign: () => timing.onSound(),
+      onVoice: (now, audioMs) => {
+        const delay = speech.takeCallerDelay(now);
+        if (delay !== undefined) log.addSample('caller_reply_ms', delay);
+        observer?.onSpeechStarted?.(audioMs);
+      },
+      onVoiceForgotten: (audioMs) => observer?.onSpeechForgotten?.(audioMs),
+      onInterim: (transcript) => observer?.onInterim?.(transcript),
+      onTurn: (words) => owner.onCallerTurn(words),
+      onBackchannel: (words) => transcript.backchannel(words),
+      onPushed: (words, thenRespond) => {
+        if (phase.on('client_input') !== 'take') return;
+        transcript.callerTurn(words);
+        if (thenRespond) steering.respond(thenRespond);
+      },
+      onDecision: (decision) => emit('turn_decision', decision),
+      onTrouble: (error) => failures.trouble('stt_trouble', error),
+      onRecognitionLost: (error) => {
+        emit('error', { code: 'stt_error', fault: error.fault });
+        failures.recognitionLost();
+      },
+    },
+  });
+  const agentKeys = new AgentKeys({
+    participant,
+    phase,
+    carrier,
+    speech,
+    emit,
+  });
+  const keys = new CallerKeys({
+    config: config.dtmf,
+    clock: time.clock,
+    phase,
+    speech,
+    transcript,
+    emit,
+    onSign: () => timing.onSign(),
+  });
+  const texts = new WaitingTexts({ phase, speech, turns: turns });
+  const goodbye = new Goodbye({ phase, speech, clock, end });
+  const failures = new Failures({
+    phase,
+    speech,
+    goodbye,
+    sentences: builtInSentences(config.language.primary),
+    voices,
+    emit,
+    logger: deps.logger,
+    end,
+  });
+  const transfer = new Transfer({
+    plan,
+    prompt,
+    variables,
+    clock,
+    carrier,
+    phase,
+    emit,
+    events: {
+      onBridged: () => owner.onBridged(),
+      onLost: () => owner.onLost(),
+      onReturned: (note, message) => {
+        media.touch();
+        transcript.note(note);
+        if (message === undefined) speech.answer();
+        else speech.say(message, 'say', { interruptible: true });
+      },
+      onGivenUp: (reason, note, message) => {
+        transcript.note(note);
+        goodbye.say(reason, message);
+      },
+    },
+  });
+  /** Transfers the caller. @returns the code word of the refusal, if refused */
+  const handOver = (
+    destination: TransferDestination,
+    onFailed?: (code: string) => void,
+  ): string | undefined => {
+    const refused = refusal(phase.on('transfer'));
+    if (refused === undefined) void transfer.run(destination, speech, onFailed);
+    return refused;
+  };
+  const timing = new CallTiming({
+    plan,
+    prompt,
+    clock,
+    phase,
+    media,
+    speech,
+    turns,
+    events: {
+      onTimeToEnd: (reason, message) => goodbye.say(reason, message),
+      onAudioMissing: () => end({ ended_by: 'system', failure_reason: 'media_timeout' }),
+    },
+  });
+  const call = new StalledCall({
+    phase,
+    speech,
+    turns,
+    tools,
+    transcript,
+    timing,
+    carrier,
+    failures,
+  });
+  const watchdog = new Watchdog({ plan, emit, call });
+  const commands = new CallCommands({
+    destinations: participant.carrierCommands ? config.transfer.destinations : [],
+    phase,
+    variables,
+    prompt,
+    transcript,
+    carrier,
+    texts,
+    call: {
+      end,
+      endWith: (reason, message) => goodbye.sayAtOnce(reason, message),
+      transfer: (destination) => {
+        const refused = refusal(phase.answerTo('transfer'));
+        if (refused === undefined) speech.cancel();
+        return refused ?? handOver(destination);
+      },
+    },
+  });
+  const steering = new Steering({
+    phase,
+    transcript,
+    speech,
+    turns,
+    tools,
+    voices,
+    providers,
+    call: { end, onSign: () => timing.onSign() },
+  });
+  const report = new CallReport({
+    plan,
+    reporter,
+    recorder,
+    log,
+    clock,
+    variables,
+    figures: () => ({ agentTalkMs: playout.ledger.talkedMs, transferMs: transfer.ringingMs }),
+    logger: deps.logger,
+  });
+  return {
+    media,
+    log,
+    transcript,
+    llms,
+    voices,
+    playout,
+    carrier,
+    speech,
+    turns,
+    keys,
+    texts,
+    goodbye,
+    failures,
+    timing,
+    watchdog,
+    commands,
+    report,
+    steering,
+  };
+}
