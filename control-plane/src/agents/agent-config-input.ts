@@ -51,9 +51,30 @@ export function applyConfig(
   };
 }
 
-/** The stored config with every default. */
+/** Configs that were filled before, by the text of what was stored; the longest unused leave first. */
+const filled = new Map<string, AgentConfig>();
+const MAX_FILLED = 500;
+const MAX_FILLED_TEXT = 20_000;
+
+/** The stored config with every default. Frozen: equal configs are one object. */
 export function fillConfig(stored: StoredConfig): AgentConfig {
-  return agentConfigSchema.parse({ ...stored.config, webhooks: stored.webhooks });
+  const text = JSON.stringify([stored.config, stored.webhooks]);
+  const known = filled.get(text);
+  filled.delete(text);
+  const config =
+    known ?? deepFreeze(agentConfigSchema.parse({ ...stored.config, webhooks: stored.webhooks }));
+  if (text.length <= MAX_FILLED_TEXT) filled.set(text, config);
+  const [oldest] = filled.size > MAX_FILLED ? filled.keys() : [];
+  if (oldest !== undefined) filled.delete(oldest);
+  return config;
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    Object.values(value).forEach(deepFreeze);
+  }
+  return value;
 }
 
 /** A header sent back as it was read, `{set, last_four}`, keeps its value. */

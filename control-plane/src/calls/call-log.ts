@@ -27,11 +27,13 @@ const APPEND_TRIES = 8;
 
 /** The stored events and turns of sessions. */
 export class CallLog {
+  readonly #database: Database;
   readonly #events: Model<SessionEventRecord>;
   readonly #turns: Model<TurnRecord>;
   readonly #clock: Clock;
 
   constructor({ database, clock }: { database: Database; clock: Clock }) {
+    this.#database = database;
     this.#events = database.model(sessionEventCollection);
     this.#turns = database.model(turnCollection);
     this.#clock = clock;
@@ -40,7 +42,7 @@ export class CallLog {
   /** Stores a gateway's event. @returns false when it was there already, by id or by place */
   async storeGatewayEvent(owner: LogOwner, event: CallEvent): Promise<boolean> {
     try {
-      await this.#events.create({
+      await this.#database.insert(sessionEventCollection, {
         _id: event.id,
         ...owner,
         index: (event.index + 1) * INDEX_STEP,
@@ -59,23 +61,20 @@ export class CallLog {
   /**
    * Adds an event of the control plane behind the last one.
    * @param event `key` makes it happen once: a second event of the same session and key changes nothing. Without an
-   *   `offsetMs` it is placed by the event before it; 0 when that one came before the answer
+   *   `offsetMs` it is placed by the event before it; 0 when that one came before the answer. `first` says that the
+   *   session is new: no event before it is looked for, unless one stands in the way
    */
   async append<T extends OwnEventType>(
     owner: LogOwner,
-    event: { type: T; data: OwnEventData<T>; key?: string; offsetMs?: number },
+    event: { type: T; data: OwnEventData<T>; key?: string; offsetMs?: number; first?: boolean },
   ): Promise<void> {
-    const { type, data, key, offsetMs } = event;
+    const { type, data, key, offsetMs, first = false } = event;
     const now = this.#clock.now();
     const id = key === undefined ? newId('evt', now) : `evt_${owner.session_id}_${key}`;
     for (let attempt = 1; ; attempt++) {
-      const last = await this.#events
-        .findOne({ session_id: owner.session_id })
-        .sort({ index: -1 })
-        .select({ index: 1, at: 1, offset_ms: 1 })
-        .lean();
+      const last = first && attempt === 1 ? null : await this.#last(owner.session_id);
       try {
-        await this.#events.create({
+        await this.#database.insert(sessionEventCollection, {
           _id: id,
           ...owner,
           index: (last?.index ?? 0) + 1,
@@ -90,6 +89,14 @@ export class CallLog {
         if (!isDuplicateKey(error) || attempt === APPEND_TRIES) throw error;
       }
     }
+  }
+
+  #last(sessionId: string): Promise<Pick<SessionEventRecord, 'index' | 'at' | 'offset_ms'> | null> {
+    return this.#events
+      .findOne({ session_id: sessionId })
+      .sort({ index: -1 })
+      .select({ index: 1, at: 1, offset_ms: 1 })
+      .lean<SessionEventRecord>();
   }
 
   /** Stores a turn; it replaces an earlier form of the same turn. */

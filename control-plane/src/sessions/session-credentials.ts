@@ -51,7 +51,7 @@ export class SessionCredentials {
     };
   }
 
-  /** A ticket for a carrier's stream, or a participant token for a browser. */
+  /** A ticket for a carrier's stream, or a participant token for a browser; others stay valid. */
   async issue(session: SessionRecord): Promise<Credentials> {
     if (session.channel === 'telephony') {
       const ticket = await this.#newTicket(session);
@@ -77,6 +77,7 @@ export class SessionCredentials {
 
   /** A fresh ticket for a carrier's stream; those nobody used are worthless from now on. */
   async issueTicket(session: SessionRecord): Promise<{ ticket: string; streamUrl: string }> {
+    await this.#tickets.revokeUnclaimed(session._id);
     const { credential, expiresAt } = await this.#newTicket(session);
     await this.#store.change(session._id, { join_by: expiresAt });
     return { ticket: credential, streamUrl: `${this.addresses.mediaWsUrl(session.provider!)}/${credential}` };
@@ -98,8 +99,7 @@ export class SessionCredentials {
     return credentials;
   }
 
-  async #newTicket(session: SessionRecord) {
-    await this.#tickets.revokeUnclaimed(session._id);
+  #newTicket(session: SessionRecord) {
     return this.#tickets.issueTicket({
       sessionId: session._id,
       carrier: session.provider!,

@@ -10,10 +10,17 @@ export interface SessionEventLog {
   /**
    * Adds an event of the control plane behind the last one.
    * @param event.key makes it happen once: a second event of the same session and key changes nothing
+   * @param event.first the session is new: there is probably no event of it
    */
   append(
     owner: { session_id: string; org_id: string; project_id: string },
-    event: { type: string; data: Record<string, unknown>; key?: string; offsetMs?: number },
+    event: {
+      type: string;
+      data: Record<string, unknown>;
+      key?: string;
+      offsetMs?: number;
+      first?: boolean;
+    },
   ): Promise<void>;
 }
 
@@ -48,10 +55,12 @@ export interface Transition {
 
 /** Stored sessions, and the one place where their status moves. */
 export class SessionStore {
+  readonly #database: Database;
   readonly #sessions: Model<SessionRecord>;
   readonly #log: SessionEventLog;
 
   constructor({ database, events }: { database: Database; events: SessionEventLog }) {
+    this.#database = database;
     this.#sessions = database.model(sessionCollection);
     this.#log = events;
   }
@@ -77,8 +86,8 @@ export class SessionStore {
   /** @throws MongoServerError 11000 when the carrier's call has a session already */
   async insert(record: NewSessionRecord): Promise<SessionRecord> {
     const stored = { ...record, numbers: numbersOf(record) };
-    const created = (await this.#sessions.create(stored)).toObject() as SessionRecord;
-    await this.notify(created, 'begin');
+    const created = await this.#database.insert(sessionCollection, stored);
+    await this.notify(created, 'begin', { first: true });
     return created;
   }
 
@@ -189,7 +198,11 @@ export class SessionStore {
   }
 
   /** Writes an event of the session's state: once for each cause, if one is given. */
-  async notify(session: SessionRecord, cause: string | undefined): Promise<void> {
+  async notify(
+    session: SessionRecord,
+    cause: string | undefined,
+    options: { first?: boolean } = {},
+  ): Promise<void> {
     const { status, ended_by, hangup_reason, failure_reason } = session;
     const over = isTerminal(status) ? { ended_by, hangup_reason, failure_reason } : {};
     await this.#log.append(owner(session), {
@@ -197,6 +210,7 @@ export class SessionStore {
       data: { status, ...over },
       ...(cause === undefined ? {} : { key: `${status}_${cause}` }),
       offsetMs: session.started_at ? Math.max(0, Date.now() - session.started_at.getTime()) : 0,
+      ...options,
     });
   }
 }

@@ -3,10 +3,13 @@ import type { Connection, Model } from 'mongoose';
 import { ConfigError } from '@parley/shared/errors/config-error';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Collection, StoredRecord } from './collection.ts';
+import { InsertBatches } from './insert-batches.ts';
+import { newRecord, type NewFields } from './new-record.ts';
 
 /** One MongoDB (or embedded store) connection. Features reach it through a `Scope`, platform jobs through `model`. */
 export class Database {
   readonly #connection: Connection;
+  readonly #inserts = new Map<string, InsertBatches>();
 
   constructor(connection: Connection) {
     this.#connection = connection;
@@ -16,6 +19,22 @@ export class Database {
   model<T extends StoredRecord>(collection: Collection<T>): Model<T> {
     const known = this.#connection.models[collection.name];
     return (known ?? this.#connection.model(collection.name, collection.schema)) as unknown as Model<T>;
+  }
+
+  /**
+   * Stores a new record of a collection without nested fields, as `model(…).create` does for a fraction of the cost.
+   * @returns it whole, once the database has acknowledged it
+   * @throws MongoServerError 11000 when a unique index refuses it
+   */
+  async insert<T extends StoredRecord>(collection: Collection<T>, fields: NewFields<T>): Promise<T> {
+    const record = newRecord(collection, fields);
+    let batches = this.#inserts.get(collection.name);
+    if (!batches) {
+      batches = new InsertBatches(this.model(collection).collection);
+      this.#inserts.set(collection.name, batches);
+    }
+    await batches.insert(record);
+    return record;
   }
 
   /** Creates what indexes are missing. Unique ones hold rules, so a start without them must fail. */

@@ -27,10 +27,12 @@ export interface ClaimFacts {
 
 /** Single-use admission to a WebSocket: carrier tickets, realtime tokens and participant tokens alike. */
 export class WsTicketService {
+  readonly #database: Database;
   readonly #tickets: Model<WsTicketRecord>;
   readonly #clock: Clock;
 
   constructor({ database, clock }: { database: Database; clock: Clock }) {
+    this.#database = database;
     this.#tickets = database.model(wsTicketCollection);
     this.#clock = clock;
   }
@@ -44,7 +46,7 @@ export class WsTicketService {
   }): Promise<IssuedCredential> {
     const credential = randomBytes(32).toString('base64url');
     const expiresAt = this.#in(options.lifeSeconds ?? TICKET_LIFE_SECONDS);
-    await this.#tickets.create({
+    await this.#database.insert(wsTicketCollection, {
       _id: credentialDigest(credential),
       kind: 'ticket',
       session_id: options.sessionId,
@@ -65,7 +67,7 @@ export class WsTicketService {
   }): Promise<IssuedCredential> {
     const credential = options.credential ?? `ek_${randomBytes(32).toString('base64url')}`;
     const expiresAt = this.#in(options.lifeSeconds);
-    await this.#tickets.create({
+    await this.#database.insert(wsTicketCollection, {
       _id: credentialDigest(credential),
       kind: 'realtime',
       session_id: options.sessionId,
@@ -82,7 +84,7 @@ export class WsTicketService {
 
   /** Remembers a participant token by its `jti`, so that it opens one connection only. */
   async registerParticipant(options: { sessionId: string; jti: string; expiresAt: Date }): Promise<void> {
-    await this.#tickets.create({
+    await this.#database.insert(wsTicketCollection, {
       _id: credentialDigest(options.jti),
       kind: 'participant',
       session_id: options.sessionId,

@@ -1,0 +1,102 @@
+import { join } from 'node:path';
+import t from 'tap';
+import { openDocumentStore } from '@parley/document-store/document-store';
+import { silentLogger } from '@parley/shared/logging/logger';
+import { sessionEventCollection } from '../calls/session-event-model.ts';
+import { openDatabase } from './database.ts';
+import { isDuplicateKey } from './duplicate.ts';
+import { InsertBatches } from './insert-batches.ts';
+
+const store = await openDocumentStore({ path: join(t.testdir(), 'inserts.db') });
+const database = await openDatabase(store.uri, { logger: silentLogger() });
+t.teardown(async () => {
+  await database[Symbol.asyncDispose]();
+  await store[Symbol.asyncDispose]();
+});
+await database.ensureIndexes([sessionEventCollection]);
+const { collection } = database.model(sessionEventCollection);
+
+/** The real collection, and how many documents each command to it had. */
+function counted() {
+  const sent: number[] = [];
+  const batches = new InsertBatches({
+    insertOne(document, options) {
+      sent.push(1);
+      return collection.insertOne(document, options);
+    },
+    insertMany(documents, options) {
+      sent.push(documents.length);
+      return collection.insertMany(documents, options);
+    },
+  });
+  return { sent, batches };
+}
+
+const event = (id: string, index: number) => ({ _id: id, session_id: 's', index });
+
+void t.test('inserts at one time share commands, and all are stored when they resolve', async (t) => {
+  const { sent, batches } = counted();
+  await Promise.all(
+    Array.from({ length: 450 }, (_, i) =>
+      batches.insert({ _id: `many_${i}`, session_id: `many_${i}`, index: 0 }),
+    ),
+  );
+  t.same(sent, [1, 200, 200, 49]);
+  t.equal(await collection.countDocuments({ session_id: /^many_/ }), 450);
+  await batches.insert({ _id: 'many_last', session_id: 'many_last', index: 0 });
+  t.same(sent.at(-1), 1, 'one alone waits for nobody');
+});
+
+void t.test('what a unique index refuses fails alone, and says which index it was', async (t) => {
+  const { sent, batches } = counted();
+  const results = await Promise.allSettled(
+    [event('a', 1), event('b', 2), event('b', 3), event('c', 2), event('d', 4)].map((one) =>
+      batches.insert(one),
+    ),
+  );
+  t.same(
+    results.map(({ status }) => status),
+    ['fulfilled', 'fulfilled', 'rejected', 'rejected', 'fulfilled'],
+  );
+  const reasons = results.flatMap((result) =>
+    result.status === 'rejected' ? [result.reason as unknown] : [],
+  );
+  t.same(
+    reasons.map((reason) => [isDuplicateKey(reason, '_id'), isDuplicateKey(reason, 'index')]),
+    [
+      [true, false],
+      [false, true],
+    ],
+  );
+  t.same(sent, [1, 4, 1, 1]);
+  t.same(
+    (await collection.find({ session_id: 's' }).sort({ index: 1 }).toArray()).map(
+      ({ index }) => index as number,
+    ),
+    [1, 2, 4],
+  );
+});
+
+void t.test('a document that cannot be written as BSON fails alone', async (t) => {
+  const { batches } = counted();
+  const results = await Promise.allSettled(
+    [event('e', 10), event('f', 11), { ...event('g', 12), 'a\0b': 1 }, event('h', 13)].map((one) =>
+      batches.insert(one),
+    ),
+  );
+  t.same(
+    results.map(({ status }) => status),
+    ['fulfilled', 'fulfilled', 'rejected', 'fulfilled'],
+  );
+  t.equal(await collection.countDocuments({ _id: { $in: ['e', 'f', 'g', 'h'] } as never }), 3);
+});
+
+void t.test('a database that is gone fails all, and holds nobody up', async (t) => {
+  const { batches } = counted();
+  await database[Symbol.asyncDispose]();
+  const results = await Promise.allSettled(
+    Array.from({ length: 5 }, (_, i) => batches.insert(event(`z${i}`, 100 + i))),
+  );
+  t.ok(results.every(({ status }) => status === 'rejected'));
+  await t.rejects(batches.insert(event('zz', 200)));
+});
