@@ -22,8 +22,22 @@ function stripped(source) {
   }
 }
 
+/** What an import of a workspace leads to is the same for every file that has it. */
+const workspaces = new Map();
+
+function resolved(specifier, context, nextResolve) {
+  // Files of the repository name each other with their endings: nothing has to be looked for.
+  if (specifier.startsWith('.') && specifier.endsWith('.ts') && context.parentURL?.startsWith('file:'))
+    return { url: new URL(specifier, context.parentURL).href, format: 'module', shortCircuit: true };
+  if (!specifier.startsWith('@parley/')) return nextResolve(specifier, context);
+  const found = workspaces.get(specifier) ?? nextResolve(specifier, context);
+  workspaces.set(specifier, found);
+  return { ...found, shortCircuit: true };
+}
+
 if (dir)
   registerHooks({
+    resolve: resolved,
     load: (url, context, nextLoad) =>
       url.startsWith('file:') && url.endsWith('.ts')
         ? {

@@ -16,9 +16,27 @@ const STDERR_VARIABLE = 'TEST_STDERR';
 /** What .taprc asks for. */
 const NODE_ARGS = process.execArgv.filter((arg) => !arg.includes('@tapjs') && arg !== '--enable-source-maps');
 
-const files = [`${WORKSPACES}/src/**/*.test.ts`, `${WORKSPACES}/test/*.test.ts`, 'lint/*.test.ts']
+/** Folders whose tests mostly wait, for what is said in calls. */
+const WAITING = /^(embedded|loadtest)\//;
+/** The part of the run in which they are begun: the longest of them takes a minute. */
+const WAITING_SHARE = 0.7;
+
+const sorted = [`${WORKSPACES}/src/**/*.test.ts`, `${WORKSPACES}/test/*.test.ts`, 'lint/*.test.ts']
   .flatMap((pattern) => globSync(pattern, { cwd: ROOT }))
   .sort();
+/** Those that wait stand between those that compute, so that the processors have something to do all the time. */
+const files = [
+  ...inOrder(
+    sorted.filter((file) => WAITING.test(file)),
+    WAITING_SHARE,
+  ),
+  ...inOrder(
+    sorted.filter((file) => !WAITING.test(file)),
+    1,
+  ),
+]
+  .sort((a, b) => a.at - b.at)
+  .map(({ file }) => file);
 
 const stderr = process.env[STDERR_VARIABLE] ? openSync(process.env[STDERR_VARIABLE], 'a') : 2;
 
@@ -36,4 +54,8 @@ for (const file of files) {
     timeout: FILE_TIMEOUT_MS,
     buffered: true,
   });
+}
+
+function inOrder(some: readonly string[], share: number): { file: string; at: number }[] {
+  return some.map((file, index) => ({ file, at: (index / some.length) * share }));
 }

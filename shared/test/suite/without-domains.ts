@@ -6,11 +6,10 @@ import { registerHooks } from 'node:module';
 
 const STANDING_IN = 'export class Domain { destroy() {} }';
 
-const hooks = registerHooks({
-  resolve(specifier, context, nextResolve) {
-    if (specifier !== 'async-hook-domain') return nextResolve(specifier, context);
-    // One file of tap imports it: the thousands of modules after it need not be asked.
-    hooks.deregister();
-    return { url: `data:text/javascript,${STANDING_IN}`, format: 'module', shortCircuit: true };
-  },
+registerHooks({
+  resolve: (specifier, context, nextResolve) =>
+    // Several files of tap import it.
+    specifier === 'async-hook-domain'
+      ? { url: `data:text/javascript,${STANDING_IN}`, format: 'module', shortCircuit: true }
+      : nextResolve(specifier, context),
 });
