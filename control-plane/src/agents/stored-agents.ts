@@ -75,14 +75,11 @@ export class StoredAgents implements SessionAgents {
   }
 
   #find(agentId: string): Promise<AgentRecord | null> {
-    return this.#database.model(agentCollection).findOne({ _id: agentId }).lean<AgentRecord>();
+    return this.#database.read(agentCollection, agentId);
   }
 
   #versionRecord(agent: AgentRecord, version: number): Promise<AgentVersionRecord | null> {
-    return this.#database
-      .model(agentVersionCollection)
-      .findOne({ _id: versionId(agent._id, version) })
-      .lean<AgentVersionRecord>();
+    return this.#database.read(agentVersionCollection, versionId(agent._id, version));
   }
 
   async #ofVersion(agent: AgentRecord, version: number): Promise<SessionAgent | null> {

@@ -1,5 +1,5 @@
 import { mongo } from 'mongoose';
-import { UnavailableError } from '@parley/shared/errors/app-error';
+import { Batches, done } from '@parley/shared/async/batches';
 
 /** The part of the driver's collection that is used. */
 export interface InsertTarget {
@@ -12,69 +12,36 @@ interface InsertOptions {
   timeoutMS: number;
 }
 
-interface Waiting {
-  document: object;
-  resolve(): void;
-  reject(error: unknown): void;
-}
-
 const MAX_BATCH = 200;
-const MAX_WAITING = 10_000;
 const OPTIONS: InsertOptions = { ignoreUndefined: true, timeoutMS: 10_000 };
 
 /**
- * Inserts into one collection that share commands: what comes while one is under way waits for its end and goes with
- * the next. An insert resolves once the database has acknowledged it, and fails or succeeds by itself.
+ * Inserts into one collection that share commands. One resolves once the database has acknowledged it, and fails by
+ * itself with what the driver says of this document alone.
  */
-export class InsertBatches {
-  readonly #target: InsertTarget;
-  #waiting: Waiting[] = [];
-  #running = false;
-
-  constructor(target: InsertTarget) {
-    this.#target = target;
-  }
-
-  /** @throws what the driver says of this document alone; UnavailableError when too many wait */
-  insert(document: object): Promise<void> {
-    if (this.#waiting.length >= MAX_WAITING)
-      return Promise.reject(
-        new UnavailableError('Too many records wait to be stored. Retry in a few seconds.'),
-      );
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ document, resolve, reject });
-      if (!this.#running) void this.#run();
-    });
-  }
-
-  async #run(): Promise<void> {
-    this.#running = true;
-    while (this.#waiting.length > 0) await this.#send(this.#waiting.splice(0, MAX_BATCH));
-    this.#running = false;
-  }
-
-  async #send(batch: readonly Waiting[]): Promise<void> {
-    if (batch.length === 1) return this.#sendAlone(batch[0]!);
-    try {
-      await this.#target.insertMany(
-        batch.map(({ document }) => document),
-        { ...OPTIONS, ordered: false },
-      );
-    } catch (error) {
-      const apart = refusedOf(error);
-      if (!apart) return batch.forEach(({ reject }) => reject(error));
-      for (const [index, one] of batch.entries()) {
-        if (apart === 'all' || apart.has(index)) await this.#sendAlone(one);
-        else one.resolve();
+export function insertBatches(target: InsertTarget): Batches<object, void> {
+  const alone = async (document: object): Promise<PromiseSettledResult<void>> => {
+    const [result] = await Promise.allSettled([target.insertOne(document, OPTIONS)]);
+    return result.status === 'rejected' ? result : done(undefined);
+  };
+  return new Batches({
+    maxBatch: MAX_BATCH,
+    async send(documents) {
+      if (documents.length === 1) return [await alone(documents[0]!)];
+      let refused: ReadonlySet<number> | 'all' | undefined;
+      try {
+        await target.insertMany(documents, { ...OPTIONS, ordered: false });
+      } catch (error) {
+        refused = refusedOf(error);
+        if (!refused) throw error;
       }
-      return;
-    }
-    for (const { resolve } of batch) resolve();
-  }
-
-  async #sendAlone({ document, resolve, reject }: Waiting): Promise<void> {
-    await this.#target.insertOne(document, OPTIONS).then(resolve, reject);
-  }
+      return Promise.all(
+        documents.map((document, index) =>
+          refused === 'all' || refused?.has(index) ? alone(document) : done(undefined),
+        ),
+      );
+    },
+  });
 }
 
 /**

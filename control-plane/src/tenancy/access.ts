@@ -75,10 +75,8 @@ export class Access {
     id: string,
     within: Readonly<Record<string, string>> = {},
   ): Promise<{ item: T; scope: Scope; readOnly: boolean }> {
-    const found = (await this.#database
-      .model(collection)
-      .findOne({ _id: id } as never)
-      .lean()) as unknown as (T & TenantRecord & Record<string, unknown>) | null;
+    const found = (await this.#database.read(collection, id)) as
+      (T & TenantRecord & Record<string, unknown>) | null;
     if (!found || found.org_id === undefined) throw new NotFoundError();
     for (const [field, value] of Object.entries(within))
       if (found[field] !== value) throw new NotFoundError();

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
+import { Batches, done } from '../async/batches.ts';
 import { redisKeys } from '../contracts/redis-keys.ts';
 import type { Clock } from '../time/clock.ts';
 import { CALL_TTL_MS, GATEWAY_TTL_MS } from './bus-limits.ts';
@@ -109,13 +110,22 @@ export class RedisSlots implements Slots {
   }
 }
 
+interface RateHit {
+  key: string;
+  cost: number;
+  ttlMs: number;
+}
+
+const MAX_HITS = 500;
+
+/** Hits that come at one time share a transaction, in which hits of one key are one command. */
 export class RedisRates implements RateCounter {
-  readonly #redis: Redis;
   readonly #clock: Clock;
+  readonly #hits: Batches<RateHit, number>;
 
   constructor(redis: Redis, clock: Clock) {
-    this.#redis = redis;
     this.#clock = clock;
+    this.#hits = new Batches({ maxBatch: MAX_HITS, send: (hits) => countHits(redis, hits) });
   }
 
   async hit(bucket: string, windowSeconds: number, cost = 1): Promise<{ count: number; resetAt: number }> {
@@ -123,10 +133,24 @@ export class RedisRates implements RateCounter {
     const window = Math.floor(this.#clock.now() / windowMs);
     const key = redisKeys.rate(bucket, window);
     // Longer than the window, for clocks that are apart.
-    const ttlMs = windowMs + 10_000;
-    const [count] = firstError(await this.#redis.multi().incrby(key, cost).pexpire(key, ttlMs).exec());
-    return { count: Number(count), resetAt: (window + 1) * windowMs };
+    const count = await this.#hits.add({ key, cost, ttlMs: windowMs + 10_000 });
+    return { count, resetAt: (window + 1) * windowMs };
   }
+}
+
+/** @returns for each hit what the count was with it and those before it */
+async function countHits(redis: Redis, hits: readonly RateHit[]): Promise<PromiseFulfilledResult<number>[]> {
+  const keys = new Map<string, { sum: number; ttlMs: number }>();
+  for (const { key, cost, ttlMs } of hits) keys.set(key, { sum: (keys.get(key)?.sum ?? 0) + cost, ttlMs });
+  const transaction = redis.multi();
+  for (const [key, { sum, ttlMs }] of keys) transaction.incrby(key, sum).pexpire(key, ttlMs);
+  const answers = firstError(await transaction.exec());
+  const counts = new Map([...keys].map(([key, { sum }], i) => [key, Number(answers[2 * i]) - sum]));
+  return hits.map(({ key, cost }) => {
+    const count = counts.get(key)! + cost;
+    counts.set(key, count);
+    return done(count);
+  });
 }
 
 /** Gateways that said nothing for this long are no longer looked up. */

@@ -5,7 +5,8 @@ import { silentLogger } from '@parley/shared/logging/logger';
 import { sessionEventCollection } from '../calls/session-event-model.ts';
 import { openDatabase } from './database.ts';
 import { isDuplicateKey } from './duplicate.ts';
-import { InsertBatches } from './insert-batches.ts';
+import { insertBatches } from './insert-batches.ts';
+import { readBatches, type ReadTarget } from './read-batches.ts';
 
 const store = await openDocumentStore({ path: join(t.testdir(), 'inserts.db') });
 const database = await openDatabase(store.uri, { logger: silentLogger() });
@@ -19,7 +20,7 @@ const { collection } = database.model(sessionEventCollection);
 /** The real collection, and how many documents each command to it had. */
 function counted() {
   const sent: number[] = [];
-  const batches = new InsertBatches({
+  const batches = insertBatches({
     insertOne(document, options) {
       sent.push(1);
       return collection.insertOne(document, options);
@@ -38,12 +39,12 @@ void t.test('inserts at one time share commands, and all are stored when they re
   const { sent, batches } = counted();
   await Promise.all(
     Array.from({ length: 450 }, (_, i) =>
-      batches.insert({ _id: `many_${i}`, session_id: `many_${i}`, index: 0 }),
+      batches.add({ _id: `many_${i}`, session_id: `many_${i}`, index: 0 }),
     ),
   );
   t.same(sent, [1, 200, 200, 49]);
   t.equal(await collection.countDocuments({ session_id: /^many_/ }), 450);
-  await batches.insert({ _id: 'many_last', session_id: 'many_last', index: 0 });
+  await batches.add({ _id: 'many_last', session_id: 'many_last', index: 0 });
   t.same(sent.at(-1), 1, 'one alone waits for nobody');
 });
 
@@ -51,7 +52,7 @@ void t.test('what a unique index refuses fails alone, and says which index it wa
   const { sent, batches } = counted();
   const results = await Promise.allSettled(
     [event('a', 1), event('b', 2), event('b', 3), event('c', 2), event('d', 4)].map((one) =>
-      batches.insert(one),
+      batches.add(one),
     ),
   );
   t.same(
@@ -81,7 +82,7 @@ void t.test('a document that cannot be written as BSON fails alone', async (t) =
   const { batches } = counted();
   const results = await Promise.allSettled(
     [event('e', 10), event('f', 11), { ...event('g', 12), 'a\0b': 1 }, event('h', 13)].map((one) =>
-      batches.insert(one),
+      batches.add(one),
     ),
   );
   t.same(
@@ -91,12 +92,45 @@ void t.test('a document that cannot be written as BSON fails alone', async (t) =
   t.equal(await collection.countDocuments({ _id: { $in: ['e', 'f', 'g', 'h'] } as never }), 3);
 });
 
+void t.test('reads by id at one time share commands, and share no record', async (t) => {
+  const sent: unknown[] = [];
+  const read = readBatches({
+    findOne(filter: object, options: object) {
+      sent.push(1);
+      return collection.findOne(filter, options);
+    },
+    find(filter: { _id: { $in: string[] } }, options: object) {
+      sent.push(filter._id.$in);
+      return collection.find(filter as never, options);
+    },
+  } as unknown as ReadTarget);
+  const found = await Promise.all(['a', 'b', 'nobody', 'b', 'd'].map((id) => read.add(id)));
+  t.same(
+    found.map((record) => record?._id),
+    ['a', 'b', undefined, 'b', 'd'],
+  );
+  t.same(sent, [1, ['b', 'nobody', 'd']]);
+  t.same(found[1], found[3]);
+  t.not(found[1], found[3]);
+});
+
+void t.test('a read sees what was written before it', async (t) => {
+  const seen = await Promise.all(
+    Array.from({ length: 30 }, async (_, i) => {
+      await collection.updateOne({ _id: 'd' } as never, { $max: { index: 1000 + i } });
+      const record = await database.read(sessionEventCollection, 'd');
+      return record!.index >= 1000 + i;
+    }),
+  );
+  t.ok(seen.every(Boolean));
+});
+
 void t.test('a database that is gone fails all, and holds nobody up', async (t) => {
   const { batches } = counted();
   await database[Symbol.asyncDispose]();
   const results = await Promise.allSettled(
-    Array.from({ length: 5 }, (_, i) => batches.insert(event(`z${i}`, 100 + i))),
+    Array.from({ length: 5 }, (_, i) => batches.add(event(`z${i}`, 100 + i))),
   );
   t.ok(results.every(({ status }) => status === 'rejected'));
-  await t.rejects(batches.insert(event('zz', 200)));
+  await t.rejects(batches.add(event('zz', 200)));
 });
