@@ -3,7 +3,10 @@ import t from 'tap';
 import { ManualClock } from '@parley/shared/time/manual-clock';
 import { describeOperations } from '../src/http/openapi.ts';
 import { SAMPLE_ORIGIN } from '../src/composition/sample.ts';
+import { AGENT_CONFIG_TEXTS } from '../src/agents/agent-config-texts.ts';
 import { agentCollection } from '../src/agents/agent-model.ts';
+import { FIELD_TEXTS } from '../src/http/field-texts.ts';
+import { PARAMETER_TEXTS } from '../src/http/parameter-texts.ts';
 import { defineOperation, parameterNames } from '../src/http/operation.ts';
 import type { Operation } from '../src/http/operation.ts';
 import { contentTypesOf } from '../src/http/read-body.ts';
@@ -55,6 +58,11 @@ void t.test('the description', async (t) => {
   );
 });
 
+/** The description as a client reads it. */
+const whole = () =>
+  (read ??= JSON.parse(JSON.stringify(describeOperations(all, { url: 'http://127.0.0.1' }))) as Document);
+let read: Document | undefined;
+
 interface Document {
   paths: Record<string, Record<string, DescribedOperation>>;
   components: { schemas: Record<string, object> };
@@ -63,6 +71,7 @@ interface DescribedOperation {
   operationId: string;
   summary: string;
   security: object[];
+  parameters?: { name: string; description?: string; schema?: Schema }[];
   requestBody?: { content: Record<string, { schema: object; example?: unknown }> };
   responses: Record<string, { content?: Record<string, { schema: object; example?: unknown }> }>;
 }
@@ -75,9 +84,7 @@ void t.test(
       ['getRoot', 'getDocumentation', 'getDocumentationAsset'],
       'the page that shows it, and the way there, are all that is not in it',
     );
-    const document = JSON.parse(
-      JSON.stringify(describeOperations(all, { url: 'http://127.0.0.1' })),
-    ) as Document;
+    const document = whole();
     const text = JSON.stringify(document);
     t.notOk(text.includes('9007199254740991'), 'the bounds of JavaScript are no rule');
     const refused = document.paths['/v1/orgs/{org_id}']!['get']!.responses['401'];
@@ -112,9 +119,7 @@ void t.test(
 );
 
 void t.test('bodies have names, refusals fit their route, and replayed secrets may be null', (t) => {
-  const document = JSON.parse(
-    JSON.stringify(describeOperations(all, { url: 'http://127.0.0.1' })),
-  ) as Document;
+  const document = whole();
   const resolved = (schema: object): Schema => {
     const name = (schema as Schema).$ref?.split('/').at(-1);
     return name === undefined ? (schema as Schema) : (document.components.schemas[name] as Schema);
@@ -152,10 +157,44 @@ void t.test('bodies have names, refusals fit their route, and replayed secrets m
   t.end();
 });
 
+void t.test('every field and parameter says what it is', (t) => {
+  const document = whole();
+  let fields = 0;
+  const look = (schema: Schema, at: string): void => {
+    for (const [name, field] of Object.entries(schema.properties ?? {})) {
+      fields++;
+      const text = field.description ?? '';
+      if (!/^\S[^]{3,}[.)]$/.test(text)) t.fail(`${at}.${name}: ${JSON.stringify(text)}`);
+      look(field, `${at}.${name}`);
+    }
+    const { anyOf = [], oneOf = [], allOf = [], items, additionalProperties } = schema;
+    for (const part of [...anyOf, ...oneOf, ...allOf, items, additionalProperties])
+      if (typeof part === 'object') look(part, at);
+  };
+  for (const [name, schema] of Object.entries(document.components.schemas)) look(schema, name);
+  for (const operation of Object.values(document.paths).flatMap((item) => Object.values(item))) {
+    for (const { name, description, schema } of operation.parameters ?? [])
+      if (!(description ?? schema?.description)) t.fail(`${operation.operationId}: ${name}`);
+  }
+  t.ok(fields > 1800, `${fields} fields`);
+  // A text of nothing is one that nobody corrects.
+  const said = JSON.stringify(document);
+  for (const [key, text] of Object.entries({ ...FIELD_TEXTS, ...PARAMETER_TEXTS, ...AGENT_CONFIG_TEXTS }))
+    if (!said.includes(JSON.stringify(text).slice(0, -1))) t.fail(`${key} is said of nothing`);
+  t.match(document.components.schemas['AgentConfigPatch'], {
+    properties: { auto_database: { description: /Only `false` is taken in this version\.$/ } },
+  });
+  t.end();
+});
+
 interface Schema {
   $ref?: string;
   description?: string;
   anyOf?: Schema[];
+  oneOf?: Schema[];
+  allOf?: Schema[];
+  items?: Schema;
+  additionalProperties?: Schema | boolean;
   properties?: Record<string, Schema>;
 }
 

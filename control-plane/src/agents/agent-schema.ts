@@ -4,16 +4,20 @@ import type { MaskedSecret } from '../crypto/secret-box.ts';
 import { patchOf } from '../http/patch-schema.ts';
 import { maybeTime, recordFields, time, timestamp, toTimes } from '../http/record-schema.ts';
 import { maskedSecret } from '../http/value-schemas.ts';
+import { describeConfig } from './agent-config-texts.ts';
 import { fillConfig } from './agent-config-input.ts';
 import type { AgentContent, AgentRecord, AgentVersionRecord } from './agent-record.ts';
 import { maskHeaders } from './header-secrets.ts';
 
 const modelId = z.string().min(1).max(120);
 
-/** The JSON Schema of what a client may send. */
-function described(schema: z.ZodType) {
-  const { $schema: _, ...json } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
-  return json as object;
+/** The JSON Schema of what a client may send, made when somebody asks for the description. */
+function described(schema: () => z.ZodType) {
+  return ({ jsonSchema }: { jsonSchema: object }) => {
+    const { $schema: _, ...json } = z.toJSONSchema(schema(), { io: 'input', unrepresentable: 'any' });
+    describeConfig(json, { input: true });
+    Object.assign(jsonSchema, json);
+  };
 }
 
 /** Checked on top of what is stored, so that a part of it can be sent; the answer shows every key. */
@@ -21,7 +25,7 @@ const configPatch = z.record(z.string(), z.unknown()).meta({
   id: 'AgentConfigPatch',
   description: 'Keys of AgentConfig to change; null resets a key to its default.',
   example: { greeting: { mode: 'caller_first' } },
-  override: described(patchOf(agentConfigSchema.shape)),
+  override: described(() => patchOf(agentConfigSchema.shape)),
 });
 
 const flowDefinition = z
@@ -75,7 +79,10 @@ const agentConfigResponse = agentConfigSchema
       .unwrap()
       .extend({ headers: z.record(z.string(), maskedSecret) }),
   })
-  .meta({ id: 'AgentConfig' });
+  .meta({
+    id: 'AgentConfig',
+    override: ({ jsonSchema }: { jsonSchema: object }) => describeConfig(jsonSchema, { input: false }),
+  });
 
 export const agentResponse = z
   .object({

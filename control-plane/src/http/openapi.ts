@@ -7,6 +7,7 @@ import type {
   ZodOpenApiResponsesObject,
 } from 'zod-openapi';
 import { addExamples } from './openapi-examples.ts';
+import { addFieldTexts } from './openapi-fields.ts';
 import { validationExample } from './openapi-validation.ts';
 import { contentTypesOf } from './read-body.ts';
 import { parameterNames, pathParameter } from './operation.ts';
@@ -137,6 +138,7 @@ export function describeOperations(operations: readonly Operation[], options: { 
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
     },
   });
+  addFieldTexts(described as unknown as Record<string, unknown>);
   addExamples(described as unknown as Record<string, unknown>);
   return described;
 }

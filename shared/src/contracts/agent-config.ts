@@ -188,25 +188,14 @@ export const agentConfigSchema = z.strictObject({
       stop_phrases: phrases(100).nullable().default(null),
       resume_on_false: z.boolean().default(true),
       false_after_ms: z.number().int().min(200).max(5000).default(1500),
-      while_deciding: z
-        .enum(['silence', 'duck'])
-        .default('silence')
-        .describe(
-          'What the caller hears of the agent from the first sound of a voice until it is known whether it interrupts: nothing, or the agent 15 dB softer. The recording keeps the full voice.',
-        ),
+      while_deciding: z.enum(['silence', 'duck']).default('silence'),
     })
     .prefault({}),
   filler: z
     .strictObject({
       enabled: z.boolean().default(true),
       after_ms: z.number().int().min(500).max(10_000).default(1800),
-      messages: z
-        .array(z.string().min(1).max(200))
-        .min(1)
-        .max(10)
-        .nullable()
-        .default(null)
-        .describe('null: the built-in sentence of the language.'),
+      messages: z.array(z.string().min(1).max(200)).min(1).max(10).nullable().default(null),
       generated: z.boolean().default(false),
       max_per_turn: z.number().int().min(0).max(5).default(2),
     })
