@@ -21,6 +21,8 @@ interface Import {
   target: string | undefined;
   /** The npm package it is of: of others only. */
   package: string | undefined;
+  /** Loaded where it is needed, by `import()`, or not at all: a type. */
+  lazy: boolean;
 }
 
 export interface SourceFile {
@@ -44,6 +46,8 @@ export interface Repository {
 interface Package {
   dependencies: ReadonlySet<string>;
   devDependencies: ReadonlySet<string>;
+  /** Packages whose commands its scripts run. */
+  tools: ReadonlySet<string>;
 }
 
 const SCOPE = '@parley/';
@@ -64,10 +68,13 @@ export function readRepository(root: string): Repository {
   const packages = new Map<string, Package>([['', packageOf(manifest)]]);
   for (const workspace of workspaces)
     packages.set(workspace, packageOf(readJson(root, `${workspace}/package.json`)));
-  const paths = globSync([...workspaces.map((workspace) => `${workspace}/**/*.ts`), 'lint/*.ts'], {
-    cwd: root,
-    exclude: (name) => name === 'node_modules' || name === 'peers',
-  });
+  const paths = globSync(
+    [...workspaces.map((workspace) => `${workspace}/**/*.{ts,mjs}`), 'lint/*.ts', '*.js'],
+    {
+      cwd: root,
+      exclude: (name) => name === 'node_modules' || name === 'peers',
+    },
+  );
   return {
     packages,
     files: paths
@@ -83,7 +90,9 @@ function readJson(root: string, file: string): Record<string, unknown> {
 
 function packageOf(manifest: Record<string, unknown>): Package {
   const names = (field: string) => new Set(Object.keys((manifest[field] ?? {}) as object));
-  return { dependencies: names('dependencies'), devDependencies: names('devDependencies') };
+  const scripts = Object.values((manifest['scripts'] ?? {}) as Record<string, string>).join(' ');
+  const tools = new Set(scripts.split(/[^a-z@/-]+/));
+  return { dependencies: names('dependencies'), devDependencies: names('devDependencies'), tools };
 }
 
 /** Reads one source: its imports of every form, and the words of its code. */
@@ -94,7 +103,8 @@ export function readSource(file: string, text: string): SourceFile {
   const visit = (node: ts.Node): void => {
     const line = source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1;
     const specifier = specifierOf(node);
-    if (specifier !== undefined) imports.push({ line, specifier, ...resolve(file, specifier) });
+    if (specifier !== undefined)
+      imports.push({ line, specifier, ...resolve(file, specifier), lazy: isLazy(node) });
     if (
       ts.isIdentifier(node) ||
       ts.isPrivateIdentifier(node) ||
@@ -107,14 +117,14 @@ export function readSource(file: string, text: string): SourceFile {
     ts.forEachChild(node, visit);
   };
   visit(source);
-  const workspace = file.split('/')[0]!;
+  const workspace = file.includes('/') ? workspaceOf(file) : '';
   return { file, workspace, test: isTest(file), imports, words };
 }
 
 function isTest(file: string): boolean {
   return (
     /(^|\/)test\/|\.(test|fixture|conformance)\.ts$|(^|\/)fakes\.ts$|[-/]sample\.ts$/.test(file) ||
-    file.startsWith('lint/')
+    isOfRoot(file)
   );
 }
 
@@ -127,8 +137,7 @@ function specifierOf(node: ts.Node): string | undefined {
     const called = node.expression.getText();
     const loads =
       node.expression.kind === ts.SyntaxKind.ImportKeyword ||
-      called === 'require' ||
-      /^(require|import\.meta|createRequire\(import\.meta\.url\))\.resolve$/.test(called);
+      /^(require|createRequire\(import\.meta\.url\))(\.resolve)?$|^import\.meta\.resolve$/.test(called);
     return loads ? textOf(node.arguments[0]) : undefined;
   }
   if (ts.isNewExpression(node) && node.expression.getText() === 'URL') {
@@ -140,8 +149,15 @@ function specifierOf(node: ts.Node): string | undefined {
   return undefined;
 }
 
+/** The text of a literal; of one with values in it, the part before the first. */
 function textOf(node: ts.Node | undefined): string | undefined {
+  if (node && ts.isTemplateExpression(node)) return node.head.text;
   return node && ts.isStringLiteralLike(node) ? node.text : undefined;
+}
+
+function isLazy(node: ts.Node): boolean {
+  if (ts.isImportDeclaration(node)) return node.importClause?.isTypeOnly === true;
+  return !ts.isExportDeclaration(node) || node.isTypeOnly;
 }
 
 function resolve(file: string, specifier: string): Pick<Import, 'target' | 'package'> {
@@ -168,11 +184,71 @@ export function undeclaredImports({ files, packages }: Repository): Fault[] {
       const of = target !== undefined ? `${SCOPE}${workspaceOf(target)}` : name;
       const own = packages.get(workspace) ?? root;
       if (of === undefined || of === `${SCOPE}${workspace}`) return [];
+      if (target !== undefined && !packages.has(workspaceOf(target))) return [];
       if (own.dependencies.has(of)) return [];
       if (test && (own.devDependencies.has(of) || root.devDependencies.has(of))) return [];
       const field = test ? 'devDependencies' : 'dependencies';
       const message = `imports ${specifier}, which ${workspace}/package.json does not declare: add ${of} to its ${field}, or do without`;
       return [{ key: `${file} > ${of}`, file, line, message }];
+    }),
+  );
+}
+
+/**
+ * What a package.json declares and no file of its workspace imports: as a dependency, no file of the product. The types
+ * of a package are used where the package is; the root's tools where a script or a configuration names them.
+ * @param byName packages that are loaded by a name in a variable, with the file that has the name
+ */
+export function unusedDependencies(
+  { files, packages }: Repository,
+  byName: Readonly<Record<string, string>> = {},
+): Fault[] {
+  const isNamed = (name: string) =>
+    files.some(({ file, words }) => file === byName[name] && words.some(({ text }) => text === name));
+  return [...packages].flatMap(([workspace, { dependencies, devDependencies, tools }]) => {
+    const own = files.filter(
+      (file) => file.workspace === workspace || (workspace === '' && isOfRoot(file.file)),
+    );
+    const unused = (declared: ReadonlySet<string>, users: readonly SourceFile[]) => {
+      const used = new Set(users.flatMap(({ imports }) => imports.map(packageOfImport)));
+      const typed = (name: string) => used.has(name.replace('@types/', '').replace(/^(.+)__(.+)$/, '@$1/$2'));
+      return [...declared].filter(
+        (name) => !used.has(name) && !tools.has(name) && !typed(name) && !isNamed(name),
+      );
+    };
+    const fault = (field: string, name: string): Fault => ({
+      key: `${workspace} > ${name}`,
+      file: workspace === '' ? 'package.json' : `${workspace}/package.json`,
+      line: 1,
+      message: `has ${name} in its ${field}, which nothing ${field === 'dependencies' ? 'of the product ' : ''}there imports: take it out, or to where it is used`,
+    });
+    return [
+      ...unused(
+        dependencies,
+        own.filter(({ test }) => !test),
+      ).map((name) => fault('dependencies', name)),
+      ...unused(devDependencies, own).map((name) => fault('devDependencies', name)),
+    ];
+  });
+}
+
+function isOfRoot(file: string): boolean {
+  return !file.includes('/') || file.startsWith('lint/');
+}
+
+/** What is to be declared for it; for a part of Node, whose types have a package, `node`. */
+function packageOfImport({ specifier, target, package: name }: Import): string | undefined {
+  if (isBuiltin(specifier)) return 'node';
+  return target === undefined ? name : `${SCOPE}${workspaceOf(target)}`;
+}
+
+/** Imports of a package that takes long to load, where everybody who loads the file waits for it. */
+export function eagerImports({ files }: Repository, heavy: readonly string[]): Fault[] {
+  return files.flatMap(({ file, test, imports }) =>
+    imports.flatMap(({ line, specifier, package: name, lazy }) => {
+      if (test || lazy || name === undefined || !heavy.includes(name)) return [];
+      const message = `imports ${specifier}, which takes long to load: import() it where it is first needed`;
+      return [{ key: `${file} > ${name}`, file, line, message }];
     }),
   );
 }

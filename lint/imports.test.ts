@@ -2,12 +2,14 @@ import { globSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import {
+  eagerImports,
   featureCycles,
   featureInternals,
   readRepository,
   readSource,
   servicesApart,
   undeclaredImports,
+  unusedDependencies,
   vendorNames,
   workspaceCycles,
   type Fault,
@@ -33,6 +35,12 @@ const NAMES_ALL: Record<string, string> = {
   'media-gateway/src/realtime/realtime-credential.ts': "a subprotocol's name in OpenAI's Realtime protocol",
 };
 
+/** Packages that are loaded by a name in a variable. */
+const BY_NAME = { 'uwebsockets-compat': 'media-gateway/src/server/load-uws.ts' };
+
+/** Half a second of processor time and more, which a platform's start is not to wait for. */
+const HEAVY = ['@elevenlabs/elevenlabs-js', 'playwright-core'];
+
 const repository = readRepository(root);
 
 function passes(t: Test, faults: readonly Fault[]): void {
@@ -43,6 +51,12 @@ function passes(t: Test, faults: readonly Fault[]): void {
 
 void t.test('every import is declared in the package.json of its workspace', (t) =>
   passes(t, undeclaredImports(repository)),
+);
+void t.test('every declared package is imported, by the product or by tests', (t) =>
+  passes(t, unusedDependencies(repository, BY_NAME)),
+);
+void t.test('packages that take long to load are loaded by the first who needs them', (t) =>
+  passes(t, eagerImports(repository, HEAVY)),
 );
 void t.test('imports between workspaces go one way', (t) => passes(t, workspaceCycles(repository)));
 void t.test('services do not import each other, nor emulators a service', (t) =>
@@ -74,6 +88,7 @@ function made(sources: Record<string, string>, declared: Record<string, string[]
         {
           dependencies: new Set(declared[name] ?? []),
           devDependencies: new Set(declared[`${name} dev`] ?? none),
+          tools: new Set(declared[`${name} tools`] ?? none),
         },
       ]),
     ),
@@ -93,6 +108,7 @@ void t.test('an import of any form is found', async (t) => {
     "const f = createRequire(import.meta.url).resolve('seven/package.json');",
     "new Worker(new URL('../other/eight.ts', import.meta.url));",
     "import 'node:fs';",
+    "createRequire(import.meta.url)('ten');",
     "// import 'comment'",
     'const text = "import \'text\'";',
   ];
@@ -109,6 +125,7 @@ void t.test('an import of any form is found', async (t) => {
       [7, 'seven'],
       [8, 'shared/src/other/eight.ts'],
       [9, 'built in'],
+      [10, 'ten'],
     ],
   );
 });
@@ -128,6 +145,50 @@ void t.test('what is not declared, or for tests only, is found', async (t) => {
     'embedded/src/b.ts:1',
     'embedded/test/b.test.ts:1',
   ]);
+});
+
+void t.test('what is declared and not used, or by tests only, is found', async (t) => {
+  const sources = {
+    'shared/src/a.ts': "import 'here';\nimport.meta.resolve(`pages/${file}`);",
+    'shared/src/a.test.ts': "import 'tests-only';\nimport '@scope/typed';",
+    'lint/b.ts': "import 'of-lint';",
+    'eslint.config.js': "import 'of-a-configuration';",
+    'emulators/src/c.ts': "import 'here';",
+    'embedded/src/d.ts': "import '@parley/shared/a';\nload('named');",
+  };
+  const declared = {
+    shared: ['here', 'pages', 'tests-only', 'nowhere'],
+    'shared dev': ['@scope/typed', '@types/scope__typed', '@types/tests-only', '@types/nothing'],
+    embedded: ['here', '@parley/shared', '@parley/emulators', 'named', 'others-named'],
+    ' dev': ['of-lint', 'of-a-configuration', 'a-command', 'no-command'],
+    ' tools': ['a-command'],
+  };
+  t.same(
+    unusedDependencies(made(sources, declared), {
+      named: 'embedded/src/d.ts',
+      'others-named': 'embedded/src/d.ts',
+    }).map(({ key }) => key),
+    [
+      ' > no-command',
+      'shared > tests-only',
+      'shared > nowhere',
+      'shared > @types/nothing',
+      'embedded > here',
+      'embedded > @parley/emulators',
+      'embedded > others-named',
+    ],
+  );
+});
+
+void t.test('a heavy package that is loaded with a file is found, types and import() are not', async (t) => {
+  const sources = {
+    'shared/src/a.ts': "import { A } from 'heavy';",
+    'shared/src/b.ts':
+      "import type { A } from 'heavy';\nexport type { B } from 'heavy';\nawait import('heavy/deep');",
+    'shared/src/c.ts': "export { A } from 'heavy';",
+    'shared/src/d.test.ts': "import { A } from 'heavy';",
+  };
+  t.same(where(eagerImports(made(sources), ['heavy'])), ['shared/src/a.ts:1', 'shared/src/c.ts:1']);
 });
 
 void t.test('cycles are found, long ones too, those of tests too', async (t) => {

@@ -1,3 +1,4 @@
+import { DeepgramClient } from '@deepgram/sdk';
 import t from 'tap';
 import type { Test } from 'tap';
 import { WebSocket } from 'ws';
@@ -601,4 +602,43 @@ void t.test('faults', async (t) => {
     const stats = await (await fetch(`${url}/__emulator/stats`)).json();
     t.match(stats, { emulator: 'deepgram', refused: 1, faults_struck: { refuse: 1 } });
   });
+});
+
+void t.test("the vendor's own SDK finds what it expects", async (t) => {
+  const { url } = await emulator(t);
+  const sdk = new DeepgramClient({
+    apiKey: 'dg-any',
+    environment: { base: url, production: url.replace('http', 'ws'), agent: url, agentRest: url },
+    maxRetries: 0,
+  });
+  const { projects } = await sdk.manage.v1.projects.list();
+  t.equal(projects?.length, 1, 'as a check of credentials asks for them');
+
+  const audio = Buffer.concat([voice(800), silence(1000)]);
+  const recorded = await sdk.listen.v1.media.transcribeFile(
+    audio,
+    { model: 'nova-3', encoding: 'mulaw' },
+    // The package's types lack it for files; the vendor's description has it.
+    { queryParams: { sample_rate: 8000 } },
+  );
+  t.match(recorded, { results: { channels: [{ alternatives: [{ transcript: /^hello/i }] }] } });
+
+  const stream = await sdk.listen.v1.connect({
+    model: 'nova-3',
+    encoding: 'mulaw',
+    sample_rate: 8000,
+    Authorization: 'Token dg-any',
+  });
+  const types: string[] = [];
+  const over = new Promise<void>((resolve) => stream.on('close', () => resolve()));
+  stream.on('message', (message) => {
+    types.push(message.type);
+    if (message.type === 'Results' && message.speech_final) stream.sendCloseStream({ type: 'CloseStream' });
+  });
+  stream.connect();
+  await stream.waitForOpen();
+  for (let at = 0; at < audio.length; at += 160) stream.sendMedia(audio.subarray(at, at + 160));
+  await over;
+  t.same(new Set(types), new Set(['Results', 'Metadata']), 'and a stream, from its first word to its end');
+  stream.close();
 });

@@ -1,6 +1,28 @@
+import { createHmac } from 'node:crypto';
+import { createRequire } from 'node:module';
 import t from 'tap';
 import type { CarrierRequest } from '../carrier.ts';
+import { PlivoCarrier } from './plivo-carrier.ts';
 import { signatureBase, verifyPlivoUpgrade, verifyPlivoWebhook } from './plivo-signature.ts';
+
+/** What these tests ask of the vendor's Node SDK. Its own types are not those of its code. */
+interface Sdk {
+  validateV3Signature(
+    method: string,
+    url: string,
+    nonce: string,
+    token: string,
+    signature: string,
+    fields: Record<string, string>,
+  ): boolean;
+  Response: new () => {
+    addStream(url: string, attributes: object): void;
+    addHangup(attributes?: object): void;
+    addDial(attributes: object): { addNumber(number: string): void };
+    toXML(): string;
+  };
+}
+const sdk = createRequire(import.meta.url)('plivo') as Sdk;
 
 // Vectors made with the vendor's Node SDK, `validateV3Signature`.
 const TOKEN = 'plivo-fake-auth-token-0001';
@@ -143,4 +165,71 @@ void t.test('the old signature that leaves the body out is no way in', (t) => {
     ),
   );
   t.end();
+});
+
+void t.test("the vendor's SDK takes the same text for signed", async (t) => {
+  const urls = [
+    'https://voice.example.com/plivo/answer',
+    'https://voice.example.com:8443/plivo/answer?z=1&a=2',
+    'https://voice.example.com/plivo/answer?tenant=acme%20co&b=%C3%BC',
+  ];
+  const forms = [
+    undefined,
+    { To: '918012345678', From: '919876543210' },
+    { Name: 'Jürgen & Söhne', Empty: '' },
+  ];
+  for (const url of urls)
+    for (const fields of forms) {
+      const method = fields ? 'POST' : 'GET';
+      const base = signatureBase(url, fields && new URLSearchParams(fields));
+      const signature = createHmac('sha256', TOKEN).update(`${base}.${NONCE}`).digest('base64');
+      t.ok(
+        sdk.validateV3Signature(method, url, NONCE, TOKEN, signature, fields ?? {}),
+        `${method} ${url} ${JSON.stringify(fields)}`,
+      );
+    }
+});
+
+void t.test("documents are those that the vendor's SDK writes", async (t) => {
+  const carrier = new PlivoCarrier({ authId: 'MA1', authToken: TOKEN });
+  const withoutHead = ({ body }: { body: string }) => body.replace(/^<\?xml[^>]*>\n/, '');
+  const [streamUrl, statusUrl] = [
+    'wss://media.example.com/s/1?a=1&b=<2>',
+    'https://voice.example.com/s?a=1&b=2',
+  ];
+  const stream = new sdk.Response();
+  stream.addStream(streamUrl, {
+    bidirectional: true,
+    keepCallAlive: true,
+    audioTrack: 'inbound',
+    contentType: 'audio/x-mulaw;rate=8000',
+    streamTimeout: 86400,
+    statusCallbackUrl: statusUrl,
+    statusCallbackMethod: 'POST',
+  });
+  stream.addHangup();
+  t.equal(withoutHead(await carrier.answer('c-1', { streamUrl, statusUrl })), stream.toXML());
+
+  const dial = new sdk.Response();
+  const attributes = {
+    callerId: '14155550100',
+    timeout: 20,
+    action: statusUrl,
+    method: 'POST',
+    redirect: true,
+  };
+  dial.addDial(attributes).addNumber('4915112345678');
+  dial.addHangup();
+  const transfer = carrier.transferDocument({
+    to: '+4915112345678',
+    callerId: '+14155550100',
+    ringTimeoutSeconds: 20,
+    resultUrl: statusUrl,
+    documentUrl: statusUrl,
+  });
+  t.equal(withoutHead(transfer), dial.toXML());
+
+  const refusal = new sdk.Response();
+  refusal.addHangup({ reason: 'busy' });
+  t.equal(withoutHead(await carrier.refuse('c-1', 'busy')), refusal.toXML());
 });
