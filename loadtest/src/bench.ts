@@ -20,8 +20,6 @@ import type { SystemUnderTest } from './sut/system.ts';
 export interface BenchOptions {
   turns: number;
   delays?: ProviderDelays;
-  llmChunks?: 'whole' | 'tokens';
-  tokensPerSecond?: number;
   voice?: 'tones' | 'flite';
   /** Speaks of the agent's config, beside what keeps figures comparable. */
   agentConfig?: BackendOptions['agentConfig'];
@@ -85,8 +83,6 @@ export async function openBench(options: BenchOptions): Promise<Bench> {
     const delays = options.delays ?? DELAYS;
     const backendOptions: BackendOptions = {
       delays,
-      llmChunks: options.llmChunks ?? 'whole',
-      tokensPerSecond: options.tokensPerSecond ?? 66,
       turns: options.turns,
       taught: options.taught ?? {},
       markedEars: options.markedEars ?? false,

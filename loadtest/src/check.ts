@@ -3,6 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { carrierSchema, type CarrierName } from '@parley/shared/contracts/session-values';
+import { DELAYS } from './backend/backend.ts';
 import { openBench, openSystem, QUIET_AGENT } from './bench.ts';
 import { runCommand } from './command.ts';
 import { hasOpenssl } from '@parley/emulators/server/make-certificate';
@@ -176,8 +177,7 @@ async function measureRun(
     busyProcesses: busy,
     ...(tls && {
       providerTls: true,
-      llmChunks: 'tokens',
-      tokensPerSecond: TOKENS_PER_SECOND,
+      delays: { ...DELAYS, tokenMs: 1000 / TOKENS_PER_SECOND },
       record: true,
       agentConfig: QUIET_AGENT,
     }),

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
+import { DELAYS } from './backend/backend.ts';
 import { openBench, openSystem, type SystemOptions } from './bench.ts';
 import { runCommand } from './command.ts';
 import { htmlReport, machine } from './report/html.ts';
@@ -59,9 +60,7 @@ async function main(signal: AbortSignal): Promise<void> {
     pin: true,
     backendProcess: true,
     redis: true,
-    ...(values.tokens === undefined
-      ? {}
-      : { llmChunks: 'tokens' as const, tokensPerSecond: Number(values.tokens) }),
+    ...(values.tokens === undefined ? {} : { delays: { ...DELAYS, tokenMs: 1000 / Number(values.tokens) } }),
   });
   try {
     for (let round = 1; round <= Number(values.rounds); round++) {

@@ -20,9 +20,13 @@ async function main(options: Options, signal: AbortSignal): Promise<void> {
   if (options.keep !== undefined) await mkdir(options.keep, { recursive: true });
   const bench = await openBench({
     turns: options.turns,
-    delays: { sttMs: options['stt-ms'], llmMs: options['llm-ms'], ttsMs: options['tts-ms'] },
-    llmChunks: options.tokens === undefined ? 'whole' : 'tokens',
-    ...(options.tokens === undefined ? {} : { tokensPerSecond: options.tokens }),
+    delays: {
+      sttStartMs: options['stt-start-ms'],
+      sttMs: options['stt-ms'],
+      llmMs: options['llm-ms'],
+      tokenMs: options.tokens === undefined ? 0 : 1000 / options.tokens,
+      ttsMs: options['tts-ms'],
+    },
     voice: options.voice,
     ...(options.config === undefined ? {} : { agentConfig: options.config }),
     record: options.record,

@@ -11,6 +11,12 @@ void t.test('the documented load tests have options that are there', (t) => {
   });
   t.ok(commands.length > 10);
   for (const command of commands) t.doesNotThrow(() => parseOptions(command.split(/ +/)), command);
+  t.match(parseOptions(['--real', '--tokens', '100']), {
+    'provider-tls': true,
+    record: true,
+    tokens: 100,
+    'stt-start-ms': 120,
+  });
   t.throws(() => parseOptions(['--loudly']), { message: /--loudly/ });
   t.end();
 });

@@ -34,8 +34,11 @@ Load
   --voice NAME       tones (default, exact; VOICE_MODEL=off, for tones are no voice) or flite
 
 Emulated providers
+  --real             as they are: --provider-tls --tokens 66 --stt-start-ms 120, and recordings
+  --stt-start-ms N   voice before the recogniser says that somebody speaks (0)
   --stt-ms N --llm-ms N --tts-ms N   delays (200, 200, 100)
-  --tokens N         the model streams token by token, N a second, instead of all in one chunk
+  --tokens N         the model streams token by token, N a second, instead of all in one chunk; the time until the end of
+                     the sentence is the model's, and not overhead
   --provider-tls     providers are reached over TLS, and offer HTTP/2 as well as HTTP/1.1
   --fault LIST       what goes wrong, for example stt:cut:0.05,llm:stall:0.02 (provider:kind:probability)
 
@@ -92,6 +95,8 @@ const schema = z.object({
   step: count(1, 10_000).default(50),
   resolution: count(1, 1000).default(8),
   voice: z.enum(['tones', 'flite']).default('tones'),
+  real: z.boolean().default(false),
+  'stt-start-ms': count(0, 10_000).default(0),
   'stt-ms': count(0, 10_000).default(200),
   'llm-ms': count(0, 10_000).default(200),
   'tts-ms': count(0, 10_000).default(100),
@@ -118,6 +123,9 @@ const schema = z.object({
   help: z.boolean().default(false),
 });
 
+/** What `--real` stands for; what is asked for beside it wins. */
+const REAL = { 'provider-tls': true, tokens: '66', 'stt-start-ms': '120', record: true };
+
 export type Options = z.output<typeof schema>;
 
 /** Something on the command line makes no sense. */
@@ -133,6 +141,7 @@ export function parseOptions(args: readonly string[]): Options {
       'tls',
       'record',
       'provider-tls',
+      'real',
       'capacity',
       'json',
       'profile',
@@ -152,7 +161,7 @@ export function parseOptions(args: readonly string[]): Options {
   } catch (error) {
     throw new OptionsError((error as Error).message);
   }
-  const parsed = schema.safeParse(values);
+  const parsed = schema.safeParse(values['real'] === true ? { ...REAL, ...values } : values);
   if (parsed.success) {
     const { url, ca, tls, whole, soak, capacity, system } = parsed.data;
     if (url === undefined ? ca !== undefined : tls || whole)

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { DELAYS } from '../src/backend/backend.ts';
 import { openBench, openSystem } from '../src/bench.ts';
 import { hasOpenssl } from '@parley/emulators/server/make-certificate';
 import { runLoad } from '../src/run-load.ts';
@@ -17,7 +18,7 @@ void t.test(
       backendProcess: false,
       redis: false,
       providerTls: true,
-      llmChunks: 'tokens',
+      delays: { ...DELAYS, tokenMs: 15 },
     });
     t.teardown(() => bench[Symbol.asyncDispose]());
     const sut = await openSystem(bench, {

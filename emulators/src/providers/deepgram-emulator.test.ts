@@ -406,6 +406,15 @@ void t.test('a whole file is answered at once', async (t) => {
   t.equal((await post(NOVA, '{"url":"http://example.com/a.wav"}', 'application/json')).status, 400);
 });
 
+void t.test('Flux: a turn may need some voice before it starts', async (t) => {
+  const { url } = await emulator(t, { delays: { ...AT_ONCE, startOfTurnMs: 120 } });
+  const client = await ListenClient.open(url, FLUX);
+  send(client, Buffer.concat([silence(100), voice(400)]));
+  const all = await client.finish();
+  const start = all.find((message) => message['event'] === 'StartOfTurn');
+  t.equal(start?.['audio_window_end'], 0.22, '120 ms after the voice began');
+});
+
 void t.test(
   'Flux: a turn goes from StartOfTurn over EagerEndOfTurn and TurnResumed to EndOfTurn',
   async (t) => {

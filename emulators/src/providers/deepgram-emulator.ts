@@ -43,6 +43,8 @@ export interface DeepgramDelays {
   /** The answer to `Finalize`. */
   finalize?: Delay;
   utteranceEnd?: Delay;
+  /** Flux: voice before `StartOfTurn`, in ms of audio; none where a first word is enough. */
+  startOfTurnMs?: number;
   /** Flux: silence before `EndOfTurn` at the default threshold of 0.7. */
   endOfTurn?: Delay;
 }
@@ -289,6 +291,7 @@ function toSettings(options: DeepgramEmulatorOptions): ListenSettings {
     },
     flux: {
       updateEveryMs: 250,
+      startOfTurnMs: delays.startOfTurnMs ?? 0,
       endOfTurn: delays.endOfTurn ?? usual(260, 500),
       idleUpdates: true,
       forceEndTurn: options.forceEndTurn ?? true,

@@ -1,3 +1,4 @@
+import { tokensOf } from '@parley/emulators/providers/openai/completion-stream';
 import type { CallReport } from '@parley/shared/contracts/call-events';
 import type { CarrierName } from '@parley/shared/contracts/session-values';
 import type { AgentConfigInput } from '@parley/shared/contracts/agent-config';
@@ -5,21 +6,30 @@ import type { EmulatorTls } from '@parley/emulators/server/emulator-server';
 
 /** Delays of the emulated providers: always the same, so that what is left over is the gateway's. Milliseconds. */
 export interface ProviderDelays {
+  /** From the first voiced chunk to the begin of the turn. Not subtracted from anything: callers wait for it. */
+  sttStartMs: number;
   /** From the last voiced chunk to the end of the turn. */
   sttMs: number;
   /** To the first token. */
   llmMs: number;
+  /** From one token to the next; 0 where all come at once. */
+  tokenMs: number;
   /** To the first audio. */
   ttsMs: number;
 }
 
-export const DELAYS: ProviderDelays = { sttMs: 200, llmMs: 200, ttsMs: 100 };
+export const DELAYS: ProviderDelays = { sttStartMs: 0, sttMs: 200, llmMs: 200, tokenMs: 0, ttsMs: 100 };
+
+/**
+ * What the providers take from the end of a turn to the first audio of its answer, which is one sentence: until the
+ * token that ends it.
+ */
+export function answerMs(delays: ProviderDelays, answer: string): number {
+  return delays.llmMs + delays.tokenMs * (tokensOf(answer).length - 1) + delays.ttsMs;
+}
 
 export interface BackendOptions {
   delays: ProviderDelays;
-  /** `whole`: one chunk with the whole answer, which leaves nothing but overhead. */
-  llmChunks: 'whole' | 'tokens';
-  tokensPerSecond: number;
   turns: number;
   /** What the emulated ears are taught beside the conversations: lines by the tag of a call. */
   taught?: Readonly<Record<string, readonly string[]>>;

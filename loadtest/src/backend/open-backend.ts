@@ -37,15 +37,19 @@ export async function openBackend(options: BackendOptions): Promise<Backend> {
           ...options.taught,
         },
         marked: options.markedEars ?? false,
-        delays: { endOfTurn: delays.sttMs, speechStarted: 0 },
+        delays: { endOfTurn: delays.sttMs, speechStarted: 0, startOfTurnMs: delays.sttStartMs },
         tls,
       }),
     );
     const openai = owned.add(
       await openOpenAiEmulator({
         script: parseScript({ rules: modelRules() }),
-        delays: { firstToken: delays.llmMs, tokensPerSecond: options.tokensPerSecond },
-        chunks: options.llmChunks,
+        delays: {
+          firstToken: delays.llmMs,
+          tokensPerSecond: delays.tokenMs === 0 ? Infinity : 1000 / delays.tokenMs,
+        },
+        // All at once leaves nothing but overhead.
+        chunks: delays.tokenMs === 0 ? 'whole' : 'tokens',
         tls,
       }),
     );

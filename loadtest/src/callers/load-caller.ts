@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import type { ProviderDelays } from '../backend/backend.ts';
+import { answerMs, type ProviderDelays } from '../backend/backend.ts';
 import type { RunMetrics } from '../measure/run-metrics.ts';
 import type { Conversation, HangUp, Step } from '../scenario/conversation.ts';
 import type { CallerSpeech } from '@parley/emulators/speech/caller-speech';
@@ -109,7 +109,6 @@ export async function runCall(options: {
 }): Promise<CallResult> {
   const { line, ear, conversation, speech, metrics, delays, random, signal } = options;
   const { counts } = metrics;
-  const providersMs = delays.sttMs + delays.llmMs + delays.ttsMs;
   const expected: string[] = [];
   let heardSince = 0;
   let firstTurn = true;
@@ -134,7 +133,7 @@ export async function runCall(options: {
     return times;
   }
   /** @returns overhead in ms; undefined when no answer came, or the call was over first */
-  async function answerTo(times: SaidTimes): Promise<number | undefined> {
+  async function answerTo(times: SaidTimes, reply: string): Promise<number | undefined> {
     counts.questions++;
     ear.listenFrom(times.lastVoicedAt);
     await line.waitFor(() => over() || ear.firstVoiceAt !== undefined, REPLY_TIMEOUT_MS);
@@ -144,7 +143,7 @@ export async function runCall(options: {
       return undefined;
     }
     counts.replies++;
-    return ear.firstVoiceAt - times.lastVoicedAt - providersMs;
+    return ear.firstVoiceAt - times.lastVoicedAt - delays.sttMs - answerMs(delays, reply);
   }
 
   async function ask(step: Extract<Step, { do: 'ask' }>): Promise<void> {
@@ -153,7 +152,7 @@ export async function runCall(options: {
     if (over()) return;
     const times = await say(step.line);
     if (over()) return;
-    const overheadMs = await answerTo(times);
+    const overheadMs = await answerTo(times, step.reply);
     if (overheadMs === undefined) return;
     expected.push(step.reply);
     if (metrics.inWindow(times.lastVoicedAt)) {
@@ -174,7 +173,7 @@ export async function runCall(options: {
     metrics.pause(step.pauseMs, ear.firstVoiceAt !== undefined);
     const times = await say(step.then);
     if (over()) return;
-    const overheadMs = await answerTo(times);
+    const overheadMs = await answerTo(times, step.reply);
     if (overheadMs === undefined) return;
     expected.push(step.reply);
     firstTurn = false;
@@ -197,7 +196,7 @@ export async function runCall(options: {
       );
       metrics.leadAtClear.add(ear.leadAtClearMs);
     }
-    const overheadMs = await answerTo(times);
+    const overheadMs = await answerTo(times, step.reply);
     if (overheadMs === undefined) return;
     expected.push(step.reply);
     if (metrics.inWindow(times.lastVoicedAt)) metrics.overheadAfterInterruption.add(overheadMs);

@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import type { WebSocket } from 'uWebSockets.js';
 import { loadUws } from '@parley/media-gateway/server/load-uws';
 import { encodeMulaw } from '@parley/shared/audio/g711';
-import type { ProviderDelays } from '../backend/backend.ts';
+import { answerMs, type ProviderDelays } from '../backend/backend.ts';
 import { isVoiced } from '@parley/emulators/carriers/agent-playback';
 import { conversation, GREETING, type ConversationName } from '../scenario/conversation.ts';
 import { renderToneWord } from '@parley/emulators/speech/tone-words';
@@ -100,10 +100,14 @@ function hear(socket: Socket, payload: string): void {
     now - line.lastVoicedAt >= delays.sttMs - 5
   ) {
     line.answered = true;
-    line.due = setTimeout(() => {
-      line.due = undefined;
-      if (!line.closed) speak(socket, line.replies[line.next++ % line.replies.length]!);
-    }, delays.llmMs + delays.ttsMs);
+    const reply = line.replies[line.next++ % line.replies.length]!;
+    line.due = setTimeout(
+      () => {
+        line.due = undefined;
+        if (!line.closed) speak(socket, reply);
+      },
+      answerMs(delays, reply),
+    );
   }
 }
 

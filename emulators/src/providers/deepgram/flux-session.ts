@@ -6,6 +6,8 @@ import type { WireMessage } from './send-queue.ts';
 export interface FluxTiming {
   /** Audio between two `Update`s. */
   updateEveryMs: number;
+  /** Voice before `StartOfTurn`, beside a first word. */
+  startOfTurnMs: number;
   /** Silence after which a turn's end has the confidence 0.7, the default threshold. Drawn anew for each turn. */
   endOfTurnMs: () => number;
   /** Whether `Update` goes on, empty, between turns. */
@@ -106,7 +108,8 @@ export class FluxSession {
     }
     if (this.#state === 'idle') {
       // A new turn opens with its first words: noise alone opens none.
-      if (silenceMs < this.#endOfTurnMs && this.#words().length > 0) {
+      const began = atMs - onsetMs >= this.#timing.startOfTurnMs;
+      if (silenceMs < this.#endOfTurnMs && began && this.#words().length > 0) {
         this.#state = 'ongoing';
         this.#turnStartMs = Math.max(this.#turnStartMs, onsetMs);
         this.#turnInfo('StartOfTurn');

@@ -5,6 +5,8 @@ export interface ListenSettings {
   nova: NovaTiming;
   flux: {
     updateEveryMs: number;
+    /** Voice before `StartOfTurn`, beside a first word. */
+    startOfTurnMs: number;
     /** Silence before `EndOfTurn` at the default threshold. */
     endOfTurn: Delay;
     idleUpdates: boolean;

@@ -151,6 +151,7 @@ export function serveFlux(deps: ListenDeps, query: FluxQuery): void {
   const sendQueue = createSendQueue(deps);
   const timing = {
     updateEveryMs: settings.flux.updateEveryMs,
+    startOfTurnMs: settings.flux.startOfTurnMs,
     endOfTurnMs: () => sampleMs(settings.flux.endOfTurn, random),
     idleUpdates: settings.flux.idleUpdates,
   };
