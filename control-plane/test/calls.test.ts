@@ -175,9 +175,25 @@ void t.test('a leg that was taken over tells, but moves nothing', async (t) => {
   await handle(old);
   t.equal((await read(plan)).status, 'in_progress');
   await inbox.next('report_stored', (command) => command.args['event_id'] === old.id);
-  const last = gateway.ended(second, { usage: used(234), agent_talk_ms: 2500 });
-  await handle(gateway.started(second), last, last);
-  t.match(await read(plan), { status: 'ended', agent_duration_seconds: 4 });
+  await handle(
+    gateway.started(second),
+    gateway.event(second, 'transfer', { transfer_id: 't-1', phase: 'begun' }),
+  );
+  await handle(
+    gateway.started(plan),
+    gateway.event(plan, 'transfer', { transfer_id: 't-1', phase: 'bridged' }),
+  );
+  t.equal((await read(plan)).status, 'transferring', 'the leg before has no say');
+  const startedAt = Date.parse((await read(plan)).started_at!);
+  const last = gateway.ended(second, {
+    usage: used(234),
+    agent_talk_ms: 2500,
+    answered_at: new Date(startedAt + 60_000).toISOString(),
+    ended_at: new Date(startedAt + 100_000).toISOString(),
+    duration_ms: 40_000,
+  });
+  await handle(last, last);
+  t.match(await read(plan), { status: 'ended', agent_duration_seconds: 4, duration_seconds: 100 });
   const metrics = async () =>
     (await plane.call<{ usage: object }>('GET', `/v1/sessions/${plan.session_id}/metrics`)).body.usage;
   const both = {
@@ -224,6 +240,9 @@ void t.test('events of sessions nobody knows, and data nobody understands, stop 
   const other = (type: string, data: CallEvent['data']) =>
     gateway.event(plan, 'error', { code: 'none' }, { type, data });
   await handle(other('turn', { nonsense: true }), other('call_started', {}));
+  const broken = other('call_ended', { nonsense: true });
+  await handle(broken);
+  await inbox.next('report_stored', (command) => command.args['event_id'] === broken.id);
   t.equal((await read(plan)).status, 'created');
   await handle(other('brand_new_type', { a: 1 }));
   t.match((await eventsOf(plan)).at(-1), { type: 'brand_new_type', data: { a: 1 } });

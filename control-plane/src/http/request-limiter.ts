@@ -18,11 +18,11 @@ export interface LimitState {
 
 /** Counts requests in the bus, so that all control planes count together. Without a bus nobody is refused. */
 export class RequestLimiter {
-  readonly #bus: Bus;
+  readonly #bus: Pick<Bus, 'rates'>;
   readonly #logger: Logger;
   readonly #clock: Clock;
 
-  constructor({ bus, logger, clock }: { bus: Bus; logger: Logger; clock: Clock }) {
+  constructor({ bus, logger, clock }: { bus: Pick<Bus, 'rates'>; logger: Logger; clock: Clock }) {
     this.#bus = bus;
     this.#logger = logger;
     this.#clock = clock;

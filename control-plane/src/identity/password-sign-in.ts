@@ -13,6 +13,8 @@ const LOGIN_FAILURES = 10;
 /** Over all addresses: somebody guesses from many places. */
 const LOGIN_FAILURES_PER_ACCOUNT = 100;
 
+type Accounts = Pick<UserAccounts, 'user' | 'userByEmail' | 'verifyPassword' | 'setPassword'>;
+
 interface Limit {
   bucket: string;
   limit: number;
@@ -20,16 +22,16 @@ interface Limit {
 
 /** Signs users in by their password, within limits, and lets them change it. */
 export class PasswordSignIn {
-  readonly #accounts: UserAccounts;
-  readonly #signIns: SignIns;
-  readonly #bus: Bus;
+  readonly #accounts: Accounts;
+  readonly #signIns: Pick<SignIns, 'start' | 'end'>;
+  readonly #bus: Pick<Bus, 'rates'>;
   readonly #audit: AuditLog<IdentityAction>;
   readonly #clock: Clock;
 
   constructor(deps: {
-    accounts: UserAccounts;
-    signIns: SignIns;
-    bus: Bus;
+    accounts: Accounts;
+    signIns: Pick<SignIns, 'start' | 'end'>;
+    bus: Pick<Bus, 'rates'>;
     audit: AuditLog<IdentityAction>;
     clock: Clock;
   }) {

@@ -21,6 +21,18 @@ void t.test('nobody has no password', async (t) => {
   t.notOk(await passwords.verify('correct horse battery', null, 'a'));
 });
 
+void t.test('nobody waits for a turn, as somebody does', async (t) => {
+  const passwords = new PasswordHasher({ costBits: 10 });
+  const answers = await Promise.allSettled(
+    Array.from({ length: 14 }, () => passwords.verify('x', null, 'a')),
+  );
+  t.equal(
+    answers.filter(({ status }) => status === 'rejected').length,
+    2,
+    'beyond two at work and ten waiting',
+  );
+});
+
 void t.test('past a bound, sign-ins are told to come back, and those before it are served', async (t) => {
   const passwords = new PasswordHasher({ costBits: 10 });
   const answers = await Promise.allSettled(

@@ -10,10 +10,14 @@ import { analyseLead, LeadAnalysisError, type LeadAnalysis } from './lead-analys
 /** Makes the lead analysis of a session, where its agent asks for one. */
 export class LeadAnalyst {
   readonly #results: AnalysisResults;
-  readonly #catalog: ModelCatalog;
+  readonly #catalog: Pick<ModelCatalog, 'resolve' | 'fetchFor'>;
   readonly #logger: Logger;
 
-  constructor(deps: { results: AnalysisResults; catalog: ModelCatalog; logger: Logger }) {
+  constructor(deps: {
+    results: AnalysisResults;
+    catalog: Pick<ModelCatalog, 'resolve' | 'fetchFor'>;
+    logger: Logger;
+  }) {
     this.#results = deps.results;
     this.#catalog = deps.catalog;
     this.#logger = deps.logger;

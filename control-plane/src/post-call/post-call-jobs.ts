@@ -21,12 +21,17 @@ const RETRY_MS = 60_000;
 /** Queue of what is to be done after calls: one job for each session, leased to one process, tried again when it fails. */
 export class PostCallJobs implements AfterCall {
   readonly #jobs: Model<PostCallJobRecord>;
-  readonly #run: PostCallRun;
+  readonly #run: Pick<PostCallRun, 'run' | 'finish'>;
   readonly #clock: Clock;
   readonly #logger: Logger;
   #task: PeriodicTask | undefined;
 
-  constructor(deps: { database: Database; run: PostCallRun; clock: Clock; logger: Logger }) {
+  constructor(deps: {
+    database: Database;
+    run: Pick<PostCallRun, 'run' | 'finish'>;
+    clock: Clock;
+    logger: Logger;
+  }) {
     this.#jobs = deps.database.model(postCallJobCollection);
     this.#run = deps.run;
     this.#clock = deps.clock;

@@ -38,6 +38,11 @@ export interface DeliveryRequest {
   payload: object;
 }
 
+/** What deliveries ask of agents. */
+interface AgentWebhooks extends Pick<AgentWebhookService, 'secrets'> {
+  find(agentId: string): Promise<Pick<AgentRecord, 'webhooks'> | null>;
+}
+
 interface Attempt {
   status: number | null;
   error: string | null;
@@ -48,9 +53,9 @@ interface Attempt {
 /** Delivers webhooks at least once: stored first, then tried until it is taken or given up. */
 export class WebhookDeliveryService {
   readonly #deliveries: Model<WebhookDeliveryRecord>;
-  readonly #webhooks: AgentWebhookService;
-  readonly #callLog: CallLog;
-  readonly #fetch: SafeFetch;
+  readonly #webhooks: AgentWebhooks;
+  readonly #callLog: Pick<CallLog, 'append'>;
+  readonly #fetch: Pick<SafeFetch, 'request'>;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #owner: string;
@@ -58,9 +63,9 @@ export class WebhookDeliveryService {
 
   constructor(deps: {
     database: Database;
-    webhooks: AgentWebhookService;
-    callLog: CallLog;
-    safeFetch: SafeFetch;
+    webhooks: AgentWebhooks;
+    callLog: Pick<CallLog, 'append'>;
+    safeFetch: Pick<SafeFetch, 'request'>;
     clock: Clock;
     logger: Logger;
     /** Names this process. */

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import t from 'tap';
 import type { CarrierRequest } from '../carrier.ts';
 import { verifyTwilioUpgrade, verifyTwilioWebhook } from './twilio-signature.ts';
@@ -35,6 +36,28 @@ const T3: CarrierRequest = {
 void t.test('requests signed as the vendor signs them pass', (t) => {
   t.ok(verifyTwilioWebhook(T1, TOKEN), 'form');
   t.ok(verifyTwilioWebhook(T3, TOKEN), 'JSON by digest');
+  t.end();
+});
+
+void t.test('a field that comes several times is signed with each of its values once, in order', (t) => {
+  const signed = (fields: string, text: string) => {
+    const signature = createHmac('sha1', TOKEN)
+      .update(T1.url + text)
+      .digest('base64');
+    const request = {
+      ...T1,
+      headers: { ...T1.headers, 'x-twilio-signature': signature },
+      body: Buffer.from(fields),
+    };
+    return verifyTwilioWebhook(request, TOKEN);
+  };
+  // https://www.twilio.com/docs/usage/security#validating-requests, and `toFormUrlEncodedParam` of the vendor's SDK.
+  t.ok(signed('Digits=5&Tag=b&Tag=a', 'Digits5TagaTagb'));
+  t.ok(signed('Tag=a&Digits=5&Tag=a', 'Digits5Taga'));
+  t.ok(signed('b=1&B=2&a=3', 'B2a3b1'), 'names in the order of their codes');
+  t.notOk(signed('Digits=5&Tag=b&Tag=a', 'Digits5TagbTaga'));
+  t.notOk(signed('Digits=5&Tag=b&Tag=a', 'Digits5Taga'));
+  t.notOk(signed('Tag=a&Tag=a', 'TagaTaga'));
   t.end();
 });
 
