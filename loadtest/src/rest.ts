@@ -3,8 +3,10 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import autocannon from 'autocannon';
 import { DisposableList } from '@parley/shared/async/disposable-list';
+import { hasRedis, startRedis } from './backend/start-redis.ts';
 import { runCommand } from './command.ts';
 import { makeTemporary } from './make-temporary.ts';
+import { readUsage } from './measure/process-usage.ts';
 import { machine } from './report/html.ts';
 import { table } from './report/terminal.ts';
 import { startControlPlane } from './sut/control-plane.ts';
@@ -12,8 +14,9 @@ import { canPin, pinSelf, startProcess } from './sut/start-process.ts';
 
 const USAGE = `Usage: npm run loadtest:rest -- [--seconds 8] [--connections 20] [--sessions 100000] [--rounds 3] [--json]
 
-Requests a second that one control plane over its embedded store answers, beside a bare Koa route that answers the same
-JSON in the same run. The server has core 0, the client core 1.
+Requests a second that one control plane answers, and the processor time each takes of it and of its store, beside a
+bare Koa route that answers the same JSON in the same run. The control plane has core 0; the document store, in a process
+of its own, and Redis, if it is installed, share core 1 with the client.
 `;
 
 interface Case {
@@ -29,9 +32,19 @@ interface Figures {
   p50: number;
   p99: number;
   bareKoaPerSecond: number;
-  /** Requests of the bare route for one of these. */
-  ratio: number;
+  /** Of the bare route's requests a second. */
+  share: number;
   failed: number;
+  /** Processor time of one request: of the control plane, of its store, of the bare route. */
+  cpuMs: number;
+  storeCpuMs: number;
+  bareKoaCpuMs: number;
+}
+
+interface Round {
+  result: autocannon.Result;
+  /** Processor time a request, of each process that was asked for. */
+  cpuMs: number[];
 }
 
 async function main(signal: AbortSignal): Promise<void> {
@@ -53,7 +66,23 @@ async function main(signal: AbortSignal): Promise<void> {
   const owned = new DisposableList();
   try {
     const directory = await makeTemporary(owned, 'parley-rest-');
-    const controlPlane = owned.add(await startControlPlane({ directory, cpus }));
+    const redis = hasRedis ? owned.add(await startRedis(directory)) : undefined;
+    const store = await startProcess<{ uri: string }>({
+      script: fileURLToPath(new URL('sut/document-store-process.ts', import.meta.url)),
+      args: [join(directory, 'parley.db')],
+      nodeArgs: ['--disable-warning=ExperimentalWarning'],
+      env: { NODE_ENV: 'production' },
+      cpus: canPin ? '1' : undefined,
+      logFile: join(directory, 'document-store.log'),
+    });
+    owned.defer(() => store.stop());
+    const controlPlane = owned.add(
+      await startControlPlane({
+        directory,
+        cpus,
+        env: { MONGODB_URI: store.ready.uri, ...(redis && { REDIS_URL: redis.url }) },
+      }),
+    );
     const project = `/v1/orgs/${controlPlane.orgId}/projects/${controlPlane.projectId}`;
     const agent = await controlPlane.ask<{ id: string }>('POST', `${project}/agents`, {
       name: 'Benchmark',
@@ -62,11 +91,18 @@ async function main(signal: AbortSignal): Promise<void> {
     });
     const newSession = { agent_id: agent.id, channel: 'telephony', provider: 'plivo' };
 
-    async function measure(url: string, one: Case): Promise<autocannon.Result> {
+    async function measure(url: string, one: Case, pids: readonly number[]): Promise<Round> {
       signal.throwIfAborted();
+      const before = pids.map(cpuSeconds);
+      const result = await run(url, one);
+      const cpuMs = pids.map((pid, i) => ((cpuSeconds(pid) - before[i]!) * 1000) / result.requests.total);
+      return { result, cpuMs };
+    }
+
+    function run(url: string, one: Case): Promise<autocannon.Result> {
       return new Promise((resolve, reject) => {
-        const stop = () => run.stop();
-        const run = autocannon(
+        const stop = () => client.stop();
+        const client = autocannon(
           {
             url: `${url}${one.path}`,
             method: one.method,
@@ -100,23 +136,26 @@ async function main(signal: AbortSignal): Promise<void> {
         logFile: join(directory, 'bare-koa.log'),
       });
       try {
-        const ours: autocannon.Result[] = [];
-        const theirs: autocannon.Result[] = [];
+        const ours: Round[] = [];
+        const theirs: Round[] = [];
         for (let round = 0; round < Number(values.rounds); round++) {
           process.stderr.write(`${one.name}, round ${round + 1}\n`);
-          ours.push(await measure(controlPlane.url, one));
-          theirs.push(await measure(bare.ready.url, one));
+          ours.push(await measure(controlPlane.url, one, [controlPlane.pid, store.pid]));
+          theirs.push(await measure(bare.ready.url, one, [bare.pid]));
         }
-        const perSecond = median(ours.map((result) => result.requests.average));
-        const bareKoaPerSecond = median(theirs.map((result) => result.requests.average));
+        const perSecond = median(ours.map(({ result }) => result.requests.average));
+        const bareKoaPerSecond = median(theirs.map(({ result }) => result.requests.average));
         return {
           name: one.name,
           perSecond: Math.round(perSecond * 10) / 10,
-          p50: median(ours.map((result) => result.latency.p50)),
-          p99: median(ours.map((result) => result.latency.p99)),
+          p50: median(ours.map(({ result }) => result.latency.p50)),
+          p99: median(ours.map(({ result }) => result.latency.p99)),
           bareKoaPerSecond: Math.round(bareKoaPerSecond),
-          ratio: Math.round((bareKoaPerSecond / Math.max(0.01, perSecond)) * 10) / 10,
-          failed: ours.reduce((sum, result) => sum + result.non2xx + result.errors, 0),
+          share: perSecond / bareKoaPerSecond,
+          cpuMs: median(ours.map(({ cpuMs }) => cpuMs[0]!)),
+          storeCpuMs: median(ours.map(({ cpuMs }) => cpuMs[1]!)),
+          bareKoaCpuMs: median(theirs.map(({ cpuMs }) => cpuMs[0]!)),
+          failed: ours.reduce((sum, { result }) => sum + result.non2xx + result.errors, 0),
         };
       } finally {
         await bare.stop();
@@ -144,10 +183,13 @@ async function main(signal: AbortSignal): Promise<void> {
     );
     process.stdout.write(
       `${machine()}\n\n${table([
-        ['', 'requests/s', 'p50 ms', 'p99 ms', 'bare Koa/s', 'ratio', 'failed'],
+        ['', 'requests/s', 'p50 ms', 'p99 ms', 'bare Koa/s', 'of it', 'CPU ms', 'store', 'bare', 'failed'],
         ...figures.map((one) => [
           one.name,
-          ...[one.perSecond, one.p50, one.p99, one.bareKoaPerSecond, one.ratio, one.failed].map(String),
+          ...[one.perSecond, one.p50, one.p99, one.bareKoaPerSecond].map(String),
+          one.share.toFixed(3),
+          ...[one.cpuMs, one.storeCpuMs, one.bareKoaCpuMs].map((ms) => ms.toFixed(2)),
+          String(one.failed),
         ]),
       ])}\n`,
     );
@@ -155,6 +197,11 @@ async function main(signal: AbortSignal): Promise<void> {
   } finally {
     await owned.dispose();
   }
+}
+
+/** Of a process and its threads so far; NaN where the system does not tell. */
+function cpuSeconds(pid: number): number {
+  return readUsage([pid])?.cpuSeconds ?? NaN;
 }
 
 function median(values: readonly number[]): number {
