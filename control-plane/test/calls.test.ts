@@ -209,6 +209,51 @@ void t.test('a leg that was taken over tells, but moves nothing', async (t) => {
   await inbox.close();
 });
 
+void t.test('of a leg that was taken over and never reports, nothing is left undecided', async (t) => {
+  const plan = await begin();
+  await handle(gateway.started(plan));
+  const call = (await sessionStore.find(plan.session_id))!.carrier_call_id!;
+  const takeOver = async () => {
+    const { body } = await plane.call<{ ws_ticket: string }>('POST', `/v1/sessions/${plan.session_id}/token`);
+    return (await gateway.redeem({ ticket: body.ws_ticket, start: { carrier_call_id: call } })).body;
+  };
+  // The gateway of the second leg dies before its first event, that of the first one reports late.
+  const second = await takeOver();
+  const third = await takeOver();
+  t.equal(third.leg, 2);
+  const stored = { recording_id: plan.record.recording_id, status: 'stored' as const };
+  await handle(gateway.ended(plan, { recording: { ...stored, status: 'recording' } }));
+  await handle(
+    gateway.started(third),
+    gateway.ended(third, {
+      recording: { ...stored, status: 'recording', recording_id: third.record.recording_id },
+    }),
+  );
+  const statuses = async () =>
+    Promise.all(
+      [plan, second, third].map(async ({ record }) => (await recordings.find(record.recording_id))?.status),
+    );
+  t.same(await statuses(), ['recording', 'failed', 'recording'], 'others are still being stored');
+  await handle(gateway.event(plan, 'recording', stored));
+  await handle(gateway.event(second, 'recording', { ...stored, recording_id: second.record.recording_id }));
+  t.same(await statuses(), ['ready', 'ready', 'recording'], 'and it may be stored all the same');
+  t.match(await read(plan), { status: 'ended' });
+});
+
+void t.test('a late report of a leg that was taken over tells what became of its recording', async (t) => {
+  const plan = await begin();
+  await handle(gateway.started(plan));
+  const call = (await sessionStore.find(plan.session_id))!.carrier_call_id!;
+  const { body } = await plane.call<{ ws_ticket: string }>('POST', `/v1/sessions/${plan.session_id}/token`);
+  await gateway.redeem({ ticket: body.ws_ticket, start: { carrier_call_id: call } });
+  await handle(
+    gateway.ended(plan, {
+      recording: { recording_id: plan.record.recording_id, status: 'failed', error: 'disk' },
+    }),
+  );
+  t.match(await recordings.find(plan.record.recording_id), { status: 'failed', error: 'disk' });
+});
+
 void t.test('transfers move the status', async (t) => {
   const plan = await begin();
   const transfer = (phase: 'begun' | 'bridged' | 'failed') =>

@@ -147,6 +147,8 @@ export class CallEventHandler {
   async #ended(session: SessionRecord, event: Known<'call_ended'>, current: boolean): Promise<void> {
     const leg = Math.floor(event.index / EVENT_INDEXES_PER_LEG);
     const known = await this.#store.accountLeg(session._id, leg, accountOf(event.data));
+    if (event.data.recording) await this.#recordings.apply(session._id, event.data.recording);
+    else await this.#recordings.lost(session._id, { of: leg });
     if (known && current) await this.#close(known, event);
     // A late report of an earlier leg only adds to the sums.
     else if (known && isTerminal(known.status)) await this.#store.change(known._id, totalsOf(known));
@@ -165,8 +167,8 @@ export class CallEventHandler {
     const report = event.data;
     const keep = keepsTranscript(session);
     if (keep) for (const turn of report.turns) await this.#callLog.storeTurn(owner(session), turn);
-    if (report.recording) await this.#recordings.apply(session._id, report.recording);
-    else await this.#recordings.lost(session._id, Math.floor(event.index / EVENT_INDEXES_PER_LEG));
+    // A leg that was taken over and has not reported by now has lost its gateway, perhaps before its first event.
+    await this.#recordings.lost(session._id, { except: Object.keys(session.legs ?? {}).map(Number) });
     const messages = keep ? await this.#callLog.countTurns(session._id) : report.turns.length;
     const set = toChange(session, event, messages);
 

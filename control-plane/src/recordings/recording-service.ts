@@ -85,11 +85,12 @@ export class RecordingService {
   /**
    * The call is over, and nobody has said what became of its recording: its gateway is gone. Should one be stored all
    * the same, `apply` hears of it.
-   * @param leg of this leg alone
+   * @param legs those of whom this is so; all without it
    */
-  async lost(sessionId: string, leg?: number): Promise<void> {
+  async lost(sessionId: string, legs: { of: number } | { except: number[] } = { except: [] }): Promise<void> {
+    const leg = 'of' in legs ? legs.of : { $nin: legs.except };
     await this.#recordings.updateMany(
-      { session_id: sessionId, status: 'recording', ...(leg === undefined ? {} : { leg }) },
+      { session_id: sessionId, status: 'recording', leg },
       { $set: { status: 'failed', error: 'gateway_lost' } },
     );
   }
