@@ -155,8 +155,8 @@ export interface SystemOptions {
   maxCalls: number;
   turns: number;
   profile: boolean;
-  /** The gateways can tell what is in use after a full collection. */
-  exposeGc?: boolean;
+  /** Further arguments of `node` for the gateways, see `GatewayOptions`. */
+  nodeArgs?: readonly string[];
   /** Callers come through TLS. */
   tls?: boolean;
   env?: NodeJS.ProcessEnv;
@@ -183,7 +183,7 @@ function openPlainSystem(bench: Bench, options: SystemOptions): Promise<SystemUn
     cpus,
     directory,
     profile: options.profile,
-    exposeGc: options.exposeGc ?? false,
+    nodeArgs: options.nodeArgs ?? [],
     env: { ...systemEnv(bench), ...options.env },
   });
 }

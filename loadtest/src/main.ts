@@ -40,7 +40,12 @@ async function main(options: Options, signal: AbortSignal): Promise<void> {
   });
   try {
     const system = await (options.whole
-      ? openWholeSystem(bench, { maxCalls: MAX_CALLS, profile: options.profile, tls: options.tls })
+      ? openWholeSystem(bench, {
+          maxCalls: MAX_CALLS,
+          profile: options.profile,
+          tls: options.tls,
+          nodeArgs: options['node-args'],
+        })
       : openSystem(bench, {
           system:
             options.url === undefined
@@ -50,7 +55,7 @@ async function main(options: Options, signal: AbortSignal): Promise<void> {
           maxCalls: MAX_CALLS,
           turns: options.turns,
           profile: options.profile,
-          exposeGc: options.soak !== undefined,
+          nodeArgs: [...options['node-args'], ...(options.soak === undefined ? [] : ['--expose-gc'])],
           tls: options.tls,
         }));
     try {

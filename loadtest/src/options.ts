@@ -18,6 +18,7 @@ What is measured
   --whole            sessions are created and tickets redeemed by the real control plane over its embedded store
   --tls              callers come over wss, through a process on the system's core that ends TLS
   --record           recordings are made
+  --node-args=LIST   further arguments of node for the gateways, for example "--max-semi-space-size=64 --trace-gc"
   --config JSON      agent configuration, instead of the one that keeps figures comparable
 
 Load
@@ -61,6 +62,10 @@ const schema = z.object({
   whole: z.boolean().default(false),
   tls: z.boolean().default(false),
   record: z.boolean().default(false),
+  'node-args': z
+    .string()
+    .default('')
+    .transform((text) => text.split(' ').filter((word) => word !== '')),
   config: z
     .string()
     .transform((text, context) => {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { DisposableList } from '@parley/shared/async/disposable-list';
@@ -22,8 +22,8 @@ export interface GatewayOptions {
   directory: string;
   /** Writes a CPU profile of each gateway into `directory`. */
   profile: boolean;
-  /** Lets it be asked for what is in use after a full collection. */
-  exposeGc?: boolean;
+  /** Further arguments of `node`; `--expose-gc` lets it be asked for what is in use after a full collection. */
+  nodeArgs?: readonly string[];
   /** Further environment of the gateways. */
   env?: NodeJS.ProcessEnv;
   /** Takes events that do not go through Redis. */
@@ -48,8 +48,8 @@ export async function startGateways(
     const gateway = await startProcess<{ url: string }>({
       script: fileURLToPath(new URL('parley-gateway.ts', import.meta.url)),
       nodeArgs: [
-        '--disable-warning=ExperimentalWarning',
-        ...(options.exposeGc ? ['--expose-gc'] : []),
+        ...(await startArgs()),
+        ...(options.nodeArgs ?? []),
         ...(options.profile ? ['--cpu-prof', `--cpu-prof-dir=${directory}`] : []),
       ],
       env: {
@@ -97,6 +97,13 @@ export async function startGateways(
   };
 }
 
+/** Arguments of `node` that a gateway is started with in production. */
+async function startArgs(): Promise<string[]> {
+  const file = new URL('../../../media-gateway/package.json', import.meta.url);
+  const { scripts } = JSON.parse(await readFile(file, 'utf8')) as { scripts: { start: string } };
+  return scripts.start.split(' ').filter((word) => word.startsWith('--'));
+}
+
 /** Media gateways behind the backend's stand-in for a control plane; calls go to them in turn. */
 export async function openParley(
   options: Omit<GatewayOptions, 'internalUrl' | 'internalToken' | 'onEvent'> & { backend: Backend },
@@ -122,7 +129,7 @@ export async function openParley(
     pids: gateways.map((gateway) => gateway.pid),
     startMs,
     reports: true,
-    ...(options.exposeGc ? { heapBytes } : {}),
+    ...(options.nodeArgs?.includes('--expose-gc') ? { heapBytes } : {}),
     async dial({ conversation, carrier }) {
       const ticket = randomBytes(32).toString('base64url');
       const sessionId = uuidV7();

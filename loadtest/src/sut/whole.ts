@@ -14,7 +14,7 @@ import { behindTls } from './tls-front.ts';
  */
 export async function openWholeSystem(
   bench: Bench,
-  options: { maxCalls: number; profile: boolean; tls: boolean },
+  options: { maxCalls: number; profile: boolean; tls: boolean; nodeArgs: readonly string[] },
 ): Promise<SystemUnderTest> {
   if (bench.redisUrl === undefined)
     throw new Error('redis-server is required, and was not found on the path.');
@@ -52,6 +52,7 @@ export async function openWholeSystem(
       maxCalls: options.maxCalls,
       cpus: bench.systemCpus,
       profile: options.profile,
+      nodeArgs: options.nodeArgs,
       env: systemEnv(bench),
     });
     const gateway = gateways[0]!;
