@@ -1,4 +1,6 @@
 import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import t from 'tap';
@@ -40,6 +42,21 @@ void t.test('tests beside a path and those that import it, over other files and 
   ]);
   t.same(testsOf(root, ['shared/src/d']), [], 'a name that only begins like another is none of it');
   t.end();
+});
+
+void t.test('a file run alone has the time that the suite gives it', async (t) => {
+  const file = t.testdir({
+    'x.test.ts': `import t from 'tap';\nt.comment(t.options.timeout);\nt.pass('ran');\n`,
+  });
+  const limit = async (env: Record<string, string>) => {
+    const { TAP_TIMEOUT: _own, ...others } = process.env;
+    const args = ['run', '--silent', 'test:file', path.join(file, 'x.test.ts')];
+    const { stdout } = await run('npm', args, { cwd: ROOT, env: { ...others, ...env } });
+    return Number(/^# (\d+)$/m.exec(stdout)?.[1]);
+  };
+  const suite = /^timeout: (\d+)$/m.exec(await readFile(path.join(ROOT, '.taprc'), 'utf8'))?.[1];
+  t.equal(await limit({}), Number(suite) * 1000);
+  t.equal(await limit({ TAP_TIMEOUT: '7' }), 7000, 'or what one asks for');
 });
 
 void t.test('npm run test:path runs them', async (t) => {
