@@ -211,6 +211,20 @@ void t.test('200 racing increments count to 200 and 20 racing upserts make one d
   t.equal(await db.collection('people').countDocuments(), 1);
 });
 
+void t.test('an upsert whose answer cannot be made inserts nothing, and counts nothing', async (t) => {
+  const collection = openDatabase().collection<{ _id: number }>('counted');
+  await collection.insertOne({ _id: 1 });
+  t.equal(await collection.estimatedDocumentCount(), 1);
+  const asked = collection.findOneAndUpdate(
+    { _id: 2 },
+    { $set: { n: 0 } },
+    { upsert: true, returnDocument: 'after', projection: { x: { $divide: [1, '$n'] } } },
+  );
+  t.type(await codeOf(asked), 'number');
+  t.equal(await collection.estimatedDocumentCount(), 1);
+  t.equal(await collection.countDocuments(), 1);
+});
+
 void t.test('of many racing claims of a job each wins one of its own', async (t) => {
   const db = openDatabase();
   const jobs = db.collection<{ _id: number; status: string; worker?: number }>('jobs');
