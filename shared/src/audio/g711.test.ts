@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import t from 'tap';
 import {
   ALAW_TO_PCM16,
@@ -37,6 +38,38 @@ void t.test('every code decodes to the value of the standard', async (t) => {
     Array.from(CODES, (code) => mulawByStandard(code) + 0),
   );
   t.same(Array.from(decodeAlaw(CODES)), Array.from(CODES, alawByStandard));
+});
+
+/**
+ * Made with Python 3.11.7's `audioop`, whose G.711 is Sun's of 1992 and shares nothing with ours: the sample of each code,
+ * and of all samples in rising order the first that gets each code. SoX 14.4.2 decodes all codes to the same samples.
+ */
+interface Vectors {
+  decoded: number[];
+  first: number[];
+  codes: number[];
+}
+
+void t.test('another implementation decodes and encodes all codes alike', async (t) => {
+  const file = await readFile(new URL('fixtures/g711-vectors.json', import.meta.url), 'utf8');
+  const vectors = JSON.parse(file) as Record<'pcmu' | 'pcma', Vectors>;
+  // mu-law has 14 bits: where a step begins, implementations differ by how they round 16 bits to them.
+  for (const [law, decode, encode, slack] of [
+    ['pcmu', decodeMulaw, encodeMulaw, 3],
+    ['pcma', decodeAlaw, encodeAlaw, 0],
+  ] as const) {
+    const { decoded, first, codes } = vectors[law];
+    t.same(Array.from(decode(CODES)), decoded, `${law}: decoded`);
+    t.equal(
+      new Set(codes).size,
+      law === 'pcmu' ? 255 : 256,
+      `${law}: of the two zeros of mu-law one is made`,
+    );
+    const at = (shift: number) => Array.from(encode(Int16Array.from(first, (sample) => sample + shift)));
+    t.same(at(slack).slice(1), codes.slice(1), `${law}: each step begins there`);
+    t.same(at(-1 - slack).slice(1), codes.slice(0, -1), `${law}: and the one before ends`);
+    t.equal(encode(Int16Array.of(-32_768))[0], codes[0]);
+  }
 });
 
 void t.test('known vectors: silence, the extremes, and the digital milliwatt of G.711', async (t) => {
