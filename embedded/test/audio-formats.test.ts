@@ -11,7 +11,7 @@ import { openTestPlatform } from './fixtures/system/test-platform.ts';
 // A whole call in every form that a carrier's stream may have: what the caller says is understood, and the agent is
 // heard. Some of them at once.
 
-const test = await openTestPlatform();
+const test = await openTestPlatform({ env: { VOICE_MODEL: 'on' } });
 t.teardown(() => test[Symbol.asyncDispose]());
 const { installation } = test;
 t.jobs = 4;

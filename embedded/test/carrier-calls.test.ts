@@ -16,7 +16,7 @@ import {
 } from '../src/demonstration/demonstration-platform.ts';
 import { waitForPostCall } from '../src/demonstration/follow-session.ts';
 import { CALLER_LINES } from '../src/demonstration/script.ts';
-import { NO_LIMITS } from './fixtures/system/test-platform.ts';
+import { TEST_SETTINGS } from './fixtures/system/test-platform.ts';
 
 const TIMEOUT_MS = 60_000;
 
@@ -37,7 +37,7 @@ t.before(async () => {
   await once(elsewhere, 'listening');
   const publicUrl = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}`;
   running = await openDemonstrationPlatform({
-    env: { PORT: '0', LOG_LEVEL: 'error', PUBLIC_URL: publicUrl, ...NO_LIMITS },
+    env: { PORT: '0', LOG_LEVEL: 'error', PUBLIC_URL: publicUrl, ...TEST_SETTINGS },
     dataDir,
     logger: createLogger({ name: 'carrier-calls-test', level: 'error' }),
     fastEmulators: true,

@@ -13,7 +13,7 @@ import {
 } from '../src/demonstration/demonstration-platform.ts';
 import { eventually } from './fixtures/system/eventually.ts';
 import { ROOT } from './fixtures/system/parley-process.ts';
-import { NO_LIMITS, temporaryFolder } from './fixtures/system/test-platform.ts';
+import { TEST_SETTINGS, temporaryFolder } from './fixtures/system/test-platform.ts';
 
 // Every command that the documentation tells somebody to type is run: here, in another test, or not at all for a
 // reason that is written down. A new one without an entry fails.
@@ -157,7 +157,11 @@ void t.test('what commands print', async (t) => {
   ]);
   const [call, admin, load, description, plan] = texts;
   t.match([call, admin, load, plan], [/--carrier NAME/, /create-key/, /--capacity/, /1,000,000/]);
-  t.equal((JSON.parse(description) as { openapi: string }).openapi, '3.1.0', 'nothing but the description');
+  t.match(
+    JSON.parse(description),
+    { openapi: '3.1.0', info: { version: '0.1.0' }, paths: { '/v1/agents/{agent_id}': {} } },
+    'nothing but the description, without any configuration',
+  );
 });
 
 const owned = new DisposableList();
@@ -168,7 +172,7 @@ t.before(async () => {
   folder = temporaryFolder(owned);
   running = owned.add(
     await openDemonstrationPlatform({
-      env: { PORT: '0', ...NO_LIMITS },
+      env: { PORT: '0', ...TEST_SETTINGS },
       dataDir: path.join(folder, '.parley'),
       logger: silentLogger(),
       fastEmulators: true,

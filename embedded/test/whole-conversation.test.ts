@@ -9,7 +9,7 @@ import { openDemonstrationPlatform } from '../src/demonstration/demonstration-pl
 import type { CallResult } from '../src/demonstration/follow-call.ts';
 import { DEMONSTRATION_AGENT } from '../src/demonstration/script.ts';
 import { CommandProcess, ROOT } from './fixtures/system/parley-process.ts';
-import { NO_LIMITS } from './fixtures/system/test-platform.ts';
+import { TEST_SETTINGS } from './fixtures/system/test-platform.ts';
 import { skip } from './fixtures/talk-page.ts';
 
 // What `npm run call -- --carrier …` holds without further words, on every way of calling. Calls take as long as
@@ -26,7 +26,7 @@ t.before(async () => {
   owned.defer(() => rm(dataDir, { recursive: true, force: true }));
   owned.add(
     await openDemonstrationPlatform({
-      env: { PORT: '0', ...NO_LIMITS },
+      env: { PORT: '0', ...TEST_SETTINGS, VOICE_MODEL: 'on' },
       dataDir,
       logger: silentLogger(),
       fastEmulators: true,
