@@ -16,25 +16,26 @@ const STDERR_VARIABLE = 'TEST_STDERR';
 /** What .taprc asks for. */
 const NODE_ARGS = process.execArgv.filter((arg) => !arg.includes('@tapjs') && arg !== '--enable-source-maps');
 
-/** Folders whose tests mostly wait, for what is said in calls. */
-const WAITING = /^(embedded|loadtest)\//;
-/** The part of the run in which they are begun: the longest of them takes a minute. */
-const WAITING_SHARE = 0.7;
+/** Kinds of files, and the part of the run in which those of a kind are begun: the longest take a minute. */
+const KINDS: readonly [RegExp, number][] = [
+  // They mostly wait, for what is said in calls.
+  [/^(embedded|loadtest)\//, 0.7],
+  // They have the most to compute.
+  [/^control-plane\/test\//, 0.85],
+  [/^/, 1],
+];
 
-const sorted = [`${WORKSPACES}/src/**/*.test.ts`, `${WORKSPACES}/test/*.test.ts`, 'lint/*.test.ts']
-  .flatMap((pattern) => globSync(pattern, { cwd: ROOT }))
-  .sort();
-/** Those that wait stand between those that compute, so that the processors have something to do all the time. */
-const files = [
-  ...inOrder(
-    sorted.filter((file) => WAITING.test(file)),
-    WAITING_SHARE,
-  ),
-  ...inOrder(
-    sorted.filter((file) => !WAITING.test(file)),
-    1,
-  ),
-]
+const kinds = Object.groupBy(
+  [`${WORKSPACES}/src/**/*.test.ts`, `${WORKSPACES}/test/*.test.ts`, 'lint/*.test.ts']
+    .flatMap((pattern) => globSync(pattern, { cwd: ROOT }))
+    .sort(),
+  (file) => KINDS.findIndex(([kind]) => kind.test(file)),
+);
+/** Evenly mixed, so that the processors have something to do all the time. */
+const files = Object.entries(kinds)
+  .flatMap(([kind, some = []]) =>
+    some.map((file, index) => ({ file, at: (index / some.length) * KINDS[Number(kind)]![1] })),
+  )
   .sort((a, b) => a.at - b.at)
   .map(({ file }) => file);
 
@@ -54,8 +55,4 @@ for (const file of files) {
     timeout: FILE_TIMEOUT_MS,
     buffered: true,
   });
-}
-
-function inOrder(some: readonly string[], share: number): { file: string; at: number }[] {
-  return some.map((file, index) => ({ file, at: (index / some.length) * share }));
 }
