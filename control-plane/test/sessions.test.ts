@@ -291,7 +291,47 @@ void t.test('lists are filtered and sorted', async (t) => {
   t.same(await list('?sort=duration_seconds&limit=1'), [web]);
   t.same(await list('?phone_number=%2B14155550100'), []);
   t.same(await list('?started_after=2026-01-01T00:00:00Z'), []);
+  const { session_id: called } = (
+    await create({ variables: { name: 'Asha Rao', external_id: 'CRM-17' } }, { token })
+  ).body;
+  const { services } = plane.app;
+  await services.sessionStore.change(called, {
+    from_number: '+14155550100',
+    to_number: '+442071838750',
+    user_identifier: 'asha@example.com',
+    variables: { name: 'Asha Rao' },
+    failure_reason: 'llm_error',
+    outcome: 'call back',
+    duration_seconds: 90,
+  });
+  await services.sessionStore.change(phone, { hangup_reason: 'silence', duration_seconds: 30 });
+  for (const [query, ids] of [
+    ['?failure_reason=llm_error', [called]],
+    ['?failure_reason=llm_error&failure_reason=busy', [called]],
+    ['?failure_reason=busy', []],
+    ['?hangup_reason=silence', [phone]],
+    ['?outcome=call%20back', [called]],
+    ['?min_duration_seconds=30', [called, phone]],
+    ['?min_duration_seconds=31', [called]],
+    ['?max_duration_seconds=30', [phone]],
+    ['?min_duration_seconds=30&max_duration_seconds=89', [phone]],
+    ['?q=%2B1%20(415)%20555-0100', [called]],
+    ['?q=8750', [called]],
+    ['?q=RAO%20asha', [called]],
+    ['?q=asha%40example.com', [called]],
+    ['?q=asha%20bob', []],
+    ['?q=asha&channel=telephony', []],
+  ] as const) {
+    t.same(await list(query), ids, query);
+  }
+  await plane.call('POST', `/v1/sessions/${called}/end`, { token });
+  t.equal((await plane.call('DELETE', `/v1/sessions/${called}`, { token })).status, 204);
+  t.same(await list('?q=asha'), [], 'what is erased is not found');
   for (const query of [
+    '?failure_reason=none',
+    '?min_duration_seconds=2&max_duration_seconds=1',
+    '?max_duration_seconds=-1',
+    '?q=...',
     '?status=nonsense',
     '?nonsense=1',
     '?limit=0',

@@ -14,12 +14,16 @@ const LISTED_BY = [
   'agent_version',
   'campaign_id',
   'direction',
+  'failure_reason',
   'goal_status',
+  'hangup_reason',
   'language',
   'numbers',
+  'outcome',
   'provider',
   'status',
   'user_identifier',
+  'words',
 ] as const;
 
 export const sessionCollection = defineCollection<SessionRecord, 'project'>({
@@ -52,6 +56,7 @@ export const sessionCollection = defineCollection<SessionRecord, 'project'>({
     from_number: text,
     to_number: text,
     numbers: { type: [String], default: [] },
+    words: { type: [String], default: [] },
     telephony_account_id: text,
     phone_number_id: text,
     inbound_deployment_id: text,
@@ -101,8 +106,8 @@ export const sessionCollection = defineCollection<SessionRecord, 'project'>({
   indexes: [
     [{ org_id: 1, project_id: 1, created_at: -1, _id: -1 }],
     [{ org_id: 1, project_id: 1, updated_at: -1, _id: -1 }],
-    [{ org_id: 1, project_id: 1, duration_seconds: -1, _id: -1 }],
     // Lists leave test runs out: with `test_run_id` in the index their totals are counted from its keys.
+    [{ org_id: 1, project_id: 1, test_run_id: 1, duration_seconds: -1, _id: -1 }],
     [{ org_id: 1, project_id: 1, test_run_id: -1, created_at: -1, _id: -1 }],
     ...LISTED_BY.map((field): [IndexDefinition] => [
       { org_id: 1, project_id: 1, [field]: 1, test_run_id: 1, created_at: -1, _id: -1 },

@@ -55,6 +55,8 @@ export interface SessionRecord extends StoredRecord {
   to_number: string | null;
   /** Both numbers, for searching by either. Kept by the store. */
   numbers: string[];
+  /** What the list is searched by. Kept by the store. */
+  words: string[];
   telephony_account_id: string | null;
   phone_number_id: string | null;
   inbound_deployment_id: string | null;

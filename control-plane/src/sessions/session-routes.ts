@@ -3,6 +3,8 @@ import {
   carrierSchema,
   channelSchema,
   directionSchema,
+  FAILURE_REASONS,
+  HANGUP_REASONS,
   SESSION_STATUSES,
   type Channel,
   type Direction,
@@ -18,6 +20,7 @@ import {
   toPage,
   type ListInput,
 } from '../http/list-query.ts';
+import { invalid } from '../http/validation.ts';
 import { defineOperation, idSchema, jsonBody, HttpResponse, type Operation } from '../http/operation.ts';
 import type { AuditLog } from '../audit/audit-trail.ts';
 import { inProject } from '../tenancy/target.ts';
@@ -41,6 +44,7 @@ import {
 } from './session-schema.ts';
 import { sessionCollection } from './session-model.ts';
 import { sessionTarget } from './session-target.ts';
+import { searchedWords } from './session-words.ts';
 import { mintedSchema } from './session-token.ts';
 
 /** What it writes to the audit trail. */
@@ -48,6 +52,8 @@ export const SESSION_AUDIT = ['session.erased', 'person.erased'] as const;
 
 const TAG = 'Sessions';
 const NO_STORE = { 'Cache-Control': 'no-store' };
+
+const duration = queryInteger(0, 10_000_000).optional();
 
 const query = listQuery({
   sortable: ['duration_seconds'],
@@ -66,6 +72,29 @@ const query = listQuery({
     test_run_id: anyOf(idSchema('trn')).optional(),
     started_after: queryTime.optional(),
     started_before: queryTime.optional(),
+    failure_reason: anyOf(z.enum(FAILURE_REASONS)).optional().meta({
+      description: 'Only sessions that failed for this reason; several: for one of them.',
+    }),
+    hangup_reason: anyOf(z.enum(HANGUP_REASONS)).optional().meta({
+      description: 'Only sessions that ended so; several: in one of these ways.',
+    }),
+    outcome: anyOf(z.string().min(1).max(500)).optional().meta({
+      description: 'Only sessions with this outcome; several: with one of them.',
+    }),
+    min_duration_seconds: duration.meta({ description: 'Only sessions of so many seconds or more.' }),
+    max_duration_seconds: duration.meta({ description: 'Only sessions of so many seconds or less.' }),
+    q: z
+      .string()
+      .min(1)
+      .max(100)
+      .refine((text) => searchedWords(text).length > 0, 'must have a letter or a digit')
+      .optional()
+      .meta({
+        description:
+          "A telephone number or its end, four digits or more, in any notation; or words of the caller's " +
+          '`user_identifier`, or of the variables `name` and `external_id` that the session was made with, all of which ' +
+          'must occur. Upper and lower case are the same.',
+      }),
   },
 });
 
@@ -79,7 +108,7 @@ function directionsOf(channels: readonly Channel[]): Direction[] {
 }
 
 /** Of the item alone, and the longest there is. */
-const UNLISTED = ['variables', 'metrics', 'usage', 'legs', 'slot_scopes', 'pre_call'] as const;
+const UNLISTED = ['variables', 'metrics', 'usage', 'legs', 'slot_scopes', 'pre_call', 'words'] as const;
 
 /** No session starts before it is made, nor later than this after it. */
 const LONGEST_WAIT_MS = 8 * 24 * 3_600_000;
@@ -97,6 +126,19 @@ function startedBetween(list: ListInput, after: Date | undefined, before: Date |
     created_at: {
       ...(Number.isFinite(from) && { $gte: new Date(from) }),
       ...(Number.isFinite(until) && { $lt: new Date(until) }),
+    },
+  };
+}
+
+/** A range of durations, both ends included. @throws ValidationError */
+function lasting(least: number | undefined, most: number | undefined) {
+  if (least === undefined && most === undefined) return {};
+  if (least !== undefined && most !== undefined && least > most)
+    throw invalid(['query', 'max_duration_seconds'], 'must not be below min_duration_seconds');
+  return {
+    duration_seconds: {
+      ...(least !== undefined && { $gte: least }),
+      ...(most !== undefined && { $lte: most }),
     },
   };
 }
@@ -142,7 +184,11 @@ export function sessionRoutes(deps: {
       query,
       responses: { 200: { description: 'Sessions', schema: listOf(sessionSchema) } },
       handle: async ({ scope, query }) => {
-        const { phone_number: numbers, started_after, started_before, test_run_id, ...filters } = query;
+        const { phone_number: numbers, started_after, started_before, test_run_id, q, ...filters } = query;
+        const also = [
+          ...(filters.channel ? [{ direction: { $in: directionsOf(filters.channel) } }] : []),
+          ...(q === undefined ? [] : searchedWords(q)).map((word) => ({ words: word })),
+        ];
         const page = await scope.collection(sessionCollection).page(
           {
             ...commonFilter(filters),
@@ -157,11 +203,15 @@ export function sessionRoutes(deps: {
               user_identifier: filters.user_identifier,
               language: filters.language,
               goal_status: filters.goal_status,
+              failure_reason: filters.failure_reason,
+              hangup_reason: filters.hangup_reason,
+              outcome: filters.outcome,
             }),
             // Sessions of test runs are seen only by those who ask for them.
             test_run_id: test_run_id ? { $in: test_run_id } : null,
             ...(numbers ? { numbers: { $in: numbers } } : {}),
-            ...(filters.channel ? { $and: [{ direction: { $in: directionsOf(filters.channel) } }] } : {}),
+            ...lasting(filters.min_duration_seconds, filters.max_duration_seconds),
+            ...(also.length > 0 && { $and: also }),
             ...startedBetween(filters, started_after, started_before),
           },
           query,

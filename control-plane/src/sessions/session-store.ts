@@ -4,6 +4,7 @@ import type { Database } from '../storage/database.ts';
 import { ADMITTING_STATUSES, isTerminal, statesBefore, type TerminalStatus } from './session-states.ts';
 import { sessionCollection } from './session-model.ts';
 import type { LegAccount, SessionRecord } from './session-record.ts';
+import { wordsOf } from './session-words.ts';
 
 /** The log that receives the events of sessions. */
 export interface SessionEventLog {
@@ -85,7 +86,7 @@ export class SessionStore {
 
   /** @throws MongoServerError 11000 when the carrier's call has a session already */
   async insert(record: NewSessionRecord): Promise<SessionRecord> {
-    const stored = { ...record, numbers: numbersOf(record) };
+    const stored = { ...record, numbers: numbersOf(record), words: wordsOf(record) };
     const created = await this.#database.insert(sessionCollection, stored);
     await this.notify(created, 'begin', { first: true });
     return created;
@@ -97,7 +98,10 @@ export class SessionStore {
     set: SessionChange,
     where: QueryFilter<SessionRecord> = {},
   ): Promise<SessionRecord | null> {
-    const known = 'from_number' in set && 'to_number' in set ? { ...set, numbers: numbersOf(set) } : set;
+    const known =
+      'from_number' in set && 'to_number' in set
+        ? { ...set, numbers: numbersOf(set), words: wordsOf(set) }
+        : set;
     return this.#sessions
       .findOneAndUpdate({ $and: [{ _id: sessionId }, where] }, { $set: known }, { returnDocument: 'after' })
       .lean<SessionRecord>();
