@@ -41,8 +41,10 @@ import {
   sessionTokenSchema,
   toSessionDetail,
   toSessionResponse,
+  type ListedSession,
 } from './session-schema.ts';
 import { sessionCollection } from './session-model.ts';
+import type { SessionRecord } from './session-record.ts';
 import { sessionTarget } from './session-target.ts';
 import { searchedWords } from './session-words.ts';
 import { mintedSchema } from './session-token.ts';
@@ -107,8 +109,16 @@ function directionsOf(channels: readonly Channel[]): Direction[] {
   return channels.flatMap((channel) => DIRECTIONS[channel]);
 }
 
-/** Of the item alone, and the longest there is. */
-const UNLISTED = ['variables', 'metrics', 'usage', 'legs', 'slot_scopes', 'pre_call', 'words'] as const;
+/** Fields that a list does not show: most of a record, and its longest. */
+const UNLISTED = [
+  ...['variables', 'metrics', 'usage', 'legs', 'slot_scopes', 'pre_call', 'tool_mocks', 'numbers', 'words'],
+  ...['agent_version', 'store_transcript', 'retention_days', 'post_call_analysis_ids', 'client_tools'],
+  ...['from_number', 'to_number', 'telephony_account_id', 'phone_number_id', 'inbound_deployment_id'],
+  ...['campaign_id', 'contact_id', 'test_run_id', 'carrier_call_id', 'carrier_cause', 'carrier_cost'],
+  ...['carrier_ended_at', 'transfer', 'gateway_id', 'claim_id', 'leg', 'claimed_at', 'answered_by'],
+  ...['report_id', 'closed_by', 'post_call_status', 'post_call_finished_at', 'recording_id', 'join_by'],
+  ...['unheld_since', 'erased_at', 'erase_at_end', 'follow_up', 'tts_voice_id', 'widget', 'audio', 'outcome'],
+] as const satisfies readonly Exclude<keyof SessionRecord, keyof ListedSession>[];
 
 /** No session starts before it is made, nor later than this after it. */
 const LONGEST_WAIT_MS = 8 * 24 * 3_600_000;

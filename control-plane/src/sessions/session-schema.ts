@@ -118,8 +118,11 @@ export interface SessionAddresses {
   mediaWsUrl(carrier: NonNullable<SessionRecord['provider']>): string;
 }
 
+/** What a list reads of a session. */
+export type ListedSession = Pick<SessionRecord, (keyof SessionResponse & keyof SessionRecord) | '_id'>;
+
 export function toSessionResponse(
-  session: SessionRecord,
+  session: ListedSession,
   addresses: SessionAddresses,
   credentials: { token?: string; ws_ticket?: string } = {},
 ): SessionResponse {
