@@ -42,7 +42,7 @@ void t.test('inserts at one time share commands, and all are stored when they re
       batches.add({ _id: `many_${i}`, session_id: `many_${i}`, index: 0 }),
     ),
   );
-  t.same(sent, [1, 200, 200, 49]);
+  t.same(sent, [200, 200, 50]);
   t.equal(await collection.countDocuments({ session_id: /^many_/ }), 450);
   await batches.add({ _id: 'many_last', session_id: 'many_last', index: 0 });
   t.same(sent.at(-1), 1, 'one alone waits for nobody');
@@ -69,7 +69,7 @@ void t.test('what a unique index refuses fails alone, and says which index it wa
       [false, true],
     ],
   );
-  t.same(sent, [1, 4, 1, 1]);
+  t.same(sent, [5, 1, 1]);
   t.same(
     (await collection.find({ session_id: 's' }).sort({ index: 1 }).toArray()).map(
       ({ index }) => index as number,
@@ -109,7 +109,7 @@ void t.test('reads by id at one time share commands, and share no record', async
     found.map((record) => record?._id),
     ['a', 'b', undefined, 'b', 'd'],
   );
-  t.same(sent, [1, ['b', 'nobody', 'd']]);
+  t.same(sent, [['a', 'b', 'nobody', 'd']]);
   t.same(found[1], found[3]);
   t.not(found[1], found[3]);
 });

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { Batches, done } from './batches.ts';
 
@@ -18,35 +19,46 @@ function byHand(maxBatch = 4) {
   return { batches, trips, sent: () => trips.map(({ items }) => items) };
 }
 
-void t.test('one alone goes at once, those that come meanwhile go together after it', async (t) => {
+void t.test('those of one turn go together, those that come meanwhile after them', async (t) => {
   const { batches, trips, sent } = byHand();
-  const answers = [1, 2, -3].map((item) => batches.add(item).catch((error: Error) => error.message));
-  t.same(sent(), [[1]]);
+  const add = (item: number) => batches.add(item).catch((error: Error) => error.message);
+  const first = [add(1), add(2)];
+  await turn();
+  t.same(sent(), [[1, 2]]);
+  const next = [add(3), add(-4)];
+  await turn();
+  t.equal(trips.length, 1);
   trips[0]!.end.resolve();
-  t.equal(await answers[0], 'yes 1');
-  t.same(sent(), [[1], [2, -3]]);
+  t.same(await Promise.all(first), ['yes 1', 'yes 2']);
+  t.same(sent(), [
+    [1, 2],
+    [3, -4],
+  ]);
   trips[1]!.end.resolve();
-  t.same(await Promise.all(answers), ['yes 1', 'yes 2', 'no -3']);
-  void batches.add(4);
-  t.same(sent().at(-1), [4]);
+  t.same(await Promise.all(next), ['yes 3', 'no -4']);
+  void add(5);
+  await turn();
+  t.same(sent().at(-1), [5]);
 });
 
 void t.test('no more wait than go together', async (t) => {
   const { batches, trips, sent } = byHand();
-  const answers = [1, 2, 3, 4, 5, 6].map((item) => batches.add(item));
-  t.same(sent(), [[1], [2, 3, 4, 5]]);
+  const answers = [1, 2, 3, 4, 5].map((item) => batches.add(item));
+  t.same(sent(), [[1, 2, 3, 4]]);
+  await turn();
+  t.equal(trips.length, 1, 'the last one waits until none is under way');
   trips[0]!.end.resolve();
-  await answers[0];
-  t.equal(trips.length, 2, 'the last one waits until none is under way');
+  await answers[3];
+  t.same(sent().at(-1), [5]);
   trips[1]!.end.resolve();
-  await answers[4];
-  trips[2]!.end.resolve();
-  t.equal(await answers[5], 'yes 6');
+  t.equal(await answers[4], 'yes 5');
 });
 
 void t.test('a round trip that fails fails its own, and the next ones go on', async (t) => {
   const { batches, trips } = byHand();
-  const answers = [1, 2].map((item) => batches.add(item));
+  const answers = [1].map((item) => batches.add(item));
+  await turn();
+  answers.push(batches.add(2));
   trips[0]!.end.reject(new Error('Gone.'));
   await t.rejects(answers[0]!, { message: 'Gone.' });
   trips[1]!.end.resolve();

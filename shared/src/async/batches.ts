@@ -5,15 +5,16 @@ interface Waiting<In, Out> {
 }
 
 /**
- * Requests that share round trips: what comes while one is under way waits for its end, and then all go together. One
- * alone goes at once. Each is part of a round trip that began after it came, so that it sees all that was answered
- * before. No more than `maxBatch` wait: when so many do, they go beside the one under way.
+ * Requests that share round trips: what comes in one turn of the event loop goes together, and what comes while a round
+ * trip is under way waits for its end. Each is part of one that began after it came, so that it sees all that was
+ * answered before. No more than `maxBatch` wait: when so many do, they go at once, beside the one under way.
  */
 export class Batches<In, Out> {
   readonly #send: (items: In[]) => Promise<readonly PromiseSettledResult<Out>[]>;
   readonly #maxBatch: number;
   #waiting: Waiting<In, Out>[] = [];
   #underWay = 0;
+  #due: NodeJS.Immediate | undefined;
 
   /** @param options.send gives a result for each item, in their order; what it throws fails all of them */
   constructor(options: {
@@ -28,11 +29,14 @@ export class Batches<In, Out> {
   add(item: In): Promise<Out> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ item, resolve, reject });
-      if (this.#underWay === 0 || this.#waiting.length >= this.#maxBatch) void this.#run();
+      if (this.#waiting.length >= this.#maxBatch) void this.#run();
+      else if (this.#underWay === 0) this.#due ??= setImmediate(() => void this.#run());
     });
   }
 
   async #run(): Promise<void> {
+    clearImmediate(this.#due);
+    this.#due = undefined;
     const batch = this.#waiting;
     this.#waiting = [];
     this.#underWay += 1;
