@@ -279,7 +279,9 @@ class IndexScan extends RowScan {
 export function countMatches(store: Store, collection: Collection, query: Query): number {
   const { skip = 0, limit = Infinity } = query;
   const enough = skip + limit;
-  const everything = query.filter.kind === 'and' && query.filter.filters.length === 0;
+  // With a hint it is what the index holds, which may be less, and the index has to exist.
+  const everything =
+    query.hint === undefined && query.filter.kind === 'and' && query.filter.filters.length === 0;
   let count: number;
   if (everything) {
     count = store.count(collection);
