@@ -39,6 +39,7 @@ void t.test('of two sockets racing with one ticket, exactly one is admitted', as
   const again = await gateway.redeem({ ticket: ticket!, claimId: winner.claim_id });
   t.same(again.body, winner, 'the same claim is answered with the same plan');
   clock.advance(14 * 60_000);
+  await plane.atRest();
   t.same(
     (await gateway.redeem({ ticket: ticket!, claimId: winner.claim_id })).body,
     winner,
@@ -134,6 +135,7 @@ void t.test('bad credentials are refused, and burn nothing', async (t) => {
 
   const late = await create();
   clock.advance(61_000);
+  await plane.atRest();
   t.match(await gateway.redeem({ ticket: late.ws_ticket! }), {
     status: 401,
     body: { code: 'credential_invalid' },
@@ -170,6 +172,7 @@ void t.test('participant tokens: forged, foreign, used and late ones are refused
 
   const unused = await create({});
   clock.advance(10 * 60_000 + 1000);
+  await plane.atRest();
   t.match(await gateway.redeem({ token: unused.token! }), { status: 401 }, 'too late');
   t.equal(
     (await gateway.redeem({ token, claimId: first.body.claim_id })).status,

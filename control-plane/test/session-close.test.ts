@@ -119,6 +119,7 @@ const byEvent = {
 /** No event comes again: the reaper finds what is left. */
 async function reap(): Promise<void> {
   clock.advance(31_000);
+  await plane.atRest();
   await sessionCloser.repair(new AbortController().signal);
 }
 

@@ -7,7 +7,7 @@ import { DisposableList } from '@parley/shared/async/disposable-list';
 import { parseWav } from '@parley/shared/audio/wav';
 import { DataFolder, readRuntime } from '../src/data-folder.ts';
 import type { CallResult } from '../src/demonstration/follow-call.ts';
-import { CommandProcess } from './fixtures/system/parley-process.ts';
+import { CommandProcess, ROOT } from './fixtures/system/parley-process.ts';
 import { temporaryFolder } from './fixtures/system/test-platform.ts';
 
 // The two commands a newcomer types, as they are typed: with the emulators' real delays and a whole conversation.
@@ -19,6 +19,8 @@ t.jobs = 2;
 const owned = new DisposableList();
 t.teardown(() => owned.dispose());
 const QUESTION = 'When do you close?';
+/** What `npm run call` runs. */
+const CALL = path.join(ROOT, 'embedded/src/call.ts');
 const run = promisify(execFile);
 
 type Result = Omit<CallResult, 'recording_path'> & { recording_path: string };
@@ -168,7 +170,9 @@ void t.test(
     ];
     await Promise.all(
       mistakes.map(async ([args, complaint]) => {
-        const call = owned.add(new CommandProcess('npm', ['run', '--silent', 'call', '--', ...args], {}));
+        const call = owned.add(
+          new CommandProcess(process.execPath, ['--disable-warning=ExperimentalWarning', CALL, ...args], {}),
+        );
         t.match(await call.exited, { code: 2 });
         t.match(call.output, complaint);
       }),
