@@ -1,5 +1,6 @@
 import { request } from 'node:http';
 import t from 'tap';
+import { ENDED_BY, FAILURE_REASONS, HANGUP_REASONS } from '@parley/shared/contracts/session-values';
 import { ManualClock } from '@parley/shared/time/manual-clock';
 import { describeOperations } from '../src/http/openapi.ts';
 import { SAMPLE_ORIGIN } from '../src/composition/sample.ts';
@@ -181,6 +182,9 @@ void t.test('every field and parameter says what it is', (t) => {
   const said = JSON.stringify(document);
   for (const [key, text] of Object.entries({ ...FIELD_TEXTS, ...PARAMETER_TEXTS, ...AGENT_CONFIG_TEXTS }))
     if (!said.includes(JSON.stringify(text).slice(0, -1))) t.fail(`${key} is said of nothing`);
+  const ended = document.components.schemas['CallEndedEvent'];
+  for (const reason of [...ENDED_BY, ...HANGUP_REASONS, ...FAILURE_REASONS])
+    t.match(JSON.stringify(ended), `\`${reason}\``);
   t.match(document.components.schemas['AgentConfigPatch'], {
     properties: { auto_database: { description: /Only `false` is taken in this version\.$/ } },
   });

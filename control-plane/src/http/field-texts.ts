@@ -1,3 +1,7 @@
+import { ENDED_BY, FAILURE_REASONS, HANGUP_REASONS } from '@parley/shared/contracts/session-values';
+
+const listed = (values: readonly string[]) => values.map((value) => `\`${value}\``).join(', ');
+
 /**
  * What fields mean that have no description of their own, by their name; where a name means several things, by the
  * schema or field that it stands in and its name. A field whose meaning is its feature's alone is described there.
@@ -330,9 +334,9 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   due: 'What was due.',
   waited_ms: 'Milliseconds that nothing came of it.',
   recovery: 'What was done about it.',
-  ended_by: 'Who ended it.',
-  hangup_reason: 'Why it ended.',
-  failure_reason: 'Why it failed; null or absent: it did not.',
+  ended_by: `Who ended it: ${listed(ENDED_BY)}.`,
+  hangup_reason: `Why it ended: ${listed(HANGUP_REASONS)}.`,
+  failure_reason: `Why it failed: ${listed(FAILURE_REASONS)}; null or absent: it did not.`,
   agent_talk_ms: 'Milliseconds with the agent.',
   transfer_ms: 'Milliseconds after the transfer.',
   turns_truncated: 'Whether older turns were left out of the report.',

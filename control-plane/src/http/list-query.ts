@@ -66,8 +66,8 @@ export function listQuery<F extends z.ZodRawShape = Record<never, never>>(
       .enum(sorts)
       .default(options.defaultSort ?? '-created_at')
       .meta({ description: 'Field to sort by; prefix `-` for descending order.' }),
-    created_after: queryTime.optional().meta({ description: 'Inclusive.' }),
-    created_before: queryTime.optional().meta({ description: 'Exclusive.' }),
+    created_after: queryTime.optional().meta({ description: 'Only those made at this time or later.' }),
+    created_before: queryTime.optional().meta({ description: 'Only those made before this time.' }),
   });
   const q = z
     .string()
