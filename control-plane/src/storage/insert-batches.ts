@@ -33,7 +33,7 @@ export function insertBatches(target: InsertTarget): Batches<object, void> {
         await target.insertMany(documents, { ...OPTIONS, ordered: false });
       } catch (error) {
         refused = refusedOf(error);
-        if (!refused) throw error;
+        if (!refused) throw unwrapped(error);
       }
       return Promise.all(
         documents.map((document, index) =>
@@ -55,4 +55,10 @@ function refusedOf(error: unknown): ReadonlySet<number> | 'all' | undefined {
   if (!(error instanceof mongo.MongoBulkWriteError) || error.result.getWriteConcernError()) return undefined;
   const refused = [error.writeErrors].flat();
   return refused.length === 0 ? undefined : new Set(refused.map(({ index }) => index));
+}
+
+/** The driver hides a broken connection in an error without a code, which nobody would know for one. */
+function unwrapped(error: unknown): unknown {
+  if (!(error instanceof mongo.MongoBulkWriteError) || error.code !== undefined) return error;
+  return new mongo.MongoNetworkError(error.message, { cause: error });
 }

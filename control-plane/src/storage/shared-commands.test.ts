@@ -3,15 +3,19 @@ import t from 'tap';
 import { openDocumentStore } from '@parley/document-store/document-store';
 import { silentLogger } from '@parley/shared/logging/logger';
 import { sessionEventCollection } from '../calls/session-event-model.ts';
+import { openFailingStore } from '../../test/fixtures/failing-store.ts';
 import { openDatabase } from './database.ts';
 import { isDuplicateKey } from './duplicate.ts';
 import { insertBatches } from './insert-batches.ts';
+import { isDatabaseUnreachable } from './unreachable.ts';
 import { readBatches, type ReadTarget } from './read-batches.ts';
 
 const store = await openDocumentStore({ path: join(t.testdir(), 'inserts.db') });
-const database = await openDatabase(store.uri, { logger: silentLogger() });
+const failing = await openFailingStore(store.uri);
+const database = await openDatabase(failing.uri, { logger: silentLogger() });
 t.teardown(async () => {
   await database[Symbol.asyncDispose]();
+  await failing[Symbol.asyncDispose]();
   await store[Symbol.asyncDispose]();
 });
 await database.ensureIndexes([sessionEventCollection]);
@@ -123,6 +127,21 @@ void t.test('a read sees what was written before it', async (t) => {
     }),
   );
   t.ok(seen.every(Boolean));
+});
+
+void t.test('a broken connection and a refusal of the database are told as what they are', async (t) => {
+  const { sent, batches } = counted();
+  const reasonsIn = async (mode: 'down' | 'failing') => {
+    failing.mode = mode;
+    const inserts = [1, 2, 3].map((i) => batches.add(event(`${mode}_${i}`, 50 + i)));
+    return (await Promise.allSettled(inserts)).map(
+      (result) => (result.status === 'rejected' ? result.reason : null) as unknown,
+    );
+  };
+  t.same((await reasonsIn('down')).map(isDatabaseUnreachable), [true, true, true]);
+  t.match(await reasonsIn('failing'), [{ code: 8 }, { code: 8 }, { code: 8 }]);
+  failing.mode = 'well';
+  t.same(sent, [3, 3], 'nothing is sent twice');
 });
 
 void t.test('a database that is gone fails all, and holds nobody up', async (t) => {
