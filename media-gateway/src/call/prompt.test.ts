@@ -44,3 +44,49 @@ void t.test('what is remembered stands in the prompt as data that can not leave 
   );
   t.end();
 });
+
+void t.test('every system variable has its value, in the language and zone of the call', (t) => {
+  const missing: string[] = [];
+  const variables: Record<string, string> = { company: 'Acme' };
+  const plan = wirePlan((wire, config) => {
+    wire.system = {
+      caller_number: '+14155550100',
+      called_number: null,
+      timezone: 'Asia/Tokyo',
+      attempt_number: 3,
+      user_identifier: null,
+    };
+    config.language.primary = 'de-DE';
+  });
+  const texts = new PromptTexts({
+    plan,
+    variables,
+    now: () => Date.UTC(2026, 0, 31, 18, 5),
+    callSeconds: () => 61.6,
+    onMissing: (name) => void missing.push(name),
+  });
+  const expected = {
+    now: '2026-01-31T18:05:00.000Z',
+    date: '1. Februar 2026',
+    time: '03:05',
+    weekday: 'Sonntag',
+    timezone: 'Asia/Tokyo',
+    session_id: plan.session_id,
+    channel: 'telephony',
+    direction: 'inbound',
+    caller_number: '+14155550100',
+    language: 'de-DE',
+    attempt_number: '3',
+    call_seconds: '62',
+  };
+  for (const [name, value] of Object.entries(expected))
+    t.equal(texts.render(`<{{system.${name}}}>`), `<${value}>`, name);
+  t.same(missing, []);
+  for (const name of ['system.called_number', 'system.nothing', 'place'])
+    t.equal(texts.render(`<{{${name}}}{{${name}}}>`), '<>', name);
+  texts.render('{{place}} {{company}}');
+  t.same(missing, ['system.called_number', 'system.nothing', 'place'], 'each is told of once');
+  variables['place'] = 'Oslo';
+  t.equal(texts.render('{{place}}'), 'Oslo', 'what a tool has set since');
+  t.end();
+});
