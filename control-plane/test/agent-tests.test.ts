@@ -325,6 +325,19 @@ void t.test('a run whose process is gone has failed', async (t) => {
   ]);
 });
 
+void t.test('a run that two processes fail at once counts what both ended', async (t) => {
+  const clock = new ManualClock(Date.now());
+  const setting = await bench(t, { clock });
+  const { cp, resultModel } = setting;
+  const runId = await running(setting);
+  // What the other has done so far.
+  await resultModel.updateMany({ test_run_id: runId, status: 'running' }, { $set: { status: 'error' } });
+  clock.advance(120_000);
+  await cp.atRest();
+  await cp.app.services.agentTestRunner.work();
+  t.match((await cp.call('GET', `/v1/test-runs/${runId}`)).body, { status: 'failed', errored: 1 });
+});
+
 void t.test('a process that stops fails its run, and waits for no gateway', async (t) => {
   const gateway = createServer().listen(0, '127.0.0.1');
   await once(gateway, 'listening');

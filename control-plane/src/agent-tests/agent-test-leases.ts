@@ -112,7 +112,7 @@ export class AgentTestLeases {
   async fail(runId: string): Promise<void> {
     const ended_at = new Date(this.#clock.now());
     const of = (status: 'pending' | 'running') => ({ test_run_id: runId, status });
-    const lost = await this.#results.updateMany(of('running'), {
+    await this.#results.updateMany(of('running'), {
       $set: {
         status: 'error',
         error: 'The process that ran the test stopped. Run the test again.',
@@ -120,9 +120,13 @@ export class AgentTestLeases {
       },
     });
     await this.#results.updateMany(of('pending'), { $set: { status: 'cancelled', ended_at } });
+    // Counted, not added up: another process may be failing the same run.
+    const count = (status: 'passed' | 'failed' | 'error') =>
+      this.#results.countDocuments({ test_run_id: runId, status });
+    const [passed, failed, errored] = await Promise.all([count('passed'), count('failed'), count('error')]);
     await this.#runs.updateOne(
       { _id: runId, status: 'running' },
-      { $set: { status: 'failed', ended_at }, $inc: { errored: lost.modifiedCount } },
+      { $set: { status: 'failed', ended_at, passed, failed, errored } },
     );
   }
 }
