@@ -76,6 +76,11 @@ export class CallerHearing {
     return this.#meter.loud;
   }
 
+  /** Whether the newest frame is silence: not even the begin of a soft word. */
+  get silent(): boolean {
+    return this.#meter.silent;
+  }
+
   /** Whether sounds that are not the caller's are about. */
   get noisy(): boolean {
     return this.#doubt.noisy;

@@ -4,6 +4,9 @@ import type { AudioFormat } from '@parley/shared/audio/audio-frame';
 /** Loud audio that counts as the beginning of a sound: 60 ms within 80 ms. */
 const SOUND_START_MS = 60;
 const TOLERATED_GAP_MS = 20;
+/** Up to this, or a little over the floor, is silence: the begin of a soft word is more. */
+const SILENT_LEVEL = 40;
+const SILENT_FACTOR = 1.3;
 
 const MULAW_LOUDNESS = Uint16Array.from(MULAW_TO_PCM16, (sample) => Math.abs(sample));
 const ALAW_LOUDNESS = Uint16Array.from(ALAW_TO_PCM16, (sample) => Math.abs(sample));
@@ -47,6 +50,8 @@ export class SoundMeter {
   level = 0;
   /** Whether the newest frame is loud. */
   loud = false;
+  /** Whether the newest frame is silence, as far as the line knows any. */
+  silent = true;
   /** The present sound: 60 ms loud within 80 ms, or going on. */
   begun = false;
 
@@ -62,6 +67,7 @@ export class SoundMeter {
     const level = loudness(bytes, this.#format);
     this.level = level;
     this.loud = level > this.#minimum && level > this.#floor * this.#factor;
+    this.silent = level <= Math.max(SILENT_LEVEL, this.#floor * SILENT_FACTOR);
     // The floor follows falling levels at once and rising ones slowly (about 4 s for a factor of two), so that it
     // settles on the pauses between words.
     this.#floor = level < this.#floor ? Math.max(20, level) : this.#floor * (1 + 0.00018 * durationMs);

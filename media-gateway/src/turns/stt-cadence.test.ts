@@ -1,13 +1,13 @@
 import t from 'tap';
 import { SttCadence } from './stt-cadence.ts';
 
-/** What is heard in each 20 ms: `#` loud, `.` not. @returns how many frames each piece holds; the rest waits */
+/** What is heard in each 20 ms: `#` loud, `~` soft, `.` silence. @returns how many frames each piece holds; the rest waits */
 function pieces(sound: string, { noisy = false, open = false, cadence = new SttCadence() } = {}): number[] {
   const sent: number[] = [];
   let waiting = 0;
   for (const frame of sound) {
     waiting++;
-    if (cadence.mayWait(20, { loud: frame === '#', noisy }, open)) continue;
+    if (cadence.mayWait(20, { loud: frame === '#', silent: frame === '.', noisy }, open)) continue;
     sent.push(waiting);
     waiting = 0;
   }
@@ -24,6 +24,10 @@ void t.test('silence goes out in pieces of 100 ms', async (t) => {
 void t.test('the first sound takes what waited with it, and a word begins frame by frame', async (t) => {
   t.same(pieces('...#####'), [4, 1, 1, 1, 1]);
   t.same(pieces(`...${'#'.repeat(16)}`), [4, ...times(9, 1), 2, 2, 2], 'after 200 ms two by two');
+});
+
+void t.test('a word that begins softly does not wait until it is loud', async (t) => {
+  t.same(pieces('...~~##'), [4, 1, 1, 1]);
 });
 
 void t.test('the first silence after a sound goes at once, and each frame for a second', async (t) => {
@@ -54,8 +58,8 @@ void t.test('in noise the end of speech cannot be told by loudness: loud frames 
 
 void t.test('long frames never wait', async (t) => {
   const cadence = new SttCadence();
-  t.notOk(cadence.mayWait(100, { loud: false, noisy: false }, false));
-  t.notOk(cadence.mayWait(1000, { loud: true, noisy: false }, false));
+  t.notOk(cadence.mayWait(100, { loud: false, silent: true, noisy: false }, false));
+  t.notOk(cadence.mayWait(1000, { loud: true, silent: false, noisy: false }, false));
 });
 
 void t.test('half and more of the sends of a conversation are spared', async (t) => {

@@ -10,15 +10,16 @@ const IN_SILENCE_MS = 100;
 /**
  * Decides how often caller audio goes to the STT: a send costs more than everything else that a frame needs. Around the
  * begin and the end of speech each frame goes at once, so that nobody waits longer for an answer; in the middle of speech
- * and in silence frames wait for each other. The frame that ends a piece is the first sound after silence, or the first
- * silence after a sound, whatever waits by then.
+ * and in silence frames wait for each other. The frame that ends a piece is the first one that is no silence, or the first
+ * one after a sound, whatever waits by then.
  *
  * | the frame is | each piece holds |
  * | --- | --- |
  * | loud, in the first 200 ms of a sound, or where noise is loud as well | one frame |
  * | loud, later in a sound | 40 ms |
  * | not loud, within 1 s of a sound or while words wait for the end of their turn | one frame |
- * | not loud, later | 100 ms |
+ * | neither loud nor silent: a soft word may begin | one frame |
+ * | silent, later | 100 ms |
  */
 export class SttCadence {
   #soundMs = 0;
@@ -26,13 +27,13 @@ export class SttCadence {
   #waitingMs = 0;
 
   /**
-   * @param line `loud`: the frame is; `noisy`: sounds that are not the caller's are loud, too
+   * @param line `loud`, `silent`: the frame is; `noisy`: sounds that are not the caller's are loud, too
    * @param open words are known whose turn has not ended
    * @returns whether the frame may wait for the next
    */
   mayWait(
     durationMs: number,
-    line: { readonly loud: boolean; readonly noisy: boolean },
+    line: { readonly loud: boolean; readonly silent: boolean; readonly noisy: boolean },
     open: boolean,
   ): boolean {
     const { loud } = line;
@@ -42,13 +43,13 @@ export class SttCadence {
       this.#quietMs = 0;
     } else this.#quietMs += durationMs;
     this.#waitingMs += durationMs;
-    if (this.#waitingMs < this.#pieceMs(loud, line.noisy, open)) return true;
+    if (this.#waitingMs < this.#pieceMs(line, open)) return true;
     this.#waitingMs = 0;
     return false;
   }
 
-  #pieceMs(loud: boolean, noisy: boolean, open: boolean): number {
-    if (loud) return this.#soundMs > ONSET_MS && !noisy ? IN_SOUND_MS : 0;
-    return this.#quietMs > SETTLED_MS && !open ? IN_SILENCE_MS : 0;
+  #pieceMs(line: { loud: boolean; silent: boolean; noisy: boolean }, open: boolean): number {
+    if (line.loud) return this.#soundMs > ONSET_MS && !line.noisy ? IN_SOUND_MS : 0;
+    return line.silent && this.#quietMs > SETTLED_MS && !open ? IN_SILENCE_MS : 0;
   }
 }
