@@ -1,0 +1,25 @@
+import type { Channel, Direction } from '@parley/shared/contracts/session-values';
+
+/** One call that is over, with what was booked for it; amounts are in 10⁻⁹ of the currency. */
+export interface BookedCall {
+  session_id: string;
+  org_id: string;
+  project_id: string;
+  agent_id: string | null;
+  channel: Channel;
+  direction: Direction;
+  /** Whether caller and agent were ever connected. */
+  connected: boolean;
+  ended_at: Date;
+  /** 0 where nobody was connected. */
+  connected_ms: number;
+  amount_nano: bigint;
+  /** ISO 4217. */
+  currency: string;
+}
+
+/** Who sums up what calls cost. */
+export interface BookedCalls {
+  /** Takes one call in. It is called again where a process died in between: the same session counts once. */
+  booked(entry: BookedCall): Promise<void>;
+}
