@@ -6,7 +6,7 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { planToolSchema } from '@parley/shared/contracts/session-plan';
 import { createSafeFetch } from '@parley/shared/http/safe-fetch';
-import { verifyWebhook } from '@parley/shared/http/webhook-signature';
+import { standardWebhooksHeaders, verifyWebhook } from '@parley/shared/http/webhook-signature';
 import { createLogger } from '@parley/shared/logging/logger';
 import { createToolRunner } from './webhook-tool.ts';
 import type { ToolCall } from '../call/tool-runner.ts';
@@ -154,6 +154,8 @@ void t.test('ways to prove who is calling', async (t) => {
   t.match(verifyWebhook('whsec_test', headers['x-webhook-signature'] as string, body, Date.now()), {
     ok: true,
   });
+  const sentAt = Number(headers['webhook-timestamp']) * 1000;
+  t.match(headers, standardWebhooksHeaders(['whsec_test'], 'call_1', body, sentAt));
 });
 
 void t.test('arguments as the model wrote them', async (t) => {

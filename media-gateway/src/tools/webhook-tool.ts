@@ -3,7 +3,11 @@ import { sleep } from '@parley/shared/async/timeout';
 import type { PlanTool } from '@parley/shared/contracts/session-plan';
 import { OutboundFailedError, OutboundRefusedError } from '@parley/shared/http/outbound-errors';
 import type { SafeFetch, SafeResponse } from '@parley/shared/http/safe-fetch';
-import { SIGNATURE_HEADER, signWebhook } from '@parley/shared/http/webhook-signature';
+import {
+  SIGNATURE_HEADER,
+  signWebhook,
+  standardWebhooksHeaders,
+} from '@parley/shared/http/webhook-signature';
 import type { Logger } from '@parley/shared/logging/logger';
 import { systemClock } from '@parley/shared/time/clock';
 import type { Clock } from '@parley/shared/time/clock';
@@ -121,7 +125,7 @@ function toRequest(name: string, webhook: Webhook, call: ToolCall, args: Record<
   return (nowMs: number) => ({
     url,
     method: webhook.method,
-    headers: { ...headers, ...authHeaders(webhook.auth, body ?? '', nowMs) },
+    headers: { ...headers, ...authHeaders(webhook.auth, toolCallId, body ?? '', nowMs) },
     ...(body === undefined ? {} : { body }),
   });
 }
@@ -154,7 +158,12 @@ function toUrl(webhook: Webhook, values: TemplateValues): string | undefined {
   return url.href;
 }
 
-function authHeaders(auth: Webhook['auth'], body: string, nowMs: number): Record<string, string> {
+function authHeaders(
+  auth: Webhook['auth'],
+  toolCallId: string,
+  body: string,
+  nowMs: number,
+): Record<string, string> {
   switch (auth.type) {
     case 'none':
       return {};
@@ -166,8 +175,13 @@ function authHeaders(auth: Webhook['auth'], body: string, nowMs: number): Record
     }
     case 'header':
       return { [auth.name.toLowerCase()]: auth.value.reveal() };
-    case 'hmac':
-      return { [SIGNATURE_HEADER.toLowerCase()]: signWebhook(auth.secret.reveal(), body, nowMs) };
+    case 'hmac': {
+      const secret = auth.secret.reveal();
+      return {
+        [SIGNATURE_HEADER.toLowerCase()]: signWebhook(secret, body, nowMs),
+        ...standardWebhooksHeaders([secret], toolCallId, body, nowMs),
+      };
+    }
   }
 }
 
