@@ -196,7 +196,7 @@ export class CallerTurns {
   /** Takes caller audio, as it came. */
   audio(bytes: Uint8Array, durationMs: number, now: number): void {
     const evidence = this.#hearing.push(bytes, durationMs, now);
-    const mayWait = this.#cadence.mayWait(durationMs, this.#hearing, this.#detector.openText !== '');
+    const mayWait = this.#cadence.mayWait(durationMs, this.#hearing, this.#detector.isOpen);
     this.#stt?.write(bytes, mayWait);
     if (!this.#detection.listen) this.#pushed.audio(durationMs);
     else this.#onEvidence('voice', evidence, now);
@@ -209,7 +209,7 @@ export class CallerTurns {
     if (
       (this.#startedAt !== undefined || this.#hearing.speechMs > 0) &&
       now - this.#hearing.lastSpeechAt > FORGET_VOICE_MS &&
-      this.#detector.openText === '' &&
+      !this.#detector.isOpen &&
       this.#floor.activity !== 'held'
     )
       this.#forgetVoice();
@@ -255,7 +255,7 @@ export class CallerTurns {
   /** Commits the caller's words for the far end. @returns false when no audio was there to commit */
   commit(): boolean {
     if (this.#detection.listen) {
-      if (this.#detector.openText === '' && this.#startedAt === undefined) return false;
+      if (!this.#detector.isOpen && this.#startedAt === undefined) return false;
       this.#stt?.finalize();
       return true;
     }

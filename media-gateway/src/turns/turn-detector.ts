@@ -142,6 +142,11 @@ export class TurnDetector {
     this.#stops = stopPhrases(language, config.interruption.stop_phrases);
   }
 
+  /** Whether the caller has said anything in the turn that is going on: asked for every frame. */
+  get isOpen(): boolean {
+    return (this.#pending?.text ?? '') !== '' || (this.#interim?.text ?? '') !== '';
+  }
+
   /** What the caller has said in the turn that is going on. */
   get openText(): string {
     return join(this.#pending, this.#interim)?.text ?? '';
