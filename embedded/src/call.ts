@@ -18,7 +18,7 @@ import {
   type CallOutcome,
   type PlacedCall,
 } from './demonstration/call-order.ts';
-import { WHOLE_CONVERSATION } from './demonstration/conversation.ts';
+import { wholeConversation } from './demonstration/conversation.ts';
 import { followCall } from './demonstration/follow-call.ts';
 import { RestClient } from './demonstration/rest-client.ts';
 import { loadSecrets } from './secrets.ts';
@@ -109,7 +109,7 @@ function parseCommandLine(argv: readonly string[]) {
       steps.push({ press: token.value });
     } else if (token.name === 'wav') steps.push(readRecording(token.value));
   }
-  if (steps.length === 0) steps.push(...WHOLE_CONVERSATION);
+  if (steps.length === 0) steps.push(...wholeConversation(carrier));
   return { carrier, steps, noise, agent: values.agent, json: values.json, help: values.help };
 }
 

@@ -10,6 +10,7 @@ import { carrierCallbackPath } from '@parley/shared/contracts/addresses';
 import { CARRIERS } from '@parley/shared/contracts/session-values';
 import { createLogger } from '@parley/shared/logging/logger';
 import { speakAsCaller } from '../src/demonstration/caller-voice.ts';
+import { PUT_THROUGH } from '../src/demonstration/conversation.ts';
 import {
   openDemonstrationPlatform,
   type DemonstrationPlatform,
@@ -145,7 +146,7 @@ void t.test('a caller who asks for the manager is transferred, at every carrier'
   await Promise.all(
     CARRIERS.map(async (carrier) => {
       const { number } = demonstration.lines[carrier]!;
-      const placed = await desk.place({ carrier, to: number, steps: [{ say: CALLER_LINES.manager }] });
+      const placed = await desk.place({ carrier, to: number, steps: PUT_THROUGH });
       const outcome = await placed.outcome;
       t.equal(outcome.transferred_to, '+14155550199', carrier);
       const { orgId, projectId, rest } = demonstration;

@@ -16,7 +16,6 @@ import { BrowserCaller, MICROPHONE_RATE, type BrowserStep } from '@parley/emulat
 import { callerLevelDb, openLineNoise, type LineNoise } from '@parley/emulators/noise/line-noise';
 import { Surroundings } from '@parley/emulators/noise/surroundings';
 import { parseNoise } from '@parley/emulators/noise/noise-setting';
-import { CALLER_LINES } from './script.ts';
 import { callOrderSchema, type CallOrder, type CallOutcome, type PlacedCall } from './call-order.ts';
 import {
   recordingAsCaller,
@@ -62,8 +61,6 @@ const MAX_BODY_BYTES = 32 * 1024 * 1024;
 const FINAL_WAIT_MS = 60_000;
 /** The agent has had its last word after this long a silence. */
 const LAST_WORD_MS = 2500;
-/** How long a caller who asked for somebody else waits to be put through: a busy machine takes its time. */
-const PUT_THROUGH_MS = 20_000;
 /** A caller who hears nothing at all any more hangs up. */
 const DEAD_LINE_MS = 60_000;
 
@@ -289,7 +286,7 @@ async function hold(call: EmulatedCall, steps: readonly CallerStep[]): Promise<C
   let done = 0;
   while (line) {
     done += await runCaller(line, steps.slice(done));
-    if (done === steps.length) await sayGoodbye(call, line, steps.at(-1));
+    if (done === steps.length) await sayGoodbye(call, line);
     const dead = setTimeout(() => call.hangUp(), DEAD_LINE_MS);
     // The call may come back from a transfer, with a stream of its own.
     line = await call.lineAfter(line).finally(() => clearTimeout(dead));
@@ -305,13 +302,7 @@ async function hold(call: EmulatedCall, steps: readonly CallerStep[]): Promise<C
 }
 
 /** A polite caller waits for the agent's last word, and then hangs up. */
-async function sayGoodbye(
-  call: EmulatedCall,
-  line: CarrierLine,
-  last: CallerStep | undefined,
-): Promise<void> {
+async function sayGoodbye(call: EmulatedCall, line: CarrierLine): Promise<void> {
   await line.waitFor(() => line.bufferedMs === 0 && !line.agentHeardWithin(LAST_WORD_MS), FINAL_WAIT_MS);
-  const waits = last && 'say' in last && last.label === CALLER_LINES.manager;
-  if (waits) await line.waitFor(() => !line.isStreaming, PUT_THROUGH_MS);
   if (line.isStreaming) call.hangUp();
 }
