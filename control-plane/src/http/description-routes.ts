@@ -75,7 +75,7 @@ export function descriptionRoutes({
   describe: () => unknown;
   consoleUrl: string | undefined;
 }): Operation[] {
-  let document: ReturnType<typeof packed> | undefined;
+  let document: HttpResponse<Buffer> | undefined;
   return [
     defineOperation({
       id: 'getDescription',
@@ -94,23 +94,7 @@ export function descriptionRoutes({
         },
         304: { description: 'Your copy is the newest' },
       },
-      handle({ headers }) {
-        document ??= packed(JSON.stringify(describe()));
-        const { etag, plain, gzip } = document;
-        const shared = {
-          ETag: etag,
-          Vary: 'Accept-Encoding',
-          'Cache-Control': 'no-cache',
-          'Access-Control-Allow-Origin': '*',
-        };
-        if (namesTag(headers['if-none-match'], etag)) return new HttpResponse(304, undefined, shared);
-        const packedToo = acceptsGzip(headers['accept-encoding']);
-        return new HttpResponse(200, packedToo ? gzip : plain, {
-          ...shared,
-          'Content-Type': 'application/json',
-          ...(packedToo && { 'Content-Encoding': 'gzip' }),
-        });
-      },
+      handle: () => (document ??= packed(JSON.stringify(describe()))),
     }),
     defineOperation({
       id: 'getRoot',
@@ -167,27 +151,15 @@ export function descriptionRoutes({
   ];
 }
 
-/** A text as it goes out, made once. Its tag is weak: it stands for both forms. */
-function packed(text: string): { etag: string; plain: Buffer; gzip: Buffer } {
-  const plain = Buffer.from(text);
+/** JSON as it goes out, made once. Its tag is weak: it stands for both forms. */
+function packed(json: string): HttpResponse<Buffer> {
+  const plain = Buffer.from(json);
   const digest = createHash('sha256').update(plain).digest('base64url').slice(0, 22);
-  return { etag: `W/"${digest}"`, plain, gzip: gzipSync(plain) };
-}
-
-/** Whether `If-None-Match` holds the tag, compared weakly (RFC 9110, section 13.1.2). */
-function namesTag(header: string | undefined, etag: string): boolean {
-  const opaque = (tag: string) => tag.trim().replace(/^W\//, '');
-  return (header ?? '').split(',').some((tag) => tag.trim() === '*' || opaque(tag) === opaque(etag));
-}
-
-/** Whether `Accept-Encoding` takes gzip (RFC 9110, section 12.5.3). */
-function acceptsGzip(header: string | string[] | undefined): boolean {
-  const codings = [header ?? ''].flat().join(',').toLowerCase().split(',');
-  const weight = (name: string) => {
-    const [coding, ...parameters] =
-      codings.find((one) => one.split(';')[0]!.trim() === name)?.split(';') ?? [];
-    if (coding === undefined) return undefined;
-    return Number(parameters.find((one) => one.trim().startsWith('q='))?.split('=')[1] ?? 1);
+  const headers = {
+    ETag: `W/"${digest}"`,
+    'Content-Type': 'application/json',
+    'Cache-Control': 'no-cache',
+    'Access-Control-Allow-Origin': '*',
   };
-  return (weight('gzip') ?? weight('*') ?? 0) > 0;
+  return new HttpResponse(200, plain, headers, gzipSync(plain));
 }

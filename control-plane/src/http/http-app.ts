@@ -269,12 +269,14 @@ function prepare(operation: Operation, runtime: HttpRuntime) {
         },
       });
       return result instanceof HttpResponse
-        ? { status: result.status, body: result.body, headers: result.headers }
+        ? { status: result.status, body: result.body, headers: result.headers, gzip: result.gzip }
         : { status: defaultStatus, body: result, headers: {} };
     };
     const answer = await once(ctx, operation, runtime, { scope, principal, raw, requestId }, run);
     if (runtime.checkResponses) checkResponse(operation, answer);
     send(ctx, answer);
+    // What may be kept by its tag says so by declaring 304.
+    if (operation.responses[304] && ctx.fresh) ctx.status = 304;
   };
 }
 
@@ -282,12 +284,16 @@ interface Answer {
   status: number;
   body: unknown;
   headers: Readonly<Record<string, string>>;
+  gzip?: Buffer | undefined;
 }
 
 function send(ctx: Context, answer: Answer): void {
   ctx.status = answer.status;
   for (const [name, value] of Object.entries(answer.headers)) ctx.set(name, value);
-  const { body } = answer;
+  if (answer.gzip) ctx.vary('Accept-Encoding');
+  const packed = answer.gzip && ctx.acceptsEncodings('gzip', 'identity') === 'gzip';
+  if (packed) ctx.set('Content-Encoding', 'gzip');
+  const body = packed ? answer.gzip : answer.body;
   if (body === undefined || body === null) {
     ctx.body = null;
     ctx.status = answer.status;

@@ -156,11 +156,14 @@ export class HttpResponse<T = unknown> {
   readonly status: number;
   readonly body: T;
   readonly headers: Readonly<Record<string, string>>;
+  /** The body again, for those who take it so. */
+  readonly gzip: Buffer | undefined;
 
-  constructor(status: number, body: T, headers: Record<string, string> = {}) {
+  constructor(status: number, body: T, headers: Record<string, string> = {}, gzip?: Buffer) {
     this.status = status;
     this.body = body;
     this.headers = headers;
+    this.gzip = gzip;
   }
 }
 
