@@ -3,7 +3,7 @@ import { ManualClock } from '@parley/shared/time/manual-clock';
 import { checkEvent } from '../../../shared/test/fixtures/strict-events.ts';
 import type { LlmTool, LlmToolCall } from '../providers/llm/llm-provider.ts';
 import { CallTools } from './call-tools.ts';
-import { wirePlan } from './fakes.ts';
+import { webhookTool, wirePlan } from './fakes.ts';
 import type { ToolOutcome } from './tool-runner.ts';
 
 const WEATHER = { name: 'weather', description: 'Tells the weather.', parameters: { type: 'object' } };
@@ -24,16 +24,7 @@ function scene(options: { clientTools?: LlmTool[]; sayBefore?: string } = {}) {
   const tools = new CallTools({
     plan: wirePlan((plan, config) => {
       config.end_call.agent_may_end = false;
-      plan.tools = [
-        {
-          tool_id: 'tol_1',
-          name: 'find_table',
-          description: 'Finds a table.',
-          parameters: { type: 'object', properties: {} },
-          type: 'webhook',
-          execution: { say_before: options.sayBefore ?? '' },
-        },
-      ];
+      plan.tools = [webhookTool({ execution: { say_before: options.sayBefore ?? '' } })];
     }),
     participant: { carrierCommands: true, dtmfOut: 'none' },
     runner: {

@@ -27,6 +27,8 @@ const PCMU: AudioFormat = { encoding: 'pcmu', sampleRate: 8000 };
 /** One word is 400 ms of audio whatever it is. */
 export const WORD_MS = 400;
 
+type PlanToolWire = SessionPlanWire['tools'][number];
+
 export function wirePlan(
   change: (plan: SessionPlanWire, config: AgentConfig) => void = () => {},
 ): SessionPlan {
@@ -89,6 +91,18 @@ export function wirePlan(
 }
 
 /** Where a caller may be transferred to: a sales department with a telephone number. */
+/** `find_table`, unless told otherwise. */
+export function webhookTool(change: Partial<PlanToolWire> = {}): PlanToolWire {
+  return {
+    tool_id: 'tol_1',
+    name: 'find_table',
+    description: 'Finds a table.',
+    parameters: { type: 'object', properties: {} },
+    type: 'webhook',
+    ...change,
+  };
+}
+
 export function salesDestination(
   change: Partial<AgentConfig['transfer']['destinations'][number]> = {},
 ): AgentConfig['transfer']['destinations'][number] {

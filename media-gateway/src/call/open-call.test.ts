@@ -1,7 +1,7 @@
 import t from 'tap';
 import { ProviderError } from '@parley/shared/errors/provider-error';
 import type { LlmRequest } from '../providers/llm/llm-provider.ts';
-import { fakeCall, wirePlan, WORD_MS, salesDestination } from './fakes.ts';
+import { fakeCall, wirePlan, WORD_MS, salesDestination, webhookTool } from './fakes.ts';
 
 const text = (words: string) => ({ events: [{ type: 'text' as const, text: words }] });
 const lastUser = (request: LlmRequest) =>
@@ -189,16 +189,7 @@ void t.test('barge-in', async (t) => {
 void t.test('tools', async (t) => {
   const withTool = (say_before = '') =>
     wirePlan((plan) => {
-      plan.tools = [
-        {
-          tool_id: 'tol_1',
-          name: 'book',
-          description: 'Books',
-          parameters: {},
-          type: 'webhook',
-          execution: { say_before },
-        },
-      ];
+      plan.tools = [webhookTool({ name: 'book', description: 'Books', execution: { say_before } })];
     });
   const calls = {
     events: [

@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { LlmEvent } from '../providers/llm/llm-provider.ts';
-import { fakeCall, wirePlan, WORD_MS, salesDestination } from './fakes.ts';
+import { fakeCall, wirePlan, WORD_MS, salesDestination, webhookTool } from './fakes.ts';
 import { ToolGuard, toolCallKey } from './tool-guard.ts';
 import type { ToolOutcome } from './tool-runner.ts';
 
@@ -11,15 +11,7 @@ const planWith = (failureMessage: string) =>
   wirePlan((plan, config) => {
     config.limits.max_tool_steps = 5;
     config.transfer.destinations = [salesDestination({ failure_message: failureMessage })];
-    plan.tools = [
-      {
-        tool_id: 'tol_1',
-        name: 'find_table',
-        description: 'Finds a table.',
-        parameters: { type: 'object', properties: {} },
-        type: 'webhook',
-      },
-    ];
+    plan.tools = [webhookTool()];
   });
 
 let calls = 0;
