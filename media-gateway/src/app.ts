@@ -92,7 +92,12 @@ export async function openGateway(config: GatewayConfig, deps: GatewayDeps): Pro
     const tools =
       deps.tools ?? createToolRunner({ safeFetch: owned.add(createSafeFetch({ allow: [] })), logger, clock });
     const source = owned.add(
-      new SessionSource({ internalUrl: config.INTERNAL_URL, token: config.INTERNAL_TOKEN, gatewayId }),
+      new SessionSource({
+        internalUrl: config.INTERNAL_URL,
+        token: config.INTERNAL_TOKEN,
+        gatewayId,
+        timeoutMs: config.CONTROL_PLANE_TIMEOUT_MS,
+      }),
     );
     const outbox = owned.add(new EventOutbox({ events: bus.events, clock, logger }));
     const reports = owned.add(await ReportSpool.open({ dir, gatewayId, outbox, clock, logger }));

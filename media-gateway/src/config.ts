@@ -26,6 +26,8 @@ const environment = z.object({
   VOICE_MODEL: z.enum(['on', 'off']).default('on'),
   /** While its event loop was later than this (p99 of 5 s), a gateway with calls refuses more; 0: never. */
   MAX_LOOP_DELAY_MS: envInteger(0, 60_000).default(250),
+  /** The control plane has answered who may connect after so long, or is taken for unreachable. */
+  CONTROL_PLANE_TIMEOUT_MS: envInteger(100, 60_000).default(2000),
   /** How long a stopping gateway waits for running calls. */
   DRAIN_TIMEOUT_MS: envInteger(0, 86_400_000).default(300_000),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
