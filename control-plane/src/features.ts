@@ -26,7 +26,7 @@ export async function createFeatures(deps: PlatformDeps) {
   const { models, accounts, ...providers } = createProviders({ ...platform, voices: lookup, naming });
   features.add(createPlatformFeature(platform, describe));
   const tenants = createTenantFeatures(features, { ...platform, models });
-  const agentFeatures = createAgentFeatures(features, {
+  const agentFeatures = await createAgentFeatures(features, {
     ...platform,
     ...{ models, projects: tenants.projects },
   });

@@ -31,7 +31,7 @@ export function createCallFeatures(
     models: ModelCatalog;
     rateLimits: RateLimitService;
     apiKeys: ApiKeyService;
-    agentFeatures: ReturnType<typeof createAgentFeatures>;
+    agentFeatures: Awaited<ReturnType<typeof createAgentFeatures>>;
   },
 ) {
   const { models, rateLimits, apiKeys, agentFeatures, ...platform } = deps;

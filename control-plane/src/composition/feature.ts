@@ -7,9 +7,9 @@ import type { Scope } from '../tenancy/scope.ts';
 import type { Sample } from './sample.ts';
 
 /**
- * What a feature brings besides its services: `create<Feature>` returns both in one object. Whatever the product and
- * its tests need to know of all features is read from here, so that a new one is its folder and the
- * call that makes it (`tenants.ts`, `agents.ts` or `calls.ts` beside this file).
+ * What a feature brings besides its services: `createFeature` returns both in one object. Whatever the product and
+ * its tests need to know of all features is read from here, so that a new one is its folder and a line of `agents.ts`
+ * beside this file, or, where others ask for its services by name, the call that makes it there.
  */
 export interface Feature {
   /** What it stores: its indexes are made at start, and an org that is removed takes its records along. */

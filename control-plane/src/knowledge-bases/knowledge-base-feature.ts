@@ -5,7 +5,7 @@ import { knowledgeBaseRoutes } from './knowledge-base-routes.ts';
 import { knowledgeBaseSample } from './knowledge-base-sample.ts';
 import { KnowledgeBaseService } from './knowledge-base-service.ts';
 
-export function createKnowledgeBases(deps: ConstructorParameters<typeof KnowledgeBaseService>[0]) {
+export function createFeature(deps: ConstructorParameters<typeof KnowledgeBaseService>[0]) {
   const knowledgeBases = new KnowledgeBaseService(deps);
   return {
     collections: [knowledgeBaseCollection],
