@@ -1,8 +1,10 @@
 import { hasPassedRun } from '../agent-tests/agent-test-service.ts';
 import { createAgents } from '../agents/agent-feature.ts';
 import type { ProjectDefaults } from '../agents/agent-service.ts';
+import { agentCollection } from '../agents/agent-model.ts';
 import { createAnalyses } from '../analyses/analysis-feature.ts';
 import { analysisCollection } from '../analyses/analysis-model.ts';
+import { createDatabases } from '../databases/database-feature.ts';
 import { knowledgeBaseCollection } from '../knowledge-bases/knowledge-base-model.ts';
 import { createMemories } from '../memories/memory-feature.ts';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
@@ -39,6 +41,9 @@ export async function createAgentFeatures(
   const { memories } = features.add(createMemories(platform));
   const { tools } = features.add(createTools(ofAgents));
   const { analyses } = features.add(createAnalyses({ ...ofAgents, models, tools: toolCollection }));
+  const { databaseRows } = features.add(
+    createDatabases({ ...platform, agents: agentCollection, analyses: analysisCollection }),
+  );
   for (const { createFeature } of await Promise.all(MORE())) features.add(createFeature(ofAgents));
-  return { agents, agentVersions, analyses, headerSecrets, memories, storedAgents, tools };
+  return { agents, agentVersions, analyses, databaseRows, headerSecrets, memories, storedAgents, tools };
 }

@@ -5,6 +5,7 @@ import { createAgentTests } from '../agent-tests/agent-test-feature.ts';
 import { agentCollection, agentVersionCollection } from '../agents/agent-model.ts';
 import { createCallCommands, createCallEvents, createCallLog } from '../calls/call-feature.ts';
 import { createCarriers } from '../carriers/carrier-feature.ts';
+import { SessionRows } from '../databases/session-rows.ts';
 import { SessionMemories } from '../memories/session-memories.ts';
 import { orgCollection } from '../orgs/org-model.ts';
 import { createPostCall } from '../post-call/post-call-feature.ts';
@@ -35,7 +36,7 @@ export function createCallFeatures(
   },
 ) {
   const { models, rateLimits, apiKeys, agentFeatures, ...platform } = deps;
-  const { agents, agentVersions, analyses, memories, storedAgents, tools } = agentFeatures;
+  const { agents, agentVersions, analyses, databaseRows, memories, storedAgents, tools } = agentFeatures;
   const { database } = platform;
   const { tickets } = features.add(createWsTickets(platform));
   const log = createCallLog(platform);
@@ -55,6 +56,7 @@ export function createCallFeatures(
   const afterCalls = createPostCall({
     ...ofSessions,
     ...{ callLog, recordings, mediaLinks, deliveries, analyses, memories: sessionMemories },
+    sessionRows: new SessionRows({ ...platform, rows: databaseRows, store }),
   });
   const { postCall } = afterCalls;
   const { carrierCommands, gatewayCommands } = features.add(
@@ -63,6 +65,7 @@ export function createCallFeatures(
   const sessions = features.add(
     createSessions({
       ...{ ...ofSessions, accounts: telephonyAccounts, analyses, memories, ownLimits: rateLimits },
+      rows: databaseRows,
       gateways: gatewayCommands,
       tenants: { orgs: orgCollection, projects: projectCollection },
       hangup: (session) => carrierCommands.hangup(session),

@@ -59,6 +59,8 @@ export const PARAMETER_TEXTS: Readonly<Record<string, string>> = {
   'query.expires': 'When the link ends to be valid (Unix seconds); part of a signed link.',
   'query.signature': 'Signature of the link.',
   'path.key_id': 'API key.',
+  'path.database_id': 'Database.',
+  'path.row_id': 'Row of the database.',
   'path.kb_id': 'Knowledge base.',
   'path.config_id': 'Rate limit.',
   'path.member_id': 'Member.',

@@ -5,6 +5,7 @@ import { agentOf, type SessionAgent, type SessionAgents } from '../sessions/sess
 import type { SessionRecord } from '../sessions/session-record.ts';
 import type { SessionStore } from '../sessions/session-store.ts';
 import type { CallEndedWebhook } from './call-ended-webhook.ts';
+import type { LeadAnalysis } from './lead-analysis.ts';
 import type { LeadAnalyst } from './lead-analyst.ts';
 import type { PostCallJobRecord } from './post-call-job-model.ts';
 
@@ -18,13 +19,17 @@ export interface PostCallStep {
   }): Promise<void>;
 }
 
-/** What one job does: the lead analysis, further analyses side by side, then the call-ended webhook. */
+/** Keeps what the analyses of a session found, once all are done. Safe to repeat. */
+export type KeepResults = (session: SessionRecord, lead: LeadAnalysis | null) => Promise<void>;
+
+/** What one job does: the lead analysis, further analyses side by side, a row in databases, then the call-ended webhook. */
 export class PostCallRun {
   readonly #store: SessionStore;
   readonly #agents: SessionAgents;
   readonly #callLog: CallLog;
   readonly #lead: LeadAnalyst;
   readonly #steps: readonly PostCallStep[];
+  readonly #keep: KeepResults;
   readonly #webhook: CallEndedWebhook;
   readonly #clock: Clock;
 
@@ -34,6 +39,7 @@ export class PostCallRun {
     callLog: CallLog;
     lead: LeadAnalyst;
     steps: readonly PostCallStep[];
+    keep: KeepResults;
     webhook: CallEndedWebhook;
     clock: Clock;
   }) {
@@ -42,6 +48,7 @@ export class PostCallRun {
     this.#callLog = deps.callLog;
     this.#lead = deps.lead;
     this.#steps = deps.steps;
+    this.#keep = deps.keep;
     this.#webhook = deps.webhook;
     this.#clock = deps.clock;
   }
@@ -63,6 +70,7 @@ export class PostCallRun {
     const failed = ran.find((one) => one.status === 'rejected');
     if (failed) throw failed.reason;
     if (lead?.goal_status) await this.#store.change(session._id, { goal_status: lead.goal_status });
+    await this.#keep(session, lead);
     await this.#webhook.deliver(session, agent, lead);
     await this.finish(session._id, 'done');
   }

@@ -18,6 +18,14 @@ export interface SubjectMemories {
   forgetSubject(scope: Scope, subject: string): Promise<number>;
 }
 
+/** Rows of databases, which go with a person, and not when the time is over that a session is kept. */
+export interface SubjectRows {
+  /** @returns how many there were */
+  forgetSession(sessionId: string): Promise<number>;
+  /** @returns how many there were */
+  forgetSubject(scope: Scope, subject: string): Promise<number>;
+}
+
 const ERASED_AT_ONCE = 100;
 
 /** Erases personal data from sessions. */
@@ -25,17 +33,20 @@ export class SessionErasure {
   readonly #store: SessionStore;
   readonly #eraseParts: SessionEraser;
   readonly #memories: SubjectMemories;
+  readonly #rows: SubjectRows;
   readonly #clock: Clock;
 
   constructor(deps: {
     store: SessionStore;
     eraseParts: SessionEraser;
     memories: SubjectMemories;
+    rows: SubjectRows;
     clock: Clock;
   }) {
     this.#store = deps.store;
     this.#eraseParts = deps.eraseParts;
     this.#memories = deps.memories;
+    this.#rows = deps.rows;
     this.#clock = deps.clock;
   }
 
@@ -66,6 +77,12 @@ export class SessionErasure {
     return { memories };
   }
 
+  /** The same because somebody asked for it: its rows in databases go, too. */
+  async eraseWithRows(session: SessionRecord): Promise<{ memories: number; rows: number }> {
+    const { memories } = await this.erase(session);
+    return { memories, rows: await this.#rows.forgetSession(session._id) };
+  }
+
   /**
    * Erases every session of a person in a project; those that still go on are erased when they end.
    * @param subject a phone number or a `user_identifier`
@@ -73,10 +90,10 @@ export class SessionErasure {
   async eraseSubject(
     scope: Scope,
     subject: string,
-  ): Promise<{ sessions: number; recordings: number; memories: number }> {
+  ): Promise<{ sessions: number; recordings: number; memories: number; rows: number }> {
     const sessions = scope.collection(sessionCollection);
     const theirs = [{ numbers: subject }, { user_identifier: subject }];
-    const erased = { sessions: 0, recordings: 0, memories: 0 };
+    const erased = { sessions: 0, recordings: 0, memories: 0, rows: 0 };
     for (const which of theirs) {
       const live = { ...which, status: { $nin: [...TERMINAL_STATUSES] }, erase_at_end: false };
       erased.sessions += await sessions.updateMany(live, { $set: { erase_at_end: true } });
@@ -87,15 +104,18 @@ export class SessionErasure {
           { limit: ERASED_AT_ONCE },
         );
         for (const session of page) {
-          erased.memories += (await this.erase(session)).memories;
+          const gone = await this.eraseWithRows(session);
+          erased.memories += gone.memories;
+          erased.rows += gone.rows;
           erased.sessions++;
           if (session.recording_id !== null) erased.recordings++;
         }
         if (page.length < ERASED_AT_ONCE) break;
       }
     }
-    // Memories go last: no session of the person adds further ones.
+    // These go last: no session of the person adds further ones. Rows may be left of sessions that were erased before.
     erased.memories += await this.#memories.forgetSubject(scope, subject);
+    erased.rows += await this.#rows.forgetSubject(scope, subject);
     return erased;
   }
 }

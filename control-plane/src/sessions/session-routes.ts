@@ -309,13 +309,13 @@ export function sessionRoutes(deps: {
       tag: TAG,
       summary: 'Erase a session',
       description:
-        'Deletes transcript, recording, analyses, variables and phone numbers; timestamps are kept.',
+        'Deletes transcript, recording, analyses, variables, phone numbers and rows in databases; timestamps are kept.',
       access: { key: 'admin', user: 'admin' },
       target: sessionTarget,
       responses: { 204: { description: 'The session is erased' } },
       errors: [409],
       handle: async ({ item, scope, caller, address }) => {
-        await erasure.erase(item);
+        await erasure.eraseWithRows(item);
         await audit.record({ scope, caller, address, action: 'session.erased', target: item._id });
         return new HttpResponse(204, undefined);
       },
@@ -338,7 +338,7 @@ export function sessionRoutes(deps: {
         const erased = await erasure.eraseSubject(scope, body.subject);
         // Who it was stays out of the trail.
         await audit.record({ scope, caller, address, action: 'person.erased', target: scope.projectId });
-        return { ...erased, rows: 0, contacts: 0 };
+        return { ...erased, contacts: 0 };
       },
     }),
     defineOperation({

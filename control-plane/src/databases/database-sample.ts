@@ -1,0 +1,83 @@
+import { MANY_SESSION, newAgent, nthId, nthSession, projectPath, unique } from '../composition/sample.ts';
+import type { Sample, SampleWorld } from '../composition/sample.ts';
+import { withColumns } from './known-keys.ts';
+import { rowContent } from './row-values.ts';
+import type { Column } from './database-columns.ts';
+
+const COLUMNS: Column[] = [
+  { key: 'score', label: 'Score', type: 'number', options: [], source: { from: 'lead', path: 'lead_score' } },
+  { key: 'note', label: 'Note', type: 'text', options: [], source: { from: 'manual' } },
+];
+const KNOWN_KEYS = withColumns(null, COLUMNS, 0);
+const MANY_DATABASE = nthId('dbs', 1);
+
+async function newDatabase({ make, project }: SampleWorld): Promise<string> {
+  return (await make(`${projectPath(project)}/databases`, { name: unique(), columns: COLUMNS }, project.key))
+    .id;
+}
+
+export const databaseSample: Sample = {
+  async make(world) {
+    const { make, project } = world;
+    const database_id = await newDatabase(world);
+    const path = `/v1/databases/${database_id}`;
+    const { id: row_id } = await make(`${path}/rows`, { values: { score: 1 } }, project.key);
+    await make(`${path}/agents`, { agent_id: project.ids['agent_id'] }, project.key);
+    return { database_id, row_id };
+  },
+  scenarios: {
+    createDatabase: (_, send) => send(201, { body: { name: unique() } }),
+    updateDatabase: (_, send) => send(200, { body: { name: unique() } }),
+    deleteDatabase: async (world, send) => {
+      await send(204, { ids: { database_id: await newDatabase(world) } });
+    },
+    attachDatabaseAgent: (world, send) => send(200, { body: { agent_id: world.project.ids['agent_id'] } }),
+    detachDatabaseAgent: async (world, send) => {
+      const [database_id, agent_id] = [await newDatabase(world), await newAgent(world)];
+      await world.make(`/v1/databases/${database_id}/agents`, { agent_id }, world.project.key);
+      await send(204, { ids: { database_id, agent_id } });
+    },
+    createDatabaseRow: async (world, send) => {
+      await send(201, { body: { values: { score: 7, note: 'called' } } });
+    },
+    updateDatabaseRow: (_, send) => send(200, { body: { values: { score: 8 } } }),
+    deleteDatabaseRow: async ({ make, project }, send) => {
+      const { database_id } = project.ids;
+      const body = { values: { score: 2 } };
+      const { id } = await make(`/v1/databases/${database_id}/rows`, body, project.key);
+      await send(204, { ids: { ...project.ids, row_id: id } });
+    },
+  },
+  many: ({ inProject }) => [
+    {
+      collection: 'databases',
+      count: 999,
+      record: (n) => ({
+        ...inProject,
+        _id: nthId('dbs', n),
+        name: `Thing ${n}`,
+        kind: n === 7 ? 'auto' : 'custom',
+        columns: COLUMNS,
+        known_keys: KNOWN_KEYS,
+        agent_ids: n === 1 ? [nthId('agt', 1), nthId('agt', 2)] : [],
+      }),
+    },
+    {
+      collection: 'database_rows',
+      count: 'unbounded',
+      record: (n, rare) => {
+        const _id = nthId('dbr', n);
+        return {
+          ...inProject,
+          _id,
+          database_id: MANY_DATABASE,
+          session_id: rare ? MANY_SESSION : nthSession(n),
+          agent_id: nthId('agt', rare ? 2 : 1),
+          source: 'session',
+          ...rowContent({ known_keys: KNOWN_KEYS }, _id, { score: rare ? -1 : n % 100, note: `Note ${n}` }),
+          subjects: [],
+        };
+      },
+    },
+  ],
+};
