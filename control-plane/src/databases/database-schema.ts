@@ -80,8 +80,7 @@ const columns = z
         context.addIssue({ code: 'custom', path: [index, 'key'], message: 'is the key of another column' });
       keys.add(key);
     }
-  })
-  .meta({ description: 'Columns, in their order.' });
+  });
 
 const writable = {
   name: z.string().trim().min(1).max(120).meta({ example: 'Calls of the autumn campaign' }),
@@ -121,7 +120,7 @@ export const databaseResponse = z
     kind: z
       .enum(['auto', 'custom'])
       .meta({ description: '`auto`: made with an agent, for its calls; `custom`: made by you.' }),
-    columns: z.array(columnResponse).meta({ description: 'Columns, in their order.' }),
+    columns: z.array(columnResponse),
     row_count: z.number().int().meta({ description: 'Number of rows.' }),
     agent_ids: z.array(z.string()).meta({ description: 'Agents whose sessions become rows.' }),
     ...recordFields,

@@ -268,6 +268,7 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   sessions: 'Sessions that were erased.',
   recordings: 'Recordings that were deleted.',
   memories: 'Memories that were deleted.',
+  'Database.columns': 'Columns, in their order.',
   rows: 'Database rows that were deleted.',
   contacts: 'Contacts that were deleted.',
 
