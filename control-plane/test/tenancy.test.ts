@@ -41,6 +41,8 @@ async function register(cp: TestControlPlane, email: string): Promise<{ userId: 
 
 /** Collections of an org: a key of any of its projects may look at them, and sees its own part. */
 const ORG_WIDE = /^\/v1\/orgs\/\{org_id\}(\/(?!projects\/\{)[a-z-]+(\/\{key\})?)?$/;
+/** What is of the whole org, for any key of it; a user who may see some projects only is refused. */
+const WHOLE_ORG = /^\/v1\/orgs\/\{org_id\}\/(billing|usage)\//;
 /** A clone that is not shown to others is there for its org alone, in all projects of it; so are its own models. */
 const ORG_RECORDS = ['voice_id', 'model_id'];
 
@@ -142,6 +144,7 @@ void t.test('every route keeps tenants apart', async (t) => {
     if (one.names.length > 0) {
       const orgLevel = ORG_WIDE.test(one.path) || one.names.some((name) => ORG_RECORDS.includes(name));
       if (caller.sees === 'nothing') return 404;
+      if (WHOLE_ORG.test(one.path) && caller.sees === 'org') return caller.kind === 'user' ? 403 : null;
       // Members and invites are the org's own.
       const ofOrg = orgLevel || one.names.includes('member_id') || one.names.includes('invite_id');
       if (caller.sees === 'org' && !ofOrg) return 404;

@@ -10,6 +10,7 @@ import type { ModelCatalog } from '../providers/model-catalog.ts';
 import { createRateLimits } from '../rate-limits/rate-limit-feature.ts';
 import { hasLiveSessions } from '../sessions/live-sessions.ts';
 import { telephonyAccountCollection } from '../telephony/telephony-account-model.ts';
+import { createUsage } from '../usage/usage-feature.ts';
 import type { AllFeatures } from './all-features.ts';
 import type { Platform } from './platform.ts';
 
@@ -40,5 +41,6 @@ export function createTenantFeatures(
   const { apiKeys } = features.add(createApiKeys(platform));
   features.add(createFeatureFlags({ orgs, features }));
   const { rateLimits } = features.add(createRateLimits(platform));
-  return { apiKeys, orgs, projects, rateLimits, signIns, userAccounts };
+  const { usageSums } = features.add(createUsage(platform));
+  return { apiKeys, orgs, projects, rateLimits, signIns, usageSums, userAccounts };
 }

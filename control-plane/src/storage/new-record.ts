@@ -13,6 +13,7 @@ interface Field {
 const TESTS: Readonly<Record<string, (value: unknown) => boolean>> = {
   String: (value) => typeof value === 'string',
   Number: (value) => typeof value === 'number',
+  BigInt: (value) => typeof value === 'bigint',
   Boolean: (value) => typeof value === 'boolean',
   Date: (value) => value instanceof Date,
   Mixed: (value) => typeof value === 'object',

@@ -159,6 +159,21 @@ export class ScopedCollection<T extends StoredRecord> {
     return listPage(this.#database.model(this.#collection), this.#narrow(filter), list, without);
   }
 
+  /**
+   * Figures over all that matches, one for each value of `by._id`.
+   * @param by the operand of MongoDB's `$group`
+   * @returns what it gives; whole numbers of 64 bits are bigints
+   */
+  async group<R extends object>(
+    filter: Filter<T>,
+    by: { _id: unknown } & Record<string, unknown>,
+  ): Promise<R[]> {
+    return (await this.#database
+      .model(this.#collection)
+      .collection.aggregate([{ $match: this.#narrow(filter) }, { $group: by }], { useBigInt64: true })
+      .toArray()) as R[];
+  }
+
   /** Fills in the tenant. @throws MongoServerError 11000 when a unique index refuses it: see `orDuplicate` */
   async insert(record: NewRecord<T>): Promise<T> {
     const tenant: Record<string, unknown> = { org_id: this.#scope.orgId };

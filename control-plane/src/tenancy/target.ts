@@ -1,4 +1,4 @@
-import { NotFoundError } from '@parley/shared/errors/app-error';
+import { ForbiddenError, NotFoundError } from '@parley/shared/errors/app-error';
 import type { Collection, StoredRecord } from '../storage/collection.ts';
 import type { Access } from './access.ts';
 import type { Scope } from './scope.ts';
@@ -35,6 +35,24 @@ export const inOrg: Target<undefined> = {
   inProject: false,
   async resolve(access, { params }) {
     return { scope: await access.org(params['org_id']!), item: undefined };
+  },
+};
+
+/**
+ * The same for what is the whole org's and can't be told apart by project: keys of any project see it, users who may
+ * see some projects only do not.
+ */
+export const inWholeOrg: Target<undefined> = {
+  parameter: 'org_id',
+  inProject: false,
+  async resolve(access, { params }) {
+    const scope = await access.org(params['org_id']!);
+    if (access.principal.auth === 'jwt' && scope.projects !== null)
+      throw new ForbiddenError(
+        'forbidden',
+        'This concerns the whole org: your membership is limited to some of its projects.',
+      );
+    return { scope, item: undefined };
   },
 };
 

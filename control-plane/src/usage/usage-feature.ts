@@ -1,0 +1,28 @@
+import type { Feature } from '../composition/feature.ts';
+import { usageEntryCollection, usageSumCollection } from './usage-model.ts';
+import { usageRoutes } from './usage-routes.ts';
+import { UsageService } from './usage-service.ts';
+import { UsageSums } from './usage-sums.ts';
+
+/** How often calls are looked for that no sum has yet: those that are booked wake the work. */
+const SUM_INTERVAL_MS = 10_000;
+
+type Needs<T extends abstract new (deps: never) => unknown> = ConstructorParameters<T>[0];
+
+/** What calls come to, by day and project. */
+export function createUsage(deps: Needs<typeof UsageService> & Needs<typeof UsageSums>) {
+  const usageSums = new UsageSums(deps);
+  return {
+    usageSums,
+    collections: [usageEntryCollection, usageSumCollection],
+    routes: usageRoutes({ usage: new UsageService(deps) }),
+    workers: [
+      {
+        name: 'usage sums',
+        everyMs: SUM_INTERVAL_MS,
+        work: (signal) => usageSums.work(signal),
+        wakeWith: (task) => usageSums.wakeWith(task),
+      },
+    ],
+  } satisfies Feature & { usageSums: UsageSums };
+}

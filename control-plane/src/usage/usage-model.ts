@@ -1,0 +1,76 @@
+import { defineCollection } from '../storage/collection.ts';
+import type { StoredRecord } from '../storage/collection.ts';
+
+/** One call that is over, as it goes into the sums. Its id is the session's, so that a call has one. */
+export interface UsageEntryRecord extends StoredRecord {
+  org_id: string;
+  project_id: string;
+  agent_id: string | null;
+  connected: boolean;
+  connected_ms: number;
+  /** In 10⁻⁹ of the currency. */
+  amount_nano: bigint;
+  currency: string;
+  /** The sum that it is of. */
+  sum_id: string;
+  /** Start of the quarter of an hour in which the call ended. */
+  quarter: Date;
+  /** Whether its sum is known to have it. */
+  counted: boolean;
+}
+
+export const usageEntryCollection = defineCollection<UsageEntryRecord, 'project'>({
+  name: 'usage_entries',
+  tenancy: 'project',
+  fields: {
+    agent_id: { type: String, default: null },
+    connected: { type: Boolean, required: true },
+    connected_ms: { type: Number, required: true },
+    amount_nano: { type: BigInt, required: true },
+    currency: { type: String, required: true },
+    sum_id: { type: String, required: true },
+    quarter: { type: Date, required: true },
+    counted: { type: Boolean, required: true, default: false },
+  },
+  indexes: [[{ sum_id: 1, _id: 1 }, { partialFilterExpression: { counted: false } }]],
+});
+
+/** What calls come to. */
+export interface Figures {
+  sessions: number;
+  connected_sessions: number;
+  connected_ms: bigint;
+  /** In 10⁻⁹ of each currency. */
+  amounts: Record<string, bigint>;
+}
+
+/** The calls of one project that ended in one quarter of an hour. */
+export interface UsageSumRecord extends StoredRecord, Figures {
+  org_id: string;
+  project_id: string;
+  quarter: Date;
+  /** By agent; `none`: sessions without one. */
+  agents: Record<string, Figures>;
+  /** Grows with each addition. */
+  revision: number;
+  /** Sessions of the last addition, whose entries may not say yet that they are counted. */
+  unconfirmed: string[];
+}
+
+/** Org-wide for its readers, whatever projects they may see: `project_id` is a filter. */
+export const usageSumCollection = defineCollection<UsageSumRecord, 'org'>({
+  name: 'usage_sums',
+  tenancy: 'org',
+  fields: {
+    project_id: { type: String, required: true },
+    quarter: { type: Date, required: true },
+    sessions: { type: Number, required: true },
+    connected_sessions: { type: Number, required: true },
+    connected_ms: { type: BigInt, required: true },
+    amounts: { type: Object, default: {} },
+    agents: { type: Object, default: {} },
+    revision: { type: Number, required: true },
+    unconfirmed: { type: [String], default: [] },
+  },
+  indexes: [[{ org_id: 1, quarter: 1 }], [{ org_id: 1, project_id: 1, quarter: 1 }]],
+});

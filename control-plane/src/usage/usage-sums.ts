@@ -1,0 +1,149 @@
+import type { mongo } from 'mongoose';
+import type { Clock } from '@parley/shared/time/clock';
+import type { BookedCall, BookedCalls } from '../billing/booked-call.ts';
+import type { PeriodicTask } from '../jobs/periodic-task.ts';
+import type { Database } from '../storage/database.ts';
+import { isDuplicateKey } from '../storage/duplicate.ts';
+import { usageEntryCollection, usageSumCollection } from './usage-model.ts';
+import type { UsageEntryRecord, UsageSumRecord } from './usage-model.ts';
+
+const QUARTER_MS = 15 * 60_000;
+/** Entries that one write adds to a sum, and so the length of its `unconfirmed`. */
+const MAX_ADDED = 200;
+/** Entries that are looked at to find the sums that lack some. */
+const PAGE = 500;
+/** Each loss of a race is another process's addition to the same sum. */
+const MAX_ATTEMPTS = 100;
+
+type Counted = Pick<UsageSumRecord, '_id' | 'revision' | 'unconfirmed'>;
+
+/**
+ * Sums of calls by project and quarter of an hour, which hold every call exactly once.
+ *
+ * A call is first stored as an entry, whose id is the session's. An addition then reads the sum's revision, marks the
+ * entries of the addition before it as counted, and takes those that are not: none of them is in the sum, or the
+ * revision would be another. One write adds them, notes which they were, and raises the revision; it succeeds only
+ * while the revision is what was read. Whoever dies before it has added nothing, and whoever dies behind it has left
+ * the note.
+ */
+export class UsageSums implements BookedCalls {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #entries: mongo.Collection<UsageEntryRecord>;
+  readonly #sums: mongo.Collection<UsageSumRecord>;
+  #task: PeriodicTask | undefined;
+
+  constructor({ database, clock }: { database: Database; clock: Clock }) {
+    this.#database = database;
+    this.#clock = clock;
+    this.#entries = database.model(usageEntryCollection)
+      .collection as unknown as mongo.Collection<UsageEntryRecord>;
+    this.#sums = database.model(usageSumCollection).collection as unknown as mongo.Collection<UsageSumRecord>;
+  }
+
+  /** `task` runs `work`: a call that is booked wakes it. */
+  wakeWith(task: PeriodicTask): void {
+    this.#task = task;
+  }
+
+  async booked(call: BookedCall): Promise<void> {
+    if (!/^[A-Z]{3}$/.test(call.currency)) throw new Error('A call is booked in a currency that is none.');
+    const quarter = Math.floor(call.ended_at.getTime() / QUARTER_MS);
+    try {
+      await this.#database.insert(usageEntryCollection, {
+        _id: call.session_id,
+        org_id: call.org_id,
+        project_id: call.project_id,
+        agent_id: call.agent_id,
+        connected: call.connected,
+        connected_ms: call.connected_ms,
+        amount_nano: call.amount_nano,
+        currency: call.currency,
+        sum_id: `${call.project_id}:${quarter}`,
+        quarter: new Date(quarter * QUARTER_MS),
+        created_at: new Date(this.#clock.now()),
+      });
+    } catch (error) {
+      if (!isDuplicateKey(error, '_id')) throw error;
+    }
+    void this.#task?.runNow();
+  }
+
+  /** Adds the entries that no sum has yet. */
+  async work(signal: AbortSignal): Promise<void> {
+    for (let found = PAGE; found === PAGE;) {
+      const left = await this.#entries
+        .find({ counted: false }, { projection: { sum_id: 1 }, limit: PAGE })
+        .toArray();
+      found = left.length;
+      for (const sumId of new Set(left.map(({ sum_id }) => sum_id))) {
+        if (signal.aborted) return;
+        await this.#addTo(sumId);
+      }
+    }
+  }
+
+  async #addTo(sumId: string): Promise<void> {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const sum = await this.#sums.findOne<Counted>(
+        { _id: sumId },
+        { projection: { revision: 1, unconfirmed: 1 } },
+      );
+      if (sum) await this.#confirm(sum.unconfirmed);
+      const added = await this.#entries
+        .find({ sum_id: sumId, counted: false }, { limit: MAX_ADDED, useBigInt64: true })
+        .toArray();
+      if (added.length === 0) return;
+      if (!(await this.#add(sumId, sum?.revision ?? 0, added))) continue;
+      await this.#confirm(added.map(({ _id }) => _id));
+      attempt = -1;
+    }
+    throw new Error(`The sum ${sumId} was changed by others all the time.`);
+  }
+
+  /** @returns whether the sum was still at this revision */
+  async #add(sumId: string, revision: number, added: readonly UsageEntryRecord[]): Promise<boolean> {
+    const { org_id, project_id, quarter } = added[0]!;
+    const now = new Date(this.#clock.now());
+    try {
+      const { modifiedCount, upsertedCount } = await this.#sums.updateOne(
+        { _id: sumId, revision },
+        {
+          $setOnInsert: { org_id, project_id, quarter, created_at: now },
+          $set: {
+            revision: revision + 1,
+            unconfirmed: added.map(({ _id }) => _id),
+            updated_at: now,
+          },
+          $inc: increments(added),
+        } as mongo.UpdateFilter<UsageSumRecord>,
+        // One that is there with another revision is refused by its id.
+        { upsert: revision === 0 },
+      );
+      return modifiedCount + upsertedCount === 1;
+    } catch (error) {
+      if (isDuplicateKey(error, '_id')) return false;
+      throw error;
+    }
+  }
+
+  async #confirm(sessions: readonly string[]): Promise<void> {
+    await this.#entries.updateMany({ _id: { $in: [...sessions] } }, { $set: { counted: true } });
+  }
+}
+
+/** By path within the sum. */
+function increments(added: readonly UsageEntryRecord[]): Record<string, number | bigint> {
+  const by: Record<string, number | bigint> = {};
+  const count = (path: string, more: number) => (by[path] = ((by[path] as number | undefined) ?? 0) + more);
+  const sum = (path: string, more: bigint) => (by[path] = ((by[path] as bigint | undefined) ?? 0n) + more);
+  for (const { agent_id, connected, connected_ms, currency, amount_nano } of added) {
+    for (const whose of ['', `agents.${agent_id ?? 'none'}.`]) {
+      count(`${whose}sessions`, 1);
+      count(`${whose}connected_sessions`, connected ? 1 : 0);
+      sum(`${whose}connected_ms`, BigInt(connected_ms));
+      sum(`${whose}amounts.${currency}`, BigInt(amount_nano));
+    }
+  }
+  return by;
+}

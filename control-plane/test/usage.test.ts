@@ -1,0 +1,379 @@
+import { randomInt } from 'node:crypto';
+import t from 'tap';
+import { newId, uuidV7 } from '@parley/shared/ids/new-id';
+import { ManualClock } from '@parley/shared/time/manual-clock';
+import { LONG } from '../../shared/test/fixtures/long.ts';
+import type { BookedCall } from '../src/billing/booked-call.ts';
+import { usageSumCollection } from '../src/usage/usage-model.ts';
+import { UsageSums } from '../src/usage/usage-sums.ts';
+import { openMortalProcess } from './fixtures/mortal-process.ts';
+import { openTestControlPlane } from './fixtures/test-control-plane.ts';
+import { signInUser } from './fixtures/test-users.ts';
+
+t.setTimeout(600_000);
+const NOW = Date.parse('2026-11-22T20:00:00Z');
+const [SESSIONS, QUARTERS] = LONG ? [100_000, 5000] : [600, 90];
+const signal = new AbortController().signal;
+
+// Nothing is summed up by itself: the clock stands, and calls are booked past the worker where it would be in the way.
+const clock = new ManualClock(NOW);
+const plane = await openTestControlPlane({ clock });
+t.teardown(() => plane[Symbol.asyncDispose]());
+const { database, usageSums } = plane.app.services;
+const { org, project } = plane.first;
+
+interface Summary {
+  from: string;
+  to: string;
+  project_id: string | null;
+  currency: string;
+  total_amount: string;
+  sessions: number;
+  connected_sessions: number;
+  minutes: number;
+  average_cost_per_minute_amount: string;
+  previous_total_amount: string;
+}
+interface Day {
+  date: string;
+  sessions: number;
+  connected_sessions: number;
+  minutes: number;
+  amount: string;
+}
+
+const call = (more: Partial<BookedCall> = {}): BookedCall => ({
+  session_id: uuidV7(),
+  org_id: org._id,
+  project_id: project._id,
+  agent_id: null,
+  channel: 'web',
+  direction: 'web',
+  connected: true,
+  ended_at: new Date('2026-11-20T10:00:00Z'),
+  connected_ms: 60_000,
+  amount_nano: 1_000_000_000n,
+  currency: 'USD',
+  ...more,
+});
+
+const path = (what: string, query: Record<string, string> = {}, orgId = org._id) =>
+  `/v1/orgs/${orgId}/usage/${what}?${new URLSearchParams(query)}`;
+
+async function summary(query: Record<string, string> = {}, of = plane.first): Promise<Summary> {
+  const answer = await plane.call<Summary>('GET', path('cost-summary', query, of.org._id), {
+    token: of.apiKey,
+  });
+  if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
+  return answer.body;
+}
+async function daily(query: Record<string, string>, of = plane.first): Promise<Day[]> {
+  const answer = await plane.call<{ items: Day[]; total: number }>('GET', path('daily', query, of.org._id), {
+    token: of.apiKey,
+  });
+  if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
+  if (answer.body.total !== answer.body.items.length) throw new Error('the total is another');
+  return answer.body.items;
+}
+
+/** Exact decimal text of 10⁻⁹, for amounts that are whole millionths. */
+const decimal = (nano: bigint) =>
+  `${nano / 1_000_000_000n}.${String((nano % 1_000_000_000n) / 1000n).padStart(6, '0')}`;
+
+void t.test('without a call there are zeros', async (t) => {
+  t.match(await summary(), {
+    project_id: null,
+    from: '2026-11-01',
+    to: '2026-11-22',
+    currency: 'USD',
+    total_amount: '0.000000',
+    sessions: 0,
+    connected_sessions: 0,
+    minutes: 0,
+    average_cost_per_minute_amount: '0.000000',
+    previous_total_amount: '0.000000',
+  });
+  const days = await daily({ from: '2026-11-01', to: '2026-11-03' });
+  const zero = { sessions: 0, connected_sessions: 0, minutes: 0, amount: '0.000000' };
+  t.same(
+    days,
+    ['2026-11-01', '2026-11-02', '2026-11-03'].map((date) => ({ date, ...zero })),
+  );
+});
+
+void t.test('calls are summed up as they are booked, and compared with the days before', async (t) => {
+  const at = await plane.makeTenant();
+  const of = { org_id: at.org._id, project_id: at.project._id };
+  for (const [ended, ms, nano] of [
+    ['2026-11-09T23:59:59Z', 1, 7_000_000n],
+    ['2026-11-10T00:00:00Z', 90_000, 100_000_000n],
+    ['2026-11-11T23:59:59.999Z', 30_000, 50_000_000n],
+    ['2026-11-12T00:00:00Z', 60_000, 1_000_000_000n],
+  ] as const)
+    await usageSums.booked(call({ ...of, ended_at: new Date(ended), connected_ms: ms, amount_nano: nano }));
+  await usageSums.booked(
+    call({
+      ...of,
+      ended_at: new Date('2026-11-11T01:00:00Z'),
+      connected: false,
+      connected_ms: 0,
+      amount_nano: 0n,
+    }),
+  );
+  await usageSums.booked(
+    call({ ...of, ended_at: new Date('2026-11-11T02:00:00Z'), connected_ms: 0, currency: 'EUR' }),
+  );
+  await usageSums.work(signal);
+  t.match(await summary({ from: '2026-11-10', to: '2026-11-11', timezone: 'UTC' }, at), {
+    total_amount: '0.150000',
+    sessions: 4,
+    connected_sessions: 3,
+    minutes: 2,
+    average_cost_per_minute_amount: '0.075000',
+    previous_total_amount: '0.007000',
+  });
+  t.same(await daily({ from: '2026-11-10', to: '2026-11-11' }, at), [
+    { date: '2026-11-10', sessions: 1, connected_sessions: 1, minutes: 1.5, amount: '0.100000' },
+    { date: '2026-11-11', sessions: 3, connected_sessions: 2, minutes: 0.5, amount: '0.050000' },
+  ]);
+});
+
+void t.test('a call counts once, however often and by however many it is booked', async (t) => {
+  const at = await plane.makeTenant();
+  const of = { org_id: at.org._id, project_id: at.project._id };
+  const calls = Array.from({ length: 60 }, (_, n) =>
+    call({
+      ...of,
+      agent_id: `agt_${n % 3}`,
+      ended_at: new Date(NOW + (n % 4) * 900_000),
+      amount_nano: BigInt(n) * 1000n,
+    }),
+  );
+  const processes = Array.from({ length: 4 }, () => new UsageSums({ database, clock }));
+  await Promise.all(
+    processes.map(async (sums, index) => {
+      // Each in an order of its own, all of them twice.
+      const order = [...calls, ...calls].map((one) => ({ one, by: randomInt(1 << 30) }));
+      order.sort((a, b) => a.by - b.by);
+      for (const [n, { one }] of order.entries()) {
+        await sums.booked(one);
+        if (n % (20 + index) === 0) await sums.work(signal);
+      }
+      await sums.work(signal);
+    }),
+  );
+  const nano = calls.reduce((sum, { amount_nano }) => sum + amount_nano, 0n);
+  t.match(await summary({ from: '2026-11-22', to: '2026-11-22' }, at), {
+    sessions: 60,
+    connected_sessions: 60,
+    minutes: 60,
+    total_amount: decimal(nano),
+  });
+  const sums = await database.model(usageSumCollection).find({ project_id: at.project._id }).lean();
+  t.equal(sums.length, 4);
+  for (const { agents, sessions, unconfirmed } of sums) {
+    const byAgent = Object.values(agents).reduce((sum, of) => sum + of.sessions, 0);
+    t.equal(byAgent, sessions, 'those of the agents are the same calls');
+    t.ok(unconfirmed.length <= 200);
+  }
+});
+
+void t.test('a process may die after any step', async (t) => {
+  const at = await plane.makeTenant();
+  const of = { org_id: at.org._id, project_id: at.project._id };
+  let booked = 0;
+  let lived = false;
+  // The second round meets a sum that is there.
+  for (const round of [1, 2]) {
+    lived = false;
+    for (let steps = 0; !lived; steps++) {
+      t.ok(steps < 20, `round ${round} comes to an end`);
+      const one = call(of);
+      const mortal = await openMortalProcess(plane);
+      lived = await mortal.live(steps, async (services) => {
+        await services.usageSums.booked(one);
+        await services.usageSums.work(signal);
+      });
+      await mortal[Symbol.asyncDispose]();
+      booked++;
+      if (steps % 2 === 0) await usageSums.booked(one);
+      // Another process finds what is left; told again, or stored before.
+      else await new UsageSums({ database, clock }).work(signal);
+      await usageSums.booked(one);
+      await usageSums.work(signal);
+      t.equal((await summary({}, at)).sessions, booked, `after ${steps} steps`);
+    }
+  }
+  t.ok(booked > 8);
+});
+
+void t.test('an addition that comes late, after that of another process, adds nothing twice', async (t) => {
+  const at = await plane.makeTenant();
+  const of = { org_id: at.org._id, project_id: at.project._id };
+  for (const sessions of [1, 2]) {
+    await usageSums.booked(call(of));
+    const { held, let: letGo, reached } = heldAtTheSum();
+    const late = held.work(signal);
+    await reached;
+    await usageSums.work(signal);
+    letGo();
+    await late;
+    t.equal(
+      (await summary({}, at)).sessions,
+      sessions,
+      sessions === 1 ? 'the first of a sum' : 'a later one',
+    );
+  }
+});
+
+/** A process that stops before its write to a sum, until it is let go. */
+function heldAtTheSum() {
+  const gate = Promise.withResolvers<void>();
+  const reached = Promise.withResolvers<void>();
+  const { collection } = database.model(usageSumCollection);
+  const slow = {
+    insert: database.insert.bind(database),
+    model: (of: typeof usageSumCollection) =>
+      of.name !== usageSumCollection.name
+        ? database.model(of)
+        : {
+            collection: {
+              findOne: collection.findOne.bind(collection),
+              async updateOne(...args: Parameters<typeof collection.updateOne>) {
+                reached.resolve();
+                await gate.promise;
+                return collection.updateOne(...args);
+              },
+            },
+          },
+  };
+  const held = new UsageSums({ database: slow as unknown as typeof database, clock });
+  return { held, let: () => gate.resolve(), reached: reached.promise };
+}
+
+void t.test(`the figures are those of ${SESSIONS} calls, in every zone`, async (t) => {
+  const at = await plane.makeTenant();
+  const second = newId('prj');
+  await database
+    .model(plane.app.features.collections.find(({ name }) => name === 'projects')!)
+    .collection.insertOne({
+      ...at.project,
+      _id: second as never,
+      slug: 'second',
+    });
+  const from = Date.parse('2025-11-22T00:00:00Z');
+  const quarters = Array.from({ length: QUARTERS }, () => from + randomInt((NOW - from) / 900_000) * 900_000);
+  const calls = Array.from({ length: SESSIONS }, () => {
+    const connected = randomInt(5) > 0;
+    return call({
+      org_id: at.org._id,
+      project_id: randomInt(3) === 0 ? second : at.project._id,
+      agent_id: randomInt(4) === 0 ? null : `agt_${randomInt(5)}`,
+      ended_at: new Date(quarters[randomInt(QUARTERS)]! + randomInt(900_000)),
+      connected,
+      connected_ms: connected ? randomInt(1, 3_600_000) : 0,
+      amount_nano: connected ? BigInt(randomInt(1, 2_000_000)) * 1000n : 0n,
+    });
+  });
+  for (let n = 0; n < calls.length; n += 500)
+    await Promise.all(calls.slice(n, n + 500).map((one) => usageSums.booked(one)));
+  await usageSums.work(signal);
+  for (const timezone of [
+    'UTC',
+    'Asia/Kathmandu',
+    'Australia/Lord_Howe',
+    'Africa/Cairo',
+    'America/Santiago',
+  ]) {
+    const day = new Intl.DateTimeFormat('en-CA', { timeZone: timezone });
+    for (const project_id of [undefined, second]) {
+      const query = {
+        ...{ from: '2025-12-01', to: '2026-11-21', timezone },
+        ...(project_id !== undefined && { project_id }),
+      };
+      const expected = new Map<string, { calls: number; connected: number; ms: number; nano: bigint }>();
+      const total = { calls: 0, ms: 0, nano: 0n };
+      for (const one of calls) {
+        if (project_id !== undefined && one.project_id !== project_id) continue;
+        const date = day.format(one.ended_at);
+        if (date < query.from || date > query.to) continue;
+        const of = expected.get(date) ?? { calls: 0, connected: 0, ms: 0, nano: 0n };
+        expected.set(date, {
+          calls: of.calls + 1,
+          connected: of.connected + (one.connected ? 1 : 0),
+          ms: of.ms + one.connected_ms,
+          nano: of.nano + one.amount_nano,
+        });
+        total.calls++;
+        total.ms += one.connected_ms;
+        total.nano += one.amount_nano;
+      }
+      const days = await daily(query, at);
+      const none = { calls: 0, connected: 0, ms: 0, nano: 0n };
+      t.equal(days.length, 356);
+      t.same(
+        days,
+        days.map(({ date }) => {
+          const { calls, connected, ms, nano } = expected.get(date) ?? none;
+          return {
+            date,
+            sessions: calls,
+            connected_sessions: connected,
+            minutes: Math.round(ms / 60) / 1000,
+            amount: decimal(nano),
+          };
+        }),
+        `${timezone} ${project_id}`,
+      );
+      t.match(await summary(query, at), {
+        project_id: project_id ?? null,
+        sessions: total.calls,
+        minutes: Math.round(total.ms / 60) / 1000,
+        total_amount: decimal(total.nano),
+      });
+    }
+  }
+});
+
+void t.test('a query that can mean nothing is refused', async (t) => {
+  const other = await plane.makeTenant();
+  for (const [query, loc] of [
+    [{ timezone: 'Mars/Olympus' }, 'timezone'],
+    [{ timezone: '+05:30' }, 'timezone'],
+    [{ from: '2026-02-30' }, 'from'],
+    [{ from: '2026-01-01T00:00:00Z' }, 'from'],
+    [{ from: '2025-01-01', to: '2026-01-02' }, 'to'],
+    [{ from: '2026-01-02', to: '2026-01-01' }, 'to'],
+    [{ project_id: other.project._id }, 'project_id'],
+    [{ project_id: newId('prj') }, 'project_id'],
+    [{ agent_id: newId('agt') }, 'agent_id'],
+  ] as const)
+    for (const what of ['cost-summary', 'daily']) {
+      const answer = await plane.call<{ detail: { loc: string[] }[] }>('GET', path(what, query));
+      t.equal(answer.status, 422, JSON.stringify(query));
+      t.same(answer.body.detail[0]?.loc, ['query', loc]);
+    }
+});
+
+void t.test('a key sees the whole org, a user of some projects nothing', async (t) => {
+  const owner = await signInUser(plane, 'owner@example.com');
+  await owner.join(org._id, 'owner');
+  const made = await plane.call<{ id: string }>('POST', `/v1/orgs/${org._id}/projects`, {
+    token: owner.token,
+    body: { name: 'Another' },
+  });
+  t.equal(made.status, 201, JSON.stringify(made.body));
+  await usageSums.booked(call({ project_id: made.body.id, ended_at: new Date('2026-11-21T10:00:00Z') }));
+  await usageSums.work(signal);
+  t.equal((await summary({ from: '2026-11-21', to: '2026-11-21' })).sessions, 1);
+  t.equal((await summary({ from: '2026-11-21', project_id: made.body.id })).sessions, 1);
+  const members = plane.app.features.collections.find(({ name }) => name === 'members')!;
+  await database.model(members).collection.updateOne({ user_id: owner.userId, org_id: org._id } as never, {
+    $set: { project_ids: [project._id], role: 'editor' },
+  });
+  plane.app.services.directory.forget(owner.userId);
+  for (const what of ['cost-summary', 'daily']) {
+    const refused = await plane.call<{ code: string }>('GET', path(what), { token: owner.token });
+    t.same([refused.status, refused.body.code], [403, 'forbidden']);
+  }
+});
