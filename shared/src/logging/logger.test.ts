@@ -3,7 +3,11 @@ import { KEPT_LOGS_VARIABLE } from './kept-logs.ts';
 import { createLogger, silentLogger } from './logger.ts';
 
 // As outside of a test run: what a run keeps has its own test.
+const kept = process.env[KEPT_LOGS_VARIABLE];
 delete process.env[KEPT_LOGS_VARIABLE];
+t.teardown(() => {
+  if (kept !== undefined) process.env[KEPT_LOGS_VARIABLE] = kept;
+});
 
 function record(options: { level?: string } = {}) {
   const lines: Record<string, unknown>[] = [];

@@ -1,58 +1,97 @@
-import { globSync, openSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import { existsSync, globSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 
-// Every test file, each as a process of its own, as `node file` runs it. tap's own runner would have each load hooks
-// that watch which modules it loads, for coverage and mocks that are not used here: half of its processor time.
+// Every test file. What loads tap, a service and its libraries, and lets V8 learn them, costs more than most files' own
+// tests: so several files of a folder share a process (several-files.ts). tap's own runner would have each process load
+// hooks that watch which modules it loads, for coverage and mocks that are not used here: half of its processor time.
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const WORKSPACES = '{shared,document-store,control-plane,media-gateway,emulators,loadtest,embedded}';
 const CACHE = new URL('cached-modules.js', import.meta.url).href;
-const FILE_TIMEOUT_MS = 150_000;
+const SEVERAL = path.join(import.meta.dirname, 'several-files.ts');
+/** Of a process; each file has 150 s of its own in it. */
+const TIMEOUT_MS = 300_000;
 /** Where what they print on stderr goes: tap's reporters pass it over. */
 const STDERR_VARIABLE = 'TEST_STDERR';
 /** What .taprc asks for. */
 const NODE_ARGS = process.execArgv.filter((arg) => !arg.includes('@tapjs') && arg !== '--enable-source-maps');
 
-/** Kinds of files, and the part of the run in which those of a kind are begun: the longest take a minute. */
-const KINDS: readonly [RegExp, number][] = [
+/**
+ * Kinds of files, the most of one kind that share a process, and the part of the run in which their processes are begun:
+ * the longest take a minute.
+ */
+const KINDS: readonly { files: RegExp; together: number; begun: number }[] = [
+  // A vendor's SDK, with Node's own fetch: where undici is imported, that one sends through it, and it refuses a header.
+  { files: /^emulators\/src\/providers\/deepgram-emulator\.test/, together: 1, begun: 1 },
   // They mostly wait, for what is said in calls.
-  [/^(embedded|loadtest)\//, 0.7],
+  { files: /^(embedded|loadtest)\/test\//, together: 3, begun: 0.7 },
   // They have the most to compute.
-  [/^control-plane\/test\//, 0.85],
-  [/^/, 1],
+  { files: /^control-plane\/test\//, together: 9, begun: 0.85 },
+  { files: /^(shared|document-store|control-plane)\/|^lint\//, together: 40, begun: 1 },
+  { files: /^/, together: 20, begun: 1 },
 ];
 
-const kinds = Object.groupBy(
-  [`${WORKSPACES}/src/**/*.test.ts`, `${WORKSPACES}/test/*.test.ts`, 'lint/*.test.ts']
-    .flatMap((pattern) => globSync(pattern, { cwd: ROOT }))
-    .sort(),
-  (file) => KINDS.findIndex(([kind]) => kind.test(file)),
+const files = [`${WORKSPACES}/src/**/*.test.ts`, `${WORKSPACES}/test/*.test.ts`, 'lint/*.test.ts']
+  .flatMap((pattern) => globSync(pattern, { cwd: ROOT }))
+  .sort();
+const kindOf = (file: string) => KINDS.findIndex((kind) => kind.files.test(file));
+/** `media-gateway/src`: what lies in one folder imports the same. */
+const folderOf = (file: string) => file.split('/').slice(0, 2).join('/');
+const folders = Object.groupBy(
+  files,
+  (file) => `${kindOf(file)} ${file.startsWith('lint/') ? 'lint' : folderOf(file)}`,
 );
+
+interface Group {
+  name: string;
+  files: string[];
+  kind: number;
+}
+
+/** As many processes as a folder needs, each with about as many files. */
+function groupsOf([key, some = []]: [string, string[] | undefined]): Group[] {
+  const [kind, folder] = key.split(' ') as [string, string];
+  const count = Math.ceil(some.length / KINDS[Number(kind)]!.together);
+  return Array.from({ length: count }, (_, index) => ({
+    name: `${folder} ${index + 1} of ${count}`,
+    files: some.slice((index * some.length) / count, ((index + 1) * some.length) / count),
+    kind: Number(kind),
+  }));
+}
+
+const kinds = Object.groupBy(Object.entries(folders).flatMap(groupsOf), ({ kind }) => kind);
 /** Evenly mixed, so that the processors have something to do all the time. */
-const files = Object.entries(kinds)
-  .flatMap(([kind, some = []]) =>
-    some.map((file, index) => ({ file, at: (index / some.length) * KINDS[Number(kind)]![1] })),
+const groups = Object.values(kinds)
+  .flatMap((some = []) =>
+    some.map((group, index) => ({ ...group, at: (index / some.length) * KINDS[group.kind]!.begun })),
   )
-  .sort((a, b) => a.at - b.at)
-  .map(({ file }) => file);
+  .sort((a, b) => a.at - b.at);
 
 const stderr = process.env[STDERR_VARIABLE] ? openSync(process.env[STDERR_VARIABLE], 'a') : 2;
 
+const folder = mkdtempSync(path.join(tmpdir(), 'parley-running-'));
+t.teardown(() => rmSync(folder, { recursive: true }));
 t.setTimeout(0);
 // Calls take as long as they take to say: there is time for other files meanwhile.
 t.jobs = availableParallelism() + 2;
-t.plan(files.length);
-for (const file of files) {
-  // In place of those hooks, for the file and whatever it starts.
-  const command = [`NODE_OPTIONS=--import=${CACHE}`, process.execPath, ...NODE_ARGS, path.join(ROOT, file)];
-  void t.spawn('env', command, {
-    name: file,
-    cwd: ROOT,
-    stdio: ['ignore', 'pipe', stderr],
-    timeout: FILE_TIMEOUT_MS,
-    buffered: true,
-  });
+for (const [index, { name, files }] of groups.entries()) {
+  const running = path.join(folder, String(index));
+  const command = [
+    // In place of those hooks, for the files and whatever they start.
+    `NODE_OPTIONS=--import=${CACHE}`,
+    `TEST_FILES=${JSON.stringify(files)}`,
+    `TEST_RUNNING=${running}`,
+    process.execPath,
+    ...NODE_ARGS,
+    SEVERAL,
+  ];
+  const stdio = ['ignore', 'pipe', stderr] as const;
+  void t
+    .spawn('env', command, { name, cwd: ROOT, stdio: [...stdio], timeout: TIMEOUT_MS, buffered: true })
+    .then(() => {
+      if (existsSync(running)) t.fail(`${readFileSync(running, 'utf8')}: its process has ended in it`);
+    });
 }

@@ -1,0 +1,51 @@
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import t from 'tap';
+
+const run = promisify(execFile);
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const SEVERAL = fileURLToPath(new URL('suite/several-files.ts', import.meta.url));
+
+void t.test('files that share a process: each failure is of the file that has it', async (t) => {
+  const dir = t.testdir({
+    'fine.test.ts': `import t from 'tap';\nt.teardown(() => t.comment('torn down'));\nvoid t.test('one', (t) => { t.pass('runs'); t.end(); });\n`,
+    'wrong.test.ts': `import t from 'tap';\nt.equal(1, 2, 'one is two');\n`,
+    'odd.test.ts': `import t from 'tap';\nprocess.env.ODD_NAME = 'x';\nt.pass('runs');\n`,
+    'broken.test.ts': `import t from 'tap';\nimport './nowhere.ts';\nt.pass('never');\n`,
+    'last.test.ts': `import t from 'tap';\nt.pass('it gets here');\nprocess.exit(0);\n`,
+    'none.test.ts': `import t from 'tap';\nt.pass('never');\n`,
+  });
+  const name = (file: string) => path.relative(ROOT, path.join(dir, `${file}.test.ts`));
+  const files = ['fine', 'wrong', 'odd', 'broken', 'last', 'none'].map(name);
+  const running = path.join(dir, 'running');
+  const env = { ...process.env, TEST_FILES: JSON.stringify(files), TEST_RUNNING: running };
+  const ended = await run(process.execPath, ['--disable-warning=ExperimentalWarning', SEVERAL], {
+    env,
+  }).catch((error: unknown) => error);
+  const { code, stdout } = ended as { code: number; stdout: string };
+  t.equal(code, 1, 'a file that ends the process fails it');
+  t.equal(readFileSync(running, 'utf8'), name('last'), 'and is the one that is named');
+  const results = stdout.match(/^(not )?ok .*$/gm)!.map((line) => line.replace(/ # time=.*/, ''));
+  const left = 'leaves the environment to the next as it was';
+  t.match(results, [
+    `ok 1 - ${name('fine')}`,
+    `ok 2 - ${name('fine')} ${left}`,
+    `not ok 3 - ${name('wrong')}`,
+    `ok 4 - ${name('wrong')} ${left}`,
+    `ok 5 - ${name('odd')}`,
+    `not ok 6 - ${name('odd')} ${left}`,
+    `not ok 7 - ${name('broken')}`,
+  ]);
+  t.match(stdout, /torn down[^]*# Subtest: .*wrong/, 'a file is over before the next one begins');
+  t.notMatch(stdout, /- never/);
+
+  const whole = { ...env, TEST_FILES: JSON.stringify([name('fine')]) };
+  const { stdout: passed } = await run(process.execPath, ['--disable-warning=ExperimentalWarning', SEVERAL], {
+    env: whole,
+  });
+  t.match(passed, /^ok 2 /m);
+  t.notOk(existsSync(running), 'none is left when all are over');
+});
