@@ -2,6 +2,7 @@ import { z } from 'zod';
 import {
   carrierSchema,
   channelSchema,
+  directionSchema,
   ENDED_BY,
   FAILURE_REASONS,
   HANGUP_REASONS,
@@ -13,7 +14,7 @@ import { roomName } from './session-plan.ts';
 import type { SessionRecord } from './session-record.ts';
 import { REALTIME_AUDIO_FORMATS } from './session-record.ts';
 
-/** The seed's CreateSessionBody. Unknown fields are ignored. */
+/** What a session is made with. Unknown fields are ignored. */
 export const createSessionBody = z
   .object({
     org_id: idSchema('org').nullish(),
@@ -44,7 +45,7 @@ const sessionFields = {
   org_id: z.string(),
   project_id: z.string(),
   channel: z.string(),
-  direction: z.string(),
+  direction: directionSchema,
   provider: nullableText,
   transport: z.string(),
   room_name: nullableText,
@@ -86,7 +87,7 @@ const sessionFields = {
   ws_ticket: nullableText.meta({ description: 'Single-use ticket; only in the response that created it.' }),
 };
 
-/** The seed's CreateSessionOut: exactly these fields. */
+/** A session as it is answered: exactly these fields. */
 export const sessionSchema = z.object(sessionFields).meta({ id: 'CreateSessionOut' });
 export type SessionResponse = z.output<typeof sessionSchema>;
 
