@@ -46,6 +46,7 @@ export async function createFeatures(deps: PlatformDeps) {
   const owned = new DisposableList();
   for (const one of [platform.mailer, platform.background, platform.providerFetch, platform.safeFetch])
     owned.add(one);
+  for (const { owns = [] } of features) for (const one of owns) owned.add(one);
   owned.add(audition);
   owned.defer(() => cloning[Symbol.dispose]());
   owned.add(calls.preCall);

@@ -561,6 +561,7 @@ void t.test('after a call', async (t) => {
       tts_voice_id: null,
       config,
       flow_definition: null,
+      knowledge_base_ids: [],
       archived: false,
     };
     const turn = { start_ms: 0, end_ms: 900, interrupted: false, redacted: false };

@@ -135,7 +135,7 @@ export async function openGateway(config: GatewayConfig, deps: GatewayDeps): Pro
       new GatewayPresence({ identity, presence: bus.presence, load, clock, logger }),
     );
     const starter = new CallStarter({
-      openCall: deps.openCall ?? openCall,
+      openCall: (call) => (deps.openCall ?? openCall)({ ...call, knowledge: source }),
       providers,
       tools,
       recordings,

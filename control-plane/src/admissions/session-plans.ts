@@ -78,6 +78,8 @@ export class SessionPlans {
       history,
       providers,
       tools,
+      knowledgeBaseIds:
+        org?.feature_flags['knowledge_bases'] === false ? [] : (agent?.knowledge_base_ids ?? []),
       memories,
       ...this.#settings,
     });

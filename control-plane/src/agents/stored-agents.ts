@@ -104,6 +104,7 @@ export class StoredAgents implements SessionAgents {
       tts_voice_id: content.tts_voice_id,
       config: { ...config, pre_call: { ...config.pre_call, headers } },
       flow_definition: content.flow_definition,
+      knowledge_base_ids: content.knowledge_bases.filter(({ enabled }) => enabled).map(({ id }) => id),
       archived: agent.archived_at !== null,
     };
   }

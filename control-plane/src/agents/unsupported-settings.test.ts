@@ -84,6 +84,10 @@ const ACTING: Readonly<Record<string, unknown>> = {
   'pre_call.headers': { 'X-Token': 'abc' },
   'pre_call.timeout_ms': 1000,
   'pre_call.on_error': 'reject', // admission-service
+  'knowledge.mode': 'tool', // call-knowledge
+  'knowledge.top_k': 8,
+  'knowledge.min_score': 0.5,
+  'knowledge.max_characters': 2000,
   'memory.read': true, // memory-service
   'memory.write': true,
   'memory.max_items': 5,
@@ -150,10 +154,6 @@ const REFUSED: Readonly<Record<string, unknown>> = {
   'privacy.redact_before_llm': true,
   'answer_detection.enabled': true,
   auto_database: true,
-  'knowledge.mode': 'auto',
-  'knowledge.top_k': 8,
-  'knowledge.min_score': 0.5,
-  'knowledge.max_characters': 2000,
   'guardrails.prompt_injection': true,
   'guardrails.blocked_topics': ['politics'],
   'guardrails.refusal': 'No.',
@@ -237,9 +237,9 @@ void t.test('a setting that does not act is refused by name', async (t) => {
 });
 
 void t.test('what an earlier version took is kept, and only that', async (t) => {
-  const stored = { config: { auto_database: true, knowledge: { mode: 'auto' as const } }, webhooks: {} };
+  const stored = { config: { auto_database: true, tts: { volume: 1.5 } }, webhooks: {} };
   const change = (config: Json) => applyConfig(stored, config, { outboundAllow: [] }).full;
-  t.match(change({ silence: { max_reminders: 1 } }), { auto_database: true, knowledge: { mode: 'auto' } });
-  t.match(change({ auto_database: false, knowledge: { mode: null } }), { auto_database: false });
-  t.throws(() => change({ knowledge: { mode: 'tool' } }), ValidationError);
+  t.match(change({ silence: { max_reminders: 1 } }), { auto_database: true, tts: { volume: 1.5 } });
+  t.match(change({ auto_database: false, tts: { volume: null } }), { auto_database: false });
+  t.throws(() => change({ tts: { volume: 1.7 } }), ValidationError);
 });

@@ -8,6 +8,7 @@ import { createDatabases } from '../databases/database-feature.ts';
 import { knowledgeBaseCollection } from '../knowledge-bases/knowledge-base-model.ts';
 import { createMemories } from '../memories/memory-feature.ts';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
+import { sessionCollection } from '../sessions/session-model.ts';
 import { phoneNumberCollection } from '../telephony/phone-number-model.ts';
 import { createTools } from '../tools/tool-feature.ts';
 import { toolCollection } from '../tools/tool-model.ts';
@@ -44,6 +45,7 @@ export async function createAgentFeatures(
   const { databaseRows } = features.add(
     createDatabases({ ...platform, agents: agentCollection, analyses: analysisCollection }),
   );
-  for (const { createFeature } of await Promise.all(MORE())) features.add(createFeature(ofAgents));
+  const forMore = { ...ofAgents, sessions: sessionCollection };
+  for (const { createFeature } of await Promise.all(MORE())) features.add(createFeature(forMore));
   return { agents, agentVersions, analyses, databaseRows, headerSecrets, memories, storedAgents, tools };
 }

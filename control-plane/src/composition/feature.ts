@@ -30,6 +30,8 @@ export interface Feature {
   readonly flags?: readonly FeatureFlag[];
   /** What it does by itself while the control plane runs. */
   readonly workers?: readonly PeriodicWork[];
+  /** What it keeps open, closed with the control plane. */
+  readonly owns?: readonly AsyncDisposable[];
   /** Records of each kind it has, for the tests that go through all features. */
   readonly samples?: readonly Sample[];
 }

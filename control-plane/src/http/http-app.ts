@@ -272,7 +272,8 @@ function prepare(operation: Operation, runtime: HttpRuntime) {
         ? { status: result.status, body: result.body, headers: result.headers, gzip: result.gzip }
         : { status: defaultStatus, body: result, headers: {} };
     };
-    const answer = await once(ctx, operation, runtime, { scope, principal, raw, requestId }, run);
+    const streams = spec?.kind === 'stream';
+    const answer = await once(ctx, operation, runtime, { scope, principal, raw, streams, requestId }, run);
     if (runtime.checkResponses) checkResponse(operation, answer);
     send(ctx, answer);
     // What may be kept by its tag says so by declaring 304.
@@ -394,12 +395,19 @@ async function once(
   ctx: Context,
   operation: Operation,
   runtime: HttpRuntime,
-  request: { scope: Scope | undefined; principal: Principal | undefined; raw: Buffer; requestId: string },
+  request: {
+    scope: Scope | undefined;
+    principal: Principal | undefined;
+    raw: Buffer;
+    /** The body is not read yet: nobody can tell whether it is the same. */
+    streams: boolean;
+    requestId: string;
+  },
   run: () => Promise<Answer>,
 ): Promise<Answer> {
   const { idempotent } = operation;
   const { principal } = request;
-  if (!idempotent || !principal) {
+  if (!idempotent || !principal || request.streams) {
     refuseIdempotencyKey(ctx, operation);
     return run();
   }

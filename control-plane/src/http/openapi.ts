@@ -176,7 +176,10 @@ function describe(operation: Operation): ZodOpenApiOperationObject {
         content: Object.fromEntries(
           bodies.flatMap((body) => {
             const types = contentTypesOf(body);
-            const schema = 'schema' in body ? named(body.schema, operation.id, 'Request') : binary;
+            const schema =
+              'schema' in body
+                ? named(body.schema, operation.id, 'Request')
+                : (body.kind === 'stream' && body.described) || binary;
             return (types.length === 0 ? ['application/octet-stream'] : types).map((type) => [
               type,
               { schema },

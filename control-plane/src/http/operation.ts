@@ -59,6 +59,8 @@ export interface RawBody {
 export interface StreamBody {
   kind: 'stream';
   contentTypes: readonly string[];
+  /** What is described; without it, bytes. The handler checks it. */
+  described?: z.ZodType;
 }
 export type BodySpec<T> = JsonBody<T> | FormBody<T> | MultipartBody<T> | RawBody | StreamBody;
 
@@ -105,8 +107,10 @@ export function rawBody(options: { contentTypes?: readonly string[]; limitBytes?
 }
 
 /** The request itself, unread and unlimited: the handler reads it. */
-export function streamBody(options: { contentTypes?: readonly string[] } = {}): StreamBody {
-  return { kind: 'stream', contentTypes: options.contentTypes ?? [] };
+export function streamBody(
+  options: { contentTypes?: readonly string[]; described?: z.ZodType } = {},
+): StreamBody {
+  return { kind: 'stream', contentTypes: [], ...options };
 }
 
 /** What a body spec hands to the handler. */

@@ -62,6 +62,7 @@ export const PARAMETER_TEXTS: Readonly<Record<string, string>> = {
   'path.database_id': 'Database.',
   'path.row_id': 'Row of the database.',
   'path.kb_id': 'Knowledge base.',
+  'path.file_id': 'Document.',
   'path.config_id': 'Rate limit.',
   'path.member_id': 'Member.',
   'path.invite_id': 'Invite.',

@@ -72,7 +72,7 @@ export function knowledgeBaseRoutes({
       access: { key: 'editor', user: 'editor' },
       target: base,
       body: patchBody(patchKnowledgeBaseRequest, {
-        readOnly: [...KNOWLEDGE_BASE_READ_ONLY, 'embedding', 'chunking'],
+        readOnly: [...KNOWLEDGE_BASE_READ_ONLY, 'embedding', 'languages', 'chunking'],
       }),
       responses: { 200: { description: 'The knowledge base', schema: knowledgeBaseResponse } },
       handle: async ({ scope, item: found, body }) =>

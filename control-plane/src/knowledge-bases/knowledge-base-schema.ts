@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { patchOf } from '../http/patch-schema.ts';
 import { recordFields, toTimes } from '../http/record-schema.ts';
 import type { KnowledgeBaseRecord } from './knowledge-base-model.ts';
+import { KNOWLEDGE_LANGUAGES } from './search/languages.ts';
 
 const name = z.string().trim().min(1).max(120).meta({ example: 'Product manuals' });
 const writable = { name, description: z.string().max(1000).default('') };
@@ -20,6 +21,12 @@ export const createKnowledgeBaseRequest = z
   .strictObject({
     ...writable,
     embedding: z.literal('none').default('none').meta({ description: 'Not required for keyword search.' }),
+    languages: z
+      .array(z.enum(KNOWLEDGE_LANGUAGES))
+      .min(1)
+      .max(5)
+      .default(['en'])
+      .meta({ description: 'Languages of its files: words are found in all their forms in these.' }),
     chunking: chunking.prefault({}),
   })
   .meta({ id: 'CreateKnowledgeBaseRequest' });
@@ -45,6 +52,7 @@ export const knowledgeBaseResponse = z
     name: z.string(),
     description: z.string(),
     embedding: z.string(),
+    languages: z.array(z.string()).meta({ description: 'Languages of its files.' }),
     chunking: z.object({ max_characters: z.number().int(), overlap_characters: z.number().int() }),
     status: z.enum(['empty', 'processing', 'ready', 'error']),
     file_count: z.number().int(),
@@ -61,6 +69,7 @@ export function toKnowledgeBaseResponse(base: KnowledgeBaseRecord): z.infer<type
     name: base.name,
     description: base.description,
     embedding: base.embedding,
+    languages: base.languages,
     chunking: base.chunking,
     status: base.status,
     file_count: base.file_count,

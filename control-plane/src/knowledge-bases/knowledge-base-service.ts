@@ -9,6 +9,7 @@ import type { ListPage } from '../storage/list.ts';
 import type { Principal } from '../tenancy/principal.ts';
 import { checkRoom } from '../tenancy/record-limit.ts';
 import type { Scope } from '../tenancy/scope.ts';
+import type { KnowledgeFileService } from './files/knowledge-file-service.ts';
 import { knowledgeBaseCollection } from './knowledge-base-model.ts';
 import type { KnowledgeBaseRecord } from './knowledge-base-model.ts';
 import type { createKnowledgeBaseRequest, patchKnowledgeBaseRequest } from './knowledge-base-schema.ts';
@@ -22,10 +23,12 @@ export interface BaseLinks {
 /** What agents may look things up in. */
 export class KnowledgeBaseService {
   readonly #links: BaseLinks;
+  readonly #files: Pick<KnowledgeFileService, 'deleteAll'>;
   readonly #clock: Clock;
 
-  constructor(deps: { links: BaseLinks; clock: Clock }) {
+  constructor(deps: { links: BaseLinks; files: Pick<KnowledgeFileService, 'deleteAll'>; clock: Clock }) {
     this.#links = deps.links;
+    this.#files = deps.files;
     this.#clock = deps.clock;
   }
 
@@ -44,6 +47,11 @@ export class KnowledgeBaseService {
       status: 'empty',
       file_count: 0,
       chunk_count: 0,
+      content_version: 0,
+      index_key: null,
+      index_due: null,
+      index_lease_until: new Date(0),
+      index_attempts: 0,
     });
   }
 
@@ -66,6 +74,7 @@ export class KnowledgeBaseService {
         { refs },
       );
     await scope.collection(knowledgeBaseCollection).delete({ _id: base._id });
+    await this.#files.deleteAll(scope, base);
     // Archived agents may have it, and one that attached it just now.
     await this.#links.detachEverywhere(scope, caller, 'knowledge_bases', base._id);
   }

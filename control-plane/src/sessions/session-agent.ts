@@ -17,6 +17,8 @@ export interface SessionAgent {
   /** Filled with defaults. */
   config: AgentConfig;
   flow_definition: Record<string, unknown> | null;
+  /** Knowledge bases that are attached and enabled. */
+  knowledge_base_ids: string[];
   archived: boolean;
 }
 

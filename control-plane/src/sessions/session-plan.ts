@@ -20,6 +20,8 @@ export interface PlanFacts {
   history: Turn[];
   providers: PlanProviders;
   tools: SessionPlanWire['tools'];
+  /** Of the agent's, those that its org may use. */
+  knowledgeBaseIds: readonly string[];
   memories: readonly { kind: string; content: string; created_at: Date }[];
   outboundAllow: readonly string[];
 }
@@ -64,6 +66,7 @@ export function toSessionPlan(facts: PlanFacts): SessionPlanWire {
       content,
       noted_at: created_at.toISOString(),
     })),
+    knowledge: { base_ids: [...facts.knowledgeBaseIds] },
     variables: session.variables,
     system: {
       caller_number: inbound ? session.from_number : session.to_number,

@@ -6,7 +6,9 @@ import { wirePlan } from './fakes.ts';
 
 function context(allowed: boolean): BuiltInContext & { done: string[] } {
   const done: string[] = [];
-  const plan = wirePlan((_plan, config) => {
+  const plan = wirePlan((wire, config) => {
+    wire.knowledge = { base_ids: allowed ? ['kbs_1'] : [] };
+    config.knowledge.mode = 'tool';
     config.end_call.agent_may_end = allowed;
     config.dtmf.send = allowed;
     if (allowed) {
@@ -25,6 +27,7 @@ function context(allowed: boolean): BuiltInContext & { done: string[] } {
       endAfterSpeech: () => void done.push('end'),
       transferAfterSpeech: ({ id }) => void done.push(id),
       sendDtmf: async (digits) => done.push(digits) > 0,
+      searchKnowledge: async (query) => void done.push(query),
       apology: () => 'Sorry.',
       emitTool() {},
       toolTook() {},

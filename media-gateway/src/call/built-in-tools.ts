@@ -3,11 +3,12 @@ import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { Participant } from '../participants/participant.ts';
 import type { LlmTool } from '../providers/llm/llm-provider.ts';
 import type { ToolResult } from '../speech/reply.ts';
+import { hasKnowledge } from './call-knowledge.ts';
 import type { CallControls, TransferDestination } from './call-tools.ts';
 
 /** What a built-in tool reads of its call, and does to it. */
 export interface BuiltInContext {
-  plan: Pick<SessionPlan, 'agent'>;
+  plan: Pick<SessionPlan, 'agent' | 'knowledge'>;
   participant: Pick<Participant, 'carrierCommands' | 'dtmfOut'>;
   controls: CallControls;
   /** A transfer that this call of the tool began has failed. @param code the carrier's, or our own */
@@ -65,6 +66,17 @@ const builtIn: Record<BuiltInToolName, BuiltIn> = {
       return (await controls.sendDtmf(digits))
         ? { ok: true, content: '{"ok":true}' }
         : refused('not_sent', 'The digits could not be sent.');
+    },
+  },
+  search_knowledge: {
+    offer: ({ plan }) => (hasKnowledge(plan) && plan.agent.config.knowledge.mode === 'tool' ? {} : undefined),
+    async run({ query }, { controls }) {
+      if (typeof query !== 'string' || query.trim() === '')
+        return refused('invalid_arguments', 'query must be a text.');
+      const content = await controls.searchKnowledge(query);
+      return content === undefined
+        ? refused('unavailable', 'The documents could not be searched. Answer without them.')
+        : { ok: true, content };
     },
   },
 };

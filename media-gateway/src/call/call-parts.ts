@@ -14,6 +14,7 @@ import { CallClock } from './call-clock.ts';
 import { CallCommands, refusal } from './call-commands.ts';
 import { TurnLog } from './turn-log.ts';
 import { PhaseOfCall } from './call-phase.ts';
+import { CallKnowledge, hasKnowledge } from './call-knowledge.ts';
 import { CallReport } from './call-report.ts';
 import { CallTiming } from './call-timing.ts';
 import { CallTools, type CallControls, type TransferDestination } from './call-tools.ts';
@@ -90,6 +91,13 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     clock: time.clock,
     send: (request) => emit('carrier_command', request),
   });
+  const knowledge = new CallKnowledge({
+    plan,
+    source: deps.knowledge,
+    clock: time.clock,
+    emit,
+    took: (ms) => log.addSample('knowledge_ms', ms),
+  });
   const controls: CallControls = {
     endAfterSpeech: (message) => {
       const refused = refusal(phase.on('end_by_agent'));
@@ -99,6 +107,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     transferAfterSpeech: (destination, onFailed) => handOver(destination, onFailed),
     apology: (destination) => prompt.render(destination?.failure_message ?? '') || failures.apology,
     sendDtmf: (digits) => agentKeys.press(digits),
+    searchKnowledge: (query) => knowledge.answer(query, owner.signal),
     emitTool: (type, data) => emit(type, data),
     toolTook: (ms) => log.addSample('tool_ms', ms),
   };
@@ -119,6 +128,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
       voices,
       playout,
       tools,
+      knowledge: hasKnowledge(plan) && config.knowledge.mode === 'auto' ? knowledge : undefined,
       clock: time.clock,
       usage: log.usage,
       onTrouble: (code, error) => failures.trouble(code, error),

@@ -43,6 +43,7 @@ function scene(options: { clientTools?: LlmTool[]; sayBefore?: string } = {}) {
       endAfterSpeech: () => undefined,
       transferAfterSpeech: () => undefined,
       sendDtmf: () => Promise.resolve(false),
+      searchKnowledge: () => Promise.resolve(undefined),
       apology: () => 'Sorry.',
       emitTool(type, data) {
         checkEvent({ type, data });

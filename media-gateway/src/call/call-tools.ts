@@ -37,6 +37,8 @@ export interface CallControls {
   transferAfterSpeech(destination: TransferDestination, onFailed: (code: string) => void): string | undefined;
   /** @returns whether the digits went out */
   sendDtmf(digits: string): Promise<boolean>;
+  /** @returns passages for the model; undefined: there was no answer */
+  searchKnowledge(query: string): Promise<string | undefined>;
   /** What the caller is told of a tool that is given up, or of a transfer to this destination. */
   apology(destination: TransferDestination | undefined): string;
   emitTool<T extends 'tool_started' | 'tool_finished' | 'warning'>(type: T, data: CallEventData<T>): void;

@@ -10,6 +10,7 @@ import type { Participant } from '../participants/participant.ts';
 import type { CallProviders } from '../providers/provider-registry.ts';
 import type { CallReporter } from '../reporting/call-reporter.ts';
 import type { TurnDetection } from '../turns/caller-turns.ts';
+import type { KnowledgeSource } from './call-knowledge.ts';
 import type { CallObserver } from './call-observer.ts';
 import type { ClientTools } from './call-tools.ts';
 import type { Ticker } from '../speech/ticker.ts';
@@ -45,6 +46,7 @@ export interface CallDeps {
   reporter: CallReporter;
   recorder: CallRecorder;
   tools: ToolRunner;
+  knowledge: KnowledgeSource;
   time: CallTime;
   logger: Logger;
 }

@@ -22,6 +22,8 @@ export interface Place {
 const MAX_CHARACTERS = 64_000;
 /** How much is left of a conversation that has grown too long: it is cut seldom, so that providers' caches hold. */
 const KEPT_CHARACTERS = 48_000;
+/** A question of fewer words is one about what was said before: "And on Sundays?" */
+const SHORT_QUESTION_WORDS = 4;
 const CUT_NOTE = 'Earlier turns of this call were left out here.';
 
 /** The conversation so far, as the LLM gets it: of the agent's words only those that were heard. */
@@ -93,6 +95,20 @@ export class Conversation {
   get lastCallerText(): string | undefined {
     const last = this.#entries.findLast((entry) => entry.type !== 'note');
     return last?.type === 'caller' ? last.text : undefined;
+  }
+
+  /**
+   * What the caller wants answered: the last words, and those before where so few are about what went before.
+   * Undefined when a reply has followed them.
+   * @param extraCallerText said, but not yet sure to be all
+   */
+  question(extraCallerText?: string): string | undefined {
+    const last = extraCallerText ?? this.lastCallerText;
+    if (last === undefined) return undefined;
+    if (countWords(last) >= SHORT_QUESTION_WORDS) return last;
+    const said = this.#entries.filter((entry) => entry.type === 'caller');
+    const before = said.at(extraCallerText === undefined ? -2 : -1);
+    return before === undefined ? last : `${before.text} ${last}`;
   }
 
   /**

@@ -19,6 +19,7 @@ import { CALL_CLOSE_CODES } from '../server/close-codes.ts';
 import type { Call, FarEnd as CallFarEnd } from './call.ts';
 import { openCall } from './open-call.ts';
 import { Ticker } from '../speech/ticker.ts';
+import type { KnowledgeSource } from './call-knowledge.ts';
 import type { ToolOutcome } from './tool-runner.ts';
 
 /** Small stand-ins for the far end and the providers of one call, on a clock that a test moves by hand. */
@@ -252,6 +253,8 @@ export function fakeCall(
     plan?: SessionPlan;
     llm?: LlmScript;
     tool?: (args: unknown) => Promise<ToolOutcome>;
+    /** What is found in the knowledge bases. */
+    knowledge?: KnowledgeSource['searchKnowledge'];
     ttsFails?: () => ProviderError | undefined;
     /** The voice of last resort. */
     localVoice?: { fails?: () => ProviderError | undefined };
@@ -418,6 +421,7 @@ export function fakeCall(
           call.arguments,
         ),
     },
+    knowledge: { searchKnowledge: options.knowledge ?? (async () => []) },
     time: { clock, ticker, answeredAt: clock.now() },
     logger: silentLogger(),
   });

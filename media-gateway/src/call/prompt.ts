@@ -1,5 +1,6 @@
 import { toLocale } from '@parley/shared/languages/locale';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
+import { hasKnowledge, KNOWLEDGE_RULES } from './call-knowledge.ts';
 import { renderTemplate } from './template.ts';
 
 /** Rules that every prompt begins with: how a spoken conversation differs from a written one. */
@@ -32,6 +33,7 @@ export class PromptTexts {
   readonly #toldMissing = new Set<string>();
   readonly #memories: string;
   readonly #language: string;
+  readonly #knowledge: string;
 
   constructor(deps: {
     plan: SessionPlan;
@@ -47,6 +49,7 @@ export class PromptTexts {
     this.#callSeconds = deps.callSeconds;
     this.#onMissing = deps.onMissing;
     this.#memories = memoryText(deps.plan.memories);
+    this.#knowledge = hasKnowledge(deps.plan) ? KNOWLEDGE_RULES : '';
     this.#language = languageRule(deps.plan.agent.config.language.primary);
   }
 
@@ -64,7 +67,7 @@ export class PromptTexts {
 
   systemPrompt(): string {
     const prompt = this.render(this.#plan.agent.system_prompt);
-    return [prompt, this.#memories, `${SPOKEN_RULES} ${this.#language}`]
+    return [prompt, this.#memories, this.#knowledge, `${SPOKEN_RULES} ${this.#language}`]
       .filter((part) => part !== '')
       .join('\n\n');
   }

@@ -149,6 +149,11 @@ export class Transcript {
     return this.#conversation.toMessages(systemPrompt, extraCallerText);
   }
 
+  /** What the caller wants answered. @param extraCallerText words of a turn that may not be over yet */
+  question(extraCallerText?: string): string | undefined {
+    return this.#conversation.question(extraCallerText);
+  }
+
   // ---- inside ----
 
   #rememberCaller(words: CallerWords): string {

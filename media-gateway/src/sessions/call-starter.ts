@@ -31,9 +31,12 @@ export interface StartedCall {
   answeredAt: number;
 }
 
+/** Begins a call with what all calls of the gateway share. */
+type OpenCall = (deps: Omit<CallDeps, 'knowledge'>) => Call;
+
 /** Turns a session plan and a far end into a call, or into the report that there was none. */
 export class CallStarter {
-  readonly #openCall: (deps: CallDeps) => Call;
+  readonly #openCall: OpenCall;
   readonly #providers: ProviderRegistry;
   readonly #tools: ToolRunner;
   readonly #recordings: RecordingSpool;
@@ -44,7 +47,7 @@ export class CallStarter {
   readonly #ticker: Ticker;
 
   constructor(deps: {
-    openCall: (deps: CallDeps) => Call;
+    openCall: OpenCall;
     providers: ProviderRegistry;
     tools: ToolRunner;
     recordings: RecordingSpool;

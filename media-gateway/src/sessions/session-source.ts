@@ -11,6 +11,8 @@ import type {
   InternalErrorCode,
   RedeemRequest,
 } from '@parley/shared/contracts/admission';
+import { knowledgeSearchAnswer } from '@parley/shared/contracts/knowledge';
+import type { KnowledgePassage, KnowledgeSearchRequest } from '@parley/shared/contracts/knowledge';
 import { sessionPlanSchema } from '@parley/shared/contracts/session-plan';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import { HTTP1_ONLY } from '@parley/shared/http/http1';
@@ -79,6 +81,28 @@ export class SessionSource {
         await sleep(backoffMs(attempt, { firstMs: 100, maxMs: 1000 }));
       }
     }
+  }
+
+  /**
+   * Searches the knowledge bases of a call's agent.
+   * @throws Error when there is no answer; the reason of `signal`
+   */
+  async searchKnowledge(
+    sessionId: string,
+    request: KnowledgeSearchRequest,
+    signal: AbortSignal,
+  ): Promise<KnowledgePassage[]> {
+    const { statusCode, body } = await this.#pool.request({
+      method: 'POST',
+      path: this.#prefix + INTERNAL_PATHS.knowledgeSearch(sessionId),
+      headers: { ...this.#headers, 'content-type': 'application/json' },
+      body: JSON.stringify(request),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(this.#timeoutMs)]),
+    });
+    const answer = await readJson(body);
+    if (statusCode !== 200)
+      throw new Error(`The control plane answered a search with the status ${statusCode}.`);
+    return knowledgeSearchAnswer.parse(answer).passages;
   }
 
   /**

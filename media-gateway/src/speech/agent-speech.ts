@@ -26,6 +26,8 @@ export interface SpokenRecord {
   note(text: string): void;
   /** @param extraCallerText words of the caller that are not settled yet */
   messages(systemPrompt: string, extraCallerText?: string): LlmMessage[];
+  /** What the caller wants answered; undefined when a reply has followed it. */
+  question(extraCallerText?: string): string | undefined;
   /** The reply appends to `parts` while it runs. */
   replyBegins(key: string, parts: ReplyPart[]): void;
   replyAudible(reply: AgentUtterance): void;
@@ -201,6 +203,7 @@ export class AgentSpeech implements Floor {
     let committed = false;
     const reply = this.#makeReply({
       messages: () => this.#transcript.messages(this.#systemPrompt(), committed ? undefined : text),
+      question: () => this.#transcript.question(text),
       textOnly,
       released: false,
       onText: (delta) => words.add(delta),
@@ -298,6 +301,7 @@ export class AgentSpeech implements Floor {
     const words = new FollowedText(this.#observer);
     const reply = this.#makeReply({
       messages: () => this.#transcript.messages(this.#systemPrompt()),
+      question: () => this.#transcript.question(),
       textOnly: thought.textOnly,
       released: true,
       onText: (delta) => words.add(delta),

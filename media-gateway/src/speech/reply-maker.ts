@@ -1,17 +1,28 @@
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { LlmProvider } from '../providers/llm/llm-provider.ts';
 import { builtInSentences } from './built-in-sentences.ts';
-import { Reply, type ReplyDeps, type ReplyModel, type ReplyOrder } from './reply.ts';
+import { Reply, type ReplyDeps, type ReplyKnowledge, type ReplyModel, type ReplyOrder } from './reply.ts';
 
 /** Begins a reply in the playout's speech. */
-export type MakeReply = (order: ReplyOrder) => Reply;
+export type MakeReply = (
+  order: Omit<ReplyOrder, 'recall'> & {
+    /** What the caller wants answered; undefined: the reply is no answer. */
+    question?: () => string | undefined;
+  },
+) => Reply;
 
 /** @returns what makes the replies of one call, with all that they have in common */
 export function replyMaker({
   plan,
   llms,
+  knowledge,
   ...shared
-}: Omit<ReplyDeps, 'model'> & { plan: SessionPlan; llms: readonly LlmProvider[] }): MakeReply {
+}: Omit<ReplyDeps, 'model'> & {
+  plan: SessionPlan;
+  llms: readonly LlmProvider[];
+  /** Undefined: nothing is looked up by itself. */
+  knowledge: ReplyKnowledge | undefined;
+}): MakeReply {
   const { llm, limits, filler, language } = plan.agent.config;
   const model: ReplyModel = {
     llms,
@@ -28,5 +39,10 @@ export function replyMaker({
         }
       : undefined,
   };
-  return (order) => new Reply({ ...shared, model }, order);
+  return ({ question, ...order }) => {
+    const asked = knowledge && question?.();
+    const recall =
+      knowledge && asked !== undefined ? (signal: AbortSignal) => knowledge.recall(asked, signal) : undefined;
+    return new Reply({ ...shared, model }, { ...order, recall });
+  };
 }

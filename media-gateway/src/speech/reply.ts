@@ -29,6 +29,15 @@ export interface ReplyTools {
   ): Promise<ToolResult>;
 }
 
+/** What is known of a question before the model is asked. */
+export interface ReplyKnowledge {
+  /**
+   * Looks up what documents say of it, within a deadline. Never rejects.
+   * @returns data for the model; undefined: nothing was found in time
+   */
+  recall(question: string, signal: AbortSignal): Promise<string | undefined>;
+}
+
 export interface ToolResult {
   content: string;
   /** The LLM is not asked again after this tool: the call ends, is transferred, or waits for the far end. */
@@ -80,6 +89,8 @@ export interface ReplyOrder {
   speech?: string;
   /** The messages for the LLM at the time of the request. */
   messages: () => LlmMessage[];
+  /** Looks up, before the model is asked, what documents say; see `ReplyKnowledge`. */
+  recall?: ((signal: AbortSignal) => Promise<string | undefined>) | undefined;
   /** Text only: no voice speaks it. */
   textOnly: boolean;
   /** False for a prepared reply: nothing is heard and no tool runs until `release`. */
@@ -109,6 +120,8 @@ export class Reply {
   #wrote = false;
   /** What was said since the model wrote something. */
   #between: string | undefined;
+  /** What documents say of the question. */
+  #recalled: string | undefined;
 
   /** What was said and done, as the LLM will remember it. */
   readonly parts: ReplyPart[] = [];
@@ -217,6 +230,10 @@ export class Reply {
 
   async #think(): Promise<void> {
     const { model, tools } = this.#deps;
+    if (this.#order.recall) {
+      this.#recalled = await this.#order.recall(this.#abort.signal);
+      this.#abort.signal.throwIfAborted();
+    }
     for (let step = 0; step <= model.maxToolSteps; step++) {
       // In the last step the model gets no tools: it must say something.
       const calls = await this.#ask(step < model.maxToolSteps ? tools.list() : []);
@@ -233,7 +250,7 @@ export class Reply {
     const { model, clock, usage, onTrouble } = this.#deps;
     const signal = this.#abort.signal;
     const { textOnly } = this.#order;
-    const messages = this.#order.messages();
+    const messages = withRecalled(this.#order.messages(), this.#recalled);
     this.times.llmRequestAt ??= clock.monotonic();
     this.#armFiller();
     // Each model once, the first one twice.
@@ -342,6 +359,13 @@ export class Reply {
       this.#armFiller();
     }, filler.afterMs);
   }
+}
+
+/** Puts what documents say before the caller's last words: what stands before stays as providers have cached it. */
+function withRecalled(messages: LlmMessage[], recalled: string | undefined): LlmMessage[] {
+  if (recalled === undefined) return messages;
+  const last = messages.findLastIndex(({ role }) => role === 'user');
+  return messages.toSpliced(last === -1 ? messages.length : last, 0, { role: 'user', content: recalled });
 }
 
 class VoiceFailure extends Error {

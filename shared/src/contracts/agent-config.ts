@@ -328,7 +328,7 @@ export const agentConfigSchema = z.strictObject({
     .prefault({}),
   knowledge: z
     .strictObject({
-      mode: z.enum(['off', 'auto', 'tool']).default('off'),
+      mode: z.enum(['off', 'auto', 'tool']).default('auto'),
       top_k: z.number().int().min(1).max(20).default(4),
       min_score: z.number().min(0).max(1).default(0.3),
       max_characters: z.number().int().min(500).max(20_000).default(6000),

@@ -41,12 +41,23 @@ export const BUILT_IN_TOOLS = {
     },
     offered: '`dtmf.send` is set, on a line that takes keys.',
   },
+  search_knowledge: {
+    description:
+      'Looks up passages in the documents that you were given. Use it before you answer a question about facts.',
+    parameters: {
+      type: 'object',
+      properties: { query: { type: 'string', maxLength: 1000 } },
+      required: ['query'],
+      additionalProperties: false,
+    },
+    offered: '`knowledge.mode` is `tool`, and a knowledge base is attached.',
+  },
 } as const satisfies Record<string, BuiltInTool>;
 
 export type BuiltInToolName = keyof typeof BUILT_IN_TOOLS;
 
 /** Not built yet. Their names are kept free, so that no agent's own tool stands in their way when they come. */
-const PLANNED_TOOL_NAMES = ['search_knowledge', 'remember', 'do_not_call', 'set_language'];
+const PLANNED_TOOL_NAMES = ['remember', 'do_not_call', 'set_language'];
 
 /** Names that no tool of the catalogue may have. */
 export const RESERVED_TOOL_NAMES: ReadonlySet<string> = new Set([

@@ -207,6 +207,18 @@ export const CALL_EVENTS = {
       result: z.string(),
     }),
   },
+  knowledge: {
+    description: 'Documents of the attached knowledge bases were searched.',
+    whenFull: 'drop',
+    data: z.object({
+      mode: z.enum(['auto', 'tool']),
+      duration_ms: z.number(),
+      /** What the model was told, best first. */
+      passages: z.array(
+        z.object({ chunk_id: z.string(), file_id: z.string(), file_name: z.string(), score: z.number() }),
+      ),
+    }),
+  },
   dtmf: {
     description: 'Keys were pressed (DTMF), by the caller or the agent.',
     whenFull: 'drop',

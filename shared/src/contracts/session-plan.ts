@@ -122,6 +122,8 @@ export const sessionPlanSchema = z.object({
   }),
   /** What is known of the far end from earlier calls: data for the prompt, never instructions. */
   memories: z.array(z.object({ kind: z.string(), content: z.string(), noted_at: z.string() })).default([]),
+  /** Knowledge bases that the agent may look things up in. */
+  knowledge: z.object({ base_ids: z.array(z.string()) }).default({ base_ids: [] }),
   variables: z.record(z.string(), z.string()),
   system: z.object({
     /** The person's number, whoever called. */

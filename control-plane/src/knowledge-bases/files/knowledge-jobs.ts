@@ -1,0 +1,248 @@
+import type { Model } from 'mongoose';
+import { newId, sortableId } from '@parley/shared/ids/new-id';
+import type { Logger } from '@parley/shared/logging/logger';
+import type { Clock } from '@parley/shared/time/clock';
+import type { PeriodicTask } from '../../jobs/periodic-task.ts';
+import type { Database } from '../../storage/database.ts';
+import { newRecord } from '../../storage/new-record.ts';
+import type { TextChunk } from '../extraction/chunk-text.ts';
+import { DocumentError } from '../extraction/document-error.ts';
+import type { ExtractOrder } from '../extraction/extract-child.ts';
+import { knowledgeBaseCollection } from '../knowledge-base-model.ts';
+import type { KnowledgeBaseRecord } from '../knowledge-base-model.ts';
+import { formatOfMime } from './document-format.ts';
+import { keepLease, LEASE_MS } from './keep-lease.ts';
+import { knowledgeChunkCollection, knowledgeFileCollection } from './knowledge-file-model.ts';
+import type { KnowledgeChunkRecord, KnowledgeFileRecord } from './knowledge-file-model.ts';
+import type { KnowledgeIndexer } from './knowledge-indexer.ts';
+import type { KnowledgeStorage } from './knowledge-storage.ts';
+import type { FetchedPages } from './fetched-pages.ts';
+
+/** Documents that are read at a time: each is a process. */
+const PARALLEL = 2;
+const BATCH = 200;
+const ATTEMPTS = 5;
+const RETRY_MS = 30_000;
+/** A file whose index was not made by then is processed again. */
+const INDEX_OVERDUE_MS = 600_000;
+const HOUR_MS = 3_600_000;
+
+type Extract = (order: ExtractOrder, signal: AbortSignal) => AsyncIterable<TextChunk>;
+
+/** Turns documents into passages that are found: each is leased to one process, and tried again when that dies. */
+export class KnowledgeJobs {
+  readonly #files: Model<KnowledgeFileRecord>;
+  readonly #chunks: Model<KnowledgeChunkRecord>;
+  readonly #bases: Model<KnowledgeBaseRecord>;
+  readonly #storage: KnowledgeStorage;
+  readonly #pages: Pick<FetchedPages, 'fetch'>;
+  readonly #indexer: KnowledgeIndexer;
+  readonly #extract: Extract;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  #task: PeriodicTask | undefined;
+  #wake = Promise.withResolvers<void>();
+  #busy = 0;
+
+  constructor(deps: {
+    database: Database;
+    storage: KnowledgeStorage;
+    pages: Pick<FetchedPages, 'fetch'>;
+    indexer: KnowledgeIndexer;
+    extract: Extract;
+    clock: Clock;
+    logger: Logger;
+  }) {
+    this.#files = deps.database.model(knowledgeFileCollection);
+    this.#chunks = deps.database.model(knowledgeChunkCollection);
+    this.#bases = deps.database.model(knowledgeBaseCollection);
+    this.#storage = deps.storage;
+    this.#pages = deps.pages;
+    this.#indexer = deps.indexer;
+    this.#extract = deps.extract;
+    this.#clock = deps.clock;
+    this.#logger = deps.logger;
+  }
+
+  /** The task that runs `work`, to be woken when there is something new. */
+  wakeWith(task: PeriodicTask): void {
+    this.#task = task;
+  }
+
+  /** There is something new. */
+  wake(): void {
+    this.#wake.resolve();
+    this.#wake = Promise.withResolvers();
+    void this.#task?.runNow();
+  }
+
+  /** Processes every file that is due, and makes every index that is. */
+  async work(signal: AbortSignal): Promise<void> {
+    const onStop = (): void => this.#wake.resolve();
+    signal.addEventListener('abort', onStop);
+    const lane = async (step: () => Promise<boolean>): Promise<void> => {
+      while (!signal.aborted) {
+        const woken = this.#wake.promise;
+        this.#busy++;
+        const found = await step().finally(() => this.#busy--);
+        if (found) this.#wakeLanes();
+        else if (this.#busy === 0) return this.#wakeLanes();
+        // What another lane does may leave something to be done here.
+        else await woken;
+      }
+    };
+    try {
+      await Promise.all([
+        ...Array.from({ length: PARALLEL }, () => lane(() => this.#next(signal))),
+        lane(() => this.#indexer.work(signal)),
+      ]);
+    } finally {
+      signal.removeEventListener('abort', onStop);
+    }
+  }
+
+  #wakeLanes(): void {
+    this.#wake.resolve();
+    this.#wake = Promise.withResolvers();
+  }
+
+  async #next(stop: AbortSignal): Promise<boolean> {
+    const now = new Date(this.#clock.now());
+    const file = await this.#files
+      .findOneAndUpdate(
+        { run_at: { $lte: now }, lease_until: { $lte: now } },
+        {
+          $set: { status: 'processing', lease_until: new Date(now.getTime() + LEASE_MS) },
+          $inc: { attempts: 1 },
+        },
+        { sort: { run_at: 1 }, returnDocument: 'after' },
+      )
+      .lean<KnowledgeFileRecord>();
+    if (!file) return false;
+    await this.#indexer.recount(file.knowledge_base_id);
+    const lease = keepLease({
+      clock: this.#clock,
+      stop,
+      renew: () => this.#settle(file, { lease_until: new Date(this.#clock.now() + LEASE_MS) }),
+    });
+    try {
+      await this.#process(file, lease.signal);
+    } catch (error) {
+      await this.#failed(file, error, lease.signal);
+    } finally {
+      lease.stop();
+    }
+    await this.#indexer.recount(file.knowledge_base_id);
+    return true;
+  }
+
+  async #process(claimed: KnowledgeFileRecord, signal: AbortSignal): Promise<void> {
+    const base = await this.#bases.findOne({ _id: claimed.knowledge_base_id }).lean<KnowledgeBaseRecord>();
+    if (!base) return;
+    const page = claimed.url === null ? undefined : await this.#pages.fetch(base, claimed, signal);
+    const file = { ...claimed, ...page };
+    if (page && page.sha256 === claimed.sha256 && claimed.generation !== null) {
+      await this.#settle(claimed, {
+        status: 'ready',
+        error: null,
+        failures: 0,
+        processed_at: new Date(this.#clock.now()),
+        ...this.#nextRefresh(file),
+      });
+      return;
+    }
+    const generation = sortableId(this.#clock.now());
+    let count = 0;
+    try {
+      let batch: KnowledgeChunkRecord[] = [];
+      const store = async (): Promise<void> => {
+        signal.throwIfAborted();
+        if (batch.length > 0) await this.#chunks.insertMany(batch, { ordered: false, lean: true });
+        batch = [];
+      };
+      const order = {
+        path: this.#storage.path(file.storage_key!),
+        format: formatOfMime(file.mime_type!),
+        chunking: base.chunking,
+      };
+      for await (const { heading, text } of this.#extract(order, signal)) {
+        batch.push(
+          newRecord(knowledgeChunkCollection, {
+            _id: newId('kch', this.#clock.now()),
+            org_id: file.org_id,
+            project_id: file.project_id,
+            knowledge_base_id: base._id,
+            file_id: file._id,
+            file_name: file.name,
+            generation,
+            position: count++,
+            heading,
+            text,
+          }),
+        );
+        if (batch.length >= BATCH) await store();
+      }
+      await store();
+      const ours = await this.#settle(claimed, {
+        ...page,
+        next_generation: generation,
+        next_chunk_count: count,
+        lease_until: new Date(0),
+        run_at: new Date(this.#clock.now() + INDEX_OVERDUE_MS),
+      });
+      if (!ours) throw new Error('Another process has taken this document over, or it was deleted.');
+    } catch (error) {
+      await this.#chunks.deleteMany({ file_id: file._id, generation });
+      throw error;
+    }
+    await this.#indexer.due(base._id);
+  }
+
+  async #failed(file: KnowledgeFileRecord, error: unknown, signal: AbortSignal): Promise<void> {
+    const details = { err: error, fileId: file._id };
+    if (error instanceof DocumentError) {
+      await this.#settle(file, { status: 'failed', error: error.message, ...this.#nextRefresh(file) });
+      return;
+    }
+    // Stopping is no failure: the file is taken up again.
+    const failures = file.failures + (signal.aborted ? 0 : 1);
+    const again = failures < ATTEMPTS;
+    if (signal.aborted) this.#logger.info(details, 'a document was interrupted');
+    else if (again) this.#logger.warn(details, 'a document could not be processed and will be retried');
+    else this.#logger.error(details, 'a document could not be processed');
+    const wait = signal.aborted ? 0 : RETRY_MS * failures;
+    await this.#settle(
+      file,
+      again
+        ? {
+            status: 'queued',
+            failures,
+            run_at: new Date(this.#clock.now() + wait),
+            lease_until: new Date(0),
+          }
+        : {
+            status: 'failed',
+            error: 'The document could not be processed. Try again.',
+            ...this.#nextRefresh(file),
+          },
+    );
+  }
+
+  #nextRefresh({
+    refresh_hours: hours,
+  }: KnowledgeFileRecord): Pick<KnowledgeFileRecord, 'run_at' | 'lease_until'> {
+    return {
+      run_at: hours === null ? null : new Date(this.#clock.now() + hours * HOUR_MS),
+      lease_until: new Date(0),
+    };
+  }
+
+  /** Changes a file while it is ours: whoever takes it over counts an attempt. @returns whether it was */
+  async #settle(file: KnowledgeFileRecord, set: Partial<KnowledgeFileRecord>): Promise<boolean> {
+    const { matchedCount } = await this.#files.updateOne(
+      { _id: file._id, attempts: file.attempts },
+      { $set: set },
+    );
+    return matchedCount > 0;
+  }
+}

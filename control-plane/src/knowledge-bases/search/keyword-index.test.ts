@@ -1,0 +1,99 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { readIndex, writeIndex } from './index-file.ts';
+import { KeywordIndex, KeywordIndexBuilder } from './keyword-index.ts';
+import { Words } from './words.ts';
+
+const english = await Words.of(['en']);
+
+function build(words: Words, texts: readonly string[]) {
+  const builder = new KeywordIndexBuilder(words);
+  for (const text of texts) builder.add({ text, heading: '' });
+  return builder.finish();
+}
+
+/** BM25 by its formula, passage by passage: what the index must agree with. */
+function plainBm25(words: Words, texts: readonly string[], query: string): number[] {
+  const all = texts.map((text) => words.terms(text));
+  const average = all.reduce((sum, terms) => sum + terms.length, 0) / all.length;
+  return all.map((terms) =>
+    [...new Set(words.terms(query))].reduce((score, term) => {
+      const having = all.filter((other) => other.includes(term)).length;
+      const tf = terms.filter((one) => one === term).length;
+      const idf = Math.log(1 + (all.length - having + 0.5) / (having + 0.5));
+      return score + (idf * tf * 2.2) / (tf + 1.2 * (0.25 + (0.75 * terms.length) / average));
+    }, 0),
+  );
+}
+
+void t.test('words are found in their forms, in the languages of the base', async (t) => {
+  t.same(english.terms("The cat's running, and it was RUNNING"), ['cat', 'run', 'run']);
+  t.same(english.terms('maxRedirects snake_case'), [
+    ...new Set(['maxredirect', 'max', 'redirect', 'snake', 'case']),
+  ]);
+  const german = await Words.of(['de']);
+  t.same(german.terms('Die Häuser'), german.terms('das Haus'), 'German');
+  const both = await Words.of(['en', 'de']);
+  t.ok(both.terms('houses').includes(english.terms('house')[0]!));
+  const japanese = await Words.of(['ja']);
+  t.ok(japanese.terms('東京都に住んでいます').includes('東京'));
+  const thai = await Words.of(['th']);
+  t.ok(thai.terms('ร้านเปิดวันจันทร์').length > 1);
+});
+
+void t.test('passages are ranked as the formula says, and indexes on disk rank alike', async (t) => {
+  const vocabulary = [
+    'chair',
+    'table',
+    'return',
+    'refund',
+    'open',
+    'close',
+    'monday',
+    'price',
+    'wood',
+    'paint',
+  ];
+  let seed = 7;
+  const random = (below: number) => (seed = (seed * 16807) % 2147483647) % below;
+  const texts = Array.from({ length: 200 }, () =>
+    Array.from({ length: 3 + random(30) }, () => vocabulary[Math.min(random(10), random(10))]!).join(' '),
+  );
+  const arrays = build(english, texts);
+  const folder = await mkdtemp(join(tmpdir(), 'parley-index-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const path = join(folder, 'a', 'x.index');
+  const ids = texts.map((_, at) => `kch_${at}`);
+  await writeIndex(path, { ids, languages: ['en'], keywords: arrays });
+  const read = await readIndex(path);
+  t.same(read.ids, ids);
+  for (const query of ['return a chair', 'price of painted wood on Mondays', 'opening']) {
+    const scores = plainBm25(english, texts, query);
+    const expected = [...scores.keys()].sort((a, b) => scores[b]! - scores[a]! || a - b).slice(0, 10);
+    for (const index of [new KeywordIndex(english, arrays), new KeywordIndex(english, read.keywords)]) {
+      const hits = index.search(query, 10);
+      const found = hits.map(({ doc }) => scores[doc]!);
+      t.same(
+        found.map((one) => one.toFixed(4)),
+        expected.map((doc) => scores[doc]!.toFixed(4)),
+        query,
+      );
+      t.ok(hits.every(({ score }) => score > 0 && score <= 1));
+    }
+  }
+});
+
+void t.test('a score says how much of the question was found', async (t) => {
+  const index = new KeywordIndex(
+    english,
+    build(english, ['Chairs are returned within a month.', 'We open at nine.', 'A table of wood.']),
+  );
+  const score = (query: string) => index.search(query, 1)[0]?.score ?? 0;
+  t.ok(score('returned chairs') > 0.8);
+  t.ok(score('returned chairs of giraffes, zebras and elephants') < 0.6);
+  t.equal(score('giraffes'), 0);
+  t.equal(score('the of and'), 0);
+  t.same(index.search('giraffes', 5), []);
+});
