@@ -391,7 +391,9 @@ void t.test(
         run: (_job: unknown, signal: AbortSignal) => (runs++, begun.resolve(signal), end.promise),
         finish: async () => {},
       } as unknown as PostCallRun;
-      const jobs = new PostCallJobs({ database, run, clock, logger: silentLogger() });
+      const unused = () => Promise.reject(new Error('unused'));
+      const repeat = { run: unused, giveUp: unused };
+      const jobs = new PostCallJobs({ database, run, repeat, clock, logger: silentLogger() });
       return { clock, stop, begun: begun.promise, end, jobs, runs: () => runs };
     };
     const [first, second] = [process(), process()];
@@ -613,4 +615,115 @@ void t.test('the agent’s rules run beside the lead analysis, and their rows ar
   const named = await call(agent.id, {}, { post_call_analysis_ids: [note] });
   await finished(named);
   t.match((await plane.call('GET', `/v1/sessions/${named}/analyses`)).body, { total: 2 });
+});
+
+interface Row {
+  analysis_id: string | null;
+  rule_name: string;
+  status: string;
+  error: string | null;
+  structured_json: unknown;
+  evidence: unknown;
+  body_text: string | null;
+}
+
+void t.test('an analysis is tried over a session or a transcript, and nothing is kept', async (t) => {
+  const schema = { type: 'object', properties: { tea: { type: 'boolean' } } };
+  const body = { name: 'Tea', type: 'structured', prompt: 'RULE-TEA', output_schema: schema, enabled: false };
+  const { body: rule } = await plane.call<{ id: string }>('POST', `${P}/analyses`, { body });
+  const agent = await makeAgent();
+  const asked: string[] = [];
+  answerTo = (question) => {
+    if (!question.includes('RULE-TEA')) return llmAnswer;
+    asked.push(question);
+    return chatAnswer({
+      answer: { tea: true },
+      evidence: [
+        { path: '$.tea', turn: 1, quote: 'Tea, please' },
+        { path: '$.tea', turn: 0, quote: 'Tea, please' },
+        { path: '$.milk', turn: 1, quote: 'Tea, please' },
+      ],
+    });
+  };
+  const attempt = (of: object) => plane.call<Row>('POST', `/v1/analyses/${rule.id}/try`, { body: of });
+  const transcript = [
+    { role: 'agent', text: 'What may I bring you?' },
+    { role: 'caller', text: 'Tea, please.' },
+  ];
+  const tried = await attempt({ transcript });
+  t.equal(tried.status, 200);
+  t.same(tried.body, {
+    session_id: null,
+    analysis_id: rule.id,
+    rule_name: 'Tea',
+    source: 'rule',
+    status: 'done',
+    error: null,
+    structured_json: { tea: true },
+    evidence: { '$.tea': [1] },
+    body_text: null,
+    tool_invocation: null,
+    llm_id: tried.body['llm_id' as never],
+  });
+  t.match(asked[0], '[1] caller: Tea, please.', 'turns are numbered');
+  const id = await call(agent.id);
+  await finished(id);
+  const before = await plane.call('GET', `/v1/sessions/${id}/analyses`);
+  t.match((await attempt({ session_id: id })).body, { session_id: id, status: 'done', evidence: {} });
+  t.same((await plane.call('GET', `/v1/sessions/${id}/analyses`)).body, before.body);
+  t.equal((await plane.call('DELETE', `/v1/sessions/${id}`)).status, 204);
+  t.match((await attempt({ session_id: id })).body, { status: 'skipped', error: 'no_transcript' });
+  t.match((await attempt({ session_id: randomUUID() })).body, {
+    detail: [{ loc: ['body', 'session_id'], type: 'reference_not_found' }],
+  });
+  for (const wrong of [{}, { session_id: id, transcript }]) t.equal((await attempt(wrong)).status, 422);
+});
+
+void t.test('analyses run again, replace their rows, and tell nobody', async (t) => {
+  const { body: rule } = await plane.call<{ id: string }>('POST', `${P}/analyses`, {
+    body: { name: 'Verdict', type: 'text', prompt: 'RULE-VERDICT', run_when: { channels: ['telephony'] } },
+  });
+  const agent = await makeAgent();
+  await plane.call('POST', `/v1/agents/${agent.id}/post-call-analyses`, { body: { analysis_id: rule.id } });
+  let verdict = 'First.';
+  answerTo = (body) => (body.includes('RULE-VERDICT') ? chatAnswer(verdict) : llmAnswer);
+  llmAnswer = chatAnswer(LEAD);
+  const id = await call(agent.id);
+  const again = (body?: object) =>
+    plane.call<{ items: Row[]; total: number }>('POST', `/v1/sessions/${id}/analyses`, { body });
+  t.match(await again(), { status: 409, body: { code: 'invalid_state' } }, 'not while they run');
+  await finished(id);
+  await delivered(agent.id, id, 'succeeded');
+  const rows = async () =>
+    (await plane.call<{ items: Row[] }>('GET', `/v1/sessions/${id}/analyses`)).body.items;
+  const ofRule = async () => (await rows()).find((row) => row.analysis_id === rule.id);
+  t.match(await ofRule(), { status: 'skipped', error: 'condition' });
+  const told = crm.received.length;
+  const repeated = () => eventually(async () => (await rows()).every(({ status }) => status !== 'pending'));
+
+  const accepted = await again({ analysis_ids: [rule.id] });
+  t.equal(accepted.status, 202);
+  t.match(accepted.body.items, [
+    { rule_name: 'lead', status: 'done' },
+    { rule_name: 'Verdict', status: 'pending' },
+  ]);
+  t.match(await again(), { status: 409, body: { code: 'invalid_state' } }, 'one at a time');
+  await repeated();
+  t.match(await ofRule(), { status: 'done', body_text: 'First.' }, 'whatever its conditions say');
+
+  verdict = 'Second.';
+  llmAnswer = chatAnswer({ ...LEAD, ai_summary: 'Once more.', goal_status: 'not_achieved' });
+  t.match((await again()).body.items, [{ status: 'pending' }, { status: 'pending' }]);
+  await repeated();
+  const [lead] = await rows();
+  t.match(lead, { status: 'done', structured_json: { ai_summary: 'Once more.' } });
+  t.match(await ofRule(), { status: 'skipped', error: 'condition', body_text: null });
+  t.match(await read(id), { goal_status: 'not_achieved' });
+  await deliveries.work(signal);
+  t.equal(crm.received.length, told, 'no webhook');
+
+  const foreign = await again({ analysis_ids: [rule.id, 'ana_01k5z8r5m2q7v3x9b4n6c8d0ef'] });
+  t.match(foreign.body, { detail: [{ loc: ['body', 'analysis_ids', 1], type: 'reference_not_found' }] });
+  t.equal((await plane.call('DELETE', `/v1/sessions/${id}`)).status, 204);
+  t.match(await again(), { status: 409, body: { code: 'invalid_state' } }, 'nothing to be read');
 });

@@ -20,7 +20,7 @@ import { analysisResultCollection } from '../src/post-call/analysis-result-model
 import { AnalysisResults } from '../src/post-call/analysis-results.ts';
 import { EMPTY_LEAD } from '../src/post-call/lead-analysis.ts';
 import { LeadAnalyst } from '../src/post-call/lead-analyst.ts';
-import { postCallJobCollection } from '../src/post-call/post-call-job-model.ts';
+import { postCallJobCollection, repeatId } from '../src/post-call/post-call-job-model.ts';
 import { PostCallJobs } from '../src/post-call/post-call-jobs.ts';
 import { ownModelCollection } from '../src/providers/own-model-model.ts';
 import { providerCredentialCollection } from '../src/providers/provider-credential-model.ts';
@@ -473,6 +473,7 @@ void t.test('webhooks', async (t) => {
 
 void t.test('after a call', async (t) => {
   const never = new AbortController().signal;
+  const unused = () => Promise.reject(new Error('unused'));
 
   await t.test('a job is done by one process, which keeps its lease', async (t) => {
     const { clock, insert } = scene();
@@ -493,6 +494,7 @@ void t.test('after a call', async (t) => {
           },
           finish: (_id, status) => Promise.resolve(void finished.push(status)),
         },
+        repeat: { run: unused, giveUp: unused },
       });
     const first = jobs('one');
     await first.enqueue(session, { turns: null });
@@ -529,10 +531,42 @@ void t.test('after a call', async (t) => {
     t.same(finished, []);
   });
 
+  await t.test('a repetition that fails each time leaves no row waiting', async (t) => {
+    const { clock, insert } = scene();
+    const session = await insert({ status: 'ended' });
+    const results = new AnalysisResults({ database, store: { find: () => Promise.resolve(session) } });
+    await results.await(session, { lead: true, rules: [] });
+    let attempts = 0;
+    const jobs = new PostCallJobs({
+      database,
+      clock,
+      logger,
+      run: { run: unused, finish: unused },
+      repeat: {
+        run: () => Promise.reject(new Error(`failed ${++attempts}`)),
+        giveUp: (id) => results.giveUp(id),
+      },
+    });
+    const model = database.model(postCallJobCollection);
+    const job = { status: 'pending', run_at: new Date(0), lease_until: new Date(0) } as const;
+    // It was repeated twice before.
+    await new model({ ...job, _id: repeatId(session._id), attempts: 2, attempts_before: 2 }).save();
+    t.ok(await jobs.isPending(session._id), 'the session is kept for it');
+    for (let n = 1; n <= 5; n++) {
+      await jobs.work(never);
+      t.equal(attempts, n);
+      t.match(await results.ofSession(session._id), [{ status: n < 5 ? 'pending' : 'failed' }]);
+      clock.advance(5 * 60_000);
+    }
+    await jobs.work(never);
+    t.equal(attempts, 5);
+    t.notOk(await jobs.isPending(session._id));
+  });
+
   await t.test('a lead is analysed once', async (t) => {
     const { insert } = scene();
     const session = await insert({ status: 'ended' });
-    const results = new AnalysisResults(database);
+    const results = new AnalysisResults({ database, store: { find: () => Promise.resolve(session) } });
     let asked = 0;
     const analyst = new LeadAnalyst({
       results,

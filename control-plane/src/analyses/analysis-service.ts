@@ -107,14 +107,17 @@ export class AnalysisService {
 
   /** Those of `ids` that the project does not have. */
   async missing(orgId: string, projectId: string, ids: readonly string[]): Promise<string[]> {
-    const found = await this.#byIds(orgId, projectId, ids);
+    const found = await this.byIds(orgId, projectId, ids);
     const known = new Set(found.map((analysis) => analysis._id));
     return ids.filter((id) => !known.has(id));
   }
 
-  /** Enabled ones of `ids`, in their order: what is to run after a call. */
-  async toRun(orgId: string, projectId: string, ids: readonly string[]): Promise<AnalysisRecord[]> {
-    const found = (await this.#byIds(orgId, projectId, ids)).filter((analysis) => analysis.enabled);
+  /** Those of `ids` that the project has, in their order. */
+  async byIds(orgId: string, projectId: string, ids: readonly string[]): Promise<AnalysisRecord[]> {
+    const found = await this.#database
+      .model(analysisCollection)
+      .find({ _id: { $in: ids }, org_id: orgId, project_id: projectId })
+      .lean<AnalysisRecord[]>();
     const order = new Map(ids.map((id, index) => [id, index]));
     return found.sort((a, b) => order.get(a._id)! - order.get(b._id)!);
   }
@@ -123,13 +126,6 @@ export class AnalysisService {
   async attachedTo(agentId: string, version: number): Promise<string[]> {
     const content = await this.#agents.contentOf(agentId, version);
     return (content?.analyses ?? []).filter((link) => link.enabled).map((link) => link.id);
-  }
-
-  #byIds(orgId: string, projectId: string, ids: readonly string[]): Promise<AnalysisRecord[]> {
-    return this.#database
-      .model(analysisCollection)
-      .find({ _id: { $in: ids }, org_id: orgId, project_id: projectId })
-      .lean<AnalysisRecord[]>();
   }
 
   async #check(

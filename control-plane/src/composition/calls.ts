@@ -1,3 +1,4 @@
+import { analysisCollection } from '../analyses/analysis-model.ts';
 import type { ApiKeyService } from '../api-keys/api-key-service.ts';
 import { createAdmissions } from '../admissions/admission-feature.ts';
 import type { TestSessions } from '../agent-tests/agent-test-conversation.ts';
@@ -57,6 +58,7 @@ export function createCallFeatures(
     ...ofSessions,
     ...{ callLog, recordings, mediaLinks, deliveries, analyses, memories: sessionMemories },
     sessionRows: new SessionRows({ ...platform, rows: databaseRows, store }),
+    named: { analyses: analysisCollection, sessions: sessionCollection },
   });
   const { postCall } = afterCalls;
   const { carrierCommands, gatewayCommands } = features.add(

@@ -1,5 +1,6 @@
 import { defineCollection } from '../storage/collection.ts';
 import type { StoredRecord } from '../storage/collection.ts';
+import type { Evidence } from './evidence.ts';
 
 /** What one analysis made of one session. `_id` follows from both, so that a second run replaces the first. */
 export interface AnalysisResultRecord extends StoredRecord {
@@ -10,6 +11,8 @@ export interface AnalysisResultRecord extends StoredRecord {
   rule_name: string;
   source: 'system' | 'rule' | 'legacy';
   structured_json: Record<string, unknown> | null;
+  /** Of the fields of `structured_json`; null where none was asked for. */
+  evidence: Evidence | null;
   body_text: string | null;
   tool_invocation: Record<string, unknown> | null;
   status: 'pending' | 'running' | 'done' | 'failed' | 'skipped';
@@ -26,6 +29,7 @@ export const analysisResultCollection = defineCollection<AnalysisResultRecord, '
     rule_name: { type: String, required: true },
     source: { type: String, required: true },
     structured_json: { type: Object, default: null },
+    evidence: { type: [Object], default: null },
     body_text: { type: String, default: null },
     tool_invocation: { type: Object, default: null },
     status: { type: String, required: true },

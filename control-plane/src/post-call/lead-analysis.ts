@@ -191,9 +191,17 @@ function instructions({ goal, language, date }: LeadQuestion): string {
   ].join('\n');
 }
 
-/** As a model reads it; the middle of a very long call is left out. */
-export function toTranscript(turns: readonly Turn[]): string {
-  const lines = turns.map(({ role, text }) => `${role}: ${text.replace(/\s+/g, ' ')}`).join('\n');
+/**
+ * As a model reads it; the middle of a very long call is left out.
+ * @param options.numbered each turn with its `turn_index`
+ */
+export function toTranscript(turns: readonly Turn[], { numbered = false } = {}): string {
+  const lines = turns
+    .map(({ turn_index, role, text }) => {
+      const line = `${role}: ${text.replace(/\s+/g, ' ')}`;
+      return numbered ? `[${turn_index}] ${line}` : line;
+    })
+    .join('\n');
   if (lines.length <= MAX_CHARACTERS) return lines;
   const half = MAX_CHARACTERS / 2;
   return `${lines.slice(0, half)}\n[…]\n${lines.slice(-half)}`;

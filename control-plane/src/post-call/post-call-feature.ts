@@ -1,17 +1,24 @@
+import type { AnalysisRecord } from '../analyses/analysis-record.ts';
 import type { Feature } from '../composition/feature.ts';
 import type { SessionRecord } from '../sessions/session-record.ts';
+import type { Collection } from '../storage/collection.ts';
 import { analysisResultCollection } from './analysis-result-model.ts';
 import type { AnalysisResultRecord } from './analysis-result-model.ts';
 import { analysisResultRoutes } from './analysis-result-routes.ts';
 import { AnalysisResults } from './analysis-results.ts';
 import { toCallEndedPayload } from './call-ended-payload.ts';
+import { AnalysisTrial } from './analysis-trial.ts';
 import { CallEndedWebhook } from './call-ended-webhook.ts';
 import { LeadAnalyst } from './lead-analyst.ts';
 import { postCallJobCollection } from './post-call-job-model.ts';
 import { PostCallJobs } from './post-call-jobs.ts';
 import { PostCallRun } from './post-call-run.ts';
 import type { PostCallStep } from './post-call-run.ts';
+import { postCallSample } from './post-call-sample.ts';
+import { RepeatRun } from './repeat-run.ts';
+import { RepeatedAnalyses } from './repeated-analyses.ts';
 import { RuleAnalyses } from './rule-analyses.ts';
+import { RuleRunner } from './rule-runner.ts';
 
 /** How often what is due is looked for; what is new wakes the task. */
 const JOB_INTERVAL_MS = 5000;
@@ -33,31 +40,40 @@ export interface AnalysedSessions {
 export function createPostCall({
   memories,
   sessionRows,
+  named,
   ...deps
-}: Omit<Needs<typeof PostCallJobs>, 'run'> &
+}: Omit<Needs<typeof PostCallJobs>, 'run' | 'repeat'> &
   Omit<Needs<typeof PostCallRun>, 'keep' | 'lead' | 'steps' | 'webhook'> &
   Omit<Needs<typeof CallEndedWebhook> & Needs<typeof LeadAnalyst>, 'results'> &
-  Needs<typeof RuleAnalyses> & { memories: PostCallStep; sessionRows: AnalysedSessions }) {
-  const analysisResults = new AnalysisResults(deps.database);
+  Omit<Needs<typeof RuleAnalyses>, 'results' | 'runner'> & {
+    memories: PostCallStep;
+    sessionRows: AnalysedSessions;
+    named: { analyses: Collection<AnalysisRecord>; sessions: Collection<SessionRecord> };
+  }) {
+  const results = new AnalysisResults(deps);
+  const runner = new RuleRunner(deps);
+  const rules = new RuleAnalyses({ ...deps, results, runner });
+  const lead = new LeadAnalyst({ ...deps, results });
   const run = new PostCallRun({
-    ...deps,
-    lead: new LeadAnalyst({ ...deps, results: analysisResults }),
-    steps: [new RuleAnalyses(deps), memories],
-    keep: async (session, lead) => {
-      const payload = toCallEndedPayload({ session, lead, rows: [], recordingUrl: null });
+    ...{ ...deps, lead, steps: [rules, memories] },
+    keep: async (session, found) => {
+      const payload = toCallEndedPayload({ session, lead: found, rows: [], recordingUrl: null });
       await sessionRows.add({
         session,
-        lead: { ...payload, goal_status: lead?.goal_status ?? null },
-        results: await analysisResults.ofSession(session._id),
+        lead: { ...payload, goal_status: found?.goal_status ?? null },
+        results: await results.ofSession(session._id),
       });
     },
-    webhook: new CallEndedWebhook({ ...deps, results: analysisResults }),
+    webhook: new CallEndedWebhook({ ...deps, results }),
   });
-  const postCall = new PostCallJobs({ ...deps, run });
+  const repeat = new RepeatRun({ ...deps, lead, rules, results });
+  const postCall = new PostCallJobs({ ...deps, run, repeat });
+  const repeats = new RepeatedAnalyses({ ...deps, queue: postCall, results, rules });
+  const trial = new AnalysisTrial({ ...deps, runner, sessions: named.sessions });
   return {
     postCall,
     collections: [analysisResultCollection, postCallJobCollection],
-    routes: analysisResultRoutes({ analysisResults }),
+    routes: analysisResultRoutes({ results, repeats, trial, analyses: named.analyses }),
     workers: [
       {
         name: 'post-call jobs',
@@ -68,9 +84,10 @@ export function createPostCall({
     ],
     erases: {
       session: async (sessionId: string) => {
-        await analysisResults.erase(sessionId);
+        await results.erase(sessionId);
         await postCall.erase(sessionId);
       },
     },
+    samples: [postCallSample],
   } satisfies Feature & { postCall: PostCallJobs };
 }

@@ -7,9 +7,10 @@ import type { AfterCall } from '../sessions/session-closer.ts';
 import type { SessionRecord } from '../sessions/session-record.ts';
 import type { Database } from '../storage/database.ts';
 import { isDuplicateKey } from '../storage/duplicate.ts';
-import { postCallJobCollection } from './post-call-job-model.ts';
+import { postCallJobCollection, repeatId, toTask } from './post-call-job-model.ts';
 import type { PostCallJobRecord } from './post-call-job-model.ts';
 import type { PostCallRun } from './post-call-run.ts';
+import type { RepeatRun } from './repeat-run.ts';
 
 const PARALLEL = 4;
 /** How long after the death of a process its jobs are taken up by another; renewed while it is at work. */
@@ -22,6 +23,7 @@ const RETRY_MS = 60_000;
 export class PostCallJobs implements AfterCall {
   readonly #jobs: Model<PostCallJobRecord>;
   readonly #run: Pick<PostCallRun, 'run' | 'finish'>;
+  readonly #repeat: Pick<RepeatRun, 'run' | 'giveUp'>;
   readonly #clock: Clock;
   readonly #logger: Logger;
   #task: PeriodicTask | undefined;
@@ -29,11 +31,13 @@ export class PostCallJobs implements AfterCall {
   constructor(deps: {
     database: Database;
     run: Pick<PostCallRun, 'run' | 'finish'>;
+    repeat: Pick<RepeatRun, 'run' | 'giveUp'>;
     clock: Clock;
     logger: Logger;
   }) {
     this.#jobs = deps.database.model(postCallJobCollection);
     this.#run = deps.run;
+    this.#repeat = deps.repeat;
     this.#clock = deps.clock;
     this.#logger = deps.logger;
   }
@@ -71,7 +75,12 @@ export class PostCallJobs implements AfterCall {
         { $set: { run_at: runAt, ...(turns ? { turns } : {}) } },
       );
     }
-    if (delayMs === 0) void this.#task?.runNow();
+    if (delayMs === 0) this.wake();
+  }
+
+  /** There is something new to be done. */
+  wake(): void {
+    void this.#task?.runNow();
   }
 
   /** Runs every job that is due. */
@@ -88,7 +97,8 @@ export class PostCallJobs implements AfterCall {
 
   /** Whether its analyses are still to be made. */
   async isPending(sessionId: string): Promise<boolean> {
-    return (await this.#jobs.exists({ _id: sessionId, status: 'pending' })) !== null;
+    const jobs = { $in: [sessionId, repeatId(sessionId)] };
+    return (await this.#jobs.exists({ _id: jobs, status: 'pending' })) !== null;
   }
 
   /** Forgets what was said in a session. */
@@ -110,14 +120,16 @@ export class PostCallJobs implements AfterCall {
   async #attempt(job: PostCallJobRecord, stop: AbortSignal): Promise<void> {
     const lease = this.#keep(job, stop);
     const { signal } = lease;
+    const { sessionId, repeats } = toTask(job);
     try {
-      await this.#run.run(job, signal);
+      await (repeats ? this.#repeat : this.#run).run(job, signal);
       await this.#settle(job, { status: 'done', turns: null });
     } catch (error) {
+      const attempts = job.attempts - (job.attempts_before ?? 0);
       // Stopping is no failure: the job is taken up again.
-      const again = signal.aborted || job.attempts < ATTEMPTS;
-      const wait = signal.aborted ? 0 : RETRY_MS * job.attempts;
-      const details = { err: error, sessionId: job._id };
+      const again = signal.aborted || attempts < ATTEMPTS;
+      const wait = signal.aborted ? 0 : RETRY_MS * attempts;
+      const details = { err: error, sessionId };
       if (signal.aborted) this.#logger.info(details, 'post-call job interrupted');
       else if (again) this.#logger.warn(details, 'post-call job failed and will be retried');
       else this.#logger.error(details, 'post-call job failed');
@@ -128,7 +140,8 @@ export class PostCallJobs implements AfterCall {
           : { status: 'failed', turns: null },
         { taken: signal.aborted ? -1 : 0 },
       );
-      if (mine && !again) await this.#run.finish(job._id, 'failed');
+      if (mine && !again)
+        await (repeats ? this.#repeat.giveUp(sessionId) : this.#run.finish(sessionId, 'failed'));
     } finally {
       lease.stop();
     }
