@@ -5,7 +5,7 @@ import { testsOf } from './tests-of.ts';
 
 // `npm run test:path -- <path> …`: the tests that a change of these files or folders concerns, one after the other.
 
-const FILE_TIMEOUT_SECONDS = '150';
+const FILE_TIMEOUT_SECONDS = '300';
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
 // A reader that has enough (`… --list shared | head`) is no failure; nobody reads what would be run after it.
