@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { DisposableList } from '@parley/shared/async/disposable-list';
+import { AppError } from '@parley/shared/errors/app-error';
 import { ConfigError } from '@parley/shared/errors/config-error';
 import { createLogger } from '@parley/shared/logging/logger';
 import type { Bus } from '@parley/shared/bus/bus';
@@ -8,6 +9,7 @@ import { openLocalBus } from '@parley/shared/bus/local-bus';
 import { openRedisBus } from '@parley/shared/bus/redis-bus';
 import { systemClock } from '@parley/shared/time/clock';
 import { bootstrapInstallation } from './bootstrap.ts';
+import { invoiceCommand, INVOICE_USAGE } from './invoices/invoice-commands.ts';
 import { listDeadLetters, removeDeadLetters, replayDeadLetters } from './jobs/dead-letters.ts';
 import { loadControlPlaneConfig } from './config.ts';
 import type { Services } from './features.ts';
@@ -25,7 +27,7 @@ const USAGE = `usage: npm run admin -- <command>
   suspend-org --org-id <org_…>
   resume-org --org-id <org_…>
   setup-code                                       print the setup code for the first registration
-  dead-letters list                                list call events that could not be processed
+${INVOICE_USAGE}  dead-letters list                                list call events that could not be processed
   dead-letters replay [<id> …]                     process them again: all, or those named
   dead-letters remove <id> …                       delete them
 
@@ -48,6 +50,7 @@ async function run(services: Services, args: readonly string[]): Promise<string>
       'project-id': { type: 'string' },
       'org-id': { type: 'string' },
       role: { type: 'string' },
+      month: { type: 'string' },
     },
   });
   const needed = (name: 'name' | 'project-id' | 'org-id'): string => {
@@ -95,11 +98,28 @@ async function run(services: Services, args: readonly string[]): Promise<string>
       return (await services.userAccounts.hasUsers())
         ? 'There are users already, so the setup code no longer works. Ask an admin for an invite.\n'
         : `${services.userAccounts.setupCode()}\n`;
+    case 'invoice':
+      return invoices(services, positionals.slice(1), { month: values.month, orgId: values['org-id'] });
     default:
       throw new UsageError(
         positionals[0] === undefined ? 'No command was given.' : `Unknown command: ${positionals[0]}.`,
       );
   }
+}
+
+async function invoices(
+  services: Services,
+  words: readonly string[],
+  options: { month: string | undefined; orgId: string | undefined },
+): Promise<string> {
+  try {
+    const answer = await invoiceCommand(services, words, options, services.clock.now());
+    if (answer !== undefined) return answer;
+  } catch (error) {
+    if (error instanceof RangeError || error instanceof AppError) throw new UsageError(error.message);
+    throw error;
+  }
+  throw new UsageError('invoice needs list, close, paid, void or uncollectible.');
 }
 
 /** @returns undefined when none is named and the installation has none yet */

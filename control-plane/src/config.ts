@@ -12,6 +12,7 @@ import {
 import { envAllowList } from '@parley/shared/http/allow-list';
 import { Secret } from '@parley/shared/config/secret';
 import { CARRIERS, type CarrierName } from '@parley/shared/contracts/session-values';
+import { invoiceVariables } from './invoices/invoice-config.ts';
 import { CALLED_PROVIDERS, type ModelVariable, type ProviderVariable } from './providers/providers.ts';
 
 /** `id:base64` pairs, comma-separated: 32-byte AES keys, the first one encrypts. */
@@ -130,6 +131,7 @@ const environment = z.object({
   SESSION_STARTS_PER_MINUTE: envInteger(0, 1_000_000).default(60),
   /** Providers behind whose address an emulator answers; shown wherever it matters. */
   EMULATED_PROVIDERS: envList.default([]),
+  ...invoiceVariables,
 });
 
 /** Where each carrier's API is, as far as it is not at the vendor's own address. */

@@ -1,10 +1,12 @@
 import { createApiKeys } from '../api-keys/api-key-feature.ts';
 import { createFeatureFlags } from '../feature-flags/feature-flag-feature.ts';
 import { createIdentity, createSignIn } from '../identity/identity-feature.ts';
+import { createInvoices } from '../invoices/invoice-feature.ts';
 import { createMe } from '../me/me-feature.ts';
 import { createMembers } from '../members/member-feature.ts';
 import { memberCollection } from '../members/member-model.ts';
 import { createOrgs } from '../orgs/org-feature.ts';
+import { orgCollection } from '../orgs/org-model.ts';
 import { createProjects } from '../projects/project-feature.ts';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
 import { createRateLimits } from '../rate-limits/rate-limit-feature.ts';
@@ -41,6 +43,12 @@ export function createTenantFeatures(
   const { apiKeys } = features.add(createApiKeys(platform));
   features.add(createFeatureFlags({ orgs, features }));
   const { rateLimits } = features.add(createRateLimits(platform));
-  const { usageSums } = features.add(createUsage(platform));
-  return { apiKeys, orgs, projects, rateLimits, signIns, usageSums, userAccounts };
+  const currency = async (orgId: string) => (await platform.directory.org(orgId))?.currency ?? 'USD';
+  const { usage, usageSums } = features.add(createUsage({ ...platform, currency }));
+  const { invoices, invoiceCloser } = features.add(
+    createInvoices({ ...platform, orgs: orgCollection, usage, sums: usageSums }),
+  );
+  return {
+    ...{ apiKeys, invoiceCloser, invoices, orgs, projects, rateLimits, signIns, usageSums, userAccounts },
+  };
 }

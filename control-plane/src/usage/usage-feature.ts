@@ -12,10 +12,11 @@ type Needs<T extends abstract new (deps: never) => unknown> = ConstructorParamet
 /** What calls come to, by day and project. */
 export function createUsage(deps: Needs<typeof UsageService> & Needs<typeof UsageSums>) {
   const usageSums = new UsageSums(deps);
+  const usage = new UsageService(deps);
   return {
-    usageSums,
+    ...{ usage, usageSums },
     collections: [usageEntryCollection, usageSumCollection],
-    routes: usageRoutes({ usage: new UsageService(deps) }),
+    routes: usageRoutes({ usage }),
     workers: [
       {
         name: 'usage sums',
@@ -24,5 +25,5 @@ export function createUsage(deps: Needs<typeof UsageService> & Needs<typeof Usag
         wakeWith: (task) => usageSums.wakeWith(task),
       },
     ],
-  } satisfies Feature & { usageSums: UsageSums };
+  } satisfies Feature & { usage: UsageService; usageSums: UsageSums };
 }

@@ -21,16 +21,31 @@ interface Total {
 }
 
 /** As the database gives it: what fits 32 bits is a number. */
-type StoredTotal = { _id: Date | null } & Record<keyof Total, number | bigint>;
+type StoredTotal<Id = unknown> = { _id: Id } & Record<keyof Total, number | bigint>;
+
+/** What the calls of a project came to, in the currency of the org's bookings. */
+export interface ProjectUsage {
+  project_id: string;
+  sessions: number;
+  connected_ms: bigint;
+  amount_nano: bigint;
+}
 
 /** What calls came to. A call is of the day on which it ended. */
 export class UsageService {
   readonly #directory: Pick<Directory, 'org' | 'project'>;
   readonly #clock: Clock;
+  /** Of what is booked for an org. */
+  readonly currency: (orgId: string) => Promise<string>;
 
-  constructor(deps: { directory: Pick<Directory, 'org' | 'project'>; clock: Clock }) {
+  constructor(deps: {
+    directory: Pick<Directory, 'org' | 'project'>;
+    clock: Clock;
+    currency: (orgId: string) => Promise<string>;
+  }) {
     this.#directory = deps.directory;
     this.#clock = deps.clock;
+    this.currency = deps.currency;
   }
 
   /** @throws ValidationError `reference_not_found` for a project that is none of the org's */
@@ -63,7 +78,7 @@ export class UsageService {
   async daily(scope: Scope, query: UsageQuery): Promise<z.input<typeof dailyUsageResponse>[]> {
     const { period, currency } = await this.#asked(scope, query);
     const { days, starts } = period;
-    const stored = await this.#stored(
+    const stored = await this.#stored<Date>(
       scope,
       query.project_id,
       currency,
@@ -71,11 +86,11 @@ export class UsageService {
       starts.at(-1)!,
       '$quarter',
     );
-    const quarters = stored.sort((a, b) => a._id!.getTime() - b._id!.getTime());
+    const quarters = stored.sort((a, b) => a._id.getTime() - b._id.getTime());
     let next = 0;
     return days.map((date, index) => {
       const total = nothing();
-      for (; next < quarters.length && quarters[next]!._id!.getTime() < starts[index + 1]!; next++)
+      for (; next < quarters.length && quarters[next]!._id.getTime() < starts[index + 1]!; next++)
         add(total, quarters[next]!);
       return {
         date,
@@ -87,6 +102,18 @@ export class UsageService {
     });
   }
 
+  /** What calls that ended from one time to before another came to, by project. */
+  async byProject(scope: Scope, fromMs: number, toMs: number): Promise<ProjectUsage[]> {
+    const currency = await this.currency(scope.orgId);
+    const totals = await this.#stored<string>(scope, undefined, currency, fromMs, toMs, '$project_id');
+    return totals.map(({ _id, sessions, ms, nano }) => ({
+      project_id: _id,
+      sessions: Number(sessions),
+      connected_ms: BigInt(ms),
+      amount_nano: BigInt(nano),
+    }));
+  }
+
   async #asked(scope: Scope, query: UsageQuery): Promise<{ period: UsagePeriod; currency: string }> {
     const org = await this.#directory.org(scope.orgId);
     if (!org) throw new NotFoundError();
@@ -96,7 +123,7 @@ export class UsageService {
       if (project?.org_id !== scope.orgId)
         throw new ValidationError([referenceNotFound(['query', 'project_id'])]);
     }
-    return { period, currency: org.currency };
+    return { period, currency: await this.currency(scope.orgId) };
   }
 
   async #total(
@@ -107,19 +134,20 @@ export class UsageService {
     toMs: number,
   ): Promise<Total> {
     const total = nothing();
-    for (const one of await this.#stored(scope, projectId, currency, fromMs, toMs, null)) add(total, one);
+    for (const one of await this.#stored<null>(scope, projectId, currency, fromMs, toMs, null))
+      add(total, one);
     return total;
   }
 
-  #stored(
+  #stored<Id>(
     scope: Scope,
     projectId: string | undefined,
     currency: string,
     fromMs: number,
     toMs: number,
-    by: '$quarter' | null,
-  ): Promise<StoredTotal[]> {
-    return scope.collection(usageSumCollection).group<StoredTotal>(
+    by: '$quarter' | '$project_id' | null,
+  ): Promise<StoredTotal<Id>[]> {
+    return scope.collection(usageSumCollection).group<StoredTotal<Id>>(
       {
         ...(projectId !== undefined && { project_id: projectId }),
         quarter: { $gte: new Date(fromMs), $lt: new Date(toMs) },
