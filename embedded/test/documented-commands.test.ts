@@ -86,6 +86,7 @@ const SHOWN: readonly [RegExp, Shown][] = [
   [/^npm run --silent openapi > openapi\.json$/, { here: 'what commands print' }],
   [/^npm run admin -- --help$/, { here: 'what commands print' }],
   [/^npm run admin -- (setup-code|dead-letters list)$/, { by: 'control-plane/test/command-line.test.ts' }],
+  [/^npm run admin -- invoice /, { by: 'control-plane/test/invoices.test.ts' }],
   [
     /^docker compose exec control-plane npm run admin .* create-key$/,
     { by: 'control-plane/test/command-line.test.ts' },
