@@ -3,8 +3,8 @@ import { ManualClock } from '@parley/shared/time/manual-clock';
 import { checkEvent } from '../../../shared/test/fixtures/strict-events.ts';
 import type { LlmTool, LlmToolCall } from '../providers/llm/llm-provider.ts';
 import { CallTools } from './call-tools.ts';
+import type { ToolOutcome } from '@parley/shared/tools/tool-runner';
 import { webhookTool, wirePlan } from './fakes.ts';
-import type { ToolOutcome } from './tool-runner.ts';
 
 const WEATHER = { name: 'weather', description: 'Tells the weather.', parameters: { type: 'object' } };
 const toolCall = (id: string, name: string, args = '{}'): LlmToolCall => ({ id, name, arguments: args });

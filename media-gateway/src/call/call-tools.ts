@@ -7,7 +7,7 @@ import type { LlmTool, LlmToolCall } from '../providers/llm/llm-provider.ts';
 import type { ReplyTools, ToolResult } from '../speech/reply.ts';
 import { destinationOf, offeredTools, refusal, runBuiltIn } from './built-in-tools.ts';
 import { ToolGuard, toolCallKey } from './tool-guard.ts';
-import type { ToolRunner, ToolSession } from './tool-runner.ts';
+import type { ToolRunner, ToolSession } from '@parley/shared/tools/tool-runner';
 
 /** Tools that a far end brings along and runs itself (realtime clients). */
 export interface ClientTools {

@@ -14,7 +14,7 @@ import type { KnowledgeSource } from './call-knowledge.ts';
 import type { CallObserver } from './call-observer.ts';
 import type { ClientTools } from './call-tools.ts';
 import type { Ticker } from '../speech/ticker.ts';
-import type { ToolRunner } from './tool-runner.ts';
+import type { ToolRunner } from '@parley/shared/tools/tool-runner';
 
 /** The far end of a call, with what it brings along. */
 export interface FarEnd {

@@ -20,7 +20,7 @@ import type { Call, FarEnd as CallFarEnd } from './call.ts';
 import { openCall } from './open-call.ts';
 import { Ticker } from '../speech/ticker.ts';
 import type { KnowledgeSource } from './call-knowledge.ts';
-import type { ToolOutcome } from './tool-runner.ts';
+import type { ToolOutcome } from '@parley/shared/tools/tool-runner';
 
 /** Small stand-ins for the far end and the providers of one call, on a clock that a test moves by hand. */
 

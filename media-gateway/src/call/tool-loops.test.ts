@@ -2,7 +2,7 @@ import t from 'tap';
 import type { LlmEvent } from '../providers/llm/llm-provider.ts';
 import { fakeCall, wirePlan, WORD_MS, salesDestination, webhookTool } from './fakes.ts';
 import { ToolGuard, toolCallKey } from './tool-guard.ts';
-import type { ToolOutcome } from './tool-runner.ts';
+import type { ToolOutcome } from '@parley/shared/tools/tool-runner';
 
 type FakeCall = ReturnType<typeof fakeCall>;
 

@@ -4,7 +4,7 @@ import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
 import type { Call, CallDeps, FarEnd } from '../call/call.ts';
 import { Ticker } from '../speech/ticker.ts';
-import type { ToolRunner } from '../call/tool-runner.ts';
+import type { ToolRunner } from '@parley/shared/tools/tool-runner';
 import type { VoiceModel } from '../hearing/voice-model/voice-model.ts';
 import type { CallProviders, ProviderRegistry } from '../providers/provider-registry.ts';
 import type { RecordingSpool } from '../recording/recording-spool.ts';

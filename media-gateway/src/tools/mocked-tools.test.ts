@@ -1,6 +1,6 @@
 import t from 'tap';
 import { planToolMockSchema, planToolSchema } from '@parley/shared/contracts/session-plan';
-import type { ToolCall, ToolRunner } from '../call/tool-runner.ts';
+import type { ToolCall, ToolRunner } from '@parley/shared/tools/tool-runner';
 import { MockedTools } from './mocked-tools.ts';
 
 const tool = (id: string, response: object = {}) =>

@@ -1,7 +1,7 @@
 import type { PlanTool, PlanToolMock } from '@parley/shared/contracts/session-plan';
 import { isSubset } from '@parley/shared/json/is-subset';
-import type { ToolCall, ToolOutcome, ToolRunner } from '../call/tool-runner.ts';
-import { parseArguments, toResult } from './webhook-tool.ts';
+import type { ToolCall, ToolOutcome, ToolRunner } from '@parley/shared/tools/tool-runner';
+import { parseArguments, toResult } from '@parley/shared/tools/webhook-tool';
 
 /** Answers the tools that an agent test mocks, and never calls them; the others run. */
 export class MockedTools implements ToolRunner {

@@ -1,17 +1,13 @@
-import { backoffMs } from '@parley/shared/async/backoff';
-import { sleep } from '@parley/shared/async/timeout';
-import type { PlanTool } from '@parley/shared/contracts/session-plan';
-import { OutboundFailedError, OutboundRefusedError } from '@parley/shared/http/outbound-errors';
-import type { SafeFetch, SafeResponse } from '@parley/shared/http/safe-fetch';
-import {
-  SIGNATURE_HEADER,
-  signWebhook,
-  standardWebhooksHeaders,
-} from '@parley/shared/http/webhook-signature';
-import type { Logger } from '@parley/shared/logging/logger';
-import { systemClock } from '@parley/shared/time/clock';
-import type { Clock } from '@parley/shared/time/clock';
-import type { ToolCall, ToolOutcome, ToolRunner } from '../call/tool-runner.ts';
+import { backoffMs } from '../async/backoff.ts';
+import { sleep } from '../async/timeout.ts';
+import type { PlanTool } from '../contracts/session-plan.ts';
+import { OutboundFailedError, OutboundRefusedError } from '../http/outbound-errors.ts';
+import type { SafeFetch, SafeResponse } from '../http/safe-fetch.ts';
+import { SIGNATURE_HEADER, signWebhook, standardWebhooksHeaders } from '../http/webhook-signature.ts';
+import type { Logger } from '../logging/logger.ts';
+import { systemClock } from '../time/clock.ts';
+import type { Clock } from '../time/clock.ts';
+import type { ToolCall, ToolOutcome, ToolRunner } from './tool-runner.ts';
 import { fillJson, fillText, fillUrl, toText, valueAt } from './tool-template.ts';
 import type { TemplateValues } from './tool-template.ts';
 

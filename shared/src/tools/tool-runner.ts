@@ -1,4 +1,4 @@
-import type { PlanTool } from '@parley/shared/contracts/session-plan';
+import type { PlanTool } from '../contracts/session-plan.ts';
 
 /** Runs the tools that live outside the gateway. */
 export interface ToolRunner {

@@ -4,12 +4,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import type { Test } from 'tap';
-import { planToolSchema } from '@parley/shared/contracts/session-plan';
-import { createSafeFetch } from '@parley/shared/http/safe-fetch';
-import { standardWebhooksHeaders, verifyWebhook } from '@parley/shared/http/webhook-signature';
-import { createLogger } from '@parley/shared/logging/logger';
+import { planToolSchema } from '../contracts/session-plan.ts';
+import { createSafeFetch } from '../http/safe-fetch.ts';
+import { standardWebhooksHeaders, verifyWebhook } from '../http/webhook-signature.ts';
+import { createLogger } from '../logging/logger.ts';
 import { createToolRunner } from './webhook-tool.ts';
-import type { ToolCall } from '../call/tool-runner.ts';
+import type { ToolCall } from './tool-runner.ts';
 
 const SESSION = {
   session_id: 's1',
