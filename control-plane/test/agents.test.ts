@@ -334,24 +334,10 @@ void t.test('agents', async (t) => {
       nodes: [{ id: 'bye', type: 'end', message: 'Goodbye.' }],
       edges: [],
     };
-    const tool = {
-      name: 'unsafe',
-      description: 'Pays.',
-      type: 'webhook',
-      parameters: { type: 'object' },
-      webhook: { url: 'https://shop.example.com/' },
-    };
     const analyses = collection.replace('/agents', '/analyses');
     const cases: [string, string, object, (string | number)[]][] = [
       ['POST', collection, { name: 'Flow', flow_definition }, ['flow_definition']],
       ['PATCH', `/v1/agents/${id}`, { flow_definition }, ['flow_definition']],
-      [
-        'POST',
-        `/v1/orgs/${org._id}/tools`,
-        { ...tool, execution: { confirm: true } },
-        ['execution', 'confirm'],
-      ],
-      ['POST', `/v1/orgs/${org._id}/tools`, { ...tool, execution: { mode: 'async' } }, ['execution', 'mode']],
       ['POST', analyses, { name: 'By tool', type: 'tool', prompt: 'Tell it.' }, ['type']],
     ];
     for (const [method, path, body, loc] of cases) {

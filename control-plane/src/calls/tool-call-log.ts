@@ -37,6 +37,7 @@ export class ToolCallLog {
     const call = { session_id: session._id, tool_call_id: data.tool_call_id };
     const set = {
       ok: data.ok,
+      outcome: data.outcome ?? null,
       status: data.status ?? null,
       code: data.code ?? null,
       result: data.result,
@@ -59,6 +60,7 @@ export class ToolCallLog {
         agent_id: session.agent_id,
         tool_id: event.data.tool_id,
         tool_name: event.data.name,
+        kind: event.data.kind ?? null,
         tool_call_id: event.data.tool_call_id,
         offset_ms: event.offset_ms,
         created_at: new Date(event.at),

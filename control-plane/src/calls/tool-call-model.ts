@@ -10,12 +10,16 @@ export interface ToolCallRecord extends StoredRecord {
   /** Null for the built-in tools and those of a client. */
   tool_id: string | null;
   tool_name: string;
+  /** Who runs it; null when an earlier version told of it. */
+  kind: string | null;
   /** The language model's own name for this call; only within one session, and not always unique there. */
   tool_call_id: string;
   /** As the model wrote them, cut to a length; null when the start was never told. */
   arguments: string | null;
   /** Null while it runs, and for ever when its call broke off. */
   ok: boolean | null;
+  /** How it ended; null while it runs. See `TOOL_OUTCOMES`. */
+  outcome: string | null;
   /** HTTP status of a webhook. */
   status: number | null;
   code: string | null;
@@ -39,6 +43,8 @@ export const toolCallCollection = defineCollection<ToolCallRecord, 'project'>({
     agent_id: text,
     tool_id: text,
     tool_name: { type: String, required: true },
+    kind: text,
+    outcome: text,
     tool_call_id: { type: String, required: true },
     arguments: text,
     ok: { type: Boolean, default: null },

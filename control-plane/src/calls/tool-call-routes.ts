@@ -29,7 +29,16 @@ const toolCallResponse = z
       .string()
       .nullable()
       .meta({ description: 'The arguments as the model wrote them; truncated when long.' }),
+    kind: z
+      .string()
+      .nullable()
+      .meta({ description: 'Who runs the tool: webhook, mcp, app, built_in or client.', example: 'webhook' }),
     ok: z.boolean().nullable().meta({ description: 'Null until the tool has answered.' }),
+    outcome: z.string().nullable().meta({
+      description:
+        'succeeded, failed, timed_out, declined (the caller said no), unconfirmed (no clear yes), cancelled (the call ended or was transferred first) or refused. Null until the tool has answered.',
+      example: 'succeeded',
+    }),
     status: z.number().int().nullable().meta({ description: 'HTTP status of a webhook.' }),
     code: z.string().nullable(),
     result: z
@@ -82,7 +91,9 @@ function toToolCallResponse(call: ToolCallRecord): z.input<typeof toolCallRespon
     tool_name: call.tool_name,
     tool_call_id: call.tool_call_id,
     arguments: call.arguments,
+    kind: call.kind,
     ok: call.ok,
+    outcome: call.outcome,
     status: call.status,
     code: call.code,
     result: call.result,

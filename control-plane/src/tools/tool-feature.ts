@@ -1,3 +1,4 @@
+import { createToolRunner } from '@parley/shared/tools/webhook-tool';
 import type { Feature } from '../composition/feature.ts';
 import type { Platform } from '../composition/platform.ts';
 import { idSchema } from '../http/operation.ts';
@@ -8,8 +9,14 @@ import { TOOL_AUDIT, ToolService } from './tool-service.ts';
 
 type ToolDeps = ConstructorParameters<typeof ToolService>[0];
 
-export function createTools({ config, ...deps }: Omit<ToolDeps, 'outboundAllow'> & Pick<Platform, 'config'>) {
-  const tools = new ToolService({ ...deps, outboundAllow: config.OUTBOUND_ALLOW });
+export function createTools({
+  config,
+  safeFetch,
+  logger,
+  ...deps
+}: Omit<ToolDeps, 'outboundAllow' | 'runner'> & Pick<Platform, 'config' | 'safeFetch' | 'logger'>) {
+  const runner = createToolRunner({ safeFetch, logger, clock: deps.clock });
+  const tools = new ToolService({ ...deps, outboundAllow: config.OUTBOUND_ALLOW, runner });
   return {
     tools,
     collections: [toolCollection],

@@ -7,9 +7,11 @@ import { toolCollection } from './tool-model.ts';
 import {
   createToolRequest,
   patchToolRequest,
+  testToolRequest,
   TOOL_FIXED,
   TOOL_READ_ONLY,
   toolResponse,
+  toolTestResponse,
   toToolResponse,
 } from './tool-schema.ts';
 import type { ToolService } from './tool-service.ts';
@@ -90,6 +92,20 @@ export function toolRoutes({ tools }: { tools: ToolService }): Operation[] {
       responses: { 204: { description: 'Deleted' } },
       errors: [409],
       handle: ({ scope, caller, item: found, address }) => tools.delete(scope, caller, found, { address }),
+    }),
+    defineOperation({
+      id: 'testTool',
+      method: 'POST',
+      path: '/v1/tools/{tool_id}/test',
+      tag,
+      summary: 'Test a tool',
+      description:
+        'Runs the tool once, as a call would, and tells what the model would be told. It acts: what it books is booked. Secrets of the tool are taken out of the answer.',
+      access: { key: 'editor', user: 'editor' },
+      target: tool,
+      body: jsonBody(testToolRequest),
+      responses: { 200: { description: 'What the tool did', schema: toolTestResponse } },
+      handle: ({ item: found, body, signal }) => tools.test(found, body, signal),
     }),
   ];
 }

@@ -1,8 +1,8 @@
 import { nthId, orgPath, unique } from '../composition/sample.ts';
 import type { Sample } from '../composition/sample.ts';
 
-export /** A good request. */
-function toolBody(name: string): object {
+/** A good request. */
+export function toolBody(name: string): object {
   return {
     name,
     description: 'A tool.',
@@ -30,6 +30,7 @@ export const toolSample: Sample = {
       await send(200, { body: { description: 'Changed.' } });
       await send(409, { body: { name } });
     },
+    testTool: (_, send) => send(200, { body: { arguments: {} } }),
     deleteTool: async ({ make, project }, send) => {
       const { id } = await make(`${orgPath(project)}/tools`, toolBody(unique()), project.key);
       await send(204, { ids: { tool_id: id } });

@@ -4,7 +4,7 @@ import { tenantJsonSchema } from '../http/json-schema.ts';
 import { idSchema } from '../http/operation.ts';
 import { patchOf } from '../http/patch-schema.ts';
 import { recordFields, toTimes } from '../http/record-schema.ts';
-import { maskedSecret } from '../http/value-schemas.ts';
+import { maskedSecret, variablesSchema } from '../http/value-schemas.ts';
 import type { ToolRecord } from './tool-model.ts';
 
 const secret = z.string().min(1).max(4096);
@@ -104,6 +104,35 @@ export const createToolRequest = z
   .meta({ id: 'CreateToolRequest' });
 
 export const patchToolRequest = patchOf(writable, ['parameters']).meta({ id: 'PatchToolRequest' });
+
+export const testToolRequest = z
+  .strictObject({
+    arguments: z
+      .record(z.string(), z.unknown())
+      .default({})
+      .meta({ description: 'Arguments, as the model would give them.', example: {} }),
+    variables: variablesSchema.default({}),
+  })
+  .meta({ id: 'TestToolRequest' });
+
+export const toolTestResponse = z
+  .object({
+    ok: z.boolean().meta({ description: 'Whether the tool succeeded.' }),
+    status: z.number().int().nullable().meta({ description: 'HTTP status of the answer; null without one.' }),
+    result: z
+      .string()
+      .nullable()
+      .meta({ description: 'What the model would be told; null after a failure.' }),
+    error: z
+      .object({
+        code: z.string(),
+        message: z.string().meta({ description: 'What the model would be told.' }),
+      })
+      .nullable()
+      .meta({ description: 'Why the tool failed; null when it succeeded.' }),
+    duration_ms: z.number().int().meta({ description: 'How long the tool took, in milliseconds.' }),
+  })
+  .meta({ id: 'ToolTest' });
 
 export const TOOL_READ_ONLY = ['id', 'org_id', 'created_at', 'updated_at'] as const;
 /** What never changes once it is there. */

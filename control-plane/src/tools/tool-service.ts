@@ -4,6 +4,7 @@ import type { ErrorRef } from '@parley/shared/errors/app-error';
 import type { SessionPlanWire } from '@parley/shared/contracts/session-plan';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
+import type { ToolRunner } from '@parley/shared/tools/tool-runner';
 import type { AuditLog } from '../audit/audit-trail.ts';
 import type { SecretBox } from '../crypto/secret-box.ts';
 import { commonFilter, equalities } from '../http/list-query.ts';
@@ -22,8 +23,10 @@ import { checkProjects } from '../tenancy/project-references.ts';
 import type { Scope } from '../tenancy/scope.ts';
 import { toolCollection } from './tool-model.ts';
 import type { ToolRecord, ToolSecrets } from './tool-model.ts';
-import type { createToolRequest, patchToolRequest } from './tool-schema.ts';
+import type { createToolRequest, patchToolRequest, testToolRequest } from './tool-schema.ts';
 import { separateSecrets } from './tool-secrets.ts';
+import { testTool } from './tool-tests.ts';
+import type { ToolTestResult } from './tool-tests.ts';
 
 /** What it writes to the audit trail. */
 export const TOOL_AUDIT = ['credential.created', 'credential.changed', 'tool.deleted'] as const;
@@ -53,6 +56,7 @@ export class ToolService implements SessionTools {
   readonly #box: SecretBox;
   readonly #clock: Clock;
   readonly #outboundAllow: readonly string[];
+  readonly #runner: ToolRunner;
 
   constructor(deps: {
     database: Database;
@@ -62,6 +66,7 @@ export class ToolService implements SessionTools {
     box: SecretBox;
     clock: Clock;
     outboundAllow: readonly string[];
+    runner: ToolRunner;
   }) {
     this.#database = deps.database;
     this.#agents = deps.agents;
@@ -70,6 +75,7 @@ export class ToolService implements SessionTools {
     this.#box = deps.box;
     this.#clock = deps.clock;
     this.#outboundAllow = deps.outboundAllow;
+    this.#runner = deps.runner;
   }
 
   list(
@@ -90,7 +96,6 @@ export class ToolService implements SessionTools {
   ): Promise<ToolRecord> {
     const projectId = await this.#projectOf(scope, caller, request.project_id);
     this.#checkUrl(request.webhook.url);
-    checkExecution(request.execution);
     await checkRoom(scope.collection(toolCollection), { project_id: projectId });
     const { webhook, secrets } = separateSecrets(request.webhook);
     const tool = await orDuplicate(
@@ -127,7 +132,6 @@ export class ToolService implements SessionTools {
     origin: { address: string },
   ): Promise<ToolRecord> {
     const { parameters, webhook: sent, execution, response, ...rest } = request;
-    checkExecution(execution);
     const basis = ['webhook', 'secrets', 'execution', 'response'] as const;
     const changed = await orDuplicate(
       scope.collection(toolCollection).change(tool, basis, (current) => {
@@ -176,6 +180,15 @@ export class ToolService implements SessionTools {
     });
   }
 
+  /** Tries a tool, enabled or not. @throws the reason of `signal` */
+  test(
+    tool: ToolRecord,
+    request: z.output<typeof testToolRequest>,
+    signal: AbortSignal,
+  ): Promise<ToolTestResult> {
+    return testTool(this.#runner, tool, this.#planTool(tool), request, this.#open(tool), signal);
+  }
+
   /** Enabled tools of the version and of its flow, secrets in the clear. */
   async forPlan(agent: SessionAgent): Promise<SessionPlanWire['tools']> {
     const content = await this.#agents.contentOf(agent.agent_id, agent.version);
@@ -196,25 +209,28 @@ export class ToolService implements SessionTools {
       .lean<ToolRecord[]>();
     const order = new Map(ids.map((id, index) => [id, index]));
     tools.sort((a, b) => order.get(a._id)! - order.get(b._id)!);
-    return tools.map((tool) => {
-      const { url, method, body_template: body, query_template: query } = tool.webhook;
-      return {
-        tool_id: tool._id,
-        name: tool.name,
-        description: tool.description,
-        parameters: JSON.parse(tool.parameters) as Record<string, unknown>,
-        type: tool.type,
-        webhook: {
-          url,
-          method,
-          ...this.#open(tool),
-          ...(body !== null && { body_template: body }),
-          ...(query !== null && { query_template: query }),
-        },
-        execution: tool.execution,
-        response: tool.response,
-      };
-    });
+    return tools.map((tool) => this.#planTool(tool));
+  }
+
+  /** As a session plan has it, secrets in the clear. */
+  #planTool(tool: ToolRecord): SessionPlanWire['tools'][number] {
+    const { url, method, body_template: body, query_template: query } = tool.webhook;
+    return {
+      tool_id: tool._id,
+      name: tool.name,
+      description: tool.description,
+      parameters: JSON.parse(tool.parameters) as Record<string, unknown>,
+      type: tool.type,
+      webhook: {
+        url,
+        method,
+        ...this.#open(tool),
+        ...(body !== null && { body_template: body }),
+        ...(query !== null && { query_template: query }),
+      },
+      execution: tool.execution,
+      response: tool.response,
+    };
   }
 
   async #projectOf(
@@ -270,22 +286,6 @@ export class ToolService implements SessionTools {
   #open(tool: ToolRecord): ToolSecrets {
     return JSON.parse(this.#box.decryptSecret(tool.secrets)) as ToolSecrets;
   }
-}
-
-/** What was stored by an earlier version is kept. @throws ValidationError `not_available` for what does not act yet */
-function checkExecution(sent: z.output<typeof patchToolRequest>['execution']): void {
-  if (sent?.confirm === true)
-    throw invalid(
-      ['body', 'execution', 'confirm'],
-      'is not supported in this version: use false',
-      'not_available',
-    );
-  if (sent?.mode === 'async')
-    throw invalid(
-      ['body', 'execution', 'mode'],
-      'is not supported in this version: use "sync"',
-      'not_available',
-    );
 }
 
 /** Tools that a flow names in its nodes; checked when the flow was stored. */

@@ -26,6 +26,7 @@ import { MediaClock } from './media-clock.ts';
 import { PromptTexts } from './prompt.ts';
 import { StalledCall } from './stalled-call.ts';
 import { Steering } from './steering.ts';
+import { TRANSFERRED } from './tool-answers.ts';
 import { Transcript } from './transcript.ts';
 import { Transfer } from './transfer.ts';
 import { Watchdog } from './watchdog.ts';
@@ -65,6 +66,10 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     history: plan.history,
     observer,
     onTurn: () => report.saveProgress(),
+    talk: {
+      agentSaid: (parts, heard) => tools.confirmations.agentSaid(parts, heard),
+      callerSaid: (text, language) => tools.confirmations.callerSaid(text, language),
+    },
   });
   const prompt = new PromptTexts({
     plan,
@@ -198,7 +203,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     emit,
     onSign: () => timing.onSign(),
   });
-  const texts = new WaitingTexts({ phase, speech, turns: turns });
+  const texts = new WaitingTexts({ phase, speech, turns, tools });
   const goodbye = new Goodbye({ phase, speech, clock, end });
   const failures = new Failures({
     phase,
@@ -239,7 +244,10 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     onFailed?: (code: string) => void,
   ): string | undefined => {
     const refused = refusal(phase.on('transfer'));
-    if (refused === undefined) void transfer.run(destination, speech, onFailed);
+    if (refused === undefined) {
+      tools.confirmations.drop(TRANSFERRED);
+      void transfer.run(destination, speech, onFailed);
+    }
     return refused;
   };
   const timing = new CallTiming({
@@ -316,6 +324,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     turns,
     keys,
     texts,
+    tools,
     goodbye,
     failures,
     timing,

@@ -10,7 +10,7 @@ const WEATHER = { name: 'weather', description: 'Tells the weather.', parameters
 const toolCall = (id: string, name: string, args = '{}'): LlmToolCall => ({ id, name, arguments: args });
 
 /** The tools of one call: `find_table` of the agent's, `weather` of the client's, and what becomes of them. */
-function scene(options: { clientTools?: LlmTool[]; sayBefore?: string } = {}) {
+function scene(options: { clientTools?: LlmTool[]; sayBefore?: string; confirm?: boolean } = {}) {
   const clock = new ManualClock();
   const ran: string[] = [];
   const asked: LlmToolCall[] = [];
@@ -24,7 +24,11 @@ function scene(options: { clientTools?: LlmTool[]; sayBefore?: string } = {}) {
   const tools = new CallTools({
     plan: wirePlan((plan, config) => {
       config.end_call.agent_may_end = false;
-      plan.tools = [webhookTool({ execution: { say_before: options.sayBefore ?? '' } })];
+      plan.tools = [
+        webhookTool({
+          execution: { say_before: options.sayBefore ?? '', confirm: options.confirm ?? false },
+        }),
+      ];
     }),
     participant: { carrierCommands: true, dtmfOut: 'none' },
     runner: {
@@ -192,4 +196,42 @@ void t.test("the agent's tool comes before the client's of the same name", async
     ['find_table'],
     'without a client',
   );
+});
+
+void t.test('one thing at a time is asked for, and a no behind the yes takes it back', async (t) => {
+  const { tools, run, ran, results, events } = scene({ confirm: true });
+  const question = (id: string) =>
+    tools.confirmations.agentSaid(
+      [
+        { type: 'tools', calls: [toolCall(id, 'find_table')], results },
+        { type: 'speech', text: 'Shall I?', fromModel: true },
+      ],
+      'Shall I?',
+    );
+  const codes = () =>
+    events.filter(({ type }) => type === 'tool_finished').map(({ data }) => data['code'] as string);
+  await run(toolCall('call_1', 'find_table', '{"at":"8"}'));
+  await run(toolCall('call_2', 'find_table', '{"at":"8"}'));
+  t.same(codes(), ['confirmation_pending'], 'the model does not ask twice');
+  await run(toolCall('call_3', 'find_table', '{"at":"9"}'));
+  t.same(codes(), ['confirmation_pending', 'superseded'], 'other arguments stand instead');
+  t.notOk(tools.mayThinkAhead);
+  question('call_3');
+  tools.confirmations.callerSaid('Yes', undefined);
+  t.ok(tools.news);
+  tools.confirmations.callerSaid('No, wait', undefined);
+  t.same(codes().slice(2), ['declined']);
+  const [told, ...more] = tools.takeDue();
+  t.same(more, []);
+  t.match(JSON.parse((await run(told!)).content), { ok: false });
+  t.same(ran, []);
+
+  await run(toolCall('call_4', 'find_table', '{"at":"9"}'));
+  question('call_4');
+  tools.confirmations.callerSaid('Ja, bitte', 'de');
+  t.equal(tools.takeDue().length, 1);
+  tools.confirmations.callerSaid('No', undefined);
+  t.same(codes().length, 3, 'what a reply has begun is not taken back');
+  tools.close();
+  t.same(codes().length, 3);
 });

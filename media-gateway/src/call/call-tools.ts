@@ -1,13 +1,16 @@
 import type { AgentConfig } from '@parley/shared/contracts/agent-config';
-import type { CallEventData } from '@parley/shared/contracts/call-events';
 import type { PlanTool, SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { Clock } from '@parley/shared/time/clock';
+import type { ToolRunner, ToolSession } from '@parley/shared/tools/tool-runner';
 import type { Participant } from '../participants/participant.ts';
 import type { LlmTool, LlmToolCall } from '../providers/llm/llm-provider.ts';
 import type { ReplyTools, ToolResult } from '../speech/reply.ts';
 import { destinationOf, offeredTools, refusal, runBuiltIn } from './built-in-tools.ts';
+import { Confirmations, type Confirmable } from './confirmations.ts';
+import { DueCalls, type Speak } from './due-calls.ts';
+import * as answers from './tool-answers.ts';
 import { ToolGuard, toolCallKey } from './tool-guard.ts';
-import type { ToolRunner, ToolSession } from '@parley/shared/tools/tool-runner';
+import { ToolLog, type Outcome, type ToldCall, type ToolEvents } from './tool-log.ts';
 
 /** Tools that a far end brings along and runs itself (realtime clients). */
 export interface ClientTools {
@@ -22,7 +25,7 @@ export interface ClientTools {
 export type TransferDestination = AgentConfig['transfer']['destinations'][number];
 
 /** What built-in tools do to the call. */
-export interface CallControls {
+export interface CallControls extends ToolEvents {
   /**
    * Ends the call once the present utterance was heard.
    * @param message said if no utterance is present
@@ -41,17 +44,16 @@ export interface CallControls {
   searchKnowledge(query: string): Promise<string | undefined>;
   /** What the caller is told of a tool that is given up, or of a transfer to this destination. */
   apology(destination: TransferDestination | undefined): string;
-  emitTool<T extends 'tool_started' | 'tool_finished' | 'warning'>(type: T, data: CallEventData<T>): void;
-  toolTook(ms: number): void;
 }
 
-const MAX_EVENT_TEXT = 2000;
 /** The key of all transfers of a call in its `ToolGuard`: whoever cannot be reached, the caller waits each time. */
 const TRANSFERS = 'transfers';
-
-/** What became of a tool call, for the model and for the events. */
-type Outcome = ToolResult & { ok: boolean; status?: number | undefined; code?: string | undefined };
-type Speak = (text: string) => Promise<void>;
+/** How many tools may run beside the conversation; a further one is refused. */
+const MAX_LATE = 8;
+/** A tool call under way. */
+interface Running extends ToldCall {
+  readonly speak: Speak;
+}
 
 export interface CallToolsDeps {
   plan: SessionPlan;
@@ -66,25 +68,41 @@ export interface CallToolsDeps {
   signal: AbortSignal;
 }
 
-/** The tools of one call: those of its agent, the built-in ones, and those of the client. Each call runs once. */
+/**
+ * The tools of one call: those of its agent, the built-in ones, and those of the client. Each call runs once. What runs
+ * beside the conversation, and what waits for the caller's yes, is told to the model by a later reply.
+ */
 export class CallTools implements ReplyTools {
   readonly #deps: CallToolsDeps;
   readonly #byName: ReadonlyMap<string, PlanTool>;
+  readonly #log: ToolLog;
   readonly #guard = new ToolGuard();
   readonly #runs = new Map<string, Promise<ToolResult>>();
   /** Tool calls that the client was asked to run and has not answered. */
   readonly #asked = new Map<string, (content: string) => void>();
   /** What ends the wait for each tool that runs. */
   readonly #overdue = new Set<(outcome: Outcome) => void>();
+  readonly #due = new DueCalls();
+  /** Tools that run beside the conversation. */
+  readonly #late = new Set<ToldCall>();
+  /** Learns of what both sides say, and asks the caller before a tool is run. */
+  readonly confirmations: Confirmations;
   #running = 0;
   #idle: (() => void)[] = [];
 
   constructor(deps: CallToolsDeps) {
     this.#deps = deps;
     this.#byName = new Map(deps.plan.tools.map((tool) => [tool.name, tool]));
+    this.#log = new ToolLog({ byName: this.#byName, events: deps.controls, clock: deps.clock });
+    this.confirmations = new Confirmations({
+      log: this.#log,
+      due: this.#due,
+      language: deps.plan.agent.config.language.primary,
+      run: (agreed, speak) => this.#runAgreed(agreed, speak),
+    });
   }
 
-  /** Whether any tool is running. */
+  /** Whether any tool is running that the next reply waits for. */
   get busy(): boolean {
     return this.#running > 0;
   }
@@ -96,8 +114,14 @@ export class CallTools implements ReplyTools {
 
   /** Waits no longer for the tools that run: the model is told that they did not answer. */
   giveUp(): void {
-    const content = refusal('The tool did not answer in time.');
-    for (const end of this.#overdue) end({ ok: false, code: 'timeout', content });
+    for (const end of this.#overdue) end(answers.OVERDUE);
+  }
+
+  /** The call is over: what runs beside it or waits is told as cancelled. What a reply waits for ends by its signal. */
+  close(): void {
+    for (const told of this.#late) this.#log.finished(told, answers.ENDED);
+    this.#late.clear();
+    this.confirmations.drop(answers.ENDED);
   }
 
   list(): readonly LlmTool[] {
@@ -118,33 +142,37 @@ export class CallTools implements ReplyTools {
     return [...own, ...offeredTools(this.#deps)];
   }
 
+  // ---- what a later reply tells ----
+
+  /** Whether there is something to tell that nobody has asked for. */
+  get news(): boolean {
+    return this.#due.waiting;
+  }
+
+  /** Whether a reply may be thought before the caller's turn is over: not when the turn decides what a tool does. */
+  get mayThinkAhead(): boolean {
+    return !this.confirmations.pending && !this.#due.waiting;
+  }
+
+  takeDue(): readonly LlmToolCall[] {
+    return this.#due.take();
+  }
+
+  async #runAgreed({ tool, call, args, key }: Confirmable, speak: Speak): Promise<ToolResult> {
+    const run: Running = { call, speak, startedAt: this.#deps.clock.monotonic() };
+    const outcome = await this.#timely(this.#execute(tool, run, args, key));
+    this.#judge(key, outcome);
+    return this.#told(run, outcome);
+  }
+
+  // ---- the client's tools ----
+
   /** Takes the client's result of a tool call. @returns whether the client had been asked for that call */
   answer(callId: string, content: string): boolean {
     const take = this.#asked.get(callId);
     this.#asked.delete(callId);
     take?.(content);
     return take !== undefined;
-  }
-
-  run(call: LlmToolCall, results: Map<string, string>, speak: Speak): Promise<ToolResult> {
-    let run = this.#runs.get(call.id);
-    // Arguments that are not JSON never reach the client: the model gets the error at once.
-    if (!run && this.#isClients(call.name) && parseArguments(call.arguments)) {
-      run = Promise.resolve({ content: '', final: true });
-      this.#runs.set(call.id, run);
-      this.#askClient(call, results);
-    }
-    if (!run) {
-      this.#running++;
-      run = this.#runOnce(call, results, speak).then((result) => {
-        results.set(call.id, result.content);
-        this.#running--;
-        if (this.#running === 0) for (const resolve of this.#idle.splice(0)) resolve();
-        return result;
-      });
-      this.#runs.set(call.id, run);
-    }
-    return run;
   }
 
   /** Whether the name is that of a client's tool, and of no other tool. */
@@ -155,92 +183,101 @@ export class CallTools implements ReplyTools {
   }
 
   #askClient(call: LlmToolCall, results: Map<string, string>): void {
-    const { controls, clock, client } = this.#deps;
-    const startedAt = clock.monotonic();
-    const about = { tool_call_id: call.id, tool_id: null, name: call.name };
-    controls.emitTool('tool_started', { ...about, arguments: call.arguments.slice(0, MAX_EVENT_TEXT) });
+    const told = this.#log.started(call, true);
     this.#asked.set(call.id, (content) => {
       results.set(call.id, content);
-      const ms = Math.round(clock.monotonic() - startedAt);
-      controls.toolTook(ms);
-      controls.emitTool('tool_finished', {
-        ...about,
-        ok: true,
-        duration_ms: ms,
-        result: content.slice(0, MAX_EVENT_TEXT),
-      });
+      this.#log.finished(told, { ok: true, content }, true);
     });
-    client!.begin(call);
+    this.#deps.client!.begin(call);
+  }
+
+  // ---- running ----
+
+  run(call: LlmToolCall, results: Map<string, string>, speak: Speak): Promise<ToolResult> {
+    let run = this.#runs.get(call.id);
+    const due = this.#due.runOf(call.id);
+    // Arguments that are not JSON never reach the client: the model gets the error at once.
+    if (!run && !due && this.#isClients(call.name) && parseArguments(call.arguments)) {
+      run = Promise.resolve({ content: '', final: true });
+      this.#runs.set(call.id, run);
+      this.#askClient(call, results);
+    }
+    if (!run) {
+      this.#running++;
+      run = (due ? due(speak) : this.#runOnce(call, results, speak)).then((result) => {
+        results.set(call.id, result.content);
+        this.#running--;
+        if (this.#running === 0) for (const resolve of this.#idle.splice(0)) resolve();
+        return result;
+      });
+      this.#runs.set(call.id, run);
+    }
+    return run;
   }
 
   async #runOnce(call: LlmToolCall, results: Map<string, string>, speak: Speak): Promise<ToolResult> {
-    const { controls, clock } = this.#deps;
-    const startedAt = clock.monotonic();
-    const tool_id = this.#byName.get(call.name)?.tool_id ?? null;
-    const about = { tool_call_id: call.id, tool_id, name: call.name };
-    controls.emitTool('tool_started', { ...about, arguments: call.arguments.slice(0, MAX_EVENT_TEXT) });
+    const run: Running = { ...this.#log.started(call), speak };
+    return this.#told(run, await this.#timely(this.#guarded(run, results)));
+  }
+
+  async #timely(work: Promise<Outcome>): Promise<Outcome> {
     const { promise: overdue, resolve: end } = Promise.withResolvers<Outcome>();
     this.#overdue.add(end);
-    const result = await Promise.race([this.#guarded(call, results, speak), overdue]);
+    const outcome = await Promise.race([work, overdue]);
     this.#overdue.delete(end);
-    const ms = Math.round(clock.monotonic() - startedAt);
-    controls.toolTook(ms);
-    controls.emitTool('tool_finished', {
-      ...about,
-      ok: result.ok,
-      duration_ms: ms,
-      ...(result.status === undefined ? {} : { status: result.status }),
-      ...(result.code === undefined ? {} : { code: result.code }),
-      result: result.content.slice(0, MAX_EVENT_TEXT),
-    });
-    return { content: result.content, ...(result.final ? { final: true } : {}) };
+    return outcome;
+  }
+
+  #told(run: Running, outcome: Outcome): ToolResult {
+    if (!outcome.later) this.#log.finished(run, outcome);
+    return { content: outcome.content, ...(outcome.final ? { final: true } : {}) };
   }
 
   /** Runs a call, unless the same one has failed too often. */
-  async #guarded(call: LlmToolCall, results: Map<string, string>, speak: Speak): Promise<Outcome> {
+  async #guarded(run: Running, results: Map<string, string>): Promise<Outcome> {
+    const { call } = run;
     const args = parseArguments(call.arguments);
     const key = args === undefined ? `${call.name} ${call.arguments}` : toolCallKey(call.name, args);
     const refused = this.#guard.refuse(key) ?? (isTransfer(call) ? this.#guard.refuse(TRANSFERS) : undefined);
-    if (refused?.action === 'give_up') return this.#giveUp(call, args, speak);
+    if (refused?.action === 'give_up') return this.#giveUp(run, args);
     if (refused) {
       if (refused.first) this.#deps.controls.emitTool('warning', { code: 'tool_refused', name: call.name });
-      return repeatedFailure(
+      return answers.repeatedFailure(
         'Tell the caller that it does not work at the moment, and offer something else.',
       );
     }
-    const result = await this.#attempt(call, args, results, speak);
-    if (result.ok) this.#guard.succeeded(key);
-    else this.#guard.failed(key, `${result.code} ${result.status}`);
-    return result;
+    const outcome = args === undefined ? answers.BAD_ARGUMENTS : await this.#attempt(run, results, args, key);
+    this.#judge(key, outcome);
+    return outcome;
+  }
+
+  #judge(key: string, outcome: Outcome): void {
+    if (outcome.later) return;
+    if (outcome.ok) this.#guard.succeeded(key);
+    else this.#guard.failed(key, `${outcome.code} ${outcome.status}`);
   }
 
   /** The model does not stop calling what is refused: the caller is told, and the reply ends. */
-  async #giveUp(
-    call: LlmToolCall,
-    args: Record<string, unknown> | undefined,
-    speak: Speak,
-  ): Promise<Outcome> {
+  async #giveUp({ call, speak }: Running, args: Record<string, unknown> | undefined): Promise<Outcome> {
     const { controls } = this.#deps;
     controls.emitTool('warning', { code: 'tool_given_up', name: call.name });
     const destination = isTransfer(call) && args ? destinationOf(args, this.#deps) : undefined;
     // The reply handles a voice that fails.
     await speak(controls.apology(destination)).catch(() => {});
-    return { ...repeatedFailure('The caller was told so.'), final: true };
+    return { ...answers.repeatedFailure('The caller was told so.'), final: true };
   }
 
   async #attempt(
-    call: LlmToolCall,
-    args: Record<string, unknown> | undefined,
+    run: Running,
     results: Map<string, string>,
-    speak: Speak,
+    args: Record<string, unknown>,
+    key: string,
   ): Promise<Outcome> {
-    if (args === undefined) {
-      const message = 'The arguments are not valid JSON. Call the tool again with a JSON object.';
-      return { ok: false, code: 'invalid_arguments', content: refusal(message) };
-    }
+    const { call } = run;
     const tool = this.#byName.get(call.name);
+    if (tool?.execution.confirm) return this.confirmations.ask({ ...run, tool, args, key });
+    if (tool) return this.#execute(tool, run, args, key);
     try {
-      if (tool) return await this.#runTool(tool, call, args, speak);
       const onTransferFailed = (code: string) => {
         this.#guard.failed(TRANSFERS, 'failed');
         const message = `The transfer failed (${code}). The caller is still with you.`;
@@ -248,36 +285,50 @@ export class CallTools implements ReplyTools {
       };
       return await runBuiltIn(call.name, args, { ...this.#deps, onTransferFailed });
     } catch (error) {
-      const message =
-        error instanceof Error ? error.message : 'The tool failed because of an internal error.';
-      return { ok: false, code: 'tool_failed', content: refusal(message) };
+      return broken(error);
     }
   }
 
-  async #runTool(
-    tool: PlanTool,
-    call: LlmToolCall,
-    args: Record<string, unknown>,
-    speak: Speak,
-  ): Promise<Outcome> {
-    const { runner, plan, variables, signal } = this.#deps;
+  #execute(tool: PlanTool, run: Running, args: Record<string, unknown>, key: string): Promise<Outcome> {
+    const runsBeside = tool.execution.mode === 'async';
+    if (runsBeside && this.#late.size >= MAX_LATE) return Promise.resolve(answers.TOO_MANY);
     if (tool.execution.say_before !== '') {
       // The reply handles a voice that fails; the tool runs all the same.
-      void speak(tool.execution.say_before).catch(() => {});
+      void run.speak(tool.execution.say_before).catch(() => {});
     }
-    const outcome = await runner.run(
-      tool,
-      {
-        toolCallId: call.id,
-        arguments: args,
-        session: this.#session(),
-        orgId: plan.org_id,
-        allow: plan.outbound_allow,
-      },
-      signal,
-    );
-    Object.assign(variables, outcome.assigned);
-    return { ok: outcome.ok, status: outcome.status, code: outcome.code, content: outcome.content };
+    const work = this.#runTool(tool, run.call, args);
+    if (!runsBeside) return work;
+    this.#late.add(run);
+    void work.then((outcome) => {
+      // Otherwise the call was over first.
+      if (!this.#late.delete(run)) return;
+      this.#judge(key, outcome);
+      this.#log.finished(run, outcome);
+      this.#due.tell(run.call, outcome.content);
+    });
+    return Promise.resolve({ ok: true, later: true, content: answers.STARTED });
+  }
+
+  /** Never rejects. */
+  async #runTool(tool: PlanTool, call: LlmToolCall, args: Record<string, unknown>): Promise<Outcome> {
+    const { runner, plan, variables, signal } = this.#deps;
+    try {
+      const outcome = await runner.run(
+        tool,
+        {
+          toolCallId: call.id,
+          arguments: args,
+          session: this.#session(),
+          orgId: plan.org_id,
+          allow: plan.outbound_allow,
+        },
+        signal,
+      );
+      Object.assign(variables, outcome.assigned);
+      return { ok: outcome.ok, status: outcome.status, code: outcome.code, content: outcome.content };
+    } catch (error) {
+      return signal.aborted ? answers.ENDED : broken(error);
+    }
   }
 
   #session(): ToolSession {
@@ -296,11 +347,9 @@ export class CallTools implements ReplyTools {
 
 const isTransfer = ({ name }: LlmToolCall): boolean => name === 'transfer_call';
 
-function repeatedFailure(what: string): Outcome {
-  const content = refusal(
-    `This has failed each time. It is not tried again in this call: do not call it again. ${what}`,
-  );
-  return { ok: false, code: 'repeated_failure', content };
+function broken(error: unknown): Outcome {
+  const message = error instanceof Error ? error.message : 'The tool failed because of an internal error.';
+  return { ok: false, code: 'tool_failed', content: refusal(message) };
 }
 
 function parseArguments(text: string): Record<string, unknown> | undefined {

@@ -182,6 +182,7 @@ class LiveCall implements Call, ParticipantListener {
     this.#parts.timing.stop();
     this.#parts.keys.close();
     this.#parts.carrier.close();
+    this.#parts.tools.close();
     const endedAt = this.#clock.now();
     this.#parts.report.saveEnd(reason, endedAt);
     if (hangUp && participant.carrierCommands) this.#parts.carrier.notify('hangup', {});

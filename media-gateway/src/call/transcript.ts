@@ -26,6 +26,12 @@ export interface ReplyEnd {
   code?: string | undefined;
 }
 
+/** Learns of what both sides say, in order. */
+export interface Talk {
+  agentSaid(parts: readonly ReplyPart[], heard: string): void;
+  callerSaid(text: string, language: string | undefined): void;
+}
+
 /**
  * Writes down what is said, each time at once where it belongs: in the record of the call, in what the model is told,
  * and for whoever follows the call.
@@ -35,6 +41,7 @@ export class Transcript {
   readonly #clock: CallClock;
   readonly #observer: CallObserver | undefined;
   readonly #onTurn: () => void;
+  readonly #talk: Talk | undefined;
   readonly #conversation: Conversation;
   /** Number of the last turn that the caller said on this leg. */
   #callerTurn: number | undefined;
@@ -48,11 +55,13 @@ export class Transcript {
     history: readonly Turn[];
     observer: CallObserver | undefined;
     onTurn: () => void;
+    talk?: Talk;
   }) {
     this.#log = deps.log;
     this.#clock = deps.clock;
     this.#observer = deps.observer;
     this.#onTurn = deps.onTurn;
+    this.#talk = deps.talk;
     this.#conversation = new Conversation(deps.history);
   }
 
@@ -62,6 +71,7 @@ export class Transcript {
   callerTurn(words: CallerWords): void {
     const { text, audioEndMs } = words;
     const key = text === '' ? undefined : this.#rememberCaller(words);
+    if (text !== '') this.#talk?.callerSaid(text, words.language);
     this.#observer?.onCallerTurn?.({ key, text, audioEndMs });
   }
 
@@ -79,6 +89,7 @@ export class Transcript {
   /** Takes keys that the caller pressed. */
   keys(digits: string): void {
     this.#recordNow(this.#log.newTurnIndex(), `(keys) ${digits}`);
+    this.#talk?.callerSaid('', undefined);
   }
 
   /** Takes a text that the caller wrote. @param after see `Place` @returns the key of the entry */
@@ -87,6 +98,7 @@ export class Transcript {
     const key = keyOf(turnIndex);
     this.#conversation.addCaller(text, { key, after });
     this.#recordNow(turnIndex, text);
+    this.#talk?.callerSaid(text, undefined);
     return key;
   }
 
@@ -197,6 +209,7 @@ export class Transcript {
   #writeReply(reply: AgentWords, heard: HeardSpeech | undefined): void {
     const text = heard?.text ?? '';
     const complete = heard?.complete ?? false;
+    this.#talk?.agentSaid(reply.parts, text);
     this.#conversation.settleReply(reply.parts, complete ? undefined : text);
     if (text === '' || heard?.startedAt === undefined) return;
     this.#record({

@@ -5,17 +5,24 @@ import type { AgentSpeech } from '../speech/agent-speech.ts';
 /** How many texts may wait; further ones are refused. */
 const MAX_WAITING = 8;
 
-/** Texts that the agent is to say, in order, as soon as nobody has the floor. */
+/** What the agent is to say as soon as nobody has the floor: texts, in order, then what tools have brought since. */
 export class WaitingTexts {
   readonly #phase: PhaseOfCall;
   readonly #speech: AgentSpeech;
   readonly #turns: CallerTurns;
+  readonly #tools: { readonly news: boolean };
   readonly #texts: string[] = [];
 
-  constructor(deps: { phase: PhaseOfCall; speech: AgentSpeech; turns: CallerTurns }) {
+  constructor(deps: {
+    phase: PhaseOfCall;
+    speech: AgentSpeech;
+    turns: CallerTurns;
+    tools: { readonly news: boolean };
+  }) {
     this.#phase = deps.phase;
     this.#speech = deps.speech;
     this.#turns = deps.turns;
+    this.#tools = deps.tools;
   }
 
   /** @returns false when too many wait */
@@ -28,8 +35,12 @@ export class WaitingTexts {
 
   /** Says the next one, unless somebody has the floor: the agent, or a caller whose words await an answer. */
   sayNext(): void {
-    if (this.#texts.length === 0 || this.#phase.on('waiting_text') !== 'say') return;
+    // Where the far end decides when the agent speaks, results wait for its next request.
+    const news = this.#tools.news && this.#turns.expected;
+    if ((this.#texts.length === 0 && !news) || this.#phase.on('waiting_text') !== 'say') return;
     if (this.#speech.busy || this.#turns.openText !== '') return;
-    this.#speech.say(this.#texts.shift()!, 'say', { interruptible: true });
+    const text = this.#texts.shift();
+    if (text === undefined) this.#speech.answer();
+    else this.#speech.say(text, 'say', { interruptible: true });
   }
 }

@@ -52,6 +52,14 @@ export interface AgentSpeechEvents {
   onInterrupted(turnIndex: number | undefined, heardMs: number): void;
 }
 
+/** What speech must know of the tools of the call. */
+export interface SpeechTools {
+  readonly busy: boolean;
+  /** Whether a reply may be thought before the caller's turn is over. */
+  readonly mayThinkAhead: boolean;
+  idle(): Promise<void>;
+}
+
 interface PreparedReply {
   reply: Reply;
   words: FollowedText;
@@ -68,7 +76,7 @@ export class AgentSpeech implements Floor {
   readonly #makeReply: MakeReply;
   readonly #playout: Playout;
   /** The tools of the call: those of earlier utterances may still run. */
-  readonly #tools: { readonly busy: boolean; idle(): Promise<void> };
+  readonly #tools: SpeechTools;
   readonly #transcript: SpokenRecord;
   readonly #systemPrompt: () => string;
   readonly #clock: Pick<Clock, 'monotonic'>;
@@ -90,7 +98,7 @@ export class AgentSpeech implements Floor {
   constructor(deps: {
     makeReply: MakeReply;
     playout: Playout;
-    tools: { readonly busy: boolean; idle(): Promise<void> };
+    tools: SpeechTools;
     transcript: SpokenRecord;
     systemPrompt: () => string;
     clock: Pick<Clock, 'monotonic'>;
@@ -196,7 +204,7 @@ export class AgentSpeech implements Floor {
   }
 
   prepare(text: string): void {
-    if (this.busy) return;
+    if (this.busy || !this.#tools.mayThinkAhead) return;
     this.#playoutBegins(true);
     const words = new FollowedText(this.#observer);
     const textOnly = this.#textOnly;

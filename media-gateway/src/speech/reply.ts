@@ -18,6 +18,8 @@ export type ReplyPart =
 /** The tools of a reply. */
 export interface ReplyTools {
   list(): readonly LlmTool[];
+  /** Calls that the next reply makes before it thinks, each once. */
+  takeDue(): readonly LlmToolCall[];
   /**
    * Runs one call, at most once per id; speech does not stop it. Never rejects. What the LLM is told goes into
    * `results`, whether the reply still waits for it or not.
@@ -230,6 +232,8 @@ export class Reply {
 
   async #think(): Promise<void> {
     const { model, tools } = this.#deps;
+    const due = this.#isReleased ? tools.takeDue() : [];
+    if (due.length > 0 && (await this.#runTools(due))) return;
     if (this.#order.recall) {
       this.#recalled = await this.#order.recall(this.#abort.signal);
       this.#abort.signal.throwIfAborted();

@@ -32,7 +32,23 @@ const toolCallData = z.object({
   /** Null for tools that are built in or the client's own. */
   tool_id: z.string().nullable(),
   name: z.string(),
+  /** Who runs it; `unknown` when the model made the name up. Absent in events of earlier versions. */
+  kind: z.enum(['webhook', 'mcp', 'app', 'built_in', 'client', 'unknown']).optional(),
 });
+
+/**
+ * How a tool call ended. `declined`: the caller said no; `unconfirmed`: no clear yes; `cancelled`: the call ended or was
+ * transferred first; `refused`: it was not run because of how it was called.
+ */
+export const TOOL_OUTCOMES = [
+  'succeeded',
+  'failed',
+  'timed_out',
+  'declined',
+  'unconfirmed',
+  'cancelled',
+  'refused',
+] as const;
 
 const dtmfData = z.discriminatedUnion('direction', [
   /** One key of the caller. */
@@ -194,11 +210,19 @@ export const CALL_EVENTS = {
     /** JSON as the model wrote it, shortened when it is long. */
     data: toolCallData.extend({ arguments: z.string() }),
   },
+  tool_confirmation: {
+    description: 'A tool waits for a yes of the caller, or the answer was found.',
+    whenFull: 'drop',
+    /** `asked`: the model was told to ask; `unclear`: neither a yes nor a no, so that it asks once more. */
+    data: toolCallData.extend({ answer: z.enum(['asked', 'yes', 'no', 'unclear']) }),
+  },
   tool_finished: {
     description: 'A tool returned a result, or failed.',
     whenFull: 'keep',
     data: toolCallData.extend({
       ok: z.boolean(),
+      /** Absent in events of earlier versions. */
+      outcome: z.enum(TOOL_OUTCOMES).optional(),
       duration_ms: z.number(),
       /** Of the HTTP answer. */
       status: z.number().int().optional(),
