@@ -28,6 +28,12 @@ const KINDS: readonly { files: RegExp; together: number; begun: number }[] = [
   { files: /^emulators\/src\/providers\/deepgram-emulator\.test/, together: 1, begun: 1 },
   // They mostly wait, for what is said in calls.
   { files: /^(embedded|loadtest)\/test\//, together: 3, begun: 0.7 },
+  // They try every operation, in an installation with one of everything.
+  {
+    files: /^control-plane\/test\/(contract|contract-statuses|fuzz|tenancy|voices)\.test/,
+    together: 9,
+    begun: 0.5,
+  },
   // They have the most to compute.
   { files: /^control-plane\/test\//, together: 9, begun: 0.85 },
   { files: /^(shared|document-store|control-plane)\/|^lint\//, together: 40, begun: 1 },
