@@ -39,6 +39,7 @@ export async function createFeatures(deps: PlatformDeps) {
     models,
     rateLimits: tenants.rateLimits,
     apiKeys: tenants.apiKeys,
+    costs: tenants.callCosts,
     agentFeatures,
   });
 

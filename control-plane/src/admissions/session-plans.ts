@@ -1,3 +1,4 @@
+import type { CallPrices } from '@parley/shared/contracts/call-prices';
 import type { SessionPlanWire } from '@parley/shared/contracts/session-plan';
 import type { Turn } from '@parley/shared/contracts/turn';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
@@ -24,6 +25,12 @@ export interface PlanSources {
   memories(session: SessionRecord, agent: SessionAgent | null): Promise<readonly PlanMemory[]>;
 }
 
+/** What sessions cost. */
+export interface PlanCosts {
+  /** The prices of a session, the same for all of its legs, and what earlier legs have counted; null: no rates. */
+  open(session: SessionRecord): Promise<(CallPrices & { spent: number }) | null>;
+}
+
 export interface PlanSettings {
   recordingStore: 'file' | 's3' | 'upload';
   outboundAllow: readonly string[];
@@ -34,6 +41,7 @@ export class SessionPlans {
   readonly #sources: PlanSources;
   readonly #store: SessionStore;
   readonly #catalog: ModelCatalog;
+  readonly #costs: PlanCosts;
   readonly #tools: SessionTools;
   readonly #directory: Directory;
   readonly #settings: PlanSettings;
@@ -42,6 +50,7 @@ export class SessionPlans {
     sources: PlanSources;
     store: SessionStore;
     catalog: ModelCatalog;
+    costs: PlanCosts;
     tools: SessionTools;
     directory: Directory;
     settings: PlanSettings;
@@ -49,6 +58,7 @@ export class SessionPlans {
     this.#sources = deps.sources;
     this.#store = deps.store;
     this.#catalog = deps.catalog;
+    this.#costs = deps.costs;
     this.#tools = deps.tools;
     this.#directory = deps.directory;
     this.#settings = deps.settings;
@@ -56,9 +66,10 @@ export class SessionPlans {
 
   /** The plan of the session's leg for the socket with this claim. */
   async make(session: SessionRecord, agent: SessionAgent | null, claimId: string): Promise<SessionPlanWire> {
-    const [recording, providers, history, project, tools, memories] = await Promise.all([
+    const [recording, providers, prices, history, project, tools, memories] = await Promise.all([
       this.#sources.recording(session, session.leg),
       resolveProviders(this.#catalog, session, agent),
+      this.#costs.open(session),
       session.leg === 0 ? [] : this.#sources.history(session._id),
       this.#directory.project(session.project_id),
       agent ? this.#tools.forPlan(agent) : [],
@@ -77,6 +88,7 @@ export class SessionPlans {
       recordingId: recording._id,
       history,
       providers,
+      prices,
       tools,
       knowledgeBaseIds:
         org?.feature_flags['knowledge_bases'] === false ? [] : (agent?.knowledge_base_ids ?? []),

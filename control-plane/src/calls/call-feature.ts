@@ -1,3 +1,4 @@
+import { parseCallEvent, type CallEvent } from '@parley/shared/contracts/call-events';
 import type { Feature } from '../composition/feature.ts';
 import type { Platform } from '../composition/platform.ts';
 import { CallEventHandler } from './call-event-handler.ts';
@@ -52,12 +53,27 @@ export function createCallCommands({
 
 /** The events that gateways report, and the end of calls whose gateway is gone. */
 export function createCallEvents({
+  costs,
   processName,
   ...deps
-}: EventDeps & Omit<ReaperDeps, 'owner'> & Pick<Platform, 'processName'>) {
+}: EventDeps &
+  Omit<ReaperDeps, 'owner'> &
+  Pick<Platform, 'processName'> & {
+    /** Takes what a session that runs has cost so far. */
+    costs: { spent(sessionId: string, amount: bigint): Promise<void> };
+  }) {
   const reaper = new Reaper({ ...deps, owner: processName });
+  const handler = new CallEventHandler(deps);
+  const callEvents = {
+    async handle(event: CallEvent): Promise<void> {
+      // Money is no part of what a session shows: such an event goes nowhere else.
+      if (event.type !== 'cost') return handler.handle(event);
+      const known = parseCallEvent(event);
+      if (known?.type === 'cost') await costs.spent(event.session_id, BigInt(known.data.amount));
+    },
+  };
   return {
-    ...{ callEvents: new CallEventHandler(deps), reaper },
+    ...{ callEvents, reaper },
     workers: [
       {
         name: 'reaper',

@@ -19,7 +19,8 @@ const union = schemas['SessionEvent']!;
 const variant = (type: string) => schemas[union.discriminator!.mapping[type]!.split('/').at(-1)!]!;
 
 void t.test('every event is described by its type, with what its data holds', async (t) => {
-  const types = [...Object.keys(CALL_EVENTS), 'state', 'memory', 'webhook'];
+  const shown = Object.keys(CALL_EVENTS).filter((type) => type !== 'cost');
+  const types = [...shown, 'state', 'memory', 'webhook'];
   t.equal(union.discriminator?.propertyName, 'type');
   t.same(Object.keys(union.discriminator!.mapping).sort(), types.sort());
   t.equal(union.oneOf?.length, types.length);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CALL_EVENTS } from '@parley/shared/contracts/call-events';
+import { CALL_EVENTS, type CallEventDescriptor } from '@parley/shared/contracts/call-events';
 import { SESSION_STATUSES } from '@parley/shared/contracts/session-values';
 import { timestamp } from '../http/record-schema.ts';
 
@@ -53,7 +53,12 @@ export const LEFT_OUT: Readonly<Record<string, Readonly<Record<string, true>>>> 
   call_ended: { turns: true, variables: true, metrics: true, usage: true },
 };
 
-const keptEvents: Record<string, SessionEventDescriptor> = { ...CALL_EVENTS, ...OWN_EVENTS };
+const keptEvents: Record<string, SessionEventDescriptor> = {
+  ...Object.fromEntries(
+    Object.entries<CallEventDescriptor>(CALL_EVENTS).filter(([, { internal }]) => !internal),
+  ),
+  ...OWN_EVENTS,
+};
 
 const variants = Object.entries(keptEvents).map(([type, { description, data }]) =>
   z

@@ -1,4 +1,4 @@
-import { TooManyRequestsError } from '@parley/shared/errors/app-error';
+import { PaymentRequiredError, TooManyRequestsError } from '@parley/shared/errors/app-error';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { SessionAgents } from '../sessions/session-agent.ts';
 import type { SessionCreation } from '../sessions/session-creation.ts';
@@ -96,7 +96,8 @@ export class IncomingCalls {
       if (isTerminal(session.status)) return carrier.acknowledge('hangup');
       return await this.#answers.connect(trusted, session);
     } catch (error) {
-      if (error instanceof TooManyRequestsError) return refuse('busy', error.code);
+      if (error instanceof TooManyRequestsError || error instanceof PaymentRequiredError)
+        return refuse('busy', error.code);
       throw error;
     }
   }

@@ -11,6 +11,7 @@ import { SessionMemories } from '../memories/session-memories.ts';
 import { orgCollection } from '../orgs/org-model.ts';
 import { createPostCall } from '../post-call/post-call-feature.ts';
 import { projectCollection } from '../projects/project-model.ts';
+import type { CallCosts } from '../billing/call-costs.ts';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
 import type { RateLimitService } from '../rate-limits/rate-limit-service.ts';
 import { createRecordings } from '../recordings/recording-feature.ts';
@@ -33,10 +34,11 @@ export function createCallFeatures(
     models: ModelCatalog;
     rateLimits: RateLimitService;
     apiKeys: ApiKeyService;
+    costs: CallCosts;
     agentFeatures: Awaited<ReturnType<typeof createAgentFeatures>>;
   },
 ) {
-  const { models, rateLimits, apiKeys, agentFeatures, ...platform } = deps;
+  const { models, rateLimits, apiKeys, costs, agentFeatures, ...platform } = deps;
   const { agents, agentVersions, analyses, databaseRows, memories, storedAgents, tools } = agentFeatures;
   const { database } = platform;
   const { tickets } = features.add(createWsTickets(platform));
@@ -69,6 +71,7 @@ export function createCallFeatures(
       ...{ ...ofSessions, accounts: telephonyAccounts, analyses, memories, ownLimits: rateLimits },
       rows: databaseRows,
       gateways: gatewayCommands,
+      costs,
       tenants: { orgs: orgCollection, projects: projectCollection },
       hangup: (session) => carrierCommands.hangup(session),
       afterCall: postCall,
@@ -93,14 +96,14 @@ export function createCallFeatures(
   );
   const { callEvents, reaper } = features.add(
     createCallEvents({
-      ...{ ...ofSessions, closer, callLog, toolCalls: log.toolCalls },
+      ...{ ...ofSessions, closer, callLog, toolCalls: log.toolCalls, costs },
       ...{ recordings, carrierCommands, gatewayCommands },
     }),
   );
   const { admissions } = features.add(
     createAdmissions({
       ...{ ...ofSessions, closer, slots: sessionSlots, carriers: telephonyAccounts, preCall, tools },
-      ...{ callLog, memories: sessionMemories, recordings, creation: sessionCreation, apiKeys },
+      ...{ callLog, costs, memories: sessionMemories, recordings, creation: sessionCreation, apiKeys },
     }),
   );
   const testSessions: TestSessions = {

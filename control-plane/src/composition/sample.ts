@@ -148,6 +148,21 @@ export function projectPath({ ids }: SampleProject): string {
   return `${orgPath({ ids, key: '' })}/projects/${ids['project_id']}`;
 }
 
+/** A project of an org that pays in advance and has not; its owner is the world's. */
+export async function pennilessProject({ make, put }: SampleWorld): Promise<SampleProject['ids']> {
+  const org_id = (await make('/v1/orgs', { name: unique() })).id;
+  const { id: project_id } = await make(`/v1/orgs/${org_id}/projects`, { name: unique() });
+  const nothing = { balance_nano: 0, reserved_nano: 0, holds: {}, pending: [], revision: 0 };
+  await put('wallets', { _id: org_id, org_id, mode: 'prepaid', currency: 'USD', ...nothing });
+  return { org_id, project_id };
+}
+
+/** An agent of a penniless project. */
+export async function pennilessAgent(world: SampleWorld, more: object = {}): Promise<string> {
+  const ids = await pennilessProject(world);
+  return (await world.make(`${projectPath({ ids, key: '' })}/agents`, { name: unique(), ...more })).id;
+}
+
 /** An agent of its own, for what is to be archived or deleted. */
 export async function newAgent({ make, project }: SampleWorld, more: object = {}): Promise<string> {
   return (await make(`${projectPath(project)}/agents`, { name: unique(), ...more }, project.key)).id;

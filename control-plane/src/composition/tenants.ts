@@ -1,4 +1,5 @@
 import { createApiKeys } from '../api-keys/api-key-feature.ts';
+import { createBilling } from '../billing/billing-feature.ts';
 import { createFeatureFlags } from '../feature-flags/feature-flag-feature.ts';
 import { createIdentity, createSignIn } from '../identity/identity-feature.ts';
 import { createInvoices } from '../invoices/invoice-feature.ts';
@@ -10,7 +11,7 @@ import { orgCollection } from '../orgs/org-model.ts';
 import { createProjects } from '../projects/project-feature.ts';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
 import { createRateLimits } from '../rate-limits/rate-limit-feature.ts';
-import { hasLiveSessions } from '../sessions/live-sessions.ts';
+import { hasLiveSessions, sessionExists } from '../sessions/live-sessions.ts';
 import { telephonyAccountCollection } from '../telephony/telephony-account-model.ts';
 import { createUsage } from '../usage/usage-feature.ts';
 import type { AllFeatures } from './all-features.ts';
@@ -43,12 +44,19 @@ export function createTenantFeatures(
   const { apiKeys } = features.add(createApiKeys(platform));
   features.add(createFeatureFlags({ orgs, features }));
   const { rateLimits } = features.add(createRateLimits(platform));
-  const currency = async (orgId: string) => (await platform.directory.org(orgId))?.currency ?? 'USD';
+  const currency = (orgId: string) => rates.currency(orgId);
   const { usage, usageSums } = features.add(createUsage({ ...platform, currency }));
+  const { callCosts, rates, wallets } = features.add(
+    createBilling({
+      ...{ ...platform, models, bookedCalls: usageSums },
+      isSession: sessionExists(platform.database),
+    }),
+  );
   const { invoices, invoiceCloser } = features.add(
     createInvoices({ ...platform, orgs: orgCollection, usage, sums: usageSums }),
   );
   return {
-    ...{ apiKeys, invoiceCloser, invoices, orgs, projects, rateLimits, signIns, usageSums, userAccounts },
+    ...{ apiKeys, orgs, projects, rateLimits, signIns, userAccounts },
+    ...{ callCosts, invoiceCloser, invoices, rates, usageSums, wallets },
   };
 }

@@ -50,6 +50,8 @@ export interface ModelCatalog {
    * @returns undefined when there is no such model, or it or the voice can't be used now
    */
   resolve(orgId: string, id: string, use: ModelUse): Promise<PlanProviderWire | undefined>;
+  /** Whether what the org does with the model is on an account of the installation. */
+  paidByInstallation(orgId: string, id: string, use: Pick<ModelUse, 'projectId' | 'voice'>): Promise<boolean>;
   /** How a resolved model is called from here: its address may be a tenant's. */
   fetchFor(orgId: string): typeof globalThis.fetch;
   /** Whether agents of the org may speak with this voice of this TTS model. */
@@ -186,6 +188,15 @@ export class OrgModelCatalog implements ModelCatalog {
     return account
       ? { model: { ...model, emulated: account.emulated }, account, voice: providerVoiceId }
       : undefined;
+  }
+
+  async paidByInstallation(
+    orgId: string,
+    id: string,
+    use: Pick<ModelUse, 'projectId' | 'voice'>,
+  ): Promise<boolean> {
+    const opened = await this.open(orgId, id, use);
+    return opened?.account?.credentialId === null && opened.model.orgId === null;
   }
 
   fetchFor(orgId: string): typeof globalThis.fetch {

@@ -1,9 +1,7 @@
 import { TERMINAL_STATUSES } from '@parley/shared/contracts/session-values';
 import type { Turn } from '@parley/shared/contracts/turn';
 import type { Clock } from '@parley/shared/time/clock';
-import type { WsTicketService } from '../ws-tickets/ws-ticket-service.ts';
 import type { SessionRecord } from './session-record.ts';
-import type { SessionSlots } from './session-slots.ts';
 import type { TerminalStatus } from './session-states.ts';
 import type { SessionChange, SessionStore, Transition } from './session-store.ts';
 
@@ -32,8 +30,8 @@ type Step = (session: SessionRecord, turns: Turn[] | null) => Promise<unknown>;
  */
 export class SessionCloser {
   readonly #store: SessionStore;
-  readonly #tickets: Pick<WsTicketService, 'revokeUnclaimed'>;
-  readonly #slots: Pick<SessionSlots, 'release'>;
+  readonly #release: (session: SessionRecord) => Promise<unknown>;
+  readonly #book: (session: SessionRecord) => Promise<unknown>;
   readonly #hangup: (session: SessionRecord) => Promise<void>;
   readonly #erase: (session: SessionRecord) => Promise<unknown>;
   readonly #afterCall: AfterCall;
@@ -42,8 +40,10 @@ export class SessionCloser {
 
   constructor(deps: {
     store: SessionStore;
-    tickets: Pick<WsTicketService, 'revokeUnclaimed'>;
-    slots: Pick<SessionSlots, 'release'>;
+    /** Gives back what a session that is over took: unused credentials and slots. Safe to repeat. */
+    release: (session: SessionRecord) => Promise<unknown>;
+    /** Books what a session cost that is over. Safe to repeat. */
+    book: (session: SessionRecord) => Promise<unknown>;
     /** Ends the call at its carrier. */
     hangup: (session: SessionRecord) => Promise<void>;
     /** Forgets a session that is over. */
@@ -53,8 +53,8 @@ export class SessionCloser {
     clock: Clock;
   }) {
     this.#store = deps.store;
-    this.#tickets = deps.tickets;
-    this.#slots = deps.slots;
+    this.#release = deps.release;
+    this.#book = deps.book;
     this.#hangup = deps.hangup;
     this.#erase = deps.erase;
     this.#afterCall = deps.afterCall;
@@ -118,8 +118,8 @@ export class SessionCloser {
 
   readonly #steps: readonly Step[] = [
     (session) => this.#store.notify(session, 'end'),
-    (session) => this.#tickets.revokeUnclaimed(session._id),
-    (session) => this.#slots.release(session._id, session.slot_scopes),
+    (session) => this.#release(session),
+    (session) => this.#book(session),
     (session) => this.#hangUp(session),
     async (session) => session.closed_by === 'reaper' && this.#recordings.lost(session._id),
     async (session) => session.erase_at_end && this.#erase(session),

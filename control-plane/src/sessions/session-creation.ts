@@ -31,6 +31,28 @@ export interface InboundCall {
   variables: Record<string, string>;
 }
 
+/** What sessions cost, as far as it decides whether there may be one more. */
+export interface SessionFunds {
+  /** Sets aside what a session will cost at least. @throws PaymentRequiredError */
+  reserve(session: FundedSession): Promise<void>;
+  /** Gives it back: the session was not made. */
+  release(session: FundedSession): Promise<void>;
+}
+
+type FundedSession = Pick<
+  SessionRecord,
+  | '_id'
+  | 'org_id'
+  | 'project_id'
+  | 'channel'
+  | 'direction'
+  | 'to_number'
+  | 'llm_id'
+  | 'stt_id'
+  | 'tts_id'
+  | 'tts_voice_id'
+>;
+
 /** A session's start for one connection to `/v1/realtime`. */
 export interface Minted {
   session: SessionRecord;
@@ -82,6 +104,7 @@ export class SessionCreation {
   readonly #choices: SessionChoices;
   readonly #slots: SessionSlots;
   readonly #credentials: SessionCredentials;
+  readonly #costs: SessionFunds;
   readonly #preCall: PreCallService;
   readonly #directory: Directory;
   readonly #clock: Clock;
@@ -91,6 +114,7 @@ export class SessionCreation {
     choices: SessionChoices;
     slots: SessionSlots;
     credentials: SessionCredentials;
+    costs: SessionFunds;
     preCall: PreCallService;
     directory: Directory;
     clock: Clock;
@@ -99,6 +123,7 @@ export class SessionCreation {
     this.#choices = deps.choices;
     this.#slots = deps.slots;
     this.#credentials = deps.credentials;
+    this.#costs = deps.costs;
     this.#preCall = deps.preCall;
     this.#directory = deps.directory;
     this.#clock = deps.clock;
@@ -294,19 +319,27 @@ export class SessionCreation {
       { orgId: scope.orgId, projectId: scope.projectId, agent, visitor: kind === 'visitor' },
       options.lifeSeconds,
     );
+    const funded: FundedSession = {
+      _id: sessionId,
+      org_id: scope.orgId,
+      project_id: scope.projectId,
+      channel: KINDS[kind].channel,
+      direction: KINDS[kind].direction,
+      to_number: options.own?.to_number ?? null,
+      llm_id: options.models.llm,
+      stt_id: options.models.stt,
+      tts_id: options.models.tts,
+      tts_voice_id: agent?.tts_voice_id ?? project?.default_voice_id ?? null,
+    };
+    let isStored = false;
     try {
       await options.admit?.();
+      await this.#costs.reserve(funded);
       const session = await this.#store.insert({
-        _id: sessionId,
-        org_id: scope.orgId,
-        project_id: scope.projectId,
+        ...funded,
         agent_id: agent?.agent_id ?? null,
         agent_version: agent?.version ?? null,
         status: 'created',
-        llm_id: options.models.llm,
-        stt_id: options.models.stt,
-        tts_id: options.models.tts,
-        tts_voice_id: agent?.tts_voice_id ?? project?.default_voice_id ?? null,
         record:
           options.record &&
           config.recording.enabled &&
@@ -322,9 +355,11 @@ export class SessionCreation {
         ...KINDS[kind],
         ...options.own,
       });
+      isStored = true;
       return await this.#preCall.start(session, agent);
     } catch (error) {
       await this.#slots.release(sessionId, slots);
+      if (!isStored) await this.#costs.release(funded);
       throw error;
     }
   }

@@ -13,6 +13,7 @@ import { sessionCollection } from './session-model.ts';
 import type { SessionRecord } from './session-record.ts';
 import { SessionSlots } from './session-slots.ts';
 import { SESSION_AUDIT, sessionRoutes } from './session-routes.ts';
+import type { WsTicketService } from '../ws-tickets/ws-ticket-service.ts';
 import { sessionSample } from './session-sample.ts';
 
 type SlotDeps = ConstructorParameters<typeof SessionSlots>[0];
@@ -20,6 +21,7 @@ type ChoiceDeps = ConstructorParameters<typeof SessionChoices>[0];
 type ErasureDeps = ConstructorParameters<typeof SessionErasure>[0];
 type CloserDeps = ConstructorParameters<typeof SessionCloser>[0];
 type ControlDeps = ConstructorParameters<typeof SessionControl>[0];
+type CreationDeps = ConstructorParameters<typeof SessionCreation>[0];
 type CredentialDeps = ConstructorParameters<typeof SessionCredentials>[0];
 type RetentionDeps = ConstructorParameters<typeof Retention>[0];
 type SessionPlatform = Pick<
@@ -36,10 +38,13 @@ export function createSessions({
   Omit<SlotDeps, 'limits'> &
   ChoiceDeps &
   ErasureDeps &
-  Omit<CloserDeps, 'erase' | 'slots'> &
+  Omit<CloserDeps, 'book' | 'erase' | 'release'> &
   Pick<ControlDeps, 'gateways'> &
   Pick<CredentialDeps, 'tickets'> &
-  Pick<RetentionDeps, 'database' | 'needed' | 'tenants'>) {
+  Pick<CreationDeps, 'costs'> & {
+    tickets: Pick<WsTicketService, 'revokeUnclaimed'>;
+    costs: { book(session: SessionRecord): Promise<unknown> };
+  } & Pick<RetentionDeps, 'database' | 'needed' | 'tenants'>) {
   const preCall = new PreCallService({
     ...deps,
     call: async ({ body, method, url, headers, timeoutMs, orgId }) => {
@@ -59,7 +64,14 @@ export function createSessions({
   });
   const sessionErasure = new SessionErasure(deps);
   const erase = (session: SessionRecord) => sessionErasure.erase(session);
-  const sessionCloser = new SessionCloser({ ...deps, slots: sessionSlots, erase });
+  const sessionCloser = new SessionCloser({
+    ...{ ...deps, erase },
+    book: (session) => deps.costs.book(session),
+    async release(session) {
+      await deps.tickets.revokeUnclaimed(session._id);
+      await sessionSlots.release(session._id, session.slot_scopes);
+    },
+  });
   const sessionControl = new SessionControl({ ...deps, closer: sessionCloser, slots: sessionSlots });
   const sessionCredentials = new SessionCredentials({
     ...deps,

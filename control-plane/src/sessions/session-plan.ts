@@ -1,7 +1,9 @@
+import type { CallPrices } from '@parley/shared/contracts/call-prices';
 import { recordingKey, type recordingStoreSchema } from '@parley/shared/contracts/recordings';
 import { EVENT_INDEXES_PER_LEG, type SessionPlanWire } from '@parley/shared/contracts/session-plan';
 import type { Turn } from '@parley/shared/contracts/turn';
 import type { z } from 'zod';
+import { toNano } from '../billing/money.ts';
 import type { ModelCatalog, PlanProviderWire } from '../providers/model-catalog.ts';
 import { WIDGET_SESSION_SECONDS } from './visitor-limits.ts';
 import { NO_AGENT, type SessionAgent } from './session-agent.ts';
@@ -19,6 +21,8 @@ export interface PlanFacts {
   recordingStore: z.infer<typeof recordingStoreSchema>;
   history: Turn[];
   providers: PlanProviders;
+  /** Null: nothing is counted. */
+  prices: (CallPrices & { spent: number }) | null;
   tools: SessionPlanWire['tools'];
   /** Of the agent's, those that its org may use. */
   knowledgeBaseIds: readonly string[];
@@ -101,6 +105,9 @@ export function toSessionPlan(facts: PlanFacts): SessionPlanWire {
         session.created_at,
       ),
     },
+    ...(facts.prices && {
+      prices: { ...facts.prices, ceiling: ceilingOf(config.limits.max_cost_amount) },
+    }),
     limits: {
       max_duration_seconds: session.widget
         ? Math.min(config.limits.max_duration_seconds, WIDGET_SESSION_SECONDS)
@@ -114,6 +121,11 @@ export function toSessionPlan(facts: PlanFacts): SessionPlanWire {
     ...(session.audio ? { audio: session.audio } : {}),
     outbound_allow: [...facts.outboundAllow],
   };
+}
+
+/** A limit in 10⁻⁹ of the currency, or the largest there is. */
+function ceilingOf(amount: string | null): number | null {
+  return amount === null ? null : Math.min(Number(toNano(amount)), Number.MAX_SAFE_INTEGER);
 }
 
 /** The room of a web session; a phone call has none. */

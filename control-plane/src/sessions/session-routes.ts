@@ -175,7 +175,7 @@ export function sessionRoutes(deps: {
       access: { key: 'editor', user: 'any' },
       body: jsonBody(createSessionBody),
       responses: { 200: { description: 'The session, with its credential', schema: sessionSchema } },
-      errors: [409],
+      errors: [402, 409],
       idempotent: { secrets: ['token', 'ws_ticket'] },
       handle: async ({ access, body }) => {
         const made = await creation.create(access, body);
@@ -350,7 +350,7 @@ export function sessionRoutes(deps: {
       access: { key: 'editor', user: 'any' },
       body: jsonBody(mintBody),
       responses: { 200: { description: 'The token, valid for one connection', schema: mintedSchema } },
-      errors: [409],
+      errors: [402, 409],
       idempotent: { secrets: ['token'] },
       handle: async ({ access, body }) => {
         const { session, token, expiresAt } = await creation.mint(access, body);
@@ -380,7 +380,7 @@ export function sessionRoutes(deps: {
       responses: {
         200: { description: 'The token, valid for one connection', schema: clientSecretSchema },
       },
-      errors: [409],
+      errors: [402, 409],
       idempotent: { secrets: ['value'] },
       handle: async ({ access, body }) => {
         const { session, token, expiresAt } = await creation.mintClientSecret(access, body);

@@ -6,6 +6,8 @@ import {
   archivedAgent,
   nthId,
   nthSession,
+  pennilessAgent,
+  pennilessProject,
 } from '../composition/sample.ts';
 import type { Sample } from '../composition/sample.ts';
 
@@ -16,6 +18,8 @@ export const sessionSample: Sample = {
     createSession: async (world, send) => {
       await send(200, { body: {} });
       await send(409, { body: { agent_id: await archivedAgent(world) } });
+      const { project_id } = await pennilessProject(world);
+      await send(402, { body: { project_id }, token: world.owner.token });
     },
     endSession: async ({ call, project }, send) => {
       await send(202, { ids: { session_id: (await call(project, 'created')).session_id } });
@@ -38,10 +42,14 @@ export const sessionSample: Sample = {
     mintRealtimeSession: async (world, send) => {
       await send(200, { body: { agent_id: world.project.ids['agent_id'] } });
       await send(409, { body: { agent_id: await archivedAgent(world) } });
+      const body = { agent_id: await pennilessAgent(world) };
+      await send(402, { body, token: world.owner.token });
     },
     createRealtimeClientSecret: async (world, send) => {
       await send(200, { body: { session: { model: world.project.ids['agent_id'] } } });
       await send(409, { body: { session: { model: await archivedAgent(world) } } });
+      const body = { session: { model: await pennilessAgent(world) } };
+      await send(402, { body, token: world.owner.token });
     },
   },
   many: ({ inProject }) => [

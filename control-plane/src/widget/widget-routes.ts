@@ -29,7 +29,7 @@ export function widgetRoutes({
       responses: {
         200: { description: 'The token, valid for one connection', schema: widgetSessionResponse },
       },
-      errors: [403],
+      errors: [402, 403],
       handle: async ({ params, headers, address, body }) => {
         const visitor = { agentId: params.agent_id, origin: headers.origin, address };
         const { session, token, expiresAt, title } = await widget.start(visitor, body.variables ?? {});

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { nanoSchema } from './call-prices.ts';
 import { audioEncodingSchema, timestampSchema } from './session-values.ts';
 import { recordingResultSchema } from './recordings.ts';
 import { turnSchema } from './turn.ts';
@@ -174,6 +175,8 @@ export interface CallEventDescriptor {
   description: string;
   /** What becomes of it when the queue to the event log is full. */
   whenFull: 'keep' | 'drop' | 'drop_first';
+  /** Only for the control plane: neither stored with the session's events nor shown. */
+  internal?: true;
   data: z.ZodType<Record<string, unknown>>;
 }
 
@@ -297,6 +300,12 @@ export const CALL_EVENTS = {
     description: 'An error from which the call did not recover.',
     whenFull: 'drop',
     data: z.object({ code, fault: z.string().optional() }),
+  },
+  cost: {
+    description: 'What the call has cost so far, over all legs. A later one replaces an earlier one.',
+    whenFull: 'drop_first',
+    internal: true,
+    data: z.object({ amount: nanoSchema }),
   },
   call_ended: {
     description: 'The call has ended. The last event of each leg, with the report of the whole leg.',

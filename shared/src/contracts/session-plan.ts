@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Secret } from '../config/secret.ts';
 import { agentConfigSchema } from './agent-config.ts';
+import { callPricesSchema, nanoSchema } from './call-prices.ts';
 import { carrierSchema, channelSchema, directionSchema, providerSchema } from './session-values.ts';
 import { recordingStoreSchema } from './recordings.ts';
 import { turnSchema } from './turn.ts';
@@ -151,6 +152,15 @@ export const sessionPlanSchema = z.object({
     key: z.string(),
     settings: z.record(z.string(), z.unknown()).optional(),
   }),
+  /** What the call costs, for the gateway to count; without it nothing is counted. */
+  prices: callPricesSchema
+    .extend({
+      /** At which the call ends; null: never. */
+      ceiling: nanoSchema.nullable(),
+      /** Of earlier legs. */
+      spent: nanoSchema,
+    })
+    .optional(),
   limits: z.object({
     max_duration_seconds: z.number().int(),
     max_cost_amount: z.string().nullable(),

@@ -44,6 +44,13 @@ export class UnauthorizedError extends AppError {
   }
 }
 
+/** 402: the wallet of the org does not cover it. */
+export class PaymentRequiredError extends AppError {
+  constructor(message = 'The balance of the org is used up. Ask the operator for a top-up.') {
+    super(402, 'insufficient_balance', message);
+  }
+}
+
 /** 403: known caller, not allowed. */
 export class ForbiddenError extends AppError {
   constructor(code = 'forbidden', message = 'This is not allowed.', options?: AppErrorOptions) {

@@ -1,0 +1,221 @@
+import { costOf } from '@parley/shared/contracts/call-prices';
+import type { CallPrices } from '@parley/shared/contracts/call-prices';
+import type { Usage } from '@parley/shared/contracts/call-events';
+import type { Channel, Direction } from '@parley/shared/contracts/session-values';
+import type { Clock } from '@parley/shared/time/clock';
+import type { Database } from '../storage/database.ts';
+import { isDuplicateKey } from '../storage/duplicate.ts';
+import type { BookedCalls } from './booked-call.ts';
+import { costEntryCollection } from './cost-entry-model.ts';
+import type { CostEntryRecord } from './cost-entry-model.ts';
+import type { Rates } from './rates.ts';
+import type { Wallets } from './wallets.ts';
+
+/** A session as far as its cost depends on it: of `SessionRecord`. */
+export interface CostedSession {
+  _id: string;
+  org_id: string;
+  project_id: string;
+  agent_id: string | null;
+  channel: Channel;
+  direction: Direction;
+  to_number: string | null;
+  llm_id: string;
+  stt_id: string;
+  tts_id: string;
+  tts_voice_id: string | null;
+  started_at: Date | null;
+  ended_at: Date | null;
+  duration_seconds: number | null;
+  usage: Usage | null;
+  closed_by: string | null;
+}
+
+/** A session that is about to be made. */
+export type NewCostedSession = Pick<
+  CostedSession,
+  | '_id'
+  | 'org_id'
+  | 'project_id'
+  | 'channel'
+  | 'direction'
+  | 'to_number'
+  | 'llm_id'
+  | 'stt_id'
+  | 'tts_id'
+  | 'tts_voice_id'
+>;
+
+/** Whole numbers of 64 bits, as the driver reads them. */
+type Stored<T> = { [K in keyof T]: T[K] extends bigint | null ? T[K] | number : T[K] };
+
+/**
+ * What sessions cost, from the money set aside for one before it is made to its booking. An entry is `reserved` while
+ * its session runs and `booked` for good by one conditional write: whoever comes second books the amount of the first.
+ */
+export class CallCosts {
+  readonly #database: Database;
+  readonly #rates: Rates;
+  readonly #wallets: Wallets;
+  readonly #booked: BookedCalls;
+  readonly #clock: Clock;
+
+  constructor(deps: {
+    database: Database;
+    rates: Rates;
+    wallets: Wallets;
+    bookedCalls: BookedCalls;
+    clock: Clock;
+  }) {
+    this.#database = deps.database;
+    this.#rates = deps.rates;
+    this.#wallets = deps.wallets;
+    this.#booked = deps.bookedCalls;
+    this.#clock = deps.clock;
+  }
+
+  /**
+   * Sets aside what the first minute of a session costs at least, where its org pays in advance.
+   * @throws PaymentRequiredError when that is not available
+   */
+  reserve(session: NewCostedSession): Promise<void> {
+    return this.#wallets.hold(session.org_id, session._id, async () => {
+      const prices = await this.#pricesFor(session);
+      return prices ? BigInt(prices.per_minute) + BigInt(prices.stt_minute) : 0n;
+    });
+  }
+
+  /** Gives back what was set aside for a session that was not made. */
+  release(session: Pick<CostedSession, '_id' | 'org_id'>): Promise<void> {
+    return this.#wallets.release(session.org_id, session._id);
+  }
+
+  /**
+   * Fixes the prices of a session whose first leg begins; those of later legs are the same.
+   * @returns null where there are no rates; `spent`: what earlier legs have counted
+   */
+  async open(session: CostedSession): Promise<(CallPrices & { spent: number }) | null> {
+    const entry = (await this.#find(session._id)) ?? (await this.#insertReserved(session));
+    return entry?.prices ? { ...entry.prices, spent: Number(entry.reserved_nano) } : null;
+  }
+
+  /** Notes what a gateway has counted of a session that runs: more than before, or nothing changes. */
+  async spent(sessionId: string, amount: bigint): Promise<void> {
+    const entry = await this.#database
+      .model(costEntryCollection)
+      .findOneAndUpdate(
+        { _id: sessionId, state: 'reserved', reserved_nano: { $lt: amount } },
+        { $set: { reserved_nano: amount } },
+      )
+      .lean<Pick<CostEntryRecord, 'org_id'>>();
+    if (entry) await this.#wallets.raise(entry.org_id, sessionId, amount);
+  }
+
+  /**
+   * Books a session that is over. Each of the three steps may be repeated: the entry keeps its first amount, the wallet
+   * pays for a hold once, and who sums up calls takes each session once.
+   */
+  async book(session: CostedSession): Promise<void> {
+    const entry = await this.#close(session);
+    const amount = BigInt(entry.amount_nano ?? 0);
+    await this.#wallets.settle(session.org_id, session._id, 'call', amount);
+    await this.#booked.booked({
+      session_id: session._id,
+      org_id: session.org_id,
+      project_id: session.project_id,
+      agent_id: session.agent_id,
+      channel: session.channel,
+      direction: session.direction,
+      connected: session.started_at !== null,
+      connected_ms: connectedMs(session),
+      ended_at: session.ended_at ?? entry.booked_at ?? new Date(this.#clock.now()),
+      amount_nano: amount,
+      currency: entry.currency,
+    });
+  }
+
+  /** The entry of the session, booked: now, or by whoever was first. */
+  async #close(session: CostedSession): Promise<Stored<CostEntryRecord>> {
+    const known = await this.#find(session._id);
+    const booked = { state: 'booked', booked_at: new Date(this.#clock.now()) } as const;
+    if (!known) {
+      // Nobody has joined it.
+      const currency = await this.#rates.currency(session.org_id);
+      const entry = { ...tenantOf(session), ...booked, currency, reserved_nano: 0n, amount_nano: 0n };
+      const inserted = await this.#insert(entry);
+      return inserted ?? this.#close(session);
+    }
+    if (known.state === 'booked') return known;
+    const changed = await this.#database
+      .model(costEntryCollection)
+      .findOneAndUpdate(
+        { _id: session._id, state: 'reserved', reserved_nano: BigInt(known.reserved_nano) },
+        { $set: { ...booked, amount_nano: amountOf(session, known) } },
+        { returnDocument: 'after' },
+      )
+      .lean<Stored<CostEntryRecord>>();
+    return changed ?? this.#close(session);
+  }
+
+  async #insertReserved(session: CostedSession): Promise<Stored<CostEntryRecord> | null> {
+    const prices = await this.#pricesFor(session);
+    if (!prices) return null;
+    const { currency } = prices;
+    const entry = { ...tenantOf(session), state: 'reserved' as const, currency, prices, reserved_nano: 0n };
+    return (await this.#insert(entry)) ?? this.#find(session._id);
+  }
+
+  /** @returns null when there is one already */
+  async #insert(
+    entry: Omit<CostEntryRecord, 'created_at' | 'updated_at' | 'amount_nano' | 'booked_at' | 'prices'> &
+      Partial<CostEntryRecord>,
+  ): Promise<CostEntryRecord | null> {
+    try {
+      return await this.#database.insert(costEntryCollection, entry);
+    } catch (error) {
+      if (isDuplicateKey(error, '_id')) return null;
+      throw error;
+    }
+  }
+
+  #find(sessionId: string): Promise<Stored<CostEntryRecord> | null> {
+    return this.#database.read(costEntryCollection, sessionId);
+  }
+
+  #pricesFor(session: NewCostedSession): Promise<CallPrices | null> {
+    return this.#rates.pricesFor({
+      orgId: session.org_id,
+      projectId: session.project_id,
+      channel: session.channel,
+      direction: session.direction,
+      to: session.to_number,
+      models: { stt: session.stt_id, llm: session.llm_id, tts: session.tts_id },
+      voice: session.tts_voice_id,
+    });
+  }
+}
+
+function tenantOf({ _id, org_id, project_id, agent_id }: CostedSession) {
+  return { _id, org_id, project_id, agent_id };
+}
+
+/** By the report of the call; where it is missing, by its time, and at least what its gateway had counted. */
+function amountOf(session: CostedSession, { prices, reserved_nano }: Stored<CostEntryRecord>): bigint {
+  if (!prices) return 0n;
+  const {
+    stt_seconds = 0,
+    llm_input_tokens = 0,
+    llm_output_tokens = 0,
+    tts_characters = 0,
+  } = session.usage ?? {};
+  const connected_ms = connectedMs(session);
+  const cost = costOf(prices, {
+    ...{ connected_ms, stt_seconds, llm_input_tokens, llm_output_tokens, tts_characters },
+  });
+  const counted = BigInt(reserved_nano);
+  return session.closed_by === 'report' || counted < cost ? cost : counted;
+}
+
+function connectedMs({ started_at, duration_seconds }: CostedSession): number {
+  return started_at === null ? 0 : Math.max(0, Math.round((duration_seconds ?? 0) * 1000));
+}

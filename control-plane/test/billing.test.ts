@@ -1,0 +1,289 @@
+import { createHash, randomUUID } from 'node:crypto';
+import t from 'tap';
+import type { CallReport } from '@parley/shared/contracts/call-events';
+import { ManualClock } from '@parley/shared/time/manual-clock';
+import type { BootstrapResult } from '../src/bootstrap.ts';
+import { costEntryCollection } from '../src/billing/cost-entry-model.ts';
+import { rateTableSchema } from '../src/billing/rate-table.ts';
+import { walletEntryCollection } from '../src/billing/wallet-model.ts';
+import type { WalletResponse } from '../src/billing/wallet-schema.ts';
+import { memberCollection } from '../src/members/member-model.ts';
+import type { SessionResponse } from '../src/sessions/session-schema.ts';
+import { openMortalProcess } from './fixtures/mortal-process.ts';
+import { openTestControlPlane } from './fixtures/test-control-plane.ts';
+import { TestGateway, type TestPlan } from './fixtures/test-gateway.ts';
+import { signInUser } from './fixtures/test-users.ts';
+
+const NANO = 1_000_000_000n;
+const PAGE = 'https://page.example.com';
+
+const clock = new ManualClock(Date.now());
+const plane = await openTestControlPlane({
+  clock,
+  env: {
+    REGISTRATION: 'open',
+    CONCURRENT_SESSIONS_PER_ORG: '0',
+    SESSION_STARTS_PER_MINUTE: '0',
+    ELEVENLABS_API_KEY: 'a-key-of-the-installation',
+  },
+});
+t.teardown(() => plane[Symbol.asyncDispose]());
+const { callEvents, database, rates, wallets } = plane.app.services;
+const gateway = new TestGateway(plane);
+
+/** 6 a minute. */
+const TABLE = rateTableSchema.parse({ currency: 'EUR', calls: [{ per_minute: '6' }] });
+
+const walletOf = async ({ org, apiKey }: BootstrapResult) =>
+  (await plane.call<WalletResponse>('GET', `/v1/orgs/${org._id}/billing/wallet`, { token: apiKey })).body;
+
+/** A tenant that pays in advance. */
+async function prepaid(balance: bigint): Promise<BootstrapResult> {
+  const tenant = await plane.makeTenant();
+  await wallets.configure(tenant.org._id, { mode: 'prepaid' }, 'EUR');
+  if (balance > 0n)
+    await wallets.topUp(tenant.org._id, { reference: 'first', amount: balance, currency: 'EUR' });
+  return tenant;
+}
+
+const create = (tenant: BootstrapResult, body: object = {}) =>
+  plane.call<SessionResponse & { code: string }>('POST', '/v1/sessions', {
+    token: tenant.apiKey,
+    body: { channel: 'telephony', provider: 'plivo', ...body },
+  });
+
+/** A call that a gateway has begun. */
+async function begin(tenant: BootstrapResult): Promise<TestPlan> {
+  const { body: session, status } = await create(tenant);
+  if (status !== 200) throw new Error(JSON.stringify(session));
+  const start = { carrier_call_id: randomUUID() };
+  const plan = (await gateway.redeem({ ticket: session.ws_ticket!, start })).body;
+  await callEvents.handle(
+    gateway.event(plan, 'call_started', {
+      answered_at: new Date(clock.now()).toISOString(),
+      ...{ encoding: 'pcmu', sample_rate: 8000, emulated: [] },
+    }),
+  );
+  return plan;
+}
+
+/** Its end, after so long. */
+const ended = (plan: TestPlan, ms: number, more: Partial<CallReport> = {}) =>
+  gateway.ended(plan, {
+    answered_at: new Date(clock.now()).toISOString(),
+    ended_at: new Date(clock.now() + ms).toISOString(),
+    duration_ms: ms,
+    ...more,
+  });
+
+const cost = (plan: TestPlan, amount: bigint) =>
+  callEvents.handle(gateway.event(plan, 'cost', { amount: Number(amount) }));
+const entry = (plan: TestPlan) => database.read(costEntryCollection, plan.session_id);
+
+/** What the ledger and what waits for it come to. */
+async function historyOf(tenant: BootstrapResult): Promise<{ sum: bigint; references: string[] }> {
+  const filed = await database
+    .model(walletEntryCollection)
+    .collection.find({ org_id: tenant.org._id }, { useBigInt64: true })
+    .toArray();
+  const changes = [
+    ...(filed as unknown as { amount_nano: bigint; reference: string }[]),
+    ...((await wallets.find(tenant.org._id))?.pending ?? []),
+  ];
+  return {
+    sum: changes.reduce((sum, { amount_nano }) => sum + amount_nano, 0n),
+    references: changes.map(({ reference }) => reference),
+  };
+}
+
+void t.test('a wallet that nobody has set up limits nothing', async (t) => {
+  const tenant = await plane.makeTenant();
+  t.match(await walletOf(tenant), {
+    ...{ org_id: tenant.org._id, mode: 'unlimited', currency: 'USD', status: 'ok' },
+    ...{ balance_amount: '0.000000', reserved_amount: '0.000000', available_amount: '0.000000' },
+    low_balance_amount: null,
+  });
+  const { status } = await create(tenant);
+  t.equal(status, 200);
+  t.equal((await wallets.find(tenant.org._id)) ?? null, null, 'and leaves no trace');
+});
+
+void t.test('money is paid in once for each reference', async (t) => {
+  const tenant = await prepaid(0n);
+  t.match(await walletOf(tenant), { mode: 'prepaid', currency: 'EUR', status: 'empty' });
+  const topUp = (reference: string) =>
+    wallets.topUp(tenant.org._id, { reference, amount: 5n * NANO, currency: 'EUR' });
+  const together = await Promise.all(Array.from({ length: 8 }, (_, n) => topUp(`bill ${n % 2}`)));
+  t.equal(together.filter(Boolean).length, 2);
+  t.equal(await topUp('bill 0'), false);
+  t.match(await walletOf(tenant), { balance_amount: '10.000000', status: 'ok' });
+  await wallets.configure(tenant.org._id, { low_balance_nano: 10n * NANO }, 'EUR');
+  t.match(await walletOf(tenant), { low_balance_amount: '10.000000', status: 'low' });
+  t.match(await historyOf(tenant), { sum: 10n * NANO });
+});
+
+void t.test('the wallet is the whole org’s: a user of some projects does not see it', async (t) => {
+  const tenant = await prepaid(NANO);
+  await signInUser(plane, 'first@example.com');
+  const user = await signInUser(plane, 'narrow@example.com');
+  await user.join(tenant.org._id, 'viewer');
+  const path = `/v1/orgs/${tenant.org._id}/billing/wallet`;
+  t.equal((await plane.call('GET', path, { token: user.token })).status, 200);
+  await database
+    .model(memberCollection)
+    .updateOne(
+      { org_id: tenant.org._id, user_id: user.userId },
+      { $set: { project_ids: [tenant.project._id] } },
+    );
+  plane.app.services.directory.forget(user.userId);
+  t.match(await plane.call('GET', path, { token: user.token }), { status: 403, body: { code: 'forbidden' } });
+  t.equal((await plane.call('GET', path)).status, 404, 'nor does another org');
+});
+
+void t.test('a call is priced when it begins, and booked once when it is over', async (t) => {
+  await rates.set(TABLE);
+  const tenant = await prepaid(20n * NANO);
+  const plan = await begin(tenant);
+  t.match(plan.prices, {
+    ...{ currency: 'EUR', per_minute: 6e9, stt_minute: 0, llm_in: 0, llm_out: 0 },
+    ...{ ceiling: null, spent: 0 },
+  });
+  t.match(await walletOf(tenant), { reserved_amount: '6.000000', available_amount: '14.000000' });
+  await rates.set({ ...TABLE, calls: [{ per_minute: '600' }] });
+  t.teardown(() => rates.set(TABLE));
+  await cost(plan, 9n * NANO);
+  await cost(plan, 8n * NANO);
+  t.match(await walletOf(tenant), { reserved_amount: '9.000000' }, 'what it costs only grows');
+  t.match(await entry(plan), { state: 'reserved' });
+
+  const event = ended(plan, 95_000);
+  for (let time = 0; time < 3; time++) await callEvents.handle(event);
+  await cost(plan, 500n * NANO);
+  t.match(await entry(plan), { state: 'booked', currency: 'EUR' });
+  t.match(await walletOf(tenant), { balance_amount: '10.500000', reserved_amount: '0.000000' });
+  t.same((await historyOf(tenant)).references.sort(), ['first', plan.session_id].sort());
+  t.equal((await historyOf(tenant)).sum, 10_500_000_000n);
+  const shown = await plane.call<{ items: { type: string }[] }>(
+    'GET',
+    `/v1/sessions/${plan.session_id}/events`,
+    { token: tenant.apiKey },
+  );
+  t.ok(shown.body.items.length > 0 && !shown.body.items.some(({ type }) => type === 'cost'));
+  await plane.call('DELETE', `/v1/sessions/${plan.session_id}`, { token: tenant.apiKey });
+  t.match(await entry(plan), { state: 'booked' }, 'an amount tells of nobody, and stays');
+});
+
+void t.test('a session that nobody joined costs nothing', async (t) => {
+  const tenant = await prepaid(20n * NANO);
+  const { body } = await create(tenant);
+  t.match(await walletOf(tenant), { reserved_amount: '6.000000' });
+  await plane.call('POST', `/v1/sessions/${body.session_id}/end`, { token: tenant.apiKey });
+  t.match(await walletOf(tenant), { balance_amount: '20.000000', reserved_amount: '0.000000' });
+  t.match(await database.read(costEntryCollection, body.session_id), { state: 'booked', amount_nano: 0 });
+});
+
+void t.test('without money nothing begins, and what runs goes on', async (t) => {
+  const tenant = await prepaid(6n * NANO);
+  const agent = await plane.call<{ id: string }>(
+    'POST',
+    `/v1/orgs/${tenant.org._id}/projects/${tenant.project._id}/agents`,
+    {
+      token: tenant.apiKey,
+      body: { name: 'Desk', config: { widget: { enabled: true, allowed_origins: [PAGE] } } },
+    },
+  );
+  const agent_id = agent.body.id;
+  const plan = await begin(tenant);
+  const refused = { status: 402, body: { code: 'insufficient_balance' } };
+  t.match(await create(tenant), refused);
+  const post = (path: string, body: object) => plane.call('POST', path, { token: tenant.apiKey, body });
+  t.match(await post('/v1/realtime/sessions', { agent_id }), refused);
+  t.match(await post('/v1/realtime/client_secrets', { session: { model: agent_id } }), refused);
+  const visit = { token: null, headers: { origin: PAGE } };
+  t.match(await plane.call('POST', `/public/v1/agents/${agent_id}/sessions`, visit), refused);
+  t.match(
+    await gateway.internal('POST', '/internal/v1/admissions/redeem', {
+      ...{ kind: 'api_key', token: tenant.apiKey, agent_id, claim_id: randomUUID(), gateway_id: gateway.id },
+      start: { encoding: 'pcmu', sample_rate: 8000 },
+    }),
+    { status: 403, body: { code: 'agent_refused' } },
+    'a connection by API key, too',
+  );
+
+  await callEvents.handle(ended(plan, 120_000));
+  t.match(await walletOf(tenant), { balance_amount: '-6.000000', status: 'empty' }, 'it went on');
+  t.match(await create(tenant), refused);
+  await wallets.topUp(tenant.org._id, { reference: 'more', amount: 12n * NANO, currency: 'EUR' });
+  t.equal((await create(tenant)).status, 200);
+});
+
+void t.test('a hundred at once share what there is for ten', async (t) => {
+  const tenant = await prepaid(65n * NANO);
+  const answers = await Promise.all(Array.from({ length: 100 }, () => create(tenant)));
+  t.equal(answers.filter(({ status }) => status === 200).length, 10);
+  t.equal(answers.filter(({ status }) => status === 402).length, 90);
+  t.match(await walletOf(tenant), { reserved_amount: '60.000000', available_amount: '5.000000' });
+});
+
+void t.test('two processes that get the same report book it once', async (t) => {
+  const tenant = await prepaid(100n * NANO);
+  const other = await openMortalProcess(plane);
+  t.teardown(() => other[Symbol.asyncDispose]());
+  for (let round = 0; round < 5; round++) {
+    const plan = await begin(tenant);
+    const event = ended(plan, 10_000);
+    await Promise.all([
+      callEvents.handle(event),
+      other.services.callEvents.handle(event),
+      callEvents.handle(event),
+    ]);
+  }
+  t.match(await walletOf(tenant), { balance_amount: '95.000000', reserved_amount: '0.000000' });
+  const { sum, references } = await historyOf(tenant);
+  t.equal(sum, 95n * NANO);
+  t.equal(new Set(references).size, references.length);
+});
+
+void t.test('one that dies while it makes a session leaves nothing set aside for long', async (t) => {
+  const tenant = await prepaid(12n * NANO);
+  await wallets.hold(tenant.org._id, randomUUID(), () => Promise.resolve(6n * NANO));
+  const { body } = await create(tenant);
+  t.match(await walletOf(tenant), { reserved_amount: '12.000000' });
+  clock.advance(11 * 60_000);
+  for (const worker of plane.app.features.workers)
+    if (worker.name === 'abandoned holds') await worker.work(AbortSignal.timeout(10_000));
+  t.match(await walletOf(tenant), { reserved_amount: '6.000000' }, 'that of a session stays');
+  t.ok((await wallets.find(tenant.org._id))?.holds[body.session_id]);
+});
+
+void t.test('an org’s own table replaces the installation’s', async (t) => {
+  const tenant = await plane.makeTenant();
+  await rates.set(rateTableSchema.parse({ currency: 'EUR', calls: [{ per_minute: '1.5' }] }), tenant.org._id);
+  t.match((await begin(tenant)).prices, { per_minute: 1.5e9 });
+  await rates.set(null, tenant.org._id);
+  t.match((await begin(tenant)).prices, { per_minute: 6e9 });
+});
+
+void t.test('models cost only where the account is the installation’s', async (t) => {
+  const tenant = await plane.makeTenant();
+  await rates.set({
+    ...TABLE,
+    models: [{ model: 'tts_elevenlabs_flash', unit: '1k_characters', amount: '0.18' }],
+  });
+  t.teardown(() => rates.set(TABLE));
+  const spoken = (plan: TestPlan) => plan.prices?.['tts_1k'];
+  const withVoice = async () => {
+    const { body } = await create(tenant, { tts_id: 'tts_elevenlabs_flash' });
+    const start = { carrier_call_id: randomUUID() };
+    return (await gateway.redeem({ ticket: body.ws_ticket!, start })).body;
+  };
+  t.equal(spoken(await withVoice()), 180_000_000);
+  const admin = await signInUser(plane, 'admin@example.com');
+  await admin.join(tenant.org._id, 'admin');
+  const stored = await plane.call('POST', `/v1/orgs/${tenant.org._id}/provider-credentials`, {
+    token: admin.token,
+    body: { provider: 'elevenlabs', name: 'Ours', values: { api_key: createHash('sha1').digest('hex') } },
+  });
+  t.equal(stored.status, 201, JSON.stringify(stored.body));
+  t.equal(spoken(await withVoice()), 0);
+});
