@@ -8,6 +8,7 @@ import { rateTableSchema } from '../src/billing/rate-table.ts';
 import { walletEntryCollection } from '../src/billing/wallet-model.ts';
 import type { WalletResponse } from '../src/billing/wallet-schema.ts';
 import { memberCollection } from '../src/members/member-model.ts';
+import { sessionExists } from '../src/sessions/live-sessions.ts';
 import type { SessionResponse } from '../src/sessions/session-schema.ts';
 import { openMortalProcess } from './fixtures/mortal-process.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
@@ -249,9 +250,11 @@ void t.test('one that dies while it makes a session leaves nothing set aside for
   await wallets.hold(tenant.org._id, randomUUID(), () => Promise.resolve(6n * NANO));
   const { body } = await create(tenant);
   t.match(await walletOf(tenant), { reserved_amount: '12.000000' });
-  clock.advance(11 * 60_000);
-  for (const worker of plane.app.features.workers)
-    if (worker.name === 'abandoned holds') await worker.work(AbortSignal.timeout(10_000));
+  const sweep = (beforeMs: number) =>
+    wallets.sweep(beforeMs, sessionExists(database), AbortSignal.timeout(10_000));
+  await sweep(clock.now());
+  t.match(await walletOf(tenant), { reserved_amount: '12.000000' }, 'not while it may still be made');
+  await sweep(clock.now() + 1);
   t.match(await walletOf(tenant), { reserved_amount: '6.000000' }, 'that of a session stays');
   t.ok((await wallets.find(tenant.org._id))?.holds[body.session_id]);
 });

@@ -62,6 +62,7 @@ const ACTING: Readonly<Record<string, unknown>> = {
   'silence.end_message': 'Goodbye.',
   'limits.max_duration_seconds': 600,
   'limits.max_tool_steps': 3,
+  'limits.max_cost_amount': '1.50', // cost-meter
   'limits.max_concurrent_sessions': 5, // session-slots
   'end_call.agent_may_end': false, // call-tools
   'end_call.message': 'Goodbye.',
@@ -133,7 +134,6 @@ const REFUSED: Readonly<Record<string, unknown>> = {
   'turn_taking.backchannel.phrases': ['mhm'],
   'filler.generated': true,
   'limits.warn_before_end_seconds': 30,
-  'limits.max_cost_amount': '1.50',
   'answer_detection.decide_within_seconds': 4,
   'answer_detection.voicemail.action': 'leave_message',
   'answer_detection.voicemail.message': 'Call us back.',

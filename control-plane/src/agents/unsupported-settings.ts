@@ -23,7 +23,6 @@ export const UNSUPPORTED_SETTINGS: readonly (readonly [path: string, ...accepted
   ['turn_taking.backchannel.phrases', []],
   ['filler.generated', false],
   ['limits.warn_before_end_seconds', 0],
-  ['limits.max_cost_amount', null],
   ['answer_detection.enabled', false],
   ['answer_detection.decide_within_seconds', 6],
   ['answer_detection.voicemail.action', 'hangup'],

@@ -20,6 +20,7 @@ import { CallTiming } from './call-timing.ts';
 import { CallTools, type CallControls, type TransferDestination } from './call-tools.ts';
 import type { CallDeps } from './call.ts';
 import { CarrierRequests } from './carrier-requests.ts';
+import { CostMeter } from './cost-meter.ts';
 import { Failures } from './failures.ts';
 import { Goodbye } from './goodbye.ts';
 import { MediaClock } from './media-clock.ts';
@@ -65,7 +66,10 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     clock,
     history: plan.history,
     observer,
-    onTurn: () => report.saveProgress(),
+    onTurn: () => {
+      report.saveProgress();
+      cost.count();
+    },
     talk: {
       agentSaid: (parts, heard) => tools.confirmations.agentSaid(parts, heard),
       callerSaid: (text, language) => tools.confirmations.callerSaid(text, language),
@@ -205,6 +209,17 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
   });
   const texts = new WaitingTexts({ phase, speech, turns, tools });
   const goodbye = new Goodbye({ phase, speech, clock, end });
+  const cost = new CostMeter({
+    prices: plan.prices,
+    usage: log.usage,
+    clock,
+    emit,
+    onCeiling: () => {
+      const { message } = config.end_call;
+      if (phase.on('limit_reached') === 'say_goodbye')
+        goodbye.say({ ended_by: 'system', hangup_reason: 'budget' }, message === '' ? undefined : message);
+    },
+  });
   const failures = new Failures({
     phase,
     speech,
@@ -326,6 +341,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     texts,
     tools,
     goodbye,
+    cost,
     failures,
     timing,
     watchdog,

@@ -69,7 +69,7 @@ export const CALL_TABLE = {
   // Time.
   greeting_due:        row('greet',                   'ignore',       'ignore',                     'ignore',                   'ignore',                 'ignore',               'ignore'),
   silence:             row('count',                   'ignore',       'ignore',                     'ignore',                   'ignore',                 'ignore',               'ignore'),
-  time_limit:          row('say_goodbye',             'ignore',       'say_goodbye',                'ignore',                   'ignore',                 'ignore',               'ignore'),
+  limit_reached:       row('say_goodbye',             'ignore',       'say_goodbye',                'ignore',                   'ignore',                 'ignore',               'ignore'),
   goodbye_check:       row('ignore',                  'ignore',       'ignore',                     'ignore',                   'ignore',                 'check',                'ignore'),
   return_overdue:      row('ignore',                  'end',          'ignore',                     'ignore',                   'ignore',                 'ignore',               'ignore'),
 

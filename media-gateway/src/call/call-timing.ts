@@ -84,7 +84,7 @@ export class CallTiming {
   }
 
   tick(now: number): void {
-    if (now >= this.#endsAt && this.#phase.on('time_limit') === 'say_goodbye') {
+    if (now >= this.#endsAt && this.#phase.on('limit_reached') === 'say_goodbye') {
       const { message } = this.#plan.agent.config.end_call;
       this.#events.onTimeToEnd(
         { ended_by: 'system', hangup_reason: 'max_duration' },

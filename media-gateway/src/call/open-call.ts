@@ -137,6 +137,7 @@ class LiveCall implements Call, ParticipantListener {
     this.#parts.timing.tick(now);
     if (this.#parts.turns.deaf) this.#parts.failures.recognitionLost();
     this.#parts.goodbye.tick(now);
+    this.#parts.cost.tick(now);
     this.#parts.texts.sayNext();
     this.#parts.report.saveUnderWay(now, this.#underWay);
   }
@@ -183,6 +184,7 @@ class LiveCall implements Call, ParticipantListener {
     this.#parts.keys.close();
     this.#parts.carrier.close();
     this.#parts.tools.close();
+    this.#parts.cost.tell();
     const endedAt = this.#clock.now();
     this.#parts.report.saveEnd(reason, endedAt);
     if (hangUp && participant.carrierCommands) this.#parts.carrier.notify('hangup', {});

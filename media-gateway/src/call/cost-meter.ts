@@ -1,0 +1,82 @@
+import type { Usage } from '@parley/shared/contracts/call-events';
+import { costOf } from '@parley/shared/contracts/call-prices';
+import type { SessionPlan } from '@parley/shared/contracts/session-plan';
+import type { Emit } from '../reporting/call-reporter.ts';
+import type { CallClock } from './call-clock.ts';
+
+const COUNT_MS = 5000;
+/** How often the control plane is told. What a call costs after the last time is all that can go beyond a balance. */
+const TELL_MS = 30_000;
+const WARN_PERCENT = 80n;
+
+/**
+ * Counts what a call costs, at each turn and each five seconds, by the prices of its plan. What the control plane books
+ * in the end it works out from the report; this is what a call is stopped by.
+ */
+export class CostMeter {
+  readonly #prices: SessionPlan['prices'];
+  readonly #usage: Readonly<Usage>;
+  readonly #clock: CallClock;
+  readonly #emit: Emit;
+  readonly #onCeiling: () => void;
+  /** When this leg began, from the first answer. */
+  readonly #beganAt: number;
+  #countDueAt = 0;
+  #tellDueAt: number;
+  #told: number | undefined;
+  #warned = false;
+
+  constructor(deps: {
+    prices: SessionPlan['prices'];
+    /** Grows as the call goes on. */
+    usage: Readonly<Usage>;
+    clock: CallClock;
+    emit: Emit;
+    /** The ceiling is reached; asked for again at each count until the call is over. */
+    onCeiling: () => void;
+  }) {
+    this.#prices = deps.prices;
+    this.#usage = deps.usage;
+    this.#clock = deps.clock;
+    this.#emit = deps.emit;
+    this.#onCeiling = deps.onCeiling;
+    this.#beganAt = deps.clock.offset();
+    this.#tellDueAt = deps.clock.monotonic() + TELL_MS;
+  }
+
+  tick(now: number): void {
+    if (!this.#prices || now < this.#countDueAt) return;
+    this.#countDueAt = now + COUNT_MS;
+    this.count();
+    if (now < this.#tellDueAt) return;
+    this.#tellDueAt = now + TELL_MS;
+    this.tell();
+  }
+
+  /** Looks whether the ceiling is near, or reached. */
+  count(): void {
+    const ceiling = this.#prices?.ceiling ?? null;
+    if (ceiling === null) return;
+    const amount = this.#amount();
+    if (amount >= BigInt(ceiling)) this.#onCeiling();
+    else if (!this.#warned && amount * 100n >= BigInt(ceiling) * WARN_PERCENT) {
+      this.#warned = true;
+      this.#emit('warning', { code: 'cost_limit_near' });
+    }
+  }
+
+  /** Tells the control plane, if it does not know yet. */
+  tell(): void {
+    const amount = Number(this.#amount());
+    if (!this.#prices || amount === this.#told || !Number.isSafeInteger(amount)) return;
+    this.#told = amount;
+    this.#emit('cost', { amount });
+  }
+
+  /** In 10⁻⁹ of the currency, with what earlier legs have cost. */
+  #amount(): bigint {
+    if (!this.#prices) return 0n;
+    const connected_ms = this.#clock.offset() - this.#beganAt;
+    return BigInt(this.#prices.spent) + costOf(this.#prices, { ...this.#usage, connected_ms });
+  }
+}
