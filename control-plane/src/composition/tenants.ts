@@ -44,7 +44,7 @@ export function createTenantFeatures(
   const { apiKeys } = features.add(createApiKeys(platform));
   features.add(createFeatureFlags({ orgs, features }));
   const { rateLimits } = features.add(createRateLimits(platform));
-  const currency = (orgId: string) => rates.currency(orgId);
+  const currency = (orgId: string): Promise<string> => rates.currency(orgId);
   const { usage, usageSums } = features.add(createUsage({ ...platform, currency }));
   const { callCosts, rates, wallets } = features.add(
     createBilling({
