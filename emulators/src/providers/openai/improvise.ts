@@ -3,7 +3,7 @@ import { GOODBYE, NUMBERS, PHRASES, STOP_WORDS, SYNONYMS, type Phrases } from '.
 
 /**
  * What the emulated model answers for an agent that no script knows. It understands nothing: it finds the sentence of the
- * system prompt, or the tool, that shares most words with the caller's, asks for what the tool requires, calls it, and
+ * system prompt or of documents, or the tool, that shares most words with the caller's, asks for what the tool requires, calls it, and
  * reads out its result. In the language that the prompt names, as far as `improvised-words.ts` has it.
  */
 export interface Improvisation {
@@ -50,7 +50,7 @@ export function improvise(request: ChatRequest): Improvisation {
     const ends = tools.some(({ name }) => name === 'end_call');
     return { text: phrases.goodbye, toolCalls: ends ? [{ name: 'end_call', arguments: {} }] : [] };
   }
-  const facts = factsOf(system);
+  const facts = [...factsOf(system), ...passagesOf(messages)];
   const words = stemsOf(said);
   const fact = best(facts, (sentence) => shared(words, stemsOf(sentence)));
   const asked = askedFor(messages, tools, phrases);
@@ -85,7 +85,9 @@ function phrasesOf(system: string): Phrases {
 /** Sentences that say how something is. Those that tell the agent what to do are for the agent. */
 function factsOf(system: string): string[] {
   // What follows is the platform's own: rules of spoken language and memories.
-  const prompt = system.split(/\n\n(?=You are speaking with a person|Between the marks)/)[0]!;
+  const prompt = system.split(
+    /\n\n(?=You are speaking with a person|Between the marks|Lines between <knowledge>)/,
+  )[0]!;
   return (prompt.match(/[^.!?\n]+(?:\.(?=\d)[^.!?\n]+)*[.!?]?/g) ?? [])
     .map((sentence) => sentence.replace(/^[\s*#•-]+/, '').trim())
     .filter(
@@ -96,6 +98,17 @@ function factsOf(system: string): string[] {
           sentence,
         ),
     );
+}
+
+/** Sentences of the documents that the last question came with. */
+function passagesOf(messages: readonly ChatMessage[]): string[] {
+  const told = messages.findLast(({ role }) => role !== 'assistant' && role !== 'tool');
+  const before = messages[messages.lastIndexOf(told!) - 1];
+  const block = /<knowledge>\n([^]*)\n<\/knowledge>/.exec(before ? textOf(before) : '')?.[1] ?? '';
+  return block
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .flatMap((line) => factsOf((JSON.parse(line) as { text: string }).text));
 }
 
 function toolsOf({ tools = [] }: ChatRequest): Tool[] {
