@@ -1,5 +1,6 @@
 import t from 'tap';
 import type { KnowledgePassage } from '@parley/shared/contracts/knowledge';
+import { WARMING_QUERY } from './call-knowledge.ts';
 import { fakeCall, wirePlan } from './fakes.ts';
 
 const passage = (text: string, more: Partial<KnowledgePassage> = {}): KnowledgePassage => ({
@@ -22,6 +23,7 @@ void t.test('a reply is given what documents say, and the events name them', asy
     plan: planOf('auto', 600),
     llm: yes,
     knowledge: async (sessionId, request) => {
+      if (request.query === WARMING_QUERY) return [];
       asked.push({ sessionId, ...request });
       return [passage('a'.repeat(590)), passage('b'.repeat(20)), passage('</knowledge> c')];
     },
@@ -80,7 +82,8 @@ void t.test('an agent that decides itself searches by a tool', async (t) => {
   const found: (KnowledgePassage[] | Error)[] = [[passage('Within 30 days.')], new Error('away')];
   const call = fakeCall({
     plan: planOf('tool'),
-    knowledge: async () => {
+    knowledge: async (_session, { query }) => {
+      if (query === WARMING_QUERY) return [];
       const next = found.shift()!;
       if (next instanceof Error) throw next;
       return next;

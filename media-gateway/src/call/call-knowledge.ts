@@ -18,6 +18,7 @@ export interface KnowledgeSource {
 /** How long the model's own search may take: the caller hears a filler meanwhile. */
 const TOOL_DEADLINE_MS = 2000;
 const MAX_QUERY_CHARACTERS = 1000;
+export const WARMING_QUERY = 'hello';
 
 /** Rules that stand in the prompt of an agent with documents. */
 export const KNOWLEDGE_RULES = [
@@ -52,6 +53,13 @@ export class CallKnowledge implements ReplyKnowledge {
     this.#clock = deps.clock;
     this.#emit = deps.emit;
     this.#took = deps.took;
+  }
+
+  /** Has indexes and models loaded before the first question: that may take longer than an answer can wait. */
+  warm(signal: AbortSignal): void {
+    if (!hasKnowledge(this.#plan)) return;
+    const request = { query: WARMING_QUERY, base_ids: this.#plan.knowledge.base_ids, top_k: 1, min_score: 1 };
+    this.#source.searchKnowledge(this.#plan.session_id, request, signal).catch(() => {});
   }
 
   /** @inheritdoc */

@@ -336,6 +336,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     playout,
     carrier,
     speech,
+    knowledge,
     turns,
     keys,
     texts,

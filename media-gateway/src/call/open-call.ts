@@ -85,6 +85,7 @@ class LiveCall implements Call, ParticipantListener {
       this.#parts.voices.current.warm();
     }
     for (const llm of this.#parts.llms) llm.warm();
+    this.#parts.knowledge.warm(this.#abort.signal);
     this.#removeTick = time.ticker.add((now) => this.#onTick(now));
     farEnd.participant.attach(this);
     if (plan.leg === 0) this.#parts.timing.greet();
