@@ -28,7 +28,7 @@ export async function createFeatures(deps: PlatformDeps) {
   const tenants = createTenantFeatures(features, { ...platform, models });
   const agentFeatures = await createAgentFeatures(features, {
     ...platform,
-    ...{ models, projects: tenants.projects },
+    ...{ models, accounts, projects: tenants.projects },
   });
   features.add(providers);
   const { audition, cloning } = features.add(

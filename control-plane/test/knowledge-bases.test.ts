@@ -1,5 +1,6 @@
 import t from 'tap';
-import { eventually } from './fixtures/loopback-server.ts';
+import { knowledgeFileCollection } from '../src/knowledge-bases/files/knowledge-file-model.ts';
+import { eventually, openLoopbackServer } from './fixtures/loopback-server.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
 import { TestGateway } from './fixtures/test-gateway.ts';
 
@@ -25,7 +26,27 @@ interface Found {
   }[];
 }
 
-const plane = await openTestControlPlane();
+/** An embedding model that knows one thing: what a car is, by whatever word. */
+const embeddings = await openLoopbackServer(({ body }) => {
+  const { input } = JSON.parse(body) as { input: string[] };
+  const meaning = (text: string) => (/\b(cars?|autos?|vehicles?)\b/i.test(text) ? [1, 0, 0.1] : [0, 1, 0.1]);
+  const data = input.map((text, index) => ({ object: 'embedding', index, embedding: meaning(text) }));
+  return { status: 200, body: { object: 'list', data } };
+});
+t.teardown(() => embeddings[Symbol.asyncDispose]());
+const site = await openLoopbackServer(({ path }) =>
+  path === '/moved'
+    ? { status: 302, headers: { location: '/help' } }
+    : path === '/help' && page !== ''
+      ? { status: 200, headers: { 'content-type': 'text/html' }, body: page }
+      : { status: 404, body: 'no' },
+);
+t.teardown(() => site[Symbol.asyncDispose]());
+let page = '<main><h1>Help</h1><p>Call the hotline.</p></main>';
+
+const plane = await openTestControlPlane({
+  env: { OPENAI_BASE_URL: `${embeddings.url}/v1`, OPENAI_API_KEY: 'sk-x', OUTBOUND_ALLOW: site.url },
+});
 t.teardown(() => plane[Symbol.asyncDispose]());
 const P = `/v1/orgs/${plane.first.org._id}/projects/${plane.first.project._id}`;
 
@@ -127,6 +148,54 @@ void t.test('uploads are taken by their kind, once', async (t) => {
   t.ok((await search(base, 'refunds')).total > 0, 'what was found is found until it is read anew');
   t.equal((await settled(first.body.id)).status, 'ready');
   t.equal((await search(base, 'refunds')).total, 1);
+});
+
+void t.test('an address is read, and read anew when it is due', async (t) => {
+  const base = await makeBase();
+  const refused = await plane.call('POST', `/v1/knowledge-bases/${base}/files`, {
+    body: { url: 'http://127.0.0.1:1/' },
+  });
+  t.match(refused, { status: 422, body: { detail: [{ loc: ['body', 'url'], type: 'url_not_allowed' }] } });
+  const url = `${site.url}/moved`;
+  const id = await add(base, { url, refresh_hours: 24 });
+  t.match(await settled(id), { status: 'ready', name: url, mime_type: 'text/html', chunk_count: 1 });
+  t.match((await search(base, 'hotline')).items, [{ heading: 'Help', text: 'Call the hotline.' }]);
+  // As if a day had passed, or a process had died over it; what is new wakes the work.
+  const due = async (wakes: string) => {
+    const files = plane.app.services.database.model(knowledgeFileCollection);
+    await files.updateOne({ _id: id }, { $set: { run_at: new Date(0), status: 'processing' } });
+    await settled(await add(base, { name: wakes, text: wakes }));
+  };
+  page = '<main><h1>Help</h1><p>Write a letter.</p></main>';
+  await due('one');
+  await eventually(async () => (await search(base, 'letter')).total === 1);
+  t.same((await search(base, 'hotline')).items, []);
+  page = '';
+  await due('two');
+  t.match(await settled(id), { status: 'failed', error: /status 404/, chunk_count: 1 });
+  t.equal((await search(base, 'letter')).total, 1, 'what was found is found still');
+});
+
+void t.test('what is meant is found by a model of the org, whatever the words', async (t) => {
+  const base = await makeBase({ embedding: 'openai_compatible:letters' });
+  await settled(await add(base, { name: 'wash', text: 'Autos are washed on Mondays.' }));
+  await settled(await add(base, { name: 'bread', text: 'Bread is baked daily.' }));
+  for (const mode of ['vector', 'hybrid'])
+    t.match(
+      (await search(base, 'Where can I clean my car?', { mode, top_k: 1 })).items,
+      [{ file_name: 'wash' }],
+      mode,
+    );
+  t.same((await search(base, 'Where can I clean my car?', { mode: 'keyword' })).items, []);
+  const words = await makeBase();
+  const refused = await plane.call('POST', `/v1/knowledge-bases/${words}/search`, {
+    body: { query: 'car', mode: 'vector' },
+  });
+  t.match(refused, { status: 422, body: { detail: [{ loc: ['body', 'mode'], type: 'not_available' }] } });
+  t.equal(
+    (await plane.call('POST', `${P}/knowledge-bases`, { body: { name: 'x', embedding: 'best' } })).status,
+    422,
+  );
 });
 
 void t.test('gateways look things up for their calls, in bases of the same project alone', async (t) => {

@@ -7,6 +7,7 @@ import { analysisCollection } from '../analyses/analysis-model.ts';
 import { createDatabases } from '../databases/database-feature.ts';
 import { knowledgeBaseCollection } from '../knowledge-bases/knowledge-base-model.ts';
 import { createMemories } from '../memories/memory-feature.ts';
+import type { ProviderAccounts } from '../providers/provider-accounts.ts';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
 import { sessionCollection } from '../sessions/session-model.ts';
 import { phoneNumberCollection } from '../telephony/phone-number-model.ts';
@@ -21,7 +22,12 @@ const MORE = () => [import('../knowledge-bases/knowledge-base-feature.ts')];
 /** What calls are held with: agents, and what is attached to them. */
 export async function createAgentFeatures(
   features: AllFeatures,
-  { models, projects, ...platform }: Platform & { models: ModelCatalog; projects: ProjectDefaults },
+  {
+    models,
+    accounts,
+    projects,
+    ...platform
+  }: Platform & { models: ModelCatalog; accounts: ProviderAccounts; projects: ProjectDefaults },
 ) {
   const { agents, agentLinks, agentVersions, headerSecrets, storedAgents } = features.add(
     createAgents({
@@ -45,7 +51,7 @@ export async function createAgentFeatures(
   const { databaseRows } = features.add(
     createDatabases({ ...platform, agents: agentCollection, analyses: analysisCollection }),
   );
-  const forMore = { ...ofAgents, sessions: sessionCollection };
+  const forMore = { ...ofAgents, sessions: sessionCollection, accounts };
   for (const { createFeature } of await Promise.all(MORE())) features.add(createFeature(forMore));
   return { agents, agentVersions, analyses, databaseRows, headerSecrets, memories, storedAgents, tools };
 }

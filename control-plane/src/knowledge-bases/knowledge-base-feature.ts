@@ -19,6 +19,8 @@ import { knowledgeBaseRoutes } from './knowledge-base-routes.ts';
 import { knowledgeBaseSample } from './knowledge-base-sample.ts';
 import { KnowledgeBaseService } from './knowledge-base-service.ts';
 import type { BaseLinks } from './knowledge-base-service.ts';
+import type { ProviderAccounts } from '../providers/provider-accounts.ts';
+import { Embedders } from './search/embedders.ts';
 import { KnowledgeSearch } from './search/knowledge-search.ts';
 import { SearchThread } from './search/search-thread.ts';
 import type { KnowingSession } from './session-knowledge.ts';
@@ -30,8 +32,11 @@ const JOB_INTERVAL_MS = 5000;
 export function createFeature({
   links,
   sessions,
+  accounts,
+  providerFetch,
   ...deps
-}: Pick<Platform, 'clock' | 'config' | 'database' | 'logger'> & {
+}: Pick<Platform, 'clock' | 'config' | 'database' | 'logger' | 'providerFetch'> & {
+  accounts: ProviderAccounts;
   links: BaseLinks;
   sessions: Collection<KnowingSession>;
 }) {
@@ -40,16 +45,17 @@ export function createFeature({
   // A search never waits behind an index that is being made.
   const [searching, indexing] = [new SearchThread(deps), new SearchThread(deps)];
   const fetch = createSafeFetch({ allow: config.OUTBOUND_ALLOW, maxResponseBytes: MAX_DOCUMENT_BYTES });
-  const search = new KnowledgeSearch({ database, storage, thread: searching });
+  const embedders = new Embedders({ thread: indexing, accounts, fetch: providerFetch });
+  const search = new KnowledgeSearch({ database, storage, thread: searching, embedders });
   const pages = new FetchedPages({ fetch, storage });
   const indexer = new KnowledgeIndexer({ ...deps, storage, thread: indexing });
   const jobs = new KnowledgeJobs({
-    ...{ ...deps, storage, pages, indexer },
+    ...{ ...deps, storage, pages, indexer, embedders },
     // A process takes real time, whatever the clock says.
     extract: (order, signal) => extractDocument(order, { clock: systemClock, signal }),
   });
   const knowledgeFiles = new KnowledgeFileService({ ...deps, storage, pages, jobs, indexer });
-  const knowledgeBases = new KnowledgeBaseService({ ...deps, links, files: knowledgeFiles });
+  const knowledgeBases = new KnowledgeBaseService({ ...deps, links, files: knowledgeFiles, embedders });
   const sessionKnowledge = new SessionKnowledge({ database, sessions, search });
   return {
     owns: [fetch, searching, indexing],

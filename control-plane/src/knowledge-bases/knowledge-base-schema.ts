@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { patchOf } from '../http/patch-schema.ts';
 import { recordFields, toTimes } from '../http/record-schema.ts';
 import type { KnowledgeBaseRecord } from './knowledge-base-model.ts';
+import { EMBEDDING_FORMS, EMBEDDING_PATTERN, NO_EMBEDDING } from './search/embedders.ts';
 import { KNOWLEDGE_LANGUAGES } from './search/languages.ts';
 
 const name = z.string().trim().min(1).max(120).meta({ example: 'Product manuals' });
@@ -20,7 +21,15 @@ const chunking = z
 export const createKnowledgeBaseRequest = z
   .strictObject({
     ...writable,
-    embedding: z.literal('none').default('none').meta({ description: 'Not required for keyword search.' }),
+    embedding: z
+      .string()
+      .regex(EMBEDDING_PATTERN, `must be ${EMBEDDING_FORMS.join(', ')}`)
+      .default(NO_EMBEDDING)
+      .meta({
+        description:
+          'Model that finds what is meant, whatever the words; fixed. `none`: by words alone. `built-in-en`: within the installation, for English only. Otherwise `<provider>:<model>`, with the account of the org at the provider.',
+        example: 'built-in-en',
+      }),
     languages: z
       .array(z.enum(KNOWLEDGE_LANGUAGES))
       .min(1)

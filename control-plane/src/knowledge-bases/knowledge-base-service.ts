@@ -5,11 +5,13 @@ import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
 import { commonFilter } from '../http/list-query.ts';
 import type { ListInput } from '../http/list-query.ts';
+import { invalid } from '../http/validation.ts';
 import type { ListPage } from '../storage/list.ts';
 import type { Principal } from '../tenancy/principal.ts';
 import { checkRoom } from '../tenancy/record-limit.ts';
 import type { Scope } from '../tenancy/scope.ts';
 import type { KnowledgeFileService } from './files/knowledge-file-service.ts';
+import type { Embedders } from './search/embedders.ts';
 import { knowledgeBaseCollection } from './knowledge-base-model.ts';
 import type { KnowledgeBaseRecord } from './knowledge-base-model.ts';
 import type { createKnowledgeBaseRequest, patchKnowledgeBaseRequest } from './knowledge-base-schema.ts';
@@ -24,11 +26,18 @@ export interface BaseLinks {
 export class KnowledgeBaseService {
   readonly #links: BaseLinks;
   readonly #files: Pick<KnowledgeFileService, 'deleteAll'>;
+  readonly #embedders: Pick<Embedders, 'has'>;
   readonly #clock: Clock;
 
-  constructor(deps: { links: BaseLinks; files: Pick<KnowledgeFileService, 'deleteAll'>; clock: Clock }) {
+  constructor(deps: {
+    links: BaseLinks;
+    files: Pick<KnowledgeFileService, 'deleteAll'>;
+    embedders: Pick<Embedders, 'has'>;
+    clock: Clock;
+  }) {
     this.#links = deps.links;
     this.#files = deps.files;
+    this.#embedders = deps.embedders;
     this.#clock = deps.clock;
   }
 
@@ -40,6 +49,9 @@ export class KnowledgeBaseService {
     scope: Scope,
     request: z.output<typeof createKnowledgeBaseRequest>,
   ): Promise<KnowledgeBaseRecord> {
+    const owner = { org_id: scope.orgId, project_id: scope.projectId, embedding: request.embedding };
+    if (!(await this.#embedders.has(owner)))
+      throw invalid(['body', 'embedding'], 'has no credentials: add them to the org first', 'not_available');
     await checkRoom(scope.collection(knowledgeBaseCollection));
     return scope.collection(knowledgeBaseCollection).insert({
       _id: newId('kbs', this.#clock.now()),

@@ -40,6 +40,7 @@ export class SessionKnowledge {
     const bases = named.filter((base) => base.project_id === session.project_id);
     const found = await this.#search.search(bases, {
       query: request.query,
+      mode: 'hybrid',
       topK: request.top_k,
       minScore: request.min_score,
     });

@@ -31,6 +31,12 @@ export interface AnswerFormat {
   strict: boolean;
 }
 
+/** A model that tells where texts point. */
+export interface EmbeddingModel {
+  /** @returns a vector for each text, in their order. @throws whatever the request met */
+  embed(texts: readonly string[], signal: AbortSignal | undefined): Promise<number[][]>;
+}
+
 /** Where a model is, and as whom it is called. */
 export type ChatAddress = Pick<LlmWire, 'base_url' | 'credential' | 'model'>;
 

@@ -1,5 +1,5 @@
 import type { ProviderName } from '@parley/shared/contracts/session-values';
-import type { ChatAddress, ChatModel } from './chat.ts';
+import type { ChatAddress, ChatModel, EmbeddingModel } from './chat.ts';
 import type { ProviderVoices } from './provider-voices.ts';
 
 export type ModelKind = 'stt' | 'llm' | 'tts';
@@ -30,6 +30,8 @@ export interface ProviderDescriptor {
   readonly models: readonly CatalogEntry[];
   /** Its language models, as they are asked outside of calls; whoever has some has this. */
   openChat?(address: ChatAddress, fetch: typeof globalThis.fetch): Promise<ChatModel>;
+  /** Its embedding models; whoever has some has this. */
+  openEmbeddings?(address: ChatAddress, fetch: typeof globalThis.fetch): Promise<EmbeddingModel>;
   /** Its voices, where an account of it has some. */
   readonly voices?: ProviderVoices;
 }

@@ -92,6 +92,8 @@ export interface KnowledgeChunkRecord extends StoredRecord {
   /** The headings that it stands under, outermost first; empty: none. */
   heading: string;
   text: string;
+  /** Its direction, as `vectorToText` makes it; null in a base that is searched by words alone. */
+  vector: string | null;
 }
 
 export const knowledgeChunkCollection = defineCollection<KnowledgeChunkRecord, 'project'>({
@@ -105,6 +107,7 @@ export const knowledgeChunkCollection = defineCollection<KnowledgeChunkRecord, '
     position: { type: Number, required: true },
     heading: { type: String, default: '' },
     text: { type: String, required: true },
+    vector: { type: String, default: null },
   },
   indexes: [
     [{ file_id: 1, generation: 1, position: 1 }],

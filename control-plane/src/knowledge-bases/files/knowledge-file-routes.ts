@@ -2,7 +2,9 @@ import { listOf, toPage } from '../../http/list-query.ts';
 import { defineOperation, jsonBody, streamBody } from '../../http/operation.ts';
 import type { Operation } from '../../http/operation.ts';
 import { item } from '../../tenancy/target.ts';
+import { invalid } from '../../http/validation.ts';
 import { knowledgeBaseCollection } from '../knowledge-base-model.ts';
+import { NO_EMBEDDING } from '../search/embedders.ts';
 import type { KnowledgeSearch } from '../search/knowledge-search.ts';
 import { knowledgeFileCollection } from './knowledge-file-model.ts';
 import {
@@ -132,10 +134,15 @@ export function knowledgeFileRoutes({
       target: base,
       body: jsonBody(searchRequest),
       responses: { 200: { description: 'The passages that fit best', schema: searchResponse } },
-      handle: async ({ item: found, body }) =>
-        toSearchResponse(
-          await search.search([found], { query: body.query, topK: body.top_k, minScore: body.min_score }),
-        ),
+      handle: async ({ item: found, body: { query, mode, top_k: topK, min_score: minScore } }) => {
+        if (mode === 'vector' && found.embedding === NO_EMBEDDING)
+          throw invalid(
+            ['body', 'mode'],
+            'requires an embedding model, and this base has none',
+            'not_available',
+          );
+        return toSearchResponse(await search.search([found], { query, topK, minScore, mode }));
+      },
     }),
   ];
 }

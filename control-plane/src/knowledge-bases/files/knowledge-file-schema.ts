@@ -138,6 +138,10 @@ export const searchRequest = z
       .max(1000)
       .meta({ description: 'Question or words.', example: 'Are you open on Sundays?' }),
     top_k: z.number().int().min(1).max(20).default(5).meta({ description: 'Passages at most.' }),
+    mode: z.enum(['hybrid', 'vector', 'keyword']).default('hybrid').meta({
+      description:
+        '`keyword`: by the words. `vector`: by what is meant, where the base has an embedding model. `hybrid`: by both, as far as the base can.',
+    }),
     min_score: z
       .number()
       .min(0)

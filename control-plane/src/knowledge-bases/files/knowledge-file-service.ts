@@ -67,7 +67,7 @@ export class KnowledgeFileService {
     list: Omit<ListQuery, 'sort'>,
   ): Promise<ListPage<KnowledgeChunkRecord>> {
     const filter = { file_id: file._id, generation: file.generation ?? '' };
-    return scope.collection(knowledgeChunkCollection).page(filter, { ...list, sort: 'position' });
+    return scope.collection(knowledgeChunkCollection).page(filter, { ...list, sort: 'position' }, ['vector']);
   }
 
   /**

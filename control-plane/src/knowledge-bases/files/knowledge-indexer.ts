@@ -139,10 +139,11 @@ export class KnowledgeIndexer {
       if (chunks.length === 0) return;
       await this.#thread.ask('addToBuild', {
         build,
-        chunks: chunks.map(({ _id, heading, text, file_name }) => ({
+        chunks: chunks.map(({ _id, heading, text, file_name, vector }) => ({
           id: _id,
           heading: `${file_name} ${heading}`,
           text,
+          vector,
         })),
       });
     }

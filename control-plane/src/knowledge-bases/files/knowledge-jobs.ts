@@ -1,4 +1,5 @@
 import type { Model } from 'mongoose';
+import { AppError } from '@parley/shared/errors/app-error';
 import { newId, sortableId } from '@parley/shared/ids/new-id';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
@@ -10,6 +11,8 @@ import { DocumentError } from '../extraction/document-error.ts';
 import type { ExtractOrder } from '../extraction/extract-child.ts';
 import { knowledgeBaseCollection } from '../knowledge-base-model.ts';
 import type { KnowledgeBaseRecord } from '../knowledge-base-model.ts';
+import type { Embedders } from '../search/embedders.ts';
+import { vectorToText } from '../search/vectors.ts';
 import { formatOfMime } from './document-format.ts';
 import { keepLease, LEASE_MS } from './keep-lease.ts';
 import { knowledgeChunkCollection, knowledgeFileCollection } from './knowledge-file-model.ts';
@@ -38,6 +41,7 @@ export class KnowledgeJobs {
   readonly #pages: Pick<FetchedPages, 'fetch'>;
   readonly #indexer: KnowledgeIndexer;
   readonly #extract: Extract;
+  readonly #embedders: Embedders;
   readonly #clock: Clock;
   readonly #logger: Logger;
   #task: PeriodicTask | undefined;
@@ -50,6 +54,7 @@ export class KnowledgeJobs {
     pages: Pick<FetchedPages, 'fetch'>;
     indexer: KnowledgeIndexer;
     extract: Extract;
+    embedders: Embedders;
     clock: Clock;
     logger: Logger;
   }) {
@@ -60,6 +65,7 @@ export class KnowledgeJobs {
     this.#pages = deps.pages;
     this.#indexer = deps.indexer;
     this.#extract = deps.extract;
+    this.#embedders = deps.embedders;
     this.#clock = deps.clock;
     this.#logger = deps.logger;
   }
@@ -157,6 +163,7 @@ export class KnowledgeJobs {
       let batch: KnowledgeChunkRecord[] = [];
       const store = async (): Promise<void> => {
         signal.throwIfAborted();
+        await this.#embed(base, batch, signal);
         if (batch.length > 0) await this.#chunks.insertMany(batch, { ordered: false, lean: true });
         batch = [];
       };
@@ -178,6 +185,7 @@ export class KnowledgeJobs {
             position: count++,
             heading,
             text,
+            vector: null,
           }),
         );
         if (batch.length >= BATCH) await store();
@@ -198,6 +206,23 @@ export class KnowledgeJobs {
     await this.#indexer.due(base._id);
   }
 
+  /** Gives passages their directions, where the base has a model for them. */
+  async #embed(
+    base: KnowledgeBaseRecord,
+    chunks: KnowledgeChunkRecord[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const embedder = this.#embedders.of(base);
+    if (!embedder) return;
+    for (let from = 0; from < chunks.length; from += embedder.batch) {
+      signal.throwIfAborted();
+      const some = chunks.slice(from, from + embedder.batch);
+      const texts = some.map(({ heading, text }) => (heading === '' ? text : `${heading}\n${text}`));
+      const vectors = await embedder.embed(texts, { signal, query: false });
+      for (const [at, chunk] of some.entries()) chunk.vector = vectorToText(vectors[at]!);
+    }
+  }
+
   async #failed(file: KnowledgeFileRecord, error: unknown, signal: AbortSignal): Promise<void> {
     const details = { err: error, fileId: file._id };
     if (error instanceof DocumentError) {
@@ -211,20 +236,19 @@ export class KnowledgeJobs {
     else if (again) this.#logger.warn(details, 'a document could not be processed and will be retried');
     else this.#logger.error(details, 'a document could not be processed');
     const wait = signal.aborted ? 0 : RETRY_MS * failures;
+    const reason =
+      error instanceof AppError ? error.message : 'The document could not be processed. Try again.';
     await this.#settle(
       file,
       again
         ? {
             status: 'queued',
+            error: signal.aborted ? null : reason,
             failures,
             run_at: new Date(this.#clock.now() + wait),
             lease_until: new Date(0),
           }
-        : {
-            status: 'failed',
-            error: 'The document could not be processed. Try again.',
-            ...this.#nextRefresh(file),
-          },
+        : { status: 'failed', error: reason, ...this.#nextRefresh(file) },
     );
   }
 

@@ -10,6 +10,9 @@ export interface StoredIndex {
   ids: readonly string[];
   languages: readonly string[];
   keywords: KeywordArrays;
+  /** One behind another, of `dimensions` each; none in a base that is searched by words alone. */
+  vectors: Int8Array;
+  dimensions: number;
 }
 
 const MAGIC = 0x5844_494b; // "KIDX"
@@ -18,6 +21,7 @@ const FORMAT = 1;
 interface Header {
   format: number;
   languages: string[];
+  dimensions: number;
   sections: { name: string; bytes: number }[];
 }
 
@@ -32,10 +36,12 @@ export async function writeIndex(path: string, index: StoredIndex): Promise<void
     ['starts', bytesOf(index.keywords.starts)],
     ['postings', bytesOf(index.keywords.postings)],
     ['lengths', bytesOf(index.keywords.lengths)],
+    ['vectors', bytesOf(index.vectors)],
   ];
   const header: Header = {
     format: FORMAT,
     languages: [...index.languages],
+    dimensions: index.dimensions,
     sections: sections.map(([name, bytes]) => ({ name, bytes: bytes.length })),
   };
   const json = Buffer.from(JSON.stringify(header));
@@ -88,6 +94,8 @@ export async function readIndex(path: string): Promise<StoredIndex & { bytes: nu
     bytes: file.length,
     languages: header.languages,
     ids: linesOf(section('ids')),
+    dimensions: header.dimensions,
+    vectors: signedOf(section('vectors')),
     keywords: {
       terms: linesOf(section('terms')),
       starts: numbersOf(section('starts')),
@@ -99,7 +107,7 @@ export async function readIndex(path: string): Promise<StoredIndex & { bytes: nu
 
 const aligned = (at: number): number => Math.ceil(at / 8) * 8;
 
-function bytesOf(array: Uint32Array): Uint8Array {
+function bytesOf(array: Uint32Array | Int8Array): Uint8Array {
   return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
 }
 
@@ -107,6 +115,10 @@ function bytesOf(array: Uint32Array): Uint8Array {
 function numbersOf(bytes: Buffer): Uint32Array {
   if (bytes.byteOffset % 4 === 0) return new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
   return new Uint32Array(Uint8Array.from(bytes).buffer);
+}
+
+function signedOf(bytes: Buffer): Int8Array {
+  return new Int8Array(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
 function linesOf(bytes: Buffer): string[] {

@@ -66,9 +66,12 @@ void t.test('passages are ranked as the formula says, and indexes on disk rank a
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   const path = join(folder, 'a', 'x.index');
   const ids = texts.map((_, at) => `kch_${at}`);
-  await writeIndex(path, { ids, languages: ['en'], keywords: arrays });
+  const vectors = Int8Array.from({ length: 400 }, (_, at) => (at % 200) - 100);
+  await writeIndex(path, { ids, languages: ['en'], keywords: arrays, vectors, dimensions: 2 });
   const read = await readIndex(path);
   t.same(read.ids, ids);
+  t.same(read.vectors, vectors);
+  t.equal(read.dimensions, 2);
   for (const query of ['return a chair', 'price of painted wood on Mondays', 'opening']) {
     const scores = plainBm25(english, texts, query);
     const expected = [...scores.keys()].sort((a, b) => scores[b]! - scores[a]! || a - b).slice(0, 10);

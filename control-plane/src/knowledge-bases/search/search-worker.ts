@@ -1,6 +1,9 @@
 import { parentPort } from 'node:worker_threads';
 import { readIndex, writeIndex } from './index-file.ts';
+import { embedByBuiltIn } from './built-in-model.ts';
 import { KeywordIndex, KeywordIndexBuilder } from './keyword-index.ts';
+import { searchIndex } from './search-index.ts';
+import { joinVectors, vectorFromText, VectorIndex } from './vectors.ts';
 import { Words } from './words.ts';
 
 /** What a thread of the search can be asked, by method: arguments and answer. */
@@ -12,6 +15,8 @@ export interface SearchMethods {
   /** Writes what was added to a file. */
   finishBuild(order: { build: string; path: string }): Promise<null>;
   abandonBuild(order: { build: string }): Promise<null>;
+  /** By the built-in model. */
+  embed(order: { texts: readonly string[] }): Promise<Int8Array[]>;
 }
 
 export interface SearchOrder {
@@ -19,17 +24,28 @@ export interface SearchOrder {
   path: string;
   query: string;
   limit: number;
+  mode: SearchMode;
+  /** Direction of the query; `built-in`: the model here is asked for it. */
+  vector: Int8Array | 'built-in' | undefined;
 }
+
+/** By the words that are shared, by what is meant, or by both. */
+export type SearchMode = 'keyword' | 'vector' | 'hybrid';
 
 export interface FoundChunk {
   id: string;
+  /** From 0 to 1. */
   score: number;
+  /** What passages of several bases are ordered by. */
+  rank: number;
 }
 
 export interface BuildChunk {
   id: string;
   heading: string;
   text: string;
+  /** As `vectorToText` makes it. */
+  vector: string | null;
 }
 
 export interface ThreadRequest {
@@ -49,14 +65,19 @@ const MEMORY_PER_BYTE = 2;
 interface LoadedIndex {
   ids: readonly string[];
   keywords: KeywordIndex;
+  vectors: VectorIndex;
   bytes: number;
 }
 
+interface Build {
+  ids: string[];
+  languages: readonly string[];
+  keywords: KeywordIndexBuilder;
+  vectors: Int8Array[];
+}
+
 const loaded = new Map<string, LoadedIndex>();
-const builds = new Map<
-  string,
-  { ids: string[]; languages: readonly string[]; keywords: KeywordIndexBuilder }
->();
+const builds = new Map<string, Build>();
 
 async function indexAt(path: string): Promise<LoadedIndex> {
   const known = loaded.get(path);
@@ -65,10 +86,11 @@ async function indexAt(path: string): Promise<LoadedIndex> {
     loaded.set(path, known);
     return known;
   }
-  const { ids, languages, keywords, bytes } = await readIndex(path);
+  const { ids, languages, keywords, vectors, dimensions, bytes } = await readIndex(path);
   const index = {
     ids,
     keywords: new KeywordIndex(await Words.of(languages), keywords),
+    vectors: new VectorIndex(vectors, dimensions),
     bytes: bytes * MEMORY_PER_BYTE,
   };
   loaded.set(path, index);
@@ -89,29 +111,32 @@ function buildOf(build: string) {
 }
 
 const methods: SearchMethods = {
-  async search({ path, query, limit }) {
+  async search({ path, query, limit, mode, vector }) {
     const index = await indexAt(path);
-    return index.keywords.search(query, limit).map(({ doc, score }) => ({ id: index.ids[doc]!, score }));
+    const hits = await searchIndex(index, { query, limit, mode, vector });
+    return hits.map(({ doc, score, rank }) => ({ id: index.ids[doc]!, score, rank }));
   },
   async beginBuild({ build, languages }) {
     const words = await Words.of(languages);
-    builds.set(build, { ids: [], languages, keywords: new KeywordIndexBuilder(words) });
+    builds.set(build, { ids: [], languages, keywords: new KeywordIndexBuilder(words), vectors: [] });
     return null;
   },
   addToBuild({ build, chunks }) {
-    const { ids, keywords } = buildOf(build);
-    for (const { id, heading, text } of chunks) {
+    const { ids, keywords, vectors } = buildOf(build);
+    for (const { id, heading, text, vector } of chunks) {
       ids.push(id);
+      vectors.push(vector === null ? new Int8Array() : vectorFromText(vector));
       keywords.add({ heading, text });
     }
     return Promise.resolve(null);
   },
   async finishBuild({ build, path }) {
-    const { ids, languages, keywords } = buildOf(build);
+    const { ids, languages, keywords, vectors } = buildOf(build);
     builds.delete(build);
-    await writeIndex(path, { ids, languages, keywords: keywords.finish() });
+    await writeIndex(path, { ids, languages, keywords: keywords.finish(), ...joinVectors(vectors) });
     return null;
   },
+  embed: ({ texts }) => embedByBuiltIn(texts),
   abandonBuild({ build }) {
     builds.delete(build);
     return Promise.resolve(null);

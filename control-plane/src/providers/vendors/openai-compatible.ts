@@ -1,4 +1,4 @@
-import type { ChatAddress, ChatModel, ChatQuestion } from '../chat.ts';
+import type { ChatAddress, ChatModel, ChatQuestion, EmbeddingModel } from '../chat.ts';
 import { API_KEY } from '../provider-descriptor.ts';
 import type { ProviderDescriptor } from '../provider-descriptor.ts';
 
@@ -27,6 +27,7 @@ export const openAiCompatible = {
     },
   ],
   openChat,
+  openEmbeddings,
 } as const satisfies ProviderDescriptor;
 
 /** Chat Completions, over the SDK: https://platform.openai.com/docs/api-reference/chat/create */
@@ -55,6 +56,24 @@ async function openChat(
         { signal },
       );
       return completion.choices[0]?.message.content ?? '';
+    },
+  };
+}
+
+/** https://platform.openai.com/docs/api-reference/embeddings/create */
+async function openEmbeddings(
+  { base_url, credential, model }: ChatAddress,
+  fetch: typeof globalThis.fetch,
+): Promise<EmbeddingModel> {
+  const { default: OpenAI } = await import('openai');
+  const client = new OpenAI({ baseURL: base_url, fetch, apiKey: credential ?? 'none', maxRetries: 0 });
+  return {
+    async embed(texts, signal) {
+      const { data } = await client.embeddings.create(
+        { model, input: [...texts], encoding_format: 'float' },
+        { ...(signal && { signal }) },
+      );
+      return data.toSorted((a, b) => a.index - b.index).map(({ embedding }) => embedding);
     },
   };
 }

@@ -1,0 +1,97 @@
+import t from 'tap';
+import { fuseHits } from './fuse-hits.ts';
+import { joinVectors, quantise, VectorIndex, vectorFromText, vectorToText } from './vectors.ts';
+
+let seed = 11;
+const random = () => (seed = (seed * 16807) % 2147483647) / 2147483647;
+/** Directions around some middles, as texts about the same things have. */
+function directions(count: number, dimensions: number): Int8Array[] {
+  const middles = Array.from({ length: 50 }, () => Array.from({ length: dimensions }, () => random() - 0.5));
+  return Array.from({ length: count }, (_, at) =>
+    quantise(middles[at % middles.length]!.map((value) => value + (random() - 0.5) * 1.2)),
+  );
+}
+
+function cosine(a: Int8Array, b: Int8Array): number {
+  const dot = (x: Int8Array, y: Int8Array) => x.reduce((sum, value, at) => sum + value * y[at]!, 0);
+  return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
+}
+
+void t.test('the nearest directions are found, with their cosines', async (t) => {
+  const all = directions(300, 16);
+  const { vectors, dimensions } = joinVectors(all);
+  const index = new VectorIndex(vectors, dimensions);
+  const query = directions(1, 16)[0]!;
+  const cosines = all.map((one) => cosine(query, one));
+  const expected = [...cosines.keys()].sort((a, b) => cosines[b]! - cosines[a]!).slice(0, 10);
+  const found = index.search(query, 10);
+  t.same(
+    found.map(({ doc }) => doc),
+    expected,
+  );
+  t.ok(found.every(({ doc, score }) => Math.abs(score - cosines[doc]!) < 1e-6));
+  t.same(vectorFromText(vectorToText(query)), query);
+  t.same(index.search(new Int8Array(16), 5), [], 'nothing points nowhere');
+  t.same(index.search(new Int8Array(8), 5), [], 'nor anywhere in another model');
+});
+
+void t.test('of very many directions nearly all of the nearest are found', async (t) => {
+  const all = directions(20_500, 64);
+  const { vectors, dimensions } = joinVectors(all);
+  const index = new VectorIndex(vectors, dimensions);
+  let [found, wanted] = [0, 0];
+  for (const query of directions(5, 64)) {
+    const cosines = all.map((one) => cosine(query, one));
+    const best = new Set([...cosines.keys()].sort((a, b) => cosines[b]! - cosines[a]!).slice(0, 10));
+    wanted += best.size;
+    found += index.search(query, 10).filter(({ doc }) => best.has(doc)).length;
+  }
+  t.ok(found >= 0.95 * wanted, `${found} of ${wanted}`);
+});
+
+void t.test('a passage without a direction is joined as one that points nowhere', async (t) => {
+  const joined = joinVectors([Int8Array.of(3, 4), new Int8Array(), Int8Array.of(127, 0)]);
+  t.same([...joined.vectors], [3, 4, 0, 0, 127, 0]);
+  const found = new VectorIndex(joined.vectors, joined.dimensions).search(Int8Array.of(127, 0), 3);
+  t.same(
+    found.map(({ doc, score }) => [doc, score.toFixed(3)]),
+    [
+      [2, '1.000'],
+      [0, '0.600'],
+      [1, '0.000'],
+    ],
+  );
+  t.same(joinVectors([]), { vectors: new Int8Array(), dimensions: 0 });
+});
+
+void t.test('ranks are put together, whatever the scores mean', async (t) => {
+  const words = {
+    weight: 1,
+    hits: [
+      { doc: 1, score: 0.9 },
+      { doc: 2, score: 0.8 },
+      { doc: 3, score: 0.1 },
+    ],
+  };
+  const meaning = {
+    weight: 1,
+    hits: [
+      { doc: 3, score: 0.4 },
+      { doc: 2, score: 0.3 },
+      { doc: 4, score: 0.2 },
+    ],
+  };
+  const fused = fuseHits([words, meaning], 3);
+  t.same(
+    fused.map(({ doc, score }) => ({ doc, score })),
+    [
+      { doc: 3, score: 0.4 },
+      { doc: 2, score: 0.8 },
+      { doc: 1, score: 0.9 },
+    ],
+  );
+  t.same(
+    fuseHits([words], 2).map(({ doc }) => doc),
+    [1, 2],
+  );
+});
