@@ -22,6 +22,9 @@ const DOCUMENTS = Number(process.env['INDEX_TEST_DOCUMENTS'] ?? 1200);
 /** Pairs of filters in every order take minutes (`npm run test:long`): otherwise one in so many, in the default order. */
 const PAIR_STRIDE = LONG ? 1 : 3;
 const FIRST_PAIR = Number(process.env['INDEX_TEST_FIRST_PAIR'] ?? randomInt(PAIR_STRIDE));
+/** Of the orders of a list with one filter, too, one in so many; the default one where a value gets none of them. */
+const ORDER_STRIDE = LONG ? 1 : 3;
+const FIRST_ORDER = Number(process.env['INDEX_TEST_FIRST_ORDER'] ?? randomInt(ORDER_STRIDE));
 /** Counting stops behind it. */
 const MOST_COUNTED = TOTAL_LIMIT + 1;
 
@@ -144,6 +147,8 @@ void t.test('no list scans a collection, whatever it is filtered and sorted by',
 
   const lists = operations.filter(isList);
   let pairs = 0;
+  let orders = 0;
+  const someOf = (sorts: readonly string[]) => sorts.filter(() => orders++ % ORDER_STRIDE === FIRST_ORDER);
   for (const operation of lists) {
     const { shape } = operation.query!;
     const path = operation.path.replace(/\{([^}]+)\}/g, (_, name: string) => records.ids[name]!);
@@ -159,7 +164,7 @@ void t.test('no list scans a collection, whatever it is filtered and sorted by',
       const ofName: Single[] = [];
       for (const value of values) {
         const text = `${name}=${encodeURIComponent(value)}`;
-        const total = await ask(operation, path, text, sorts, slack(name));
+        const total = await ask(operation, path, text, someOf(sorts), slack(name));
         ofName.push({ name, text, total });
       }
       singles.push(ofName);
@@ -180,11 +185,13 @@ void t.test('no list scans a collection, whatever it is filtered and sorted by',
     }
   }
   t.comment(
-    `${lists.length} lists, 1 in ${PAIR_STRIDE} of ${pairs} pairs of filters (INDEX_TEST_FIRST_PAIR=${FIRST_PAIR}), ` +
+    `${lists.length} lists, 1 in ${ORDER_STRIDE} of ${orders} orders with a filter (INDEX_TEST_FIRST_ORDER=${FIRST_ORDER}), ` +
+      `1 in ${PAIR_STRIDE} of ${pairs} pairs of filters (INDEX_TEST_FIRST_PAIR=${FIRST_PAIR}), ` +
       `${explained} queries explained`,
   );
   t.ok(lists.length > 20);
   for (const about of misjudged) t.comment(about);
-  t.ok(misjudged.length <= explained / 200, `${misjudged.length} pairs of filters were misjudged`);
-  t.ok(explained > 1000);
+  const most = Math.max(10, explained / 200);
+  t.ok(misjudged.length <= most, `${misjudged.length} pairs of filters were misjudged`);
+  t.ok(explained > 700);
 });

@@ -27,7 +27,7 @@ const KINDS: readonly { files: RegExp; together: number; begun: number }[] = [
   // A vendor's SDK, with Node's own fetch: where undici is imported, that one sends through it, and it refuses a header.
   { files: /^emulators\/src\/providers\/deepgram-emulator\.test/, together: 1, begun: 1 },
   // They mostly wait, for what is said in calls.
-  { files: /^(embedded|loadtest)\/test\//, together: 3, begun: 0.7 },
+  { files: /^(embedded|loadtest)\/test\//, together: 3, begun: 0.6 },
   // They try every operation, in an installation with one of everything.
   {
     files: /^control-plane\/test\/(contract|contract-statuses|fuzz|tenancy|voices)\.test/,
