@@ -11,6 +11,7 @@ import { systemClock } from '@parley/shared/time/clock';
 import { bootstrapInstallation } from './bootstrap.ts';
 import { invoiceCommand, INVOICE_USAGE } from './invoices/invoice-commands.ts';
 import { listDeadLetters, removeDeadLetters, replayDeadLetters } from './jobs/dead-letters.ts';
+import { BillingCommandError, runRatesCommand, runWalletCommand } from './billing/billing-commands.ts';
 import { loadControlPlaneConfig } from './config.ts';
 import type { Services } from './features.ts';
 import { projectCollection } from './projects/project-model.ts';
@@ -26,6 +27,15 @@ const USAGE = `usage: npm run admin -- <command>
                                                    installation makes an org and a project
   suspend-org --org-id <org_…>
   resume-org --org-id <org_…>
+  rates show [--org-id <org_…>]                    print the prices of calls: the installation's, or an org's own
+  rates set <file.json> [--org-id <org_…>]         replace them (docs/billing.md tells the format)
+  rates remove [--org-id <org_…>]
+  wallet show --org-id <org_…>
+  wallet mode unlimited|prepaid --org-id <org_…>
+  wallet top-up <amount> --reference <text> --org-id <org_…>
+                                                   raise the balance, once for each reference
+  wallet low-balance <amount>|none --org-id <org_…>
+                                                   from where on the wallet counts as low
   setup-code                                       print the setup code for the first registration
 ${INVOICE_USAGE}  dead-letters list                                list call events that could not be processed
   dead-letters replay [<id> …]                     process them again: all, or those named
@@ -50,6 +60,7 @@ async function run(services: Services, args: readonly string[]): Promise<string>
       'project-id': { type: 'string' },
       'org-id': { type: 'string' },
       role: { type: 'string' },
+      reference: { type: 'string' },
       month: { type: 'string' },
     },
   });
@@ -94,6 +105,13 @@ async function run(services: Services, args: readonly string[]): Promise<string>
     case 'resume-org':
       await services.orgs.setSuspended(needed('org-id'), positionals[0] === 'suspend-org');
       return 'done\n';
+    case 'rates':
+    case 'wallet': {
+      const input = { words: positionals.slice(1), orgId: values['org-id'], reference: values.reference };
+      return positionals[0] === 'rates'
+        ? runRatesCommand(services, input)
+        : runWalletCommand(services, input);
+    }
     case 'setup-code':
       return (await services.userAccounts.hasUsers())
         ? 'There are users already, so the setup code no longer works. Ask an admin for an invite.\n'
@@ -234,7 +252,8 @@ async function main(): Promise<void> {
 try {
   await main();
 } catch (error) {
-  if (error instanceof UsageError || isUnknownOption(error))
+  if (error instanceof BillingCommandError) process.stderr.write(`${error.message}\n`);
+  else if (error instanceof UsageError || isUnknownOption(error))
     process.stderr.write(`${error.message}\n\n${USAGE}`);
   else if (error instanceof ConfigError) process.stderr.write(`${error.message}\n`);
   else throw error;

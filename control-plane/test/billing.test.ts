@@ -1,7 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import t from 'tap';
 import type { CallReport } from '@parley/shared/contracts/call-events';
 import { ManualClock } from '@parley/shared/time/manual-clock';
+import { auditCollection } from '../src/audit/audit-trail.ts';
+import { runRatesCommand, runWalletCommand } from '../src/billing/billing-commands.ts';
 import type { BootstrapResult } from '../src/bootstrap.ts';
 import { costEntryCollection } from '../src/billing/cost-entry-model.ts';
 import { rateTableSchema } from '../src/billing/rate-table.ts';
@@ -289,4 +292,45 @@ void t.test('models cost only where the account is the installation’s', async 
   });
   t.equal(stored.status, 201, JSON.stringify(stored.body));
   t.equal(spoken(await withVoice()), 0);
+});
+
+void t.test('an operator sets rates and keeps wallets', async (t) => {
+  const tenant = await plane.makeTenant();
+  const orgId = tenant.org._id;
+  const { services } = plane.app;
+  const file = (text: string) => join(t.testdir({ 'rates.json': text }), 'rates.json');
+  const onRates = (...words: string[]) => runRatesCommand(services, { words, orgId });
+  const onWallet = (...words: string[]) => runWalletCommand(services, { words, orgId, reference: 'bank 1' });
+
+  t.equal(await onRates('show'), 'There are no rates.\n');
+  const own = { currency: 'EUR', calls: [{ prefix: '+49', per_minute: '0.0127' }] };
+  t.equal(await onRates('set', file(JSON.stringify(own))), 'done\n');
+  t.same(JSON.parse(await onRates('show')), own);
+  t.equal(await onWallet('top-up', '12.50'), 'done\n');
+  t.match(await onWallet('top-up', '12.50'), /used before/);
+  await onWallet('mode', 'prepaid');
+  await onWallet('low-balance', '5');
+  t.match(await onWallet('show'), /prepaid[^]*EUR[^]*balance +12\.500000[^]*low balance +5\.000000/);
+  await onWallet('low-balance', 'none');
+  t.match(await onWallet('show'), /low balance +none/);
+
+  for (const [wrong, why] of [
+    [() => onWallet('top-up', '-1'), /amount/],
+    [() => onWallet('top-up', '1000000000'), /amount/],
+    [() => onWallet('mode', 'free'), /unlimited or prepaid/],
+    [() => onWallet('empty'), /needs show/],
+    [() => onRates('set'), /needs a file/],
+    [() => onRates('set', file('{')), /is not JSON/],
+    [() => onRates('set', file('{"currency":"EUR","calls":[{"per_minute":1}]}')), /per_minute/],
+    [() => onRates('set', file('{"currency":"USD"}')), /in USD, but wallets or other rates are in EUR/],
+    [() => runWalletCommand(services, { words: ['show'], orgId: 'org_none' }), /no org/],
+    [() => runWalletCommand(services, { words: ['top-up', '1'], orgId }), /--reference/],
+  ] as const)
+    await t.rejects(wrong(), { message: why });
+  await onRates('remove');
+  t.equal(await onRates('show'), 'There are no rates.\n');
+  const audited = await database.model(auditCollection).find({ org_id: orgId, actor: 'cli' }).lean();
+  const ours = audited.map(({ action }) => action).filter((action) => /^(rates|wallet)\./.test(action));
+  const configured = ['wallet.changed', 'wallet.changed', 'wallet.changed', 'wallet.topped_up'];
+  t.same(ours.sort(), ['rates.changed', 'rates.changed', ...configured]);
 });

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
@@ -25,6 +26,11 @@ const node = (file: string, args: string[], env: NodeJS.ProcessEnv) =>
     },
     maxBuffer: 16 * 1024 * 1024,
   });
+
+const RATES = JSON.stringify({
+  currency: 'EUR',
+  calls: [{ channel: 'telephony', direction: 'outbound', prefix: '+49', per_minute: '0.0127' }],
+});
 
 function environment(databaseUri: string): NodeJS.ProcessEnv {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -72,6 +78,15 @@ void t.test('an operator makes keys: the first one brings an org and a project',
   t.match(unclear, { code: 1, stderr: new RegExp(`several projects[^]*${project}`) });
   const key = await node('admin.ts', ['create-key', '--project-id', project], env);
   t.match(key.stdout, /^sk-svc-[0-9A-Za-z]{40}\n$/);
+
+  const of = ['--org-id', /org_\S+/.exec(made.stdout)![0]];
+  const rates = join(t.testdirName, 'rates.json');
+  await writeFile(rates, RATES);
+  t.equal((await node('admin.ts', ['rates', 'set', rates], env)).stdout, 'done\n');
+  const paid = await node('admin.ts', ['wallet', 'top-up', '12.50', '--reference', 'a 1', ...of], env);
+  t.equal(paid.stdout, 'done\n');
+  const wallet = await node('admin.ts', ['wallet', 'show', ...of], env);
+  t.match(wallet.stdout, /unlimited[^]*EUR[^]*balance +12\.500000/);
 });
 
 void t.test('an operator lists dead letters and plays them again', async (t) => {

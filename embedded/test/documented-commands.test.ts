@@ -85,6 +85,10 @@ const SHOWN: readonly [RegExp, Shown][] = [
   [/^npm run call -- --help$/, { here: 'what commands print' }],
   [/^npm run --silent openapi > openapi\.json$/, { here: 'what commands print' }],
   [/^npm run admin -- --help$/, { here: 'what commands print' }],
+  [
+    /^npm run admin -- (rates (set|show)|wallet (show|mode|top-up|low-balance)) /,
+    { by: 'control-plane/test/command-line.test.ts' },
+  ],
   [/^npm run admin -- (setup-code|dead-letters list)$/, { by: 'control-plane/test/command-line.test.ts' }],
   [/^npm run admin -- invoice /, { by: 'control-plane/test/invoices.test.ts' }],
   [

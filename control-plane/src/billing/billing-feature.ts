@@ -1,5 +1,6 @@
 import type { Feature } from '../composition/feature.ts';
 import type { Platform } from '../composition/platform.ts';
+import { BILLING_AUDIT } from './billing-commands.ts';
 import type { BookedCalls } from './booked-call.ts';
 import { CallCosts } from './call-costs.ts';
 import { costEntryCollection } from './cost-entry-model.ts';
@@ -51,6 +52,7 @@ export function createBilling({
       walletEntryCollection,
     ],
     routes: walletRoutes({ read }),
+    audit: BILLING_AUDIT,
     workers: [
       {
         name: 'abandoned holds',

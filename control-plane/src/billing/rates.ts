@@ -2,6 +2,7 @@ import type { CallPrices } from '@parley/shared/contracts/call-prices';
 import type { Directory } from '../tenancy/directory.ts';
 import type { Database } from '../storage/database.ts';
 import { INSTALLATION_RATES, installationRatesCollection, orgRatesCollection } from './rate-model.ts';
+import type { OrgRatesRecord } from './rate-model.ts';
 import { modelPrice, pricesOf } from './rate-table.ts';
 import type { PaidModels, PricedCall, RateTable } from './rate-table.ts';
 
@@ -84,6 +85,22 @@ export class Rates {
         { $set: { table, ...(orgId !== undefined && { org_id: orgId }) } },
         { upsert: true },
       );
+  }
+
+  /**
+   * The currency of a table that could be used together with one in `currency`, and is not in it.
+   * @param orgId whose table that would be; undefined: the installation's
+   */
+  async otherCurrency(currency: string, orgId?: string): Promise<string | undefined> {
+    if (orgId !== undefined) {
+      const installation = await this.ofInstallation();
+      return installation && installation.currency !== currency ? installation.currency : undefined;
+    }
+    const other = await this.#database
+      .model(orgRatesCollection)
+      .findOne({ 'table.currency': { $ne: currency } })
+      .lean<OrgRatesRecord>();
+    return other?.table.currency;
   }
 
   async #tables(orgId: string): Promise<{ installation: RateTable | null; org: RateTable | null }> {
