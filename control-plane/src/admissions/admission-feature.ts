@@ -44,6 +44,7 @@ export function createAdmissions({
         recording: (session, leg) => recordings.forLeg(session, leg),
         history: async (sessionId) => (await callLog.turns(sessionId)).map(toTurn),
         memories: (session, agent) => memories.forPlan(session, agent),
+        mayNote: (session, agent) => memories.mayNote(session, agent),
       },
       settings: { recordingStore: config.RECORDING_STORE, outboundAllow: config.OUTBOUND_ALLOW },
     }),

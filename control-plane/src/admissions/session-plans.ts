@@ -23,6 +23,8 @@ export interface PlanSources {
   history(sessionId: string): Promise<Turn[]>;
   /** What the agent remembers of the person. */
   memories(session: SessionRecord, agent: SessionAgent | null): Promise<readonly PlanMemory[]>;
+  /** Whether what the agent notes of the person would be kept. */
+  mayNote(session: SessionRecord, agent: SessionAgent | null): Promise<boolean>;
 }
 
 /** What sessions cost. */
@@ -66,7 +68,7 @@ export class SessionPlans {
 
   /** The plan of the session's leg for the socket with this claim. */
   async make(session: SessionRecord, agent: SessionAgent | null, claimId: string): Promise<SessionPlanWire> {
-    const [recording, providers, prices, history, project, tools, memories] = await Promise.all([
+    const [recording, providers, prices, history, project, tools, memories, mayNote] = await Promise.all([
       this.#sources.recording(session, session.leg),
       resolveProviders(this.#catalog, session, agent),
       this.#costs.open(session),
@@ -74,6 +76,7 @@ export class SessionPlans {
       this.#directory.project(session.project_id),
       agent ? this.#tools.forPlan(agent) : [],
       this.#sources.memories(session, agent),
+      this.#sources.mayNote(session, agent),
     ]);
     if (session.recording_id === null && session.record) {
       await this.#store.change(session._id, { recording_id: recording._id }, { recording_id: null });
@@ -93,6 +96,7 @@ export class SessionPlans {
       knowledgeBaseIds:
         org?.feature_flags['knowledge_bases'] === false ? [] : (agent?.knowledge_base_ids ?? []),
       memories,
+      mayNote,
       ...this.#settings,
     });
   }

@@ -18,7 +18,6 @@ import type { CarrierCommands } from './carrier-commands.ts';
 import { accountOf, totalsOf } from './leg-accounts.ts';
 import type { GatewayCommands } from './gateway-commands.ts';
 import { LEFT_OUT } from './session-events.ts';
-import type { ToolCallLog } from './tool-call-log.ts';
 
 type Known<T extends CallEventType> = Extract<KnownCallEvent, { type: T }>;
 
@@ -28,6 +27,12 @@ const TRANSFER_STATES = {
   failed: 'in_progress',
 } as const;
 
+/** What keeps something of events: `ToolCallLog`, `AgentNotes`. */
+interface EventFollower {
+  /** Safe to repeat; what is not its own it passes over. */
+  store(session: SessionRecord, event: KnownCallEvent): Promise<void>;
+}
+
 /**
  * Takes what gateways report. Every effect is one that may be repeated, since an event may come again after a crash
  * at any point; it counts as done when this resolves.
@@ -35,7 +40,7 @@ const TRANSFER_STATES = {
 export class CallEventHandler {
   readonly #store: SessionStore;
   readonly #callLog: CallLog;
-  readonly #toolCalls: ToolCallLog;
+  readonly #followers: readonly EventFollower[];
   readonly #recordings: RecordingService;
   readonly #carrierCommands: CarrierCommands;
   readonly #gatewayCommands: GatewayCommands;
@@ -45,7 +50,7 @@ export class CallEventHandler {
   constructor(deps: {
     store: SessionStore;
     callLog: CallLog;
-    toolCalls: ToolCallLog;
+    followers: readonly EventFollower[];
     recordings: RecordingService;
     carrierCommands: CarrierCommands;
     gatewayCommands: GatewayCommands;
@@ -54,7 +59,7 @@ export class CallEventHandler {
   }) {
     this.#store = deps.store;
     this.#callLog = deps.callLog;
-    this.#toolCalls = deps.toolCalls;
+    this.#followers = deps.followers;
     this.#recordings = deps.recordings;
     this.#carrierCommands = deps.carrierCommands;
     this.#gatewayCommands = deps.gatewayCommands;
@@ -77,7 +82,7 @@ export class CallEventHandler {
     const stored = toStored(event, session);
     if (stored) {
       await this.#callLog.storeGatewayEvent(owner(session), stored);
-      if (known) await this.#toolCalls.store(session, known);
+      if (known) for (const follower of this.#followers) await follower.store(session, known);
     }
     if (known) await this.#act(session, known);
     // The report is stored, whatever it says: the gateway need not keep it.

@@ -4,6 +4,7 @@ import { createAdmissions } from '../admissions/admission-feature.ts';
 import type { TestSessions } from '../agent-tests/agent-test-conversation.ts';
 import { createAgentTests } from '../agent-tests/agent-test-feature.ts';
 import { agentCollection, agentVersionCollection } from '../agents/agent-model.ts';
+import { AgentNotes } from '../calls/agent-notes.ts';
 import { createCallCommands, createCallEvents, createCallLog } from '../calls/call-feature.ts';
 import { createCarriers } from '../carriers/carrier-feature.ts';
 import { SessionRows } from '../databases/session-rows.ts';
@@ -14,6 +15,7 @@ import { projectCollection } from '../projects/project-model.ts';
 import type { CallCosts } from '../billing/call-costs.ts';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
 import type { RateLimitService } from '../rate-limits/rate-limit-service.ts';
+import { createRecipientLists } from '../recipient-lists/recipient-list-feature.ts';
 import { createRecordings } from '../recordings/recording-feature.ts';
 import { createSessions } from '../sessions/session-feature.ts';
 import { sessionCollection } from '../sessions/session-model.ts';
@@ -94,9 +96,11 @@ export function createCallFeatures(
       ...{ creation: sessionCreation, credentials: sessionCredentials },
     }),
   );
+  const { suppressions } = features.add(createRecipientLists(platform));
+  const agentNotes = new AgentNotes({ agents: storedAgents, memories, suppressions });
   const { callEvents, reaper } = features.add(
     createCallEvents({
-      ...{ ...ofSessions, closer, callLog, toolCalls: log.toolCalls, costs },
+      ...{ ...ofSessions, closer, callLog, followers: [log.toolCalls, agentNotes], costs },
       ...{ recordings, carrierCommands, gatewayCommands },
     }),
   );
@@ -134,6 +138,13 @@ export function createCallFeatures(
     },
     ...{ agentWebhooks, deliveries, inboundDeployments, mediaLinks, phoneNumbers, postCall, recordings },
     ...{ preCall, retention, sessionControl, sessionCreation, sessionCredentials, sessionErasure },
-    ...{ agentTestRunner, sessionCloser: closer, sessionStore: store, telephonyAccounts, widget },
+    ...{
+      suppressions,
+      agentTestRunner,
+      sessionCloser: closer,
+      sessionStore: store,
+      telephonyAccounts,
+      widget,
+    },
   };
 }

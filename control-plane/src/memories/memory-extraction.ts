@@ -1,13 +1,10 @@
 import { z } from 'zod';
+import { MEMORY_KINDS } from '@parley/shared/contracts/session-values';
 import type { Turn } from '@parley/shared/contracts/turn';
 import { toTranscript } from '../post-call/lead-analysis.ts';
 import { parseStructured, type ChatModel } from '../providers/chat.ts';
-import { MEMORY_KINDS } from './memory-model.ts';
 import { MAX_MEMORY_CHARACTERS } from './memory-schema.ts';
-import type { NewMemory } from './memory-service.ts';
-
-/** Of one call. */
-const MAX_LEARNT = 10;
+import { MAX_LEARNT, type NewMemory } from './memory-service.ts';
 
 const JSON_SCHEMA = {
   type: 'object',

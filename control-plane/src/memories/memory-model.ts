@@ -1,8 +1,6 @@
+import { MEMORY_KINDS, type MemoryKind } from '@parley/shared/contracts/session-values';
 import { defineCollection } from '../storage/collection.ts';
 import type { StoredRecord } from '../storage/collection.ts';
-
-export const MEMORY_KINDS = ['fact', 'preference', 'summary', 'open_item'] as const;
-export type MemoryKind = (typeof MEMORY_KINDS)[number];
 
 /** One thing that an agent knows about somebody it speaks with. */
 export interface MemoryRecord extends StoredRecord {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { MEMORY_KINDS } from '@parley/shared/contracts/session-values';
 import { patchOf } from '../http/patch-schema.ts';
 import { maybeTime, recordFields, time, toTimes } from '../http/record-schema.ts';
-import { MEMORY_KINDS } from './memory-model.ts';
 import type { MemoryRecord } from './memory-model.ts';
 
 export const MAX_MEMORY_CHARACTERS = 2000;

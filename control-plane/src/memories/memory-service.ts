@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Model } from 'mongoose';
 import type { z } from 'zod';
+import type { MemoryKind } from '@parley/shared/contracts/session-values';
 import { ConflictError, NotFoundError } from '@parley/shared/errors/app-error';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
@@ -17,7 +18,7 @@ import type { Directory } from '../tenancy/directory.ts';
 import type { Principal } from '../tenancy/principal.ts';
 import type { Scope } from '../tenancy/scope.ts';
 import { memoryCollection } from './memory-model.ts';
-import type { MemoryKind, MemoryRecord } from './memory-model.ts';
+import type { MemoryRecord } from './memory-model.ts';
 import type { createMemoryRequest, patchMemoryRequest } from './memory-schema.ts';
 
 /** What it writes to the audit trail. */
@@ -26,6 +27,9 @@ export const MEMORY_AUDIT = ['memories.erased'] as const;
 /** No call is told of more (`config.memory.max_items`), so nobody has a use for more. */
 export const MEMORIES_PER_SUBJECT = 100;
 const DAY_MS = 24 * 60 * 60_000;
+
+/** What is learnt of one call. */
+export const MAX_LEARNT = 10;
 
 /** Something to be kept of a call. */
 export interface NewMemory {
@@ -165,8 +169,32 @@ export class MemoryService {
     const subjects = await this.#subjectsOf(session);
     const [subject] = subjects;
     if (subject === undefined) return null;
-    const done = await this.#memories.exists({ session_id: session._id, agent_id: agent.agent_id });
+    // Not what the agent noted during the call.
+    const learnt = Array.from({ length: MAX_LEARNT }, (_, index) => memoryId(session._id, index));
+    const done = await this.#memories.exists({ _id: { $in: learnt } });
     return done ? null : { subject, known: await this.#known(session, agent, subjects) };
+  }
+
+  /** Whether what the agent notes in this call would be kept. */
+  async mayNote(session: SessionRecord, agent: SessionAgent | null): Promise<boolean> {
+    if (!agent?.config.memory.write || session.test_run_id !== null) return false;
+    return (await this.#subjectsOf(session)).length > 0;
+  }
+
+  /**
+   * Keeps what the agent noted during a call.
+   * @param note told once or several times: it counts once
+   */
+  async note(
+    session: SessionRecord,
+    agent: SessionAgent | null,
+    note: NewMemory & { eventId: string },
+  ): Promise<void> {
+    if (!agent || !(await this.mayNote(session, agent))) return;
+    const [subject] = await this.#subjectsOf(session);
+    const { eventId, ...memory } = note;
+    if (subject !== undefined)
+      await this.#keep(session, agent, subject, [{ _id: noteId(eventId), ...memory }]);
   }
 
   /**
@@ -179,10 +207,20 @@ export class MemoryService {
     subject: string,
     learnt: readonly NewMemory[],
   ): Promise<{ ids: string[]; dropped: number }> {
+    const memories = learnt.map((memory, index) => ({ _id: memoryId(session._id, index), ...memory }));
+    return this.#keep(session, agent, subject, memories);
+  }
+
+  async #keep(
+    session: SessionRecord,
+    agent: SessionAgent,
+    subject: string,
+    memories: readonly (NewMemory & { _id: string })[],
+  ): Promise<{ ids: string[]; dropped: number }> {
     const { max_items: most, ttl_days: days } = agent.config.memory;
     const now = this.#clock.now();
-    const records = learnt.map(({ kind, content }, index) => ({
-      _id: memoryId(session._id, index),
+    const records = memories.map(({ _id, kind, content }) => ({
+      _id,
       org_id: session.org_id,
       project_id: session.project_id,
       agent_id: agent.agent_id,
@@ -197,7 +235,7 @@ export class MemoryService {
     try {
       await this.#memories.insertMany(records, { ordered: false });
     } catch (error) {
-      // Another run of the same job was faster.
+      // The same was kept before.
       if (!isDuplicateKey(error)) throw error;
     }
     const tooMany = await this.#memories
@@ -257,4 +295,9 @@ const TOLD_FIRST = { pinned: -1, created_at: -1, _id: -1 } as const;
 /** The same for the same call, so that a job that runs again adds nothing. */
 function memoryId(sessionId: string, index: number): string {
   return `mry_${createHash('sha256').update(`${sessionId}:${index}`).digest('hex').slice(0, 26)}`;
+}
+
+/** The same for the same event. */
+function noteId(eventId: string): string {
+  return `mry_${createHash('sha256').update(eventId).digest('hex').slice(0, 26)}`;
 }

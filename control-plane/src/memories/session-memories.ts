@@ -46,6 +46,11 @@ export class SessionMemories implements PostCallStep {
     return known;
   }
 
+  /** Whether the agent may note something in this call. */
+  mayNote(session: SessionRecord, agent: SessionAgent | null): Promise<boolean> {
+    return this.#memories.mayNote(session, agent);
+  }
+
   /** After the call. A model that fails leaves nothing, and holds nothing up. */
   async run(facts: Parameters<PostCallStep['run']>[0]): Promise<void> {
     const { session, agent, turns } = facts;

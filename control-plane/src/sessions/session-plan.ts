@@ -27,6 +27,8 @@ export interface PlanFacts {
   /** Of the agent's, those that its org may use. */
   knowledgeBaseIds: readonly string[];
   memories: readonly { kind: string; content: string; created_at: Date }[];
+  /** What the agent notes of the person would be kept. */
+  mayNote: boolean;
   outboundAllow: readonly string[];
 }
 
@@ -62,7 +64,12 @@ export function toSessionPlan(facts: PlanFacts): SessionPlanWire {
       system_prompt: agent?.system_prompt ?? NO_AGENT.system_prompt,
       greeting: agent?.greeting ?? NO_AGENT.greeting,
       // What the gateway has no use for stays here: addresses and headers of calls that the control plane makes.
-      config: { ...config, pre_call: NO_AGENT.config.pre_call, webhooks: NO_AGENT.config.webhooks },
+      config: {
+        ...config,
+        pre_call: NO_AGENT.config.pre_call,
+        webhooks: NO_AGENT.config.webhooks,
+        memory: { ...config.memory, write: facts.mayNote },
+      },
       flow_definition: agent?.flow_definition ?? null,
     },
     memories: facts.memories.map(({ kind, content, created_at }) => ({

@@ -1,12 +1,15 @@
 import t from 'tap';
 import { transferDestinationSchema } from '@parley/shared/contracts/agent-config';
 import { BUILT_IN_TOOLS, RESERVED_TOOL_NAMES } from '@parley/shared/contracts/built-in-tools';
+import { CALL_EVENTS, NEVER_DROPPED } from '@parley/shared/contracts/call-events';
 import { offeredTools, runBuiltIn, type BuiltInContext } from './built-in-tools.ts';
 import { wirePlan } from './fakes.ts';
 
 function context(allowed: boolean): BuiltInContext & { done: string[] } {
   const done: string[] = [];
   const plan = wirePlan((wire, config) => {
+    wire.system.caller_number = allowed ? '+14155550100' : null;
+    config.memory.write = allowed;
     wire.knowledge = { base_ids: allowed ? ['kbs_1'] : [] };
     config.knowledge.mode = 'tool';
     config.end_call.agent_may_end = allowed;
@@ -29,7 +32,7 @@ function context(allowed: boolean): BuiltInContext & { done: string[] } {
       sendDtmf: async (digits) => done.push(digits) > 0,
       searchKnowledge: async (query) => void done.push(query),
       apology: () => 'Sorry.',
-      emitTool() {},
+      emitTool: (type, data) => void done.push(`${type} ${JSON.stringify(data)}`),
       toolTook() {},
     },
     onTransferFailed: (code) => void done.push(code),
@@ -51,6 +54,31 @@ void t.test('an agent that may has every built-in tool, and each is run', async 
   });
   t.match(await runBuiltIn('end_call', {}, all), { ok: true, final: true });
   t.same(all.done, ['12#', 'sales', 'end']);
+});
+
+void t.test('what is to be remembered, and who is not to be called, is told and not lost', async (t) => {
+  const all = context(true);
+  const cases: [string, Record<string, unknown>, string | undefined][] = [
+    ['remember', { kind: 'fact', content: ' Has two dogs. ' }, '{"kind":"fact","content":"Has two dogs."}'],
+    ['remember', { kind: 'gossip', content: 'Has two dogs.' }, undefined],
+    ['remember', { kind: 'fact', content: ' ' }, undefined],
+    ['remember', { kind: 'fact' }, undefined],
+    ['do_not_call', { reason: 'Too many calls.' }, '{"reason":"Too many calls."}'],
+    ['do_not_call', { reason: 'x'.repeat(600) }, JSON.stringify({ reason: 'x'.repeat(500) })],
+    ['do_not_call', {}, undefined],
+    ['do_not_call', { reason: 7 }, undefined],
+  ];
+  for (const [name, args, told] of cases) {
+    all.done.length = 0;
+    const result = await runBuiltIn(name, args, all);
+    t.match(result, told === undefined ? { ok: false, code: 'invalid_arguments' } : { ok: true });
+    t.same(all.done, told === undefined ? [] : [`${name} ${told}`]);
+    if (told === undefined) continue;
+    t.ok(NEVER_DROPPED.has(name));
+    t.ok(CALL_EVENTS[name as 'remember'].data.safeParse(JSON.parse(told)).success);
+  }
+  const onWeb = { ...all, plan: { ...all.plan, channel: 'web' as const } };
+  t.match(await runBuiltIn('do_not_call', { reason: 'No.' }, onWeb), { code: 'unknown_tool' });
 });
 
 void t.test('keys are offered, and pressed, where the line takes them', async (t) => {

@@ -1,4 +1,5 @@
 import { BUILT_IN_TOOLS, type BuiltInToolName } from '@parley/shared/contracts/built-in-tools';
+import { MEMORY_KINDS } from '@parley/shared/contracts/session-values';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { Participant } from '../participants/participant.ts';
 import type { LlmTool } from '../providers/llm/llm-provider.ts';
@@ -8,7 +9,7 @@ import type { CallControls, TransferDestination } from './call-tools.ts';
 
 /** What a built-in tool reads of its call, and does to it. */
 export interface BuiltInContext {
-  plan: Pick<SessionPlan, 'agent' | 'knowledge'>;
+  plan: Pick<SessionPlan, 'agent' | 'channel' | 'knowledge' | 'system'>;
   participant: Pick<Participant, 'carrierCommands' | 'dtmfOut'>;
   controls: CallControls;
   /** A transfer that this call of the tool began has failed. @param code the carrier's, or our own */
@@ -26,6 +27,8 @@ interface BuiltIn {
   run(args: Record<string, unknown>, context: BuiltInContext): BuiltInResult | Promise<BuiltInResult>;
 }
 
+const DONE: BuiltInResult = { ok: true, content: '{"ok":true}' };
+const REMEMBER = BUILT_IN_TOOLS.remember.parameters.properties;
 const DIGITS = new RegExp(BUILT_IN_TOOLS.send_dtmf.parameters.properties.digits.pattern);
 
 const builtIn: Record<BuiltInToolName, BuiltIn> = {
@@ -63,9 +66,7 @@ const builtIn: Record<BuiltInToolName, BuiltIn> = {
     async run({ digits }, { controls }) {
       if (typeof digits !== 'string' || !DIGITS.test(digits))
         return refused('invalid_arguments', 'digits must be 1 to 32 of 0-9, A-D, * and #.');
-      return (await controls.sendDtmf(digits))
-        ? { ok: true, content: '{"ok":true}' }
-        : refused('not_sent', 'The digits could not be sent.');
+      return (await controls.sendDtmf(digits)) ? DONE : refused('not_sent', 'The digits could not be sent.');
     },
   },
   search_knowledge: {
@@ -77,6 +78,30 @@ const builtIn: Record<BuiltInToolName, BuiltIn> = {
       return content === undefined
         ? refused('unavailable', 'The documents could not be searched. Answer without them.')
         : { ok: true, content };
+    },
+  },
+  remember: {
+    offer: ({ plan }) => (plan.agent.config.memory.write ? {} : undefined),
+    run({ kind, content }, { controls }) {
+      const known = MEMORY_KINDS.find((one) => one === kind);
+      const text = textOf(content, REMEMBER.content.maxLength);
+      if (known === undefined || text === undefined)
+        return refused(
+          'invalid_arguments',
+          `kind must be one of ${MEMORY_KINDS.join(', ')}, content a text.`,
+        );
+      controls.emitTool('remember', { kind: known, content: text });
+      return DONE;
+    },
+  },
+  do_not_call: {
+    offer: ({ plan }) =>
+      plan.channel === 'telephony' && plan.system.caller_number !== null ? {} : undefined,
+    run({ reason }, { controls }) {
+      const text = textOf(reason, BUILT_IN_TOOLS.do_not_call.parameters.properties.reason.maxLength);
+      if (text === undefined) return refused('invalid_arguments', 'reason must be a text.');
+      controls.emitTool('do_not_call', { reason: text });
+      return DONE;
     },
   },
 };
@@ -116,6 +141,12 @@ export function destinationOf(
 function destinationsOf({ plan, participant }: Offered): TransferDestination[] {
   if (!participant.carrierCommands) return [];
   return plan.agent.config.transfer.destinations.filter(({ target }) => target.type !== 'agent');
+}
+
+/** What a model wrote, cut to size; undefined for nothing. */
+function textOf(value: unknown, most: number): string | undefined {
+  const text = typeof value === 'string' ? value.trim().slice(0, most).trim() : '';
+  return text === '' ? undefined : text;
 }
 
 function unknownTool(name: string): BuiltInResult {

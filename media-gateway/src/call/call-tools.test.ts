@@ -24,6 +24,7 @@ function scene(options: { clientTools?: LlmTool[]; sayBefore?: string; confirm?:
   const tools = new CallTools({
     plan: wirePlan((plan, config) => {
       config.end_call.agent_may_end = false;
+      plan.system.caller_number = null;
       plan.tools = [
         webhookTool({
           execution: { say_before: options.sayBefore ?? '', confirm: options.confirm ?? false },

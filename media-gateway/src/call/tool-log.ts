@@ -39,11 +39,12 @@ export interface ToldCall {
   startedAt: number;
 }
 
+/** Those of the tools themselves, and what built-in ones tell. */
+type ToolEventType =
+  'tool_started' | 'tool_finished' | 'tool_confirmation' | 'warning' | 'remember' | 'do_not_call';
+
 export interface ToolEvents {
-  emitTool<T extends 'tool_started' | 'tool_finished' | 'tool_confirmation' | 'warning'>(
-    type: T,
-    data: CallEventData<T>,
-  ): void;
+  emitTool<T extends ToolEventType>(type: T, data: CallEventData<T>): void;
   toolTook(ms: number): void;
 }
 

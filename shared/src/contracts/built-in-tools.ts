@@ -1,3 +1,5 @@
+import { MEMORY_KINDS } from './session-values.ts';
+
 /** A tool that agents have without an entry in the catalogue. */
 export interface BuiltInTool {
   /** Told to the model. */
@@ -52,12 +54,45 @@ export const BUILT_IN_TOOLS = {
     },
     offered: '`knowledge.mode` is `tool`, and a knowledge base is attached.',
   },
+  remember: {
+    description:
+      'Notes one thing about the caller that is worth knowing when they call again. Never passwords, card or account numbers, or what they asked not to keep.',
+    parameters: {
+      type: 'object',
+      properties: {
+        kind: {
+          type: 'string',
+          enum: MEMORY_KINDS,
+          description:
+            'fact: lasting, about the person; preference: how they want things; open_item: promised or still to be done; summary: what this call was about',
+        },
+        content: { type: 'string', maxLength: 2000, description: 'One thing, in one or two sentences' },
+      },
+      required: ['kind', 'content'],
+      additionalProperties: false,
+    },
+    offered:
+      '`memory.write` is set, and the caller is known by a number or a `user_identifier`; never in a widget.',
+  },
+  do_not_call: {
+    description:
+      'Puts the number of the caller on the do-not-call list. Use it only when they ask not to be called again.',
+    parameters: {
+      type: 'object',
+      properties: {
+        reason: { type: 'string', maxLength: 500, description: 'What they said, in a few words' },
+      },
+      required: ['reason'],
+      additionalProperties: false,
+    },
+    offered: 'In telephone calls whose far end has a number.',
+  },
 } as const satisfies Record<string, BuiltInTool>;
 
 export type BuiltInToolName = keyof typeof BUILT_IN_TOOLS;
 
 /** Not built yet. Their names are kept free, so that no agent's own tool stands in their way when they come. */
-const PLANNED_TOOL_NAMES = ['remember', 'do_not_call', 'set_language'];
+const PLANNED_TOOL_NAMES = ['set_language'];
 
 /** Names that no tool of the catalogue may have. */
 export const RESERVED_TOOL_NAMES: ReadonlySet<string> = new Set([

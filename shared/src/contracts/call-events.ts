@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { nanoSchema } from './call-prices.ts';
-import { audioEncodingSchema, timestampSchema } from './session-values.ts';
+import { audioEncodingSchema, MEMORY_KINDS, timestampSchema } from './session-values.ts';
 import { recordingResultSchema } from './recordings.ts';
 import { turnSchema } from './turn.ts';
 
@@ -270,6 +270,16 @@ export const CALL_EVENTS = {
     description: 'The outcome of the recording.',
     whenFull: 'keep',
     data: recordingResultSchema,
+  },
+  remember: {
+    description: 'The agent noted something about the caller for later calls.',
+    whenFull: 'keep',
+    data: z.object({ kind: z.enum(MEMORY_KINDS), content: z.string().min(1).max(2000) }),
+  },
+  do_not_call: {
+    description: 'The caller asked not to be called again.',
+    whenFull: 'keep',
+    data: z.object({ reason: z.string().min(1).max(500) }),
   },
   answer_class: {
     description: 'Who or what answered an outbound call.',

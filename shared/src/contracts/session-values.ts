@@ -91,3 +91,7 @@ export const audioEncodingSchema = z.enum(['pcmu', 'pcma', 'pcm16']);
 
 /** RFC 3339 in UTC with milliseconds. */
 export const timestampSchema = z.iso.datetime({ offset: true });
+
+/** What a memory of a caller may be. */
+export const MEMORY_KINDS = ['fact', 'preference', 'summary', 'open_item'] as const;
+export type MemoryKind = (typeof MEMORY_KINDS)[number];

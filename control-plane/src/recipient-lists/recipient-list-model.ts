@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto';
+import { defineCollection } from '../storage/collection.ts';
+import type { StoredRecord } from '../storage/collection.ts';
+
+/** A list of telephone numbers: those of a `suppression` list are not dialled. */
+export interface RecipientListRecord extends StoredRecord {
+  org_id: string;
+  /** Null: the org's own do-not-call list, which is in every project. */
+  project_id: string | null;
+  name: string;
+  kind: 'suppression';
+}
+
+export const recipientListCollection = defineCollection<RecipientListRecord, 'shared'>({
+  name: 'recipient_lists',
+  tenancy: 'shared',
+  fields: {
+    name: { type: String, required: true },
+    kind: { type: String, required: true },
+  },
+  indexes: [[{ org_id: 1, project_id: 1, created_at: -1, _id: -1 }]],
+});
+
+/** One number of a list. */
+export interface RecipientRecord extends StoredRecord {
+  org_id: string;
+  /** That of its list. */
+  project_id: string | null;
+  list_id: string;
+  /** E.164. */
+  phone_number: string;
+  name: string | null;
+  external_id: string | null;
+  reason: string | null;
+  source: 'api' | 'agent';
+  /** `usr_…`, `key_…` or `agt_…`. */
+  added_by: string | null;
+  /** The call in which the agent was asked for it. */
+  session_id: string | null;
+}
+
+const NEWEST = { created_at: -1, _id: -1 } as const;
+
+export const recipientCollection = defineCollection<RecipientRecord, 'shared'>({
+  name: 'recipients',
+  tenancy: 'shared',
+  fields: {
+    list_id: { type: String, required: true },
+    phone_number: { type: String, required: true },
+    name: { type: String, default: null },
+    external_id: { type: String, default: null },
+    reason: { type: String, default: null },
+    source: { type: String, required: true },
+    added_by: { type: String, default: null },
+    session_id: { type: String, default: null },
+  },
+  indexes: [
+    [{ list_id: 1, phone_number: 1 }, { unique: true }],
+    [{ list_id: 1, ...NEWEST }],
+    [{ list_id: 1, updated_at: -1, _id: -1 }],
+    [{ list_id: 1, external_id: 1, ...NEWEST }],
+    // Before a dial.
+    [{ org_id: 1, phone_number: 1 }],
+  ],
+});
+
+/** Id of the org's own list: there is one, whoever needs it first. */
+export function doNotCallId(orgId: string): string {
+  return `rcl_${createHash('sha256').update(`do-not-call:${orgId}`).digest('hex').slice(0, 26)}`;
+}

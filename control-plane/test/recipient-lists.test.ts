@@ -1,0 +1,168 @@
+import { randomUUID } from 'node:crypto';
+import t from 'tap';
+import { auditCollection } from '../src/audit/audit-trail.ts';
+import { csvLine } from '../src/http/csv.ts';
+import { eventually } from './fixtures/loopback-server.ts';
+import { openTestControlPlane } from './fixtures/test-control-plane.ts';
+import { TestGateway } from './fixtures/test-gateway.ts';
+import { signInUser } from './fixtures/test-users.ts';
+
+const plane = await openTestControlPlane({ env: { REGISTRATION: 'open' } });
+t.teardown(() => plane[Symbol.asyncDispose]());
+const gateway = new TestGateway(plane);
+const { callEvents, sessionStore, suppressions } = plane.app.services;
+const owner = await signInUser(plane, 'owner@example.com');
+const editor = await signInUser(plane, 'editor@example.com');
+const orgId = plane.first.org._id;
+await editor.join(orgId, 'editor');
+const projectId = plane.first.project._id;
+const P = `/v1/orgs/${orgId}/projects/${projectId}`;
+const NUMBER = '+14155550123';
+
+interface List {
+  id: string;
+  project_id: string | null;
+  built_in: boolean;
+  recipient_count: number;
+}
+interface Recipient {
+  id: string;
+  phone_number: string;
+}
+
+const lists = async () => (await plane.call<{ items: List[] }>('GET', `${P}/recipient-lists`)).body.items;
+const builtIn = async () => (await lists()).find((list) => list.built_in)!;
+const add = (listId: string, ...numbers: string[]) =>
+  plane.call('POST', `/v1/recipient-lists/${listId}/recipients`, {
+    body: { recipients: numbers.map((phone_number) => ({ phone_number })) },
+  });
+const recipients = async (listId: string, query = '') =>
+  (await plane.call<{ items: Recipient[] }>('GET', `/v1/recipient-lists/${listId}/recipients${query}`)).body
+    .items;
+const blocks = async (...numbers: string[]) => [
+  ...(await suppressions.blocks({ orgId, projectId }, numbers)),
+];
+
+void t.test('every project has the do-not-call list of its org, which stays', async (t) => {
+  const list = await builtIn();
+  t.match(list, { project_id: null, built_in: true, name: 'Do not call', kind: 'suppression' });
+  const other = await plane.call<{ id: string }>('POST', `/v1/orgs/${orgId}/projects`, {
+    token: owner.token,
+    body: { name: `Other ${randomUUID()}` },
+  });
+  const elsewhere = `/v1/orgs/${orgId}/projects/${other.body.id}/recipient-lists`;
+  const seen = await plane.call<{ items: List[] }>('GET', elsewhere, { token: owner.token });
+  t.match(seen.body.items, [{ id: list.id }]);
+  const { token } = owner;
+  const path = `/v1/recipient-lists/${list.id}`;
+  t.match(await plane.call('DELETE', path, { token }), { status: 409, body: { code: 'invalid_state' } });
+  t.match(await plane.call('PATCH', path, { token, body: { name: 'x' } }), { status: 409 });
+  t.match(await plane.call('DELETE', path), { status: 403 }, 'a key may not even ask');
+});
+
+void t.test('numbers are added once, looked up, and removed by an admin alone', async (t) => {
+  const list = await builtIn();
+  t.same((await add(list.id, NUMBER, '+14155550124', NUMBER)).body, { added: 2, known: 1 });
+  t.same((await add(list.id, NUMBER)).body, { added: 0, known: 1 });
+  t.same(await blocks(NUMBER, '+14155550199'), [NUMBER]);
+  t.same(await blocks(), []);
+  t.equal((await builtIn()).recipient_count, 2);
+  const [found] = await recipients(list.id, `?phone_number=${encodeURIComponent(NUMBER)}`);
+  t.match(found, { phone_number: NUMBER, source: 'api', added_by: /^key_/, status: 'valid' });
+  const path = `/v1/recipients/${found!.id}`;
+  t.match((await plane.call('PATCH', path, { body: { reason: 'By letter.' } })).body, {
+    reason: 'By letter.',
+    phone_number: NUMBER,
+  });
+  t.match(await plane.call('DELETE', path), { status: 403, body: { code: 'user_required' } });
+  const byEditor = await plane.call('DELETE', path, { token: editor.token });
+  t.match(byEditor, { status: 403, body: { code: 'role_too_low' } });
+  t.equal((await plane.call('DELETE', path, { token: owner.token })).status, 204);
+  t.same(await blocks(NUMBER), [], 'it may be called again');
+  const trail = plane.app.services.database.model(auditCollection);
+  t.match(await trail.find({ action: 'suppression.removed' }).lean(), [
+    { actor: owner.userId, target: found!.id },
+  ]);
+});
+
+void t.test('a list of a project acts in it, until it is deleted', async (t) => {
+  const { body: list } = await plane.call<List>('POST', `${P}/recipient-lists`, {
+    body: { name: 'Former', kind: 'suppression' },
+  });
+  t.match(list, { project_id: projectId, built_in: false, recipient_count: 0 });
+  await add(list.id, '+14155550130');
+  t.same(await blocks('+14155550130'), ['+14155550130']);
+  const elsewhere = await suppressions.blocks({ orgId, projectId: 'prj_other' }, ['+14155550130']);
+  t.equal(elsewhere.size, 0);
+  t.equal((await plane.call('DELETE', `/v1/recipient-lists/${list.id}`)).status, 204);
+  t.same(await blocks('+14155550130'), []);
+  const refused = await plane.call('POST', `${P}/recipient-lists`, {
+    body: { name: 'x', kind: 'recipients' },
+  });
+  t.equal(refused.status, 422, 'lists that nothing dials are not taken');
+  t.equal((await add((await builtIn()).id, '4155550130')).status, 422);
+});
+
+void t.test('the export is a table that no spreadsheet takes for formulas', async (t) => {
+  const { body: list } = await plane.call<List>('POST', `${P}/recipient-lists`, {
+    body: { name: 'Export', kind: 'suppression' },
+  });
+  await plane.call('POST', `/v1/recipient-lists/${list.id}/recipients`, {
+    body: {
+      recipients: [
+        { phone_number: '+14155550141', name: '=HYPERLINK("x")', reason: 'said "no",\nloudly' },
+        { phone_number: '+14155550140', external_id: '-7' },
+      ],
+    },
+  });
+  const { body, headers } = await plane.call<string>('GET', `/v1/recipient-lists/${list.id}/export`);
+  t.match(headers.get('content-type'), /^text\/csv/);
+  const text = typeof body === 'string' ? body : String(body);
+  t.match(text, /^phone_number,name,external_id,reason,source,added_by,created_at\r\n/);
+  t.match(text, /\r\n\+14155550140,,-7,,api,key_/);
+  t.ok(text.includes(`+14155550141,"'=HYPERLINK(""x"")",,"said ""no"",\nloudly",api,`));
+  t.equal(csvLine(['@a', '-1.5', '+1a', '\tx', null, true]), "'@a,-1.5,'+1a,'\tx,,true\r\n");
+});
+
+void t.test('who asks an agent not to be called again is in the list, once', async (t) => {
+  const agent = await plane.call<{ id: string }>('POST', `${P}/agents`, {
+    body: { name: `Agent ${randomUUID()}`, config: { memory: { write: true } } },
+  });
+  const { body: session } = await plane.call<{ session_id: string; token: string }>('POST', '/v1/sessions', {
+    body: { agent_id: agent.body.id },
+  });
+  const number = '+14155550150';
+  await sessionStore.change(session.session_id, { direction: 'inbound', from_number: number } as never);
+  const { body: plan } = await gateway.redeem({ token: session.token });
+  await callEvents.handle(gateway.started(plan));
+  const asked = gateway.event(plan, 'do_not_call', { reason: 'Too many calls.' });
+  const noted = gateway.event(plan, 'remember', { kind: 'preference', content: 'No calls on Sundays.' });
+  for (const event of [asked, noted, asked, noted]) await callEvents.handle(event);
+  t.same(await blocks(number), [number]);
+  const found = await recipients((await builtIn()).id, `?phone_number=${encodeURIComponent(number)}`);
+  t.match(found, [
+    { source: 'agent', reason: 'Too many calls.', added_by: agent.body.id, session_id: session.session_id },
+  ]);
+  const memories = `/v1/agents/${agent.body.id}/memories`;
+  t.match((await plane.call('GET', memories)).body, {
+    total: 1,
+    items: [{ kind: 'preference', content: 'No calls on Sundays.', source: 'session', subject: number }],
+  });
+  const events = await plane.call<{ items: { type: string; data: object }[] }>(
+    'GET',
+    `/v1/sessions/${session.session_id}/events?type=remember`,
+  );
+  t.same(
+    events.body.items.map(({ data }) => data),
+    [{ kind: 'preference' }],
+    'what was noted stands in the memory alone',
+  );
+  await callEvents.handle(gateway.ended(plan));
+  await eventually(async () => (await sessionStore.find(session.session_id))?.status === 'ended');
+  t.equal((await plane.call('DELETE', `/v1/sessions/${session.session_id}`)).status, 204);
+  t.match((await plane.call('GET', memories)).body, { total: 0 }, 'erased with the call');
+  t.same(await blocks(number), [number], 'but still not to be called');
+  // What comes late is of nobody any more.
+  await callEvents.handle(gateway.event(plan, 'remember', { kind: 'fact', content: 'Late.' }));
+  t.match((await plane.call('GET', memories)).body, { total: 0 });
+});
