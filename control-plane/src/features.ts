@@ -49,6 +49,7 @@ export async function createFeatures(deps: PlatformDeps) {
     owned.add(one);
   for (const { owns = [] } of features) for (const one of owns) owned.add(one);
   owned.add(audition);
+  owned.add(tenants.invoicePrinter);
   owned.defer(() => cloning[Symbol.dispose]());
   owned.add(calls.preCall);
   return { features, services, [Symbol.asyncDispose]: () => owned.dispose() };

@@ -193,6 +193,28 @@ void t.test('the list is filtered and sorted, and shows no drafts', async (t) =>
   }
 });
 
+void t.test('an invoice is a PDF, for its own org alone', async (t) => {
+  const one = await plane.makeTenant('viewer');
+  await book(one, '2026-10-05T00:00:00Z', 5_000_000_000n);
+  await invoiceCloser.close('2026-10', { ...signalled, orgId: one.org._id });
+  const [invoice] = await list(one);
+  const path = `/v1/orgs/${one.org._id}/billing/invoices/${invoice!.id}/pdf`;
+  const get = async () => {
+    const answer = await fetch(`${plane.url}${path}`, { headers: { authorization: `Bearer ${one.apiKey}` } });
+    t.equal(answer.status, 200);
+    t.equal(answer.headers.get('content-type'), 'application/pdf');
+    t.equal(answer.headers.get('content-disposition'), `attachment; filename="${invoice!.number}.pdf"`);
+    return Buffer.from(await answer.arrayBuffer());
+  };
+  const first = await get();
+  t.equal(first.subarray(0, 5).toString(), '%PDF-');
+  await invoices.mark(invoice!.number, 'paid');
+  t.ok(first.equals(await get()), 'the same when it is paid');
+  t.equal((await plane.call('GET', path)).status, 404, 'to a key of another org');
+  const other = `/v1/orgs/${plane.first.org._id}/billing/invoices/${invoice!.id}/pdf`;
+  t.equal((await plane.call('GET', other)).status, 404, 'under another org');
+});
+
 void t.test('the command line makes, lists and marks', async (t) => {
   const one = await plane.makeTenant();
   await book(one, '2026-10-05T00:00:00Z', 5_000_000_000n);

@@ -52,11 +52,11 @@ export function createTenantFeatures(
       isSession: sessionExists(platform.database),
     }),
   );
-  const { invoices, invoiceCloser } = features.add(
+  const { invoices, invoiceCloser, invoicePrinter } = features.add(
     createInvoices({ ...platform, orgs: orgCollection, usage, sums: usageSums }),
   );
   return {
     ...{ apiKeys, orgs, projects, rateLimits, signIns, userAccounts },
-    ...{ callCosts, invoiceCloser, invoices, rates, usageSums, wallets },
+    ...{ callCosts, invoiceCloser, invoicePrinter, invoices, rates, usageSums, wallets },
   };
 }

@@ -59,6 +59,7 @@ export const PARAMETER_TEXTS: Readonly<Record<string, string>> = {
   'query.expires': 'When the link ends to be valid (Unix seconds); part of a signed link.',
   'query.signature': 'Signature of the link.',
   'path.key_id': 'API key.',
+  'path.invoice_id': 'Invoice.',
   'path.database_id': 'Database.',
   'path.row_id': 'Row of the database.',
   'path.kb_id': 'Knowledge base.',

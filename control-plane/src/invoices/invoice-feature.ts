@@ -5,6 +5,7 @@ import { InvoiceCloser } from './invoice-closer.ts';
 import { sellerOf } from './invoice-config.ts';
 import { invoiceCollection, invoiceCounterCollection, invoiceMonthCollection } from './invoice-model.ts';
 import { InvoiceNumbers } from './invoice-numbers.ts';
+import { InvoicePrinter } from './invoice-printer.ts';
 import { invoiceRoutes } from './invoice-routes.ts';
 import { invoiceSample } from './invoice-sample.ts';
 import { INVOICE_AUDIT, InvoiceService } from './invoice-service.ts';
@@ -20,6 +21,7 @@ export function createInvoices(
 ) {
   const { config, clock } = deps;
   const invoices = new InvoiceService(deps);
+  const invoicePrinter = new InvoicePrinter(deps);
   const seller = sellerOf(config);
   const numbers = new InvoiceNumbers({
     ...deps,
@@ -28,9 +30,9 @@ export function createInvoices(
   });
   const invoiceCloser = seller && new InvoiceCloser({ ...deps, numbers, seller });
   return {
-    ...{ invoices, invoiceCloser },
+    ...{ invoices, invoiceCloser, invoicePrinter },
     collections: [invoiceCollection, invoiceCounterCollection, invoiceMonthCollection],
-    routes: invoiceRoutes({ invoices }),
+    routes: invoiceRoutes({ invoices, printer: invoicePrinter }),
     parameters: { invoice_id: idSchema('inv') },
     audit: INVOICE_AUDIT,
     workers: invoiceCloser
@@ -44,5 +46,5 @@ export function createInvoices(
         ]
       : [],
     samples: [invoiceSample],
-  } satisfies Feature & { invoices: InvoiceService; invoiceCloser: InvoiceCloser | null };
+  } satisfies Feature;
 }

@@ -57,6 +57,13 @@ export class InvoiceService {
     );
   }
 
+  /** One that has its number. @throws NotFoundError */
+  async shown(scope: Scope, id: string): Promise<InvoiceRecord> {
+    const found = await scope.collection(invoiceCollection).findOne({ _id: id, status: { $in: SHOWN } });
+    if (!found) throw new NotFoundError();
+    return found;
+  }
+
   /** Of all orgs, or of one: the newest first. */
   newest(orgId: string | undefined, limit: number): Promise<InvoiceRecord[]> {
     return this.#database
