@@ -1,5 +1,15 @@
-import { MANY_SESSION, newAgent, nthId, nthSession, projectPath, unique } from '../composition/sample.ts';
+import {
+  MANY_APART_MS,
+  MANY_SESSION,
+  MANY_START,
+  newAgent,
+  nthId,
+  nthSession,
+  projectPath,
+  unique,
+} from '../composition/sample.ts';
 import type { Sample, SampleWorld } from '../composition/sample.ts';
+import { encodeCursor } from './row-cursor.ts';
 import { withColumns } from './known-keys.ts';
 import { rowContent } from './row-values.ts';
 import type { Column } from './database-columns.ts';
@@ -80,4 +90,13 @@ export const databaseSample: Sample = {
       },
     },
   ],
+  filters: () => ({
+    filter: ['score:gte:50', 'score:eq:-1', 'score:lt:0', 'note:eq:Note 77', 'note:empty'],
+    cursor: [
+      encodeCursor({
+        ...{ sort: '-created_at', total: 0, segment: 0 },
+        position: [MANY_START + 50 * MANY_APART_MS, nthId('dbr', 50)],
+      }),
+    ],
+  }),
 };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { listOf } from '../http/list-query.ts';
 import { recordFields, toTimes } from '../http/record-schema.ts';
 import type { DatabaseRecord, DatabaseRowRecord } from './database-model.ts';
 
@@ -47,6 +48,15 @@ export const rowResponse = z
     ...recordFields,
   })
   .meta({ id: 'DatabaseRow' });
+
+export const rowPageResponse = listOf(rowResponse)
+  .extend({
+    next_cursor: z
+      .string()
+      .nullable()
+      .meta({ description: 'Gives the next page as `cursor`; null: this is the last one.' }),
+  })
+  .meta({ id: 'DatabaseRowPage' });
 
 /** Values of columns that were removed stay stored, and are not shown. */
 export function toRowResponse(
