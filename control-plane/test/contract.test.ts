@@ -186,7 +186,13 @@ void t.test('every field and parameter says what it is', (t) => {
   for (const reason of [...ENDED_BY, ...HANGUP_REASONS, ...FAILURE_REASONS])
     t.match(JSON.stringify(ended), `\`${reason}\``);
   t.match(document.components.schemas['AgentConfigPatch'], {
-    properties: { auto_database: { description: /Only `false` is taken in this version\.$/ } },
+    properties: {
+      guardrails: {
+        anyOf: [
+          { properties: { prompt_injection: { description: /Only `false` is taken in this version\.$/ } } },
+        ],
+      },
+    },
   });
   t.end();
 });

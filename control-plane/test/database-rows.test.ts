@@ -283,11 +283,11 @@ void t.test('an export has every row once, with formulas defused', async (t) => 
   const bytes = Buffer.from(await csv.arrayBuffer());
   t.same([...bytes.subarray(0, 3)], [0xef, 0xbb, 0xbf]);
   t.equal(bytes.toString('utf8').slice(1), '\'=Word,"Number, exact"\r\n,0\r\n\' =1+1,-5\r\n');
-  const json = await plane.call<Row[]>('GET', `${path}?format=json`);
-  t.equal(json.body.length, 1203);
-  t.equal(new Set(json.body.map((row) => row.id)).size, 1203);
-  t.match(json.body.at(-1), { values: { word: 'a"b', n: null } });
-  t.same((await plane.call('GET', `${path}?format=json&filter=n:gt:99999`)).body, []);
+  const json = await plane.call<{ items: Row[] }>('GET', `${path}?format=json`);
+  t.equal(json.body.items.length, 1203);
+  t.equal(new Set(json.body.items.map((row) => row.id)).size, 1203);
+  t.match(json.body.items.at(-1), { values: { word: 'a"b', n: null } });
+  t.same((await plane.call('GET', `${path}?format=json&filter=n:gt:99999`)).body, { items: [] });
   t.match(await plane.call('GET', `${path}?filter=none:eq:1`), { status: 422 });
   t.equal(
     await database.model(auditCollection).countDocuments({ action: 'database.exported', target: id }),

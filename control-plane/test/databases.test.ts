@@ -17,6 +17,10 @@ interface Database {
   row_count: number;
   agent_ids: string[];
 }
+interface Agent {
+  id: string;
+  auto_database_id: string | null;
+}
 interface Row {
   id: string;
   session_id: string | null;
@@ -283,6 +287,69 @@ void t.test('a session becomes one row, filled from every source', async (t) => 
   await plane.call('DELETE', `/v1/databases/${id}/agents/${agent}`);
   await settled(await call(agent));
   t.equal((await rowsOf(id)).total, 1, 'a detached agent adds nothing');
+});
+
+void t.test('an agent has a database of its own, if it wants one', async (t) => {
+  const plain = await plane.call<Agent>('POST', `${P}/agents`, { body: { name: 'Plain' } });
+  t.equal(plain.body.auto_database_id, null);
+  const made = await plane.call<Agent>('POST', `${P}/agents`, {
+    body: { name: 'Own', config: { auto_database: true } },
+  });
+  const { id: agent, auto_database_id: id } = made.body;
+  t.match(await get(id!), { kind: 'auto', name: 'Own', agent_ids: [agent], columns: { length: 26 } });
+  const patched = await plane.call<Agent>('PATCH', `/v1/agents/${plain.body.id}`, {
+    body: { config: { auto_database: true } },
+  });
+  t.match(patched.body.auto_database_id, /^dbs_/);
+  t.equal(
+    (await plane.call<Agent>('GET', `/v1/agents/${plain.body.id}`)).body.auto_database_id,
+    patched.body.auto_database_id,
+  );
+  const copy = await plane.call<Agent>('POST', `/v1/agents/${agent}/duplicate`);
+  t.match(copy.body.auto_database_id, /^dbs_/);
+  t.not(copy.body.auto_database_id, id);
+
+  const session = await call(agent);
+  await settled(session);
+  const { items } = await rowsOf(id!, '?sort=-lead_score&filter=lead_score:gte:50');
+  t.match(items, [{ session_id: session, agent_id: agent }]);
+  t.match(items[0]!.values, {
+    session_id: session,
+    direction: 'web',
+    status: 'ended',
+    customer_name: 'Asha',
+    lead_status: 'interested',
+    call_status: 'completed',
+    call_direction: 'inbound',
+    call_datetime: /Z$/,
+    send_email: false,
+    goal_status: 'achieved',
+  });
+  const own = `/v1/databases/${id}`;
+  t.match(await plane.call('DELETE', `${own}/agents/${agent}`), {
+    status: 409,
+    body: { code: 'invalid_state' },
+  });
+  t.match(await plane.call('DELETE', own), { status: 409, body: { code: 'resource_in_use' } });
+  await plane.call('PATCH', `/v1/agents/${agent}`, { body: { config: { auto_database: false } } });
+  await settled(await call(agent));
+  t.equal((await rowsOf(id!)).total, 1, 'switched off, it adds nothing');
+  await plane.call('DELETE', `/v1/agents/${agent}`);
+  t.equal((await plane.call('DELETE', own)).status, 204, 'it goes once the agent is archived');
+  t.equal((await plane.call<Agent>('GET', `/v1/agents/${agent}`)).body.auto_database_id, null);
+  await plane.call('DELETE', `/v1/agents/${copy.body.id}`);
+  await plane.call('DELETE', `/v1/agents/${copy.body.id}?purge=true`);
+  t.equal(
+    (await get(copy.body.auto_database_id!)).id,
+    copy.body.auto_database_id,
+    'a purged agent leaves its calls',
+  );
+
+  // As after a process that died between the agent and its database.
+  await database.model(databaseCollection).deleteOne({ owner_agent_id: plain.body.id });
+  await settled(await call(plain.body.id));
+  const { body: healed } = await plane.call<Agent>('GET', `/v1/agents/${plain.body.id}`);
+  t.equal((await rowsOf(healed.auto_database_id!)).total, 1);
 });
 
 void t.test('rows go with a person, and not with retention', async (t) => {

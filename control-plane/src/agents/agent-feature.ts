@@ -15,6 +15,7 @@ import type { AgentDependents, ProjectDefaults } from './agent-service.ts';
 import { AgentVersions } from './agent-versions.ts';
 import type { PassedTests } from './agent-versions.ts';
 import { AgentWriter } from './agent-writer.ts';
+import type { AgentDatabases } from './agent-writer.ts';
 import { HeaderSecrets } from './header-secrets.ts';
 import { StoredAgents } from './stored-agents.ts';
 
@@ -30,11 +31,12 @@ export function createAgents({
   projects: ProjectDefaults;
   dependents: AgentDependents;
   hasPassedTests: PassedTests;
+  databases: AgentDatabases;
   attachable: AttachableRecords;
   named: NamedRecords;
 }) {
   const headerSecrets = new HeaderSecrets({ database, box });
-  const writer = new AgentWriter({ database, clock });
+  const writer = new AgentWriter({ ...deps, database, clock });
   const contents = new AgentContents(deps);
   const agentLinks = new AgentLinks({ database, writer, records: deps.attachable });
   const agentVersions = new AgentVersions({ ...deps, writer, contents, links: agentLinks });

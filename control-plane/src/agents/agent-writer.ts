@@ -13,14 +13,22 @@ import { plain, toContent, versionId } from './agent-content.ts';
 import { agentCollection, agentVersionCollection } from './agent-model.ts';
 import type { AgentContent, AgentRecord } from './agent-record.ts';
 
+/** Databases of agents' calls, which agents have by a setting. */
+export interface AgentDatabases {
+  /** Makes the agent's unless it has one, and notes it on the agent. @returns its id */
+  ensure(agent: AgentRecord): Promise<string>;
+}
+
 /** Writes agents so that no version is lost: of those that write at once one wins, and the others look again. */
 export class AgentWriter {
   readonly #database: Database;
   readonly #clock: Clock;
+  readonly #databases: AgentDatabases;
 
-  constructor(deps: { database: Database; clock: Clock }) {
+  constructor(deps: { database: Database; clock: Clock; databases: AgentDatabases }) {
     this.#database = deps.database;
     this.#clock = deps.clock;
+    this.#databases = deps.databases;
   }
 
   /** @throws ConflictError `duplicate`, `limit_reached` */
@@ -52,7 +60,7 @@ export class AgentWriter {
       }),
     );
     await this.saveVersion(agent);
-    return agent;
+    return this.#withDatabase(agent);
   }
 
   /**
@@ -82,7 +90,8 @@ export class AgentWriter {
       const before = shown(toContent(current), current.webhooks);
       const after = shown(content, webhooks);
       const sameContent = isDeepStrictEqual(after.content, before.content);
-      if (sameContent && isDeepStrictEqual(after.webhooks, before.webhooks)) return current;
+      if (sameContent && isDeepStrictEqual(after.webhooks, before.webhooks))
+        return this.#withDatabase(current);
       const unchanged = { _id: agent._id, revision: current.revision };
       if (sameContent) {
         const changed = await agents.update(unchanged, { $set: { webhooks }, $inc: { revision: 1 } });
@@ -107,12 +116,18 @@ export class AgentWriter {
       );
       if (!changed) continue;
       await this.saveVersion(changed);
-      return changed;
+      return this.#withDatabase(changed);
     }
     throw new ConflictError(
       'version_conflict',
       'The agent was changed by another request at the same time. Retry the request.',
     );
+  }
+
+  /** Gives the agent the database that its config asks for; a crash before is made up for by its next call. */
+  async #withDatabase(agent: AgentRecord): Promise<AgentRecord> {
+    if (agent.config.auto_database !== true || agent.auto_database_id !== null) return agent;
+    return { ...agent, auto_database_id: await this.#databases.ensure(agent) };
   }
 
   /** Keeps the agent's current version; again is harmless. */

@@ -98,6 +98,7 @@ const ACTING: Readonly<Record<string, unknown>> = {
   'widget.title': 'Ask us',
   'widget.daily_sessions': 10,
   'widget.variables': ['name'],
+  auto_database: true, // agent-writer, session-rows
   'analysis.lead_analysis': false, // lead-analyst
   'analysis.llm_id': 'llm_other',
   'analysis.min_caller_turns': 2,
@@ -153,7 +154,6 @@ const REFUSED: Readonly<Record<string, unknown>> = {
   'privacy.redact': ['email'],
   'privacy.redact_before_llm': true,
   'answer_detection.enabled': true,
-  auto_database: true,
   'guardrails.prompt_injection': true,
   'guardrails.blocked_topics': ['politics'],
   'guardrails.refusal': 'No.',
@@ -237,9 +237,14 @@ void t.test('a setting that does not act is refused by name', async (t) => {
 });
 
 void t.test('what an earlier version took is kept, and only that', async (t) => {
-  const stored = { config: { auto_database: true, tts: { volume: 1.5 } }, webhooks: {} };
+  const stored = { config: { guardrails: { prompt_injection: true }, tts: { volume: 1.5 } }, webhooks: {} };
   const change = (config: Json) => applyConfig(stored, config, { outboundAllow: [] }).full;
-  t.match(change({ silence: { max_reminders: 1 } }), { auto_database: true, tts: { volume: 1.5 } });
-  t.match(change({ auto_database: false, tts: { volume: null } }), { auto_database: false });
+  t.match(change({ silence: { max_reminders: 1 } }), {
+    guardrails: { prompt_injection: true },
+    tts: { volume: 1.5 },
+  });
+  t.match(change({ guardrails: { prompt_injection: false }, tts: { volume: null } }), {
+    guardrails: { prompt_injection: false },
+  });
   t.throws(() => change({ tts: { volume: 1.7 } }), ValidationError);
 });

@@ -4,6 +4,7 @@ import type { ProjectDefaults } from '../agents/agent-service.ts';
 import { agentCollection } from '../agents/agent-model.ts';
 import { createAnalyses } from '../analyses/analysis-feature.ts';
 import { analysisCollection } from '../analyses/analysis-model.ts';
+import { AutoDatabases } from '../databases/auto-database.ts';
 import { createDatabases } from '../databases/database-feature.ts';
 import { knowledgeBaseCollection } from '../knowledge-bases/knowledge-base-model.ts';
 import { createMemories } from '../memories/memory-feature.ts';
@@ -29,9 +30,11 @@ export async function createAgentFeatures(
     ...platform
   }: Platform & { models: ModelCatalog; accounts: ProviderAccounts; projects: ProjectDefaults },
 ) {
+  const autoDatabases = new AutoDatabases({ ...platform, agents: agentCollection });
   const { agents, agentLinks, agentVersions, headerSecrets, storedAgents } = features.add(
     createAgents({
       ...{ ...platform, models, projects, dependents: features, hasPassedTests: hasPassedRun },
+      databases: autoDatabases,
       attachable: {
         tools: toolCollection,
         analyses: analysisCollection,
@@ -53,5 +56,15 @@ export async function createAgentFeatures(
   );
   const forMore = { ...ofAgents, sessions: sessionCollection, accounts };
   for (const { createFeature } of await Promise.all(MORE())) features.add(createFeature(forMore));
-  return { agents, agentVersions, analyses, databaseRows, headerSecrets, memories, storedAgents, tools };
+  return {
+    agents,
+    agentVersions,
+    analyses,
+    autoDatabases,
+    databaseRows,
+    headerSecrets,
+    memories,
+    storedAgents,
+    tools,
+  };
 }

@@ -41,7 +41,8 @@ export function createCallFeatures(
   },
 ) {
   const { models, rateLimits, apiKeys, costs, agentFeatures, ...platform } = deps;
-  const { agents, agentVersions, analyses, databaseRows, memories, storedAgents, tools } = agentFeatures;
+  const { agents, agentVersions, analyses, autoDatabases, databaseRows, memories, storedAgents, tools } =
+    agentFeatures;
   const { database } = platform;
   const { tickets } = features.add(createWsTickets(platform));
   const log = createCallLog(platform);
@@ -61,7 +62,7 @@ export function createCallFeatures(
   const afterCalls = createPostCall({
     ...ofSessions,
     ...{ callLog, recordings, mediaLinks, deliveries, analyses, memories: sessionMemories },
-    sessionRows: new SessionRows({ ...platform, rows: databaseRows, store }),
+    sessionRows: new SessionRows({ ...platform, autoDatabases, rows: databaseRows, store }),
     named: { analyses: analysisCollection, sessions: sessionCollection },
   });
   const { postCall } = afterCalls;

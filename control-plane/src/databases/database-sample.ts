@@ -26,6 +26,16 @@ async function newDatabase({ make, project }: SampleWorld): Promise<string> {
     .id;
 }
 
+/** An agent with a database of its own. */
+async function autoDatabase({ make, project }: SampleWorld) {
+  const agent = await make<{ id: string; auto_database_id: string }>(
+    `${projectPath(project)}/agents`,
+    { name: unique(), config: { auto_database: true } },
+    project.key,
+  );
+  return { database_id: agent.auto_database_id, agent_id: agent.id };
+}
+
 export const databaseSample: Sample = {
   async make(world) {
     const { make, project } = world;
@@ -40,12 +50,14 @@ export const databaseSample: Sample = {
     updateDatabase: (_, send) => send(200, { body: { name: unique() } }),
     deleteDatabase: async (world, send) => {
       await send(204, { ids: { database_id: await newDatabase(world) } });
+      await send(409, { ids: { database_id: (await autoDatabase(world)).database_id } });
     },
     attachDatabaseAgent: (world, send) => send(200, { body: { agent_id: world.project.ids['agent_id'] } }),
     detachDatabaseAgent: async (world, send) => {
       const [database_id, agent_id] = [await newDatabase(world), await newAgent(world)];
       await world.make(`/v1/databases/${database_id}/agents`, { agent_id }, world.project.key);
       await send(204, { ids: { database_id, agent_id } });
+      await send(409, { ids: await autoDatabase(world) });
     },
     createDatabaseRow: async (world, send) => {
       await send(201, { body: { values: { score: 7, note: 'called' } } });

@@ -18,7 +18,11 @@ import { withColumns } from './known-keys.ts';
 import type { RowRemoval } from './row-removal.ts';
 
 /** An agent, as far as its databases are concerned. */
-export type DatabaseAgent = StoredRecord & { name: string; archived_at: Date | null };
+export type DatabaseAgent = StoredRecord & {
+  name: string;
+  archived_at: Date | null;
+  auto_database_id: string | null;
+};
 
 /** Tables that sessions and clients write rows to. */
 export class DatabaseService {
@@ -90,6 +94,10 @@ export class DatabaseService {
       );
     await this.#removal.begin(database._id);
     await scope.collection(databaseCollection).delete({ _id: database._id });
+    // An archived agent that is brought back gets another one.
+    await scope
+      .collection(this.#agents)
+      .updateMany({ auto_database_id: database._id }, { $set: { auto_database_id: null } });
     await this.#removal.remove(database._id);
   }
 

@@ -12,12 +12,12 @@ export async function* rowsAsCsv(database: DatabaseRecord, pages: Pages): AsyncG
     yield rows.map(({ values }) => csvLine(columns.map(({ key }) => values[key]))).join('');
 }
 
-/** One array of rows as the list shows them. */
+/** `{"items": […]}`, rows as the list shows them. */
 export async function* rowsAsJson(database: DatabaseRecord, pages: Pages): AsyncGenerator<string> {
-  let separator = '[';
+  let separator = '{"items":[\n';
   for await (const rows of pages) {
     yield separator + rows.map((row) => JSON.stringify(toRowResponse(database, row))).join(',\n');
     separator = ',\n';
   }
-  yield separator === '[' ? '[]' : ']';
+  yield separator === ',\n' ? '\n]}' : '{"items":[]}';
 }

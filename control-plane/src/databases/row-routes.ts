@@ -100,7 +100,7 @@ export function rowRoutes({
       summary: 'Export the rows of a database',
       description:
         'All rows that the filters leave, oldest first: as CSV (RFC 4180, UTF-8 with a byte order mark, the labels as its ' +
-        'header; texts that a spreadsheet would run begin with an apostrophe), or as a JSON array.',
+        'header; texts that a spreadsheet would run begin with an apostrophe), or as JSON with all `items`.',
       access: READ,
       target: databaseTarget,
       query: z.object({

@@ -3,17 +3,20 @@ import type { Model } from 'mongoose';
 import type { Logger } from '@parley/shared/logging/logger';
 import { AppError } from '@parley/shared/errors/app-error';
 import type { SessionRecord } from '../sessions/session-record.ts';
+import type { SessionAgent } from '../sessions/session-agent.ts';
 import type { SessionStore } from '../sessions/session-store.ts';
 import type { Database } from '../storage/database.ts';
 import { fittingValue } from './database-columns.ts';
 import type { Column } from './database-columns.ts';
 import { databaseCollection } from './database-model.ts';
 import type { DatabaseRecord } from './database-model.ts';
+import type { AutoDatabases } from './auto-database.ts';
 import type { RowStore } from './row-store.ts';
 
 /** A session after its analyses. */
 export interface AnalysedSession {
   session: SessionRecord;
+  agent: SessionAgent | null;
   /** The fields of the call-ended webhook. */
   lead: Readonly<Record<string, unknown>>;
   /** What the analyses of its own found. */
@@ -30,12 +33,20 @@ const PAGE = 1000;
 /** Turns sessions into rows of the databases that their agents are attached to. */
 export class SessionRows {
   readonly #databases: Model<DatabaseRecord>;
+  readonly #auto: AutoDatabases;
   readonly #rows: RowStore;
   readonly #store: SessionStore;
   readonly #logger: Logger;
 
-  constructor(deps: { database: Database; rows: RowStore; store: SessionStore; logger: Logger }) {
+  constructor(deps: {
+    database: Database;
+    autoDatabases: AutoDatabases;
+    rows: RowStore;
+    store: SessionStore;
+    logger: Logger;
+  }) {
     this.#databases = deps.database.model(databaseCollection);
+    this.#auto = deps.autoDatabases;
     this.#rows = deps.rows;
     this.#store = deps.store;
     this.#logger = deps.logger;
@@ -43,13 +54,17 @@ export class SessionRows {
 
   /** Adds a row to each database; again changes nothing. */
   async add(facts: AnalysedSession): Promise<void> {
-    const { session } = facts;
-    if (session.agent_id === null) return;
-    const { org_id, project_id, agent_id } = session;
-    const databases = await this.#databases
-      .find({ agent_ids: agent_id, org_id, project_id })
+    const { session, agent } = facts;
+    if (!agent) return;
+    const auto = agent.config.auto_database;
+    // Made when the agent was, unless a process died in between.
+    if (auto) await this.#auto.ensure({ ...agent, _id: agent.agent_id });
+    const { org_id, project_id } = session;
+    const attached = await this.#databases
+      .find({ agent_ids: agent.agent_id, org_id, project_id })
       .limit(PAGE)
       .lean<DatabaseRecord[]>();
+    const databases = attached.filter((one) => auto || one.owner_agent_id !== agent.agent_id);
     for (const database of databases) await this.#addTo(database, facts);
     // It may have been erased meanwhile: then its erasure saw no row, or not all.
     const now = databases.length > 0 ? await this.#store.find(session._id) : null;

@@ -1,5 +1,6 @@
 import type { AnalysisRecord } from '../analyses/analysis-record.ts';
 import type { Feature } from '../composition/feature.ts';
+import type { SessionAgent } from '../sessions/session-agent.ts';
 import type { SessionRecord } from '../sessions/session-record.ts';
 import type { Collection } from '../storage/collection.ts';
 import { analysisResultCollection } from './analysis-result-model.ts';
@@ -30,6 +31,7 @@ export interface AnalysedSessions {
   /** Safe to repeat. */
   add(facts: {
     session: SessionRecord;
+    agent: SessionAgent | null;
     /** The fields of the call-ended webhook. */
     lead: Readonly<Record<string, unknown>>;
     results: readonly AnalysisResultRecord[];
@@ -56,10 +58,11 @@ export function createPostCall({
   const lead = new LeadAnalyst({ ...deps, results });
   const run = new PostCallRun({
     ...{ ...deps, lead, steps: [rules, memories] },
-    keep: async (session, found) => {
+    keep: async ({ session, agent, lead: found }) => {
       const payload = toCallEndedPayload({ session, lead: found, rows: [], recordingUrl: null });
       await sessionRows.add({
         session,
+        agent,
         lead: { ...payload, goal_status: found?.goal_status ?? null },
         results: await results.ofSession(session._id),
       });

@@ -20,7 +20,11 @@ export interface PostCallStep {
 }
 
 /** Keeps what the analyses of a session found, once all are done. Safe to repeat. */
-export type KeepResults = (session: SessionRecord, lead: LeadAnalysis | null) => Promise<void>;
+export type KeepResults = (facts: {
+  session: SessionRecord;
+  agent: SessionAgent | null;
+  lead: LeadAnalysis | null;
+}) => Promise<void>;
 
 /** What one job does: the lead analysis, further analyses side by side, a row in databases, then the call-ended webhook. */
 export class PostCallRun {
@@ -70,7 +74,7 @@ export class PostCallRun {
     const failed = ran.find((one) => one.status === 'rejected');
     if (failed) throw failed.reason;
     if (lead?.goal_status) await this.#store.change(session._id, { goal_status: lead.goal_status });
-    await this.#keep(session, lead);
+    await this.#keep({ session, agent, lead });
     await this.#webhook.deliver(session, agent, lead);
     await this.finish(session._id, 'done');
   }
