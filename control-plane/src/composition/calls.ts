@@ -6,7 +6,10 @@ import { createAgentTests } from '../agent-tests/agent-test-feature.ts';
 import { agentCollection, agentVersionCollection } from '../agents/agent-model.ts';
 import { AgentNotes } from '../calls/agent-notes.ts';
 import { createCallCommands, createCallEvents, createCallLog } from '../calls/call-feature.ts';
+import { toolCallCollection } from '../calls/tool-call-model.ts';
+import { turnCollection } from '../calls/turn-model.ts';
 import { createCarriers } from '../carriers/carrier-feature.ts';
+import { createExports } from '../exports/export-feature.ts';
 import { SessionRows } from '../databases/session-rows.ts';
 import { SessionMemories } from '../memories/session-memories.ts';
 import { orgCollection } from '../orgs/org-model.ts';
@@ -90,6 +93,12 @@ export function createCallFeatures(
   );
   // What belongs to sessions comes after them: in the description, and as samples.
   for (const made of [log, media, afterCalls, webhooks, telephony]) features.add(made);
+  features.add(
+    createExports({
+      ...platform,
+      exported: { sessions: sessionCollection, turns: turnCollection, tool_calls: toolCallCollection },
+    }),
+  );
   const { carrierCallbacks } = features.add(
     createCarriers({
       ...{ ...ofSessions, accounts: telephonyAccounts, commands: carrierCommands, events: callLog, closer },

@@ -93,8 +93,8 @@ export const databaseRowCollection = defineCollection<DatabaseRowRecord, 'projec
     // A session, and a person, is forgotten.
     [{ session_id: 1 }, { partialFilterExpression: { session_id: { $type: 'string' } } }],
     [{ ...OF_PROJECT, subjects: 1 }],
-    // A row has many of these: the database alone says whose they are.
-    [{ database_id: 1, cells: 1, ...NEWEST }],
+    [{ ...OF_DATABASE, cells: 1, ...NEWEST }],
+    // The database alone says whose they are.
     ...Array.from(
       { length: SORT_SLOTS },
       (_, slot): [Record<string, 1>, { partialFilterExpression: object }] => [

@@ -1,0 +1,96 @@
+import { z } from 'zod';
+import type { AuditLog } from '../audit/audit-trail.ts';
+import { queryTime } from '../http/list-query.ts';
+import { defineOperation, HttpResponse } from '../http/operation.ts';
+import type { Operation } from '../http/operation.ts';
+import { inProject } from '../tenancy/target.ts';
+import { BYTE_ORDER_MARK, csvLine } from './csv.ts';
+import { exportSources } from './export-sources.ts';
+import type { ExportCollections, ExportSource } from './export-sources.ts';
+import { textStream } from './text-stream.ts';
+
+/** What it writes to the audit trail. */
+export const EXPORT_AUDIT = ['sessions.exported', 'turns.exported', 'tool_calls.exported'] as const;
+
+const KINDS = [
+  { kind: 'sessions', path: 'sessions', id: 'exportSessions', what: 'sessions' },
+  { kind: 'turns', path: 'turns', id: 'exportTurns', what: 'turns of all sessions' },
+  { kind: 'tool_calls', path: 'tool-calls', id: 'exportToolCalls', what: 'tool calls' },
+] as const;
+
+const query = z.object({
+  format: z.enum(['csv', 'jsonl']).default('csv').meta({ description: 'CSV, or a JSON object a line.' }),
+  created_after: queryTime
+    .optional()
+    .meta({ description: 'Only those made at this time or later; of turns: their sessions.' }),
+  created_before: queryTime
+    .optional()
+    .meta({ description: 'Only those made before this time; of turns: their sessions.' }),
+  cursor: z
+    .string()
+    .max(300)
+    .optional()
+    .meta({ description: '`cursor` of a record: the export goes on behind it.' }),
+});
+
+/** Everything of a kind, as a file. */
+export function exportRoutes(deps: {
+  exported: ExportCollections;
+  audit: AuditLog<(typeof EXPORT_AUDIT)[number]>;
+}): Operation[] {
+  const sources = exportSources(deps.exported);
+  return KINDS.map(({ kind, path, id, what }) =>
+    defineOperation({
+      id,
+      method: 'GET',
+      path: `/v1/orgs/{org_id}/projects/{project_id}/exports/${path}`,
+      tag: 'Exports',
+      summary: `Export ${what}`,
+      description:
+        'The oldest first, as CSV (RFC 4180, UTF-8 with a byte order mark; texts that a spreadsheet would run begin with an ' +
+        'apostrophe) or as lines of JSON. Each record ends in its `cursor`: an export that broke off goes on behind it.',
+      access: { key: 'viewer', user: 'viewer' },
+      target: inProject,
+      query,
+      responses: {
+        200: { description: 'The records', contentType: 'text/csv', alsoAs: ['application/jsonl'] },
+      },
+      handle: async ({ scope, query: asked, caller, address, signal }) => {
+        const source = sources[kind];
+        const pages = source.pages(scope, asked);
+        // What is wrong with the request is told before an answer begins.
+        const first = await pages.next();
+        await deps.audit.record({
+          ...{ scope, caller, address },
+          action: `${kind}.exported`,
+          target: scope.projectId,
+        });
+        const type = asked.format === 'csv' ? 'text/csv; charset=utf-8' : 'application/jsonl; charset=utf-8';
+        return new HttpResponse(200, textStream(written(source, asked.format, first, pages), signal), {
+          'Content-Type': type,
+          'Content-Disposition': `attachment; filename="${path}.${asked.format}"`,
+          'Cache-Control': 'no-store',
+        });
+      },
+    }),
+  );
+}
+
+type Page = Record<string, unknown>[];
+
+async function* written(
+  { columns }: ExportSource,
+  format: 'csv' | 'jsonl',
+  first: IteratorResult<Page, void>,
+  rest: AsyncIterable<Page>,
+): AsyncGenerator<string> {
+  const write = (page: Page) =>
+    page
+      .map((record) =>
+        format === 'csv' ? csvLine(columns.map((name) => record[name])) : `${JSON.stringify(record)}\n`,
+      )
+      .join('');
+  if (format === 'csv') yield BYTE_ORDER_MARK + csvLine(columns);
+  if (!first.done) yield write(first.value);
+  for await (const page of rest) yield write(page);
+}
