@@ -228,7 +228,8 @@ function describeResponses(operation: Operation): ZodOpenApiResponsesObject {
           ...Object.fromEntries(
             (response.alsoAs ?? []).map((other) => [
               other,
-              { schema: other === 'application/json' ? jsonObject : z.string() },
+              // Of lines of JSON it is what each line holds.
+              { schema: other.includes('json') ? jsonObject : z.string() },
             ]),
           ),
         },

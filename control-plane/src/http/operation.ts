@@ -23,7 +23,7 @@ export interface ResponseSpec {
   schema?: z.ZodType;
   /** For bodies that are not JSON, such as `audio/wav`. */
   contentType?: string;
-  /** Content types of text, or of any JSON object, that the answer may have instead. */
+  /** Content types of text, of any JSON object, or of lines of them, that the answer may have instead. */
   alsoAs?: readonly string[];
 }
 
