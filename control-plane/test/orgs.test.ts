@@ -87,7 +87,7 @@ void t.test('orgs and projects', async (t) => {
     );
     t.same(
       flags.body.items.filter(({ enabled }) => !enabled).map(({ key }) => key),
-      ['app_connections', 'campaigns', 'databases', 'recipient_lists', 'ucc'],
+      ['app_connections', 'campaigns', 'ucc'],
       'a feature that is not there is not on',
     );
     const realtime = flag.replace('knowledge_bases', 'realtime_websocket');

@@ -11,8 +11,6 @@ import { inOrg, within } from '../tenancy/target.ts';
 const PLANNED: readonly FeatureFlag[] = [
   { key: 'app_connections', description: 'Third-party app connections' },
   { key: 'campaigns', description: 'Outbound campaigns' },
-  { key: 'databases', description: 'Call databases' },
-  { key: 'recipient_lists', description: 'Recipient lists' },
   { key: 'ucc', description: 'Complaints synced from carriers' },
 ];
 
