@@ -3,6 +3,10 @@ import t, { type Test } from 'tap';
 import { ManualClock } from '@parley/shared/time/manual-clock';
 import { LONG } from '../../shared/test/fixtures/long.ts';
 import type { CallReport } from '@parley/shared/contracts/call-events';
+import { costEntryCollection } from '../src/billing/cost-entry-model.ts';
+import { rateTableSchema } from '../src/billing/rate-table.ts';
+import { walletEntryCollection } from '../src/billing/wallet-model.ts';
+import { usageEntryCollection } from '../src/usage/usage-model.ts';
 import { postCallJobCollection } from '../src/post-call/post-call-job-model.ts';
 import type { Services } from '../src/features.ts';
 import type { SessionResponse } from '../src/sessions/session-schema.ts';
@@ -24,7 +28,12 @@ const plane = await openTestControlPlane({
   env: { CONCURRENT_SESSIONS_PER_ORG: '10000', SESSION_STARTS_PER_MINUTE: '0' },
 });
 t.teardown(() => plane[Symbol.asyncDispose]());
-const { callEvents, database, recordings, sessionCloser, sessionStore } = plane.app.services;
+const { callEvents, database, rates, recordings, sessionCloser, sessionStore, wallets } = plane.app.services;
+// Every call costs something, and is paid in advance.
+const ORG = plane.first.org._id;
+await rates.set(rateTableSchema.parse({ currency: 'EUR', calls: [{ per_minute: '6' }] }));
+await wallets.topUp(ORG, { reference: 'first', amount: 10n ** 17n, currency: 'EUR' });
+await wallets.configure(ORG, { mode: 'prepaid' }, 'EUR');
 const gateway = new TestGateway(plane);
 const inbox = await gateway.commands();
 t.teardown(() => inbox.close());
@@ -41,6 +50,36 @@ async function begin({ started }: { started: boolean }): Promise<TestPlan> {
   return plan;
 }
 
+/** What was taken off the balance, by session. */
+async function ledger(): Promise<Map<string, bigint[]>> {
+  const entries = await database
+    .model(walletEntryCollection)
+    .collection.find({ org_id: ORG }, { useBigInt64: true })
+    .toArray();
+  const taken = new Map<string, bigint[]>();
+  for (const { reference, amount_nano } of entries as unknown as {
+    reference: string;
+    amount_nano: bigint;
+  }[])
+    taken.set(reference, [...(taken.get(reference) ?? []), -amount_nano]);
+  return taken;
+}
+
+/** How the call was booked: amounts differ by the time that it took. */
+async function bookingOf(sessionId: string) {
+  const entry = await database.read(costEntryCollection, sessionId);
+  const amount = BigInt(entry?.amount_nano ?? -1);
+  const taken = (await ledger()).get(sessionId) ?? [];
+  return {
+    state: entry?.state,
+    isPaidOnce: taken.length === (amount > 0n ? 1 : 0) && taken.every((one) => one === amount),
+    isHeld: (await wallets.find(ORG))?.holds[sessionId] !== undefined,
+    summedUp: await database
+      .model(usageEntryCollection)
+      .countDocuments({ _id: sessionId, amount_nano: amount }),
+  };
+}
+
 /** All that the end of a call leaves behind. */
 async function whatIsLeft(plan: TestPlan, eventId: string) {
   const session = (await sessionStore.find(plan.session_id))!;
@@ -55,6 +94,7 @@ async function whatIsLeft(plan: TestPlan, eventId: string) {
   const recording = await recordings.find(plan.record.recording_id);
   return {
     status: session.status,
+    booking: await bookingOf(plan.session_id),
     ended_by: session.ended_by,
     failure_reason: session.failure_reason,
     erased: session.erased_at !== null,
@@ -223,4 +263,10 @@ void t.test('an erasure', async (t) => {
     }),
     { erased: true, unfinished: [false, false], transcript: [], recording: 'deleted' },
   );
+});
+
+void t.test('the ledger comes to the balance', async (t) => {
+  const taken = [...(await ledger()).values()].flat();
+  t.ok(taken.length > 5);
+  t.equal((await wallets.find(ORG))!.balance_nano, -taken.reduce((sum, amount) => sum + amount, 0n));
 });
