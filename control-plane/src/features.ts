@@ -32,7 +32,7 @@ export async function createFeatures(deps: PlatformDeps) {
   });
   features.add(providers);
   const { audition, cloning } = features.add(
-    createVoices({ ...platform, models, accounts, catalog, naming }),
+    createVoices({ ...platform, models, accounts, catalog, naming, charges: tenants.speechCharges }),
   );
   const calls = createCallFeatures(features, {
     ...platform,

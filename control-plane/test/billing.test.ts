@@ -334,3 +334,26 @@ void t.test('an operator sets rates and keeps wallets', async (t) => {
   const configured = ['wallet.changed', 'wallet.changed', 'wallet.changed', 'wallet.topped_up'];
   t.same(ours.sort(), ['rates.changed', 'rates.changed', ...configured]);
 });
+
+void t.test('speech outside of calls is paid for when it was spoken', async (t) => {
+  const tenant = await prepaid(NANO);
+  const { speechCharges } = plane.app.services;
+  await rates.set({
+    ...TABLE,
+    models: [{ model: 'tts_elevenlabs_flash', unit: '1k_characters', amount: '0.6' }],
+  });
+  t.teardown(() => rates.set(TABLE));
+  const speech = { orgId: tenant.org._id, ttsId: 'tts_elevenlabs_flash', characters: 1000 };
+  await t.rejects(
+    speechCharges.pay(speech, () => Promise.reject(new Error('no voice'))),
+    { message: 'no voice' },
+  );
+  t.match(await walletOf(tenant), { balance_amount: '1.000000', reserved_amount: '0.000000' });
+  t.equal(await speechCharges.pay(speech, () => Promise.resolve('hello')), 'hello');
+  t.match(await walletOf(tenant), { balance_amount: '0.400000', reserved_amount: '0.000000' });
+  await t.rejects(
+    speechCharges.pay(speech, () => Promise.resolve(t.fail('spoken'))),
+    { message: /balance of the org/ },
+  );
+  t.equal((await historyOf(tenant)).sum, 400_000_000n);
+});

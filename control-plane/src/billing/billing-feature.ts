@@ -6,6 +6,7 @@ import { CallCosts } from './call-costs.ts';
 import { costEntryCollection } from './cost-entry-model.ts';
 import { installationRatesCollection, orgRatesCollection } from './rate-model.ts';
 import { Rates, type ModelPayers } from './rates.ts';
+import { SpeechCharges } from './speech-charges.ts';
 import { walletCollection, walletEntryCollection } from './wallet-model.ts';
 import type { WalletRecord } from './wallet-model.ts';
 import { walletRoutes } from './wallet-routes.ts';
@@ -43,7 +44,7 @@ export function createBilling({
     };
   };
   return {
-    ...{ rates, wallets, callCosts },
+    ...{ rates, wallets, callCosts, speechCharges: new SpeechCharges({ rates, wallets }) },
     collections: [
       costEntryCollection,
       installationRatesCollection,

@@ -46,7 +46,7 @@ export function createTenantFeatures(
   const { rateLimits } = features.add(createRateLimits(platform));
   const currency = (orgId: string): Promise<string> => rates.currency(orgId);
   const { usage, usageSums } = features.add(createUsage({ ...platform, currency }));
-  const { callCosts, rates, wallets } = features.add(
+  const { callCosts, rates, speechCharges, wallets } = features.add(
     createBilling({
       ...{ ...platform, models, bookedCalls: usageSums },
       isSession: sessionExists(platform.database),
@@ -57,6 +57,6 @@ export function createTenantFeatures(
   );
   return {
     ...{ apiKeys, orgs, projects, rateLimits, signIns, userAccounts },
-    ...{ callCosts, invoiceCloser, invoicePrinter, invoices, rates, usageSums, wallets },
+    ...{ callCosts, invoiceCloser, invoicePrinter, invoices, rates, speechCharges, usageSums, wallets },
   };
 }

@@ -13,11 +13,19 @@ import type { SpokenAudio, VoiceSpeech } from './voice-speech.ts';
 const PREVIEW_TEXT = 'Hello! This is how I sound. How can I help you today?';
 const PREVIEW_KEPT_MS = 3_600_000;
 const MAX_PREVIEWS = 50;
+
+/** Who pays for what is spoken here. */
+export interface SpeechPayment {
+  /** Speaks, and books it. @throws PaymentRequiredError, what `speak` throws */
+  pay<T>(speech: { orgId: string; ttsId: string; characters: number }, speak: () => Promise<T>): Promise<T>;
+}
+
 /** Lets voices be heard outside of calls: a text, or a preview that is kept for a while. */
 export class VoiceAudition implements AsyncDisposable {
   readonly #models: OrgModelCatalog;
   readonly #speech: VoiceSpeech;
   readonly #fetch: SafeFetch;
+  readonly #charges: SpeechPayment;
   readonly #previews: ExpiringCache<SpokenAudio>;
 
   constructor(deps: {
@@ -25,11 +33,13 @@ export class VoiceAudition implements AsyncDisposable {
     /** Owned. */
     speech: VoiceSpeech;
     fetch: SafeFetch;
+    charges: SpeechPayment;
     clock: Clock;
   }) {
     this.#models = deps.models;
     this.#speech = deps.speech;
     this.#fetch = deps.fetch;
+    this.#charges = deps.charges;
     this.#previews = new ExpiringCache({
       clock: deps.clock,
       ttlMs: PREVIEW_KEPT_MS,
@@ -37,9 +47,9 @@ export class VoiceAudition implements AsyncDisposable {
     });
   }
 
-  /** @throws ConflictError `invalid_state`, ValidationError, ProviderFailure */
+  /** @throws ConflictError `invalid_state`, PaymentRequiredError, ValidationError, ProviderFailure */
   async speak(scope: Scope, voice: Voice, request: SpeakRequest, signal: AbortSignal): Promise<SpokenAudio> {
-    return this.#speech.speak(await this.#open(scope, voice), request, signal);
+    return this.#speak(scope, await this.#open(scope, voice), request, signal);
   }
 
   /**
@@ -82,12 +92,22 @@ export class VoiceAudition implements AsyncDisposable {
     return opened;
   }
 
+  /** What is spoken on an account of the installation is booked. */
+  #speak(scope: Scope, opened: OpenModel, request: SpeakRequest, signal: AbortSignal): Promise<SpokenAudio> {
+    const { model, account } = opened;
+    const speak = () => this.#speech.speak(opened, request, signal);
+    if (account?.credentialId !== null || model.orgId !== null) return speak();
+    const speech = { orgId: scope.orgId, ttsId: model.id, characters: request.text.length };
+    return this.#charges.pay(speech, speak);
+  }
+
   async #generatedPreview(scope: Scope | null, voice: Voice, signal: AbortSignal): Promise<SpokenAudio> {
     if (!scope) throw invalid(['query', 'org_id'], 'org_id or project_id is required', 'missing');
     const key = isClone(voice) ? `${voice._id} ${voice.provider_voice_id}` : `${scope.orgId} ${voice.id}`;
     const opened = await this.#open(scope, voice);
     return this.#previews.get(key, () =>
-      this.#speech.speak(
+      this.#speak(
+        scope,
         opened,
         { text: PREVIEW_TEXT, language: undefined, speed: undefined, format: 'wav' },
         signal,

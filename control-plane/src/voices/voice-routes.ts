@@ -175,7 +175,7 @@ export function voiceRoutes({
       target: seen,
       query: z.object(tenantQuery),
       responses: { 200: { description: 'WAV or MP3', contentType: 'audio/*' } },
-      errors: [409, 502, 503, 504],
+      errors: [402, 409, 502, 503, 504],
       handle: async ({ access, query, item, signal }) =>
         toAudio(await audition.preview(await queryScope(access, query), item, signal)),
     }),
@@ -192,7 +192,7 @@ export function voiceRoutes({
       query: z.object(tenantQuery),
       body: jsonBody(speakRequest),
       responses: { 200: { description: 'The audio', contentType: 'audio/*' } },
-      errors: [409, 502, 503, 504],
+      errors: [402, 409, 502, 503, 504],
       handle: async ({ access, query, item, body, signal }) => {
         const scope = await queryScope(access, query);
         if (!scope) throw invalid(['query', 'org_id'], 'org_id or project_id is required', 'missing');

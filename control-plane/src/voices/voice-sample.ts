@@ -1,6 +1,6 @@
 import { newId } from '@parley/shared/ids/new-id';
-import { nthId, unique } from '../composition/sample.ts';
-import type { Sample, SampleWorld } from '../composition/sample.ts';
+import { nthId, pennilessProject, unique } from '../composition/sample.ts';
+import type { Sample, SampleRequest, SampleWorld } from '../composition/sample.ts';
 
 async function clone({ cp, owner, project }: SampleWorld): Promise<string> {
   const answer = await cp.call<{ id: string }>('POST', '/v1/voices/clone', {
@@ -27,6 +27,26 @@ const unready = async ({ put, project }: SampleWorld): Promise<string> => {
   });
   return voice_id;
 };
+
+/** A clone of an org that pays in advance and has not, as its owner asks for it. */
+async function unpaid(world: SampleWorld): Promise<SampleRequest> {
+  const { org_id } = await pennilessProject(world);
+  const voice_id = newId('voc');
+  await world.put('voices', {
+    _id: voice_id,
+    org_id,
+    name: 'Ready',
+    provider: 'elevenlabs',
+    tts_id: 'tts_elevenlabs_flash',
+    provider_voice_id: 'v1',
+    credential_id: null,
+    languages: ['en'],
+    is_public: false,
+    owner_user_id: world.owner.userId,
+    status: 'ready',
+  });
+  return { ids: { voice_id }, query: `org_id=${org_id}`, token: world.owner.token };
+}
 
 function cloneForm(orgId: string): FormData {
   const form = new FormData();
@@ -82,6 +102,7 @@ export const voiceSample: Sample = {
       await send(504);
       await send(200);
       await send(409, { ids: { voice_id: await unready(world) } });
+      await send(402, await unpaid(world));
     },
     speakWithVoice: async (world, send) => {
       const body = { text: 'Hello', format: 'wav' };
@@ -91,6 +112,7 @@ export const voiceSample: Sample = {
       world.voices.setFaults([{ kind: 'refuse', status: 504, count: 1 }]);
       await send(504, { body });
       await send(409, { body, ids: { voice_id: await unready(world) } });
+      await send(402, { ...(await unpaid(world)), body });
     },
   },
   many: ({ inOrg }) => [
