@@ -35,6 +35,7 @@ import { openWebSocketServer } from './server/websocket-server.ts';
 import type { HttpRoute, UpgradeRoute } from './server/websocket-server.ts';
 import { callReporters } from './reporting/spooled-call-reporter.ts';
 import { createToolRunner } from '@parley/shared/tools/webhook-tool';
+import { RemoteTools } from './tools/remote-tools.ts';
 import { RefusedCredentials } from './sessions/refused-credentials.ts';
 import { carrierStreams } from './sessions/carrier-streams.ts';
 import { SessionSource } from './sessions/session-source.ts';
@@ -89,8 +90,6 @@ export async function openGateway(config: GatewayConfig, deps: GatewayDeps): Pro
     const lock = lockSpool(dir);
     owned.defer(() => lock.release());
     const providers = deps.providers ?? owned.add(createProviderRegistry({ logger, clock }));
-    const tools =
-      deps.tools ?? createToolRunner({ safeFetch: owned.add(createSafeFetch({ allow: [] })), logger, clock });
     const source = owned.add(
       new SessionSource({
         internalUrl: config.INTERNAL_URL,
@@ -99,6 +98,12 @@ export async function openGateway(config: GatewayConfig, deps: GatewayDeps): Pro
         timeoutMs: config.CONTROL_PLANE_TIMEOUT_MS,
       }),
     );
+    const tools =
+      deps.tools ??
+      new RemoteTools({
+        webhooks: createToolRunner({ safeFetch: owned.add(createSafeFetch({ allow: [] })), logger, clock }),
+        ...{ source, clock, logger },
+      });
     const outbox = owned.add(new EventOutbox({ events: bus.events, clock, logger }));
     const reports = owned.add(await ReportSpool.open({ dir, gatewayId, outbox, clock, logger }));
     const stores = { file: fileStore(config.STORAGE_DIR, nodeFs), upload: uploadStore(source, nodeFs) };

@@ -49,7 +49,7 @@ export async function createAgentFeatures(
   );
   const ofAgents = { ...platform, agents: storedAgents, links: agentLinks };
   const { memories } = features.add(createMemories(platform));
-  const { tools } = features.add(createTools(ofAgents));
+  const { tools } = features.add(createTools({ ...ofAgents, sessions: sessionCollection }));
   const { analyses } = features.add(createAnalyses({ ...ofAgents, models, tools: toolCollection }));
   const { databaseRows } = features.add(
     createDatabases({ ...platform, agents: agentCollection, analyses: analysisCollection }),

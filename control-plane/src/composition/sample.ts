@@ -65,6 +65,8 @@ export interface SampleWorld {
   project: SampleProject;
   /** What stands in for a tenant's own servers: answers 200. */
   tenantUrl: string;
+  /** An MCP server of the tenant's. */
+  mcpUrl: string;
   /** The emulated provider of voices. */
   voices: { setFaults(faults: { kind: 'refuse'; status: number; count: number }[]): void };
   /** Straight into the database, for what a limit or a process that died would need. */

@@ -142,6 +142,8 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   'Tool.description': 'What it does and when to use it: the language model reads this.',
   parameters: 'JSON Schema of the arguments.',
   webhook: 'The request that the tool makes.',
+  mcp: 'The MCP server whose tools agents get.',
+  allowed_tools: 'Tools of the server that agents may use, by its own names; null: all.',
   method: 'HTTP method.',
   headers: 'Headers of the request. Values are secrets: they are read back masked.',
   body_template: 'JSON body, with placeholders for arguments and variables; null: the arguments.',

@@ -23,23 +23,45 @@ export interface ToolSecrets {
   auth: ToolAuth;
 }
 
+/** A tool of an MCP server, as the server describes it. */
+export interface McpFunction {
+  name: string;
+  description: string;
+  parameters: Record<string, unknown>;
+}
+
+interface ToolEndpoint {
+  url: string;
+  headers: Record<string, MaskedSecret>;
+  auth: MaskedToolAuth;
+}
+
+export interface ToolWebhook extends ToolEndpoint {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  body_template: string | null;
+  query_template: Record<string, string> | null;
+}
+
+export interface ToolMcp extends ToolEndpoint {
+  transport: 'streamable_http' | 'sse';
+  /** Null: all. */
+  allowed_tools: string[] | null;
+  /** `McpFunction[]` as JSON text: a schema has keys (`$ref`) that are no good field names. */
+  discovered: string;
+}
+
 export interface ToolRecord extends StoredRecord {
   org_id: string;
   /** Null: every project of the org. */
   project_id: string | null;
   name: string;
   description: string;
-  type: 'webhook';
+  type: 'webhook' | 'mcp';
   /** JSON text: a schema has keys (`$ref`) that are no good field names. */
   parameters: string;
-  webhook: {
-    url: string;
-    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-    headers: Record<string, MaskedSecret>;
-    auth: MaskedToolAuth;
-    body_template: string | null;
-    query_template: Record<string, string> | null;
-  };
+  /** Of its type; the other is null. */
+  webhook: ToolWebhook | null;
+  mcp: ToolMcp | null;
   /** `ToolSecrets` as JSON, encrypted. */
   secrets: string;
   execution: {
@@ -61,7 +83,8 @@ export const toolCollection = defineCollection<ToolRecord, 'shared'>({
     description: { type: String, required: true },
     type: { type: String, required: true },
     parameters: { type: String, required: true },
-    webhook: { type: Object, required: true },
+    webhook: { type: Object, default: null },
+    mcp: { type: Object, default: null },
     secrets: { type: String, required: true },
     execution: { type: Object, required: true },
     response: { type: Object, required: true },

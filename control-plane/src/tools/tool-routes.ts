@@ -33,7 +33,7 @@ export function toolRoutes({ tools }: { tools: ToolService }): Operation[] {
         sortable: ['name'],
         q: true,
         filters: {
-          type: anyOf(z.enum(['webhook'])).optional(),
+          type: anyOf(z.enum(['webhook', 'mcp'])).optional(),
           project_id: anyOf(idSchema('prj')).optional(),
           enabled: queryBoolean.optional(),
         },
@@ -106,6 +106,21 @@ export function toolRoutes({ tools }: { tools: ToolService }): Operation[] {
       body: jsonBody(testToolRequest),
       responses: { 200: { description: 'What the tool did', schema: toolTestResponse } },
       handle: ({ item: found, body, signal }) => tools.test(found, body, signal),
+    }),
+    defineOperation({
+      id: 'discoverTools',
+      method: 'POST',
+      path: '/v1/tools/{tool_id}/discover',
+      tag,
+      summary: 'Read the tools of an MCP server',
+      description:
+        'Asks the server which tools it has and keeps at most 128 of them, with schemas of at most 16 KiB each and 256 KiB in all. Sessions that start from then on have the allowed ones.',
+      access: { key: 'editor', user: 'editor' },
+      target: tool,
+      responses: { 200: { description: 'The tool', schema: toolResponse } },
+      errors: [409, 502],
+      handle: async ({ scope, item: found, signal }) =>
+        toToolResponse(await tools.discover(scope, found, signal)),
     }),
   ];
 }

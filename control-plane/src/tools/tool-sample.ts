@@ -30,6 +30,17 @@ export const toolSample: Sample = {
       await send(200, { body: { description: 'Changed.' } });
       await send(409, { body: { name } });
     },
+    async discoverTools({ make, project, tenantUrl, mcpUrl }, send) {
+      const at = async (url: string) => {
+        const body = { name: unique(), description: 'A server.', type: 'mcp', mcp: { url } };
+        const { id } = await make(`${orgPath(project)}/tools`, body, project.key);
+        return { ids: { tool_id: id } };
+      };
+      await send(200, await at(mcpUrl));
+      await send(409);
+      // It answers, and speaks no MCP.
+      await send(502, await at(tenantUrl));
+    },
     testTool: (_, send) => send(200, { body: { arguments: {} } }),
     deleteTool: async ({ make, project }, send) => {
       const { id } = await make(`${orgPath(project)}/tools`, toolBody(unique()), project.key);
@@ -56,6 +67,7 @@ export const toolSample: Sample = {
           body_template: null,
           query_template: null,
         },
+        mcp: null,
         secrets: '',
         execution: { mode: 'sync', timeout_ms: 1000, retries: 0, say_before: '', confirm: false },
         response: { max_characters: 100, assign: [] },

@@ -5,7 +5,7 @@ import { idSchema } from '../http/operation.ts';
 import { patchOf } from '../http/patch-schema.ts';
 import { recordFields, toTimes } from '../http/record-schema.ts';
 import { maskedSecret, variablesSchema } from '../http/value-schemas.ts';
-import type { ToolRecord } from './tool-model.ts';
+import type { McpFunction, ToolRecord } from './tool-model.ts';
 
 const secret = z.string().min(1).max(4096);
 const headerName = z
@@ -51,7 +51,31 @@ const webhook = z.strictObject({
   body_template: webhookShape.body_template.default(null),
   query_template: webhookShape.query_template.default(null),
 });
-export type ToolWebhookInput = z.output<typeof webhook>;
+
+const mcpShape = {
+  url: z
+    .url({ protocol: /^https?$/ })
+    .max(2048)
+    .meta({ example: 'https://mcp.example.com/mcp' }),
+  transport: z.enum(['streamable_http', 'sse']).meta({ description: 'How the server is spoken to.' }),
+  headers: webhookShape.headers,
+  auth,
+  allowed_tools: z
+    .array(z.string().min(1).max(256))
+    .max(128)
+    .nullable()
+    .meta({ description: 'Tools of the server that agents may use, by its own names; null: all.' }),
+};
+const mcp = z.strictObject({
+  ...mcpShape,
+  transport: mcpShape.transport.default('streamable_http'),
+  headers: webhookShape.headers.default({}),
+  auth: auth.default({ type: 'none' }),
+  allowed_tools: mcpShape.allowed_tools.default(null),
+});
+
+/** What a webhook and an MCP server have in common. */
+export type ToolEndpointInput = Pick<z.output<typeof webhook>, 'url' | 'headers' | 'auth'>;
 
 const executionShape = {
   mode: z.enum(['sync', 'async']),
@@ -85,25 +109,31 @@ const name = z
   .meta({ example: 'look_up_order' });
 const description = z.string().min(1).max(1024);
 
-const writable = {
+const common = {
   name,
   description,
-  parameters: tenantJsonSchema,
-  webhook,
   execution: execution.prefault({}),
   response: response.prefault({}),
   enabled: z.boolean().default(true),
 };
+const owned = { project_id: idSchema('prj').nullable().optional() };
 
 export const createToolRequest = z
-  .strictObject({
-    ...writable,
-    project_id: idSchema('prj').nullable().optional(),
-    type: z.literal('webhook'),
-  })
+  .discriminatedUnion('type', [
+    z.strictObject({
+      ...common,
+      ...owned,
+      type: z.literal('webhook'),
+      parameters: tenantJsonSchema,
+      webhook,
+    }),
+    z.strictObject({ ...common, ...owned, type: z.literal('mcp'), mcp }),
+  ])
   .meta({ id: 'CreateToolRequest' });
 
-export const patchToolRequest = patchOf(writable, ['parameters']).meta({ id: 'PatchToolRequest' });
+export const patchToolRequest = patchOf({ ...common, parameters: tenantJsonSchema, webhook, mcp }, [
+  'parameters',
+]).meta({ id: 'PatchToolRequest' });
 
 export const testToolRequest = z
   .strictObject({
@@ -112,6 +142,12 @@ export const testToolRequest = z
       .default({})
       .meta({ description: 'Arguments, as the model would give them.', example: {} }),
     variables: variablesSchema.default({}),
+    function: z
+      .string()
+      .min(1)
+      .max(256)
+      .optional()
+      .meta({ description: 'Which tool of an MCP server, by its own name. Required for one.' }),
   })
   .meta({ id: 'TestToolRequest' });
 
@@ -153,16 +189,37 @@ export const toolResponse = z
     project_id: z.string().nullable().meta({ description: 'Null: all projects of the org.' }),
     name: z.string(),
     description: z.string(),
-    type: z.literal('webhook'),
+    type: z.enum(['webhook', 'mcp']),
     parameters: z.record(z.string(), z.unknown()),
-    webhook: z.object({
-      url: z.string(),
-      method: webhookShape.method,
-      headers: z.record(z.string(), maskedSecret),
-      auth: maskedAuth,
-      body_template: z.string().nullable(),
-      query_template: z.record(z.string(), z.string()).nullable(),
-    }),
+    webhook: z
+      .object({
+        url: z.string(),
+        method: webhookShape.method,
+        headers: z.record(z.string(), maskedSecret),
+        auth: maskedAuth,
+        body_template: z.string().nullable(),
+        query_template: z.record(z.string(), z.string()).nullable(),
+      })
+      .nullable(),
+    mcp: z
+      .object({
+        url: z.string(),
+        transport: mcpShape.transport,
+        headers: z.record(z.string(), maskedSecret),
+        auth: maskedAuth,
+        allowed_tools: z.array(z.string()).nullable(),
+        discovered: z
+          .array(
+            z.object({
+              name: z.string().meta({ description: "The server's own name of the tool." }),
+              description: z.string().meta({ description: 'What it does, in the words of the server.' }),
+              parameters: z.record(z.string(), z.unknown()),
+            }),
+          )
+          .meta({ description: 'Tools that the server had when it was last asked.' }),
+      })
+      .nullable()
+      .meta({ description: 'The MCP server; null for other types.' }),
     execution: z.object(executionShape),
     response: z.object({ max_characters: z.number().int(), assign: z.array(z.object(assignment.shape)) }),
     enabled: z.boolean(),
@@ -180,6 +237,7 @@ export function toToolResponse(tool: ToolRecord): z.infer<typeof toolResponse> {
     type: tool.type,
     parameters: JSON.parse(tool.parameters) as Record<string, unknown>,
     webhook: tool.webhook,
+    mcp: tool.mcp && { ...tool.mcp, discovered: JSON.parse(tool.mcp.discovered) as McpFunction[] },
     execution: tool.execution,
     response: tool.response,
     enabled: tool.enabled,

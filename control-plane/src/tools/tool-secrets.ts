@@ -1,37 +1,44 @@
 import { ValidationError } from '@parley/shared/errors/app-error';
 import { maskSecret } from '../crypto/secret-box.ts';
 import type { MaskedSecret } from '../crypto/secret-box.ts';
-import type { MaskedToolAuth, ToolAuth, ToolRecord, ToolSecrets } from './tool-model.ts';
-import type { ToolWebhookInput } from './tool-schema.ts';
+import type { MaskedToolAuth, ToolAuth, ToolSecrets } from './tool-model.ts';
+import type { ToolEndpointInput } from './tool-schema.ts';
 
 type Sent = string | { set: boolean; last_four: string };
-type SentAuth = ToolWebhookInput['auth'];
+type SentAuth = ToolEndpointInput['auth'];
+
+/** An endpoint whose secrets may be shown. */
+type Masked<Endpoint> = Omit<Endpoint, 'headers' | 'auth'> & {
+  headers: Record<string, MaskedSecret>;
+  auth: MaskedToolAuth;
+};
 
 const NO_SECRETS: ToolSecrets = { headers: {}, auth: { type: 'none' } };
 
 /**
- * Takes the secrets out of a webhook as sent. What came back masked keeps its stored value, but never for another
+ * Takes the secrets out of a webhook or an MCP server as sent. What came back masked keeps its stored value, but never for another
  * scheme, host or port: it then has to be sent again.
  * @throws ValidationError `secret_required`
  */
-export function separateSecrets(
-  webhook: ToolWebhookInput,
+export function separateSecrets<Endpoint extends ToolEndpointInput>(
+  field: 'webhook' | 'mcp',
+  endpoint: Endpoint,
   before?: { url: string; secrets: ToolSecrets },
-): { webhook: ToolRecord['webhook']; secrets: ToolSecrets } {
-  const stored = before && sameOrigin(before.url, webhook.url) ? before.secrets : NO_SECRETS;
+): { masked: Masked<Endpoint>; secrets: ToolSecrets } {
+  const stored = before && sameOrigin(before.url, endpoint.url) ? before.secrets : NO_SECRETS;
   const missing: (string | number)[][] = [];
   const take = (sent: Sent, known: string | undefined, loc: string[]): string => {
     if (typeof sent === 'string') return sent;
-    if (known === undefined) missing.push(['body', 'webhook', ...loc]);
+    if (known === undefined) missing.push(['body', field, ...loc]);
     return known ?? '';
   };
   const headers = Object.fromEntries(
-    Object.entries(webhook.headers).map(([name, sent]) => [
+    Object.entries(endpoint.headers).map(([name, sent]) => [
       name,
       take(sent, Object.hasOwn(stored.headers, name) ? stored.headers[name] : undefined, ['headers', name]),
     ]),
   );
-  const auth = takeAuth(webhook.auth, stored.auth, take);
+  const auth = takeAuth(endpoint.auth, stored.auth, take);
   if (missing.length > 0) {
     throw new ValidationError(
       missing.map((loc) => ({
@@ -42,8 +49,8 @@ export function separateSecrets(
     );
   }
   return {
-    webhook: {
-      ...webhook,
+    masked: {
+      ...endpoint,
       headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, maskSecret(value)])),
       auth: maskAuth(auth),
     },

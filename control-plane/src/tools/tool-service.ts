@@ -1,10 +1,12 @@
 import type { z } from 'zod';
-import { AppError } from '@parley/shared/errors/app-error';
+import { AppError, NotFoundError } from '@parley/shared/errors/app-error';
 import type { ErrorRef } from '@parley/shared/errors/app-error';
-import type { SessionPlanWire } from '@parley/shared/contracts/session-plan';
+import { planToolSchema } from '@parley/shared/contracts/session-plan';
+import type { ToolCallRequest } from '@parley/shared/contracts/tool-calls';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
-import type { ToolRunner } from '@parley/shared/tools/tool-runner';
+import type { ToolOutcome, ToolRunner } from '@parley/shared/tools/tool-runner';
+import { parseArguments } from '@parley/shared/tools/webhook-tool';
 import type { AuditLog } from '../audit/audit-trail.ts';
 import type { SecretBox } from '../crypto/secret-box.ts';
 import { commonFilter, equalities } from '../http/list-query.ts';
@@ -21,9 +23,17 @@ import type { Principal } from '../tenancy/principal.ts';
 import { checkRoom } from '../tenancy/record-limit.ts';
 import { checkProjects } from '../tenancy/project-references.ts';
 import type { Scope } from '../tenancy/scope.ts';
+import type { McpTools } from './mcp-tools.ts';
+import { planTools } from './plan-tools.ts';
+import type { WireTool } from './plan-tools.ts';
 import { toolCollection } from './tool-model.ts';
-import type { ToolRecord, ToolSecrets } from './tool-model.ts';
-import type { createToolRequest, patchToolRequest, testToolRequest } from './tool-schema.ts';
+import type { ToolMcp, ToolRecord, ToolSecrets, ToolWebhook } from './tool-model.ts';
+import type {
+  createToolRequest,
+  patchToolRequest,
+  testToolRequest,
+  ToolEndpointInput,
+} from './tool-schema.ts';
 import { separateSecrets } from './tool-secrets.ts';
 import { testTool } from './tool-tests.ts';
 import type { ToolTestResult } from './tool-tests.ts';
@@ -57,6 +67,7 @@ export class ToolService implements SessionTools {
   readonly #clock: Clock;
   readonly #outboundAllow: readonly string[];
   readonly #runner: ToolRunner;
+  readonly #mcp: McpTools;
 
   constructor(deps: {
     database: Database;
@@ -66,7 +77,9 @@ export class ToolService implements SessionTools {
     box: SecretBox;
     clock: Clock;
     outboundAllow: readonly string[];
+    /** Of webhooks. */
     runner: ToolRunner;
+    mcp: McpTools;
   }) {
     this.#database = deps.database;
     this.#agents = deps.agents;
@@ -76,6 +89,7 @@ export class ToolService implements SessionTools {
     this.#clock = deps.clock;
     this.#outboundAllow = deps.outboundAllow;
     this.#runner = deps.runner;
+    this.#mcp = deps.mcp;
   }
 
   list(
@@ -95,9 +109,8 @@ export class ToolService implements SessionTools {
     origin: { address: string },
   ): Promise<ToolRecord> {
     const projectId = await this.#projectOf(scope, caller, request.project_id);
-    this.#checkUrl(request.webhook.url);
+    checkRetries(request.type, request.execution.retries);
     await checkRoom(scope.collection(toolCollection), { project_id: projectId });
-    const { webhook, secrets } = separateSecrets(request.webhook);
     const tool = await orDuplicate(
       scope.collection(toolCollection).insert({
         _id: newId('tol', this.#clock.now()),
@@ -105,9 +118,7 @@ export class ToolService implements SessionTools {
         name: request.name,
         description: request.description,
         type: request.type,
-        parameters: JSON.stringify(request.parameters),
-        webhook,
-        secrets: this.#seal(secrets),
+        ...this.#endpointOf(request),
         execution: request.execution,
         response: request.response,
         enabled: request.enabled,
@@ -131,20 +142,32 @@ export class ToolService implements SessionTools {
     request: z.output<typeof patchToolRequest>,
     origin: { address: string },
   ): Promise<ToolRecord> {
-    const { parameters, webhook: sent, execution, response, ...rest } = request;
-    const basis = ['webhook', 'secrets', 'execution', 'response'] as const;
+    const { parameters, webhook, mcp, execution, response, ...rest } = request;
+    const sent = { parameters, webhook, mcp };
+    checkType(tool, sent);
+    checkRetries(tool.type, execution?.retries);
+    const basis = ['webhook', 'mcp', 'secrets', 'execution', 'response'] as const;
     const changed = await orDuplicate(
       scope.collection(toolCollection).change(tool, basis, (current) => {
         const change: Partial<ToolRecord> = defined(rest);
         if (parameters) change.parameters = JSON.stringify(parameters);
         if (execution) change.execution = { ...current.execution, ...defined(execution) };
         if (response) change.response = { ...current.response, ...defined(response) };
-        if (sent) Object.assign(change, this.#webhookChange(current, sent));
+        if (webhook && current.webhook) {
+          const { masked, secrets } = this.#changed('webhook', current, current.webhook, webhook);
+          Object.assign(change, { webhook: masked, secrets });
+        }
+        if (mcp && current.mcp) {
+          const { masked, secrets } = this.#changed('mcp', current, current.mcp, mcp);
+          // Another server has other tools.
+          const discovered = masked.url === current.mcp.url ? current.mcp.discovered : '[]';
+          Object.assign(change, { mcp: { ...masked, discovered }, secrets });
+        }
         return Promise.resolve(change);
       }),
       DUPLICATE,
     );
-    if (sent) {
+    if (webhook ?? mcp) {
       await this.#audit.record({
         scope,
         caller,
@@ -180,23 +203,83 @@ export class ToolService implements SessionTools {
     });
   }
 
-  /** Tries a tool, enabled or not. @throws the reason of `signal` */
+  /** Tries a tool, enabled or not. @throws ValidationError without the name of a server's tool; the reason of `signal` */
   test(
     tool: ToolRecord,
     request: z.output<typeof testToolRequest>,
     signal: AbortSignal,
   ): Promise<ToolTestResult> {
-    return testTool(this.#runner, tool, this.#planTool(tool), request, this.#open(tool), signal);
+    const planned = this.#functions([tool]).find((one) => one.function === request.function);
+    if (!planned) {
+      const msg =
+        tool.type === 'mcp'
+          ? 'must name a tool that the server has and that is allowed'
+          : 'is only for MCP servers';
+      throw invalid(['body', 'function'], msg, request.function === undefined ? 'missing' : 'value_error');
+    }
+    return testTool(this.#runnerOf(tool), tool, planned, request, this.#open(tool), signal);
   }
 
-  /** Enabled tools of the version and of its flow, secrets in the clear. */
-  async forPlan(agent: SessionAgent): Promise<SessionPlanWire['tools']> {
+  /** Reads the tools of an MCP server again. @throws AppError 409 `invalid_state` for other tools, 502 */
+  async discover(scope: Scope, tool: ToolRecord, signal: AbortSignal): Promise<ToolRecord> {
+    if (!tool.mcp) throw new AppError(409, 'invalid_state', 'The tool is not an MCP server.');
+    const { url } = tool.mcp;
+    const discovered = JSON.stringify(await this.#mcp.discover(tool, this.#open(tool), signal));
+    return scope
+      .collection(toolCollection)
+      .change(tool, ['mcp'], (current) =>
+        Promise.resolve(current.mcp?.url === url ? { mcp: { ...current.mcp, discovered } } : {}),
+      );
+  }
+
+  /** Runs a tool for a call of an agent that has it. @throws NotFoundError; the reason of `signal` */
+  async runFor(
+    agent: SessionAgent,
+    { tool_id, function: name, ...call }: ToolCallRequest,
+    session: { session_id: string; variables: Record<string, string> },
+    signal: AbortSignal,
+  ): Promise<ToolOutcome> {
+    const tools = await this.#toolsOf(agent);
+    const tool = tools.find(({ _id }) => _id === tool_id);
+    const planned = this.#functions(tools).find((one) => one.tool_id === tool_id && one.function === name);
+    if (!tool || !planned) throw new NotFoundError();
+    return this.#runnerOf(tool).run(
+      planToolSchema.parse(planned),
+      {
+        toolCallId: call.tool_call_id,
+        arguments: call.arguments,
+        session: {
+          ...session,
+          ...{ agent_id: agent.agent_id, channel: '', direction: '', from_number: null, to_number: null },
+        },
+        orgId: agent.org_id,
+      },
+      signal,
+    );
+  }
+
+  /** What runs tools of its type: all by the same interface. */
+  #runnerOf(tool: ToolRecord): ToolRunner {
+    if (tool.type === 'webhook') return this.#runner;
+    return {
+      run: (planned, call, signal) =>
+        this.#mcp.run(tool, planned, parseArguments(call.arguments) ?? {}, this.#open(tool), signal),
+    };
+  }
+
+  /** Functions of the enabled tools of the version and of its flow, secrets in the clear. */
+  async forPlan(agent: SessionAgent): Promise<WireTool[]> {
+    return this.#functions(await this.#toolsOf(agent));
+  }
+
+  #functions(tools: readonly ToolRecord[]): WireTool[] {
+    return planTools(tools, (tool) => this.#open(tool));
+  }
+
+  async #toolsOf(agent: SessionAgent): Promise<ToolRecord[]> {
     const content = await this.#agents.contentOf(agent.agent_id, agent.version);
-    const ids = (content?.tools ?? []).filter((link) => link.enabled).map((link) => link.id);
-    return this.#planTools(agent, [...new Set([...ids, ...flowToolIds(agent.flow_definition)])]);
-  }
-
-  async #planTools(agent: SessionAgent, ids: readonly string[]): Promise<SessionPlanWire['tools']> {
+    const linked = (content?.tools ?? []).filter((link) => link.enabled).map((link) => link.id);
+    const ids = [...new Set([...linked, ...flowToolIds(agent.flow_definition)])];
     if (ids.length === 0) return [];
     const tools = await this.#database
       .model(toolCollection)
@@ -208,29 +291,7 @@ export class ToolService implements SessionTools {
       })
       .lean<ToolRecord[]>();
     const order = new Map(ids.map((id, index) => [id, index]));
-    tools.sort((a, b) => order.get(a._id)! - order.get(b._id)!);
-    return tools.map((tool) => this.#planTool(tool));
-  }
-
-  /** As a session plan has it, secrets in the clear. */
-  #planTool(tool: ToolRecord): SessionPlanWire['tools'][number] {
-    const { url, method, body_template: body, query_template: query } = tool.webhook;
-    return {
-      tool_id: tool._id,
-      name: tool.name,
-      description: tool.description,
-      parameters: JSON.parse(tool.parameters) as Record<string, unknown>,
-      type: tool.type,
-      webhook: {
-        url,
-        method,
-        ...this.#open(tool),
-        ...(body !== null && { body_template: body }),
-        ...(query !== null && { query_template: query }),
-      },
-      execution: tool.execution,
-      response: tool.response,
-    };
+    return tools.sort((a, b) => order.get(a._id)! - order.get(b._id)!);
   }
 
   async #projectOf(
@@ -255,28 +316,40 @@ export class ToolService implements SessionTools {
     return requested;
   }
 
-  #webhookChange(
-    current: ToolRecord,
-    sent: NonNullable<z.output<typeof patchToolRequest>['webhook']>,
-  ): Pick<ToolRecord, 'webhook' | 'secrets'> {
-    const { headers, ...rest } = defined(sent);
-    const merged = {
-      ...current.webhook,
-      ...rest,
-      headers: patchMap<unknown>(current.webhook.headers, headers),
-    } as Parameters<typeof separateSecrets>[0];
-    this.#checkUrl(merged.url);
-    const { webhook, secrets } = separateSecrets(merged, {
-      url: current.webhook.url,
-      secrets: this.#open(current),
-    });
-    return { webhook, secrets: this.#seal(secrets) };
+  #endpointOf(
+    request: z.output<typeof createToolRequest>,
+  ): Pick<ToolRecord, 'parameters' | 'webhook' | 'mcp' | 'secrets'> {
+    if (request.type === 'webhook') {
+      this.#checkUrl('webhook', request.webhook.url);
+      const { masked, secrets } = separateSecrets('webhook', request.webhook);
+      const parameters = JSON.stringify(request.parameters);
+      return { parameters, webhook: masked, mcp: null, secrets: this.#seal(secrets) };
+    }
+    this.#checkUrl('mcp', request.mcp.url);
+    const { masked, secrets } = separateSecrets('mcp', request.mcp);
+    const mcp = { ...masked, discovered: '[]' };
+    return { parameters: '{"type":"object"}', webhook: null, mcp, secrets: this.#seal(secrets) };
   }
 
-  #checkUrl(url: string): void {
-    if (!isOutboundUrl(url, this.#outboundAllow)) {
-      throw invalid(['body', 'webhook', 'url'], OUTBOUND_URL_MESSAGE, 'url_scheme');
-    }
+  #changed<Endpoint extends ToolWebhook | ToolMcp>(
+    field: 'webhook' | 'mcp',
+    current: ToolRecord,
+    stored: Endpoint,
+    sent: { headers?: unknown },
+  ): { masked: Endpoint; secrets: string } {
+    const { headers, ...rest } = defined(sent) as { headers?: Record<string, unknown> };
+    const merged = { ...stored, ...rest, headers: patchMap<unknown>(stored.headers, headers) };
+    this.#checkUrl(field, merged.url);
+    const { masked, secrets } = separateSecrets(field, merged as ToolEndpointInput, {
+      url: stored.url,
+      secrets: this.#open(current),
+    });
+    return { masked: masked as Endpoint, secrets: this.#seal(secrets) };
+  }
+
+  #checkUrl(field: 'webhook' | 'mcp', url: string): void {
+    if (!isOutboundUrl(url, this.#outboundAllow))
+      throw invalid(['body', field, 'url'], OUTBOUND_URL_MESSAGE, 'url_scheme');
   }
 
   #seal(secrets: ToolSecrets): string {
@@ -295,4 +368,23 @@ function flowToolIds(flow: Record<string, unknown> | null): string[] {
     ...(node.tool_id === undefined ? [] : [node.tool_id]),
     ...(node.tool_ids ?? []),
   ]);
+}
+
+/** @throws ValidationError for a field that is not of the tool's type */
+function checkType(
+  { type }: ToolRecord,
+  { parameters, webhook, mcp }: { parameters: unknown; webhook: unknown; mcp: unknown },
+): void {
+  const refuse = (field: string) => {
+    throw invalid(['body', field], `is not a field of a tool of the type ${type}`, 'extra_forbidden');
+  };
+  if (type !== 'mcp' && mcp !== undefined) refuse('mcp');
+  if (type !== 'webhook' && webhook !== undefined) refuse('webhook');
+  if (type !== 'webhook' && parameters !== undefined) refuse('parameters');
+}
+
+/** @throws ValidationError: whether a call of an MCP server may be repeated is not known */
+function checkRetries(type: ToolRecord['type'], retries: number | null | undefined): void {
+  if (type === 'mcp' && (retries ?? 0) > 0)
+    throw invalid(['body', 'execution', 'retries'], 'must be 0 for an MCP server', 'not_available');
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { planToolSchema } from '@parley/shared/contracts/session-plan';
-import type { SessionPlanWire } from '@parley/shared/contracts/session-plan';
 import type { ToolRunner } from '@parley/shared/tools/tool-runner';
+import type { WireTool } from './plan-tools.ts';
 import type { ToolRecord, ToolSecrets } from './tool-model.ts';
 
 /** What a trial of a tool came to, as the agent would learn it. */
@@ -24,7 +24,7 @@ const MIN_SECRET = 4;
 export async function testTool(
   runner: ToolRunner,
   tool: ToolRecord,
-  planned: SessionPlanWire['tools'][number],
+  planned: WireTool,
   request: { arguments: Record<string, unknown>; variables: Record<string, string> },
   secrets: ToolSecrets,
   signal: AbortSignal,

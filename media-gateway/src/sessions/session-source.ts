@@ -14,6 +14,8 @@ import type {
 import { knowledgeSearchAnswer } from '@parley/shared/contracts/knowledge';
 import type { KnowledgePassage, KnowledgeSearchRequest } from '@parley/shared/contracts/knowledge';
 import { sessionPlanSchema } from '@parley/shared/contracts/session-plan';
+import { toolCallAnswer } from '@parley/shared/contracts/tool-calls';
+import type { ToolCallAnswer, ToolCallRequest } from '@parley/shared/contracts/tool-calls';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import { HTTP1_ONLY } from '@parley/shared/http/http1';
 
@@ -103,6 +105,40 @@ export class SessionSource {
     if (statusCode !== 200)
       throw new Error(`The control plane answered a search with the status ${statusCode}.`);
     return knowledgeSearchAnswer.parse(answer).passages;
+  }
+
+  /**
+   * Has the control plane run a tool of a call. Asks again when the connection fails: a tool call is known by its id.
+   * @param timeoutMs for both tries
+   * @throws Error when there is no answer; the reason of `signal`
+   */
+  async runTool(
+    sessionId: string,
+    request: ToolCallRequest,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<ToolCallAnswer> {
+    const within = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    const ask = async () => {
+      const { statusCode, body } = await this.#pool.request({
+        method: 'POST',
+        path: this.#prefix + INTERNAL_PATHS.toolCalls(sessionId),
+        headers: { ...this.#headers, 'content-type': 'application/json' },
+        body: JSON.stringify(request),
+        headersTimeout: timeoutMs,
+        bodyTimeout: timeoutMs,
+        signal: within,
+      });
+      return { statusCode, answer: await readJson(body) };
+    };
+    const { statusCode, answer } = await ask().catch((error: unknown) => {
+      within.throwIfAborted();
+      if (error instanceof Error) return ask();
+      throw error;
+    });
+    if (statusCode !== 200)
+      throw new Error(`The control plane answered a tool call with the status ${statusCode}.`);
+    return toolCallAnswer.parse(answer);
   }
 
   /**

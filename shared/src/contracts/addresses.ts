@@ -40,6 +40,7 @@ export const INTERNAL_PATHS = {
   check: '/internal/v1/admissions/check',
   redeem: '/internal/v1/admissions/redeem',
   recording: (recordingId: string) => `/internal/v1/recordings/${recordingId}`,
+  toolCalls: (sessionId: string) => `/internal/v1/sessions/${sessionId}/tool-calls`,
   knowledgeSearch: (sessionId: string) => `/internal/v1/sessions/${sessionId}/knowledge-search`,
 } as const;
 

@@ -37,6 +37,8 @@ export const planToolSchema = z.object({
   /** JSON Schema of the arguments. */
   parameters: z.record(z.string(), z.unknown()),
   type: z.enum(['webhook', 'app', 'mcp']),
+  /** Of an MCP server: its own name of the tool. */
+  function: z.string().optional(),
   webhook: z
     .object({
       url: z.string(),

@@ -154,7 +154,8 @@ function toUrl(webhook: Webhook, values: TemplateValues): string | undefined {
   return url.href;
 }
 
-function authHeaders(
+/** The headers that prove who a request is from. @param body as it is sent: `hmac` signs it */
+export function authHeaders(
   auth: Webhook['auth'],
   toolCallId: string,
   body: string,
