@@ -156,7 +156,9 @@ void t.test('an address is read, and read anew when it is due', async (t) => {
     body: { url: 'http://127.0.0.1:1/' },
   });
   t.match(refused, { status: 422, body: { detail: [{ loc: ['body', 'url'], type: 'url_not_allowed' }] } });
-  const url = `${site.url}/moved`;
+  const moved = await settled(await add(base, { url: `${site.url}/moved` }));
+  t.match(moved, { status: 'failed', error: `Use the address that it leads to: ${site.url}/help` });
+  const url = `${site.url}/help`;
   const id = await add(base, { url, refresh_hours: 24 });
   t.match(await settled(id), { status: 'ready', name: url, mime_type: 'text/html', chunk_count: 1 });
   t.match((await search(base, 'hotline')).items, [{ heading: 'Help', text: 'Call the hotline.' }]);

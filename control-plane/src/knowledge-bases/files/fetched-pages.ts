@@ -7,7 +7,6 @@ import type { KnowledgeFileRecord } from './knowledge-file-model.ts';
 import type { KnowledgeStorage } from './knowledge-storage.ts';
 
 const TIMEOUT_MS = 30_000;
-const MAX_REDIRECTS = 5;
 
 type Fetched = Pick<KnowledgeFileRecord, 'mime_type' | 'size_bytes' | 'sha256' | 'storage_key'>;
 
@@ -32,7 +31,8 @@ export class FetchedPages {
     file: Pick<KnowledgeFileRecord, '_id' | 'url'>,
     signal: AbortSignal,
   ): Promise<Fetched> {
-    const { response, url } = await this.#follow(file.url!, base.org_id, signal);
+    const url = file.url!;
+    const response = await this.#get(url, base.org_id, signal);
     if (response.status !== 200)
       throw DocumentError.because(`The address answered with the status ${response.status}.`);
     if (response.truncated) throw DocumentError.because('The document at the address is too large.');
@@ -51,28 +51,27 @@ export class FetchedPages {
     return { mime_type: mime, size_bytes: sizeBytes, sha256, storage_key };
   }
 
-  async #follow(
-    first: string,
-    orgId: string,
-    signal: AbortSignal,
-  ): Promise<{ response: SafeResponse; url: string }> {
-    let url = first;
-    for (let redirects = 0; ; redirects++) {
-      let response: SafeResponse;
-      try {
-        response = await this.#fetch.request({
-          ...{ url, timeoutMs: TIMEOUT_MS, signal, purpose: 'tool', orgId },
-          headers: { accept: 'text/html, text/markdown, text/plain, application/pdf, */*;q=0.5' },
-        });
-      } catch (error) {
-        if (error instanceof OutboundRefusedError || error instanceof OutboundFailedError)
-          throw DocumentError.because(`The address could not be read: ${error.message}`);
-        throw error;
-      }
-      const { location } = response.headers;
-      if (response.status < 300 || response.status > 399 || location === undefined) return { response, url };
-      if (redirects === MAX_REDIRECTS) throw DocumentError.because('The address redirects too often.');
-      url = URL.canParse(location, url) ? new URL(location, url).href : '';
+  async #get(url: string, orgId: string, signal: AbortSignal): Promise<SafeResponse> {
+    let response: SafeResponse;
+    try {
+      response = await this.#fetch.request({
+        ...{ url, timeoutMs: TIMEOUT_MS, signal, purpose: 'tool', orgId },
+        headers: { accept: 'text/html, text/markdown, text/plain, application/pdf, */*;q=0.5' },
+      });
+    } catch (error) {
+      if (error instanceof OutboundRefusedError || error instanceof OutboundFailedError)
+        throw DocumentError.because(`The address could not be read: ${error.message}`);
+      throw error;
     }
+    const { location } = response.headers;
+    if (response.status >= 300 && response.status <= 399 && location !== undefined)
+      throw DocumentError.because(
+        `The address redirects, which is not followed. Use the address that it leads to: ${leadsTo(location, url)}`,
+      );
+    return response;
   }
+}
+
+function leadsTo(location: string, from: string): string {
+  return (URL.canParse(location, from) ? new URL(location, from).href : location).slice(0, 500);
 }
