@@ -1,5 +1,5 @@
 import { readFile, readdir } from 'node:fs/promises';
-import t from 'tap';
+import type { Test } from 'tap';
 import { bytesPerMs, type AudioFormat } from '@parley/shared/audio/audio-frame';
 import { CarrierProtocolError } from './carrier-adapter.ts';
 import type { CarrierAdapter, CarrierCommand, CarrierEvent } from './carrier-adapter.ts';
@@ -24,7 +24,7 @@ export interface CarrierCase {
 }
 
 /** The suite every carrier passes. */
-export function carrierConformance(carrier: CarrierCase): void {
+export function carrierConformance(t: Test, carrier: CarrierCase): void {
   const read = async (name: string): Promise<string> =>
     (await readFile(new URL(`${name}.json`, carrier.fixtures), 'utf8')).trim();
   const started = async (): Promise<CarrierAdapter> => {

@@ -12,7 +12,7 @@ const STARTED = {
   carrierCallId: 'v3:fake',
 } as const;
 
-carrierConformance({
+carrierConformance(t, {
   create: () => new TelnyxAdapter(),
   fixtures,
   received: {

@@ -7,7 +7,7 @@ const fixtures = new URL('fixtures/', import.meta.url);
 const PCMU = { encoding: 'pcmu', sampleRate: 8000 } as const;
 const AUDIO = Uint8Array.of(0xff, 0xfe, 0xfe, 0xff);
 
-carrierConformance({
+carrierConformance(t, {
   create: () => new TwilioAdapter(),
   fixtures,
   received: {
