@@ -140,9 +140,9 @@ export async function openGateway(config: GatewayConfig, deps: GatewayDeps): Pro
       new GatewayPresence({ identity, presence: bus.presence, load, clock, logger }),
     );
     const starter = new CallStarter({
-      openCall: (call) => (deps.openCall ?? openCall)({ ...call, knowledge: source }),
+      openCall: deps.openCall ?? openCall,
       providers,
-      tools,
+      resources: { tools, knowledge: source },
       recordings,
       voiceModel,
       reporters: callReporters({ gatewayId, spool: reports, outbox, clock, logger }),

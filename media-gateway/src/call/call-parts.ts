@@ -102,7 +102,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
   });
   const knowledge = new CallKnowledge({
     plan,
-    source: deps.knowledge,
+    source: deps.resources.knowledge,
     clock: time.clock,
     emit,
     took: (ms) => log.addSample('knowledge_ms', ms),
@@ -123,7 +123,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
   const tools = new CallTools({
     plan,
     participant,
-    runner: deps.tools,
+    runner: deps.resources.tools,
     client: farEnd.clientTools,
     variables,
     controls,

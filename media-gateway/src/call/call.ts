@@ -35,6 +35,12 @@ export interface CallTime {
   answeredAt: number;
 }
 
+/** What the agent makes use of beside its models. */
+export interface CallResources {
+  tools: ToolRunner;
+  knowledge: KnowledgeSource;
+}
+
 export interface CallDeps {
   plan: SessionPlan;
   farEnd: FarEnd;
@@ -45,8 +51,7 @@ export interface CallDeps {
   providers: CallProviders & { voiceModel: VoiceModel | undefined };
   reporter: CallReporter;
   recorder: CallRecorder;
-  tools: ToolRunner;
-  knowledge: KnowledgeSource;
+  resources: CallResources;
   time: CallTime;
   logger: Logger;
 }

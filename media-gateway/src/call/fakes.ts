@@ -415,13 +415,15 @@ export function fakeCall(
       finish: async () => ({ recording_id: 'rec_1', status: 'stored' }),
       settled() {},
     },
-    tools: {
-      run: (_tool, call) =>
-        (options.tool ?? (async () => ({ ok: true, content: '{"ok":true}', assigned: {}, durationMs: 1 })))(
-          call.arguments,
-        ),
+    resources: {
+      tools: {
+        run: (_tool, call) =>
+          (options.tool ?? (async () => ({ ok: true, content: '{"ok":true}', assigned: {}, durationMs: 1 })))(
+            call.arguments,
+          ),
+      },
+      knowledge: { searchKnowledge: options.knowledge ?? (async () => []) },
     },
-    knowledge: { searchKnowledge: options.knowledge ?? (async () => []) },
     time: { clock, ticker, answeredAt: clock.now() },
     logger: silentLogger(),
   });

@@ -2,9 +2,8 @@ import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { CallEndReason } from '@parley/shared/contracts/session-values';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
-import type { Call, CallDeps, FarEnd } from '../call/call.ts';
+import type { Call, CallDeps, CallResources, FarEnd } from '../call/call.ts';
 import { Ticker } from '../speech/ticker.ts';
-import type { ToolRunner } from '@parley/shared/tools/tool-runner';
 import type { VoiceModel } from '../hearing/voice-model/voice-model.ts';
 import type { CallProviders, ProviderRegistry } from '../providers/provider-registry.ts';
 import type { RecordingSpool } from '../recording/recording-spool.ts';
@@ -31,14 +30,13 @@ export interface StartedCall {
   answeredAt: number;
 }
 
-/** Begins a call with what all calls of the gateway share. */
-type OpenCall = (deps: Omit<CallDeps, 'knowledge'>) => Call;
+type OpenCall = (deps: CallDeps) => Call;
 
 /** Turns a session plan and a far end into a call, or into the report that there was none. */
 export class CallStarter {
   readonly #openCall: OpenCall;
   readonly #providers: ProviderRegistry;
-  readonly #tools: ToolRunner;
+  readonly #resources: CallResources;
   readonly #recordings: RecordingSpool;
   readonly #voiceModel: VoiceModel | undefined;
   readonly #reporters: CallReporters;
@@ -49,7 +47,7 @@ export class CallStarter {
   constructor(deps: {
     openCall: OpenCall;
     providers: ProviderRegistry;
-    tools: ToolRunner;
+    resources: CallResources;
     recordings: RecordingSpool;
     voiceModel: VoiceModel | undefined;
     reporters: CallReporters;
@@ -58,7 +56,7 @@ export class CallStarter {
   }) {
     this.#openCall = deps.openCall;
     this.#providers = deps.providers;
-    this.#tools = deps.tools;
+    this.#resources = deps.resources;
     this.#recordings = deps.recordings;
     this.#voiceModel = deps.voiceModel;
     this.#reporters = deps.reporters;
@@ -92,7 +90,7 @@ export class CallStarter {
         providers: { ...this.#providersFor(plan, participant), voiceModel: this.#voiceModel },
         reporter,
         recorder: this.#recordings.recorder({ plan, participant, answeredAt, reporter, logger }),
-        tools: plan.tool_mocks.length > 0 ? new MockedTools(plan.tool_mocks, this.#tools) : this.#tools,
+        resources: this.#resourcesFor(plan),
         time: { clock: this.#clock, ticker: this.#ticker, answeredAt },
         logger,
       });
@@ -103,6 +101,11 @@ export class CallStarter {
       void reporter.end(emptyReport({ answeredAt, endedAt: this.#clock.now() }));
       throw error;
     }
+  }
+
+  #resourcesFor({ tool_mocks }: SessionPlan): CallResources {
+    const { tools, knowledge } = this.#resources;
+    return { tools: tool_mocks.length > 0 ? new MockedTools(tool_mocks, tools) : tools, knowledge };
   }
 
   /** Reports the end of a session that becomes no call. Resolves when the report is on disk. */
