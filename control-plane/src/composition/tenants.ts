@@ -53,7 +53,15 @@ export function createTenantFeatures(
     }),
   );
   const { invoices, invoiceCloser, invoicePrinter } = features.add(
-    createInvoices({ ...platform, orgs: orgCollection, usage, sums: usageSums }),
+    createInvoices({
+      ...platform,
+      orgs: orgCollection,
+      usage: {
+        complete: (signal) => usageSums.work(signal),
+        byProject: (scope, fromMs, toMs) => usage.byProject(scope, fromMs, toMs),
+        currency: (orgId) => usage.currency(orgId),
+      },
+    }),
   );
   return {
     ...{ apiKeys, orgs, projects, rateLimits, signIns, userAccounts },

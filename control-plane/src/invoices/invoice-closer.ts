@@ -23,6 +23,8 @@ export interface ProjectUsage {
 
 /** Sums of calls. */
 export interface InvoicedUsage {
+  /** Adds what is booked and in no sum yet. */
+  complete(signal: AbortSignal): Promise<void>;
   /** By project; amounts are in the currency of the org's bookings. */
   byProject(scope: Scope, fromMs: number, toMs: number): Promise<ProjectUsage[]>;
   currency(orgId: string): Promise<string>;
@@ -40,7 +42,6 @@ export class InvoiceCloser {
   readonly #audit: AuditLog<'invoice.issued'>;
   readonly #orgs: Collection<InvoicedOrg>;
   readonly #usage: InvoicedUsage;
-  readonly #sums: { work(signal: AbortSignal): Promise<void> };
   readonly #numbers: InvoiceNumbers;
   readonly #seller: InvoiceSeller;
 
@@ -51,8 +52,6 @@ export class InvoiceCloser {
     audit: AuditLog<'invoice.issued'>;
     orgs: Collection<InvoicedOrg>;
     usage: InvoicedUsage;
-    /** Adds what is booked and in no sum yet. */
-    sums: { work(signal: AbortSignal): Promise<void> };
     numbers: InvoiceNumbers;
     seller: InvoiceSeller;
   }) {
@@ -62,7 +61,6 @@ export class InvoiceCloser {
     this.#audit = deps.audit;
     this.#orgs = deps.orgs;
     this.#usage = deps.usage;
-    this.#sums = deps.sums;
     this.#numbers = deps.numbers;
     this.#seller = deps.seller;
   }
@@ -95,7 +93,7 @@ export class InvoiceCloser {
   ): Promise<number> {
     const period = periodOf(month);
     if (period.toMs > this.#clock.now()) throw new RangeError(`The month ${month} is not over.`);
-    await this.#sums.work(signal);
+    await this.#usage.complete(signal);
     let made = 0;
     let after = '';
     for (;;) {
