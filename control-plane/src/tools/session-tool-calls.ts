@@ -25,7 +25,7 @@ export interface ToolSession extends StoredRecord {
   variables: Record<string, string>;
 }
 
-/** Runs tools of agents: `ToolService`. */
+/** Runs tools of agents: `ToolFunctions`. */
 export interface AgentTools {
   /** @throws NotFoundError; the reason of `signal` */
   runFor(

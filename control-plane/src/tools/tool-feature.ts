@@ -7,13 +7,14 @@ import { defineOperation, idSchema, jsonBody } from '../http/operation.ts';
 import { McpConnections } from './mcp-connections.ts';
 import { McpTools } from './mcp-tools.ts';
 import { SessionToolCalls } from './session-tool-calls.ts';
+import { ToolFunctions } from './tool-functions.ts';
 import { toolCollection } from './tool-model.ts';
 import { toolRoutes } from './tool-routes.ts';
 import { toolRunCollection } from './tool-run-model.ts';
 import { toolSample } from './tool-sample.ts';
 import { TOOL_AUDIT, ToolService } from './tool-service.ts';
 
-type ToolDeps = ConstructorParameters<typeof ToolService>[0];
+type ToolDeps = ConstructorParameters<typeof ToolService>[0] & ConstructorParameters<typeof ToolFunctions>[0];
 type RunDeps = ConstructorParameters<typeof SessionToolCalls>[0];
 
 export function createTools({
@@ -28,13 +29,14 @@ export function createTools({
   const runner = createToolRunner({ safeFetch, logger, clock: deps.clock });
   const connections = new McpConnections({ safeFetch, clock: deps.clock });
   const mcp = new McpTools({ connections, clock: deps.clock });
-  const tools = new ToolService({ ...deps, outboundAllow: config.OUTBOUND_ALLOW, runner, mcp });
-  const toolCalls = new SessionToolCalls({ ...deps, sessions, tools });
+  const tools = new ToolService({ ...deps, outboundAllow: config.OUTBOUND_ALLOW });
+  const functions = new ToolFunctions({ ...deps, runner, mcp });
+  const toolCalls = new SessionToolCalls({ ...deps, sessions, tools: functions });
   return {
-    tools,
+    tools: functions,
     owns: [connections],
     collections: [toolCollection, toolRunCollection],
-    routes: toolRoutes({ tools }),
+    routes: toolRoutes({ tools, functions }),
     internalRoutes: [
       defineOperation({
         ...{ tag: 'internal', access: 'internal', described: false, rateLimited: false },
@@ -51,5 +53,5 @@ export function createTools({
     erases: { session: (id) => toolCalls.erase(id) },
     audit: TOOL_AUDIT,
     samples: [toolSample],
-  } satisfies Feature & { tools: ToolService };
+  } satisfies Feature & { tools: ToolFunctions };
 }

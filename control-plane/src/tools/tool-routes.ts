@@ -14,12 +14,19 @@ import {
   toolTestResponse,
   toToolResponse,
 } from './tool-schema.ts';
+import type { ToolFunctions } from './tool-functions.ts';
 import type { ToolService } from './tool-service.ts';
 
 const tool = item(toolCollection, 'tool_id');
 const tag = 'Tools';
 
-export function toolRoutes({ tools }: { tools: ToolService }): Operation[] {
+export function toolRoutes({
+  tools,
+  functions,
+}: {
+  tools: ToolService;
+  functions: ToolFunctions;
+}): Operation[] {
   return [
     defineOperation({
       id: 'listTools',
@@ -105,7 +112,7 @@ export function toolRoutes({ tools }: { tools: ToolService }): Operation[] {
       target: tool,
       body: jsonBody(testToolRequest),
       responses: { 200: { description: 'What the tool did', schema: toolTestResponse } },
-      handle: ({ item: found, body, signal }) => tools.test(found, body, signal),
+      handle: ({ item: found, body, signal }) => functions.test(found, body, signal),
     }),
     defineOperation({
       id: 'discoverTools',
@@ -120,7 +127,7 @@ export function toolRoutes({ tools }: { tools: ToolService }): Operation[] {
       responses: { 200: { description: 'The tool', schema: toolResponse } },
       errors: [409, 502],
       handle: async ({ scope, item: found, signal }) =>
-        toToolResponse(await tools.discover(scope, found, signal)),
+        toToolResponse(await functions.discover(scope, found, signal)),
     }),
   ];
 }

@@ -1,7 +1,7 @@
 import { ValidationError } from '@parley/shared/errors/app-error';
 import { maskSecret } from '../crypto/secret-box.ts';
-import type { MaskedSecret } from '../crypto/secret-box.ts';
-import type { MaskedToolAuth, ToolAuth, ToolSecrets } from './tool-model.ts';
+import type { MaskedSecret, SecretBox } from '../crypto/secret-box.ts';
+import type { MaskedToolAuth, ToolAuth, ToolRecord, ToolSecrets } from './tool-model.ts';
 import type { ToolEndpointInput } from './tool-schema.ts';
 
 type Sent = string | { set: boolean; last_four: string };
@@ -110,4 +110,9 @@ function maskAuth(auth: ToolAuth): MaskedToolAuth {
 
 function sameOrigin(a: string, b: string): boolean {
   return URL.canParse(a) && URL.canParse(b) && new URL(a).origin === new URL(b).origin;
+}
+
+/** The secrets of a tool in the clear. */
+export function openSecrets(box: SecretBox, { secrets }: Pick<ToolRecord, 'secrets'>): ToolSecrets {
+  return JSON.parse(box.decryptSecret(secrets)) as ToolSecrets;
 }

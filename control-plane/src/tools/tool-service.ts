@@ -1,12 +1,8 @@
 import type { z } from 'zod';
-import { AppError, NotFoundError } from '@parley/shared/errors/app-error';
+import { AppError } from '@parley/shared/errors/app-error';
 import type { ErrorRef } from '@parley/shared/errors/app-error';
-import { planToolSchema } from '@parley/shared/contracts/session-plan';
-import type { ToolCallRequest } from '@parley/shared/contracts/tool-calls';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
-import type { ToolOutcome, ToolRunner } from '@parley/shared/tools/tool-runner';
-import { parseArguments } from '@parley/shared/tools/webhook-tool';
 import type { AuditLog } from '../audit/audit-trail.ts';
 import type { SecretBox } from '../crypto/secret-box.ts';
 import { commonFilter, equalities } from '../http/list-query.ts';
@@ -14,8 +10,6 @@ import type { AnyOf, ListInput } from '../http/list-query.ts';
 import { isOutboundUrl, OUTBOUND_URL_MESSAGE } from '../http/outbound-url.ts';
 import { patchMap } from '../http/patch-schema.ts';
 import { invalid } from '../http/validation.ts';
-import type { SessionAgent, SessionTools } from '../sessions/session-agent.ts';
-import type { Database } from '../storage/database.ts';
 import { defined } from '../storage/defined.ts';
 import { orDuplicate } from '../storage/duplicate.ts';
 import type { ListPage } from '../storage/list.ts';
@@ -23,20 +17,10 @@ import type { Principal } from '../tenancy/principal.ts';
 import { checkRoom } from '../tenancy/record-limit.ts';
 import { checkProjects } from '../tenancy/project-references.ts';
 import type { Scope } from '../tenancy/scope.ts';
-import type { McpTools } from './mcp-tools.ts';
-import { planTools } from './plan-tools.ts';
-import type { WireTool } from './plan-tools.ts';
 import { toolCollection } from './tool-model.ts';
 import type { ToolMcp, ToolRecord, ToolSecrets, ToolWebhook } from './tool-model.ts';
-import type {
-  createToolRequest,
-  patchToolRequest,
-  testToolRequest,
-  ToolEndpointInput,
-} from './tool-schema.ts';
-import { separateSecrets } from './tool-secrets.ts';
-import { testTool } from './tool-tests.ts';
-import type { ToolTestResult } from './tool-tests.ts';
+import type { createToolRequest, patchToolRequest, ToolEndpointInput } from './tool-schema.ts';
+import { openSecrets, separateSecrets } from './tool-secrets.ts';
 
 /** What it writes to the audit trail. */
 export const TOOL_AUDIT = ['credential.created', 'credential.changed', 'tool.deleted'] as const;
@@ -49,47 +33,26 @@ export interface ToolLinks {
   detachEverywhere(scope: Scope, caller: Principal, kind: 'tools', id: string): Promise<void>;
 }
 
-/** Versions of agents: `StoredAgents`. */
-export interface ToolAgents {
-  contentOf(
-    agentId: string,
-    version: number,
-  ): Promise<{ tools: readonly { id: string; enabled: boolean }[] } | null>;
-}
-
 /** The org's catalogue of what agents can do besides talking. */
-export class ToolService implements SessionTools {
-  readonly #database: Database;
-  readonly #agents: ToolAgents;
+export class ToolService {
   readonly #links: ToolLinks;
   readonly #audit: AuditLog<(typeof TOOL_AUDIT)[number]>;
   readonly #box: SecretBox;
   readonly #clock: Clock;
   readonly #outboundAllow: readonly string[];
-  readonly #runner: ToolRunner;
-  readonly #mcp: McpTools;
 
   constructor(deps: {
-    database: Database;
-    agents: ToolAgents;
     links: ToolLinks;
     audit: AuditLog<(typeof TOOL_AUDIT)[number]>;
     box: SecretBox;
     clock: Clock;
     outboundAllow: readonly string[];
-    /** Of webhooks. */
-    runner: ToolRunner;
-    mcp: McpTools;
   }) {
-    this.#database = deps.database;
-    this.#agents = deps.agents;
     this.#links = deps.links;
     this.#audit = deps.audit;
     this.#box = deps.box;
     this.#clock = deps.clock;
     this.#outboundAllow = deps.outboundAllow;
-    this.#runner = deps.runner;
-    this.#mcp = deps.mcp;
   }
 
   list(
@@ -203,97 +166,6 @@ export class ToolService implements SessionTools {
     });
   }
 
-  /** Tries a tool, enabled or not. @throws ValidationError without the name of a server's tool; the reason of `signal` */
-  test(
-    tool: ToolRecord,
-    request: z.output<typeof testToolRequest>,
-    signal: AbortSignal,
-  ): Promise<ToolTestResult> {
-    const planned = this.#functions([tool]).find((one) => one.function === request.function);
-    if (!planned) {
-      const msg =
-        tool.type === 'mcp'
-          ? 'must name a tool that the server has and that is allowed'
-          : 'is only for MCP servers';
-      throw invalid(['body', 'function'], msg, request.function === undefined ? 'missing' : 'value_error');
-    }
-    return testTool(this.#runnerOf(tool), tool, planned, request, this.#open(tool), signal);
-  }
-
-  /** Reads the tools of an MCP server again. @throws AppError 409 `invalid_state` for other tools, 502 */
-  async discover(scope: Scope, tool: ToolRecord, signal: AbortSignal): Promise<ToolRecord> {
-    if (!tool.mcp) throw new AppError(409, 'invalid_state', 'The tool is not an MCP server.');
-    const { url } = tool.mcp;
-    const discovered = JSON.stringify(await this.#mcp.discover(tool, this.#open(tool), signal));
-    return scope
-      .collection(toolCollection)
-      .change(tool, ['mcp'], (current) =>
-        Promise.resolve(current.mcp?.url === url ? { mcp: { ...current.mcp, discovered } } : {}),
-      );
-  }
-
-  /** Runs a tool for a call of an agent that has it. @throws NotFoundError; the reason of `signal` */
-  async runFor(
-    agent: SessionAgent,
-    { tool_id, function: name, ...call }: ToolCallRequest,
-    session: { session_id: string; variables: Record<string, string> },
-    signal: AbortSignal,
-  ): Promise<ToolOutcome> {
-    const tools = await this.#toolsOf(agent);
-    const tool = tools.find(({ _id }) => _id === tool_id);
-    const planned = this.#functions(tools).find((one) => one.tool_id === tool_id && one.function === name);
-    if (!tool || !planned) throw new NotFoundError();
-    return this.#runnerOf(tool).run(
-      planToolSchema.parse(planned),
-      {
-        toolCallId: call.tool_call_id,
-        arguments: call.arguments,
-        session: {
-          ...session,
-          ...{ agent_id: agent.agent_id, channel: '', direction: '', from_number: null, to_number: null },
-        },
-        orgId: agent.org_id,
-      },
-      signal,
-    );
-  }
-
-  /** What runs tools of its type: all by the same interface. */
-  #runnerOf(tool: ToolRecord): ToolRunner {
-    if (tool.type === 'webhook') return this.#runner;
-    return {
-      run: (planned, call, signal) =>
-        this.#mcp.run(tool, planned, parseArguments(call.arguments) ?? {}, this.#open(tool), signal),
-    };
-  }
-
-  /** Functions of the enabled tools of the version and of its flow, secrets in the clear. */
-  async forPlan(agent: SessionAgent): Promise<WireTool[]> {
-    return this.#functions(await this.#toolsOf(agent));
-  }
-
-  #functions(tools: readonly ToolRecord[]): WireTool[] {
-    return planTools(tools, (tool) => this.#open(tool));
-  }
-
-  async #toolsOf(agent: SessionAgent): Promise<ToolRecord[]> {
-    const content = await this.#agents.contentOf(agent.agent_id, agent.version);
-    const linked = (content?.tools ?? []).filter((link) => link.enabled).map((link) => link.id);
-    const ids = [...new Set([...linked, ...flowToolIds(agent.flow_definition)])];
-    if (ids.length === 0) return [];
-    const tools = await this.#database
-      .model(toolCollection)
-      .find({
-        _id: { $in: ids },
-        org_id: agent.org_id,
-        project_id: { $in: [null, agent.project_id] },
-        enabled: true,
-      })
-      .lean<ToolRecord[]>();
-    const order = new Map(ids.map((id, index) => [id, index]));
-    return tools.sort((a, b) => order.get(a._id)! - order.get(b._id)!);
-  }
-
   async #projectOf(
     scope: Scope,
     caller: Principal,
@@ -342,7 +214,7 @@ export class ToolService implements SessionTools {
     this.#checkUrl(field, merged.url);
     const { masked, secrets } = separateSecrets(field, merged as ToolEndpointInput, {
       url: stored.url,
-      secrets: this.#open(current),
+      secrets: openSecrets(this.#box, current),
     });
     return { masked: masked as Endpoint, secrets: this.#seal(secrets) };
   }
@@ -355,19 +227,6 @@ export class ToolService implements SessionTools {
   #seal(secrets: ToolSecrets): string {
     return this.#box.encryptSecret(JSON.stringify(secrets));
   }
-
-  #open(tool: ToolRecord): ToolSecrets {
-    return JSON.parse(this.#box.decryptSecret(tool.secrets)) as ToolSecrets;
-  }
-}
-
-/** Tools that a flow names in its nodes; checked when the flow was stored. */
-function flowToolIds(flow: Record<string, unknown> | null): string[] {
-  const nodes = (flow?.['nodes'] ?? []) as { tool_id?: string; tool_ids?: string[] }[];
-  return nodes.flatMap((node) => [
-    ...(node.tool_id === undefined ? [] : [node.tool_id]),
-    ...(node.tool_ids ?? []),
-  ]);
 }
 
 /** @throws ValidationError for a field that is not of the tool's type */

@@ -1,0 +1,158 @@
+import type { z } from 'zod';
+import { planToolSchema } from '@parley/shared/contracts/session-plan';
+import type { ToolCallRequest } from '@parley/shared/contracts/tool-calls';
+import { AppError, NotFoundError } from '@parley/shared/errors/app-error';
+import type { ToolOutcome, ToolRunner } from '@parley/shared/tools/tool-runner';
+import { parseArguments } from '@parley/shared/tools/webhook-tool';
+import type { SecretBox } from '../crypto/secret-box.ts';
+import { invalid } from '../http/validation.ts';
+import type { SessionAgent, SessionTools } from '../sessions/session-agent.ts';
+import type { Database } from '../storage/database.ts';
+import type { Scope } from '../tenancy/scope.ts';
+import type { McpTools } from './mcp-tools.ts';
+import { planTools } from './plan-tools.ts';
+import type { WireTool } from './plan-tools.ts';
+import { toolCollection } from './tool-model.ts';
+import type { ToolRecord } from './tool-model.ts';
+import type { testToolRequest } from './tool-schema.ts';
+import { openSecrets } from './tool-secrets.ts';
+import { testTool } from './tool-tests.ts';
+import type { ToolTestResult } from './tool-tests.ts';
+
+/** Versions of agents: `StoredAgents`. */
+export interface ToolAgents {
+  contentOf(
+    agentId: string,
+    version: number,
+  ): Promise<{ tools: readonly { id: string; enabled: boolean }[] } | null>;
+}
+
+/** The functions that tools are to a model, and what runs them. */
+export class ToolFunctions implements SessionTools {
+  readonly #database: Database;
+  readonly #agents: ToolAgents;
+  readonly #box: SecretBox;
+  readonly #runner: ToolRunner;
+  readonly #mcp: McpTools;
+
+  constructor(deps: {
+    database: Database;
+    agents: ToolAgents;
+    box: SecretBox;
+    /** Of webhooks. */
+    runner: ToolRunner;
+    mcp: McpTools;
+  }) {
+    this.#database = deps.database;
+    this.#agents = deps.agents;
+    this.#box = deps.box;
+    this.#runner = deps.runner;
+    this.#mcp = deps.mcp;
+  }
+
+  /** Tries a tool, enabled or not. @throws ValidationError without the name of a server's tool; the reason of `signal` */
+  test(
+    tool: ToolRecord,
+    request: z.output<typeof testToolRequest>,
+    signal: AbortSignal,
+  ): Promise<ToolTestResult> {
+    const planned = this.#functions([tool]).find((one) => one.function === request.function);
+    if (!planned) {
+      const msg =
+        tool.type === 'mcp'
+          ? 'must name a tool that the server has and that is allowed'
+          : 'is only for MCP servers';
+      throw invalid(['body', 'function'], msg, request.function === undefined ? 'missing' : 'value_error');
+    }
+    return testTool(this.#runnerOf(tool), tool, planned, request, openSecrets(this.#box, tool), signal);
+  }
+
+  /** Reads the tools of an MCP server again. @throws AppError 409 `invalid_state` for other tools, 502 */
+  async discover(scope: Scope, tool: ToolRecord, signal: AbortSignal): Promise<ToolRecord> {
+    if (!tool.mcp) throw new AppError(409, 'invalid_state', 'The tool is not an MCP server.');
+    const { url } = tool.mcp;
+    const discovered = JSON.stringify(await this.#mcp.discover(tool, openSecrets(this.#box, tool), signal));
+    return scope
+      .collection(toolCollection)
+      .change(tool, ['mcp'], (current) =>
+        Promise.resolve(current.mcp?.url === url ? { mcp: { ...current.mcp, discovered } } : {}),
+      );
+  }
+
+  /** Runs a tool for a call of an agent that has it. @throws NotFoundError; the reason of `signal` */
+  async runFor(
+    agent: SessionAgent,
+    { tool_id, function: name, ...call }: ToolCallRequest,
+    session: { session_id: string; variables: Record<string, string> },
+    signal: AbortSignal,
+  ): Promise<ToolOutcome> {
+    const tools = await this.#toolsOf(agent);
+    const tool = tools.find(({ _id }) => _id === tool_id);
+    const planned = this.#functions(tools).find((one) => one.tool_id === tool_id && one.function === name);
+    if (!tool || !planned) throw new NotFoundError();
+    return this.#runnerOf(tool).run(
+      planToolSchema.parse(planned),
+      {
+        toolCallId: call.tool_call_id,
+        arguments: call.arguments,
+        session: {
+          ...session,
+          ...{ agent_id: agent.agent_id, channel: '', direction: '', from_number: null, to_number: null },
+        },
+        orgId: agent.org_id,
+      },
+      signal,
+    );
+  }
+
+  /** What runs tools of its type: all by the same interface. */
+  #runnerOf(tool: ToolRecord): ToolRunner {
+    if (tool.type === 'webhook') return this.#runner;
+    return {
+      run: (planned, call, signal) =>
+        this.#mcp.run(
+          tool,
+          planned,
+          parseArguments(call.arguments) ?? {},
+          openSecrets(this.#box, tool),
+          signal,
+        ),
+    };
+  }
+
+  /** Functions of the enabled tools of the version and of its flow, secrets in the clear. */
+  async forPlan(agent: SessionAgent): Promise<WireTool[]> {
+    return this.#functions(await this.#toolsOf(agent));
+  }
+
+  #functions(tools: readonly ToolRecord[]): WireTool[] {
+    return planTools(tools, (tool) => openSecrets(this.#box, tool));
+  }
+
+  async #toolsOf(agent: SessionAgent): Promise<ToolRecord[]> {
+    const content = await this.#agents.contentOf(agent.agent_id, agent.version);
+    const linked = (content?.tools ?? []).filter((link) => link.enabled).map((link) => link.id);
+    const ids = [...new Set([...linked, ...flowToolIds(agent.flow_definition)])];
+    if (ids.length === 0) return [];
+    const tools = await this.#database
+      .model(toolCollection)
+      .find({
+        _id: { $in: ids },
+        org_id: agent.org_id,
+        project_id: { $in: [null, agent.project_id] },
+        enabled: true,
+      })
+      .lean<ToolRecord[]>();
+    const order = new Map(ids.map((id, index) => [id, index]));
+    return tools.sort((a, b) => order.get(a._id)! - order.get(b._id)!);
+  }
+}
+
+/** Tools that a flow names in its nodes; checked when the flow was stored. */
+function flowToolIds(flow: Record<string, unknown> | null): string[] {
+  const nodes = (flow?.['nodes'] ?? []) as { tool_id?: string; tool_ids?: string[] }[];
+  return nodes.flatMap((node) => [
+    ...(node.tool_id === undefined ? [] : [node.tool_id]),
+    ...(node.tool_ids ?? []),
+  ]);
+}
