@@ -2,10 +2,12 @@ import { createHash } from 'node:crypto';
 import type { Model } from 'mongoose';
 import { NotFoundError } from '@parley/shared/errors/app-error';
 import type { ToolCallAnswer, ToolCallRequest } from '@parley/shared/contracts/tool-calls';
+import type { SessionStatus } from '@parley/shared/contracts/session-values';
 import type { ToolOutcome } from '@parley/shared/tools/tool-runner';
 import type { Clock } from '@parley/shared/time/clock';
 import type { SessionAgent, SessionAgents } from '../sessions/session-agent.ts';
 import { agentOf } from '../sessions/session-agent.ts';
+import { isTerminal } from '../sessions/session-states.ts';
 import type { Collection, StoredRecord } from '../storage/collection.ts';
 import type { Database } from '../storage/database.ts';
 import { isDuplicateKey } from '../storage/duplicate.ts';
@@ -21,7 +23,7 @@ export interface ToolSession extends StoredRecord {
   project_id: string;
   agent_id: string | null;
   agent_version: number | null;
-  status: string;
+  status: SessionStatus;
   variables: Record<string, string>;
 }
 
@@ -84,8 +86,7 @@ export class SessionToolCalls {
     signal: AbortSignal,
   ): Promise<ToolCallAnswer> {
     const session = await this.#sessions.findOne({ _id: sessionId }).lean<ToolSession>();
-    if (!session || ['ended', 'failed', 'expired', 'cancelled'].includes(session.status))
-      throw new NotFoundError();
+    if (!session || isTerminal(session.status)) throw new NotFoundError();
     const agent = await agentOf(this.#agents, session);
     if (!agent) throw new NotFoundError();
     try {
