@@ -41,7 +41,7 @@ const llm = await openLoopbackServer(({ body }) => {
   );
 });
 t.teardown(() => llm[Symbol.asyncDispose]());
-const clock = new ManualClock(Date.parse('2026-02-01T10:00:00Z'));
+const clock = new ManualClock(Date.now());
 const plane = await openTestControlPlane({
   clock,
   env: { OPENAI_BASE_URL: `${llm.url}/v1`, OPENAI_API_KEY: 'sk-llm-secret' },

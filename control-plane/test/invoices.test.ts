@@ -16,7 +16,7 @@ t.setTimeout(300_000);
 /** All steps are a process's last in `npm run test:long`: otherwise one in so many. */
 const STRIDE = LONG ? 1 : 4;
 const FIRST_STEP = randomInt(STRIDE);
-const clock = new ManualClock(Date.parse('2026-11-03T20:00:00Z'));
+const clock = new ManualClock(Date.parse('2037-11-03T20:00:00Z'));
 const plane = await openTestControlPlane({
   clock,
   env: {
@@ -83,36 +83,36 @@ const upTo = (count: number) => Array.from({ length: count }, (_, index) => inde
 void t.test('a month has one invoice for each org that owes something, whoever makes it', async (t) => {
   const orgs = await Promise.all(Array.from({ length: 5 }, () => plane.makeTenant()));
   for (const one of orgs) {
-    await book(one, '2026-09-30T23:59:59.999Z', 7_000_000_000n);
-    await book(one, '2026-10-01T00:00:00Z', 1_003_000_000n);
-    await book(one, '2026-10-31T23:59:59.999Z', 1_003_000_000n);
-    await book(one, '2026-11-01T00:00:00Z', 9_000_000_000n);
+    await book(one, '2037-09-30T23:59:59.999Z', 7_000_000_000n);
+    await book(one, '2037-10-01T00:00:00Z', 1_003_000_000n);
+    await book(one, '2037-10-31T23:59:59.999Z', 1_003_000_000n);
+    await book(one, '2037-11-01T00:00:00Z', 9_000_000_000n);
   }
   const nothing = await plane.makeTenant();
   const others = await Promise.all([1, 2].map(() => openMortalProcess(plane)));
   t.teardown(() => Promise.all(others.map((one) => one[Symbol.asyncDispose]())));
   const closers = [invoiceCloser, ...others.map((one) => one.services.invoiceCloser!)];
-  const made = await Promise.all([...closers, ...closers].map((one) => one.close('2026-10', signalled)));
+  const made = await Promise.all([...closers, ...closers].map((one) => one.close('2037-10', signalled)));
   t.ok(made.reduce((sum, one) => sum + one) >= 5, `${made}`);
-  t.equal(await invoiceCloser.close('2026-10', signalled), 0);
+  t.equal(await invoiceCloser.close('2037-10', signalled), 0);
   for (const one of orgs)
     t.match(await list(one), [
       {
         status: 'open',
-        period_start: '2026-10-01',
-        period_end: '2026-10-31',
+        period_start: '2037-10-01',
+        period_end: '2037-10-31',
         // 2.006, rounded once.
         subtotal_amount: '2.010000',
         tax_amount: '0.380000',
         total_amount: '2.390000',
-        issued_at: '2026-11-03T20:00:00.000Z',
-        due_at: '2026-11-17T20:00:00.000Z',
+        issued_at: '2037-11-03T20:00:00.000Z',
+        due_at: '2037-11-17T20:00:00.000Z',
         paid_at: null,
       },
     ]);
   t.same(await list(nothing), []);
   t.same(await numbers(), upTo(5));
-  await t.rejects(invoiceCloser.close('2026-11', signalled), /not over/);
+  await t.rejects(invoiceCloser.close('2037-11', signalled), /not over/);
 });
 
 void t.test('numbers have no gaps where many are given at once', async (t) => {
@@ -136,20 +136,20 @@ void t.test('a process may die after any step, and leaves no gap', async (t) => 
   let before = (await numbers()).length;
   for (let steps = FIRST_STEP; !lived; steps += STRIDE) {
     const one = await plane.makeTenant();
-    await book(one, '2026-10-05T00:00:00Z', 5_000_000_000n);
+    await book(one, '2037-10-05T00:00:00Z', 5_000_000_000n);
     await usageSums.work(signal);
     const mortal = await openMortalProcess(plane);
     lived = await mortal.live(steps, ({ invoiceCloser: closer }) =>
-      closer!.close('2026-10', { ...signalled, orgId: one.org._id }),
+      closer!.close('2037-10', { ...signalled, orgId: one.org._id }),
     );
     await mortal[Symbol.asyncDispose]();
     t.ok(steps < 40);
     // Somebody else's is next, and then what is left is made whole.
     const other = await plane.makeTenant();
-    await book(other, '2026-10-05T00:00:00Z', 5_000_000_000n);
-    await invoiceCloser.close('2026-10', { ...signalled, orgId: other.org._id });
+    await book(other, '2037-10-05T00:00:00Z', 5_000_000_000n);
+    await invoiceCloser.close('2037-10', { ...signalled, orgId: other.org._id });
     t.equal((await list(other)).length, 1);
-    await invoiceCloser.close('2026-10', { ...signalled, orgId: one.org._id });
+    await invoiceCloser.close('2037-10', { ...signalled, orgId: one.org._id });
     t.equal((await list(one)).length, 1, `after ${steps} steps`);
     before += 2;
     t.same(await numbers(), upTo(before));
@@ -158,34 +158,34 @@ void t.test('a process may die after any step, and leaves no gap', async (t) => 
 
 void t.test('what is paid, void or uncollectible is told once', async (t) => {
   const one = await plane.makeTenant();
-  await book(one, '2026-10-05T00:00:00Z', 5_000_000_000n);
-  await invoiceCloser.close('2026-10', { ...signalled, orgId: one.org._id });
+  await book(one, '2037-10-05T00:00:00Z', 5_000_000_000n);
+  await invoiceCloser.close('2037-10', { ...signalled, orgId: one.org._id });
   const [invoice] = await list(one);
   await invoices.mark(invoice!.number, 'uncollectible');
   await t.rejects(invoices.mark(invoice!.number, 'void'), { code: 'invalid_state' });
   const paid = await Promise.allSettled([1, 2, 3].map(() => invoices.mark(invoice!.id, 'paid')));
   t.equal(paid.filter(({ status }) => status === 'fulfilled').length, 1);
-  t.match(await list(one), [{ status: 'paid', paid_at: '2026-11-03T20:00:00.000Z' }]);
+  t.match(await list(one), [{ status: 'paid', paid_at: '2037-11-03T20:00:00.000Z' }]);
   await t.rejects(invoices.mark('INV-999999', 'paid'), { code: 'not_found' });
 });
 
 void t.test('the list is filtered and sorted, and shows no drafts', async (t) => {
   const one = await plane.makeTenant();
-  for (const month of ['2026-07', '2026-08', '2026-09']) {
+  for (const month of ['2037-07', '2037-08', '2037-09']) {
     await book(one, `${month}-15T00:00:00Z`, 5_000_000_000n);
     await invoiceCloser.close(month, { ...signalled, orgId: one.org._id });
   }
   const months = async (query: string) => (await list(one, query)).map(({ period_start }) => period_start);
-  t.same(await months(''), ['2026-09-01', '2026-08-01', '2026-07-01']);
-  t.same(await months('?sort=period_start&limit=2'), ['2026-07-01', '2026-08-01']);
-  t.same(await months('?period_after=2026-08-01'), ['2026-09-01', '2026-08-01']);
-  t.same(await months('?period_after=2026-08-01&period_before=2026-09-01'), ['2026-08-01']);
+  t.same(await months(''), ['2037-09-01', '2037-08-01', '2037-07-01']);
+  t.same(await months('?sort=period_start&limit=2'), ['2037-07-01', '2037-08-01']);
+  t.same(await months('?period_after=2037-08-01'), ['2037-09-01', '2037-08-01']);
+  t.same(await months('?period_after=2037-08-01&period_before=2037-09-01'), ['2037-08-01']);
   const [newest] = await list(one);
   await invoices.mark(newest!.number, 'void');
-  t.same(await months('?status=void'), ['2026-09-01']);
-  t.same(await months('?status=open&status=void'), ['2026-09-01', '2026-08-01', '2026-07-01']);
+  t.same(await months('?status=void'), ['2037-09-01']);
+  t.same(await months('?status=open&status=void'), ['2037-09-01', '2037-08-01', '2037-07-01']);
   await database.model(invoiceCollection).updateOne({ _id: newest!.id }, { $set: { status: 'draft' } });
-  t.same(await months(''), ['2026-08-01', '2026-07-01']);
+  t.same(await months(''), ['2037-08-01', '2037-07-01']);
   await database.model(invoiceCollection).updateOne({ _id: newest!.id }, { $set: { status: 'void' } });
   for (const bad of ['status=draft', 'period_after=yesterday', 'sort=number']) {
     const { status } = await plane.call('GET', `/v1/orgs/${plane.first.org._id}/billing/invoices?${bad}`);
@@ -195,8 +195,8 @@ void t.test('the list is filtered and sorted, and shows no drafts', async (t) =>
 
 void t.test('an invoice is a PDF, for its own org alone', async (t) => {
   const one = await plane.makeTenant('viewer');
-  await book(one, '2026-10-05T00:00:00Z', 5_000_000_000n);
-  await invoiceCloser.close('2026-10', { ...signalled, orgId: one.org._id });
+  await book(one, '2037-10-05T00:00:00Z', 5_000_000_000n);
+  await invoiceCloser.close('2037-10', { ...signalled, orgId: one.org._id });
   const [invoice] = await list(one);
   const path = `/v1/orgs/${one.org._id}/billing/invoices/${invoice!.id}/pdf`;
   const get = async () => {
@@ -217,16 +217,16 @@ void t.test('an invoice is a PDF, for its own org alone', async (t) => {
 
 void t.test('the command line makes, lists and marks', async (t) => {
   const one = await plane.makeTenant();
-  await book(one, '2026-10-05T00:00:00Z', 5_000_000_000n);
+  await book(one, '2037-10-05T00:00:00Z', 5_000_000_000n);
   const say = (words: string, options: { month?: string; orgId?: string } = { orgId: one.org._id }) =>
     invoiceCommand(services, words.split(' '), options, clock.now());
-  t.equal(await say('close'), '1 made for 2026-10\n', 'the last month');
+  t.equal(await say('close'), '1 made for 2037-10\n', 'the last month');
   const [invoice] = await list(one);
-  t.equal(await say('list'), `${invoice!.number}  ${one.org._id}  2026-10  open           5.950000 USD\n`);
+  t.equal(await say('list'), `${invoice!.number}  ${one.org._id}  2037-10  open           5.950000 USD\n`);
   t.equal(await say(`paid ${invoice!.number}`), `${invoice!.number} is paid\n`);
   t.equal(await say('paid'), undefined);
   t.equal(await say('forget it'), undefined);
-  await t.rejects(say('close', { month: '2026-13' }), /YYYY-MM/);
+  await t.rejects(say('close', { month: '2037-13' }), /YYYY-MM/);
   await t.rejects(
     invoiceCommand({ invoices, invoiceCloser: null }, ['close'], {}, clock.now()),
     /INVOICE_SELLER_NAME/,
@@ -235,7 +235,7 @@ void t.test('the command line makes, lists and marks', async (t) => {
 
 void t.test('a month closes by itself, three days after its end', async (t) => {
   const one = await plane.makeTenant();
-  await book(one, '2026-10-05T00:00:00Z', 5_000_000_000n);
+  await book(one, '2037-10-05T00:00:00Z', 5_000_000_000n);
   await plane.atRest();
   t.same(await list(one), [], 'it is the third');
   clock.advance(3 * 3_600_000);
@@ -247,5 +247,5 @@ void t.test('a month closes by itself, three days after its end', async (t) => {
     await plane.atRest();
     return (await list(one)).length === 1;
   });
-  t.match(await list(one), [{ period_start: '2026-10-01', total_amount: '5.950000' }]);
+  t.match(await list(one), [{ period_start: '2037-10-01', total_amount: '5.950000' }]);
 });

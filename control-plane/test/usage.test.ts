@@ -11,7 +11,7 @@ import { openTestControlPlane } from './fixtures/test-control-plane.ts';
 import { signInUser } from './fixtures/test-users.ts';
 
 t.setTimeout(600_000);
-const NOW = Date.parse('2026-11-22T20:00:00Z');
+const NOW = Date.parse('2037-11-22T20:00:00Z');
 const [SESSIONS, QUARTERS] = LONG ? [100_000, 5000] : [600, 90];
 const signal = new AbortController().signal;
 
@@ -50,7 +50,7 @@ const call = (more: Partial<BookedCall> = {}): BookedCall => ({
   channel: 'web',
   direction: 'web',
   connected: true,
-  ended_at: new Date('2026-11-20T10:00:00Z'),
+  ended_at: new Date('2037-11-20T10:00:00Z'),
   connected_ms: 60_000,
   amount_nano: 1_000_000_000n,
   currency: 'USD',
@@ -83,8 +83,8 @@ const decimal = (nano: bigint) =>
 void t.test('without a call there are zeros', async (t) => {
   t.match(await summary(), {
     project_id: null,
-    from: '2026-11-01',
-    to: '2026-11-22',
+    from: '2037-11-01',
+    to: '2037-11-22',
     currency: 'USD',
     total_amount: '0.000000',
     sessions: 0,
@@ -93,11 +93,11 @@ void t.test('without a call there are zeros', async (t) => {
     average_cost_per_minute_amount: '0.000000',
     previous_total_amount: '0.000000',
   });
-  const days = await daily({ from: '2026-11-01', to: '2026-11-03' });
+  const days = await daily({ from: '2037-11-01', to: '2037-11-03' });
   const zero = { sessions: 0, connected_sessions: 0, minutes: 0, amount: '0.000000' };
   t.same(
     days,
-    ['2026-11-01', '2026-11-02', '2026-11-03'].map((date) => ({ date, ...zero })),
+    ['2037-11-01', '2037-11-02', '2037-11-03'].map((date) => ({ date, ...zero })),
   );
 });
 
@@ -105,26 +105,26 @@ void t.test('calls are summed up as they are booked, and compared with the days 
   const at = await plane.makeTenant();
   const of = { org_id: at.org._id, project_id: at.project._id };
   for (const [ended, ms, nano] of [
-    ['2026-11-09T23:59:59Z', 1, 7_000_000n],
-    ['2026-11-10T00:00:00Z', 90_000, 100_000_000n],
-    ['2026-11-11T23:59:59.999Z', 30_000, 50_000_000n],
-    ['2026-11-12T00:00:00Z', 60_000, 1_000_000_000n],
+    ['2037-11-09T23:59:59Z', 1, 7_000_000n],
+    ['2037-11-10T00:00:00Z', 90_000, 100_000_000n],
+    ['2037-11-11T23:59:59.999Z', 30_000, 50_000_000n],
+    ['2037-11-12T00:00:00Z', 60_000, 1_000_000_000n],
   ] as const)
     await usageSums.booked(call({ ...of, ended_at: new Date(ended), connected_ms: ms, amount_nano: nano }));
   await usageSums.booked(
     call({
       ...of,
-      ended_at: new Date('2026-11-11T01:00:00Z'),
+      ended_at: new Date('2037-11-11T01:00:00Z'),
       connected: false,
       connected_ms: 0,
       amount_nano: 0n,
     }),
   );
   await usageSums.booked(
-    call({ ...of, ended_at: new Date('2026-11-11T02:00:00Z'), connected_ms: 0, currency: 'EUR' }),
+    call({ ...of, ended_at: new Date('2037-11-11T02:00:00Z'), connected_ms: 0, currency: 'EUR' }),
   );
   await usageSums.work(signal);
-  t.match(await summary({ from: '2026-11-10', to: '2026-11-11', timezone: 'UTC' }, at), {
+  t.match(await summary({ from: '2037-11-10', to: '2037-11-11', timezone: 'UTC' }, at), {
     total_amount: '0.150000',
     sessions: 4,
     connected_sessions: 3,
@@ -132,9 +132,9 @@ void t.test('calls are summed up as they are booked, and compared with the days 
     average_cost_per_minute_amount: '0.075000',
     previous_total_amount: '0.007000',
   });
-  t.same(await daily({ from: '2026-11-10', to: '2026-11-11' }, at), [
-    { date: '2026-11-10', sessions: 1, connected_sessions: 1, minutes: 1.5, amount: '0.100000' },
-    { date: '2026-11-11', sessions: 3, connected_sessions: 2, minutes: 0.5, amount: '0.050000' },
+  t.same(await daily({ from: '2037-11-10', to: '2037-11-11' }, at), [
+    { date: '2037-11-10', sessions: 1, connected_sessions: 1, minutes: 1.5, amount: '0.100000' },
+    { date: '2037-11-11', sessions: 3, connected_sessions: 2, minutes: 0.5, amount: '0.050000' },
   ]);
 });
 
@@ -163,7 +163,7 @@ void t.test('a call counts once, however often and by however many it is booked'
     }),
   );
   const nano = calls.reduce((sum, { amount_nano }) => sum + amount_nano, 0n);
-  t.match(await summary({ from: '2026-11-22', to: '2026-11-22' }, at), {
+  t.match(await summary({ from: '2037-11-22', to: '2037-11-22' }, at), {
     sessions: 60,
     connected_sessions: 60,
     minutes: 60,
@@ -261,7 +261,7 @@ void t.test(`the figures are those of ${SESSIONS} calls, in every zone`, async (
       _id: second as never,
       slug: 'second',
     });
-  const from = Date.parse('2025-11-22T00:00:00Z');
+  const from = Date.parse('2036-11-22T00:00:00Z');
   const quarters = Array.from({ length: QUARTERS }, () => from + randomInt((NOW - from) / 900_000) * 900_000);
   const calls = Array.from({ length: SESSIONS }, () => {
     const connected = randomInt(5) > 0;
@@ -288,7 +288,7 @@ void t.test(`the figures are those of ${SESSIONS} calls, in every zone`, async (
     const day = new Intl.DateTimeFormat('en-CA', { timeZone: timezone });
     for (const project_id of [undefined, second]) {
       const query = {
-        ...{ from: '2025-12-01', to: '2026-11-21', timezone },
+        ...{ from: '2036-12-01', to: '2037-11-21', timezone },
         ...(project_id !== undefined && { project_id }),
       };
       const expected = new Map<string, { calls: number; connected: number; ms: number; nano: bigint }>();
@@ -340,10 +340,10 @@ void t.test('a query that can mean nothing is refused', async (t) => {
   for (const [query, loc] of [
     [{ timezone: 'Mars/Olympus' }, 'timezone'],
     [{ timezone: '+05:30' }, 'timezone'],
-    [{ from: '2026-02-30' }, 'from'],
-    [{ from: '2026-01-01T00:00:00Z' }, 'from'],
-    [{ from: '2025-01-01', to: '2026-01-02' }, 'to'],
-    [{ from: '2026-01-02', to: '2026-01-01' }, 'to'],
+    [{ from: '2037-02-30' }, 'from'],
+    [{ from: '2037-01-01T00:00:00Z' }, 'from'],
+    [{ from: '2036-01-01', to: '2037-01-02' }, 'to'],
+    [{ from: '2037-01-02', to: '2037-01-01' }, 'to'],
     [{ project_id: other.project._id }, 'project_id'],
     [{ project_id: newId('prj') }, 'project_id'],
     [{ agent_id: newId('agt') }, 'agent_id'],
@@ -363,10 +363,10 @@ void t.test('a key sees the whole org, a user of some projects nothing', async (
     body: { name: 'Another' },
   });
   t.equal(made.status, 201, JSON.stringify(made.body));
-  await usageSums.booked(call({ project_id: made.body.id, ended_at: new Date('2026-11-21T10:00:00Z') }));
+  await usageSums.booked(call({ project_id: made.body.id, ended_at: new Date('2037-11-21T10:00:00Z') }));
   await usageSums.work(signal);
-  t.equal((await summary({ from: '2026-11-21', to: '2026-11-21' })).sessions, 1);
-  t.equal((await summary({ from: '2026-11-21', project_id: made.body.id })).sessions, 1);
+  t.equal((await summary({ from: '2037-11-21', to: '2037-11-21' })).sessions, 1);
+  t.equal((await summary({ from: '2037-11-21', project_id: made.body.id })).sessions, 1);
   const members = plane.app.features.collections.find(({ name }) => name === 'members')!;
   await database.model(members).collection.updateOne({ user_id: owner.userId, org_id: org._id } as never, {
     $set: { project_ids: [project._id], role: 'editor' },
