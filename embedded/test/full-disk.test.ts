@@ -41,7 +41,9 @@ void t.test(
     const pid = main.child.pid!;
     const installation = await whenUp(main, () => reach(pid, dataDir), speech);
     const { rest } = installation;
-    const agentId = await installation.agent();
+    // However long it takes: the caller says nothing meanwhile.
+    const patient = { silence: { max_reminders: 0, end_call_after_seconds: 600 } };
+    const agentId = await installation.agent({ config: patient });
     const { session, line } = await installation.call(agentId);
     const readiness = async () => {
       const { statusCode, body } = await request(`${rest.baseUrl}/health/ready`);
