@@ -162,7 +162,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     providers: providers.stt,
     format: participant.inputFormat,
     clock: time.clock,
-    answeredAt: clock.zero,
+    placeOf: (arrivedAt) => media.placeOf(arrivedAt),
     hearing,
     floor: speech,
     events: {

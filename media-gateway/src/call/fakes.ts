@@ -152,6 +152,8 @@ export class FakePhone implements Participant {
   closed: { code: number; reason: string } | undefined;
   playedMs = 0;
   maxBufferedMs = 0;
+  /** The far end's own time of the next frame, ms; undefined where it tells none. */
+  mediaMs: number | undefined;
   #queue: ({ ms: number } | { mark: string })[] = [];
   #listener: ParticipantListener | undefined;
   readonly #clock: ManualClock;
@@ -220,7 +222,8 @@ export class FakePhone implements Participant {
     // 0x10 and 0x90 are loud samples of either sign, 0xff is silence.
     const frame = new Uint8Array(160).fill(0xff);
     if (voiced) for (let i = 0; i < frame.length; i++) frame[i] = i % 8 < 4 ? 0x10 : 0x90;
-    this.#listener!.onAudio(frame, undefined);
+    this.#listener!.onAudio(frame, this.mediaMs);
+    if (this.mediaMs !== undefined) this.mediaMs += frame.length / 8;
   }
 
   get listener(): ParticipantListener {
@@ -462,6 +465,8 @@ export function fakeCall(
             event.data as {
               role: string;
               text: string;
+              start_ms: number;
+              end_ms: number;
               interrupted: boolean;
               turn_index: number;
               latency?: Record<string, number | null>;

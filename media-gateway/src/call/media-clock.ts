@@ -13,6 +13,8 @@ export class MediaClock {
   readonly #steady: boolean;
   #lastAt: number;
   #base: { timestamp: number; atMs: number } | undefined;
+  /** By how much the newest audio is placed behind its arrival; negative before it. */
+  #behindMs = 0;
 
   /** @param steady see `Participant.steadyAudio` */
   constructor(clock: CallClock, steady: boolean) {
@@ -44,11 +46,26 @@ export class MediaClock {
   place(timestampMs: number | undefined, now: number, durationMs: number): number {
     this.#lastAt = now;
     const arrivedMs = now - this.#clock.zero - durationMs;
-    if (timestampMs === undefined) return Math.max(0, arrivedMs);
-    this.#base ??= { timestamp: timestampMs, atMs: Math.max(0, arrivedMs) };
-    const atMs = this.#base.atMs + (timestampMs - this.#base.timestamp);
+    const atMs =
+      timestampMs === undefined ? Math.max(0, arrivedMs) : this.#byMediaTime(timestampMs, arrivedMs);
+    this.#behindMs = atMs - arrivedMs;
+    return atMs;
+  }
+
+  /**
+   * Where audio that arrived at `arrivedAt` was placed, ms from the answer, so that what is told about the caller's
+   * audio agrees with the recording when it came late. 0 for what never arrived.
+   * @param arrivedAt monotonic ms, not long ago
+   */
+  placeOf(arrivedAt: number): number {
+    return this.#clock.offsetOf(arrivedAt + this.#behindMs);
+  }
+
+  #byMediaTime(timestamp: number, arrivedMs: number): number {
+    this.#base ??= { timestamp, atMs: Math.max(0, arrivedMs) };
+    const atMs = this.#base.atMs + (timestamp - this.#base.timestamp);
     if (Math.abs(atMs - arrivedMs) <= MAX_DRIFT_MS) return atMs;
-    this.#base = { timestamp: timestampMs, atMs: Math.max(0, arrivedMs) };
+    this.#base = { timestamp, atMs: Math.max(0, arrivedMs) };
     return this.#base.atMs;
   }
 }

@@ -431,6 +431,23 @@ void t.test('what the caller was saying when the call ended is kept', async (t) 
   t.equal((await call.call.ended).turns.at(-1)!.text, 'Please call me back at');
 });
 
+void t.test('a turn stands where the recording has it, though the first audio came late', async (t) => {
+  const call = fakeCall();
+  call.phone.mediaMs = 0;
+  call.clock.advance(500);
+  for (let frame = 0; frame < 25; frame++) call.phone.tick(false);
+  await call.wait(1600);
+  const first = call.recorded.caller.length;
+  await call.hears('When do you close?', 600);
+  const turn = call.turns().at(-1)!;
+  t.equal(turn.role, 'caller');
+  // A voice begins with its third frame.
+  t.same(
+    [turn.start_ms, turn.end_ms],
+    [first + 2, first + 29].map((frame) => call.recorded.caller[frame]!.atMs + 20),
+  );
+});
+
 void t.test('a confidence is written down with four decimals, whoever heard the words', async (t) => {
   const call = fakeCall();
   await call.wait(1600);

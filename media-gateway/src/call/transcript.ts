@@ -177,14 +177,13 @@ export class Transcript {
   }
 
   #recordCaller(turnIndex: number, words: CallerWords): void {
-    const { text, confidence, language } = words;
-    const startMs = this.#clock.offsetOf(words.startedAt);
+    const { text, confidence, language, startMs, endMs } = words;
     this.#record({
       turn_index: turnIndex,
       role: 'caller',
       text,
       start_ms: startMs,
-      end_ms: Math.max(startMs, this.#clock.offsetOf(words.endedAt)),
+      end_ms: endMs,
       ...(language === undefined ? {} : { language }),
       interrupted: false,
       ...(confidence === undefined ? {} : { confidence: toProbability(confidence) }),

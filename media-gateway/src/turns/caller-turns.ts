@@ -24,12 +24,15 @@ const FORGET_VOICE_MS = 2000;
 /** The input for passing time, shared to save an allocation a tick. */
 const TICK: TurnInput = { type: 'tick' };
 
-/** Words of the caller, and when they were said; monotonic ms, `endedAt` -Infinity when no voice was heard. */
+/** Words of the caller, and when they were said. */
 export interface CallerWords {
   text: string;
   confidence: number | undefined;
   language: string | undefined;
-  startedAt: number;
+  /** Where the words begin and end in the recording, ms from the answer. */
+  startMs: number;
+  endMs: number;
+  /** When their end arrived, monotonic ms; -Infinity when no voice was heard. */
   endedAt: number;
   /** Where the words end in the caller's audio, ms. */
   audioEndMs: number;
@@ -95,8 +98,7 @@ export class CallerTurns {
   readonly #providers: readonly (() => SttProvider)[];
   readonly #format: AudioFormat;
   readonly #clock: Pick<Clock, 'monotonic'>;
-  /** Until when a short word counts as a greeting; monotonic ms. */
-  readonly #graceUntil: number;
+  readonly #placeOf: (arrivedAt: number) => number;
   readonly #floor: Floor;
   readonly #events: CallerTurnEvents;
   readonly #detector: TurnDetector;
@@ -108,6 +110,8 @@ export class CallerTurns {
   #stt: SttStream | undefined;
   #sttIndex = -1;
   #startedAt: number | undefined;
+  /** Where that is in the recording. */
+  #startMs = 0;
   #detection: TurnDetection = { respond: true, interrupt: true, listen: true };
   #deaf = false;
   #closed = false;
@@ -117,8 +121,8 @@ export class CallerTurns {
     providers: readonly (() => SttProvider)[];
     format: AudioFormat;
     clock: Clock;
-    /** When the call was answered, monotonic ms. */
-    answeredAt: number;
+    /** Where audio that arrives at `arrivedAt` (monotonic ms) stands in the recording, ms from the answer. */
+    placeOf: (arrivedAt: number) => number;
     hearing: CallerHearing;
     floor: Floor;
     events: CallerTurnEvents;
@@ -128,7 +132,7 @@ export class CallerTurns {
     this.#providers = deps.providers;
     this.#format = deps.format;
     this.#clock = deps.clock;
-    this.#graceUntil = deps.answeredAt + GREETING_GRACE_MS;
+    this.#placeOf = deps.placeOf;
     this.#floor = deps.floor;
     this.#events = deps.events;
     this.#detector = new TurnDetector(
@@ -318,6 +322,7 @@ export class CallerTurns {
     this.#events.onSign();
     if (this.#startedAt !== undefined) return;
     this.#startedAt = now;
+    this.#startMs = this.#placeOf(now);
     this.#events.onVoice(now, this.#hearing.audioMs);
   }
 
@@ -351,7 +356,7 @@ export class CallerTurns {
       current?.kind === 'greeting' &&
       this.#plan.direction === 'outbound' &&
       this.#startedAt !== undefined &&
-      this.#startedAt <= this.#graceUntil;
+      this.#startMs <= GREETING_GRACE_MS;
     view.utterance = current?.id;
     view.demand = this.#hearing.demand;
     view.isNothing = this.#hearing.isNothing;
@@ -414,11 +419,14 @@ export class CallerTurns {
 
   #words({ text, confidence, language }: SttTranscript): CallerWords {
     const endedAt = this.#hearing.lastSpeechAt;
+    const endMs = this.#placeOf(endedAt);
+    const startMs = this.#startedAt === undefined ? endMs : this.#startMs;
     return {
       text,
       confidence,
       language,
-      startedAt: this.#startedAt ?? endedAt,
+      startMs,
+      endMs: Math.max(startMs, endMs),
       endedAt,
       audioEndMs: this.#hearing.lastSpeechAudioMs,
     };
