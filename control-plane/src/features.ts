@@ -7,6 +7,7 @@ import type { Platform, PlatformDeps } from './composition/platform.ts';
 import { createTenantFeatures } from './composition/tenants.ts';
 import { describeOperations } from './http/openapi.ts';
 import { createProviders } from './providers/provider-feature.ts';
+import { LocalVoice } from './voices/local-voice.ts';
 import { createVoiceLookup, createVoices } from './voices/voice-feature.ts';
 
 /** What of a control plane is asked for by name: by its listeners, its command line, its workers and tests. */
@@ -31,12 +32,22 @@ export async function createFeatures(deps: PlatformDeps) {
     ...{ models, accounts, projects: tenants.projects },
   });
   features.add(providers);
-  const { audition, cloning } = features.add(
-    createVoices({ ...platform, models, accounts, catalog, naming, charges: tenants.speechCharges }),
+  const localVoice = new LocalVoice();
+  const { cloning } = features.add(
+    createVoices({
+      ...platform,
+      models,
+      accounts,
+      catalog,
+      localVoice,
+      naming,
+      charges: tenants.speechCharges,
+    }),
   );
   const calls = createCallFeatures(features, {
     ...platform,
     models,
+    localVoice,
     rateLimits: tenants.rateLimits,
     apiKeys: tenants.apiKeys,
     costs: tenants.callCosts,
@@ -48,7 +59,7 @@ export async function createFeatures(deps: PlatformDeps) {
   for (const one of [platform.mailer, platform.background, platform.providerFetch, platform.safeFetch])
     owned.add(one);
   for (const { owns = [] } of features) for (const one of owns) owned.add(one);
-  owned.add(audition);
+  owned.add(localVoice);
   owned.add(tenants.invoicePrinter);
   owned.defer(() => cloning[Symbol.dispose]());
   owned.add(calls.preCall);

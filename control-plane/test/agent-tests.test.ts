@@ -172,6 +172,28 @@ void t.test('a test is kept as sent, with the defaults filled in', async (t) => 
   t.equal((await cp.call('GET', `/v1/tests/${id}`)).status, 404);
 });
 
+void t.test('how soon an agent answers is checked where it answers aloud', async (t) => {
+  const { cp, tests, agentId, make, runs, results, over } = await bench(t);
+  const aloud = { ...SCRIPT, channel: 'voice', checks: [{ kind: 'max_latency_ms', value: 900 }] };
+  const created = await cp.call<AgentTest>('POST', tests, { body: aloud });
+  t.match(created, { status: 201, body: { channel: 'voice', checks: [{ value: 900 }] } });
+  const test = `/v1/tests/${created.body.id}`;
+  t.match((await cp.call<Refused>('PATCH', test, { body: { channel: 'text' } })).body.detail, [
+    { loc: ['body', 'checks', 0, 'kind'], type: 'not_available' },
+  ]);
+  const written = await cp.call('PATCH', test, { body: { channel: null, checks: [] } });
+  t.match(written, { status: 200, body: { channel: 'text' } });
+  t.match((await cp.call('PATCH', test, { body: { channel: 'voice' } })).body, { channel: 'voice' });
+
+  const german = await cp.call('PATCH', `/v1/agents/${agentId}`, {
+    body: { config: { language: { primary: 'de' } } },
+  });
+  t.equal(german.status, 200, JSON.stringify(german.body));
+  const run = await make<Run>(runs, {});
+  await over(run.id);
+  t.match(await results(run.id), [{ status: 'error', error: /listens for de/, session_id: null }]);
+});
+
 void t.test('what can not be tested is refused where it stands', async (t) => {
   const { cp, tests, runs, make, agent } = await bench(t);
   const persona = { prompt: 'You ask.' };
@@ -183,7 +205,11 @@ void t.test('what can not be tested is refused where it stands', async (t) => {
     [{ name: 'x', type: 'simulation' }, ['persona'], 'missing'],
     [{ ...SCRIPT, persona }, ['persona'], 'extra_forbidden'],
     [{ ...SCRIPT, type: 'simulation', persona }, ['turns'], 'extra_forbidden'],
-    [{ ...SCRIPT, channel: 'voice' }, ['channel'], 'not_available'],
+    [
+      { name: 'x', type: 'simulation', channel: 'voice', persona: { ...persona, language: 'de' } },
+      ['persona', 'language'],
+      'not_available',
+    ],
     [ending({ kind: 'node_reached', node_id: 'n' }), ['checks', 0, 'kind'], 'not_available'],
     [ending({ kind: 'max_latency_ms', value: 900 }), ['checks', 0, 'kind'], 'not_available'],
     [expecting({ kind: 'ended_by', value: 'agent' }), ['turns', 0, 'expect', 0, 'kind'], 'not_available'],

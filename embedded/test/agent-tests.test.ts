@@ -371,4 +371,39 @@ void t.test('tests talk to an agent as callers do', async (t) => {
       ],
     });
   });
+
+  await t.test('a caller who speaks is heard, and answered aloud', async (t) => {
+    const lines = ['What is the price?', 'Thank you, bye.'];
+    const { deepgram, elevenlabs } = platform.platform.emulators;
+    await deepgram!.teach(lines);
+    const latency = (id: string, value: number) => ({ id, kind: 'max_latency_ms', value });
+    const { result } = await one({
+      type: 'scripted',
+      channel: 'voice',
+      turns: [
+        said(lines[0]!, { id: 'price', kind: 'contains', text: '12 euros' }, latency('soon', 60_000)),
+        said(lines[1]!, { id: 'of_another_turn', kind: 'contains', text: '12 euros' }),
+      ],
+      checks: [latency('at_once', 1), { id: 'ended', kind: 'ended_by', value: 'agent' }],
+    });
+    t.match(result, { status: 'failed', error: null }, JSON.stringify(result));
+    t.same(
+      result.checks.filter(({ passed }) => passed).map(({ id }) => id),
+      ['price', 'soon', 'ended'],
+    );
+    t.match(result.checks.find(({ id }) => id === 'at_once')!.reason, /took \d+ ms, in turn [12]\./);
+    t.match(
+      (await installation.transcript(result.session_id!)).map(({ role, text }) => `${role}: ${text}`),
+      [
+        'agent: Hello.',
+        `caller: ${lines[0]}`,
+        'agent: A pizza costs 12 euros.',
+        `caller: ${lines[1]}`,
+        'agent: Goodbye.',
+      ],
+      'the agent heard what was said',
+    );
+    t.match(await rest.get(`/v1/sessions/${result.session_id}`), { transport: 'websocket', status: 'ended' });
+    t.ok(deepgram!.stats.connections > 0 && elevenlabs!.stats.utterances > 0);
+  });
 });

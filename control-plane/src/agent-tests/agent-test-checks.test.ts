@@ -17,6 +17,11 @@ const OBSERVED: Observed = {
     { toolId: 'tol_b', name: 'broken', arguments: undefined, turn: 2, code: null },
     { toolId: null, name: 'end_call', arguments: {}, turn: 2, code: null },
   ],
+  answers: [
+    { turn: 1, latencyMs: 700 },
+    { turn: 1, latencyMs: 650 },
+    { turn: 2, latencyMs: 900 },
+  ],
   variables: { name: 'Asha', price: '12', empty: '' },
   endedBy: 'agent',
 };
@@ -37,6 +42,11 @@ const CASES: [check: Omit<Check, 'id'>, turn: number | undefined, passed: boolea
   [{ kind: 'tool_not_called', tool_id: TOOL } as Check, undefined, false],
   [{ kind: 'tool_not_called', tool_id: TOOL } as Check, 2, true],
   [{ kind: 'tool_not_called', tool_id: 'tol_c' } as Check, undefined, true],
+  [{ kind: 'max_latency_ms', value: 900 } as Check, undefined, true],
+  [{ kind: 'max_latency_ms', value: 899 } as Check, undefined, false],
+  [{ kind: 'max_latency_ms', value: 700 } as Check, 1, true],
+  [{ kind: 'max_latency_ms', value: 699 } as Check, 1, false],
+  [{ kind: 'max_latency_ms', value: 600_000 } as Check, 3, false],
   [{ kind: 'ended_by', value: 'agent' } as Check, undefined, true],
   [{ kind: 'ended_by', value: 'caller' } as Check, undefined, false],
 ];

@@ -5,6 +5,8 @@ import type { AgentTestCheck } from './agent-test-schema.ts';
 export interface Observed {
   said: { role: 'caller' | 'agent'; text: string; turn: number }[];
   toolCalls: ToolUse[];
+  /** Answers that were spoken: from the caller's last sound to the agent's first. */
+  answers: { turn: number; latencyMs: number }[];
   /** As they were at the end. */
   variables: Readonly<Record<string, string>>;
   endedBy: string | null;
@@ -26,7 +28,7 @@ export interface CheckOutcome {
   reason: string;
 }
 
-type PlainCheck = Exclude<AgentTestCheck, { kind: 'judge' | 'node_reached' | 'max_latency_ms' }>;
+type PlainCheck = Exclude<AgentTestCheck, { kind: 'judge' | 'node_reached' }>;
 
 const MAX_QUOTE = 300;
 
@@ -67,6 +69,19 @@ export function evaluate(check: PlainCheck, observed: Observed, turn?: number): 
       return {
         passed: holds(value, check.op, check.value),
         reason: value === undefined ? `${check.name} is not set.` : `${check.name} is ${quote(value)}`,
+      };
+    }
+    case 'max_latency_ms': {
+      const answers = observed.answers.filter(inScope);
+      const slowest = answers.reduce<(typeof answers)[number] | undefined>(
+        (worst, one) => (worst && worst.latencyMs >= one.latencyMs ? worst : one),
+        undefined,
+      );
+      return {
+        passed: slowest !== undefined && slowest.latencyMs <= check.value,
+        reason: slowest
+          ? `The slowest answer took ${slowest.latencyMs} ms, in turn ${slowest.turn}.`
+          : 'The agent answered nothing aloud.',
       };
     }
     case 'ended_by':

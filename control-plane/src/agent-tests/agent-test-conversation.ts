@@ -1,9 +1,10 @@
 import { sleep } from '@parley/shared/async/timeout';
 import { AppError, ForbiddenError, TooManyRequestsError } from '@parley/shared/errors/app-error';
+import type { TurnLatency } from '@parley/shared/contracts/turn';
 import type { Clock } from '@parley/shared/time/clock';
 import type { CallLog } from '../calls/call-log.ts';
 import { openChatModel, type ChatModel } from '../providers/chat.ts';
-import type { ModelCatalog } from '../providers/model-catalog.ts';
+import { coversLanguage, type ModelCatalog } from '../providers/model-catalog.ts';
 import type { SessionAgent } from '../sessions/session-agent.ts';
 import type { SessionRecord } from '../sessions/session-record.ts';
 import type { SessionCreation } from '../sessions/session-creation.ts';
@@ -14,7 +15,10 @@ import { evaluate } from './agent-test-checks.ts';
 import type { CheckOutcome, Observed, ToolUse } from './agent-test-checks.ts';
 import { judge, nextCallerLine, TestModelError } from './agent-test-models.ts';
 import type { AgentTestCheck, AgentTestContent } from './agent-test-schema.ts';
-import { TextCaller, TextCallError } from './text-caller.ts';
+import { TestCallError } from './realtime-client.ts';
+import type { TestCaller } from './test-caller.ts';
+import { TextCaller } from './text-caller.ts';
+import { CALLER_LANGUAGES, VoiceCaller, type CallerVoice } from './voice-caller.ts';
 
 /** How long a conversation waits for a slot of the org. */
 const PLACE_MS = 120_000;
@@ -41,6 +45,8 @@ export interface ConversationDeps {
   callLog: CallLog;
   models: ModelCatalog;
   directory: Directory;
+  /** Speaks for callers, in English. */
+  localVoice: CallerVoice;
   /** Where `/v1/realtime` is reached from here. */
   realtimeUrl: string;
   clock: Clock;
@@ -65,6 +71,7 @@ interface Talk {
   said: Observed['said'];
   /** The first turn of a script that was not answered any more. */
   missed: number | undefined;
+  lineOf: TestCaller['lineOf'];
 }
 
 class TestTimeout extends Error {
@@ -81,9 +88,10 @@ class TestTimeout extends Error {
  */
 export async function runTest(deps: ConversationDeps, test: TestCase, signal: AbortSignal): Promise<Verdict> {
   try {
+    if (test.content.channel === 'voice') checkLanguage(test.agent);
     const { session, talk } = await converse(deps, test, signal);
     const observed = await observe(deps, session, talk);
-    return await toVerdict(deps, test, { session, talk, observed }, signal);
+    return await toVerdict(deps, test, { talk, observed }, signal);
   } catch (error) {
     signal.throwIfAborted();
     return { status: 'error', checks: [], error: reasonOf(error) };
@@ -92,11 +100,20 @@ export async function runTest(deps: ConversationDeps, test: TestCase, signal: Ab
 
 /** In words for those who read the result. @throws what is nobody's but ours */
 function reasonOf(error: unknown): string {
-  if (error instanceof TextCallError || error instanceof TestTimeout || error instanceof AppError)
+  if (error instanceof TestCallError || error instanceof TestTimeout || error instanceof AppError)
     return error.message;
   if (error instanceof TestModelError)
     return `The language model that runs the test did not answer: ${error.message}.`;
   throw error;
+}
+
+/** @throws TestCallError for an agent that would not understand the caller */
+function checkLanguage({ config }: SessionAgent): void {
+  const { primary } = config.language;
+  if (!coversLanguage(CALLER_LANGUAGES, primary))
+    throw new TestCallError(
+      `The caller of voice tests speaks English, and the agent listens for ${primary}. Test it with the channel "text".`,
+    );
 }
 
 async function converse(
@@ -116,15 +133,15 @@ async function converse(
     () => stop.abort(new TestTimeout(content.timeout_seconds)),
     content.timeout_seconds * 1000,
   );
-  let caller: TextCaller | undefined;
+  let caller: TestCaller | undefined;
   try {
-    caller = await TextCaller.open({
-      url: deps.realtimeUrl,
-      token,
-      clock: deps.clock,
-      signal: stop.signal,
-    });
-    const talk: Talk = { said: [], missed: undefined };
+    const { clock, realtimeUrl: url, localVoice: voice } = deps;
+    const connection = { url, token, clock, signal: stop.signal };
+    const opened = await (content.channel === 'voice'
+      ? VoiceCaller.open({ ...connection, voice })
+      : TextCaller.open(connection));
+    caller = opened;
+    const talk: Talk = { said: [], missed: undefined, lineOf: (nthTurn) => opened.lineOf(nthTurn) };
     const greeting = await caller.greeting(greetingMs(agent));
     if (greeting !== undefined && greeting !== '') talk.said.push({ role: 'agent', text: greeting, turn: 0 });
     if (content.persona) await simulate(deps, test, content.persona, caller, talk, stop.signal);
@@ -154,6 +171,7 @@ async function newSession(deps: ConversationDeps, { agent, runId, content }: Tes
     try {
       return await deps.sessions.createForTest(agent, {
         runId,
+        channel: content.channel,
         variables: content.variables,
         toolMocks: content.tool_mocks,
         lifeSeconds: content.timeout_seconds,
@@ -173,7 +191,7 @@ function greetingMs({ config, greeting }: SessionAgent): number {
 }
 
 /** The fixed turns of a script. */
-async function recite(content: AgentTestContent, caller: TextCaller, talk: Talk): Promise<void> {
+async function recite(content: AgentTestContent, caller: TestCaller, talk: Talk): Promise<void> {
   for (const [index, { caller: text }] of content.turns.entries()) {
     const turn = index + 1;
     const answer = caller.over ? undefined : await say(caller, talk, text, turn);
@@ -189,7 +207,7 @@ async function simulate(
   deps: ConversationDeps,
   test: TestCase,
   persona: NonNullable<AgentTestContent['persona']>,
-  caller: TextCaller,
+  caller: TestCaller,
   talk: Talk,
   signal: AbortSignal,
 ): Promise<void> {
@@ -211,7 +229,7 @@ async function simulate(
   }
 }
 
-async function say(caller: TextCaller, talk: Talk, text: string, turn: number): Promise<string | undefined> {
+async function say(caller: TestCaller, talk: Talk, text: string, turn: number): Promise<string | undefined> {
   talk.said.push({ role: 'caller', text, turn });
   const answer = await caller.say(text);
   if (answer !== undefined && answer !== '') talk.said.push({ role: 'agent', text: answer, turn });
@@ -229,14 +247,14 @@ async function ended(
     const current = await deps.store.find(session._id);
     if (current && isTerminal(current.status)) {
       if (current.failure_reason !== null)
-        throw new TextCallError(`The conversation failed: ${current.failure_reason}.`);
+        throw new TestCallError(`The conversation failed: ${current.failure_reason}.`);
       // Neither the agent's doing nor the test's.
       if (current.hangup_reason === 'shutdown')
-        throw new TextCallError('The media gateway stopped during the conversation. Run the test again.');
+        throw new TestCallError('The media gateway stopped during the conversation. Run the test again.');
       return current;
     }
     if (deps.clock.now() > until)
-      throw new TextCallError('The media gateway did not report the end of the conversation.');
+      throw new TestCallError('The media gateway did not report the end of the conversation.');
     await sleep(REPORT_POLL_MS, signal);
   }
 }
@@ -248,10 +266,16 @@ async function observe(deps: ConversationDeps, session: SessionRecord, talk: Tal
     offset: 0,
   });
   const calls = new Map<unknown, ToolUse>();
+  const answers = new Map<unknown, Observed['answers'][number]>();
+  const taken = new Set<unknown>();
   let turn = 0;
   for (const { type, data } of items) {
     if (type === 'turn') {
-      if (data['role'] === 'caller') turn++;
+      const { turn_index: index, role, latency } = data;
+      // Told again when its words change.
+      if (role === 'caller' && !taken.has(index)) turn = talk.lineOf(taken.add(index).size);
+      const { e2e } = (latency ?? {}) as Partial<TurnLatency>;
+      if (role === 'agent' && e2e != null) answers.set(index, { turn, latencyMs: e2e });
     } else if (type === 'tool_started') {
       calls.set(data['tool_call_id'], {
         toolId: typeof data['tool_id'] === 'string' ? data['tool_id'] : null,
@@ -268,6 +292,7 @@ async function observe(deps: ConversationDeps, session: SessionRecord, talk: Tal
   return {
     said: talk.said,
     toolCalls: [...calls.values()],
+    answers: [...answers.values()],
     variables: session.variables,
     endedBy: session.ended_by,
   };
@@ -284,7 +309,7 @@ function parsed(text: unknown): unknown {
 async function toVerdict(
   deps: ConversationDeps,
   test: TestCase,
-  { talk, observed }: { session: SessionRecord; talk: Talk; observed: Observed },
+  { talk, observed }: { talk: Talk; observed: Observed },
   signal: AbortSignal,
 ): Promise<Verdict> {
   const { content } = test;
@@ -299,7 +324,7 @@ async function toVerdict(
       return { id, ...(await judge(model, { criterion: check.criterion, said }, signal)) };
     }
     // Not to be stored; see AgentTestService.
-    if (check.kind === 'node_reached' || check.kind === 'max_latency_ms')
+    if (check.kind === 'node_reached')
       return { id, passed: false, reason: 'This version does not support this check.' };
     return { id, ...evaluate(check, observed, turn) };
   };

@@ -121,6 +121,10 @@ export const agentTestResultCollection = defineCollection<AgentTestResultRecord,
   ],
 });
 
+type Stored = Omit<AgentTestContent, 'channel'> & Partial<Pick<AgentTestContent, 'channel'>>;
+
 export function contentOf(record: Pick<AgentTestRecord, 'content'>): AgentTestContent {
-  return JSON.parse(record.content) as AgentTestContent;
+  // Tests of earlier versions name no channel.
+  const { channel = 'text', ...content } = JSON.parse(record.content) as Stored;
+  return { channel, ...content };
 }

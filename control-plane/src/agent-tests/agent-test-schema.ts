@@ -44,7 +44,10 @@ const check = z
     z.strictObject({
       id: checkId,
       kind: z.literal('max_latency_ms'),
-      value: z.number().int().min(1).max(600_000),
+      value: z.number().int().min(1).max(600_000).meta({
+        description:
+          'Milliseconds from the last sound of the caller to the first of the answer; only for the channel voice.',
+      }),
     }),
   ])
   .meta({ id: 'AgentTestCheck', example: { id: 'says_price', kind: 'contains', text: '12 euros' } });
@@ -79,7 +82,10 @@ const toolMock = z.strictObject({
 });
 
 const name = z.string().trim().min(1).max(120).meta({ example: 'Asks for the price' });
-const channel = z.enum(['text', 'voice']);
+const channel = z.enum(['text', 'voice']).meta({
+  description:
+    'text: the caller writes. voice: a local English voice speaks for the caller, and the agent hears and answers aloud.',
+});
 const turns = z.array(turn).min(1).max(100);
 const maxTurns = z.number().int().min(1).max(100);
 const timeoutSeconds = z.number().int().min(10).max(1800);
@@ -88,6 +94,7 @@ const toolMocks = z.array(toolMock).max(50);
 
 /** What a test says and expects, as it is stored. */
 export interface AgentTestContent {
+  channel: z.output<typeof channel>;
   variables: Record<string, string>;
   turns: z.output<typeof turn>[];
   persona: z.output<typeof persona> | null;
@@ -181,7 +188,6 @@ export function toAgentTestResponse(test: AgentTestRecord): z.input<typeof agent
     agent_id: test.agent_id,
     name: test.name,
     type: test.type,
-    channel: 'text',
     ...contentOf(test),
     ...toTimes(test),
   };

@@ -14,7 +14,7 @@ import type { AnyOf, ListInput } from '../http/list-query.ts';
 import { patchMap } from '../http/patch-schema.ts';
 import { invalid } from '../http/validation.ts';
 import { checkVariableCount } from '../http/value-schemas.ts';
-import type { ModelCatalog } from '../providers/model-catalog.ts';
+import { coversLanguage, type ModelCatalog } from '../providers/model-catalog.ts';
 import type { SessionRecord } from '../sessions/session-record.ts';
 import type { Collection, StoredRecord } from '../storage/collection.ts';
 import type { Database } from '../storage/database.ts';
@@ -40,6 +40,7 @@ import type {
   PatchAgentTestRequest,
   StartTestRunRequest,
 } from './agent-test-schema.ts';
+import { CALLER_LANGUAGES } from './voice-caller.ts';
 
 /** Conversations of one run. */
 const MAX_RESULTS = 1000;
@@ -55,8 +56,9 @@ const KEYS = '(keys) ';
 
 const NOT_YET: Partial<Record<AgentTestCheck['kind'], string>> = {
   node_reached: 'is not supported in this version: flows are not executed yet',
-  max_latency_ms: 'is not supported in this version: it requires the channel "voice"',
 };
+/** What only a voice has. */
+const ONLY_ALOUD: readonly AgentTestCheck['kind'][] = ['max_latency_ms'];
 /** A turn does not know what the whole conversation comes to. */
 const ONLY_AT_THE_END: readonly AgentTestCheck['kind'][] = ['variable', 'ended_by'];
 
@@ -114,8 +116,7 @@ export class AgentTestService {
 
   /** @throws ValidationError; ConflictError `limit_reached` */
   async create(scope: Scope, agent: AgentRecord, request: CreateAgentTestRequest): Promise<AgentTestRecord> {
-    const { name, from_session_id: sessionId, type, channel, ...given } = request;
-    if (channel === 'voice') throw voiceNotYet();
+    const { name, from_session_id: sessionId, type, channel = 'text', ...given } = request;
     if (sessionId !== undefined) {
       const more = Object.keys({ ...given, ...(type === undefined ? {} : { type }) });
       if (more.length > 0)
@@ -125,8 +126,8 @@ export class AgentTestService {
           'extra_forbidden',
         );
     }
-    const content =
-      sessionId === undefined ? filled(given) : await this.#fromSession(scope, agent, sessionId);
+    const said = sessionId === undefined ? given : await this.#fromSession(scope, agent, sessionId);
+    const content = filled({ ...said, channel });
     const kind = type ?? (sessionId === undefined ? undefined : 'scripted');
     if (kind === undefined) throw invalid(['body', 'type'], 'Field required', 'missing');
     await this.#check(scope, kind, content);
@@ -146,8 +147,7 @@ export class AgentTestService {
     test: AgentTestRecord,
     request: PatchAgentTestRequest,
   ): Promise<AgentTestRecord> {
-    const { name, channel, variables, persona, ...given } = request;
-    if (channel === 'voice') throw voiceNotYet();
+    const { name, variables, persona, ...given } = request;
     return scope.collection(agentTestCollection).change(test, ['content'], async (before) => {
       const current = contentOf(before);
       const content: AgentTestContent = { ...current, ...defined(given) };
@@ -305,7 +305,11 @@ export class AgentTestService {
   }
 
   /** What the caller said in a call that took place. */
-  async #fromSession(scope: Scope, agent: AgentRecord, sessionId: string): Promise<AgentTestContent> {
+  async #fromSession(
+    scope: Scope,
+    agent: AgentRecord,
+    sessionId: string,
+  ): Promise<Pick<AgentTestContent, 'turns' | 'variables'>> {
     const loc = ['body', 'from_session_id'];
     const session = await scope
       .collection(this.#named.sessions)
@@ -316,7 +320,7 @@ export class AgentTestService {
       .slice(0, MAX_TURNS)
       .map(({ text }) => ({ caller: text.trim().slice(0, MAX_CALLER_TEXT), expect: [] }));
     if (turns.length === 0) throw invalid(loc, 'the session has no stored caller turns');
-    return filled({ turns, variables: session.variables });
+    return { turns, variables: session.variables };
   }
 
   async #check(scope: Scope, type: AgentTestRecord['type'], content: AgentTestContent): Promise<void> {
@@ -344,7 +348,9 @@ export class AgentTestService {
         NOT_YET[check.kind] ??
         (inTurn && ONLY_AT_THE_END.includes(check.kind)
           ? 'can only be checked at the end of the conversation: move it to checks'
-          : undefined);
+          : content.channel !== 'voice' && ONLY_ALOUD.includes(check.kind)
+            ? 'requires the channel "voice"'
+            : undefined);
       if (why !== undefined) details.push({ loc: [...loc, 'kind'], msg: why, type: 'not_available' });
       if ('tool_id' in check) named(check.tool_id, loc);
       if (check.kind === 'variable' && !check.op.endsWith('exists') && check.value === undefined)
@@ -354,6 +360,16 @@ export class AgentTestService {
     if (Buffer.byteLength(JSON.stringify(content)) > MAX_CONTENT_BYTES)
       details.push({ loc: ['body'], msg: `must be at most ${MAX_CONTENT_BYTES} bytes`, type: 'too_long' });
     details.push(...(await missingReferences(scope, references)));
+    if (
+      content.channel === 'voice' &&
+      content.persona &&
+      !coversLanguage(CALLER_LANGUAGES, content.persona.language)
+    )
+      details.push({
+        loc: ['body', 'persona', 'language'],
+        msg: 'must be English for the channel "voice": the local voice speaks nothing else',
+        type: 'not_available',
+      });
     const llmId = content.persona?.llm_id ?? null;
     if (llmId !== null) {
       const model = await this.#models.find(scope.orgId, llmId, scope.projectId);
@@ -393,8 +409,11 @@ export async function eraseTestReasons(database: Database, sessionId: string): P
   await results.updateOne({ _id: result._id }, { $set: { checks } });
 }
 
-function filled(given: Partial<{ [K in keyof AgentTestContent]: AgentTestContent[K] | undefined }>) {
+type Given = { [K in keyof AgentTestContent]?: AgentTestContent[K] | undefined };
+
+function filled(given: Given & Pick<AgentTestContent, 'channel'>): AgentTestContent {
   return {
+    channel: given.channel,
     variables: given.variables ?? {},
     turns: given.turns ?? [],
     persona: given.persona ?? null,
@@ -434,10 +453,6 @@ function withIds(content: AgentTestContent): AgentTestContent {
     turns: content.turns.map((turn) => ({ ...turn, expect: turn.expect.map(name) })),
     checks: content.checks.map(name),
   };
-}
-
-function voiceNotYet(): ValidationError {
-  return invalid(['body', 'channel'], 'is not supported in this version: use "text"', 'not_available');
 }
 
 function noUse(field: string, type: string): ValidationError {

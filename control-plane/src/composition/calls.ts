@@ -25,6 +25,7 @@ import { sessionCollection } from '../sessions/session-model.ts';
 import { SessionStore } from '../sessions/session-store.ts';
 import { createTelephony } from '../telephony/telephony-feature.ts';
 import { toolCollection } from '../tools/tool-model.ts';
+import type { LocalVoice } from '../voices/local-voice.ts';
 import { createWebhooks } from '../webhooks/webhook-feature.ts';
 import { createWidget } from '../widget/widget-feature.ts';
 import { createWsTickets } from '../ws-tickets/ws-ticket-feature.ts';
@@ -37,13 +38,14 @@ export function createCallFeatures(
   features: AllFeatures,
   deps: Platform & {
     models: ModelCatalog;
+    localVoice: LocalVoice;
     rateLimits: RateLimitService;
     apiKeys: ApiKeyService;
     costs: CallCosts;
     agentFeatures: Awaited<ReturnType<typeof createAgentFeatures>>;
   },
 ) {
-  const { models, rateLimits, apiKeys, costs, agentFeatures, ...platform } = deps;
+  const { models, localVoice, rateLimits, apiKeys, costs, agentFeatures, ...platform } = deps;
   const { agents, agentVersions, analyses, autoDatabases, databaseRows, memories, storedAgents, tools } =
     agentFeatures;
   const { database } = platform;
@@ -126,7 +128,7 @@ export function createCallFeatures(
   };
   const { runner: agentTestRunner } = features.add(
     createAgentTests({
-      ...{ ...platform, models, store, callLog },
+      ...{ ...platform, models, store, callLog, localVoice },
       agents: storedAgents,
       versions: agentVersions,
       sessions: testSessions,

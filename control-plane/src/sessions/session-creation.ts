@@ -78,6 +78,12 @@ const KINDS = {
   test: { ...WEB, transport: TEXT_TRANSPORT, store_transcript: true, client_tools: false },
 } as const satisfies Record<string, Partial<SessionRecord>>;
 
+/** Of a test that talks. */
+const SPOKEN_TEST = {
+  transport: WEB.transport,
+  audio: { input_format: 'pcm16_24000', output_format: 'pcm16_24000' },
+} as const satisfies Partial<SessionRecord>;
+
 /** Kinds of session that take slots but do not count as starts: tests and visitors have limits of their own. */
 const STARTS_UNCOUNTED: readonly (keyof typeof KINDS)[] = ['visitor', 'test'];
 
@@ -201,7 +207,7 @@ export class SessionCreation {
   }
 
   /**
-   * A session in which a test writes to one version of an agent. Nothing of it is heard, recorded, analysed or
+   * A session in which a test writes, or talks, to one version of an agent. Nothing of it is recorded, analysed or
    * delivered.
    * @throws ValidationError for a required variable without a value or a model that can't be used;
    *   TooManyRequestsError when no slot is free
@@ -210,6 +216,7 @@ export class SessionCreation {
     agent: SessionAgent,
     test: {
       runId: string;
+      channel: 'text' | 'voice';
       variables: Record<string, string>;
       toolMocks: PlanToolMock[];
       lifeSeconds: number;
@@ -225,7 +232,11 @@ export class SessionCreation {
       variables: effectiveVariables(agent, test.variables),
       analysisIds: [],
       lifeSeconds: test.lifeSeconds,
-      own: { test_run_id: test.runId, tool_mocks: JSON.stringify(test.toolMocks) },
+      own: {
+        test_run_id: test.runId,
+        tool_mocks: JSON.stringify(test.toolMocks),
+        ...(test.channel === 'voice' && SPOKEN_TEST),
+      },
     });
   }
 

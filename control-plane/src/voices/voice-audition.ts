@@ -21,7 +21,7 @@ export interface SpeechPayment {
 }
 
 /** Lets voices be heard outside of calls: a text, or a preview that is kept for a while. */
-export class VoiceAudition implements AsyncDisposable {
+export class VoiceAudition {
   readonly #models: OrgModelCatalog;
   readonly #speech: VoiceSpeech;
   readonly #fetch: SafeFetch;
@@ -30,7 +30,6 @@ export class VoiceAudition implements AsyncDisposable {
 
   constructor(deps: {
     models: OrgModelCatalog;
-    /** Owned. */
     speech: VoiceSpeech;
     fetch: SafeFetch;
     charges: SpeechPayment;
@@ -69,10 +68,6 @@ export class VoiceAudition implements AsyncDisposable {
           }
         : this.#generatedPreview(scope, voice, signal);
     });
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#speech[Symbol.asyncDispose]();
   }
 
   async #open(scope: Scope, voice: Voice): Promise<OpenModel> {

@@ -1,6 +1,7 @@
 import type { Feature } from '../composition/feature.ts';
 import type { Platform } from '../composition/platform.ts';
 import { CloneEditor } from './clone-editor.ts';
+import type { LocalVoice } from './local-voice.ts';
 import { VoiceAudition } from './voice-audition.ts';
 import { VoiceCatalog } from './voice-catalog.ts';
 import { VoiceCloning } from './voice-cloning.ts';
@@ -26,17 +27,17 @@ type Needs<T extends abstract new (deps: never) => unknown> = ConstructorParamet
 
 export function createVoices({
   providerFetch: fetch,
+  localVoice,
   ...deps
 }: Needs<typeof VoiceReader> &
   Omit<
     Needs<typeof VoiceAudition> & Needs<typeof VoiceCloning> & Needs<typeof CloneEditor>,
     'fetch' | 'speech'
   > &
-  Pick<Platform, 'providerFetch'>) {
-  const audition = new VoiceAudition({ ...deps, fetch, speech: new VoiceSpeech({ fetch }) });
+  Pick<Platform, 'providerFetch'> & { localVoice: LocalVoice }) {
+  const audition = new VoiceAudition({ ...deps, fetch, speech: new VoiceSpeech({ fetch, localVoice }) });
   const cloning = new VoiceCloning({ ...deps, fetch });
   return {
-    audition,
     cloning,
     collections: [voiceCollection],
     routes: voiceRoutes({
@@ -47,5 +48,5 @@ export function createVoices({
     }),
     flags: [{ key: 'voice_cloning', description: 'Voice clones' }],
     samples: [voiceSample],
-  } satisfies Feature & { audition: VoiceAudition; cloning: VoiceCloning };
+  } satisfies Feature & { cloning: VoiceCloning };
 }

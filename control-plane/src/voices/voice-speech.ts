@@ -2,13 +2,13 @@ import { bytesFromPcm16 } from '@parley/shared/audio/audio-frame';
 import { wavHeader } from '@parley/shared/audio/wav';
 import { ConflictError, UnavailableError } from '@parley/shared/errors/app-error';
 import type { SafeFetch } from '@parley/shared/http/safe-fetch';
-import { FLITE_SAMPLE_RATE, LocalSpeechError, openFlite } from '@parley/shared/speech/flite';
-import type { LocalSpeech } from '@parley/shared/speech/flite';
+import { FLITE_SAMPLE_RATE, LocalSpeechError } from '@parley/shared/speech/flite';
 import { invalid } from '../http/validation.ts';
 import { coversLanguage } from '../providers/model-catalog.ts';
 import type { OpenModel } from '../providers/model-catalog.ts';
 import { ProviderFailure } from '../providers/provider-failure.ts';
 import { voicesOf } from '../providers/provider-voices.ts';
+import type { LocalVoice } from './local-voice.ts';
 import { LOCAL_VOICE } from './voice-catalog.ts';
 import type { SpeakRequest } from './voice-schema.ts';
 
@@ -20,22 +20,14 @@ export interface SpokenAudio {
 
 const CONTENT_TYPES = { mp3: 'audio/mpeg', wav: 'audio/wav', pcm16_16000: 'audio/pcm;rate=16000' } as const;
 
-/** Speaks texts outside of calls. The local voice is opened by the first who needs it. */
+/** Speaks texts outside of calls. */
 export class VoiceSpeech {
   readonly #fetch: SafeFetch;
-  readonly #openSpeech: () => Promise<LocalSpeech>;
-  #local: Promise<LocalSpeech> | undefined;
-  #disposed = false;
+  readonly #local: LocalVoice;
 
-  constructor({
-    fetch,
-    openSpeech = openFlite,
-  }: {
-    fetch: SafeFetch;
-    openSpeech?: () => Promise<LocalSpeech>;
-  }) {
+  constructor({ fetch, localVoice }: { fetch: SafeFetch; localVoice: LocalVoice }) {
     this.#fetch = fetch;
-    this.#openSpeech = openSpeech;
+    this.#local = localVoice;
   }
 
   /** @throws ValidationError for what the voice cannot do, ProviderFailure, UnavailableError */
@@ -68,26 +60,17 @@ export class VoiceSpeech {
   }
 
   async #speakLocally(text: string, signal: AbortSignal): Promise<Int16Array> {
-    if (this.#disposed) throw new UnavailableError('The service is stopping. Retry in a few seconds.');
-    this.#local ??= this.#openSpeech().catch((error: unknown) => {
-      this.#local = undefined;
-      throw error;
-    });
     try {
-      return await (await this.#local).synthesize(text, { signal });
+      return await this.#local.synthesize(text, signal);
     } catch (error) {
       if (!(error instanceof LocalSpeechError)) throw error;
       if (error.reason === 'failed') throw new ProviderFailure('unavailable', { cause: error });
-      throw new UnavailableError('Too many syntheses are running for this voice. Retry in a few seconds.', {
-        cause: error,
-      });
+      const why =
+        error.reason === 'closed'
+          ? 'The service is stopping'
+          : 'Too many syntheses are running for this voice';
+      throw new UnavailableError(`${why}. Retry in a few seconds.`, { cause: error });
     }
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#disposed = true;
-    const local = await this.#local?.catch(() => undefined);
-    await local?.[Symbol.asyncDispose]();
   }
 }
 
