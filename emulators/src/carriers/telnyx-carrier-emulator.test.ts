@@ -9,13 +9,9 @@ import {
   type StubRequest,
 } from '../../test/fixtures/stub-platform.ts';
 import { CallNotConnectedError } from '../callers/emulated-call.ts';
-import {
-  openTelnyxCarrierEmulator,
-  signTelnyxWebhook,
-  telnyxPrivateKey,
-  telnyxPublicKey,
-  type TelnyxPlaceCallOptions,
-} from './telnyx-carrier-emulator.ts';
+import type { TelnyxPlaceCallOptions } from './telnyx-call.ts';
+import { openTelnyxCarrierEmulator } from './telnyx-carrier-emulator.ts';
+import { signTelnyxWebhook, telnyxPrivateKey, telnyxPublicKey } from './telnyx-webhook-signature.ts';
 
 const SEED = Buffer.from(Array.from({ length: 32 }, (_, i) => i)).toString('base64');
 const PUBLIC_KEY = 'A6EHv/POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg=';

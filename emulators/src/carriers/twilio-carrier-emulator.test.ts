@@ -8,7 +8,8 @@ import {
   type StubRequest,
 } from '../../test/fixtures/stub-platform.ts';
 import { CallNotConnectedError, type PlaceCallOptions } from '../callers/emulated-call.ts';
-import { openTwilioCarrierEmulator, signTwilioRequest, withBodyDigest } from './twilio-carrier-emulator.ts';
+import { openTwilioCarrierEmulator } from './twilio-carrier-emulator.ts';
+import { signTwilioRequest, withBodyDigest } from './twilio-webhook-signature.ts';
 
 const TOKEN = '0123456789abcdef0123456789abcdef';
 const ACCOUNT = 'AC00000000000000000000000000000001';

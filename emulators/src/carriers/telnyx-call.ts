@@ -1,0 +1,392 @@
+import { randomBytes, randomUUID, type KeyObject } from 'node:crypto';
+import { mulawToAlaw } from '@parley/shared/audio/g711';
+import { CallWait } from '../callers/call-wait.ts';
+import type { AccountCall } from './carrier-account.ts';
+import { dialects, type CarrierDialect } from '../callers/carrier-dialect.ts';
+import { CarrierLine } from '../callers/carrier-line.ts';
+import { PendingWebhooks, postWebhook, WebhookError } from './carrier-webhook.ts';
+import {
+  CallProgress,
+  transferOutcome,
+  type EmulatedCallEnd,
+  type PlaceCallOptions,
+} from '../callers/emulated-call.ts';
+import { deaf, unordered, withEncoding, withStart } from '../callers/stream-dialect.ts';
+import { signTelnyxWebhook } from './telnyx-webhook-signature.ts';
+
+/** A call that nobody gives a command to ends after this. */
+const FIRST_COMMAND_MS = 30_000;
+/** A caller who hears nothing, because the stream failed, hangs up after this. */
+const SILENT_CALL_MS = 5000;
+const WEBHOOK_TRIES = 3;
+const WEBHOOK_RETRY_MS = 200;
+
+/** What may go otherwise than expected on one call, as the vendor documents it or as users have seen it. */
+export interface TelnyxPlaceCallOptions extends PlaceCallOptions {
+  /** The socket opens while it still rings, this long before the answer: `connected` at once, `start` then. */
+  ringMs?: number;
+  /** The phone leg is A-law and stays so, whatever `stream_codec` asked for. */
+  alaw?: boolean;
+  /** Media messages overtake each other. */
+  unordered?: boolean;
+  /** A stream that was lost is dialled again, at the same address. */
+  reconnect?: boolean;
+}
+
+/** The vendor refuses a command. */
+export class CommandError extends Error {
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+interface TelnyxCause {
+  source: EmulatedCallEnd['source'];
+  cause: string;
+  sip: string;
+  /** `hangup_source` */
+  by: 'caller' | 'callee' | 'unknown';
+}
+
+const CAUSES = {
+  caller: { source: 'caller', cause: 'normal_clearing', sip: '200', by: 'caller' },
+  cancelled: { source: 'caller', cause: 'originator_cancel', sip: '487', by: 'caller' },
+  api: { source: 'api', cause: 'normal_clearing', sip: '200', by: 'callee' },
+  rejected: { source: 'api', cause: 'call_rejected', sip: '603', by: 'callee' },
+  busy: { source: 'api', cause: 'user_busy', sip: '486', by: 'callee' },
+  target: { source: 'target', cause: 'normal_clearing', sip: '200', by: 'callee' },
+  noCommand: { source: 'network', cause: 'timeout', sip: '408', by: 'unknown' },
+} as const satisfies Record<string, TelnyxCause>;
+
+const LEG_CAUSES = {
+  answered: 'normal_clearing',
+  busy: 'user_busy',
+  'no-answer': 'timeout',
+  failed: 'not_found',
+} as const;
+
+/** Where a stream goes, and how. */
+interface StreamWish {
+  url: string;
+  track: string;
+  dialect: CarrierDialect;
+  authToken: string | undefined;
+}
+
+/** One call, as Telnyx handles it: tells of events, and does what it is told. */
+export class TelnyxCall implements AccountCall {
+  readonly carrier = 'telnyx';
+  readonly callId = `v3:${randomBytes(24).toString('base64url')}`;
+  readonly from: string;
+  readonly to: string;
+  readonly ended: Promise<EmulatedCallEnd>;
+  readonly #place: TelnyxPlaceCallOptions;
+  readonly #privateKey: KeyObject;
+  readonly #progress = new CallProgress();
+  readonly #webhooks = new PendingWebhooks();
+  readonly #legId = randomUUID();
+  readonly #sessionId = randomUUID();
+  readonly #userId = randomUUID();
+  readonly #startedAt = new Date().toISOString();
+  readonly #commandIds = new Set<string>();
+  readonly #firstCommand: NodeJS.Timeout;
+  readonly #talk = new CallWait();
+  #state: 'parked' | 'answering' | 'answered' | 'hangup' = 'parked';
+  #clientState: string | undefined;
+  /** Rejects when the call ends before it is answered. */
+  readonly #answered = Promise.withResolvers<void>();
+  #streaming = false;
+
+  constructor(place: TelnyxPlaceCallOptions, privateKey: KeyObject) {
+    this.#place = place;
+    this.#privateKey = privateKey;
+    this.from = place.from;
+    this.to = place.to;
+    this.ended = this.#progress.ended;
+    this.#answered.promise.catch(() => {});
+    this.#firstCommand = setTimeout(() => this.#end(CAUSES.noCommand), FIRST_COMMAND_MS);
+    this.#event('call.initiated', {
+      direction: 'incoming',
+      state: 'parked',
+      start_time: this.#startedAt,
+      caller_id_name: this.from,
+      offered_codecs: this.#place.alaw ? 'PCMA' : 'PCMU,PCMA',
+    });
+  }
+
+  get line(): CarrierLine {
+    return this.#progress.line;
+  }
+
+  lineAfter(line: CarrierLine): Promise<CarrierLine | undefined> {
+    return this.#progress.lineAfter(line);
+  }
+
+  connected(): Promise<void> {
+    return this.#progress.connected();
+  }
+
+  hangUp(): void {
+    this.#end(this.#progress.answered ? CAUSES.caller : CAUSES.cancelled);
+  }
+
+  /** @throws CommandError */
+  command(action: string, body: Record<string, unknown>): void {
+    if (this.#state === 'hangup') throw new CommandError('90018', 'Call has already ended');
+    const { command_id: commandId, client_state: clientState } = body;
+    if (typeof commandId === 'string') {
+      if (this.#commandIds.has(commandId)) return;
+      this.#commandIds.add(commandId);
+    }
+    clearTimeout(this.#firstCommand);
+    if (typeof clientState === 'string') this.#clientState = clientState;
+    if (action === 'answer' || action === 'reject') {
+      if (this.#state !== 'parked') throw new CommandError('90015', 'Call has already been answered');
+    } else if (action !== 'hangup' && this.#state !== 'answered')
+      throw new CommandError('90034', 'Call has not been answered yet');
+    switch (action) {
+      case 'answer':
+        this.#answer(this.#streamWish(body, false));
+        break;
+      case 'reject':
+        this.#end(body['cause'] === 'USER_BUSY' ? CAUSES.busy : CAUSES.rejected);
+        break;
+      case 'hangup':
+        this.#end(CAUSES.api);
+        break;
+      case 'streaming_start': {
+        const wish = this.#streamWish(body, true);
+        if (!wish) throw new CommandError('10015', 'stream_url is missing');
+        if (this.#streaming) throw new CommandError('90046', 'Call is already streaming');
+        this.#webhooks.send(this.#stream(wish));
+        break;
+      }
+      case 'streaming_stop':
+        if (!this.#streaming) throw new CommandError('90046', 'Call is not streaming');
+        this.#progress.closeLine();
+        break;
+      case 'send_dtmf':
+        if (typeof body['digits'] !== 'string' || !/^[0-9A-D*#wW]+$/.test(body['digits']))
+          throw new CommandError('10015', 'digits are invalid');
+        this.#place.events?.onDigits?.(body['digits']);
+        break;
+      case 'transfer':
+        if (typeof body['to'] !== 'string' || !/^\+[1-9]\d{6,14}$/.test(body['to']))
+          throw new CommandError('10016', 'Phone number must be in +E.164 format');
+        this.#webhooks.send(this.#transfer(body['to'], Number(body['timeout_secs'] ?? 30)));
+        break;
+      default:
+        throw new CommandError('10015', `${action} is unsupported by the emulator`);
+    }
+  }
+
+  /** @throws CommandError */
+  #streamWish(body: Record<string, unknown>, isStreamingStart: boolean): StreamWish | undefined {
+    const url = body['stream_url'];
+    if (url === undefined) return undefined;
+    if (typeof url !== 'string' || !/^wss?:\/\/\S+$/.test(url))
+      throw new CommandError('10015', 'stream_url is invalid');
+    const codec = body['stream_bidirectional_codec'] ?? 'PCMU';
+    // Answer takes no auth token and no custom parameters; the vendor ignores what it does not know.
+    const authToken = isStreamingStart ? body['stream_auth_token'] : undefined;
+    const custom = isStreamingStart ? body['custom_parameters'] : undefined;
+    const pairs = Array.isArray(custom) ? (custom as { name: string; value: string }[]) : [];
+    const encoding = this.#place.alaw ? 'PCMA' : body['stream_codec'] === 'PCMA' ? 'PCMA' : 'PCMU';
+    let dialect = withStart(dialects.telnyx, (message) => {
+      message.start['user_id'] = this.#userId;
+      message.start['call_session_id'] = this.#sessionId;
+      message.start['client_state'] = this.#clientState ?? '';
+      message.start['custom_parameters'] = Object.fromEntries(pairs.map(({ name, value }) => [name, value]));
+      message.start['media_format'] = { encoding, sample_rate: 8000, channels: 1 };
+    });
+    if (encoding === 'PCMA') dialect = withEncoding(dialect, mulawToAlaw);
+    if (this.#place.unordered) dialect = unordered(dialect);
+    if (body['stream_bidirectional_mode'] !== 'rtp')
+      dialect = deaf(dialect, 'raw audio was sent, but the mode is MP3');
+    else if (codec !== 'PCMU')
+      dialect = deaf(dialect, `raw audio was sent, but the codec is ${String(codec)}`);
+    return {
+      url,
+      track: String(body['stream_track'] ?? 'inbound_track'),
+      dialect,
+      authToken: typeof authToken === 'string' ? authToken : undefined,
+    };
+  }
+
+  #answer(wish: StreamWish | undefined): void {
+    this.#state = 'answering';
+    const answered = () => {
+      if (this.#state !== 'answering') return;
+      this.#state = 'answered';
+      this.#progress.answer();
+      this.#answered.resolve();
+      this.#event('call.answered', {
+        state: 'answered',
+        start_time: this.#startedAt,
+        ...(wish ? { stream_url: wish.url, stream_track: wish.track } : {}),
+      });
+    };
+    if (this.#place.ringMs === undefined) answered();
+    else setTimeout(answered, this.#place.ringMs);
+    if (wish) this.#webhooks.send(this.#stream(wish));
+  }
+
+  /** Opens the stream and reports what becomes of it. */
+  async #stream(wish: StreamWish): Promise<void> {
+    const streamId = randomUUID();
+    const { url, track } = wish;
+    this.#streaming = true;
+    let line: CarrierLine;
+    try {
+      line = await CarrierLine.open({
+        url: this.#place.reach?.(url) ?? url,
+        carrier: wish.dialect,
+        ids: {
+          callId: this.callId,
+          streamId,
+          accountId: this.#userId,
+          from: this.from,
+          to: this.to,
+          sequence: 0,
+        },
+        headers: wish.authToken === undefined ? {} : { 'x-telnyx-streaming-auth-token': wish.authToken },
+        answered: this.#answered.promise,
+        events: this.#place.events ?? {},
+        keepHeard: this.#place.keepHeard ?? false,
+        background: this.#place.background,
+      });
+    } catch (error) {
+      this.#streaming = false;
+      this.#progress.problem = error;
+      this.#event('streaming.failed', {
+        failure_reason: 'connection_failed',
+        stream_id: streamId,
+        stream_params: { stream_url: url, track },
+        stream_type: 'websocket',
+      });
+      setTimeout(() => this.#streaming || this.hangUp(), SILENT_CALL_MS).unref();
+      return;
+    }
+    this.#progress.addLine(line);
+    if (this.#over) line.hangUp();
+    this.#event('streaming.started', { stream_url: url });
+    this.#webhooks.send(
+      line.closed.then(({ code }) => {
+        this.#streaming = false;
+        this.#event('streaming.stopped', { stream_url: url });
+        if (code === 1006 && this.#place.reconnect && !this.#over) this.#webhooks.send(this.#stream(wish));
+      }),
+    );
+  }
+
+  get #over(): boolean {
+    return this.#state === 'hangup';
+  }
+
+  /** A leg of its own rings; bridged, the two talk until one hangs up. Our stream goes on, if nobody stopped it. */
+  async #transfer(to: string, timeoutSeconds: number): Promise<void> {
+    const leg = {
+      call_control_id: `v3:${randomBytes(24).toString('base64url')}`,
+      call_leg_id: randomUUID(),
+      from: this.from,
+      to,
+      direction: 'outgoing',
+    };
+    this.#event('call.initiated', { ...leg, state: 'bridging' });
+    const outcome = transferOutcome(this.#place, to);
+    if (outcome.status !== 'answered') {
+      await this.#talk.forMs(Math.min(outcome.afterMs, timeoutSeconds * 1000));
+      this.#event('call.hangup', {
+        ...leg,
+        state: 'hangup',
+        hangup_cause: LEG_CAUSES[outcome.status],
+        hangup_source: 'callee',
+      });
+      return;
+    }
+    this.#progress.transferredTo = to;
+    this.#event('call.answered', { ...leg, state: 'answered' });
+    this.#event('call.bridged', {});
+    this.#event('call.bridged', leg);
+    await this.#talk.forMs(outcome.afterMs);
+    this.#event('call.hangup', {
+      ...leg,
+      state: 'hangup',
+      hangup_cause: 'normal_clearing',
+      hangup_source: this.#over ? 'caller' : 'callee',
+    });
+    this.#end(CAUSES.target);
+  }
+
+  #end(cause: TelnyxCause): void {
+    if (this.#over) return;
+    this.#state = 'hangup';
+    clearTimeout(this.#firstCommand);
+    this.#answered.reject(new Error('The call has ended.'));
+    this.#progress.closeLine();
+    this.#talk.interrupt();
+    this.#event('call.hangup', {
+      state: 'hangup',
+      start_time: this.#startedAt,
+      hangup_cause: cause.cause,
+      hangup_source: cause.by,
+      sip_hangup_cause: cause.sip,
+    });
+    void this.#webhooks
+      .settled()
+      .then(() => this.#progress.finish({ source: cause.source, cause: `${cause.cause} ${cause.sip}` }));
+  }
+
+  /** Events are posted side by side and may overtake each other, as the vendor's do. */
+  #event(type: string, payload: object): void {
+    this.#webhooks.send(
+      this.#deliver({
+        record_type: 'event',
+        event_type: type,
+        id: randomUUID(),
+        occurred_at: new Date().toISOString().replace('Z', '000Z'),
+        payload: {
+          call_control_id: this.callId,
+          call_leg_id: this.#legId,
+          call_session_id: this.#sessionId,
+          connection_id: '1494404757140276705',
+          client_state: this.#clientState ?? null,
+          from: this.from,
+          to: this.to,
+          ...payload,
+        },
+      }),
+    );
+  }
+
+  async #deliver(data: object): Promise<void> {
+    const url = this.#place.voiceUrl;
+    const send = (attempt: number) => {
+      const body = JSON.stringify({ data, meta: { attempt, delivered_to: url } });
+      const timestamp = String(Math.floor(Date.now() / 1000));
+      return postWebhook({
+        url,
+        reach: this.#place.reach,
+        headers: {
+          'content-type': 'application/json',
+          'user-agent': 'parley-emulated-telnyx',
+          ...signTelnyxWebhook(this.#privateKey, timestamp, body),
+        },
+        body,
+      });
+    };
+    if (this.#place.repeatWebhooks) this.#webhooks.send(send(1));
+    for (let attempt = 1; attempt <= WEBHOOK_TRIES; attempt++) {
+      try {
+        const { status } = await send(attempt);
+        if (status < 300 || (status !== 408 && status !== 429 && status < 500)) return;
+      } catch (error) {
+        if (!(error instanceof WebhookError)) throw error;
+      }
+      await new Promise((resolve) => setTimeout(resolve, WEBHOOK_RETRY_MS));
+    }
+  }
+}

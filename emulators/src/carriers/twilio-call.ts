@@ -1,0 +1,355 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { AnswerDocumentError, parseAnswerDocument, type XmlElement } from './answer-document.ts';
+import { CallWait } from '../callers/call-wait.ts';
+import type { AccountCall } from './carrier-account.ts';
+import { dialects, type CarrierDialect } from '../callers/carrier-dialect.ts';
+import { CarrierLine } from '../callers/carrier-line.ts';
+import { PendingWebhooks, postForm } from './carrier-webhook.ts';
+import {
+  CallProgress,
+  transferOutcome,
+  type EmulatedCallEnd,
+  type PlaceCallOptions,
+} from '../callers/emulated-call.ts';
+import { deaf, withStart } from '../callers/stream-dialect.ts';
+import { signTwilioRequest } from './twilio-webhook-signature.ts';
+
+const MAX_PARAMETER = 500;
+
+/** How a call ended. Twilio has no causes: the final status and a SIP code, sometimes. */
+interface TwilioCause {
+  source: EmulatedCallEnd['source'];
+  status: string;
+  sip?: string;
+}
+
+const CAUSES = {
+  caller: { source: 'caller', status: 'completed' },
+  cancelled: { source: 'caller', status: 'canceled', sip: '487' },
+  api: { source: 'api', status: 'completed' },
+  document: { source: 'document', status: 'completed' },
+  busy: { source: 'document', status: 'busy', sip: '486' },
+  rejected: { source: 'document', status: 'failed', sip: '603' },
+  target: { source: 'target', status: 'completed' },
+  /** "An application error has occurred", spoken by the carrier. */
+  error: { source: 'network', status: 'failed' },
+} as const satisfies Record<string, TwilioCause>;
+
+type Document = readonly XmlElement[];
+/** What a document or an element leads to. */
+type Step = { document: Document } | { end: TwilioCause };
+type Instructions = { twiml: string } | { url: string };
+
+/** One call, as Twilio handles it: asks for TwiML and obeys it. */
+export class TwilioCall implements AccountCall {
+  readonly carrier = 'twilio';
+  readonly callId = sid('CA');
+  readonly from: string;
+  readonly to: string;
+  readonly ended: Promise<EmulatedCallEnd>;
+  readonly #place: PlaceCallOptions;
+  readonly #account: { accountSid: string; authToken: string };
+  readonly #progress = new CallProgress();
+  readonly #webhooks = new PendingWebhooks();
+  readonly #wait = new CallWait();
+  #status = 'ringing';
+  #sequence = 0;
+  #hungUp: TwilioCause | undefined;
+  /** What a REST request wants done instead of the document. */
+  #redirected: Instructions | undefined;
+  #targetHungUp = false;
+
+  constructor(place: PlaceCallOptions, account: { accountSid: string; authToken: string }) {
+    this.#place = place;
+    this.#account = account;
+    this.from = place.from;
+    this.to = place.to;
+    this.ended = this.#progress.ended;
+    void this.#run();
+  }
+
+  get line(): CarrierLine {
+    return this.#progress.line;
+  }
+
+  lineAfter(line: CarrierLine): Promise<CarrierLine | undefined> {
+    return this.#progress.lineAfter(line);
+  }
+
+  connected(): Promise<void> {
+    return this.#progress.connected();
+  }
+
+  hangUp(): void {
+    this.end('caller');
+  }
+
+  end(by: 'caller' | 'api'): void {
+    this.#hungUp ??= by === 'caller' && !this.#progress.answered ? CAUSES.cancelled : CAUSES[by];
+    this.#progress.closeLine();
+    this.#wait.interrupt();
+  }
+
+  /** New instructions take the call at once: its stream ends. */
+  redirect(instructions: Instructions): void {
+    this.#redirected = instructions;
+    this.#progress.closeLine();
+    this.#wait.interrupt();
+  }
+
+  record(): object {
+    return {
+      sid: this.callId,
+      account_sid: this.#account.accountSid,
+      status: this.#hungUp?.status ?? this.#status,
+      from: this.from,
+      to: this.to,
+      direction: 'inbound',
+      duration: this.#hungUp ? String(this.#progress.durationSeconds) : null,
+      price: null,
+      price_unit: 'USD',
+    };
+  }
+
+  async #run(): Promise<void> {
+    for (const status of ['initiated', 'ringing']) this.#report(status);
+    let end: TwilioCause;
+    try {
+      end = await this.#perform();
+    } catch (error) {
+      this.#progress.problem = error;
+      end = CAUSES.error;
+    }
+    end = this.#hungUp ?? end;
+    this.#progress.closeLine();
+    await this.#webhooks.settled();
+    const seconds = String(this.#progress.durationSeconds);
+    this.#report(end.status, {
+      CallDuration: seconds,
+      Duration: String(Math.ceil(Number(seconds) / 60)),
+      ...(end.sip === undefined ? {} : { SipResponseCode: end.sip }),
+    });
+    await this.#webhooks.settled();
+    this.#progress.finish({
+      source: end.source,
+      cause: end.sip === undefined ? end.status : `${end.status} ${end.sip}`,
+    });
+  }
+
+  async #perform(): Promise<TwilioCause> {
+    let document = await this.#fetch(this.#place.voiceUrl);
+    for (;;) {
+      const step = await this.#performDocument(document);
+      if (this.#hungUp) return this.#hungUp;
+      if ('end' in step) return step.end;
+      document = step.document;
+    }
+  }
+
+  async #performDocument(document: Document): Promise<Step> {
+    for (const [index, element] of document.entries()) {
+      const step = await this.#performElement(element, index === 0);
+      if (this.#hungUp) return { end: this.#hungUp };
+      const wanted = this.#redirected;
+      this.#redirected = undefined;
+      if (wanted)
+        return {
+          document: 'url' in wanted ? await this.#fetch(wanted.url) : parseAnswerDocument(wanted.twiml),
+        };
+      if (step) return step;
+    }
+    return { end: this.#targetHungUp ? CAUSES.target : CAUSES.document };
+  }
+
+  /** @returns where to go on; undefined for the next element */
+  async #performElement(element: XmlElement, isFirst: boolean): Promise<Step | undefined> {
+    const { attributes } = element;
+    if (element.name === 'Reject') {
+      if (!isFirst || this.#progress.answered)
+        throw new AnswerDocumentError('<Reject> is not the first verb');
+      return { end: attributes['reason'] === 'busy' ? CAUSES.busy : CAUSES.rejected };
+    }
+    if (element.name === 'Hangup') return { end: this.#targetHungUp ? CAUSES.target : CAUSES.document };
+    this.#answer();
+    switch (element.name) {
+      case 'Connect': {
+        const line = await this.#stream(element, true);
+        if (line) await line.closed;
+        return undefined;
+      }
+      case 'Start':
+        await this.#stream(element, false);
+        return undefined;
+      case 'Dial':
+        return this.#dial(element);
+      case 'Redirect':
+        return { document: await this.#fetch(element.text) };
+      case 'Pause':
+        await this.#wait.forMs(Number(attributes['length'] ?? '1') * 1000);
+        return undefined;
+      case 'Play':
+        if (attributes['digits'] === undefined)
+          throw new AnswerDocumentError('<Play> of a recording is not supported by this emulator of Twilio');
+        this.#place.events?.onDigits?.(attributes['digits']);
+        return undefined;
+      default:
+        throw new AnswerDocumentError(`<${element.name}> is not supported by this emulator of Twilio`);
+    }
+  }
+
+  #answer(): void {
+    if (this.#progress.answered) return;
+    this.#progress.answer();
+    this.#status = 'in-progress';
+    this.#report('in-progress');
+  }
+
+  /** @returns undefined when the stream could not be opened: the document goes on */
+  async #stream(parent: XmlElement, bothWays: boolean): Promise<CarrierLine | undefined> {
+    const element = parent.children.find((child) => child.name === 'Stream');
+    if (!element || parent.children.length > 1)
+      throw new AnswerDocumentError(`<${parent.name}> without exactly one <Stream>`);
+    const { attributes } = element;
+    const { url, dialect } = streamSettings(element, bothWays);
+    const streamSid = sid('MZ');
+    const report = (event: string, more: Record<string, string> = {}) => {
+      const callback = attributes['statusCallback'];
+      if (callback === undefined) return;
+      this.#webhooks.send(
+        this.#post(callback, {
+          AccountSid: this.#account.accountSid,
+          CallSid: this.callId,
+          StreamSid: streamSid,
+          StreamName: attributes['name'] ?? streamSid,
+          StreamEvent: event,
+          Timestamp: new Date().toISOString(),
+          ...more,
+        }),
+      );
+    };
+    let line: CarrierLine;
+    try {
+      line = await CarrierLine.open({
+        url: this.#place.reach?.(url) ?? url,
+        carrier: dialect,
+        ids: {
+          callId: this.callId,
+          streamId: streamSid,
+          accountId: this.#account.accountSid,
+          from: this.from,
+          to: this.to,
+          sequence: 0,
+        },
+        headers: { 'X-Twilio-Signature': signTwilioRequest(this.#account.authToken, url) },
+        events: this.#place.events ?? {},
+        keepHeard: this.#place.keepHeard ?? false,
+        background: this.#place.background,
+      });
+    } catch (error) {
+      this.#progress.problem = error;
+      report('stream-error', { StreamError: '31920 Stream - WebSocket - Handshake Error' });
+      return undefined;
+    }
+    this.#progress.addLine(line);
+    if (this.#hungUp || this.#redirected) line.hangUp();
+    report('stream-started');
+    void line.closed.then(() => report('stream-stopped'));
+    return line;
+  }
+
+  async #dial(element: XmlElement): Promise<Step | undefined> {
+    const numbers = element.children.filter((child) => child.name === 'Number').map((child) => child.text);
+    const to = numbers[0] ?? element.text;
+    if (!/^\+[1-9]\d{6,14}$/.test(to)) throw new AnswerDocumentError('<Dial> without a number');
+    const { action, timeout } = element.attributes;
+    const outcome = transferOutcome(this.#place, to);
+    const answered = outcome.status === 'answered';
+    if (answered) this.#progress.transferredTo = to;
+    await this.#wait.forMs(
+      answered ? outcome.afterMs : Math.min(outcome.afterMs, Number(timeout ?? '30') * 1000),
+    );
+    this.#targetHungUp = answered && !this.#hungUp;
+    if (action === undefined || this.#hungUp || this.#redirected) return undefined;
+    return {
+      document: await this.#fetch(action, {
+        DialCallStatus: answered ? 'completed' : outcome.status,
+        DialCallSid: sid('CA'),
+        ...(answered ? { DialCallDuration: String(Math.round(outcome.afterMs / 1000)) } : {}),
+      }),
+    };
+  }
+
+  /** A status callback; they are numbered, and may arrive in any order. */
+  #report(status: string, more: Record<string, string> = {}): void {
+    const fields = {
+      ...this.#common(status),
+      CallbackSource: 'call-progress-events',
+      SequenceNumber: String(this.#sequence++),
+      Timestamp: new Date().toUTCString(),
+      ...more,
+    };
+    this.#webhooks.send(this.#post(this.#place.statusUrl, fields));
+  }
+
+  #common(status: string): Record<string, string> {
+    return {
+      AccountSid: this.#account.accountSid,
+      ApiVersion: '2010-04-01',
+      CallSid: this.callId,
+      CallStatus: status,
+      Direction: 'inbound',
+      From: this.from,
+      To: this.to,
+      Caller: this.from,
+      Called: this.to,
+    };
+  }
+
+  async #fetch(url: string, more: Record<string, string> = {}): Promise<Document> {
+    return parseAnswerDocument(await this.#post(url, { ...this.#common(this.#status), ...more }));
+  }
+
+  #post(url: string, fields: Record<string, string>): Promise<string> {
+    const idempotencyToken = randomUUID();
+    return postForm(url, fields, {
+      twice: this.#place.repeatWebhooks ?? false,
+      reach: this.#place.reach,
+      headers: () => ({
+        'content-type': 'application/x-www-form-urlencoded; charset=UTF-8',
+        'user-agent': 'parley-emulated-twilio',
+        'i-twilio-idempotency-token': idempotencyToken,
+        'x-twilio-signature': signTwilioRequest(this.#account.authToken, url, fields),
+      }),
+    });
+  }
+}
+
+/** What `<Stream>` asks for; carriers 2.2. @throws AnswerDocumentError */
+function streamSettings(element: XmlElement, bothWays: boolean): { url: string; dialect: CarrierDialect } {
+  const { attributes, children } = element;
+  // The vendor takes `wss` alone; on loopback there is no TLS.
+  const url = /^(wss:\/\/[^\s?#]+|ws:\/\/(?:127\.0\.0\.1|localhost)[^\s?#]*)/.exec(
+    attributes['url'] ?? '',
+  )?.[1];
+  if (url === undefined) throw new AnswerDocumentError('<Stream> has no wss:// url');
+  const track = attributes['track'] ?? 'inbound_track';
+  if (track !== 'inbound_track' && (bothWays || !['outbound_track', 'both_tracks'].includes(track)))
+    throw new AnswerDocumentError(`<Stream track="${track}">`);
+  const parameters: Record<string, string> = {};
+  for (const { name, attributes: pair } of children) {
+    if (name !== 'Parameter' || pair['name'] === undefined || pair['value'] === undefined)
+      throw new AnswerDocumentError(`<${name}> in <Stream>`);
+    if (pair['name'].length + pair['value'].length >= MAX_PARAMETER)
+      throw new AnswerDocumentError('a <Parameter> is too long');
+    parameters[pair['name']] = pair['value'];
+  }
+  let dialect: CarrierDialect = withStart(dialects.twilio, (message) => {
+    message.start['customParameters'] = parameters;
+  });
+  if (!bothWays) dialect = deaf(dialect, 'audio on a one-way stream');
+  return { url, dialect };
+}
+
+export function sid(kind: 'AC' | 'CA' | 'MZ'): string {
+  return kind + randomBytes(16).toString('hex');
+}
