@@ -1,7 +1,10 @@
 import type { CarrierName } from '@parley/shared/contracts/session-values';
+import type { CarrierFault } from '../carriers/carrier-webhook.ts';
+import type { Fault } from '../server/faults.ts';
 import type { Background, CarrierLine, LineEvents } from './carrier-line.ts';
+import type { Telephones } from './telephone.ts';
 
-/** One call placed by an emulated carrier, from its first webhook to its last. */
+/** One call at an emulated carrier, placed by it or dialled through its API, from its first webhook to its last. */
 export interface EmulatedCall {
   readonly carrier: CarrierName;
   readonly callId: string;
@@ -16,13 +19,19 @@ export interface EmulatedCall {
   lineAfter(line: CarrierLine): Promise<CarrierLine | undefined>;
   /** Resolves when the call is over and the carrier's callbacks were taken in. */
   readonly ended: Promise<EmulatedCallEnd>;
-  /** The caller hangs up. */
+  /** The person at the telephone hangs up: the caller, or whoever was dialled. */
   hangUp(): void;
+}
+
+/** A call whose media stream may not stand yet. */
+export interface ConnectingCall extends EmulatedCall {
+  /** Resolves when its media stream stands. @throws CallNotConnectedError */
+  connected(): Promise<void>;
 }
 
 export interface EmulatedCallEnd {
   /**
-   * Who ended it, as the carrier sees it. `document`: the answer document said so, or ran out; `target`: the person a
+   * Who ended it, as the carrier sees it. `caller`: the person at the telephone, also of a call that was dialled; `document`: the answer document said so, or ran out; `target`: the person a
    * transfer went to; `network`: nobody answered, or the carrier could not go on.
    */
   source: 'caller' | 'api' | 'document' | 'target' | 'network';
@@ -78,6 +87,15 @@ export interface CarrierEmulator {
    * @throws CallNotConnectedError when it ended before; the callbacks of the end were taken in
    */
   placeCall(options: PlaceCallOptions): Promise<EmulatedCall>;
+  /**
+   * Waits for the next call that was dialled through the REST API and that nobody has been given yet.
+   * @throws when the emulator closes first
+   */
+  dialledCall(): Promise<ConnectingCall>;
+  /** What telephones do that are dialled from now on; `telephoneByNumber` unless set. */
+  setTelephones(telephones: Telephones): void;
+  /** Makes the REST API and the callbacks go wrong from now on; replaces what was set before. */
+  setFaults(faults: readonly Fault<CarrierFault>[]): void;
   [Symbol.asyncDispose](): Promise<void>;
 }
 

@@ -1,5 +1,7 @@
-import { openEmulatorServer, readBody, type HttpAnswer } from '../server/emulator-server.ts';
-import { COMMON_FAULTS, FaultPlan, type Fault } from '../server/faults.ts';
+import { once } from 'node:events';
+import { openEmulatorServer, readBody, resetConnection, type HttpAnswer } from '../server/emulator-server.ts';
+import type { FaultPlan } from '../server/faults.ts';
+import type { CarrierFault } from './carrier-webhook.ts';
 
 const MAX_BODY_BYTES = 64 * 1024;
 
@@ -7,14 +9,16 @@ export interface CarrierApiRequest {
   method: string;
   /** Decoded, without the query. */
   path: string;
+  query: URLSearchParams;
   body: string;
 }
+
+/** What becomes of a request that has no answer: its connection breaks, or nothing ever comes. */
+export type NoAnswer = 'broken' | 'unanswered';
 
 /** The REST API of one emulated account; every answer names it as an emulator. */
 export interface CarrierApi {
   readonly url: string;
-  /** Makes the API refuse, rate-limit or dawdle; see the emulators' faults. */
-  setFaults(faults: readonly Fault[]): void;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -24,28 +28,35 @@ export async function openCarrierApi(options: {
   authorization: string;
   /** The vendor's body for a refusal. */
   refusal: (status: number) => object;
-  handle: (request: CarrierApiRequest) => HttpAnswer | Promise<HttpAnswer>;
+  faults: FaultPlan<CarrierFault>;
+  handle: (request: CarrierApiRequest) => HttpAnswer | NoAnswer;
 }): Promise<CarrierApi> {
-  const faults = new FaultPlan(COMMON_FAULTS, Math.random);
   let requests = 0;
-  const server = await openEmulatorServer({
+  const server = await openEmulatorServer<CarrierFault>({
     name: options.name,
-    faults,
+    faults: options.faults,
     stats: () => ({ requests }),
     refusal: (status) => ({ status, body: options.refusal(status) }),
-    async onRequest({ request, url }) {
+    async onRequest({ request, url, signal }, response) {
       requests++;
       if (request.headers.authorization !== options.authorization)
         return { status: 401, body: options.refusal(401) };
       const body = (await readBody(request, MAX_BODY_BYTES)).toString('utf8');
-      return options.handle({ method: request.method ?? '', path: decodeURIComponent(url.pathname), body });
+      const answer = options.handle({
+        method: request.method ?? '',
+        path: decodeURIComponent(url.pathname),
+        query: url.searchParams,
+        body,
+      });
+      if (answer === 'broken') {
+        resetConnection(response);
+        return;
+      }
+      if (answer !== 'unanswered') return answer;
+      if (!signal.aborted) await once(signal, 'abort');
     },
   });
-  return {
-    url: server.url,
-    setFaults: (list) => faults.set(list),
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
-  };
+  return { url: server.url, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
 }
 
 export function basicAuthorization(user: string, password: string): string {

@@ -1,5 +1,8 @@
 import { request } from 'undici';
+import type { Clock } from '@parley/shared/time/clock';
 import type { Reach } from '../callers/emulated-call.ts';
+import { wait } from '../server/delays.ts';
+import { COMMON_FAULTS, type FaultPlan } from '../server/faults.ts';
 
 const TIMEOUT_MS = 15_000;
 const MAX_ANSWER_BYTES = 256 * 1024;
@@ -81,16 +84,108 @@ function addressOf(url: string): string {
   return `${origin}${pathname}`;
 }
 
+/**
+ * What may go wrong with the callbacks of an emulated carrier.
+ * - `callback_lost`: it never comes
+ * - `callback_late`: it comes `delayMs` (5000 when none is given) later, also when the call is long over
+ * - `callback_twice`: it comes twice
+ * - `callback_overtaken`: it comes after the one that follows it
+ *
+ * `after` picks one callback of a call: how many of them came before.
+ */
+export const CALLBACK_FAULTS = [
+  'callback_lost',
+  'callback_late',
+  'callback_twice',
+  'callback_overtaken',
+] as const;
+
+export type CallbackFault = (typeof CALLBACK_FAULTS)[number];
+
+/**
+ * What may go wrong at an emulated carrier beyond its callbacks.
+ * - `dial_lost`: the connection breaks, and nobody is called
+ * - `dial_unanswered`: the call is placed, and the request never answered
+ */
+export const CARRIER_FAULTS = [...COMMON_FAULTS, ...CALLBACK_FAULTS, 'dial_lost', 'dial_unanswered'] as const;
+
+export type CarrierFault = (typeof CARRIER_FAULTS)[number];
+
+const LATE_MS = 5000;
+
+/** What the callbacks of an account's calls have in common. */
+export interface CallbackConditions {
+  faults: FaultPlan<CarrierFault>;
+  clock: Clock;
+  /** Aborts when the emulator closes: what is late by then never comes. */
+  signal: AbortSignal;
+}
+
 /** Webhooks that nobody waits for, until the call is over. */
 export class PendingWebhooks {
+  readonly #conditions: CallbackConditions | undefined;
   readonly #pending = new Set<Promise<unknown>>();
+  readonly #late = new Set<Promise<unknown>>();
+  #told = 0;
+  #held: (() => Promise<unknown>) | undefined;
 
-  send(delivery: Promise<unknown>): void {
-    const settled = delivery.catch(() => {}).finally(() => this.#pending.delete(settled));
-    this.#pending.add(settled);
+  /** @param conditions without them every callback comes once, and at once */
+  constructor(conditions?: CallbackConditions) {
+    this.#conditions = conditions;
   }
 
+  send(delivery: Promise<unknown>): void {
+    track(this.#pending, delivery);
+  }
+
+  /** Delivers a callback, unless it is to go wrong. Its own answer means nothing. */
+  tell(deliver: () => Promise<unknown>): void {
+    const told = this.#told++;
+    const fault = this.#conditions?.faults.take(
+      CALLBACK_FAULTS,
+      ({ after }) => after === undefined || after === told,
+    );
+    const overtaken = this.#held;
+    this.#held = undefined;
+    switch (fault?.kind) {
+      case 'callback_lost':
+        break;
+      case 'callback_late': {
+        const { clock, signal } = this.#conditions!;
+        track(this.#late, wait(clock, fault.delayMs ?? LATE_MS, signal).then(deliver));
+        break;
+      }
+      case 'callback_overtaken':
+        this.#held = deliver;
+        break;
+      case 'callback_twice':
+        this.send(deliver());
+        this.send(deliver());
+        break;
+      default: {
+        const delivery = deliver().catch(() => {});
+        this.send(overtaken ? delivery.then(overtaken) : delivery);
+        return;
+      }
+    }
+    if (overtaken) this.send(overtaken());
+  }
+
+  /** Waits for all but those that are late. */
   async settled(): Promise<void> {
     while (this.#pending.size > 0) await Promise.all(this.#pending);
   }
+
+  /** Nothing follows: waits for all, also for one that was to be overtaken. */
+  async finished(): Promise<void> {
+    if (this.#held) this.send(this.#held());
+    this.#held = undefined;
+    await this.settled();
+    while (this.#late.size > 0) await Promise.all(this.#late);
+  }
+}
+
+function track(set: Set<Promise<unknown>>, delivery: Promise<unknown>): void {
+  const settled = delivery.catch(() => {}).finally(() => set.delete(settled));
+  set.add(settled);
 }

@@ -1,16 +1,19 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import type { Clock } from '@parley/shared/time/clock';
 import { AnswerDocumentError, parseAnswerDocument, type XmlElement } from './answer-document.ts';
 import { CallWait } from '../callers/call-wait.ts';
-import type { AccountCall } from './carrier-account.ts';
 import { dialects, type CarrierDialect } from '../callers/carrier-dialect.ts';
 import { CarrierLine } from '../callers/carrier-line.ts';
-import { PendingWebhooks, postForm } from './carrier-webhook.ts';
+import type { DialledTelephone } from '../callers/telephone.ts';
+import { PendingWebhooks, postForm, type CallbackConditions } from './carrier-webhook.ts';
 import {
   CallProgress,
   transferOutcome,
+  type ConnectingCall,
   type EmulatedCallEnd,
   type PlaceCallOptions,
 } from '../callers/emulated-call.ts';
+import { CAUSES, DocumentFault, RUNG, type DocumentKind, type PlivoCause } from './plivo-causes.ts';
 import { signPlivoRequest, signPlivoUpgrade } from './plivo-webhook-signature.ts';
 import { deaf, toL16, withEncoding, withExtraHeaders, withStart } from '../callers/stream-dialect.ts';
 
@@ -24,71 +27,21 @@ const MAX_EXTRA_HEADERS = 512;
 
 const digitsOf = (number: string) => number.replace(/^\+/, '');
 
-/** How a call ended, in Plivo's words; carriers 1.4. */
-interface PlivoCause {
-  source: EmulatedCallEnd['source'];
-  status: string;
-  code: string;
-  cause: string;
-  name: string;
-  hangupSource: string;
-}
-
-const CAUSES = {
-  caller: cause('caller', 'completed', '4000', 'NORMAL_CLEARING', 'Normal Hangup', 'Caller'),
-  cancelled: cause('caller', 'no-answer', '1000', 'ORIGINATOR_CANCEL', 'Cancelled', 'Caller'),
-  api: cause('api', 'completed', '4000', 'NORMAL_CLEARING', 'Normal Hangup', 'API Request'),
-  document: cause('document', 'completed', '4000', 'NORMAL_CLEARING', 'Normal Hangup', 'Answer XML'),
-  endOfXml: cause(
-    'document',
-    'completed',
-    '4010',
-    'NORMAL_CLEARING',
-    'End Of XML Instructions',
-    'Answer XML',
-  ),
-  rejected: cause('document', 'failed', '3020', 'CALL_REJECTED', 'Rejected', 'Answer XML'),
-  busy: cause('document', 'busy', '3010', 'USER_BUSY', 'Busy Line', 'Answer XML'),
-  target: cause('target', 'completed', '4000', 'NORMAL_CLEARING', 'Normal Hangup', 'Callee'),
-} as const;
-
-function cause(
-  source: EmulatedCallEnd['source'],
-  status: string,
-  code: string,
-  text: string,
-  name: string,
-  hangupSource: string,
-): PlivoCause {
-  return { source, status, code, cause: text, name, hangupSource };
-}
-
-/** Which document was wrong: its digit in the codes 701x (URL) and 801x (XML). */
-const DOCUMENTS = { answer: 1, action: 2, transfer: 3, redirect: 4 } as const;
-type DocumentKind = keyof typeof DOCUMENTS;
-
-class DocumentFault extends Error {
-  readonly end: PlivoCause;
-
-  constructor(kind: DocumentKind, error: unknown) {
-    const invalid = error instanceof AnswerDocumentError;
-    super(error instanceof Error ? error.message : 'failed', { cause: error });
-    const what = `${kind[0]!.toUpperCase()}${kind.slice(1)}`;
-    this.end = cause(
-      'network',
-      'failed',
-      `${invalid ? 801 : 701}${DOCUMENTS[kind]}`,
-      'NORMAL_CLEARING',
-      invalid ? `Invalid ${what} XML` : `${what} URL Error`,
-      'Error',
-    );
-  }
-}
-
 type Document = readonly XmlElement[];
 
+/** What the API was asked for of a call that it dials. */
+export interface PlivoDial {
+  requestUuid: string;
+  telephone: DialledTelephone;
+  ringUrl: string | undefined;
+  timeLimitMs: number;
+}
+
+/** How far a call that was dialled has come. */
+export type PlivoStage = 'queued' | 'live' | 'over';
+
 /** One call, as Plivo handles it: asks for documents and obeys them. */
-export class PlivoCall implements AccountCall {
+export class PlivoCall implements ConnectingCall {
   readonly carrier = 'plivo';
   readonly callId = randomUUID();
   readonly from: string;
@@ -96,20 +49,37 @@ export class PlivoCall implements AccountCall {
   readonly ended: Promise<EmulatedCallEnd>;
   readonly #place: PlaceCallOptions;
   readonly #account: { authId: string; authToken: string };
+  /** What it was dialled by; absent when it came in. */
+  readonly dialled: PlivoDial | undefined;
   readonly #progress = new CallProgress();
-  readonly #webhooks = new PendingWebhooks();
+  readonly #webhooks: PendingWebhooks;
   readonly #wait = new CallWait();
-  readonly #startedAt = new Date();
+  readonly #clock: Clock;
+  readonly #startedAt: Date;
+  #endedAt: Date | undefined;
   #document: DocumentKind = 'answer';
   #hungUp: PlivoCause | undefined;
   /** Document to go on with when the current element is done: set by a transfer. */
   #nextUrl: string | undefined;
   /** Whose side the last conversation of a transfer ended on. */
   #targetHungUp = false;
+  #stage: PlivoStage;
+  #end: PlivoCause | undefined;
 
-  constructor(place: PlaceCallOptions, account: { authId: string; authToken: string }) {
+  /** @param dialled absent when it comes in */
+  constructor(
+    place: PlaceCallOptions,
+    account: { authId: string; authToken: string },
+    conditions: CallbackConditions,
+    dialled?: PlivoDial,
+  ) {
     this.#place = place;
     this.#account = account;
+    this.#webhooks = new PendingWebhooks(conditions);
+    this.#clock = conditions.clock;
+    this.#startedAt = new Date(this.#clock.now());
+    this.dialled = dialled;
+    this.#stage = dialled ? 'queued' : 'live';
     this.from = place.from;
     this.to = place.to;
     this.ended = this.#progress.ended;
@@ -128,12 +98,30 @@ export class PlivoCall implements AccountCall {
     return this.#progress.connected();
   }
 
+  get stage(): PlivoStage {
+    return this.#stage;
+  }
+
+  /** Of the call, in the words of the callbacks. */
+  get status(): string {
+    if (this.#end) return this.#end.status;
+    return this.#stage === 'queued' ? 'queued' : this.#progress.answered ? 'in-progress' : 'ringing';
+  }
+
   hangUp(): void {
     this.end('caller');
   }
 
   end(by: 'caller' | 'api'): void {
-    this.#hungUp ??= by === 'caller' && !this.#progress.answered ? CAUSES.cancelled : CAUSES[by];
+    const { answered } = this.#progress;
+    if (by === 'api') this.#endWith(this.dialled && !answered ? CAUSES.withdrawn : CAUSES.api);
+    else if (this.dialled) this.#endWith(answered ? CAUSES.callee : RUNG.refused);
+    else this.#endWith(answered ? CAUSES.caller : CAUSES.cancelled);
+  }
+
+  #endWith(cause: PlivoCause): void {
+    this.#hungUp ??= cause;
+    this.dialled?.telephone.cancel();
     this.#progress.closeLine();
     this.#wait.interrupt();
   }
@@ -161,10 +149,14 @@ export class PlivoCall implements AccountCall {
       end = fault.end;
     }
     end = this.#hungUp ?? end;
+    this.#end = end;
+    this.#stage = 'over';
+    this.#endedAt = new Date(this.#clock.now());
+    this.dialled?.telephone.cancel();
     this.#progress.closeLine();
     await this.#webhooks.settled();
     const { durationSeconds } = this.#progress;
-    await this.#post(this.#place.statusUrl, {
+    this.#tell(this.#place.statusUrl, {
       ...this.#common(end.status, 'Hangup'),
       HangupCause: end.cause,
       HangupCauseCode: end.code,
@@ -173,22 +165,73 @@ export class PlivoCall implements AccountCall {
       Duration: String(durationSeconds),
       BillDuration: String(Math.ceil(durationSeconds / 60) * 60),
       TotalCost: '0.00000',
-      StartTime: plivoTime(this.#startedAt),
-      AnswerTime: this.#progress.answered ? plivoTime(new Date(Date.now() - durationSeconds * 1000)) : '',
-      EndTime: plivoTime(new Date()),
+      ...this.#times(),
       CarrierFailoverTriggered: 'false',
-    }).catch(() => '');
+    });
+    await this.#webhooks.finished();
     this.#progress.finish({ source: end.source, cause: `${end.code} ${end.name}` });
   }
 
+  /** The record of a call that is over, as the API gives it. */
+  record(): object {
+    const { StartTime, AnswerTime, EndTime } = this.#times();
+    return {
+      call_uuid: this.callId,
+      from_number: digitsOf(this.from),
+      to_number: digitsOf(this.to),
+      call_direction: this.dialled ? 'outbound' : 'inbound',
+      call_state: this.#end?.status === 'completed' ? 'ANSWER' : (this.#end?.status ?? '').toUpperCase(),
+      initiation_time: StartTime,
+      answer_time: AnswerTime === '' ? null : AnswerTime,
+      end_time: EndTime,
+      call_duration: this.#progress.durationSeconds,
+      hangup_cause_code: Number(this.#end?.code),
+      hangup_cause_name: this.#end?.name,
+      hangup_source: this.#end?.hangupSource,
+      total_amount: '0.00000',
+    };
+  }
+
+  #times() {
+    const { answered, durationSeconds } = this.#progress;
+    const endedAt = this.#endedAt ?? new Date(this.#clock.now());
+    return {
+      StartTime: plivoTime(this.#startedAt),
+      AnswerTime: answered ? plivoTime(new Date(endedAt.getTime() - durationSeconds * 1000)) : '',
+      EndTime: plivoTime(endedAt),
+    };
+  }
+
   async #perform(): Promise<PlivoCause> {
-    let document = await this.#fetch('answer', this.#place.voiceUrl, this.#common('ringing', 'StartApp'));
+    if (this.dialled) {
+      const unanswered = await this.#ring(this.dialled);
+      if (unanswered) return unanswered;
+    }
+    const status = this.dialled ? 'in-progress' : 'ringing';
+    let document = await this.#fetch('answer', this.#place.voiceUrl, this.#common(status, 'StartApp'));
     for (;;) {
       const step = await this.#performDocument(document);
       if (this.#hungUp) return this.#hungUp;
       if ('end' in step) return step.end;
       document = step.document;
     }
+  }
+
+  /** @returns why nobody answered; undefined when somebody did */
+  async #ring({ telephone, ringUrl, timeLimitMs }: PlivoDial): Promise<PlivoCause | undefined> {
+    if (!(await telephone.dialled())) return CAUSES.withdrawn;
+    this.#stage = 'live';
+    if (ringUrl !== undefined) this.#tell(ringUrl, this.#common('ringing', 'Ring'));
+    const rung = await telephone.rings();
+    if (rung === 'cancelled') return CAUSES.withdrawn;
+    if (rung !== 'answered') return RUNG[rung];
+    this.#progress.answer();
+    telephone.answered({
+      hangUp: () => this.hangUp(),
+      limitMs: timeLimitMs,
+      onLimit: () => this.#endWith(CAUSES.timeLimit),
+    });
+    return undefined;
   }
 
   async #performDocument(document: Document): Promise<Step> {
@@ -240,7 +283,7 @@ export class PlivoCall implements AccountCall {
       const url = attributes['statusCallbackUrl'];
       if (url === undefined) return;
       const fields = { ...this.#common('in-progress', event), StreamID: streamId, ...more };
-      this.#webhooks.send(this.#post(url, { ...fields, Timestamp: new Date().toISOString() }));
+      this.#tell(url, { ...fields, Timestamp: new Date().toISOString() });
     };
     let line: CarrierLine;
     try {
@@ -327,11 +370,13 @@ export class PlivoCall implements AccountCall {
   }
 
   #common(status: string, event?: string): Record<string, string> {
+    const request = this.dialled?.requestUuid;
     return {
+      ...(request === undefined ? {} : { RequestUUID: request, ALegRequestUUID: request }),
       CallUUID: this.callId,
       From: digitsOf(this.from),
       To: digitsOf(this.to),
-      Direction: 'inbound',
+      Direction: this.dialled ? 'outbound' : 'inbound',
       CallStatus: status,
       ALegUUID: this.callId,
       SessionStart: plivoTime(this.#startedAt),
@@ -346,6 +391,10 @@ export class PlivoCall implements AccountCall {
     } catch (error) {
       throw new DocumentFault(kind, error);
     }
+  }
+
+  #tell(url: string, fields: Record<string, string>): void {
+    this.#webhooks.tell(() => this.#post(url, fields));
   }
 
   #post(url: string, fields: Record<string, string>): Promise<string> {

@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { systemClock, type Clock } from '@parley/shared/time/clock';
 import { openCarrierAccount } from './carrier-account.ts';
 import { basicAuthorization, type CarrierApiRequest } from './carrier-api.ts';
 import type {
@@ -9,17 +10,24 @@ import type {
 } from '../callers/emulated-call.ts';
 import type { HttpAnswer } from '../server/emulator-server.ts';
 import { PlivoCall } from './plivo-call.ts';
+import { PlivoDials, plivoError } from './plivo-dials.ts';
 
 /**
  * An emulated Plivo: posts the signed answer webhook, obeys the answer XML (Stream, Dial, Redirect, Wait, Hangup),
- * speaks the stream protocol, serves the part of the call API that a live call needs, and posts the signed hang-up.
- * No account, no telephone network.
+ * speaks the stream protocol, serves the call API (dial, find, hang up, transfer), and posts signed callbacks. No
+ * account, and a telephone network of its own.
  */
 export async function openPlivoCarrierEmulator(
-  options: { authId?: string | undefined; authToken?: string | undefined; reach?: Reach | undefined } = {},
+  options: {
+    authId?: string | undefined;
+    authToken?: string | undefined;
+    reach?: Reach | undefined;
+    clock?: Clock | undefined;
+  } = {},
 ): Promise<CarrierEmulator> {
-  const { authId = newAuthId(), authToken = newAuthToken() } = options;
+  const { authId = newAuthId(), authToken = newAuthToken(), reach, clock = systemClock } = options;
   const account = `/v1/Account/${authId}/`;
+  const dials = new PlivoDials({ account, credentials: { authId, authToken }, reach, clock });
   return openCarrierAccount<PlivoCall, PlaceCallOptions>({
     name: 'plivo',
     credentials: { auth_id: authId, auth_token: authToken },
@@ -29,6 +37,8 @@ export async function openPlivoCarrierEmulator(
       path: account,
       body: () => ({ api_id: randomUUID(), auth_id: authId, name: 'Emulated account' }),
     },
+    clock,
+    route: (request, calls) => dials.answer(request, calls),
     findCall({ path }) {
       const [, callId, resource = ''] =
         /^Call\/([^/]+)\/(?:([A-Za-z]+)\/)?$/.exec(
@@ -38,7 +48,7 @@ export async function openPlivoCarrierEmulator(
     },
     notFound: () => plivoError('call not found'),
     command,
-    dial: (place) => new PlivoCall({ reach: options.reach, ...place }, { authId, authToken }),
+    dial: (place, conditions) => new PlivoCall({ reach, ...place }, { authId, authToken }, conditions),
   });
 }
 
@@ -50,8 +60,6 @@ export const plivo: CarrierEmulatorDescriptor = {
   open: ({ auth_id, auth_token }, reach) =>
     openPlivoCarrierEmulator({ authId: auth_id, authToken: auth_token, reach }),
 };
-
-const plivoError = (error: string) => ({ api_id: randomUUID(), error });
 
 /** What can be done to a live call; carriers 1.6. */
 function command(call: PlivoCall, resource: string, request: CarrierApiRequest): HttpAnswer {

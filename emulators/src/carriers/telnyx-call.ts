@@ -1,17 +1,20 @@
 import { randomBytes, randomUUID, type KeyObject } from 'node:crypto';
+import type { Clock } from '@parley/shared/time/clock';
 import { mulawToAlaw } from '@parley/shared/audio/g711';
 import { CallWait } from '../callers/call-wait.ts';
-import type { AccountCall } from './carrier-account.ts';
 import { dialects, type CarrierDialect } from '../callers/carrier-dialect.ts';
 import { CarrierLine } from '../callers/carrier-line.ts';
-import { PendingWebhooks, postWebhook, WebhookError } from './carrier-webhook.ts';
+import type { DialledTelephone } from '../callers/telephone.ts';
+import { PendingWebhooks, postWebhook, WebhookError, type CallbackConditions } from './carrier-webhook.ts';
 import {
   CallProgress,
   transferOutcome,
+  type ConnectingCall,
   type EmulatedCallEnd,
   type PlaceCallOptions,
 } from '../callers/emulated-call.ts';
 import { deaf, unordered, withEncoding, withStart } from '../callers/stream-dialect.ts';
+import { CAUSES, DIALLED, LEG_CAUSES, RUNG, type TelnyxCause } from './telnyx-causes.ts';
 import { signTelnyxWebhook } from './telnyx-webhook-signature.ts';
 
 /** A call that nobody gives a command to ends after this. */
@@ -43,30 +46,19 @@ export class CommandError extends Error {
   }
 }
 
-interface TelnyxCause {
-  source: EmulatedCallEnd['source'];
-  cause: string;
-  sip: string;
-  /** `hangup_source` */
-  by: 'caller' | 'callee' | 'unknown';
+/** What the API was asked for of a call that it dials. */
+export interface TelnyxDial {
+  telephone: DialledTelephone;
+  /** The whole request: `stream_*`, `client_state` and the like. */
+  body: Record<string, unknown>;
+  timeLimitMs: number;
 }
 
-const CAUSES = {
-  caller: { source: 'caller', cause: 'normal_clearing', sip: '200', by: 'caller' },
-  cancelled: { source: 'caller', cause: 'originator_cancel', sip: '487', by: 'caller' },
-  api: { source: 'api', cause: 'normal_clearing', sip: '200', by: 'callee' },
-  rejected: { source: 'api', cause: 'call_rejected', sip: '603', by: 'callee' },
-  busy: { source: 'api', cause: 'user_busy', sip: '486', by: 'callee' },
-  target: { source: 'target', cause: 'normal_clearing', sip: '200', by: 'callee' },
-  noCommand: { source: 'network', cause: 'timeout', sip: '408', by: 'unknown' },
-} as const satisfies Record<string, TelnyxCause>;
-
-const LEG_CAUSES = {
-  answered: 'normal_clearing',
-  busy: 'user_busy',
-  'no-answer': 'timeout',
-  failed: 'not_found',
-} as const;
+/** An account: what it signs with, and the application that its calls belong to. */
+export interface TelnyxAccount {
+  privateKey: KeyObject;
+  connectionId: string;
+}
 
 /** Where a stream goes, and how. */
 interface StreamWish {
@@ -77,44 +69,61 @@ interface StreamWish {
 }
 
 /** One call, as Telnyx handles it: tells of events, and does what it is told. */
-export class TelnyxCall implements AccountCall {
+export class TelnyxCall implements ConnectingCall {
   readonly carrier = 'telnyx';
   readonly callId = `v3:${randomBytes(24).toString('base64url')}`;
   readonly from: string;
   readonly to: string;
   readonly ended: Promise<EmulatedCallEnd>;
   readonly #place: TelnyxPlaceCallOptions;
-  readonly #privateKey: KeyObject;
+  readonly #account: TelnyxAccount;
+  readonly dialled: TelnyxDial | undefined;
   readonly #progress = new CallProgress();
-  readonly #webhooks = new PendingWebhooks();
-  readonly #legId = randomUUID();
+  readonly #webhooks: PendingWebhooks;
+  readonly legId = randomUUID();
   readonly #sessionId = randomUUID();
   readonly #userId = randomUUID();
-  readonly #startedAt = new Date().toISOString();
+  readonly #clock: Clock;
+  readonly #startedAt: string;
+  /** What it has told, as the API lists it. */
+  readonly events: { name: string; at: string }[] = [];
   readonly #commandIds = new Set<string>();
-  readonly #firstCommand: NodeJS.Timeout;
+  readonly #firstCommand: NodeJS.Timeout | undefined;
   readonly #talk = new CallWait();
-  #state: 'parked' | 'answering' | 'answered' | 'hangup' = 'parked';
+  #state: 'parked' | 'bridging' | 'answering' | 'answered' | 'hangup' = 'parked';
   #clientState: string | undefined;
   /** Rejects when the call ends before it is answered. */
   readonly #answered = Promise.withResolvers<void>();
   #streaming = false;
 
-  constructor(place: TelnyxPlaceCallOptions, privateKey: KeyObject) {
+  /** @param dialled absent when it comes in */
+  constructor(
+    place: TelnyxPlaceCallOptions,
+    account: TelnyxAccount,
+    conditions: CallbackConditions,
+    dialled?: TelnyxDial,
+  ) {
     this.#place = place;
-    this.#privateKey = privateKey;
+    this.#account = account;
+    this.#webhooks = new PendingWebhooks(conditions);
+    this.#clock = conditions.clock;
+    this.#startedAt = new Date(this.#clock.now()).toISOString();
+    this.dialled = dialled;
     this.from = place.from;
     this.to = place.to;
     this.ended = this.#progress.ended;
     this.#answered.promise.catch(() => {});
-    this.#firstCommand = setTimeout(() => this.#end(CAUSES.noCommand), FIRST_COMMAND_MS);
-    this.#event('call.initiated', {
-      direction: 'incoming',
-      state: 'parked',
-      start_time: this.#startedAt,
-      caller_id_name: this.from,
-      offered_codecs: this.#place.alaw ? 'PCMA' : 'PCMU,PCMA',
-    });
+    if (dialled) void this.#ring(dialled);
+    else {
+      this.#firstCommand = setTimeout(() => this.#end(CAUSES.noCommand), FIRST_COMMAND_MS);
+      this.#event('call.initiated', {
+        direction: 'incoming',
+        state: 'parked',
+        start_time: this.#startedAt,
+        caller_id_name: this.from,
+        offered_codecs: this.#place.alaw ? 'PCMA' : 'PCMU,PCMA',
+      });
+    }
   }
 
   get line(): CarrierLine {
@@ -130,7 +139,50 @@ export class TelnyxCall implements AccountCall {
   }
 
   hangUp(): void {
-    this.#end(this.#progress.answered ? CAUSES.caller : CAUSES.cancelled);
+    const { answered } = this.#progress;
+    if (this.dialled) this.#end(answered ? DIALLED.callee : RUNG.refused);
+    else this.#end(answered ? CAUSES.caller : CAUSES.cancelled);
+  }
+
+  get isAlive(): boolean {
+    return !this.#over;
+  }
+
+  /** As the API gives it. */
+  record(): object {
+    return {
+      record_type: 'call',
+      call_control_id: this.callId,
+      call_leg_id: this.legId,
+      call_session_id: this.#sessionId,
+      client_state: this.#clientState ?? null,
+      call_duration: this.#progress.durationSeconds,
+    };
+  }
+
+  /** Rings, with the stream open already where the dial asked for one. */
+  async #ring({ telephone, body, timeLimitMs }: TelnyxDial): Promise<void> {
+    this.#state = 'bridging';
+    if (typeof body['client_state'] === 'string') this.#clientState = body['client_state'];
+    this.#event('call.initiated', {
+      direction: 'outgoing',
+      state: 'bridging',
+      start_time: this.#startedAt,
+    });
+    const wish = this.#streamWish(body, 'dial');
+    if (wish) this.#webhooks.send(this.#stream(wish));
+    const rung = await telephone.rings();
+    if (rung === 'cancelled' || this.#over) return;
+    if (rung !== 'answered') {
+      this.#end(RUNG[rung]);
+      return;
+    }
+    this.#pickUp(wish);
+    telephone.answered({
+      hangUp: () => this.hangUp(),
+      limitMs: timeLimitMs,
+      onLimit: () => this.#end(DIALLED.timeLimit),
+    });
   }
 
   /** @throws CommandError */
@@ -149,16 +201,17 @@ export class TelnyxCall implements AccountCall {
       throw new CommandError('90034', 'Call has not been answered yet');
     switch (action) {
       case 'answer':
-        this.#answer(this.#streamWish(body, false));
+        this.#answer(this.#streamWish(body, 'answer'));
         break;
       case 'reject':
         this.#end(body['cause'] === 'USER_BUSY' ? CAUSES.busy : CAUSES.rejected);
         break;
       case 'hangup':
-        this.#end(CAUSES.api);
+        if (!this.dialled) this.#end(CAUSES.api);
+        else this.#end(this.#progress.answered ? DIALLED.api : DIALLED.withdrawn);
         break;
       case 'streaming_start': {
-        const wish = this.#streamWish(body, true);
+        const wish = this.#streamWish(body, 'streaming_start');
         if (!wish) throw new CommandError('10015', 'stream_url is missing');
         if (this.#streaming) throw new CommandError('90046', 'Call is already streaming');
         this.#webhooks.send(this.#stream(wish));
@@ -184,15 +237,18 @@ export class TelnyxCall implements AccountCall {
   }
 
   /** @throws CommandError */
-  #streamWish(body: Record<string, unknown>, isStreamingStart: boolean): StreamWish | undefined {
+  #streamWish(
+    body: Record<string, unknown>,
+    command: 'dial' | 'answer' | 'streaming_start',
+  ): StreamWish | undefined {
     const url = body['stream_url'];
     if (url === undefined) return undefined;
     if (typeof url !== 'string' || !/^wss?:\/\/\S+$/.test(url))
       throw new CommandError('10015', 'stream_url is invalid');
     const codec = body['stream_bidirectional_codec'] ?? 'PCMU';
-    // Answer takes no auth token and no custom parameters; the vendor ignores what it does not know.
-    const authToken = isStreamingStart ? body['stream_auth_token'] : undefined;
-    const custom = isStreamingStart ? body['custom_parameters'] : undefined;
+    // Answer takes no auth token, nor a dial custom parameters; the vendor ignores what it does not know.
+    const authToken = command === 'answer' ? undefined : body['stream_auth_token'];
+    const custom = command === 'streaming_start' ? body['custom_parameters'] : undefined;
     const pairs = Array.isArray(custom) ? (custom as { name: string; value: string }[]) : [];
     const encoding = this.#place.alaw ? 'PCMA' : body['stream_codec'] === 'PCMA' ? 'PCMA' : 'PCMU';
     let dialect = withStart(dialects.telnyx, (message) => {
@@ -219,19 +275,22 @@ export class TelnyxCall implements AccountCall {
   #answer(wish: StreamWish | undefined): void {
     this.#state = 'answering';
     const answered = () => {
-      if (this.#state !== 'answering') return;
-      this.#state = 'answered';
-      this.#progress.answer();
-      this.#answered.resolve();
-      this.#event('call.answered', {
-        state: 'answered',
-        start_time: this.#startedAt,
-        ...(wish ? { stream_url: wish.url, stream_track: wish.track } : {}),
-      });
+      if (this.#state === 'answering') this.#pickUp(wish);
     };
     if (this.#place.ringMs === undefined) answered();
     else setTimeout(answered, this.#place.ringMs);
     if (wish) this.#webhooks.send(this.#stream(wish));
+  }
+
+  #pickUp(wish: StreamWish | undefined): void {
+    this.#state = 'answered';
+    this.#progress.answer();
+    this.#answered.resolve();
+    this.#event('call.answered', {
+      state: 'answered',
+      start_time: this.#startedAt,
+      ...(wish ? { stream_url: wish.url, stream_track: wish.track } : {}),
+    });
   }
 
   /** Opens the stream and reports what becomes of it. */
@@ -260,6 +319,8 @@ export class TelnyxCall implements AccountCall {
       });
     } catch (error) {
       this.#streaming = false;
+      // Nobody has answered: the socket just closes.
+      if (this.#over) return;
       this.#progress.problem = error;
       this.#event('streaming.failed', {
         failure_reason: 'connection_failed',
@@ -325,6 +386,7 @@ export class TelnyxCall implements AccountCall {
     if (this.#over) return;
     this.#state = 'hangup';
     clearTimeout(this.#firstCommand);
+    this.dialled?.telephone.cancel();
     this.#answered.reject(new Error('The call has ended.'));
     this.#progress.closeLine();
     this.#talk.interrupt();
@@ -336,30 +398,31 @@ export class TelnyxCall implements AccountCall {
       sip_hangup_cause: cause.sip,
     });
     void this.#webhooks
-      .settled()
+      .finished()
       .then(() => this.#progress.finish({ source: cause.source, cause: `${cause.cause} ${cause.sip}` }));
   }
 
   /** Events are posted side by side and may overtake each other, as the vendor's do. */
   #event(type: string, payload: object): void {
-    this.#webhooks.send(
-      this.#deliver({
-        record_type: 'event',
-        event_type: type,
-        id: randomUUID(),
-        occurred_at: new Date().toISOString().replace('Z', '000Z'),
-        payload: {
-          call_control_id: this.callId,
-          call_leg_id: this.#legId,
-          call_session_id: this.#sessionId,
-          connection_id: '1494404757140276705',
-          client_state: this.#clientState ?? null,
-          from: this.from,
-          to: this.to,
-          ...payload,
-        },
-      }),
-    );
+    const occurredAt = new Date(this.#clock.now()).toISOString().replace('Z', '000Z');
+    this.events.push({ name: type, at: occurredAt });
+    const event = {
+      record_type: 'event',
+      event_type: type,
+      id: randomUUID(),
+      occurred_at: occurredAt,
+      payload: {
+        call_control_id: this.callId,
+        call_leg_id: this.legId,
+        call_session_id: this.#sessionId,
+        connection_id: this.#account.connectionId,
+        client_state: this.#clientState ?? null,
+        from: this.from,
+        to: this.to,
+        ...payload,
+      },
+    };
+    this.#webhooks.tell(() => this.#deliver(event));
   }
 
   async #deliver(data: object): Promise<void> {
@@ -373,7 +436,7 @@ export class TelnyxCall implements AccountCall {
         headers: {
           'content-type': 'application/json',
           'user-agent': 'parley-emulated-telnyx',
-          ...signTelnyxWebhook(this.#privateKey, timestamp, body),
+          ...signTelnyxWebhook(this.#account.privateKey, timestamp, body),
         },
         body,
       });

@@ -1,4 +1,5 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { systemClock, type Clock } from '@parley/shared/time/clock';
 import type { HttpAnswer } from '../server/emulator-server.ts';
 import { openCarrierAccount } from './carrier-account.ts';
 import type { CarrierApiRequest } from './carrier-api.ts';
@@ -9,6 +10,7 @@ import type {
   Reach,
 } from '../callers/emulated-call.ts';
 import { CommandError, TelnyxCall, type TelnyxPlaceCallOptions } from './telnyx-call.ts';
+import { TelnyxDials, telnyxError } from './telnyx-dials.ts';
 import { telnyxPrivateKey, telnyxPublicKey } from './telnyx-webhook-signature.ts';
 
 export interface TelnyxCarrierEmulator extends CarrierEmulator {
@@ -16,22 +18,29 @@ export interface TelnyxCarrierEmulator extends CarrierEmulator {
 }
 
 /**
- * An emulated Telnyx, by Call Control: signed JSON events at one address, commands by REST (answer, reject, hangup,
- * transfer, send_dtmf, streaming_start, streaming_stop), and its stream protocol. No account, no telephone network.
+ * An emulated Telnyx, by Call Control: signed JSON events at one address, commands by REST (dial, answer, reject, hangup,
+ * transfer, send_dtmf, streaming_start, streaming_stop), look-ups, and its stream protocol. No account, and a telephone
+ * network of its own.
  */
 export async function openTelnyxCarrierEmulator(
   options: {
     apiKey?: string | undefined;
     /** Base64 of the 32 bytes of an Ed25519 seed. */
     privateKey?: string | undefined;
+    /** Of the application that calls are dialled by. */
+    connectionId?: string | undefined;
     reach?: Reach | undefined;
+    clock?: Clock | undefined;
   } = {},
 ): Promise<TelnyxCarrierEmulator> {
+  const { connectionId = CONNECTION_ID, reach, clock = systemClock } = options;
   const apiKey = options.apiKey ?? newApiKey();
   const privateKey =
     options.privateKey === undefined
       ? generateKeyPairSync('ed25519').privateKey
       : telnyxPrivateKey(options.privateKey);
+  const account = { privateKey, connectionId };
+  const dials = new TelnyxDials({ account, reach, clock });
   return openCarrierAccount<TelnyxCall, TelnyxPlaceCallOptions>({
     name: 'telnyx',
     credentials: { api_key: apiKey, public_key: telnyxPublicKey(privateKey) },
@@ -46,6 +55,8 @@ export async function openTelnyxCarrierEmulator(
       path: '/v2/balance',
       body: () => ({ data: { record_type: 'balance', balance: '0.00', currency: 'USD' } }),
     },
+    clock,
+    route: (request, calls) => dials.answer(request, calls),
     findCall({ method, path }) {
       const [, callId, resource] = /^\/v2\/calls\/([^/]+)\/actions\/(\w+)$/.exec(path) ?? [];
       return method !== 'POST' || callId === undefined || resource === undefined
@@ -54,11 +65,14 @@ export async function openTelnyxCarrierEmulator(
     },
     notFound: () => telnyxError('10005', 'Resource not found'),
     command,
-    dial: (place) => new TelnyxCall({ reach: options.reach, ...place }, privateKey),
+    dial: (place, conditions) => new TelnyxCall({ reach, ...place }, account, conditions),
     // Commands for a call that has just ended are told so.
     keepEndedMs: 60_000,
   });
 }
+
+/** Emulated accounts all have the one application. */
+const CONNECTION_ID = '1494404757140276705';
 
 const newApiKey = () => `KEYEMULATED${randomBytes(16).toString('hex')}`;
 
@@ -68,8 +82,6 @@ export const telnyx: CarrierEmulatorDescriptor = {
   open: ({ api_key, private_key }, reach) =>
     openTelnyxCarrierEmulator({ apiKey: api_key, privateKey: private_key, reach }),
 };
-
-const telnyxError = (code: string, title: string, detail = title) => ({ errors: [{ code, title, detail }] });
 
 function command(call: TelnyxCall, action: string, request: CarrierApiRequest): HttpAnswer {
   const body = request.body === '' ? {} : (JSON.parse(request.body) as Record<string, unknown>);

@@ -1,13 +1,15 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import type { Clock } from '@parley/shared/time/clock';
 import { AnswerDocumentError, parseAnswerDocument, type XmlElement } from './answer-document.ts';
 import { CallWait } from '../callers/call-wait.ts';
-import type { AccountCall } from './carrier-account.ts';
 import { dialects, type CarrierDialect } from '../callers/carrier-dialect.ts';
 import { CarrierLine } from '../callers/carrier-line.ts';
-import { PendingWebhooks, postForm } from './carrier-webhook.ts';
+import type { DialledTelephone, Rung } from '../callers/telephone.ts';
+import { PendingWebhooks, postForm, type CallbackConditions } from './carrier-webhook.ts';
 import {
   CallProgress,
   transferOutcome,
+  type ConnectingCall,
   type EmulatedCallEnd,
   type PlaceCallOptions,
 } from '../callers/emulated-call.ts';
@@ -31,9 +33,33 @@ const CAUSES = {
   busy: { source: 'document', status: 'busy', sip: '486' },
   rejected: { source: 'document', status: 'failed', sip: '603' },
   target: { source: 'target', status: 'completed' },
+  withdrawn: { source: 'api', status: 'canceled', sip: '487' },
+  timeLimit: { source: 'network', status: 'completed' },
   /** "An application error has occurred", spoken by the carrier. */
   error: { source: 'network', status: 'failed' },
 } as const satisfies Record<string, TwilioCause>;
+
+/** What becomes of a telephone that does not answer. A refusal is reported as busy, and the SIP code tells them apart. */
+const RUNG: Readonly<Record<Exclude<Rung, 'answered' | 'cancelled'>, TwilioCause>> = {
+  busy: { source: 'caller', status: 'busy', sip: '486' },
+  refused: { source: 'caller', status: 'busy', sip: '603' },
+  not_in_service: { source: 'network', status: 'failed', sip: '404' },
+  rung_out: { source: 'network', status: 'no-answer', sip: '487' },
+};
+
+/** What status callbacks can be asked for. */
+export const STATUS_EVENTS = ['initiated', 'ringing', 'answered', 'completed'] as const;
+export type StatusEvent = (typeof STATUS_EVENTS)[number];
+
+/** What the API was asked for of a call that it dials. */
+export interface TwilioDial {
+  telephone: DialledTelephone;
+  /** Instead of the answer of `voiceUrl`. */
+  twiml: string | undefined;
+  /** None where nobody is to be told. */
+  statusEvents: ReadonlySet<StatusEvent>;
+  timeLimitMs: number;
+}
 
 type Document = readonly XmlElement[];
 /** What a document or an element leads to. */
@@ -41,7 +67,7 @@ type Step = { document: Document } | { end: TwilioCause };
 type Instructions = { twiml: string } | { url: string };
 
 /** One call, as Twilio handles it: asks for TwiML and obeys it. */
-export class TwilioCall implements AccountCall {
+export class TwilioCall implements ConnectingCall {
   readonly carrier = 'twilio';
   readonly callId = sid('CA');
   readonly from: string;
@@ -49,19 +75,35 @@ export class TwilioCall implements AccountCall {
   readonly ended: Promise<EmulatedCallEnd>;
   readonly #place: PlaceCallOptions;
   readonly #account: { accountSid: string; authToken: string };
+  readonly #dialled: TwilioDial | undefined;
   readonly #progress = new CallProgress();
-  readonly #webhooks = new PendingWebhooks();
+  readonly #webhooks: PendingWebhooks;
   readonly #wait = new CallWait();
-  #status = 'ringing';
+  readonly #clock: Clock;
+  readonly #createdAt: Date;
+  #startedAt: Date | undefined;
+  #endedAt: Date | undefined;
+  #status: string;
   #sequence = 0;
   #hungUp: TwilioCause | undefined;
   /** What a REST request wants done instead of the document. */
   #redirected: Instructions | undefined;
   #targetHungUp = false;
 
-  constructor(place: PlaceCallOptions, account: { accountSid: string; authToken: string }) {
+  /** @param dialled absent when it comes in */
+  constructor(
+    place: PlaceCallOptions,
+    account: { accountSid: string; authToken: string },
+    conditions: CallbackConditions,
+    dialled?: TwilioDial,
+  ) {
     this.#place = place;
     this.#account = account;
+    this.#webhooks = new PendingWebhooks(conditions);
+    this.#clock = conditions.clock;
+    this.#createdAt = new Date(this.#clock.now());
+    this.#dialled = dialled;
+    this.#status = dialled ? 'queued' : 'ringing';
     this.from = place.from;
     this.to = place.to;
     this.ended = this.#progress.ended;
@@ -84,8 +126,20 @@ export class TwilioCall implements AccountCall {
     this.end('caller');
   }
 
+  get status(): string {
+    return this.#hungUp?.status ?? this.#status;
+  }
+
   end(by: 'caller' | 'api'): void {
-    this.#hungUp ??= by === 'caller' && !this.#progress.answered ? CAUSES.cancelled : CAUSES[by];
+    const { answered } = this.#progress;
+    if (by === 'api') this.#endWith(this.#dialled && !answered ? CAUSES.withdrawn : CAUSES.api);
+    else if (answered) this.#endWith(CAUSES.caller);
+    else this.#endWith(this.#dialled ? RUNG.refused : CAUSES.cancelled);
+  }
+
+  #endWith(cause: TwilioCause): void {
+    this.#hungUp ??= cause;
+    this.#dialled?.telephone.cancel();
     this.#progress.closeLine();
     this.#wait.interrupt();
   }
@@ -101,18 +155,28 @@ export class TwilioCall implements AccountCall {
     return {
       sid: this.callId,
       account_sid: this.#account.accountSid,
-      status: this.#hungUp?.status ?? this.#status,
+      api_version: '2010-04-01',
+      status: this.status,
       from: this.from,
       to: this.to,
-      direction: 'inbound',
-      duration: this.#hungUp ? String(this.#progress.durationSeconds) : null,
+      direction: this.#direction,
+      duration: this.#endedAt ? String(this.#progress.durationSeconds) : null,
+      date_created: this.#createdAt.toUTCString(),
+      start_time: this.#startedAt?.toUTCString() ?? null,
+      end_time: this.#endedAt?.toUTCString() ?? null,
+      answered_by: null,
+      parent_call_sid: null,
+      queue_time: String((this.#startedAt ?? this.#createdAt).getTime() - this.#createdAt.getTime()),
       price: null,
       price_unit: 'USD',
     };
   }
 
+  get #direction(): string {
+    return this.#dialled ? 'outbound-api' : 'inbound';
+  }
+
   async #run(): Promise<void> {
-    for (const status of ['initiated', 'ringing']) this.#report(status);
     let end: TwilioCause;
     try {
       end = await this.#perform();
@@ -121,15 +185,18 @@ export class TwilioCall implements AccountCall {
       end = CAUSES.error;
     }
     end = this.#hungUp ?? end;
+    this.#status = end.status;
+    this.#endedAt = new Date(this.#clock.now());
+    this.#dialled?.telephone.cancel();
     this.#progress.closeLine();
     await this.#webhooks.settled();
     const seconds = String(this.#progress.durationSeconds);
-    this.#report(end.status, {
+    this.#report('completed', end.status, {
       CallDuration: seconds,
       Duration: String(Math.ceil(Number(seconds) / 60)),
       ...(end.sip === undefined ? {} : { SipResponseCode: end.sip }),
     });
-    await this.#webhooks.settled();
+    await this.#webhooks.finished();
     this.#progress.finish({
       source: end.source,
       cause: end.sip === undefined ? end.status : `${end.status} ${end.sip}`,
@@ -137,13 +204,41 @@ export class TwilioCall implements AccountCall {
   }
 
   async #perform(): Promise<TwilioCause> {
-    let document = await this.#fetch(this.#place.voiceUrl);
+    const unanswered = this.#dialled ? await this.#ring(this.#dialled) : this.#comesIn();
+    if (unanswered) return unanswered;
+    const twiml = this.#dialled?.twiml;
+    let document = twiml === undefined ? await this.#fetch(this.#place.voiceUrl) : parseAnswerDocument(twiml);
     for (;;) {
       const step = await this.#performDocument(document);
       if (this.#hungUp) return this.#hungUp;
       if ('end' in step) return step.end;
       document = step.document;
     }
+  }
+
+  #comesIn(): undefined {
+    this.#startedAt = this.#createdAt;
+    this.#report('initiated', 'initiated');
+    this.#report('ringing', 'ringing');
+  }
+
+  /** @returns why nobody answered; undefined when somebody did */
+  async #ring({ telephone, timeLimitMs }: TwilioDial): Promise<TwilioCause | undefined> {
+    if (!(await telephone.dialled())) return CAUSES.withdrawn;
+    this.#startedAt = new Date(this.#clock.now());
+    this.#report('initiated', 'initiated');
+    this.#status = 'ringing';
+    this.#report('ringing', 'ringing');
+    const rung = await telephone.rings();
+    if (rung === 'cancelled') return CAUSES.withdrawn;
+    if (rung !== 'answered') return RUNG[rung];
+    this.#answer();
+    telephone.answered({
+      hangUp: () => this.hangUp(),
+      limitMs: timeLimitMs,
+      onLimit: () => this.#endWith(CAUSES.timeLimit),
+    });
+    return undefined;
   }
 
   async #performDocument(document: Document): Promise<Step> {
@@ -201,7 +296,7 @@ export class TwilioCall implements AccountCall {
     if (this.#progress.answered) return;
     this.#progress.answer();
     this.#status = 'in-progress';
-    this.#report('in-progress');
+    this.#report('answered', 'in-progress');
   }
 
   /** @returns undefined when the stream could not be opened: the document goes on */
@@ -215,7 +310,7 @@ export class TwilioCall implements AccountCall {
     const report = (event: string, more: Record<string, string> = {}) => {
       const callback = attributes['statusCallback'];
       if (callback === undefined) return;
-      this.#webhooks.send(
+      this.#webhooks.tell(() =>
         this.#post(callback, {
           AccountSid: this.#account.accountSid,
           CallSid: this.callId,
@@ -280,7 +375,8 @@ export class TwilioCall implements AccountCall {
   }
 
   /** A status callback; they are numbered, and may arrive in any order. */
-  #report(status: string, more: Record<string, string> = {}): void {
+  #report(event: StatusEvent, status: string, more: Record<string, string> = {}): void {
+    if (this.#dialled && !this.#dialled.statusEvents.has(event)) return;
     const fields = {
       ...this.#common(status),
       CallbackSource: 'call-progress-events',
@@ -288,7 +384,7 @@ export class TwilioCall implements AccountCall {
       Timestamp: new Date().toUTCString(),
       ...more,
     };
-    this.#webhooks.send(this.#post(this.#place.statusUrl, fields));
+    this.#webhooks.tell(() => this.#post(this.#place.statusUrl, fields));
   }
 
   #common(status: string): Record<string, string> {
@@ -297,7 +393,7 @@ export class TwilioCall implements AccountCall {
       ApiVersion: '2010-04-01',
       CallSid: this.callId,
       CallStatus: status,
-      Direction: 'inbound',
+      Direction: this.#direction,
       From: this.from,
       To: this.to,
       Caller: this.from,

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { HttpAnswer } from '../server/emulator-server.ts';
+import { systemClock, type Clock } from '@parley/shared/time/clock';
 import { openCarrierAccount } from './carrier-account.ts';
 import { basicAuthorization, type CarrierApiRequest } from './carrier-api.ts';
 import type {
@@ -9,23 +10,24 @@ import type {
   Reach,
 } from '../callers/emulated-call.ts';
 import { sid, TwilioCall } from './twilio-call.ts';
-
-const MAX_TWIML = 4000;
+import { MAX_TWIML, TwilioDials, twilioError } from './twilio-dials.ts';
 
 /**
  * An emulated Twilio: asks for TwiML by a signed form, obeys it (Connect and Start with Stream, Dial, Redirect, Play
- * with digits, Pause, Reject, Hangup), speaks the stream protocol, serves what a live call needs of the REST API, and
- * posts signed status callbacks. No account, no telephone network.
+ * with digits, Pause, Reject, Hangup), speaks the stream protocol, serves the REST API of calls (create, list, fetch,
+ * update), and posts signed status callbacks. No account, and a telephone network of its own.
  */
 export async function openTwilioCarrierEmulator(
   options: {
     accountSid?: string | undefined;
     authToken?: string | undefined;
     reach?: Reach | undefined;
+    clock?: Clock | undefined;
   } = {},
 ): Promise<CarrierEmulator> {
-  const { accountSid = sid('AC'), authToken = newAuthToken() } = options;
+  const { accountSid = sid('AC'), authToken = newAuthToken(), reach, clock = systemClock } = options;
   const account = `/2010-04-01/Accounts/${accountSid}`;
+  const dials = new TwilioDials({ account, credentials: { accountSid, authToken }, reach, clock });
   return openCarrierAccount<TwilioCall, PlaceCallOptions>({
     name: 'twilio',
     credentials: { account_sid: accountSid, auth_token: authToken },
@@ -40,6 +42,8 @@ export async function openTwilioCarrierEmulator(
       path: `${account}.json`,
       body: () => ({ sid: accountSid, status: 'active', friendly_name: 'Emulated account' }),
     },
+    clock,
+    route: (request, calls) => dials.answer(request, calls),
     findCall({ path }) {
       const calls = `${account}/Calls/`;
       const callId = path.startsWith(calls)
@@ -49,7 +53,7 @@ export async function openTwilioCarrierEmulator(
     },
     notFound: ({ path }) => twilioError(20404, `The requested resource ${path} was not found`, 404),
     command: (call, _resource, request) => command(call, request),
-    dial: (place) => new TwilioCall({ reach: options.reach, ...place }, { accountSid, authToken }),
+    dial: (place, conditions) => new TwilioCall({ reach, ...place }, { accountSid, authToken }, conditions),
   });
 }
 
@@ -61,13 +65,6 @@ export const twilio: CarrierEmulatorDescriptor = {
     openTwilioCarrierEmulator({ accountSid: account_sid, authToken: auth_token, reach }),
 };
 
-const twilioError = (code: number, message: string, status: number) => ({
-  code,
-  message,
-  more_info: `https://www.twilio.com/docs/errors/${code}`,
-  status,
-});
-
 /** What can be done to a live call; carriers 2.6. */
 function command(call: TwilioCall, request: CarrierApiRequest): HttpAnswer {
   if (request.method === 'GET') return { status: 200, body: call.record() };
@@ -77,8 +74,11 @@ function command(call: TwilioCall, request: CarrierApiRequest): HttpAnswer {
     body: twilioError(code, message, 400),
   });
   if (request.method !== 'POST') return bad(20004, 'Method not allowed');
-  if (form['Status'] === 'completed' || form['Status'] === 'canceled') call.end('api');
-  else if (form['Twiml'] !== undefined) {
+  if (form['Status'] === 'completed') call.end('api');
+  else if (form['Status'] === 'canceled') {
+    // Only calls that nobody has answered: others go on.
+    if (call.status !== 'in-progress') call.end('api');
+  } else if (form['Twiml'] !== undefined) {
     if (form['Twiml'].length > MAX_TWIML) return bad(32018, 'Twiml is too long');
     call.redirect({ twiml: form['Twiml'] });
   } else if (form['Url'] !== undefined) call.redirect({ url: form['Url'] });
