@@ -2,7 +2,7 @@ import { backoffMs } from '../async/backoff.ts';
 import { sleep } from '../async/timeout.ts';
 import type { PlanTool } from '../contracts/session-plan.ts';
 import { OutboundFailedError, OutboundRefusedError } from '../http/outbound-errors.ts';
-import type { SafeFetch, SafeResponse } from '../http/safe-fetch.ts';
+import type { SafeFetch, SafeRequest, SafeResponse } from '../http/safe-fetch.ts';
 import { SIGNATURE_HEADER, signWebhook, standardWebhooksHeaders } from '../http/webhook-signature.ts';
 import type { Logger } from '../logging/logger.ts';
 import { systemClock } from '../time/clock.ts';
@@ -12,7 +12,8 @@ import { fillJson, fillText, fillUrl, toText, valueAt } from './tool-template.ts
 import type { TemplateValues } from './tool-template.ts';
 
 type Webhook = NonNullable<PlanTool['webhook']>;
-type Result = Omit<ToolOutcome, 'durationMs'>;
+/** What a tool came to. */
+export type ToolResult = Omit<ToolOutcome, 'durationMs'>;
 
 const MAX_VARIABLE_CHARACTERS = 4096;
 const RETRY_BACKOFF = { firstMs: 200, maxMs: 1000 };
@@ -39,7 +40,7 @@ export function createToolRunner(options: {
     return { ...result, durationMs };
   }
 
-  async function attempt(tool: PlanTool, call: ToolCall, signal: AbortSignal): Promise<Result> {
+  async function attempt(tool: PlanTool, call: ToolCall, signal: AbortSignal): Promise<ToolResult> {
     if (tool.type !== 'webhook' || !tool.webhook) {
       return failure('unsupported', `The tool ${tool.name} cannot be run here.`);
     }
@@ -48,38 +49,63 @@ export function createToolRunner(options: {
       return failure('invalid_arguments', 'The arguments are not a JSON object. Call the tool again.');
     const request = toRequest(tool.name, tool.webhook, call, args);
     if (!request) return failure('invalid_arguments', 'The arguments do not fit the URL of the tool.');
-    const { timeout_ms: timeoutMs, retries } = tool.execution;
-    const deadlineMs = clock.monotonic() + timeoutMs;
-    for (let retry = 0; ; retry += 1) {
-      let result: Result;
-      let again: boolean;
-      try {
-        const response = await safeFetch.request({
-          ...request(clock.now()),
-          timeoutMs: Math.max(1, deadlineMs - clock.monotonic()),
-          signal,
-          purpose: 'tool',
-          orgId: call.orgId,
-          allow: call.allow ?? [],
-        });
-        result = toResult(tool, response);
-        again = tool.webhook.method === 'GET' && (response.status >= 500 || response.status === 429);
-      } catch (error) {
-        signal.throwIfAborted();
-        result = toFailure(error, timeoutMs);
-        // What may have been done must not be done twice.
-        again =
-          error instanceof OutboundFailedError &&
-          error.code !== 'timeout' &&
-          (error.unsent || tool.webhook.method === 'GET');
-      }
-      const waitMs = backoffMs(retry, RETRY_BACKOFF);
-      if (!again || retry >= retries || clock.monotonic() + waitMs >= deadlineMs) return result;
-      await sleep(waitMs, signal);
-    }
+    return requestTool({ safeFetch, clock }, tool, request, call, signal);
   }
 
   return { run };
+}
+
+/** A tool's request as it goes out. */
+export type ToolRequest = Pick<SafeRequest, 'url' | 'body'> & {
+  method: Webhook['method'];
+  headers: Readonly<Record<string, string>>;
+};
+
+/**
+ * Makes the request of a tool, and makes it again as often as the tool's `retries` allow and it is safe. The tool's time
+ * covers all tries.
+ * @param request as of a time, which a signature may hold
+ * @throws the reason of `signal`; other failures are outcomes
+ */
+export async function requestTool(
+  { safeFetch, clock }: { safeFetch: Pick<SafeFetch, 'request'>; clock: Clock },
+  tool: PlanTool,
+  request: (nowMs: number) => ToolRequest,
+  { orgId, allow = [] }: Pick<ToolCall, 'orgId' | 'allow'>,
+  signal: AbortSignal,
+): Promise<ToolResult> {
+  const { timeout_ms: timeoutMs, retries } = tool.execution;
+  const deadlineMs = clock.monotonic() + timeoutMs;
+  for (let retry = 0; ; retry += 1) {
+    let result: ToolResult;
+    let again: boolean;
+    let method: Webhook['method'] | undefined;
+    try {
+      const sent = request(clock.now());
+      method = sent.method;
+      const response = await safeFetch.request({
+        ...sent,
+        timeoutMs: Math.max(1, deadlineMs - clock.monotonic()),
+        signal,
+        purpose: 'tool',
+        orgId,
+        allow,
+      });
+      result = toResult(tool, response);
+      again = method === 'GET' && (response.status >= 500 || response.status === 429);
+    } catch (error) {
+      signal.throwIfAborted();
+      result = toFailure(error, timeoutMs);
+      // What may have been done must not be done twice.
+      again =
+        error instanceof OutboundFailedError &&
+        error.code !== 'timeout' &&
+        (error.unsent || method === 'GET');
+    }
+    const waitMs = backoffMs(retry, RETRY_BACKOFF);
+    if (!again || retry >= retries || clock.monotonic() + waitMs >= deadlineMs) return result;
+    await sleep(waitMs, signal);
+  }
 }
 
 /** @returns undefined for what is no JSON object */
@@ -186,7 +212,7 @@ export function authHeaders(
 export function toResult(
   tool: PlanTool,
   response: Pick<SafeResponse, 'status' | 'headers' | 'body'>,
-): Omit<ToolOutcome, 'durationMs'> {
+): ToolResult {
   const { status } = response;
   const text = bodyText(response);
   if (status < 200 || status > 299) {
@@ -228,7 +254,7 @@ function assign(tool: PlanTool, text: string): Record<string, string> {
   return assigned;
 }
 
-function toFailure(error: unknown, timeoutMs: number): Result {
+function toFailure(error: unknown, timeoutMs: number): ToolResult {
   if (error instanceof OutboundRefusedError) {
     return failure(error.code, 'The URL of the tool is not allowed.');
   }
@@ -242,7 +268,7 @@ function toFailure(error: unknown, timeoutMs: number): Result {
   return failure('broken', 'The tool could not be run.');
 }
 
-function failure(code: string, content: string): Result {
+function failure(code: string, content: string): ToolResult {
   return { ok: false, code, content, assigned: {} };
 }
 
