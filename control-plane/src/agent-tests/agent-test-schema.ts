@@ -74,8 +74,14 @@ const persona = z.strictObject({
   llm_id: personaShape.llm_id.default(null),
 });
 
+const mockedFunction = z.string().min(1).max(256).nullable().meta({
+  description:
+    'Which function of the tool: of an MCP server its own name of the tool, of an app the action. Null: each of them.',
+  example: null,
+});
 const toolMock = z.strictObject({
   tool_id: toolId,
+  function: mockedFunction.default(null),
   match: json.default({}).meta({ description: 'A subset of the arguments.' }),
   result: z.unknown().default(null),
   error: z.string().min(1).max(2000).nullable().default(null),
@@ -175,7 +181,13 @@ export const agentTestResponse = z
     checks: z.array(check).meta({ example: SCRIPTED_EXAMPLE.checks }),
     tool_mocks: z
       .array(
-        z.object({ tool_id: z.string(), match: json, result: z.unknown(), error: z.string().nullable() }),
+        z.object({
+          tool_id: z.string(),
+          function: mockedFunction,
+          match: json,
+          result: z.unknown(),
+          error: z.string().nullable(),
+        }),
       )
       .meta({ example: [] }),
     ...recordFields,
@@ -183,12 +195,15 @@ export const agentTestResponse = z
   .meta({ id: 'AgentTest' });
 
 export function toAgentTestResponse(test: AgentTestRecord): z.input<typeof agentTestResponse> {
+  const content = contentOf(test);
   return {
     id: test._id,
     agent_id: test.agent_id,
     name: test.name,
     type: test.type,
-    ...contentOf(test),
+    ...content,
+    // Those of tests that were stored before functions had mocks of their own.
+    tool_mocks: content.tool_mocks.map((mock) => ({ ...mock, function: mock.function ?? null })),
     ...toTimes(test),
   };
 }

@@ -78,7 +78,7 @@ export interface TestedVersions {
 /** What tests are made from, and name. */
 export interface NamedByTests {
   sessions: Collection<SessionRecord>;
-  tools: Collection<StoredRecord>;
+  tools: Collection<StoredRecord & { type: string }>;
 }
 
 /** Tests of agents, their runs and results. */
@@ -357,6 +357,7 @@ export class AgentTestService {
         details.push({ loc: [...loc, 'value'], msg: 'Field required', type: 'missing' });
     }
     content.tool_mocks.forEach((mock, index) => named(mock.tool_id, ['body', 'tool_mocks', index]));
+    details.push(...(await this.#mocksOfNoFunction(scope, content)));
     if (Buffer.byteLength(JSON.stringify(content)) > MAX_CONTENT_BYTES)
       details.push({ loc: ['body'], msg: `must be at most ${MAX_CONTENT_BYTES} bytes`, type: 'too_long' });
     details.push(...(await missingReferences(scope, references)));
@@ -376,6 +377,28 @@ export class AgentTestService {
       if (model?.kind !== 'llm') details.push(referenceNotFound(['body', 'persona', 'llm_id']));
     }
     if (details.length > 0) throw new ValidationError(details);
+  }
+
+  /** Mocks that name a function of a tool which has none: they would never answer. */
+  async #mocksOfNoFunction(
+    scope: Scope,
+    { tool_mocks }: Pick<AgentTestContent, 'tool_mocks'>,
+  ): Promise<ValidationDetail[]> {
+    const named = tool_mocks.flatMap(({ tool_id, function: name }, index) =>
+      (name ?? null) === null ? [] : [{ tool_id, index }],
+    );
+    if (named.length === 0) return [];
+    const ids = [...new Set(named.map(({ tool_id }) => tool_id))];
+    const plain = await scope
+      .collection(this.#named.tools)
+      .find({ _id: { $in: ids }, type: 'webhook' }, { limit: ids.length });
+    return named
+      .filter(({ tool_id }) => plain.some(({ _id }) => _id === tool_id))
+      .map(({ index }) => ({
+        loc: ['body', 'tool_mocks', index, 'function'],
+        msg: 'is only for MCP servers and apps',
+        type: 'value_error',
+      }));
   }
 }
 

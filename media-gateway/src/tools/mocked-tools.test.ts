@@ -68,6 +68,26 @@ void t.test('a mock may fail, and arguments that no mock has an answer to do', a
   t.match(await run(narrow, 'no json'), { ok: false, code: 'no_mock_matched' });
 });
 
+void t.test('a mock of one function leaves the others of its tool alone', async (t) => {
+  const mocks = [
+    { tool_id: 'tol_a', function: 'find', match: { order: 'A1' }, result: 'found' },
+    { tool_id: 'tol_a', function: 'move', error: 'Not today.' },
+  ].map((mock) => planToolMockSchema.parse(mock));
+  const called = (name: string | undefined, more: typeof mocks = []) =>
+    new MockedTools([...mocks, ...more], real).run(
+      { ...tool('tol_a'), ...(name !== undefined && { function: name }) },
+      call({ order: 'A1' }),
+      AbortSignal.timeout(1000),
+    );
+  t.match(await called('find'), { ok: true, content: 'found' });
+  t.match(await called('move'), { ok: false, code: 'mocked_error', content: 'Not today.' });
+  t.match(await called('list'), { ok: true, content: 'tol_a ran' }, 'it has none');
+  t.match(await called(undefined), { ok: true, content: 'tol_a ran' }, 'nor has a tool without functions');
+  const all = [planToolMockSchema.parse({ tool_id: 'tol_a', result: 'of all' })];
+  t.match(await called('list', all), { ok: true, content: 'of all' });
+  t.match(await called('find', all), { ok: true, content: 'found' }, 'the first that fits answers');
+});
+
 void t.test('tools without a mock run', async (t) => {
   t.match(await run([{ tool_id: 'tol_b', result: 1 }], {}), { ok: true, content: 'tol_a ran' });
 });

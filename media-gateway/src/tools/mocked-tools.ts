@@ -3,7 +3,7 @@ import { isSubset } from '@parley/shared/json/is-subset';
 import type { ToolCall, ToolOutcome, ToolRunner } from '@parley/shared/tools/tool-runner';
 import { parseArguments, toResult } from '@parley/shared/tools/webhook-tool';
 
-/** Answers the tools that an agent test mocks, and never calls them; the others run. */
+/** Answers the functions that an agent test mocks, and never calls them; the others run. */
 export class MockedTools implements ToolRunner {
   readonly #mocks: readonly PlanToolMock[];
   readonly #real: ToolRunner;
@@ -14,7 +14,9 @@ export class MockedTools implements ToolRunner {
   }
 
   run(tool: PlanTool, call: ToolCall, signal: AbortSignal): Promise<ToolOutcome> {
-    const mocks = this.#mocks.filter((mock) => mock.tool_id === tool.tool_id);
+    const mocks = this.#mocks.filter(
+      (mock) => mock.tool_id === tool.tool_id && (mock.function === null || mock.function === tool.function),
+    );
     if (mocks.length === 0) return this.#real.run(tool, call, signal);
     return Promise.resolve({ ...answer(mocks, tool, call), durationMs: 0 });
   }

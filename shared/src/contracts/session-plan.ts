@@ -37,7 +37,7 @@ export const planToolSchema = z.object({
   /** JSON Schema of the arguments. */
   parameters: z.record(z.string(), z.unknown()),
   type: z.enum(['webhook', 'app', 'mcp']),
-  /** Of an MCP server: its own name of the tool. */
+  /** Of an MCP server: its own name of the tool; of an app: the action. */
   function: z.string().optional(),
   webhook: z
     .object({
@@ -77,11 +77,13 @@ export const planToolSchema = z.object({
 export type PlanTool = z.output<typeof planToolSchema>;
 
 /**
- * What an agent test answers in place of a tool. The gateway never calls a tool that has one: the first whose `match`
+ * What an agent test answers in place of a tool. The gateway never calls a function that has one: the first whose `match`
  * the arguments hold answers, and without one the call fails with the code `no_mock_matched`.
  */
 export const planToolMockSchema = z.object({
   tool_id: z.string(),
+  /** `function` of the plan's tool; null: each of the tool's. */
+  function: z.string().nullable().default(null),
   /** A subset of the arguments; see isSubset of shared/src/json. */
   match: z.record(z.string(), z.unknown()).default({}),
   /** As the tool's own answer: text as it is, everything else as JSON. */

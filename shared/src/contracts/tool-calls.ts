@@ -7,7 +7,7 @@ import { z } from 'zod';
 export const toolCallRequest = z.object({
   tool_call_id: z.string().min(1).max(256),
   tool_id: z.string(),
-  /** Of an MCP server: its own name of the tool. */
+  /** Of an MCP server: its own name of the tool; of an app: the action. */
   function: z.string().max(256).optional(),
   arguments: z.record(z.string(), z.unknown()),
 });
