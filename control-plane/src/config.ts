@@ -12,6 +12,8 @@ import {
 import { envAllowList } from '@parley/shared/http/allow-list';
 import { Secret } from '@parley/shared/config/secret';
 import { CARRIERS, type CarrierName } from '@parley/shared/contracts/session-values';
+import type { AppVariable, OAuthVariable } from './app-connections/app-catalog.ts';
+import { APP_VARIABLES, OAUTH_VARIABLES } from './app-connections/app-settings.ts';
 import { invoiceVariables } from './invoices/invoice-config.ts';
 import { CALLED_PROVIDERS, type ModelVariable, type ProviderVariable } from './providers/providers.ts';
 
@@ -73,6 +75,19 @@ const providerVariables = Object.fromEntries(
   ]),
 ) as ProviderVariables;
 
+/** The installation's OAuth clients at vendors of apps, and where these are when not at their own addresses. */
+const appVariables = {
+  ...Object.fromEntries(APP_VARIABLES.map((name) => [`APP_${name}_BASE_URL`, envUrl.optional()])),
+  ...Object.fromEntries(
+    OAUTH_VARIABLES.flatMap((name): [string, z.ZodType][] => [
+      [`APP_${name}_CLIENT_ID`, z.string().min(1).max(500).optional()],
+      [`APP_${name}_CLIENT_SECRET`, envSecret.optional()],
+    ]),
+  ),
+} as Record<`APP_${AppVariable}_BASE_URL`, z.ZodOptional<typeof envUrl>> &
+  Record<`APP_${OAuthVariable}_CLIENT_ID`, z.ZodOptional<z.ZodString>> &
+  Record<`APP_${OAuthVariable}_CLIENT_SECRET`, z.ZodOptional<typeof envSecret>>;
+
 const environment = z.object({
   /** Where clients and carriers reach this installation; also the issuer of tokens. Never contains `/v1`. */
   PUBLIC_URL: envUrl,
@@ -123,6 +138,7 @@ const environment = z.object({
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
   ...providerVariables,
   ...carrierVariables,
+  ...appVariables,
   /** How recordings come to STORAGE_DIR: gateways share it (`file`), or send them (`upload`). */
   RECORDING_STORE: z.enum(['file', 'upload']).default('file'),
   /** Sessions of one org at a time; 0 switches it off. */

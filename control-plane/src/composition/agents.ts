@@ -2,6 +2,8 @@ import { hasPassedRun } from '../agent-tests/agent-test-service.ts';
 import { createAgents } from '../agents/agent-feature.ts';
 import type { ProjectDefaults } from '../agents/agent-service.ts';
 import { agentCollection } from '../agents/agent-model.ts';
+import { createAppConnections } from '../app-connections/app-connection-feature.ts';
+import { appConnectionCollection } from '../app-connections/app-connection-model.ts';
 import { createAnalyses } from '../analyses/analysis-feature.ts';
 import { analysisCollection } from '../analyses/analysis-model.ts';
 import { AutoDatabases } from '../databases/auto-database.ts';
@@ -49,7 +51,13 @@ export async function createAgentFeatures(
   );
   const ofAgents = { ...platform, agents: storedAgents, links: agentLinks };
   const { memories } = features.add(createMemories(platform));
-  const { tools } = features.add(createTools({ ...ofAgents, sessions: sessionCollection }));
+  const { appActions } = features.add(createAppConnections({ ...platform, tools: toolCollection }));
+  const { tools } = features.add(
+    createTools({
+      ...{ ...ofAgents, apps: appActions, connections: appConnectionCollection },
+      sessions: sessionCollection,
+    }),
+  );
   const { analyses } = features.add(createAnalyses({ ...ofAgents, models, tools: toolCollection }));
   const { databaseRows } = features.add(
     createDatabases({ ...platform, agents: agentCollection, analyses: analysisCollection }),

@@ -69,6 +69,12 @@ export interface SampleWorld {
   mcpUrl: string;
   /** The emulated provider of voices. */
   voices: { setFaults(faults: { kind: 'refuse'; status: number; count: number }[]): void };
+  /** The emulated apps: the one with a key can be made to fail, and a person agrees to those with OAuth. */
+  apps: {
+    setFaults(faults: { kind: 'refuse'; status: number; count: number }[]): void;
+    /** @returns the query of the vendor's redirect */
+    agree(authorizeUrl: string): Promise<string>;
+  };
   /** Straight into the database, for what a limit or a process that died would need. */
   put(collection: string, fields: Record<string, unknown>, count?: number): Promise<void>;
   /** A POST that must succeed, as the owner unless told otherwise. */

@@ -143,6 +143,8 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   parameters: 'JSON Schema of the arguments.',
   webhook: 'The request that the tool makes.',
   mcp: 'The MCP server whose tools agents get.',
+  'Tool.app': 'What of which app the tool does.',
+  fixed_arguments: 'Arguments that always are these: the model is not asked for them.',
   allowed_tools: 'Tools of the server that agents may use, by its own names; null: all.',
   method: 'HTTP method.',
   headers: 'Headers of the request. Values are secrets: they are read back masked.',

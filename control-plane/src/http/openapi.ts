@@ -73,6 +73,7 @@ const TAG_TEXTS: Readonly<Record<string, string>> = {
   'Agent tests': 'Conversations that an agent must pass.',
   Agents: 'What answers: prompt, models, voice, tools; each change is a version.',
   Analyses: 'Questions about a call that is over.',
+  'App connections': 'Accounts at other services, for tools.',
   Description: 'This document.',
   'Feature flags': 'What an org has switched off.',
   Health: 'Whether the service lives and can take work.',

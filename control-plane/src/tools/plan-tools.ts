@@ -1,15 +1,19 @@
 import type { SessionPlanWire } from '@parley/shared/contracts/session-plan';
 import { functionName } from './mcp-functions.ts';
+import { appParameters } from './tool-schema.ts';
 import type { McpFunction, ToolRecord, ToolSecrets } from './tool-model.ts';
 
 export type WireTool = SessionPlanWire['tools'][number];
 
-/** The functions of tools, as session plans have them: one for a webhook, one for each allowed tool of a server. */
+/**
+ * The functions of tools, as session plans have them: one for a webhook and for an action of an app, one for each allowed
+ * tool of a server.
+ */
 export function planTools(
   tools: readonly ToolRecord[],
   secretsOf: (tool: ToolRecord) => ToolSecrets,
 ): WireTool[] {
-  const taken = new Set(tools.flatMap(({ type, name }) => (type === 'webhook' ? [name] : [])));
+  const taken = new Set(tools.flatMap(({ type, name }) => (type === 'mcp' ? [] : [name])));
   return tools.flatMap((tool): WireTool[] => {
     const common = { tool_id: tool._id, type: tool.type, execution: tool.execution, response: tool.response };
     if (tool.webhook) {
@@ -29,6 +33,11 @@ export function planTools(
           },
         },
       ];
+    }
+    if (tool.app) {
+      const parameters = appParameters(tool.app);
+      const { name, description } = tool;
+      return parameters ? [{ ...common, name, description, parameters, function: tool.app.action }] : [];
     }
     return allowedFunctions(tool).map(({ name, description, parameters }) => {
       const called = functionName(tool.name, name, taken);

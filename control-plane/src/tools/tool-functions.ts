@@ -4,6 +4,7 @@ import type { ToolCallRequest } from '@parley/shared/contracts/tool-calls';
 import { AppError, NotFoundError } from '@parley/shared/errors/app-error';
 import type { ToolOutcome, ToolRunner } from '@parley/shared/tools/tool-runner';
 import { parseArguments } from '@parley/shared/tools/webhook-tool';
+import type { AppActions } from '../app-connections/app-actions.ts';
 import type { SecretBox } from '../crypto/secret-box.ts';
 import { invalid } from '../http/validation.ts';
 import type { SessionAgent, SessionTools } from '../sessions/session-agent.ts';
@@ -34,6 +35,7 @@ export class ToolFunctions implements SessionTools {
   readonly #box: SecretBox;
   readonly #runner: ToolRunner;
   readonly #mcp: McpTools;
+  readonly #apps: Pick<AppActions, 'run'>;
 
   constructor(deps: {
     database: Database;
@@ -42,26 +44,33 @@ export class ToolFunctions implements SessionTools {
     /** Of webhooks. */
     runner: ToolRunner;
     mcp: McpTools;
+    apps: Pick<AppActions, 'run'>;
   }) {
     this.#database = deps.database;
     this.#agents = deps.agents;
     this.#box = deps.box;
     this.#runner = deps.runner;
     this.#mcp = deps.mcp;
+    this.#apps = deps.apps;
   }
 
-  /** Tries a tool, enabled or not. @throws ValidationError without the name of a server's tool; the reason of `signal` */
+  /**
+   * Tries a tool, enabled or not.
+   * @throws ValidationError without the name of a server's tool, or with that of another; the reason of `signal`
+   */
   test(
     tool: ToolRecord,
     request: z.output<typeof testToolRequest>,
     signal: AbortSignal,
   ): Promise<ToolTestResult> {
-    const planned = this.#functions([tool]).find((one) => one.function === request.function);
+    const wanted = request.function ?? tool.app?.action;
+    const planned = this.#functions([tool]).find((one) => one.function === wanted);
     if (!planned) {
-      const msg =
-        tool.type === 'mcp'
-          ? 'must name a tool that the server has and that is allowed'
-          : 'is only for MCP servers';
+      const msg = {
+        mcp: 'must name a tool that the server has and that is allowed',
+        app: 'must be the action of the tool',
+        webhook: 'is only for MCP servers and apps',
+      }[tool.type];
       throw invalid(['body', 'function'], msg, request.function === undefined ? 'missing' : 'value_error');
     }
     return testTool(this.#runnerOf(tool), tool, planned, request, openSecrets(this.#box, tool), signal);
@@ -69,7 +78,8 @@ export class ToolFunctions implements SessionTools {
 
   /** Reads the tools of an MCP server again. @throws AppError 409 `invalid_state` for other tools, 502 */
   async discover(scope: Scope, tool: ToolRecord, signal: AbortSignal): Promise<ToolRecord> {
-    if (!tool.mcp) throw new AppError(409, 'invalid_state', 'The tool is not an MCP server.');
+    if (!tool.mcp)
+      throw new AppError(409, 'invalid_state', 'The tool is not an MCP server: there is nothing to read.');
     const { url } = tool.mcp;
     const discovered = JSON.stringify(await this.#mcp.discover(tool, openSecrets(this.#box, tool), signal));
     return scope
@@ -107,6 +117,17 @@ export class ToolFunctions implements SessionTools {
 
   /** What runs tools of its type: all by the same interface. */
   #runnerOf(tool: ToolRecord): ToolRunner {
+    const { app } = tool;
+    if (app) {
+      const use = {
+        orgId: tool.org_id,
+        projectId: tool.project_id,
+        connectionId: app.connection_id,
+        action: app.action,
+        fixed: JSON.parse(app.fixed_arguments) as Record<string, unknown>,
+      };
+      return { run: (planned, call, signal) => this.#apps.run(use, planned, call, signal) };
+    }
     if (tool.type === 'webhook') return this.#runner;
     return {
       run: (planned, call, signal) =>

@@ -50,18 +50,29 @@ export interface ToolMcp extends ToolEndpoint {
   discovered: string;
 }
 
+/** What a tool has an app do. */
+export interface ToolApp {
+  connection_id: string;
+  /** Of the connection; it never has another. */
+  app: string;
+  action: string;
+  /** Arguments that the model is not asked for, as JSON text. */
+  fixed_arguments: string;
+}
+
 export interface ToolRecord extends StoredRecord {
   org_id: string;
   /** Null: every project of the org. */
   project_id: string | null;
   name: string;
   description: string;
-  type: 'webhook' | 'mcp';
+  type: 'webhook' | 'mcp' | 'app';
   /** JSON text: a schema has keys (`$ref`) that are no good field names. */
   parameters: string;
-  /** Of its type; the other is null. */
+  /** Of its type; the others are null. */
   webhook: ToolWebhook | null;
   mcp: ToolMcp | null;
+  app: ToolApp | null;
   /** `ToolSecrets` as JSON, encrypted. */
   secrets: string;
   execution: {
@@ -85,6 +96,7 @@ export const toolCollection = defineCollection<ToolRecord, 'shared'>({
     parameters: { type: String, required: true },
     webhook: { type: Object, default: null },
     mcp: { type: Object, default: null },
+    app: { type: Object, default: null },
     secrets: { type: String, required: true },
     execution: { type: Object, required: true },
     response: { type: Object, required: true },
@@ -93,5 +105,6 @@ export const toolCollection = defineCollection<ToolRecord, 'shared'>({
   indexes: [
     [{ org_id: 1, project_id: 1, name: 1 }, { unique: true }],
     [{ org_id: 1, created_at: -1, _id: -1 }],
+    [{ org_id: 1, 'app.connection_id': 1 }],
   ],
 });

@@ -40,7 +40,7 @@ export function toolRoutes({
         sortable: ['name'],
         q: true,
         filters: {
-          type: anyOf(z.enum(['webhook', 'mcp'])).optional(),
+          type: anyOf(z.enum(['webhook', 'mcp', 'app'])).optional(),
           project_id: anyOf(idSchema('prj')).optional(),
           enabled: queryBoolean.optional(),
         },

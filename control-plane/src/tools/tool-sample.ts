@@ -68,6 +68,7 @@ export const toolSample: Sample = {
           query_template: null,
         },
         mcp: null,
+        app: null,
         secrets: '',
         execution: { mode: 'sync', timeout_ms: 1000, retries: 0, say_before: '', confirm: false },
         response: { max_characters: 100, assign: [] },

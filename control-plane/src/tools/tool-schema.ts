@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { RESERVED_TOOL_NAMES } from '@parley/shared/contracts/built-in-tools';
+import { findAction, openParameters } from '../app-connections/app-catalog.ts';
 import { tenantJsonSchema } from '../http/json-schema.ts';
 import { idSchema } from '../http/operation.ts';
 import { patchOf } from '../http/patch-schema.ts';
 import { recordFields, toTimes } from '../http/record-schema.ts';
 import { maskedSecret, variablesSchema } from '../http/value-schemas.ts';
-import type { McpFunction, ToolRecord } from './tool-model.ts';
+import type { McpFunction, ToolApp, ToolRecord } from './tool-model.ts';
 
 const secret = z.string().min(1).max(4096);
 const headerName = z
@@ -74,6 +75,32 @@ const mcp = z.strictObject({
   allowed_tools: mcpShape.allowed_tools.default(null),
 });
 
+const MAX_FIXED_BYTES = 16_384;
+
+const appShape = {
+  connection_id: idSchema('apc').meta({
+    description: 'Connection of the app.',
+    example: 'apc_01k5z8r5m2q7v3x9b4n6c8d0ef',
+  }),
+  action: z
+    .string()
+    .regex(/^[a-z][a-z0-9_]{0,63}$/)
+    .meta({
+      description: 'What the app does: an action of its entry in the catalogue.',
+      example: 'find_slots',
+    }),
+  fixed_arguments: z
+    .record(z.string().min(1).max(64), z.unknown())
+    .refine(
+      (value) => Buffer.byteLength(JSON.stringify(value)) <= MAX_FIXED_BYTES,
+      `must be at most ${MAX_FIXED_BYTES} bytes`,
+    )
+    .meta({ example: {} }),
+};
+const app = z.strictObject({ ...appShape, fixed_arguments: appShape.fixed_arguments.default({}) });
+
+export type ToolAppInput = z.output<typeof app>;
+
 /** What a webhook and an MCP server have in common. */
 export type ToolEndpointInput = Pick<z.output<typeof webhook>, 'url' | 'headers' | 'auth'>;
 
@@ -128,10 +155,11 @@ export const createToolRequest = z
       webhook,
     }),
     z.strictObject({ ...common, ...owned, type: z.literal('mcp'), mcp }),
+    z.strictObject({ ...common, ...owned, type: z.literal('app'), app }),
   ])
   .meta({ id: 'CreateToolRequest' });
 
-export const patchToolRequest = patchOf({ ...common, parameters: tenantJsonSchema, webhook, mcp }, [
+export const patchToolRequest = patchOf({ ...common, parameters: tenantJsonSchema, webhook, mcp, app }, [
   'parameters',
 ]).meta({ id: 'PatchToolRequest' });
 
@@ -189,7 +217,7 @@ export const toolResponse = z
     project_id: z.string().nullable().meta({ description: 'Null: all projects of the org.' }),
     name: z.string(),
     description: z.string(),
-    type: z.enum(['webhook', 'mcp']),
+    type: z.enum(['webhook', 'mcp', 'app']),
     parameters: z.record(z.string(), z.unknown()),
     webhook: z
       .object({
@@ -220,6 +248,14 @@ export const toolResponse = z
       })
       .nullable()
       .meta({ description: 'The MCP server; null for other types.' }),
+    app: z
+      .object({
+        connection_id: z.string().meta({ description: 'Connection of the app.' }),
+        action: z.string().meta({ description: 'What the app does.' }),
+        fixed_arguments: z.record(z.string(), z.unknown()),
+      })
+      .nullable()
+      .meta({ description: 'What of which app; null for other types.' }),
     execution: z.object(executionShape),
     response: z.object({ max_characters: z.number().int(), assign: z.array(z.object(assignment.shape)) }),
     enabled: z.boolean(),
@@ -235,12 +271,31 @@ export function toToolResponse(tool: ToolRecord): z.infer<typeof toolResponse> {
     name: tool.name,
     description: tool.description,
     type: tool.type,
-    parameters: JSON.parse(tool.parameters) as Record<string, unknown>,
+    parameters: (tool.app && appParameters(tool.app)) ?? jsonObject(tool.parameters),
     webhook: tool.webhook,
     mcp: tool.mcp && { ...tool.mcp, discovered: JSON.parse(tool.mcp.discovered) as McpFunction[] },
+    app: tool.app && {
+      connection_id: tool.app.connection_id,
+      action: tool.app.action,
+      fixed_arguments: jsonObject(tool.app.fixed_arguments),
+    },
     execution: tool.execution,
     response: tool.response,
     enabled: tool.enabled,
     ...toTimes(tool),
   };
+}
+
+/** The JSON Schema of what the model is asked for; undefined when the catalogue has the action no more. */
+export function appParameters({
+  app,
+  action,
+  fixed_arguments,
+}: ToolApp): Record<string, unknown> | undefined {
+  const found = findAction(app, action);
+  return found && { ...openParameters(found, jsonObject(fixed_arguments)) };
+}
+
+function jsonObject(text: string): Record<string, unknown> {
+  return JSON.parse(text) as Record<string, unknown>;
 }

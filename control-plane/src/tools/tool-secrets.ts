@@ -13,7 +13,8 @@ type Masked<Endpoint> = Omit<Endpoint, 'headers' | 'auth'> & {
   auth: MaskedToolAuth;
 };
 
-const NO_SECRETS: ToolSecrets = { headers: {}, auth: { type: 'none' } };
+/** Of a tool that has none. */
+export const NO_SECRETS: ToolSecrets = { headers: {}, auth: { type: 'none' } };
 
 /**
  * Takes the secrets out of a webhook or an MCP server as sent. What came back masked keeps its stored value, but never for another

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { AppError } from '@parley/shared/errors/app-error';
+import { AppError, ValidationError } from '@parley/shared/errors/app-error';
 import type { ErrorRef } from '@parley/shared/errors/app-error';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
@@ -7,23 +7,29 @@ import type { AuditLog } from '../audit/audit-trail.ts';
 import type { SecretBox } from '../crypto/secret-box.ts';
 import { commonFilter, equalities } from '../http/list-query.ts';
 import type { AnyOf, ListInput } from '../http/list-query.ts';
+import { argumentFaults, findAction } from '../app-connections/app-catalog.ts';
 import { isOutboundUrl, OUTBOUND_URL_MESSAGE } from '../http/outbound-url.ts';
 import { patchMap } from '../http/patch-schema.ts';
 import { invalid } from '../http/validation.ts';
 import { defined } from '../storage/defined.ts';
+import type { Collection, StoredRecord } from '../storage/collection.ts';
 import { orDuplicate } from '../storage/duplicate.ts';
 import type { ListPage } from '../storage/list.ts';
 import type { Principal } from '../tenancy/principal.ts';
 import { checkRoom } from '../tenancy/record-limit.ts';
 import { checkProjects } from '../tenancy/project-references.ts';
+import { referenceNotFound } from '../tenancy/references.ts';
 import type { Scope } from '../tenancy/scope.ts';
 import { toolCollection } from './tool-model.ts';
-import type { ToolMcp, ToolRecord, ToolSecrets, ToolWebhook } from './tool-model.ts';
-import type { createToolRequest, patchToolRequest, ToolEndpointInput } from './tool-schema.ts';
-import { openSecrets, separateSecrets } from './tool-secrets.ts';
+import type { ToolApp, ToolMcp, ToolRecord, ToolSecrets, ToolWebhook } from './tool-model.ts';
+import type { createToolRequest, patchToolRequest, ToolAppInput, ToolEndpointInput } from './tool-schema.ts';
+import { NO_SECRETS, openSecrets, separateSecrets } from './tool-secrets.ts';
 
 /** What it writes to the audit trail. */
 export const TOOL_AUDIT = ['credential.created', 'credential.changed', 'tool.deleted'] as const;
+
+/** Of a tool whose parameters are its server's or its app's. */
+const ANY_OBJECT = '{"type":"object"}';
 
 const DUPLICATE = 'A tool with this name already exists in this project or org.';
 
@@ -33,6 +39,13 @@ export interface ToolLinks {
   detachEverywhere(scope: Scope, caller: Principal, kind: 'tools', id: string): Promise<void>;
 }
 
+/** Connections that tools may use: `AppConnectionRecord`. */
+export interface UsableConnection extends StoredRecord {
+  org_id: string;
+  project_id: string | null;
+  app: string;
+}
+
 /** The org's catalogue of what agents can do besides talking. */
 export class ToolService {
   readonly #links: ToolLinks;
@@ -40,6 +53,7 @@ export class ToolService {
   readonly #box: SecretBox;
   readonly #clock: Clock;
   readonly #outboundAllow: readonly string[];
+  readonly #connections: Collection<UsableConnection>;
 
   constructor(deps: {
     links: ToolLinks;
@@ -47,12 +61,14 @@ export class ToolService {
     box: SecretBox;
     clock: Clock;
     outboundAllow: readonly string[];
+    connections: Collection<UsableConnection>;
   }) {
     this.#links = deps.links;
     this.#audit = deps.audit;
     this.#box = deps.box;
     this.#clock = deps.clock;
     this.#outboundAllow = deps.outboundAllow;
+    this.#connections = deps.connections;
   }
 
   list(
@@ -73,6 +89,7 @@ export class ToolService {
   ): Promise<ToolRecord> {
     const projectId = await this.#projectOf(scope, caller, request.project_id);
     checkRetries(request.type, request.execution.retries);
+    const app = request.type === 'app' ? await this.#appOf(scope, projectId, request.app) : null;
     await checkRoom(scope.collection(toolCollection), { project_id: projectId });
     const tool = await orDuplicate(
       scope.collection(toolCollection).insert({
@@ -82,6 +99,7 @@ export class ToolService {
         description: request.description,
         type: request.type,
         ...this.#endpointOf(request),
+        app,
         execution: request.execution,
         response: request.response,
         enabled: request.enabled,
@@ -105,13 +123,13 @@ export class ToolService {
     request: z.output<typeof patchToolRequest>,
     origin: { address: string },
   ): Promise<ToolRecord> {
-    const { parameters, webhook, mcp, execution, response, ...rest } = request;
-    const sent = { parameters, webhook, mcp };
+    const { parameters, webhook, mcp, app, execution, response, ...rest } = request;
+    const sent = { parameters, webhook, mcp, app };
     checkType(tool, sent);
     checkRetries(tool.type, execution?.retries);
-    const basis = ['webhook', 'mcp', 'secrets', 'execution', 'response'] as const;
+    const basis = ['webhook', 'mcp', 'app', 'secrets', 'execution', 'response'] as const;
     const changed = await orDuplicate(
-      scope.collection(toolCollection).change(tool, basis, (current) => {
+      scope.collection(toolCollection).change(tool, basis, async (current) => {
         const change: Partial<ToolRecord> = defined(rest);
         if (parameters) change.parameters = JSON.stringify(parameters);
         if (execution) change.execution = { ...current.execution, ...defined(execution) };
@@ -126,11 +144,12 @@ export class ToolService {
           const discovered = masked.url === current.mcp.url ? current.mcp.discovered : '[]';
           Object.assign(change, { mcp: { ...masked, discovered }, secrets });
         }
-        return Promise.resolve(change);
+        if (app && current.app) change.app = await this.#changedApp(scope, current, current.app, app);
+        return change;
       }),
       DUPLICATE,
     );
-    if (webhook ?? mcp) {
+    if (webhook ?? mcp ?? app) {
       await this.#audit.record({
         scope,
         caller,
@@ -191,6 +210,9 @@ export class ToolService {
   #endpointOf(
     request: z.output<typeof createToolRequest>,
   ): Pick<ToolRecord, 'parameters' | 'webhook' | 'mcp' | 'secrets'> {
+    if (request.type === 'app') {
+      return { parameters: ANY_OBJECT, webhook: null, mcp: null, secrets: this.#seal(NO_SECRETS) };
+    }
     if (request.type === 'webhook') {
       this.#checkUrl('webhook', request.webhook.url);
       const { masked, secrets } = separateSecrets('webhook', request.webhook);
@@ -200,7 +222,7 @@ export class ToolService {
     this.#checkUrl('mcp', request.mcp.url);
     const { masked, secrets } = separateSecrets('mcp', request.mcp);
     const mcp = { ...masked, discovered: '[]' };
-    return { parameters: '{"type":"object"}', webhook: null, mcp, secrets: this.#seal(secrets) };
+    return { parameters: ANY_OBJECT, webhook: null, mcp, secrets: this.#seal(secrets) };
   }
 
   #changed<Endpoint extends ToolWebhook | ToolMcp>(
@@ -219,6 +241,48 @@ export class ToolService {
     return { masked: masked as Endpoint, secrets: this.#seal(secrets) };
   }
 
+  /**
+   * What a tool is to have an app do: with a connection that its project can use, and arguments that fit the action.
+   * @throws ValidationError
+   */
+  async #appOf(
+    scope: Scope,
+    projectId: string | null,
+    { connection_id, action: name, fixed_arguments: fixed }: ToolAppInput,
+  ): Promise<ToolApp> {
+    const at = ['body', 'app'];
+    const connection = await scope.collection(this.#connections).findOne({ _id: connection_id });
+    if (!connection || (connection.project_id !== null && connection.project_id !== projectId))
+      throw new ValidationError([referenceNotFound([...at, 'connection_id'])]);
+    const action = findAction(connection.app, name);
+    if (!action) throw invalid([...at, 'action'], `is not an action of ${connection.app}`);
+    const faults = argumentFaults(action, fixed, { partly: true });
+    if (faults.length > 0) {
+      throw new ValidationError(
+        faults.map(({ name: argument, problem }) => ({
+          loc: [...at, 'fixed_arguments', ...(argument === null ? [] : [argument])],
+          msg: problem,
+          type: 'value_error',
+        })),
+      );
+    }
+    return { connection_id, app: connection.app, action: name, fixed_arguments: JSON.stringify(fixed) };
+  }
+
+  #changedApp(
+    scope: Scope,
+    { project_id: projectId }: ToolRecord,
+    stored: ToolApp,
+    sent: { fixed_arguments?: Record<string, unknown> | null | undefined } & Partial<
+      Record<'connection_id' | 'action', string | undefined>
+    >,
+  ): Promise<ToolApp> {
+    const { fixed_arguments: patch, ...rest } = sent;
+    const before = JSON.parse(stored.fixed_arguments) as Record<string, unknown>;
+    const merged = { ...stored, ...defined(rest), fixed_arguments: patchMap(before, patch) };
+    return this.#appOf(scope, projectId, merged);
+  }
+
   #checkUrl(field: 'webhook' | 'mcp', url: string): void {
     if (!isOutboundUrl(url, this.#outboundAllow))
       throw invalid(['body', field, 'url'], OUTBOUND_URL_MESSAGE, 'url_scheme');
@@ -232,12 +296,13 @@ export class ToolService {
 /** @throws ValidationError for a field that is not of the tool's type */
 function checkType(
   { type }: ToolRecord,
-  { parameters, webhook, mcp }: { parameters: unknown; webhook: unknown; mcp: unknown },
+  { parameters, webhook, mcp, app }: { parameters: unknown; webhook: unknown; mcp: unknown; app: unknown },
 ): void {
   const refuse = (field: string) => {
     throw invalid(['body', field], `is not a field of a tool of the type ${type}`, 'extra_forbidden');
   };
   if (type !== 'mcp' && mcp !== undefined) refuse('mcp');
+  if (type !== 'app' && app !== undefined) refuse('app');
   if (type !== 'webhook' && webhook !== undefined) refuse('webhook');
   if (type !== 'webhook' && parameters !== undefined) refuse('parameters');
 }
