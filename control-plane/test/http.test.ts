@@ -49,7 +49,7 @@ void t.test('requests and answers', async (t) => {
     t.match(await details('POST', keys, { body: { name: 'a\0b', scopes: [] } }), [
       { loc: ['body', 'name'], type: 'string_pattern_mismatch' },
     ]);
-    t.match(await details('GET', `/v1/orgs/${cp.first.org._id}/tools?type=app`), [
+    t.match(await details('GET', `/v1/orgs/${cp.first.org._id}/tools?type=magic`), [
       { loc: ['query', 'type'], type: 'enum' },
     ]);
     const nul = (...loc: string[]) => [{ loc, type: 'string_pattern_mismatch' }];
