@@ -1,6 +1,8 @@
 import { request as httpRequest, type Dispatcher } from 'undici';
-import type { CarrierName } from '@parley/shared/contracts/session-values';
+import type { CarrierName, FailureReason } from '@parley/shared/contracts/session-values';
 import { http1Agent } from '@parley/shared/http/http1';
+import type { Clock } from '@parley/shared/time/clock';
+import type { DialAnswer } from './carrier-dialling.ts';
 import { CarrierError } from './carrier.ts';
 
 const TIMEOUT_MS = 8000;
@@ -11,7 +13,7 @@ export interface CarrierCall {
   /** Below the base URL, with a leading slash. */
   path: string;
   json?: object;
-  form?: Record<string, string>;
+  form?: Record<string, string> | [name: string, value: string][];
   /** Statuses that count as done besides 2xx, or a test over status and body. */
   alsoDone?: (status: number, body: string) => boolean;
   signal?: AbortSignal | undefined;
@@ -26,6 +28,7 @@ export class CarrierClient {
   readonly #baseUrl: string;
   readonly #authorization: string;
   readonly #dispatcher: Dispatcher;
+  readonly #clock: Clock;
 
   constructor(options: {
     carrier: CarrierName;
@@ -34,18 +37,56 @@ export class CarrierClient {
     /** Header value; a secret. */
     authorization: string;
     dispatcher?: Dispatcher | undefined;
+    clock: Clock;
   }) {
     this.#carrier = options.carrier;
     this.#baseUrl = options.baseUrl.replace(/\/+$/, '');
     this.#authorization = options.authorization;
     this.#dispatcher = options.dispatcher ?? http1Agent;
+    this.#clock = options.clock;
   }
 
   /** @throws CarrierError; its message holds neither address nor answer */
-  async call({ method, path, json, form, alsoDone, signal }: CarrierCall): Promise<string> {
-    const timeout = AbortSignal.timeout(TIMEOUT_MS);
-    let status: number;
-    let body: string;
+  async call(call: CarrierCall): Promise<string> {
+    const { status, body } = await this.#request(call);
+    if ((status >= 200 && status < 300) || call.alsoDone?.(status, body)) return body;
+    throw new CarrierError(this.#carrier, faultOf(status), status);
+  }
+
+  /**
+   * Asks for an outbound call.
+   * @param read what the carrier's answers say: the ids of a call that was placed, or why it was refused
+   */
+  async dial(
+    call: CarrierCall,
+    read: {
+      placed: (body: string) => { carrierCallId: string | null; requestId: string | null };
+      refused: (body: string, status: number) => { failure: FailureReason; cause: string | null };
+    },
+  ): Promise<DialAnswer> {
+    let answer: { status: number; body: string };
+    try {
+      answer = await this.#request(call);
+    } catch (error) {
+      if (call.signal?.aborted) return { placed: 'unknown', code: 'aborted' };
+      if (!(error instanceof CarrierError)) throw error;
+      const { code, sent } = error;
+      if (sent) return { placed: 'unknown', code };
+      return { placed: 'no', failure: 'carrier_error', code, cause: null, again: true };
+    }
+    const { status, body } = answer;
+    if (status >= 200 && status < 300) return { placed: 'yes', ...read.placed(body) };
+    const code = faultOf(status);
+    // A server that fails, or gave up on the request, may have taken it all the same.
+    if (code === 'unavailable' || status === 408 || status < 400) return { placed: 'unknown', code };
+    return { placed: 'no', code, again: code === 'rate_limit', ...read.refused(body, status) };
+  }
+
+  /** @throws CarrierError when there is no answer */
+  async #request(call: CarrierCall): Promise<{ status: number; body: string }> {
+    const { method, path, json, form, signal } = call;
+    const timeout = new AbortController();
+    const timer = this.#clock.setTimeout(() => timeout.abort(new Error('No answer in time.')), TIMEOUT_MS);
     try {
       const answer = await httpRequest(`${this.#baseUrl}${path}`, {
         method,
@@ -56,19 +97,30 @@ export class CarrierClient {
           ...(form ? { 'content-type': 'application/x-www-form-urlencoded' } : {}),
         },
         body: json ? JSON.stringify(json) : form ? new URLSearchParams(form).toString() : null,
-        signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+        signal: signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal,
         dispatcher: this.#dispatcher,
       });
-      status = answer.statusCode;
-      body = await readBounded(answer.body);
+      return { status: answer.statusCode, body: await readBounded(answer.body) };
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
-      const code = timeout.aborted ? 'timeout' : 'unavailable';
-      throw new CarrierError(this.#carrier, code, undefined, { cause: error });
+      const code = timeout.signal.aborted ? 'timeout' : 'unavailable';
+      throw new CarrierError(this.#carrier, code, undefined, { cause: error, sent: mayHaveLeft(error) });
+    } finally {
+      timer.cancel();
     }
-    if ((status >= 200 && status < 300) || alsoDone?.(status, body)) return body;
-    throw new CarrierError(this.#carrier, faultOf(status), status);
   }
+}
+
+/**
+ * Whether the carrier may have got the request. It has not where the connection never stood; the same errors of one that
+ * stood (its host is unreachable now) say nothing.
+ */
+function mayHaveLeft(error: unknown): boolean {
+  // Several addresses of one name were tried: each has its own error.
+  if (error instanceof AggregateError) return error.errors.some(mayHaveLeft);
+  if (!(error instanceof Error)) return true;
+  if ('code' in error && error.code === 'UND_ERR_CONNECT_TIMEOUT') return false;
+  return !('syscall' in error && (error.syscall === 'connect' || error.syscall === 'getaddrinfo'));
 }
 
 function faultOf(status: number): CarrierError['code'] {

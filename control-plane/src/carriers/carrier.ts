@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { CarrierName, FailureReason } from '@parley/shared/contracts/session-values';
 import type { Clock } from '@parley/shared/time/clock';
+import type { CarrierDialling } from './carrier-dialling.ts';
 
 /** A callback as it arrived. */
 export interface CarrierRequest {
@@ -74,27 +75,32 @@ export class CarrierError extends Error {
   readonly carrier: CarrierName;
   readonly code: 'auth' | 'rate_limit' | 'refused' | 'unavailable' | 'timeout' | 'unsupported';
   readonly status: number | undefined;
+  /** Whether the carrier may have got the request; false only where it certainly did not. */
+  readonly sent: boolean;
 
   constructor(
     carrier: CarrierName,
     code: CarrierError['code'],
     status?: number,
-    options?: { cause?: unknown },
+    options?: { cause?: unknown; sent?: boolean },
   ) {
     super(`${carrier}: ${code}${status === undefined ? '' : ` (HTTP ${status})`}`, options);
     this.name = 'CarrierError';
     this.carrier = carrier;
     this.code = code;
     this.status = status;
+    this.sent = options?.sent ?? true;
   }
 }
 
 /**
- * Signalling of one telephony account: what its callbacks say, and what can be done to a running call. Media is the
- * gateway's. Dialling and the buying of numbers will be further members (`dial`, `numbers`).
+ * Signalling of one telephony account: what its callbacks say, what can be done to a running call, and outbound calls.
+ * Media is the gateway's. The buying of numbers will be a further member (`numbers`).
  */
 export interface Carrier {
   readonly name: CarrierName;
+
+  readonly dialling: CarrierDialling;
 
   /** `answer` is a command to the carrier, not a document: told of the same call twice it is given once. */
   readonly answersByCommand: boolean;

@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { z } from 'zod';
-import type { FailureReason } from '@parley/shared/contracts/session-values';
+import { systemClock, type Clock } from '@parley/shared/time/clock';
 import { CarrierClient } from '../carrier-client.ts';
 import { credentialText } from '../carrier-credentials.ts';
 import { formFields, toE164 } from '../carrier-form.ts';
@@ -10,12 +10,13 @@ import {
   type Carrier,
   type CarrierCallback,
   type CarrierDocument,
-  type CarrierEnd,
   type CarrierRequest,
   type StreamTarget,
   type TransferTarget,
 } from '../carrier.ts';
 import { escapeXml, responseDocument } from '../xml.ts';
+import { plivoEnd } from './plivo-causes.ts';
+import { PlivoDialling } from './plivo-dialling.ts';
 import { verifyPlivoUpgrade, verifyPlivoWebhook } from './plivo-signature.ts';
 
 export const PLIVO_API_URL = 'https://api.plivo.com';
@@ -28,14 +29,15 @@ export interface PlivoCredentials {
 export const plivo = defineCarrier({
   title: 'Plivo',
   credentials: z.strictObject({ auth_id: credentialText(64), auth_token: credentialText(128) }),
-  open: ({ auth_id, auth_token }, { apiBaseUrl }) =>
-    new PlivoCarrier({ authId: auth_id, authToken: auth_token }, { apiBaseUrl }),
+  open: ({ auth_id, auth_token }, { clock, apiBaseUrl }) =>
+    new PlivoCarrier({ authId: auth_id, authToken: auth_token }, { clock, apiBaseUrl }),
 });
 
 /** Plivo: XML documents, form callbacks, signature V3, numbers without `+`. */
 export class PlivoCarrier implements Carrier {
   readonly name = 'plivo';
   readonly answersByCommand = false;
+  readonly dialling: PlivoDialling;
   readonly #authId: string;
   readonly #authToken: string;
   readonly #client: CarrierClient;
@@ -43,7 +45,11 @@ export class PlivoCarrier implements Carrier {
 
   constructor(
     { authId, authToken }: PlivoCredentials,
-    options: { apiBaseUrl?: string | undefined; dispatcher?: Dispatcher | undefined } = {},
+    options: {
+      clock?: Clock;
+      apiBaseUrl?: string | undefined;
+      dispatcher?: Dispatcher | undefined;
+    } = {},
   ) {
     this.#authId = authId;
     this.#authToken = authToken;
@@ -53,7 +59,9 @@ export class PlivoCarrier implements Carrier {
       baseUrl: options.apiBaseUrl ?? PLIVO_API_URL,
       authorization: `Basic ${Buffer.from(`${authId}:${authToken}`).toString('base64')}`,
       dispatcher: options.dispatcher,
+      clock: options.clock ?? systemClock,
     });
+    this.dialling = new PlivoDialling(this.#client, this.#account);
   }
 
   verifyWebhook(request: CarrierRequest): boolean {
@@ -175,41 +183,4 @@ export class PlivoCarrier implements Carrier {
   #call(carrierCallId: string): string {
     return `${this.#account}/Call/${encodeURIComponent(carrierCallId)}/`;
   }
-}
-
-/** Plivo's hang-up codes in our words (carriers' protocol notes, 1.4). */
-const FAILURES_BY_CODE: Record<string, FailureReason> = {
-  2000: 'invalid_number',
-  3040: 'invalid_number',
-  3050: 'invalid_number',
-  3000: 'no_answer',
-  6010: 'no_answer',
-  3010: 'busy',
-  3020: 'rejected',
-  2030: 'blocked',
-  2040: 'blocked',
-  2050: 'blocked',
-  3130: 'blocked',
-  3140: 'blocked',
-};
-
-const FAILURES_BY_STATUS: Record<string, FailureReason> = {
-  busy: 'busy',
-  'no-answer': 'no_answer',
-  timeout: 'no_answer',
-  failed: 'carrier_error',
-};
-
-function plivoEnd(fields: URLSearchParams): CarrierEnd {
-  const code = fields.get('HangupCauseCode');
-  const status = fields.get('CallStatus') ?? '';
-  const name = fields.get('HangupCauseName') ?? fields.get('HangupCause');
-  const cost = fields.get('TotalCost');
-  return {
-    failure: FAILURES_BY_STATUS[status]
-      ? ((code === null ? undefined : FAILURES_BY_CODE[code]) ?? FAILURES_BY_STATUS[status])
-      : null,
-    cause: [code, name].filter((part) => part !== null && part !== '').join(' ') || null,
-    cost: cost !== null && /^\d+(\.\d+)?$/.test(cost) ? cost : null,
-  };
 }

@@ -1,6 +1,5 @@
 import type { Dispatcher } from 'undici';
 import { z } from 'zod';
-import type { FailureReason } from '@parley/shared/contracts/session-values';
 import type { Clock } from '@parley/shared/time/clock';
 import { CarrierClient } from '../carrier-client.ts';
 import { credentialText } from '../carrier-credentials.ts';
@@ -16,6 +15,8 @@ import {
   type StreamTarget,
   type TransferTarget,
 } from '../carrier.ts';
+import { telnyxEnd } from './telnyx-causes.ts';
+import { STREAM_SETTINGS, TelnyxDialling } from './telnyx-dialling.ts';
 import { verifyTelnyxWebhook } from './telnyx-signature.ts';
 
 export const TELNYX_API_URL = 'https://api.telnyx.com';
@@ -24,6 +25,8 @@ export interface TelnyxCredentials {
   apiKey: string;
   /** Base64 of the 32 bytes shown in the vendor's portal: signs callbacks. */
   publicKey: string;
+  /** Of the application that calls are dialled by; without it none are. */
+  connectionId?: string;
 }
 
 const webhookSchema = z.object({
@@ -67,12 +70,13 @@ export const telnyx = defineCarrier({
 export class TelnyxCarrier implements Carrier {
   readonly name = 'telnyx';
   readonly answersByCommand = true;
+  readonly dialling: TelnyxDialling;
   readonly #publicKey: string;
   readonly #clock: Clock;
   readonly #client: CarrierClient;
 
   constructor(
-    { apiKey, publicKey }: TelnyxCredentials,
+    { apiKey, publicKey, connectionId }: TelnyxCredentials,
     options: { clock: Clock; apiBaseUrl?: string | undefined; dispatcher?: Dispatcher | undefined },
   ) {
     this.#publicKey = publicKey;
@@ -82,7 +86,9 @@ export class TelnyxCarrier implements Carrier {
       baseUrl: options.apiBaseUrl ?? TELNYX_API_URL,
       authorization: `Bearer ${apiKey}`,
       dispatcher: options.dispatcher,
+      clock: options.clock,
     });
+    this.dialling = new TelnyxDialling(this.#client, connectionId ?? null);
   }
 
   verifyWebhook(request: CarrierRequest): boolean {
@@ -114,9 +120,7 @@ export class TelnyxCarrier implements Carrier {
         return {
           type: 'ended',
           carrierCallId,
-          failure: FAILURES[payload.hangup_cause ?? ''] ?? null,
-          cause: [payload.hangup_cause, payload.sip_hangup_cause].filter(Boolean).join(' ') || null,
-          cost: null,
+          ...telnyxEnd(payload.hangup_cause, payload.sip_hangup_cause),
         };
       case 'streaming.started':
         return { type: 'stream', carrierCallId, phase: 'started', reason: null };
@@ -134,21 +138,7 @@ export class TelnyxCarrier implements Carrier {
     { streamUrl }: StreamTarget,
     signal?: AbortSignal,
   ): Promise<CarrierDocument> {
-    await this.#action(
-      carrierCallId,
-      'answer',
-      {
-        stream_url: streamUrl,
-        stream_track: 'inbound_track',
-        stream_codec: 'PCMU',
-        // Without this mode the vendor expects MP3 and plays nothing of ours.
-        stream_bidirectional_mode: 'rtp',
-        stream_bidirectional_codec: 'PCMU',
-        stream_bidirectional_target_legs: 'self',
-        send_silence_when_idle: true,
-      },
-      signal,
-    );
+    await this.#action(carrierCallId, 'answer', { stream_url: streamUrl, ...STREAM_SETTINGS }, signal);
     return EMPTY;
   }
 
@@ -214,15 +204,6 @@ export class TelnyxCarrier implements Carrier {
     });
   }
 }
-
-const FAILURES: Record<string, FailureReason> = {
-  call_rejected: 'rejected',
-  timeout: 'no_answer',
-  no_answer: 'no_answer',
-  user_busy: 'busy',
-  not_found: 'invalid_number',
-  originator_cancel: 'no_answer',
-};
 
 /**
  * Whether a body, which is signed, says that it was delivered to another account's address, which is not: then it was

@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { z } from 'zod';
-import type { FailureReason } from '@parley/shared/contracts/session-values';
+import { systemClock, type Clock } from '@parley/shared/time/clock';
 import { CarrierClient } from '../carrier-client.ts';
 import { credentialText } from '../carrier-credentials.ts';
 import { formFields, toE164 } from '../carrier-form.ts';
@@ -16,6 +16,8 @@ import {
   type TransferTarget,
 } from '../carrier.ts';
 import { escapeXml, responseDocument } from '../xml.ts';
+import { isFinal, twilioEnd } from './twilio-causes.ts';
+import { TwilioDialling } from './twilio-dialling.ts';
 import { verifyTwilioUpgrade, verifyTwilioWebhook } from './twilio-signature.ts';
 
 export const TWILIO_API_URL = 'https://api.twilio.com';
@@ -29,14 +31,15 @@ export interface TwilioCredentials {
 export const twilio = defineCarrier({
   title: 'Twilio',
   credentials: z.strictObject({ account_sid: credentialText(64), auth_token: credentialText(128) }),
-  open: ({ account_sid, auth_token }, { apiBaseUrl }) =>
-    new TwilioCarrier({ accountSid: account_sid, authToken: auth_token }, { apiBaseUrl }),
+  open: ({ account_sid, auth_token }, { clock, apiBaseUrl }) =>
+    new TwilioCarrier({ accountSid: account_sid, authToken: auth_token }, { clock, apiBaseUrl }),
 });
 
 /** Twilio: TwiML, form callbacks, SHA-1 signature over the URL as requested. */
 export class TwilioCarrier implements Carrier {
   readonly name = 'twilio';
   readonly answersByCommand = false;
+  readonly dialling: TwilioDialling;
   readonly #accountSid: string;
   readonly #authToken: string;
   readonly #client: CarrierClient;
@@ -44,7 +47,11 @@ export class TwilioCarrier implements Carrier {
 
   constructor(
     { accountSid, authToken }: TwilioCredentials,
-    options: { apiBaseUrl?: string | undefined; dispatcher?: Dispatcher | undefined } = {},
+    options: {
+      clock?: Clock;
+      apiBaseUrl?: string | undefined;
+      dispatcher?: Dispatcher | undefined;
+    } = {},
   ) {
     this.#accountSid = accountSid;
     this.#authToken = authToken;
@@ -54,7 +61,9 @@ export class TwilioCarrier implements Carrier {
       baseUrl: options.apiBaseUrl ?? TWILIO_API_URL,
       authorization: `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString('base64')}`,
       dispatcher: options.dispatcher,
+      clock: options.clock ?? systemClock,
     });
+    this.dialling = new TwilioDialling(this.#client, this.#account);
   }
 
   verifyWebhook(request: CarrierRequest): boolean {
@@ -87,18 +96,11 @@ export class TwilioCarrier implements Carrier {
       };
     }
     const status = fields.get('CallStatus') ?? '';
-    if (fields.get('CallbackSource') === 'call-progress-events' || FINAL_STATUSES.has(status)) {
+    if (fields.get('CallbackSource') === 'call-progress-events' || isFinal(status)) {
       if (status === 'ringing') return { type: 'ringing', carrierCallId };
       if (status === 'in-progress') return { type: 'answered', carrierCallId };
-      if (!FINAL_STATUSES.has(status)) return undefined;
-      const sip = fields.get('SipResponseCode');
-      return {
-        type: 'ended',
-        carrierCallId,
-        failure: twilioFailure(status, sip),
-        cause: [status, sip].filter((part) => part !== null).join(' '),
-        cost: null,
-      };
+      if (!isFinal(status)) return undefined;
+      return { type: 'ended', carrierCallId, ...twilioEnd(status, fields.get('SipResponseCode')) };
     }
     return {
       type: 'incoming',
@@ -175,27 +177,3 @@ const STREAM_PHASES: Record<string, 'started' | 'stopped' | 'failed'> = {
   'stream-stopped': 'stopped',
   'stream-error': 'failed',
 };
-
-const FINAL_STATUSES = new Set(['completed', 'busy', 'failed', 'no-answer', 'canceled']);
-
-/** Twilio names no hang-up cause: the final status and the SIP code have to do. */
-function twilioFailure(status: string, sip: string | null): FailureReason | null {
-  if (status === 'completed') return null;
-  if (status === 'busy') return 'busy';
-  if (status === 'no-answer' || status === 'canceled') return 'no_answer';
-  switch (sip) {
-    case '603':
-      return 'rejected';
-    case '404':
-    case '484':
-      return 'invalid_number';
-    case '486':
-    case '600':
-      return 'busy';
-    case '408':
-    case '480':
-      return 'no_answer';
-    default:
-      return 'carrier_error';
-  }
-}
