@@ -24,7 +24,7 @@ const words = await Words.of(['en']);
 function keywordIndex(chunks: readonly CorpusChunk[]): KeywordIndex {
   const builder = new KeywordIndexBuilder(words);
   for (const { page, heading, text } of chunks)
-    builder.add({ heading: `${page.split('/').at(-1)} ${heading}`, text });
+    builder.add({ document: page, heading: `${page.split('/').at(-1)} ${heading}`, text });
   return new KeywordIndex(words, builder.finish());
 }
 

@@ -141,6 +141,7 @@ export class KnowledgeIndexer {
         build,
         chunks: chunks.map(({ _id, heading, text, file_name, vector }) => ({
           id: _id,
+          document: file._id,
           heading: `${file_name} ${heading}`,
           text,
           vector,

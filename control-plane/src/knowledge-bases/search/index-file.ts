@@ -36,6 +36,7 @@ export async function writeIndex(path: string, index: StoredIndex): Promise<void
     ['starts', bytesOf(index.keywords.starts)],
     ['postings', bytesOf(index.keywords.postings)],
     ['lengths', bytesOf(index.keywords.lengths)],
+    ['documents', bytesOf(index.keywords.documents)],
     ['vectors', bytesOf(index.vectors)],
   ];
   const header: Header = {
@@ -101,6 +102,7 @@ export async function readIndex(path: string): Promise<StoredIndex & { bytes: nu
       starts: numbersOf(section('starts')),
       postings: numbersOf(section('postings')),
       lengths: numbersOf(section('lengths')),
+      documents: numbersOf(section('documents')),
     },
   };
 }

@@ -10,7 +10,7 @@ const english = await Words.of(['en']);
 
 function build(words: Words, texts: readonly string[]) {
   const builder = new KeywordIndexBuilder(words);
-  for (const text of texts) builder.add({ text, heading: '' });
+  for (const [at, text] of texts.entries()) builder.add({ text, heading: '', document: String(at) });
   return builder.finish();
 }
 
@@ -99,4 +99,22 @@ void t.test('a score says how much of the question was found', async (t) => {
   t.equal(score('giraffes'), 0);
   t.equal(score('the of and'), 0);
   t.same(index.search('giraffes', 5), []);
+});
+
+void t.test('a document that is about the question brings its passages forward', async (t) => {
+  const builder = new KeywordIndexBuilder(english);
+  for (const [document, heading, text] of [
+    ['opening', '', 'We open at nine.'],
+    ['chairs', '', 'Send it back to us within a month.'],
+    ['tables', '', 'Send it back to us within a week.'],
+    ['chairs', '', 'Chairs of wood, chairs of steel.'],
+    ['prices', 'Chairs', 'From ten to ninety.'],
+    ['colours', '', 'Chairs are green, red, white or blue.'],
+  ] as const)
+    builder.add({ document, heading, text });
+  const index = new KeywordIndex(english, builder.finish());
+  const found = (query: string) => index.search(query, 10).map(({ doc }) => doc);
+  t.same(found('send chairs back').slice(0, 2), [1, 2], 'of two that say the same');
+  t.ok(found('chairs').indexOf(4) < found('chairs').indexOf(5), 'a heading counts more than the text');
+  t.ok(index.search('send back', 10).every(({ rank, score }) => rank > 0 && score > 0 && score <= 1));
 });

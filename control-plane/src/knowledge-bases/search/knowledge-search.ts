@@ -59,7 +59,7 @@ export class KnowledgeSearch {
     const hits = found
       .flat()
       .filter(({ score }) => score > 0 && score >= minScore)
-      .sort((a, b) => (mode === 'hybrid' ? b.rank - a.rank : b.score - a.score))
+      .sort((a, b) => b.rank - a.rank)
       .slice(0, topK + SPARE);
     if (hits.length === 0) return [];
     const chunks = await this.#chunks
@@ -77,7 +77,7 @@ export class KnowledgeSearch {
   async #ofBase(base: KnowledgeBaseRecord, query: string, wanted: SearchMode, limit: number) {
     if (base.index_key === null) return [];
     const vector = wanted === 'keyword' ? undefined : await this.#direction(base, query, wanted);
-    const mode = vector === undefined ? 'keyword' : wanted;
+    const mode = wanted === 'vector' && vector === undefined ? 'keyword' : wanted;
     const ask = (key: string) =>
       this.#thread.ask('search', { path: this.#storage.path(key), query, limit, mode, vector });
     try {

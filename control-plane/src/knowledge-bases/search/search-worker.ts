@@ -42,6 +42,8 @@ export interface FoundChunk {
 
 export interface BuildChunk {
   id: string;
+  /** Id of the document that it is of. */
+  document: string;
   heading: string;
   text: string;
   /** As `vectorToText` makes it. */
@@ -123,10 +125,10 @@ const methods: SearchMethods = {
   },
   addToBuild({ build, chunks }) {
     const { ids, keywords, vectors } = buildOf(build);
-    for (const { id, heading, text, vector } of chunks) {
+    for (const { id, document, heading, text, vector } of chunks) {
       ids.push(id);
       vectors.push(vector === null ? new Int8Array() : vectorFromText(vector));
-      keywords.add({ heading, text });
+      keywords.add({ document, heading, text });
     }
     return Promise.resolve(null);
   },

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { fuseHits } from './fuse-hits.ts';
+import { fuseHits, spread } from './fuse-hits.ts';
 import { joinVectors, quantise, VectorIndex, vectorFromText, vectorToText } from './vectors.ts';
 
 let seed = 11;
@@ -68,22 +68,22 @@ void t.test('ranks are put together, whatever the scores mean', async (t) => {
   const words = {
     weight: 1,
     hits: [
-      { doc: 1, score: 0.9 },
-      { doc: 2, score: 0.8 },
-      { doc: 3, score: 0.1 },
+      { doc: 1, score: 0.9, rank: 0.9 },
+      { doc: 2, score: 0.8, rank: 0.8 },
+      { doc: 3, score: 0.1, rank: 0.1 },
     ],
   };
   const meaning = {
     weight: 1,
     hits: [
-      { doc: 3, score: 0.4 },
-      { doc: 2, score: 0.3 },
-      { doc: 4, score: 0.2 },
+      { doc: 3, score: 0.4, rank: 0.4 },
+      { doc: 2, score: 0.3, rank: 0.3 },
+      { doc: 4, score: 0.2, rank: 0.2 },
     ],
   };
-  const fused = fuseHits([words, meaning], 3);
+  const fused = fuseHits([words, meaning]);
   t.same(
-    fused.map(({ doc, score }) => ({ doc, score })),
+    fused.slice(0, 3).map(({ doc, score }) => ({ doc, score })),
     [
       { doc: 3, score: 0.4 },
       { doc: 2, score: 0.8 },
@@ -91,7 +91,20 @@ void t.test('ranks are put together, whatever the scores mean', async (t) => {
     ],
   );
   t.same(
-    fuseHits([words], 2).map(({ doc }) => doc),
-    [1, 2],
+    fuseHits([words]).map(({ doc }) => doc),
+    [1, 2, 3],
   );
 });
+
+void t.test(
+  'a third passage of a document waits for those of others, and comes where there are none',
+  (t) => {
+    const hits = [9, 8, 7, 6, 1].map((rank, doc) => ({ doc, score: 0.5, rank }));
+    const found = (documents: number[], limit: number) =>
+      spread(hits, (doc) => documents[doc]!, limit).map(({ doc }) => doc);
+    t.same(found([1, 1, 1, 2, 3], 3), [0, 1, 3]);
+    t.same(found([1, 1, 1, 1, 1], 4), [0, 1, 2, 3]);
+    t.same(found([1, 2, 3, 4, 5], 5), [0, 1, 2, 3, 4]);
+    t.end();
+  },
+);
