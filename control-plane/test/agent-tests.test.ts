@@ -143,7 +143,12 @@ void t.test('a test is kept as sent, with the defaults filled in', async (t) => 
       },
     ],
     checks: [{ id: 'check_3' }],
-    tool_mocks: [{ match: { $set: 1 }, result: { price: 12 }, error: null }],
+    tool_mocks: [{ function: null, match: { $set: 1 }, result: { price: 12 }, error: null }],
+  });
+  const ofNone = { ...SCRIPT, tool_mocks: [{ tool_id: tool.id, function: 'find' }] };
+  t.match(await cp.call<Refused>('POST', tests, { body: ofNone }), {
+    status: 422,
+    body: { detail: [{ loc: ['body', 'tool_mocks', 0, 'function'] }] },
   });
   t.same((await cp.call('GET', `/v1/tests/${id}`)).body, created.body);
   t.match((await cp.call('GET', `${tests}?q=pri`)).body, { total: 1, items: [{ id }] });

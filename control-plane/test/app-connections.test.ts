@@ -479,6 +479,14 @@ void t.test('a connection that the vendor ends says so, and can be made again', 
   hubSpot.oauth.withdraw();
   t.match(await tried(id, contact), { ok: false, error: { code: 'not_connected' } });
   t.match(await read(made.id), { status: 'revoked' }, 'it was not due: it was withdrawn');
+
+  const third = await asAdmin('POST', `/v1/app-connections/${made.id}/reconnect`);
+  t.equal((await returned(await agreed(third.body.authorize_url!))).status, 200);
+  hubSpot.oauth.clientSecret = 'another';
+  await due(made.id);
+  t.match(await tried(id, contact), { ok: false, error: { code: 'not_connected' } });
+  hubSpot.oauth.clientSecret = CLIENT.clientSecret;
+  t.match(await read(made.id), { status: 'error', last_error: /OAuth client.*\(invalid_client\)/ });
 });
 
 void t.test('a vendor that is down is told later to revoke', async (t) => {

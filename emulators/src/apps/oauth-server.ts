@@ -46,6 +46,8 @@ export class OAuthServer {
   readonly #clock: Clock;
   readonly #codes = new Map<string, Code>();
   readonly #grants: Grant[] = [];
+  /** Those who administer the client may give it another. */
+  clientSecret: string;
   /** What the user does with the next request. */
   consent: 'agree' | 'deny' | { scope: string } = 'agree';
   /** Says so in its redirect; another than its own is an attack. */
@@ -59,6 +61,7 @@ export class OAuthServer {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.issuer = options.issuer;
+    this.clientSecret = options.clientSecret;
   }
 
   /** Whether a request carries a bearer token that is good. */
@@ -134,8 +137,9 @@ export class OAuthServer {
   }
 
   #isClient(form: URLSearchParams): boolean {
-    const { clientId, clientSecret } = this.#options;
-    return form.get('client_id') === clientId && form.get('client_secret') === clientSecret;
+    return (
+      form.get('client_id') === this.#options.clientId && form.get('client_secret') === this.clientSecret
+    );
   }
 
   #exchange(form: URLSearchParams): HttpAnswer {
