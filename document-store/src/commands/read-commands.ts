@@ -9,7 +9,7 @@ import { keyText } from '../storage/index-keys.ts';
 import { wholeNumber } from '../bson/numbers.ts';
 import { compilePipeline, countsOnly, splitPipeline, type SplitPipeline } from '../aggregation/pipeline.ts';
 import { parseProjection } from '../query/projection.ts';
-import { QueryRun, countMatches, type Found, type Query } from '../query/query.ts';
+import { QueryRun, countMatches, decidingFields, type Found, type Query } from '../query/query.ts';
 import { naturalHint, parseSort } from '../query/sort.ts';
 import { getField, isDocument, toNumber, typeName, type Bson, type BsonDocument } from '../bson/values.ts';
 import {
@@ -51,7 +51,8 @@ function runFind(command: BsonDocument, context: CommandContext): CommandReply {
   const collection = context.store.catalog.collection(context.database, name);
   const namespace = `${context.database}.${name}`;
   if (!collection) return { cursor: { id: 0n, ns: namespace, firstBatch: [] } };
-  const run = new QueryRun(context.store, collection, query);
+  // Without a projection documents go out as they are stored: no more of them is decoded than decides.
+  const run = new QueryRun(context.store, collection, query, projection ? undefined : decidingFields(query));
   const show = ({ document, bytes, position }: Found) =>
     projection ? projection.apply(document, position) : new RawDocument(bytes);
   const source = sourceOf(mapped(run, show), () => run.pause());

@@ -5,7 +5,7 @@ import { CommandError } from '../errors.ts';
 import type { Filter } from '../matching/filter.ts';
 import { excludesMissing, implies } from './implication.ts';
 import { boundsOf, intersect, isAllPoints, turnAround, type Bounds, type Edge } from './index-bounds.ts';
-import { afterPrefix, type KeyField } from '../storage/index-keys.ts';
+import { afterPrefix, encodeKeyPart, type KeyField } from '../storage/index-keys.ts';
 import type { KeyRange, Store } from '../storage/store.ts';
 import { isDocument, toNumber, type Bson, type BsonDocument } from '../bson/values.ts';
 
@@ -73,7 +73,7 @@ export function planQuery(store: Store, collection: Collection, request: PlanReq
   const bounded = plans.filter(({ used }) => used > 0);
   const union = bounded.length === 0 ? planUnion(collection, filter) : undefined;
   if (union) return union;
-  return plans.length > 0 ? choose(store, plans, request) : scan;
+  return plans.length > 0 ? choose(store, collection, plans, request) : scan;
 }
 
 function hintedIndex(collection: Collection, hint: Bson | undefined): Index | 'natural' | undefined {
@@ -89,21 +89,61 @@ function hintedIndex(collection: Collection, hint: Bson | undefined): Index | 'n
   );
 }
 
-function choose(store: Store, plans: readonly IndexPlan[], { sort, limit }: PlanRequest): IndexPlan {
+/** How far keys are counted to compare indexes, step by step: narrow ones cost little to find out. */
+const COUNT_STEPS = [100, 1000, 5000];
+/** Of the keys that are counted for one choice: some milliseconds. */
+const MAX_COUNTED = 500_000;
+
+/**
+ * The index that leads to the fewest documents. Where an order is asked for, one that has it may stop early: then
+ * sorting what a narrower one finds must be worth it.
+ */
+function choose(
+  store: Store,
+  collection: Collection,
+  plans: readonly IndexPlan[],
+  { sort, limit }: PlanRequest,
+): IndexPlan {
   const rated = plans.map((plan) => ({ plan, score: rate(plan) })).sort((a, b) => b.score - a.score);
   const best = rated[0]!.plan;
-  if (best.sorted || sort.length === 0) return best;
-  const inOrder = rated.find(({ plan }) => plan.sorted)?.plan;
-  if (!inOrder) return best;
-  // Sorting what the narrower index finds is worth it while that is little; otherwise read in order and stop early.
-  const enough = Math.max(100, (limit ?? 1000) * 10);
-  let keys = 0;
-  for (const range of best.ranges) {
-    keys += store.countKeys(best.index, range, enough - keys);
-    if (keys >= enough) return inOrder;
+  if (rated[0]!.score >= FINDS_ONE) return best;
+  const inOrder = sort.length === 0 ? undefined : rated.find(({ plan }) => plan.sorted)?.plan;
+  const first = inOrder ?? best;
+  const known = boundFields(first);
+  const others = plans.filter(
+    (plan) => plan !== first && boundFields(plan).some((one) => !known.includes(one)),
+  );
+  if (others.length === 0) return first;
+  const rivals = inOrder ? others : [first, ...others];
+  for (const step of COUNT_STEPS) {
+    const counted = rivals.map((plan) => ({ plan, keys: countKeys(store, plan, step) }));
+    const { plan, keys } = counted.reduce((least, one) => (one.keys < least.keys ? one : least));
+    if (keys === step) continue;
+    if (!inOrder || keys <= 10 * (limit ?? Infinity)) return plan;
+    // In order, a match comes every so many keys, and as many matches as are wanted have to be met.
+    const met = Math.ceil(keys ** 2 / limit!);
+    if (met > MAX_COUNTED || store.count(collection) < met) return inOrder;
+    return countKeys(store, inOrder, met) < met ? inOrder : plan;
   }
-  return best;
+  return first;
 }
+
+function boundFields({ index, used }: IndexPlan): string[] {
+  return index.fields.slice(0, used).map(({ path }) => path.join('.'));
+}
+
+/** Keys of a plan's ranges, or `limit` if there are that many. */
+function countKeys(store: Store, { index, ranges }: IndexPlan, limit: number): number {
+  let keys = 0;
+  for (const range of ranges) {
+    keys += store.countKeys(index, range, limit - keys);
+    if (keys >= limit) return limit;
+  }
+  return keys;
+}
+
+/** What a unique index scores whose fields are all given. */
+const FINDS_ONE = 1000;
 
 function rate(plan: IndexPlan): number {
   const { index, bounds } = plan;
@@ -113,7 +153,7 @@ function rate(plan: IndexPlan): number {
     if (bound[0] === FULL_RANGE) break;
     const points = bound.every(isPointText);
     score += points ? 10 : 4;
-    if (i === index.fields.length - 1 && points && index.unique) score += 1000;
+    if (i === index.fields.length - 1 && points && index.unique) score += FINDS_ONE;
     if (!points) break;
   }
   // Of equals, the shorter index.
@@ -166,7 +206,7 @@ function planIndex(
     direction: order?.direction ?? 1,
     sorted: sort.length === 0 || order !== undefined,
     merged: order?.merged ?? false,
-    exact: covered && !index.multikey.includes(true) && !index.partial,
+    exact: covered && oneKeyEach(index, bounds),
     bounds: describe(index, bounds, used),
     used,
   };
@@ -184,6 +224,19 @@ function fullIndexScan(index: Index, sort: readonly KeyField[]): IndexPlan {
     bounds: describe(index, [], 0),
     used: 0,
   };
+}
+
+/** Whether no document has two keys within the bounds: of an array, one element is asked for. */
+function oneKeyEach(index: Index, bounds: readonly (Bounds | undefined)[]): boolean {
+  const arrays = index.fields.map((_, i) => i).filter((i) => index.multikey[i]);
+  if (arrays.length === 0) return true;
+  const [only] = arrays;
+  const bound = bounds[only!];
+  if (arrays.length > 1 || index.fields[only!]!.path.length > 1 || !bound?.exact) return false;
+  // Null is also what is missing.
+  const none = encodeKeyPart(null, index.fields[only!]!.descending);
+  const [interval, ...more] = bound.intervals;
+  return more.length === 0 && interval?.point === true && !interval.low.prefix.equals(none);
 }
 
 /** For each field of the index the bounds its conditions give, or undefined where there are none. */
@@ -205,7 +258,7 @@ function fieldBounds(index: Index, conjuncts: readonly Conjunct[]): (Bounds | un
       // Likewise two conditions on one array: only one of them can be used.
       if (!bounds) bounds = next;
       else if (!multikey) bounds = intersect(bounds, next);
-      else if (isAllPoints(next) && !isAllPoints(bounds)) bounds = { ...next, exact: false };
+      else bounds = { ...(isAllPoints(next) && !isAllPoints(bounds) ? next : bounds), exact: false };
     }
     if (bounds && multikey) boundArrays.add(field.path[0]!);
     if (bounds && conjuncts.some((conjunct) => conjunct.field === path && !boundsOf(conjunct.predicate))) {

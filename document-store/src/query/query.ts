@@ -275,6 +275,14 @@ class IndexScan extends RowScan {
   }
 }
 
+/** Decodes what decides whether a document is found, and where in the order; undefined: all of it may. */
+export function decidingFields({ filter, sort }: Query): ((bytes: Uint8Array) => BsonDocument) | undefined {
+  const fields = fieldsOf(filter);
+  if (!fields) return undefined;
+  const all = new Set([...fields, ...sort.map(({ path }) => path[0]!)]);
+  return (bytes) => decodeFields(bytes, all);
+}
+
 /** How many documents match: taken from the keys of an index alone where they decide, else from the fields that do. */
 export function countMatches(store: Store, collection: Collection, query: Query): number {
   const { skip = 0, limit = Infinity } = query;
@@ -286,9 +294,12 @@ export function countMatches(store: Store, collection: Collection, query: Query)
   if (everything) {
     count = store.count(collection);
   } else {
-    const fields = fieldsOf(query.filter);
-    const decode = fields && ((bytes: Uint8Array) => decodeFields(bytes, fields));
-    const run = new QueryRun(store, collection, { ...query, skip: 0, limit: undefined }, decode);
+    const run = new QueryRun(
+      store,
+      collection,
+      { ...query, skip: 0, limit: undefined },
+      decidingFields(query),
+    );
     count = 0;
     if (run.plan.kind === 'index' && run.plan.exact) {
       for (const range of run.plan.ranges) {
