@@ -53,6 +53,28 @@ export function cellsOf({ key }: Pick<Column, 'key'>): { $gte: string; $lt: stri
   return { $gte: `${key}\0`, $lt: `${key}\x01` };
 }
 
+/** What a row has in the ordered field of a column: its value's place, then the row's own. */
+export function orderText(type: ColumnType, value: unknown, rowId: string): string {
+  return `${sortText(type, value)}\0${rowId}`;
+}
+
+/** Texts of an ordered field. */
+export interface OrderRange {
+  $gte: string;
+  $lt: string;
+}
+
+/** Rows whose value is this one; null: rows that have none. */
+export function orderEqual(type: ColumnType, value: unknown): OrderRange {
+  const text = sortText(type, value);
+  return { $gte: `${text}\0`, $lt: `${text}\x01` };
+}
+
+/** Rows with any value. */
+export function orderWithValue(type: ColumnType): OrderRange {
+  return { $gte: `${TAGS[type]}\0`, $lt: `${TAGS[type]}\x01` };
+}
+
 const view = new DataView(new ArrayBuffer(8));
 
 /** 16 hexadecimal digits in the order of the numbers; both zeros are one. */
@@ -64,9 +86,10 @@ export function orderedNumber(value: number): string {
   return ordered.toString(16).padStart(16, '0');
 }
 
-/** Without half of a character at its end. */
+/** Without half of a character at its end. U+0000 ends texts here, and stands as its neighbour U+0001 within one. */
 function beginning(text: string): string {
-  if (text.length <= CELL_CHARACTERS) return text;
+  if (text.length <= CELL_CHARACTERS) return text.replaceAll('\0', '\x01');
   const cut = text.slice(0, CELL_CHARACTERS);
-  return cut.isWellFormed() || !text.isWellFormed() ? cut : cut.slice(0, -1);
+  const whole = cut.isWellFormed() || !text.isWellFormed() ? cut : cut.slice(0, -1);
+  return whole.replaceAll('\0', '\x01');
 }

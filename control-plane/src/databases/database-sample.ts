@@ -106,7 +106,7 @@ export const databaseSample: Sample = {
     filter: ['score:gte:50', 'score:eq:-1', 'score:lt:0', 'note:eq:Note 77', 'note:empty'],
     cursor: [
       encodeCursor({
-        ...{ sort: '-created_at', total: 0, segment: 0 },
+        ...{ sort: '-created_at', total: 0, capped: false, segment: 0 },
         position: [MANY_START + 50 * MANY_APART_MS, nthId('dbr', 50)],
       }),
     ],

@@ -6,6 +6,8 @@ export interface RowCursor {
   sort: string;
   /** What the first page counted. */
   total: number;
+  /** There were more. */
+  capped: boolean;
   /** Which part of the order. */
   segment: number;
   /** Of the last row that was given, within its part. */
@@ -15,6 +17,7 @@ export interface RowCursor {
 const schema: z.ZodType<RowCursor> = z.strictObject({
   sort: z.string(),
   total: z.number().int().min(0),
+  capped: z.boolean(),
   segment: z.number().int().min(0).max(2),
   position: z
     .array(z.union([z.string(), z.number()]))

@@ -9,10 +9,14 @@ import type { DatabaseRecord, DatabaseRowRecord } from './database-model.ts';
 import { decodeCursor, encodeCursor } from './row-cursor.ts';
 import type { RowCursor } from './row-cursor.ts';
 import { parseFilters } from './row-filters.ts';
+import type { RowFilter } from './row-filters.ts';
 import { segmentsOf } from './row-order.ts';
+import type { RowStore } from './row-store.ts';
 
 /** Rows that may be read one by one for a page. */
 export const MAX_SCANNED = 50_000;
+/** Counting stops here where no index has the answer, and rows are read for it. */
+export const READ_TOTAL_LIMIT = 1000;
 
 type Row = DatabaseRowRecord;
 type Rows = ScopedCollection<Row>;
@@ -25,35 +29,42 @@ export type RowList = RowSelection & ListInput & { cursor?: string | undefined }
 
 export type RowPage = ListPage<Row> & { next_cursor: string | null };
 
+/** Who counts rows by the keys of an index. */
+export type RangeCounter = Pick<RowStore, 'countRange'>;
+
 /**
  * A page of the rows of a database. Pages by cursor neither repeat nor skip a row that stays as it is, in any order.
  * @throws ValidationError for filters and orders that the database does not have, or that would read too many rows
  */
-export async function listRows(scope: Scope, database: DatabaseRecord, list: RowList): Promise<RowPage> {
+export async function listRows(
+  scope: Scope,
+  database: DatabaseRecord,
+  list: RowList,
+  counter: RangeCounter,
+): Promise<RowPage> {
   const rows = scope.collection(databaseRowCollection);
-  const { filter, unfiltered } = await selected(rows, database, list);
+  const selected = await select(rows, database, list, counter);
   const segments = segmentsOf(database, list.sort);
-  if (segments.scans) await checkScan(rows, filter, ['query', 'sort']);
+  if (segments.scans) await checkScan(selected, ['query', 'sort']);
   if (list.offset > 0 && (list.cursor !== undefined || segments.ofColumn))
     throw invalid(
       ['query', 'offset'],
       'must be 0 with a cursor or a sort by column: pages go on by `next_cursor`',
     );
   const cursor = list.cursor === undefined ? null : decodeCursor(list.cursor, list.sort);
-  const [total, found] = await Promise.all([
-    cursor?.total ?? totalOf(rows, database, filter, unfiltered),
-    read(rows, filter, segments.list, cursor, list.offset, list.limit + 1),
+  const [counted, found] = await Promise.all([
+    cursor ?? totalOf(database, selected),
+    read(rows, selected.filter, segments.list, cursor, list.offset, list.limit + 1),
   ]);
+  const { total, capped } = counted;
   const shown = found.slice(0, list.limit);
   const last = shown.at(-1);
   const next_cursor =
     last && found.length > list.limit
-      ? encodeCursor({ sort: list.sort, total, segment: last.segment, position: last.position })
+      ? encodeCursor({ sort: list.sort, total, capped, segment: last.segment, position: last.position })
       : null;
   const items = shown.map(({ row }) => row);
-  return total > TOTAL_LIMIT
-    ? { items, total: TOTAL_LIMIT, total_capped: true, next_cursor }
-    : { items, total, next_cursor };
+  return { items, total, ...(capped && { total_capped: true as const }), next_cursor };
 }
 
 /**
@@ -65,9 +76,10 @@ export async function selectRows(
   database: DatabaseRecord,
   selection: RowSelection,
   pageSize: number,
+  counter: RangeCounter,
 ): Promise<AsyncGenerator<Row[], void, undefined>> {
   const rows = scope.collection(databaseRowCollection);
-  const { filter } = await selected(rows, database, selection);
+  const { filter } = await select(rows, database, selection, counter);
   const { list } = segmentsOf(database, 'created_at');
   return (async function* pages() {
     let cursor: RowCursor | null = null;
@@ -76,7 +88,10 @@ export async function selectRows(
       if (found.length > 0) yield found.map(({ row }) => row);
       const last = found.at(-1);
       if (!last || found.length < pageSize) return;
-      cursor = { sort: 'created_at', total: 0, segment: last.segment, position: last.position };
+      cursor = {
+        ...{ sort: 'created_at', total: 0, capped: false },
+        ...{ segment: last.segment, position: last.position },
+      };
     }
   })();
 }
@@ -87,29 +102,75 @@ interface Found {
   position: (string | number)[];
 }
 
-async function selected(
+interface Selected {
+  filter: Filter<Row>;
+  /** All rows of the database. */
+  unfiltered: boolean;
+  /** Whether an index counts them by its keys. */
+  keyed: boolean;
+  /** How many there are, up to `limit`. */
+  count(limit: number): Promise<number>;
+}
+
+async function select(
   rows: Rows,
   database: DatabaseRecord,
   selection: RowSelection,
-): Promise<{ filter: Filter<Row>; unfiltered: boolean }> {
+  counter: RangeCounter,
+): Promise<Selected> {
   const { session_id, agent_id } = selection;
   const times = commonFilter({ ...selection, limit: 1, offset: 0, sort: '' });
   const own = { ...times, ...equalities({ session_id, agent_id }) };
   const filters = parseFilters(database, selection.filter ?? []);
-  const conditions = (scans: boolean) =>
-    filters.filter((one) => one.scans === scans).map(({ condition }) => condition);
-  const indexed = { $and: [{ database_id: database._id, ...own }, ...conditions(false)] } as Filter<Row>;
-  const scanned = conditions(true);
-  if (scanned.length > 0) await checkScan(rows, indexed, ['query', 'filter']);
+  const indexed = selectedBy(
+    rows,
+    database,
+    own,
+    filters.filter(({ scans }) => !scans),
+    counter,
+  );
+  const scanned = filters.filter(({ scans }) => scans).map(({ condition }) => condition);
+  if (scanned.length === 0) return indexed;
+  await checkScan(indexed, ['query', 'filter']);
+  const filter = { $and: [indexed.filter, ...scanned] } as Filter<Row>;
+  return { filter, unfiltered: false, keyed: false, count: (limit) => rows.count(filter, { limit }) };
+}
+
+function selectedBy(
+  rows: Rows,
+  database: DatabaseRecord,
+  own: object,
+  filters: readonly RowFilter[],
+  counter: RangeCounter,
+): Selected {
+  const all = { database_id: database._id, ...own };
+  const filter = { $and: [all, ...filters.map(({ condition }) => condition)] } as Filter<Row>;
+  const owned = Object.keys(own).length > 0;
+  const ranges = !owned && filters.length === 1 ? filters[0]!.ranges : null;
+  if (ranges)
+    return {
+      ...{ filter, unfiltered: false, keyed: true },
+      async count(limit) {
+        let counted = 0;
+        for (const range of ranges)
+          if (counted < limit) counted += await counter.countRange(database, range, limit - counted);
+        return counted;
+      },
+    };
+  // One field decides, instead of the many cells besides.
+  const conditions = filters.map(({ condition, ranges }) => (ranges?.length === 1 ? ranges[0]! : condition));
+  const counted = { $and: [all, ...conditions] } as Filter<Row>;
   return {
-    filter: scanned.length > 0 ? ({ $and: [indexed, ...scanned] } as Filter<Row>) : indexed,
-    unfiltered: filters.length === 0 && Object.keys(own).length === 0,
+    filter,
+    unfiltered: filters.length === 0 && !owned,
+    keyed: filters.length === 0,
+    count: (limit) => rows.count(counted, { limit }),
   };
 }
 
 /** @throws ValidationError `too_many_rows` */
-async function checkScan(rows: Rows, filter: Filter<Row>, loc: string[]): Promise<void> {
-  if ((await rows.count(filter, { limit: MAX_SCANNED + 1 })) <= MAX_SCANNED) return;
+async function checkScan(selected: Selected, loc: string[]): Promise<void> {
+  if ((await selected.count(MAX_SCANNED + 1)) <= MAX_SCANNED) return;
   throw invalid(
     loc,
     `would read more than ${MAX_SCANNED} rows one by one: add filters that leave fewer`,
@@ -117,15 +178,14 @@ async function checkScan(rows: Rows, filter: Filter<Row>, loc: string[]): Promis
   );
 }
 
-function totalOf(
-  rows: Rows,
+async function totalOf(
   database: DatabaseRecord,
-  filter: Filter<Row>,
-  unfiltered: boolean,
-): Promise<number> | number {
+  { unfiltered, keyed, count }: Selected,
+): Promise<{ total: number; capped: boolean }> {
+  const most = keyed ? TOTAL_LIMIT : READ_TOTAL_LIMIT;
   // Counting stops there anyway.
-  if (unfiltered && database.row_count > TOTAL_LIMIT) return TOTAL_LIMIT + 1;
-  return rows.count(filter, { limit: TOTAL_LIMIT + 1 });
+  const total = unfiltered && database.row_count > most ? database.row_count : await count(most + 1);
+  return total > most ? { total: most, capped: true } : { total, capped: false };
 }
 
 async function read(

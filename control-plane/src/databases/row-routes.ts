@@ -87,7 +87,7 @@ export function rowRoutes({
       query: rowQuery,
       responses: { 200: { description: 'A page of rows', schema: rowPageResponse } },
       handle: async ({ scope, item: database, query }) => {
-        const { next_cursor, ...page } = await listRows(scope, database, query);
+        const { next_cursor, ...page } = await listRows(scope, database, query, rows);
         return { ...toPage(page, (row) => toRowResponse(database, row)), next_cursor };
       },
     }),
@@ -113,7 +113,7 @@ export function rowRoutes({
         200: { description: 'The rows', contentType: 'text/csv', alsoAs: ['application/json'] },
       },
       handle: async ({ scope, item: database, query, caller, address, signal }) => {
-        const pages = await selectRows(scope, database, query, EXPORT_PAGE);
+        const pages = await selectRows(scope, database, query, EXPORT_PAGE, rows);
         await audit.record({ scope, caller, address, action: 'database.exported', target: database._id });
         const [write, type] =
           query.format === 'json' ? [rowsAsJson, 'application/json'] : [rowsAsCsv, 'text/csv; charset=utf-8'];

@@ -7,6 +7,7 @@ import { isDuplicateKey } from '../storage/duplicate.ts';
 import type { Scope } from '../tenancy/scope.ts';
 import { databaseCollection, databaseRowCollection } from './database-model.ts';
 import type { DatabaseRecord, DatabaseRowRecord } from './database-model.ts';
+import type { Condition } from './row-filters.ts';
 import { checkValues, numbersIn, rowContent } from './row-values.ts';
 
 export const ROWS_PER_DATABASE = 1_000_000;
@@ -85,6 +86,14 @@ export class RowStore {
       if (row.id !== undefined && isDuplicateKey(error, '_id')) return null;
       throw error;
     }
+  }
+
+  /**
+   * Counts rows in a range of one ordered field, up to `limit`. The index of that field says by the database alone
+   * whose they are: asked for more, the rows themselves would be read.
+   */
+  countRange({ _id }: Pick<DatabaseRecord, '_id'>, range: Condition, limit: number): Promise<number> {
+    return this.#rows.countDocuments({ database_id: _id, ...range }, { limit });
   }
 
   /** Values that are sent take the place of those there are; null removes one. @throws ValidationError */

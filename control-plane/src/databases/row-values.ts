@@ -1,6 +1,6 @@
 import { ValidationError } from '@parley/shared/errors/app-error';
 import type { ValidationDetail } from '@parley/shared/errors/app-error';
-import { cellOf, sortText } from './cells.ts';
+import { cellOf, orderText } from './cells.ts';
 import { parseValue } from './database-columns.ts';
 import type { Column } from './database-columns.ts';
 import type { DatabaseRecord, DatabaseRowRecord } from './database-model.ts';
@@ -46,7 +46,7 @@ export function rowContent(
   // Of every key there ever was: a column that is taken in again finds its rows.
   for (const [key, { type, slot }] of Object.entries(database.known_keys)) {
     cells.push(cellOf({ key, type }, values[key]));
-    if (slot !== null) order[`c${slot}`] = `${sortText(type, values[key])}\0${rowId}`;
+    if (slot !== null) order[`c${slot}`] = orderText(type, values[key], rowId);
   }
   return { values, cells, order };
 }
