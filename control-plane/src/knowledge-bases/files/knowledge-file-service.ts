@@ -6,6 +6,8 @@ import { OutboundRefusedError } from '@parley/shared/http/outbound-errors';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
 import { commonFilter, equalities } from '../../http/list-query.ts';
+import { readUpload } from '../../http/read-upload.ts';
+import type { UploadedFile } from '../../http/read-upload.ts';
 import { invalid } from '../../http/validation.ts';
 import { orDuplicate } from '../../storage/duplicate.ts';
 import type { ListPage, ListQuery } from '../../storage/list.ts';
@@ -18,8 +20,8 @@ import type { KnowledgeChunkRecord, KnowledgeFileRecord } from './knowledge-file
 import type { addFileRequest, fileQuery } from './knowledge-file-schema.ts';
 import type { KnowledgeIndexer } from './knowledge-indexer.ts';
 import type { KnowledgeJobs } from './knowledge-jobs.ts';
+import { MAX_DOCUMENT_BYTES } from './knowledge-storage.ts';
 import type { KnowledgeStorage } from './knowledge-storage.ts';
-import { readUpload } from './read-upload.ts';
 
 export const FILES_PER_BASE = 500;
 
@@ -82,7 +84,7 @@ export class KnowledgeFileService {
     await this.#checkRoom(scope, base);
     const { id, storage_key } = this.#newKey(base);
     try {
-      const source = await readUpload(request, async ({ name, contentType, content }): Promise<Source> => {
+      const take = async ({ name, contentType, content }: UploadedFile): Promise<Source> => {
         const { mime } = DOCUMENT_FORMATS[formatOf(name, contentType)];
         const { sizeBytes, sha256 } = await this.#storage.write(
           storage_key,
@@ -92,7 +94,8 @@ export class KnowledgeFileService {
           ...{ _id: id, type: 'file', name, mime_type: mime, storage_key },
           ...{ size_bytes: sizeBytes, sha256, content_key: `sha256:${sha256}` },
         };
-      });
+      };
+      const source = await readUpload(request, MAX_DOCUMENT_BYTES, take);
       return await this.#insert(scope, base, source);
     } catch (error) {
       await this.#storage.delete(storage_key);

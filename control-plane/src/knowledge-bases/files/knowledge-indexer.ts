@@ -5,7 +5,7 @@ import type { Database } from '../../storage/database.ts';
 import { knowledgeBaseCollection } from '../knowledge-base-model.ts';
 import type { KnowledgeBaseRecord } from '../knowledge-base-model.ts';
 import type { SearchThread } from '../search/search-thread.ts';
-import { keepLease, LEASE_MS } from './keep-lease.ts';
+import { keepLease, LEASE_MS } from '../../jobs/keep-lease.ts';
 import { knowledgeChunkCollection, knowledgeFileCollection } from './knowledge-file-model.ts';
 import type { KnowledgeChunkRecord, KnowledgeFileRecord } from './knowledge-file-model.ts';
 import type { KnowledgeStorage } from './knowledge-storage.ts';

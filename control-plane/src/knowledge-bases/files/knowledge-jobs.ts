@@ -14,7 +14,7 @@ import type { KnowledgeBaseRecord } from '../knowledge-base-model.ts';
 import type { Embedders } from '../search/embedders.ts';
 import { vectorToText } from '../search/vectors.ts';
 import { formatOfMime } from './document-format.ts';
-import { keepLease, LEASE_MS } from './keep-lease.ts';
+import { keepLease, LEASE_MS } from '../../jobs/keep-lease.ts';
 import { knowledgeChunkCollection, knowledgeFileCollection } from './knowledge-file-model.ts';
 import type { KnowledgeChunkRecord, KnowledgeFileRecord } from './knowledge-file-model.ts';
 import type { KnowledgeIndexer } from './knowledge-indexer.ts';

@@ -1,8 +1,6 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { AppError, UnavailableError } from '@parley/shared/errors/app-error';
-import { isDiskFull } from '../../storage/unreachable.ts';
+import { storeFile } from '../../storage/store-file.ts';
 
 /** The largest document, in bytes. */
 export const MAX_DOCUMENT_BYTES = 50 * 1024 * 1024;
@@ -33,37 +31,11 @@ export class KnowledgeStorage {
    * Stores a stream whole or not at all.
    * @throws AppError 413 `too_large`; UnavailableError when the disk is full; what the stream met
    */
-  async write(
+  write(
     key: string,
     content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   ): Promise<{ sizeBytes: number; sha256: string }> {
-    const target = this.path(key);
-    const part = `${target}.${randomUUID()}.part`;
-    await mkdir(path.dirname(target), { recursive: true, mode: 0o700 });
-    try {
-      const hash = createHash('sha256');
-      let sizeBytes = 0;
-      const file = await open(part, 'wx', 0o600);
-      try {
-        for await (const chunk of content) {
-          sizeBytes += chunk.length;
-          if (sizeBytes > MAX_DOCUMENT_BYTES) throw tooLarge();
-          hash.update(chunk);
-          await file.write(chunk);
-        }
-        await file.sync();
-      } finally {
-        await file.close();
-      }
-      await rename(part, target);
-      return { sizeBytes, sha256: hash.digest('hex') };
-    } catch (error) {
-      if (isDiskFull(error))
-        throw new UnavailableError('The storage of documents is full.', { cause: error });
-      throw error;
-    } finally {
-      await rm(part, { force: true });
-    }
+    return storeFile(this.path(key), content, MAX_DOCUMENT_BYTES);
   }
 
   /** What is not there needs no deleting. */
@@ -88,9 +60,4 @@ export class KnowledgeStorage {
       if (found && found.mtimeMs < before) await rm(file, { force: true });
     }
   }
-}
-
-/** 413: the document is over the limit. */
-export function tooLarge(): AppError {
-  return new AppError(413, 'too_large', `The document is larger than ${MAX_DOCUMENT_BYTES} bytes.`);
 }

@@ -3,8 +3,8 @@ import type { Readable } from 'node:stream';
 import { Busboy } from '@fastify/busboy';
 import type { BusboyHeaders } from '@fastify/busboy';
 import { AppError, ValidationError } from '@parley/shared/errors/app-error';
-import { invalid } from '../../http/validation.ts';
-import { MAX_DOCUMENT_BYTES, tooLarge } from './knowledge-storage.ts';
+import { tooLarge } from '../storage/store-file.ts';
+import { invalid } from './validation.ts';
 
 export interface UploadedFile {
   name: string;
@@ -18,14 +18,16 @@ const MAX_NAME_CHARACTERS = 255;
 
 /**
  * Reads the one file `file` of a multipart body as it comes; nothing of it is held in memory.
+ * @param maxBytes of the file: a body that says it is longer is refused at once
  * @param take reads the content to its end, or throws
  * @throws AppError 400 `bad_request` for a body that is none, 413 `too_large`; ValidationError; what `take` throws
  */
 export async function readUpload<T>(
   request: IncomingMessage,
+  maxBytes: number,
   take: (file: UploadedFile) => Promise<T>,
 ): Promise<T> {
-  if (Number(request.headers['content-length'] ?? 0) > MAX_DOCUMENT_BYTES + AROUND_BYTES) throw tooLarge();
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes + AROUND_BYTES) throw tooLarge(maxBytes);
   let parser: InstanceType<typeof Busboy>;
   try {
     parser = new Busboy({
