@@ -5,10 +5,12 @@ import {
   newAgent,
   nthId,
   nthSession,
+  orgPath,
   projectPath,
   unique,
 } from '../composition/sample.ts';
 import type { Sample, SampleWorld } from '../composition/sample.ts';
+import { MAX_WAITING } from './imports/import-service.ts';
 import { encodeCursor } from './row-cursor.ts';
 import { withColumns } from './known-keys.ts';
 import { rowContent } from './row-values.ts';
@@ -26,6 +28,12 @@ async function newDatabase({ make, project }: SampleWorld): Promise<string> {
     .id;
 }
 
+function csvFile(content: string): FormData {
+  const form = new FormData();
+  form.set('file', new File([content], 'rows.csv', { type: 'text/csv' }));
+  return form;
+}
+
 /** An agent with a database of its own. */
 async function autoDatabase({ make, project }: SampleWorld) {
   const agent = await make<{ id: string; auto_database_id: string }>(
@@ -38,12 +46,16 @@ async function autoDatabase({ make, project }: SampleWorld) {
 
 export const databaseSample: Sample = {
   async make(world) {
-    const { make, project } = world;
+    const { cp, make, project } = world;
     const database_id = await newDatabase(world);
     const path = `/v1/databases/${database_id}`;
     const { id: row_id } = await make(`${path}/rows`, { values: { score: 1 } }, project.key);
     await make(`${path}/agents`, { agent_id: project.ids['agent_id'] }, project.key);
-    return { database_id, row_id };
+    const begun = await cp.call<{ id: string }>('POST', `${path}/import`, {
+      body: csvFile('score\nhigh\n'),
+      token: project.key,
+    });
+    return { database_id, row_id, import_id: begun.body.id };
   },
   scenarios: {
     createDatabase: (_, send) => send(201, { body: { name: unique() } }),
@@ -58,6 +70,20 @@ export const databaseSample: Sample = {
       await world.make(`/v1/databases/${database_id}/agents`, { agent_id }, world.project.key);
       await send(204, { ids: { database_id, agent_id } });
       await send(409, { ids: await autoDatabase(world) });
+    },
+    importDatabaseRows: async ({ make, owner, project, put }, send) => {
+      const body = csvFile('score,note\n3,first\n');
+      await send(202, { body });
+      await send(400, { body: csvFile('nothing\n3\n') });
+      const { org_id } = project.ids;
+      const { id: project_id } = await make(`${orgPath(project)}/projects`, { name: unique() });
+      const other = `${orgPath(project)}/projects/${project_id}/databases`;
+      const { id: database_id } = await make(other, { name: unique() });
+      const far = new Date(Date.now() + 3_600_000);
+      const waiting = { name: 'rows.csv', size_bytes: 1, status: 'queued', run_at: far, expires_at: far };
+      const _id = nthId('imp', far.getTime() * 1e4);
+      await put('database_imports', { _id, org_id, project_id, database_id, ...waiting }, MAX_WAITING);
+      await send(409, { ids: { database_id }, token: owner.token, body });
     },
     createDatabaseRow: async (world, send) => {
       await send(201, { body: { values: { score: 7, note: 'called' } } });

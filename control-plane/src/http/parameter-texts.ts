@@ -61,6 +61,7 @@ export const PARAMETER_TEXTS: Readonly<Record<string, string>> = {
   'path.key_id': 'API key.',
   'path.invoice_id': 'Invoice.',
   'path.database_id': 'Database.',
+  'path.import_id': 'Import.',
   'path.row_id': 'Row of the database.',
   'path.kb_id': 'Knowledge base.',
   'path.file_id': 'Document.',

@@ -486,3 +486,23 @@ void t.test('a storage folder on another disk gets a copy', async (t) => {
   t.equal(await readFile(path.join(dir, 's', KEY), 'utf8'), 'audio');
   t.same(await readdir(dir), ['s']);
 });
+
+void t.test('a spool that is disposed of leaves no file open, whatever calls there are', async (t) => {
+  const handles: nodeFs.FileHandle[] = [];
+  const fs: RecordingFs = {
+    ...nodeFs,
+    open: async (...args: Parameters<typeof nodeFs.open>) => {
+      const handle = await nodeFs.open(...args);
+      handles.push(handle);
+      return handle;
+    },
+  };
+  const { spool, recorder } = await open(t, { fs });
+  recorder().caller(frame(1), 0);
+  await until(() => handles.length === 2);
+  await spool[Symbol.asyncDispose]();
+  t.same(
+    handles.map(({ fd }) => fd),
+    [-1, -1],
+  );
+});

@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import { maybeTime, recordFields, time, toTimes } from '../../http/record-schema.ts';
+import { IMPORT_STATUSES } from './import-model.ts';
+import type { ImportRecord } from './import-model.ts';
+
+export const importRequest = z
+  .strictObject({ file: z.file().meta({ description: 'The CSV file, with its name.' }) })
+  .meta({ id: 'ImportDatabaseRowsRequest' });
+
+const count = z.number().int().min(0);
+
+export const importResponse = z
+  .object({
+    id: z.string().meta({ example: 'imp_01k5z8r5m2q7v3x9b4n6c8d0ef' }),
+    project_id: z.string(),
+    database_id: z.string().meta({ description: 'Database that the rows go to.' }),
+    name: z.string().meta({ description: 'Name of the file.', example: 'leads.csv' }),
+    size_bytes: count.meta({ description: 'Size of the file.' }),
+    status: z.enum(IMPORT_STATUSES).meta({
+      description:
+        '`done`: every row was read, and those without errors were imported. `failed`: `error` says why it stopped; rows imported before stay.',
+    }),
+    error: z.string().nullable().meta({ description: 'Why it failed; null: it has not.' }),
+    rows: count.meta({ description: 'Rows of the file that were read so far.' }),
+    imported: count.meta({ description: 'Those of them that are rows of the database now.' }),
+    error_count: count.meta({ description: 'Those of them that could not be imported.' }),
+    errors_url: z.string().nullable().meta({
+      description:
+        'Address of a CSV file with every error so far, for the same callers; null: there is none.',
+    }),
+    finished_at: maybeTime.meta({ description: 'When it was over; null: it is not.' }),
+    ...recordFields,
+  })
+  .meta({ id: 'DatabaseImport' });
+
+export function toImportResponse(found: ImportRecord, publicUrl: string): z.input<typeof importResponse> {
+  return {
+    id: found._id,
+    project_id: found.project_id,
+    database_id: found.database_id,
+    name: found.name,
+    size_bytes: found.size_bytes,
+    status: found.status,
+    error: found.error,
+    rows: found.rows,
+    imported: found.imported,
+    error_count: found.error_count,
+    errors_url: found.error_count > 0 ? `${publicUrl}/v1/imports/${found._id}/errors` : null,
+    finished_at: time(found.finished_at),
+    ...toTimes(found),
+  };
+}

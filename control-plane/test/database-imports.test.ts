@@ -1,0 +1,202 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import t from 'tap';
+import { newId } from '@parley/shared/ids/new-id';
+import { LONG } from '../../shared/test/fixtures/long.ts';
+import { databaseRowCollection } from '../src/databases/database-model.ts';
+import { ImportJobs, MAX_ROWS } from '../src/databases/imports/import-jobs.ts';
+import { importCollection, importErrorCollection } from '../src/databases/imports/import-model.ts';
+import { MAX_WAITING } from '../src/databases/imports/import-service.ts';
+import { RowStore } from '../src/databases/row-store.ts';
+import { eventually } from './fixtures/loopback-server.ts';
+import { openTestControlPlane } from './fixtures/test-control-plane.ts';
+
+interface Import {
+  id: string;
+  status: string;
+  error: string | null;
+  rows: number;
+  imported: number;
+  error_count: number;
+  errors_url: string | null;
+  finished_at: string | null;
+}
+interface Refused {
+  code: string;
+  detail: string;
+}
+
+const plane = await openTestControlPlane();
+t.teardown(() => plane[Symbol.asyncDispose]());
+const { database, clock, logger, config } = plane.app.services;
+const { org, project, apiKey } = plane.first;
+const P = `/v1/orgs/${org._id}/projects/${project._id}`;
+const COLUMNS = [
+  { key: 'score', label: 'The score', type: 'number' },
+  { key: 'note', type: 'text' },
+  { key: 'tel', label: 'Telephone', type: 'phone' },
+  { key: 'stage', type: 'enum', options: ['won', 'lost'] },
+];
+
+async function makeDatabase(): Promise<string> {
+  const body = { name: 'x', columns: COLUMNS };
+  return (await plane.call<{ id: string }>('POST', `${P}/databases`, { body })).body.id;
+}
+function upload<T = Import>(id: string, content: string, name = 'rows.csv', type = 'text/csv') {
+  const body = new FormData();
+  body.set('file', new File([content], name, { type }));
+  return plane.call<T>('POST', `/v1/databases/${id}/import`, { body });
+}
+const importOf = async (id: string) => (await plane.call<Import>('GET', `/v1/imports/${id}`)).body;
+async function settled(id: string): Promise<Import> {
+  await eventually(async () => (await importOf(id)).finished_at !== null);
+  return importOf(id);
+}
+async function imported(id: string, content: string): Promise<Import> {
+  const begun = await upload(id, content);
+  t.match(begun, { status: 202, body: { status: 'queued', rows: 0, errors_url: null } });
+  return settled(begun.body.id);
+}
+const text = async (path: string) => {
+  const answer = await fetch(`${plane.url}${path}`, { headers: { authorization: `Bearer ${apiKey}` } });
+  return answer.text();
+};
+const rowCount = async (id: string) =>
+  (await plane.call<{ row_count: number }>('GET', `/v1/databases/${id}`)).body.row_count;
+const valuesOf = async (id: string) =>
+  (
+    await plane.call<{ items: { values: object }[] }>('GET', `/v1/databases/${id}/rows?sort=created_at`)
+  ).body.items.map(({ values }) => values);
+
+void t.test('rows are imported, and every bad one is told of', async (t) => {
+  const id = await makeDatabase();
+  const found = await imported(
+    id,
+    '\u{feff}The score;note;Telephone;stage\r\n1,5;a;;won\r\n7;"two\r\nlines";+14155550100;lost\r\n' +
+      'many;b;0175;never\r\n;;;\r\n3;short\r\n-2;=1+1;+4930123456;\r\n',
+  );
+  t.match(found, { status: 'done', error: null, rows: 6, imported: 3, error_count: 3 });
+  t.equal(
+    await text(new URL(found.errors_url!).pathname),
+    '\u{feff}row,column,problem\r\n' +
+      '1,score,must be a number\r\n' +
+      '3,score,must be a number\r\n' +
+      '3,tel,must be a phone number in E.164 form\r\n' +
+      '3,stage,must be one of the options of the column\r\n' +
+      '5,,"has 2 cells, and the header has 4"\r\n',
+  );
+  t.same(await valuesOf(id), [
+    { score: 7, note: 'two\r\nlines', tel: '+14155550100', stage: 'lost' },
+    { score: null, note: null, tel: null, stage: null },
+    { score: -2, note: '=1+1', tel: '+4930123456', stage: null },
+  ]);
+  t.equal(await rowCount(id), 3);
+  t.same(await readdir(join(config.STORAGE_DIR, 'imports')), [], 'the file is gone');
+
+  const exported = await text(`/v1/databases/${id}/export`);
+  t.match(exported, "-2,'=1+1,+4930123456,\r\n", 'a spreadsheet runs none of it');
+  const again = await makeDatabase();
+  t.match(await imported(again, exported), { status: 'done', imported: 3, error_count: 0 });
+});
+
+void t.test('what is no file of this database is refused at once', async (t) => {
+  const id = await makeDatabase();
+  const refused: [string, string, string, number, RegExp][] = [
+    ['', 'a.csv', 'text/csv', 400, /empty/],
+    ['score,other\n1,2\n', 'a.csv', 'text/csv', 400, /does not have: "other"/],
+    ['score,The score\n1,2\n', 'a.csv', 'text/csv', 400, /twice: "score"/],
+    ['"score\n1\n', 'a.csv', 'text/csv', 400, /header has a quote that is not closed/],
+    ['score\n1\n', 'a.xlsx', 'application/octet-stream', 415, /CSV/],
+    ['score\n1\n', 'a.csv', 'application/pdf', 415, /CSV/],
+  ];
+  for (const [content, name, type, status, detail] of refused)
+    t.match(await upload<Refused>(id, content, name, type), { status, body: { detail } }, String(detail));
+  t.match(await upload(id, 'score\n1\n', 'a.txt', 'text/plain'), { status: 202 });
+  t.same(
+    (await readdir(join(config.STORAGE_DIR, 'imports'))).filter((name) => name.endsWith('.part')),
+    [],
+  );
+});
+
+void t.test('a quote that is not closed ends an import, and what came before stays', async (t) => {
+  const id = await makeDatabase();
+  t.match(await imported(id, 'score,note\n1,a\nx,b\n3,"c\n4,d\n'), {
+    ...{ status: 'failed', error: 'Row 3 has a quote that is not closed.' },
+    ...{ rows: 2, imported: 1, error_count: 1 },
+  });
+  t.equal(await rowCount(id), 1);
+});
+
+void t.test('an import goes on where a process died, and repeats no row', async (t) => {
+  const id = await makeDatabase();
+  const rows = new RowStore({ database, clock });
+  const stop = new AbortController();
+  let batches = 0;
+  // Dies when the second batch of rows is stored, and nobody was told so.
+  const dying: Pick<RowStore, 'insert'> = {
+    async insert(...args) {
+      const stored = await rows.insert(...args);
+      if (++batches === 2) {
+        stop.abort();
+        throw new Error('died');
+      }
+      return stored;
+    },
+  };
+  const deps = { database, clock, logger, storageDir: config.STORAGE_DIR };
+  // The plane's own worker leaves it alone until then.
+  const content = `score\n${Array.from({ length: 500 }, (_, n) => (n % 10 === 3 ? 'x' : n)).join('\n')}\n`;
+  const begun = await upload(id, 'score\n');
+  const first = await settled(begun.body.id);
+  t.match(first, { status: 'done', rows: 0 });
+  const { writeFile } = await import('node:fs/promises');
+  await writeFile(join(config.STORAGE_DIR, 'imports', `${first.id}.csv`), content);
+  const imports = database.model(importCollection);
+  const far = new Date(clock.now() + 3_600_000);
+  const later = { ...deps, clock: { ...clock, now: () => far.getTime() } };
+  const again = { status: 'queued', run_at: far, lease_until: new Date(0), finished_at: null };
+  await imports.updateOne({ _id: first.id }, { $set: again });
+  await new ImportJobs({ ...later, rows: dying }).work(stop.signal);
+  t.match(await importOf(first.id), { status: 'queued', rows: 200, imported: 180, error_count: 20 });
+  t.equal(await rowCount(id), 360, 'two batches are there');
+  await imports.updateOne({ _id: first.id }, { $set: again });
+  await new ImportJobs({ ...later, rows }).work(new AbortController().signal);
+  t.match(await importOf(first.id), {
+    ...{ status: 'done', rows: 500, imported: 450, error_count: 50 },
+  });
+  t.equal(await rowCount(id), 450);
+  t.equal(await database.model(databaseRowCollection).countDocuments({ database_id: id }), 450);
+  t.equal(await database.model(importErrorCollection).countDocuments({ import_id: first.id }), 50);
+});
+
+void t.test('a project has no more imports at a time than it may', async (t) => {
+  const { org_id, project_id } = { org_id: org._id, project_id: project._id };
+  const far = new Date(clock.now() + 3_600_000);
+  const waiting = Array.from({ length: MAX_WAITING }, () => ({
+    ...{ _id: newId('imp', clock.now()), org_id, project_id, database_id: 'dbs_x', name: 'x' },
+    ...{ size_bytes: 1, status: 'queued', run_at: far, expires_at: far },
+  }));
+  const imports = database.model(importCollection);
+  await imports.insertMany(waiting);
+  t.match(await upload<Refused>(await makeDatabase(), 'score\n1\n'), {
+    status: 409,
+    body: { code: 'limit_reached' },
+  });
+  await imports.deleteMany({ run_at: far });
+});
+
+void t.test('as many rows as a file may have', { skip: !LONG }, async (t) => {
+  const id = await makeDatabase();
+  const line = (n: number) => (n % 1000 === 500 ? `x,"${n}"` : `${n},"note ${n}"`);
+  const lines = Array.from({ length: MAX_ROWS }, (_, n) => line(n));
+  const begun = performance.now();
+  const made = await upload(id, `score,note\n${lines.join('\n')}\n`);
+  await eventually(async () => (await importOf(made.body.id)).finished_at !== null, 120_000);
+  t.comment(`${MAX_ROWS} rows in ${Math.round(performance.now() - begun)} ms`);
+  const found = await importOf(made.body.id);
+  t.match(found, { status: 'done', rows: MAX_ROWS, imported: MAX_ROWS - 50, error_count: 50 });
+  t.equal((await text(new URL(found.errors_url!).pathname)).split('\r\n').length, 52);
+  const more = await upload(await makeDatabase(), `score\n${'1\n'.repeat(MAX_ROWS + 1)}`);
+  await eventually(async () => (await importOf(more.body.id)).finished_at !== null, 120_000);
+  t.match(await importOf(more.body.id), { status: 'failed', error: /Only the first/, imported: MAX_ROWS });
+});
