@@ -136,6 +136,34 @@ void t.test('calls are summed up as they are booked, and compared with the days 
     { date: '2037-11-10', sessions: 1, connected_sessions: 1, minutes: 1.5, amount: '0.100000' },
     { date: '2037-11-11', sessions: 3, connected_sessions: 2, minutes: 0.5, amount: '0.050000' },
   ]);
+
+  const file = async (query: string, token = at.apiKey) => {
+    const { _id } = at.project;
+    const answer = await fetch(
+      `${plane.url}/v1/orgs/${at.org._id}/projects/${_id}/exports/usage?from=2037-11-10&to=2037-11-11${query}`,
+      { headers: { authorization: `Bearer ${token}` } },
+    );
+    return [answer.status, await answer.text()];
+  };
+  t.same(
+    await file(''),
+    [
+      200,
+      'date,sessions,connected_sessions,minutes,amount\r\n2037-11-10,1,1,1.5,0.100000\r\n' +
+        '2037-11-11,3,2,0.5,0.050000\r\n',
+    ],
+    'as CSV',
+  );
+  t.same(
+    await file('&format=jsonl'),
+    [
+      200,
+      '{"date":"2037-11-10","sessions":1,"connected_sessions":1,"minutes":1.5,"amount":"0.100000"}\n' +
+        '{"date":"2037-11-11","sessions":3,"connected_sessions":2,"minutes":0.5,"amount":"0.050000"}\n',
+    ],
+    'as lines of JSON',
+  );
+  t.match(await file('', plane.first.apiKey), [404], 'another org has none of it');
 });
 
 void t.test('a call counts once, however often and by however many it is booked', async (t) => {

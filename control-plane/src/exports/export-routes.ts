@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import type { AuditLog } from '../audit/audit-trail.ts';
 import { queryTime } from '../http/list-query.ts';
-import { defineOperation, HttpResponse } from '../http/operation.ts';
+import { defineOperation } from '../http/operation.ts';
 import type { Operation } from '../http/operation.ts';
 import { inProject } from '../tenancy/target.ts';
-import { BYTE_ORDER_MARK, csvLine } from './csv.ts';
+import { EXPORT_FORMATS, EXPORT_RESPONSES, exportFile } from './export-file.ts';
 import { exportSources } from './export-sources.ts';
-import type { ExportCollections, ExportSource } from './export-sources.ts';
-import { textStream } from './text-stream.ts';
+import type { ExportCollections } from './export-sources.ts';
 
 /** What it writes to the audit trail. */
 export const EXPORT_AUDIT = ['sessions.exported', 'turns.exported', 'tool_calls.exported'] as const;
@@ -19,7 +18,7 @@ const KINDS = [
 ] as const;
 
 const query = z.object({
-  format: z.enum(['csv', 'jsonl']).default('csv').meta({ description: 'CSV, or a JSON object a line.' }),
+  format: z.enum(EXPORT_FORMATS).default('csv').meta({ description: 'CSV, or a JSON object a line.' }),
   created_after: queryTime
     .optional()
     .meta({ description: 'Only those made at this time or later; of turns: their sessions.' }),
@@ -52,9 +51,7 @@ export function exportRoutes(deps: {
       access: { key: 'viewer', user: 'viewer' },
       target: inProject,
       query,
-      responses: {
-        200: { description: 'The records', contentType: 'text/csv', alsoAs: ['application/jsonl'] },
-      },
+      responses: EXPORT_RESPONSES,
       handle: async ({ scope, query: asked, caller, address, signal }) => {
         const source = sources[kind];
         const pages = source.pages(scope, asked);
@@ -65,32 +62,16 @@ export function exportRoutes(deps: {
           action: `${kind}.exported`,
           target: scope.projectId,
         });
-        const type = asked.format === 'csv' ? 'text/csv; charset=utf-8' : 'application/jsonl; charset=utf-8';
-        return new HttpResponse(200, textStream(written(source, asked.format, first, pages), signal), {
-          'Content-Type': type,
-          'Content-Disposition': `attachment; filename="${path}.${asked.format}"`,
-          'Cache-Control': 'no-store',
-        });
+        const { columns } = source;
+        return exportFile(
+          { columns, format: asked.format, name: path },
+          (async function* all() {
+            if (!first.done) yield first.value;
+            yield* pages;
+          })(),
+          signal,
+        );
       },
     }),
   );
-}
-
-type Page = Record<string, unknown>[];
-
-async function* written(
-  { columns }: ExportSource,
-  format: 'csv' | 'jsonl',
-  first: IteratorResult<Page, void>,
-  rest: AsyncIterable<Page>,
-): AsyncGenerator<string> {
-  const write = (page: Page) =>
-    page
-      .map((record) =>
-        format === 'csv' ? csvLine(columns.map((name) => record[name])) : `${JSON.stringify(record)}\n`,
-      )
-      .join('');
-  if (format === 'csv') yield BYTE_ORDER_MARK + csvLine(columns);
-  if (!first.done) yield write(first.value);
-  for await (const page of rest) yield write(page);
 }

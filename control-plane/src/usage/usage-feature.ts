@@ -1,6 +1,7 @@
+import type { AuditLog } from '../audit/audit-trail.ts';
 import type { Feature } from '../composition/feature.ts';
 import { usageEntryCollection, usageSumCollection } from './usage-model.ts';
-import { usageRoutes } from './usage-routes.ts';
+import { USAGE_AUDIT, usageRoutes } from './usage-routes.ts';
 import { UsageService } from './usage-service.ts';
 import { UsageSums } from './usage-sums.ts';
 
@@ -10,13 +11,17 @@ const SUM_INTERVAL_MS = 10_000;
 type Needs<T extends abstract new (deps: never) => unknown> = ConstructorParameters<T>[0];
 
 /** What calls come to, by day and project. */
-export function createUsage(deps: Needs<typeof UsageService> & Needs<typeof UsageSums>) {
+export function createUsage(
+  deps: Needs<typeof UsageService> &
+    Needs<typeof UsageSums> & { audit: AuditLog<(typeof USAGE_AUDIT)[number]> },
+) {
   const usageSums = new UsageSums(deps);
   const usage = new UsageService(deps);
   return {
     ...{ usage, usageSums },
     collections: [usageEntryCollection, usageSumCollection],
-    routes: usageRoutes({ usage }),
+    routes: usageRoutes({ ...deps, usage }),
+    audit: USAGE_AUDIT,
     workers: [
       {
         name: 'usage sums',
