@@ -60,7 +60,7 @@ async function imported(id: string, content: string): Promise<Import> {
 }
 const text = async (path: string) => {
   const answer = await fetch(`${plane.url}${path}`, { headers: { authorization: `Bearer ${apiKey}` } });
-  return answer.text();
+  return Buffer.from(await answer.arrayBuffer()).toString('utf8');
 };
 const rowCount = async (id: string) =>
   (await plane.call<{ row_count: number }>('GET', `/v1/databases/${id}`)).body.row_count;

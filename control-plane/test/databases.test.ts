@@ -3,6 +3,7 @@ import t from 'tap';
 import type { CallReport } from '@parley/shared/contracts/call-events';
 import { ManualClock } from '@parley/shared/time/manual-clock';
 import { databaseCollection, databaseRowCollection } from '../src/databases/database-model.ts';
+import { RowCounts } from '../src/databases/row-counts.ts';
 import { sessionCollection } from '../src/sessions/session-model.ts';
 import { postCallJobCollection } from '../src/post-call/post-call-job-model.ts';
 import { chatAnswer, eventually, openLoopbackServer } from './fixtures/loopback-server.ts';
@@ -408,4 +409,27 @@ void t.test('a full database takes no further row', async (t) => {
   t.equal((await add(id, { n: 1 })).status, 201);
   t.match(await add(id, { n: 2 }), { status: 409, body: { code: 'limit_reached' } });
   t.equal((await get(id)).row_count, 1_000_000);
+});
+
+void t.test('rows that a dying process left uncounted are counted later', async (t) => {
+  const id = await makeDatabase([column('n', 'number')]);
+  for (const n of [1, 2]) await add(id, { n });
+  const ahead = new ManualClock(clock.now());
+  const counts = new RowCounts({ database, clock: ahead });
+  // It had taken room for five rows.
+  await database.model(databaseCollection).updateOne({ _id: id }, { $inc: { row_count: 5 } });
+  const countedAfter = async (ms: number) => {
+    ahead.advance(ms);
+    for (let round = 0; round < 3; round++) await counts.sweep(signal);
+    return (await get(id)).row_count;
+  };
+  t.equal(await countedAfter(0), 7, 'it may still be writing them');
+  t.equal(await countedAfter(660_000), 7);
+  await add(id, { n: 3 });
+  t.equal(await countedAfter(60_000), 8, 'somebody wrote meanwhile');
+  t.equal(await countedAfter(60_000), 3);
+  t.match(await add(id, { n: 4 }), { status: 201 });
+  t.equal(await countedAfter(700_000), 4);
+  const stored = await database.model(databaseCollection).findById(id).lean();
+  t.equal(stored!.recount_at, undefined, 'and no more until something is written');
 });

@@ -11,11 +11,14 @@ import { importCollection, importErrorCollection } from './imports/import-model.
 import { importRoutes } from './imports/import-routes.ts';
 import { ImportService } from './imports/import-service.ts';
 import { removedDatabaseCollection, RowRemoval } from './row-removal.ts';
+import { RowCounts } from './row-counts.ts';
 import { ROW_AUDIT, rowRoutes } from './row-routes.ts';
 import { RowStore } from './row-store.ts';
 
 /** How often the rows of deleted databases are looked for. */
 const REMOVAL_INTERVAL_MS = 60_000;
+/** How often databases are looked for whose rows are to be counted. */
+const COUNT_INTERVAL_MS = 60_000;
 /** How often files are looked for that another process left behind; a new one wakes the task. */
 const IMPORT_INTERVAL_MS = 5000;
 
@@ -30,6 +33,7 @@ export function createDatabases(
   const removal = new RowRemoval(deps);
   const databases = new DatabaseService({ ...deps, removal });
   const rows = new RowStore(deps);
+  const counts = new RowCounts(deps);
   const { STORAGE_DIR: storageDir, PUBLIC_URL: publicUrl } = deps.config;
   const jobs = new ImportJobs({ ...deps, rows, storageDir });
   const imports = new ImportService({ ...deps, jobs, storageDir });
@@ -53,6 +57,11 @@ export function createDatabases(
         name: 'rows of deleted databases',
         everyMs: REMOVAL_INTERVAL_MS,
         work: (signal) => removal.sweep(signal),
+      },
+      {
+        name: 'counts of rows',
+        everyMs: COUNT_INTERVAL_MS,
+        work: (signal) => counts.sweep(signal),
       },
       {
         name: 'imports of rows',

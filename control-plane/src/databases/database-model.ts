@@ -23,6 +23,10 @@ export interface DatabaseRecord extends StoredRecord {
   /** The agent that an auto database was made for; null when that one is gone. */
   owner_agent_id: string | null;
   row_count: number;
+  /** When rows are to be counted, since some may have come or gone uncounted. */
+  recount_at?: Date;
+  /** What was found then, until it is certain. */
+  recounted?: { rows: number; row_count: number };
 }
 
 export interface DatabaseRowRecord extends StoredRecord {
@@ -60,10 +64,13 @@ export const databaseCollection = defineCollection<DatabaseRecord, 'project'>({
     agent_ids: { type: [String], default: [] },
     owner_agent_id: { type: String, default: null },
     row_count: { type: Number, required: true, default: 0 },
+    recount_at: { type: Date },
+    recounted: { type: Object },
   },
   indexes: [
     [{ ...OF_PROJECT, ...NEWEST }],
     [{ agent_ids: 1 }],
+    [{ recount_at: 1 }, { sparse: true }],
     // An agent has one.
     [
       { owner_agent_id: 1 },

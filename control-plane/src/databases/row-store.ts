@@ -12,6 +12,8 @@ import { checkValues, numbersIn, rowContent } from './row-values.ts';
 
 export const ROWS_PER_DATABASE = 1_000_000;
 const ERASED_AT_ONCE = 500;
+/** However much is written meanwhile: counting a million rows costs. */
+const RECOUNT_AFTER_MS = 600_000;
 
 type Values = DatabaseRowRecord['values'];
 /** A row that is to be made. */
@@ -116,6 +118,7 @@ export class RowStore {
   }
 
   async delete(scope: Scope, row: DatabaseRowRecord): Promise<void> {
+    await this.#recountLater([row.database_id]);
     const gone = await scope.collection(databaseRowCollection).delete({ _id: row._id });
     if (!gone) throw new NotFoundError();
     await this.#count({ _id: row.database_id }, -1);
@@ -141,7 +144,9 @@ export class RowStore {
         .select({ database_id: 1 })
         .limit(ERASED_AT_ONCE)
         .lean<Pick<DatabaseRowRecord, '_id' | 'database_id'>[]>();
-      for (const databaseId of distinct(page.map((row) => row.database_id))) {
+      const databaseIds = distinct(page.map((row) => row.database_id));
+      await this.#recountLater(databaseIds);
+      for (const databaseId of databaseIds) {
         const ids = page.filter((row) => row.database_id === databaseId).map(({ _id }) => _id);
         const { deletedCount } = await this.#rows.deleteMany({ _id: { $in: ids } });
         await this.#count({ _id: databaseId }, -deletedCount);
@@ -155,7 +160,7 @@ export class RowStore {
   async #reserve(database: DatabaseRecord, rows: number): Promise<void> {
     const room = { _id: database._id, row_count: { $lte: this.#limit - rows } };
     const databases = this.#database.model(databaseCollection);
-    const change = { $inc: { row_count: rows } };
+    const change = { $inc: { row_count: rows }, $min: { recount_at: this.#recountAt() } };
     const { matchedCount } = await databases.updateOne(room, change, { timestamps: false });
     if (matchedCount > 0) return;
     if (!(await databases.exists({ _id: database._id }))) throw new NotFoundError();
@@ -163,6 +168,22 @@ export class RowStore {
       'limit_reached',
       `The limit of ${this.#limit} rows in a database is reached. Delete some first.`,
     );
+  }
+
+  /** Before rows go: this process may die before it has counted that. */
+  async #recountLater(databaseIds: readonly string[]): Promise<void> {
+    if (databaseIds.length === 0) return;
+    await this.#database
+      .model(databaseCollection)
+      .updateMany(
+        { _id: { $in: databaseIds } },
+        { $min: { recount_at: this.#recountAt() } },
+        { timestamps: false },
+      );
+  }
+
+  #recountAt(): Date {
+    return new Date(this.#clock.now() + RECOUNT_AFTER_MS);
   }
 
   async #count({ _id }: Pick<DatabaseRecord, '_id'>, rows: number): Promise<void> {
