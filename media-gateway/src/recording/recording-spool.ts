@@ -65,6 +65,8 @@ export class RecordingSpool {
   /** Outcomes that went out as events, with the place of theirs in the outbox. */
   readonly #told = new Map<Job, number>();
   readonly #working = new Set<Promise<unknown>>();
+  /** Files of calls that have not ended. */
+  readonly #open = new Set<PartFile>();
   #pending = 0;
 
   private constructor(deps: RecordingSpoolDeps) {
@@ -162,7 +164,9 @@ export class RecordingSpool {
       reporter.emit('recording', result, offset());
       this.#forgetWhenTold(job);
     };
+    this.#open.add(file);
     const finish = async (endMs: number): Promise<RecordingResult> => {
+      this.#open.delete(file);
       await saved;
       try {
         await mixer.finish(endMs);
@@ -191,12 +195,12 @@ export class RecordingSpool {
     };
   }
 
-  /** Recordings that are not stored stay on disk for the next process. */
+  /** Recordings that are not stored, or not finished, stay on disk for the next process. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#abort.abort(new Error('The gateway is stopping.'));
     for (const timer of this.#timers) timer.cancel();
     this.#forgetTold();
-    await Promise.allSettled(this.#working);
+    await Promise.allSettled([...this.#working, ...[...this.#open].map((file) => file.close())]);
   }
 
   /** Stores a whole file. @returns the outcome, or `recording` when it takes longer and goes to `notify` */
