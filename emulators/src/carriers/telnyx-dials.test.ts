@@ -156,6 +156,8 @@ void t.test('a command id dials once within a minute', async (t) => {
   t.equal(total_items, 2);
   const rest = await ask('GET', `${active}?page[limit]=1&page[after]=${encodeURIComponent(cursors.after)}`);
   t.match(rest.body, { data: [{ call_control_id: first }], meta: { cursors: { after: null } } });
+  const second = await ask('GET', `${active}?page[size]=1&page[number]=2`);
+  t.match(second.body, { data: [{ call_control_id: first }] }, 'by number, too');
 });
 
 void t.test('more than thirty dials a second are refused, and not queued', async (t) => {

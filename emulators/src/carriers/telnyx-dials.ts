@@ -161,7 +161,10 @@ function refused(code: string, title: string, detail?: string): HttpAnswer {
 function activeCalls(query: URLSearchParams, calls: CarrierCalls<TelnyxCall>): HttpAnswer {
   const size = Number(query.get('page[limit]') ?? query.get('page[size]') ?? DEFAULT_PAGE);
   const alive = calls.list().filter((call) => call.isAlive);
-  const start = alive.findIndex(({ callId }) => callId === query.get('page[after]')) + 1;
+  // By cursor, as the documents say, or by number, as the vendor's own SDK asks.
+  const pageNumber = Number(query.get('page[number]') ?? 1);
+  const cursor = alive.findIndex(({ callId }) => callId === query.get('page[after]'));
+  const start = cursor + 1 + (pageNumber - 1) * size;
   const shown = alive.slice(start, start + size);
   const after = start + size < alive.length ? shown.at(-1)!.callId : null;
   return {
