@@ -29,7 +29,7 @@ export async function createFeatures(deps: PlatformDeps) {
   const tenants = createTenantFeatures(features, { ...platform, models });
   const agentFeatures = await createAgentFeatures(features, {
     ...platform,
-    ...{ models, accounts, projects: tenants.projects },
+    ...{ models, accounts, projects: tenants.projects, toolCallLimits: tenants.toolCallLimits },
   });
   features.add(providers);
   const localVoice = new LocalVoice();
@@ -49,6 +49,7 @@ export async function createFeatures(deps: PlatformDeps) {
     models,
     localVoice,
     rateLimits: tenants.rateLimits,
+    toolCallLimits: tenants.toolCallLimits,
     apiKeys: tenants.apiKeys,
     costs: tenants.callCosts,
     agentFeatures,

@@ -618,7 +618,7 @@ void t.test('after a call', async (t) => {
 
 void t.test("an org's own limit is none above the installation's, however it is said", async (t) => {
   const clock = new ManualClock(Date.now());
-  const maximum = { api_requests: 600, session_starts: 60, concurrent_sessions: 10 };
+  const maximum = { api_requests: 600, session_starts: 60, concurrent_sessions: 10, tool_calls: 0 };
   const limits = new RateLimitService({ database, clock, maximum });
   const scope = new Scope(database, { orgId: 'org_l', projectId: null, projects: null, role: 'admin' });
   const caller = { auth: 'jwt', user_id: 'usr_1', sign_in_id: 'sgn_1' } as const;

@@ -3,6 +3,7 @@ import t from 'tap';
 import { verifyWebhook } from '@parley/shared/http/webhook-signature';
 import { openLoopbackServer, type LoopbackAnswer, type Received } from './fixtures/loopback-server.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
+import { TestGateway } from './fixtures/test-gateway.ts';
 
 let answer: (request: Received) => LoopbackAnswer | Promise<LoopbackAnswer> = () => ({});
 const owner = await openLoopbackServer((request) => answer(request));
@@ -91,4 +92,33 @@ void t.test('a tool may wait for a yes, and may run beside the call', async (t) 
   const id = await made({ url: `${owner.url}/book` }, { execution: { confirm: true, mode: 'async' } });
   const tool = await cp.call<{ execution: object }>('GET', `/v1/tools/${id}`);
   t.match(tool.body.execution, { confirm: true, mode: 'async' });
+});
+
+void t.test('how often tools may run holds for trials, and is told to gateways', async (t) => {
+  const { org, project, apiKey: token } = await cp.makeTenant();
+  const make = async (path: string, body: object) =>
+    (await cp.call<{ id: string; token: string }>('POST', path, { token, body })).body;
+  answer = () => ({ body: {} });
+  const tool = await make(`/v1/orgs/${org._id}/tools`, {
+    ...{ name: 'book', description: 'Books.', type: 'webhook', parameters: { type: 'object' } },
+    webhook: { url: `${owner.url}/book`, method: 'POST' },
+  });
+  // A day's window: one that ended between two calls would count anew.
+  const limit = { resource: 'tool_calls', limit: 2, window_seconds: 86_400 };
+  const { id: limitId } = await make(`/v1/orgs/${org._id}/rate-limit-configs`, limit);
+  const trial = (body: object = {}) =>
+    cp.call<{ code?: string }>('POST', `/v1/tools/${tool.id}/test`, { token, body });
+  t.equal((await trial({ function: 'of_no_server' })).status, 422, 'what is refused counts nothing');
+  t.same([(await trial()).status, (await trial()).status], [200, 200]);
+  const third = await trial();
+  t.match(third, { status: 429, body: { code: 'rate_limited' } });
+  t.match(third.headers.get('retry-after'), /^\d+$/);
+  t.equal((await tried(await made({ url: `${owner.url}/book` }))).ok, true, 'others are not concerned');
+
+  const agent = await make(`/v1/orgs/${org._id}/projects/${project._id}/agents`, { name: 'Books' });
+  const session = await make('/v1/sessions', { agent_id: agent.id });
+  const plan = await new TestGateway(cp).redeem({ token: session.token });
+  t.match(plan.body.limits, {
+    tool_calls: [{ bucket: `tool_calls:${limitId}`, limit: 2, window_seconds: 86_400 }],
+  });
 });

@@ -36,6 +36,7 @@ import type { HttpRoute, UpgradeRoute } from './server/websocket-server.ts';
 import { callReporters } from './reporting/spooled-call-reporter.ts';
 import { createToolRunner } from '@parley/shared/tools/webhook-tool';
 import { RemoteTools } from './tools/remote-tools.ts';
+import { toolsFor } from './tools/tools-for.ts';
 import { RefusedCredentials } from './sessions/refused-credentials.ts';
 import { carrierStreams } from './sessions/carrier-streams.ts';
 import { SessionSource } from './sessions/session-source.ts';
@@ -142,7 +143,10 @@ export async function openGateway(config: GatewayConfig, deps: GatewayDeps): Pro
     const starter = new CallStarter({
       openCall: deps.openCall ?? openCall,
       providers,
-      resources: { tools, knowledge: source },
+      resourcesFor: (plan) => ({
+        tools: toolsFor(plan, { tools, rates: bus.rates, clock, logger }),
+        knowledge: source,
+      }),
       recordings,
       voiceModel,
       reporters: callReporters({ gatewayId, spool: reports, outbox, clock, logger }),

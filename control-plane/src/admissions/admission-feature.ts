@@ -3,6 +3,7 @@ import { toTurn } from '../calls/call-log.ts';
 import type { Feature } from '../composition/feature.ts';
 import type { Platform } from '../composition/platform.ts';
 import type { SessionMemories } from '../memories/session-memories.ts';
+import type { ToolCallLimits } from '../rate-limits/tool-call-limits.ts';
 import type { RecordingService } from '../recordings/recording-service.ts';
 import { AdmissionCredentials } from './admission-credentials.ts';
 import { admissionOperations } from './admission-routes.ts';
@@ -22,13 +23,19 @@ export function createAdmissions({
   callLog,
   memories,
   recordings,
+  toolCallLimits,
   ...deps
 }: Omit<AdmissionDeps, 'credentials' | 'keys' | 'legs' | 'plans'> &
   KeyAdmissionDeps &
   Omit<CredentialDeps, 'mediaPublicUrl' | 'publicUrl'> &
   LegDeps &
   Omit<PlanDeps, 'settings' | 'sources'> &
-  Pick<Platform, 'config'> & { callLog: CallLog; memories: SessionMemories; recordings: RecordingService }) {
+  Pick<Platform, 'config'> & {
+    callLog: CallLog;
+    memories: SessionMemories;
+    recordings: RecordingService;
+    toolCallLimits: Pick<ToolCallLimits, 'of'>;
+  }) {
   const admissions = new AdmissionService({
     ...deps,
     credentials: new AdmissionCredentials({
@@ -45,6 +52,7 @@ export function createAdmissions({
         history: async (sessionId) => (await callLog.turns(sessionId)).map(toTurn),
         memories: (session, agent) => memories.forPlan(session, agent),
         mayNote: (session, agent) => memories.mayNote(session, agent),
+        toolCallLimits: ({ org_id, project_id }) => toolCallLimits.of(org_id, project_id),
       },
       settings: { recordingStore: config.RECORDING_STORE, outboundAllow: config.OUTBOUND_ALLOW },
     }),

@@ -4,6 +4,7 @@ import type { Turn } from '@parley/shared/contracts/turn';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
 import type { SessionAgent, SessionTools } from '../sessions/session-agent.ts';
 import { resolveProviders, toSessionPlan } from '../sessions/session-plan.ts';
+import type { PlanFacts } from '../sessions/session-plan.ts';
 import type { SessionRecord } from '../sessions/session-record.ts';
 import type { SessionStore } from '../sessions/session-store.ts';
 import type { Directory } from '../tenancy/directory.ts';
@@ -25,6 +26,8 @@ export interface PlanSources {
   memories(session: SessionRecord, agent: SessionAgent | null): Promise<readonly PlanMemory[]>;
   /** Whether what the agent notes of the person would be kept. */
   mayNote(session: SessionRecord, agent: SessionAgent | null): Promise<boolean>;
+  /** How often the org lets tools run. */
+  toolCallLimits(session: SessionRecord): Promise<PlanFacts['toolCallLimits']>;
 }
 
 /** What sessions cost. */
@@ -68,16 +71,18 @@ export class SessionPlans {
 
   /** The plan of the session's leg for the socket with this claim. */
   async make(session: SessionRecord, agent: SessionAgent | null, claimId: string): Promise<SessionPlanWire> {
-    const [recording, providers, prices, history, project, tools, memories, mayNote] = await Promise.all([
-      this.#sources.recording(session, session.leg),
-      resolveProviders(this.#catalog, session, agent),
-      this.#costs.open(session),
-      session.leg === 0 ? [] : this.#sources.history(session._id),
-      this.#directory.project(session.project_id),
-      agent ? this.#tools.forPlan(agent) : [],
-      this.#sources.memories(session, agent),
-      this.#sources.mayNote(session, agent),
-    ]);
+    const [recording, providers, prices, history, project, tools, memories, mayNote, toolCallLimits] =
+      await Promise.all([
+        this.#sources.recording(session, session.leg),
+        resolveProviders(this.#catalog, session, agent),
+        this.#costs.open(session),
+        session.leg === 0 ? [] : this.#sources.history(session._id),
+        this.#directory.project(session.project_id),
+        agent ? this.#tools.forPlan(agent) : [],
+        this.#sources.memories(session, agent),
+        this.#sources.mayNote(session, agent),
+        this.#sources.toolCallLimits(session),
+      ]);
     if (session.recording_id === null && session.record) {
       await this.#store.change(session._id, { recording_id: recording._id }, { recording_id: null });
     }
@@ -97,6 +102,7 @@ export class SessionPlans {
         org?.feature_flags['knowledge_bases'] === false ? [] : (agent?.knowledge_base_ids ?? []),
       memories,
       mayNote,
+      toolCallLimits,
       ...this.#settings,
     });
   }

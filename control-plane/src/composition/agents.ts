@@ -12,6 +12,7 @@ import { knowledgeBaseCollection } from '../knowledge-bases/knowledge-base-model
 import { createMemories } from '../memories/memory-feature.ts';
 import type { ProviderAccounts } from '../providers/provider-accounts.ts';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
+import type { ToolCallLimits } from '../rate-limits/tool-call-limits.ts';
 import { sessionCollection } from '../sessions/session-model.ts';
 import { phoneNumberCollection } from '../telephony/phone-number-model.ts';
 import { createTools } from '../tools/tool-feature.ts';
@@ -29,8 +30,14 @@ export async function createAgentFeatures(
     models,
     accounts,
     projects,
+    toolCallLimits,
     ...platform
-  }: Platform & { models: ModelCatalog; accounts: ProviderAccounts; projects: ProjectDefaults },
+  }: Platform & {
+    models: ModelCatalog;
+    accounts: ProviderAccounts;
+    projects: ProjectDefaults;
+    toolCallLimits: ToolCallLimits;
+  },
 ) {
   const autoDatabases = new AutoDatabases({ ...platform, agents: agentCollection });
   const { agents, agentLinks, agentVersions, headerSecrets, storedAgents } = features.add(
@@ -55,7 +62,7 @@ export async function createAgentFeatures(
   const { tools } = features.add(
     createTools({
       ...{ ...ofAgents, apps: appActions, connections: appConnectionCollection },
-      sessions: sessionCollection,
+      ...{ sessions: sessionCollection, toolCallLimits },
     }),
   );
   const { analyses } = features.add(createAnalyses({ ...ofAgents, models, tools: toolCollection }));

@@ -18,6 +18,7 @@ import { projectCollection } from '../projects/project-model.ts';
 import type { CallCosts } from '../billing/call-costs.ts';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
 import type { RateLimitService } from '../rate-limits/rate-limit-service.ts';
+import type { ToolCallLimits } from '../rate-limits/tool-call-limits.ts';
 import { createRecipientLists } from '../recipient-lists/recipient-list-feature.ts';
 import { createRecordings } from '../recordings/recording-feature.ts';
 import { createSessions } from '../sessions/session-feature.ts';
@@ -40,12 +41,13 @@ export function createCallFeatures(
     models: ModelCatalog;
     localVoice: LocalVoice;
     rateLimits: RateLimitService;
+    toolCallLimits: ToolCallLimits;
     apiKeys: ApiKeyService;
     costs: CallCosts;
     agentFeatures: Awaited<ReturnType<typeof createAgentFeatures>>;
   },
 ) {
-  const { models, localVoice, rateLimits, apiKeys, costs, agentFeatures, ...platform } = deps;
+  const { models, localVoice, rateLimits, toolCallLimits, apiKeys, costs, agentFeatures, ...platform } = deps;
   const { agents, agentVersions, analyses, autoDatabases, databaseRows, memories, storedAgents, tools } =
     agentFeatures;
   const { database } = platform;
@@ -120,6 +122,7 @@ export function createCallFeatures(
     createAdmissions({
       ...{ ...ofSessions, closer, slots: sessionSlots, carriers: telephonyAccounts, preCall, tools },
       ...{ callLog, costs, memories: sessionMemories, recordings, creation: sessionCreation, apiKeys },
+      toolCallLimits,
     }),
   );
   const testSessions: TestSessions = {

@@ -43,7 +43,7 @@ export function createTenantFeatures(
   );
   const { apiKeys } = features.add(createApiKeys(platform));
   features.add(createFeatureFlags({ orgs, features }));
-  const { rateLimits } = features.add(createRateLimits(platform));
+  const { rateLimits, toolCallLimits } = features.add(createRateLimits(platform));
   const currency = (orgId: string): Promise<string> => rates.currency(orgId);
   const { usage, usageSums } = features.add(createUsage({ ...platform, currency }));
   const { callCosts, rates, speechCharges, wallets } = features.add(
@@ -64,7 +64,7 @@ export function createTenantFeatures(
     }),
   );
   return {
-    ...{ apiKeys, orgs, projects, rateLimits, signIns, userAccounts },
+    ...{ apiKeys, orgs, projects, rateLimits, signIns, toolCallLimits, userAccounts },
     ...{ callCosts, invoiceCloser, invoicePrinter, invoices, rates, speechCharges, usageSums, wallets },
   };
 }

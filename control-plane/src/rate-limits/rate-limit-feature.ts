@@ -5,21 +5,35 @@ import { rateLimitCollection } from './rate-limit-model.ts';
 import { rateLimitRoutes } from './rate-limit-routes.ts';
 import { rateLimitSample } from './rate-limit-sample.ts';
 import { RateLimitService } from './rate-limit-service.ts';
+import { ToolCallLimits } from './tool-call-limits.ts';
 
-export function createRateLimits({ config, ...deps }: Pick<Platform, 'clock' | 'config' | 'database'>) {
+export function createRateLimits({
+  config,
+  bus,
+  logger,
+  ...deps
+}: Pick<Platform, 'bus' | 'clock' | 'config' | 'database' | 'logger'>) {
   const rateLimits = new RateLimitService({
     ...deps,
     maximum: {
       api_requests: 0,
       session_starts: config.SESSION_STARTS_PER_MINUTE,
       concurrent_sessions: config.CONCURRENT_SESSIONS_PER_ORG,
+      tool_calls: 0,
     },
+  });
+  const toolCallLimits = new ToolCallLimits({
+    limits: rateLimits,
+    rates: bus.rates,
+    clock: deps.clock,
+    logger,
   });
   return {
     rateLimits,
+    toolCallLimits,
     collections: [rateLimitCollection],
     routes: rateLimitRoutes({ rateLimits }),
     parameters: { config_id: idSchema('rlc') },
     samples: [rateLimitSample],
-  } satisfies Feature & { rateLimits: RateLimitService };
+  } satisfies Feature & { rateLimits: RateLimitService; toolCallLimits: ToolCallLimits };
 }

@@ -2,7 +2,12 @@ import { defineCollection } from '../storage/collection.ts';
 import type { StoredRecord } from '../storage/collection.ts';
 
 /** What can be limited. */
-export const LIMITED_RESOURCES = ['api_requests', 'session_starts', 'concurrent_sessions'] as const;
+export const LIMITED_RESOURCES = [
+  'api_requests',
+  'session_starts',
+  'concurrent_sessions',
+  'tool_calls',
+] as const;
 export type LimitedResource = (typeof LIMITED_RESOURCES)[number];
 
 export interface RateLimitRecord extends StoredRecord {

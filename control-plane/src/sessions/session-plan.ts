@@ -29,6 +29,7 @@ export interface PlanFacts {
   memories: readonly { kind: string; content: string; created_at: Date }[];
   /** What the agent notes of the person would be kept. */
   mayNote: boolean;
+  toolCallLimits: NonNullable<SessionPlanWire['limits']['tool_calls']>;
   outboundAllow: readonly string[];
 }
 
@@ -124,6 +125,7 @@ export function toSessionPlan(facts: PlanFacts): SessionPlanWire {
         session.channel === 'web'
           ? [...(session.client_tools ? (['tools'] as const) : []), 'voice', 'turn_detection']
           : [],
+      tool_calls: facts.toolCallLimits,
     },
     ...(session.audio ? { audio: session.audio } : {}),
     outbound_allow: [...facts.outboundAllow],

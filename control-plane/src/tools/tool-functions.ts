@@ -28,6 +28,12 @@ export interface ToolAgents {
   ): Promise<{ tools: readonly { id: string; enabled: boolean }[] } | null>;
 }
 
+/** How often tools may run: `ToolCallLimits`. */
+export interface ToolCallCounter {
+  /** @throws TooManyRequestsError */
+  count(orgId: string, projectId: string | null): Promise<void>;
+}
+
 /** The functions that tools are to a model, and what runs them. */
 export class ToolFunctions implements SessionTools {
   readonly #database: Database;
@@ -36,6 +42,7 @@ export class ToolFunctions implements SessionTools {
   readonly #runner: ToolRunner;
   readonly #mcp: McpTools;
   readonly #apps: Pick<AppActions, 'run'>;
+  readonly #limits: ToolCallCounter;
 
   constructor(deps: {
     database: Database;
@@ -45,6 +52,7 @@ export class ToolFunctions implements SessionTools {
     runner: ToolRunner;
     mcp: McpTools;
     apps: Pick<AppActions, 'run'>;
+    toolCallLimits: ToolCallCounter;
   }) {
     this.#database = deps.database;
     this.#agents = deps.agents;
@@ -52,13 +60,15 @@ export class ToolFunctions implements SessionTools {
     this.#runner = deps.runner;
     this.#mcp = deps.mcp;
     this.#apps = deps.apps;
+    this.#limits = deps.toolCallLimits;
   }
 
   /**
    * Tries a tool, enabled or not.
-   * @throws ValidationError without the name of a server's tool, or with that of another; the reason of `signal`
+   * @throws ValidationError without the name of a server's tool, or with that of another; TooManyRequestsError; the
+   *   reason of `signal`
    */
-  test(
+  async test(
     tool: ToolRecord,
     request: z.output<typeof testToolRequest>,
     signal: AbortSignal,
@@ -73,6 +83,7 @@ export class ToolFunctions implements SessionTools {
       }[tool.type];
       throw invalid(['body', 'function'], msg, request.function === undefined ? 'missing' : 'value_error');
     }
+    await this.#limits.count(tool.org_id, tool.project_id);
     return testTool(this.#runnerOf(tool), tool, planned, request, openSecrets(this.#box, tool), signal);
   }
 

@@ -18,6 +18,7 @@ const OUTCOMES: Readonly<Record<string, CallEventData<'tool_finished'>['outcome'
   confirmation_pending: 'refused',
   invalid_arguments: 'refused',
   repeated_failure: 'refused',
+  rate_limited: 'refused',
   too_many_running: 'refused',
   unknown_tool: 'refused',
   unsupported: 'refused',

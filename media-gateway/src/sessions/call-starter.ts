@@ -9,7 +9,6 @@ import type { CallProviders, ProviderRegistry } from '../providers/provider-regi
 import type { RecordingSpool } from '../recording/recording-spool.ts';
 import { emptyReport } from '../reporting/report-spool.ts';
 import type { CallReporters, SpooledCallReporter } from '../reporting/spooled-call-reporter.ts';
-import { MockedTools } from '../tools/mocked-tools.ts';
 
 /** What starts a call. */
 export interface NewCall extends FarEnd {
@@ -36,7 +35,7 @@ type OpenCall = (deps: CallDeps) => Call;
 export class CallStarter {
   readonly #openCall: OpenCall;
   readonly #providers: ProviderRegistry;
-  readonly #resources: CallResources;
+  readonly #resourcesFor: (plan: SessionPlan) => CallResources;
   readonly #recordings: RecordingSpool;
   readonly #voiceModel: VoiceModel | undefined;
   readonly #reporters: CallReporters;
@@ -47,7 +46,7 @@ export class CallStarter {
   constructor(deps: {
     openCall: OpenCall;
     providers: ProviderRegistry;
-    resources: CallResources;
+    resourcesFor: (plan: SessionPlan) => CallResources;
     recordings: RecordingSpool;
     voiceModel: VoiceModel | undefined;
     reporters: CallReporters;
@@ -56,7 +55,7 @@ export class CallStarter {
   }) {
     this.#openCall = deps.openCall;
     this.#providers = deps.providers;
-    this.#resources = deps.resources;
+    this.#resourcesFor = deps.resourcesFor;
     this.#recordings = deps.recordings;
     this.#voiceModel = deps.voiceModel;
     this.#reporters = deps.reporters;
@@ -101,11 +100,6 @@ export class CallStarter {
       void reporter.end(emptyReport({ answeredAt, endedAt: this.#clock.now() }));
       throw error;
     }
-  }
-
-  #resourcesFor({ tool_mocks }: SessionPlan): CallResources {
-    const { tools, knowledge } = this.#resources;
-    return { tools: tool_mocks.length > 0 ? new MockedTools(tool_mocks, tools) : tools, knowledge };
   }
 
   /** Reports the end of a session that becomes no call. Resolves when the report is on disk. */

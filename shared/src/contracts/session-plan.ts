@@ -169,6 +169,10 @@ export const sessionPlanSchema = z.object({
     max_duration_seconds: z.number().int(),
     max_cost_amount: z.string().nullable(),
     client_overrides: z.array(z.enum(['tools', 'voice', 'turn_detection'])),
+    /** How many tools may run in a window, over all calls that share the bucket. */
+    tool_calls: z
+      .array(z.object({ bucket: z.string(), limit: z.number().int(), window_seconds: z.number().int() }))
+      .default([]),
   }),
   /** For realtime sessions: the audio formats fixed at mint time, if they were. */
   audio: z
