@@ -6,6 +6,7 @@ import { createPlatform, createPlatformFeature } from './composition/platform.ts
 import type { Platform, PlatformDeps } from './composition/platform.ts';
 import { createTenantFeatures } from './composition/tenants.ts';
 import { describeOperations } from './http/openapi.ts';
+import { OrgChats } from './providers/org-chats.ts';
 import { createProviders } from './providers/provider-feature.ts';
 import { LocalVoice } from './voices/local-voice.ts';
 import { createVoiceLookup, createVoices } from './voices/voice-feature.ts';
@@ -47,6 +48,7 @@ export async function createFeatures(deps: PlatformDeps) {
   const calls = createCallFeatures(features, {
     ...platform,
     models,
+    chats: new OrgChats({ catalog: models, charges: tenants.chatCharges }),
     localVoice,
     rateLimits: tenants.rateLimits,
     toolCallLimits: tenants.toolCallLimits,

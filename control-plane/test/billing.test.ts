@@ -29,6 +29,7 @@ const plane = await openTestControlPlane({
     CONCURRENT_SESSIONS_PER_ORG: '0',
     SESSION_STARTS_PER_MINUTE: '0',
     ELEVENLABS_API_KEY: 'a-key-of-the-installation',
+    OPENAI_API_KEY: 'another-of-the-installation',
   },
 });
 t.teardown(() => plane[Symbol.asyncDispose]());
@@ -210,7 +211,7 @@ void t.test('without money nothing begins, and what runs goes on', async (t) => 
       ...{ kind: 'api_key', token: tenant.apiKey, agent_id, claim_id: randomUUID(), gateway_id: gateway.id },
       start: { encoding: 'pcmu', sample_rate: 8000 },
     }),
-    { status: 403, body: { code: 'agent_refused' } },
+    refused,
     'a connection by API key, too',
   );
 
@@ -356,4 +357,48 @@ void t.test('speech outside of calls is paid for when it was spoken', async (t) 
     { message: /balance of the org/ },
   );
   t.equal((await historyOf(tenant)).sum, 400_000_000n);
+});
+
+void t.test('answers of models outside of calls are booked whatever is left', async (t) => {
+  const tenant = await prepaid(NANO);
+  const { chatCharges } = plane.app.services;
+  const llmId = 'llm_openai_gpt41_mini';
+  await rates.set({
+    ...TABLE,
+    models: [
+      { model: llmId, unit: '1m_input_tokens', amount: '2' },
+      { model: llmId, unit: '1m_output_tokens', amount: '8' },
+    ],
+  });
+  t.teardown(() => rates.set(TABLE));
+  const use = { orgId: tenant.org._id, projectId: tenant.project._id, llmId };
+  await chatCharges.requireFunds(use);
+  for (const left of ['0.400000', '-0.200000']) {
+    await chatCharges.charge(use, { read: 100_000, written: 50_000 });
+    t.match(await walletOf(tenant), { balance_amount: left, reserved_amount: '0.000000' });
+  }
+  await t.rejects(chatCharges.requireFunds(use), { message: /balance of the org/ });
+  t.equal((await historyOf(tenant)).sum, -200_000_000n);
+  const own = { ...use, llmId: 'llm_of_nobody' };
+  await chatCharges.requireFunds(own);
+  await chatCharges.charge(own, { read: 100_000, written: 50_000 });
+  t.match(await walletOf(tenant), { balance_amount: '-0.200000' }, 'only what the installation pays');
+});
+
+void t.test('a clone is paid for once there is one', async (t) => {
+  const tenant = await prepaid(2n * NANO);
+  const { speechCharges } = plane.app.services;
+  await rates.set({
+    ...TABLE,
+    models: [{ model: 'tts_elevenlabs_flash', unit: 'clone', amount: '1.5' }],
+  });
+  t.teardown(() => rates.set(TABLE));
+  const clone = (id: string) => ({ orgId: tenant.org._id, ttsId: 'tts_elevenlabs_flash', id });
+  const failed = await speechCharges.holdClone(clone('voc_1'));
+  t.match(await walletOf(tenant), { balance_amount: '2.000000', reserved_amount: '1.500000' });
+  await t.rejects(speechCharges.holdClone(clone('voc_2')), { message: /balance of the org/ });
+  await failed.release();
+  const made = await speechCharges.holdClone(clone('voc_3'));
+  await made.settle();
+  t.match(await walletOf(tenant), { balance_amount: '0.500000', reserved_amount: '0.000000' });
 });

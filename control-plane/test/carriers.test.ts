@@ -319,6 +319,20 @@ void t.test('calls that nobody answers are refused in the carrier’s words', as
   t.equal((await sessionsOf(line)).length, 0);
 });
 
+void t.test('where the wallet is empty the caller hears that the line is busy', async (t) => {
+  const line = await makeLine('plivo');
+  const { wallets } = plane.app.services;
+  const orgId = plane.first.org._id;
+  const mode = (mode: 'prepaid' | 'unlimited') => wallets.configure(orgId, { mode }, 'USD');
+  t.teardown(() => mode('unlimited'));
+  await mode('prepaid');
+  t.match((await callBack(plivoCall(line, 'w1'))).body, /<Hangup reason="busy"\/>/);
+  t.equal((await sessionsOf(line)).length, 0, 'there was no session');
+  t.match(await wallets.find(orgId), { holds: {} }, 'nothing is set aside for it');
+  await mode('unlimited');
+  t.match((await callBack(plivoCall(line, 'w2'))).body, /<Stream/);
+});
+
 void t.test('a number of one account cannot be called through another', async (t) => {
   const [mine, theirs] = [await makeLine('plivo'), await makeLine('plivo')];
   const answer = await callBack({ ...plivoCall(mine, 'cross'), accountId: theirs.accountId });

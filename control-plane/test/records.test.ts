@@ -571,12 +571,11 @@ void t.test('after a call', async (t) => {
     const analyst = new LeadAnalyst({
       results,
       logger,
-      catalog: {
-        resolve: () => {
+      chats: {
+        open: () => {
           asked++;
           return Promise.resolve(undefined);
         },
-        fetchFor: () => () => Promise.reject(new Error('unused')),
       },
     });
     const config = defaultAgentConfig();

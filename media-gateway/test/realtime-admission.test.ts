@@ -94,6 +94,12 @@ void t.test('a refused client is told why before it is closed', async (t) => {
     [`ek_${'a'.repeat(43)}`, 'credential_invalid', 4401],
     [ticket, 'session_over', 4410, () => test.api.faults.push({ status: 409, code: 'session_over' })],
     [ticket, 'limit', 4429, () => test.api.faults.push({ status: 429, code: 'limit' })],
+    [
+      ticket,
+      'insufficient_balance',
+      4429,
+      () => test.api.faults.push({ status: 402, code: 'insufficient_balance' }),
+    ],
     [ticket, 'origin_refused', 4401, () => test.api.faults.push({ status: 401, code: 'origin_refused' })],
   ];
   for (const [bearer, code, closeCode, prepare] of cases) {

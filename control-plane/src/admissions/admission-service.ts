@@ -56,7 +56,7 @@ export class AdmissionService {
    * Claims the credential for one socket and answers with the plan. The same `claim_id` may ask again and gets the
    * same answer.
    * @throws UnauthorizedError `credential_invalid`; ConflictError `in_use`, `session_over`, `call_id_mismatch`;
-   *   ForbiddenError `agent_refused`; TooManyRequestsError `limit`
+   *   ForbiddenError `agent_refused`; PaymentRequiredError; TooManyRequestsError `limit`
    */
   async redeem(sent: RedeemRequest): Promise<SessionPlanWire> {
     const request = sent.kind === 'api_key' ? await this.#keys.mint(sent) : sent;

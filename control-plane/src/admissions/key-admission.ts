@@ -3,6 +3,7 @@ import { credentialDigest, type RedeemRequest } from '@parley/shared/contracts/a
 import {
   AppError,
   ForbiddenError,
+  PaymentRequiredError,
   TooManyRequestsError,
   UnauthorizedError,
 } from '@parley/shared/errors/app-error';
@@ -45,7 +46,8 @@ export class KeyAdmission {
    * Mints a session for the claim, once: its token follows from key, claim and agent, so that a repeated request meets
    * the first one's session.
    * @returns the request that claims it
-   * @throws UnauthorizedError `credential_invalid`; ForbiddenError `agent_refused`; TooManyRequestsError `limit`
+   * @throws UnauthorizedError `credential_invalid`; ForbiddenError `agent_refused`; PaymentRequiredError;
+   *   TooManyRequestsError `limit`
    */
   async mint(request: RedeemRequest): Promise<RedeemRequest> {
     const { token: key = '', agent_id: agentId = '', claim_id: claimId, ...rest } = request;
@@ -73,7 +75,8 @@ export class KeyAdmission {
     } catch (cause) {
       if (cause instanceof TooManyRequestsError)
         throw new TooManyRequestsError('limit', cause.message, cause.retryAfterSeconds ?? 10);
-      if (!(cause instanceof AppError) || cause.status >= 500) throw cause;
+      if (cause instanceof PaymentRequiredError || !(cause instanceof AppError) || cause.status >= 500)
+        throw cause;
       throw new ForbiddenError('agent_refused', cause.message, { cause });
     }
   }

@@ -3,8 +3,9 @@ import { AppError, ForbiddenError, TooManyRequestsError } from '@parley/shared/e
 import type { TurnLatency } from '@parley/shared/contracts/turn';
 import type { Clock } from '@parley/shared/time/clock';
 import type { CallLog } from '../calls/call-log.ts';
-import { openChatModel, type ChatModel } from '../providers/chat.ts';
-import { coversLanguage, type ModelCatalog } from '../providers/model-catalog.ts';
+import type { ChatModel } from '../providers/chat.ts';
+import { coversLanguage } from '../providers/model-catalog.ts';
+import type { OrgChats } from '../providers/org-chats.ts';
 import type { SessionAgent } from '../sessions/session-agent.ts';
 import type { SessionRecord } from '../sessions/session-record.ts';
 import type { SessionCreation } from '../sessions/session-creation.ts';
@@ -43,7 +44,7 @@ export interface ConversationDeps {
   sessions: TestSessions;
   store: SessionStore;
   callLog: CallLog;
-  models: ModelCatalog;
+  chats: OrgChats;
   directory: Directory;
   /** Speaks for callers, in English. */
   localVoice: CallerVoice;
@@ -346,10 +347,9 @@ async function toVerdict(
 async function openModel(deps: ConversationDeps, { agent, content }: TestCase): Promise<ChatModel> {
   const project = await deps.directory.project(agent.project_id);
   const id = content.persona?.llm_id ?? project?.default_llm_id ?? agent.llm_id;
-  const provider = await deps.models.resolve(agent.org_id, id, {
-    language: 'en',
-    projectId: agent.project_id,
-  });
-  if (!provider) throw new TestModelError('model_unavailable');
-  return openChatModel(provider, deps.models.fetchFor(agent.org_id));
+  const use = { orgId: agent.org_id, projectId: agent.project_id, llmId: id };
+  await deps.chats.requireFunds(use);
+  const model = await deps.chats.open(use);
+  if (!model) throw new TestModelError('model_unavailable');
+  return model;
 }

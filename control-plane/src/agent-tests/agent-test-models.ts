@@ -121,7 +121,8 @@ async function ask(
 ): Promise<unknown> {
   let content: string;
   try {
-    content = await model.answer({ temperature, messages, format: { ...format, strict: true } }, signal);
+    const question = { temperature, messages, format: { ...format, strict: true } };
+    content = (await model.answer(question, signal)).text;
   } catch (error) {
     signal.throwIfAborted();
     throw new TestModelError(error instanceof Error ? error.name : 'unknown', { cause: error });

@@ -2,6 +2,7 @@ import type { Feature } from '../composition/feature.ts';
 import type { Platform } from '../composition/platform.ts';
 import { BILLING_AUDIT } from './billing-commands.ts';
 import type { BookedCalls } from './booked-call.ts';
+import { ChatCharges } from './chat-charges.ts';
 import { CallCosts } from './call-costs.ts';
 import { costEntryCollection } from './cost-entry-model.ts';
 import { installationRatesCollection, orgRatesCollection } from './rate-model.ts';
@@ -43,8 +44,10 @@ export function createBilling({
       ...{ created_at: madeAt, updated_at: madeAt },
     };
   };
+  const chatCharges = new ChatCharges({ rates, wallets });
+  const speechCharges = new SpeechCharges({ rates, wallets });
   return {
-    ...{ rates, wallets, callCosts, speechCharges: new SpeechCharges({ rates, wallets }) },
+    ...{ rates, wallets, callCosts, chatCharges, speechCharges },
     collections: [
       costEntryCollection,
       installationRatesCollection,

@@ -29,7 +29,7 @@ const callRate = z.strictObject({
 
 const modelRate = z.strictObject({
   model: z.string().min(1).max(120),
-  unit: z.enum(['minute', '1k_characters', '1m_input_tokens', '1m_output_tokens']),
+  unit: z.enum(['minute', '1k_characters', '1m_input_tokens', '1m_output_tokens', 'clone']),
   amount: price,
 });
 
@@ -55,7 +55,7 @@ export const rateTableSchema = z.strictObject({
 });
 export type RateTable = z.output<typeof rateTableSchema>;
 type CallRate = z.output<typeof callRate>;
-type ModelRate = z.output<typeof modelRate>;
+export type ModelRate = z.output<typeof modelRate>;
 
 /** What of a call decides its price a minute. */
 export interface PricedCall {

@@ -4,7 +4,7 @@ import type { Database } from '../storage/database.ts';
 import { INSTALLATION_RATES, installationRatesCollection, orgRatesCollection } from './rate-model.ts';
 import type { OrgRatesRecord } from './rate-model.ts';
 import { modelPrice, pricesOf } from './rate-table.ts';
-import type { PaidModels, PricedCall, RateTable } from './rate-table.ts';
+import type { ModelRate, PaidModels, PricedCall, RateTable } from './rate-table.ts';
 
 /** Where neither a table nor the org names one. */
 const DEFAULT_CURRENCY = 'USD';
@@ -60,10 +60,15 @@ export class Rates {
     return pricesOf(tables, session, { stt, llm, tts });
   }
 
-  /** What a thousand characters of a TTS model cost that the installation pays for. */
-  async speechPrice(orgId: string, ttsId: string): Promise<bigint> {
+  /** What a unit of a model costs that the installation pays for. */
+  async price(orgId: string, modelId: string, unit: ModelRate['unit']): Promise<bigint> {
     const { installation, org } = await this.#tables(orgId);
-    return BigInt(modelPrice(org?.models ?? installation?.models ?? [], ttsId, '1k_characters'));
+    return BigInt(modelPrice(org?.models ?? installation?.models ?? [], modelId, unit));
+  }
+
+  /** Whether the installation pays for what the project asks of a model. */
+  isPaidFor(orgId: string, modelId: string, projectId: string | null): Promise<boolean> {
+    return this.#payers.paidByInstallation(orgId, modelId, { projectId });
   }
 
   /** Of what is booked for an org. */

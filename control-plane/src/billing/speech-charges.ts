@@ -3,7 +3,13 @@ import { divideRounded } from '../http/amount.ts';
 import type { Rates } from './rates.ts';
 import type { Wallets } from './wallets.ts';
 
-/** Speech outside of calls that the installation pays for. */
+/** Money that was set aside: it is spent, or given back. */
+export interface HeldPayment {
+  settle(): Promise<void>;
+  release(): Promise<void>;
+}
+
+/** Speech outside of calls, and voices that are made, which the installation pays for. */
 export class SpeechCharges {
   readonly #rates: Rates;
   readonly #wallets: Wallets;
@@ -22,19 +28,40 @@ export class SpeechCharges {
     speak: () => Promise<T>,
   ): Promise<T> {
     const { orgId, ttsId, characters } = speech;
-    const id = newId('spk');
-    let amount = 0n;
-    await this.#wallets.hold(orgId, id, async () => {
-      amount = divideRounded((await this.#rates.speechPrice(orgId, ttsId)) * BigInt(characters), 1000n);
-      return amount;
-    });
+    const price = async () =>
+      divideRounded((await this.#rates.price(orgId, ttsId, '1k_characters')) * BigInt(characters), 1000n);
+    const payment = await this.#hold(orgId, newId('spk'), 'speech', price);
     try {
       const spoken = await speak();
-      await this.#wallets.settle(orgId, id, 'speech', amount);
+      await payment.settle();
       return spoken;
     } catch (error) {
-      await this.#wallets.release(orgId, id);
+      await payment.release();
       throw error;
     }
+  }
+
+  /**
+   * Sets aside what a clone costs, until it is known whether there is one.
+   * @param clone.id of the voice
+   * @throws PaymentRequiredError
+   */
+  holdClone(clone: { orgId: string; ttsId: string; id: string }): Promise<HeldPayment> {
+    const { orgId, ttsId, id } = clone;
+    return this.#hold(orgId, id, 'voice_clone', () => this.#rates.price(orgId, ttsId, 'clone'));
+  }
+
+  async #hold(
+    orgId: string,
+    id: string,
+    kind: 'speech' | 'voice_clone',
+    price: () => Promise<bigint>,
+  ): Promise<HeldPayment> {
+    let amount = 0n;
+    await this.#wallets.hold(orgId, id, async () => (amount = await price()));
+    return {
+      settle: () => this.#wallets.settle(orgId, id, kind, amount),
+      release: () => this.#wallets.release(orgId, id),
+    };
   }
 }

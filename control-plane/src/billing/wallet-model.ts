@@ -11,8 +11,8 @@ export interface WalletHold {
 export interface WalletChange {
   /** Kind and reference: what makes it one change, however often it is asked for. */
   id: string;
-  kind: 'top_up' | 'call' | 'speech';
-  /** Of the top-up, the session, or the speech. */
+  kind: 'top_up' | 'call' | 'speech' | 'voice_clone' | 'chat';
+  /** Of the top-up, the session, the speech, the voice, or the answer of a language model. */
   reference: string;
   /** In 10⁻⁹ of the currency; less than zero for what was spent. */
   amount_nano: bigint;

@@ -76,13 +76,38 @@ export class Wallets {
   }
 
   /** Takes off the balance what was spent, for what is held; again for the same id takes nothing. */
-  async settle(orgId: string, id: string, kind: 'call' | 'speech', amount: bigint): Promise<void> {
+  async settle(
+    orgId: string,
+    id: string,
+    kind: 'call' | 'speech' | 'voice_clone',
+    amount: bigint,
+  ): Promise<void> {
     await this.#onHold(orgId, id, (held) => ({
       $inc: { reserved_nano: -held, balance_nano: -amount, revision: 1 },
       $unset: { [`holds.${id}`]: '' },
       ...(amount > 0n && { $push: { pending: this.#entry(kind, id, -amount) } }),
     }));
     await this.#fileEntries(orgId);
+  }
+
+  /** @throws PaymentRequiredError where the wallet is prepaid and nothing is available */
+  async requireFunds(orgId: string): Promise<void> {
+    const wallet = await this.find(orgId);
+    if (wallet?.mode === 'prepaid' && wallet.balance_nano <= wallet.reserved_nano)
+      throw new PaymentRequiredError();
+  }
+
+  /** Takes off the balance of a prepaid wallet what nothing was set aside for, whatever the balance is. */
+  async charge(orgId: string, id: string, kind: 'chat', amount: bigint): Promise<void> {
+    if (amount <= 0n) return;
+    const charged = await this.#change(
+      { _id: orgId, mode: 'prepaid' },
+      {
+        $inc: { balance_nano: -amount, revision: 1 },
+        $push: { pending: this.#entry(kind, id, -amount) },
+      },
+    );
+    if (charged) await this.#fileEntries(orgId);
   }
 
   /**

@@ -17,6 +17,7 @@ import { createPostCall } from '../post-call/post-call-feature.ts';
 import { projectCollection } from '../projects/project-model.ts';
 import type { CallCosts } from '../billing/call-costs.ts';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
+import type { OrgChats } from '../providers/org-chats.ts';
 import type { RateLimitService } from '../rate-limits/rate-limit-service.ts';
 import type { ToolCallLimits } from '../rate-limits/tool-call-limits.ts';
 import { createRecipientLists } from '../recipient-lists/recipient-list-feature.ts';
@@ -39,6 +40,7 @@ export function createCallFeatures(
   features: AllFeatures,
   deps: Platform & {
     models: ModelCatalog;
+    chats: OrgChats;
     localVoice: LocalVoice;
     rateLimits: RateLimitService;
     toolCallLimits: ToolCallLimits;
@@ -47,7 +49,17 @@ export function createCallFeatures(
     agentFeatures: Awaited<ReturnType<typeof createAgentFeatures>>;
   },
 ) {
-  const { models, localVoice, rateLimits, toolCallLimits, apiKeys, costs, agentFeatures, ...platform } = deps;
+  const {
+    models,
+    chats,
+    localVoice,
+    rateLimits,
+    toolCallLimits,
+    apiKeys,
+    costs,
+    agentFeatures,
+    ...platform
+  } = deps;
   const { agents, agentVersions, analyses, autoDatabases, databaseRows, memories, storedAgents, tools } =
     agentFeatures;
   const { database } = platform;
@@ -64,11 +76,11 @@ export function createCallFeatures(
   const { telephonyAccounts, phoneNumbers, inboundDeployments } = telephony;
   const webhooks = createWebhooks({ ...platform, agents, agentRecords: agentCollection, callLog });
   const { agentWebhooks, deliveries } = webhooks;
-  const sessionMemories = new SessionMemories({ ...platform, memories, store, callLog, catalog: models });
+  const sessionMemories = new SessionMemories({ ...platform, memories, store, callLog, chats });
   const ofSessions = { ...platform, store, tickets, agents: storedAgents, catalog: models };
   const afterCalls = createPostCall({
     ...ofSessions,
-    ...{ callLog, recordings, mediaLinks, deliveries, analyses, memories: sessionMemories },
+    ...{ callLog, chats, recordings, mediaLinks, deliveries, analyses, memories: sessionMemories },
     sessionRows: new SessionRows({ ...platform, autoDatabases, rows: databaseRows, store }),
     named: { analyses: analysisCollection, sessions: sessionCollection },
   });
@@ -131,7 +143,7 @@ export function createCallFeatures(
   };
   const { runner: agentTestRunner } = features.add(
     createAgentTests({
-      ...{ ...platform, models, store, callLog, localVoice },
+      ...{ ...platform, models, chats, store, callLog, localVoice },
       agents: storedAgents,
       versions: agentVersions,
       sessions: testSessions,

@@ -46,7 +46,7 @@ export function createTenantFeatures(
   const { rateLimits, toolCallLimits } = features.add(createRateLimits(platform));
   const currency = (orgId: string): Promise<string> => rates.currency(orgId);
   const { usage, usageSums } = features.add(createUsage({ ...platform, currency }));
-  const { callCosts, rates, speechCharges, wallets } = features.add(
+  const { callCosts, chatCharges, rates, speechCharges, wallets } = features.add(
     createBilling({
       ...{ ...platform, models, bookedCalls: usageSums },
       isSession: sessionExists(platform.database),
@@ -65,6 +65,7 @@ export function createTenantFeatures(
   );
   return {
     ...{ apiKeys, orgs, projects, rateLimits, signIns, toolCallLimits, userAccounts },
-    ...{ callCosts, invoiceCloser, invoicePrinter, invoices, rates, speechCharges, usageSums, wallets },
+    ...{ callCosts, chatCharges, invoiceCloser, invoicePrinter, invoices },
+    ...{ rates, speechCharges, usageSums, wallets },
   };
 }

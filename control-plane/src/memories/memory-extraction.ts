@@ -54,7 +54,7 @@ export async function extractMemories(
   question: MemoryQuestion,
   signal: AbortSignal,
 ): Promise<NewMemory[]> {
-  const content = await model.answer(
+  const { text } = await model.answer(
     {
       messages: [
         { role: 'system', content: instructions(question) },
@@ -64,7 +64,7 @@ export async function extractMemories(
     },
     signal,
   );
-  return parseMemories(content, question.known);
+  return parseMemories(text, question.known);
 }
 
 /** @throws MemoryAnswerError for what holds no list of memories */

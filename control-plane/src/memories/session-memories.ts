@@ -2,8 +2,7 @@ import type { Logger } from '@parley/shared/logging/logger';
 import type { CallLog } from '../calls/call-log.ts';
 import type { OwnEventData } from '../calls/session-events.ts';
 import type { PostCallStep } from '../post-call/post-call-run.ts';
-import { openChatModel } from '../providers/chat.ts';
-import type { ModelCatalog } from '../providers/model-catalog.ts';
+import type { OrgChats } from '../providers/org-chats.ts';
 import type { SessionAgent } from '../sessions/session-agent.ts';
 import type { SessionRecord } from '../sessions/session-record.ts';
 import { owner, type SessionStore } from '../sessions/session-store.ts';
@@ -19,20 +18,20 @@ export class SessionMemories implements PostCallStep {
   readonly #memories: MemoryService;
   readonly #store: SessionStore;
   readonly #callLog: CallLog;
-  readonly #catalog: ModelCatalog;
+  readonly #chats: Pick<OrgChats, 'open'>;
   readonly #logger: Logger;
 
   constructor(deps: {
     memories: MemoryService;
     store: SessionStore;
     callLog: CallLog;
-    catalog: ModelCatalog;
+    chats: Pick<OrgChats, 'open'>;
     logger: Logger;
   }) {
     this.#memories = deps.memories;
     this.#store = deps.store;
     this.#callLog = deps.callLog;
-    this.#catalog = deps.catalog;
+    this.#chats = deps.chats;
     this.#logger = deps.logger;
   }
 
@@ -78,12 +77,9 @@ export class SessionMemories implements PostCallStep {
     const signal = AbortSignal.any([stopping, AbortSignal.timeout(TIME_MS)]);
     try {
       const llmId = agent.config.analysis.llm_id ?? session.llm_id;
-      const provider = await this.#catalog.resolve(session.org_id, llmId, {
-        language: 'en',
-        projectId: session.project_id,
-      });
-      if (!provider) return 'model_unavailable';
-      const model = await openChatModel(provider, this.#catalog.fetchFor(session.org_id));
+      const { org_id: orgId, project_id: projectId } = session;
+      const model = await this.#chats.open({ orgId, projectId, llmId });
+      if (!model) return 'model_unavailable';
       const question = {
         turns,
         known: known.map(({ content }) => content),

@@ -125,7 +125,7 @@ export async function analyseLead(
 ): Promise<LeadAnalysis> {
   let content: string;
   try {
-    content = await model.answer(
+    const { text } = await model.answer(
       {
         messages: [
           { role: 'system', content: instructions(question) },
@@ -135,6 +135,7 @@ export async function analyseLead(
       },
       signal,
     );
+    content = text;
   } catch (error) {
     throw new LeadAnalysisError(error instanceof Error ? error.name : 'unknown', { cause: error });
   }

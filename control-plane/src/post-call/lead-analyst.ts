@@ -1,7 +1,6 @@
 import type { Turn } from '@parley/shared/contracts/turn';
 import type { Logger } from '@parley/shared/logging/logger';
-import { openChatModel } from '../providers/chat.ts';
-import type { ModelCatalog } from '../providers/model-catalog.ts';
+import type { OrgChats } from '../providers/org-chats.ts';
 import type { SessionAgent } from '../sessions/session-agent.ts';
 import type { SessionRecord } from '../sessions/session-record.ts';
 import type { AnalysisResults } from './analysis-results.ts';
@@ -10,16 +9,12 @@ import { analyseLead, LeadAnalysisError, type LeadAnalysis } from './lead-analys
 /** Makes the lead analysis of a session, where its agent asks for one. */
 export class LeadAnalyst {
   readonly #results: AnalysisResults;
-  readonly #catalog: Pick<ModelCatalog, 'resolve' | 'fetchFor'>;
+  readonly #chats: Pick<OrgChats, 'open'>;
   readonly #logger: Logger;
 
-  constructor(deps: {
-    results: AnalysisResults;
-    catalog: Pick<ModelCatalog, 'resolve' | 'fetchFor'>;
-    logger: Logger;
-  }) {
+  constructor(deps: { results: AnalysisResults; chats: Pick<OrgChats, 'open'>; logger: Logger }) {
     this.#results = deps.results;
-    this.#catalog = deps.catalog;
+    this.#chats = deps.chats;
     this.#logger = deps.logger;
   }
 
@@ -41,12 +36,9 @@ export class LeadAnalyst {
       return null;
     }
     try {
-      const provider = await this.#catalog.resolve(session.org_id, llmId, {
-        language: 'en',
-        projectId: session.project_id,
-      });
-      if (!provider) throw new LeadAnalysisError('model_unavailable');
-      const model = await openChatModel(provider, this.#catalog.fetchFor(session.org_id));
+      const { org_id: orgId, project_id: projectId } = session;
+      const model = await this.#chats.open({ orgId, projectId, llmId });
+      if (!model) throw new LeadAnalysisError('model_unavailable');
       const lead = await analyseLead(
         model,
         {

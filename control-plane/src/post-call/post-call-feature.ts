@@ -47,6 +47,7 @@ export function createPostCall({
 }: Omit<Needs<typeof PostCallJobs>, 'run' | 'repeat'> &
   Omit<Needs<typeof PostCallRun>, 'keep' | 'lead' | 'steps' | 'webhook'> &
   Omit<Needs<typeof CallEndedWebhook> & Needs<typeof LeadAnalyst>, 'results'> &
+  Needs<typeof RuleRunner> &
   Omit<Needs<typeof RuleAnalyses>, 'results' | 'runner'> & {
     memories: PostCallStep;
     sessionRows: AnalysedSessions;

@@ -76,7 +76,7 @@ async function ask(
     rule.output_schema === null ? null : (JSON.parse(rule.output_schema) as Record<string, unknown>);
   const evidenced = schema && withEvidence(schema);
   const asked = evidenced ?? schema;
-  const content = await model.answer(
+  const { text: content } = await model.answer(
     {
       messages: [
         {

@@ -5,8 +5,30 @@ type LlmWire = SessionPlanWire['llm'][number];
 
 /** A language model of the catalogue that is asked outside of calls. */
 export interface ChatModel {
-  /** @returns the model's words, "" for none. @throws whatever the request met */
-  answer(question: ChatQuestion, signal: AbortSignal): Promise<string>;
+  /** @throws whatever the request met */
+  answer(question: ChatQuestion, signal: AbortSignal): Promise<ChatAnswer>;
+}
+
+export interface ChatAnswer {
+  /** "" for none. */
+  text: string;
+  /** The first function that the model called; null when it called none. */
+  call: { name: string; arguments: string } | null;
+  tokens: ChatTokens;
+}
+
+/** What an answer took: as the provider counted, or estimated where it does not tell. */
+export interface ChatTokens {
+  read: number;
+  written: number;
+}
+
+/** A function that a model may call. */
+export interface ChatFunction {
+  name: string;
+  description: string;
+  /** A JSON Schema. */
+  parameters: Record<string, unknown>;
 }
 
 export interface ChatMessage {
@@ -20,6 +42,8 @@ export interface ChatQuestion {
   messages: ChatMessage[];
   /** What the answer has to fit; left out for one in free words. */
   format?: AnswerFormat | undefined;
+  /** It may call one of them instead of answering in words. */
+  functions?: readonly ChatFunction[];
 }
 
 export interface AnswerFormat {

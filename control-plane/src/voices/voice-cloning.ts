@@ -24,12 +24,26 @@ const CLONE_GRACE_MS = 2000;
 /** Each holds its recordings in memory. */
 const MAX_CLONES_AT_ONCE = 4;
 
+/** Who pays for a clone that is made in the installation's account: `SpeechCharges`. */
+export interface ClonePayment {
+  /** @throws PaymentRequiredError */
+  holdClone(clone: { orgId: string; ttsId: string; id: string }): Promise<Payment>;
+}
+
+interface Payment {
+  settle(): Promise<void>;
+  release(): Promise<void>;
+}
+
+const FREE: Payment = { settle: () => Promise.resolve(), release: () => Promise.resolve() };
+
 /** Makes voices of recordings. */
 export class VoiceCloning implements Disposable {
   readonly #database: Database;
   readonly #models: OrgModelCatalog;
   readonly #fetch: SafeFetch;
   readonly #background: BackgroundWork;
+  readonly #charges: ClonePayment;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #cloneGraceMs: number;
@@ -41,6 +55,7 @@ export class VoiceCloning implements Disposable {
     models: OrgModelCatalog;
     fetch: SafeFetch;
     background: BackgroundWork;
+    charges: ClonePayment;
     clock: Clock;
     logger: Logger;
     cloneGraceMs?: number;
@@ -49,18 +64,22 @@ export class VoiceCloning implements Disposable {
     this.#models = deps.models;
     this.#fetch = deps.fetch;
     this.#background = deps.background;
+    this.#charges = deps.charges;
     this.#clock = deps.clock;
     this.#logger = deps.logger;
     this.#cloneGraceMs = deps.cloneGraceMs ?? CLONE_GRACE_MS;
   }
 
-  /** @returns the voice, ready or still being made. @throws ProviderFailure when the provider refuses at once */
+  /**
+   * @returns the voice, ready or still being made
+   * @throws PaymentRequiredError; ProviderFailure when the provider refuses at once
+   */
   async clone(
     scope: Scope,
     caller: UserPrincipal,
     request: z.output<typeof cloneVoiceRequest>,
   ): Promise<VoiceRecord> {
-    const account = await this.#cloningAccount(scope, request.tts_id);
+    const { account, isPaidHere } = await this.#cloningAccount(scope, request.tts_id);
     const voices = scope.collection(voiceCollection);
     if ((await voices.count({}, { limit: MAX_CLONES_PER_ORG })) >= MAX_CLONES_PER_ORG) {
       throw new ConflictError(
@@ -77,9 +96,13 @@ export class VoiceCloning implements Disposable {
     }
     this.#cloning++;
     let voice: VoiceRecord;
+    let payment = FREE;
     try {
+      const id = newId('voc', this.#clock.now());
+      const { tts_id: ttsId } = request;
+      if (isPaidHere) payment = await this.#charges.holdClone({ orgId: scope.orgId, ttsId, id });
       voice = await voices.insert({
-        _id: newId('voc', this.#clock.now()),
+        _id: id,
         name: request.name,
         provider: account.provider,
         tts_id: request.tts_id,
@@ -95,9 +118,10 @@ export class VoiceCloning implements Disposable {
       });
     } catch (error) {
       this.#cloning--;
+      await payment.release();
       throw error;
     }
-    const answer = await this.#withinGrace(this.#make(voice, account, request.files), voice);
+    const answer = await this.#withinGrace(this.#make(voice, account, request.files, payment), voice);
     if (answer.status !== 'failed' || answer.provider_voice_id !== null) return answer;
     await voices.delete({ _id: voice._id });
     throw new ProviderFailure(answer.error as ProviderFailure['fault']);
@@ -108,7 +132,10 @@ export class VoiceCloning implements Disposable {
     this.#stopping.abort(new Error('The service is stopping. Retry in a few seconds.'));
   }
 
-  async #cloningAccount(scope: Scope, ttsId: string): Promise<ProviderAccount> {
+  async #cloningAccount(
+    scope: Scope,
+    ttsId: string,
+  ): Promise<{ account: ProviderAccount; isPaidHere: boolean }> {
     const loc = ['body', 'tts_id'];
     const model = await this.#models.find(scope.orgId, ttsId);
     if (model?.kind !== 'tts') throw new ValidationError([referenceNotFound(loc)]);
@@ -119,13 +146,14 @@ export class VoiceCloning implements Disposable {
         'not_available',
       );
     const account = (await this.#models.open(scope.orgId, ttsId, {}))?.account;
+    const isPaidHere = account?.credentialId === null && model.orgId === null;
     if (!account)
       throw invalid(loc, 'is a model without credentials, or one that is disabled', 'not_available');
-    return account;
+    return { account, isPaidHere };
   }
 
   /** Gives the voice to its provider and notes what became of it. Goes on when its request has been answered. */
-  #make(voice: VoiceRecord, account: ProviderAccount, files: File[]): Promise<VoiceRecord> {
+  #make(voice: VoiceRecord, account: ProviderAccount, files: File[], payment: Payment): Promise<VoiceRecord> {
     const finished = (async () => {
       let outcome: Pick<VoiceRecord, 'status' | 'error' | 'provider_voice_id'>;
       try {
@@ -144,6 +172,7 @@ export class VoiceCloning implements Disposable {
         this.#logger.warn({ voiceId: voice._id, fault }, 'a voice could not be cloned');
         outcome = { status: 'failed', error: fault, provider_voice_id: null };
       }
+      await (outcome.provider_voice_id === null ? payment.release() : payment.settle());
       const changed = await this.#database
         .model(voiceCollection)
         .findOneAndUpdate({ _id: voice._id }, { $set: outcome }, { returnDocument: 'after' })

@@ -123,7 +123,7 @@ export function voiceRoutes({
       access: USERS,
       body: multipartBody(cloneVoiceRequest, { limitBytes: CLONE_LIMIT_BYTES }),
       responses: { 202: { description: 'The voice', schema: voiceResponse } },
-      errors: [409, 502, 504],
+      errors: [402, 409, 502, 504],
       idempotent: {},
       handle: async ({ access, caller, body }) => {
         const scope = await editorOf(access, body.org_id);

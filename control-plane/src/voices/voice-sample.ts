@@ -66,7 +66,8 @@ export const voiceSample: Sample = {
   make: async (world) => ({ voice_id: await clone(world) }),
   unknown: { voice_id: 'voc_01k5z8r5m2q7v3x9b4n6c8d0ef' },
   scenarios: {
-    cloneVoice: async ({ voices, make, put, project }, send) => {
+    cloneVoice: async (world, send) => {
+      const { voices, make, put, project } = world;
       const form = () => cloneForm(project.ids['org_id']!);
       await send(202, { body: form() });
       voices.setFaults([{ kind: 'refuse', status: 503, count: 1 }]);
@@ -77,6 +78,8 @@ export const voiceSample: Sample = {
       await put('voices', { _id: newId('voc'), org_id: org.id, name: 'a', status: 'ready' }, 200);
       await send(409, { body: cloneForm(org.id) });
       await send(403, { body: form(), token: project.key });
+      const { org_id } = await pennilessProject(world);
+      await send(402, { body: cloneForm(org_id!), token: world.owner.token });
     },
     updateVoice: async (world, send) => {
       const body = new URLSearchParams({ name: 'Asha' });

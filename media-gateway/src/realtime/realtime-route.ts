@@ -22,6 +22,7 @@ const REASONS: Record<string, string> = {
   origin_refused: 'The token was issued for another origin.',
   in_use: 'The token was already used. Each token opens one connection: create a new one.',
   session_over: 'The session has ended.',
+  insufficient_balance: 'The balance of the org is used up. Ask the operator for a top-up.',
   limit: 'Concurrent session limit reached. Retry in a few seconds.',
 };
 

@@ -24,6 +24,7 @@ const REFUSALS: Record<AdmissionError['code'], [number, string]> = {
   call_id_mismatch: [closeCodes.credentialRefused, 'call_id_mismatch'],
   origin_refused: [closeCodes.credentialRefused, 'origin_refused'],
   agent_refused: [closeCodes.credentialRefused, 'agent_refused'],
+  insufficient_balance: [closeCodes.limitReached, 'insufficient_balance'],
   in_use: [closeCodes.credentialInUse, 'in_use'],
   session_over: [closeCodes.sessionOver, 'session_over'],
   limit: [closeCodes.limitReached, 'limit'],

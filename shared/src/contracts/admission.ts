@@ -81,4 +81,5 @@ export type InternalErrorCode =
   | 'call_id_mismatch'
   | 'limit'
   | 'origin_refused'
-  | 'agent_refused';
+  | 'agent_refused'
+  | 'insufficient_balance';

@@ -1,4 +1,4 @@
-import type { ChatAddress, ChatModel, ChatQuestion, EmbeddingModel } from '../chat.ts';
+import type { ChatAddress, ChatAnswer, ChatModel, ChatQuestion, EmbeddingModel } from '../chat.ts';
 import { API_KEY } from '../provider-descriptor.ts';
 import type { ProviderDescriptor } from '../provider-descriptor.ts';
 
@@ -45,19 +45,39 @@ async function openChat(
     maxRetries: 1,
   });
   return {
-    answer: async ({ temperature = 0, messages, format }: ChatQuestion, signal: AbortSignal) => {
+    async answer(question: ChatQuestion, signal: AbortSignal): Promise<ChatAnswer> {
+      const { temperature = 0, messages, format, functions } = question;
       const completion = await client.chat.completions.create(
         {
           model,
           temperature,
           messages,
           ...(format && { response_format: { type: 'json_schema', json_schema: format } }),
+          ...(functions && {
+            tools: functions.map((one) => ({ type: 'function' as const, function: one })),
+          }),
         },
         { signal },
       );
-      return completion.choices[0]?.message.content ?? '';
+      const message = completion.choices[0]?.message;
+      const text = message?.content ?? '';
+      const call = message?.tool_calls?.find((one) => one.type === 'function')?.function ?? null;
+      const { usage } = completion;
+      return {
+        text,
+        call: call && { name: call.name, arguments: call.arguments },
+        tokens: {
+          read: usage?.prompt_tokens ?? estimatedTokens(JSON.stringify({ messages, format, functions })),
+          written: usage?.completion_tokens ?? estimatedTokens(text + (call?.arguments ?? '')),
+        },
+      };
     },
   };
+}
+
+/** Servers of one's own may not count: four characters are about a token. */
+function estimatedTokens(text: string): number {
+  return Math.ceil(text.length / 4);
 }
 
 /** https://platform.openai.com/docs/api-reference/embeddings/create */

@@ -1,0 +1,33 @@
+import { newId } from '@parley/shared/ids/new-id';
+import { divideRounded } from '../http/amount.ts';
+import type { ChatPayment, ChatUse } from '../providers/org-chats.ts';
+import type { ChatTokens } from '../providers/chat.ts';
+import type { Rates } from './rates.ts';
+import type { Wallets } from './wallets.ts';
+
+const MILLION = 1_000_000n;
+
+/** Language models outside of calls that the installation pays for. What follows a call is booked whatever the balance is. */
+export class ChatCharges implements ChatPayment {
+  readonly #rates: Rates;
+  readonly #wallets: Wallets;
+
+  constructor({ rates, wallets }: { rates: Rates; wallets: Wallets }) {
+    this.#rates = rates;
+    this.#wallets = wallets;
+  }
+
+  async requireFunds(use: ChatUse): Promise<void> {
+    if (await this.#rates.isPaidFor(use.orgId, use.llmId, use.projectId))
+      await this.#wallets.requireFunds(use.orgId);
+  }
+
+  async charge(use: ChatUse, { read, written }: ChatTokens): Promise<void> {
+    const { orgId, llmId, projectId } = use;
+    if (!(await this.#rates.isPaidFor(orgId, llmId, projectId))) return;
+    const part = async (unit: '1m_input_tokens' | '1m_output_tokens', tokens: number) =>
+      divideRounded((await this.#rates.price(orgId, llmId, unit)) * BigInt(tokens), MILLION);
+    const amount = (await part('1m_input_tokens', read)) + (await part('1m_output_tokens', written));
+    await this.#wallets.charge(orgId, newId('cht'), 'chat', amount);
+  }
+}
