@@ -334,11 +334,9 @@ void t.test('agents', async (t) => {
       nodes: [{ id: 'bye', type: 'end', message: 'Goodbye.' }],
       edges: [],
     };
-    const analyses = collection.replace('/agents', '/analyses');
     const cases: [string, string, object, (string | number)[]][] = [
       ['POST', collection, { name: 'Flow', flow_definition }, ['flow_definition']],
       ['PATCH', `/v1/agents/${id}`, { flow_definition }, ['flow_definition']],
-      ['POST', analyses, { name: 'By tool', type: 'tool', prompt: 'Tell it.' }, ['type']],
     ];
     for (const [method, path, body, loc] of cases) {
       const refused = await cp.call<Refused>(method, path, { body });

@@ -8,12 +8,14 @@ import {
 import type { CallReport } from '@parley/shared/contracts/call-events';
 import { ManualClock } from '@parley/shared/time/manual-clock';
 import { silentLogger } from '@parley/shared/logging/logger';
+import { analysisResultCollection } from '../src/post-call/analysis-result-model.ts';
 import { postCallJobCollection } from '../src/post-call/post-call-job-model.ts';
 import { PostCallJobs } from '../src/post-call/post-call-jobs.ts';
 import type { PostCallRun } from '../src/post-call/post-call-run.ts';
 import type { SessionResponse } from '../src/sessions/session-schema.ts';
 import {
   chatAnswer,
+  chatCall,
   eventually,
   openLoopbackServer,
   type LoopbackAnswer,
@@ -625,6 +627,7 @@ interface Row {
   structured_json: unknown;
   evidence: unknown;
   body_text: string | null;
+  tool_invocation: unknown;
 }
 
 void t.test('an analysis is tried over a session or a transcript, and nothing is kept', async (t) => {
@@ -726,4 +729,145 @@ void t.test('analyses run again, replace their rows, and tell nobody', async (t)
   t.match(foreign.body, { detail: [{ loc: ['body', 'analysis_ids', 1], type: 'reference_not_found' }] });
   t.equal((await plane.call('DELETE', `/v1/sessions/${id}`)).status, 204);
   t.match(await again(), { status: 409, body: { code: 'invalid_state' } }, 'nothing to be read');
+});
+
+void t.test('an analysis may call a tool, once for each time it is asked', async (t) => {
+  const make = async (path: string, body: object) =>
+    (await plane.call<{ id: string }>('POST', path, { body })).body.id;
+  const tool = (name: string, more: object = {}) =>
+    make(`/v1/orgs/${plane.first.org._id}/tools`, {
+      ...{ name, description: 'Books a visit.', type: 'webhook', parameters: { type: 'object' } },
+      webhook: { url: `${crm.url}/${name}`, method: 'POST' },
+      ...more,
+    });
+  const toolId = await tool('book_visit');
+  const analysis = { name: 'Visit', type: 'tool', prompt: 'RULE-VISIT', tool_id: toolId };
+  const asking = await tool('ask_first', { execution: { confirm: true } });
+  for (const [body, type] of [
+    [{ ...analysis, tool_id: null }, 'missing'],
+    [{ ...analysis, tool_id: 'tol_01k5z8r5m2q7v3x9b4n6c8d0ef' }, 'reference_not_found'],
+    [{ ...analysis, tool_id: asking }, 'not_available'],
+  ] as const) {
+    const { status, body: refused } = await plane.call('POST', `${P}/analyses`, { body });
+    t.equal(status, 422);
+    t.match(refused, { detail: [{ loc: ['body', 'tool_id'], type }] });
+  }
+  const ruleId = await make(`${P}/analyses`, analysis);
+  const agent = await makeAgent();
+  await plane.call('POST', `/v1/agents/${agent.id}/post-call-analyses`, { body: { analysis_id: ruleId } });
+  llmAnswer = chatAnswer(LEAD);
+  let decision = chatCall('book_visit', { day: 'Friday' });
+  const asked: string[] = [];
+  answerTo = (body) => {
+    if (!body.includes('RULE-VISIT')) return llmAnswer;
+    asked.push(body);
+    return decision;
+  };
+  const booked = () => crm.received.filter(({ path }) => path === '/book_visit');
+  const before = crm.received.length;
+  crmAnswer = (n) => (n >= before ? { body: { booked: true } } : {});
+  const id = await call(agent.id);
+  await finished(id);
+  const ofRule = async () => {
+    const { body } = await plane.call<{ items: Row[] }>('GET', `/v1/sessions/${id}/analyses`);
+    return body.items.find((row) => row.analysis_id === ruleId);
+  };
+  const invocation = { tool_id: toolId, arguments: { day: 'Friday' }, ok: true, result: '{"booked":true}' };
+  t.match(await ofRule(), { status: 'done', error: null, body_text: null, tool_invocation: invocation });
+  t.equal(booked().length, 1);
+  t.match(JSON.parse(booked()[0]!.body), {
+    ...{ tool: 'book_visit', arguments: { day: 'Friday' } },
+    session: { session_id: id, agent_id: agent.id },
+  });
+  t.match(JSON.parse(asked[0]!), { tools: [{ type: 'function', function: { name: 'book_visit' } }] });
+  const { id: deliveryId } = await delivered(agent.id, id, 'succeeded');
+  const { payload } = (await plane.call<Delivery>('GET', `/v1/webhook-deliveries/${deliveryId}`)).body;
+  t.match(payload['post_call_analyses'], [
+    { rule_name: 'lead' },
+    { rule_name: 'Visit', source: 'rule', tool_invocation: invocation },
+  ]);
+
+  // Its process died before the job was over.
+  const { database } = plane.app.services;
+  const again = () =>
+    database
+      .model(postCallJobCollection)
+      .updateOne({ _id: id }, { $set: { status: 'pending', attempts: 0, lease_until: new Date(0) } });
+  await again();
+  await postCall.work(signal);
+  t.equal(booked().length, 1, 'what was called is not called again');
+  const rows = database.model(analysisResultCollection);
+  await rows.updateOne({ session_id: id, analysis_id: ruleId }, { $set: { status: 'running' } });
+  await again();
+  await postCall.work(signal);
+  t.equal(booked().length, 1);
+  t.match(await ofRule(), { status: 'failed', error: 'outcome_unknown' });
+
+  decision = chatAnswer('Nobody asked for a visit.');
+  const repeat = () =>
+    plane.call('POST', `/v1/sessions/${id}/analyses`, { body: { analysis_ids: [ruleId] } });
+  t.equal((await repeat()).status, 202);
+  await eventually(async () => {
+    await postCall.work(signal);
+    return (await ofRule())?.status === 'done';
+  });
+  t.match(await ofRule(), { body_text: 'Nobody asked for a visit.', tool_invocation: null });
+  t.equal(booked().length, 1);
+
+  const attempt = async () =>
+    (
+      await plane.call<Row>('POST', `/v1/analyses/${ruleId}/try`, {
+        body: { transcript: [{ role: 'caller', text: 'Come on Friday.' }] },
+      })
+    ).body;
+  decision = chatCall('book_visit', { day: 'Monday' });
+  crmAnswer = () => ({ status: 500, body: { booked: false } });
+  t.match(await attempt(), { status: 'done', tool_invocation: { arguments: { day: 'Monday' }, ok: false } });
+  t.equal(booked().length, 2, 'a trial acts');
+  decision = chatCall('another_tool', {});
+  t.match(await attempt(), { status: 'failed', error: 'answer_invalid' });
+  decision = chatCall('book_visit', { day: 'Monday' });
+  await plane.call('PATCH', `/v1/tools/${toolId}`, { body: { enabled: false } });
+  t.match(await attempt(), { status: 'failed', error: 'tool_unavailable', tool_invocation: null });
+  t.equal(booked().length, 2);
+});
+
+void t.test('what models do after a call is booked', async (t) => {
+  const { rates, wallets } = plane.app.services;
+  const orgId = plane.first.org._id;
+  const unlimited = () => wallets.configure(orgId, { mode: 'unlimited' }, 'USD');
+  t.teardown(unlimited);
+  await rates.set({
+    currency: 'USD',
+    models: [
+      { model: 'llm_openai_gpt41_mini', unit: '1m_input_tokens', amount: '1' },
+      { model: 'llm_openai_gpt41_mini', unit: '1m_output_tokens', amount: '2' },
+    ],
+  });
+  await wallets.configure(orgId, { mode: 'prepaid' }, 'USD');
+  await wallets.topUp(orgId, { reference: 'first', amount: 1_000_000_000n, currency: 'USD' });
+  const usage = { prompt_tokens: 100_000, completion_tokens: 50_000, total_tokens: 150_000 };
+  answerTo = (body) => chatAnswer(body.includes('RULE-LAST') ? 'Fine.' : LEAD, usage);
+  const rule = { name: 'Last', type: 'text', prompt: 'RULE-LAST' };
+  const { body: last } = await plane.call<{ id: string }>('POST', `${P}/analyses`, { body: rule });
+  const agent = await makeAgent();
+  await plane.call('POST', `/v1/agents/${agent.id}/post-call-analyses`, { body: { analysis_id: last.id } });
+  // The call itself costs nothing.
+  const nothing = { llm_input_tokens: 0, llm_output_tokens: 0, tts_characters: 0 };
+  const id = await call(agent.id, { usage: { stt_seconds: 0, carrier_seconds: 0, ...nothing } });
+  await finished(id);
+  // 0.2 for each of two answers.
+  t.match(await wallets.find(orgId), { balance_nano: 600_000_000n, reserved_nano: 0n });
+  const attempt = () => plane.call('POST', `/v1/analyses/${last.id}/try`, { body: { session_id: id } });
+  for (let n = 0; n < 3; n++) t.equal((await attempt()).status, 200);
+  t.match(await attempt(), { status: 402, body: { code: 'insufficient_balance' } });
+  t.match(
+    await plane.call('POST', `/v1/sessions/${id}/analyses`),
+    { status: 402, body: { code: 'insufficient_balance' } },
+    'nor is it repeated',
+  );
+  t.match(await wallets.find(orgId), { balance_nano: 0n });
+  await unlimited();
+  t.equal((await attempt()).status, 200);
+  t.match(await wallets.find(orgId), { balance_nano: 0n }, 'unlimited: nothing is taken off');
 });

@@ -5,7 +5,6 @@ import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
 import { commonFilter, equalities } from '../http/list-query.ts';
 import type { AnyOf, ListInput } from '../http/list-query.ts';
-import { invalid } from '../http/validation.ts';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
 import type { Collection, StoredRecord } from '../storage/collection.ts';
 import type { Database } from '../storage/database.ts';
@@ -32,12 +31,15 @@ export interface AnalysisAgents {
   ): Promise<{ analyses: readonly { id: string; enabled: boolean }[] } | null>;
 }
 
+/** A tool, as far as it matters here. */
+export type AnalysisTool = StoredRecord & { execution: { confirm: boolean } };
+
 /** What is asked about a call once it is over. */
 export class AnalysisService {
   readonly #database: Database;
   readonly #agents: AnalysisAgents;
   readonly #links: AnalysisLinks;
-  readonly #tools: Collection<StoredRecord>;
+  readonly #tools: Collection<AnalysisTool>;
   readonly #models: ModelCatalog;
   readonly #clock: Clock;
 
@@ -47,7 +49,7 @@ export class AnalysisService {
     links: AnalysisLinks;
     models: ModelCatalog;
     /** Those that an analysis may answer through. */
-    tools: Collection<StoredRecord>;
+    tools: Collection<AnalysisTool>;
     clock: Clock;
   }) {
     this.#database = deps.database;
@@ -67,10 +69,6 @@ export class AnalysisService {
   }
 
   async create(scope: Scope, request: z.output<typeof createAnalysisRequest>): Promise<AnalysisRecord> {
-    if (request.type === 'tool') {
-      const msg = 'is not supported in this version: use "structured" or "text"';
-      throw invalid(['body', 'type'], msg, 'not_available');
-    }
     await this.#check(scope, request);
     await checkRoom(scope.collection(analysisCollection));
     const { output_schema: schema } = request;
@@ -157,7 +155,18 @@ export class AnalysisService {
     }
     if (fields.tool_id !== null) {
       const reference = { collection: this.#tools, id: fields.tool_id, loc: ['body', 'tool_id'] };
-      details.push(...(await missingReferences(scope, [reference])));
+      const missing = await missingReferences(scope, [reference]);
+      details.push(...missing);
+      const [tool] =
+        missing.length > 0
+          ? []
+          : await scope.collection(this.#tools).find({ _id: fields.tool_id }, { limit: 1 });
+      if (tool?.execution.confirm)
+        details.push({
+          loc: ['body', 'tool_id'],
+          msg: 'names a tool that asks the caller before it runs: after a call nobody can be asked',
+          type: 'not_available',
+        });
     }
     if (fields.llm_id !== null) {
       const model = await this.#models.find(scope.orgId, fields.llm_id, scope.projectIdOrNull);

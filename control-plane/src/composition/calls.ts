@@ -80,7 +80,7 @@ export function createCallFeatures(
   const ofSessions = { ...platform, store, tickets, agents: storedAgents, catalog: models };
   const afterCalls = createPostCall({
     ...ofSessions,
-    ...{ callLog, chats, recordings, mediaLinks, deliveries, analyses, memories: sessionMemories },
+    ...{ callLog, chats, tools, recordings, mediaLinks, deliveries, analyses, memories: sessionMemories },
     sessionRows: new SessionRows({ ...platform, autoDatabases, rows: databaseRows, store }),
     named: { analyses: analysisCollection, sessions: sessionCollection },
   });

@@ -155,7 +155,7 @@ export function analysisResultRoutes({
       responses: {
         202: { description: 'The results as they are now', schema: listOf(analysisResultResponse) },
       },
-      errors: [409],
+      errors: [402, 409],
       idempotent: {},
       handle: async ({ item, body }) => {
         const rows = await repeats.request(item, body.analysis_ids);
@@ -169,11 +169,12 @@ export function analysisResultRoutes({
       tag: 'Analyses',
       summary: 'Try an analysis',
       description:
-        'Runs it over a transcript, whatever its conditions say. Nothing is stored. An analysis that fails says so in `status` and `error`.',
+        'Runs it over a transcript, whatever its conditions say. Nothing is stored. An analysis that fails says so in `status` and `error`. One of the type `tool` acts: what the tool books is booked.',
       access: { key: 'editor', user: 'editor' },
       target: item(analyses, 'analysis_id'),
       body: jsonBody(tryBody),
       responses: { 200: { description: 'What came of it', schema: triedAnalysisResponse } },
+      errors: [402],
       handle: async ({ scope, item: rule, body, signal }) => {
         const { session_id: sessionId, transcript = [] } = body;
         const of = sessionId === undefined ? { transcript } : { sessionId };

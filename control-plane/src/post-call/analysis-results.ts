@@ -50,6 +50,11 @@ export class AnalysisResults {
     return this.#save(session, ruleRow(session, rule), { ...outcome, llm_id: llmId });
   }
 
+  /** The row of a rule, if there is one. */
+  rule(session: SessionRecord, rule: AnalysisRecord): Promise<AnalysisResultRecord | null> {
+    return this.#results.findOne({ _id: ruleRowId(session._id, rule._id) }).lean<AnalysisResultRecord>();
+  }
+
   /** Marks rows as waiting for a new run, which replaces what they hold. */
   async await(
     session: SessionRecord,
@@ -63,7 +68,7 @@ export class AnalysisResults {
   /** A run that was given up leaves no row waiting. */
   async giveUp(sessionId: string): Promise<void> {
     await this.#results.updateMany(
-      { session_id: sessionId, status: 'pending' },
+      { session_id: sessionId, status: { $in: ['pending', 'running'] } },
       { $set: { ...NO_CONTENT, status: 'failed', error: 'internal' } },
     );
   }

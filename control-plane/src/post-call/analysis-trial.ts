@@ -39,7 +39,7 @@ export class AnalysisTrial {
 
   /**
    * Runs it over a session's transcript or a given one, whatever its conditions say.
-   * @throws ValidationError for a session that the project does not have, TooManyRequestsError
+   * @throws ValidationError for a session that the project does not have, PaymentRequiredError, TooManyRequestsError
    */
   async run(
     scope: Scope,
@@ -47,15 +47,16 @@ export class AnalysisTrial {
     of: { sessionId: string } | { transcript: GivenTranscript },
     signal: AbortSignal,
   ): Promise<{ outcome: RuleOutcome; llmId: string | null }> {
-    const { turns, llmId } = await this.#subject(scope, rule, of);
+    const { turns, llmId, session } = await this.#subject(scope, rule, of);
     const model = rule.llm_id ?? llmId;
+    await this.#runner.requireFunds(rule, model === null ? [] : [model]);
     if (this.#running >= MAX_TRIALS_AT_ONCE) {
       const message = 'Too many analyses are being tried. Retry in a few seconds.';
       throw new TooManyRequestsError('rate_limited', message, 5);
     }
     this.#running++;
     try {
-      const question = { rule, turns, llmId: model, sessionId: 'sessionId' in of ? of.sessionId : null };
+      const question = { rule, turns, llmId: model, session };
       const outcome = await this.#runner.run(
         question,
         AbortSignal.any([signal, AbortSignal.timeout(RULES_MS)]),
@@ -71,18 +72,19 @@ export class AnalysisTrial {
     scope: Scope,
     rule: AnalysisRecord,
     of: { sessionId: string } | { transcript: GivenTranscript },
-  ): Promise<{ turns: Turn[]; llmId: string | null }> {
+  ): Promise<{ turns: Turn[]; llmId: string | null; session: SessionRecord | null }> {
     if ('transcript' in of) {
       const project = await this.#directory.project(rule.project_id);
       const turns = of.transcript.map(({ role, text }, turn_index) => {
         return { turn_index, role, text, start_ms: 0, end_ms: 0, interrupted: false, redacted: false };
       });
-      return { turns, llmId: project?.default_llm_id ?? null };
+      return { turns, llmId: project?.default_llm_id ?? null, session: null };
     }
     const [session] = await scope
       .collection(this.#sessions)
       .find({ _id: of.sessionId, project_id: rule.project_id }, { limit: 1 });
     if (!session) throw new ValidationError([referenceNotFound(['body', 'session_id'])]);
-    return { turns: (await this.#callLog.turns(session._id)).map(toTurn), llmId: session.llm_id };
+    const turns = (await this.#callLog.turns(session._id)).map(toTurn);
+    return { turns, llmId: session.llm_id, session };
   }
 }

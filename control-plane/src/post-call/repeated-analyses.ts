@@ -54,7 +54,7 @@ export class RepeatedAnalyses {
    * @param ids null: the lead analysis and the rules that follow the session
    * @returns the session's rows; those that will be replaced are `pending`
    * @throws ConflictError `invalid_state` before the end of the call and of what follows it, while they already run
-   *   again, and where there is no transcript; ValidationError for ids that the project does not have
+   *   again, and where there is no transcript; ValidationError for ids that the project does not have; PaymentRequiredError
    */
   async request(session: SessionRecord, ids: readonly string[] | null): Promise<AnalysisResultRecord[]> {
     if (!isTerminal(session.status))
@@ -74,9 +74,13 @@ export class RepeatedAnalyses {
       );
       if (missing.length > 0) throw new ValidationError(missing);
     }
+    const lead = ids === null && (agent?.config.analysis.lead_analysis ?? false);
+    await this.#rules.requireFunds(session, [
+      ...rules.map((rule) => rule.llm_id ?? session.llm_id),
+      ...(lead ? [agent?.config.analysis.llm_id ?? session.llm_id] : []),
+    ]);
     await this.#enqueue(session._id, ids);
     // Only whoever has made the job marks rows, and before it runs: none waits for a run that does not come.
-    const lead = ids === null && (agent?.config.analysis.lead_analysis ?? false);
     await this.#results.await(session, { lead, rules });
     await this.#jobs.updateOne({ _id: repeatId(session._id) }, { $set: { lease_until: new Date(0) } });
     this.#queue.wake();

@@ -17,6 +17,9 @@ export interface RuleSource {
 /** The webhook waits no longer; what comes later is left out of it. */
 export const RULES_MS = 60_000;
 
+/** A tool was called and its process died, or it took too long. */
+const UNKNOWN = { ...NO_CONTENT, status: 'failed', error: 'outcome_unknown' } as const;
+
 interface Facts {
   session: SessionRecord;
   turns: Turn[];
@@ -52,6 +55,11 @@ export class RuleAnalyses implements PostCallStep {
     await this.#runAll(await this.#named(facts.session, ids), facts, { always: true });
   }
 
+  /** For runs that a request asks for. @throws PaymentRequiredError */
+  requireFunds(session: SessionRecord, llmIds: readonly string[]): Promise<void> {
+    return this.#runner.requireFunds(session, llmIds);
+  }
+
   async #named(session: SessionRecord, ids: readonly string[]): Promise<AnalysisRecord[]> {
     return ids.length === 0 ? [] : this.#rules.byIds(session.org_id, session.project_id, ids);
   }
@@ -65,23 +73,32 @@ export class RuleAnalyses implements PostCallStep {
     await Promise.all(
       rules.map(async (rule) => {
         const llmId = rule.llm_id ?? session.llm_id;
+        const before = rule.type === 'tool' ? await this.#results.rule(session, rule) : null;
+        // What a tool did is done: a job that is tried again does not call it again.
+        if (before?.status === 'done' || isUnknown(before)) return;
         const why = always ? null : skipReason(rule, session);
+        const beforeTool = () =>
+          this.#results.saveRule(session, rule, llmId, { ...NO_CONTENT, status: 'running' });
         const outcome: RuleOutcome =
-          why === null
-            ? await this.#runner.run({ rule, turns, llmId, sessionId: session._id }, signal)
-            : { ...NO_CONTENT, status: 'skipped', error: why };
-        stopping.throwIfAborted();
+          before?.status === 'running'
+            ? UNKNOWN
+            : why === null
+              ? await this.#runner.run({ rule, turns, llmId, session, beforeTool }, signal)
+              : { ...NO_CONTENT, status: 'skipped', error: why };
+        if (!isUnknown(outcome) && outcome.tool_invocation === null) stopping.throwIfAborted();
         await this.#results.saveRule(session, rule, llmId, outcome);
       }),
     );
   }
 }
 
+function isUnknown(outcome: Pick<RuleOutcome, 'status' | 'error'> | null): boolean {
+  return outcome?.status === UNKNOWN.status && outcome.error === UNKNOWN.error;
+}
+
 /** Why a rule does not run on this session; null when it does. */
 function skipReason(rule: AnalysisRecord, session: SessionRecord): string | null {
   const { channels, directions, min_duration_seconds, outcomes } = rule.run_when;
-  // Running a tool after the call is not offered yet.
-  if (rule.type === 'tool') return 'not_supported';
   if (channels && !channels.includes(session.channel)) return 'condition';
   if (directions && !directions.includes(session.direction)) return 'condition';
   if (min_duration_seconds !== null && (session.duration_seconds ?? 0) < min_duration_seconds)

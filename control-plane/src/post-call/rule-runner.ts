@@ -1,11 +1,14 @@
 import type { Turn } from '@parley/shared/contracts/turn';
 import type { Logger } from '@parley/shared/logging/logger';
+import { TooManyRequestsError } from '@parley/shared/errors/app-error';
 import type { AnalysisRecord } from '../analyses/analysis-record.ts';
-import { openChatModel, parseStructured, type ChatModel } from '../providers/chat.ts';
-import type { ModelCatalog } from '../providers/model-catalog.ts';
+import { parseStructured, type ChatModel } from '../providers/chat.ts';
+import type { OrgChats } from '../providers/org-chats.ts';
 import type { AnalysisResultRecord } from './analysis-result-model.ts';
 import { EVIDENCE_INSTRUCTION, takeEvidence, withEvidence } from './evidence.ts';
 import { toTranscript } from './lead-analysis.ts';
+import { callTool, OutcomeUnknownError } from './tool-analysis.ts';
+import type { AnalysedCall, AnalysisTools } from './tool-analysis.ts';
 
 /** What became of a rule: the part of a row that a run decides. */
 export type RuleOutcome = Pick<
@@ -18,8 +21,10 @@ export interface RuleQuestion {
   turns: readonly Turn[];
   /** Null: none was named anywhere. */
   llmId: string | null;
-  /** For logs; null where there is none. */
-  sessionId: string | null;
+  /** Null: a transcript alone is analysed. */
+  session: AnalysedCall | null;
+  /** Of an analysis that calls a tool: it is about to, unless this fails. */
+  beforeTool?: () => Promise<void>;
 }
 
 export const NO_CONTENT = {
@@ -34,33 +39,41 @@ const MAX_TEXT = 20_000;
 
 /** Asks one rule of one transcript. */
 export class RuleRunner {
-  readonly #catalog: Pick<ModelCatalog, 'resolve' | 'fetchFor'>;
+  readonly #chats: OrgChats;
+  readonly #tools: AnalysisTools;
   readonly #logger: Logger;
 
-  constructor(deps: { catalog: Pick<ModelCatalog, 'resolve' | 'fetchFor'>; logger: Logger }) {
-    this.#catalog = deps.catalog;
+  constructor(deps: { chats: OrgChats; tools: AnalysisTools; logger: Logger }) {
+    this.#chats = deps.chats;
+    this.#tools = deps.tools;
     this.#logger = deps.logger;
+  }
+
+  /** For what a request asks for. @throws PaymentRequiredError */
+  async requireFunds(
+    { org_id: orgId, project_id: projectId }: { org_id: string; project_id: string },
+    llmIds: readonly string[],
+  ): Promise<void> {
+    for (const llmId of new Set(llmIds)) await this.#chats.requireFunds({ orgId, projectId, llmId });
   }
 
   /** Failures are outcomes, an abort of `signal` too: it is a time-out of the rule. */
   async run(question: RuleQuestion, signal: AbortSignal): Promise<RuleOutcome> {
-    const { rule, turns, llmId, sessionId } = question;
+    const { rule, turns, llmId, session } = question;
     if (turns.length === 0) return { ...NO_CONTENT, status: 'skipped', error: 'no_transcript' };
     try {
-      const provider =
-        llmId &&
-        (await this.#catalog.resolve(rule.org_id, llmId, { language: 'en', projectId: rule.project_id }));
-      if (!provider) return { ...NO_CONTENT, status: 'failed', error: 'model_unavailable' };
-      const model = await openChatModel(provider, this.#catalog.fetchFor(rule.org_id));
+      const { org_id: orgId, project_id: projectId } = rule;
+      const model = llmId === null ? undefined : await this.#chats.open({ orgId, projectId, llmId });
+      if (!model) return { ...NO_CONTENT, status: 'failed', error: 'model_unavailable' };
+      if (rule.type === 'tool') {
+        const tool = await this.#tools.forAnalysis(orgId, projectId, rule.tool_id!);
+        if (!tool) return { ...NO_CONTENT, status: 'failed', error: 'tool_unavailable' };
+        return { ...NO_CONTENT, status: 'done', ...(await callTool(model, tool, question, signal)) };
+      }
       return { ...NO_CONTENT, status: 'done', ...(await ask(model, rule, turns, signal)) };
     } catch (error) {
-      // The name alone: messages may hold what was said.
-      const code = signal.aborted
-        ? 'timeout'
-        : error instanceof SyntaxError
-          ? 'answer_invalid'
-          : nameOf(error);
-      this.#logger.warn({ sessionId, analysisId: rule._id, code }, 'analysis failed');
+      const code = codeOf(error, signal);
+      this.#logger.warn({ sessionId: session?._id ?? null, analysisId: rule._id, code }, 'analysis failed');
       return { ...NO_CONTENT, status: 'failed', error: code };
     }
   }
@@ -100,6 +113,11 @@ async function ask(
   return { structured_json: answer, evidence };
 }
 
-function nameOf(error: unknown): string {
+/** Names alone: messages may hold what was said. */
+function codeOf(error: unknown, signal: AbortSignal): string {
+  if (error instanceof OutcomeUnknownError) return error.message;
+  if (signal.aborted) return 'timeout';
+  if (error instanceof SyntaxError) return 'answer_invalid';
+  if (error instanceof TooManyRequestsError) return error.code;
   return error instanceof Error ? error.name : 'unknown';
 }

@@ -7,6 +7,7 @@ import { parseArguments } from '@parley/shared/tools/webhook-tool';
 import type { AppActions } from '../app-connections/app-actions.ts';
 import type { SecretBox } from '../crypto/secret-box.ts';
 import { invalid } from '../http/validation.ts';
+import type { AnalysisTool, AnalysisTools } from '../post-call/tool-analysis.ts';
 import type { SessionAgent, SessionTools } from '../sessions/session-agent.ts';
 import type { Database } from '../storage/database.ts';
 import type { Scope } from '../tenancy/scope.ts';
@@ -35,7 +36,7 @@ export interface ToolCallCounter {
 }
 
 /** The functions that tools are to a model, and what runs them. */
-export class ToolFunctions implements SessionTools {
+export class ToolFunctions implements SessionTools, AnalysisTools {
   readonly #database: Database;
   readonly #agents: ToolAgents;
   readonly #box: SecretBox;
@@ -124,6 +125,27 @@ export class ToolFunctions implements SessionTools {
       },
       signal,
     );
+  }
+
+  /**
+   * A tool that an analysis may call when the call is over.
+   * @returns undefined for one that is gone, disabled, or asks the caller before it runs
+   */
+  async forAnalysis(orgId: string, projectId: string, toolId: string): Promise<AnalysisTool | undefined> {
+    const tool = await this.#database
+      .model(toolCollection)
+      .findOne({ _id: toolId, org_id: orgId, project_id: { $in: [null, projectId] }, enabled: true })
+      .lean<ToolRecord>();
+    if (!tool || tool.execution.confirm) return undefined;
+    const planned = this.#functions([tool]);
+    return {
+      functions: planned.map(({ name, description, parameters }) => ({ name, description, parameters })),
+      run: async (name, call, signal) => {
+        await this.#limits.count(orgId, projectId);
+        const one = planToolSchema.parse(planned.find((each) => each.name === name));
+        return this.#runnerOf(tool).run(one, { ...call, orgId }, signal);
+      },
+    };
   }
 
   /** What runs tools of its type: all by the same interface. */
