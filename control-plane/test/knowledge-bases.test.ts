@@ -1,4 +1,5 @@
 import t from 'tap';
+import { auditCollection } from '../src/audit/audit-trail.ts';
 import { knowledgeFileCollection } from '../src/knowledge-bases/files/knowledge-file-model.ts';
 import { eventually, openLoopbackServer } from './fixtures/loopback-server.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
@@ -125,6 +126,18 @@ void t.test('what a document says is found, and no more once it is deleted', asy
   t.equal((await plane.call('DELETE', `/v1/knowledge-files/${id}`)).status, 204);
   t.same(await search(base, 'refunds'), { items: [], total: 0 });
   t.match((await plane.call('GET', `/v1/knowledge-bases/${base}`)).body, { status: 'empty', file_count: 0 });
+  const trail = await plane.app.services.database
+    .model(auditCollection)
+    .find({ target: { $in: [id, base] } })
+    .sort({ created_at: 1, _id: 1 })
+    .lean();
+  t.same(
+    trail.map(({ action, target }) => [action, target]),
+    [
+      ['knowledge_file.added', id],
+      ['knowledge_file.deleted', id],
+    ],
+  );
 });
 
 void t.test('uploads are taken by their kind, once', async (t) => {

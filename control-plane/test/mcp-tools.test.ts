@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { functionName } from '../src/tools/mcp-functions.ts';
+import { auditCollection } from '../src/audit/audit-trail.ts';
 import { openMcpServer } from './fixtures/mcp-server.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
 import { TestGateway } from './fixtures/test-gateway.ts';
@@ -66,6 +67,8 @@ for (const [transport, path] of [
     t.same(tool.mcp.discovered, []);
     const found = await discover(tool.id);
     t.equal(found.status, 200);
+    const trail = cp.app.services.database.model(auditCollection);
+    t.match(await trail.find({ action: 'tool.discovered', target: tool.id }).lean(), [{ actor: /^key_/ }]);
     t.same(found.body.mcp.discovered.map(({ name }) => name).sort(), ['fail', 'find-order', 'flood', 'wait']);
     t.match(server.headers.at(-1), { authorization: 'Bearer bearer-secret', 'x-shop': 'north' });
     t.match(found.body.mcp.headers, { 'x-shop': { set: true } });

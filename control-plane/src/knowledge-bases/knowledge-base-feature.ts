@@ -9,13 +9,13 @@ import type { Collection } from '../storage/collection.ts';
 import { extractDocument } from './extraction/extract-document.ts';
 import { FetchedPages } from './files/fetched-pages.ts';
 import { knowledgeChunkCollection, knowledgeFileCollection } from './files/knowledge-file-model.ts';
-import { knowledgeFileRoutes } from './files/knowledge-file-routes.ts';
+import { KNOWLEDGE_FILE_AUDIT, knowledgeFileRoutes } from './files/knowledge-file-routes.ts';
 import { KnowledgeFileService } from './files/knowledge-file-service.ts';
 import { KnowledgeIndexer } from './files/knowledge-indexer.ts';
 import { KnowledgeJobs } from './files/knowledge-jobs.ts';
 import { KnowledgeStorage, MAX_DOCUMENT_BYTES } from './files/knowledge-storage.ts';
 import { knowledgeBaseCollection } from './knowledge-base-model.ts';
-import { knowledgeBaseRoutes } from './knowledge-base-routes.ts';
+import { KNOWLEDGE_BASE_AUDIT, knowledgeBaseRoutes } from './knowledge-base-routes.ts';
 import { knowledgeBaseSample } from './knowledge-base-sample.ts';
 import { KnowledgeBaseService } from './knowledge-base-service.ts';
 import type { BaseLinks } from './knowledge-base-service.ts';
@@ -35,7 +35,7 @@ export function createFeature({
   accounts,
   providerFetch,
   ...deps
-}: Pick<Platform, 'clock' | 'config' | 'database' | 'logger' | 'providerFetch'> & {
+}: Pick<Platform, 'audit' | 'clock' | 'config' | 'database' | 'logger' | 'providerFetch'> & {
   accounts: ProviderAccounts;
   links: BaseLinks;
   sessions: Collection<KnowingSession>;
@@ -60,7 +60,11 @@ export function createFeature({
   return {
     owns: [fetch, searching, indexing],
     collections: [knowledgeBaseCollection, knowledgeFileCollection, knowledgeChunkCollection],
-    routes: [...knowledgeBaseRoutes({ knowledgeBases }), ...knowledgeFileRoutes({ knowledgeFiles, search })],
+    routes: [
+      ...knowledgeBaseRoutes({ ...deps, knowledgeBases }),
+      ...knowledgeFileRoutes({ ...deps, knowledgeFiles, search }),
+    ],
+    audit: [...KNOWLEDGE_BASE_AUDIT, ...KNOWLEDGE_FILE_AUDIT],
     internalRoutes: [
       defineOperation({
         ...{ tag: 'internal', access: 'internal', described: false, rateLimited: false },

@@ -1,3 +1,4 @@
+import type { AuditLog } from '../audit/audit-trail.ts';
 import { listOf, listQuery, toPage } from '../http/list-query.ts';
 import { defineOperation, jsonBody, patchBody } from '../http/operation.ts';
 import type { Operation } from '../http/operation.ts';
@@ -12,14 +13,19 @@ import {
 } from './knowledge-base-schema.ts';
 import type { KnowledgeBaseService } from './knowledge-base-service.ts';
 
+/** What it writes to the audit trail: its documents go with it. */
+export const KNOWLEDGE_BASE_AUDIT = ['knowledge_base.deleted'] as const;
+
 const base = item(knowledgeBaseCollection, 'kb_id');
 const tag = 'Knowledge bases';
 const feature = 'knowledge_bases';
 
 export function knowledgeBaseRoutes({
   knowledgeBases,
+  audit,
 }: {
   knowledgeBases: KnowledgeBaseService;
+  audit: AuditLog<(typeof KNOWLEDGE_BASE_AUDIT)[number]>;
 }): Operation[] {
   return [
     defineOperation({
@@ -89,7 +95,10 @@ export function knowledgeBaseRoutes({
       target: base,
       responses: { 204: { description: 'Deleted' } },
       errors: [409],
-      handle: ({ scope, caller, item: found }) => knowledgeBases.delete(scope, caller, found),
+      async handle({ scope, caller, item: found, address }) {
+        await knowledgeBases.delete(scope, caller, found);
+        await audit.record({ scope, caller, address, action: 'knowledge_base.deleted', target: found._id });
+      },
     }),
   ];
 }

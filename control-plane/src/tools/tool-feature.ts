@@ -36,7 +36,7 @@ export function createTools({
     tools: functions,
     owns: [connections],
     collections: [toolCollection, toolRunCollection],
-    routes: toolRoutes({ tools, functions }),
+    routes: toolRoutes({ ...deps, tools, functions }),
     internalRoutes: [
       defineOperation({
         ...{ tag: 'internal', access: 'internal', described: false, rateLimited: false },

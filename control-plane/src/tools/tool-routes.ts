@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { AuditLog } from '../audit/audit-trail.ts';
 import { anyOf, listOf, listQuery, queryBoolean, toPage } from '../http/list-query.ts';
 import { defineOperation, idSchema, jsonBody, patchBody } from '../http/operation.ts';
 import type { Operation } from '../http/operation.ts';
@@ -15,7 +16,7 @@ import {
   toToolResponse,
 } from './tool-schema.ts';
 import type { ToolFunctions } from './tool-functions.ts';
-import type { ToolService } from './tool-service.ts';
+import type { TOOL_AUDIT, ToolService } from './tool-service.ts';
 
 const tool = item(toolCollection, 'tool_id');
 const tag = 'Tools';
@@ -23,9 +24,11 @@ const tag = 'Tools';
 export function toolRoutes({
   tools,
   functions,
+  audit,
 }: {
   tools: ToolService;
   functions: ToolFunctions;
+  audit: AuditLog<(typeof TOOL_AUDIT)[number]>;
 }): Operation[] {
   return [
     defineOperation({
@@ -126,8 +129,11 @@ export function toolRoutes({
       target: tool,
       responses: { 200: { description: 'The tool', schema: toolResponse } },
       errors: [409, 502],
-      handle: async ({ scope, item: found, signal }) =>
-        toToolResponse(await functions.discover(scope, found, signal)),
+      async handle({ scope, caller, item: found, address, signal }) {
+        const discovered = await functions.discover(scope, found, signal);
+        await audit.record({ scope, caller, address, action: 'tool.discovered', target: found._id });
+        return toToolResponse(discovered);
+      },
     }),
   ];
 }

@@ -26,7 +26,12 @@ import type { createToolRequest, patchToolRequest, ToolAppInput, ToolEndpointInp
 import { NO_SECRETS, openSecrets, separateSecrets } from './tool-secrets.ts';
 
 /** What it writes to the audit trail. */
-export const TOOL_AUDIT = ['credential.created', 'credential.changed', 'tool.deleted'] as const;
+export const TOOL_AUDIT = [
+  'credential.created',
+  'credential.changed',
+  'tool.deleted',
+  'tool.discovered',
+] as const;
 
 /** Of a tool whose parameters are its server's or its app's. */
 const ANY_OBJECT = '{"type":"object"}';

@@ -1,3 +1,4 @@
+import type { AuditLog } from '../../audit/audit-trail.ts';
 import { listOf, toPage } from '../../http/list-query.ts';
 import { defineOperation, jsonBody, streamBody } from '../../http/operation.ts';
 import type { Operation } from '../../http/operation.ts';
@@ -23,6 +24,9 @@ import {
 } from './knowledge-file-schema.ts';
 import type { KnowledgeFileService } from './knowledge-file-service.ts';
 
+/** What it writes to the audit trail. */
+export const KNOWLEDGE_FILE_AUDIT = ['knowledge_file.added', 'knowledge_file.deleted'] as const;
+
 const base = item(knowledgeBaseCollection, 'kb_id');
 const file = item(knowledgeFileCollection, 'file_id');
 const tag = 'Knowledge bases';
@@ -33,9 +37,11 @@ const editor = { key: 'editor', user: 'editor' } as const;
 export function knowledgeFileRoutes({
   knowledgeFiles,
   search,
+  audit,
 }: {
   knowledgeFiles: KnowledgeFileService;
   search: Pick<KnowledgeSearch, 'search'>;
+  audit: AuditLog<(typeof KNOWLEDGE_FILE_AUDIT)[number]>;
 }): Operation[] {
   return [
     defineOperation({
@@ -68,12 +74,14 @@ export function knowledgeFileRoutes({
       responses: { 202: { description: 'The document', schema: knowledgeFileResponse } },
       errors: [400, 409],
       idempotent: {},
-      handle: async ({ scope, item: found, body }) =>
-        toFileResponse(
+      async handle({ scope, caller, item: found, address, body }) {
+        const added =
           'headers' in body
             ? await knowledgeFiles.upload(scope, found, body)
-            : await knowledgeFiles.add(scope, found, body),
-        ),
+            : await knowledgeFiles.add(scope, found, body);
+        await audit.record({ scope, caller, address, action: 'knowledge_file.added', target: added._id });
+        return toFileResponse(added);
+      },
     }),
     defineOperation({
       id: 'getKnowledgeFile',
@@ -96,7 +104,10 @@ export function knowledgeFileRoutes({
       access: editor,
       target: file,
       responses: { 204: { description: 'Deleted' } },
-      handle: ({ scope, item: found }) => knowledgeFiles.delete(scope, found),
+      async handle({ scope, caller, item: found, address }) {
+        await knowledgeFiles.delete(scope, found);
+        await audit.record({ scope, caller, address, action: 'knowledge_file.deleted', target: found._id });
+      },
     }),
     defineOperation({
       id: 'reprocessKnowledgeFile',
