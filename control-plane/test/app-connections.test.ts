@@ -6,6 +6,7 @@ import { openDocumentStore } from '@parley/document-store/document-store';
 import { openCalComEmulator } from '@parley/emulators/apps/cal-com-emulator';
 import { openGoogleEmulator } from '@parley/emulators/apps/google-emulator';
 import { openHubSpotEmulator } from '@parley/emulators/apps/hubspot-emulator';
+import { openSlackEmulator } from '@parley/emulators/apps/slack-emulator';
 import { createLogger } from '@parley/shared/logging/logger';
 import { APP_NAMES } from '../src/app-connections/app-catalog.ts';
 import {
@@ -30,7 +31,7 @@ const lines: string[] = [];
 const destination = new Writable({ write: (chunk: Buffer, _, done) => (lines.push(String(chunk)), done()) });
 const logger = createLogger({ name: 'test', level: 'trace', destination });
 /** What must be in no log and no answer. */
-const secrets: string[] = [CLIENT.clientSecret, KEY, 'ya29.'];
+const secrets: string[] = [CLIENT.clientSecret, KEY, 'ya29.', 'xoxb-'];
 
 const calCom = await openCalComEmulator({ keys: [KEY] });
 t.teardown(() => calCom[Symbol.asyncDispose]());
@@ -38,6 +39,8 @@ const google = await openGoogleEmulator({ ...CLIENT, ...REDIRECT });
 t.teardown(() => google[Symbol.asyncDispose]());
 const hubSpot = await openHubSpotEmulator({ ...CLIENT, ...REDIRECT });
 t.teardown(() => hubSpot[Symbol.asyncDispose]());
+const slack = await openSlackEmulator({ ...CLIENT, ...REDIRECT });
+t.teardown(() => slack[Symbol.asyncDispose]());
 const store = await openDocumentStore({ path: join(t.testdir(), 'store.db') });
 t.teardown(() => store[Symbol.asyncDispose]());
 
@@ -54,6 +57,9 @@ const env = {
   APP_HUBSPOT_BASE_URL: hubSpot.url,
   APP_HUBSPOT_CLIENT_ID: CLIENT.clientId,
   APP_HUBSPOT_CLIENT_SECRET: CLIENT.clientSecret,
+  APP_SLACK_BASE_URL: slack.url,
+  APP_SLACK_CLIENT_ID: CLIENT.clientId,
+  APP_SLACK_CLIENT_SECRET: CLIENT.clientSecret,
 };
 const cp = await openTestControlPlane({ env, logger });
 t.teardown(() => cp[Symbol.asyncDispose]());
@@ -149,7 +155,7 @@ void t.test('the catalogue says what can be connected, and what its apps do', as
     'GET',
     '/v1/app-catalog',
   );
-  t.equal(body.total, 4);
+  t.equal(body.total, 5);
   t.match(
     body.items.find(({ app }) => app === 'cal_com'),
     { auth_type: 'api_key', available: true },
@@ -157,7 +163,7 @@ void t.test('the catalogue says what can be connected, and what its apps do', as
   const bare = new InstalledApps({});
   t.same(
     APP_NAMES.filter((app) => !toAppResponse(bare.get(app)).available),
-    ['google_calendar', 'google_sheets', 'hubspot'],
+    ['google_calendar', 'google_sheets', 'hubspot', 'slack'],
     'OAuth needs a client of the installation',
   );
   const owner = await signInUser(cp, 'nobody@example.com');
@@ -487,6 +493,32 @@ void t.test('a connection that the vendor ends says so, and can be made again', 
   t.match(await tried(id, contact), { ok: false, error: { code: 'not_connected' } });
   hubSpot.oauth.clientSecret = CLIENT.clientSecret;
   t.match(await read(made.id), { status: 'error', last_error: /OAuth client.*\(invalid_client\)/ });
+});
+
+void t.test('a vendor that answers 200 whatever happens is understood', async (t) => {
+  const made = await connected('slack');
+  t.match(made, {
+    account_label: 'Acme',
+    expires_at: null,
+    scopes: ['chat:write', 'users:read', 'users:read.email'],
+  });
+  const post = await tool(made.id, 'post_message', { fixed_arguments: { channel: 'C1' } });
+  t.match(await tried(post, { text: 'A call is waiting.' }), { ok: true, status: 200 });
+  t.match(slack.messages, [{ channel: 'C1', text: 'A call is waiting.' }]);
+  const find = await tool(made.id, 'find_user');
+  const unknown = await tried(find, { email: 'nobody@example.com' });
+  t.match(unknown, { ok: false, status: 400, error: { code: 'http_error', message: /users_not_found/ } });
+  slack.oauth.withdraw();
+  t.match(await tried(post, { text: 'Again.' }), { ok: false, error: { code: 'not_connected' } });
+  t.match(await read(made.id), { status: 'revoked' }, 'there is nothing to renew it with');
+  const again = await asAdmin('POST', `/v1/app-connections/${made.id}/reconnect`);
+  const query = await agreed(again.body.authorize_url!);
+  query.set('code', 'guessed');
+  t.equal((await returned(query)).status, 400);
+  t.match(await read(made.id), { status: 'pending', last_error: /\(invalid_code\)/ });
+  const last = await connected('slack');
+  t.equal((await asAdmin('DELETE', `/v1/app-connections/${last.id}`)).status, 204);
+  t.equal(slack.oauth.live, 0);
 });
 
 void t.test('a vendor that is down is told later to revoke', async (t) => {

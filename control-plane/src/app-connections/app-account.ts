@@ -1,5 +1,6 @@
 import type { SafeFetch } from '@parley/shared/http/safe-fetch';
 import { toText, valueAt } from '@parley/shared/tools/tool-template';
+import { appFetch } from './app-fetch.ts';
 import { fillRequest } from './app-request.ts';
 import type { InstalledApp } from './app-settings.ts';
 import { AppVendorError } from './app-vendor-error.ts';
@@ -23,7 +24,7 @@ export async function accountOf(
   const request = fillRequest(apiUrl, account.request, {})!;
   let answer;
   try {
-    answer = await safeFetch.request({
+    answer = await appFetch(safeFetch, descriptor).request({
       ...request,
       headers: { ...descriptor.headers, ...request.headers, authorization: `Bearer ${token}` },
       timeoutMs: TIMEOUT_MS,

@@ -11,6 +11,7 @@ import { appConnectionCollection } from './app-connection-model.ts';
 import type { AppConnectionRecord } from './app-connection-model.ts';
 import { AppConnectionError } from './app-credentials.ts';
 import type { AppCredentials, OpenCredential } from './app-credentials.ts';
+import { appFetch } from './app-fetch.ts';
 import { fillRequest } from './app-request.ts';
 import type { InstalledApps } from './app-settings.ts';
 
@@ -92,7 +93,7 @@ export class AppActions {
     const send = async ({ token }: OpenCredential) => {
       const headers = { ...descriptor.headers, ...request.headers, authorization: `Bearer ${token}` };
       const result = await requestTool(
-        { safeFetch: this.#safeFetch, clock: this.#clock },
+        { safeFetch: appFetch(this.#safeFetch, descriptor), clock: this.#clock },
         tool,
         () => ({ ...request, headers }),
         { orgId: use.orgId, allow },

@@ -109,9 +109,10 @@ export class AppAuthorizations {
     const { name, oauth } = this.#vendors.get(app);
     const asked = oauth?.scopes ?? [];
     const granted = scopes ?? [...asked];
+    const grant = { access_token: accessToken, refresh_token: refreshToken };
     const missing = asked.filter((scope) => !granted.includes(scope));
     if (missing.length > 0) {
-      await this.#revocations.add(connection, refreshToken ?? accessToken, signal);
+      await this.#revocations.add(connection, this.#vendors.revocable(app, grant), signal);
       return this.#failed(taken, `${name} was not given all permissions: ${missing.join(', ')}.`);
     }
     const changed = await this.#connections.findOneAndUpdate(underWay(taken), {
@@ -123,15 +124,11 @@ export class AppAuthorizations {
         expires_at: this.#credentials.expiry(expiresInSeconds),
         last_error: null,
         renewing_until: null,
-        secrets: this.#credentials.seal({
-          type: 'oauth2',
-          access_token: accessToken,
-          refresh_token: refreshToken,
-        }),
+        secrets: this.#credentials.seal({ type: 'oauth2', ...grant }),
       },
     });
     if (!changed) {
-      await this.#revocations.add(connection, refreshToken ?? accessToken, signal);
+      await this.#revocations.add(connection, this.#vendors.revocable(app, grant), signal);
       return UNKNOWN;
     }
     await this.#audit.record({

@@ -4,6 +4,7 @@ import { calCom } from './apps/cal-com.ts';
 import { googleCalendar } from './apps/google-calendar.ts';
 import { googleSheets } from './apps/google-sheets.ts';
 import { hubSpot } from './apps/hubspot.ts';
+import { slack } from './apps/slack.ts';
 import type { AppAction, AppDescriptor, AppParameters } from './app-descriptor.ts';
 
 /** The apps: each a file of actions, and a line here. */
@@ -12,6 +13,7 @@ const CATALOG = {
   google_calendar: googleCalendar,
   google_sheets: googleSheets,
   hubspot: hubSpot,
+  slack,
 } as const satisfies Record<string, AppDescriptor>;
 
 export type AppName = keyof typeof CATALOG;

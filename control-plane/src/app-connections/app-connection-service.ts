@@ -205,7 +205,7 @@ export class AppConnectionService {
     if (connection.secrets === null) return;
     const secrets = this.#credentials.unseal(connection.secrets);
     if (secrets.type !== 'oauth2') return;
-    await this.#revocations.add(connection, secrets.refresh_token ?? secrets.access_token, signal);
+    await this.#revocations.add(connection, this.#vendors.revocable(connection.app, secrets), signal);
   }
 
   async #written(

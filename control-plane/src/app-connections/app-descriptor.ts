@@ -14,6 +14,11 @@ export interface AppDescriptor {
   readonly headers?: Readonly<Record<string, string>>;
   /** A cheap request that needs a good credential, and where its answer says whose it is. An API key is tried by it. */
   readonly account?: { readonly request: AppRequestTemplate; readonly label: string };
+  /** It answers failures with the status 200, too: `ok` is false then, and `error` says which one it is. */
+  readonly failures?: {
+    /** Those that are about the credential. */
+    readonly unauthorized: readonly string[];
+  };
   readonly actions: readonly AppAction[];
 }
 
@@ -29,6 +34,12 @@ export interface OAuthDescriptor {
   readonly revokeUrl: string;
   /** All that is asked for; without each of them a connection is not made. */
   readonly scopes: readonly string[];
+  /** Between scopes, when it is no space. */
+  readonly scopeSeparator?: string;
+  /** What it calls bearer tokens, besides `bearer`. */
+  readonly tokenTypes?: readonly Lowercase<string>[];
+  /** What `revokeUrl` takes, when it is not the refresh token. */
+  readonly revokes?: 'access_token';
   /** In the authorization request, besides what the standards ask for. */
   readonly authorizeParameters?: Readonly<Record<string, string>>;
 }

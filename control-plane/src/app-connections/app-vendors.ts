@@ -2,6 +2,7 @@ import * as oauth from 'oauth4webapi';
 import type { SafeFetch } from '@parley/shared/http/safe-fetch';
 import { fetchThrough } from '../providers/safe-transport.ts';
 import { accountOf } from './app-account.ts';
+import { appFetch } from './app-fetch.ts';
 import type { AppName } from './app-catalog.ts';
 import type { InstalledApp, InstalledApps, InstalledOAuth } from './app-settings.ts';
 import { AppVendorError } from './app-vendor-error.ts';
@@ -48,20 +49,27 @@ export class AppVendors {
     return accountOf(this.#safeFetch, this.get(app), token, at);
   }
 
+  /** Which token of a grant its vendor is told to revoke, for all of it. */
+  revocable(app: AppName, grant: { access_token: string; refresh_token: string | null }): string {
+    const access = this.get(app).oauth?.revokes === 'access_token';
+    return access ? grant.access_token : (grant.refresh_token ?? grant.access_token);
+  }
+
   newVerifier(): string {
     return oauth.generateRandomCodeVerifier();
   }
 
   /** Where the user agrees. */
   async authorizeUrl(app: AppName, attempt: AuthorizationAttempt): Promise<string> {
-    const { authorizeUrl, clientId, scopes, authorizeParameters } = required(this.get(app));
+    const installed = required(this.get(app));
+    const { authorizeUrl, clientId, scopes, scopeSeparator = ' ', authorizeParameters } = installed;
     const url = new URL(authorizeUrl);
     const parameters = {
       ...authorizeParameters,
       response_type: 'code',
       client_id: clientId,
       redirect_uri: attempt.redirectUri,
-      scope: scopes.join(' '),
+      scope: scopes.join(scopeSeparator),
       state: attempt.state,
       code_challenge: await oauth.calculatePKCECodeChallenge(attempt.verifier),
       code_challenge_method: 'S256',
@@ -80,7 +88,7 @@ export class AppVendors {
     attempt: AuthorizationAttempt,
     signal: AbortSignal,
   ): Promise<AppTokens> {
-    return this.#ask(app, signal, async ({ app: { name }, server, client, secret, options }) => {
+    return this.#ask(app, signal, async ({ app: { name }, server, client, secret, options, types }) => {
       const parameters = oauth.validateAuthResponse(server, client, returned, attempt.state);
       const response = await oauth.authorizationCodeGrantRequest(
         server,
@@ -92,16 +100,16 @@ export class AppVendors {
         options,
       );
       await checkAnswer(name, response);
-      return toTokens(await oauth.processAuthorizationCodeResponse(server, client, response));
+      return toTokens(await oauth.processAuthorizationCodeResponse(server, client, response, types));
     });
   }
 
   /** @throws AppVendorError; the reason of `signal` */
   renew(app: AppName, refreshToken: string, signal: AbortSignal): Promise<AppTokens> {
-    return this.#ask(app, signal, async ({ app: { name }, server, client, secret, options }) => {
+    return this.#ask(app, signal, async ({ app: { name }, server, client, secret, options, types }) => {
       const response = await oauth.refreshTokenGrantRequest(server, client, secret, refreshToken, options);
       await checkAnswer(name, response);
-      return toTokens(await oauth.processRefreshTokenResponse(server, client, response));
+      return toTokens(await oauth.processRefreshTokenResponse(server, client, response, types));
     });
   }
 
@@ -116,8 +124,13 @@ export class AppVendors {
 
   async #ask<T>(name: AppName, signal: AbortSignal, work: (at: Connection) => Promise<T>): Promise<T> {
     const app = this.get(name);
-    const { issuer, authorizeUrl, tokenUrl, revokeUrl, clientId, clientSecret } = required(app);
-    const fetch = fetchThrough(this.#safeFetch, { purpose: 'tool', allow: app.allow }, TIMEOUT_MS);
+    const installed = required(app);
+    const { issuer, authorizeUrl, tokenUrl, revokeUrl, clientId, clientSecret, tokenTypes = [] } = installed;
+    const fetch = fetchThrough(
+      appFetch(this.#safeFetch, app.descriptor),
+      { purpose: 'tool', allow: app.allow },
+      TIMEOUT_MS,
+    );
     try {
       return await work({
         app,
@@ -129,6 +142,7 @@ export class AppVendors {
         },
         client: { client_id: clientId },
         secret: oauth.ClientSecretPost(clientSecret.reveal()),
+        types: { recognizedTokenTypes: Object.fromEntries(tokenTypes.map((type) => [type, () => {}])) },
         options: {
           [oauth.customFetch]: fetch,
           // Only where the operator has named such an address.
@@ -149,6 +163,7 @@ interface Connection {
   client: oauth.Client;
   secret: oauth.ClientAuth;
   options: oauth.TokenEndpointRequestOptions;
+  types: { recognizedTokenTypes: oauth.RecognizedTokenTypes };
 }
 
 function required({ name, oauth: installed }: InstalledApp): InstalledOAuth {
@@ -158,7 +173,11 @@ function required({ name, oauth: installed }: InstalledApp): InstalledOAuth {
 }
 
 /** Faults of the client, not of the token (RFC 6749, 5.2). */
-const OF_CLIENT = new Set(['invalid_client', 'unauthorized_client']);
+const OF_CLIENT = new Set([
+  ...['invalid_client', 'unauthorized_client'],
+  // In words of vendors' own.
+  ...['bad_client_secret', 'invalid_client_id'],
+]);
 
 /** Refusals first: not every vendor words them as RFC 6749 does. @throws AppVendorError */
 async function checkAnswer(name: string, response: Response): Promise<void> {
