@@ -238,6 +238,25 @@ export function testCarrierDialling(t: Test, under: DiallingUnderTest): void {
     t.match(await call.ended, { source: 'api', answered: false });
     await t.resolves(carrier.dialling.cancel(answer), 'a second time does nothing');
   });
+
+  void t.test('a call is cancelled in the queue, and when it was answered meanwhile', async (t) => {
+    const { clock, emulator, carrier, dial, telephone } = await open(t);
+    telephone('answer', 2000);
+    const answers = [await dial('dial-1'), await dial('dial-2')];
+    const [first, second] = [await emulator.dialledCall(), await emulator.dialledCall()];
+    const ids = (call: ConnectingCall, answer: DialAnswer | undefined) => ({
+      carrierCallId: call.callId,
+      requestId: answer?.placed === 'yes' ? answer.requestId : null,
+    });
+    await carrier.dialling.cancel(ids(second, answers[1]));
+    t.match(await second.ended, { source: 'api', answered: false });
+    await rings(clock);
+    clock.advance(2000);
+    await first.connected();
+    await carrier.dialling.cancel(ids(first, answers[0]));
+    t.match(await first.ended, { source: 'api', answered: true });
+    t.equal(clock.pendingTimers, 0);
+  });
 }
 
 function asCarrierRequest(platform: StubPlatform, { path, headers, raw }: StubRequest) {

@@ -50,7 +50,8 @@ export interface CarrierDialling {
   dial(request: DialRequest, signal?: AbortSignal): Promise<DialAnswer>;
 
   /**
-   * Ends a call that nobody has answered; one that was answered or is gone counts as done where it is over then.
+   * Ends a call, answered or not; one that is gone counts as done. Of a call that is known by its request alone the
+   * carrier may say the same once it was answered: its callbacks name it then.
    * @throws CarrierError
    */
   cancel(

@@ -429,7 +429,7 @@ export class TelnyxCall implements ConnectingCall {
     const url = this.#place.voiceUrl;
     const send = (attempt: number) => {
       const body = JSON.stringify({ data, meta: { attempt, delivered_to: url } });
-      const timestamp = String(Math.floor(Date.now() / 1000));
+      const timestamp = String(Math.floor(this.#clock.now() / 1000));
       return postWebhook({
         url,
         reach: this.#place.reach,
