@@ -6,7 +6,7 @@ import { defineOperation, HttpResponse, type Operation } from '../http/operation
 import { timestamp } from '../http/record-schema.ts';
 import { sessionTarget } from '../sessions/session-target.ts';
 import { item } from '../tenancy/target.ts';
-import { parseByteRange } from './byte-range.ts';
+import { parseByteRange } from '../http/byte-range.ts';
 import { recordingMediaPath } from './media-links.ts';
 import type { MediaLinks } from './media-links.ts';
 import { recordingCollection } from './recording-model.ts';

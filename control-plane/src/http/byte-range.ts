@@ -1,4 +1,4 @@
-import type { ByteRange } from './recording-store.ts';
+import type { ByteRange } from '../recordings/recording-store.ts';
 
 /**
  * Reads a `Range` header for a file of `size` bytes. Only single byte ranges are served; anything else is ignored, as
