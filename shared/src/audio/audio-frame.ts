@@ -50,3 +50,8 @@ export function bytesFromPcm16(samples: Int16Array): Uint8Array {
   for (let i = 0; i < samples.length; i++) view.setInt16(2 * i, samples[i]!, true);
   return bytes;
 }
+
+/** A sample from -1 to 1 as PCM16, clipped beyond; what is no number is silence. */
+export function pcm16FromFloat(sample: number): number {
+  return sample >= 1 ? 32_767 : sample <= -1 ? -32_768 : Math.round(sample * 32_767) || 0;
+}

@@ -44,6 +44,15 @@ void t.test('8-bit, mu-law, A-law and extensible files are read, other chunks sk
   t.same(read(format(0xfffe, 16, 1, extension), chunk('data', Uint8Array.of(7, 0))), [7]);
 });
 
+void t.test('24 and 32 bits lose the lower ones, floating point is clipped', async (t) => {
+  const read = (code: number, bits: number, data: Uint8Array) =>
+    Array.from(parseWav(file(format(code, bits), chunk('data', data))).samples);
+  t.same(read(1, 24, Uint8Array.of(0xff, 0x34, 0x12, 0, 0, 0x80)), [0x1234, -32_768]);
+  t.same(read(1, 32, Uint8Array.of(1, 2, 0x34, 0x12, 0xff, 0xff, 0xff, 0xff)), [0x1234, -1]);
+  const floats = Float32Array.of(0, 0.5, 1, 7, -1, -Infinity, NaN);
+  t.same(read(3, 32, new Uint8Array(floats.buffer)), [0, 16_384, 32_767, 32_767, -32_768, -32_768, 0]);
+});
+
 void t.test(
   'a data chunk of unknown length holds all whole samples that follow, from any offset',
   async (t) => {
@@ -61,8 +70,8 @@ void t.test('what is no readable WAV file is refused', async (t) => {
     ['no data', file(format(1, 16))],
     ['no format', file(chunk('data', new Uint8Array(4)))],
     ['a short format', file(chunk('fmt ', new Uint8Array(10)), chunk('data', new Uint8Array(4)))],
-    ['24 bits', file(format(1, 24), chunk('data', new Uint8Array(6)))],
-    ['floats', file(format(3, 32), chunk('data', new Uint8Array(8)))],
+    ['20 bits', file(format(1, 20), chunk('data', new Uint8Array(6)))],
+    ['doubles', file(format(3, 64), chunk('data', new Uint8Array(8)))],
     ['no channels', file(format(1, 16, 0), chunk('data', new Uint8Array(8)))],
     ['no bits', file(format(1, 0), chunk('data', new Uint8Array(8)))],
   ] as const) {

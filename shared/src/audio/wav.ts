@@ -1,15 +1,20 @@
-import { pcm16FromBytes } from './audio-frame.ts';
+import { pcm16FromBytes, pcm16FromFloat } from './audio-frame.ts';
 import { decodeAlaw, decodeMulaw } from './g711.ts';
 
 /** The bytes are no WAV file, or one of a kind that is not read here. */
 export class WavError extends Error {
-  constructor(message: string) {
+  /** It is a WAV file, whose encoding is not read here. */
+  readonly unsupported: boolean;
+
+  constructor(message: string, { unsupported = false } = {}) {
     super(message);
     this.name = 'WavError';
+    this.unsupported = unsupported;
   }
 }
 
 const FORMAT_PCM = 1;
+const FORMAT_FLOAT = 3;
 const FORMAT_ALAW = 6;
 const FORMAT_MULAW = 7;
 const FORMAT_EXTENSIBLE = 0xfffe;
@@ -42,8 +47,8 @@ export function wavHeader(options: { sampleRate: number; channels: number; dataB
 }
 
 /**
- * Reads a WAV file of PCM (8 or 16 bit), mu-law or A-law. A data chunk that claims more than there is, as streaming
- * writers leave it, holds all that follows.
+ * Reads a WAV file of PCM (8, 16, 24 or 32 bit), 32-bit floating point, mu-law or A-law. A data chunk that claims more
+ * than there is, as streaming writers leave it, holds all that follows.
  * @returns samples of all channels, interleaved
  * @throws WavError
  */
@@ -93,9 +98,28 @@ function readSamples(data: Uint8Array, { code, bits, channels }: WavFormat): Int
   // A copy, so that the caller's buffer is not kept alive or changed through the samples.
   if (code === FORMAT_PCM && bits === 16) return pcm16FromBytes(whole.slice());
   if (code === FORMAT_PCM && bits === 8) return Int16Array.from(whole, (byte) => (byte - 128) << 8);
+  if (code === FORMAT_PCM && (bits === 24 || bits === 32)) return readUpperHalves(whole, bits / 8);
+  if (code === FORMAT_FLOAT && bits === 32) return readFloats(whole);
   if (code === FORMAT_MULAW && bits === 8) return decodeMulaw(whole);
   if (code === FORMAT_ALAW && bits === 8) return decodeAlaw(whole);
-  throw new WavError(`WAV format ${code} with ${bits} bits is not supported; use PCM16.`);
+  throw new WavError(`WAV format ${code} with ${bits} bits is not supported; use PCM16.`, {
+    unsupported: true,
+  });
+}
+
+/** The two highest bytes of each little-endian sample. */
+function readUpperHalves(data: Uint8Array, sampleBytes: number): Int16Array {
+  const samples = new Int16Array(data.length / sampleBytes);
+  for (let i = 0, at = sampleBytes - 2; i < samples.length; i++, at += sampleBytes)
+    samples[i] = data[at]! | (data[at + 1]! << 8);
+  return samples;
+}
+
+function readFloats(data: Uint8Array): Int16Array {
+  const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
+  const samples = new Int16Array(data.length / 4);
+  for (let i = 0; i < samples.length; i++) samples[i] = pcm16FromFloat(view.getFloat32(4 * i, true));
+  return samples;
 }
 
 function writeTag(bytes: Uint8Array, at: number, tag: string): void {
