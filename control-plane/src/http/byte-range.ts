@@ -1,4 +1,8 @@
-import type { ByteRange } from '../recordings/recording-store.ts';
+/** Inclusive, as in `Range: bytes=first-last`. */
+export interface ByteRange {
+  start: number;
+  end: number;
+}
 
 /**
  * Reads a `Range` header for a file of `size` bytes. Only single byte ranges are served; anything else is ignored, as

@@ -4,6 +4,7 @@ import { Busboy } from '@fastify/busboy';
 import type { BusboyHeaders } from '@fastify/busboy';
 import { AppError, ValidationError } from '@parley/shared/errors/app-error';
 import { tooLarge } from '../storage/store-file.ts';
+import { checkStorable } from './read-body.ts';
 import { invalid } from './validation.ts';
 
 export interface UploadedFile {
@@ -14,6 +15,7 @@ export interface UploadedFile {
 
 /** Room for the boundaries and headers of a body. */
 const AROUND_BYTES = 64 * 1024;
+const MAX_FIELD_BYTES = 32 * 1024;
 const MAX_NAME_CHARACTERS = 255;
 
 /**
@@ -27,18 +29,37 @@ export async function readUpload<T>(
   maxBytes: number,
   take: (file: UploadedFile) => Promise<T>,
 ): Promise<T> {
-  if (Number(request.headers['content-length'] ?? 0) > maxBytes + AROUND_BYTES) throw tooLarge(maxBytes);
+  return (await readUploadWithFields(request, { maxBytes, fields: [] }, take)).taken;
+}
+
+/**
+ * As `readUpload`, of a body with text fields beside the file.
+ * @param options.fields that may come, each once
+ * @returns what `take` made of the file, and the fields that came
+ */
+export async function readUploadWithFields<T>(
+  request: IncomingMessage,
+  { maxBytes, fields: known }: { maxBytes: number; fields: readonly string[] },
+  take: (file: UploadedFile) => Promise<T>,
+): Promise<{ taken: T; fields: Record<string, string> }> {
+  const around = AROUND_BYTES + known.length * MAX_FIELD_BYTES;
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes + around) throw tooLarge(maxBytes);
   let parser: InstanceType<typeof Busboy>;
   try {
     parser = new Busboy({
       headers: request.headers as BusboyHeaders,
-      limits: { files: 2, fields: 1, parts: 3, fieldSize: 1024, headerPairs: 20 },
+      // One more of each than there may be, so that what is too much can be named.
+      limits: {
+        ...{ files: 2, fields: known.length + 1, parts: known.length + 3 },
+        ...{ fieldSize: MAX_FIELD_BYTES, headerPairs: 20 },
+      },
     });
   } catch (cause) {
     throw badBody(cause);
   }
   let taken: Promise<T> | undefined;
   let refused: ValidationError | undefined;
+  const fields: Record<string, string> = {};
   const opened: Readable[] = [];
   const read = Promise.withResolvers<void>();
   parser.on('file', (field, content, name, _encoding, contentType) => {
@@ -52,7 +73,13 @@ export async function readUpload<T>(
       taken.catch(read.reject);
     }
   });
-  parser.on('field', (field) => (refused ??= extra(field)));
+  parser.on('field', (field, value, _fieldCut, valueCut) => {
+    if (!known.includes(field)) refused ??= extra(field);
+    else if (field in fields) refused ??= invalid(['body', field], 'must be given once', 'too_long');
+    else if (valueCut)
+      refused ??= invalid(['body', field], `must have at most ${MAX_FIELD_BYTES} bytes`, 'too_long');
+    else fields[field] = value;
+  });
   parser.once('finish', () => read.resolve());
   parser.once('error', (cause: unknown) => read.reject(badBody(cause)));
   request.once('close', () => {
@@ -63,7 +90,8 @@ export async function readUpload<T>(
     await read.promise;
     if (refused) throw refused;
     if (taken === undefined) throw invalid(['body', 'file'], 'Field required', 'missing');
-    return await taken;
+    checkStorable(fields, 'body');
+    return { taken: await taken, fields };
   } finally {
     request.unpipe(parser);
     for (const stream of opened) stream.destroy(new Error('The body is over.'));

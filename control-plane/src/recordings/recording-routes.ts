@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { AppError, ForbiddenError, NotFoundError, UnavailableError } from '@parley/shared/errors/app-error';
+import { ForbiddenError, NotFoundError, UnavailableError } from '@parley/shared/errors/app-error';
 import type { AuditLog } from '../audit/audit-trail.ts';
+import { fileResponse } from '../http/file-response.ts';
 import { queryInteger } from '../http/list-query.ts';
 import { defineOperation, HttpResponse, type Operation } from '../http/operation.ts';
 import { timestamp } from '../http/record-schema.ts';
 import { sessionTarget } from '../sessions/session-target.ts';
 import { item } from '../tenancy/target.ts';
-import { parseByteRange } from '../http/byte-range.ts';
 import { recordingMediaPath } from './media-links.ts';
 import type { MediaLinks } from './media-links.ts';
 import { recordingCollection } from './recording-model.ts';
@@ -148,27 +148,13 @@ async function content(
       retryAfterSeconds: NOT_READY_RETRY_SECONDS,
     });
   }
-  const headers = {
-    'Content-Type': CONTENT_TYPES[found.format],
-    'Accept-Ranges': 'bytes',
-    'Cache-Control': 'private, max-age=0',
-    'X-Content-Type-Options': 'nosniff',
-    'Referrer-Policy': 'no-referrer',
-    'Content-Disposition': `inline; filename="${found._id}.${found.format}"`,
-  };
-  const range = parseByteRange(rangeHeader, size);
-  if (range === 'unsatisfiable') {
-    throw new AppError(416, 'range_not_satisfiable', `The recording has ${size} bytes.`);
-  }
-  if (range === null) {
-    return new HttpResponse(200, recordings.store.read(found.key), {
-      ...headers,
-      'Content-Length': String(size),
-    });
-  }
-  return new HttpResponse(206, recordings.store.read(found.key, range), {
-    ...headers,
-    'Content-Length': String(range.end - range.start + 1),
-    'Content-Range': `bytes ${range.start}-${range.end}/${size}`,
-  });
+  return fileResponse(
+    {
+      size,
+      contentType: CONTENT_TYPES[found.format],
+      name: `${found._id}.${found.format}`,
+      read: (range) => recordings.store.read(found.key, range),
+    },
+    rangeHeader,
+  );
 }

@@ -4,13 +4,8 @@ import { link, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { AppError, ConflictError, ValidationError } from '@parley/shared/errors/app-error';
+import type { ByteRange } from '../http/byte-range.ts';
 import { isDiskFull } from '../storage/unreachable.ts';
-
-/** Inclusive, as in `Range: bytes=first-last`. */
-export interface ByteRange {
-  start: number;
-  end: number;
-}
 
 /** Where recordings are kept, by key. */
 export interface RecordingStore {

@@ -4,6 +4,7 @@ import { newId, sortableId } from '@parley/shared/ids/new-id';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
 import type { PeriodicTask } from '../../jobs/periodic-task.ts';
+import { WorkLanes } from '../../jobs/work-lanes.ts';
 import type { Database } from '../../storage/database.ts';
 import { newRecord } from '../../storage/new-record.ts';
 import type { TextChunk } from '../extraction/chunk-text.ts';
@@ -44,9 +45,7 @@ export class KnowledgeJobs {
   readonly #embedders: Embedders;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  #task: PeriodicTask | undefined;
-  #wake = Promise.withResolvers<void>();
-  #busy = 0;
+  readonly #lanes = new WorkLanes();
 
   constructor(deps: {
     database: Database;
@@ -72,44 +71,18 @@ export class KnowledgeJobs {
 
   /** The task that runs `work`, to be woken when there is something new. */
   wakeWith(task: PeriodicTask): void {
-    this.#task = task;
+    this.#lanes.wakeWith(task);
   }
 
   /** There is something new. */
   wake(): void {
-    this.#wake.resolve();
-    this.#wake = Promise.withResolvers();
-    void this.#task?.runNow();
+    this.#lanes.wake();
   }
 
   /** Processes every file that is due, and makes every index that is. */
-  async work(signal: AbortSignal): Promise<void> {
-    const onStop = (): void => this.#wake.resolve();
-    signal.addEventListener('abort', onStop);
-    const lane = async (step: () => Promise<boolean>): Promise<void> => {
-      while (!signal.aborted) {
-        const woken = this.#wake.promise;
-        this.#busy++;
-        const found = await step().finally(() => this.#busy--);
-        if (found) this.#wakeLanes();
-        else if (this.#busy === 0) return this.#wakeLanes();
-        // What another lane does may leave something to be done here.
-        else await woken;
-      }
-    };
-    try {
-      await Promise.all([
-        ...Array.from({ length: PARALLEL }, () => lane(() => this.#next(signal))),
-        lane(() => this.#indexer.work(signal)),
-      ]);
-    } finally {
-      signal.removeEventListener('abort', onStop);
-    }
-  }
-
-  #wakeLanes(): void {
-    this.#wake.resolve();
-    this.#wake = Promise.withResolvers();
+  work(signal: AbortSignal): Promise<void> {
+    const readers = Array.from({ length: PARALLEL }, () => () => this.#next(signal));
+    return this.#lanes.run([...readers, () => this.#indexer.work(signal)], signal);
   }
 
   async #next(stop: AbortSignal): Promise<boolean> {
