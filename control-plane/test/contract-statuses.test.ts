@@ -257,8 +257,9 @@ void t.test('too many requests', async (t) => {
 void t.test('a database that fails, and one that is gone', async (t) => {
   const request = (operation: Operation): SampleRequest => {
     if (operation.access !== 'public') return {};
-    if (operation.id === 'getRecordingMedia') {
-      return { query: world.mediaQuery(`/media/v1/recordings/${project.ids['recording_id']}`) };
+    if (operation.path.startsWith('/media/')) {
+      const path = operation.path.replace(/\{([^}]+)\}/g, (_, name: string) => project.ids[name]!);
+      return { query: world.mediaQuery(path) };
     }
     const scenario = PUBLIC_BODIES[operation.id];
     return scenario ? { body: scenario } : {};

@@ -15,6 +15,7 @@ export interface NamedRecords {
   readonly tool: Collection<StoredRecord>;
   readonly knowledge_base: Collection<StoredRecord>;
   readonly phone_number: Collection<StoredRecord>;
+  readonly audio_asset: Collection<StoredRecord & { status: string }>;
 }
 
 /**
@@ -117,16 +118,26 @@ export async function checkContent(
       loc: ['body', 'config', 'transfer', 'destinations', i, 'hold_audio_asset_id'],
     })),
   ];
-  // There is no collection of audio assets yet, so none exists.
-  details.push(...audio.filter(({ id }) => id !== null).map(({ loc }) => referenceNotFound(loc)));
+  for (const { id, loc } of audio)
+    if (id !== null) references.push({ collection: records.audio_asset, id, loc });
+  const { audio_asset_id: greetingAudio } = config.greeting;
+  if (greetingAudio !== null && greetingAudio !== before?.config.greeting?.audio_asset_id) {
+    const failed = { _id: greetingAudio, status: 'failed' };
+    if (await scope.collection(records.audio_asset).findOne(failed)) {
+      details.push({
+        loc: ['body', 'config', 'greeting', 'audio_asset_id'],
+        msg: 'is an audio asset that could not be made ready: upload another one',
+        type: 'not_available',
+      });
+    }
+  }
   const { phone_number_id: phoneNumberId } = config.telephony;
   if (phoneNumberId !== null) {
     const loc = ['body', 'config', 'telephony', 'phone_number_id'];
     references.push({ collection: records.phone_number, id: phoneNumberId, loc });
   }
   for (const { kind, id, loc } of flow?.references ?? []) {
-    if (kind === 'audio_asset') details.push(referenceNotFound(loc));
-    else if (kind !== 'llm')
+    if (kind !== 'llm')
       references.push({ collection: kind === 'agent' ? agentCollection : records[kind], id, loc });
   }
   return [...details, ...(await missingReferences(scope, references))];

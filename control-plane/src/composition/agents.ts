@@ -6,6 +6,8 @@ import { createAppConnections } from '../app-connections/app-connection-feature.
 import { appConnectionCollection } from '../app-connections/app-connection-model.ts';
 import { createAnalyses } from '../analyses/analysis-feature.ts';
 import { analysisCollection } from '../analyses/analysis-model.ts';
+import { createAudioAssets } from '../audio-assets/audio-asset-feature.ts';
+import { audioAssetCollection } from '../audio-assets/audio-asset-model.ts';
 import { AutoDatabases } from '../databases/auto-database.ts';
 import { createDatabases } from '../databases/database-feature.ts';
 import { knowledgeBaseCollection } from '../knowledge-bases/knowledge-base-model.ts';
@@ -53,10 +55,12 @@ export async function createAgentFeatures(
         tool: toolCollection,
         knowledge_base: knowledgeBaseCollection,
         phone_number: phoneNumberCollection,
+        audio_asset: audioAssetCollection,
       },
     }),
   );
   const ofAgents = { ...platform, agents: storedAgents, links: agentLinks };
+  const { audioAssets } = features.add(createAudioAssets(ofAgents));
   const { memories } = features.add(createMemories(platform));
   const { appActions } = features.add(createAppConnections({ ...platform, tools: toolCollection }));
   const { tools } = features.add(
@@ -75,6 +79,7 @@ export async function createAgentFeatures(
     agents,
     agentVersions,
     analyses,
+    audioAssets,
     autoDatabases,
     databaseRows,
     headerSecrets,

@@ -71,4 +71,5 @@ export const PARAMETER_TEXTS: Readonly<Record<string, string>> = {
   'path.model_id': 'Model.',
   'path.memory_id': 'Memory.',
   'path.voice_id': 'Voice.',
+  'path.asset_id': 'Audio asset.',
 };

@@ -4,6 +4,7 @@ import type { Bus } from '@parley/shared/bus/bus';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock, Timer } from '@parley/shared/time/clock';
 import { auditCollection } from '../audit/audit-trail.ts';
+import { AUDIO_ASSET_FOLDER } from '../audio-assets/audio-storage.ts';
 import { KNOWLEDGE_FOLDER } from '../knowledge-bases/files/knowledge-storage.ts';
 import type { Collection, StoredRecord } from '../storage/collection.ts';
 import type { Database } from '../storage/database.ts';
@@ -88,7 +89,7 @@ export class OrgRemover {
       if (collection.tenancy === 'none' || collection.name === auditCollection.name) continue;
       await this.#database.model(collection).deleteMany({ org_id: orgId } as never);
     }
-    for (const folder of ['recordings', KNOWLEDGE_FOLDER])
+    for (const folder of ['recordings', KNOWLEDGE_FOLDER, AUDIO_ASSET_FOLDER])
       await rm(join(this.#storageDir, folder, orgId), { recursive: true, force: true });
     await this.#database.model(orgCollection).deleteOne({ _id: orgId });
   }

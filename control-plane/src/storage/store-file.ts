@@ -34,14 +34,14 @@ export async function storeFile(
     await rename(part, target);
     return { sizeBytes, sha256: hash.digest('hex') };
   } catch (error) {
-    if (isDiskFull(error)) throw new UnavailableError('The storage of documents is full.', { cause: error });
+    if (isDiskFull(error)) throw new UnavailableError('The storage of files is full.', { cause: error });
     throw error;
   } finally {
     await rm(part, { force: true });
   }
 }
 
-/** 413: the document is over the limit. */
+/** 413: the file is over the limit. */
 export function tooLarge(maxBytes: number): AppError {
-  return new AppError(413, 'too_large', `The document is larger than ${maxBytes} bytes.`);
+  return new AppError(413, 'too_large', `The file is larger than ${maxBytes} bytes.`);
 }

@@ -41,6 +41,7 @@ export const INTERNAL_PATHS = {
   redeem: '/internal/v1/admissions/redeem',
   recording: (recordingId: string) => `/internal/v1/recordings/${recordingId}`,
   toolCalls: (sessionId: string) => `/internal/v1/sessions/${sessionId}/tool-calls`,
+  audioAsset: (assetId: string, rate: number | string) => `/internal/v1/audio-assets/${assetId}/${rate}`,
   knowledgeSearch: (sessionId: string) => `/internal/v1/sessions/${sessionId}/knowledge-search`,
 } as const;
 
