@@ -7,6 +7,7 @@ import { wavHeader } from '@parley/shared/audio/wav';
 import { audioAssetCollection } from '../src/audio-assets/audio-asset-model.ts';
 import { eventually } from './fixtures/loopback-server.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
+import { TestGateway } from './fixtures/test-gateway.ts';
 
 interface Asset {
   id: string;
@@ -147,4 +148,52 @@ void t.test('an upload whose process died is made ready by another', async (t) =
   await upload(wav());
   await eventually(async () => (await assetOf(id)).status === 'ready');
   t.equal((await plane.call('DELETE', `/v1/audio-assets/${id}`)).status, 204);
+});
+
+void t.test('an agent that greets with an asset holds it, and its calls may play it', async (t) => {
+  const made = await upload(wav(4000), { transcript: 'Welcome.' });
+  const { id } = made.body;
+  const failed = (await upload(wav(0))).body.id;
+  await Promise.all([settled(id), settled(failed)]);
+  const greeting = (audio_asset_id: string) => ({ config: { greeting: { audio_asset_id } } });
+  const agent = await plane.call<{ id: string }>('POST', `${P}/agents`, {
+    body: { name: 'Desk', ...greeting(id) },
+  });
+  t.equal(agent.status, 201);
+  const path = `/v1/agents/${agent.body.id}`;
+  const loc = ['body', 'config', 'greeting', 'audio_asset_id'];
+  for (const [other, type] of [
+    ['aud_01k5z8r5m2q7v3x9b4n6c8d0ef', 'reference_not_found'],
+    [failed, 'not_available'],
+  ] as const)
+    t.match(await plane.call('PATCH', path, { body: greeting(other) }), {
+      status: 422,
+      body: { detail: [{ loc, type }] },
+    });
+  t.match(await plane.call('DELETE', `/v1/audio-assets/${id}`), {
+    status: 409,
+    body: { code: 'resource_in_use', refs: [{ type: 'agent', id: agent.body.id, name: 'Desk' }] },
+  });
+
+  const gateway = new TestGateway(plane);
+  const session = await plane.call<{ token: string }>('POST', '/v1/sessions', {
+    body: { agent_id: agent.body.id },
+  });
+  const plan = (await gateway.redeem({ token: session.body.token })).body;
+  t.match(plan.assets, { [id]: { sha256: /^[0-9a-f]{64}$/, duration_ms: 500, transcript: 'Welcome.' } });
+  for (const rate of [8000, 16_000, 48_000]) {
+    const samples = await gateway.internal('GET', `/internal/v1/audio-assets/${id}/${rate}`, undefined);
+    t.equal(samples.status, 200);
+    t.equal(Number(samples.headers.get('content-length')), rate, `half a second at ${rate} Hz`);
+  }
+  for (const [asset, rate, status] of [
+    [id, 24_000, 422],
+    [failed, 8000, 404],
+    ['aud_01k5z8r5m2q7v3x9b4n6c8d0ef', 8000, 404],
+  ] as const) {
+    const path = `/internal/v1/audio-assets/${asset}/${rate}`;
+    t.equal((await gateway.internal('GET', path, undefined)).status, status);
+  }
+  t.equal((await plane.call('DELETE', path)).status, 204);
+  t.equal((await plane.call('DELETE', `/v1/audio-assets/${id}`)).status, 204, 'of no live agent');
 });

@@ -9,6 +9,7 @@ import type { Logger } from '@parley/shared/logging/logger';
 import { systemClock } from '@parley/shared/time/clock';
 import type { Clock } from '@parley/shared/time/clock';
 import packageJson from '../package.json' with { type: 'json' };
+import { AudioAssets } from './sessions/audio-assets.ts';
 import { CallRegistry } from './sessions/call-registry.ts';
 import { CallStarter } from './sessions/call-starter.ts';
 import { CommandIntake } from './sessions/command-intake.ts';
@@ -140,12 +141,14 @@ export async function openGateway(config: GatewayConfig, deps: GatewayDeps): Pro
     const presence = owned.add(
       new GatewayPresence({ identity, presence: bus.presence, load, clock, logger }),
     );
+    const audio = new AudioAssets({ source });
     const starter = new CallStarter({
       openCall: deps.openCall ?? openCall,
       providers,
       resourcesFor: (plan) => ({
         tools: toolsFor(plan, { tools, rates: bus.rates, clock, logger }),
         knowledge: source,
+        audio,
       }),
       recordings,
       voiceModel,

@@ -1,3 +1,4 @@
+import type { AudioAssetService } from '../audio-assets/audio-asset-service.ts';
 import type { CallLog } from '../calls/call-log.ts';
 import { toTurn } from '../calls/call-log.ts';
 import type { Feature } from '../composition/feature.ts';
@@ -10,7 +11,7 @@ import { admissionOperations } from './admission-routes.ts';
 import { AdmissionService } from './admission-service.ts';
 import { KeyAdmission, type KeyAdmissionDeps } from './key-admission.ts';
 import { SessionLegs } from './session-legs.ts';
-import { SessionPlans } from './session-plans.ts';
+import { playedAssets, SessionPlans } from './session-plans.ts';
 
 type AdmissionDeps = ConstructorParameters<typeof AdmissionService>[0];
 type CredentialDeps = ConstructorParameters<typeof AdmissionCredentials>[0];
@@ -19,6 +20,7 @@ type PlanDeps = ConstructorParameters<typeof SessionPlans>[0];
 
 /** Admission of sockets to sessions, and the plans that gateways get. */
 export function createAdmissions({
+  audioAssets,
   config,
   callLog,
   memories,
@@ -31,6 +33,7 @@ export function createAdmissions({
   LegDeps &
   Omit<PlanDeps, 'settings' | 'sources'> &
   Pick<Platform, 'config'> & {
+    audioAssets: Pick<AudioAssetService, 'forPlan'>;
     callLog: CallLog;
     memories: SessionMemories;
     recordings: RecordingService;
@@ -53,6 +56,7 @@ export function createAdmissions({
         memories: (session, agent) => memories.forPlan(session, agent),
         mayNote: (session, agent) => memories.mayNote(session, agent),
         toolCallLimits: ({ org_id, project_id }) => toolCallLimits.of(org_id, project_id),
+        assets: (session, agent) => audioAssets.forPlan(session.project_id, playedAssets(agent?.config)),
       },
       settings: { recordingStore: config.RECORDING_STORE, outboundAllow: config.OUTBOUND_ALLOW },
     }),

@@ -1,3 +1,5 @@
+import type { AgentConfig } from '@parley/shared/contracts/agent-config';
+import type { PlanAsset } from '@parley/shared/contracts/audio-assets';
 import type { CallPrices } from '@parley/shared/contracts/call-prices';
 import type { SessionPlanWire } from '@parley/shared/contracts/session-plan';
 import type { Turn } from '@parley/shared/contracts/turn';
@@ -28,6 +30,14 @@ export interface PlanSources {
   mayNote(session: SessionRecord, agent: SessionAgent | null): Promise<boolean>;
   /** How often the org lets tools run. */
   toolCallLimits(session: SessionRecord): Promise<PlanFacts['toolCallLimits']>;
+  /** Audio assets that the call may play, by id. */
+  assets(session: SessionRecord, agent: SessionAgent | null): Promise<Record<string, PlanAsset>>;
+}
+
+/** Audio assets that a config names, each where it acts. */
+export function playedAssets(config: AgentConfig | undefined): string[] {
+  const greeting = config?.greeting.audio_asset_id ?? null;
+  return greeting === null ? [] : [greeting];
 }
 
 /** What sessions cost. */
@@ -71,7 +81,7 @@ export class SessionPlans {
 
   /** The plan of the session's leg for the socket with this claim. */
   async make(session: SessionRecord, agent: SessionAgent | null, claimId: string): Promise<SessionPlanWire> {
-    const [recording, providers, prices, history, project, tools, memories, mayNote, toolCallLimits] =
+    const [recording, providers, prices, history, project, tools, memories, mayNote, toolCallLimits, assets] =
       await Promise.all([
         this.#sources.recording(session, session.leg),
         resolveProviders(this.#catalog, session, agent),
@@ -82,6 +92,7 @@ export class SessionPlans {
         this.#sources.memories(session, agent),
         this.#sources.mayNote(session, agent),
         this.#sources.toolCallLimits(session),
+        this.#sources.assets(session, agent),
       ]);
     if (session.recording_id === null && session.record) {
       await this.#store.change(session._id, { recording_id: recording._id }, { recording_id: null });
@@ -103,6 +114,7 @@ export class SessionPlans {
       memories,
       mayNote,
       toolCallLimits,
+      assets,
       ...this.#settings,
     });
   }

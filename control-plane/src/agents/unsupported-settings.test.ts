@@ -23,6 +23,7 @@ const ACTING: Readonly<Record<string, unknown>> = {
   'greeting.mode': 'caller_first', // open-call
   'greeting.delay_ms': 200,
   'greeting.interruptible': false,
+  'greeting.audio_asset_id': 'aud_01k5z8r5m2q7v3x9b4n6c8d0ef', // greeting
   'greeting.caller_first_timeout_seconds': 5,
   'llm.temperature': 0.2, // reply
   'llm.max_output_tokens': 200,
@@ -123,7 +124,6 @@ const REFUSED: Readonly<Record<string, unknown>> = {
   'language.additional': ['de-DE'],
   'language.detection': 'first_turn',
   'language.voices': { 'de-DE': { greeting: 'Hallo' } },
-  'greeting.audio_asset_id': 'aud_01k5z8r5m2q7v3x9b4n6c8d0ef',
   'stt.noise_suppression': 'high',
   'tts.volume': 1.5,
   'tts.pronunciations': [{ word: 'SQL', say: 'sequel' }],

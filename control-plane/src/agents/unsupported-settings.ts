@@ -11,7 +11,6 @@ export const UNSUPPORTED_SETTINGS: readonly (readonly [path: string, ...accepted
   ['language.additional', []],
   ['language.detection', 'off'],
   ['language.voices', {}],
-  ['greeting.audio_asset_id', null],
   ['stt.noise_suppression', 'off'],
   ['tts.volume', 1],
   ['tts.pronunciations', []],

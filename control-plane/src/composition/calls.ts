@@ -60,8 +60,8 @@ export function createCallFeatures(
     agentFeatures,
     ...platform
   } = deps;
-  const { agents, agentVersions, analyses, autoDatabases, databaseRows, memories, storedAgents, tools } =
-    agentFeatures;
+  const { agents, agentVersions, analyses, audioAssets, autoDatabases, databaseRows } = agentFeatures;
+  const { memories, storedAgents, tools } = agentFeatures;
   const { database } = platform;
   const { tickets } = features.add(createWsTickets(platform));
   const log = createCallLog(platform);
@@ -135,6 +135,7 @@ export function createCallFeatures(
       ...{ ...ofSessions, closer, slots: sessionSlots, carriers: telephonyAccounts, preCall, tools },
       ...{ callLog, costs, memories: sessionMemories, recordings, creation: sessionCreation, apiKeys },
       toolCallLimits,
+      audioAssets,
     }),
   );
   const testSessions: TestSessions = {

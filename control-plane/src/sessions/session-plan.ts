@@ -1,3 +1,4 @@
+import type { PlanAsset } from '@parley/shared/contracts/audio-assets';
 import type { CallPrices } from '@parley/shared/contracts/call-prices';
 import { recordingKey, type recordingStoreSchema } from '@parley/shared/contracts/recordings';
 import { EVENT_INDEXES_PER_LEG, type SessionPlanWire } from '@parley/shared/contracts/session-plan';
@@ -30,6 +31,8 @@ export interface PlanFacts {
   /** What the agent notes of the person would be kept. */
   mayNote: boolean;
   toolCallLimits: NonNullable<SessionPlanWire['limits']['tool_calls']>;
+  /** By id: those that are ready. */
+  assets: Record<string, PlanAsset>;
   outboundAllow: readonly string[];
 }
 
@@ -79,6 +82,7 @@ export function toSessionPlan(facts: PlanFacts): SessionPlanWire {
       noted_at: created_at.toISOString(),
     })),
     knowledge: { base_ids: [...facts.knowledgeBaseIds] },
+    assets: facts.assets,
     variables: session.variables,
     system: {
       caller_number: inbound ? session.from_number : session.to_number,

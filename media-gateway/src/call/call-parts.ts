@@ -23,6 +23,7 @@ import { CarrierRequests } from './carrier-requests.ts';
 import { CostMeter } from './cost-meter.ts';
 import { Failures } from './failures.ts';
 import { Goodbye } from './goodbye.ts';
+import { Greeting } from './greeting.ts';
 import { MediaClock } from './media-clock.ts';
 import { PromptTexts } from './prompt.ts';
 import { StalledCall } from './stalled-call.ts';
@@ -278,6 +279,16 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
       onAudioMissing: () => end({ ended_by: 'system', failure_reason: 'media_timeout' }),
     },
   });
+  const greeting = new Greeting({
+    plan,
+    prompt,
+    clock,
+    phase,
+    speech,
+    loadAudio: (id, asset) => deps.resources.audio.load(id, asset, participant.outputFormat.sampleRate),
+    callerWasHeard: () => timing.callerWasHeard,
+    emit,
+  });
   const call = new StalledCall({
     phase,
     speech,
@@ -342,6 +353,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     texts,
     tools,
     goodbye,
+    greeting,
     cost,
     failures,
     timing,

@@ -1,6 +1,5 @@
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { CallEndReason } from '@parley/shared/contracts/session-values';
-import type { Timer } from '@parley/shared/time/clock';
 import type { AgentSpeech } from '../speech/agent-speech.ts';
 import type { CallerTurns } from '../turns/caller-turns.ts';
 import { SilenceWatch } from '../turns/silence-watch.ts';
@@ -17,7 +16,7 @@ export interface CallTimingEvents {
   onAudioMissing(): void;
 }
 
-/** The timers of a call: greeting, reminders, limits. */
+/** The timers of a call: reminders, limits. */
 export class CallTiming {
   readonly #plan: SessionPlan;
   readonly #prompt: PromptTexts;
@@ -30,7 +29,6 @@ export class CallTiming {
   readonly #silence: SilenceWatch;
   /** When the longest duration of the call is reached; monotonic ms. */
   readonly #endsAt: number;
-  #greetingTimer: Timer | undefined;
   /** Sounds without words are taken for silence, until there are words. */
   #ignoresSound = false;
 
@@ -56,15 +54,9 @@ export class CallTiming {
     this.#silence = new SilenceWatch(deps.plan.agent.config.silence);
   }
 
-  /** The agent speaks first, now or in a while, as its configuration says. */
-  greet(): void {
-    const { greeting } = this.#plan.agent.config;
-    const text = this.#prompt.render(this.#plan.agent.greeting).trim();
-    if (greeting.mode === 'caller_first')
-      this.#greetAfter(greeting.caller_first_timeout_seconds * 1000, text);
-    else if (text === '' && greeting.mode === 'agent_first') return;
-    else if (greeting.delay_ms > 0) this.#greetAfter(greeting.delay_ms, text);
-    else this.#greetNow(text);
+  /** The caller has given any sign of life at all. */
+  get callerWasHeard(): boolean {
+    return this.#silence.everBroken;
   }
 
   /** Notes a sign of life of the caller: the wait for a reminder starts anew. */
@@ -94,24 +86,6 @@ export class CallTiming {
     if (this.#media.isMissing(now) && this.#phase.on('audio_missing') === 'end')
       this.#events.onAudioMissing();
     else if (this.#phase.on('silence') === 'count' && this.#isSilent(now)) this.#countSilence();
-  }
-
-  stop(): void {
-    this.#greetingTimer?.cancel();
-  }
-
-  #greetAfter(ms: number, text: string): void {
-    this.#greetingTimer = this.#clock.setTimeout(() => this.#greetNow(text), ms);
-  }
-
-  #greetNow(text: string): void {
-    if (this.#phase.on('greeting_due') !== 'greet' || this.#speech.current || this.#silence.everBroken)
-      return;
-    const { greeting } = this.#plan.agent.config;
-    if (greeting.mode === 'agent_first_generated' || text === '') {
-      const note = 'The call has just been answered. Greet the caller.';
-      this.#speech.answer({ kind: 'greeting', note });
-    } else this.#speech.say(text, 'greeting', { interruptible: greeting.interruptible });
   }
 
   /** Whether a reminder may be due: the caller is expected to speak, and neither side speaks or works. */

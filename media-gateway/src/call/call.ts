@@ -1,5 +1,6 @@
 import type { VoiceModel } from '../hearing/voice-model/voice-model.ts';
 import type { Clock } from '@parley/shared/time/clock';
+import type { PlanAsset } from '@parley/shared/contracts/audio-assets';
 import type { CallReport } from '@parley/shared/contracts/call-events';
 import type { GatewayCommand } from '@parley/shared/contracts/commands';
 import type { CallEndReason } from '@parley/shared/contracts/session-values';
@@ -13,6 +14,7 @@ import type { TurnDetection } from '../turns/caller-turns.ts';
 import type { KnowledgeSource } from './call-knowledge.ts';
 import type { CallObserver } from './call-observer.ts';
 import type { ClientTools } from './call-tools.ts';
+import type { RecordedSpeech } from '../speech/recorded-speech.ts';
 import type { Ticker } from '../speech/ticker.ts';
 import type { ToolRunner } from '@parley/shared/tools/tool-runner';
 
@@ -39,6 +41,13 @@ export interface CallTime {
 export interface CallResources {
   tools: ToolRunner;
   knowledge: KnowledgeSource;
+  audio: AudioSource;
+}
+
+/** Audio that was uploaded for agents. */
+export interface AudioSource {
+  /** @param sampleRate of the far end, Hz. @throws whatever hinders */
+  load(assetId: string, asset: PlanAsset, sampleRate: number): Promise<RecordedSpeech>;
 }
 
 export interface CallDeps {

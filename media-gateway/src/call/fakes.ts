@@ -16,7 +16,7 @@ import type { SttListener, SttProvider } from '../providers/stt/stt-provider.ts'
 import type { TtsListener, TtsProvider } from '../providers/tts/tts-provider.ts';
 import type { ConnectionEnd, Participant, ParticipantListener } from '../participants/participant.ts';
 import { CALL_CLOSE_CODES } from '../server/close-codes.ts';
-import type { Call, FarEnd as CallFarEnd } from './call.ts';
+import type { AudioSource, Call, FarEnd as CallFarEnd } from './call.ts';
 import { openCall } from './open-call.ts';
 import { Ticker } from '../speech/ticker.ts';
 import type { KnowledgeSource } from './call-knowledge.ts';
@@ -258,6 +258,8 @@ export function fakeCall(
     tool?: (args: unknown) => Promise<ToolOutcome>;
     /** What is found in the knowledge bases. */
     knowledge?: KnowledgeSource['searchKnowledge'];
+    /** Audio assets. */
+    audio?: AudioSource['load'];
     ttsFails?: () => ProviderError | undefined;
     /** The voice of last resort. */
     localVoice?: { fails?: () => ProviderError | undefined };
@@ -426,6 +428,7 @@ export function fakeCall(
           ),
       },
       knowledge: { searchKnowledge: options.knowledge ?? (async () => []) },
+      audio: { load: options.audio ?? (() => Promise.reject(new Error('there is no audio'))) },
     },
     time: { clock, ticker, answeredAt: clock.now() },
     logger: silentLogger(),

@@ -88,7 +88,7 @@ class LiveCall implements Call, ParticipantListener {
     this.#parts.knowledge.warm(this.#abort.signal);
     this.#removeTick = time.ticker.add((now) => this.#onTick(now));
     farEnd.participant.attach(this);
-    if (plan.leg === 0) this.#parts.timing.greet();
+    if (plan.leg === 0) this.#parts.greeting.begin();
   }
 
   command(command: GatewayCommand): string | undefined {
@@ -181,7 +181,7 @@ class LiveCall implements Call, ParticipantListener {
     this.#closeConversation();
     this.#removeTick?.();
     this.#rejoinTimer?.cancel();
-    this.#parts.timing.stop();
+    this.#parts.greeting.stop();
     this.#parts.keys.close();
     this.#parts.carrier.close();
     this.#parts.tools.close();

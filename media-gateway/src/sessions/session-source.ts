@@ -12,6 +12,7 @@ import type {
   RedeemRequest,
 } from '@parley/shared/contracts/admission';
 import { knowledgeSearchAnswer } from '@parley/shared/contracts/knowledge';
+import type { AssetRate } from '@parley/shared/contracts/audio-assets';
 import type { KnowledgePassage, KnowledgeSearchRequest } from '@parley/shared/contracts/knowledge';
 import { sessionPlanSchema } from '@parley/shared/contracts/session-plan';
 import { toolCallAnswer } from '@parley/shared/contracts/tool-calls';
@@ -22,6 +23,8 @@ import { HTTP1_ONLY } from '@parley/shared/http/http1';
 const TIMEOUT_MS = 2000;
 /** On top of the first try, with the same `claim_id`. */
 const RETRIES = 2;
+/** For an audio asset, which may have 55 MiB: whoever waits for it waits less. */
+const AUDIO_TIMEOUT_MS = 30_000;
 /** Answers larger than this are not ours. */
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 
@@ -105,6 +108,24 @@ export class SessionSource {
     if (statusCode !== 200)
       throw new Error(`The control plane answered a search with the status ${statusCode}.`);
     return knowledgeSearchAnswer.parse(answer).passages;
+  }
+
+  /**
+   * The samples of an audio asset: PCM16, one channel.
+   * @throws Error when there is no answer, or it is larger than `maxBytes`
+   */
+  async audioSamples(assetId: string, rate: AssetRate, maxBytes: number): Promise<Uint8Array> {
+    const { statusCode, body } = await this.#pool.request({
+      method: 'GET',
+      path: this.#prefix + INTERNAL_PATHS.audioAsset(assetId, rate),
+      headers: this.#headers,
+      signal: AbortSignal.timeout(AUDIO_TIMEOUT_MS),
+    });
+    if (statusCode !== 200) {
+      await body.dump({ limit: 64 * 1024 });
+      throw new Error(`The control plane answered a request for audio with the status ${statusCode}.`);
+    }
+    return await readInto(Buffer.allocUnsafeSlow(maxBytes), body);
   }
 
   /**
@@ -220,4 +241,16 @@ async function readJson(body: AsyncIterable<Uint8Array>): Promise<unknown> {
   } catch {
     return undefined; // a proxy's page, perhaps; the status says enough
   }
+}
+
+/** Piece by piece: to put megabytes together at the end would hold up the audio of all calls. */
+async function readInto(buffer: Buffer, body: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  let length = 0;
+  for await (const chunk of body) {
+    if (length + chunk.length > buffer.length)
+      throw new Error(`The answer is larger than ${buffer.length} bytes.`);
+    buffer.set(chunk, length);
+    length += chunk.length;
+  }
+  return buffer.subarray(0, length);
 }

@@ -6,6 +6,7 @@ import { AgentUtterance, type UtteranceEnd } from './agent-utterance.ts';
 import type { Playout } from './playout.ts';
 import type { MakeReply } from './reply-maker.ts';
 import type { ReplyKind, ReplyObserver } from './reply-observer.ts';
+import type { RecordedSpeech } from './recorded-speech.ts';
 import type { HeardSpeech } from './speech.ts';
 import type { Reply, ReplyOutcome, ReplyPart } from './reply.ts';
 
@@ -182,14 +183,22 @@ export class AgentSpeech implements Floor {
     this.#playout.resume();
   }
 
-  /** Says a fixed text, in place of the present utterance. */
-  say(text: string, kind: ReplyKind, { interruptible }: { interruptible: boolean }): AgentUtterance {
+  /**
+   * Says a fixed text, in place of the present utterance.
+   * @param options.recorded what it sounds like, instead of a voice that speaks it
+   */
+  say(
+    text: string,
+    kind: ReplyKind,
+    { interruptible, recorded }: { interruptible: boolean; recorded?: RecordedSpeech },
+  ): AgentUtterance {
     this.cancel();
     this.#playoutBegins(false);
     const words = new FollowedText(this.#observer);
     const textOnly = this.#textOnly;
     const reply = this.#makeReply({
       speech: text,
+      recorded,
       messages: () => [],
       textOnly,
       released: true,

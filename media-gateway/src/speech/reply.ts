@@ -3,6 +3,7 @@ import type { Clock, Timer } from '@parley/shared/time/clock';
 import type { Usage } from '@parley/shared/contracts/call-events';
 import type { LlmMessage, LlmProvider, LlmTool, LlmToolCall } from '../providers/llm/llm-provider.ts';
 import type { Playout } from './playout.ts';
+import { recordedPieces, recordedWords, type RecordedSpeech } from './recorded-speech.ts';
 import type { ReplyTokens } from './reply-observer.ts';
 import { RepeatedStart } from './repeated-start.ts';
 import { SentenceSplitter } from './sentence-splitter.ts';
@@ -89,6 +90,8 @@ export interface ReplyDeps {
 export interface ReplyOrder {
   /** Fixed words instead of thinking (greeting, reminder, goodbye). */
   speech?: string;
+  /** What `speech` sounds like; without it a voice speaks it. */
+  recorded?: RecordedSpeech | undefined;
   /** The messages for the LLM at the time of the request. */
   messages: () => LlmMessage[];
   /** Looks up, before the model is asked, what documents say; see `ReplyKnowledge`. */
@@ -188,7 +191,9 @@ export class Reply {
       if (speech === undefined) await this.#think();
       else {
         this.#order.onText(speech);
-        await this.#say(speech, true);
+        if (this.#order.recorded && !this.#order.textOnly)
+          await this.#playRecorded(speech, this.#order.recorded);
+        else await this.#say(speech, true);
       }
       await this.#voiced(this.#speaker.flush());
       // Meanwhile the playout may belong to another reply.
@@ -212,6 +217,20 @@ export class Reply {
     else this.parts.push({ type: 'speech', text, fromModel });
     if (this.#order.textOnly) this.#deps.playout.addText(text);
     else await this.#voiced(this.#speaker.say(text));
+  }
+
+  async #playRecorded(text: string, recorded: RecordedSpeech): Promise<void> {
+    const { clock, playout } = this.#deps;
+    this.parts.push({ type: 'speech', text, fromModel: true });
+    playout.addText(text);
+    playout.addWords(recordedWords(text, recorded), 0);
+    for (const piece of recordedPieces(recorded, playout.format)) {
+      await playout.room(this.#abort.signal);
+      // Meanwhile the playout may belong to another reply.
+      this.#abort.signal.throwIfAborted();
+      this.times.ttsFirstAudioAt ??= clock.monotonic();
+      playout.write(piece);
+    }
   }
 
   /** Says words between those of the model: a filler, or the announcement of a tool. */

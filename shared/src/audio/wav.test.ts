@@ -49,8 +49,11 @@ void t.test('24 and 32 bits lose the lower ones, floating point is clipped', asy
     Array.from(parseWav(file(format(code, bits), chunk('data', data))).samples);
   t.same(read(1, 24, Uint8Array.of(0xff, 0x34, 0x12, 0, 0, 0x80)), [0x1234, -32_768]);
   t.same(read(1, 32, Uint8Array.of(1, 2, 0x34, 0x12, 0xff, 0xff, 0xff, 0xff)), [0x1234, -1]);
-  const floats = Float32Array.of(0, 0.5, 1, 7, -1, -Infinity, NaN);
-  t.same(read(3, 32, new Uint8Array(floats.buffer)), [0, 16_384, 32_767, 32_767, -32_768, -32_768, 0]);
+  const { buffer, byteOffset, byteLength } = Float32Array.of(0, 0.5, 1, 7, -1, -Infinity, NaN);
+  t.same(
+    read(3, 32, new Uint8Array(buffer, byteOffset, byteLength)),
+    [0, 16_384, 32_767, 32_767, -32_768, -32_768, 0],
+  );
 });
 
 void t.test(

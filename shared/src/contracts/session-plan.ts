@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Secret } from '../config/secret.ts';
 import { agentConfigSchema } from './agent-config.ts';
+import { planAssetSchema } from './audio-assets.ts';
 import { callPricesSchema, nanoSchema } from './call-prices.ts';
 import { carrierSchema, channelSchema, directionSchema, providerSchema } from './session-values.ts';
 import { recordingStoreSchema } from './recordings.ts';
@@ -129,6 +130,8 @@ export const sessionPlanSchema = z.object({
   memories: z.array(z.object({ kind: z.string(), content: z.string(), noted_at: z.string() })).default([]),
   /** Knowledge bases that the agent may look things up in. */
   knowledge: z.object({ base_ids: z.array(z.string()) }).default({ base_ids: [] }),
+  /** Audio that the call may play, by id. */
+  assets: z.record(z.string(), planAssetSchema).default({}),
   variables: z.record(z.string(), z.string()),
   system: z.object({
     /** The person's number, whoever called. */
