@@ -17,6 +17,8 @@ const BYTES_PER_MS = (SAMPLE_RATE * 2) / 1000;
 const PAUSE_MS = 300;
 /** The end of a turn has to be heard, and a model to answer, before an answer that was cut short is followed. */
 const GOES_ON_MS = 5000;
+/** Between the agent's last word and the end of a call that the caller ends. */
+const LINGER_MS = 3000;
 /** What is sent and has not left: a caller whose connection is further behind is not heard. */
 const MAX_UNSENT_BYTES = 262_144;
 /** How much longer than it lasts a line may take on a machine that is busy. */
@@ -99,9 +101,12 @@ export class VoiceCaller implements TestCaller {
     return this.#ears.lineOf(nthTurn);
   }
 
-  hangUp(): Promise<void> {
+  async hangUp(): Promise<void> {
+    const client = this.#client;
+    // An agent that has said goodbye ends the call itself: its clock runs a little behind these ears.
+    if (!this.#signal.aborted) await client.until(() => client.closed, LINGER_MS).catch(() => undefined);
     this.#microphone.stop();
-    return this.#client.close();
+    await client.close();
   }
 
   /** Waits until all that the agent says was heard. */
