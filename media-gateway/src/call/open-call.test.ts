@@ -300,6 +300,20 @@ void t.test('tools', async (t) => {
   });
 });
 
+void t.test('a filler never comes behind the answer that it waits for', async (t) => {
+  const call = fakeCall({
+    plan: wirePlan((_, config) => {
+      config.filler = { ...config.filler, enabled: true, after_ms: 500, messages: ['One moment.'] };
+    }),
+    llm: () => ({ events: [{ type: 'text', text: 'It is open until six.' }], afterMs: 480 }),
+  });
+  await call.wait(1600);
+  await call.hears('When do you close?');
+  // The voice needs another 50 ms.
+  await call.wait(2500);
+  t.same(call.spoken.slice(1), ['It is open until six.']);
+});
+
 void t.test('silence is broken by reminders, then ends the call', async (t) => {
   const plan = wirePlan((_, config) => {
     config.silence.reminder_messages = ['Are you still there?'];

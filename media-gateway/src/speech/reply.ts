@@ -212,6 +212,8 @@ export class Reply {
   }
 
   async #say(text: string, fromModel: boolean): Promise<void> {
+    // What fills a silence would come behind the words that the voice is at work on.
+    if (fromModel) this.#fillerTimer?.cancel();
     const last = this.parts.at(-1);
     if (last?.type === 'speech' && last.fromModel === fromModel) last.text = `${last.text} ${text}`;
     else this.parts.push({ type: 'speech', text, fromModel });
