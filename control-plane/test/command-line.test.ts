@@ -14,7 +14,7 @@ import { bareEnv } from '../../shared/test/fixtures/bare-env.ts';
 import { openTestRedis, redisMissing } from '../../shared/test/fixtures/redis-server.ts';
 
 // Each command is a process.
-t.setTimeout(180_000);
+t.setTimeout(600_000);
 
 const run = promisify(execFile);
 const source = (name: string) => join(import.meta.dirname, '../src', name);

@@ -26,7 +26,7 @@ import { signInUser } from './fixtures/test-users.ts';
  * Each status that the description declares for an operation is brought about: by general means where there are some,
  * by the scenario that its feature has for it (`<feature>-sample.ts`) where not. Every answer is checked on the way.
  */
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 const SCENARIOS = Object.assign({}, ...features.samples.map(({ scenarios }) => scenarios)) as Record<
   string,
   Scenario

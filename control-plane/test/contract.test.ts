@@ -18,7 +18,7 @@ import { compilerOf, faultsOf } from './fixtures/status-recorder.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
 
 /** Thousands of requests: on a busy machine they take longer than a test usually may. */
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 const operations = all.filter((operation) => operation.described !== false);
 const credentialed = operations.filter((operation) => typeof operation.access === 'object');
 

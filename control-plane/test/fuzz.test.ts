@@ -76,7 +76,7 @@ const FIELDS = [
   'constructor',
 ];
 
-t.setTimeout(LONG ? 3_600_000 : 240_000);
+t.setTimeout(LONG ? 3_600_000 : 600_000);
 void t.test(`${REQUESTS} odd requests are answered, and none of them is our fault`, async (t) => {
   const world = await openContractWorld();
   t.teardown(() => world[Symbol.asyncDispose]());

@@ -50,7 +50,7 @@ const ORG_RECORDS = ['voice_id', 'model_id'];
 const IN_QUERY = 'speakWithVoice';
 
 /** Each operation is asked for by nine callers. */
-t.setTimeout(240_000);
+t.setTimeout(600_000);
 void t.test('every route keeps tenants apart', async (t) => {
   const world = await openContractWorld();
   t.teardown(() => world[Symbol.asyncDispose]());

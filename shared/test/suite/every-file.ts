@@ -13,7 +13,7 @@ const WORKSPACES = '{shared,document-store,control-plane,media-gateway,emulators
 const CACHE = new URL('cached-modules.js', import.meta.url).href;
 const SEVERAL = path.join(import.meta.dirname, 'several-files.ts');
 /** Of a process; each file has 300 s of its own in it: with as much again on the machine, the longest take half of that. */
-const TIMEOUT_MS = 900_000;
+const TIMEOUT_MS = 1_200_000;
 /** Where what they print on stderr goes: tap's reporters pass it over. */
 const STDERR_VARIABLE = 'TEST_STDERR';
 /** What .taprc asks for. */

@@ -8,7 +8,7 @@ import t, { type Test } from 'tap';
 const ROOT = new URL('../../../', import.meta.url);
 const FILE_TIMEOUT_MS = 300_000;
 /** For a file that never lets go of the thread: who started this process takes its time-out over from it. */
-const ALL_TIMEOUT_MS = 3 * FILE_TIMEOUT_MS;
+const ALL_TIMEOUT_MS = 4 * FILE_TIMEOUT_MS;
 /** Holds the name of the file that is run: it is left behind by the one in which the process ends. */
 const running = process.env['TEST_RUNNING'];
 /** How the module that stands in for tap finds the test of the file that imports it. */
