@@ -6,6 +6,7 @@ import type { Bus } from '@parley/shared/bus/bus';
 import { DEAD_LETTERS_COMMAND } from '../jobs/dead-letters.ts';
 import type { Database } from '../storage/database.ts';
 import { isDiskFull } from '../storage/unreachable.ts';
+import { errorBody } from './openapi.ts';
 import { defineOperation, HttpResponse } from './operation.ts';
 import type { Operation, OperationAccess } from './operation.ts';
 
@@ -120,7 +121,11 @@ export function healthRoutes(deps: {
         summary: 'Check readiness',
         responses: {
           200: { description: 'Requests can be served', schema: readiness },
-          503: { description: 'Requests cannot be served; `checks` says why', schema: readiness },
+          503: {
+            description: 'Requests cannot be served; `checks` says why',
+            // Without the database a credential may not be known either.
+            schema: prefix === '' ? readiness : z.union([readiness, errorBody]),
+          },
         },
         handle: () => ready(),
       }),

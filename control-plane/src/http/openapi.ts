@@ -33,7 +33,8 @@ const validationError = z
     example: { detail: [{ loc: ['body', 'name'], msg: 'Field required', type: 'missing' }] },
   });
 
-const errorBody = z
+/** What says that a request failed. */
+export const errorBody = z
   .object({
     detail: z.string().meta({ description: 'Message for a person.' }),
     code: z.string().meta({ description: 'Stable code for a program; codes may be added.' }),
