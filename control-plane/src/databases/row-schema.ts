@@ -51,6 +51,10 @@ export const rowResponse = z
 
 export const rowPageResponse = listOf(rowResponse)
   .extend({
+    total: z.number().int().meta({
+      description:
+        'Number of all matches, counted up to 10,000; up to 1,000 where filters come together and rows are read to count them.',
+    }),
     next_cursor: z
       .string()
       .nullable()
