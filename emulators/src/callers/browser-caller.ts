@@ -65,8 +65,8 @@ export type BrowserStep =
 const OPEN_LIMIT_MS = 30_000;
 const MICROPHONE_LIMIT_MS = 10_000;
 const AGENT_LIMIT_MS = 15_000;
-/** The agent has finished when nothing was heard of it for this long. */
-const AGENT_PAUSE_MS = 900;
+/** The agent has finished when nothing was heard of it for this long: a busy machine's voice pauses between sentences. */
+const AGENT_PAUSE_MS = 2000;
 const LAST_WORD_MS = 2500;
 const LAST_WORD_LIMIT_MS = 60_000;
 /** Echo cancelling and the like settle in it. */

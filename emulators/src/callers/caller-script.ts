@@ -14,13 +14,15 @@ export type CallerStep =
   | { hangUp: true };
 
 export interface CallerOptions {
-  /** The agent has finished when nothing was heard of it for this long. */
+  /** The agent has finished when nothing was heard of it for this long; 2000 unless given. */
   agentPauseMs?: number;
   /** It is waited for at most so long. */
   agentTimeoutMs?: number;
   onStep?: (step: CallerStep) => void;
 }
 
+/** A voice on a busy machine leaves more than a second between two sentences. */
+const AGENT_PAUSE_MS = 2000;
 /** What the agent still says of the old reply, after it was interrupted, is not the answer. */
 const LATE_AUDIO_MS = 300;
 
@@ -33,7 +35,7 @@ export async function runCaller(
   steps: readonly CallerStep[],
   options: CallerOptions = {},
 ): Promise<number> {
-  const pauseMs = options.agentPauseMs ?? 900;
+  const pauseMs = options.agentPauseMs ?? AGENT_PAUSE_MS;
   const timeoutMs = options.agentTimeoutMs ?? 15_000;
   /** Speech of the agent from before is not waited for again. */
   let since = 0;

@@ -91,7 +91,6 @@ export function wirePlan(
   return sessionPlanSchema.parse(plan);
 }
 
-/** Where a caller may be transferred to: a sales department with a telephone number. */
 /** `find_table`, unless told otherwise. */
 export function webhookTool(change: Partial<PlanToolWire> = {}): PlanToolWire {
   return {
@@ -104,6 +103,7 @@ export function webhookTool(change: Partial<PlanToolWire> = {}): PlanToolWire {
   };
 }
 
+/** Where a caller may be transferred to: a sales department with a telephone number. */
 export function salesDestination(
   change: Partial<AgentConfig['transfer']['destinations'][number]> = {},
 ): AgentConfig['transfer']['destinations'][number] {
