@@ -1,27 +1,48 @@
-import type { RankedHit } from './keyword-index.ts';
+import type { Hit, RankedHit } from './keyword-index.ts';
 
 /** How soon a rank counts less: the constant of reciprocal rank fusion (Cormack and others, 2009). */
 const RANK_CONSTANT = 60;
-/** So many passages of a document come as they are found; further ones wait for those of other documents. */
-const OF_ONE_DOCUMENT = 2;
-/** What the rank of a passage is multiplied by that waits. */
-const WAITING = 0.25;
+/** What the ranks of a document's best passages count, and of all behind them: they wait for those of others. */
+const OF_ONE_DOCUMENT = [1, 0.7, 0.25] as const;
 
 /**
  * Puts lists of hits together by the ranks that they give a passage, whatever their scores mean. The score of a
  * passage is the best that a list gave it.
- * @param lists each the best first, with the weight of its ranks
+ * @param lists each the best first
  */
-export function fuseHits(lists: readonly { hits: readonly RankedHit[]; weight: number }[]): RankedHit[] {
+export function fuseHits(lists: readonly (readonly Hit[])[]): RankedHit[] {
   const fused = new Map<number, RankedHit>();
-  for (const { hits, weight } of lists)
+  for (const hits of lists)
     for (const [place, { doc, score }] of hits.entries()) {
       const known = fused.get(doc) ?? { doc, score: 0, rank: 0 };
-      known.rank += weight / (RANK_CONSTANT + place + 1);
+      known.rank += 1 / (RANK_CONSTANT + place + 1);
       known.score = Math.max(known.score, score);
       fused.set(doc, known);
     }
   return [...fused.values()].sort(bestFirst);
+}
+
+/** How much what a weak model says of a passage sways the rank that its words give it. */
+const SWAY = 0.4;
+/** What words did not find comes behind all that they did. */
+const BEHIND = 1e-6;
+
+/**
+ * Lets a model that is weaker than words order what they found, and add to it where they found little.
+ * @param nearness of a passage's direction to the question's: a cosine
+ */
+export function swayHits(
+  found: readonly RankedHit[],
+  added: readonly Hit[],
+  nearness: (doc: number) => number,
+): RankedHit[] {
+  const known = new Set(found.map(({ doc }) => doc));
+  const swayed = found.map((hit) => {
+    const near = nearness(hit.doc);
+    return { ...hit, score: Math.max(hit.score, near), rank: hit.rank * (1 + SWAY * near) };
+  });
+  const behind = added.filter(({ doc }) => !known.has(doc));
+  return [...swayed, ...behind.map((hit) => ({ ...hit, rank: hit.score * BEHIND }))].sort(bestFirst);
 }
 
 /**
@@ -39,7 +60,7 @@ export function spread(
     const document = documentOf(hit.doc);
     const before = taken.get(document) ?? 0;
     taken.set(document, before + 1);
-    return before < OF_ONE_DOCUMENT ? hit : { ...hit, rank: hit.rank * WAITING };
+    return { ...hit, rank: hit.rank * OF_ONE_DOCUMENT[Math.min(before, OF_ONE_DOCUMENT.length - 1)]! };
   });
   return spread.sort(bestFirst).slice(0, limit);
 }

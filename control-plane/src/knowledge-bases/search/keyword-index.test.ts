@@ -118,3 +118,17 @@ void t.test('a document that is about the question brings its passages forward',
   t.ok(found('chairs').indexOf(4) < found('chairs').indexOf(5), 'a heading counts more than the text');
   t.ok(index.search('send back', 10).every(({ rank, score }) => rank > 0 && score > 0 && score <= 1));
 });
+
+void t.test('the first passage of a document counts more than one inside another', async (t) => {
+  const builder = new KeywordIndexBuilder(english);
+  for (const [document, text] of [
+    ['tables', 'Our tables are of oak.'],
+    ['tables', 'Lamps of brass.'],
+    ['lamps', 'Lamps of brass.'],
+    ['lamps', 'Lamps of brass.'],
+  ] as const)
+    builder.add({ document, heading: '', text });
+  const index = new KeywordIndex(english, builder.finish());
+  const ranks = new Map(index.search('brass', 10).map(({ doc, rank }) => [doc, rank]));
+  t.ok(ranks.get(2)! > 1.1 * ranks.get(3)!);
+});

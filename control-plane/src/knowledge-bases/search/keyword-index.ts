@@ -11,6 +11,8 @@ const MAX_TF = (1 << TF_BITS) - 1;
 const HEADING_COUNTS = 2;
 /** What the document that a passage is of counts, the passage itself being 1. */
 const DOCUMENT_WEIGHT = 0.25;
+/** What a document's first passage counts, others being 1: it says what the document is about. */
+const BEGINNING_WEIGHT = 1.2;
 
 /** A passage as it is indexed. */
 export interface IndexedText {
@@ -150,7 +152,8 @@ export class KeywordIndex {
     const ranks = this.#ranks;
     for (const passage of passages.touched)
       ranks[passage] =
-        passages.scoreOf(passage, asked) + DOCUMENT_WEIGHT * wholes.scoreOf(documents[passage]!, asked);
+        (passages.scoreOf(passage, asked) + DOCUMENT_WEIGHT * wholes.scoreOf(documents[passage]!, asked)) *
+        (documents[passage] === documents[passage - 1] ? 1 : BEGINNING_WEIGHT);
     const hits = bestOf(passages.touched, ranks, limit).map((doc) => ({
       doc,
       score: Math.min(1, passages.scoreOf(doc, asked)),

@@ -73,23 +73,35 @@ export class VectorIndex {
 
   /** @returns the nearest passages first; the score is the cosine, and 0 for what points elsewhere */
   search(query: Int8Array, limit: number): Hit[] {
-    const dimensions = this.#dimensions;
-    if (query.length !== dimensions || dimensions === 0) return [];
-    let square = 0;
-    for (const value of query) square += value * value;
-    if (square === 0) return [];
-    const scale = 1 / Math.sqrt(square);
+    const scale = this.#scaleOf(query);
+    if (scale === 0) return [];
     const candidates = this.#candidates(query);
-    for (const doc of candidates) {
-      const from = doc * dimensions;
-      let sum = 0;
-      for (let at = 0; at < dimensions; at++) sum += query[at]! * this.#vectors[from + at]!;
-      this.#scores[doc] = sum * scale * this.#scales[doc]!;
-    }
+    for (const doc of candidates) this.#scores[doc] = this.#cosine(query, scale, doc);
     return bestOf(candidates, this.#scores, limit).map((doc) => ({
       doc,
       score: Math.min(1, Math.max(0, this.#scores[doc]!)),
     }));
+  }
+
+  /** @returns how near a passage is: the cosine, and 0 for what points elsewhere */
+  nearness(query: Int8Array): (doc: number) => number {
+    const scale = this.#scaleOf(query);
+    return (doc) => (scale === 0 ? 0 : Math.min(1, Math.max(0, this.#cosine(query, scale, doc))));
+  }
+
+  /** 1 / length of a question's vector; 0 for one that has nothing to be compared with. */
+  #scaleOf(query: Int8Array): number {
+    if (query.length !== this.#dimensions) return 0;
+    const square = query.reduce((sum, value) => sum + value * value, 0);
+    return square === 0 ? 0 : 1 / Math.sqrt(square);
+  }
+
+  #cosine(query: Int8Array, scale: number, doc: number): number {
+    const dimensions = this.#dimensions;
+    const from = doc * dimensions;
+    let sum = 0;
+    for (let at = 0; at < dimensions; at++) sum += query[at]! * this.#vectors[from + at]!;
+    return sum * scale * this.#scales[doc]!;
   }
 
   #candidates(query: Int8Array): ArrayLike<number> & Iterable<number> {
