@@ -11,6 +11,8 @@ export const timezoneName = z
   .refine(isTimezone, 'must be an IANA timezone')
   .meta({ example: 'Europe/Berlin' });
 
+export const e164 = z.string().regex(/^\+[1-9]\d{6,14}$/, 'must be an E.164 number such as +14155550100');
+
 export const languageTag = z
   .string()
   .max(35)

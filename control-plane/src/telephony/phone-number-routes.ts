@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { carrierSchema } from '@parley/shared/contracts/session-values';
-import { anyOf, listOf, listQuery, toPage } from '../http/list-query.ts';
+import { anyOf, listOf, listQuery } from '../http/list-query.ts';
 import {
   defineOperation,
   idSchema,
@@ -11,21 +11,15 @@ import {
 } from '../http/operation.ts';
 import { patchOf } from '../http/patch-schema.ts';
 import { maybeTime, READ_ONLY_FIELDS, recordFields, time, toTimes } from '../http/record-schema.ts';
-import { variablesSchema } from '../http/value-schemas.ts';
+import { e164 } from '../http/value-schemas.ts';
 import { inProject, item } from '../tenancy/target.ts';
-import { inboundDeploymentCollection } from './inbound-deployment-model.ts';
-import type { InboundDeploymentRecord } from './inbound-deployment-model.ts';
-import type { InboundDeploymentService } from './inbound-deployment-service.ts';
 import { phoneNumberCollection } from './phone-number-model.ts';
 import type { PhoneNumberRecord } from './phone-number-model.ts';
 import type { PhoneNumberService } from './phone-number-service.ts';
 
 const READ = { key: 'viewer', user: 'viewer' } as const;
-const WRITE = { key: 'editor', user: 'editor' } as const;
 const ADMIN = { key: 'admin', user: 'admin' } as const;
 const number = item(phoneNumberCollection, 'phone_number_id');
-const deployment = item(inboundDeploymentCollection, 'inbound_deployment_id');
-const e164 = z.string().regex(/^\+[1-9]\d{6,14}$/, 'must be an E.164 number such as +14155550100');
 
 const numberFields = { label: z.string().max(120).default('') };
 
@@ -75,43 +69,8 @@ const numberResponse = z
   })
   .meta({ id: 'PhoneNumber' });
 
-const deploymentFields = {
-  name: z.string().min(1).max(120),
-  phone_number_id: idSchema('phn'),
-  agent_id: idSchema('agt'),
-  agent_version: z.number().int().min(1).nullable().default(null),
-  status: z.enum(['active', 'paused']).default('active'),
-  blocked_numbers: z.array(e164).max(1000).default([]),
-  variables: variablesSchema.default({}),
-};
-
-const deploymentBody = z.strictObject(deploymentFields).meta({ id: 'CreateInboundDeploymentRequest' });
-const deploymentPatch = patchOf(deploymentFields).meta({ id: 'PatchInboundDeploymentRequest' });
-
-const deploymentResponse = z
-  .object({
-    id: z.string(),
-    org_id: z.string(),
-    project_id: z.string(),
-    name: z.string(),
-    phone_number_id: z.string(),
-    agent_id: z.string(),
-    agent_version: z.number().int().nullable(),
-    status: z.string(),
-    blocked_numbers: z.array(z.string()),
-    variables: z.record(z.string(), z.string()),
-    ...recordFields,
-  })
-  .meta({ id: 'InboundDeployment' });
-
-/** Numbers, and the agents that answer them. */
-export function phoneNumberRoutes({
-  phoneNumbers,
-  inboundDeployments,
-}: {
-  phoneNumbers: PhoneNumberService;
-  inboundDeployments: InboundDeploymentService;
-}): Operation[] {
+/** Numbers that are called and called from. */
+export function phoneNumberRoutes({ phoneNumbers }: { phoneNumbers: PhoneNumberService }): Operation[] {
   const toNumber = async (record: PhoneNumberRecord): Promise<z.input<typeof numberResponse>> => ({
     id: record._id,
     org_id: record.org_id,
@@ -205,95 +164,5 @@ export function phoneNumberRoutes({
         return new HttpResponse(204, undefined);
       },
     }),
-    defineOperation({
-      id: 'listInboundDeployments',
-      method: 'GET',
-      path: '/v1/orgs/{org_id}/projects/{project_id}/inbound-deployments',
-      tag: 'Inbound',
-      summary: 'List inbound deployments',
-      access: READ,
-      target: inProject,
-      query: listQuery({
-        sortable: ['name'],
-        q: true,
-        filters: {
-          status: anyOf(z.enum(['active', 'paused'])).optional(),
-          agent_id: anyOf(idSchema('agt')).optional(),
-          phone_number_id: anyOf(idSchema('phn')).optional(),
-        },
-      }),
-      responses: { 200: { description: 'Deployments', schema: listOf(deploymentResponse) } },
-      handle: async ({ scope, query }) => toPage(await inboundDeployments.list(scope, query), toDeployment),
-    }),
-    defineOperation({
-      id: 'createInboundDeployment',
-      method: 'POST',
-      path: '/v1/orgs/{org_id}/projects/{project_id}/inbound-deployments',
-      tag: 'Inbound',
-      summary: 'Create an inbound deployment',
-      access: WRITE,
-      target: inProject,
-      body: jsonBody(deploymentBody, { readOnly: READ_ONLY_FIELDS }),
-      responses: { 201: { description: 'The deployment', schema: deploymentResponse } },
-      errors: [409],
-      idempotent: {},
-      handle: async ({ scope, body }) => toDeployment(await inboundDeployments.create(scope, body)),
-    }),
-    defineOperation({
-      id: 'getInboundDeployment',
-      method: 'GET',
-      path: '/v1/inbound-deployments/{inbound_deployment_id}',
-      tag: 'Inbound',
-      summary: 'Get an inbound deployment',
-      access: READ,
-      target: deployment,
-      responses: { 200: { description: 'The deployment', schema: deploymentResponse } },
-      handle: ({ item }) => toDeployment(item),
-    }),
-    defineOperation({
-      id: 'updateInboundDeployment',
-      method: 'PATCH',
-      path: '/v1/inbound-deployments/{inbound_deployment_id}',
-      tag: 'Inbound',
-      summary: 'Update an inbound deployment',
-      access: WRITE,
-      target: deployment,
-      body: patchBody(deploymentPatch, { readOnly: [...READ_ONLY_FIELDS, 'project_id'] }),
-      responses: { 200: { description: 'The deployment', schema: deploymentResponse } },
-      errors: [409],
-      handle: async ({ scope, item, body }) =>
-        toDeployment(await inboundDeployments.change(scope, item, body)),
-    }),
-    defineOperation({
-      id: 'deleteInboundDeployment',
-      method: 'DELETE',
-      path: '/v1/inbound-deployments/{inbound_deployment_id}',
-      tag: 'Inbound',
-      summary: 'Delete an inbound deployment',
-      description: 'Calls in progress continue.',
-      access: WRITE,
-      target: deployment,
-      responses: { 204: { description: 'Deleted' } },
-      handle: async ({ scope, item }) => {
-        await inboundDeployments.delete(scope, item);
-        return new HttpResponse(204, undefined);
-      },
-    }),
   ];
-}
-
-function toDeployment(record: InboundDeploymentRecord): z.input<typeof deploymentResponse> {
-  return {
-    id: record._id,
-    org_id: record.org_id,
-    project_id: record.project_id,
-    name: record.name,
-    phone_number_id: record.phone_number_id,
-    agent_id: record.agent_id,
-    agent_version: record.agent_version,
-    status: record.status,
-    blocked_numbers: record.blocked_numbers,
-    variables: record.variables,
-    ...toTimes(record),
-  };
 }

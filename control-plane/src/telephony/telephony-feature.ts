@@ -4,6 +4,7 @@ import { carrierApiUrls } from '../config.ts';
 import { idSchema } from '../http/operation.ts';
 import type { Scope } from '../tenancy/scope.ts';
 import { inboundDeploymentCollection } from './inbound-deployment-model.ts';
+import { inboundDeploymentRoutes } from './inbound-deployment-routes.ts';
 import { InboundDeploymentService, type DeploymentTargets } from './inbound-deployment-service.ts';
 import { phoneNumberCollection } from './phone-number-model.ts';
 import { phoneNumberRoutes } from './phone-number-routes.ts';
@@ -27,7 +28,8 @@ export function createTelephony({
     collections: [inboundDeploymentCollection, phoneNumberCollection, telephonyAccountCollection],
     routes: [
       ...telephonyAccountRoutes({ telephonyAccounts, publicUrl: config.PUBLIC_URL }),
-      ...phoneNumberRoutes({ phoneNumbers, inboundDeployments }),
+      ...phoneNumberRoutes({ phoneNumbers }),
+      ...inboundDeploymentRoutes({ inboundDeployments }),
     ],
     parameters: {
       telephony_account_id: idSchema('tel'),

@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { idSchema } from '../http/operation.ts';
+import { patchOf } from '../http/patch-schema.ts';
+import { recordFields, toTimes } from '../http/record-schema.ts';
+import { e164, variablesSchema } from '../http/value-schemas.ts';
+import type { InboundDeploymentRecord } from './inbound-deployment-model.ts';
+
+const deploymentFields = {
+  name: z.string().min(1).max(120),
+  phone_number_id: idSchema('phn'),
+  agent_id: idSchema('agt'),
+  agent_version: z.number().int().min(1).nullable().default(null),
+  status: z.enum(['active', 'paused']).default('active'),
+  blocked_numbers: z.array(e164).max(1000).default([]),
+  variables: variablesSchema.default({}),
+};
+
+export const deploymentBody = z.strictObject(deploymentFields).meta({ id: 'CreateInboundDeploymentRequest' });
+export const deploymentPatch = patchOf(deploymentFields).meta({ id: 'PatchInboundDeploymentRequest' });
+
+export const deploymentResponse = z
+  .object({
+    id: z.string(),
+    org_id: z.string(),
+    project_id: z.string(),
+    name: z.string(),
+    phone_number_id: z.string(),
+    agent_id: z.string(),
+    agent_version: z.number().int().nullable(),
+    status: z.string(),
+    blocked_numbers: z.array(z.string()),
+    variables: z.record(z.string(), z.string()),
+    ...recordFields,
+  })
+  .meta({ id: 'InboundDeployment' });
+
+export function toDeployment(record: InboundDeploymentRecord): z.input<typeof deploymentResponse> {
+  return {
+    id: record._id,
+    org_id: record.org_id,
+    project_id: record.project_id,
+    name: record.name,
+    phone_number_id: record.phone_number_id,
+    agent_id: record.agent_id,
+    agent_version: record.agent_version,
+    status: record.status,
+    blocked_numbers: record.blocked_numbers,
+    variables: record.variables,
+    ...toTimes(record),
+  };
+}
