@@ -5,7 +5,8 @@ import { newId } from '@parley/shared/ids/new-id';
 import { ManualClock } from '@parley/shared/time/manual-clock';
 import { LONG } from '../../shared/test/fixtures/long.ts';
 import { databaseRowCollection } from '../src/databases/database-model.ts';
-import { ImportJobs, MAX_ROWS } from '../src/databases/imports/import-jobs.ts';
+import { MAX_CSV_ROWS } from '../src/csv-imports/csv-upload.ts';
+import { ImportJobs } from '../src/databases/imports/import-jobs.ts';
 import { importCollection, importErrorCollection } from '../src/databases/imports/import-model.ts';
 import { MAX_WAITING } from '../src/databases/imports/import-service.ts';
 import { RowStore } from '../src/databases/row-store.ts';
@@ -188,15 +189,19 @@ void t.test('a project has no more imports at a time than it may', async (t) => 
 void t.test('as many rows as a file may have', { skip: !LONG }, async (t) => {
   const id = await makeDatabase();
   const line = (n: number) => (n % 1000 === 500 ? `x,"${n}"` : `${n},"note ${n}"`);
-  const lines = Array.from({ length: MAX_ROWS }, (_, n) => line(n));
+  const lines = Array.from({ length: MAX_CSV_ROWS }, (_, n) => line(n));
   const begun = performance.now();
   const made = await upload(id, `score,note\n${lines.join('\n')}\n`);
   await eventually(async () => (await importOf(made.body.id)).finished_at !== null);
-  t.comment(`${MAX_ROWS} rows in ${Math.round(performance.now() - begun)} ms`);
+  t.comment(`${MAX_CSV_ROWS} rows in ${Math.round(performance.now() - begun)} ms`);
   const found = await importOf(made.body.id);
-  t.match(found, { status: 'done', rows: MAX_ROWS, imported: MAX_ROWS - 50, error_count: 50 });
+  t.match(found, { status: 'done', rows: MAX_CSV_ROWS, imported: MAX_CSV_ROWS - 50, error_count: 50 });
   t.equal((await text(new URL(found.errors_url!).pathname)).split('\r\n').length, 52);
-  const more = await upload(await makeDatabase(), `score\n${'1\n'.repeat(MAX_ROWS + 1)}`);
+  const more = await upload(await makeDatabase(), `score\n${'1\n'.repeat(MAX_CSV_ROWS + 1)}`);
   await eventually(async () => (await importOf(more.body.id)).finished_at !== null);
-  t.match(await importOf(more.body.id), { status: 'failed', error: /Only the first/, imported: MAX_ROWS });
+  t.match(await importOf(more.body.id), {
+    status: 'failed',
+    error: /Only the first/,
+    imported: MAX_CSV_ROWS,
+  });
 });

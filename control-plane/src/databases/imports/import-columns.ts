@@ -1,7 +1,7 @@
 import type { DatabaseRecord, DatabaseRowRecord } from '../database-model.ts';
 import { parseText } from '../database-columns.ts';
 import type { Column } from '../database-columns.ts';
-import { BadCsvError } from './csv-records.ts';
+import { BadCsvError } from '../../csv-imports/csv-records.ts';
 
 /** Names that a sentence lists. */
 const MOST_NAMED = 10;

@@ -11,14 +11,14 @@ import type { Column } from '../database-columns.ts';
 import { databaseCollection } from '../database-model.ts';
 import type { DatabaseRecord } from '../database-model.ts';
 import type { NewRow, RowStore } from '../row-store.ts';
-import { BadCsvError, readCsv } from './csv-records.ts';
+import { BadCsvError, readCsv } from '../../csv-imports/csv-records.ts';
+import { MAX_CSV_ROWS } from '../../csv-imports/csv-upload.ts';
 import { columnsOf, valuesOf } from './import-columns.ts';
 import type { Problem } from './import-columns.ts';
 import { importCollection, importErrorCollection } from './import-model.ts';
 import type { ImportErrorRecord, ImportRecord } from './import-model.ts';
 import { importFile } from './import-service.ts';
 
-export const MAX_ROWS = 50_000;
 /** Rows that are written, and told of, at a time. */
 const BATCH = 200;
 const ATTEMPTS = 5;
@@ -114,8 +114,8 @@ export class ImportJobs {
           continue;
         }
         if (++record <= claimed.rows) continue;
-        if (record > MAX_ROWS)
-          throw new BadCsvError(`Only the first ${MAX_ROWS} rows were read: split the file.`);
+        if (record > MAX_CSV_ROWS)
+          throw new BadCsvError(`Only the first ${MAX_CSV_ROWS} rows were read: split the file.`);
         batch.add(record, valuesOf(columns, cells));
         if (batch.size >= BATCH) await store();
       }

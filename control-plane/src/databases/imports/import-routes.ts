@@ -1,9 +1,9 @@
+import { MAX_CSV_ROWS } from '../../csv-imports/csv-upload.ts';
 import { textStream } from '../../exports/text-stream.ts';
 import { defineOperation, HttpResponse, streamBody } from '../../http/operation.ts';
 import type { Operation } from '../../http/operation.ts';
 import { item } from '../../tenancy/target.ts';
 import { databaseTarget } from '../database-routes.ts';
-import { MAX_ROWS } from './import-jobs.ts';
 import { importCollection } from './import-model.ts';
 import { importRequest, importResponse, toImportResponse } from './import-schema.ts';
 import type { ImportService } from './import-service.ts';
@@ -28,7 +28,7 @@ export function importRoutes({
       ...{ tag, feature },
       summary: 'Import rows into a database',
       description:
-        `A CSV file (UTF-8, or UTF-16 with a byte order mark; comma, semicolon or tab) of at most 20 MiB and ${MAX_ROWS} rows. ` +
+        `A CSV file (UTF-8, or UTF-16 with a byte order mark; comma, semicolon or tab) of at most 20 MiB and ${MAX_CSV_ROWS} rows. ` +
         'Its header has the keys or the labels of columns; an empty cell is no value. The answer comes before the rows ' +
         'are read: the import tells how far it is, and which rows could not be imported.',
       access: { key: 'editor', user: 'editor' },

@@ -1,22 +1,18 @@
 import { rm } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
-import path from 'node:path';
-import { AppError, ConflictError } from '@parley/shared/errors/app-error';
+import { ConflictError } from '@parley/shared/errors/app-error';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
+import { BadCsvError, readCsv } from '../../csv-imports/csv-records.ts';
+import { badFile, importPath, storeCsvUpload } from '../../csv-imports/csv-upload.ts';
 import { csvLine, BYTE_ORDER_MARK } from '../../exports/csv.ts';
-import { readUpload } from '../../http/read-upload.ts';
-import { storeFile } from '../../storage/store-file.ts';
 import type { Scope } from '../../tenancy/scope.ts';
 import type { DatabaseRecord } from '../database-model.ts';
-import { BadCsvError, readCsv } from './csv-records.ts';
 import { columnsOf } from './import-columns.ts';
 import type { ImportJobs } from './import-jobs.ts';
 import { importCollection, importErrorCollection } from './import-model.ts';
 import type { ImportRecord } from './import-model.ts';
 
-/** The largest file, in bytes. */
-export const MAX_FILE_BYTES = 20 * 1024 * 1024;
 /** Of a project, at work or waiting. */
 export const MAX_WAITING = 20;
 /** How long what became of an import can be read. */
@@ -24,15 +20,10 @@ const KEPT_MS = 30 * 24 * 3_600_000;
 const PAGE = 500;
 const ID = /^imp_[0-9a-z]{26}$/;
 
-const TYPES = ['text/csv', 'text/tab-separated-values', 'application/csv', 'application/vnd.ms-excel'];
-/** What browsers and programs send for files whose kind they do not know. */
-const ANY_TYPES = ['', 'text/plain', 'application/octet-stream'];
-const NAMES = /\.(csv|tsv|txt)$/i;
-
 /** Where the file of an import is until it is over. @throws Error for what is no id */
 export function importFile(storageDir: string, importId: string): string {
   if (!ID.test(importId)) throw new Error('Invalid id of an import.');
-  return path.join(path.resolve(storageDir), 'imports', `${importId}.csv`);
+  return importPath(storageDir, importId);
 }
 
 /** Files that become rows. */
@@ -58,14 +49,7 @@ export class ImportService {
     const _id = newId('imp', now);
     const file = importFile(this.#storageDir, _id);
     try {
-      const { name, sizeBytes } = await readUpload(
-        request,
-        MAX_FILE_BYTES,
-        async ({ name, contentType, content }) => {
-          checkKind(name, contentType);
-          return { name, ...(await storeFile(file, content as AsyncIterable<Uint8Array>, MAX_FILE_BYTES)) };
-        },
-      );
+      const { name, sizeBytes } = await storeCsvUpload(request, file);
       await checkHeader(database, file);
       const begun = await scope.collection(importCollection).insert({
         ...{ _id, database_id: database._id, name, size_bytes: sizeBytes, status: 'queued', error: null },
@@ -107,18 +91,11 @@ export class ImportService {
   }
 }
 
-function checkKind(name: string, contentType: string): void {
-  const type = contentType.split(';')[0]!.trim().toLowerCase();
-  if (TYPES.includes(type) || (ANY_TYPES.includes(type) && NAMES.test(name))) return;
-  throw new AppError(415, 'unsupported_media_type', 'Unsupported kind of file. Send a CSV file.');
-}
-
 async function checkHeader(database: DatabaseRecord, file: string): Promise<void> {
   try {
     for await (const header of readCsv(file)) return void columnsOf(database, header);
     throw new BadCsvError('It is empty.');
   } catch (error) {
-    if (!(error instanceof BadCsvError)) throw error;
-    throw new AppError(400, 'bad_file', `The file cannot be imported. ${error.message}`, { cause: error });
+    throw error instanceof BadCsvError ? badFile(error) : error;
   }
 }

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
-import { csvLine } from '../../exports/csv.ts';
+import { csvLine } from '../exports/csv.ts';
 import { MAX_RECORD_CHARACTERS, readCsv } from './csv-records.ts';
 
 async function read(t: Test, file: string | Uint8Array): Promise<string[][]> {
