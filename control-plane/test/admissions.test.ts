@@ -5,7 +5,12 @@ import t from 'tap';
 import { credentialDigest } from '@parley/shared/contracts/admission';
 import { sessionPlanSchema } from '@parley/shared/contracts/session-plan';
 import { ManualClock } from '@parley/shared/time/manual-clock';
+import { ValidationError } from '@parley/shared/errors/app-error';
+import { overridesSchema } from '../src/agents/agent-overrides.ts';
+import { storedOverrides } from '../src/sessions/session-overrides.ts';
+import type { Overrides } from '../src/sessions/session-overrides.ts';
 import type { SessionResponse } from '../src/sessions/session-schema.ts';
+import { Scope } from '../src/tenancy/scope.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
 import { TestGateway, type TestPlan } from './fixtures/test-gateway.ts';
 
@@ -80,6 +85,110 @@ void t.test('the plan is what the contract says', async (t) => {
   t.equal(plan.agent.config.silence.max_reminders, 2, 'defaults are filled');
   t.match(plan.stt, [{ id: 'stt_deepgram_nova3', emulated: true, base_url: 'https://api.deepgram.com' }]);
   t.match(plan.tts, [{ provider: 'flite', credential: null }]);
+});
+
+/** An agent, and what `AgentOverrides` makes of overrides of it. */
+async function overriding(body: object) {
+  const { agentOverrides, database, storedAgents } = plane.app.services;
+  const agentId = await makeAgent(body);
+  const agent = (await storedAgents.forNewSession(agentId))!;
+  const { org_id: orgId, project_id: projectId } = agent;
+  const scope = new Scope(database, { orgId, projectId, projects: [projectId], role: 'editor' });
+  return { agentId, check: (overrides: Overrides) => agentOverrides.check(scope, agent, overrides) };
+}
+
+void t.test('a session runs its agent with its overrides', async (t) => {
+  const { agentId, check } = await overriding({
+    system_prompt: 'You sell tea.',
+    greeting: 'Hi',
+    tts_id: 'tts_local',
+    config: { llm: { temperature: 0.2 }, silence: { max_reminders: 1 }, pre_call: { timeout_ms: 900 } },
+  });
+  const overrides = overridesSchema.parse({
+    system_prompt: 'You sell coffee.',
+    greeting: 'Good morning',
+    tts_voice_id: 'voc_flite_slt',
+    config: {
+      llm: { max_output_tokens: 99 },
+      silence: { max_reminders: null },
+      greeting: { mode: 'caller_first' },
+      limits: { max_duration_seconds: 60, max_cost_amount: '0.50' },
+    },
+  });
+  const agent = await check(overrides);
+  t.match(agent, { tts_voice_id: 'voc_flite_slt', config: { pre_call: { timeout_ms: 900 } } });
+  t.same(await check(overrides), agent, 'a second time changes nothing');
+
+  const session = await create({ agent_id: agentId, channel: 'telephony', provider: 'plivo' });
+  const { sessionStore } = plane.app.services;
+  const { tts_voice_id } = agent;
+  await sessionStore.change(session.session_id, { overrides: storedOverrides(overrides), tts_voice_id });
+  const { body: plan } = await gateway.redeem({ ticket: session.ws_ticket! });
+  t.match(plan, {
+    agent: {
+      agent_id: agentId,
+      system_prompt: 'You sell coffee.',
+      greeting: 'Good morning',
+      config: {
+        llm: { temperature: 0.2, max_output_tokens: 99 },
+        silence: { max_reminders: 2 },
+        greeting: { mode: 'caller_first' },
+      },
+    },
+    limits: { max_duration_seconds: 60, max_cost_amount: '0.50' },
+    tts: [{ voice: 'slt' }],
+  });
+});
+
+void t.test('overrides that cannot be are refused, each where it stands', async (t) => {
+  const { check } = await overriding({
+    config: {
+      limits: { max_duration_seconds: 60, max_cost_amount: '0.50' },
+      turn_taking: { min_endpointing_ms: 1000 },
+    },
+  });
+  const problems = async (overrides: Overrides) => {
+    const error: unknown = await check(overrides).catch((reason: unknown) => reason);
+    if (!(error instanceof ValidationError)) throw new Error('accepted', { cause: error });
+    return error.details.map(({ loc, type }) => `${loc.join('.')}: ${type}`);
+  };
+  t.same(await problems({ llm_id: 'stt_deepgram_nova3', tts_voice_id: 'voc_flite_nobody' }), [
+    'body.overrides.llm_id: reference_not_found',
+    'body.overrides.tts_voice_id: reference_not_found',
+  ]);
+  const audio_asset_id = 'aud_01k5z8r5m2q7v3x9b4n6c8d0ef';
+  t.same(
+    await problems({
+      config: {
+        greeting: { audio_asset_id },
+        tts: { volume: 1.5 },
+        limits: { max_duration_seconds: 61, max_cost_amount: '0.51' },
+      },
+    }),
+    [
+      'body.overrides.config.limits.max_duration_seconds: less_than_equal',
+      'body.overrides.config.limits.max_cost_amount: less_than_equal',
+      'body.overrides.config.tts.volume: not_available',
+      'body.overrides.config.greeting.audio_asset_id: reference_not_found',
+    ],
+  );
+  t.same(
+    await problems({ config: { turn_taking: { max_endpointing_ms: 900 } } }),
+    ['body.overrides.config.turn_taking.max_endpointing_ms: value_error'],
+    'fine alone, and not with the agent',
+  );
+  const shape = (overrides: object) =>
+    overridesSchema.safeParse(overrides).error?.issues.map(({ path }) => path.join('.'));
+  t.same(shape({ config: { webhooks: { start_call: { enabled: true } } } }), ['config']);
+  t.same(shape({ config: { limits: { max_tool_steps: null, warn_before_end_seconds: 1 } } }), [
+    'config.limits.max_tool_steps',
+    'config.limits',
+  ]);
+  t.same(shape({ config: { llm: { temperature: 9, unknown: null } } }), [
+    'config.llm.temperature',
+    'config.llm',
+  ]);
+  t.same(shape({ tools: [] }), ['']);
 });
 
 void t.test('an API key mints a session and claims it, once for each claim', async (t) => {

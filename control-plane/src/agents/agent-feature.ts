@@ -7,6 +7,7 @@ import { agentLinkRoutes } from './agent-link-routes.ts';
 import { AgentLinks } from './agent-links.ts';
 import type { AttachableRecords } from './agent-links.ts';
 import { agentCollection, agentSecretCollection, agentVersionCollection } from './agent-model.ts';
+import { AgentOverrides } from './agent-overrides.ts';
 import type { NamedRecords } from './agent-references.ts';
 import { agentRoutes } from './agent-routes.ts';
 import { agentSample } from './agent-sample.ts';
@@ -38,6 +39,7 @@ export function createAgents({
   const headerSecrets = new HeaderSecrets({ database, box });
   const writer = new AgentWriter({ ...deps, database, clock });
   const contents = new AgentContents(deps);
+  const agentOverrides = new AgentOverrides(deps);
   const agentLinks = new AgentLinks({ database, writer, records: deps.attachable });
   const agentVersions = new AgentVersions({ ...deps, writer, contents, links: agentLinks });
   const storedAgents = new StoredAgents({ database, secrets: headerSecrets });
@@ -46,7 +48,7 @@ export function createAgents({
     ...{ writer, contents, audit, clock, secrets: headerSecrets, outboundAllow: config.OUTBOUND_ALLOW },
   });
   return {
-    ...{ agents, agentLinks, agentVersions, headerSecrets, storedAgents },
+    ...{ agents, agentLinks, agentOverrides, agentVersions, headerSecrets, storedAgents },
     collections: [agentCollection, agentSecretCollection, agentVersionCollection],
     routes: [
       ...agentRoutes({ agents, versions: agentVersions, links: agentLinks }),

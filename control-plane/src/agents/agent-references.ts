@@ -18,6 +18,12 @@ export interface NamedRecords {
   readonly audio_asset: Collection<StoredRecord & { status: string }>;
 }
 
+/** The part of an agent that names other records. */
+type NamingContent = Pick<
+  AgentContent,
+  'llm_id' | 'stt_id' | 'tts_id' | 'tts_voice_id' | 'config' | 'flow_definition'
+>;
+
 /**
  * Everything that an agent names must exist where it lives, and its models must be usable.
  * @param before content that was accepted earlier: its models may meanwhile be switched off
@@ -26,9 +32,9 @@ export async function checkContent(
   scope: Scope,
   models: ModelCatalog,
   records: NamedRecords,
-  content: AgentContent,
+  content: NamingContent,
   config: AgentConfig,
-  before?: AgentContent,
+  before?: NamingContent,
 ): Promise<ValidationDetail[]> {
   const named: { kind: ModelKind; id: string; loc: Loc; unchanged?: boolean }[] = [
     {
@@ -145,9 +151,9 @@ export async function checkContent(
 
 /** Voices, each with the TTS model that is to speak with it. */
 function namedVoices(
-  content: AgentContent,
+  content: NamingContent,
   config: AgentConfig,
-  before: AgentContent | undefined,
+  before: NamingContent | undefined,
 ): { ttsId: string; voiceId: string; loc: Loc }[] {
   const { tts_id: ttsId, tts_voice_id: voiceId } = content;
   const unchanged = before?.tts_id === ttsId && before.tts_voice_id === voiceId;

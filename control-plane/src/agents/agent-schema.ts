@@ -33,14 +33,19 @@ const flowDefinition = z
   .nullable()
   .meta({ description: 'A graph of nodes and edges. Only null is accepted until flows are executed.' });
 
-const writable = {
-  name: z.string().trim().min(1).max(120).meta({ example: 'Order desk' }),
+/** What an agent says and with what, each with its bounds. */
+export const agentFields = {
   system_prompt: z.string().max(65_536),
   greeting: z.string().max(2000),
   llm_id: modelId,
   stt_id: modelId,
   tts_id: modelId,
   tts_voice_id: z.string().min(1).max(200).nullable(),
+};
+
+const writable = {
+  name: z.string().trim().min(1).max(120).meta({ example: 'Order desk' }),
+  ...agentFields,
   config: configPatch,
   flow_definition: flowDefinition,
 };

@@ -42,7 +42,7 @@ export async function createAgentFeatures(
   },
 ) {
   const autoDatabases = new AutoDatabases({ ...platform, agents: agentCollection });
-  const { agents, agentLinks, agentVersions, headerSecrets, storedAgents } = features.add(
+  const { agents, agentLinks, agentOverrides, agentVersions, headerSecrets, storedAgents } = features.add(
     createAgents({
       ...{ ...platform, models, projects, dependents: features, hasPassedTests: hasPassedRun },
       databases: autoDatabases,
@@ -77,6 +77,7 @@ export async function createAgentFeatures(
   for (const { createFeature } of await Promise.all(MORE())) features.add(createFeature(forMore));
   return {
     agents,
+    agentOverrides,
     agentVersions,
     analyses,
     audioAssets,

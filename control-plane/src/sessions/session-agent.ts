@@ -1,5 +1,6 @@
 import { defaultAgentConfig, type AgentConfig } from '@parley/shared/contracts/agent-config';
 import type { SessionPlanWire } from '@parley/shared/contracts/session-plan';
+import { readOverrides, withOverrides } from './session-overrides.ts';
 
 /** One version of an agent, as a session runs it. */
 export interface SessionAgent {
@@ -30,13 +31,14 @@ export interface SessionAgents {
   version(agentId: string, version: number): Promise<SessionAgent | null>;
 }
 
-/** The agent version a session runs; null for a session without an agent. */
+/** The agent version a session runs, with the session's overrides; null for a session without an agent. */
 export async function agentOf(
   agents: Pick<SessionAgents, 'version'>,
-  session: { agent_id: string | null; agent_version: number | null },
+  session: { agent_id: string | null; agent_version: number | null; overrides?: string | null },
 ): Promise<SessionAgent | null> {
   if (session.agent_id === null || session.agent_version === null) return null;
-  return agents.version(session.agent_id, session.agent_version);
+  const agent = await agents.version(session.agent_id, session.agent_version);
+  return agent && withOverrides(agent, readOverrides(session.overrides));
 }
 
 /** Tools of an agent version, secrets in the clear: only ever for a plan. */

@@ -63,6 +63,7 @@ export class SessionErasure {
       erase_at_end: true,
       erased_at: session.erased_at ?? new Date(this.#clock.now()),
       variables: {},
+      overrides: null,
       from_number: null,
       to_number: null,
       user_identifier: null,

@@ -41,6 +41,8 @@ export interface SessionRecord extends StoredRecord {
   /** null = the agent's. */
   post_call_analysis_ids: string[] | null;
   variables: Record<string, string>;
+  /** What it has otherwise than its agent, as JSON (`Overrides`). */
+  overrides: string | null;
   user_identifier: string | null;
   attempt_number: number;
   /** Fixed when a realtime session was minted. */
