@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { auditCollection } from '../src/audit/audit-trail.ts';
 import { csvLine } from '../src/http/csv.ts';
+import { Scope } from '../src/tenancy/scope.ts';
 import { eventually } from './fixtures/loopback-server.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
 import { TestGateway } from './fixtures/test-gateway.ts';
@@ -10,7 +11,7 @@ import { signInUser } from './fixtures/test-users.ts';
 const plane = await openTestControlPlane({ env: { REGISTRATION: 'open' } });
 t.teardown(() => plane[Symbol.asyncDispose]());
 const gateway = new TestGateway(plane);
-const { callEvents, sessionStore, suppressions } = plane.app.services;
+const { callEvents, database, recipientLists, sessionStore, suppressions } = plane.app.services;
 const owner = await signInUser(plane, 'owner@example.com');
 const editor = await signInUser(plane, 'editor@example.com');
 const orgId = plane.first.org._id;
@@ -96,10 +97,6 @@ void t.test('a list of a project acts in it, until it is deleted', async (t) => 
   t.equal(elsewhere.size, 0);
   t.equal((await plane.call('DELETE', `/v1/recipient-lists/${list.id}`)).status, 204);
   t.same(await blocks('+14155550130'), []);
-  const refused = await plane.call('POST', `${P}/recipient-lists`, {
-    body: { name: 'x', kind: 'recipients' },
-  });
-  t.equal(refused.status, 422, 'lists that nothing dials are not taken');
   t.equal((await add((await builtIn()).id, '4155550130')).status, 422);
 });
 
@@ -124,6 +121,138 @@ void t.test('the export is a table that no spreadsheet takes for formulas', asyn
   t.equal(csvLine(['@a', '-1.5', '+1a', '\tx', null, true]), "'@a,-1.5,'+1a,'\tx,,true\r\n");
 });
 
+interface Person extends Recipient {
+  status: string;
+  variables: object;
+}
+const makeList = async (kind: string, name: string = kind) =>
+  (await plane.call<List & { columns: string[] }>('POST', `${P}/recipient-lists`, { body: { name, kind } }))
+    .body;
+const upload = <T = Record<string, unknown>>(
+  listId: string,
+  content: string,
+  fields: Record<string, string> = {},
+) => {
+  const body = new FormData();
+  body.set('file', new File([content], 'people.csv', { type: 'text/csv' }));
+  for (const [name, value] of Object.entries(fields)) body.set(name, value);
+  return plane.call<T>('POST', `/v1/recipient-lists/${listId}/import`, { body });
+};
+const byNumber = async (listId: string, number: string) =>
+  (await recipients(listId, `?phone_number=${encodeURIComponent(number)}`))[0] as Person | undefined;
+
+void t.test(
+  'people are imported from a file, numbers of a country too, and the same file again updates them',
+  async (t) => {
+    const list = await makeList('recipients');
+    t.match(list, { kind: 'recipients', columns: [], recipient_count: 0 });
+    const file = [
+      'Mobile;Name;Plan Name;timezone;external_id',
+      '098765 43210;Asha;Gold;Asia/Kolkata;c-1',
+      '+14155550160;Ben;"Silver; yearly";;c-2',
+      '12;Nobody;;;',
+      ';No number;;;',
+      '+14155550161;Zoë;;Mars/Olympus;',
+      '+14155550160;;Bronze;;',
+    ].join('\r\n');
+    const { status, body: report } = await upload(list.id, file, { default_country: 'in' });
+    t.equal(status, 200);
+    t.same(report, {
+      imported: 3,
+      updated: 1,
+      skipped: 2,
+      errors: [
+        { row: 4, loc: ['Mobile'], msg: 'has no number' },
+        { row: 5, loc: ['timezone'], msg: 'is no IANA timezone such as Europe/Berlin' },
+      ],
+    });
+    t.match(await byNumber(list.id, '+919876543210'), {
+      ...{ name: 'Asha', external_id: 'c-1', timezone: 'Asia/Kolkata', variables: { plan_name: 'Gold' } },
+      ...{ status: 'valid', source: 'import', added_by: /^key_/ },
+    });
+    t.match(await byNumber(list.id, '+14155550160'), { name: 'Ben', variables: { plan_name: 'Bronze' } });
+    t.match(await recipients(list.id, '?status=invalid'), [{ phone_number: '12', name: 'Nobody' }]);
+    t.match((await plane.call('GET', `/v1/recipient-lists/${list.id}`)).body, {
+      columns: ['plan_name'],
+      recipient_count: 3,
+    });
+    t.match((await upload(list.id, file, { default_country: 'IN' })).body, { imported: 0, updated: 4 });
+    t.match(
+      (await upload(list.id, 'phone,name\n+14155550160,Eve\n+14155550162,Max\n', { on_duplicate: 'skip' }))
+        .body,
+      { imported: 1, updated: 0, skipped: 1 },
+    );
+    t.match(await byNumber(list.id, '+14155550160'), { name: 'Ben' });
+    t.same(await blocks('+14155550160', '+919876543210'), [], 'they are there to be called');
+    const { body } = await plane.call<string>('GET', `/v1/recipient-lists/${list.id}/export`);
+    const lines = String(body).split('\r\n');
+    t.equal(lines[0], 'phone_number,name,external_id,timezone,status,plan_name,created_at');
+    t.match(lines[1], /^\+14155550160,Ben,c-2,,valid,Bronze,/);
+    t.equal(lines.length, 6);
+  },
+);
+
+void t.test('a file that is none, or a field that cannot be, changes nothing', async (t) => {
+  const list = await makeList('recipients');
+  const numbers = Array.from({ length: 600 }, (_, n) => `+1415555${1000 + n}`).join('\n');
+  const refused = { status: 400, body: { code: 'bad_file' } };
+  t.match(await upload(list.id, `name\nAsha\n`), refused, 'without numbers');
+  t.match(await upload(list.id, ''), refused);
+  t.match(await upload(list.id, `phone\n${numbers}\n"broken`), refused, 'broken behind many rows');
+  t.match(await upload(list.id, `phone\n${'1\n'.repeat(50_001)}`), { status: 413 });
+  for (const fields of [{ default_country: 'XX' }, { on_duplicate: 'replace' }, { other: 'x' }])
+    t.equal((await upload(list.id, 'phone\n+14155550100\n', fields as never)).status, 422);
+  t.equal((await recipients(list.id)).length, 0);
+  t.match((await upload(list.id, `phone\n${numbers}\n`)).body, { imported: 600 }, 'more than one batch');
+});
+
+void t.test('a file fills a suppression list, with numbers and reasons alone', async (t) => {
+  const list = await makeList('suppression', 'Filled');
+  const { body } = await upload(list.id, 'phone,reason,plan\n+14155550170,By letter,Gold\n12,,\n');
+  t.match(body, { imported: 1, skipped: 1, errors: [{ row: 2, loc: ['phone'] }] });
+  t.match(await byNumber(list.id, '+14155550170'), { reason: 'By letter', variables: {} });
+  t.same(await blocks('+14155550170'), ['+14155550170']);
+  const post = (recipient: object) =>
+    plane.call<{ detail: object[] }>('POST', `/v1/recipient-lists/${list.id}/recipients`, {
+      body: { recipients: [recipient] },
+    });
+  const refused = await post({ phone_number: '+14155550171', timezone: 'UTC', variables: { a: 'b' } });
+  t.match(refused.body.detail, [
+    { loc: ['body', 'recipients', 0, 'timezone'], type: 'not_available' },
+    { loc: ['body', 'recipients', 0, 'variables'], type: 'not_available' },
+  ]);
+});
+
+void t.test('people are changed one by one, and who has opted out is not called', async (t) => {
+  const list = await makeList('recipients', 'By hand');
+  const people = [
+    { phone_number: '+14155550180', variables: { plan: 'Gold', city: 'Pune' }, timezone: 'Asia/Kolkata' },
+    { phone_number: '+14155550181' },
+    { phone_number: '+1415555' },
+  ];
+  const at = `/v1/recipient-lists/${list.id}/recipients`;
+  t.same((await plane.call('POST', at, { body: { recipients: people } })).body, { added: 3, known: 0 });
+  const person = (await byNumber(list.id, '+14155550180'))!;
+  const patch = (id: string, body: object) =>
+    plane.call<Person & { detail: object[] }>('PATCH', `/v1/recipients/${id}`, { body });
+  t.match((await patch(person.id, { variables: { city: null, floor: '2' }, name: 'Asha' })).body, {
+    name: 'Asha',
+    variables: { plan: 'Gold', floor: '2' },
+    timezone: 'Asia/Kolkata',
+  });
+  t.match((await patch(person.id, { status: 'opted_out' })).body, { status: 'opted_out' });
+  const bad = (await byNumber(list.id, '+1415555'))!;
+  t.equal(bad.status, 'invalid');
+  t.match((await patch(bad.id, { status: 'valid' })).body.detail, [{ loc: ['body', 'status'] }]);
+  const scope = new Scope(database, { orgId, projectId, projects: [projectId], role: 'viewer' });
+  const called: object[] = [];
+  for await (const page of recipientLists.people(scope, list.id)) called.push(...page);
+  t.match(called, [
+    { phone_number: '+1415555', valid: false },
+    { phone_number: '+14155550181', valid: true, variables: {} },
+  ]);
+});
+
 void t.test('who asks an agent not to be called again is in the list, once', async (t) => {
   const agent = await plane.call<{ id: string }>('POST', `${P}/agents`, {
     body: { name: `Agent ${randomUUID()}`, config: { memory: { write: true } } },
@@ -132,6 +261,8 @@ void t.test('who asks an agent not to be called again is in the list, once', asy
     body: { agent_id: agent.body.id },
   });
   const number = '+14155550150';
+  const people = await makeList('recipients', 'Asked');
+  await add(people.id, number);
   await sessionStore.change(session.session_id, { direction: 'inbound', from_number: number } as never);
   const { body: plan } = await gateway.redeem({ token: session.token });
   await callEvents.handle(gateway.started(plan));
@@ -139,6 +270,7 @@ void t.test('who asks an agent not to be called again is in the list, once', asy
   const noted = gateway.event(plan, 'remember', { kind: 'preference', content: 'No calls on Sundays.' });
   for (const event of [asked, noted, asked, noted]) await callEvents.handle(event);
   t.same(await blocks(number), [number]);
+  t.match(await byNumber(people.id, number), { status: 'opted_out' }, 'lists of people show it');
   const found = await recipients((await builtIn()).id, `?phone_number=${encodeURIComponent(number)}`);
   t.match(found, [
     { source: 'agent', reason: 'Too many calls.', added_by: agent.body.id, session_id: session.session_id },

@@ -75,6 +75,11 @@ export class AllFeatures {
     return this.#asked(({ uses }) => uses?.project?.(scope));
   }
 
+  /** What keeps a recipient list from being deleted. */
+  usesOfList(scope: Scope, listId: string): Promise<ErrorRef[]> {
+    return this.#asked(({ uses }) => uses?.list?.(scope, listId));
+  }
+
   /** What names models or voices. */
   usesOfModels(orgId: string, ids: readonly string[]): Promise<ErrorRef[]> {
     return this.#asked(({ uses }) => uses?.models?.(orgId, ids));

@@ -122,7 +122,9 @@ export function createCallFeatures(
       ...{ creation: sessionCreation, credentials: sessionCredentials },
     }),
   );
-  const { suppressions } = features.add(createRecipientLists(platform));
+  const { recipientLists, suppressions } = features.add(
+    createRecipientLists({ ...platform, uses: (scope, id) => features.usesOfList(scope, id) }),
+  );
   const agentNotes = new AgentNotes({ agents: storedAgents, memories, suppressions });
   const { callEvents, reaper } = features.add(
     createCallEvents({
@@ -167,6 +169,7 @@ export function createCallFeatures(
     ...{ agentWebhooks, deliveries, inboundDeployments, mediaLinks, phoneNumbers, postCall, recordings },
     ...{ preCall, retention, sessionControl, sessionCreation, sessionCredentials, sessionErasure },
     ...{
+      recipientLists,
       suppressions,
       agentTestRunner,
       sessionCloser: closer,

@@ -68,6 +68,8 @@ export interface Uses {
   agent?(scope: Scope, agentId: string): Promise<ErrorRef[]>;
   /** Of a project (the scope's) that is to be archived. */
   project?(scope: Scope): Promise<ErrorRef[]>;
+  /** Of a recipient list that is to be deleted. */
+  list?(scope: Scope, listId: string): Promise<ErrorRef[]>;
   /** Of models and voices, whatever the project. */
   models?(orgId: string, ids: readonly string[]): Promise<ErrorRef[]>;
 }

@@ -1,18 +1,21 @@
 import { z } from 'zod';
+import { MAX_CSV_ROWS } from '../csv-imports/csv-upload.ts';
 import { anyOf, listOf, listQuery, toPage } from '../http/list-query.ts';
-import { defineOperation, HttpResponse, jsonBody, patchBody } from '../http/operation.ts';
+import { defineOperation, HttpResponse, jsonBody, patchBody, streamBody } from '../http/operation.ts';
 import type { Operation } from '../http/operation.ts';
 import type { Collection, StoredRecord } from '../storage/collection.ts';
 import { inProject, item } from '../tenancy/target.ts';
 import type { Target } from '../tenancy/target.ts';
-import { recipientCollection, recipientListCollection } from './recipient-list-model.ts';
+import type { RecipientImports } from './recipient-imports.ts';
+import { RECIPIENT_STATUSES, recipientCollection, recipientListCollection } from './recipient-list-model.ts';
 import {
   addedRecipientsResponse,
   addRecipientsRequest,
   createRecipientListRequest,
+  importedRecipientsResponse,
+  importRecipientsRequest,
   patchRecipientListRequest,
   patchRecipientRequest,
-  phoneNumber,
   RECIPIENT_LIST_READ_ONLY,
   RECIPIENT_READ_ONLY,
   recipientListResponse,
@@ -31,7 +34,13 @@ const feature = 'recipient_lists';
 const READ = { key: 'viewer', user: 'viewer' } as const;
 const WRITE = { key: 'editor', user: 'editor' } as const;
 
-export function recipientListRoutes({ lists }: { lists: RecipientListService }): Operation[] {
+export function recipientListRoutes({
+  lists,
+  imports,
+}: {
+  lists: RecipientListService;
+  imports: RecipientImports;
+}): Operation[] {
   return [
     defineOperation({
       id: 'listRecipientLists',
@@ -53,7 +62,7 @@ export function recipientListRoutes({ lists }: { lists: RecipientListService }):
       path: '/v1/orgs/{org_id}/projects/{project_id}/recipient-lists',
       tag,
       feature,
-      summary: 'Create a suppression list',
+      summary: 'Create a recipient list',
       access: WRITE,
       target: inProject,
       body: jsonBody(createRecipientListRequest, { readOnly: RECIPIENT_LIST_READ_ONLY }),
@@ -95,7 +104,8 @@ export function recipientListRoutes({ lists }: { lists: RecipientListService }):
       tag,
       feature,
       summary: 'Delete a recipient list',
-      description: "Its numbers go with it. The org's do-not-call list stays.",
+      description:
+        "Its numbers go with it. The org's do-not-call list stays, and so does a list that a running campaign calls.",
       access: WRITE,
       target: list,
       responses: { 204: { description: 'Deleted' } },
@@ -113,7 +123,8 @@ export function recipientListRoutes({ lists }: { lists: RecipientListService }):
       target: list,
       query: listQuery({
         filters: {
-          phone_number: anyOf(phoneNumber).optional(),
+          status: anyOf(z.enum(RECIPIENT_STATUSES)).optional(),
+          phone_number: anyOf(z.string().min(1).max(64)).optional(),
           external_id: anyOf(z.string().min(1).max(200)).optional(),
         },
       }),
@@ -134,6 +145,26 @@ export function recipientListRoutes({ lists }: { lists: RecipientListService }):
       responses: { 201: { description: 'How many', schema: addedRecipientsResponse } },
       idempotent: {},
       handle: ({ scope, item: found, caller, body }) => lists.add(scope, found, caller, body),
+    }),
+    defineOperation({
+      id: 'importRecipients',
+      method: 'POST',
+      path: '/v1/recipient-lists/{list_id}/import',
+      tag,
+      feature,
+      summary: 'Import numbers into a list',
+      description:
+        `A CSV file (UTF-8, or UTF-16 with a byte order mark; comma, semicolon or tab) of at most 20 MiB and ${MAX_CSV_ROWS} rows. ` +
+        'The number is in the first column called `phone_number`, `phone`, `mobile`, `number` or `contact_number`; `name`, ' +
+        '`external_id` and `timezone` go by their names; every other column is a variable, its header in lower case with `_` ' +
+        'for what is no letter or digit. In a list of recipients a number that cannot be dialled is kept as `invalid`; in a ' +
+        'suppression list it is an error, and of the variables only `reason` is kept.',
+      access: WRITE,
+      target: writableList,
+      body: streamBody({ contentTypes: ['multipart/form-data'], described: importRecipientsRequest }),
+      responses: { 200: { description: 'What became of the rows', schema: importedRecipientsResponse } },
+      errors: [400],
+      handle: ({ item: found, caller, body }) => imports.import(found, caller, body),
     }),
     defineOperation({
       id: 'exportRecipients',

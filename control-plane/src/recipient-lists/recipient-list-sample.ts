@@ -1,7 +1,7 @@
 import { MANY_NUMBER, nthId, projectPath, RARE_NUMBER, unique } from '../composition/sample.ts';
 import type { Sample, SampleWorld } from '../composition/sample.ts';
 
-const KIND = 'suppression';
+const KIND = 'recipients';
 
 export const recipientListSample: Sample = {
   async make(world) {
@@ -21,6 +21,15 @@ export const recipientListSample: Sample = {
     deleteRecipientList: async (world, send) => {
       await send(204, { ids: { list_id: await newList(world) } });
       await send(409, { ids: { list_id: await builtInList(world) }, token: world.owner.token });
+    },
+    importRecipients: async (_, send) => {
+      const file = (content: string) => {
+        const body = new FormData();
+        body.set('file', new File([content], 'people.csv', { type: 'text/csv' }));
+        return { body };
+      };
+      await send(200, file('phone,name\n+14155550104,Asha\n'));
+      await send(400, file('name\nAsha\n'));
     },
     addRecipients: (_, send) => send(201, { body: { recipients: [{ phone_number: '+14155550102' }] } }),
     updateRecipient: (_, send) => send(200, { body: { reason: 'Asked by letter.' } }),
@@ -42,6 +51,8 @@ export const recipientListSample: Sample = {
         ...inProject,
         _id: nthId('rcp', n),
         list_id: nthId('rcl', 1),
+        kind: KIND,
+        status: rare ? 'invalid' : 'valid',
         phone_number: n === 7 ? RARE_NUMBER : `+1415${String(n).padStart(7, '0')}`,
         external_id: rare ? 'rare' : 'many',
         source: 'api',

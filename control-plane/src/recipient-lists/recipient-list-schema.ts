@@ -1,15 +1,24 @@
 import { z } from 'zod';
+import { countryCode } from '../csv-imports/people-columns.ts';
 import { patchOf } from '../http/patch-schema.ts';
 import { recordFields, toTimes } from '../http/record-schema.ts';
-import { doNotCallId } from './recipient-list-model.ts';
+import { timezoneName, variablesSchema } from '../http/value-schemas.ts';
+import { doNotCallId, LIST_KINDS, RECIPIENT_STATUSES } from './recipient-list-model.ts';
 import type { RecipientListRecord, RecipientRecord } from './recipient-list-model.ts';
 
+/** Rows of a file that an import tells of. */
+export const MAX_ERRORS = 100;
+
 const name = z.string().trim().min(1).max(120).meta({ example: 'Former customers' });
+
+const kind = z.enum(LIST_KINDS).meta({
+  description: '`recipients`: people to be called. `suppression`: numbers that the project does not call.',
+});
 
 export const createRecipientListRequest = z
   .strictObject({
     name,
-    kind: z.literal('suppression').meta({ description: 'Its numbers are not called by the project.' }),
+    kind,
   })
   .meta({ id: 'CreateRecipientListRequest' });
 
@@ -20,6 +29,7 @@ export const RECIPIENT_LIST_READ_ONLY = [
   'org_id',
   'project_id',
   'built_in',
+  'columns',
   'recipient_count',
   'created_at',
   'updated_at',
@@ -31,7 +41,8 @@ export const recipientListResponse = z
     org_id: z.string(),
     project_id: z.string().nullable().meta({ description: 'Null: the list of the org, in every project.' }),
     name: z.string(),
-    kind: z.enum(['suppression']),
+    kind,
+    columns: z.array(z.string()).meta({ description: 'Names of the variables that were seen in it.' }),
     built_in: z.boolean().meta({ description: "Whether it is the org's do-not-call list." }),
     recipient_count: z.number().int().meta({ description: 'Numbers in it.' }),
     ...recordFields,
@@ -47,6 +58,7 @@ export function toRecipientListResponse(
     project_id: list.project_id,
     name: list.name,
     kind: list.kind,
+    columns: list.columns ?? [],
     built_in: isBuiltIn(list),
     recipient_count: list.recipient_count,
     ...toTimes(list),
@@ -73,6 +85,13 @@ const writable = {
     .nullable()
     .meta({ description: 'Why the number is in the list.' })
     .default(null),
+  timezone: timezoneName
+    .nullable()
+    .meta({ description: 'IANA timezone of the person; only in a list of recipients.' })
+    .default(null),
+  variables: variablesSchema
+    .meta({ description: 'Values of variables, by name; only in a list of recipients.' })
+    .default({}),
 };
 
 export const addRecipientsRequest = z
@@ -92,13 +111,17 @@ export const addedRecipientsResponse = z
   })
   .meta({ id: 'AddedRecipients' });
 
-export const patchRecipientRequest = patchOf(writable).meta({ id: 'PatchRecipientRequest' });
+const status = z.enum(RECIPIENT_STATUSES).meta({
+  description:
+    '`valid`; `invalid`: no number that can be dialled; `opted_out`: the person is not to be called, and campaigns leave them out.',
+});
+
+export const patchRecipientRequest = patchOf({ ...writable, status }).meta({ id: 'PatchRecipientRequest' });
 
 export const RECIPIENT_READ_ONLY = [
   'id',
   'list_id',
   'phone_number',
-  'status',
   'source',
   'added_by',
   'session_id',
@@ -114,10 +137,12 @@ export const recipientResponse = z
     name: z.string().nullable(),
     external_id: z.string().nullable(),
     reason: z.string().nullable(),
-    status: z.enum(['valid']),
-    source: z
-      .enum(['api', 'agent'])
-      .meta({ description: '`api`: by hand. `agent`: the person asked an agent for it.' }),
+    timezone: z.string().nullable(),
+    variables: z.record(z.string(), z.string()),
+    status,
+    source: z.enum(['api', 'agent', 'import']).meta({
+      description: '`api`: by hand. `agent`: the person asked an agent for it. `import`: from a file.',
+    }),
     added_by: z.string().nullable().meta({ description: 'User, API key or agent that added it.' }),
     session_id: z.string().nullable(),
     ...recordFields,
@@ -132,10 +157,44 @@ export function toRecipientResponse(recipient: RecipientRecord): z.infer<typeof 
     name: recipient.name,
     external_id: recipient.external_id,
     reason: recipient.reason,
-    status: 'valid',
+    timezone: recipient.timezone ?? null,
+    variables: recipient.variables ?? {},
+    status: recipient.status ?? 'valid',
     source: recipient.source,
     added_by: recipient.added_by,
     session_id: recipient.session_id,
     ...toTimes(recipient),
   };
 }
+
+export const importRecipientsFields = z.strictObject({
+  default_country: countryCode.optional(),
+  on_duplicate: z.enum(['skip', 'update']).default('update').meta({
+    description: 'What becomes of a number that is in the list: left as it is, or given what the file says.',
+  }),
+});
+
+export const importRecipientsRequest = importRecipientsFields
+  .extend({ file: z.file().meta({ description: 'The CSV file, with its name.' }) })
+  .meta({ id: 'ImportRecipientsRequest' });
+
+const count = z.number().int().min(0);
+
+export const importedRecipientsResponse = z
+  .object({
+    imported: count.meta({ description: 'Rows whose numbers are new to the list.' }),
+    updated: count.meta({ description: 'Rows whose numbers were in the list, and were updated.' }),
+    skipped: count.meta({ description: 'Rows that changed nothing: duplicates, and those with errors.' }),
+    errors: z
+      .array(
+        z.object({
+          row: count.meta({ description: 'Number of the row, from 1, the header not counted.' }),
+          loc: z.array(z.string()).meta({ description: 'Name of the column; empty: the row as a whole.' }),
+          msg: z.string().meta({ description: 'What is wrong.' }),
+        }),
+      )
+      .max(MAX_ERRORS)
+      .meta({ description: `What is wrong with rows: the first ${MAX_ERRORS}.` }),
+  })
+  .meta({ id: 'ImportedRecipients' });
+export type ImportedRecipients = z.output<typeof importedRecipientsResponse>;

@@ -1,15 +1,27 @@
 import { Readable } from 'node:stream';
 import type { z } from 'zod';
-import { ConflictError, ForbiddenError } from '@parley/shared/errors/app-error';
+import {
+  ConflictError,
+  ForbiddenError,
+  NotFoundError,
+  ValidationError,
+} from '@parley/shared/errors/app-error';
+import type { ErrorRef, ValidationDetail } from '@parley/shared/errors/app-error';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
 import type { AuditLog } from '../audit/audit-trail.ts';
+import { toE164 } from '../csv-imports/people-columns.ts';
+import type { Person } from '../csv-imports/people-columns.ts';
 import { csvLine } from '../http/csv.ts';
 import { commonFilter, equalities } from '../http/list-query.ts';
 import type { AnyOf, ListInput } from '../http/list-query.ts';
-import { isDuplicateKey } from '../storage/duplicate.ts';
+import { patchMap } from '../http/patch-schema.ts';
+import { invalid } from '../http/validation.ts';
+import { checkVariableCount } from '../http/value-schemas.ts';
 import type { Database } from '../storage/database.ts';
+import { isDuplicateKey } from '../storage/duplicate.ts';
 import type { ListPage } from '../storage/list.ts';
+import { newRecord } from '../storage/new-record.ts';
 import { principalId } from '../tenancy/principal.ts';
 import type { Principal } from '../tenancy/principal.ts';
 import { checkRoom } from '../tenancy/record-limit.ts';
@@ -35,9 +47,19 @@ export const RECIPIENT_LIST_AUDIT = [
 
 const MAX_RECIPIENTS = 100_000;
 const EXPORTED_AT_ONCE = 1000;
-const COLUMNS = ['phone_number', 'name', 'external_id', 'reason', 'source', 'added_by'] as const;
+const MAX_VARIABLES = 100;
+/** Of a list: variables beyond these are kept, but not told of. */
+const MAX_COLUMNS = 500;
+const COLUMNS = {
+  suppression: ['phone_number', 'name', 'external_id', 'reason', 'source', 'added_by'],
+  recipients: ['phone_number', 'name', 'external_id', 'timezone', 'status'],
+} as const;
 
 type Counted = RecipientListRecord & { recipient_count: number };
+/** What keeps a list from being deleted. */
+export type ListUses = (scope: Scope, listId: string) => Promise<ErrorRef[]>;
+/** Somebody who is to be in a list. */
+export type NewRecipient = Person & Pick<RecipientRecord, 'reason'>;
 interface Origin {
   caller: Principal;
   address: string;
@@ -48,17 +70,20 @@ export class RecipientListService {
   readonly #database: Database;
   readonly #suppressions: Pick<Suppressions, 'ensure'>;
   readonly #audit: AuditLog<(typeof RECIPIENT_LIST_AUDIT)[number]>;
+  readonly #uses: ListUses;
   readonly #clock: Clock;
 
   constructor(deps: {
     database: Database;
     suppressions: Pick<Suppressions, 'ensure'>;
+    uses: ListUses;
     audit: AuditLog<(typeof RECIPIENT_LIST_AUDIT)[number]>;
     clock: Clock;
   }) {
     this.#database = deps.database;
     this.#suppressions = deps.suppressions;
     this.#audit = deps.audit;
+    this.#uses = deps.uses;
     this.#clock = deps.clock;
   }
 
@@ -88,9 +113,12 @@ export class RecipientListService {
     return this.counted(await scope.collection(recipientListCollection).patch(list._id, request));
   }
 
-  /** @throws ConflictError `invalid_state` for the org's own list */
+  /** @throws ConflictError `invalid_state` for the org's own list, `resource_in_use` while a campaign calls it */
   async delete(scope: Scope, list: RecipientListRecord, { caller, address }: Origin): Promise<void> {
     if (isBuiltIn(list)) throw builtIn('deleted');
+    const refs = await this.#uses(scope, list._id);
+    if (refs.length > 0)
+      throw new ConflictError('resource_in_use', 'A running campaign uses the list: see refs.', { refs });
     await scope.collection(recipientListCollection).delete({ _id: list._id });
     // What another request is adding goes too: without its list it would still block.
     await scope.collection(recipientCollection).deleteMany({ list_id: list._id });
@@ -107,60 +135,124 @@ export class RecipientListService {
   recipients(
     scope: Scope,
     list: RecipientListRecord,
-    query: ListInput & AnyOf<RecipientRecord, 'phone_number' | 'external_id'>,
+    query: ListInput & AnyOf<RecipientRecord, 'phone_number' | 'external_id' | 'status'>,
   ): Promise<ListPage<RecipientRecord>> {
-    const { phone_number, external_id } = query;
+    const { phone_number, external_id, status } = query;
     const filter = {
       ...commonFilter(query),
-      ...equalities({ phone_number, external_id }),
+      ...equalities({ phone_number, external_id, status }),
       list_id: list._id,
     };
     return scope.collection(recipientCollection).page(filter, query);
   }
 
-  /** @throws ConflictError `limit_reached` when the list would hold too many */
+  /**
+   * @throws ConflictError `limit_reached` when the list would hold too many; ValidationError for what its kind does not
+   * keep
+   */
   async add(
     scope: Scope,
     list: RecipientListRecord,
     caller: Principal,
     { recipients }: z.output<typeof addRecipientsRequest>,
   ): Promise<{ added: number; known: number }> {
+    const details = recipients.flatMap((one, at) => misplaced(list, one, ['body', 'recipients', at]));
+    if (details.length > 0) throw new ValidationError(details);
+    const people = recipients.map((one) => ({ ...one, valid: toE164(one.phone_number) !== undefined }));
+    const room = await this.room(list);
+    const added = await this.put(list, people, { caller, source: 'api', update: false, room });
+    return { added, known: recipients.length - added };
+  }
+
+  /** How many more numbers a list may hold. */
+  async room(list: RecipientListRecord): Promise<number> {
+    return MAX_RECIPIENTS - (await this.counted(list)).recipient_count;
+  }
+
+  /**
+   * Puts people into a list, each number once.
+   * @param how.update whether one who is there is given what is known now; else they stay as they are
+   * @returns how many numbers are new
+   * @throws ConflictError `limit_reached` when there are more than `how.room`, having stored none
+   */
+  async put(
+    list: RecipientListRecord,
+    people: readonly NewRecipient[],
+    how: { caller: Principal; source: 'api' | 'import'; update: boolean; room: number },
+  ): Promise<number> {
     const model = this.#database.model(recipientCollection);
-    const byNumber = new Map(recipients.map((one) => [one.phone_number, one]));
-    const there = await scope
-      .collection(recipientCollection)
-      .find({ list_id: list._id, phone_number: { $in: [...byNumber.keys()] } }, { limit: byNumber.size });
-    for (const { phone_number } of there) byNumber.delete(phone_number);
-    const fresh = [...byNumber.values()];
-    if ((await this.counted(list)).recipient_count + fresh.length > MAX_RECIPIENTS) {
+    const byNumber = new Map<string, NewRecipient>();
+    for (const one of people) {
+      const before = byNumber.get(one.phone_number);
+      if (!before) byNumber.set(one.phone_number, one);
+      else if (how.update) byNumber.set(one.phone_number, { ...before, ...updated(before, one) });
+    }
+    const known = await model
+      .find({ list_id: list._id, phone_number: { $in: [...byNumber.keys()] } })
+      .lean<RecipientRecord[]>();
+    const changes = known.map((one) => ({
+      updateOne: {
+        filter: { _id: one._id },
+        update: { $set: updated(one, byNumber.get(one.phone_number)!) },
+      },
+    }));
+    for (const { phone_number } of known) byNumber.delete(phone_number);
+    if (byNumber.size > how.room) {
       const message = `A list holds at most ${MAX_RECIPIENTS} numbers. Make another one.`;
       throw new ConflictError('limit_reached', message);
     }
-    const records = fresh.map((one) => ({
-      _id: newId('rcp', this.#clock.now()),
-      org_id: list.org_id,
-      project_id: list.project_id,
-      list_id: list._id,
-      ...one,
-      source: 'api' as const,
-      added_by: principalId(caller),
-      session_id: null,
-    }));
+    if (how.update && changes.length > 0) await model.bulkWrite(changes, { ordered: false });
+    const { org_id, project_id, kind } = list;
+    const now = this.#clock.now();
+    const records = [...byNumber.values()].map(({ valid, ...one }) =>
+      newRecord(recipientCollection, {
+        ...{ _id: newId('rcp', now), org_id, project_id, list_id: list._id, kind, ...one },
+        status: valid || kind === 'suppression' ? 'valid' : 'invalid',
+        ...{ source: how.source, added_by: principalId(how.caller), session_id: null },
+        created_at: new Date(now),
+      }),
+    );
     try {
-      if (records.length > 0) await model.insertMany(records, { ordered: false });
+      if (records.length > 0) await model.insertMany(records, { ordered: false, lean: true });
     } catch (error) {
       // Another request was faster with one of them; the others are in.
       if (!isDuplicateKey(error)) throw error;
     }
-    return { added: fresh.length, known: recipients.length - fresh.length };
+    await this.#seen(list, people);
+    return records.length;
   }
 
+  /** Notes which variables there are in a list. */
+  async #seen(list: RecipientListRecord, people: readonly NewRecipient[]): Promise<void> {
+    const known = new Set(list.columns);
+    const names = new Set(people.flatMap(({ variables }) => Object.keys(variables)));
+    const fresh = [...names].filter((name) => !known.has(name)).slice(0, MAX_COLUMNS - known.size);
+    if (fresh.length > 0)
+      await this.#database
+        .model(recipientListCollection)
+        .updateOne({ _id: list._id }, { $addToSet: { columns: { $each: fresh } } });
+  }
+
+  /**
+   * @throws ValidationError for what the list does not keep, and for a status that the number does not have;
+   * ConflictError `version_conflict`
+   */
   updateRecipient(
     scope: Scope,
     recipient: RecipientRecord,
-    request: z.output<typeof patchRecipientRequest>,
+    { variables, ...request }: z.output<typeof patchRecipientRequest>,
   ): Promise<RecipientRecord> {
-    return scope.collection(recipientCollection).patch(recipient._id, request);
+    return scope.collection(recipientCollection).change(recipient, ['variables', 'status'], (current) => {
+      const next = { ...request, variables: patchMap(current.variables ?? {}, variables) };
+      const details = misplaced(current, next, ['body']);
+      if (details.length > 0) throw new ValidationError(details);
+      checkVariableCount(next.variables);
+      const status = current.status ?? 'valid';
+      if (request.status !== undefined && request.status !== status)
+        if ([request.status, status].includes('invalid') || current.kind !== 'recipients')
+          throw invalid(['body', 'status'], `cannot be changed from ${status} to ${request.status}`);
+      return Promise.resolve(next);
+    });
   }
 
   /** The number may be called again. @throws ForbiddenError where the org's own list asks for an admin */
@@ -188,8 +280,38 @@ export class RecipientListService {
     return Readable.from(this.#lines(list), { objectMode: false });
   }
 
+  /**
+   * Those of a list who are to be called, a page at a time: not those who have opted out.
+   * @throws NotFoundError for a list that the project does not have, or that is none of people
+   */
+  async *people(scope: Scope, listId: string): AsyncGenerator<Person[], void, undefined> {
+    const list = await scope.collection(recipientListCollection).get(listId);
+    if (list.kind !== 'recipients') throw new NotFoundError();
+    for await (const page of this.#pages(list))
+      yield page
+        .filter(({ status }) => status !== 'opted_out')
+        .map(({ phone_number, status, name, external_id, timezone = null, variables = {} }) => ({
+          ...{ phone_number, valid: status !== 'invalid', name, external_id, timezone, variables },
+        }));
+  }
+
   async *#lines(list: RecipientListRecord): AsyncGenerator<string> {
-    yield csvLine([...COLUMNS, 'created_at']);
+    const fixed = COLUMNS[list.kind];
+    const variables = list.kind === 'recipients' ? (list.columns ?? []) : [];
+    yield csvLine([...fixed, ...variables, 'created_at']);
+    for await (const page of this.#pages(list))
+      yield page
+        .map((one) =>
+          csvLine([
+            ...fixed.map((column) => one[column] ?? null),
+            ...variables.map((name) => one.variables?.[name] ?? null),
+            one.created_at.toISOString(),
+          ]),
+        )
+        .join('');
+  }
+
+  async *#pages(list: RecipientListRecord): AsyncGenerator<RecipientRecord[], void, undefined> {
     let after = '';
     for (;;) {
       const page = await this.#database
@@ -198,14 +320,44 @@ export class RecipientListService {
         .sort({ phone_number: 1 })
         .limit(EXPORTED_AT_ONCE)
         .lean<RecipientRecord[]>();
-      if (page.length > 0)
-        yield page
-          .map((one) => csvLine([...COLUMNS.map((column) => one[column]), one.created_at.toISOString()]))
-          .join('');
+      if (page.length > 0) yield page;
       if (page.length < EXPORTED_AT_ONCE) return;
       after = page.at(-1)!.phone_number;
     }
   }
+}
+
+/** What is known of somebody, with what is known now on top. */
+function updated(
+  before: Pick<RecipientRecord, 'name' | 'external_id' | 'reason' | 'timezone' | 'variables'>,
+  now: NewRecipient,
+) {
+  const variables = Object.entries({ ...before.variables, ...now.variables });
+  return {
+    name: now.name ?? before.name,
+    external_id: now.external_id ?? before.external_id,
+    reason: now.reason ?? before.reason,
+    timezone: now.timezone ?? before.timezone ?? null,
+    variables: Object.fromEntries(variables.slice(-MAX_VARIABLES)),
+  };
+}
+
+/** What only people who are called have. */
+function misplaced(
+  { kind }: Pick<RecipientRecord, 'kind'>,
+  { timezone, variables }: { timezone?: string | null | undefined; variables: Record<string, string> },
+  loc: readonly (string | number)[],
+): ValidationDetail[] {
+  if (kind === 'recipients') return [];
+  const fields = [
+    ...(timezone == null ? [] : ['timezone']),
+    ...(Object.keys(variables).length === 0 ? [] : ['variables']),
+  ];
+  return fields.map((field) => ({
+    loc: [...loc, field],
+    msg: 'is not kept in a suppression list',
+    type: 'not_available',
+  }));
 }
 
 function builtIn(what: string): ConflictError {

@@ -30,6 +30,7 @@ export class Suppressions {
         org_id: at.orgId,
         phone_number: { $in: [...numbers] },
         project_id: { $in: [null, at.projectId] },
+        kind: { $ne: 'recipients' },
       })
       .select({ phone_number: 1 })
       .lean<Pick<RecipientRecord, 'phone_number'>[]>();
@@ -56,7 +57,7 @@ export class Suppressions {
   }
 
   /**
-   * The far end of a call has asked not to be called again.
+   * The far end of a call has asked not to be called again: lists of people show it, too.
    * @param event told once or several times: it counts once
    */
   async addFromCall(session: SessionRecord, event: { id: string; reason: string }): Promise<void> {
@@ -70,6 +71,7 @@ export class Suppressions {
         org_id: session.org_id,
         project_id: null,
         list_id,
+        kind: 'suppression',
         phone_number,
         reason: event.reason,
         source: 'agent',
@@ -80,5 +82,9 @@ export class Suppressions {
       // The same event again, or a number that is there.
       if (!isDuplicateKey(error)) throw error;
     }
+    await this.#recipients.updateMany(
+      { org_id: session.org_id, phone_number, kind: 'recipients', status: 'valid' },
+      { $set: { status: 'opted_out' } },
+    );
   }
 }
