@@ -104,8 +104,8 @@ export const databaseRowCollection = defineCollection<DatabaseRowRecord, 'projec
     // The database alone says whose they are.
     ...Array.from(
       { length: SORT_SLOTS },
-      (_, slot): [Record<string, 1>, { partialFilterExpression: object }] => [
-        { database_id: 1, [`order.c${slot}`]: 1 },
+      (_, slot): [Record<string, 1 | -1>, { partialFilterExpression: object }] => [
+        { database_id: 1, [`order.c${slot}`]: 1, ...NEWEST },
         { partialFilterExpression: { [`order.c${slot}`]: { $exists: true } } },
       ],
     ),

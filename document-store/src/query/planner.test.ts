@@ -184,6 +184,11 @@ void t.test('with any index a query finds what a scan finds, in an order that is
         t.same(set(planned), set(scanned), what);
       if (order && JSON.stringify(keys(planned)) !== JSON.stringify(keys(scanned)))
         t.same(keys(planned), keys(scanned), `order: ${what}`);
+      const limit = 1 + random.below(10);
+      const limited = new QueryRun(store, collection, { filter, sort, limit });
+      const some = ids(limited);
+      const expected = order ? keys(scanned).slice(0, limit) : Math.min(scanned.length, limit);
+      t.same(order ? keys(some) : some.length, expected, `the first ${limit}: ${what}`);
       if (counted !== scanned.length) t.equal(counted, scanned.length, `count: ${what}`);
       if (!t.passing()) break;
     }
@@ -192,6 +197,47 @@ void t.test('with any index a query finds what a scan finds, in an order that is
     if (!t.passing()) break;
   }
   t.ok(indexed > 300, `${indexed} queries used an index`);
+  t.end();
+});
+
+void t.test('an order behind other fields of an index is made of its keys', (t) => {
+  const store = temporaryStore(t);
+  store.begin();
+  const collection = store.catalog.createCollection('test', 'many');
+  for (const [i, key] of [
+    { a: 1, b: -1, c: 1 },
+    { a: -1, b: 1, c: -1 },
+  ].entries())
+    store.createIndex(collection, { v: 2, key, name: `i${i}` });
+  const texts = ['', 'a', 'a\0', 'a\0b', 'a\xff', 'ab', '\u{10ffff}', '日'];
+  const documents = Array.from({ length: 400 }, (_, _id): BsonDocument => {
+    const document: BsonDocument = { _id, a: _id % 3 ? random.pick(texts) : anyScalar(), c: random.below(9) };
+    if (_id % 7) document.b = _id % 5 ? anyScalar() : random.pick(texts);
+    return document;
+  });
+  for (const document of documents) store.insert(collection, document, encodeDocument(document));
+  store.commit();
+  for (let i = 0; i < 60; i++) {
+    const source = {
+      a: { $gte: random.pick(texts.slice(0, 4)), $lt: 'z' },
+      ...(i % 3 === 0 && { c: { $lt: 5 } }),
+    };
+    const sort = parseSort(i % 2 ? { b: -1, c: 1 } : { b: 1, c: -1 });
+    const query = { filter: parseFilter(source), sort, limit: 1 + random.below(30), skip: random.below(5) };
+    const run = new QueryRun(store, collection, query);
+    t.match(run.plan, { kind: 'index', sorted: false, orderFrom: 1 });
+    const found = [...run].map(({ document }) => document);
+    const all = documents
+      .filter((document) => matches(query.filter, document))
+      .map((document) => sortKey(document, sort).toString('hex'))
+      .sort();
+    t.same(
+      found.map((document) => sortKey(document, sort).toString('hex')),
+      all.slice(query.skip, query.skip + query.limit),
+    );
+    if (i % 3)
+      t.ok(run.stats.documentsExamined <= query.skip + query.limit, 'no more documents than are wanted');
+  }
   t.end();
 });
 

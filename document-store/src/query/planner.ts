@@ -30,6 +30,8 @@ export interface IndexPlan {
   bounds: BsonDocument;
   /** How many fields of the index have bounds. */
   used: number;
+  /** The field of the index with which an order begins that it has behind others; keys can be sorted without documents. */
+  orderFrom: number | undefined;
 }
 
 interface PlannedRange extends KeyRange {
@@ -119,7 +121,7 @@ function choose(
     const counted = rivals.map((plan) => ({ plan, keys: countKeys(store, plan, step) }));
     const { plan, keys } = counted.reduce((least, one) => (one.keys < least.keys ? one : least));
     if (keys === step) continue;
-    if (!inOrder || keys <= 10 * (limit ?? Infinity)) return plan;
+    if (!inOrder || plan.orderFrom !== undefined || keys <= 10 * (limit ?? Infinity)) return plan;
     // In order, a match comes every so many keys, and as many matches as are wanted have to be met.
     const met = Math.ceil(keys ** 2 / limit!);
     if (met > MAX_COUNTED || store.count(collection) < met) return inOrder;
@@ -209,7 +211,23 @@ function planIndex(
     exact: covered && oneKeyEach(index, bounds),
     bounds: describe(index, bounds, used),
     used,
+    orderFrom: orderWithin(index, sort),
   };
+}
+
+/** Where an index without arrays has the fields of an order one behind another, as they are or all turned around. */
+function orderWithin({ fields, multikey }: Index, sort: readonly KeyField[]): number | undefined {
+  const [first] = sort;
+  if (!first || multikey.includes(true)) return undefined;
+  const isSame = (a: KeyField | undefined, b: KeyField) => a?.path.join('.') === b.path.join('.');
+  const from = fields.findIndex((field) => isSame(field, first));
+  if (from < 0) return undefined;
+  const turned = fields[from]!.descending !== first.descending;
+  const follows = sort.every((one, at) => {
+    const field = fields[from + at];
+    return isSame(field, one) && (field!.descending !== one.descending) === turned;
+  });
+  return follows ? from : undefined;
 }
 
 function fullIndexScan(index: Index, sort: readonly KeyField[]): IndexPlan {
@@ -223,6 +241,7 @@ function fullIndexScan(index: Index, sort: readonly KeyField[]): IndexPlan {
     exact: false,
     bounds: describe(index, [], 0),
     used: 0,
+    orderFrom: undefined,
   };
 }
 

@@ -2,7 +2,7 @@ import { decodeDocument, decodeFields } from '../bson/bson-decoder.ts';
 import type { Collection } from '../storage/catalog.ts';
 import { CommandError } from '../errors.ts';
 import { fieldsOf, type Filter } from '../matching/filter.ts';
-import { sortKey, type KeyField } from '../storage/index-keys.ts';
+import { keyPartEnd, sortKey, type KeyField } from '../storage/index-keys.ts';
 import { matches, type MatchDetails } from '../matching/matcher.ts';
 import { planQuery, type IndexPlan, type Plan } from './planner.ts';
 import type { KeyRange, Row, Store } from '../storage/store.ts';
@@ -34,6 +34,8 @@ export interface QueryStats {
 
 /** Sorting what no index has in order is done in memory; more than this is refused, as MongoDB refuses it. */
 const MAX_SORT_BYTES = 100 * 1024 * 1024;
+/** So many keys are sorted without their documents. */
+const MAX_SORTED_KEYS = 50_000;
 
 /**
  * The documents a query finds, in order. What has been read ahead is forgotten by `pause`, so that a cursor which waits
@@ -87,7 +89,9 @@ export class QueryRun {
   *#run(wanted: number | undefined): Generator<Found> {
     const { skip = 0, limit } = this.#query;
     if (limit === 0) return;
-    const source = this.plan.sorted ? this.#matching(wanted) : this.#sorted(wanted);
+    const source = this.plan.sorted
+      ? this.#matching(wanted)
+      : (this.#sortedByKeys(wanted) ?? this.#sorted(wanted));
     let seen = 0;
     for (const found of source) {
       seen += 1;
@@ -98,7 +102,6 @@ export class QueryRun {
   }
 
   *#matching(wanted: number | undefined): Generator<Found> {
-    const { filter } = this.#query;
     const chunk = wanted === undefined ? 64 : Math.min(wanted, 64);
     // An index can lead to one document by several keys.
     const { plan } = this;
@@ -109,11 +112,50 @@ export class QueryRun {
         if (seen.has(row.rowId)) continue;
         seen.add(row.rowId);
       }
-      this.stats.documentsExamined += 1;
-      const document = this.#decode(row.bytes);
-      const details: MatchDetails = { position: undefined };
-      if (!matches(filter, document, details)) continue;
-      yield { rowId: row.rowId, bytes: row.bytes, document, position: details.position };
+      const found = this.#match(row);
+      if (found) yield found;
+    }
+  }
+
+  #match({ rowId, bytes }: Row): Found | undefined {
+    this.stats.documentsExamined += 1;
+    const document = this.#decode(bytes);
+    const details: MatchDetails = { position: undefined };
+    if (!matches(this.#query.filter, document, details)) return undefined;
+    return { rowId, bytes, document, position: details.position };
+  }
+
+  /**
+   * Sorts what the index has, and reads documents until there are as many as are wanted; undefined where its keys do
+   * not have the order, or are too many.
+   */
+  #sortedByKeys(wanted: number | undefined): Iterable<Found> | undefined {
+    const { plan } = this;
+    if (wanted === undefined || plan.kind !== 'index' || plan.orderFrom === undefined) return undefined;
+    const { index, orderFrom, ranges } = plan;
+    const before = index.fields.slice(0, orderFrom);
+    const entries: { rowId: number; order: Uint8Array }[] = [];
+    for (const range of ranges) {
+      for (const { key, rowId } of this.#store.keysInRange(index, range, MAX_SORTED_KEYS + 1)) {
+        let from: number | undefined = 0;
+        for (const { descending } of before) if (from !== undefined) from = keyPartEnd(key, from, descending);
+        if (from === undefined || entries.length === MAX_SORTED_KEYS) return undefined;
+        entries.push({ rowId, order: key.subarray(from) });
+      }
+    }
+    this.stats.keysExamined += entries.length;
+    const turned = index.fields[orderFrom]!.descending !== this.#query.sort[0]!.descending;
+    entries.sort((a, b) => (turned ? Buffer.compare(b.order, a.order) : Buffer.compare(a.order, b.order)));
+    return this.#matchingRows(entries);
+  }
+
+  *#matchingRows(ids: readonly { rowId: number }[]): Generator<Found> {
+    for (const { rowId } of ids) {
+      if (!this.#store.catalog.current(this.#collection))
+        throw new CommandError('QueryPlanKilled', 'the collection was dropped');
+      const row = this.#store.rowOf(this.#collection, rowId);
+      const found = row && this.#match(row);
+      if (found) yield found;
     }
   }
 

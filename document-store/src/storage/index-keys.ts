@@ -217,6 +217,32 @@ function writeDecimalDigits(value: bigint | Decimal128): void {
   for (let i = 0; i < significant.length + 3; i++) target[length++] = negative ? ~bytes[i]! : bytes[i]!;
 }
 
+/** Where the part of a key ends that begins at `from`; undefined where only reading the whole value tells. */
+export function keyPartEnd(key: Uint8Array, from: number, descending: boolean): number | undefined {
+  const inverted = descending ? 0xff : 0;
+  switch (key[from]! ^ inverted) {
+    case typeRank.missing:
+    case typeRank.null:
+      return from + 1;
+    case typeRank.boolean:
+      return from + 2;
+    case typeRank.date:
+      return from + 9;
+    case typeRank.objectId:
+      return from + 13;
+    case typeRank.number:
+      return key[from + 9] === inverted ? from + 10 : undefined;
+    case typeRank.string:
+      for (let at = from + 1; at + 1 < key.length; at++)
+        // Within a text 00 is followed by FF.
+        if (key[at] === inverted && key[at + 1] === inverted) return at + 2;
+        else if (key[at] === inverted) at++;
+      return undefined;
+    default:
+      return undefined;
+  }
+}
+
 /** One field of an index or of a sort. */
 export interface KeyField {
   path: readonly string[];

@@ -233,6 +233,19 @@ export class Store {
     return this.#file.statement(sql).all(...values, limit) as unknown as Row[];
   }
 
+  /** Keys within a range and whose they are, in their order: at most `limit`. */
+  keysInRange(index: Index, range: KeyRange, limit: number): { key: Uint8Array; rowId: number }[] {
+    const { where, values } = rangeCondition(range);
+    const sql = `SELECT i.key AS key, i.id AS rowId FROM index_${index.id} AS i ${where} LIMIT ?`;
+    return this.#file.statement(sql).all(...values, limit) as unknown as { key: Uint8Array; rowId: number }[];
+  }
+
+  /** The row of this id, unless it is gone. */
+  rowOf(collection: Collection, rowId: number): Row | undefined {
+    const sql = `SELECT id AS rowId, document AS bytes FROM documents_${collection.id} WHERE id = ?`;
+    return this.#file.statement(sql).get(rowId) as Row | undefined;
+  }
+
   /** Compares every index with the documents. @returns what does not agree, one line each */
   verify(): string[] {
     const faults: string[] = [];
