@@ -106,6 +106,8 @@ export class CarrierCallbackService {
         return carrier.acknowledge();
       case 'transfer_ended':
         return this.#transfers.ended(trusted, callback);
+      case 'treated':
+        return this.#incoming.treated(trusted, callback);
       case 'stream':
         await this.#progress.stream(account._id, callback);
         return carrier.acknowledge();

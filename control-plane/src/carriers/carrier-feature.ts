@@ -3,6 +3,7 @@ import type { Platform } from '../composition/platform.ts';
 import { CallAnswers } from './call-answers.ts';
 import { CallProgress } from './call-progress.ts';
 import { CallTransfers } from './call-transfers.ts';
+import { CallTreatments } from './call-treatments.ts';
 import { carrierCallbackRoutes } from './carrier-callback-routes.ts';
 import { CarrierCallbackService } from './carrier-callback-service.ts';
 import { carrierSample } from './carrier-sample.ts';
@@ -12,6 +13,7 @@ type AnswerDeps = ConstructorParameters<typeof CallAnswers>[0];
 type IncomingDeps = ConstructorParameters<typeof IncomingCalls>[0];
 type ProgressDeps = ConstructorParameters<typeof CallProgress>[0];
 type TransferDeps = ConstructorParameters<typeof CallTransfers>[0];
+type TreatmentDeps = ConstructorParameters<typeof CallTreatments>[0];
 type CallbackDeps = ConstructorParameters<typeof CarrierCallbackService>[0];
 
 /** What carriers tell of calls. */
@@ -20,7 +22,8 @@ export function createCarriers({
   config,
   ...deps
 }: Omit<AnswerDeps, 'leases' | 'publicUrl'> &
-  Omit<IncomingDeps, 'answers'> &
+  Omit<IncomingDeps, 'answers' | 'treatments'> &
+  TreatmentDeps &
   ProgressDeps &
   Omit<TransferDeps, 'answers'> &
   Pick<CallbackDeps, 'accounts'> &
@@ -29,7 +32,7 @@ export function createCarriers({
   const answers = new CallAnswers({ ...deps, leases: bus.leases, publicUrl });
   const carrierCallbacks = new CarrierCallbackService({
     ...{ ...deps, answers, publicUrl },
-    incoming: new IncomingCalls({ ...deps, answers }),
+    incoming: new IncomingCalls({ ...deps, answers, treatments: new CallTreatments(deps) }),
     transfers: new CallTransfers({ ...deps, answers }),
     progress: new CallProgress(deps),
   });

@@ -29,6 +29,8 @@ export type CarrierCallback =
   | ({ type: 'ended'; carrierCallId: string } & CarrierEnd)
   /** A transfer's dial is over; only carriers that ask for the next document say so. */
   | { type: 'transfer_ended'; carrierCallId: string; bridged: boolean; cause: string | null }
+  /** A step of a treatment is done; only carriers that are told the next one by a command say so. */
+  | { type: 'treated'; carrierCallId: string; step: TreatmentStep; state: string }
   | {
       type: 'stream';
       carrierCallId: string;
@@ -69,6 +71,19 @@ export interface TransferTarget {
   /** Told how the dial went, and asked what is next. */
   resultUrl: string;
 }
+
+/** What becomes of a call that no agent takes: something is said, in the carrier's own voice; then it goes on, or ends. */
+export interface CallTreatment {
+  /** null: nothing. `language` is a BCP 47 tag; a carrier that has no voice for it takes the nearest that it has. */
+  say: { text: string; language: string } | null;
+  /** null: the call ends. Numbers are E.164. */
+  forward: { to: string; callerId: string; ringTimeoutSeconds: number } | null;
+  /** Comes back with `treated`; at most 200 ASCII characters. */
+  state: string;
+}
+
+/** It was answered, the words were said, the call that it was sent on to is over. */
+export type TreatmentStep = 'answered' | 'said' | 'forwarded';
 
 /** The carrier refused, or could not be reached. `code` is a stable word and safe to show. */
 export class CarrierError extends Error {
@@ -124,6 +139,17 @@ export interface Carrier {
 
   /** Refuses a call that was not answered. */
   refuse(carrierCallId: string, reason: 'busy' | 'rejected', signal?: AbortSignal): Promise<CarrierDocument>;
+
+  /** Answers a call that no agent takes, and does the rest or, where commands do it, the first step. @throws CarrierError */
+  treat(carrierCallId: string, treatment: CallTreatment, signal?: AbortSignal): Promise<CarrierDocument>;
+
+  /** The step after `done`; nothing for carriers whose document says it all. @throws CarrierError */
+  continueTreatment(
+    carrierCallId: string,
+    treatment: CallTreatment,
+    done: TreatmentStep,
+    signal?: AbortSignal,
+  ): Promise<void>;
 
   /** Answer to callbacks that ask for nothing, and to those that ask what is next when nothing is. */
   acknowledge(next?: 'hangup'): CarrierDocument;

@@ -1,31 +1,24 @@
 import { PaymentRequiredError, TooManyRequestsError } from '@parley/shared/errors/app-error';
 import type { Logger } from '@parley/shared/logging/logger';
-import type { SessionAgents } from '../sessions/session-agent.ts';
+import type { SessionAgent, SessionAgents } from '../sessions/session-agent.ts';
 import type { SessionCreation } from '../sessions/session-creation.ts';
+import type { SessionRecord } from '../sessions/session-record.ts';
 import { isTerminal } from '../sessions/session-states.ts';
 import type { Directory } from '../tenancy/directory.ts';
 import type { CallAnswers } from './call-answers.ts';
+import type { CallTreatments, Occasion } from './call-treatments.ts';
 import type { CarrierCallback, CarrierDocument } from './carrier.ts';
+import type { CalledNumber, CalledNumbers, DeployedNumber, NumberDeployments } from './deployed-number.ts';
 import type { TrustedCallback } from './trusted-callback.ts';
 
-/** Numbers in use: `PhoneNumberService`. */
-export interface CalledNumbers {
-  findActive(
-    accountId: string,
-    phoneNumber: string,
-  ): Promise<{ _id: string; org_id: string; project_id: string } | null>;
-}
+type IncomingCall = Extract<CarrierCallback, { type: 'incoming' }>;
 
-/** Which agent answers a number: `InboundDeploymentService`. */
-export interface NumberDeployments {
-  forNumber(numberId: string): Promise<{
-    _id: string;
-    agent_id: string;
-    /** null = by the agent's traffic rule. */
-    agent_version: number | null;
-    blocked_numbers: string[];
-    variables: Record<string, string>;
-  } | null>;
+/** What is known of a call once its number is. */
+interface DeployedCall {
+  trusted: TrustedCallback;
+  call: IncomingCall;
+  number: CalledNumber;
+  deployment: DeployedNumber;
 }
 
 /** Calls that people make to numbers: who answers them, or why nobody does. */
@@ -36,6 +29,7 @@ export class IncomingCalls {
   readonly #directory: Directory;
   readonly #creation: SessionCreation;
   readonly #answers: CallAnswers;
+  readonly #treatments: CallTreatments;
   readonly #logger: Logger;
 
   constructor(deps: {
@@ -45,6 +39,7 @@ export class IncomingCalls {
     directory: Directory;
     creation: SessionCreation;
     answers: CallAnswers;
+    treatments: CallTreatments;
     logger: Logger;
   }) {
     this.#numbers = deps.numbers;
@@ -53,52 +48,102 @@ export class IncomingCalls {
     this.#directory = deps.directory;
     this.#creation = deps.creation;
     this.#answers = deps.answers;
+    this.#treatments = deps.treatments;
     this.#logger = deps.logger;
   }
 
   /** A call arrives, or is told of again. */
-  async arrived(
-    trusted: TrustedCallback,
-    call: Extract<CarrierCallback, { type: 'incoming' }>,
-  ): Promise<CarrierDocument> {
-    const { carrier, account } = trusted;
-    const refuse = (reason: 'busy' | 'rejected', why: string) => {
-      this.#logger.info({ carrier: carrier.name, accountId: account._id, why }, 'incoming call refused');
-      return carrier.refuse(call.carrierCallId, reason);
-    };
-    if (account.status === 'disabled') return refuse('rejected', 'account_disabled');
+  async arrived(trusted: TrustedCallback, call: IncomingCall): Promise<CarrierDocument> {
+    const { account } = trusted;
+    if (account.status === 'disabled') return this.#refuse(trusted, call, 'rejected', 'account_disabled');
     const number = call.to === null ? null : await this.#numbers.findActive(account._id, call.to);
-    if (!number) return refuse('rejected', 'unknown_number');
+    if (!number) return this.#refuse(trusted, call, 'rejected', 'unknown_number');
     const deployment = await this.#deployments.forNumber(number._id);
-    if (!deployment) return refuse('rejected', 'not_deployed');
+    if (!deployment) return this.#refuse(trusted, call, 'rejected', 'not_deployed');
     if (call.from !== null && deployment.blocked_numbers.includes(call.from))
-      return refuse('busy', 'blocked');
+      return this.#refuse(trusted, call, 'busy', 'blocked');
     const org = await this.#directory.org(number.org_id);
-    if (org?.status !== 'active') return refuse('busy', 'org_suspended');
+    if (org?.status !== 'active') return this.#refuse(trusted, call, 'busy', 'org_suspended');
+    const { carrierCallId } = call;
+    const known = await this.#creation.knownInbound({ accountId: account._id, carrierCallId });
+    if (known) return this.#connect(trusted, known);
+    const deployed = { trusted, call, number, deployment };
+    if (!(await this.#treatments.isOpen(deployment, number))) return this.#act(deployed, 'outside_hours');
+    const { agent_id, agent_version, overflow } = deployment;
     const agent =
-      deployment.agent_version === null
-        ? await this.#agents.forNewSession(deployment.agent_id)
-        : await this.#agents.version(deployment.agent_id, deployment.agent_version);
+      agent_version === null
+        ? await this.#agents.forNewSession(agent_id)
+        : await this.#agents.version(agent_id, agent_version);
+    return this.#answer(deployed, agent, overflow.max_concurrent, () => this.#act(deployed, 'overflow'));
+  }
+
+  /** A step of what a call gets that no agent takes is done, at carriers that take one at a time. */
+  treated(
+    trusted: TrustedCallback,
+    callback: Extract<CarrierCallback, { type: 'treated' }>,
+  ): Promise<CarrierDocument> {
+    return this.#treatments.continue(trusted, callback);
+  }
+
+  /** What the deployment says of a call that its agent does not take. */
+  async #act(deployed: DeployedCall, occasion: Occasion): Promise<CarrierDocument> {
+    const { trusted, call, deployment } = deployed;
+    const action = occasion === 'overflow' ? deployment.overflow.action : deployment.outside_hours;
+    switch (action.type) {
+      case 'hangup':
+        return this.#refuse(trusted, call, occasion === 'overflow' ? 'busy' : 'rejected', occasion);
+      case 'agent': {
+        const agent = action.agent_id === null ? null : await this.#agents.forNewSession(action.agent_id);
+        return this.#answer(deployed, agent, null, () => this.#refuse(trusted, call, 'busy', occasion));
+      }
+      case 'message':
+      case 'forward':
+        return this.#treatments.begin(trusted, call.carrierCallId, { ...deployed, occasion });
+    }
+  }
+
+  /** @param whenFull what is done where a limit lets no further call in */
+  async #answer(
+    { trusted, call, number, deployment }: DeployedCall,
+    agent: SessionAgent | null,
+    maxConcurrent: number | null,
+    whenFull: () => Promise<CarrierDocument>,
+  ): Promise<CarrierDocument> {
     if (!agent || agent.archived || agent.project_id !== number.project_id)
-      return refuse('rejected', 'no_agent');
+      return this.#refuse(trusted, call, 'rejected', 'no_agent');
     try {
       const session = await this.#creation.createInbound({
-        accountId: account._id,
-        carrier: carrier.name,
+        accountId: trusted.account._id,
+        carrier: trusted.carrier.name,
         carrierCallId: call.carrierCallId,
         from: call.from,
         to: call.to,
         phoneNumberId: number._id,
         inboundDeploymentId: deployment._id,
+        maxConcurrent,
         agent,
         variables: deployment.variables,
       });
-      if (isTerminal(session.status)) return carrier.acknowledge('hangup');
-      return await this.#answers.connect(trusted, session);
+      return await this.#connect(trusted, session);
     } catch (error) {
-      if (error instanceof TooManyRequestsError || error instanceof PaymentRequiredError)
-        return refuse('busy', error.code);
+      if (error instanceof TooManyRequestsError) return whenFull();
+      if (error instanceof PaymentRequiredError) return this.#refuse(trusted, call, 'busy', error.code);
       throw error;
     }
+  }
+
+  async #connect(trusted: TrustedCallback, session: SessionRecord): Promise<CarrierDocument> {
+    if (isTerminal(session.status)) return trusted.carrier.acknowledge('hangup');
+    return this.#answers.connect(trusted, session);
+  }
+
+  #refuse(
+    { carrier, account }: TrustedCallback,
+    call: IncomingCall,
+    reason: 'busy' | 'rejected',
+    why: string,
+  ): Promise<CarrierDocument> {
+    this.#logger.info({ carrier: carrier.name, accountId: account._id, why }, 'incoming call refused');
+    return carrier.refuse(call.carrierCallId, reason);
   }
 }

@@ -118,7 +118,7 @@ export function createCallFeatures(
   const { carrierCallbacks } = features.add(
     createCarriers({
       ...{ ...ofSessions, accounts: telephonyAccounts, commands: carrierCommands, events: callLog, closer },
-      ...{ numbers: phoneNumbers, deployments: inboundDeployments },
+      ...{ numbers: phoneNumbers, deployments: inboundDeployments, forwards: telephonyAccounts },
       ...{ creation: sessionCreation, credentials: sessionCredentials },
     }),
   );

@@ -421,6 +421,21 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
     '`unverified`, `active`, `invalid` (the carrier refuses the credentials) or `disabled`.',
   'callback_urls.status': 'Changes of the state of a call.',
   phone_number: 'Number in E.164 form.',
+  availability:
+    'When the agent answers; null: always. Replaced as a whole by PATCH. `use_contact_timezone` is false: nothing is known of where a caller is.',
+  closed_dates:
+    "Days on which the agent does not answer, of the timezone of `availability`, else the project's.",
+  outside_hours: 'What becomes of calls outside these times, and while the deployment is paused.',
+  overflow: 'How many calls the agent takes, and what becomes of the others.',
+  'overflow.max_concurrent': 'Calls that the agent takes at once; null: as many as other limits allow.',
+  'overflow.action': 'What becomes of a call that a limit does not let in.',
+  'InboundDeployment.type':
+    '`hangup`: the call is refused. `message`: it is answered, the message is spoken, and it ends. `forward`: it goes on to `forward_to`. `agent`: the agent `agent_id` takes it.',
+  'InboundDeployment.message':
+    "Spoken in the carrier's own voice, in the agent's language; with `forward` before the call goes on. Empty: nothing.",
+  forward_to: 'Number that the call goes on to, in one of the `allowed_countries` of the telephony account.',
+  'outside_hours.agent_id': 'Agent that takes the call instead.',
+  'action.agent_id': 'Agent that takes the call instead.',
   country: 'ISO 3166-1 code of its country.',
   origin: 'How the number came here: `bought` or `imported`.',
   'PhoneNumber.status': '`active` or `released`.',

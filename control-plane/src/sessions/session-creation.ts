@@ -27,6 +27,8 @@ export interface InboundCall {
   to: string | null;
   phoneNumberId: string;
   inboundDeploymentId: string;
+  /** How many calls of the deployment there may be at once; null: as many as other limits allow. */
+  maxConcurrent: number | null;
   agent: SessionAgent;
   variables: Record<string, string>;
 }
@@ -100,6 +102,7 @@ interface NewSession {
   /** Lifetime of the first credential. */
   lifeSeconds: number;
   own?: Partial<SessionRecord>;
+  deployment?: { id: string; limit: number } | undefined;
   /** The last check, made once the slots are taken. */
   admit?: () => Promise<void>;
 }
@@ -268,13 +271,18 @@ export class SessionCreation {
     );
   }
 
+  /** The session of a call that a carrier has told of before. */
+  knownInbound(call: Pick<InboundCall, 'accountId' | 'carrierCallId'>): Promise<SessionRecord | null> {
+    return this.#store.findCall(call.accountId, call.carrierCallId);
+  }
+
   /**
    * The session of a call that a carrier brought; the same call again is the same session.
    * @throws TooManyRequestsError when no slot is free
    */
   async createInbound(call: InboundCall): Promise<SessionRecord> {
     const { agent } = call;
-    const find = () => this.#store.findCall(call.accountId, call.carrierCallId);
+    const find = () => this.knownInbound(call);
     const known = await find();
     if (known) return known;
     try {
@@ -287,6 +295,9 @@ export class SessionCreation {
         variables: effectiveVariables(agent, call.variables, { required: false }),
         analysisIds: null,
         lifeSeconds: TICKET_LIFE_SECONDS,
+        ...(call.maxConcurrent !== null && {
+          deployment: { id: call.inboundDeploymentId, limit: call.maxConcurrent },
+        }),
         own: {
           provider: call.carrier,
           telephony_account_id: call.accountId,
@@ -327,7 +338,10 @@ export class SessionCreation {
     const project = await this.#directory.project(scope.projectId);
     const slots = await this.#slots.take(
       sessionId,
-      { orgId: scope.orgId, projectId: scope.projectId, agent, visitor: kind === 'visitor' },
+      {
+        ...{ orgId: scope.orgId, projectId: scope.projectId, agent, visitor: kind === 'visitor' },
+        deployment: options.deployment,
+      },
       options.lifeSeconds,
     );
     const funded: FundedSession = {

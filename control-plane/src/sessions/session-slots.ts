@@ -28,13 +28,20 @@ export interface SlotOwner {
   agent: SessionAgent | null;
   /** Begun by a visitor of a public page: visitors have slots of their own. */
   visitor: boolean;
+  /** How many calls an inbound deployment takes at once, for one that came by it. */
+  deployment?: { id: string; limit: number } | undefined;
 }
+
+/** The most that a deployment may say. */
+export const MAX_DEPLOYMENT_CALLS = 1000;
 
 /** How long a slot is kept after its credential has expired. */
 const GRACE_MS = 60_000;
 /** How long a slot of a running call lasts; the reaper renews it. */
 export const RUNNING_SLOT_MS = 120_000;
 const EVENTS_PER_MINUTE = 20;
+/** Begins the buckets of inbound deployments. */
+const DEPLOYMENT = 'inbound deployment:';
 
 /** Limits on how many sessions start, and on how many run at once. */
 export class SessionSlots {
@@ -133,7 +140,13 @@ export class SessionSlots {
         agent: await agentOf(this.#agents, session),
         visitor: session.widget,
       });
-      const own = limits.filter(({ bucket }) => session.slot_scopes.includes(bucket));
+      const own = [
+        ...limits.filter(({ bucket }) => session.slot_scopes.includes(bucket)),
+        // It was let in by its deployment once, and counts whatever the limit is by now.
+        ...session.slot_scopes
+          .filter((bucket) => bucket.startsWith(DEPLOYMENT))
+          .map((bucket) => ({ bucket, limit: MAX_DEPLOYMENT_CALLS })),
+      ];
       const full = await this.#slots.take(session._id, own, RUNNING_SLOT_MS);
       if (full !== null) {
         const limit = own.find(({ bucket }) => bucket === full)?.limit;
@@ -178,7 +191,7 @@ export class SessionSlots {
   }
 
   async #limitsFor(owner: SlotOwner): Promise<{ bucket: string; limit: number }[]> {
-    const { orgId, projectId, agent, visitor } = owner;
+    const { orgId, projectId, agent, visitor, deployment } = owner;
     const own = await this.#ownLimits.matching('concurrent_sessions', orgId, projectId);
     const ofInstallation = this.#limits.concurrentSessionsPerOrg;
     const perOrg = [
@@ -191,6 +204,7 @@ export class SessionSlots {
       ...(perOrg.length > 0 ? [{ bucket: `org:${orgId}`, limit: Math.min(...perOrg) }] : []),
       ...(perProject === undefined ? [] : [{ bucket: `project:${projectId}`, limit: perProject }]),
       ...(agent && perAgent !== null ? [{ bucket: `agent:${agent.agent_id}`, limit: perAgent }] : []),
+      ...(deployment ? [{ bucket: `${DEPLOYMENT}${deployment.id}`, limit: deployment.limit }] : []),
       ...(agent && visitor ? [{ bucket: `widget:${agent.agent_id}`, limit: WIDGET_SESSIONS_AT_ONCE }] : []),
     ];
   }

@@ -3,6 +3,7 @@ import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
 import { commonFilter, equalities, type AnyOf, type ListInput } from '../http/list-query.ts';
 import { patchMap } from '../http/patch-schema.ts';
+import { invalid } from '../http/validation.ts';
 import { checkVariableCount } from '../http/value-schemas.ts';
 import { orDuplicate } from '../storage/duplicate.ts';
 import type { AgentRecord, AgentVersionRecord } from '../agents/agent-record.ts';
@@ -12,26 +13,44 @@ import { defined } from '../storage/defined.ts';
 import { checkRoom } from '../tenancy/record-limit.ts';
 import { checkReferences } from '../tenancy/references.ts';
 import type { Scope } from '../tenancy/scope.ts';
-import { inboundDeploymentCollection } from './inbound-deployment-model.ts';
-import type { InboundDeploymentRecord } from './inbound-deployment-model.ts';
+import { changedAction, type InboundActionPatch } from './inbound-action.ts';
+import {
+  inboundDeploymentCollection,
+  withActions,
+  type InboundDeploymentRecord,
+} from './inbound-deployment-model.ts';
 import { phoneNumberCollection } from './phone-number-model.ts';
 
-export interface DeploymentInput {
-  name: string;
-  phone_number_id: string;
-  agent_id: string;
-  agent_version: number | null;
-  status: 'active' | 'paused';
-  blocked_numbers: string[];
-  variables: Record<string, string>;
-}
+export type DeploymentInput = Pick<
+  InboundDeploymentRecord,
+  | 'name'
+  | 'phone_number_id'
+  | 'agent_id'
+  | 'agent_version'
+  | 'status'
+  | 'availability'
+  | 'closed_dates'
+  | 'outside_hours'
+  | 'overflow'
+  | 'blocked_numbers'
+  | 'variables'
+>;
 
 export type DeploymentPatch = {
-  [K in keyof Omit<DeploymentInput, 'variables'>]?: DeploymentInput[K] | undefined;
+  [K in keyof Omit<DeploymentInput, 'variables' | 'outside_hours' | 'overflow'>]?:
+    DeploymentInput[K] | undefined;
 } & {
+  outside_hours?: InboundActionPatch | undefined;
+  overflow?:
+    { max_concurrent?: number | null | undefined; action?: InboundActionPatch | undefined } | undefined;
   /** Put on top of those there are; null removes one. */
   variables?: Record<string, string | null> | null | undefined;
 };
+
+/** Whether calls of an account may go to a number: `TelephonyAccountService`. */
+export interface ForwardRules {
+  mayCall(accountId: string, number: string): Promise<boolean>;
+}
 
 /** Whom a number can be bound to. */
 export interface DeploymentTargets {
@@ -44,11 +63,18 @@ export class InboundDeploymentService {
   readonly #database: Database;
   readonly #clock: Clock;
   readonly #targets: DeploymentTargets;
+  readonly #forwards: ForwardRules;
 
-  constructor(deps: { database: Database; clock: Clock; targets: DeploymentTargets }) {
+  constructor(deps: {
+    database: Database;
+    clock: Clock;
+    targets: DeploymentTargets;
+    forwards: ForwardRules;
+  }) {
     this.#database = deps.database;
     this.#clock = deps.clock;
     this.#targets = deps.targets;
+    this.#forwards = deps.forwards;
   }
 
   list(
@@ -63,12 +89,13 @@ export class InboundDeploymentService {
 
   /** @throws ValidationError `reference_not_found`; ConflictError `duplicate` when the number is bound already */
   async create(scope: Scope, input: DeploymentInput): Promise<InboundDeploymentRecord> {
-    await this.#check(scope, input);
+    const settings = { ...input, ...changedActions(input, input) };
+    await this.#check(scope, settings);
     await checkRoom(scope.collection(inboundDeploymentCollection));
     return orDuplicate(
       scope.collection(inboundDeploymentCollection).insert({
         _id: newId('ibd', this.#clock.now()),
-        ...input,
+        ...settings,
         active_number_id: input.status === 'active' ? input.phone_number_id : null,
       }),
       BOUND,
@@ -81,16 +108,22 @@ export class InboundDeploymentService {
     deployment: InboundDeploymentRecord,
     patch: DeploymentPatch,
   ): Promise<InboundDeploymentRecord> {
-    const basis = ['phone_number_id', 'agent_id', 'agent_version', 'status', 'variables'] as const;
-    const { variables, ...fields } = patch;
+    const basis = [
+      ...(['phone_number_id', 'agent_id', 'agent_version', 'status'] as const),
+      ...(['outside_hours', 'overflow', 'variables'] as const),
+    ];
+    const { variables, outside_hours, overflow, ...fields } = patch;
     return orDuplicate(
-      scope.collection(inboundDeploymentCollection).change(deployment, basis, async (current) => {
-        const next = { ...current, ...defined(fields) };
+      scope.collection(inboundDeploymentCollection).change(deployment, basis, async (stored) => {
+        const current = withActions(stored);
+        const actions = changedActions(current, { outside_hours, overflow });
+        const next = { ...current, ...defined(fields), ...actions };
         next.variables = patchMap(current.variables, variables);
         checkVariableCount(next.variables);
         await this.#check(scope, next);
         return {
           ...fields,
+          ...actions,
           variables: next.variables,
           active_number_id: next.status === 'active' ? next.phone_number_id : null,
         };
@@ -103,21 +136,45 @@ export class InboundDeploymentService {
     await scope.collection(inboundDeploymentCollection).delete({ _id: deployment._id });
   }
 
-  /** The one a call to the number goes to, whether active or paused; active ones first. */
+  /** The one that calls to the number go to: the active one, else the newest that is paused. */
   async forNumber(numberId: string): Promise<InboundDeploymentRecord | null> {
-    return this.#database
+    const model = this.#database.model(inboundDeploymentCollection);
+    const found =
+      (await model.findOne({ active_number_id: numberId }).lean<InboundDeploymentRecord>()) ??
+      (await model
+        .findOne({ phone_number_id: numberId, status: 'paused' })
+        .sort({ created_at: -1, _id: -1 })
+        .lean<InboundDeploymentRecord>());
+    return found && withActions(found);
+  }
+
+  async find(id: string): Promise<InboundDeploymentRecord | null> {
+    const found = await this.#database
       .model(inboundDeploymentCollection)
-      .findOne({ active_number_id: numberId })
+      .findOne({ _id: id })
       .lean<InboundDeploymentRecord>();
+    return found && withActions(found);
   }
 
   async #check(
     scope: Scope,
-    input: Pick<DeploymentInput, 'phone_number_id' | 'agent_id' | 'agent_version'>,
+    input: Pick<
+      DeploymentInput,
+      'phone_number_id' | 'agent_id' | 'agent_version' | 'outside_hours' | 'overflow'
+    >,
   ): Promise<void> {
+    const actions = [
+      { action: input.outside_hours, loc: ['body', 'outside_hours'] },
+      { action: input.overflow.action, loc: ['body', 'overflow', 'action'] },
+    ];
     await checkReferences(scope, [
       { collection: phoneNumberCollection, id: input.phone_number_id, loc: ['body', 'phone_number_id'] },
       { collection: this.#targets.agents, id: input.agent_id, loc: ['body', 'agent_id'] },
+      ...actions.flatMap(({ action, loc }) =>
+        action.agent_id === null
+          ? []
+          : [{ collection: this.#targets.agents, id: action.agent_id, loc: [...loc, 'agent_id'] }],
+      ),
     ]);
     const number = await scope.collection(phoneNumberCollection).get(input.phone_number_id);
     if (number.status !== 'active')
@@ -125,6 +182,13 @@ export class InboundDeploymentService {
     const agent = await scope.collection(this.#targets.agents).get(input.agent_id);
     if (agent.archived_at)
       throw new ConflictError('invalid_state', 'The agent is archived. Restore it first.');
+    for (const { action, loc } of actions) {
+      const to = action.forward_to;
+      if (to === null) continue;
+      if (to === number.phone_number) throw invalid([...loc, 'forward_to'], 'must be another number');
+      if (!(await this.#forwards.mayCall(number.telephony_account_id, to)))
+        throw invalid([...loc, 'forward_to'], 'must be in a country that the telephony account may call');
+    }
     if (input.agent_version === null || input.agent_version === agent.version) return;
     const version = await scope
       .collection(this.#targets.agentVersions)
@@ -140,3 +204,19 @@ export class InboundDeploymentService {
 }
 
 const BOUND = 'The phone number already has an active deployment.';
+
+/** @throws ValidationError */
+function changedActions(
+  current: Pick<DeploymentInput, 'outside_hours' | 'overflow'>,
+  patch: Pick<DeploymentPatch, 'outside_hours' | 'overflow'>,
+): Pick<DeploymentInput, 'outside_hours' | 'overflow'> {
+  const { outside_hours = {}, overflow = {} } = patch;
+  const { max_concurrent = current.overflow.max_concurrent, action = {} } = overflow;
+  return {
+    outside_hours: changedAction(current.outside_hours, outside_hours, ['body', 'outside_hours']),
+    overflow: {
+      max_concurrent,
+      action: changedAction(current.overflow.action, action, ['body', 'overflow', 'action']),
+    },
+  };
+}

@@ -124,6 +124,10 @@ export class PhoneNumberService {
     return this.#database.model(inboundDeploymentCollection).findOne({ active_number_id: numberId }).lean();
   }
 
+  find(numberId: string): Promise<PhoneNumberRecord | null> {
+    return this.#database.model(phoneNumberCollection).findOne({ _id: numberId }).lean<PhoneNumberRecord>();
+  }
+
   /** The active number of an account. */
   findActive(accountId: string, phoneNumber: string): Promise<PhoneNumberRecord | null> {
     return this.#database

@@ -22,7 +22,7 @@ export function createTelephony({
 }) {
   const telephonyAccounts = new TelephonyAccountService({ ...deps, apiUrls: carrierApiUrls(config) });
   const phoneNumbers = new PhoneNumberService(deps);
-  const inboundDeployments = new InboundDeploymentService(deps);
+  const inboundDeployments = new InboundDeploymentService({ ...deps, forwards: telephonyAccounts });
   return {
     ...{ telephonyAccounts, phoneNumbers, inboundDeployments },
     collections: [inboundDeploymentCollection, phoneNumberCollection, telephonyAccountCollection],
@@ -38,9 +38,17 @@ export function createTelephony({
     },
     uses: {
       async agent(scope: Scope, agentId: string) {
-        const bound = await scope
-          .collection(inboundDeploymentCollection)
-          .find({ agent_id: agentId, status: 'active' }, { limit: 20 });
+        const bound = await scope.collection(inboundDeploymentCollection).find(
+          {
+            status: 'active',
+            $or: [
+              { agent_id: agentId },
+              { 'outside_hours.agent_id': agentId },
+              { 'overflow.action.agent_id': agentId },
+            ],
+          },
+          { limit: 20 },
+        );
         return bound.map(({ _id, name }) => ({ type: 'inbound_deployment', id: _id, name }));
       },
       async project(scope: Scope) {

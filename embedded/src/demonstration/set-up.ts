@@ -1,4 +1,5 @@
 import { bootstrapInstallation } from '@parley/control-plane/bootstrap';
+import { REFUSE } from '@parley/control-plane/telephony/inbound-action';
 import { inboundDeploymentCollection } from '@parley/control-plane/telephony/inbound-deployment-model';
 import { phoneNumberCollection } from '@parley/control-plane/telephony/phone-number-model';
 import { Scope } from '@parley/control-plane/tenancy/scope';
@@ -165,6 +166,10 @@ async function findOrMakeNumber(
     agent_id: agentId,
     agent_version: null,
     status: 'active',
+    availability: null,
+    closed_dates: [],
+    outside_hours: REFUSE,
+    overflow: { max_concurrent: null, action: REFUSE },
     blocked_numbers: [],
     variables: {},
   });

@@ -70,6 +70,8 @@ export interface PlaceCallOptions {
   background?: Background | undefined;
   /** By default somebody answers, and hangs up soon. @param to E.164 */
   onTransfer?: (to: string) => TransferOutcome;
+  /** Told of what the carrier's own voice says to the caller. */
+  onSpoken?: (text: string, language: string) => void;
   /** Every webhook comes twice, as it does when an answer is lost on the way. */
   repeatWebhooks?: boolean;
   reach?: Reach | undefined;
@@ -122,6 +124,11 @@ const PATIENCE: TransferOutcome = { status: 'answered', afterMs: 1500 };
 
 export function transferOutcome(place: PlaceCallOptions, to: string): TransferOutcome {
   return place.onTransfer?.(to) ?? PATIENCE;
+}
+
+/** How long a carrier's own voice takes here; a person's would be twenty times slower. */
+export function speechMs(text: string): number {
+  return text.length * 3;
 }
 
 /** How far a call has come: its streams, one after the other, and its end. */

@@ -8,6 +8,7 @@ import type { DialledTelephone } from '../callers/telephone.ts';
 import { PendingWebhooks, postForm, type CallbackConditions } from './carrier-webhook.ts';
 import {
   CallProgress,
+  speechMs,
   transferOutcome,
   type ConnectingCall,
   type EmulatedCallEnd,
@@ -24,6 +25,25 @@ const STREAM_RETRY_MS = 100;
 const END_OF_XML_MS = 2000;
 const MAX_STREAM_URL = 2048;
 const MAX_EXTRA_HEADERS = 512;
+
+/** Languages by voice. https://plivo.com/docs/voice/xml/audio-output */
+const BOTH = [
+  'nl-NL',
+  'en-AU',
+  'en-GB',
+  'en-US',
+  'fr-FR',
+  'de-DE',
+  'it-IT',
+  'pl-PL',
+  'pt-BR',
+  'es-ES',
+  'es-US',
+];
+const SPOKEN: Readonly<Record<string, readonly string[]>> = {
+  WOMAN: [...BOTH, 'da-DK', 'fr-CA', 'ru-RU', 'sv-SE'],
+  MAN: [...BOTH, 'pt-PT'],
+};
 
 const digitsOf = (number: string) => number.replace(/^\+/, '');
 
@@ -258,6 +278,10 @@ export class PlivoCall implements ConnectingCall {
         return {
           document: await this.#fetch('redirect', element.text, this.#common('in-progress')),
         };
+      case 'Speak':
+        this.#progress.answer();
+        await this.#speak(element);
+        return undefined;
       case 'Wait':
         this.#progress.answer();
         await this.#wait.forMs(Number(element.attributes['length'] ?? '1') * 1000);
@@ -272,6 +296,15 @@ export class PlivoCall implements ConnectingCall {
       default:
         throw new AnswerDocumentError(`<${element.name}> is not supported by this emulator of Plivo`);
     }
+  }
+
+  async #speak({ attributes, text }: XmlElement): Promise<void> {
+    const { voice = 'WOMAN', language = 'en-US' } = attributes;
+    if (!SPOKEN[voice]?.includes(language))
+      throw new AnswerDocumentError(`<Speak voice="${voice}" language="${language}">`);
+    if (text === '') throw new AnswerDocumentError('<Speak> without a text');
+    this.#place.onSpoken?.(text, language);
+    await this.#wait.forMs(speechMs(text));
   }
 
   async #stream(element: XmlElement): Promise<undefined> {

@@ -8,6 +8,7 @@ import type { DialledTelephone } from '../callers/telephone.ts';
 import { PendingWebhooks, postWebhook, WebhookError, type CallbackConditions } from './carrier-webhook.ts';
 import {
   CallProgress,
+  speechMs,
   transferOutcome,
   type ConnectingCall,
   type EmulatedCallEnd,
@@ -21,6 +22,8 @@ import { signTelnyxWebhook } from './telnyx-webhook-signature.ts';
 const FIRST_COMMAND_MS = 30_000;
 /** A caller who hears nothing, because the stream failed, hangs up after this. */
 const SILENT_CALL_MS = 5000;
+/** Characters that the voice takes at once. */
+const MAX_SPOKEN = 3000;
 const WEBHOOK_TRIES = 3;
 const WEBHOOK_RETRY_MS = 200;
 
@@ -226,10 +229,18 @@ export class TelnyxCall implements ConnectingCall {
           throw new CommandError('10015', 'digits are invalid');
         this.#place.events?.onDigits?.(body['digits']);
         break;
+      case 'speak': {
+        const { payload, voice, language } = body;
+        if (typeof payload !== 'string' || payload === '' || payload.length > MAX_SPOKEN)
+          throw new CommandError('10015', 'payload is invalid');
+        if (typeof voice !== 'string') throw new CommandError('10004', 'voice is missing');
+        this.#webhooks.send(this.#speak(payload, String(language ?? 'en-US')));
+        break;
+      }
       case 'transfer':
         if (typeof body['to'] !== 'string' || !/^\+[1-9]\d{6,14}$/.test(body['to']))
           throw new CommandError('10016', 'Phone number must be in +E.164 format');
-        this.#webhooks.send(this.#transfer(body['to'], Number(body['timeout_secs'] ?? 30)));
+        this.#webhooks.send(this.#transfer(body['to'], body));
         break;
       default:
         throw new CommandError('10015', `${action} is unsupported by the emulator`);
@@ -347,9 +358,18 @@ export class TelnyxCall implements ConnectingCall {
     return this.#state === 'hangup';
   }
 
+  async #speak(text: string, language: string): Promise<void> {
+    this.#event('call.speak.started', {});
+    this.#place.onSpoken?.(text, language);
+    await this.#talk.forMs(speechMs(text));
+    this.#event('call.speak.ended', { status: this.#over ? 'call_hangup' : 'completed' });
+  }
+
   /** A leg of its own rings; bridged, the two talk until one hangs up. Our stream goes on, if nobody stopped it. */
-  async #transfer(to: string, timeoutSeconds: number): Promise<void> {
+  async #transfer(to: string, body: Record<string, unknown>): Promise<void> {
+    const timeoutSeconds = Number(body['timeout_secs'] ?? 30);
     const leg = {
+      client_state: body['target_leg_client_state'] ?? null,
       call_control_id: `v3:${randomBytes(24).toString('base64url')}`,
       call_leg_id: randomUUID(),
       from: this.from,

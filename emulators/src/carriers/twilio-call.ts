@@ -8,6 +8,7 @@ import type { DialledTelephone, Rung } from '../callers/telephone.ts';
 import { PendingWebhooks, postForm, type CallbackConditions } from './carrier-webhook.ts';
 import {
   CallProgress,
+  speechMs,
   transferOutcome,
   type ConnectingCall,
   type EmulatedCallEnd,
@@ -279,6 +280,14 @@ export class TwilioCall implements ConnectingCall {
         return this.#dial(element);
       case 'Redirect':
         return { document: await this.#fetch(element.text) };
+      case 'Say': {
+        const { language = 'en-US' } = attributes;
+        if (!/^[a-z]{2,3}(-[A-Z]{2}(-[A-Z]{3})?)?$/.test(language) || element.text === '')
+          throw new AnswerDocumentError(`<Say language="${language}">`);
+        this.#place.onSpoken?.(element.text, language);
+        await this.#wait.forMs(speechMs(element.text));
+        return undefined;
+      }
       case 'Pause':
         await this.#wait.forMs(Number(attributes['length'] ?? '1') * 1000);
         return undefined;

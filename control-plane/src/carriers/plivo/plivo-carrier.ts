@@ -7,6 +7,7 @@ import { formFields, toE164 } from '../carrier-form.ts';
 import {
   CarrierProtocolError,
   defineCarrier,
+  type CallTreatment,
   type Carrier,
   type CarrierCallback,
   type CarrierDocument,
@@ -14,12 +15,19 @@ import {
   type StreamTarget,
   type TransferTarget,
 } from '../carrier.ts';
+import { nearestLanguage } from '../spoken-language.ts';
 import { escapeXml, responseDocument } from '../xml.ts';
 import { plivoEnd } from './plivo-causes.ts';
 import { PlivoDialling } from './plivo-dialling.ts';
 import { verifyPlivoUpgrade, verifyPlivoWebhook } from './plivo-signature.ts';
 
 export const PLIVO_API_URL = 'https://api.plivo.com';
+
+/** Languages of the voice `WOMAN`, by the vendor's page on `<Speak>`. */
+const SPOKEN = [
+  ...['en-US', 'en-GB', 'en-AU', 'da-DK', 'nl-NL', 'fr-FR', 'fr-CA', 'de-DE', 'it-IT', 'pl-PL', 'pt-BR'],
+  ...['ru-RU', 'es-ES', 'es-US', 'sv-SE'],
+];
 
 export interface PlivoCredentials {
   authId: string;
@@ -135,6 +143,17 @@ export class PlivoCarrier implements Carrier {
     return Promise.resolve(responseDocument(`<Hangup reason="${reason}"/>`));
   }
 
+  treat(_carrierCallId: string, { say, forward }: CallTreatment): Promise<CarrierDocument> {
+    const speech =
+      say &&
+      `<Speak voice="WOMAN" language="${nearestLanguage(say.language, SPOKEN)}">${escapeXml(say.text)}</Speak>`;
+    return Promise.resolve(responseDocument(speech ?? '', forward ? dialElement(forward) : '', '<Hangup/>'));
+  }
+
+  continueTreatment(): Promise<void> {
+    return Promise.resolve();
+  }
+
   acknowledge(next?: 'hangup'): CarrierDocument {
     return next ? responseDocument('<Hangup/>') : responseDocument();
   }
@@ -157,13 +176,9 @@ export class PlivoCarrier implements Carrier {
     });
   }
 
-  transferDocument({ to, callerId, ringTimeoutSeconds, resultUrl }: TransferTarget): CarrierDocument {
-    const from = callerId === null ? '' : ` callerId="${escapeXml(callerId.replace(/^\+/, ''))}"`;
-    return responseDocument(
-      `<Dial${from} timeout="${ringTimeoutSeconds}" action="${escapeXml(resultUrl)}" method="POST" redirect="true">` +
-        `<Number>${escapeXml(to.replace(/^\+/, ''))}</Number></Dial>`,
-      '<Hangup/>',
-    );
+  transferDocument(target: TransferTarget): CarrierDocument {
+    const action = ` action="${escapeXml(target.resultUrl)}" method="POST" redirect="true"`;
+    return responseDocument(dialElement(target, action), '<Hangup/>');
   }
 
   async sendDtmf(carrierCallId: string, digits: string, signal?: AbortSignal): Promise<void> {
@@ -183,4 +198,14 @@ export class PlivoCarrier implements Carrier {
   #call(carrierCallId: string): string {
     return `${this.#account}/Call/${encodeURIComponent(carrierCallId)}/`;
   }
+}
+
+/** @param action attributes that say who is told of the end; without them the document goes on */
+function dialElement(
+  { to, callerId, ringTimeoutSeconds }: Pick<TransferTarget, 'to' | 'callerId' | 'ringTimeoutSeconds'>,
+  action = '',
+): string {
+  const from = callerId === null ? '' : ` callerId="${escapeXml(callerId.replace(/^\+/, ''))}"`;
+  const number = escapeXml(to.replace(/^\+/, ''));
+  return `<Dial${from} timeout="${ringTimeoutSeconds}"${action}><Number>${number}</Number></Dial>`;
 }

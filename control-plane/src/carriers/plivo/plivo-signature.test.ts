@@ -18,6 +18,7 @@ interface Sdk {
   Response: new () => {
     addStream(url: string, attributes: object): void;
     addHangup(attributes?: object): void;
+    addSpeak(text: string, attributes: object): void;
     addDial(attributes: object): { addNumber(number: string): void };
     toXML(): string;
   };
@@ -228,6 +229,17 @@ void t.test("documents are those that the vendor's SDK writes", async (t) => {
     documentUrl: statusUrl,
   });
   t.equal(withoutHead(transfer), dial.toXML());
+
+  const spoken = new sdk.Response();
+  spoken.addSpeak('Wir haben zu.', { voice: 'WOMAN', language: 'de-DE' });
+  spoken.addDial({ callerId: '14155550100', timeout: 30 }).addNumber('4915112345678');
+  spoken.addHangup();
+  const treated = await carrier.treat('c-1', {
+    say: { text: 'Wir haben zu.', language: 'de' },
+    forward: { to: '+4915112345678', callerId: '+14155550100', ringTimeoutSeconds: 30 },
+    state: '',
+  });
+  t.equal(withoutHead(treated), spoken.toXML());
 
   const refusal = new sdk.Response();
   refusal.addHangup({ reason: 'busy' });

@@ -8,16 +8,19 @@ import {
   CarrierError,
   CarrierProtocolError,
   defineCarrier,
+  type CallTreatment,
   type Carrier,
   type CarrierCallback,
   type CarrierDocument,
   type CarrierRequest,
   type StreamTarget,
   type TransferTarget,
+  type TreatmentStep,
 } from '../carrier.ts';
 import { telnyxEnd } from './telnyx-causes.ts';
 import { STREAM_SETTINGS, TelnyxDialling } from './telnyx-dialling.ts';
 import { verifyTelnyxWebhook } from './telnyx-signature.ts';
+import { treatmentCommand, treatmentStep } from './telnyx-treatment.ts';
 
 export const TELNYX_API_URL = 'https://api.telnyx.com';
 
@@ -34,6 +37,7 @@ const webhookSchema = z.object({
     event_type: z.string(),
     payload: z.looseObject({
       call_control_id: z.string().min(1).max(256),
+      client_state: z.string().nullish(),
       direction: z.string().optional(),
       from: z.string().optional(),
       to: z.string().optional(),
@@ -104,7 +108,10 @@ export class TelnyxCarrier implements Carrier {
     const { event_type, payload } = parseWebhook(request.body);
     const carrierCallId = payload.call_control_id;
     // Both spellings have been seen.
-    switch (event_type.replaceAll('_', '.')) {
+    const type = event_type.replaceAll('_', '.');
+    const treated = treatmentStep(type, payload);
+    if (treated) return { type: 'treated', ...treated };
+    switch (type) {
       case 'call.initiated':
         if (payload.direction === 'outgoing') return undefined;
         return {
@@ -154,6 +161,26 @@ export class TelnyxCarrier implements Carrier {
       signal,
     );
     return EMPTY;
+  }
+
+  async treat(
+    carrierCallId: string,
+    treatment: CallTreatment,
+    signal?: AbortSignal,
+  ): Promise<CarrierDocument> {
+    const { name, body } = treatmentCommand(carrierCallId, treatment, null);
+    await this.#action(carrierCallId, name, body, signal);
+    return EMPTY;
+  }
+
+  async continueTreatment(
+    carrierCallId: string,
+    treatment: CallTreatment,
+    done: TreatmentStep,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    const { name, body } = treatmentCommand(carrierCallId, treatment, done);
+    await this.#action(carrierCallId, name, body, signal);
   }
 
   acknowledge(): CarrierDocument {

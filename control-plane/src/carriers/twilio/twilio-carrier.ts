@@ -8,6 +8,7 @@ import {
   CarrierError,
   CarrierProtocolError,
   defineCarrier,
+  type CallTreatment,
   type Carrier,
   type CarrierCallback,
   type CarrierDocument,
@@ -15,12 +16,88 @@ import {
   type StreamTarget,
   type TransferTarget,
 } from '../carrier.ts';
+import { nearestLanguage } from '../spoken-language.ts';
 import { escapeXml, responseDocument } from '../xml.ts';
 import { isFinal, twilioEnd } from './twilio-causes.ts';
 import { TwilioDialling } from './twilio-dialling.ts';
 import { verifyTwilioUpgrade, verifyTwilioWebhook } from './twilio-signature.ts';
 
 export const TWILIO_API_URL = 'https://api.twilio.com';
+
+/** What `<Say>` takes as `language`, by the vendor's SDK. */
+const SPOKEN = [
+  ...[
+    'en-US',
+    'en-GB',
+    'en-AU',
+    'en-CA',
+    'en-IE',
+    'en-IN',
+    'en-NZ',
+    'en-ZA',
+    'af-ZA',
+    'am-ET',
+    'ar-XA',
+    'ar-AE',
+  ],
+  ...[
+    'bg-BG',
+    'bn-IN',
+    'ca-ES',
+    'cmn-CN',
+    'cmn-TW',
+    'zh-CN',
+    'zh-HK',
+    'zh-TW',
+    'yue-HK',
+    'cs-CZ',
+    'cy-GB',
+    'da-DK',
+  ],
+  ...[
+    'de-DE',
+    'de-AT',
+    'el-GR',
+    'es-ES',
+    'es-MX',
+    'es-US',
+    'fi-FI',
+    'fil-PH',
+    'fr-FR',
+    'fr-BE',
+    'fr-CA',
+    'gu-IN',
+  ],
+  ...[
+    'he-IL',
+    'hi-IN',
+    'hu-HU',
+    'id-ID',
+    'is-IS',
+    'it-IT',
+    'ja-JP',
+    'kn-IN',
+    'ko-KR',
+    'lv-LV',
+    'ml-IN',
+    'mr-IN',
+  ],
+  ...[
+    'ms-MY',
+    'nb-NO',
+    'nl-NL',
+    'nl-BE',
+    'pa-IN',
+    'pl-PL',
+    'pt-BR',
+    'pt-PT',
+    'ro-RO',
+    'ru-RU',
+    'sk-SK',
+    'sr-RS',
+  ],
+  ...['sv-SE', 'ta-IN', 'te-IN', 'th-TH', 'tr-TR', 'uk-UA', 'vi-VN'],
+];
 
 export interface TwilioCredentials {
   accountSid: string;
@@ -126,6 +203,16 @@ export class TwilioCarrier implements Carrier {
     return Promise.resolve(responseDocument(`<Reject reason="${reason}"/>`));
   }
 
+  treat(_carrierCallId: string, { say, forward }: CallTreatment): Promise<CarrierDocument> {
+    const speech =
+      say && `<Say language="${nearestLanguage(say.language, SPOKEN)}">${escapeXml(say.text)}</Say>`;
+    return Promise.resolve(responseDocument(speech ?? '', forward ? dialElement(forward) : '', '<Hangup/>'));
+  }
+
+  continueTreatment(): Promise<void> {
+    return Promise.resolve();
+  }
+
   acknowledge(next?: 'hangup'): CarrierDocument {
     return next ? responseDocument('<Hangup/>') : responseDocument();
   }
@@ -149,13 +236,9 @@ export class TwilioCarrier implements Carrier {
     });
   }
 
-  transferDocument({ to, callerId, ringTimeoutSeconds, resultUrl }: TransferTarget): CarrierDocument {
-    const from = callerId === null ? '' : ` callerId="${escapeXml(callerId)}"`;
-    return responseDocument(
-      `<Dial${from} timeout="${ringTimeoutSeconds}" action="${escapeXml(resultUrl)}" method="POST">` +
-        `<Number>${escapeXml(to)}</Number></Dial>`,
-      '<Hangup/>',
-    );
+  transferDocument(target: TransferTarget): CarrierDocument {
+    const action = ` action="${escapeXml(target.resultUrl)}" method="POST"`;
+    return responseDocument(dialElement(target, action), '<Hangup/>');
   }
 
   /** Tones would need a new document, and that ends the media stream. */
@@ -177,3 +260,12 @@ const STREAM_PHASES: Record<string, 'started' | 'stopped' | 'failed'> = {
   'stream-stopped': 'stopped',
   'stream-error': 'failed',
 };
+
+/** @param action attributes that say who is told of the end; without them the document goes on */
+function dialElement(
+  { to, callerId, ringTimeoutSeconds }: Pick<TransferTarget, 'to' | 'callerId' | 'ringTimeoutSeconds'>,
+  action = '',
+): string {
+  const from = callerId === null ? '' : ` callerId="${escapeXml(callerId)}"`;
+  return `<Dial${from} timeout="${ringTimeoutSeconds}"${action}><Number>${escapeXml(to)}</Number></Dial>`;
+}
