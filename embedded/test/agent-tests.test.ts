@@ -8,6 +8,18 @@ import { openTestPlatform, type TestPlatform } from './fixtures/system/test-plat
 /** What the agent's model says, how the caller is played, and what a judge finds. */
 const SCRIPT = parseScript({
   rules: [
+    {
+      when: { system: 'billing department', user: 'taken this call over' },
+      reply: { text: 'This is billing.' },
+    },
+    {
+      when: { system: 'billing department', user: 'invoice' },
+      reply: { text: 'Your invoice is paid.' },
+    },
+    {
+      when: { user: 'billing', tool: 'transfer_call' },
+      reply: { tool_calls: [{ name: 'transfer_call', arguments: { destination_id: 'billing' } }] },
+    },
     { when: { user: 'price' }, reply: { text: 'A pizza costs 12 euros.' } },
     {
       when: { user: { regex: 'order (?<order>\\w+)' }, tool: 'order_status' },
@@ -262,6 +274,39 @@ void t.test('tests talk to an agent as callers do', async (t) => {
       checks: [{ id: 'ended', kind: 'ended_by', value: 'agent' }],
     });
     t.match(result, { status: 'passed', error: null }, JSON.stringify(result));
+  });
+
+  await t.test('another agent takes the conversation over, and goes on with it', async (t) => {
+    const billing = await installation.agent({ system_prompt: 'You are the billing department.' });
+    const target = { type: 'agent', agent_id: billing };
+    const desk = await installation.agent({
+      config: { transfer: { destinations: [{ id: 'billing', target }] } },
+    });
+    const { result } = await api(platform, desk).one({
+      type: 'scripted',
+      turns: [
+        said('The billing department please.', { id: 'there', kind: 'contains', text: 'This is billing.' }),
+        said('What of my invoice?', { id: 'paid', kind: 'contains', text: 'Your invoice is paid.' }),
+      ],
+    });
+    t.match(result, { status: 'passed', error: null }, JSON.stringify(result));
+    const transcript = await installation.transcript(result.session_id!);
+    t.match(
+      transcript.map(({ text }) => text),
+      [/Hello/, /billing department/, 'This is billing.', /invoice/, 'Your invoice is paid.'],
+    );
+    const session = await rest.get<{ agent_id: string; detail: { agents: object[] } }>(
+      `/v1/sessions/${result.session_id}`,
+    );
+    t.equal(session.agent_id, desk);
+    t.match(session.detail.agents, [
+      { agent_id: desk, from_index: 0 },
+      { agent_id: billing, version: 1, from_index: 2 },
+    ]);
+    const events = await rest.get<Page<{ data: object }>>(
+      `/v1/sessions/${result.session_id}/events?type=handover`,
+    );
+    t.match(events.items, [{ data: { phase: 'begun' } }, { data: { phase: 'done', version: 1 } }]);
   });
 
   await t.test('a model plays the caller until it hangs up', async (t) => {

@@ -145,11 +145,14 @@ export async function openGateway(config: GatewayConfig, deps: GatewayDeps): Pro
     const starter = new CallStarter({
       openCall: deps.openCall ?? openCall,
       providers,
-      resourcesFor: (plan) => ({
-        tools: toolsFor(plan, { tools, rates: bus.rates, clock, logger }),
-        knowledge: source,
-        audio,
-      }),
+      resources: {
+        of: (plan) => ({
+          tools: toolsFor(plan, { tools, rates: bus.rates, clock, logger }),
+          knowledge: source,
+          audio,
+        }),
+        handOver: (sessionId, request, signal) => source.handOver(sessionId, request, signal),
+      },
       recordings,
       voiceModel,
       reporters: callReporters({ gatewayId, spool: reports, outbox, clock, logger }),

@@ -9,6 +9,7 @@ import type { RecordingService } from '../recordings/recording-service.ts';
 import { AdmissionCredentials } from './admission-credentials.ts';
 import { admissionOperations } from './admission-routes.ts';
 import { AdmissionService } from './admission-service.ts';
+import { HandOvers } from './hand-overs.ts';
 import { KeyAdmission, type KeyAdmissionDeps } from './key-admission.ts';
 import { SessionLegs } from './session-legs.ts';
 import { playedAssets, SessionPlans } from './session-plans.ts';
@@ -39,8 +40,20 @@ export function createAdmissions({
     recordings: RecordingService;
     toolCallLimits: Pick<ToolCallLimits, 'of'>;
   }) {
-  const admissions = new AdmissionService({
+  const plans = new SessionPlans({
     ...deps,
+    sources: {
+      recording: (session, leg) => recordings.forLeg(session, leg),
+      history: async (sessionId) => (await callLog.turns(sessionId)).map(toTurn),
+      memories: (session, agent) => memories.forPlan(session, agent),
+      mayNote: (session, agent) => memories.mayNote(session, agent),
+      toolCallLimits: ({ org_id, project_id }) => toolCallLimits.of(org_id, project_id),
+      assets: (session, agent) => audioAssets.forPlan(session.project_id, playedAssets(agent?.config)),
+    },
+    settings: { recordingStore: config.RECORDING_STORE, outboundAllow: config.OUTBOUND_ALLOW },
+  });
+  const admissions = new AdmissionService({
+    ...{ ...deps, plans },
     credentials: new AdmissionCredentials({
       ...deps,
       publicUrl: config.PUBLIC_URL,
@@ -48,21 +61,10 @@ export function createAdmissions({
     }),
     keys: new KeyAdmission(deps),
     legs: new SessionLegs(deps),
-    plans: new SessionPlans({
-      ...deps,
-      sources: {
-        recording: (session, leg) => recordings.forLeg(session, leg),
-        history: async (sessionId) => (await callLog.turns(sessionId)).map(toTurn),
-        memories: (session, agent) => memories.forPlan(session, agent),
-        mayNote: (session, agent) => memories.mayNote(session, agent),
-        toolCallLimits: ({ org_id, project_id }) => toolCallLimits.of(org_id, project_id),
-        assets: (session, agent) => audioAssets.forPlan(session.project_id, playedAssets(agent?.config)),
-      },
-      settings: { recordingStore: config.RECORDING_STORE, outboundAllow: config.OUTBOUND_ALLOW },
-    }),
   });
+  const handOvers = new HandOvers({ ...deps, plans });
   return {
     admissions,
-    internalRoutes: admissionOperations({ admissions, recordings }),
+    internalRoutes: admissionOperations({ admissions, handOvers, recordings }),
   } satisfies Feature & { admissions: AdmissionService };
 }

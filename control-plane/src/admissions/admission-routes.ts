@@ -8,11 +8,13 @@ import {
   admissionCheckResponse,
   redeemRequest,
 } from '@parley/shared/contracts/admission';
+import { handOverRequest } from '@parley/shared/contracts/hand-over';
 import { AppError, UnauthorizedError } from '@parley/shared/errors/app-error';
 import { defineOperation, jsonBody, HttpResponse, streamBody, type Operation } from '../http/operation.ts';
 import { invalid } from '../http/validation.ts';
 import type { RecordingService } from '../recordings/recording-service.ts';
 import type { AdmissionService } from './admission-service.ts';
+import type { HandOvers } from './hand-overs.ts';
 
 const GATEWAY_ID = /^gw_[A-Za-z0-9]{1,61}$/;
 /** The largest recording: four hours of two channels at 48 kHz. */
@@ -26,9 +28,11 @@ const COMMON = { tag: 'internal', access: 'internal', described: false, rateLimi
 /** The internal routes, which gateways call on a listener of their own. */
 export function admissionOperations({
   admissions,
+  handOvers,
   recordings,
 }: {
   admissions: AdmissionService;
+  handOvers: HandOvers;
   recordings: RecordingService;
 }): Operation[] {
   return [
@@ -54,6 +58,17 @@ export function admissionOperations({
       responses: { 200: { description: 'The session plan.', schema: z.unknown() } },
       handle: async ({ body }) =>
         new HttpResponse(200, await admissions.redeem(body), { 'Cache-Control': 'no-store' }),
+    }),
+    defineOperation({
+      ...COMMON,
+      id: 'handSessionOver',
+      method: 'POST',
+      path: INTERNAL_PATHS.handover('{session_id}') as '/internal/v1/sessions/{session_id}/handover',
+      summary: 'Hand a running call over to another agent',
+      body: jsonBody(handOverRequest),
+      responses: { 200: { description: "The agent's part of a session plan.", schema: z.unknown() } },
+      handle: async ({ params, body }) =>
+        new HttpResponse(200, await handOvers.take(params.session_id, body), { 'Cache-Control': 'no-store' }),
     }),
     defineOperation({
       ...COMMON,

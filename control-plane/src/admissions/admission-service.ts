@@ -6,7 +6,7 @@ import type {
 import type { SessionPlanWire } from '@parley/shared/contracts/session-plan';
 import type { Clock } from '@parley/shared/time/clock';
 import type { PreCallService } from '../sessions/pre-call.ts';
-import { agentOf, type SessionAgents } from '../sessions/session-agent.ts';
+import { speakingAgentOf, type SessionAgents } from '../sessions/session-agent.ts';
 import type { SessionCloser } from '../sessions/session-closer.ts';
 import type { KeyAdmission } from './key-admission.ts';
 import type { AdmissionCredentials } from './admission-credentials.ts';
@@ -62,7 +62,7 @@ export class AdmissionService {
     const request = sent.kind === 'api_key' ? await this.#keys.mint(sent) : sent;
     const ticket = await this.#credentials.claim(request);
     const session = await this.#preCall.settled(await this.#legs.bind(ticket, request));
-    const agent = await agentOf(this.#agents, session);
+    const agent = await speakingAgentOf(this.#agents, session);
     if (session.agent_id !== null && !agent) throw sessionOver();
     const asked = session.pre_call?.state ?? 'done';
     if (asked !== 'done' && agent?.config.pre_call.on_error === 'reject') {

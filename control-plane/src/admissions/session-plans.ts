@@ -5,7 +5,7 @@ import type { SessionPlanWire } from '@parley/shared/contracts/session-plan';
 import type { Turn } from '@parley/shared/contracts/turn';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
 import type { SessionAgent, SessionTools } from '../sessions/session-agent.ts';
-import { resolveProviders, toSessionPlan } from '../sessions/session-plan.ts';
+import { resolveProviders, toSessionPlan, withModelsOf } from '../sessions/session-plan.ts';
 import type { PlanFacts } from '../sessions/session-plan.ts';
 import type { SessionRecord } from '../sessions/session-record.ts';
 import type { SessionStore } from '../sessions/session-store.ts';
@@ -79,12 +79,12 @@ export class SessionPlans {
     this.#settings = deps.settings;
   }
 
-  /** The plan of the session's leg for the socket with this claim. */
+  /** The plan of the session's leg for the socket with this claim. @param agent the one that speaks on it */
   async make(session: SessionRecord, agent: SessionAgent | null, claimId: string): Promise<SessionPlanWire> {
     const [recording, providers, prices, history, project, tools, memories, mayNote, toolCallLimits, assets] =
       await Promise.all([
         this.#sources.recording(session, session.leg),
-        resolveProviders(this.#catalog, session, agent),
+        resolveProviders(this.#catalog, withModelsOf(session, agent), agent),
         this.#costs.open(session),
         session.leg === 0 ? [] : this.#sources.history(session._id),
         this.#directory.project(session.project_id),

@@ -152,15 +152,18 @@ export class RealtimeClient {
     const begun = await this.until(() => this.#closed || next() !== undefined, ANSWER_MS);
     if (!begun) throw new TestCallError('The agent did not start to answer in time.');
     const texts: string[] = [];
+    let completed = false;
     for (let id = next(); id !== undefined; id = next()) {
       seen.add(id);
       const { text, status } = await this.answer(id);
       if (text !== '') texts.push(text);
-      // An answer that is cut short makes way for another: a goodbye, for instance.
-      if (status !== 'cancelled' && !isEarly(id)) break;
+      completed ||= status === 'completed';
+      // An answer that is cut short makes way for another: a goodbye, for instance; so does one without words, such as
+      // that of an agent that hands over.
+      if (text !== '' && status !== 'cancelled' && !isEarly(id)) break;
       await this.until(() => this.#closed || next() !== undefined, goesOnMs);
     }
-    return texts.length === 0 && this.#closed ? undefined : texts.join(' ');
+    return texts.length === 0 && this.#closed && !completed ? undefined : texts.join(' ');
   }
 
   /** What the agent says first, if it begins within `waitMs`. @throws TestCallError when it fails */

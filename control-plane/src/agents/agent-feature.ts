@@ -2,6 +2,7 @@ import type { Feature } from '../composition/feature.ts';
 import type { Platform } from '../composition/platform.ts';
 import { idSchema } from '../http/operation.ts';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
+import type { Scope } from '../tenancy/scope.ts';
 import { AgentContents } from './agent-content.ts';
 import { agentLinkRoutes } from './agent-link-routes.ts';
 import { AgentLinks } from './agent-links.ts';
@@ -55,7 +56,10 @@ export function createAgents({
       ...agentLinkRoutes(agentLinks),
     ],
     parameters: { agent_id: idSchema('agt') },
-    uses: { models: (orgId: string, ids: readonly string[]) => storedAgents.naming(orgId, ids) },
+    uses: {
+      agent: (scope: Scope, agentId: string) => storedAgents.handingOverTo(scope.orgId, agentId),
+      models: (orgId: string, ids: readonly string[]) => storedAgents.naming(orgId, ids),
+    },
     audit: AGENT_AUDIT,
     samples: [agentSample],
   } satisfies Feature & { agents: AgentService };

@@ -102,6 +102,7 @@ export async function checkContent(
       details.push(referenceNotFound(loc));
     }
   }
+  details.push(...(await archivedDestinations(scope, config, before)));
   const references: Reference[] = config.transfer.destinations.flatMap((destination, i) =>
     destination.target.type === 'agent'
       ? [
@@ -147,6 +148,33 @@ export async function checkContent(
       references.push({ collection: kind === 'agent' ? agentCollection : records[kind], id, loc });
   }
   return [...details, ...(await missingReferences(scope, references))];
+}
+
+/** Agents that calls are to be handed over to, and that are archived. */
+async function archivedDestinations(
+  scope: Scope,
+  config: AgentConfig,
+  before: NamingContent | undefined,
+): Promise<ValidationDetail[]> {
+  const known = new Set(before?.config.transfer?.destinations?.flatMap(agentOfDestination) ?? []);
+  const named = config.transfer.destinations.flatMap((destination, i) =>
+    agentOfDestination(destination).flatMap((id) => (known.has(id) ? [] : [{ id, i }])),
+  );
+  if (named.length === 0) return [];
+  const archived = await scope
+    .collection(agentCollection)
+    .find({ _id: { $in: named.map(({ id }) => id) }, archived_at: { $ne: null } }, { limit: named.length });
+  return named
+    .filter(({ id }) => archived.some(({ _id }) => _id === id))
+    .map(({ i }) => ({
+      loc: ['body', 'config', 'transfer', 'destinations', i, 'target', 'agent_id'],
+      msg: 'is an agent that is archived: restore it first',
+      type: 'not_available',
+    }));
+}
+
+function agentOfDestination({ target }: { target: { type: string; agent_id?: string } }): string[] {
+  return target.type === 'agent' && target.agent_id !== undefined ? [target.agent_id] : [];
 }
 
 /** Voices, each with the TTS model that is to speak with it. */

@@ -74,6 +74,11 @@ export class StoredAgents implements SessionAgents {
     return refs;
   }
 
+  /** Other live agents of the org that hand calls over to this one, at most 20. */
+  async handingOverTo(orgId: string, agentId: string): Promise<ErrorRef[]> {
+    return (await this.naming(orgId, [agentId])).filter(({ id }) => id !== agentId);
+  }
+
   #find(agentId: string): Promise<AgentRecord | null> {
     return this.#database.read(agentCollection, agentId);
   }

@@ -74,7 +74,13 @@ const ACTING: Readonly<Record<string, unknown>> = {
   'dtmf.terminator': '*', // dtmf-collector
   'dtmf.inter_digit_timeout_ms': 2000,
   'dtmf.max_digits': 4,
-  'transfer.destinations': [destination], // open-call, carrier-commands
+  'transfer.destinations': [
+    destination, // transfer, carrier-commands
+    {
+      id: 'other',
+      target: { type: 'agent', agent_id: 'agt_01k5z8r5m2q7v3x9b4n6c8d0ef' }, // agent-hand-over, hand-overs
+    },
+  ],
   'recording.enabled': false, // session-creation
   'recording.channels': 'mono', // wav-mixer
   'privacy.store_audio': false, // session-creation
@@ -163,7 +169,6 @@ const REFUSED: Readonly<Record<string, unknown>> = {
 };
 
 const refusedDestinations: Readonly<Record<string, Json>> = {
-  'target.type': { target: { type: 'agent', agent_id: 'agt_01k5z8r5m2q7v3x9b4n6c8d0ef' } },
   'target.extension': { target: { ...destination.target, extension: '12' } },
   mode: { mode: 'warm' },
   brief_to_target: { brief_to_target: 'summary' },

@@ -30,7 +30,6 @@ export const UNSUPPORTED_SETTINGS: readonly (readonly [path: string, ...accepted
   ['answer_detection.screening.action', 'answer'],
   ['answer_detection.screening.message', ''],
   ['answer_detection.ivr.action', 'navigate'],
-  ['transfer.destinations.*.target.type', 'phone', 'variable'],
   ['transfer.destinations.*.target.extension', null, undefined],
   ['transfer.destinations.*.mode', 'blind'],
   ['transfer.destinations.*.brief_to_target', 'none'],

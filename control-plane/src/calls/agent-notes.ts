@@ -1,5 +1,5 @@
 import type { CallEventData, KnownCallEvent } from '@parley/shared/contracts/call-events';
-import { agentOf, type SessionAgent, type SessionAgents } from '../sessions/session-agent.ts';
+import { speakingAgentOf, type SessionAgent, type SessionAgents } from '../sessions/session-agent.ts';
 import type { SessionRecord } from '../sessions/session-record.ts';
 
 /** Memories of callers, as far as agents add to them. */
@@ -35,7 +35,7 @@ export class AgentNotes {
     if (event.type === 'do_not_call')
       await this.#suppressions.addFromCall(session, { id: event.id, reason: event.data.reason });
     if (event.type === 'remember') {
-      const agent = await agentOf(this.#agents, session);
+      const agent = await speakingAgentOf(this.#agents, session);
       await this.#memories.note(session, agent, { eventId: event.id, ...event.data });
     }
   }

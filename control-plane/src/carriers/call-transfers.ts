@@ -1,4 +1,4 @@
-import { agentOf, type SessionAgents } from '../sessions/session-agent.ts';
+import { speakingAgentOf, type SessionAgents } from '../sessions/session-agent.ts';
 import type { SessionRecord, SessionTransfer } from '../sessions/session-record.ts';
 import { isTerminal } from '../sessions/session-states.ts';
 import type { SessionStore } from '../sessions/session-store.ts';
@@ -52,7 +52,7 @@ export class CallTransfers {
     const transferId = new URL(trusted.request.url).searchParams.get('transfer_result');
     if (!session || isTerminal(session.status) || call.bridged) return carrier.acknowledge('hangup');
     if (session.transfer?.transfer_id !== transferId) return carrier.acknowledge('hangup');
-    const agent = await agentOf(this.#agents, session);
+    const agent = await speakingAgentOf(this.#agents, session);
     const destination = agent?.config.transfer.destinations.find(
       ({ target }) => target.type === 'phone' && target.phone_number === session.transfer?.to,
     );

@@ -335,6 +335,7 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   digit: 'The key.',
   digits: 'The keys.',
   transfer_id: 'Id of the transfer.',
+  handover_id: 'Id of the hand-over.',
   phase: 'How far it is.',
   destination_id: 'Destination in the config of the agent.',
   command_id: 'Id of the command: done once.',

@@ -41,6 +41,19 @@ export async function agentOf(
   return agent && withOverrides(agent, readOverrides(session.overrides));
 }
 
+/** The agent that speaks at present: the one that the call was handed over to last, or else the session's own. */
+export function speakingAgentOf(
+  agents: Pick<SessionAgents, 'version'>,
+  session: {
+    agent_id: string | null;
+    agent_version: number | null;
+    hand_overs?: readonly { agent_id: string; version: number }[] | undefined;
+  },
+): Promise<SessionAgent | null> {
+  const last = session.hand_overs?.at(-1);
+  return last ? agents.version(last.agent_id, last.version) : agentOf(agents, session);
+}
+
 /** Tools of an agent version, secrets in the clear: only ever for a plan. */
 export interface SessionTools {
   forPlan(agent: SessionAgent): Promise<SessionPlanWire['tools']>;

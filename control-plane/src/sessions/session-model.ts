@@ -70,6 +70,7 @@ export const sessionCollection = defineCollection<SessionRecord, 'project'>({
     carrier_cost: text,
     carrier_ended_at: date,
     transfer: mixed,
+    hand_overs: { type: [Object], default: [] },
     gateway_id: text,
     claim_id: text,
     leg: { type: Number, default: -1 },

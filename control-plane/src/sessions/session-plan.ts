@@ -136,6 +136,13 @@ export function toSessionPlan(facts: PlanFacts): SessionPlanWire {
   };
 }
 
+/** The session with the models of the agent that speaks: its own agent's were chosen when it was made. */
+export function withModelsOf(session: SessionRecord, agent: SessionAgent | null): SessionRecord {
+  if (!agent || !session.hand_overs?.length || agent.agent_id === session.agent_id) return session;
+  const { llm_id, stt_id, tts_id, tts_voice_id } = agent;
+  return { ...session, llm_id, stt_id, tts_id, tts_voice_id };
+}
+
 /** A limit in 10⁻⁹ of the currency, or the largest there is. */
 function ceilingOf(amount: string | null): number | null {
   return amount === null ? null : Math.min(Number(toNano(amount)), Number.MAX_SAFE_INTEGER);

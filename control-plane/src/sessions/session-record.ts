@@ -74,6 +74,8 @@ export interface SessionRecord extends StoredRecord {
   carrier_ended_at: Date | null;
   /** A blind transfer under way at the carrier. */
   transfer: SessionTransfer | null;
+  /** Agents that the call was handed over to, in order; the session stays its first one's. */
+  hand_overs?: HandOver[];
 
   gateway_id: string | null;
   claim_id: string | null;
@@ -117,6 +119,15 @@ export interface SessionRecord extends StoredRecord {
   erase_at_end: boolean;
   /** Whether the session is over and steps that follow are still to be done. */
   follow_up?: boolean;
+}
+
+/** Another agent took the call over. */
+export interface HandOver {
+  handover_id: string;
+  agent_id: string;
+  version: number;
+  /** Number of the first turn that may be this agent's. */
+  from_index: number;
 }
 
 export interface SessionTransfer {

@@ -96,6 +96,19 @@ export const sessionDetailSchema = z
     ...sessionFields,
     detail: z.object({
       agent_version: z.number().int().nullable(),
+      agents: z
+        .array(
+          z.object({
+            agent_id: z.string(),
+            version: z.number().int(),
+            from_index: z.number().int().meta({
+              description: "Number (`index`) of the first turn of the transcript that may be this agent's.",
+            }),
+          }),
+        )
+        .meta({
+          description: 'The agents that have held the call, in order: one, unless it was handed over.',
+        }),
       from_number: nullableText,
       to_number: nullableText,
       telephony_account_id: nullableText,
@@ -165,6 +178,15 @@ export function toSessionResponse(
   };
 }
 
+function agentsOf({ agent_id, agent_version, hand_overs }: SessionRecord) {
+  const own =
+    agent_id === null || agent_version === null ? [] : [{ agent_id, version: agent_version, from_index: 0 }];
+  return [
+    ...own,
+    ...(hand_overs ?? []).map(({ agent_id, version, from_index }) => ({ agent_id, version, from_index })),
+  ];
+}
+
 export function toSessionDetail(
   session: SessionRecord,
   addresses: SessionAddresses,
@@ -173,6 +195,7 @@ export function toSessionDetail(
     ...toSessionResponse(session, addresses),
     detail: {
       agent_version: session.agent_version,
+      agents: agentsOf(session),
       from_number: session.from_number,
       to_number: session.to_number,
       telephony_account_id: session.telephony_account_id,

@@ -6,7 +6,7 @@ import type { SessionStatus } from '@parley/shared/contracts/session-values';
 import type { ToolOutcome } from '@parley/shared/tools/tool-runner';
 import type { Clock } from '@parley/shared/time/clock';
 import type { SessionAgent, SessionAgents } from '../sessions/session-agent.ts';
-import { agentOf } from '../sessions/session-agent.ts';
+import { speakingAgentOf } from '../sessions/session-agent.ts';
 import { isTerminal } from '../sessions/session-states.ts';
 import type { Collection, StoredRecord } from '../storage/collection.ts';
 import type { Database } from '../storage/database.ts';
@@ -24,6 +24,7 @@ export interface ToolSession extends StoredRecord {
   agent_id: string | null;
   agent_version: number | null;
   status: SessionStatus;
+  hand_overs?: readonly { agent_id: string; version: number }[];
   variables: Record<string, string>;
 }
 
@@ -87,7 +88,7 @@ export class SessionToolCalls {
   ): Promise<ToolCallAnswer> {
     const session = await this.#sessions.findOne({ _id: sessionId }).lean<ToolSession>();
     if (!session || isTerminal(session.status)) throw new NotFoundError();
-    const agent = await agentOf(this.#agents, session);
+    const agent = await speakingAgentOf(this.#agents, session);
     if (!agent) throw new NotFoundError();
     try {
       const expires_at = new Date(this.#clock.now() + KEPT_MS);

@@ -46,14 +46,29 @@ void t.test('an agent that may has every built-in tool, and each is run', async 
     offered.map(({ name }) => name),
     Object.keys(BUILT_IN_TOOLS),
   );
-  t.match(offered[1], { description: 'Transfers the caller to a person. Destinations: sales: Buys' });
+  t.match(offered[1], {
+    description:
+      'Transfers the caller to a person, or to another agent. Destinations: sales: Buys; other: Other',
+  });
   t.match(await runBuiltIn('send_dtmf', { digits: '12#' }, all), { ok: true });
   t.match(await runBuiltIn('transfer_call', { destination_id: 'sales' }, all), { ok: true, final: true });
-  t.match(await runBuiltIn('transfer_call', { destination_id: 'other' }, all), {
+  t.match(await runBuiltIn('transfer_call', { destination_id: 'other' }, all), { ok: true, final: true });
+  t.match(await runBuiltIn('transfer_call', { destination_id: 'nobody' }, all), {
     code: 'unknown_destination',
   });
   t.match(await runBuiltIn('end_call', {}, all), { ok: true, final: true });
-  t.same(all.done, ['12#', 'sales', 'end']);
+  t.same(all.done, ['12#', 'sales', 'other', 'end']);
+});
+
+void t.test('where no carrier can transfer the caller, other agents alone are destinations', async (t) => {
+  const all = context(true);
+  const web = { ...all, participant: { carrierCommands: false, dtmfOut: 'none' as const } };
+  t.match(offeredTools(web).find(({ name }) => name === 'transfer_call')?.parameters, {
+    properties: { destination_id: { enum: ['other'] } },
+  });
+  t.match(await runBuiltIn('transfer_call', { destination_id: 'sales' }, web), {
+    code: 'unknown_destination',
+  });
 });
 
 void t.test('what is to be remembered, and who is not to be called, is told and not lost', async (t) => {

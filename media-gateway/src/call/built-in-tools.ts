@@ -138,9 +138,10 @@ export function destinationOf(
   return destinationsOf(context).find(({ id }) => id === args['destination_id']);
 }
 
-function destinationsOf({ plan, participant }: Offered): TransferDestination[] {
-  if (!participant.carrierCommands) return [];
-  return plan.agent.config.transfer.destinations.filter(({ target }) => target.type !== 'agent');
+/** Destinations that the caller can be brought to: other agents from everywhere, telephones by a carrier alone. */
+export function destinationsOf({ plan, participant }: Offered): TransferDestination[] {
+  const { destinations } = plan.agent.config.transfer;
+  return destinations.filter(({ target }) => target.type === 'agent' || participant.carrierCommands);
 }
 
 /** What a model wrote, cut to size; undefined for nothing. */

@@ -18,7 +18,7 @@ export interface CommandedCall {
 
 /** Commands to a call that come from outside, over the control plane. */
 export class CallCommands {
-  readonly #destinations: readonly TransferDestination[];
+  readonly #destinations: () => readonly TransferDestination[];
   readonly #phase: PhaseOfCall;
   readonly #variables: Record<string, string>;
   readonly #prompt: PromptTexts;
@@ -29,7 +29,7 @@ export class CallCommands {
 
   /** @param deps.destinations whom the caller can be transferred to */
   constructor(deps: {
-    destinations: readonly TransferDestination[];
+    destinations: () => readonly TransferDestination[];
     phase: PhaseOfCall;
     variables: Record<string, string>;
     prompt: PromptTexts;
@@ -72,10 +72,11 @@ export class CallCommands {
         return refused ?? this.#onEvent(command);
       }
       case 'transfer': {
+        // A hand-over to another agent is refused where a transfer is.
         const refused = refusal(this.#phase.answerTo('transfer'));
         if (refused !== undefined) return refused;
         const { destination_id: id } = COMMAND_ARGS.transfer.parse(command.args);
-        const destination = this.#destinations.find((candidate) => candidate.id === id);
+        const destination = this.#destinations().find((candidate) => candidate.id === id);
         return destination ? this.#call.transfer(destination) : 'unknown_destination';
       }
       case 'carrier_result': {

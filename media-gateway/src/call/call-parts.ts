@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { CallEndReason } from '@parley/shared/contracts/session-values';
 import type { Emit } from '../reporting/call-reporter.ts';
 import { builtInSentences } from '../speech/built-in-sentences.ts';
@@ -8,17 +10,19 @@ import { replyMaker } from '../speech/reply-maker.ts';
 import { CallVoices } from '../speech/speaker.ts';
 import { WaitingTexts } from './waiting-texts.ts';
 import { CallerTurns, type CallerWords } from '../turns/caller-turns.ts';
+import { AgentHandOver } from './agent-hand-over.ts';
 import { AgentKeys } from './agent-keys.ts';
+import { destinationsOf } from './built-in-tools.ts';
 import { CallerKeys } from './caller-keys.ts';
 import { CallClock } from './call-clock.ts';
 import { CallCommands, refusal } from './call-commands.ts';
 import { TurnLog } from './turn-log.ts';
 import { PhaseOfCall } from './call-phase.ts';
-import { CallKnowledge, hasKnowledge } from './call-knowledge.ts';
+import { CallKnowledge } from './call-knowledge.ts';
 import { CallReport } from './call-report.ts';
 import { CallTiming } from './call-timing.ts';
 import { CallTools, type CallControls, type TransferDestination } from './call-tools.ts';
-import type { CallDeps } from './call.ts';
+import type { CallDeps, NextAgent } from './call.ts';
 import { CarrierRequests } from './carrier-requests.ts';
 import { CostMeter } from './cost-meter.ts';
 import { Failures } from './failures.ts';
@@ -51,14 +55,30 @@ export interface CallOwner {
   onLost(): void;
 }
 
+/** Told to an agent that takes a call over. */
+const TAKEN_OVER =
+  'You have taken this call over from another agent just now. Go on where it stands: the caller need not repeat anything.';
+
+/** Whether the next agent listens with the same STT in the same way. */
+function listensAlike(now: SessionPlan, next: NextAgent['part']): boolean {
+  const ears = ({ stt, agent }: Pick<SessionPlan, 'stt' | 'agent'>) => [
+    stt.map(({ id, model, language, options }) => ({ id, model, language, options })),
+    { language: agent.config.language.primary, ...agent.config.stt },
+  ];
+  return isDeepStrictEqual(ears(now), ears(next));
+}
+
 /** What a call is made of. */
 export type CallParts = ReturnType<typeof wireCall>;
 
 /** Makes the parts of one call, each from those it works with: what each has in its hands is read here. Starts nothing. */
 export function wireCall(deps: CallDeps, owner: CallOwner) {
   const { phase, clock, variables, emit, end } = owner;
-  const { plan, farEnd, providers, reporter, recorder, time } = deps;
+  const { farEnd, reporter, recorder, time } = deps;
   const { participant, observer } = farEnd;
+  // The call's own: another agent that takes over takes its part of them.
+  const plan: SessionPlan = { ...deps.plan };
+  const providers = { ...deps.providers };
   const { config } = plan.agent;
   const media = new MediaClock(clock, participant.steadyAudio);
   const log = new TurnLog(reporter, plan.history);
@@ -114,7 +134,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
       if (refused === undefined) goodbye.say({ ended_by: 'agent', hangup_reason: 'agent_hangup' }, message);
       return refused;
     },
-    transferAfterSpeech: (destination, onFailed) => handOver(destination, onFailed),
+    transferAfterSpeech: (destination, onFailed) => bringTo(destination, onFailed),
     apology: (destination) => prompt.render(destination?.failure_message ?? '') || failures.apology,
     sendDtmf: (digits) => agentKeys.press(digits),
     searchKnowledge: (query) => knowledge.answer(query, owner.signal),
@@ -138,7 +158,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
       voices,
       playout,
       tools,
-      knowledge: hasKnowledge(plan) && config.knowledge.mode === 'auto' ? knowledge : undefined,
+      knowledge,
       clock: time.clock,
       usage: log.usage,
       onTrouble: (code, error) => failures.trouble(code, error),
@@ -216,7 +236,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     clock,
     emit,
     onCeiling: () => {
-      const { message } = config.end_call;
+      const { message } = plan.agent.config.end_call;
       if (phase.on('limit_reached') === 'say_goodbye')
         goodbye.say({ ended_by: 'system', hangup_reason: 'budget' }, message === '' ? undefined : message);
     },
@@ -225,12 +245,24 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     phase,
     speech,
     goodbye,
-    sentences: builtInSentences(config.language.primary),
+    sentences: () => builtInSentences(plan.agent.config.language.primary),
     voices,
     emit,
     logger: deps.logger,
     end,
   });
+  const whenTransferFails = {
+    onReturned: (note: string, message: string | undefined) => {
+      media.touch();
+      transcript.note(note);
+      if (message === undefined) speech.answer();
+      else speech.say(message, 'say', { interruptible: true });
+    },
+    onGivenUp: (reason: CallEndReason, note: string, message: string | undefined) => {
+      transcript.note(note);
+      goodbye.say(reason, message);
+    },
+  };
   const transfer = new Transfer({
     plan,
     prompt,
@@ -242,29 +274,31 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     events: {
       onBridged: () => owner.onBridged(),
       onLost: () => owner.onLost(),
-      onReturned: (note, message) => {
-        media.touch();
-        transcript.note(note);
-        if (message === undefined) speech.answer();
-        else speech.say(message, 'say', { interruptible: true });
-      },
-      onGivenUp: (reason, note, message) => {
-        transcript.note(note);
-        goodbye.say(reason, message);
-      },
+      ...whenTransferFails,
     },
   });
-  /** Transfers the caller. @returns the code word of the refusal, if refused */
-  const handOver = (
+  const handOver = new AgentHandOver({
+    agents: deps.resources.agents,
+    nextTurnIndex: () => log.nextTurnIndex,
+    prompt,
+    clock,
+    phase,
+    signal: owner.signal,
+    emit,
+    events: { onChanged: (next) => takeOver(next), ...whenTransferFails },
+  });
+  /** Transfers the caller, or hands the call over. @returns the code word of the refusal, if refused */
+  const bringTo = (
     destination: TransferDestination,
     onFailed?: (code: string) => void,
   ): string | undefined => {
-    const refused = refusal(phase.on('transfer'));
-    if (refused === undefined) {
-      tools.confirmations.drop(TRANSFERRED);
-      void transfer.run(destination, speech, onFailed);
-    }
-    return refused;
+    const { target } = destination;
+    const refused = refusal(phase.on(target.type === 'agent' ? 'hand_over' : 'transfer'));
+    if (refused !== undefined) return refused;
+    tools.confirmations.drop(TRANSFERRED);
+    if (target.type === 'agent') void handOver.run(destination, target.agent_id, speech, onFailed);
+    else void transfer.run(destination, speech, onFailed);
+    return undefined;
   };
   const timing = new CallTiming({
     plan,
@@ -301,7 +335,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
   });
   const watchdog = new Watchdog({ plan, emit, call });
   const commands = new CallCommands({
-    destinations: participant.carrierCommands ? config.transfer.destinations : [],
+    destinations: () => destinationsOf({ plan, participant }),
     phase,
     variables,
     prompt,
@@ -314,7 +348,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
       transfer: (destination) => {
         const refused = refusal(phase.answerTo('transfer'));
         if (refused === undefined) speech.cancel();
-        return refused ?? handOver(destination);
+        return refused ?? bringTo(destination);
       },
     },
   });
@@ -338,7 +372,29 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     figures: () => ({ agentTalkMs: playout.ledger.talkedMs, transferMs: transfer.ringingMs }),
     logger: deps.logger,
   });
+  /** Another agent goes on with the call. */
+  const takeOver = ({ part, providers: theirs, tools: runner }: NextAgent) => {
+    const sameEars = listensAlike(plan, part);
+    Object.assign(variables, { ...part.variables, ...variables });
+    Object.assign(plan, part);
+    Object.assign(providers, theirs);
+    llms.splice(0, llms.length, ...theirs.llm.map((make) => make()));
+    for (const llm of llms) llm.warm();
+    voices.use(theirs.tts);
+    if (!plan.text_only) voices.current.warm();
+    tools.agentChanged(runner);
+    prompt.agentChanged();
+    knowledge.warm(owner.signal);
+    keys.configure(plan.agent.config.dtmf);
+    timing.agentChanged();
+    watchdog.agentChanged(plan);
+    turns.agentChanged(sameEars ? undefined : theirs.stt);
+    transcript.note(TAKEN_OVER);
+    // A caller who has begun to speak is answered when they have finished.
+    if (turns.openText === '') speech.answer();
+  };
   return {
+    plan,
     media,
     log,
     transcript,

@@ -13,6 +13,7 @@ const plan = wirePlan((_, config) => {
   config.dtmf.receive = true;
   config.transfer.destinations = [
     salesDestination({ announce_to_caller: 'I am connecting you to our sales department now.' }),
+    salesDestination({ id: 'billing', target: { type: 'agent', agent_id: 'agt_2' } }),
   ];
 });
 
@@ -55,6 +56,10 @@ const ways: Record<CallPhase, (call: FakeCall) => Promise<unknown>> = {
     transferTo(call);
     await untilCarrierIsAsked(call);
     call.phone.listener.onGone({ by: 'caller', lost: false });
+  },
+  changing_agent: async (call) => {
+    order(call, 'transfer', { destination_id: 'billing' });
+    await call.wait(300);
   },
   saying_goodbye: async (call) => {
     order(call, 'end', { ...API, message: 'Goodbye and thank you very much for your call.' });
@@ -99,6 +104,7 @@ const effects: Record<string, Record<CallPhase, string>> = {
     announcing: 'writes "When do you close?"',
     transferring: '',
     handed_over: '',
+    changing_agent: 'writes "When do you close?"',
     saying_goodbye: '',
     over: '',
   },
@@ -108,6 +114,7 @@ const effects: Record<string, Record<CallPhase, string>> = {
     announcing: 'writes "(keys) 1"',
     transferring: 'writes "(keys) 1"',
     handed_over: 'writes "(keys) 1"',
+    changing_agent: 'writes "(keys) 1"',
     saying_goodbye: '',
     over: '',
   },
@@ -117,6 +124,7 @@ const effects: Record<string, Record<CallPhase, string>> = {
     announcing: 'writes "When do you close?"',
     transferring: 'writes "When do you close?"',
     handed_over: 'writes "When do you close?"',
+    changing_agent: 'writes "When do you close?"',
     saying_goodbye: 'writes "When do you close?"',
     over: '',
   },
@@ -126,6 +134,7 @@ const effects: Record<string, Record<CallPhase, string>> = {
     announcing: 'refused',
     transferring: 'refused',
     handed_over: 'refused',
+    changing_agent: 'taken',
     saying_goodbye: 'refused',
     over: 'refused',
   },
@@ -135,6 +144,7 @@ const effects: Record<string, Record<CallPhase, string>> = {
     announcing: 'ends (caller_hangup)',
     transferring: '',
     handed_over: '',
+    changing_agent: 'ends (caller_hangup)',
     saying_goodbye: 'ends (caller_hangup)',
     over: '',
   },
@@ -144,6 +154,7 @@ const effects: Record<string, Record<CallPhase, string>> = {
     announcing: 'ends (caller_hangup)',
     transferring: '',
     handed_over: '',
+    changing_agent: '',
     saying_goodbye: 'ends (caller_hangup)',
     over: '',
   },
@@ -153,6 +164,7 @@ const effects: Record<string, Record<CallPhase, string>> = {
     announcing: 'ends (media_timeout)',
     transferring: '',
     handed_over: '',
+    changing_agent: 'ends (media_timeout)',
     saying_goodbye: 'ends (api_hangup)',
     over: '',
   },
@@ -162,6 +174,7 @@ const effects: Record<string, Record<CallPhase, string>> = {
     announcing: 'ends (media_timeout)',
     transferring: 'says "Nobody is free."',
     handed_over: 'ends (caller_hangup)',
+    changing_agent: 'ends (media_timeout)',
     saying_goodbye: 'ends (api_hangup)',
     over: '',
   },
@@ -171,6 +184,7 @@ const effects: Record<string, Record<CallPhase, string>> = {
     announcing: '',
     transferring: '',
     handed_over: '',
+    changing_agent: '',
     saying_goodbye: '',
     over: '',
   },
@@ -180,6 +194,7 @@ const effects: Record<string, Record<CallPhase, string>> = {
     announcing: 'transferring',
     transferring: 'transferring',
     handed_over: 'transferring',
+    changing_agent: 'transferring',
     saying_goodbye: 'ending',
     over: 'not_live',
   },
@@ -189,6 +204,7 @@ const effects: Record<string, Record<CallPhase, string>> = {
     announcing: 'transferring',
     transferring: 'transferring',
     handed_over: 'transferring',
+    changing_agent: 'transferring',
     saying_goodbye: 'ending',
     over: 'not_live',
   },
@@ -198,6 +214,7 @@ const effects: Record<string, Record<CallPhase, string>> = {
     announcing: 'transfer_in_progress',
     transferring: 'transfer_in_progress',
     handed_over: 'transfer_in_progress',
+    changing_agent: 'transfer_in_progress',
     saying_goodbye: 'ending',
     over: 'not_live',
   },
@@ -207,6 +224,7 @@ const effects: Record<string, Record<CallPhase, string>> = {
     announcing: 'taken',
     transferring: 'taken, says "Nobody is free."',
     handed_over: 'taken, ends (caller_hangup)',
+    changing_agent: 'taken',
     saying_goodbye: 'taken',
     over: 'not_live',
   },
@@ -216,6 +234,7 @@ const effects: Record<string, Record<CallPhase, string>> = {
     announcing: 'taken',
     transferring: 'taken, ends (transferred)',
     handed_over: 'taken, ends (transferred)',
+    changing_agent: 'taken',
     saying_goodbye: 'taken',
     over: 'not_live',
   },
@@ -225,6 +244,7 @@ const effects: Record<string, Record<CallPhase, string>> = {
     announcing: 'taken, says "Goodbye then."',
     transferring: 'taken, ends (api_hangup)',
     handed_over: 'taken, ends (api_hangup)',
+    changing_agent: 'taken, says "Goodbye then."',
     saying_goodbye: 'taken',
     over: 'not_live',
   },
@@ -234,6 +254,7 @@ const effects: Record<string, Record<CallPhase, string>> = {
     announcing: 'taken, ends (api_hangup)',
     transferring: 'taken, ends (api_hangup)',
     handed_over: 'taken, ends (api_hangup)',
+    changing_agent: 'taken, ends (api_hangup)',
     saying_goodbye: 'taken, ends (api_hangup)',
     over: 'not_live',
   },
@@ -241,7 +262,8 @@ const effects: Record<string, Record<CallPhase, string>> = {
 
 /** What is seen of a call: answer, what the model was asked for, what is said and written, how it ended. */
 async function effectOf(happening: (call: FakeCall) => unknown, phase: CallPhase): Promise<string> {
-  const call = fakeCall({ plan });
+  // The other agent keeps the caller waiting.
+  const call = fakeCall({ plan, otherAgent: () => new Promise(() => {}) });
   await call.wait(1600);
   await ways[phase](call);
   const before = { spoken: call.spoken.length, asked: call.requests.length, texts: call.texts().length };
@@ -302,7 +324,9 @@ void t.test('the table', async (t) => {
   await t.test('lets the agent say something of its own accord only while it talks', (t) => {
     const speaking = ['greet', 'answer', 'think', 'take_turn', 'count'];
     const elsewhere = cells.filter(({ phase, answer }) => phase !== 'talking' && speaking.includes(answer));
-    t.same(elsewhere, []);
+    // The turn of a caller who is between two agents waits for the second one.
+    const kept = { stimulus: 'caller_words', phase: 'changing_agent', answer: 'take_turn', next: undefined };
+    t.same(elsewhere, [kept]);
     t.end();
   });
 

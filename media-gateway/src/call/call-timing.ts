@@ -16,6 +16,9 @@ export interface CallTimingEvents {
   onAudioMissing(): void;
 }
 
+/** No call is longer, however often it is handed over. */
+const MAX_CALL_MS = 14_400_000;
+
 /** The timers of a call: reminders, limits. */
 export class CallTiming {
   readonly #plan: SessionPlan;
@@ -28,7 +31,7 @@ export class CallTiming {
   readonly #events: CallTimingEvents;
   readonly #silence: SilenceWatch;
   /** When the longest duration of the call is reached; monotonic ms. */
-  readonly #endsAt: number;
+  #endsAt: number;
   /** Sounds without words are taken for silence, until there are words. */
   #ignoresSound = false;
 
@@ -52,6 +55,14 @@ export class CallTiming {
     this.#events = deps.events;
     this.#endsAt = deps.clock.zero + deps.plan.limits.max_duration_seconds * 1000;
     this.#silence = new SilenceWatch(deps.plan.agent.config.silence);
+  }
+
+  /** Another agent is in the plan: its longest duration counts from now on. */
+  agentChanged(): void {
+    const { agent, limits } = this.#plan;
+    const endsAt = this.#clock.monotonic() + limits.max_duration_seconds * 1000;
+    this.#endsAt = Math.min(endsAt, this.#clock.zero + MAX_CALL_MS);
+    this.#silence.configure(agent.config.silence);
   }
 
   /** The caller has given any sign of life at all. */

@@ -33,7 +33,7 @@ export interface CallControls extends ToolEvents {
    */
   endAfterSpeech(message: string | undefined): string | undefined;
   /**
-   * Transfers the caller once the present utterance was heard.
+   * Transfers the caller, or hands the call over to another agent, once the present utterance was heard.
    * @param onFailed the transfer was tried, and the caller is still with the agent
    * @returns the code word of the refusal, if refused
    */
@@ -74,8 +74,9 @@ export interface CallToolsDeps {
  */
 export class CallTools implements ReplyTools {
   readonly #deps: CallToolsDeps;
-  readonly #byName: ReadonlyMap<string, PlanTool>;
+  readonly #byName = new Map<string, PlanTool>();
   readonly #log: ToolLog;
+  #runner: ToolRunner;
   readonly #guard = new ToolGuard();
   readonly #runs = new Map<string, Promise<ToolResult>>();
   /** Tool calls that the client was asked to run and has not answered. */
@@ -92,14 +93,21 @@ export class CallTools implements ReplyTools {
 
   constructor(deps: CallToolsDeps) {
     this.#deps = deps;
-    this.#byName = new Map(deps.plan.tools.map((tool) => [tool.name, tool]));
+    this.#runner = deps.runner;
+    learnNames(this.#byName, deps.plan.tools);
     this.#log = new ToolLog({ byName: this.#byName, events: deps.controls, clock: deps.clock });
     this.confirmations = new Confirmations({
       log: this.#log,
       due: this.#due,
-      language: deps.plan.agent.config.language.primary,
+      language: () => deps.plan.agent.config.language.primary,
       run: (agreed, speak) => this.#runAgreed(agreed, speak),
     });
+  }
+
+  /** Another agent is in the plan. What the tools of the one before still do is told to it. @param runner of its tools */
+  agentChanged(runner: ToolRunner): void {
+    this.#runner = runner;
+    learnNames(this.#byName, this.#deps.plan.tools);
   }
 
   /** Whether any tool is running that the next reply waits for. */
@@ -311,9 +319,9 @@ export class CallTools implements ReplyTools {
 
   /** Never rejects. */
   async #runTool(tool: PlanTool, call: LlmToolCall, args: Record<string, unknown>): Promise<Outcome> {
-    const { runner, plan, variables, signal } = this.#deps;
+    const { plan, variables, signal } = this.#deps;
     try {
-      const outcome = await runner.run(
+      const outcome = await this.#runner.run(
         tool,
         {
           toolCallId: call.id,
@@ -343,6 +351,11 @@ export class CallTools implements ReplyTools {
       variables: { ...variables },
     };
   }
+}
+
+function learnNames(byName: Map<string, PlanTool>, tools: readonly PlanTool[]): void {
+  byName.clear();
+  for (const tool of tools) byName.set(tool.name, tool);
 }
 
 const isTransfer = ({ name }: LlmToolCall): boolean => name === 'transfer_call';

@@ -2,6 +2,7 @@ import type { VoiceModel } from '../hearing/voice-model/voice-model.ts';
 import type { Clock } from '@parley/shared/time/clock';
 import type { PlanAsset } from '@parley/shared/contracts/audio-assets';
 import type { CallReport } from '@parley/shared/contracts/call-events';
+import type { HandOverPart, HandOverRequest } from '@parley/shared/contracts/hand-over';
 import type { GatewayCommand } from '@parley/shared/contracts/commands';
 import type { CallEndReason } from '@parley/shared/contracts/session-values';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
@@ -42,6 +43,21 @@ export interface CallResources {
   tools: ToolRunner;
   knowledge: KnowledgeSource;
   audio: AudioSource;
+  agents: AgentSource;
+}
+
+/** Other agents that may take the call over. */
+export interface AgentSource {
+  /** @throws HandOverError when it is refused; whatever the request met; the reason of `signal` */
+  take(request: HandOverRequest, signal: AbortSignal): Promise<NextAgent>;
+}
+
+/** An agent that takes a running call over, with what it is held with. */
+export interface NextAgent {
+  /** Takes the place of these parts of the plan. */
+  part: HandOverPart;
+  providers: CallProviders;
+  tools: ToolRunner;
 }
 
 /** Audio that was uploaded for agents. */

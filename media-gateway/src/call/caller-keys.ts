@@ -8,7 +8,7 @@ import { DtmfCollector } from '../turns/dtmf-collector.ts';
 
 /** The keys that the caller presses, collected into entries; an entry takes a turn. */
 export class CallerKeys {
-  readonly #config: AgentConfig['dtmf'];
+  #config: AgentConfig['dtmf'];
   readonly #phase: PhaseOfCall;
   readonly #speech: AgentSpeech;
   readonly #transcript: Transcript;
@@ -33,6 +33,12 @@ export class CallerKeys {
     this.#emit = deps.emit;
     this.#onSign = deps.onSign;
     this.#collector = new DtmfCollector(deps.config, deps.clock, (digits) => this.#onEntry(digits));
+  }
+
+  /** From now on another agent's settings hold. */
+  configure(config: AgentConfig['dtmf']): void {
+    this.#config = config;
+    this.#collector.configure(config);
   }
 
   press(digit: string): void {

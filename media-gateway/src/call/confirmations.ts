@@ -30,7 +30,7 @@ export class Confirmations {
   readonly #log: ToolLog;
   readonly #due: DueCalls;
   /** BCP 47 tag, where a turn has none. */
-  readonly #language: string;
+  readonly #language: () => string;
   readonly #run: (agreed: Confirmable, speak: Speak) => Promise<ToolResult>;
   #pending: Pending | undefined;
   /** What the caller has said yes to and no reply has begun, by the id of its due call. */
@@ -39,7 +39,7 @@ export class Confirmations {
   constructor(deps: {
     log: ToolLog;
     due: DueCalls;
-    language: string;
+    language: () => string;
     run: (agreed: Confirmable, speak: Speak) => Promise<ToolResult>;
   }) {
     this.#log = deps.log;
@@ -69,7 +69,7 @@ export class Confirmations {
   }
 
   /** The caller has taken a turn: it may be the answer that a tool waits for. */
-  callerSaid(text: string, language: string = this.#language): void {
+  callerSaid(text: string, language: string = this.#language()): void {
     this.#revoke(text, language);
     if (!this.#pending) return;
     const { asked, confirmation } = this.#pending;

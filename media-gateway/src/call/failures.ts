@@ -15,7 +15,7 @@ export class Failures {
   readonly #phase: PhaseOfCall;
   readonly #speech: AgentSpeech;
   readonly #goodbye: Goodbye;
-  readonly #sentences: BuiltInSentences;
+  readonly #sentences: () => BuiltInSentences;
   readonly #voices: Pick<CallVoices, 'useLast'>;
   readonly #emit: Emit;
   readonly #logger: Logger;
@@ -25,7 +25,8 @@ export class Failures {
     phase: PhaseOfCall;
     speech: AgentSpeech;
     goodbye: Goodbye;
-    sentences: BuiltInSentences;
+    /** In the language of the agent. */
+    sentences: () => BuiltInSentences;
     voices: Pick<CallVoices, 'useLast'>;
     emit: Emit;
     logger: Logger;
@@ -43,7 +44,7 @@ export class Failures {
 
   /** What the caller is told of something that does not work; the call goes on. */
   get apology(): string {
-    return this.#sentences.apology;
+    return this.#sentences().apology;
   }
 
   /** Reports a provider that failed and is tried again or replaced. */
@@ -71,7 +72,7 @@ export class Failures {
     else if (reason !== 'llm_error') this.#end(ending);
     else if (answer === 'give_up') this.#goodbye.finish();
     else if (repeated || (error instanceof ProviderError && error.fault === 'auth'))
-      this.#goodbye.say(ending, this.#sentences.givingUp);
+      this.#goodbye.say(ending, this.#sentences().givingUp);
     else this.#speech.say(this.apology, 'apology', { interruptible: true });
   }
 
@@ -83,7 +84,7 @@ export class Failures {
 
   /** The call does not get on, whatever is tried: the caller is told, and it ends. */
   giveUp(): void {
-    this.#goodbye.sayAtOnce(STALLED, this.#sentences.givingUp);
+    this.#goodbye.sayAtOnce(STALLED, this.#sentences().givingUp);
   }
 
   /** Ends a call that does not even come to its end. */
@@ -96,6 +97,6 @@ export class Failures {
   recognitionLost(): void {
     if (this.#phase.on('recognition_lost') !== 'say_goodbye') return;
     this.#speech.interrupt();
-    this.#goodbye.say({ ended_by: 'system', failure_reason: 'stt_error' }, this.#sentences.givingUp);
+    this.#goodbye.say({ ended_by: 'system', failure_reason: 'stt_error' }, this.#sentences().givingUp);
   }
 }

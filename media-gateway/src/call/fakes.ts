@@ -8,6 +8,7 @@ import {
 } from '@parley/shared/contracts/session-plan';
 import { bytesPerMs, type AudioFormat } from '@parley/shared/audio/audio-frame';
 import type { CallReport } from '@parley/shared/contracts/call-events';
+import type { HandOverPart, HandOverRequest } from '@parley/shared/contracts/hand-over';
 import { ProviderError } from '@parley/shared/errors/provider-error';
 import { checkEvent } from '../../../shared/test/fixtures/strict-events.ts';
 import type { VoiceModel } from '../hearing/voice-model/voice-model.ts';
@@ -260,6 +261,8 @@ export function fakeCall(
     knowledge?: KnowledgeSource['searchKnowledge'];
     /** Audio assets. */
     audio?: AudioSource['load'];
+    /** What is different of another agent; it listens as `other-stt` and speaks as `other`. */
+    otherAgent?: (request: HandOverRequest, signal: AbortSignal) => Promise<Partial<HandOverPart>>;
     ttsFails?: () => ProviderError | undefined;
     /** The voice of last resort. */
     localVoice?: { fails?: () => ProviderError | undefined };
@@ -290,21 +293,26 @@ export function fakeCall(
   const spoken: string[] = [];
   const open = { tts: 0, stt: 0 };
   const sttFrames: { ms: number; mayWait: boolean }[] = [];
+  /** Which STT got each frame. */
+  const listeners: string[] = [];
 
-  const sttProvider: SttProvider = {
-    name: 'fake-stt',
+  const sttProvider = (name: string): SttProvider => ({
+    name,
     open(_, listener) {
       stt = listener;
       open.stt++;
       return {
-        write: (bytes, mayWait = false) => void sttFrames.push({ ms: bytes.length / 8, mayWait }),
+        write(bytes, mayWait = false) {
+          listeners.push(name);
+          sttFrames.push({ ms: bytes.length / 8, mayWait });
+        },
         finalize: () => void finalized++,
         async [Symbol.asyncDispose]() {
           open.stt--;
         },
       };
     },
-  };
+  });
   const llm: LlmProvider = {
     name: 'fake-llm',
     warm() {},
@@ -355,7 +363,7 @@ export function fakeCall(
           clock.setTimeout(() => {
             pending--;
             if (signal.aborted || failed) return;
-            spoken.push(name === 'local' ? `(local) ${text}` : text);
+            spoken.push(name === 'fake-tts' ? text : `(${name}) ${text}`);
             const said = text.split(' ');
             const audio = options.speak?.(text) ?? new Uint8Array(said.length * WORD_MS * 8).fill(0x20);
             const wordMs = audio.length / 8 / said.length;
@@ -393,7 +401,7 @@ export function fakeCall(
     plan,
     farEnd: { participant: farEnd.participant, ...farEnd.deps },
     providers: {
-      stt: [() => sttProvider],
+      stt: [() => sttProvider('fake-stt')],
       llm: [() => llm],
       tts: [() => tts],
       ...(options.localVoice ? { lastVoice: () => voice('local', options.localVoice!.fails) } : {}),
@@ -429,6 +437,20 @@ export function fakeCall(
       },
       knowledge: { searchKnowledge: options.knowledge ?? (async () => []) },
       audio: { load: options.audio ?? (() => Promise.reject(new Error('there is no audio'))) },
+      agents: {
+        async take(request, signal) {
+          if (!options.otherAgent) throw new Error('there is no other agent');
+          return {
+            part: { ...plan, ...(await options.otherAgent(request, signal)) },
+            providers: {
+              stt: [() => sttProvider('other-stt')],
+              llm: [() => llm],
+              tts: [() => voice('other')],
+            },
+            tools: { run: async () => ({ ok: true, content: 'by the other', assigned: {}, durationMs: 1 }) },
+          };
+        },
+      },
     },
     time: { clock, ticker, answeredAt: clock.now() },
     logger: silentLogger(),
@@ -449,6 +471,7 @@ export function fakeCall(
     open,
     /** What the STT was given, frame by frame. */
     sttFrames,
+    listeners,
     ticker,
     get stt() {
       return stt!;

@@ -162,7 +162,7 @@ class LiveCall implements Call, ParticipantListener {
     if (answer === 'end') this.#parts.goodbye.finish();
     if (answer !== 'go_on') return;
     const said = text.toLowerCase();
-    const { phrases } = this.#deps.plan.agent.config.end_call;
+    const { phrases } = this.#parts.plan.agent.config.end_call;
     if (phrases.some((phrase) => said.includes(phrase.toLowerCase())))
       this.end({ ended_by: 'agent', hangup_reason: 'agent_hangup' });
     else this.#parts.texts.sayNext();

@@ -31,9 +31,9 @@ export class PromptTexts {
   readonly #now: () => number;
   readonly #callSeconds: () => number;
   readonly #toldMissing = new Set<string>();
-  readonly #memories: string;
-  readonly #language: string;
-  readonly #knowledge: string;
+  #memories = '';
+  #language = '';
+  #knowledge = '';
 
   constructor(deps: {
     plan: SessionPlan;
@@ -48,9 +48,14 @@ export class PromptTexts {
     this.#now = deps.now;
     this.#callSeconds = deps.callSeconds;
     this.#onMissing = deps.onMissing;
-    this.#memories = memoryText(deps.plan.memories);
-    this.#knowledge = hasKnowledge(deps.plan) ? KNOWLEDGE_RULES : '';
-    this.#language = languageRule(deps.plan.agent.config.language.primary);
+    this.agentChanged();
+  }
+
+  /** Another agent is in the plan. */
+  agentChanged(): void {
+    this.#memories = memoryText(this.#plan.memories);
+    this.#knowledge = hasKnowledge(this.#plan) ? KNOWLEDGE_RULES : '';
+    this.#language = languageRule(this.#plan.agent.config.language.primary);
   }
 
   render(text: string): string {

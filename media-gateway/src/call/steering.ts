@@ -63,8 +63,10 @@ export class Steering implements CallSteering {
   }
 
   respond(options: { textOnly?: boolean } = {}): boolean {
-    if (this.#phase.on('response_wanted') !== 'answer' || this.#speech.current) return false;
-    if (!this.#turns.respondThen(options)) this.#speech.answer(options);
+    const answer = this.#phase.on('response_wanted');
+    if (answer === 'refuse' || this.#speech.current) return false;
+    // Another agent takes the call over, and says something by itself.
+    if (answer === 'answer' && !this.#turns.respondThen(options)) this.#speech.answer(options);
     return true;
   }
 

@@ -3,20 +3,25 @@ import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { CallEndReason } from '@parley/shared/contracts/session-values';
 import type { Emit } from '../reporting/call-reporter.ts';
 import type { AgentSpeech } from '../speech/agent-speech.ts';
+import { announce } from './announcement.ts';
 import type { CallClock } from './call-clock.ts';
 import type { PhaseOfCall } from './call-phase.ts';
 import type { TransferDestination } from './call-tools.ts';
 import type { CarrierRequests, CarrierResult } from './carrier-requests.ts';
 import type { PromptTexts } from './prompt.ts';
 
-/** The outcome of a transfer, for the call. */
-export interface TransferEvents {
-  /** The caller was connected to the destination: the call is over for the agent. */
-  onBridged(): void;
+/** What follows from a transfer that failed. */
+export interface TransferFailure {
   /** The caller is with the agent again. @param note for the model @param message to be said, if there is one */
   onReturned(note: string, message: string | undefined): void;
   /** The destination could not be reached, and the call must end. */
   onGivenUp(reason: CallEndReason, note: string, message: string | undefined): void;
+}
+
+/** The outcome of a transfer, for the call. */
+export interface TransferEvents extends TransferFailure {
+  /** The caller was connected to the destination: the call is over for the agent. */
+  onBridged(): void;
   /** The transfer failed, and the caller hung up meanwhile. */
   onLost(): void;
 }
@@ -68,12 +73,8 @@ export class Transfer {
     speech: AgentSpeech,
     onFailed?: (code: string) => void,
   ): Promise<void> {
-    speech.protect();
-    let told = '';
-    for (let said = speech.current; said; said = speech.current) told = (await said.done).heard;
-    const announcement = destination.announce_to_caller;
-    if (this.#phase.phase === 'announcing' && told === '' && announcement !== '')
-      await speech.say(this.#prompt.render(announcement), 'say', { interruptible: false }).done;
+    const isDue = () => this.#phase.phase === 'announcing';
+    await announce(this.#prompt.render(destination.announce_to_caller), speech, isDue);
     if (this.#phase.on('transfer_announced') === 'ask') await this.#ask(destination, onFailed);
   }
 
@@ -97,11 +98,7 @@ export class Transfer {
       this.#events.onLost();
       return;
     }
-    const note = `The transfer to ${destination.id} failed.`;
-    const message =
-      destination.failure_message === '' ? undefined : this.#prompt.render(destination.failure_message);
-    if (destination.on_failure === 'return') this.#events.onReturned(note, message);
-    else this.#events.onGivenUp({ ended_by: 'agent', hangup_reason: 'agent_hangup' }, note, message);
+    failTransfer(destination, this.#prompt, this.#events);
   }
 
   /** @returns the outcome; the carrier is not asked to dial a number that is not allowed (`target_not_allowed`) */
@@ -122,6 +119,18 @@ export class Transfer {
     const { caller_number: caller, called_number: called } = this.#plan.system;
     return destination.caller_id === 'caller' || this.#plan.direction === 'outbound' ? caller : called;
   }
+}
+
+/** Does what a destination says is to follow when it cannot be reached. */
+export function failTransfer(
+  { id, failure_message, on_failure }: TransferDestination,
+  prompt: PromptTexts,
+  events: TransferFailure,
+): void {
+  const note = `The transfer to ${id} failed.`;
+  const message = failure_message === '' ? undefined : prompt.render(failure_message);
+  if (on_failure === 'return') events.onReturned(note, message);
+  else events.onGivenUp({ ended_by: 'agent', hangup_reason: 'agent_hangup' }, note, message);
 }
 
 function numberOf(

@@ -75,6 +75,7 @@ function expectedDuty(signs: CallSigns): Duty {
     case 'over':
       return 'nobody';
     case 'announcing':
+    case 'changing_agent':
       return signs.agent === 'held' ? 'held_reply' : 'announcement';
     case 'talking': {
       const fits = ([, given]: (typeof talking)[number]) =>

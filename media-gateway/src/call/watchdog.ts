@@ -74,7 +74,7 @@ export function dutyOf(signs: CallSigns): Duty {
   const byPhase = BY_PHASE[phase];
   if (byPhase !== undefined) return byPhase;
   if (agent === 'held') return 'held_reply';
-  if (phase === 'announcing') return 'announcement';
+  if (phase === 'announcing' || phase === 'changing_agent') return 'announcement';
   if (signs.toolRuns) return 'tool';
   if (agent !== 'idle') return 'reply';
   if (signs.words !== '') return 'caller_turn';
@@ -114,7 +114,7 @@ export interface WatchedCall {
  * has a time-out of its own that comes first: this is for what fails in ways that nobody thought of.
  */
 export class Watchdog {
-  readonly #bounds: Readonly<Record<Duty, number>>;
+  #bounds: Readonly<Record<Duty, number>>;
   readonly #emit: Emit;
   readonly #call: WatchedCall;
   #duty: Duty = 'nobody';
@@ -130,6 +130,11 @@ export class Watchdog {
     this.#bounds = boundsOf(deps.plan);
     this.#emit = deps.emit;
     this.#call = deps.call;
+  }
+
+  /** Another agent, with time-outs of its own, is in the plan. */
+  agentChanged(plan: SessionPlan): void {
+    this.#bounds = boundsOf(plan);
   }
 
   tick(now: number): void {

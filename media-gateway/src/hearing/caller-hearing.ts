@@ -39,7 +39,7 @@ const WORDLESS_MS = 3000;
 export class CallerHearing {
   readonly #meter: SoundMeter;
   readonly #model: VoiceModelStream | undefined;
-  readonly #threshold: number;
+  #threshold: number;
   readonly #levels = new VoiceLevels();
   readonly #echo = new EchoGuard();
   readonly #doubt = new Doubt();
@@ -62,8 +62,14 @@ export class CallerHearing {
   /** @param threshold 0.1 (hears everything) to 0.95 (only loud and clear voices) */
   constructor(deps: { format: AudioFormat; threshold: number; model: VoiceModel | undefined }) {
     this.#meter = new SoundMeter(deps.format, deps.threshold);
-    this.#threshold = Math.min(0.9, Math.max(0.2, deps.threshold));
+    this.#threshold = modelThreshold(deps.threshold);
     this.#model = deps.model?.open(deps.format);
+  }
+
+  /** Changes the threshold; what was learned of the line stays. */
+  setThreshold(threshold: number): void {
+    this.#meter.setThreshold(threshold);
+    this.#threshold = modelThreshold(threshold);
   }
 
   /** The least evidence that stops the agent. */
@@ -330,4 +336,9 @@ class Stretch {
     if (evidenceOf(this.voiceMs) === EVIDENCE.none) return true;
     return this.voiceMs < BLIP_MS && this.#sinceVoiceMs >= JUDGED_FOR_NOTHING_MS;
   }
+}
+
+/** The probability from which the model's verdict is a voice. */
+function modelThreshold(threshold: number): number {
+  return Math.min(0.9, Math.max(0.2, threshold));
 }

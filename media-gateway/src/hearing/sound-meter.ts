@@ -40,8 +40,8 @@ export function decibels(level: number): number {
  */
 export class SoundMeter {
   readonly #format: AudioFormat;
-  readonly #minimum: number;
-  readonly #factor: number;
+  #minimum = 0;
+  #factor = 0;
   #floor = 100;
   #runMs = 0;
   #gapMs = 0;
@@ -58,6 +58,10 @@ export class SoundMeter {
   /** @param threshold 0.1 (hears everything) to 0.95 (only loud voices) */
   constructor(format: AudioFormat, threshold: number) {
     this.#format = format;
+    this.setThreshold(threshold);
+  }
+
+  setThreshold(threshold: number): void {
     this.#minimum = 100 + 400 * threshold;
     this.#factor = 1.5 + 3 * threshold;
   }

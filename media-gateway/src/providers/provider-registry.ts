@@ -12,7 +12,7 @@ export interface CallProviders {
   /** A voice that needs no connection, for last words when all voices of the plan fail. English only. */
   lastVoice?: () => TtsProvider;
   /** The same voices with another first one. @param voice the provider's own id */
-  withVoice?(voice: string): CallProviders['tts'];
+  withVoice?: ((voice: string) => CallProviders['tts']) | undefined;
 }
 
 /** Turns names in a plan into providers. Shares what calls can share: HTTP pools, TLS contexts, the local voice. */

@@ -1,8 +1,9 @@
+import type { HandOverPart, HandOverRequest } from '@parley/shared/contracts/hand-over';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { CallEndReason } from '@parley/shared/contracts/session-values';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
-import type { Call, CallDeps, CallResources, FarEnd } from '../call/call.ts';
+import type { AgentSource, Call, CallDeps, CallResources, FarEnd } from '../call/call.ts';
 import { Ticker } from '../speech/ticker.ts';
 import type { VoiceModel } from '../hearing/voice-model/voice-model.ts';
 import type { CallProviders, ProviderRegistry } from '../providers/provider-registry.ts';
@@ -31,11 +32,18 @@ export interface StartedCall {
 
 type OpenCall = (deps: CallDeps) => Call;
 
+/** What calls make use of beside their models, by plan. */
+export interface ResourceSource {
+  of(plan: SessionPlan): Omit<CallResources, 'agents'>;
+  /** @throws HandOverError when it is refused; whatever the request met; the reason of `signal` */
+  handOver(sessionId: string, request: HandOverRequest, signal: AbortSignal): Promise<HandOverPart>;
+}
+
 /** Turns a session plan and a far end into a call, or into the report that there was none. */
 export class CallStarter {
   readonly #openCall: OpenCall;
   readonly #providers: ProviderRegistry;
-  readonly #resourcesFor: (plan: SessionPlan) => CallResources;
+  readonly #resources: ResourceSource;
   readonly #recordings: RecordingSpool;
   readonly #voiceModel: VoiceModel | undefined;
   readonly #reporters: CallReporters;
@@ -46,7 +54,7 @@ export class CallStarter {
   constructor(deps: {
     openCall: OpenCall;
     providers: ProviderRegistry;
-    resourcesFor: (plan: SessionPlan) => CallResources;
+    resources: ResourceSource;
     recordings: RecordingSpool;
     voiceModel: VoiceModel | undefined;
     reporters: CallReporters;
@@ -55,7 +63,7 @@ export class CallStarter {
   }) {
     this.#openCall = deps.openCall;
     this.#providers = deps.providers;
-    this.#resourcesFor = deps.resourcesFor;
+    this.#resources = deps.resources;
     this.#recordings = deps.recordings;
     this.#voiceModel = deps.voiceModel;
     this.#reporters = deps.reporters;
@@ -89,7 +97,7 @@ export class CallStarter {
         providers: { ...this.#providersFor(plan, participant), voiceModel: this.#voiceModel },
         reporter,
         recorder: this.#recordings.recorder({ plan, participant, answeredAt, reporter, logger }),
-        resources: this.#resourcesFor(plan),
+        resources: { ...this.#resources.of(plan), agents: this.#agentsFor(plan, participant) },
         time: { clock: this.#clock, ticker: this.#ticker, answeredAt },
         logger,
       });
@@ -118,6 +126,24 @@ export class CallStarter {
       language: plan.agent.config.language.primary,
       ...(plan.record.enabled ? { recording: { recording_id, status: 'failed', error: 'not_begun' } } : {}),
     });
+  }
+
+  #agentsFor(plan: SessionPlan, participant: FarEnd['participant']): AgentSource {
+    return {
+      take: async (request, signal) => {
+        const part = await this.#resources.handOver(plan.session_id, request, signal);
+        const next = { ...plan, ...part };
+        // What a client chose was a voice of the agent before.
+        const { withVoice: _, ...providers } = this.#providersFor(next, participant);
+        // A provider that cannot be made is no way to go on with a call.
+        for (const make of [...providers.stt, ...providers.llm]) make();
+        return {
+          part,
+          providers: { ...providers, withVoice: undefined },
+          tools: this.#resources.of(next).tools,
+        };
+      },
+    };
   }
 
   #providersFor(plan: SessionPlan, { outputFormat }: FarEnd['participant']): CallProviders {

@@ -11,6 +11,8 @@ import type {
   InternalErrorCode,
   RedeemRequest,
 } from '@parley/shared/contracts/admission';
+import { handOverPart } from '@parley/shared/contracts/hand-over';
+import type { HandOverPart, HandOverRequest } from '@parley/shared/contracts/hand-over';
 import { knowledgeSearchAnswer } from '@parley/shared/contracts/knowledge';
 import type { AssetRate } from '@parley/shared/contracts/audio-assets';
 import type { KnowledgePassage, KnowledgeSearchRequest } from '@parley/shared/contracts/knowledge';
@@ -19,6 +21,7 @@ import { toolCallAnswer } from '@parley/shared/contracts/tool-calls';
 import type { ToolCallAnswer, ToolCallRequest } from '@parley/shared/contracts/tool-calls';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import { HTTP1_ONLY } from '@parley/shared/http/http1';
+import { HandOverError } from '../call/agent-hand-over.ts';
 
 const TIMEOUT_MS = 2000;
 /** On top of the first try, with the same `claim_id`. */
@@ -83,6 +86,24 @@ export class SessionSource {
       } catch (error) {
         const lost = error instanceof AdmissionError && error.code === 'unavailable';
         if (!lost || attempt === RETRIES) throw error;
+        await sleep(backoffMs(attempt, { firstMs: 100, maxMs: 1000 }));
+      }
+    }
+  }
+
+  /**
+   * Hands a call over to another agent. Asks again when an answer is lost: a hand-over is known by its id.
+   * @throws HandOverError; Error for an answer that is not ours; the reason of `signal`
+   */
+  async handOver(sessionId: string, request: HandOverRequest, signal: AbortSignal): Promise<HandOverPart> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await this.#ask(INTERNAL_PATHS.handover(sessionId), request, handOverPart, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof AdmissionError)) throw error;
+        if (error.code !== 'unavailable') throw new HandOverError(error.code, { cause: error });
+        if (attempt === RETRIES) throw error;
         await sleep(backoffMs(attempt, { firstMs: 100, maxMs: 1000 }));
       }
     }
@@ -196,7 +217,12 @@ export class SessionSource {
     return this.#disposing;
   }
 
-  async #ask<T extends z.ZodType>(path: string, request: object, schema: T): Promise<z.output<T>> {
+  async #ask<T extends z.ZodType>(
+    path: string,
+    request: object,
+    schema: T,
+    signal?: AbortSignal,
+  ): Promise<z.output<T>> {
     let status: number;
     let answer: unknown;
     try {
@@ -205,7 +231,7 @@ export class SessionSource {
         path: this.#prefix + path,
         headers: { ...this.#headers, 'content-type': 'application/json' },
         body: JSON.stringify(request),
-        signal: AbortSignal.timeout(this.#timeoutMs),
+        signal: AbortSignal.any([...(signal ? [signal] : []), AbortSignal.timeout(this.#timeoutMs)]),
       });
       status = statusCode;
       answer = await readJson(body);

@@ -213,7 +213,7 @@ export class AgentSpeech implements Floor {
   }
 
   prepare(text: string): void {
-    if (this.busy || !this.#tools.mayThinkAhead) return;
+    if (this.busy || !this.#tools.mayThinkAhead || !this.#events.mayThink()) return;
     this.#playoutBegins(true);
     const words = new FollowedText(this.#observer);
     const textOnly = this.#textOnly;

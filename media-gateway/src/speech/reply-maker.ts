@@ -11,7 +11,10 @@ export type MakeReply = (
   },
 ) => Reply;
 
-/** @returns what makes the replies of one call, with all that they have in common */
+/**
+ * @returns what makes the replies of one call, with all that they have in common. Plan and models are read for each
+ *   reply: they change with the agent.
+ */
 export function replyMaker({
   plan,
   llms,
@@ -20,12 +23,24 @@ export function replyMaker({
 }: Omit<ReplyDeps, 'model'> & {
   plan: SessionPlan;
   llms: readonly LlmProvider[];
-  /** Undefined: nothing is looked up by itself. */
-  knowledge: ReplyKnowledge | undefined;
+  /** Asked by itself where the agent has documents and does not look them up as a tool. */
+  knowledge: ReplyKnowledge;
 }): MakeReply {
+  return ({ question, ...order }) => {
+    const asked = looksUp(plan) ? question?.() : undefined;
+    const recall = asked === undefined ? undefined : (signal: AbortSignal) => knowledge.recall(asked, signal);
+    return new Reply({ ...shared, model: modelOf(plan, llms) }, { ...order, recall });
+  };
+}
+
+function looksUp({ knowledge, agent }: SessionPlan): boolean {
+  return knowledge.base_ids.length > 0 && agent.config.knowledge.mode === 'auto';
+}
+
+function modelOf(plan: SessionPlan, llms: readonly LlmProvider[]): ReplyModel {
   const { llm, limits, filler, language } = plan.agent.config;
-  const model: ReplyModel = {
-    llms,
+  return {
+    llms: [...llms],
     temperature: llm.temperature,
     maxOutputTokens: llm.max_output_tokens,
     requestTimeoutMs: llm.request_timeout_ms,
@@ -38,11 +53,5 @@ export function replyMaker({
           maxPerTurn: filler.max_per_turn,
         }
       : undefined,
-  };
-  return ({ question, ...order }) => {
-    const asked = knowledge && question?.();
-    const recall =
-      knowledge && asked !== undefined ? (signal: AbortSignal) => knowledge.recall(asked, signal) : undefined;
-    return new Reply({ ...shared, model }, { ...order, recall });
   };
 }

@@ -2,10 +2,11 @@ import type { AudioFormat } from '@parley/shared/audio/audio-frame';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { ProviderError } from '@parley/shared/errors/provider-error';
 import type { Clock } from '@parley/shared/time/clock';
-import type { SttProvider, SttStream, SttTranscript } from '../providers/stt/stt-provider.ts';
+import type { SttProvider, SttTranscript } from '../providers/stt/stt-provider.ts';
 import { countryOfNumber } from './dictation/dialled-number.ts';
 import { PushToTalk, type PushedUtterance } from './push-to-talk.ts';
 import { SttCadence } from './stt-cadence.ts';
+import { SttChain } from './stt-chain.ts';
 import {
   TurnDetector,
   type AgentActivity,
@@ -19,6 +20,8 @@ import { EVIDENCE, type Evidence } from '../hearing/voice-evidence.ts';
 
 /** How long after the answer a short word ("Hello?") counts as a greeting and does not interrupt. */
 const GREETING_GRACE_MS = 2000;
+/** How long another agent's STT waits for the caller to have finished. */
+const CHANGE_MS = 5000;
 /** How much silence must follow a voice without words before it is forgotten. */
 const FORGET_VOICE_MS = 2000;
 /** The input for passing time, shared to save an allocation a tick. */
@@ -95,26 +98,23 @@ export interface CallerTurnEvents {
  */
 export class CallerTurns {
   readonly #plan: SessionPlan;
-  readonly #providers: readonly (() => SttProvider)[];
-  readonly #format: AudioFormat;
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #placeOf: (arrivedAt: number) => number;
   readonly #floor: Floor;
   readonly #events: CallerTurnEvents;
-  readonly #detector: TurnDetector;
+  #detector: TurnDetector;
   readonly #hearing: CallerHearing;
   readonly #pushed: PushToTalk;
   readonly #cadence = new SttCadence();
   readonly #view: TurnView;
+  readonly #stt: SttChain;
 
-  #stt: SttStream | undefined;
-  #sttIndex = -1;
   #startedAt: number | undefined;
   /** Where that is in the recording. */
   #startMs = 0;
   #detection: TurnDetection = { respond: true, interrupt: true, listen: true };
-  #deaf = false;
-  #closed = false;
+  /** What another agent listens with, and by when it does, monotonic ms. */
+  #next: { providers: readonly (() => SttProvider)[] | undefined; by: number } | undefined;
 
   constructor(deps: {
     plan: SessionPlan;
@@ -127,23 +127,16 @@ export class CallerTurns {
     floor: Floor;
     events: CallerTurnEvents;
   }) {
-    const { config } = deps.plan.agent;
     this.#plan = deps.plan;
-    this.#providers = deps.providers;
-    this.#format = deps.format;
     this.#clock = deps.clock;
     this.#placeOf = deps.placeOf;
     this.#floor = deps.floor;
     this.#events = deps.events;
-    this.#detector = new TurnDetector(
-      config,
-      config.language.primary,
-      countryOfNumber(deps.plan.system.caller_number),
-    );
+    this.#detector = newDetector(deps.plan);
     this.#hearing = deps.hearing;
     this.#pushed = new PushToTalk({
       clock: deps.clock,
-      finalize: () => this.#stt?.finalize(),
+      finalize: () => this.#stt.finalize(),
       onUtterance: (utterance) => this.#onPushed(utterance),
     });
     this.#view = {
@@ -160,21 +153,18 @@ export class CallerTurns {
       lastVoicedAudioMs: 0,
       expectsAnswer: () => this.#events.expectsAnswer(),
     };
-  }
-
-  /** Opens the next STT. @returns whether there was one */
-  open(): boolean {
-    const make = this.#providers[++this.#sttIndex];
-    if (!make) return false;
-    const { language, stt } = this.#plan.agent.config;
-    this.#stt = make().open(
-      {
-        format: this.#format,
-        language: language.primary,
-        keywords: stt.keywords,
-        endpointingMs: stt.endpointing_ms,
+    this.#stt = new SttChain({
+      providers: deps.providers,
+      options: () => {
+        const { language, stt } = this.#plan.agent.config;
+        return {
+          format: deps.format,
+          language: language.primary,
+          keywords: stt.keywords,
+          endpointingMs: stt.endpointing_ms,
+        };
       },
-      {
+      events: {
         onSpeechStarted: () => {
           this.#onEvidence('stt_speech', this.#hearing.sttSpeech(), this.#clock.monotonic());
         },
@@ -191,17 +181,22 @@ export class CallerTurns {
         },
         onEagerTurnEnd: (transcript) => this.#input({ type: 'eager_end', transcript }),
         onTurnResumed: () => this.#input({ type: 'resumed' }),
-        onFailed: (error) => this.#onFailed(error),
+        onTrouble: (error) => this.#events.onTrouble(error),
+        onLost: (error) => this.#events.onRecognitionLost(error),
       },
-    );
-    return true;
+    });
+  }
+
+  /** Begins to listen. */
+  open(): void {
+    this.#stt.open();
   }
 
   /** Takes caller audio, as it came. */
   audio(bytes: Uint8Array, durationMs: number, now: number): void {
     const evidence = this.#hearing.push(bytes, durationMs, now);
     const mayWait = this.#cadence.mayWait(durationMs, this.#hearing, this.#detector.isOpen);
-    this.#stt?.write(bytes, mayWait);
+    this.#stt.write(bytes, mayWait);
     if (!this.#detection.listen) this.#pushed.audio(durationMs);
     else this.#onEvidence('voice', evidence, now);
   }
@@ -210,6 +205,14 @@ export class CallerTurns {
   tick(now: number): void {
     this.#onEvidence('voice', this.#hearing.tick(), now);
     this.#input(TICK);
+    if (this.#next && (now >= this.#next.by || isQuiet(this.#detector, this.#hearing, this.#floor))) {
+      const { providers } = this.#next;
+      this.#next = undefined;
+      this.closeTurn();
+      this.#detector = newDetector(this.#plan);
+      this.#hearing.setThreshold(this.#plan.agent.config.turn_taking.vad_threshold);
+      if (providers !== undefined) this.#stt.replace(providers);
+    }
     if (
       (this.#startedAt !== undefined || this.#hearing.speechMs > 0) &&
       now - this.#hearing.lastSpeechAt > FORGET_VOICE_MS &&
@@ -219,9 +222,17 @@ export class CallerTurns {
       this.#forgetVoice();
   }
 
+  /**
+   * Another agent is in the plan: it listens as soon as the caller is silent, so that no word falls between two.
+   * @param providers its STT; undefined: the same as before
+   */
+  agentChanged(providers: readonly (() => SttProvider)[] | undefined): void {
+    this.#next = { providers, by: this.#clock.monotonic() + CHANGE_MS };
+  }
+
   /** The last STT has failed. */
   get deaf(): boolean {
-    return this.#deaf;
+    return this.#stt.lost;
   }
 
   /** Whether the caller is in a turn, by voice or by words. */
@@ -260,7 +271,7 @@ export class CallerTurns {
   commit(): boolean {
     if (this.#detection.listen) {
       if (!this.#detector.isOpen && this.#startedAt === undefined) return false;
-      this.#stt?.finalize();
+      this.#stt.finalize();
       return true;
     }
     if (!this.#pushed.commit()) return false;
@@ -293,23 +304,12 @@ export class CallerTurns {
 
   /** Stops listening. Rejects when the STT does not close. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#closed = true;
     this.#pushed.reset();
     this.#hearing[Symbol.dispose]();
-    await this.#stt?.[Symbol.asyncDispose]();
+    await this.#stt[Symbol.asyncDispose]();
   }
 
   // ---- inside ----
-
-  #onFailed(error: ProviderError): void {
-    if (this.#closed) return;
-    this.#events.onTrouble(error);
-    void this.#stt?.[Symbol.asyncDispose]();
-    this.#stt = undefined;
-    if (this.open()) return;
-    this.#deaf = true;
-    this.#events.onRecognitionLost(error);
-  }
 
   #onEvidence(type: 'voice' | 'stt_speech', evidence: Evidence, now: number): void {
     if (evidence === EVIDENCE.none || !this.#detection.listen) return;
@@ -393,7 +393,7 @@ export class CallerTurns {
         this.#events.onBackchannel(this.#take(action.transcript));
         break;
       case 'finalize':
-        this.#stt?.finalize();
+        this.#stt.finalize();
         break;
       case 'decision':
         this.#events.onDecision(action.decision);
@@ -431,4 +431,14 @@ export class CallerTurns {
       audioEndMs: this.#hearing.lastSpeechAudioMs,
     };
   }
+}
+
+/** Whether the caller has said nothing that is not written down. */
+function isQuiet(detector: TurnDetector, hearing: CallerHearing, floor: Floor): boolean {
+  return !detector.isOpen && hearing.speechMs === 0 && floor.activity !== 'held';
+}
+
+function newDetector({ agent, system }: SessionPlan): TurnDetector {
+  const { config } = agent;
+  return new TurnDetector(config, config.language.primary, countryOfNumber(system.caller_number));
 }

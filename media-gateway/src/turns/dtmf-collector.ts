@@ -3,7 +3,7 @@ import type { Clock, Timer } from '@parley/shared/time/clock';
 
 /** Collects the caller's keys into entries. The terminator, a pause, or the longest length ends an entry. */
 export class DtmfCollector {
-  readonly #config: AgentConfig['dtmf'];
+  #config: AgentConfig['dtmf'];
   readonly #clock: Clock;
   readonly #onEntry: (digits: string) => void;
   #digits = '';
@@ -13,6 +13,11 @@ export class DtmfCollector {
     this.#config = config;
     this.#clock = clock;
     this.#onEntry = onEntry;
+  }
+
+  /** From now on another agent's settings hold. An entry that was begun goes on. */
+  configure(config: AgentConfig['dtmf']): void {
+    this.#config = config;
   }
 
   press(digit: string): void {

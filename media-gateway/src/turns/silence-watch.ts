@@ -5,13 +5,18 @@ export type SilenceStep = { type: 'remind'; message: string | undefined } | { ty
 
 /** Counts silence in which nobody speaks, thinks or does anything: reminds, and gives up in the end. */
 export class SilenceWatch {
-  readonly #config: AgentConfig['silence'];
+  #config: AgentConfig['silence'];
   #silentMs = 0;
   #sinceReminderMs = 0;
   #reminders = 0;
   #everBroken = false;
 
   constructor(config: AgentConfig['silence']) {
+    this.#config = config;
+  }
+
+  /** From now on another agent's settings hold. */
+  configure(config: AgentConfig['silence']): void {
     this.#config = config;
   }
 

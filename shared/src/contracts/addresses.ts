@@ -42,6 +42,7 @@ export const INTERNAL_PATHS = {
   recording: (recordingId: string) => `/internal/v1/recordings/${recordingId}`,
   toolCalls: (sessionId: string) => `/internal/v1/sessions/${sessionId}/tool-calls`,
   audioAsset: (assetId: string, rate: number | string) => `/internal/v1/audio-assets/${assetId}/${rate}`,
+  handover: (sessionId: string) => `/internal/v1/sessions/${sessionId}/handover`,
   knowledgeSearch: (sessionId: string) => `/internal/v1/sessions/${sessionId}/knowledge-search`,
 } as const;
 

@@ -24,14 +24,15 @@ export const BUILT_IN_TOOLS = {
     offered: '`end_call.agent_may_end` is set.',
   },
   transfer_call: {
-    description: 'Transfers the caller to a person.',
+    description: 'Transfers the caller to a person, or to another agent.',
     parameters: {
       type: 'object',
       properties: { destination_id: { type: 'string' } },
       required: ['destination_id'],
       additionalProperties: false,
     },
-    offered: '`transfer.destinations` has one that is no agent, on a line that can be transferred.',
+    offered:
+      '`transfer.destinations` has an agent, or, on a line that can be transferred, any other destination.',
   },
   send_dtmf: {
     description: 'Presses keys on the telephone line, for menus: digits, *, #.',

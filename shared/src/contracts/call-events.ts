@@ -67,6 +67,16 @@ const transferData = z.object({
   code: code.optional(),
 });
 
+const handOverData = z.object({
+  handover_id: z.string(),
+  phase: z.enum(['begun', 'done', 'failed']),
+  destination_id: z.string().optional(),
+  agent_id: z.string(),
+  /** Of the agent that has taken over. */
+  version: z.number().int().nullable().optional(),
+  code: code.optional(),
+});
+
 const carrierCommandData = z.object({
   command_id: z.string(),
   action: z.enum(['hangup', 'transfer', 'send_dtmf']),
@@ -255,6 +265,11 @@ export const CALL_EVENTS = {
     description: 'Progress of a transfer of the caller to a person.',
     whenFull: 'keep',
     data: transferData,
+  },
+  handover: {
+    description: 'Progress of a hand-over of the call to another agent, which goes on with it.',
+    whenFull: 'keep',
+    data: handOverData,
   },
   carrier_command: {
     description: 'The carrier must execute a command, once for each `command_id`.',

@@ -1,0 +1,84 @@
+import type { ProviderError } from '@parley/shared/errors/provider-error';
+import type { SttListener, SttOptions, SttProvider, SttStream } from '../providers/stt/stt-provider.ts';
+
+export interface SttChainEvents extends Omit<SttListener, 'onFailed'> {
+  /** An STT failed and was replaced, if there was another one. */
+  onTrouble(error: ProviderError): void;
+  /** The last STT has failed. */
+  onLost(error: ProviderError): void;
+}
+
+/** The STT of a call: the one in use, and those that stand in for it, each opened when the one before has failed. */
+export class SttChain {
+  readonly #options: () => SttOptions;
+  readonly #events: SttChainEvents;
+  #providers: readonly (() => SttProvider)[];
+  #index = -1;
+  #stream: SttStream | undefined;
+  #lost = false;
+  #closed = false;
+
+  /** @param deps.options asked for each STT that is opened */
+  constructor(deps: {
+    providers: readonly (() => SttProvider)[];
+    options: () => SttOptions;
+    events: SttChainEvents;
+  }) {
+    this.#providers = deps.providers;
+    this.#options = deps.options;
+    this.#events = deps.events;
+  }
+
+  /** Opens the next STT. @returns whether there was one */
+  open(): boolean {
+    const make = this.#providers[++this.#index];
+    if (!make) return false;
+    this.#stream = make().open(this.#options(), {
+      ...this.#events,
+      onFailed: (error) => this.#onFailed(error),
+    });
+    return true;
+  }
+
+  /** The last STT has failed. */
+  get lost(): boolean {
+    return this.#lost;
+  }
+
+  /** See `SttStream`. */
+  write(bytes: Uint8Array, mayWait: boolean): void {
+    this.#stream?.write(bytes, mayWait);
+  }
+
+  /** See `SttStream`. */
+  finalize(): void {
+    this.#stream?.finalize();
+  }
+
+  /** Others take the place of all: what is written from now on, they get. Where none was opened, none is. */
+  replace(providers: readonly (() => SttProvider)[]): void {
+    const before = this.#stream;
+    const listens = this.#index >= 0;
+    this.#providers = providers;
+    this.#index = -1;
+    this.#lost = false;
+    if (listens) this.open();
+    void before?.[Symbol.asyncDispose]().catch(() => {});
+  }
+
+  /** Stops listening. Rejects when the STT does not close. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    await this.#stream?.[Symbol.asyncDispose]();
+  }
+
+  #onFailed(error: ProviderError): void {
+    if (this.#closed) return;
+    this.#events.onTrouble(error);
+    void this.#stream?.[Symbol.asyncDispose]();
+    this.#stream = undefined;
+    if (this.open()) return;
+    this.#lost = true;
+    this.#events.onLost(error);
+  }
+}
