@@ -8,6 +8,7 @@ import { AgentNotes } from '../calls/agent-notes.ts';
 import { createCallCommands, createCallEvents, createCallLog } from '../calls/call-feature.ts';
 import { toolCallCollection } from '../calls/tool-call-model.ts';
 import { turnCollection } from '../calls/turn-model.ts';
+import { createCampaigns } from '../campaigns/campaign-feature.ts';
 import { createCarriers } from '../carriers/carrier-feature.ts';
 import { createExports } from '../exports/export-feature.ts';
 import { SessionRows } from '../databases/session-rows.ts';
@@ -25,6 +26,7 @@ import { createRecordings } from '../recordings/recording-feature.ts';
 import { createSessions } from '../sessions/session-feature.ts';
 import { sessionCollection } from '../sessions/session-model.ts';
 import { SessionStore } from '../sessions/session-store.ts';
+import { phoneNumberCollection } from '../telephony/phone-number-model.ts';
 import { createTelephony } from '../telephony/telephony-feature.ts';
 import { toolCollection } from '../tools/tool-model.ts';
 import type { LocalVoice } from '../voices/local-voice.ts';
@@ -92,6 +94,7 @@ export function createCallFeatures(
     createSessions({
       ...{ ...ofSessions, accounts: telephonyAccounts, analyses, memories, ownLimits: rateLimits },
       rows: databaseRows,
+      contacts: { forgetSubject: (scope, subject) => campaignContacts.forgetSubject(scope, subject) },
       gateways: gatewayCommands,
       costs,
       tenants: { orgs: orgCollection, projects: projectCollection },
@@ -124,6 +127,18 @@ export function createCallFeatures(
   );
   const { recipientLists, suppressions } = features.add(
     createRecipientLists({ ...platform, uses: (scope, id) => features.usesOfList(scope, id) }),
+  );
+  const { campaignContacts } = features.add(
+    createCampaigns({
+      ...platform,
+      targets: {
+        agents: agentCollection,
+        agentVersions: agentVersionCollection,
+        phoneNumbers: phoneNumberCollection,
+      },
+      sessions: sessionCollection,
+      suppressions,
+    }),
   );
   const agentNotes = new AgentNotes({ agents: storedAgents, memories, suppressions });
   const { callEvents, reaper } = features.add(

@@ -10,7 +10,6 @@ import { inOrg, within } from '../tenancy/target.ts';
 /** Flags of features that are not there yet: they are off, and cannot be switched on. */
 const PLANNED: readonly FeatureFlag[] = [
   { key: 'app_connections', description: 'Third-party app connections' },
-  { key: 'campaigns', description: 'Outbound campaigns' },
   { key: 'ucc', description: 'Complaints synced from carriers' },
 ];
 

@@ -447,6 +447,72 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   blocked_numbers: 'Callers who are refused (E.164).',
   'InboundDeployment.status': 'Paused ones answer nobody.',
 
+  // Campaigns
+  'Campaign.agent_id': 'Agent that calls.',
+  'Campaign.kind': '`batch`: made as a campaign. `single`: made for one call; lists show it on request.',
+  'Campaign.status':
+    '`draft`, `scheduled` (started, and waits for `start_at`), `running`, `paused`, and at its end `completed`, `cancelled` or `failed`.',
+  phone_number_ids:
+    "Numbers that calls come from, in rotation. Empty: the agent's number, else the project's first one.",
+  start_at: 'When it begins once it was started; null: at once.',
+  end_at: 'When nobody is called any more; null: when all contacts are done with.',
+  calling_hours: "Times of the week in which contacts are called; null: the agent's.",
+  retry: 'Which contacts are called again, and when.',
+  'retry.max_attempts': 'How often a contact is called at most.',
+  delays_minutes: 'Minutes between an attempt and the next one; the last value repeats.',
+  retry_on: 'Outcomes of an attempt after which there is a further one.',
+  max_concurrent: 'Calls at the same time.',
+  calls_per_second: 'Calls that are begun in a second.',
+  circuit_breaker: 'Pauses the campaign while many of its calls fail for technical reasons.',
+  'circuit_breaker.enabled': 'Whether failures pause the campaign.',
+  failure_percent: 'Share of the calls in the window that fail for technical reasons.',
+  'circuit_breaker.window_seconds': 'Seconds that are looked back.',
+  min_calls: 'Calls that there must be in the window.',
+  'Campaign.max_cost_amount': 'What its calls may cost: then it is paused. Null: no limit.',
+  'Campaign.variables': 'Values of variables in all calls, unless the contact has others.',
+  skip_suppressed:
+    'Whether numbers of suppression lists are refused as contacts. Otherwise they are taken, and skipped: they are never called.',
+  deduplicate: 'Whether a number that is a contact already is refused as a further one.',
+  counters: 'Contacts and calls, as they stand.',
+  'counters.total': 'All contacts.',
+  'counters.pending': 'Contacts that wait for their first call.',
+  'counters.queued': 'Contacts who are about to be called, or whose telephone rings.',
+  'counters.in_progress': 'Contacts in a call.',
+  'counters.waiting_retry': 'Contacts who are to be called again.',
+  'counters.completed': 'Contacts who were reached.',
+  'counters.failed': 'Contacts who were not reached.',
+  'counters.skipped': 'Contacts who were not called, or not any more.',
+  'counters.cancelled': 'Contacts whose calls were cancelled.',
+  'counters.attempts': 'Calls that were begun.',
+  'counters.answered': 'Calls that somebody answered.',
+  'counters.voicemail': 'Calls that a machine answered.',
+  pause_reason:
+    'Why it is paused: by a `user`, after a `redial`, because calls fail (`circuit_breaker`) or have cost as much as they may ' +
+    '(`budget`), because the org has no money (`insufficient_balance`), the agent cannot be used (`agent_unavailable`), or no ' +
+    'number can be called from (`number_unavailable`).',
+  'Campaign.started_at': 'When the first contacts were called; null: not yet.',
+  'Campaign.finished_at': 'When it was over; null: it is not.',
+  'CampaignContact.phone_number': 'Number in E.164 form; null: it was erased.',
+  'CampaignContact.name': 'Name of the person.',
+  'CampaignContact.timezone': 'IANA timezone of the person, for calling hours that go by it.',
+  'CampaignContact.variables':
+    "Values of variables in the calls, in place of the campaign's. `name`, `external_id` and `phone_number` are variables, too.",
+  'CampaignContact.campaign_id': 'Campaign that it is of.',
+  'CampaignContact.status':
+    '`pending`, `queued` (about to be called, or it rings), `in_progress`, `waiting_retry`, and at the end `completed`, `failed`, ' +
+    '`skipped` or `cancelled`.',
+  'CampaignContact.outcome': 'What the last attempt came to; null: there was none.',
+  skip_reason: 'Why it was skipped; null: it was not.',
+  attempts_made: 'How many calls were begun.',
+  'CampaignContact.next_attempt_at': 'When it is called again; null: not any more, or not yet.',
+  last_session_id: 'Session of the last attempt.',
+  'CampaignAttempt.session_id': 'Session of the call.',
+  'CampaignAttempt.status': 'State of the session.',
+  'CampaignAttempt.outcome': 'What it came to; null: it is not over.',
+  queued_at: 'When it was begun.',
+  'CampaignAttempt.started_at': 'When it was answered; null: it was not.',
+  'CampaignAttempt.ended_at': 'When it was over; null: it is not.',
+
   // Tests
   persona: 'Who the simulated caller is.',
   max_turns: 'Turns of the caller after which the test ends.',

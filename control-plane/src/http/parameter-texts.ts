@@ -67,6 +67,8 @@ export const PARAMETER_TEXTS: Readonly<Record<string, string>> = {
   'path.file_id': 'Document.',
   'path.config_id': 'Rate limit.',
   'path.member_id': 'Member.',
+  'path.campaign_id': 'Campaign.',
+  'path.contact_id': 'Contact of a campaign.',
   'path.invite_id': 'Invite.',
   'path.model_id': 'Model.',
   'path.memory_id': 'Memory.',

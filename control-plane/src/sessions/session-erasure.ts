@@ -26,6 +26,12 @@ export interface SubjectRows {
   forgetSubject(scope: Scope, subject: string): Promise<number>;
 }
 
+/** People whom campaigns call. */
+export interface SubjectContacts {
+  /** @returns how many there were */
+  forgetSubject(scope: Scope, subject: string): Promise<number>;
+}
+
 const ERASED_AT_ONCE = 100;
 
 /** Erases personal data from sessions. */
@@ -34,6 +40,7 @@ export class SessionErasure {
   readonly #eraseParts: SessionEraser;
   readonly #memories: SubjectMemories;
   readonly #rows: SubjectRows;
+  readonly #contacts: SubjectContacts;
   readonly #clock: Clock;
 
   constructor(deps: {
@@ -41,12 +48,14 @@ export class SessionErasure {
     eraseParts: SessionEraser;
     memories: SubjectMemories;
     rows: SubjectRows;
+    contacts: SubjectContacts;
     clock: Clock;
   }) {
     this.#store = deps.store;
     this.#eraseParts = deps.eraseParts;
     this.#memories = deps.memories;
     this.#rows = deps.rows;
+    this.#contacts = deps.contacts;
     this.#clock = deps.clock;
   }
 
@@ -91,10 +100,12 @@ export class SessionErasure {
   async eraseSubject(
     scope: Scope,
     subject: string,
-  ): Promise<{ sessions: number; recordings: number; memories: number; rows: number }> {
+  ): Promise<{ sessions: number; recordings: number; memories: number; rows: number; contacts: number }> {
+    // First of all: nobody calls them any more.
+    const contacts = await this.#contacts.forgetSubject(scope, subject);
     const sessions = scope.collection(sessionCollection);
     const theirs = [{ numbers: subject }, { user_identifier: subject }];
-    const erased = { sessions: 0, recordings: 0, memories: 0, rows: 0 };
+    const erased = { sessions: 0, recordings: 0, memories: 0, rows: 0, contacts };
     for (const which of theirs) {
       const live = { ...which, status: { $nin: [...TERMINAL_STATUSES] }, erase_at_end: false };
       erased.sessions += await sessions.updateMany(live, { $set: { erase_at_end: true } });

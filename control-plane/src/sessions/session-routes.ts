@@ -338,7 +338,7 @@ export function sessionRoutes(deps: {
         const erased = await erasure.eraseSubject(scope, body.subject);
         // Who it was stays out of the trail.
         await audit.record({ scope, caller, address, action: 'person.erased', target: scope.projectId });
-        return { ...erased, contacts: 0 };
+        return erased;
       },
     }),
     defineOperation({

@@ -1,0 +1,142 @@
+import { z } from 'zod';
+import { textStream } from '../exports/text-stream.ts';
+import { anyOf, listOf, listQuery, toPage } from '../http/list-query.ts';
+import { defineOperation, HttpResponse, jsonBody, patchBody } from '../http/operation.ts';
+import type { Operation } from '../http/operation.ts';
+import { item } from '../tenancy/target.ts';
+import { campaignTarget, READ, WRITE } from './campaign-routes.ts';
+import type { CampaignAudit } from './campaign-routes.ts';
+import { contactCollection } from './contact-model.ts';
+import {
+  addContactsRequest,
+  addedContactsResponse,
+  attemptResponse,
+  CONTACT_READ_ONLY,
+  contactResponse,
+  contactStatus,
+  e164,
+  goalStatus,
+  patchContactRequest,
+  toAttemptResponse,
+  toContactResponse,
+} from './contact-schema.ts';
+import { contactLines } from './contact-export.ts';
+import type { ContactService } from './contact-service.ts';
+
+const contactTarget = item(contactCollection, 'contact_id');
+const tag = 'Campaigns';
+const feature = 'campaigns';
+
+export function contactRoutes({
+  contacts,
+  audit,
+}: {
+  contacts: ContactService;
+  audit: CampaignAudit;
+}): Operation[] {
+  return [
+    defineOperation({
+      id: 'listCampaignContacts',
+      method: 'GET',
+      path: '/v1/campaigns/{campaign_id}/contacts',
+      ...{ tag, feature },
+      summary: 'List contacts of a campaign',
+      access: READ,
+      target: campaignTarget,
+      query: listQuery({
+        filters: {
+          status: anyOf(contactStatus).optional(),
+          outcome: anyOf(z.string().min(1).max(64))
+            .optional()
+            .meta({ description: 'Only those whose last attempt came to this; several: to one of these.' }),
+          goal_status: anyOf(goalStatus).optional().meta({
+            description: 'Only those whose last call reached the goal so; several: in one of these ways.',
+          }),
+          phone_number: anyOf(e164)
+            .optional()
+            .meta({ description: 'Only those with this number (E.164); several: with one of them.' }),
+        },
+      }),
+      responses: { 200: { description: 'A page of contacts', schema: listOf(contactResponse) } },
+      handle: async ({ scope, item: campaign, query }) =>
+        toPage(await contacts.list(scope, campaign, query), toContactResponse),
+    }),
+    defineOperation({
+      id: 'addCampaignContacts',
+      method: 'POST',
+      path: '/v1/campaigns/{campaign_id}/contacts',
+      ...{ tag, feature },
+      summary: 'Add contacts to a campaign',
+      description: 'Also while it runs. Those that are skipped are not stored.',
+      access: WRITE,
+      target: campaignTarget,
+      body: jsonBody(addContactsRequest),
+      responses: { 201: { description: 'How many, and who is none', schema: addedContactsResponse } },
+      errors: [409],
+      idempotent: {},
+      handle: ({ item: campaign, body }) => contacts.add(campaign, body.contacts),
+    }),
+    defineOperation({
+      id: 'exportCampaign',
+      method: 'GET',
+      path: '/v1/campaigns/{campaign_id}/export',
+      ...{ tag, feature },
+      summary: 'Export the contacts of a campaign as CSV',
+      description:
+        'One line for each contact, after the header: RFC 4180, UTF-8 with a byte order mark. Texts that a spreadsheet would run ' +
+        'begin with an apostrophe.',
+      access: READ,
+      target: campaignTarget,
+      responses: { 200: { description: 'The contacts', contentType: 'text/csv' } },
+      handle: async ({ scope, item: campaign, caller, address, signal }) => {
+        await audit.record({ scope, caller, address, action: 'campaign.exported', target: campaign._id });
+        return new HttpResponse(200, textStream(contactLines(scope, campaign), signal), {
+          'Content-Type': 'text/csv; charset=utf-8',
+          'Content-Disposition': `attachment; filename="${campaign._id}.csv"`,
+          'Cache-Control': 'no-store',
+        });
+      },
+    }),
+    defineOperation({
+      id: 'updateCampaignContact',
+      method: 'PATCH',
+      path: '/v1/campaign-contacts/{contact_id}',
+      ...{ tag, feature },
+      summary: 'Update a contact',
+      description: 'While it is `pending` or `waiting_retry`.',
+      access: WRITE,
+      target: contactTarget,
+      body: patchBody(patchContactRequest, { readOnly: CONTACT_READ_ONLY }),
+      responses: { 200: { description: 'The contact', schema: contactResponse } },
+      errors: [409],
+      handle: async ({ scope, item: contact, body }) =>
+        toContactResponse(await contacts.change(scope, contact, body)),
+    }),
+    defineOperation({
+      id: 'deleteCampaignContact',
+      method: 'DELETE',
+      path: '/v1/campaign-contacts/{contact_id}',
+      ...{ tag, feature },
+      summary: 'Delete a contact',
+      description: 'While it is `pending` or `waiting_retry`.',
+      access: WRITE,
+      target: contactTarget,
+      responses: { 204: { description: 'Deleted' } },
+      errors: [409],
+      handle: ({ item: contact }) => contacts.delete(contact),
+    }),
+    defineOperation({
+      id: 'listCampaignContactAttempts',
+      method: 'GET',
+      path: '/v1/campaign-contacts/{contact_id}/attempts',
+      ...{ tag, feature },
+      summary: 'List the attempts to call a contact',
+      access: READ,
+      target: contactTarget,
+      query: listQuery(),
+      responses: { 200: { description: 'A page of attempts', schema: listOf(attemptResponse) } },
+      handle: async ({ scope, item: contact, query }) =>
+        toPage(await contacts.attempts(scope, contact, query), toAttemptResponse),
+    }),
+  ];
+}

@@ -1,0 +1,294 @@
+import { ConflictError } from '@parley/shared/errors/app-error';
+import { newId } from '@parley/shared/ids/new-id';
+import type { Clock } from '@parley/shared/time/clock';
+import { toE164 } from '../csv-imports/people-columns.ts';
+import { commonFilter, equalities } from '../http/list-query.ts';
+import type { AnyOf, ListInput } from '../http/list-query.ts';
+import { patchMap } from '../http/patch-schema.ts';
+import { checkVariableCount } from '../http/value-schemas.ts';
+import type { Collection, StoredRecord } from '../storage/collection.ts';
+import type { Database } from '../storage/database.ts';
+import { defined } from '../storage/defined.ts';
+import { isDuplicateKey, orDuplicate } from '../storage/duplicate.ts';
+import type { ListPage } from '../storage/list.ts';
+import { newRecord } from '../storage/new-record.ts';
+import type { Scope } from '../tenancy/scope.ts';
+import type { CampaignCounters } from './campaign-counters.ts';
+import type { CampaignRecord } from './campaign-model.ts';
+import { isFinished, WAITING_CONTACTS } from './campaign-states.ts';
+import type { CampaignStore } from './campaign-store.ts';
+import { attemptCollection, CONTACT_OUTCOMES, contactCollection } from './contact-model.ts';
+import type { ContactRecord, SkipReason } from './contact-model.ts';
+import type { Attempt, ContactPatch, NewContact } from './contact-schema.ts';
+import type { ContactStore } from './contact-store.ts';
+
+export const CONTACTS_PER_CAMPAIGN = 100_000;
+
+/** Numbers that must not be called. */
+export interface SuppressedNumbers {
+  blocks(at: { orgId: string; projectId: string }, numbers: readonly string[]): Promise<ReadonlySet<string>>;
+}
+
+/** The part of a session that an attempt shows. */
+export type CalledSession = StoredRecord & { status: string; started_at: Date | null };
+
+/** Somebody who was not made a contact. */
+export interface SkippedContact {
+  index: number;
+  reason: SkipReason;
+}
+
+/** The contacts of campaigns. */
+export class ContactService {
+  readonly #database: Database;
+  readonly #campaigns: CampaignStore;
+  readonly #contacts: ContactStore;
+  readonly #counters: CampaignCounters;
+  readonly #suppressions: SuppressedNumbers;
+  readonly #sessions: Collection<CalledSession>;
+  readonly #clock: Clock;
+
+  constructor(deps: {
+    database: Database;
+    campaigns: CampaignStore;
+    contacts: ContactStore;
+    counters: CampaignCounters;
+    suppressions: SuppressedNumbers;
+    sessions: Collection<CalledSession>;
+    clock: Clock;
+  }) {
+    this.#database = deps.database;
+    this.#campaigns = deps.campaigns;
+    this.#contacts = deps.contacts;
+    this.#counters = deps.counters;
+    this.#suppressions = deps.suppressions;
+    this.#sessions = deps.sessions;
+    this.#clock = deps.clock;
+  }
+
+  list(
+    scope: Scope,
+    campaign: CampaignRecord,
+    query: ListInput &
+      AnyOf<ContactRecord, 'status' | 'goal_status' | 'phone_number'> & { outcome?: string[] | undefined },
+  ): Promise<ListPage<ContactRecord>> {
+    const { status, goal_status, phone_number } = query;
+    const outcome = CONTACT_OUTCOMES.filter((one) => query.outcome?.includes(one));
+    const filter = {
+      ...commonFilter(query),
+      ...equalities({ status, goal_status, phone_number, ...(query.outcome && { outcome }) }),
+      campaign_id: campaign._id,
+    };
+    return scope.collection(contactCollection).page(filter, query);
+  }
+
+  /**
+   * Makes people contacts who can be.
+   * @throws ConflictError `invalid_state` for a campaign that is over, `limit_reached`
+   */
+  async add(
+    campaign: CampaignRecord,
+    people: readonly NewContact[],
+  ): Promise<{ added: number; skipped: SkippedContact[] }> {
+    checkOpen(campaign);
+    const { fresh, skipped } = await this.#sorted(campaign, people);
+    await this.#checkRoom(campaign, fresh.length);
+    const now = new Date(this.#clock.now());
+    // Their order is that of the request.
+    const ids = fresh.map(() => newId('cct', now.getTime())).sort();
+    const records = fresh.map(({ person }, n) =>
+      newRecord(contactCollection, {
+        _id: ids[n]!,
+        ...{ org_id: campaign.org_id, project_id: campaign.project_id, campaign_id: campaign._id },
+        ...person,
+        unique_number: campaign.deduplicate ? person.phone_number : null,
+        status: 'pending',
+        due_at: now,
+        created_at: now,
+      }),
+    );
+    try {
+      const model = this.#database.model(contactCollection);
+      if (records.length > 0) await model.insertMany(records, { ordered: false, lean: true });
+    } catch (error) {
+      // Another request was faster with some of them; the others are in.
+      if (!isDuplicateKey(error)) throw error;
+      const stored = await this.#stored(records.map(({ _id }) => _id));
+      for (const [n, { _id }] of records.entries())
+        if (!stored.has(_id)) skipped.push({ index: fresh[n]!.index, reason: 'duplicate' });
+    }
+    await this.#counters.count(campaign._id);
+    const after = await this.#campaigns.find(campaign._id);
+    // It ended meanwhile: who is left is told so.
+    if (after && isFinished(after.status)) await this.#campaigns.awaken(campaign._id);
+    skipped.sort((a, b) => a.index - b.index);
+    return { added: people.length - skipped.length, skipped };
+  }
+
+  /** @throws ConflictError `invalid_state` unless it waits for a call, `duplicate`; ValidationError */
+  async change(scope: Scope, contact: ContactRecord, patch: ContactPatch): Promise<ContactRecord> {
+    const { variables, ...fields } = defined(patch);
+    const change = scope.collection(contactCollection).change(contact, ['status', 'variables'], (current) => {
+      checkWaiting(current);
+      const next = patchMap(current.variables, variables);
+      checkVariableCount(next);
+      const { phone_number } = fields;
+      const unique = current.unique_number !== null && phone_number !== undefined;
+      return Promise.resolve({
+        ...fields,
+        variables: next,
+        ...(unique && { unique_number: phone_number }),
+      });
+    });
+    return orDuplicate(change, 'The campaign has a contact with this number or external_id.');
+  }
+
+  /** @throws ConflictError `invalid_state` unless it waits for a call */
+  async delete(contact: ContactRecord): Promise<void> {
+    const removed = await this.#contacts.remove({
+      _id: contact._id,
+      status: { $in: WAITING_CONTACTS },
+    });
+    if (removed === 0) throw notWaiting();
+    await this.#counters.count(contact.campaign_id);
+  }
+
+  /** Its attempts, with the sessions that they are. */
+  async attempts(scope: Scope, contact: ContactRecord, query: ListInput): Promise<ListPage<Attempt>> {
+    const page = await scope
+      .collection(attemptCollection)
+      .page({ ...commonFilter(query), contact_id: contact._id }, query);
+    const ids = page.items.map(({ session_id }) => session_id);
+    const sessions = await scope
+      .collection(this.#sessions)
+      .find({ _id: { $in: ids } }, { limit: Math.max(1, ids.length) });
+    const byId = new Map(sessions.map((session) => [session._id, session]));
+    return {
+      ...page,
+      items: page.items.map((attempt) => {
+        const session = byId.get(attempt.session_id);
+        return {
+          ...attempt,
+          status: session?.status ?? 'queued',
+          started_at: session?.started_at ?? null,
+        };
+      }),
+    };
+  }
+
+  /** Forgets a person in a project. @returns how many contacts they were */
+  async forgetSubject(scope: Scope, subject: string): Promise<number> {
+    let forgotten = 0;
+    for (const which of [{ phone_number: subject }, { external_id: subject }]) {
+      for (;;) {
+        const theirs = await scope
+          .collection(contactCollection)
+          .find({ ...which, removed: false }, { limit: 500 });
+        if (theirs.length === 0) break;
+        forgotten += await this.#contacts.remove({ _id: { $in: theirs.map(({ _id }) => _id) } });
+        for (const campaignId of new Set(theirs.map(({ campaign_id }) => campaign_id)))
+          await this.#counters.count(campaignId);
+      }
+    }
+    return forgotten;
+  }
+
+  /** Whom to add, and who is none to add, and why. */
+  async #sorted(
+    campaign: CampaignRecord,
+    people: readonly NewContact[],
+  ): Promise<{ fresh: { index: number; person: NewContact }[]; skipped: SkippedContact[] }> {
+    const numbered = people.map((person) => ({
+      ...person,
+      phone_number: toE164(person.phone_number) ?? null,
+    }));
+    const numbers = numbered.flatMap(({ phone_number }) => phone_number ?? []);
+    const at = { orgId: campaign.org_id, projectId: campaign.project_id };
+    const suppressed = campaign.skip_suppressed
+      ? await this.#suppressions.blocks(at, numbers)
+      : new Set<string>();
+    const known = await this.#known(
+      campaign,
+      numbers,
+      numbered.flatMap((one) => one.external_id ?? []),
+    );
+    const fresh: { index: number; person: NewContact }[] = [];
+    const skipped: SkippedContact[] = [];
+    for (const [index, person] of numbered.entries()) {
+      const { phone_number, external_id } = person;
+      const isDouble =
+        (campaign.deduplicate && phone_number !== null && known.numbers.has(phone_number)) ||
+        (external_id !== null && known.externalIds.has(external_id));
+      if (phone_number === null) skipped.push({ index, reason: 'invalid_number' });
+      else if (isDouble) skipped.push({ index, reason: 'duplicate' });
+      else if (suppressed.has(phone_number)) skipped.push({ index, reason: 'suppressed' });
+      else {
+        fresh.push({ index, person: { ...person, phone_number } });
+        known.numbers.add(phone_number);
+        if (external_id !== null) known.externalIds.add(external_id);
+      }
+    }
+    return { fresh, skipped };
+  }
+
+  /** Those numbers and ids that the campaign has. */
+  async #known(campaign: CampaignRecord, numbers: string[], externalIds: string[]) {
+    const campaign_id = campaign._id;
+    const model = this.#database.model(contactCollection);
+    const [byNumber, byId] = await Promise.all([
+      campaign.deduplicate
+        ? model
+            .find({ campaign_id, unique_number: { $in: numbers } })
+            .select({ unique_number: 1 })
+            .lean<{ unique_number: string }[]>()
+        : [],
+      externalIds.length > 0
+        ? model
+            .find({ campaign_id, external_id: { $in: externalIds } })
+            .select({ external_id: 1 })
+            .lean<{ external_id: string }[]>()
+        : [],
+    ]);
+    return {
+      numbers: new Set(byNumber.map(({ unique_number }) => unique_number)),
+      externalIds: new Set(byId.map(({ external_id }) => external_id)),
+    };
+  }
+
+  async #stored(ids: string[]): Promise<ReadonlySet<string>> {
+    const found = await this.#database
+      .model(contactCollection)
+      .find({ _id: { $in: ids } })
+      .select({ _id: 1 })
+      .lean<{ _id: string }[]>();
+    return new Set(found.map(({ _id }) => _id));
+  }
+
+  async #checkRoom(campaign: CampaignRecord, more: number): Promise<void> {
+    const now = await this.#campaigns.find(campaign._id);
+    if ((now ?? campaign).counters.total + more <= CONTACTS_PER_CAMPAIGN) return;
+    throw new ConflictError(
+      'limit_reached',
+      `A campaign has at most ${CONTACTS_PER_CAMPAIGN} contacts. Make another one.`,
+    );
+  }
+}
+
+/** @throws ConflictError `invalid_state` for a campaign that takes no further contacts */
+export function checkOpen(campaign: Pick<CampaignRecord, 'status' | 'kind'>): void {
+  if (isFinished(campaign.status))
+    throw new ConflictError('invalid_state', 'The campaign is over: it takes no contacts.');
+  if (campaign.kind === 'single')
+    throw new ConflictError('invalid_state', 'The campaign is for one call: it takes no contacts.');
+}
+
+function checkWaiting({ status, removed }: Pick<ContactRecord, 'status' | 'removed'>): void {
+  if (!WAITING_CONTACTS.includes(status) || removed) throw notWaiting();
+}
+
+function notWaiting(): ConflictError {
+  return new ConflictError(
+    'invalid_state',
+    'Only a contact that waits for a call (pending, waiting_retry) can be changed or deleted.',
+  );
+}
