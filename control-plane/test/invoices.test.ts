@@ -249,3 +249,32 @@ void t.test('a month closes by itself, three days after its end', async (t) => {
   });
   t.match(await list(one), [{ period_start: '2037-10-01', total_amount: '5.950000' }]);
 });
+
+void t.test('what is used outside of calls is invoiced, too, whatever the wallet is', async (t) => {
+  const one = await plane.makeTenant();
+  const orgId = one.org._id;
+  const { rates } = services;
+  t.teardown(() => rates.set(null));
+  const llm = 'llm_openai_gpt41_mini';
+  await rates.set({
+    currency: 'USD',
+    calls: [],
+    models: [
+      { model: 'tts_elevenlabs_flash', unit: '1k_characters', amount: '0.6' },
+      { model: llm, unit: '1m_output_tokens', amount: '8' },
+    ],
+  });
+  clock.advance(Date.parse('2037-11-30T12:00:00Z') - clock.now());
+  const speech = { orgId, ttsId: 'tts_elevenlabs_flash', characters: 500 };
+  await services.speechCharges.pay(speech, () => Promise.resolve());
+  await services.speechCharges.pay(speech, () => Promise.reject(new Error('silent'))).catch(() => null);
+  const use = { orgId, projectId: one.project._id, llmId: llm };
+  await services.chatCharges.charge(use, { read: 0, written: 100_000 });
+  await book(one, '2037-11-02T00:00:00Z', 2_000_000_000n);
+  clock.advance(Date.parse('2037-12-05T00:00:00Z') - clock.now());
+  t.equal(await invoiceCloser.close('2037-11', { ...signalled, orgId }), 1);
+  const [invoice] = await list(one);
+  t.match(invoice, { subtotal_amount: '3.100000', total_amount: '3.690000' });
+  const stored = await database.model(invoiceCollection).findById(invoice!.id).lean();
+  t.match(stored!.lines, [{ sessions: 1 }, { project_id: null, sessions: 2 }]);
+});

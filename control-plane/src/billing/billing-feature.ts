@@ -2,6 +2,8 @@ import type { Feature } from '../composition/feature.ts';
 import type { Platform } from '../composition/platform.ts';
 import { BILLING_AUDIT } from './billing-commands.ts';
 import type { BookedCalls } from './booked-call.ts';
+import { chargeCollection } from './charge-model.ts';
+import { Charges } from './charges.ts';
 import { ChatCharges } from './chat-charges.ts';
 import { CallCosts } from './call-costs.ts';
 import { costEntryCollection } from './cost-entry-model.ts';
@@ -44,11 +46,13 @@ export function createBilling({
       ...{ created_at: madeAt, updated_at: madeAt },
     };
   };
-  const chatCharges = new ChatCharges({ rates, wallets });
-  const speechCharges = new SpeechCharges({ rates, wallets });
+  const charges = new Charges({ ...deps, rates, wallets });
+  const chatCharges = new ChatCharges({ rates, wallets, charges });
+  const speechCharges = new SpeechCharges({ rates, wallets, charges });
   return {
-    ...{ rates, wallets, callCosts, chatCharges, speechCharges },
+    ...{ rates, wallets, callCosts, charges, chatCharges, speechCharges },
     collections: [
+      chargeCollection,
       costEntryCollection,
       installationRatesCollection,
       orgRatesCollection,

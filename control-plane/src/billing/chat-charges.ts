@@ -2,6 +2,7 @@ import { newId } from '@parley/shared/ids/new-id';
 import { divideRounded } from '../http/amount.ts';
 import type { ChatPayment, ChatUse } from '../providers/org-chats.ts';
 import type { ChatTokens } from '../providers/chat.ts';
+import type { Charges } from './charges.ts';
 import type { Rates } from './rates.ts';
 import type { Wallets } from './wallets.ts';
 
@@ -11,10 +12,12 @@ const MILLION = 1_000_000n;
 export class ChatCharges implements ChatPayment {
   readonly #rates: Rates;
   readonly #wallets: Wallets;
+  readonly #charges: Charges;
 
-  constructor({ rates, wallets }: { rates: Rates; wallets: Wallets }) {
-    this.#rates = rates;
-    this.#wallets = wallets;
+  constructor(deps: { rates: Rates; wallets: Wallets; charges: Charges }) {
+    this.#rates = deps.rates;
+    this.#wallets = deps.wallets;
+    this.#charges = deps.charges;
   }
 
   async requireFunds(use: ChatUse): Promise<void> {
@@ -28,6 +31,6 @@ export class ChatCharges implements ChatPayment {
     const part = async (unit: '1m_input_tokens' | '1m_output_tokens', tokens: number) =>
       divideRounded((await this.#rates.price(orgId, llmId, unit)) * BigInt(tokens), MILLION);
     const amount = (await part('1m_input_tokens', read)) + (await part('1m_output_tokens', written));
-    await this.#wallets.charge(orgId, newId('cht'), 'chat', amount);
+    await this.#charges.book({ id: newId('cht'), orgId, kind: 'chat', amount });
   }
 }

@@ -1,5 +1,6 @@
 import { newId } from '@parley/shared/ids/new-id';
 import { divideRounded } from '../http/amount.ts';
+import type { Charges } from './charges.ts';
 import type { Rates } from './rates.ts';
 import type { Wallets } from './wallets.ts';
 
@@ -13,14 +14,16 @@ export interface HeldPayment {
 export class SpeechCharges {
   readonly #rates: Rates;
   readonly #wallets: Wallets;
+  readonly #charges: Charges;
 
-  constructor({ rates, wallets }: { rates: Rates; wallets: Wallets }) {
-    this.#rates = rates;
-    this.#wallets = wallets;
+  constructor(deps: { rates: Rates; wallets: Wallets; charges: Charges }) {
+    this.#rates = deps.rates;
+    this.#wallets = deps.wallets;
+    this.#charges = deps.charges;
   }
 
   /**
-   * Speaks a text, and takes its price off a prepaid wallet once it was spoken.
+   * Speaks a text, and charges its price once it was spoken.
    * @throws PaymentRequiredError before anything is spoken; what `speak` throws, at no charge
    */
   async pay<T>(
@@ -57,10 +60,11 @@ export class SpeechCharges {
     kind: 'speech' | 'voice_clone',
     price: () => Promise<bigint>,
   ): Promise<HeldPayment> {
-    let amount = 0n;
-    await this.#wallets.hold(orgId, id, async () => (amount = await price()));
+    let priced: Promise<bigint> | undefined;
+    const amount = () => (priced ??= price());
+    await this.#wallets.hold(orgId, id, amount);
     return {
-      settle: () => this.#wallets.settle(orgId, id, kind, amount),
+      settle: async () => this.#charges.settle({ id, orgId, kind, amount: await amount() }),
       release: () => this.#wallets.release(orgId, id),
     };
   }

@@ -46,7 +46,7 @@ export function createTenantFeatures(
   const { rateLimits, toolCallLimits } = features.add(createRateLimits(platform));
   const currency = (orgId: string): Promise<string> => rates.currency(orgId);
   const { usage, usageSums } = features.add(createUsage({ ...platform, currency }));
-  const { callCosts, chatCharges, rates, speechCharges, wallets } = features.add(
+  const { callCosts, charges, chatCharges, rates, speechCharges, wallets } = features.add(
     createBilling({
       ...{ ...platform, models, bookedCalls: usageSums },
       isSession: sessionExists(platform.database),
@@ -61,6 +61,7 @@ export function createTenantFeatures(
         byProject: (scope, fromMs, toMs) => usage.byProject(scope, fromMs, toMs),
         currency: (orgId) => usage.currency(orgId),
       },
+      charges,
     }),
   );
   return {

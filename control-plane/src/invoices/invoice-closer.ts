@@ -30,6 +30,16 @@ export interface InvoicedUsage {
   currency(orgId: string): Promise<string>;
 }
 
+/** What is used outside of calls: `Charges`. */
+export interface InvoicedCharges {
+  total(
+    scope: Scope,
+    of: { fromMs: number; toMs: number; currency: string },
+  ): Promise<{ count: number; amount_nano: bigint }>;
+}
+
+const OUTSIDE_CALLS = 'Speech, voices and language models outside of calls';
+
 interface InvoicedOrg extends StoredRecord {
   name: string;
 }
@@ -42,6 +52,7 @@ export class InvoiceCloser {
   readonly #audit: AuditLog<'invoice.issued'>;
   readonly #orgs: Collection<InvoicedOrg>;
   readonly #usage: InvoicedUsage;
+  readonly #charges: InvoicedCharges;
   readonly #numbers: InvoiceNumbers;
   readonly #seller: InvoiceSeller;
 
@@ -52,6 +63,7 @@ export class InvoiceCloser {
     audit: AuditLog<'invoice.issued'>;
     orgs: Collection<InvoicedOrg>;
     usage: InvoicedUsage;
+    charges: InvoicedCharges;
     numbers: InvoiceNumbers;
     seller: InvoiceSeller;
   }) {
@@ -61,6 +73,7 @@ export class InvoiceCloser {
     this.#audit = deps.audit;
     this.#orgs = deps.orgs;
     this.#usage = deps.usage;
+    this.#charges = deps.charges;
     this.#numbers = deps.numbers;
     this.#seller = deps.seller;
   }
@@ -117,9 +130,9 @@ export class InvoiceCloser {
     const month_key = `${org._id}:${month}`;
     const found = await invoices.findOne({ month_key }).lean<InvoiceRecord>();
     if (found) return this.#issue(found, caller);
-    const lines = await this.#lines(org._id, period);
-    if (lines.every(({ amount_nano }) => amount_nano === 0n)) return false;
     const currency = await this.#usage.currency(org._id);
+    const lines = await this.#lines(org._id, period, currency);
+    if (lines.every(({ amount_nano }) => amount_nano === 0n)) return false;
     try {
       const draft = await invoices.create({
         _id: newId('inv', this.#clock.now()),
@@ -142,8 +155,8 @@ export class InvoiceCloser {
     }
   }
 
-  /** In the order of their names. */
-  async #lines(orgId: string, { fromMs, toMs }: Period): Promise<InvoiceLine[]> {
+  /** Projects in the order of their names, then what was used outside of calls. */
+  async #lines(orgId: string, { fromMs, toMs }: Period, currency: string): Promise<InvoiceLine[]> {
     const scope = new Scope(this.#database, { orgId, projectId: null, projects: null, role: 'owner' });
     const used = await this.#usage.byProject(scope, fromMs, toMs);
     const lines = await Promise.all(
@@ -152,7 +165,11 @@ export class InvoiceCloser {
         return { ...of, name: project?.name ?? of.project_id };
       }),
     );
-    return lines.sort((a, b) => compare(a.name, b.name) || compare(a.project_id, b.project_id));
+    lines.sort((a, b) => compare(a.name, b.name) || compare(a.project_id, b.project_id));
+    const { count, amount_nano } = await this.#charges.total(scope, { fromMs, toMs, currency });
+    if (count === 0) return lines;
+    const outside = { project_id: null, name: OUTSIDE_CALLS, sessions: count, connected_ms: 0n, amount_nano };
+    return [...lines, outside];
   }
 
   /** @returns whether it had no number */

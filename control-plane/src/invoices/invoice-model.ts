@@ -4,9 +4,11 @@ import type { InvoiceStatus } from './invoice-states.ts';
 
 /** What was paid for; amounts are in 10⁻⁹ of the invoice's currency. */
 export interface InvoiceLine {
-  project_id: string;
+  /** Null: what was used outside of calls. */
+  project_id: string | null;
   /** Name of the project at the close. */
   name: string;
+  /** Calls; outside of them, charges. */
   sessions: number;
   connected_ms: bigint;
   amount_nano: bigint;
@@ -24,7 +26,7 @@ export interface InvoiceSeller {
   paper: 'A4' | 'LETTER';
 }
 
-/** What an org owes for the calls of one month; there is one for each. */
+/** What an org owes for one month; there is one for each. */
 export interface InvoiceRecord extends StoredRecord {
   org_id: string;
   /** `org_…:2026-10`. */

@@ -139,9 +139,11 @@ class InvoicePrint {
     const width = this.#ends.sessions - 60 - MARGIN;
     const names = this.#text.wrap(line.name, width, TEXT);
     this.#room(names.length * ROW_HEIGHT);
-    this.#text.draw(String(line.sessions), this.#ends.sessions, this.#y, { ...TEXT, align: 'end' });
-    const minutes = (Number(line.connected_ms) / 60_000).toFixed(2);
-    this.#text.draw(minutes, this.#ends.minutes, this.#y, { ...TEXT, align: 'end' });
+    if (line.project_id !== null) {
+      this.#text.draw(String(line.sessions), this.#ends.sessions, this.#y, { ...TEXT, align: 'end' });
+      const minutes = (Number(line.connected_ms) / 60_000).toFixed(2);
+      this.#text.draw(minutes, this.#ends.minutes, this.#y, { ...TEXT, align: 'end' });
+    }
     this.#text.draw(exactly(BigInt(line.amount_nano), 2), this.#right, this.#y, { ...TEXT, align: 'end' });
     for (const name of names) {
       this.#text.draw(name, MARGIN, this.#y, TEXT);

@@ -16,7 +16,9 @@ export const invoiceResponse = z
     period_start: invoiceDay.meta({ description: 'First day of its month (UTC).' }),
     period_end: invoiceDay.meta({ description: 'Last day of its month.', example: '2026-01-31' }),
     currency: z.string().meta({ example: 'USD' }),
-    subtotal_amount: amount.meta({ description: 'What the calls cost, without tax.' }),
+    subtotal_amount: amount.meta({
+      description: 'What calls cost, and what was used outside of them, without tax.',
+    }),
     tax_amount: amount.meta({ description: 'Tax on it.' }),
     total_amount: amount.meta({ description: 'What is to be paid.' }),
     issued_at: timestamp.meta({ description: 'When it was made.' }),
