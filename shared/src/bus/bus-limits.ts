@@ -8,5 +8,7 @@ export const COMMANDS_TTL_MS = 60 * 60 * 1000;
 export const MAX_COMMANDS = 10_000;
 /** Given-up events that are kept; the oldest go first. */
 export const MAX_DEAD_EVENTS = 10_000;
+/** How much of its lateness a pace makes up for, so that a busy process does not slow it down. */
+export const PACE_CATCH_UP_MS = 100;
 /** Streams the events are spread over, if not said otherwise (`EVENT_PARTITIONS`). */
 export const DEFAULT_PARTITIONS = 8;

@@ -387,6 +387,79 @@ export function busConformance(t: Test, open: (options?: { clock?: Clock }) => P
     t.equal(await slots.take('third', buckets, 60_000), null);
   });
 
+  void t.test('slots and turns of paces are taken together or not at all', async (t) => {
+    const bus = await openIn(t);
+    const { slots } = bus;
+    const wish = (limit: number, perSecond: number) => ({
+      slots: [
+        { bucket: 'org:org_1', limit: 10 },
+        { bucket: 'account:tel_1', limit },
+      ],
+      paces: [
+        { scope: 'account:tel_1', perSecond },
+        { scope: 'server', perSecond: 0.1 },
+      ],
+    });
+    t.equal(await slots.takeAtPace('one', wish(2, 0.1), 60_000), null);
+    const paced = await slots.takeAtPace('two', wish(2, 0.1), 60_000);
+    t.match(paced, { by: 'account:tel_1', kind: 'pace' });
+    t.ok(paced!.inMs! > 0 && paced!.inMs! <= 10_000, 'once in ten seconds');
+    t.equal(await slots.count('account:tel_1'), 1, 'who has no turn takes no slot');
+    t.equal(await slots.count('org:org_1'), 1);
+
+    const full = await slots.takeAtPace('two', wish(1, 0.1), 60_000);
+    t.match(full, { by: 'account:tel_1', kind: 'slot' }, 'slots are looked at first');
+    t.ok(full!.inMs! > 0 && full!.inMs! <= 60_000, 'by then its lease has ended');
+    t.same(await slots.takeAtPace('two', { slots: [{ bucket: 'closed', limit: 0 }], paces: [] }, 60_000), {
+      by: 'closed',
+      kind: 'slot',
+      inMs: null,
+    });
+    t.equal(await slots.takeAtPace('three', { slots: [], paces: [] }, 60_000), null);
+    const other = { slots: [], paces: [{ scope: 'account:tel_2', perSecond: 0.1 }] };
+    t.equal(await slots.takeAtPace('four', other, 60_000), null, 'paces are apart');
+    t.match(await slots.takeAtPace('five', { ...wish(2, 0.1), ...other }, 60_000), { by: 'account:tel_2' });
+  });
+
+  void t.test('a pace is kept, however many ask', async (t) => {
+    const bus = await openIn(t);
+    const wish = { slots: [], paces: [{ scope: 'server', perSecond: 400 }] };
+    const turns = 60;
+    const began = performance.now();
+    const takers = Array.from({ length: 4 }, async (_, i) => {
+      for (let taken = 0; taken < turns / 4; taken++) {
+        for (;;) {
+          const refused = await bus.slots.takeAtPace(`${i}`, wish, 60_000);
+          if (!refused) break;
+          await new Promise((resolve) => setTimeout(resolve, refused.inMs!));
+        }
+      }
+    });
+    await Promise.all(takers);
+    // What came late is made up for, up to 100 ms; timers and clocks may be a little apart.
+    t.ok(performance.now() - began > (turns - 1) * 2.5 - 110, 'never faster');
+  });
+
+  void t.test('who listens is woken', async (t) => {
+    const bus = await openIn(t);
+    let woken = 0;
+    const stop = bus.dispatch.subscribe(() => woken++);
+    await until('a wake-up', async () => {
+      await bus.dispatch.publish();
+      return woken > 0;
+    });
+    stop();
+    const before = woken;
+    await bus.dispatch.publish();
+    let others = 0;
+    bus.dispatch.subscribe(() => others++);
+    await until('another listener', async () => {
+      await bus.dispatch.publish();
+      return others > 0;
+    });
+    t.equal(woken, before, 'not after its end');
+  });
+
   void t.test('rates count within fixed windows', async (t) => {
     const clock = new ManualClock(Date.UTC(2026, 0, 1, 0, 0, 30));
     const bus = await openIn(t, { clock });

@@ -12,6 +12,7 @@ export interface Bus {
   readonly slots: Slots;
   readonly rates: RateCounter;
   readonly presence: Presence;
+  readonly dispatch: Wakeup;
   /** Whether the bus can be reached now; a false lasts until it can. */
   healthy(): boolean;
   /** One round trip. @throws when it does not come back in time */
@@ -107,9 +108,43 @@ export interface Slots {
     buckets: readonly { bucket: string; limit: number }[],
     ttlMs: number,
   ): Promise<string | null>;
+  /**
+   * Takes a slot in every bucket and a turn of every pace, or nothing.
+   * @returns the first that refused, slots before paces; null when all were taken
+   */
+  takeAtPace(sessionId: string, wish: PacedSlots, ttlMs: number): Promise<Refusal | null>;
   renew(sessionId: string, buckets: readonly string[], ttlMs: number): Promise<void>;
   release(sessionId: string, buckets: readonly string[]): Promise<void>;
   count(bucket: string): Promise<number>;
+}
+
+/**
+ * How often something may begin. `perSecond` may be a fraction: 0.1 is once in ten seconds. Turns are that far apart (the
+ * generic cell rate algorithm); who comes up to `PACE_CATCH_UP_MS` late loses nothing by it.
+ */
+export interface Pace {
+  scope: string;
+  perSecond: number;
+}
+
+export interface PacedSlots {
+  slots: readonly { bucket: string; limit: number }[];
+  paces: readonly Pace[];
+}
+
+export interface Refusal {
+  /** The bucket or the scope. */
+  by: string;
+  kind: 'slot' | 'pace';
+  /** When it can be free at the latest, if nobody gives a slot back before; null: nobody knows. */
+  inMs: number | null;
+}
+
+/** Tells every process that there may be something to do. What is told while nobody listens is lost. */
+export interface Wakeup {
+  publish(): Promise<void>;
+  /** @returns ends the subscription */
+  subscribe(listener: () => void): () => void;
 }
 
 /** Fixed windows: how many in `bucket` in the window that holds `now`. */

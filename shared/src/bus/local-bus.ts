@@ -5,7 +5,14 @@ import type { Bus, ConsumeOptions } from './bus.ts';
 import { openDeadLetters } from './dead-letters.ts';
 import { EventReader } from './event-reader.ts';
 import { LocalEventStore } from './local-event-store.ts';
-import { LocalCommands, LocalLeases, LocalPresence, LocalRates, LocalSlots } from './local-state.ts';
+import {
+  LocalCommands,
+  LocalLeases,
+  LocalPresence,
+  LocalRates,
+  LocalSlots,
+  LocalWakeup,
+} from './local-state.ts';
 
 /**
  * The bus of one process. Events are in a SQLite file (`:memory:` for none) and survive it; all else is about the
@@ -39,6 +46,7 @@ export async function openLocalBus(options: {
     slots: new LocalSlots(clock),
     rates: new LocalRates(clock),
     presence: new LocalPresence(clock),
+    dispatch: new LocalWakeup(),
     healthy: () => store.healthy(),
     ping: () => store.ping(),
     [Symbol.asyncDispose]() {

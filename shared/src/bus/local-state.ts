@@ -1,7 +1,24 @@
 import type { GatewayCommand } from '../contracts/commands.ts';
 import type { Clock } from '../time/clock.ts';
-import type { CommandBus, GatewayBeat, Leases, Presence, RateCounter, Slots } from './bus.ts';
-import { CALL_TTL_MS, COMMANDS_TTL_MS, GATEWAY_TTL_MS, MAX_COMMANDS } from './bus-limits.ts';
+import type {
+  CommandBus,
+  GatewayBeat,
+  Leases,
+  Pace,
+  PacedSlots,
+  Presence,
+  RateCounter,
+  Refusal,
+  Slots,
+  Wakeup,
+} from './bus.ts';
+import {
+  CALL_TTL_MS,
+  COMMANDS_TTL_MS,
+  GATEWAY_TTL_MS,
+  MAX_COMMANDS,
+  PACE_CATCH_UP_MS,
+} from './bus-limits.ts';
 
 /** Values that end by themselves. */
 class ExpiringMap<T> {
@@ -33,6 +50,14 @@ class ExpiringMap<T> {
 
   delete(key: string): void {
     this.#entries.delete(key);
+  }
+
+  /** When the first of them ends, ms since the epoch. */
+  get firstEnd(): number {
+    this.#sweep();
+    let first = Infinity;
+    for (const { until } of this.#entries.values()) first = Math.min(first, until);
+    return first;
   }
 
   values(): T[] {
@@ -69,9 +94,12 @@ export class LocalLeases implements Leases {
 export class LocalSlots implements Slots {
   readonly #clock: Clock;
   readonly #buckets = new Map<string, ExpiringMap<true>>();
+  /** When the next turn of each pace is, ms since the epoch. */
+  readonly #turns: ExpiringMap<number>;
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.#turns = new ExpiringMap(clock);
   }
 
   take(
@@ -79,17 +107,49 @@ export class LocalSlots implements Slots {
     buckets: readonly { bucket: string; limit: number }[],
     ttlMs: number,
   ): Promise<string | null> {
+    const full = this.#full(sessionId, buckets);
+    if (full !== null) return Promise.resolve(full);
+    this.#fill(sessionId, buckets, ttlMs);
+    return Promise.resolve(null);
+  }
+
+  takeAtPace(sessionId: string, { slots, paces }: PacedSlots, ttlMs: number): Promise<Refusal | null> {
+    const now = this.#clock.now();
+    const full = this.#full(sessionId, slots);
+    if (full !== null) {
+      const end = this.#buckets.get(full)?.firstEnd ?? Infinity;
+      return Promise.resolve({ by: full, kind: 'slot', inMs: end === Infinity ? null : end - now });
+    }
+    for (const { scope } of paces) {
+      const next = this.#turns.get(scope) ?? now;
+      if (next > now) return Promise.resolve({ by: scope, kind: 'pace', inMs: next - now });
+    }
+    this.#fill(sessionId, slots, ttlMs);
+    for (const pace of paces) this.#takeTurn(pace, now);
+    return Promise.resolve(null);
+  }
+
+  #takeTurn({ scope, perSecond }: Pace, now: number): void {
+    const due = Math.max(this.#turns.get(scope) ?? now, now - PACE_CATCH_UP_MS);
+    const next = due + 1000 / perSecond;
+    this.#turns.set(scope, next, next - now + PACE_CATCH_UP_MS);
+  }
+
+  #full(sessionId: string, buckets: readonly { bucket: string; limit: number }[]): string | null {
     for (const { bucket, limit } of buckets) {
       const taken = this.#buckets.get(bucket);
       const used = taken?.size ?? 0;
-      if (used >= limit && !taken?.get(sessionId)) return Promise.resolve(bucket);
+      if (used >= limit && !taken?.get(sessionId)) return bucket;
     }
+    return null;
+  }
+
+  #fill(sessionId: string, buckets: readonly { bucket: string }[], ttlMs: number): void {
     for (const { bucket } of buckets) {
       let taken = this.#buckets.get(bucket);
       if (!taken) this.#buckets.set(bucket, (taken = new ExpiringMap(this.#clock)));
       taken.set(sessionId, true, ttlMs);
     }
-    return Promise.resolve(null);
   }
 
   renew(sessionId: string, buckets: readonly string[], ttlMs: number): Promise<void> {
@@ -131,6 +191,20 @@ export class LocalRates implements RateCounter {
     const count = (this.#counts.get(key) ?? 0) + cost;
     this.#counts.set(key, count, resetAt - now);
     return Promise.resolve({ count, resetAt });
+  }
+}
+
+export class LocalWakeup implements Wakeup {
+  readonly #listeners = new Set<() => void>();
+
+  publish(): Promise<void> {
+    for (const listener of [...this.#listeners]) listener();
+    return Promise.resolve();
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 }
 

@@ -8,6 +8,7 @@ import { RedisCommands } from './redis-commands.ts';
 import { BlockingConnection, connectRedis, createRedis } from './redis-connection.ts';
 import { appendEvents, RedisEventStore, redisLetterStore } from './redis-event-store.ts';
 import { RedisLeases, RedisPresence, RedisRates, RedisSlots } from './redis-state.ts';
+import { RedisWakeup } from './redis-wakeup.ts';
 
 const HEARTBEAT_MS = 1000;
 
@@ -30,6 +31,7 @@ export async function openRedisBus(options: {
   const leases = new RedisLeases(redis);
   const openBlocking = (name: string) => new BlockingConnection(url, redis, { name, logger });
   const commands = new RedisCommands(redis, () => openBlocking('commands'), logger);
+  const dispatch = new RedisWakeup(redis, () => createRedis(url, { name: 'dispatch', logger }));
   const consumers = new Set<EventConsumer>();
   let answers = true;
   let heartbeat: Timer;
@@ -72,6 +74,7 @@ export async function openRedisBus(options: {
     slots: new RedisSlots(redis),
     rates: new RedisRates(redis, clock),
     presence: new RedisPresence(redis, clock),
+    dispatch,
     healthy: () => !disposing && answers && redis.status === 'ready',
     async ping() {
       await redis.ping();
@@ -80,6 +83,7 @@ export async function openRedisBus(options: {
       disposing ??= (async () => {
         heartbeat.cancel();
         await Promise.all([commands, ...consumers].map((owned) => owned[Symbol.asyncDispose]()));
+        dispatch.close();
         redis.disconnect();
       })();
       return disposing;

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { Batches, done } from '../async/batches.ts';
 import { redisKeys } from '../contracts/redis-keys.ts';
 import type { Clock } from '../time/clock.ts';
-import { CALL_TTL_MS, GATEWAY_TTL_MS } from './bus-limits.ts';
-import type { GatewayBeat, Leases, Presence, RateCounter, Slots } from './bus.ts';
+import { CALL_TTL_MS, GATEWAY_TTL_MS, PACE_CATCH_UP_MS } from './bus-limits.ts';
+import type { GatewayBeat, Leases, PacedSlots, Presence, RateCounter, Refusal, Slots } from './bus.ts';
 import { firstError } from './redis-event-store.ts';
 
 const ACQUIRE = `
@@ -60,6 +60,39 @@ end
 return 0
 `;
 
+/**
+ * ARGV: session, ttl, catch-up, number of buckets, then a limit per bucket and an interval in ms per pace. KEYS: buckets,
+ * then paces. Numbers leave as text: a script's own lose what is behind the point.
+ * @returns the number of the first key that refused, and in how many ms it can be free (-1: nobody knows); else nothing
+ */
+const TAKE_AT_PACE = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + time[2] / 1000
+local slots = tonumber(ARGV[4])
+for i = 1, slots do
+  redis.call('ZREMRANGEBYSCORE', KEYS[i], '-inf', now)
+  if not redis.call('ZSCORE', KEYS[i], ARGV[1]) and redis.call('ZCARD', KEYS[i]) >= tonumber(ARGV[i + 4]) then
+    local first = redis.call('ZRANGE', KEYS[i], 0, 0, 'WITHSCORES')
+    return { i, first[2] and string.format('%.3f', first[2] - now) or '-1' }
+  end
+end
+for i = slots + 1, #KEYS do
+  local next = tonumber(redis.call('GET', KEYS[i]) or 0)
+  if next > now then return { i, string.format('%.3f', next - now) } end
+end
+for i = 1, slots do
+  redis.call('ZADD', KEYS[i], math.floor(now) + ARGV[2], ARGV[1])
+  local last = redis.call('ZRANGE', KEYS[i], -1, -1, 'WITHSCORES')
+  redis.call('PEXPIREAT', KEYS[i], last[2])
+end
+for i = slots + 1, #KEYS do
+  local due = math.max(tonumber(redis.call('GET', KEYS[i]) or now), now - ARGV[3])
+  local next = due + ARGV[i + 4]
+  redis.call('SET', KEYS[i], string.format('%.3f', next), 'PX', math.ceil(next - now + ARGV[3]))
+end
+return {}
+`;
+
 const RENEW = `${NOW}
 for _, key in ipairs(KEYS) do
   redis.call('ZREMRANGEBYSCORE', key, '-inf', now)
@@ -91,6 +124,28 @@ export class RedisSlots implements Slots {
     const limits = buckets.map(({ limit }) => limit);
     const full = await this.#redis.eval(TAKE, keys.length, ...keys, sessionId, ttlMs, ...limits);
     return buckets[Number(full) - 1]?.bucket ?? null;
+  }
+
+  async takeAtPace(sessionId: string, { slots, paces }: PacedSlots, ttlMs: number): Promise<Refusal | null> {
+    const keys = [
+      ...slots.map(({ bucket }) => redisKeys.slots(bucket)),
+      ...paces.map(({ scope }) => redisKeys.pace(scope)),
+    ];
+    if (keys.length === 0) return null;
+    const amounts = [...slots.map(({ limit }) => limit), ...paces.map(({ perSecond }) => 1000 / perSecond)];
+    const answer = await this.#redis.eval(
+      TAKE_AT_PACE,
+      keys.length,
+      ...keys,
+      ...[sessionId, ttlMs, PACE_CATCH_UP_MS, slots.length, ...amounts],
+    );
+    const [number, text] = answer as [number?, string?];
+    if (number === undefined) return null;
+    const inMs = Number(text) < 0 ? null : Number(text);
+    const pace = paces[number - 1 - slots.length];
+    return pace
+      ? { by: pace.scope, kind: 'pace', inMs }
+      : { by: slots[number - 1]!.bucket, kind: 'slot', inMs };
   }
 
   async renew(sessionId: string, buckets: readonly string[], ttlMs: number): Promise<void> {

@@ -9,6 +9,10 @@ export const redisKeys = {
   gateways: 'parley:gateways',
   call: (sessionId: string) => `parley:call:${sessionId}`,
   slots: (scope: string) => `parley:slots:${scope}`,
+  /** When the next turn of a pace is, ms since the epoch. */
+  pace: (scope: string) => `parley:pace:${scope}`,
+  /** A channel, no key. */
+  dispatch: 'parley:dispatch',
   rate: (scope: string, window: number) => `parley:rate:${scope}:${window}`,
   lease: (name: string) => `parley:lease:${name}`,
 } as const;
