@@ -4,6 +4,7 @@ import {
   envBoolean,
   envInteger,
   envList,
+  envNumber,
   envPort,
   envSecret,
   envUrl,
@@ -145,6 +146,14 @@ const environment = z.object({
   CONCURRENT_SESSIONS_PER_ORG: envInteger(0, 1_000_000).default(50),
   /** Sessions that start in one project in a minute; 0 switches it off. */
   SESSION_STARTS_PER_MINUTE: envInteger(0, 1_000_000).default(60),
+  /** Calls that clients asked for, and that nobody has answered yet, at one time. */
+  MAX_CONCURRENT_API_OUTBOUND_DIALS: envInteger(1, 100_000).default(20),
+  /** Calls that the installation begins in a second; may be a fraction. */
+  OUTBOUND_CALLS_PER_SECOND: envNumber(0.01, 1000).default(1),
+  /** Part of the concurrent calls of each telephony account that outbound calls leave free. */
+  INBOUND_RESERVE_PERCENT: envInteger(0, 90).default(20),
+  /** Single calls of one org that wait to be dialled; 0 switches it off. */
+  OUTBOUND_QUEUE_SIZE: envInteger(0, 1_000_000).default(10_000),
   /** Providers behind whose address an emulator answers; shown wherever it matters. */
   EMULATED_PROVIDERS: envList.default([]),
   ...invoiceVariables,

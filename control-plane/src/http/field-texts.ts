@@ -415,6 +415,11 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
 
   // Telephony
   credentials: "The carrier's credentials. Write-only.",
+  max_concurrent_calls:
+    'Calls at one time, inbound ones included. Outbound calls leave `INBOUND_RESERVE_PERCENT` of them free; inbound ones are counted and never refused.',
+  calls_per_second: 'Outbound calls that begin in a second; 0.1 is one in ten seconds.',
+  outbound_enabled: 'Whether calls are made from the number.',
+  daily_call_limit: 'Calls made from the number in a day (UTC); null: as many as its account allows.',
   allowed_countries: "Countries that may be called (ISO 3166-1); null: those of the account's numbers.",
   callback_urls: 'Addresses to enter at the carrier.',
   voice: 'Incoming calls, and what comes next in a call.',

@@ -16,6 +16,10 @@ export interface PhoneNumberRecord extends StoredRecord {
   label: string;
   origin: 'bought' | 'imported';
   capabilities: string[];
+  /** Whether calls are made from it; records of earlier versions have none of these two. */
+  outbound_enabled?: boolean;
+  /** Calls made from it in a day; null: as many as its account allows. */
+  daily_call_limit?: number | null;
   status: 'active' | 'released';
   released_at: Date | null;
 }
@@ -33,6 +37,8 @@ export const phoneNumberCollection = defineCollection<PhoneNumberRecord, 'projec
     label: { type: String, default: '' },
     origin: { type: String, required: true },
     capabilities: { type: [String], default: ['voice'] },
+    outbound_enabled: { type: Boolean, default: true },
+    daily_call_limit: { type: Number, default: null },
     status: { type: String, required: true },
     released_at: { type: Date, default: null },
   },

@@ -21,7 +21,11 @@ const READ = { key: 'viewer', user: 'viewer' } as const;
 const ADMIN = { key: 'admin', user: 'admin' } as const;
 const number = item(phoneNumberCollection, 'phone_number_id');
 
-const numberFields = { label: z.string().max(120).default('') };
+const numberFields = {
+  label: z.string().max(120).default(''),
+  outbound_enabled: z.boolean().default(true),
+  daily_call_limit: z.number().int().min(1).max(100_000).nullable().default(null),
+};
 
 const importBody = z
   .strictObject({
@@ -62,6 +66,8 @@ const numberResponse = z
     label: z.string(),
     origin: z.string(),
     capabilities: z.array(z.string()),
+    outbound_enabled: z.boolean(),
+    daily_call_limit: z.number().int().nullable(),
     inbound_deployment_id: z.string().nullable(),
     status: z.string(),
     released_at: maybeTime,
@@ -83,6 +89,8 @@ export function phoneNumberRoutes({ phoneNumbers }: { phoneNumbers: PhoneNumberS
     label: record.label,
     origin: record.origin,
     capabilities: record.capabilities,
+    outbound_enabled: record.outbound_enabled ?? true,
+    daily_call_limit: record.daily_call_limit ?? null,
     inbound_deployment_id: (await phoneNumbers.boundTo(record._id))?._id ?? null,
     status: record.status,
     released_at: time(record.released_at),

@@ -19,11 +19,11 @@ export interface ImportNumber {
   telephony_account_id: string;
   phone_number: string;
   label?: string | undefined;
+  outbound_enabled?: boolean | undefined;
+  daily_call_limit?: number | null | undefined;
 }
 
-export interface NumberPatch {
-  label?: string | undefined;
-}
+export type NumberPatch = Pick<ImportNumber, 'label' | 'outbound_enabled' | 'daily_call_limit'>;
 
 /** Numbers that a project already has at a carrier. */
 export class PhoneNumberService {
@@ -84,6 +84,8 @@ export class PhoneNumberService {
         label: request.label ?? '',
         origin: 'imported',
         capabilities: ['voice'],
+        outbound_enabled: request.outbound_enabled ?? true,
+        daily_call_limit: request.daily_call_limit ?? null,
         status: 'active',
         released_at: null,
       }),
@@ -126,6 +128,24 @@ export class PhoneNumberService {
 
   find(numberId: string): Promise<PhoneNumberRecord | null> {
     return this.#database.model(phoneNumberCollection).findOne({ _id: numberId }).lean<PhoneNumberRecord>();
+  }
+
+  /** Those of these numbers, in this order, that calls may be made from; of no ids: all of the project, oldest first. */
+  async callers(
+    { orgId, projectId }: { orgId: string; projectId: string },
+    ids: readonly string[],
+  ): Promise<(PhoneNumberRecord & { daily_call_limit: number | null })[]> {
+    const found = await this.#database
+      .model(phoneNumberCollection)
+      .find({
+        ...{ org_id: orgId, project_id: projectId, status: 'active', outbound_enabled: { $ne: false } },
+        ...(ids.length > 0 && { _id: { $in: [...ids] } }),
+      })
+      .sort({ created_at: 1, _id: 1 })
+      .limit(100)
+      .lean<PhoneNumberRecord[]>();
+    if (ids.length > 0) found.sort((a, b) => ids.indexOf(a._id) - ids.indexOf(b._id));
+    return found.map((number) => ({ ...number, daily_call_limit: number.daily_call_limit ?? null }));
   }
 
   /** The active number of an account. */

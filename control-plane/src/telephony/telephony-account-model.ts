@@ -9,6 +9,8 @@ export const telephonyAccountCollection = defineCollection<TelephonyAccountRecor
     provider: { type: String, required: true },
     credentials: { type: String, required: true },
     allowed_countries: { type: [String], default: null },
+    max_concurrent_calls: { type: Number },
+    calls_per_second: { type: Number },
     status: { type: String, required: true },
     last_verified_at: { type: Date, default: null },
     last_error: { type: String, default: null },

@@ -11,9 +11,16 @@ export interface TelephonyAccountRecord extends StoredRecord {
   credentials: string;
   /** ISO 3166 codes that calls and transfers may go to; null = the countries of its numbers. */
   allowed_countries: string[] | null;
+  /** At one time, inbound ones included; records of earlier versions have none of these two. */
+  max_concurrent_calls?: number;
+  /** Outbound ones that begin; may be a fraction. */
+  calls_per_second?: number;
   /** `disabled`: it answers no calls and takes no sessions. */
   status: 'unverified' | 'active' | 'invalid' | 'disabled';
   /** When the carrier was last asked about these credentials; null = never. */
   last_verified_at: Date | null;
   last_error: string | null;
 }
+
+/** What the carriers allow new accounts. */
+export const ACCOUNT_LIMITS = { max_concurrent_calls: 10, calls_per_second: 1 } as const;

@@ -14,6 +14,7 @@ import {
 import { maybeTime, READ_ONLY_FIELDS, recordFields, time, toTimes } from '../http/record-schema.ts';
 import { inOrg, item } from '../tenancy/target.ts';
 import { telephonyAccountCollection } from './telephony-account-model.ts';
+import { ACCOUNT_LIMITS } from './telephony-account-record.ts';
 import type { TelephonyAccountRecord } from './telephony-account-record.ts';
 import type { TelephonyAccountService } from './telephony-account-service.ts';
 
@@ -30,6 +31,13 @@ const fields = {
     .array(z.string().regex(/^[A-Z]{2}$/, 'must be an ISO 3166 code'))
     .max(250)
     .nullable(),
+  max_concurrent_calls: z.number().int().min(1).max(2000),
+  calls_per_second: z.number().min(0.1).max(50),
+};
+
+const limits = {
+  max_concurrent_calls: fields.max_concurrent_calls.optional(),
+  calls_per_second: fields.calls_per_second.optional(),
 };
 
 const createBody = z
@@ -39,6 +47,7 @@ const createBody = z
     credentials: fields.credentials,
     project_ids: fields.project_ids.optional(),
     allowed_countries: fields.allowed_countries.optional(),
+    ...limits,
   })
   .meta({ id: 'CreateTelephonyAccountRequest' });
 
@@ -48,6 +57,7 @@ const changeBody = z
     credentials: fields.credentials.optional(),
     project_ids: fields.project_ids.optional(),
     allowed_countries: fields.allowed_countries.optional(),
+    ...limits,
     status: z
       .enum(['active', 'disabled'])
       .optional()
@@ -64,6 +74,8 @@ const accountResponse = z
     project_ids: z.array(z.string()).nullable(),
     credentials: z.object({ set: z.boolean() }),
     allowed_countries: z.array(z.string()).nullable(),
+    max_concurrent_calls: fields.max_concurrent_calls,
+    calls_per_second: fields.calls_per_second,
     callback_urls: z.object({ voice: z.string(), status: z.string() }),
     status: z.string(),
     last_verified_at: maybeTime,
@@ -90,6 +102,8 @@ export function telephonyAccountRoutes({
       project_ids: record.project_ids,
       credentials: { set: true },
       allowed_countries: record.allowed_countries,
+      max_concurrent_calls: record.max_concurrent_calls ?? ACCOUNT_LIMITS.max_concurrent_calls,
+      calls_per_second: record.calls_per_second ?? ACCOUNT_LIMITS.calls_per_second,
       callback_urls: { voice: callback('voice'), status: callback('status') },
       status: record.status,
       last_verified_at: time(record.last_verified_at),

@@ -20,6 +20,7 @@ import type { Principal } from '../tenancy/principal.ts';
 import type { Scope } from '../tenancy/scope.ts';
 import { phoneNumberCollection } from './phone-number-model.ts';
 import { telephonyAccountCollection } from './telephony-account-model.ts';
+import { ACCOUNT_LIMITS } from './telephony-account-record.ts';
 import type { TelephonyAccountRecord } from './telephony-account-record.ts';
 
 /** What it writes to the audit trail. */
@@ -34,6 +35,8 @@ export interface AccountInput {
   credentials: unknown;
   project_ids?: string[] | null | undefined;
   allowed_countries?: string[] | null | undefined;
+  max_concurrent_calls?: number | undefined;
+  calls_per_second?: number | undefined;
 }
 
 export type AccountPatch = {
@@ -87,6 +90,8 @@ export class TelephonyAccountService implements CarrierSource, SessionAccounts {
       project_ids: input.project_ids ?? null,
       credentials,
       allowed_countries: input.allowed_countries ?? null,
+      max_concurrent_calls: input.max_concurrent_calls ?? ACCOUNT_LIMITS.max_concurrent_calls,
+      calls_per_second: input.calls_per_second ?? ACCOUNT_LIMITS.calls_per_second,
       status: 'unverified',
       last_verified_at: null,
       last_error: null,
@@ -172,6 +177,19 @@ export class TelephonyAccountService implements CarrierSource, SessionAccounts {
       .model(telephonyAccountCollection)
       .findOne({ _id: accountId })
       .lean<TelephonyAccountRecord>();
+  }
+
+  /** Whether calls may be dialled by an account, and how many. */
+  async limitsOf(
+    accountId: string,
+  ): Promise<Pick<
+    Required<TelephonyAccountRecord>,
+    'status' | 'max_concurrent_calls' | 'calls_per_second'
+  > | null> {
+    const account = await this.find(accountId);
+    if (!account) return null;
+    const { status, max_concurrent_calls, calls_per_second } = { ...ACCOUNT_LIMITS, ...account };
+    return { status, max_concurrent_calls, calls_per_second };
   }
 
   /** @inheritdoc */

@@ -11,7 +11,7 @@ export const telephonySample: Sample = {
       name: 'Line',
       provider: 'telnyx',
       project_ids: [project_id],
-      credentials: { api_key: 'KEY-of-the-tests', public_key: carrierPublicKey },
+      credentials: { api_key: 'KEY-of-the-tests', public_key: carrierPublicKey, connection_id: '1494404' },
     });
     await make(`/v1/telephony-accounts/${telephony_account_id}/verify`, {});
     const number = { telephony_account_id, phone_number: `+1${++lastNumber}`, mode: 'import' };

@@ -155,6 +155,8 @@ async function findOrMakeNumber(
     label: `Emulated ${carrier}`,
     origin: 'imported',
     capabilities: ['voice'],
+    outbound_enabled: true,
+    daily_call_limit: null,
     status: 'active',
     released_at: null,
   });

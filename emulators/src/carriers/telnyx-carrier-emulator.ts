@@ -43,7 +43,7 @@ export async function openTelnyxCarrierEmulator(
   const dials = new TelnyxDials({ account, reach, clock });
   return openCarrierAccount<TelnyxCall, TelnyxPlaceCallOptions>({
     name: 'telnyx',
-    credentials: { api_key: apiKey, public_key: telnyxPublicKey(privateKey) },
+    credentials: { api_key: apiKey, public_key: telnyxPublicKey(privateKey), connection_id: connectionId },
     authorization: `Bearer ${apiKey}`,
     refusal: (status) =>
       status === 401

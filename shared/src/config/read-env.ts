@@ -26,6 +26,12 @@ export function envInteger(min: number, max: number) {
   return z.coerce.number({ error }).int(error).min(min, error).max(max, error);
 }
 
+/** A number within bounds, given as text. */
+export function envNumber(min: number, max: number) {
+  const error = `must be a number from ${min} to ${max}`;
+  return z.coerce.number({ error }).min(min, error).max(max, error);
+}
+
 /** A TCP port; 0 = any free one. */
 export const envPort = envInteger(0, 65_535);
 
