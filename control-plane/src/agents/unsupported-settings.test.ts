@@ -81,6 +81,12 @@ const ACTING: Readonly<Record<string, unknown>> = {
       target: { type: 'agent', agent_id: 'agt_01k5z8r5m2q7v3x9b4n6c8d0ef' }, // agent-hand-over, hand-overs
     },
   ],
+  'telephony.phone_number_id': 'phn_01k5z8r5m2q7v3x9b4n6c8d0ef', // outbound-queue
+  'telephony.ring_timeout_seconds': 40,
+  'telephony.calling_hours': {
+    timezone: 'UTC',
+    windows: [{ days: ['mon'], start: '09:00', end: '17:00' }],
+  },
   'recording.enabled': false, // session-creation
   'recording.channels': 'mono', // wav-mixer
   'privacy.store_audio': false, // session-creation
@@ -148,12 +154,6 @@ const REFUSED: Readonly<Record<string, unknown>> = {
   'answer_detection.screening.action': 'hangup',
   'answer_detection.screening.message': 'It is us.',
   'answer_detection.ivr.action': 'hangup',
-  'telephony.phone_number_id': 'phn_01k5z8r5m2q7v3x9b4n6c8d0ef',
-  'telephony.ring_timeout_seconds': 40,
-  'telephony.calling_hours': {
-    timezone: 'UTC',
-    windows: [{ days: ['mon'], start: '09:00', end: '17:00' }],
-  },
   'recording.format': 'mp3',
   'recording.consent.mode': 'ask',
   'recording.consent.message': 'May we record?',

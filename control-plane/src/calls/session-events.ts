@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CALL_EVENTS, type CallEventDescriptor } from '@parley/shared/contracts/call-events';
-import { SESSION_STATUSES } from '@parley/shared/contracts/session-values';
+import { carrierSchema, SESSION_STATUSES } from '@parley/shared/contracts/session-values';
 import { timestamp } from '../http/record-schema.ts';
 
 interface SessionEventDescriptor {
@@ -18,6 +18,27 @@ const OWN_EVENTS = {
       ended_by: z.string().nullable().optional(),
       hangup_reason: z.string().nullable().optional(),
       failure_reason: z.string().nullable().optional(),
+    }),
+  },
+  dial: {
+    description: 'The carrier was asked to call, or has told how that went.',
+    data: z.object({
+      attempt: z.number().int().meta({ description: 'How often the carrier has been asked for this call.' }),
+      carrier: carrierSchema.meta({ description: 'Carrier of the call.' }),
+      result: z.enum([
+        'placed',
+        'refused',
+        'unknown',
+        'found',
+        'not_placed',
+        'given_up',
+        'answered',
+        'ended',
+      ]),
+      cause: z
+        .string()
+        .nullable()
+        .meta({ description: 'Why, in the words of the carrier, if there is a reason.' }),
     }),
   },
   memory: {

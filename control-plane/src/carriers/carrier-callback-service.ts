@@ -1,9 +1,6 @@
 import type { CarrierName } from '@parley/shared/contracts/session-values';
 import { AppError, ForbiddenError } from '@parley/shared/errors/app-error';
 import type { Logger } from '@parley/shared/logging/logger';
-import { isTerminal } from '../sessions/session-states.ts';
-import type { SessionStore } from '../sessions/session-store.ts';
-import type { CallAnswers } from './call-answers.ts';
 import type { CallProgress } from './call-progress.ts';
 import type { CallTransfers } from './call-transfers.ts';
 import {
@@ -13,6 +10,7 @@ import {
   type CarrierDocument,
   type CarrierRequest,
 } from './carrier.ts';
+import type { DialledCalls } from './dialled-calls.ts';
 import type { IncomingCalls } from './incoming-calls.ts';
 import type { CalledAccount, TrustedCallback } from './trusted-callback.ts';
 
@@ -26,9 +24,8 @@ export interface CalledAccounts {
 /** What carriers tell, and what they are answered. Touches nothing that is not of the account in the path. */
 export class CarrierCallbackService {
   readonly #accounts: CalledAccounts;
-  readonly #store: SessionStore;
   readonly #incoming: IncomingCalls;
-  readonly #answers: CallAnswers;
+  readonly #dialled: DialledCalls;
   readonly #transfers: CallTransfers;
   readonly #progress: CallProgress;
   readonly #publicUrl: string;
@@ -36,18 +33,16 @@ export class CarrierCallbackService {
 
   constructor(deps: {
     accounts: CalledAccounts;
-    store: SessionStore;
     incoming: IncomingCalls;
-    answers: CallAnswers;
+    dialled: DialledCalls;
     transfers: CallTransfers;
     progress: CallProgress;
     publicUrl: string;
     logger: Logger;
   }) {
     this.#accounts = deps.accounts;
-    this.#store = deps.store;
     this.#incoming = deps.incoming;
-    this.#answers = deps.answers;
+    this.#dialled = deps.dialled;
     this.#transfers = deps.transfers;
     this.#progress = deps.progress;
     this.#publicUrl = deps.publicUrl;
@@ -75,13 +70,17 @@ export class CarrierCallbackService {
     }
     const trusted = { carrier, account, request: signed };
     let callback: CarrierCallback | undefined;
+    let dialId: string | null;
     try {
       callback = carrier.parseCallback(signed);
+      dialId = carrier.dialOf(signed);
     } catch (error) {
       if (!(error instanceof CarrierProtocolError)) throw error;
       throw new AppError(400, 'bad_request', error.message, { cause: error });
     }
-    return callback ? this.#answer(trusted, callback) : carrier.acknowledge();
+    if (!callback) return carrier.acknowledge();
+    const givenUp = dialId === null ? null : await this.#dialled.named(trusted, dialId, callback);
+    return givenUp ?? this.#answer(trusted, callback);
   }
 
   async #answer(trusted: TrustedCallback, callback: CarrierCallback): Promise<CarrierDocument> {
@@ -95,11 +94,14 @@ export class CarrierCallbackService {
       case 'incoming':
         return callback.direction === 'inbound'
           ? this.#incoming.arrived(trusted, callback)
-          : this.#dialAnswered(trusted, callback.carrierCallId);
+          : this.#dialled.connect(trusted, callback.carrierCallId);
+      case 'dialled':
+        return carrier.acknowledge();
       case 'ringing':
         await this.#progress.rings(account._id, callback.carrierCallId);
         return carrier.acknowledge();
       case 'answered':
+        await this.#dialled.answered(trusted, callback.carrierCallId);
         return carrier.acknowledge();
       case 'ended':
         await this.#progress.ended(account._id, callback);
@@ -112,12 +114,5 @@ export class CarrierCallbackService {
         await this.#progress.stream(account._id, callback);
         return carrier.acknowledge();
     }
-  }
-
-  /** The far end of a call that was dialled has answered. */
-  async #dialAnswered(trusted: TrustedCallback, carrierCallId: string): Promise<CarrierDocument> {
-    const session = await this.#store.findCall(trusted.account._id, carrierCallId);
-    if (!session || isTerminal(session.status)) return trusted.carrier.acknowledge('hangup');
-    return this.#answers.connect(trusted, session);
   }
 }

@@ -7,6 +7,7 @@ import { CallTreatments } from './call-treatments.ts';
 import { carrierCallbackRoutes } from './carrier-callback-routes.ts';
 import { CarrierCallbackService } from './carrier-callback-service.ts';
 import { carrierSample } from './carrier-sample.ts';
+import { DialledCalls } from './dialled-calls.ts';
 import { IncomingCalls } from './incoming-calls.ts';
 
 type AnswerDeps = ConstructorParameters<typeof CallAnswers>[0];
@@ -14,6 +15,7 @@ type IncomingDeps = ConstructorParameters<typeof IncomingCalls>[0];
 type ProgressDeps = ConstructorParameters<typeof CallProgress>[0];
 type TransferDeps = ConstructorParameters<typeof CallTransfers>[0];
 type TreatmentDeps = ConstructorParameters<typeof CallTreatments>[0];
+type DialledDeps = ConstructorParameters<typeof DialledCalls>[0];
 type CallbackDeps = ConstructorParameters<typeof CarrierCallbackService>[0];
 
 /** What carriers tell of calls. */
@@ -25,13 +27,15 @@ export function createCarriers({
   Omit<IncomingDeps, 'answers' | 'treatments'> &
   TreatmentDeps &
   ProgressDeps &
+  Omit<DialledDeps, 'answers'> &
   Omit<TransferDeps, 'answers'> &
   Pick<CallbackDeps, 'accounts'> &
   Pick<Platform, 'bus' | 'config'>) {
   const publicUrl = config.PUBLIC_URL;
   const answers = new CallAnswers({ ...deps, leases: bus.leases, publicUrl });
   const carrierCallbacks = new CarrierCallbackService({
-    ...{ ...deps, answers, publicUrl },
+    ...{ ...deps, publicUrl },
+    dialled: new DialledCalls({ ...deps, answers }),
     incoming: new IncomingCalls({ ...deps, answers, treatments: new CallTreatments(deps) }),
     transfers: new CallTransfers({ ...deps, answers }),
     progress: new CallProgress(deps),

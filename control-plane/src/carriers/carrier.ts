@@ -24,6 +24,8 @@ export type CarrierCallback =
       /** `outbound`: the answer of a call that was dialled. */
       direction: 'inbound' | 'outbound';
     }
+  /** The carrier has begun a call that was dialled. */
+  | { type: 'dialled'; carrierCallId: string }
   | { type: 'ringing'; carrierCallId: string }
   | { type: 'answered'; carrierCallId: string }
   | ({ type: 'ended'; carrierCallId: string } & CarrierEnd)
@@ -133,6 +135,9 @@ export interface Carrier {
   /** @returns undefined for events that mean nothing to us
    *  @throws CarrierProtocolError when the request breaks the carrier's own format */
   parseCallback(request: CarrierRequest): CarrierCallback | undefined;
+
+  /** The id of the dial that a callback is of (`DialRequest.dialId`), as far as the carrier has signed it; else null. */
+  dialOf(request: CarrierRequest): string | null;
 
   /** Starts the stream of a call that arrived: by the returned document, or by a command of its own first. */
   answer(carrierCallId: string, target: StreamTarget, signal?: AbortSignal): Promise<CarrierDocument>;

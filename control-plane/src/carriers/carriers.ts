@@ -10,5 +10,8 @@ export const carriers: Readonly<Record<CarrierName, CarrierDescriptor>> = { pliv
 /** What each carrier's account needs, for people. */
 export const credentialsText = CARRIERS.map((name) => {
   const { title, credentials } = carriers[name];
-  return `${title}: ${Object.keys(credentials.shape).join(', ')}.`;
+  const names = Object.entries(credentials.shape).map(([field, schema]) =>
+    schema.safeParse(undefined).success ? `${field} (for outbound calls)` : field,
+  );
+  return `${title}: ${names.join(', ')}.`;
 }).join(' ');

@@ -10,12 +10,14 @@ import { toolCallCollection } from '../calls/tool-call-model.ts';
 import { turnCollection } from '../calls/turn-model.ts';
 import { createCampaigns } from '../campaigns/campaign-feature.ts';
 import { createCarriers } from '../carriers/carrier-feature.ts';
+import { createDialling } from '../dialling/dialling-feature.ts';
 import { createExports } from '../exports/export-feature.ts';
 import { SessionRows } from '../databases/session-rows.ts';
 import { SessionMemories } from '../memories/session-memories.ts';
 import { orgCollection } from '../orgs/org-model.ts';
 import { createPostCall } from '../post-call/post-call-feature.ts';
 import { projectCollection } from '../projects/project-model.ts';
+import type { Wallets } from '../billing/wallets.ts';
 import type { CallCosts } from '../billing/call-costs.ts';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
 import type { OrgChats } from '../providers/org-chats.ts';
@@ -48,6 +50,7 @@ export function createCallFeatures(
     toolCallLimits: ToolCallLimits;
     apiKeys: ApiKeyService;
     costs: CallCosts;
+    wallets: Wallets;
     agentFeatures: Awaited<ReturnType<typeof createAgentFeatures>>;
   },
 ) {
@@ -59,6 +62,7 @@ export function createCallFeatures(
     toolCallLimits,
     apiKeys,
     costs,
+    wallets,
     agentFeatures,
     ...platform
   } = deps;
@@ -103,6 +107,7 @@ export function createCallFeatures(
       recordings,
       eraseParts: (id) => features.eraseSession(id),
       needed: [(id) => postCall.isPending(id), (id) => deliveries.isPending(id)],
+      dialEnded: (session): Promise<void> => dialling.dialEnded(session),
     }),
   );
   const { preCall, retention, sessionSlots, sessionCloser: closer } = sessions;
@@ -118,15 +123,22 @@ export function createCallFeatures(
       exported: { sessions: sessionCollection, turns: turnCollection, tool_calls: toolCallCollection },
     }),
   );
+  const { recipientLists, suppressions } = features.add(
+    createRecipientLists({ ...platform, uses: (scope, id) => features.usesOfList(scope, id) }),
+  );
+  const dialling = features.add(
+    createDialling({
+      ...{ ...ofSessions, accounts: telephonyAccounts, numbers: phoneNumbers, sessions: sessionCollection },
+      ...{ closer, costs, events: callLog, preCall, suppressions, wallets, limits: sessionSlots },
+      ...{ creation: sessionCreation, credentials: sessionCredentials },
+    }),
+  );
   const { carrierCallbacks } = features.add(
     createCarriers({
       ...{ ...ofSessions, accounts: telephonyAccounts, commands: carrierCommands, events: callLog, closer },
       ...{ numbers: phoneNumbers, deployments: inboundDeployments, forwards: telephonyAccounts },
-      ...{ creation: sessionCreation, credentials: sessionCredentials },
+      ...{ creation: sessionCreation, credentials: sessionCredentials, dials: dialling.dialCallbacks },
     }),
-  );
-  const { recipientLists, suppressions } = features.add(
-    createRecipientLists({ ...platform, uses: (scope, id) => features.usesOfList(scope, id) }),
   );
   const { campaignContacts } = features.add(
     createCampaigns({
@@ -190,6 +202,8 @@ export function createCallFeatures(
       sessionCloser: closer,
       sessionStore: store,
       telephonyAccounts,
+      dispatcher: dialling.dispatcher,
+      outboundCalls: dialling.outboundCalls,
       widget,
     },
   };

@@ -417,7 +417,7 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   credentials: "The carrier's credentials. Write-only.",
   max_concurrent_calls:
     'Calls at one time, inbound ones included. Outbound calls leave `INBOUND_RESERVE_PERCENT` of them free; inbound ones are counted and never refused.',
-  calls_per_second: 'Outbound calls that begin in a second; 0.1 is one in ten seconds.',
+  calls_per_second: 'Outbound calls that are begun in a second; 0.1 is one in ten seconds.',
   outbound_enabled: 'Whether calls are made from the number.',
   daily_call_limit: 'Calls made from the number in a day (UTC); null: as many as its account allows.',
   allowed_countries: "Countries that may be called (ISO 3166-1); null: those of the account's numbers.",
@@ -467,7 +467,6 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   delays_minutes: 'Minutes between an attempt and the next one; the last value repeats.',
   retry_on: 'Outcomes of an attempt after which there is a further one.',
   max_concurrent: 'Calls at the same time.',
-  calls_per_second: 'Calls that are begun in a second.',
   circuit_breaker: 'Pauses the campaign while many of its calls fail for technical reasons.',
   'circuit_breaker.enabled': 'Whether failures pause the campaign.',
   failure_percent: 'Share of the calls in the window that fail for technical reasons.',

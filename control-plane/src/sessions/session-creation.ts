@@ -12,10 +12,10 @@ import { NO_AGENT, type SessionAgent } from './session-agent.ts';
 import { effectiveVariables, refuseArchived, type SessionChoices } from './session-choices.ts';
 import type { Credentials, SessionCredentials } from './session-credentials.ts';
 import { TEXT_TRANSPORT } from './session-record.ts';
-import type { SessionRecord } from './session-record.ts';
+import type { SessionDial, SessionRecord } from './session-record.ts';
 import type { SessionSlots } from './session-slots.ts';
 import type { ClientSecretBody, CreateSessionBody, MintBody } from './session-schema.ts';
-import type { SessionStore } from './session-store.ts';
+import type { NewSessionRecord, SessionStore } from './session-store.ts';
 import { WIDGET_TOKEN_SECONDS } from './visitor-limits.ts';
 
 /** An order for the session of a call that a carrier brought. */
@@ -31,6 +31,22 @@ export interface InboundCall {
   maxConcurrent: number | null;
   agent: SessionAgent;
   variables: Record<string, string>;
+}
+
+/** An order for the session of a call that is to be dialled. */
+export interface DialledCall {
+  agent: SessionAgent;
+  from: string;
+  to: string;
+  carrier: CarrierName;
+  /** JSON; null: as the agent is. */
+  overrides: string | null;
+  variables: Record<string, string>;
+  analysisIds: string[] | null;
+  campaignId: string | null;
+  contactId: string | null;
+  attemptNumber: number;
+  dial: SessionDial;
 }
 
 /** What sessions cost, as far as it decides whether there may be one more. */
@@ -69,6 +85,7 @@ const CALL = { channel: 'telephony', direction: 'outbound', transport: 'media_st
 const KINDS = {
   web: WEB,
   outbound: CALL,
+  dialled: { ...CALL, status: 'queued' },
   inbound: { ...CALL, direction: 'inbound', status: 'ringing' },
   visitor: {
     ...WEB,
@@ -316,6 +333,41 @@ export class SessionCreation {
     }
   }
 
+  /**
+   * The session of a call that waits to be dialled. It takes no slot and sets no money aside before its turn comes, and
+   * does not count as a start: paces and places of dials are limits of their own.
+   * @throws ValidationError for a required variable without a value or a model that can't be used
+   */
+  async createOutbound(call: DialledCall): Promise<SessionRecord> {
+    const { agent, dial } = call;
+    const options: NewSession = {
+      kind: 'dialled',
+      scope: scopeOf(agent),
+      agent,
+      models: await this.#choices.models(scopeOf(agent), agent, {}),
+      record: true,
+      variables: effectiveVariables(agent, call.variables),
+      analysisIds: call.analysisIds,
+      lifeSeconds: 0,
+      own: {
+        provider: call.carrier,
+        telephony_account_id: dial.account_id,
+        phone_number_id: dial.number_id,
+        from_number: call.from,
+        to_number: call.to,
+        campaign_id: call.campaignId,
+        contact_id: call.contactId,
+        attempt_number: call.attemptNumber,
+        join_by: null,
+        overrides: call.overrides,
+        dial,
+      },
+    };
+    const now = this.#clock.now();
+    const project = await this.#directory.project(agent.project_id);
+    return this.#store.insert(toRecord(options, uuidV7(now), now, project, []));
+  }
+
   async #mint(
     options: NewSession,
     bound: { origin?: string; credential?: string | undefined } = {},
@@ -331,7 +383,6 @@ export class SessionCreation {
 
   async #insert(options: NewSession): Promise<SessionRecord> {
     const { kind, scope, agent } = options;
-    const config = agent?.config ?? NO_AGENT.config;
     const now = this.#clock.now();
     const sessionId = uuidV7(now);
     if (!STARTS_UNCOUNTED.includes(kind)) await this.#slots.countStart(scope.orgId, scope.projectId);
@@ -341,53 +392,62 @@ export class SessionCreation {
       {
         ...{ orgId: scope.orgId, projectId: scope.projectId, agent, visitor: kind === 'visitor' },
         deployment: options.deployment,
+        accountId: options.own?.telephony_account_id ?? null,
       },
       options.lifeSeconds,
     );
-    const funded: FundedSession = {
-      _id: sessionId,
-      org_id: scope.orgId,
-      project_id: scope.projectId,
-      channel: KINDS[kind].channel,
-      direction: KINDS[kind].direction,
-      to_number: options.own?.to_number ?? null,
-      llm_id: options.models.llm,
-      stt_id: options.models.stt,
-      tts_id: options.models.tts,
-      tts_voice_id: agent?.tts_voice_id ?? project?.default_voice_id ?? null,
-    };
+    const record = toRecord(options, sessionId, now, project, slots);
     let isStored = false;
     try {
       await options.admit?.();
-      await this.#costs.reserve(funded);
-      const session = await this.#store.insert({
-        ...funded,
-        agent_id: agent?.agent_id ?? null,
-        agent_version: agent?.version ?? null,
-        status: 'created',
-        record:
-          options.record &&
-          config.recording.enabled &&
-          config.privacy.store_audio &&
-          (project?.recording_enabled ?? true),
-        store_transcript: config.privacy.store_transcript,
-        retention_days: config.privacy.retention_days,
-        post_call_analysis_ids: options.analysisIds,
-        variables: options.variables,
-        created_at: new Date(now),
-        join_by: new Date(now + options.lifeSeconds * 1000),
-        slot_scopes: slots,
-        ...KINDS[kind],
-        ...options.own,
-      });
+      await this.#costs.reserve(record);
+      const session = await this.#store.insert(record);
       isStored = true;
       return await this.#preCall.start(session, agent);
     } catch (error) {
       await this.#slots.release(sessionId, slots);
-      if (!isStored) await this.#costs.release(funded);
+      if (!isStored) await this.#costs.release(record);
       throw error;
     }
   }
+}
+
+/** @param slots buckets in which it holds a slot */
+function toRecord(
+  { kind, scope, agent, ...options }: NewSession,
+  sessionId: string,
+  nowMs: number,
+  project: Awaited<ReturnType<Directory['project']>>,
+  slots: string[],
+): NewSessionRecord & FundedSession {
+  const config = agent?.config ?? NO_AGENT.config;
+  return {
+    _id: sessionId,
+    org_id: scope.orgId,
+    project_id: scope.projectId,
+    to_number: null,
+    llm_id: options.models.llm,
+    stt_id: options.models.stt,
+    tts_id: options.models.tts,
+    tts_voice_id: agent?.tts_voice_id ?? project?.default_voice_id ?? null,
+    agent_id: agent?.agent_id ?? null,
+    agent_version: agent?.version ?? null,
+    status: 'created',
+    record:
+      options.record &&
+      config.recording.enabled &&
+      config.privacy.store_audio &&
+      (project?.recording_enabled ?? true),
+    store_transcript: config.privacy.store_transcript,
+    retention_days: config.privacy.retention_days,
+    post_call_analysis_ids: options.analysisIds,
+    variables: options.variables,
+    created_at: new Date(nowMs),
+    join_by: new Date(nowMs + options.lifeSeconds * 1000),
+    slot_scopes: slots,
+    ...KINDS[kind],
+    ...options.own,
+  };
 }
 
 /** What is wrong with an agent, said of the field that names it to the stock SDKs. */

@@ -75,10 +75,16 @@ export class SessionCredentials {
     return { token: issued.credential, expiresAt: issued.expiresAt };
   }
 
-  /** A fresh ticket for a carrier's stream; those nobody used are worthless from now on. */
-  async issueTicket(session: SessionRecord): Promise<{ ticket: string; streamUrl: string }> {
+  /**
+   * A fresh ticket for a carrier's stream; those nobody used are worthless from now on.
+   * @param lifeSeconds longer only where a dial carries it
+   */
+  async issueTicket(
+    session: SessionRecord,
+    lifeSeconds?: number,
+  ): Promise<{ ticket: string; streamUrl: string }> {
     await this.#tickets.revokeUnclaimed(session._id);
-    const { credential, expiresAt } = await this.#newTicket(session);
+    const { credential, expiresAt } = await this.#newTicket(session, lifeSeconds);
     await this.#store.change(session._id, { join_by: expiresAt });
     return { ticket: credential, streamUrl: `${this.addresses.mediaWsUrl(session.provider!)}/${credential}` };
   }
@@ -99,8 +105,9 @@ export class SessionCredentials {
     return credentials;
   }
 
-  #newTicket(session: SessionRecord) {
+  #newTicket(session: SessionRecord, lifeSeconds?: number) {
     return this.#tickets.issueTicket({
+      ...(lifeSeconds !== undefined && { lifeSeconds }),
       sessionId: session._id,
       carrier: session.provider!,
       carrierCallId: session.carrier_call_id,

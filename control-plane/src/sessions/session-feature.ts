@@ -44,6 +44,8 @@ export function createSessions({
   Pick<CreationDeps, 'costs'> & {
     tickets: Pick<WsTicketService, 'revokeUnclaimed'>;
     costs: { book(session: SessionRecord): Promise<unknown> };
+    /** Told of every session that is over. Safe to repeat. */
+    dialEnded: (session: SessionRecord) => Promise<void>;
   } & Pick<RetentionDeps, 'database' | 'needed' | 'tenants'>) {
   const preCall = new PreCallService({
     ...deps,
@@ -69,6 +71,7 @@ export function createSessions({
     book: (session) => deps.costs.book(session),
     async release(session) {
       await deps.tickets.revokeUnclaimed(session._id);
+      await deps.dialEnded(session);
       await sessionSlots.release(session._id, session.slot_scopes);
     },
   });

@@ -69,6 +69,7 @@ export const sessionCollection = defineCollection<SessionRecord, 'project'>({
     carrier_cause: text,
     carrier_cost: text,
     carrier_ended_at: date,
+    dial: mixed,
     transfer: mixed,
     hand_overs: { type: [Object], default: [] },
     gateway_id: text,
@@ -118,6 +119,12 @@ export const sessionCollection = defineCollection<SessionRecord, 'project'>({
     // What retention has to erase.
     [{ org_id: 1, project_id: 1, erased_at: 1, ended_at: 1, _id: 1 }],
     [{ retention_days: 1, erased_at: 1, ended_at: 1, _id: 1 }],
+    // What waits to be dialled, and what is on its way; and whose callback this is.
+    [
+      { 'dial.state': 1, 'dial.priority': 1, org_id: 1, 'dial.not_before': 1, _id: 1 },
+      { partialFilterExpression: { 'dial.state': { $type: 'string' } } },
+    ],
+    [{ 'dial.id': 1 }, { partialFilterExpression: { 'dial.id': { $type: 'string' } } }],
     [{ erase_at_end: 1, _id: 1 }, { partialFilterExpression: { erase_at_end: true } }],
     [{ follow_up: 1, _id: 1 }, { partialFilterExpression: { follow_up: true } }],
     // One session for one call of one account, however often the carrier tells of it.

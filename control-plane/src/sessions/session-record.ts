@@ -15,6 +15,53 @@ export interface LegAccount {
   transfer_ms: number;
 }
 
+/**
+ * How far an outbound call has come on its way to the carrier. `claimed`: a process has taken it up; `sent`: its request
+ * leaves or has left; `known`: the carrier has the call; `uncertain`: nobody knows whether it has; `gone`: there is nothing
+ * more to do for it.
+ */
+export const DIAL_STATES = ['waiting', 'claimed', 'sent', 'known', 'uncertain', 'gone'] as const;
+export type DialState = (typeof DIAL_STATES)[number];
+
+/** The order in which calls that wait are dialled. */
+export const DIAL_PRIORITIES = { transfer: 0, single: 1, campaign: 2 } as const;
+export type DialKind = keyof typeof DIAL_PRIORITIES;
+
+/** The dialling of an outbound session. */
+export interface SessionDial {
+  /** Names the request at the carrier; new each time that it is taken up. */
+  id: string | null;
+  state: DialState;
+  kind: DialKind;
+  priority: number;
+  /** Whose wish it is; `api` and `webhook` have a limit of their own. */
+  source: 'api' | 'webhook' | 'campaign' | 'transfer';
+  /** Of `number_ids`, the number that is shown, and the account that it is at. */
+  account_id: string;
+  number_id: string;
+  /** Numbers that may be shown. */
+  number_ids: string[];
+  queued_at: Date;
+  not_before: Date;
+  /** When it has been dialable and not dialled for too long; null: it may wait. */
+  give_up_at: Date | null;
+  /** The process that has taken it up, and until when nobody else does. */
+  owner: string | null;
+  lease_until: Date | null;
+  /** How often it was taken up. */
+  tries: number;
+  sent_at: Date | null;
+  /** When the carrier is to be asked what became of it. */
+  look_up_at: Date | null;
+  answered_at: Date | null;
+  ring_timeout_seconds: number;
+  /** JSON; null: at any time. */
+  calling_hours: string | null;
+  contact_timezone: string | null;
+  /** What the carrier calls the request, where that is not the call's id. */
+  carrier_request_id: string | null;
+}
+
 /** One conversation, from permission to its end. `_id` is a UUID v7. */
 export interface SessionRecord extends StoredRecord {
   org_id: string;
@@ -72,6 +119,8 @@ export interface SessionRecord extends StoredRecord {
   carrier_cost: string | null;
   /** When the carrier said that the call is over; without a report by soon after, the gateway is told. */
   carrier_ended_at: Date | null;
+  /** Of a session that is dialled here. */
+  dial: SessionDial | null;
   /** A blind transfer under way at the carrier. */
   transfer: SessionTransfer | null;
   /** Agents that the call was handed over to, in order; the session stays its first one's. */

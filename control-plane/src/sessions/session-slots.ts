@@ -1,4 +1,4 @@
-import type { RateCounter, Slots } from '@parley/shared/bus/bus';
+import type { RateCounter, Slots, Wakeup } from '@parley/shared/bus/bus';
 import { TooManyRequestsError, UnavailableError } from '@parley/shared/errors/app-error';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
@@ -30,10 +30,14 @@ export interface SlotOwner {
   visitor: boolean;
   /** How many calls an inbound deployment takes at once, for one that came by it. */
   deployment?: { id: string; limit: number } | undefined;
+  /** The account at whose carrier the call is; null: at none, or at the client's own. */
+  accountId: string | null;
 }
 
 /** The most that a deployment may say. */
 export const MAX_DEPLOYMENT_CALLS = 1000;
+/** Calls that carriers bring count, but only the carrier refuses them. */
+const UNLIMITED = 1_000_000;
 
 /** How long a slot is kept after its credential has expired. */
 const GRACE_MS = 60_000;
@@ -50,6 +54,7 @@ export class SessionSlots {
   readonly #limits: SessionLimits;
   readonly #slots: Slots;
   readonly #rates: RateCounter;
+  readonly #freed: Wakeup;
   readonly #clock: Clock;
   readonly #logger: Logger;
 
@@ -57,7 +62,7 @@ export class SessionSlots {
     agents: SessionAgents;
     ownLimits: SessionOwnLimits;
     limits: SessionLimits;
-    bus: { slots: Slots; rates: RateCounter };
+    bus: { slots: Slots; rates: RateCounter; dispatch: Wakeup };
     clock: Clock;
     logger: Logger;
   }) {
@@ -66,6 +71,7 @@ export class SessionSlots {
     this.#limits = deps.limits;
     this.#slots = deps.bus.slots;
     this.#rates = deps.bus.rates;
+    this.#freed = deps.bus.dispatch;
     this.#clock = deps.clock;
     this.#logger = deps.logger;
   }
@@ -105,7 +111,7 @@ export class SessionSlots {
    * @throws TooManyRequestsError `concurrency_limit`; UnavailableError when visitors can't be counted
    */
   async take(sessionId: string, owner: SlotOwner, lifeSeconds: number): Promise<string[]> {
-    const limits = await this.#limitsFor(owner);
+    const limits = await this.limitsFor(owner);
     if (limits.length === 0) return [];
     const full = await this.#unlessSilent(this.#slots.take(sessionId, limits, lifeSeconds * 1000 + GRACE_MS));
     if (full === undefined) {
@@ -134,11 +140,12 @@ export class SessionSlots {
   async retake(session: SessionRecord): Promise<void> {
     if (session.slot_scopes.length === 0) return;
     try {
-      const limits = await this.#limitsFor({
+      const limits = await this.limitsFor({
         orgId: session.org_id,
         projectId: session.project_id,
         agent: await agentOf(this.#agents, session),
         visitor: session.widget,
+        accountId: session.telephony_account_id,
       });
       const own = [
         ...limits.filter(({ bucket }) => session.slot_scopes.includes(bucket)),
@@ -164,6 +171,7 @@ export class SessionSlots {
     if (buckets.length === 0) return;
     try {
       await this.#slots.release(sessionId, buckets);
+      await this.#freed.publish();
     } catch (error) {
       this.#logger.warn({ err: error, sessionId }, 'concurrency slots could not be released');
     }
@@ -190,8 +198,9 @@ export class SessionSlots {
     }
   }
 
-  async #limitsFor(owner: SlotOwner): Promise<{ bucket: string; limit: number }[]> {
-    const { orgId, projectId, agent, visitor, deployment } = owner;
+  /** What a session takes slots of, while it runs. */
+  async limitsFor(owner: SlotOwner): Promise<{ bucket: string; limit: number }[]> {
+    const { orgId, projectId, agent, visitor, deployment, accountId } = owner;
     const own = await this.#ownLimits.matching('concurrent_sessions', orgId, projectId);
     const ofInstallation = this.#limits.concurrentSessionsPerOrg;
     const perOrg = [
@@ -205,6 +214,7 @@ export class SessionSlots {
       ...(perProject === undefined ? [] : [{ bucket: `project:${projectId}`, limit: perProject }]),
       ...(agent && perAgent !== null ? [{ bucket: `agent:${agent.agent_id}`, limit: perAgent }] : []),
       ...(deployment ? [{ bucket: `${DEPLOYMENT}${deployment.id}`, limit: deployment.limit }] : []),
+      ...(accountId === null ? [] : [{ bucket: `account:${accountId}`, limit: UNLIMITED }]),
       ...(agent && visitor ? [{ bucket: `widget:${agent.agent_id}`, limit: WIDGET_SESSIONS_AT_ONCE }] : []),
     ];
   }

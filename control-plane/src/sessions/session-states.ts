@@ -11,7 +11,8 @@ export type TerminalStatus = Extract<SessionStatus, 'ended' | 'failed' | 'expire
 const NEXT: Readonly<Record<SessionStatus, readonly SessionStatus[]>> = {
   created: ['in_progress', 'expired', 'cancelled', 'failed'],
   queued: ['dialing', 'failed', 'cancelled'],
-  dialing: ['ringing', 'in_progress', 'failed', 'cancelled'],
+  // Back to the queue: the carrier has certainly called nobody, and takes the call later.
+  dialing: ['queued', 'ringing', 'in_progress', 'failed', 'cancelled'],
   // Inbound calls may be over (a message, a caller who hangs up) before any media flowed.
   ringing: ['in_progress', 'failed', 'cancelled', 'ended'],
   in_progress: ['transferring', 'ended'],

@@ -3,7 +3,7 @@ import { TERMINAL_STATUSES, type SessionStatus } from '@parley/shared/contracts/
 import type { Database } from '../storage/database.ts';
 import { ADMITTING_STATUSES, isTerminal, statesBefore, type TerminalStatus } from './session-states.ts';
 import { sessionCollection } from './session-model.ts';
-import type { LegAccount, SessionRecord } from './session-record.ts';
+import type { LegAccount, SessionDial, SessionRecord } from './session-record.ts';
 import { wordsOf } from './session-words.ts';
 
 /** The log that receives the events of sessions. */
@@ -48,6 +48,8 @@ export type NewSessionRecord = Partial<SessionRecord> &
 
 export interface Transition {
   set?: SessionChange;
+  /** Fields of the session's dial, which it must have. */
+  dial?: Partial<SessionDial>;
   /** Further conditions; the states that may come before are always one. */
   where?: QueryFilter<SessionRecord>;
   /** Names the cause of the move, so that a repetition writes its event only once. */
@@ -146,11 +148,15 @@ export class SessionStore {
     return this.#move(sessionId, to, { ...options, set: { ...options.set, follow_up: true } });
   }
 
-  #move(sessionId: string, to: SessionStatus, { set, where }: Transition): Promise<SessionRecord | null> {
+  #move(
+    sessionId: string,
+    to: SessionStatus,
+    { set, dial, where }: Transition,
+  ): Promise<SessionRecord | null> {
     return this.#sessions
       .findOneAndUpdate(
         { $and: [{ _id: sessionId, status: { $in: statesBefore(to) } }, where ?? {}] },
-        { $set: { ...set, status: to } },
+        { $set: { ...set, ...dialFields(dial), status: to } },
         { returnDocument: 'after' },
       )
       .lean<SessionRecord>();
@@ -217,6 +223,11 @@ export class SessionStore {
       ...options,
     });
   }
+}
+
+/** Each by its path: others of the dial may change at the same time. */
+export function dialFields(dial: Partial<SessionDial> = {}): Record<`dial.${string}`, unknown> {
+  return Object.fromEntries(Object.entries(dial).map(([name, value]) => [`dial.${name}`, value]));
 }
 
 export function owner(session: Pick<SessionRecord, '_id' | 'org_id' | 'project_id'>) {

@@ -130,6 +130,10 @@ export class PlivoCarrier implements Carrier {
     }
   }
 
+  dialOf({ url }: CarrierRequest): string | null {
+    return new URL(url).searchParams.get('dial');
+  }
+
   answer(_carrierCallId: string, { streamUrl, statusUrl }: StreamTarget): Promise<CarrierDocument> {
     // `keepCallAlive` holds the document at the stream; what follows runs when the stream is over.
     const stream =

@@ -62,9 +62,17 @@ export const telnyx = defineCarrier({
       (key) => Buffer.from(key, 'base64').length === 32,
       'must be base64 of 32 bytes',
     ),
+    connection_id: credentialText(64).optional(),
   }),
-  open: ({ api_key, public_key }, { clock, apiBaseUrl }) =>
-    new TelnyxCarrier({ apiKey: api_key, publicKey: public_key }, { clock, apiBaseUrl }),
+  open: ({ api_key, public_key, connection_id }, { clock, apiBaseUrl }) =>
+    new TelnyxCarrier(
+      {
+        apiKey: api_key,
+        publicKey: public_key,
+        ...(connection_id !== undefined && { connectionId: connection_id }),
+      },
+      { clock, apiBaseUrl },
+    ),
 });
 
 /**
@@ -113,7 +121,7 @@ export class TelnyxCarrier implements Carrier {
     if (treated) return { type: 'treated', ...treated };
     switch (type) {
       case 'call.initiated':
-        if (payload.direction === 'outgoing') return undefined;
+        if (payload.direction === 'outgoing') return { type: 'dialled', carrierCallId };
         return {
           type: 'incoming',
           carrierCallId,
@@ -138,6 +146,13 @@ export class TelnyxCarrier implements Carrier {
       default:
         return undefined;
     }
+  }
+
+  /** Not the address: Telnyx signs bodies alone. */
+  dialOf({ body }: CarrierRequest): string | null {
+    const { client_state: state } = parseWebhook(body).payload;
+    const dialId = Buffer.from(state ?? '', 'base64').toString('utf8');
+    return dialId === '' ? null : dialId;
   }
 
   async answer(

@@ -188,6 +188,10 @@ export class TwilioCarrier implements Carrier {
     };
   }
 
+  dialOf({ url }: CarrierRequest): string | null {
+    return new URL(url).searchParams.get('dial');
+  }
+
   answer(_carrierCallId: string, { streamUrl, statusUrl }: StreamTarget): Promise<CarrierDocument> {
     // `<Connect>`, not `<Start>`: the latter is one-way and our audio would never be heard.
     return Promise.resolve(

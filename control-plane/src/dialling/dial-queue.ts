@@ -1,0 +1,128 @@
+import type { QueryFilter } from 'mongoose';
+import type { SessionRecord } from '../sessions/session-record.ts';
+import { DIAL_PRIORITIES } from '../sessions/session-record.ts';
+import { scopesOf, SERVER_SCOPE, type SleepingScopes } from './sleeping-scopes.ts';
+
+/** Where the calls are that wait: `DialStore`. */
+export interface WaitingCalls {
+  nextOrg(priority: number, after: string): Promise<string | null>;
+  due(
+    orgId: string,
+    priority: number,
+    where: QueryFilter<SessionRecord>,
+    limit: number,
+  ): Promise<SessionRecord[]>;
+}
+
+/** Calls of one org that are read at a time. */
+const PAGE = 20;
+const PRIORITIES = Object.values(DIAL_PRIORITIES).sort((a, b) => a - b);
+
+/** One org's place in the round. */
+interface OrgQueue {
+  readonly orgId: string;
+  /** Read, and not handed out yet. */
+  calls: SessionRecord[];
+  /** Whether there may be more than were read. */
+  more: boolean;
+}
+
+/**
+ * The order of calls that may be dialled: transfers before single calls before campaigns, the orgs in turns, and oldest
+ * first within an org. What is held up by a limit is passed over, and what is behind it goes on.
+ */
+export class DialQueue {
+  readonly #calls: WaitingCalls;
+  readonly #sleeping: SleepingScopes;
+  /** By priority, the org whose turn is next first. */
+  readonly #rounds = new Map<number, OrgQueue[]>();
+  /** The org that was served last, by priority: a new round goes on behind it. */
+  readonly #served = new Map<number, string>();
+  /** Calls that are held up by something that no other call shares. */
+  readonly #heldUp = new Set<string>();
+
+  constructor(deps: { calls: WaitingCalls; sleeping: SleepingScopes }) {
+    this.#calls = deps.calls;
+    this.#sleeping = deps.sleeping;
+  }
+
+  /** There may be other calls than were read. */
+  refresh(): void {
+    this.#rounds.clear();
+    this.#heldUp.clear();
+  }
+
+  /** Hands this call out again only after a `refresh`. */
+  holdUp(call: SessionRecord): void {
+    this.#heldUp.add(call._id);
+  }
+
+  /** The next call; null when none may be dialled now. */
+  async next(nowMs: number): Promise<SessionRecord | null> {
+    if (this.#sleeping.isAsleep(SERVER_SCOPE, nowMs)) return null;
+    for (const priority of PRIORITIES) {
+      const round = this.#rounds.get(priority) ?? (await this.#beginRound(priority));
+      for (let left = round.length; left > 0; left--) {
+        const org = round.shift()!;
+        const call = await this.#nextOf(org, priority, nowMs);
+        // Its next turn is behind all others.
+        if (org.calls.length > 0 || org.more) round.push(org);
+        if (!call) continue;
+        this.#served.set(priority, org.orgId);
+        return call;
+      }
+    }
+    return null;
+  }
+
+  async #beginRound(priority: number): Promise<OrgQueue[]> {
+    const orgs: string[] = [];
+    for (let after = ''; ;) {
+      const org = await this.#calls.nextOrg(priority, after);
+      if (org === null) break;
+      orgs.push(org);
+      after = org;
+    }
+    const last = this.#served.get(priority) ?? '';
+    const inTurn = [...orgs.filter((id) => id > last), ...orgs.filter((id) => id <= last)];
+    const round = inTurn.map((orgId): OrgQueue => ({ orgId, calls: [], more: true }));
+    this.#rounds.set(priority, round);
+    return round;
+  }
+
+  async #nextOf(org: OrgQueue, priority: number, nowMs: number): Promise<SessionRecord | null> {
+    if (this.#sleeping.isAsleep(`org:${org.orgId}`, nowMs)) return null;
+    const awake = (call: SessionRecord) =>
+      !this.#heldUp.has(call._id) && scopesOf(call).every((scope) => !this.#sleeping.isAsleep(scope, nowMs));
+    const known = take(org.calls, awake);
+    if (known || !org.more) return known;
+    // What was read is held up: there may be others behind it.
+    const read = new Set(org.calls.map(({ _id }) => _id));
+    const page = await this.#calls.due(org.orgId, priority, this.#awakeOnly(nowMs), PAGE);
+    org.more = page.length === PAGE;
+    org.calls.push(...page.filter(({ _id }) => !read.has(_id)));
+    return take(org.calls, awake);
+  }
+
+  /** Leaves out what is held up, so that a page is not full of it. */
+  #awakeOnly(nowMs: number): QueryFilter<SessionRecord> {
+    const asleep = (prefix: string) => this.#sleeping.asleep(prefix, nowMs);
+    const conditions = {
+      _id: [...this.#heldUp],
+      'dial.account_id': asleep('account:'),
+      agent_id: asleep('agent:'),
+      campaign_id: asleep('campaign:'),
+      project_id: asleep('project:'),
+    };
+    return Object.fromEntries(
+      Object.entries(conditions)
+        .filter(([, ids]) => ids.length > 0)
+        .map(([field, ids]) => [field, { $nin: ids }]),
+    );
+  }
+}
+
+function take(calls: SessionRecord[], fits: (call: SessionRecord) => boolean): SessionRecord | null {
+  const index = calls.findIndex(fits);
+  return index === -1 ? null : calls.splice(index, 1)[0]!;
+}

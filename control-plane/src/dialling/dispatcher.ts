@@ -1,0 +1,211 @@
+import type { Leases, Slots, Wakeup } from '@parley/shared/bus/bus';
+import type { Logger } from '@parley/shared/logging/logger';
+import type { Clock } from '@parley/shared/time/clock';
+import type { PeriodicTask } from '../jobs/periodic-task.ts';
+import type { SessionRecord } from '../sessions/session-record.ts';
+import type { DialMoves } from './dial-moves.ts';
+import { CALLBACK_GRACE_MS } from './dial-moves.ts';
+import type { DialQueue } from './dial-queue.ts';
+import type { DialRecovery } from './dial-recovery.ts';
+import type { DialStore } from './dial-store.ts';
+import type { Dialler } from './dialler.ts';
+import type { DialGate } from './outbound-calls.ts';
+import { scopesOf, type SleepingScopes } from './sleeping-scopes.ts';
+
+/** Who dials holds it; when its process dies, another takes over after this. */
+const LEASE = 'dispatcher';
+const LEASE_MS = 5000;
+const RENEW_MS = 1000;
+/** How often work is looked for that nobody has told of. */
+export const SWEEP_MS = 1000;
+const RECOVER_MS = 5000;
+/** New work is looked at this often at most while there is other work. */
+const REFRESH_MS = 100;
+/** Requests to carriers that are under way at one time. */
+const MAX_IN_FLIGHT = 200;
+
+/** Picks the calls that are dialled next, and when. Of all processes one does, which holds the lease. */
+export class Dispatcher {
+  readonly #queue: DialQueue;
+  readonly #sleeping: SleepingScopes;
+  readonly #gates: readonly DialGate[];
+  readonly #dials: DialStore;
+  readonly #moves: DialMoves;
+  readonly #dialler: Dialler;
+  readonly #recovery: DialRecovery;
+  readonly #process: DispatcherProcess;
+  readonly #inFlight = new Set<Promise<void>>();
+  #task: PeriodicTask | undefined;
+  #stopListening: (() => void) | undefined;
+  #wake = Promise.withResolvers<void>();
+  #stale = true;
+  #renewedAt = -Infinity;
+  #refreshedAt = -Infinity;
+  #recoveredAt = -Infinity;
+
+  constructor(deps: {
+    queue: DialQueue;
+    sleeping: SleepingScopes;
+    /** May grow until the first call is made. */
+    gates: readonly DialGate[];
+    dials: DialStore;
+    moves: DialMoves;
+    dialler: Dialler;
+    recovery: DialRecovery;
+    process: DispatcherProcess;
+  }) {
+    this.#queue = deps.queue;
+    this.#sleeping = deps.sleeping;
+    this.#gates = deps.gates;
+    this.#dials = deps.dials;
+    this.#moves = deps.moves;
+    this.#dialler = deps.dialler;
+    this.#recovery = deps.recovery;
+    this.#process = deps.process;
+  }
+
+  /** The task that runs `work`, to be woken when there is something new. */
+  wakeWith(task: PeriodicTask): void {
+    this.#task = task;
+    this.#stopListening = this.#process.bus.dispatch.subscribe(() => {
+      this.#stale = true;
+      this.#sleeping.slotsAreFree();
+      this.#wake.resolve();
+      void this.#task?.runNow();
+    });
+  }
+
+  /** Dials whatever may be dialled, for as long as there is more within a second. */
+  async work(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#process;
+    const onStop = () => this.#wake.resolve();
+    signal.addEventListener('abort', onStop);
+    try {
+      while (!signal.aborted && (await this.#holdsLease())) {
+        if (clock.monotonic() - this.#recoveredAt >= RECOVER_MS) {
+          this.#recoveredAt = clock.monotonic();
+          await this.#recovery.sweep(signal);
+        }
+        const waitMs = await this.#dispatch(signal);
+        if (waitMs === null) return;
+        await this.#pause(waitMs);
+      }
+    } finally {
+      signal.removeEventListener('abort', onStop);
+    }
+  }
+
+  /** Waits for the requests that are under way, and lets another process take over at once. */
+  async release(): Promise<void> {
+    this.#stopListening?.();
+    await Promise.all(this.#inFlight);
+    await this.#process.bus.leases.release(LEASE, this.#process.name);
+  }
+
+  /** @returns in how many ms there may be more to do; null: not within a second, unless somebody says so */
+  async #dispatch(signal: AbortSignal): Promise<number | null> {
+    const { clock } = this.#process;
+    for (;;) {
+      if (signal.aborted || !(await this.#holdsLease())) return null;
+      if (this.#inFlight.size >= MAX_IN_FLIGHT) await Promise.race(this.#inFlight);
+      this.#wake = Promise.withResolvers();
+      this.#refresh(false);
+      const call =
+        (await this.#queue.next(clock.now())) ??
+        (this.#refresh(true) ? await this.#queue.next(clock.now()) : null);
+      if (call) await this.#attempt(call);
+      else break;
+    }
+    const now = clock.now();
+    const wake = this.#sleeping.firstWake(now);
+    return wake === null || wake - now > SWEEP_MS ? null : wake - now;
+  }
+
+  /** @returns whether other calls may be found than before */
+  #refresh(idle: boolean): boolean {
+    const now = this.#process.clock.monotonic();
+    const since = now - this.#refreshedAt;
+    const due = this.#stale ? idle || since >= REFRESH_MS : since >= SWEEP_MS;
+    if (!due) return false;
+    this.#stale = false;
+    this.#refreshedAt = now;
+    this.#queue.refresh();
+    return true;
+  }
+
+  async #attempt(call: SessionRecord): Promise<void> {
+    const { bus, clock, name } = this.#process;
+    const slots: { bucket: string; limit: number }[] = [];
+    const paces: { scope: string; perSecond: number }[] = [];
+    for (const gate of this.#gates) {
+      const now = clock.now();
+      const verdict = await gate.check(call, now);
+      if (verdict.pass) {
+        slots.push(...(verdict.places ?? []));
+        paces.push(...(verdict.paces ?? []));
+      } else if ('end' in verdict) return this.#moves.finish(call, verdict.end);
+      else return this.#defer(call, verdict.until, now);
+    }
+    const ttlMs = call.dial!.ring_timeout_seconds * 1000 + 2 * CALLBACK_GRACE_MS;
+    const refusal = await bus.slots.takeAtPace(call._id, { slots, paces }, ttlMs);
+    if (refusal) {
+      this.#sleeping.sleep(refusal, clock.now());
+      if (!scopesOf(call).includes(refusal.by)) this.#queue.holdUp(call);
+      return;
+    }
+    const buckets = slots.map(({ bucket }) => bucket);
+    const claimed = await this.#dials.claim(call, name, { slot_scopes: buckets });
+    if (!claimed) {
+      await bus.slots.release(call._id, buckets);
+      return;
+    }
+    for (const gate of this.#gates) await gate.taken?.(claimed);
+    const request = this.#dialler.dial(claimed).finally(() => this.#inFlight.delete(request));
+    this.#inFlight.add(request);
+  }
+
+  /** It may not be dialled before then: that is no time in the queue. */
+  async #defer(call: SessionRecord, untilMs: number, nowMs: number): Promise<void> {
+    const giveUpAt = call.dial!.give_up_at;
+    this.#queue.holdUp(call);
+    await this.#dials.change(
+      call._id,
+      { 'dial.state': 'waiting' },
+      {
+        dial: {
+          not_before: new Date(untilMs),
+          ...(giveUpAt && { give_up_at: new Date(giveUpAt.getTime() + Math.max(0, untilMs - nowMs)) }),
+        },
+      },
+    );
+  }
+
+  async #holdsLease(): Promise<boolean> {
+    const { bus, clock, name, logger } = this.#process;
+    const now = clock.monotonic();
+    if (now - this.#renewedAt < RENEW_MS) return true;
+    try {
+      const holds = await bus.leases.acquire(LEASE, name, LEASE_MS);
+      if (holds) this.#renewedAt = now;
+      return holds;
+    } catch (error) {
+      logger.warn({ err: error }, 'no calls are dialled: the bus cannot be reached');
+      return false;
+    }
+  }
+
+  async #pause(ms: number): Promise<void> {
+    const timer = this.#process.clock.setTimeout(() => this.#wake.resolve(), ms);
+    await this.#wake.promise;
+    timer.cancel();
+  }
+}
+
+/** Where a dispatcher runs. */
+export interface DispatcherProcess {
+  /** Names it in leases and claims. */
+  name: string;
+  bus: { leases: Leases; slots: Slots; dispatch: Wakeup };
+  clock: Clock;
+  logger: Logger;
+}
