@@ -93,6 +93,8 @@ function hintedIndex(collection: Collection, hint: Bson | undefined): Index | 'n
 
 /** How far keys are counted to compare indexes, step by step: narrow ones cost little to find out. */
 const COUNT_STEPS = [100, 1000, 5000];
+/** So many keys are sorted in the time in which one document is read. */
+const KEYS_A_DOCUMENT = 20;
 /** Of the keys that are counted for one choice: some milliseconds. */
 const MAX_COUNTED = 500_000;
 
@@ -121,9 +123,12 @@ function choose(
     const counted = rivals.map((plan) => ({ plan, keys: countKeys(store, plan, step) }));
     const { plan, keys } = counted.reduce((least, one) => (one.keys < least.keys ? one : least));
     if (keys === step) continue;
-    if (!inOrder || plan.orderFrom !== undefined || keys <= 10 * (limit ?? Infinity)) return plan;
+    if (!inOrder || keys <= 10 * (limit ?? Infinity)) return plan;
     // In order, a match comes every so many keys, and as many matches as are wanted have to be met.
-    const met = Math.ceil(keys ** 2 / limit!);
+    // Where the keys can be sorted by themselves, documents are read of those alone that are wanted.
+    const met = Math.ceil(
+      plan.orderFrom === undefined ? keys ** 2 / limit! : keys + keys ** 2 / (KEYS_A_DOCUMENT * limit!),
+    );
     if (met > MAX_COUNTED || store.count(collection) < met) return inOrder;
     return countKeys(store, inOrder, met) < met ? inOrder : plan;
   }
