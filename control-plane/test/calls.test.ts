@@ -276,6 +276,32 @@ void t.test('transfers move the status', async (t) => {
   ]);
 });
 
+void t.test('who has answered is asked of calls that go out, and written down as it is known', async (t) => {
+  const made = await plane.call<{ id: string }>(
+    'POST',
+    `/v1/orgs/${plane.first.org._id}/projects/${plane.first.project._id}/agents`,
+    { body: { name: 'Caller', config: { answer_detection: { decide_within_seconds: 4 } } } },
+  );
+  const agent_id = made.body.id;
+  t.notOk((await begin({ agent_id })).answer_detection, 'in a browser nobody answers');
+  t.notOk((await begin()).answer_detection, 'without an agent nobody asks');
+  const plan = await begin({ agent_id, channel: 'telephony', provider: 'plivo' });
+  t.same(plan.answer_detection, { deadline_ms: 4000, carrier: 'none' });
+  const answer = { by: 'greeting' as const, after_ms: 1800, evidence: ['voice 600 ms'] };
+  await handle(gateway.started(plan), gateway.event(plan, 'answer_class', { class: 'human', ...answer }));
+  t.match(await read(plan), { detail: { answered_by: 'human', outcome: null } });
+  await handle(gateway.event(plan, 'answer_class', { ...answer, class: 'voicemail', by: 'phrase' }));
+  const ended = { ended_by: 'agent', hangup_reason: 'voicemail' } as const;
+  await handle(gateway.ended(plan, ended));
+  t.match(await read(plan), {
+    status: 'ended',
+    hangup_reason: 'voicemail',
+    detail: { answered_by: 'voicemail', outcome: 'voicemail' },
+  });
+  const said = (await eventsOf(plan)).filter(({ type }) => type === 'answer_class');
+  t.match(said, [{ data: { class: 'human', evidence: ['voice 600 ms'] } }, { data: { class: 'voicemail' } }]);
+});
+
 void t.test('events of sessions nobody knows, and data nobody understands, stop nothing', async (t) => {
   const plan = await begin();
   const inbox = await gateway.commands();

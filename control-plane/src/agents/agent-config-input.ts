@@ -22,6 +22,9 @@ export interface StoredConfig {
   webhooks: AgentRecord['webhooks'];
 }
 
+/** What an agent has that is made without a word on it: older agents keep what they were shown. */
+export const NEW_AGENT: StoredConfig = { config: { answer_detection: { enabled: true } }, webhooks: {} };
+
 /**
  * Puts a sent `config` on top of the stored one and checks the result.
  * @returns what to store (new header values still in the clear) and the same with every default

@@ -154,16 +154,16 @@ export const AGENT_CONFIG_TEXTS: Readonly<Record<string, string>> = {
   'end_call.phrases': 'Phrases of the agent after which the call ends.',
 
   answer_detection: 'Of outbound calls: who or what has answered.',
-  'answer_detection.enabled': 'Whether it is found out.',
+  'answer_detection.enabled': 'Whether it is found out; true for new agents unless they say otherwise.',
   'answer_detection.decide_within_seconds': 'Seconds after which an unknown answer counts as a person.',
   'answer_detection.voicemail': 'When a voicemail answers.',
   'answer_detection.voicemail.action': 'Hang up, leave a message, or talk as to a person.',
-  'answer_detection.voicemail.message': 'The message to leave.',
+  'answer_detection.voicemail.message': 'The message to leave; empty: what the model thinks of.',
   'answer_detection.voicemail.wait_for_beep_seconds':
     'Seconds to wait for the tone before the message begins.',
   'answer_detection.screening': 'When an assistant asks who calls.',
   'answer_detection.screening.action': 'Answer it, or hang up.',
-  'answer_detection.screening.message': 'What it is answered.',
+  'answer_detection.screening.message': 'What it is answered; empty: what the model thinks of.',
   'answer_detection.ivr': 'When a voice menu answers.',
   'answer_detection.ivr.action': 'Let the agent press keys, or hang up.',
 

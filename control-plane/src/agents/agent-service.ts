@@ -9,7 +9,7 @@ import { defined } from '../storage/defined.ts';
 import type { ListPage } from '../storage/list.ts';
 import type { Principal } from '../tenancy/principal.ts';
 import type { Scope } from '../tenancy/scope.ts';
-import { applyConfig, fillConfig } from './agent-config-input.ts';
+import { applyConfig, fillConfig, NEW_AGENT } from './agent-config-input.ts';
 import { toContent } from './agent-content.ts';
 import type { AgentContents } from './agent-content.ts';
 import { agentCollection, agentVersionCollection } from './agent-model.ts';
@@ -91,7 +91,7 @@ export class AgentService {
       const msg = 'Field required: the project has no default model';
       throw new ValidationError(missing.map((field) => ({ loc: ['body', field], msg, type: 'missing' })));
     }
-    const { config, webhooks, full } = applyConfig({ config: {}, webhooks: {} }, request.config ?? {}, {
+    const { config, webhooks, full } = applyConfig(NEW_AGENT, request.config ?? {}, {
       outboundAllow: this.#outboundAllow,
     });
     const content: AgentContent = {

@@ -102,7 +102,11 @@ export class CallEventHandler {
         if (current) await this.#transferred(session, event);
         return;
       case 'answer_class':
-        if (current) await this.#store.change(session._id, { answered_by: event.data.class });
+        if (current)
+          await this.#store.change(session._id, {
+            answered_by: event.data.class,
+            outcome: event.data.class === 'voicemail' ? 'voicemail' : null,
+          });
         return;
       case 'recording':
         await this.#recordings.apply(session._id, event.data);
@@ -247,7 +251,7 @@ function toChange(session: SessionRecord, event: Known<'call_ended'>, messages: 
     language: report.language,
   };
   if (session.erased_at !== null) return times;
-  return { ...times, variables: report.variables, outcome: report.variables['outcome'] ?? null };
+  return { ...times, variables: report.variables, outcome: report.variables['outcome'] ?? session.outcome };
 }
 
 /** Duration from the first answer to the end, over all legs. */

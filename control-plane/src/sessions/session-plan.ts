@@ -91,6 +91,7 @@ export function toSessionPlan(facts: PlanFacts): SessionPlanWire {
       attempt_number: session.attempt_number,
       user_identifier: session.user_identifier,
     },
+    ...answerDetectionOf(facts),
     stt: facts.providers.stt,
     llm: facts.providers.llm,
     tts: facts.providers.tts,
@@ -141,6 +142,15 @@ export function withModelsOf(session: SessionRecord, agent: SessionAgent | null)
   if (!agent || !session.hand_overs?.length || agent.agent_id === session.agent_id) return session;
   const { llm_id, stt_id, tts_id, tts_voice_id } = agent;
   return { ...session, llm_id, stt_id, tts_id, tts_voice_id };
+}
+
+/** Of outbound telephone calls whose agent is to find out who has answered; a later leg goes on with whoever it was. */
+function answerDetectionOf({ session, agent, leg }: PlanFacts): Pick<SessionPlanWire, 'answer_detection'> {
+  const { enabled, decide_within_seconds: seconds } = (agent?.config ?? NO_AGENT.config).answer_detection;
+  if (!enabled || leg > 0 || session.channel !== 'telephony' || session.direction !== 'outbound') return {};
+  // A carrier is asked in the request that dials: a registered call was dialled by somebody else.
+  const carrier = session.telephony_account_id === null ? 'none' : 'async';
+  return { answer_detection: { deadline_ms: seconds * 1000, carrier } };
 }
 
 /** A limit in 10⁻⁹ of the currency, or the largest there is. */

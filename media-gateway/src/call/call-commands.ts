@@ -1,5 +1,6 @@
 import { COMMAND_ARGS, type GatewayCommand } from '@parley/shared/contracts/commands';
 import type { CallEndReason } from '@parley/shared/contracts/session-values';
+import type { z } from 'zod';
 import type { WaitingTexts } from './waiting-texts.ts';
 import type { PhaseOfCall } from './call-phase.ts';
 import type { TransferDestination } from './call-tools.ts';
@@ -12,6 +13,8 @@ export interface CommandedCall {
   end(reason: CallEndReason): void;
   /** Says the message, then ends; instead of what is being said. */
   endWith(reason: CallEndReason, message: string): void;
+  /** The carrier thinks that somebody, or a machine, has answered. */
+  carrierVerdict(verdict: z.output<typeof COMMAND_ARGS.answer_verdict>): void;
   /** @returns the code word of the refusal, if refused */
   transfer(destination: TransferDestination): string | undefined;
 }
@@ -84,6 +87,12 @@ export class CallCommands {
         if (refused !== undefined) return refused;
         const args = COMMAND_ARGS.carrier_result.parse(command.args);
         this.#carrier.onResult(args.command_id, args);
+        return undefined;
+      }
+      case 'answer_verdict': {
+        const refused = refusal(this.#phase.on('answer_verdict'));
+        if (refused !== undefined) return refused;
+        this.#call.carrierVerdict(COMMAND_ARGS.answer_verdict.parse(command.args));
         return undefined;
       }
       case 'report_stored':

@@ -11,6 +11,7 @@ import { CallVoices } from '../speech/speaker.ts';
 import { WaitingTexts } from './waiting-texts.ts';
 import { CallerTurns, type CallerWords } from '../turns/caller-turns.ts';
 import { AgentHandOver } from './agent-hand-over.ts';
+import { CallAnswering } from './call-answering.ts';
 import { AgentKeys } from './agent-keys.ts';
 import { destinationsOf } from './built-in-tools.ts';
 import { CallerKeys } from './caller-keys.ts';
@@ -187,7 +188,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     hearing,
     floor: speech,
     events: {
-      attention: () => phase.on('caller_words'),
+      attention: () => (answering?.coversWords ? 'ignore' : phase.on('caller_words')),
       expectsAnswer: () => playout.expectsAnswer,
       onSign: () => timing.onSound(),
       onVoice: (now, audioMs) => {
@@ -196,9 +197,15 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
         observer?.onSpeechStarted?.(audioMs);
       },
       onVoiceForgotten: (audioMs) => observer?.onSpeechForgotten?.(audioMs),
-      onInterim: (transcript) => observer?.onInterim?.(transcript),
+      onInterim: (transcript) => {
+        observer?.onInterim?.(transcript);
+        answering?.words(transcript.text, false);
+      },
       onTurn: (words) => owner.onCallerTurn(words),
-      onBackchannel: (words) => transcript.backchannel(words),
+      onBackchannel: (words) => {
+        transcript.backchannel(words);
+        answering?.words(words.text, true);
+      },
       onPushed: (words, thenRespond) => {
         if (phase.on('client_input') !== 'take') return;
         transcript.callerTurn(words);
@@ -228,7 +235,13 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     emit,
     onSign: () => timing.onSign(),
   });
-  const texts = new WaitingTexts({ phase, speech, turns, tools });
+  const texts = new WaitingTexts({
+    phase,
+    speech,
+    turns,
+    tools,
+    mustListen: () => answering?.listening ?? false,
+  });
   const goodbye = new Goodbye({ phase, speech, clock, end });
   const cost = new CostMeter({
     prices: plan.prices,
@@ -323,6 +336,17 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     callerWasHeard: () => timing.callerWasHeard,
     emit,
   });
+  const answering = plan.answer_detection
+    ? new CallAnswering({
+        plan,
+        format: participant.inputFormat,
+        prompt,
+        clock,
+        hearing,
+        emit,
+        call: { speech, turns, transcript, greeting, goodbye, end },
+      })
+    : undefined;
   const call = new StalledCall({
     phase,
     speech,
@@ -344,6 +368,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     texts,
     call: {
       end,
+      carrierVerdict: (verdict) => answering?.carrierVerdict(verdict),
       endWith: (reason, message) => goodbye.sayAtOnce(reason, message),
       transfer: (destination) => {
         const refused = refusal(phase.answerTo('transfer'));
@@ -410,6 +435,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     tools,
     goodbye,
     greeting,
+    answering,
     cost,
     failures,
     timing,

@@ -93,6 +93,7 @@ export const CALL_TABLE = {
   event:               row('take',                        'take',              'take',                      'take',                                'take',                 'take',                        'take',              'not_live'),
   end:                 row('take',                        'take',              'take',                      'take',                                'take',                 'take',                        'take',              'not_live'),
   carrier_result:      row('take',                        'take',              'take',                      'take',                                'take',                 'take',                        'take',              'not_live'),
+  answer_verdict:      row('take',                        'take',              'take',                      'take',                                'take',                 'take',                        'take',              'not_live'),
 
   // How a transfer goes.
   transfer_announced:  row('drop',                        'drop',              to('transferring', 'ask'),   'drop',                                'drop',                 'drop',                        'drop',              'drop'),

@@ -12,7 +12,7 @@ export class Goodbye {
   readonly #speech: AgentSpeech;
   readonly #clock: CallClock;
   readonly #end: (reason: CallEndReason) => void;
-  #goodbye: { reason: CallEndReason; since: number } | undefined;
+  #goodbye: { reason: CallEndReason; until: number } | undefined;
 
   constructor(deps: {
     phase: PhaseOfCall;
@@ -29,12 +29,13 @@ export class Goodbye {
   /**
    * Ends the call once the present utterance, or else the message, was heard. A later reason does not replace the
    * first.
+   * @param limitMs how long it may take
    */
-  say(reason: CallEndReason, message: string | undefined): void {
+  say(reason: CallEndReason, message: string | undefined, limitMs = LIMIT_MS): void {
     const answer = this.#phase.on('goodbye');
     if (answer === 'end') this.#end(reason);
     if (answer !== 'say') return;
-    this.#goodbye = { reason, since: this.#clock.monotonic() };
+    this.#goodbye = { reason, until: this.#clock.monotonic() + limitMs };
     this.#speech.protect();
     const { current } = this.#speech;
     // The model has said goodbye itself, or is about to: the message would be a second goodbye.
@@ -57,6 +58,6 @@ export class Goodbye {
   /** Ends the call when nothing is left to be heard, or the goodbye takes too long. */
   tick(now: number): void {
     if (!this.#goodbye || this.#phase.on('goodbye_check') !== 'check') return;
-    if (!this.#speech.current || now - this.#goodbye.since >= LIMIT_MS) this.finish();
+    if (!this.#speech.current || now >= this.#goodbye.until) this.finish();
   }
 }

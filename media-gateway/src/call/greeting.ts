@@ -24,6 +24,7 @@ export class Greeting {
   readonly #callerWasHeard: () => boolean;
   readonly #emit: Emit;
   #timer: Timer | undefined;
+  #audio: Promise<RecordedSpeech | undefined> | undefined;
   #over = false;
 
   constructor(deps: {
@@ -51,13 +52,27 @@ export class Greeting {
   /** The agent greets, now or in a while, as its configuration says. The audio is fetched at once. */
   begin(): void {
     const { greeting } = this.#plan.agent.config;
-    const text = this.#prompt.render(this.#plan.agent.greeting).trim();
-    const audio = this.#load();
-    const due = () => void this.#due(text, audio);
+    this.load();
+    const due = () => void this.#due({ though: false });
     if (greeting.mode === 'caller_first') this.#after(greeting.caller_first_timeout_seconds * 1000, due);
-    else if (text === '' && greeting.mode === 'agent_first' && !audio) return;
+    else if (this.#isNone) return;
     else if (greeting.delay_ms > 0) this.#after(greeting.delay_ms, due);
     else due();
+  }
+
+  /** Fetches the audio of a greeting that is due later. */
+  load(): void {
+    this.#audio = this.#loadAsset();
+  }
+
+  /**
+   * The agent greets who has answered its call, as its turn has come.
+   * @param heard they have said something: where there is no greeting, or they are to speak first, that is answered
+   */
+  greetAnswerer(heard: boolean): void {
+    const callerFirst = this.#plan.agent.config.greeting.mode === 'caller_first';
+    if (heard && (callerFirst || this.#isNone)) this.#speech.answer();
+    else if (!this.#isNone || callerFirst) void this.#due({ though: true });
   }
 
   stop(): void {
@@ -69,8 +84,17 @@ export class Greeting {
     this.#timer = this.#clock.setTimeout(then, ms);
   }
 
+  get #text(): string {
+    return this.#prompt.render(this.#plan.agent.greeting).trim();
+  }
+
+  /** The agent has nothing to say first. */
+  get #isNone(): boolean {
+    return this.#text === '' && this.#plan.agent.config.greeting.mode === 'agent_first' && !this.#audio;
+  }
+
   /** @returns undefined where the agent has no audio, or it will not be played */
-  #load(): Promise<RecordedSpeech | undefined> | undefined {
+  #loadAsset(): Promise<RecordedSpeech | undefined> | undefined {
     const { audio_asset_id: id } = this.#plan.agent.config.greeting;
     if (id === null || this.#plan.text_only) return undefined;
     const asset = this.#plan.assets[id];
@@ -79,9 +103,11 @@ export class Greeting {
     return loaded.catch(() => undefined);
   }
 
-  async #due(text: string, audio: Promise<RecordedSpeech | undefined> | undefined): Promise<void> {
+  /** @param options.though the caller was heard */
+  async #due(options: { though: boolean }): Promise<void> {
+    const audio = this.#audio;
     if (!audio) {
-      this.#greet(text);
+      this.#greet(options);
       return;
     }
     const late = Promise.withResolvers<undefined>();
@@ -90,11 +116,13 @@ export class Greeting {
     this.#timer?.cancel();
     if (this.#over) return;
     if (!recorded) this.#emit('warning', { code: 'greeting_audio_unavailable' });
-    this.#greet(text, recorded);
+    this.#greet(options, recorded);
   }
 
-  #greet(text: string, recorded?: RecordedSpeech): void {
-    if (this.#phase.on('greeting_due') !== 'greet' || this.#speech.current || this.#callerWasHeard()) return;
+  #greet({ though }: { though: boolean }, recorded?: RecordedSpeech): void {
+    if (this.#phase.on('greeting_due') !== 'greet' || this.#speech.current) return;
+    if (!though && this.#callerWasHeard()) return;
+    const text = this.#text;
     const { mode, interruptible, audio_asset_id: id } = this.#plan.agent.config.greeting;
     const asset = id === null ? undefined : this.#plan.assets[id];
     if (recorded) {

@@ -88,7 +88,8 @@ class LiveCall implements Call, ParticipantListener {
     this.#parts.knowledge.warm(this.#abort.signal);
     this.#removeTick = time.ticker.add((now) => this.#onTick(now));
     farEnd.participant.attach(this);
-    if (plan.leg === 0) this.#parts.greeting.begin();
+    if (this.#parts.answering && plan.leg === 0) this.#parts.answering.begin();
+    else if (plan.leg === 0) this.#parts.greeting.begin();
   }
 
   command(command: GatewayCommand): string | undefined {
@@ -104,6 +105,7 @@ class LiveCall implements Call, ParticipantListener {
     this.#deps.recorder.caller(bytes, this.#parts.media.place(timestampMs, now, durationMs));
     this.#parts.log.usage.stt_seconds += durationMs / 1000;
     this.#parts.turns.audio(bytes, durationMs, now);
+    this.#parts.answering?.audio(bytes);
   }
 
   onMark(name: string): void {
@@ -135,6 +137,7 @@ class LiveCall implements Call, ParticipantListener {
     if (this.#phase.phase === 'away') return;
     this.#parts.playout.pump();
     this.#parts.turns.tick(now);
+    this.#parts.answering?.tick(now);
     this.#parts.timing.tick(now);
     if (this.#parts.turns.deaf) this.#parts.failures.recognitionLost();
     this.#parts.goodbye.tick(now);
@@ -152,6 +155,7 @@ class LiveCall implements Call, ParticipantListener {
   #onCallerTurn(words: CallerWords): void {
     this.#parts.speech.cancel({ keepPrepared: true });
     this.#parts.transcript.callerTurn(words);
+    this.#parts.answering?.words(words.text, true);
     if (this.#parts.turns.answered) this.#parts.speech.answerTurn(words.endedAt);
     else this.#parts.speech.discardPrepared();
   }

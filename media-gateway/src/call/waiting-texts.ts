@@ -11,6 +11,7 @@ export class WaitingTexts {
   readonly #speech: AgentSpeech;
   readonly #turns: CallerTurns;
   readonly #tools: { readonly news: boolean };
+  readonly #mustListen: () => boolean;
   readonly #texts: string[] = [];
 
   constructor(deps: {
@@ -18,11 +19,14 @@ export class WaitingTexts {
     speech: AgentSpeech;
     turns: CallerTurns;
     tools: { readonly news: boolean };
+    /** The agent listens to who has answered, and says nothing of its own accord. */
+    mustListen: () => boolean;
   }) {
     this.#phase = deps.phase;
     this.#speech = deps.speech;
     this.#turns = deps.turns;
     this.#tools = deps.tools;
+    this.#mustListen = deps.mustListen;
   }
 
   /** @returns false when too many wait */
@@ -38,7 +42,7 @@ export class WaitingTexts {
     // Where the far end decides when the agent speaks, results wait for its next request.
     const news = this.#tools.news && this.#turns.expected;
     if ((this.#texts.length === 0 && !news) || this.#phase.on('waiting_text') !== 'say') return;
-    if (this.#speech.busy || this.#turns.openText !== '') return;
+    if (this.#speech.busy || this.#turns.openText !== '' || this.#mustListen()) return;
     const text = this.#texts.shift();
     if (text === undefined) this.#speech.answer();
     else this.#speech.say(text, 'say', { interruptible: true });

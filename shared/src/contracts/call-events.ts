@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { answerClassSchema } from './answer-detection.ts';
 import { nanoSchema } from './call-prices.ts';
 import { audioEncodingSchema, MEMORY_KINDS, timestampSchema } from './session-values.ts';
 import { recordingResultSchema } from './recordings.ts';
@@ -297,9 +298,9 @@ export const CALL_EVENTS = {
     data: z.object({ reason: z.string().min(1).max(500) }),
   },
   answer_class: {
-    description: 'Who or what answered an outbound call.',
-    whenFull: 'drop',
-    data: z.object({ class: z.string() }),
+    description: 'Who or what answered an outbound call. A later one corrects an earlier one.',
+    whenFull: 'keep',
+    data: answerClassSchema,
   },
   warning: {
     description: 'An error from which the call recovered.',

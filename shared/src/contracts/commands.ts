@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CARRIER_VERDICTS } from './answer-detection.ts';
 import { timestampSchema } from './session-values.ts';
 
 export const commandTypeSchema = z.enum([
@@ -7,6 +8,7 @@ export const commandTypeSchema = z.enum([
   'event',
   'transfer',
   'carrier_result',
+  'answer_verdict',
   'report_stored',
 ]);
 export type CommandType = z.infer<typeof commandTypeSchema>;
@@ -29,6 +31,12 @@ export const COMMAND_ARGS = {
   transfer: z.object({ destination_id: z.string() }),
   /** Answer to a `carrier_command` event. */
   carrier_result: z.object({ command_id: z.string(), ok: z.boolean(), code: z.string().optional() }),
+  /** What the carrier's machine detection says of who has answered. `beep_at`: when it heard the tone of a recorder. */
+  answer_verdict: z.object({
+    source: z.literal('carrier'),
+    class: z.enum(CARRIER_VERDICTS),
+    beep_at: timestampSchema.optional(),
+  }),
   /** The end report is safely in the database: the gateway may delete its copy. */
   report_stored: z.object({ event_id: z.string() }),
 } as const;

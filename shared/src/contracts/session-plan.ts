@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Secret } from '../config/secret.ts';
 import { agentConfigSchema } from './agent-config.ts';
+import { planAnswerDetectionSchema } from './answer-detection.ts';
 import { planAssetSchema } from './audio-assets.ts';
 import { callPricesSchema, nanoSchema } from './call-prices.ts';
 import { carrierSchema, channelSchema, directionSchema, providerSchema } from './session-values.ts';
@@ -141,6 +142,8 @@ export const sessionPlanSchema = z.object({
     attempt_number: z.number().int(),
     user_identifier: z.string().nullable(),
   }),
+  /** Outbound calls whose far end the agent listens to before it greets. */
+  answer_detection: planAnswerDetectionSchema.optional(),
   /** `[0]` is in use, the rest are fallbacks in order. */
   stt: z.array(planProviderSchema).min(1),
   llm: z.array(planProviderSchema).min(1),
