@@ -18,11 +18,15 @@ export type CarrierVerdict = (typeof CARRIER_VERDICTS)[number];
 /** Data of the event by which a gateway tells who has answered. A later one corrects it. */
 export const answerClassSchema = z.object({
   class: z.enum(ANSWER_CLASSES),
-  by: z.enum(ANSWER_BY),
-  /** From the answer on. */
-  after_ms: z.number().int().min(0),
-  /** Standard wordings and figures; never the far end's own words. */
-  evidence: z.array(z.string().max(300)).max(16),
+  by: z.enum(ANSWER_BY).meta({
+    description:
+      'By what it was known: a short greeting, words of a machine, a beep, the carrier, or the deadline.',
+  }),
+  after_ms: z.number().int().min(0).meta({ description: 'From the answer until it was known, ms.' }),
+  evidence: z
+    .array(z.string().max(300))
+    .max(16)
+    .meta({ description: "Standard wordings and figures; never the far end's own words." }),
 });
 
 /** Part of an outbound call's plan. What is done about each class is in the agent's configuration. */
