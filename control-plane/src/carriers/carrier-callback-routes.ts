@@ -1,6 +1,7 @@
 import { carrierSchema } from '@parley/shared/contracts/session-values';
-import { defineOperation, rawBody, HttpResponse, type Operation } from '../http/operation.ts';
+import { defineOperation, rawBody, type Operation } from '../http/operation.ts';
 import type { CarrierCallbackService } from './carrier-callback-service.ts';
+import { MAX_CALLBACK_BYTES, toCarrierRequest, toResponse } from './trusted-callback.ts';
 
 const KINDS = {
   voice: 'Handle an incoming call, or a request for the next instruction',
@@ -8,7 +9,6 @@ const KINDS = {
   stream: "Handle a change of a media stream's status",
 } as const;
 
-const MAX_BODY_BYTES = 64 * 1024;
 /** What carriers call, authenticated by their own signatures. */
 export function carrierCallbackRoutes({
   carrierCallbacks,
@@ -27,7 +27,7 @@ export function carrierCallbackRoutes({
         // One address stands for every call of every tenant at that carrier.
         rateLimited: false,
         params: { carrier: carrierSchema },
-        ...(method === 'POST' ? { body: rawBody({ limitBytes: MAX_BODY_BYTES }) } : {}),
+        ...(method === 'POST' ? { body: rawBody({ limitBytes: MAX_CALLBACK_BYTES }) } : {}),
         responses: {
           200: {
             description: 'The document of instructions for the carrier',
@@ -35,32 +35,15 @@ export function carrierCallbackRoutes({
             alsoAs: ['application/json'],
           },
         },
-        handle: async ({ params, rawBody, url, headers }) => {
-          const document = await carrierCallbacks.handle(
-            carrierSchema.parse(params.carrier),
-            params.telephony_account_id,
-            {
-              method,
-              url,
-              headers: flat(headers),
-              body: rawBody,
-            },
-          );
-          return new HttpResponse(200, document.body, {
-            'Content-Type': document.contentType,
-            // The document holds a ticket.
-            'Cache-Control': 'no-store',
-          });
-        },
+        handle: async ({ params, url, headers, rawBody }) =>
+          toResponse(
+            await carrierCallbacks.handle(
+              carrierSchema.parse(params.carrier),
+              params.telephony_account_id,
+              toCarrierRequest({ method, url, headers, rawBody }),
+            ),
+          ),
       }),
     ),
-  );
-}
-
-function flat(
-  headers: Readonly<Record<string, string | string[] | undefined>>,
-): Record<string, string | undefined> {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),
   );
 }

@@ -1,79 +1,53 @@
 import type { CarrierName } from '@parley/shared/contracts/session-values';
-import { AppError, ForbiddenError } from '@parley/shared/errors/app-error';
-import type { Logger } from '@parley/shared/logging/logger';
+import { AppError } from '@parley/shared/errors/app-error';
 import type { CallProgress } from './call-progress.ts';
 import type { CallTransfers } from './call-transfers.ts';
+import type { CallbackSignatures } from './callback-signatures.ts';
 import {
   CarrierProtocolError,
-  type Carrier,
   type CarrierCallback,
   type CarrierDocument,
   type CarrierRequest,
 } from './carrier.ts';
 import type { DialledCalls } from './dialled-calls.ts';
 import type { IncomingCalls } from './incoming-calls.ts';
-import type { CalledAccount, TrustedCallback } from './trusted-callback.ts';
-
-/** Accounts at carriers, and the signalling opened with them: `TelephonyAccountService`. */
-export interface CalledAccounts {
-  find(accountId: string): Promise<CalledAccount | null>;
-  /** @returns null when there is no such account */
-  open(accountId: string): Promise<Carrier | null>;
-}
+import type { TrustedCallback } from './trusted-callback.ts';
 
 /** What carriers tell, and what they are answered. Touches nothing that is not of the account in the path. */
 export class CarrierCallbackService {
-  readonly #accounts: CalledAccounts;
+  readonly #signatures: CallbackSignatures;
   readonly #incoming: IncomingCalls;
   readonly #dialled: DialledCalls;
   readonly #transfers: CallTransfers;
   readonly #progress: CallProgress;
-  readonly #publicUrl: string;
-  readonly #logger: Logger;
 
   constructor(deps: {
-    accounts: CalledAccounts;
+    signatures: CallbackSignatures;
     incoming: IncomingCalls;
     dialled: DialledCalls;
     transfers: CallTransfers;
     progress: CallProgress;
-    publicUrl: string;
-    logger: Logger;
   }) {
-    this.#accounts = deps.accounts;
+    this.#signatures = deps.signatures;
     this.#incoming = deps.incoming;
     this.#dialled = deps.dialled;
     this.#transfers = deps.transfers;
     this.#progress = deps.progress;
-    this.#publicUrl = deps.publicUrl;
-    this.#logger = deps.logger;
   }
 
-  /**
-   * @param request its `url` holds path and query only; the public address is put in front
-   * @throws ForbiddenError for unknown accounts and bad signatures alike: nothing but a log line remains
-   */
+  /** @param request as for `CallbackSignatures.trust` */
   async handle(
     carrierName: CarrierName,
     accountId: string,
     request: CarrierRequest,
   ): Promise<CarrierDocument> {
-    const account = await this.#accounts.find(accountId);
-    const carrier = account?.provider === carrierName ? await this.#accounts.open(accountId) : null;
-    const signed = { ...request, url: `${this.#publicUrl}${request.url}` };
-    if (!account || !carrier?.verifyWebhook(signed)) {
-      this.#logger.warn(
-        { carrier: carrierName, known: account !== null },
-        'carrier callback refused: invalid signature',
-      );
-      throw new ForbiddenError('bad_signature', 'Invalid signature.');
-    }
-    const trusted = { carrier, account, request: signed };
+    const trusted = await this.#signatures.trust(carrierName, accountId, request);
+    const { carrier } = trusted;
     let callback: CarrierCallback | undefined;
     let dialId: string | null;
     try {
-      callback = carrier.parseCallback(signed);
-      dialId = carrier.dialOf(signed);
+      callback = carrier.parseCallback(trusted.request);
+      dialId = carrier.dialOf(trusted.request);
     } catch (error) {
       if (!(error instanceof CarrierProtocolError)) throw error;
       throw new AppError(400, 'bad_request', error.message, { cause: error });

@@ -4,6 +4,7 @@ import { CallAnswers } from './call-answers.ts';
 import { CallProgress } from './call-progress.ts';
 import { CallTransfers } from './call-transfers.ts';
 import { CallTreatments } from './call-treatments.ts';
+import { CallbackSignatures } from './callback-signatures.ts';
 import { carrierCallbackRoutes } from './carrier-callback-routes.ts';
 import { CarrierCallbackService } from './carrier-callback-service.ts';
 import { carrierSample } from './carrier-sample.ts';
@@ -16,7 +17,7 @@ type ProgressDeps = ConstructorParameters<typeof CallProgress>[0];
 type TransferDeps = ConstructorParameters<typeof CallTransfers>[0];
 type TreatmentDeps = ConstructorParameters<typeof CallTreatments>[0];
 type DialledDeps = ConstructorParameters<typeof DialledCalls>[0];
-type CallbackDeps = ConstructorParameters<typeof CarrierCallbackService>[0];
+type SignatureDeps = ConstructorParameters<typeof CallbackSignatures>[0];
 
 /** What carriers tell of calls. */
 export function createCarriers({
@@ -29,20 +30,21 @@ export function createCarriers({
   ProgressDeps &
   Omit<DialledDeps, 'answers'> &
   Omit<TransferDeps, 'answers'> &
-  Pick<CallbackDeps, 'accounts'> &
+  Omit<SignatureDeps, 'publicUrl'> &
   Pick<Platform, 'bus' | 'config'>) {
   const publicUrl = config.PUBLIC_URL;
   const answers = new CallAnswers({ ...deps, leases: bus.leases, publicUrl });
+  const signatures = new CallbackSignatures({ ...deps, publicUrl });
   const carrierCallbacks = new CarrierCallbackService({
-    ...{ ...deps, publicUrl },
+    ...{ ...deps, signatures },
     dialled: new DialledCalls({ ...deps, answers }),
     incoming: new IncomingCalls({ ...deps, answers, treatments: new CallTreatments(deps) }),
     transfers: new CallTransfers({ ...deps, answers }),
     progress: new CallProgress(deps),
   });
   return {
-    carrierCallbacks,
+    ...{ carrierCallbacks, callbackSignatures: signatures },
     routes: carrierCallbackRoutes({ carrierCallbacks }),
     samples: [carrierSample],
-  } satisfies Feature & { carrierCallbacks: CarrierCallbackService };
+  } satisfies Feature & { carrierCallbacks: CarrierCallbackService; callbackSignatures: CallbackSignatures };
 }

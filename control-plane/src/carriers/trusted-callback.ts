@@ -1,10 +1,15 @@
 import type { CarrierName } from '@parley/shared/contracts/session-values';
+import { HttpResponse } from '../http/operation.ts';
 import type { SessionRecord } from '../sessions/session-record.ts';
-import type { Carrier, CarrierRequest } from './carrier.ts';
+import type { Carrier, CarrierDocument, CarrierRequest } from './carrier.ts';
+
+/** A carrier's callback is shorter. */
+export const MAX_CALLBACK_BYTES = 64 * 1024;
 
 /** The account at a carrier that a callback is of. */
 export interface CalledAccount {
   _id: string;
+  org_id: string;
   provider: CarrierName;
   /** A disabled one answers no calls; those that run go on. */
   status: 'unverified' | 'active' | 'invalid' | 'disabled';
@@ -27,4 +32,33 @@ export function carrierVerdict(nowMs: number, how: Partial<SessionRecord>) {
     post_call_status: 'skipped' as const,
     post_call_finished_at: now,
   };
+}
+
+/** A callback as it came, for `CallbackSignatures`. */
+export function toCarrierRequest(request: {
+  method: string;
+  url: string;
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+  rawBody: Buffer;
+}): CarrierRequest {
+  return {
+    method: request.method === 'GET' ? 'GET' : 'POST',
+    url: request.url,
+    headers: Object.fromEntries(
+      Object.entries(request.headers).map(([name, value]) => [
+        name,
+        Array.isArray(value) ? value.join(', ') : value,
+      ]),
+    ),
+    body: request.rawBody,
+  };
+}
+
+/** The answer to a carrier. */
+export function toResponse(document: CarrierDocument): HttpResponse<string> {
+  return new HttpResponse(200, document.body, {
+    'Content-Type': document.contentType,
+    // The document may hold a ticket.
+    'Cache-Control': 'no-store',
+  });
 }
