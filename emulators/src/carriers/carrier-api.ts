@@ -3,7 +3,8 @@ import { openEmulatorServer, readBody, resetConnection, type HttpAnswer } from '
 import type { FaultPlan } from '../server/faults.ts';
 import type { CarrierFault } from './carrier-webhook.ts';
 
-const MAX_BODY_BYTES = 64 * 1024;
+/** A document that is uploaded. */
+const MAX_BODY_BYTES = 6 * 1024 * 1024;
 
 export interface CarrierApiRequest {
   method: string;
@@ -11,6 +12,8 @@ export interface CarrierApiRequest {
   path: string;
   query: URLSearchParams;
   body: string;
+  /** The body again, where it is multipart. */
+  form: FormData | undefined;
 }
 
 /** What becomes of a request that has no answer: its connection breaks, or nothing ever comes. */
@@ -41,12 +44,14 @@ export async function openCarrierApi(options: {
       requests++;
       if (request.headers.authorization !== options.authorization)
         return { status: 401, body: options.refusal(401) };
-      const body = (await readBody(request, MAX_BODY_BYTES)).toString('utf8');
+      const bytes = await readBody(request, MAX_BODY_BYTES);
+      const contentType = request.headers['content-type'] ?? '';
       const answer = options.handle({
         method: request.method ?? '',
         path: decodeURIComponent(url.pathname),
         query: url.searchParams,
-        body,
+        body: bytes.toString('utf8'),
+        form: await readForm(bytes, contentType),
       });
       if (answer === 'broken') {
         resetConnection(response);
@@ -57,6 +62,13 @@ export async function openCarrierApi(options: {
     },
   });
   return { url: server.url, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+}
+
+/** @returns undefined for what is no multipart body, or a broken one */
+async function readForm(bytes: Buffer, contentType: string): Promise<FormData | undefined> {
+  if (!contentType.startsWith('multipart/form-data')) return undefined;
+  const headers = { 'content-type': contentType };
+  return new Response(new Uint8Array(bytes), { headers }).formData().catch(() => undefined);
 }
 
 export function basicAuthorization(user: string, password: string): string {

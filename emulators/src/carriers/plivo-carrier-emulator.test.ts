@@ -339,3 +339,38 @@ void t.test('L16 and extra headers come as the document asked for them', async (
   call.hangUp();
   await call.ended;
 });
+
+void t.test('complaints are listed in pages, read, and answered with a proof', async (t) => {
+  const { emulator, rest } = await open(t, () => '');
+  const get = async (path: string) => {
+    const answer = await rest('GET', path);
+    return { status: answer.statusCode, body: (await answer.body.json()) as Record<string, unknown> };
+  };
+  for (let n = 1; n <= 21; n++) emulator.complaints.set({ reference_id: `R${n}` });
+  emulator.complaints.set({ reference_id: 'R21', status: 'rejected', rejection_reason: 'No logo.' });
+  const ids = ({ body }: { body: Record<string, unknown> }) =>
+    (body['objects'] as { reference_id: string }[]).map(({ reference_id }) => reference_id);
+  t.equal(ids(await get('Ucc/')).length, 20);
+  const rest21 = await get('Ucc/?limit=20&offset=20');
+  t.match(rest21.body, { meta: { limit: 20, offset: 20, total_count: 21 } });
+  t.same(ids(rest21), ['R21']);
+  t.same(ids(await get('Ucc/?status=rejected')), ['R21']);
+  t.match(await get('Ucc/R21/'), {
+    status: 200,
+    body: { reference_id: 'R21', rejection_reason: 'No logo.' },
+  });
+  t.equal((await get('Ucc/?limit=21')).status, 400);
+  t.equal((await get('Ucc/R22/')).status, 404);
+  t.equal((await rest('POST', 'Ucc/R21/', { file: 'x' })).statusCode, 400, 'no multipart body');
+  t.equal((await rest('GET', 'Ucc/', undefined, 'wrong')).statusCode, 401);
+
+  const form = new FormData();
+  form.append('file', new File(['%PDF'], 'proof.pdf', { type: 'application/pdf' }));
+  const url = `${emulator.apiUrl}/v1/Account/MA1/Ucc/R21/`;
+  const authorization = `Basic ${Buffer.from(`MA1:${TOKEN}`).toString('base64')}`;
+  const taken = await fetch(url, { method: 'POST', headers: { authorization }, body: form });
+  t.equal(taken.status, 200);
+  t.match(await get('Ucc/R21/'), { body: { status: 'proof_submitted' } });
+  const [{ referenceId, file } = { referenceId: '', file: new File([], '') }] = emulator.complaints.handedIn;
+  t.same([referenceId, file.name, await file.text()], ['R21', 'proof.pdf', '%PDF']);
+});

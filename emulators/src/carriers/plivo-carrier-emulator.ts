@@ -10,12 +10,13 @@ import type {
 } from '../callers/emulated-call.ts';
 import type { HttpAnswer } from '../server/emulator-server.ts';
 import { PlivoCall } from './plivo-call.ts';
+import { PlivoComplaints } from './plivo-complaints.ts';
 import { PlivoDials, plivoError } from './plivo-dials.ts';
 
 /**
  * An emulated Plivo: posts the signed answer webhook, obeys the answer XML (Stream, Dial, Redirect, Wait, Hangup),
- * speaks the stream protocol, serves the call API (dial, find, hang up, transfer), and posts signed callbacks. No
- * account, and a telephone network of its own.
+ * speaks the stream protocol, serves the call API (dial, find, hang up, transfer) and complaints, and posts signed
+ * callbacks. No account, and a telephone network of its own.
  */
 export async function openPlivoCarrierEmulator(
   options: {
@@ -24,11 +25,12 @@ export async function openPlivoCarrierEmulator(
     reach?: Reach | undefined;
     clock?: Clock | undefined;
   } = {},
-): Promise<CarrierEmulator> {
+): Promise<CarrierEmulator & { readonly complaints: PlivoComplaints }> {
   const { authId = newAuthId(), authToken = newAuthToken(), reach, clock = systemClock } = options;
   const account = `/v1/Account/${authId}/`;
   const dials = new PlivoDials({ account, credentials: { authId, authToken }, reach, clock });
-  return openCarrierAccount<PlivoCall, PlaceCallOptions>({
+  const complaints = new PlivoComplaints(account);
+  const opened = await openCarrierAccount<PlivoCall, PlaceCallOptions>({
     name: 'plivo',
     credentials: { auth_id: authId, auth_token: authToken },
     authorization: basicAuthorization(authId, authToken),
@@ -38,7 +40,7 @@ export async function openPlivoCarrierEmulator(
       body: () => ({ api_id: randomUUID(), auth_id: authId, name: 'Emulated account' }),
     },
     clock,
-    route: (request, calls) => dials.answer(request, calls),
+    route: (request, calls) => dials.answer(request, calls) ?? complaints.answer(request),
     findCall({ path }) {
       const [, callId, resource = ''] =
         /^Call\/([^/]+)\/(?:([A-Za-z]+)\/)?$/.exec(
@@ -50,6 +52,7 @@ export async function openPlivoCarrierEmulator(
     command,
     dial: (place, conditions) => new PlivoCall({ reach, ...place }, { authId, authToken }, conditions),
   });
+  return { ...opened, complaints };
 }
 
 const newAuthId = () => `MAEMULATED${randomBytes(5).toString('hex').toUpperCase()}`;
