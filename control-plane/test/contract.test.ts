@@ -82,8 +82,8 @@ void t.test(
   async (t) => {
     t.same(
       all.filter(({ described }) => described === false).map(({ id }) => id),
-      ['getRoot', 'getDocumentation', 'getDocumentationAsset'],
-      'the page that shows it, and the way there, are all that is not in it',
+      ['getRoot', 'getDocumentation', 'getDocumentationAsset', 'syncUccComplaintsOfOther'],
+      'all that is not in it: the page that shows it, the way there, and the refusal of carriers without a feed',
     );
     const document = whole();
     const text = JSON.stringify(document);

@@ -1,4 +1,4 @@
-import { request as httpRequest, type Dispatcher } from 'undici';
+import { request as httpRequest, type Dispatcher, type FormData } from 'undici';
 import type { CarrierName, FailureReason } from '@parley/shared/contracts/session-values';
 import { http1Agent } from '@parley/shared/http/http1';
 import type { Clock } from '@parley/shared/time/clock';
@@ -14,6 +14,7 @@ export interface CarrierCall {
   path: string;
   json?: object;
   form?: Record<string, string> | [name: string, value: string][];
+  multipart?: FormData;
   /** Statuses that count as done besides 2xx, or a test over status and body. */
   alsoDone?: (status: number, body: string) => boolean;
   signal?: AbortSignal | undefined;
@@ -84,7 +85,7 @@ export class CarrierClient {
 
   /** @throws CarrierError when there is no answer */
   async #request(call: CarrierCall): Promise<{ status: number; body: string }> {
-    const { method, path, json, form, signal } = call;
+    const { method, path, json, form, multipart, signal } = call;
     const timeout = new AbortController();
     const timer = this.#clock.setTimeout(() => timeout.abort(new Error('No answer in time.')), TIMEOUT_MS);
     try {
@@ -96,7 +97,8 @@ export class CarrierClient {
           ...(json ? { 'content-type': 'application/json' } : {}),
           ...(form ? { 'content-type': 'application/x-www-form-urlencoded' } : {}),
         },
-        body: json ? JSON.stringify(json) : form ? new URLSearchParams(form).toString() : null,
+        // Of a multipart body the client writes the content type, with its boundary.
+        body: json ? JSON.stringify(json) : form ? new URLSearchParams(form).toString() : (multipart ?? null),
         signal: signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal,
         dispatcher: this.#dispatcher,
       });

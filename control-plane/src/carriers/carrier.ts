@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { CarrierName, FailureReason } from '@parley/shared/contracts/session-values';
 import type { Clock } from '@parley/shared/time/clock';
+import type { ComplaintCapability, ComplaintDefinition } from './carrier-complaints.ts';
 import type { CarrierDialling } from './carrier-dialling.ts';
 
 /** A callback as it arrived. */
@@ -195,6 +196,8 @@ export interface CarrierDescriptor {
   readonly title: string;
   /** What an account needs. Write-only. */
   readonly credentials: z.ZodObject;
+  /** Absent: the carrier has no feed of complaints. */
+  readonly complaints?: ComplaintCapability;
   /** @throws ZodError when `credentials` are not what the schema asks for */
   open(credentials: unknown, options: CarrierOptions): Carrier;
 }
@@ -202,12 +205,19 @@ export interface CarrierDescriptor {
 export function defineCarrier<S extends z.ZodObject>(carrier: {
   title: string;
   credentials: S;
+  complaints?: ComplaintDefinition<S>;
   open(credentials: z.output<S>, options: CarrierOptions): Carrier;
 }): CarrierDescriptor {
-  const { title, credentials } = carrier;
+  const { title, credentials, complaints } = carrier;
   return {
     title,
     credentials,
+    ...(complaints && {
+      complaints: {
+        callbackText: complaints.callbackText,
+        open: (values, options) => complaints.open(credentials.parse(values), options),
+      },
+    }),
     open: (values, options) => carrier.open(credentials.parse(values), options),
   };
 }

@@ -15,3 +15,6 @@ export const credentialsText = CARRIERS.map((name) => {
   );
   return `${title}: ${names.join(', ')}.`;
 }).join(' ');
+
+/** The carriers that have a feed of complaints about unsolicited calls. */
+export const complaintCarriers = CARRIERS.filter((name) => carriers[name].complaints !== undefined);

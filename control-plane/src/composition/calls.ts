@@ -30,7 +30,9 @@ import { sessionCollection } from '../sessions/session-model.ts';
 import { SessionStore } from '../sessions/session-store.ts';
 import { phoneNumberCollection } from '../telephony/phone-number-model.ts';
 import { createTelephony } from '../telephony/telephony-feature.ts';
+import { telephonyAccountCollection } from '../telephony/telephony-account-model.ts';
 import { toolCollection } from '../tools/tool-model.ts';
+import { createUccComplaints } from '../ucc-complaints/ucc-complaint-feature.ts';
 import type { LocalVoice } from '../voices/local-voice.ts';
 import { createWebhooks } from '../webhooks/webhook-feature.ts';
 import { createWidget } from '../widget/widget-feature.ts';
@@ -133,7 +135,7 @@ export function createCallFeatures(
       ...{ creation: sessionCreation, credentials: sessionCredentials },
     }),
   );
-  const { carrierCallbacks } = features.add(
+  const { carrierCallbacks, callbackSignatures } = features.add(
     createCarriers({
       ...{ ...ofSessions, accounts: telephonyAccounts, commands: carrierCommands, events: callLog, closer },
       ...{ numbers: phoneNumbers, deployments: inboundDeployments, forwards: telephonyAccounts },
@@ -150,6 +152,12 @@ export function createCallFeatures(
       },
       sessions: sessionCollection,
       suppressions,
+    }),
+  );
+  features.add(
+    createUccComplaints({
+      ...{ ...platform, accounts: telephonyAccounts, accountCollection: telephonyAccountCollection },
+      ...{ doNotCall: suppressions, signatures: callbackSignatures },
     }),
   );
   const agentNotes = new AgentNotes({ agents: storedAgents, memories, suppressions });

@@ -84,8 +84,15 @@ export interface SampleWorld {
   /** A carrier whose callbacks are signed with a key: the Telnyx of the world's account. */
   carrierPublicKey: string;
   signed(body: string): Record<string, string>;
-  /** The same at Plivo, whose callbacks may be GETs; over path and query. */
-  plivo: { accountId: string; signed(pathAndQuery: string): Record<string, string> };
+  /** The same at the emulated Plivo, whose callbacks may be GETs; over path and query, and the form that is posted. */
+  plivo: {
+    accountId: string;
+    credentials: Record<string, string>;
+    signed(pathAndQuery: string, form?: URLSearchParams): Record<string, string>;
+    setFaults(faults: { kind: 'refuse'; status: number; count: number }[]): void;
+    /** Somebody complains about a call of the account. */
+    complain(referenceId: string): void;
+  };
   /** The query of a link to a path below `/media`. */
   mediaQuery(path: string): string;
 }

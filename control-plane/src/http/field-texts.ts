@@ -426,6 +426,7 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   'TelephonyAccount.status':
     '`unverified`, `active`, `invalid` (the carrier refuses the credentials) or `disabled`.',
   'callback_urls.status': 'Changes of the state of a call.',
+  ucc: 'Complaints about unsolicited calls; null: the carrier has no feed of them.',
   phone_number: 'Number in E.164 form.',
   availability:
     'When the agent answers; null: always. Replaced as a whole by PATCH. `use_contact_timezone` is false: nothing is known of where a caller is.',

@@ -46,7 +46,7 @@ export interface RecipientRecord extends StoredRecord {
   timezone?: string | null;
   variables?: Record<string, string>;
   reason: string | null;
-  source: 'api' | 'agent' | 'import';
+  source: 'api' | 'agent' | 'import' | 'carrier';
   /** `usr_…`, `key_…` or `agt_…`. */
   added_by: string | null;
   /** The call in which the agent was asked for it. */

@@ -140,10 +140,14 @@ export const recipientResponse = z
     timezone: z.string().nullable(),
     variables: z.record(z.string(), z.string()),
     status,
-    source: z.enum(['api', 'agent', 'import']).meta({
-      description: '`api`: by hand. `agent`: the person asked an agent for it. `import`: from a file.',
+    source: z.enum(['api', 'agent', 'import', 'carrier']).meta({
+      description:
+        '`api`: by hand. `agent`: the person asked an agent for it. `import`: from a file. `carrier`: the person complained about a call.',
     }),
-    added_by: z.string().nullable().meta({ description: 'User, API key or agent that added it.' }),
+    added_by: z
+      .string()
+      .nullable()
+      .meta({ description: 'User, API key or agent that added it; null: none of them.' }),
     session_id: z.string().nullable(),
     ...recordFields,
   })

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Model } from 'mongoose';
+import { newId } from '@parley/shared/ids/new-id';
 import type { SessionRecord } from '../sessions/session-record.ts';
 import type { Database } from '../storage/database.ts';
 import { isDuplicateKey } from '../storage/duplicate.ts';
@@ -63,27 +64,50 @@ export class Suppressions {
   async addFromCall(session: SessionRecord, event: { id: string; reason: string }): Promise<void> {
     const phone_number = session.direction === 'inbound' ? session.from_number : session.to_number;
     if (phone_number === null || session.test_run_id !== null) return;
-    const list_id = await this.ensure(session.org_id);
+    await this.#add({
+      _id: `rcp_${createHash('sha256').update(event.id).digest('hex').slice(0, 26)}`,
+      org_id: session.org_id,
+      phone_number,
+      reason: event.reason,
+      source: 'agent',
+      added_by: session.agent_id,
+      session_id: session._id,
+    });
+  }
+
+  /**
+   * The carrier tells of somebody who complains about a call: lists of people show it, too.
+   * @param number E.164; one that is there already stays as it is
+   */
+  addComplainant(orgId: string, number: string): Promise<void> {
+    return this.#add({
+      _id: newId('rcp'),
+      org_id: orgId,
+      phone_number: number,
+      reason: 'Complained about an unsolicited call.',
+      source: 'carrier',
+      added_by: null,
+      session_id: null,
+    });
+  }
+
+  async #add(
+    entry: Pick<
+      RecipientRecord,
+      '_id' | 'org_id' | 'phone_number' | 'reason' | 'source' | 'added_by' | 'session_id'
+    >,
+  ): Promise<void> {
+    const { org_id, phone_number } = entry;
+    const list_id = await this.ensure(org_id);
     try {
       const Recipient = this.#recipients;
-      await new Recipient({
-        _id: `rcp_${createHash('sha256').update(event.id).digest('hex').slice(0, 26)}`,
-        org_id: session.org_id,
-        project_id: null,
-        list_id,
-        kind: 'suppression',
-        phone_number,
-        reason: event.reason,
-        source: 'agent',
-        added_by: session.agent_id,
-        session_id: session._id,
-      }).save();
+      await new Recipient({ ...entry, project_id: null, list_id, kind: 'suppression' }).save();
     } catch (error) {
       // The same event again, or a number that is there.
       if (!isDuplicateKey(error)) throw error;
     }
     await this.#recipients.updateMany(
-      { org_id: session.org_id, phone_number, kind: 'recipients', status: 'valid' },
+      { org_id, phone_number, kind: 'recipients', status: 'valid' },
       { $set: { status: 'opted_out' } },
     );
   }

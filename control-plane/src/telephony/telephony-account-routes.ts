@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { carrierCallbackPath } from '@parley/shared/contracts/addresses';
 import { carrierSchema } from '@parley/shared/contracts/session-values';
-import { credentialsText } from '../carriers/carriers.ts';
+import { carriers, credentialsText } from '../carriers/carriers.ts';
 import { anyOf, listOf, listQuery, toPage } from '../http/list-query.ts';
 import {
   defineOperation,
@@ -76,7 +76,7 @@ const accountResponse = z
     allowed_countries: z.array(z.string()).nullable(),
     max_concurrent_calls: fields.max_concurrent_calls,
     calls_per_second: fields.calls_per_second,
-    callback_urls: z.object({ voice: z.string(), status: z.string() }),
+    callback_urls: z.object({ voice: z.string(), status: z.string(), ucc: z.string().nullable() }),
     status: z.string(),
     last_verified_at: maybeTime,
     last_error: z.string().nullable(),
@@ -92,7 +92,7 @@ export function telephonyAccountRoutes({
   publicUrl: string;
 }): Operation[] {
   const toResponse = (record: TelephonyAccountRecord): z.input<typeof accountResponse> => {
-    const callback = (kind: 'voice' | 'status') =>
+    const callback = (kind: 'voice' | 'status' | 'ucc') =>
       `${publicUrl}${carrierCallbackPath(record.provider, kind, record._id)}`;
     return {
       id: record._id,
@@ -104,7 +104,11 @@ export function telephonyAccountRoutes({
       allowed_countries: record.allowed_countries,
       max_concurrent_calls: record.max_concurrent_calls ?? ACCOUNT_LIMITS.max_concurrent_calls,
       calls_per_second: record.calls_per_second ?? ACCOUNT_LIMITS.calls_per_second,
-      callback_urls: { voice: callback('voice'), status: callback('status') },
+      callback_urls: {
+        voice: callback('voice'),
+        status: callback('status'),
+        ucc: carriers[record.provider].complaints ? callback('ucc') : null,
+      },
       status: record.status,
       last_verified_at: time(record.last_verified_at),
       last_error: record.last_error,

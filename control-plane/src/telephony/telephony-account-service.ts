@@ -6,7 +6,8 @@ import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
 import type { AuditLog } from '../audit/audit-trail.ts';
 import type { CarrierSource } from '../calls/carrier-commands.ts';
-import { CarrierError, type Carrier } from '../carriers/carrier.ts';
+import type { CarrierComplaints } from '../carriers/carrier-complaints.ts';
+import { CarrierError, type Carrier, type CarrierOptions } from '../carriers/carrier.ts';
 import { carriers } from '../carriers/carriers.ts';
 import type { SecretBox } from '../crypto/secret-box.ts';
 import { invalid, parseInput } from '../http/validation.ts';
@@ -14,10 +15,11 @@ import type { SessionAccounts } from '../sessions/session-choices.ts';
 import type { Database } from '../storage/database.ts';
 import type { AnyOf, ListInput } from '../http/list-query.ts';
 import { commonFilter, equalities } from '../http/list-query.ts';
-import { checkRoom } from '../tenancy/record-limit.ts';
+import { checkRoom, RECORDS_PER_ORG } from '../tenancy/record-limit.ts';
 import type { Directory } from '../tenancy/directory.ts';
 import type { Principal } from '../tenancy/principal.ts';
 import type { Scope } from '../tenancy/scope.ts';
+import type { ComplaintAccounts } from '../ucc-complaints/complaint-accounts.ts';
 import { phoneNumberCollection } from './phone-number-model.ts';
 import { telephonyAccountCollection } from './telephony-account-model.ts';
 import { ACCOUNT_LIMITS } from './telephony-account-record.ts';
@@ -44,7 +46,7 @@ export type AccountPatch = {
 } & { status?: 'active' | 'disabled' | undefined };
 
 /** Accounts at carriers, and the signalling opened with them. */
-export class TelephonyAccountService implements CarrierSource, SessionAccounts {
+export class TelephonyAccountService implements CarrierSource, ComplaintAccounts, SessionAccounts {
   readonly #database: Database;
   readonly #directory: Directory;
   readonly #box: SecretBox;
@@ -199,6 +201,20 @@ export class TelephonyAccountService implements CarrierSource, SessionAccounts {
   }
 
   /** @inheritdoc */
+  seenBy(scope: Scope, provider?: CarrierName): Promise<TelephonyAccountRecord[]> {
+    return scope
+      .collection(telephonyAccountCollection)
+      .find(equalities({ provider }), { limit: RECORDS_PER_ORG });
+  }
+
+  /** @inheritdoc */
+  async openComplaints(accountId: string): Promise<CarrierComplaints | null> {
+    const account = await this.find(accountId);
+    if (!account) return null;
+    return carriers[account.provider].complaints?.open(...this.#opening(account)) ?? null;
+  }
+
+  /** @inheritdoc */
   async mayCall(accountId: string, number: string): Promise<boolean> {
     const country = parsePhoneNumberFromString(number)?.country;
     const account = await this.find(accountId);
@@ -229,11 +245,16 @@ export class TelephonyAccountService implements CarrierSource, SessionAccounts {
   }
 
   #toCarrier(account: TelephonyAccountRecord): Carrier {
-    const values: unknown = JSON.parse(this.#box.decryptSecret(account.credentials));
-    return carriers[account.provider].open(values, {
-      clock: this.#clock,
-      apiBaseUrl: this.#apiUrls[account.provider],
-    });
+    return carriers[account.provider].open(...this.#opening(account));
+  }
+
+  /** What a carrier's descriptor opens an account with. */
+  #opening({
+    credentials,
+    provider,
+  }: TelephonyAccountRecord): [credentials: unknown, options: CarrierOptions] {
+    const values: unknown = JSON.parse(this.#box.decryptSecret(credentials));
+    return [values, { clock: this.#clock, apiBaseUrl: this.#apiUrls[provider] }];
   }
 
   #seal(provider: CarrierName, credentials: unknown): string {

@@ -1,7 +1,5 @@
-import type { Dispatcher } from 'undici';
 import { z } from 'zod';
-import { systemClock, type Clock } from '@parley/shared/time/clock';
-import { CarrierClient } from '../carrier-client.ts';
+import type { CarrierClient } from '../carrier-client.ts';
 import { credentialText } from '../carrier-credentials.ts';
 import { formFields, toE164 } from '../carrier-form.ts';
 import {
@@ -17,11 +15,11 @@ import {
 } from '../carrier.ts';
 import { nearestLanguage } from '../spoken-language.ts';
 import { escapeXml, responseDocument } from '../xml.ts';
+import { openPlivoApi, type PlivoApiOptions, type PlivoCredentials } from './plivo-api.ts';
 import { plivoEnd } from './plivo-causes.ts';
+import { PLIVO_CALLBACK_TEXT, PlivoComplaints } from './plivo-complaints.ts';
 import { PlivoDialling } from './plivo-dialling.ts';
 import { verifyPlivoUpgrade, verifyPlivoWebhook } from './plivo-signature.ts';
-
-export const PLIVO_API_URL = 'https://api.plivo.com';
 
 /** Languages of the voice `WOMAN`, by the vendor's page on `<Speak>`. */
 const SPOKEN = [
@@ -29,16 +27,16 @@ const SPOKEN = [
   ...['ru-RU', 'es-ES', 'es-US', 'sv-SE'],
 ];
 
-export interface PlivoCredentials {
-  authId: string;
-  authToken: string;
-}
-
 export const plivo = defineCarrier({
   title: 'Plivo',
   credentials: z.strictObject({ auth_id: credentialText(64), auth_token: credentialText(128) }),
-  open: ({ auth_id, auth_token }, { clock, apiBaseUrl }) =>
-    new PlivoCarrier({ authId: auth_id, authToken: auth_token }, { clock, apiBaseUrl }),
+  complaints: {
+    callbackText: PLIVO_CALLBACK_TEXT,
+    open: ({ auth_id, auth_token }, options) =>
+      new PlivoComplaints(openPlivoApi({ authId: auth_id, authToken: auth_token }, options)),
+  },
+  open: ({ auth_id, auth_token }, options) =>
+    new PlivoCarrier({ authId: auth_id, authToken: auth_token }, options),
 });
 
 /** Plivo: XML documents, form callbacks, signature V3, numbers without `+`. */
@@ -51,24 +49,12 @@ export class PlivoCarrier implements Carrier {
   readonly #client: CarrierClient;
   readonly #account: string;
 
-  constructor(
-    { authId, authToken }: PlivoCredentials,
-    options: {
-      clock?: Clock;
-      apiBaseUrl?: string | undefined;
-      dispatcher?: Dispatcher | undefined;
-    } = {},
-  ) {
-    this.#authId = authId;
-    this.#authToken = authToken;
-    this.#account = `/v1/Account/${encodeURIComponent(authId)}`;
-    this.#client = new CarrierClient({
-      carrier: 'plivo',
-      baseUrl: options.apiBaseUrl ?? PLIVO_API_URL,
-      authorization: `Basic ${Buffer.from(`${authId}:${authToken}`).toString('base64')}`,
-      dispatcher: options.dispatcher,
-      clock: options.clock ?? systemClock,
-    });
+  constructor(credentials: PlivoCredentials, options: PlivoApiOptions = {}) {
+    this.#authId = credentials.authId;
+    this.#authToken = credentials.authToken;
+    const { client, account } = openPlivoApi(credentials, options);
+    this.#client = client;
+    this.#account = account;
     this.dialling = new PlivoDialling(this.#client, this.#account);
   }
 

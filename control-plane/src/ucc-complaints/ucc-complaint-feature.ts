@@ -1,0 +1,41 @@
+import { createSafeFetch } from '@parley/shared/http/safe-fetch';
+import type { CallbackSignatures } from '../carriers/callback-signatures.ts';
+import type { Feature } from '../composition/feature.ts';
+import type { Platform } from '../composition/platform.ts';
+import { idSchema } from '../http/operation.ts';
+import type { Collection } from '../storage/collection.ts';
+import type { ComplaintAccount, ComplaintAccounts } from './complaint-accounts.ts';
+import { ComplaintIntake, type DoNotCallList } from './complaint-intake.ts';
+import { ProofDocuments } from './proof-documents.ts';
+import { uccComplaintCollection } from './ucc-complaint-model.ts';
+import { uccComplaintRoutes } from './ucc-complaint-routes.ts';
+import { uccComplaintSample } from './ucc-complaint-sample.ts';
+import { MAX_PROOF_BYTES } from './ucc-complaint-schema.ts';
+import { UccComplaintService } from './ucc-complaint-service.ts';
+
+/** A deadline is days away. */
+const EXPIRY_INTERVAL_MS = 60_000;
+
+export function createUccComplaints({
+  config,
+  accountCollection,
+  ...deps
+}: Pick<Platform, 'box' | 'clock' | 'config' | 'database' | 'logger'> & {
+  accounts: ComplaintAccounts;
+  accountCollection: Collection<ComplaintAccount>;
+  doNotCall: DoNotCallList;
+  signatures: CallbackSignatures;
+}) {
+  const fetch = createSafeFetch({ allow: config.OUTBOUND_ALLOW, maxResponseBytes: MAX_PROOF_BYTES });
+  const intake = new ComplaintIntake(deps);
+  const complaints = new UccComplaintService({ ...deps, intake, documents: new ProofDocuments({ fetch }) });
+  return {
+    owns: [fetch],
+    collections: [uccComplaintCollection],
+    routes: uccComplaintRoutes({ complaints, accountCollection }),
+    parameters: { ucc_id: idSchema('ucc').meta({ description: 'Complaint.' }) },
+    flags: [{ key: 'ucc', description: 'Complaints about unsolicited calls' }],
+    workers: [{ name: 'deadlines of complaints', everyMs: EXPIRY_INTERVAL_MS, work: () => intake.expire() }],
+    samples: [uccComplaintSample],
+  } satisfies Feature;
+}
