@@ -87,6 +87,7 @@ export async function openControlPlane(
         clock,
         logger,
         collections: features.collections,
+        giveUp: (scope) => features.eraseOrg(scope),
         storageDir: config.STORAGE_DIR,
         owner: services.processName,
       }).start(),

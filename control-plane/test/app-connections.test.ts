@@ -16,6 +16,7 @@ import {
 } from '../src/app-connections/app-connection-model.ts';
 import { toAppResponse } from '../src/app-connections/app-connection-schema.ts';
 import { InstalledApps } from '../src/app-connections/app-settings.ts';
+import { Scope } from '../src/tenancy/scope.ts';
 import { eventually } from './fixtures/loopback-server.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
 import type { TestControlPlane } from './fixtures/test-control-plane.ts';
@@ -538,6 +539,27 @@ void t.test('a vendor that is down is told later to revoke', async (t) => {
   await worker.work(AbortSignal.timeout(10_000));
   t.equal(google.oauth.live, 0);
   t.equal(await pending.countDocuments(), 0);
+});
+
+void t.test('an org that is removed gives its connections back', async (t) => {
+  await connected('hubspot');
+  t.not(hubSpot.oauth.live, 0);
+  const scope = new Scope(database, {
+    ...{ orgId: cp.first.org._id, projectId: null, projects: null, role: 'owner' },
+  });
+  hubSpot.setFaults([{ kind: 'refuse', status: 503, count: 1 }]);
+  await cp.app.features.eraseOrg(scope);
+  await cp.app.features.eraseOrg(scope);
+  const left = database.model(appConnectionCollection).countDocuments({ secrets: { $ne: null } });
+  t.equal(await left, 0);
+  await database.model(appConnectionCollection).deleteMany({ org_id: cp.first.org._id });
+  const pending = database.model(appRevocationCollection);
+  await pending.updateMany({}, { $set: { due_at: new Date(0) } });
+  await cp.app.features.workers
+    .find(({ name }) => name === 'app revocations')!
+    .work(AbortSignal.timeout(10_000));
+  t.equal(hubSpot.oauth.live, 0);
+  t.equal(google.oauth.live, 0);
 });
 
 void t.test('no credential of an app is in the log', (t) => {

@@ -78,7 +78,7 @@ void t.test('orgs and projects', async (t) => {
     t.equal((await cp.call('POST', bases, { body: { name: 'Manuals' } })).status, 201);
     const flag = `/v1/orgs/${org._id}/feature-flags/knowledge_bases`;
     t.match((await cp.call('PUT', flag, { body: { enabled: false } })).body, { code: 'user_required' });
-    const idle = flag.replace('knowledge_bases', 'campaigns');
+    const idle = flag.replace('knowledge_bases', 'ucc');
     const refused = await cp.call('PUT', idle, { token, body: { enabled: true } });
     t.match(refused.body, { detail: [{ loc: ['body', 'enabled'], type: 'not_available' }] });
     const flags = await cp.call<{ items: { key: string; enabled: boolean }[] }>(
@@ -87,7 +87,7 @@ void t.test('orgs and projects', async (t) => {
     );
     t.same(
       flags.body.items.filter(({ enabled }) => !enabled).map(({ key }) => key),
-      ['app_connections', 'campaigns', 'ucc'],
+      ['ucc'],
       'a feature that is not there is not on',
     );
     const realtime = flag.replace('knowledge_bases', 'realtime_websocket');
@@ -134,6 +134,7 @@ void t.test('orgs and projects', async (t) => {
     const remover = new OrgRemover({
       ...services,
       collections: cp.app.features.collections,
+      giveUp: (scope) => cp.app.features.eraseOrg(scope),
       storageDir: services.config.STORAGE_DIR,
       owner: services.processName,
     });
@@ -146,6 +147,7 @@ void t.test('orgs and projects', async (t) => {
       ...services,
       clock: later,
       collections: cp.app.features.collections,
+      giveUp: (scope) => cp.app.features.eraseOrg(scope),
       storageDir: services.config.STORAGE_DIR,
       owner: services.processName,
     });

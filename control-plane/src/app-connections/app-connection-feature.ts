@@ -41,6 +41,8 @@ export function createAppConnections({ config, ...deps }: Platform & { tools: Co
       consoleUrl: config.CONSOLE_URL,
     }),
     parameters: { connection_id: idSchema('apc').meta({ description: 'App connection.' }) },
+    flags: [{ key: 'app_connections', description: 'Third-party app connections' }],
+    erases: { org: (scope) => connections.revokeAll(scope) },
     audit: [...AUTHORIZATION_AUDIT, ...CONNECTION_AUDIT],
     workers: [
       {

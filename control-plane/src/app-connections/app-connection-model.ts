@@ -82,7 +82,7 @@ export const appAuthorizationCollection = defineCollection<AppAuthorizationRecor
   indexes: [[{ expires_at: 1 }, { expireAfterSeconds: 0 }]],
 });
 
-/** A token that the vendor is still to be told to revoke. */
+/** A token that the vendor is still to be told to revoke, for a day at most: the org may be gone by then. */
 export interface AppRevocationRecord extends StoredRecord {
   org_id: string;
   app: AppName;
@@ -94,10 +94,11 @@ export interface AppRevocationRecord extends StoredRecord {
   expires_at: Date;
 }
 
-export const appRevocationCollection = defineCollection<AppRevocationRecord, 'org'>({
+export const appRevocationCollection = defineCollection<AppRevocationRecord, 'none'>({
   name: 'app_revocations',
-  tenancy: 'org',
+  tenancy: 'none',
   fields: {
+    org_id: { type: String, required: true },
     app: { type: String, required: true },
     token: { type: String, required: true },
     attempts: { type: Number, required: true },

@@ -24,6 +24,7 @@ import {
 import type { AppConnectionService, StartedConnection } from './app-connection-service.ts';
 import type { AppVendors } from './app-vendors.ts';
 
+const feature = 'app_connections';
 const tag = 'App connections';
 const VIEWERS = { key: 'viewer', user: 'viewer' } as const;
 const ADMIN = { user: 'admin' } as const;
@@ -69,6 +70,7 @@ export function appConnectionRoutes({
       method: 'GET',
       path: '/v1/orgs/{org_id}/app-connections',
       tag,
+      feature,
       summary: 'List app connections',
       access: VIEWERS,
       target: inOrg,
@@ -81,6 +83,7 @@ export function appConnectionRoutes({
       method: 'POST',
       path: '/v1/orgs/{org_id}/app-connections',
       tag,
+      feature,
       summary: 'Connect an app',
       description:
         'With an API key it is connected at once, if the app takes the key. With OAuth it is `pending` until a person has agreed at `authorize_url`.',
@@ -98,6 +101,7 @@ export function appConnectionRoutes({
       method: 'GET',
       path: '/v1/app-connections/{connection_id}',
       tag,
+      feature,
       summary: 'Get an app connection',
       access: VIEWERS,
       target: connection,
@@ -109,6 +113,7 @@ export function appConnectionRoutes({
       method: 'PATCH',
       path: '/v1/app-connections/{connection_id}',
       tag,
+      feature,
       summary: 'Rename an app connection',
       access: ADMIN,
       target: connection,
@@ -122,6 +127,7 @@ export function appConnectionRoutes({
       method: 'DELETE',
       path: '/v1/app-connections/{connection_id}',
       tag,
+      feature,
       summary: 'Disconnect an app',
       description: 'Tokens are revoked at the vendor. Where it does not answer, it is asked again for a day.',
       access: ADMIN,
@@ -136,6 +142,7 @@ export function appConnectionRoutes({
       method: 'POST',
       path: '/v1/app-connections/{connection_id}/reconnect',
       tag,
+      feature,
       summary: 'Reconnect an app',
       description:
         'With OAuth, gives a new `authorize_url`, and the one before is no good any more; 409 while the app is connected. With an API key, takes another one.',

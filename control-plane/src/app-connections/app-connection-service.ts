@@ -154,6 +154,19 @@ export class AppConnectionService {
     await this.#written(scope, origin, 'app_connection.deleted', _id);
   }
 
+  /** Revokes the tokens of all connections of an org that goes. */
+  async revokeAll(scope: Scope): Promise<void> {
+    const connections = scope.collection(appConnectionCollection);
+    for (;;) {
+      const some = await connections.find({ secrets: { $ne: null } }, { limit: 100 });
+      if (some.length === 0) return;
+      for (const connection of some) {
+        await this.#revoke(connection, new AbortController().signal);
+        await connections.update({ _id: connection._id }, { $set: { secrets: null } });
+      }
+    }
+  }
+
   async #usedBy(scope: Scope, id: string): Promise<ErrorRef[]> {
     const tools = await scope.collection(this.#tools).find({ 'app.connection_id': id }, { limit: 20 });
     return tools.map(({ _id, name }) => ({ type: 'tool', id: _id, name }));

@@ -65,6 +65,11 @@ export class AllFeatures {
     for (const { erases } of this.#features) await erases?.session?.(sessionId);
   }
 
+  /** Gives up what the features have elsewhere for an org; its records are removed by themselves. */
+  async eraseOrg(scope: Scope): Promise<void> {
+    for (const { erases } of this.#features) await erases?.org?.(scope);
+  }
+
   /** What keeps an agent from being archived. */
   usesOfAgent(scope: Scope, agentId: string): Promise<ErrorRef[]> {
     return this.#asked(({ uses }) => uses?.agent?.(scope, agentId));

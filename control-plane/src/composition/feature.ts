@@ -20,7 +20,7 @@ export interface Feature {
   readonly internalRoutes?: readonly Operation[];
   /** Path parameters that it gives a meaning to, with their schemas: any route may use them. */
   readonly parameters?: Readonly<Record<string, z.ZodType<string>>>;
-  /** What goes with an agent or a session. */
+  /** What goes with an agent, a session or an org. */
   readonly erases?: Erasures;
   /** What of it holds other records in place. */
   readonly uses?: Uses;
@@ -60,6 +60,8 @@ export interface Erasures {
   agent?(scope: Scope, agentId: string): Promise<unknown>;
   /** What was said and told in a session is forgotten; that it was stays. */
   session?(sessionId: string): Promise<unknown>;
+  /** An org is removed, with all its records: what it has elsewhere is given up before. */
+  org?(scope: Scope): Promise<unknown>;
 }
 
 /** Live records of a feature that name others, as a 409 `resource_in_use` tells of them: at most 20. */

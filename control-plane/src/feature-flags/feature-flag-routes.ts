@@ -8,10 +8,7 @@ import type { OrgService } from '../orgs/org-service.ts';
 import { inOrg, within } from '../tenancy/target.ts';
 
 /** Flags of features that are not there yet: they are off, and cannot be switched on. */
-const PLANNED: readonly FeatureFlag[] = [
-  { key: 'app_connections', description: 'Third-party app connections' },
-  { key: 'ucc', description: 'Complaints synced from carriers' },
-];
+const PLANNED: readonly FeatureFlag[] = [{ key: 'ucc', description: 'Complaints synced from carriers' }];
 
 const flagResponse = z
   .object({ key: z.string(), enabled: z.boolean(), default: z.boolean(), description: z.string() })

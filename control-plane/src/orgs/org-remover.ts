@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import type { Bus } from '@parley/shared/bus/bus';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock, Timer } from '@parley/shared/time/clock';
-import { auditCollection } from '../audit/audit-trail.ts';
 import { AUDIO_ASSET_FOLDER } from '../audio-assets/audio-storage.ts';
 import { KNOWLEDGE_FOLDER } from '../knowledge-bases/files/knowledge-storage.ts';
 import type { Collection, StoredRecord } from '../storage/collection.ts';
 import type { Database } from '../storage/database.ts';
+import { Scope } from '../tenancy/scope.ts';
 import { orgCollection } from './org-model.ts';
 import type { OrgRecord } from './org-model.ts';
 
@@ -23,6 +23,7 @@ export class OrgRemover {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #collections: readonly Collection<StoredRecord>[];
+  readonly #giveUp: (scope: Scope) => Promise<unknown>;
   readonly #storageDir: string;
   readonly #owner: string;
   #timer: Timer | undefined;
@@ -35,6 +36,8 @@ export class OrgRemover {
     clock: Clock;
     logger: Logger;
     collections: readonly Collection<StoredRecord>[];
+    /** Gives up what an org has elsewhere. Safe to repeat. */
+    giveUp: (scope: Scope) => Promise<unknown>;
     storageDir: string;
     /** Names this process in the lease. */
     owner: string;
@@ -44,6 +47,7 @@ export class OrgRemover {
     this.#clock = deps.clock;
     this.#logger = deps.logger;
     this.#collections = deps.collections;
+    this.#giveUp = deps.giveUp;
     this.#storageDir = deps.storageDir;
     this.#owner = deps.owner;
   }
@@ -84,9 +88,10 @@ export class OrgRemover {
 
   /** Safe to repeat: the org's own record goes last. */
   async #remove(orgId: string): Promise<void> {
+    await this.#giveUp(new Scope(this.#database, { orgId, projectId: null, projects: null, role: 'owner' }));
     for (const collection of this.#collections) {
-      // Who did what outlives the org: it is kept for its own time.
-      if (collection.tenancy === 'none' || collection.name === auditCollection.name) continue;
+      // What is no tenant's, such as who did what, outlives the org.
+      if (collection.tenancy === 'none') continue;
       await this.#database.model(collection).deleteMany({ org_id: orgId } as never);
     }
     for (const folder of ['recordings', KNOWLEDGE_FOLDER, AUDIO_ASSET_FOLDER])
