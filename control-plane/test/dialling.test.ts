@@ -6,11 +6,14 @@ const world = await openDiallingWorld(t);
 const { carriers, media, plane, passUntil, becomes, news, session } = world;
 const gateway = new TestGateway(plane);
 const { bus } = plane;
+const inbox = await gateway.commands();
+t.teardown(() => inbox.close());
 
 for (const carrier of ['plivo', 'twilio', 'telnyx'] as const)
   void t.test(`${carrier}: a call is dialled, answered, and its media flow`, async (t) => {
     const line = await world.line({ carrier });
-    carriers[carrier].setTelephones(() => ({ does: 'answer', afterMs: 2000 }));
+    const machine = { verdict: 'machine', afterMs: 20_000 } as const;
+    carriers[carrier].setTelephones(() => ({ does: 'answer', afterMs: 2000, machine }));
     const before = media.sockets.length;
     const queued = await world.order(line);
     t.match(queued, {
@@ -30,6 +33,13 @@ for (const carrier of ['plivo', 'twilio', 'telnyx'] as const)
     t.equal(plan.status, 200);
     await plane.app.services.callEvents.handle(gateway.started(plan.body));
     t.match(await session(queued._id), { status: 'in_progress' });
+    t.same(plan.body.answer_detection, { deadline_ms: 6000, carrier: 'async' });
+    const verdict = await passUntil('the verdict of machine detection', () =>
+      Promise.resolve(
+        inbox.all.find(({ type, session_id: id }) => type === 'answer_verdict' && id === queued._id),
+      ),
+    );
+    t.same(verdict.args, { source: 'carrier', class: 'machine' });
     await plane.app.services.callEvents.handle(gateway.ended(plan.body));
     t.match(await session(queued._id), { status: 'ended', dial: { state: 'gone' } });
     t.equal(await bus.slots.count(`account:${line.accountId}`), 0);

@@ -1,16 +1,30 @@
+import { UnavailableError } from '@parley/shared/errors/app-error';
 import type { Logger } from '@parley/shared/logging/logger';
+import type { COMMAND_ARGS } from '@parley/shared/contracts/commands';
 import type { Clock } from '@parley/shared/time/clock';
 import type { SessionCloser } from '../sessions/session-closer.ts';
 import { isLive } from '../sessions/session-states.ts';
 import { owner, type SessionEventLog, type SessionStore } from '../sessions/session-store.ts';
+import type { z } from 'zod';
 import type { CarrierCallback } from './carrier.ts';
 import { carrierVerdict } from './trusted-callback.ts';
 
-/** What a carrier says of a call on its way: it rings, its stream fails, it is over. */
+/** Reaches the gateway that holds a call: `GatewayCommands`. */
+interface CallGateways {
+  /** @throws UnavailableError when the gateway can't be reached */
+  send(
+    target: { gatewayId: string; sessionId: string },
+    type: 'answer_verdict',
+    args: z.input<typeof COMMAND_ARGS.answer_verdict>,
+  ): Promise<unknown>;
+}
+
+/** What a carrier says of a call on its way: it rings, who answers, its stream fails, it is over. */
 export class CallProgress {
   readonly #store: SessionStore;
   readonly #closer: SessionCloser;
   readonly #events: SessionEventLog;
+  readonly #gateways: CallGateways;
   readonly #clock: Clock;
   readonly #logger: Logger;
 
@@ -18,12 +32,14 @@ export class CallProgress {
     store: SessionStore;
     closer: SessionCloser;
     events: SessionEventLog;
+    gateways: CallGateways;
     clock: Clock;
     logger: Logger;
   }) {
     this.#store = deps.store;
     this.#closer = deps.closer;
     this.#events = deps.events;
+    this.#gateways = deps.gateways;
     this.#clock = deps.clock;
     this.#logger = deps.logger;
   }
@@ -56,6 +72,24 @@ export class CallProgress {
     });
     if (!closed) return;
     this.#logger.info({ sessionId: session._id }, 'the call ended before its media stream began');
+  }
+
+  /** Who or what has answered, as the carrier hears it: the gateway weighs it with what it hears itself. */
+  async answeredBy(accountId: string, call: Extract<CarrierCallback, { type: 'machine' }>): Promise<void> {
+    const session = await this.#store.findCall(accountId, call.carrierCallId);
+    if (!session?.gateway_id || !isLive(session.status)) return;
+    const beep = call.beep ? { beep_at: new Date(this.#clock.now()).toISOString() } : {};
+    try {
+      await this.#gateways.send({ gatewayId: session.gateway_id, sessionId: session._id }, 'answer_verdict', {
+        source: 'carrier',
+        class: call.verdict,
+        ...beep,
+      });
+    } catch (error) {
+      if (!(error instanceof UnavailableError)) throw error;
+      // It would come too late.
+      this.#logger.warn({ sessionId: session._id }, "the carrier's verdict did not reach the gateway");
+    }
   }
 
   /** A media stream that fails is noted in the session's events. */

@@ -6,6 +6,7 @@ import { MAX_CALLBACK_BYTES, toCarrierRequest, toResponse } from './trusted-call
 const KINDS = {
   voice: 'Handle an incoming call, or a request for the next instruction',
   status: "Handle a change of a call's status",
+  amd: 'Handle a verdict of machine detection',
   stream: "Handle a change of a media stream's status",
 } as const;
 

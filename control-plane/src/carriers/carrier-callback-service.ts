@@ -80,6 +80,9 @@ export class CarrierCallbackService {
       case 'ended':
         await this.#progress.ended(account._id, callback);
         return carrier.acknowledge();
+      case 'machine':
+        await this.#progress.answeredBy(account._id, callback);
+        return carrier.acknowledge();
       case 'transfer_ended':
         return this.#transfers.ended(trusted, callback);
       case 'treated':

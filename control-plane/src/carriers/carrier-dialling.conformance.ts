@@ -62,6 +62,7 @@ export function testCarrierDialling(t: Test, under: DiallingUnderTest): void {
       ...{ dialId, to, from: under.from },
       answerUrl: `${platform.url}/voice?dial=${dialId}`,
       statusUrl: `${platform.url}/${carrier.answersByCommand ? 'voice' : 'status'}?dial=${dialId}`,
+      machineUrl: `${platform.url}/amd?dial=${dialId}`,
       ...{ ringTimeoutSeconds: RING_SECONDS, timeLimitSeconds: 3600 },
       streamUrl: carrier.answersByCommand ? `${platform.wsUrl}/media/T1` : null,
     });
@@ -70,10 +71,27 @@ export function testCarrierDialling(t: Test, under: DiallingUnderTest): void {
     const sent = (dialId = 'dial-1', to = TO): SentDial => ({
       ...{ dialId, to, from: under.from, sentAtMs: clock.now() },
     });
-    const telephone = (does: Telephone['does'], afterMs = 2000) =>
-      emulator.setTelephones(() => ({ does, afterMs }));
+    const telephone = (does: Telephone['does'], afterMs = 2000, machine?: Telephone['machine']) =>
+      emulator.setTelephones(() => ({ does, afterMs, ...(machine && { machine }) }));
     return { clock, emulator, carrier, platform, callbacks, request, dial, sent, telephone };
   }
+
+  void t.test('the verdict of machine detection comes while the call goes on', async (t) => {
+    const { clock, emulator, carrier, platform, callbacks, dial, telephone } = await open(t);
+    telephone('answer', 2000, { verdict: 'machine', afterMs: 3000, beepAfterMs: 8000 });
+    await dial();
+    const call = await emulator.dialledCall();
+    await rings(clock);
+    clock.advance(2000);
+    await call.connected();
+    await (await platform.stream()).event('start');
+    clock.advance(6000);
+    await carrier.hangup(call.callId);
+    await call.ended;
+    const verdicts = callbacks.filter(({ type }) => type === 'machine');
+    t.match(verdicts[0], { carrierCallId: call.callId, verdict: 'machine', beep: false });
+    t.ok(verdicts.slice(1).every((one) => one.type === 'machine' && one.beep));
+  });
 
   void t.test('somebody answers: the call is known by its callbacks, and its audio flows', async (t) => {
     const { clock, emulator, carrier, platform, callbacks, dial, telephone } = await open(t);

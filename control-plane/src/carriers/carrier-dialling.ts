@@ -11,6 +11,8 @@ export interface DialRequest {
   answerUrl: string;
   /** Told that it rings, and of the end. */
   statusUrl: string;
+  /** Told who or what has answered, while the call goes on; null: nobody asks. */
+  machineUrl: string | null;
   ringTimeoutSeconds: number;
   timeLimitSeconds: number;
   /** With the ticket, never logged: for carriers that open the stream with the dial. Others get it by the document. */

@@ -30,8 +30,10 @@ export const carrierSample: Sample = {
     carrierVoice: carrierScenario,
     carrierStatus: carrierScenario,
     carrierStream: carrierScenario,
+    carrierAmd: carrierScenario,
     carrierVoiceByGet: plivoByGet('voice'),
     carrierStatusByGet: plivoByGet('status'),
     carrierStreamByGet: plivoByGet('stream'),
+    carrierAmdByGet: plivoByGet('amd'),
   },
 };

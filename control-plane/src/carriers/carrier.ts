@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { CARRIER_VERDICTS, type CarrierVerdict } from '@parley/shared/contracts/answer-detection';
 import type { CarrierName, FailureReason } from '@parley/shared/contracts/session-values';
 import type { Clock } from '@parley/shared/time/clock';
 import type { ComplaintCapability, ComplaintDefinition } from './carrier-complaints.ts';
@@ -30,6 +31,8 @@ export type CarrierCallback =
   | { type: 'ringing'; carrierCallId: string }
   | { type: 'answered'; carrierCallId: string }
   | ({ type: 'ended'; carrierCallId: string } & CarrierEnd)
+  /** The carrier's machine detection. `beep`: the tone of a recorder was heard. */
+  | { type: 'machine'; carrierCallId: string; verdict: CarrierVerdict; beep: boolean }
   /** A transfer's dial is over; only carriers that ask for the next document say so. */
   | { type: 'transfer_ended'; carrierCallId: string; bridged: boolean; cause: string | null }
   /** A step of a treatment is done; only carriers that are told the next one by a command say so. */
@@ -48,6 +51,11 @@ export interface CarrierEnd {
   cause: string | null;
   /** Decimal amount in the carrier's currency. */
   cost: string | null;
+}
+
+/** A verdict in the carrier's word, where it is ours too. */
+export function toCarrierVerdict(word: string): CarrierVerdict {
+  return CARRIER_VERDICTS.find((verdict) => verdict === word) ?? 'unknown';
 }
 
 /** What is answered to a callback. */

@@ -140,6 +140,7 @@ export function createCallFeatures(
       ...{ ...ofSessions, accounts: telephonyAccounts, commands: carrierCommands, events: callLog, closer },
       ...{ numbers: phoneNumbers, deployments: inboundDeployments, forwards: telephonyAccounts },
       ...{ creation: sessionCreation, credentials: sessionCredentials, dials: dialling.dialCallbacks },
+      gateways: gatewayCommands,
     }),
   );
   const { campaignContacts } = features.add(

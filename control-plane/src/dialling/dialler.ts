@@ -100,7 +100,7 @@ export class Dialler {
 
   async #request(session: SessionRecord, agent: SessionAgent, carrier: Carrier): Promise<DialRequest> {
     const dial = session.dial!;
-    const callback = (kind: 'voice' | 'status') =>
+    const callback = (kind: 'voice' | 'status' | 'amd') =>
       `${this.#site.publicUrl}${carrierCallbackPath(carrier.name, kind, dial.account_id)}?dial=${dial.id}`;
     return {
       dialId: dial.id!,
@@ -108,6 +108,7 @@ export class Dialler {
       to: session.to_number!,
       answerUrl: callback('voice'),
       statusUrl: callback('status'),
+      machineUrl: agent.config.answer_detection.enabled ? callback('amd') : null,
       ringTimeoutSeconds: dial.ring_timeout_seconds,
       timeLimitSeconds: Math.max(TIME_LIMIT_SECONDS, agent.config.limits.max_duration_seconds + 60),
       streamUrl: carrier.answersByCommand ? await this.#streamUrl(session) : null,

@@ -149,7 +149,7 @@ function answerDetectionOf({ session, agent, leg }: PlanFacts): Pick<SessionPlan
   const { enabled, decide_within_seconds: seconds } = (agent?.config ?? NO_AGENT.config).answer_detection;
   if (!enabled || leg > 0 || session.channel !== 'telephony' || session.direction !== 'outbound') return {};
   // A carrier is asked in the request that dials: a registered call was dialled by somebody else.
-  const carrier = session.telephony_account_id === null ? 'none' : 'async';
+  const carrier = session.dial ? 'async' : 'none';
   return { answer_detection: { deadline_ms: seconds * 1000, carrier } };
 }
 

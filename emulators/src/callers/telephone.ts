@@ -1,6 +1,16 @@
 import type { Clock, Timer } from '@parley/shared/time/clock';
 import { wait } from '../server/delays.ts';
 
+/** What machine detection says, and how long after the answer, ms. */
+export interface EmulatedMachine {
+  verdict: 'human' | 'machine' | 'fax';
+  afterMs: number;
+  /** When it hears a recorder's tone. */
+  beepAfterMs?: number;
+}
+
+const PERSON: EmulatedMachine = { verdict: 'human', afterMs: 2000 };
+
 /** What a telephone does when it is called. */
 export interface Telephone {
   /**
@@ -12,6 +22,8 @@ export interface Telephone {
   afterMs: number;
   /** Who answered hangs up again after this, ms; never by themselves unless given. */
   hangUpAfterMs?: number;
+  /** What has answered, as a carrier's machine detection hears it; a person unless given. */
+  machine?: EmulatedMachine;
   /** The carrier places the call, and never answers the request that asked for it. */
   requestUnanswered?: boolean;
 }
@@ -90,11 +102,24 @@ export class DialledTelephone {
 
   /**
    * Somebody has answered, and talks.
-   * @param until `hangUp` is called when they have had enough, `onLimit` when the carrier has, after `limitMs`
+   * @param until `hangUp` is called when they have had enough, `onLimit` when the carrier has, after `limitMs`;
+   *   `onMachine`, where it was asked for, with each verdict of machine detection
    */
-  answered(until: { hangUp: () => void; limitMs: number; onLimit: () => void }): void {
+  answered(until: {
+    hangUp: () => void;
+    limitMs: number;
+    onLimit: () => void;
+    onMachine?: ((heard: EmulatedMachine['verdict'] | 'beep') => void) | undefined;
+  }): void {
     const { hangUpAfterMs } = this.#telephone;
     this.#timers.push(this.#clock.setTimeout(until.onLimit, Math.min(until.limitMs, MAX_TIMER_MS)));
+    const { onMachine } = until;
+    if (onMachine) {
+      const { verdict, afterMs, beepAfterMs } = this.#telephone.machine ?? PERSON;
+      this.#timers.push(this.#clock.setTimeout(() => onMachine(verdict), afterMs));
+      if (beepAfterMs !== undefined)
+        this.#timers.push(this.#clock.setTimeout(() => onMachine('beep'), beepAfterMs));
+    }
     if (hangUpAfterMs !== undefined) this.#timers.push(this.#clock.setTimeout(until.hangUp, hangUpAfterMs));
   }
 

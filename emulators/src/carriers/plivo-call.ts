@@ -54,6 +54,8 @@ export interface PlivoDial {
   requestUuid: string;
   telephone: DialledTelephone;
   ringUrl: string | undefined;
+  /** Told when machine detection hears a machine; of people the vendor tells nothing. */
+  machineUrl: string | undefined;
   timeLimitMs: number;
 }
 
@@ -238,7 +240,7 @@ export class PlivoCall implements ConnectingCall {
   }
 
   /** @returns why nobody answered; undefined when somebody did */
-  async #ring({ telephone, ringUrl, timeLimitMs }: PlivoDial): Promise<PlivoCause | undefined> {
+  async #ring({ telephone, ringUrl, machineUrl, timeLimitMs }: PlivoDial): Promise<PlivoCause | undefined> {
     if (!(await telephone.dialled())) return CAUSES.withdrawn;
     this.#stage = 'live';
     if (ringUrl !== undefined) this.#tell(ringUrl, this.#common('ringing', 'Ring'));
@@ -250,6 +252,13 @@ export class PlivoCall implements ConnectingCall {
       hangUp: () => this.hangUp(),
       limitMs: timeLimitMs,
       onLimit: () => this.#endWith(CAUSES.timeLimit),
+      onMachine:
+        machineUrl === undefined
+          ? undefined
+          : (heard) => {
+              if (heard !== 'machine') return;
+              this.#tell(machineUrl, { ...this.#common('in-progress', 'MachineDetection'), Machine: 'true' });
+            },
     });
     return undefined;
   }

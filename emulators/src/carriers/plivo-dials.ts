@@ -31,6 +31,9 @@ const PARAMETERS = new Set([
   'caller_name',
   'ring_timeout',
   'time_limit',
+  'machine_detection',
+  'machine_detection_url',
+  'machine_detection_method',
 ]);
 
 export const plivoError = (error: string) => ({ api_id: randomUUID(), error });
@@ -84,15 +87,17 @@ export class PlivoDials {
     if (from === undefined) return failed(400, 'from parameter is invalid');
     const to = toNumber(wish['to']);
     if (to === undefined) return failed(400, 'to parameter is invalid');
-    for (const name of ['answer_url', 'ring_url', 'hangup_url'])
+    for (const name of ['answer_url', 'ring_url', 'hangup_url', 'machine_detection_url'])
       if (wish[name] !== undefined && !isUrl(wish[name])) return failed(400, `${name} parameter is invalid`);
-    for (const name of ['answer_method', 'ring_method', 'hangup_method'])
+    for (const name of ['answer_method', 'ring_method', 'hangup_method', 'machine_detection_method'])
       if (![undefined, 'POST'].includes(wish[name] as string | undefined))
         return failed(400, `${name}: only POST is supported by this emulator`);
     const ring = seconds(wish['ring_timeout'], DEFAULT_RING_SECONDS, MAX_TIME_LIMIT_SECONDS);
     if (ring === undefined) return failed(400, 'ring_timeout parameter is invalid');
     const limit = seconds(wish['time_limit'], DEFAULT_TIME_LIMIT_SECONDS, MAX_TIME_LIMIT_SECONDS);
     if (limit === undefined) return failed(400, 'time_limit parameter is invalid');
+    if (wish['machine_detection'] !== undefined && wish['machine_detection_url'] === undefined)
+      return failed(400, 'machine_detection without machine_detection_url is not supported by this emulator');
     const requestUuid = randomUUID();
     const answerUrl = wish['answer_url'] as string;
     const place = {
@@ -112,6 +117,8 @@ export class PlivoDials {
           requestUuid,
           telephone,
           ringUrl: wish['ring_url'] as string | undefined,
+          machineUrl:
+            wish['machine_detection'] === 'true' ? (wish['machine_detection_url'] as string) : undefined,
           timeLimitMs: limit * 1000,
         }),
       answer: () => ({

@@ -4,7 +4,7 @@ import { mulawToAlaw } from '@parley/shared/audio/g711';
 import { CallWait } from '../callers/call-wait.ts';
 import { dialects, type CarrierDialect } from '../callers/carrier-dialect.ts';
 import { CarrierLine } from '../callers/carrier-line.ts';
-import type { DialledTelephone } from '../callers/telephone.ts';
+import type { DialledTelephone, EmulatedMachine } from '../callers/telephone.ts';
 import { PendingWebhooks, postWebhook, WebhookError, type CallbackConditions } from './carrier-webhook.ts';
 import {
   CallProgress,
@@ -185,7 +185,15 @@ export class TelnyxCall implements ConnectingCall {
       hangUp: () => this.hangUp(),
       limitMs: timeLimitMs,
       onLimit: () => this.#end(DIALLED.timeLimit),
+      onMachine:
+        body['answering_machine_detection'] === undefined ? undefined : (heard) => this.#tellMachine(heard),
     });
+  }
+
+  /** The standard detection knows people and machines; the beep has an event of its own. */
+  #tellMachine(heard: EmulatedMachine['verdict'] | 'beep'): void {
+    if (heard === 'beep') this.#event('call.machine.greeting.ended', { result: 'beep_detected' });
+    else this.#event('call.machine.detection.ended', { result: heard === 'fax' ? 'not_sure' : heard });
   }
 
   /** @throws CommandError */

@@ -107,7 +107,7 @@ void t.test('requests that the vendor refuses', async (t) => {
     ['a caller id that is none', { ...good, from: 'Alice' }, '10016'],
     ['a stream that is none', { ...good, stream_url: 'https://a/b' }, '10015'],
     ['too little time to ring', { ...good, timeout_secs: 4 }, '10015'],
-    ['what is not emulated', { ...good, answering_machine_detection: 'detect' }, '10015'],
+    ['what is not emulated', { ...good, answering_machine_detection: 'premium' }, '10015'],
   ];
   for (const [name, body, code] of cases)
     t.match(await ask('POST', '/calls', body), { status: 422, body: { errors: [{ code }] } }, name);

@@ -28,6 +28,7 @@ const PARAMETERS = new Set([
   'time_limit_secs',
   'client_state',
   'command_id',
+  'answering_machine_detection',
   'send_silence_when_idle',
   'stream_url',
   'stream_track',
@@ -92,6 +93,12 @@ export class TelnyxDials {
     const streamUrl = wish['stream_url'];
     if (streamUrl !== undefined && !(typeof streamUrl === 'string' && /^wss?:\/\/\S+$/.test(streamUrl)))
       return refused('10015', 'stream_url is invalid');
+    if (
+      ![undefined, 'disabled', 'detect', 'detect_beep'].includes(
+        wish['answering_machine_detection'] as string,
+      )
+    )
+      return refused('10015', 'answering_machine_detection: not supported by this emulator');
     const ring = Number(wish['timeout_secs'] ?? DEFAULT_RING_SECONDS);
     if (!(ring >= MIN_RING_SECONDS && ring <= MAX_RING_SECONDS))
       return refused('10015', 'timeout_secs is invalid');

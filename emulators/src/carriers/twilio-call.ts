@@ -4,7 +4,7 @@ import { AnswerDocumentError, parseAnswerDocument, type XmlElement } from './ans
 import { CallWait } from '../callers/call-wait.ts';
 import { dialects, type CarrierDialect } from '../callers/carrier-dialect.ts';
 import { CarrierLine } from '../callers/carrier-line.ts';
-import type { DialledTelephone, Rung } from '../callers/telephone.ts';
+import type { DialledTelephone, EmulatedMachine, Rung } from '../callers/telephone.ts';
 import { PendingWebhooks, postForm, type CallbackConditions } from './carrier-webhook.ts';
 import {
   CallProgress,
@@ -60,6 +60,8 @@ export interface TwilioDial {
   /** None where nobody is to be told. */
   statusEvents: ReadonlySet<StatusEvent>;
   timeLimitMs: number;
+  /** Told what machine detection hears. */
+  machineUrl: string | undefined;
 }
 
 type Document = readonly XmlElement[];
@@ -224,7 +226,7 @@ export class TwilioCall implements ConnectingCall {
   }
 
   /** @returns why nobody answered; undefined when somebody did */
-  async #ring({ telephone, timeLimitMs }: TwilioDial): Promise<TwilioCause | undefined> {
+  async #ring({ telephone, timeLimitMs, machineUrl }: TwilioDial): Promise<TwilioCause | undefined> {
     if (!(await telephone.dialled())) return CAUSES.withdrawn;
     this.#startedAt = new Date(this.#clock.now());
     this.#report('initiated', 'initiated');
@@ -238,8 +240,22 @@ export class TwilioCall implements ConnectingCall {
       hangUp: () => this.hangUp(),
       limitMs: timeLimitMs,
       onLimit: () => this.#endWith(CAUSES.timeLimit),
+      onMachine: machineUrl === undefined ? undefined : (heard) => this.#reportMachine(machineUrl, heard),
     });
     return undefined;
+  }
+
+  /** Asked for the begin of a machine's greeting, the vendor tells nothing of its end. */
+  #reportMachine(url: string, heard: EmulatedMachine['verdict'] | 'beep'): void {
+    if (heard === 'beep') return;
+    this.#webhooks.tell(() =>
+      this.#post(url, {
+        AccountSid: this.#account.accountSid,
+        CallSid: this.callId,
+        AnsweredBy: heard === 'machine' ? 'machine_start' : heard,
+        MachineDetectionDuration: String(this.#clock.now() - this.#startedAt!.getTime()),
+      }),
+    );
   }
 
   async #performDocument(document: Document): Promise<Step> {

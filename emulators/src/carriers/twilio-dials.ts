@@ -31,6 +31,10 @@ const PARAMETERS = new Set([
   'StatusCallbackEvent',
   'Timeout',
   'TimeLimit',
+  'MachineDetection',
+  'AsyncAmd',
+  'AsyncAmdStatusCallback',
+  'AsyncAmdStatusCallbackMethod',
 ]);
 
 export const twilioError = (code: number, message: string, status: number) => ({
@@ -85,7 +89,13 @@ export class TwilioDials {
     const statusCallback = form.get('StatusCallback');
     if (statusCallback !== null && !isUrl(statusCallback))
       return refused(21609, `Invalid 'StatusCallback' URL: ${statusCallback}`);
-    for (const name of ['Method', 'StatusCallbackMethod'])
+    const amd = form.get('AsyncAmdStatusCallback');
+    if (form.has('MachineDetection') || form.has('AsyncAmd') || amd !== null) {
+      if (form.get('MachineDetection') !== 'Enable' || form.get('AsyncAmd') !== 'true')
+        return refused(20001, 'only asynchronous MachineDetection=Enable is supported by this emulator');
+      if (amd === null || !isUrl(amd)) return refused(21262, "Invalid 'AsyncAmdStatusCallback'");
+    }
+    for (const name of ['Method', 'StatusCallbackMethod', 'AsyncAmdStatusCallbackMethod'])
       if (![null, 'POST'].includes(form.get(name)))
         return refused(20001, `${name}: only POST is supported by this emulator`);
     const statusEvents = statusEventsOf(form, statusCallback !== null);
@@ -104,7 +114,7 @@ export class TwilioDials {
       refused: () => refused(21211, `Invalid 'To' Phone Number: ${to}`),
       place: (telephone) =>
         new TwilioCall(place, this.#credentials, calls.conditions, {
-          ...{ telephone, twiml: twiml ?? undefined, statusEvents },
+          ...{ telephone, twiml: twiml ?? undefined, statusEvents, machineUrl: amd ?? undefined },
           timeLimitMs: limit * 1000,
         }),
       answer: (call) => ({ status: 201, body: call.record() }),

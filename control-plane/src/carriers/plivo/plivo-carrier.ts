@@ -98,6 +98,14 @@ export class PlivoCarrier implements Carrier {
         };
       case 'Ring':
         return { type: 'ringing', carrierCallId };
+      case 'MachineDetection':
+        // Of people mostly nothing is told.
+        return {
+          type: 'machine',
+          carrierCallId,
+          verdict: fields.get('Machine') === 'true' ? 'machine' : 'human',
+          beep: false,
+        };
       case 'Hangup':
         return { type: 'ended', carrierCallId, ...plivoEnd(fields) };
       case 'StartStream':

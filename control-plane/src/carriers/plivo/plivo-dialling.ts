@@ -66,6 +66,14 @@ export class PlivoDialling implements CarrierDialling {
           hangup_method: 'POST',
           ring_timeout: request.ringTimeoutSeconds,
           time_limit: request.timeLimitSeconds,
+          // With an address for its verdict the call goes on meanwhile.
+          ...(request.machineUrl === null
+            ? {}
+            : {
+                machine_detection: 'true',
+                machine_detection_url: request.machineUrl,
+                machine_detection_method: 'POST',
+              }),
         },
         signal,
       },

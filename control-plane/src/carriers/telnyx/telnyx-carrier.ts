@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { z } from 'zod';
+import type { CarrierVerdict } from '@parley/shared/contracts/answer-detection';
 import type { Clock } from '@parley/shared/time/clock';
 import { CarrierClient } from '../carrier-client.ts';
 import { credentialText } from '../carrier-credentials.ts';
@@ -44,6 +45,7 @@ const webhookSchema = z.object({
       hangup_cause: z.string().optional(),
       sip_hangup_cause: z.string().optional(),
       failure_reason: z.string().optional(),
+      result: z.string().optional(),
     }),
   }),
 });
@@ -51,6 +53,17 @@ const webhookSchema = z.object({
 const deliverySchema = z.object({ meta: z.object({ delivered_to: z.string() }) });
 /** A telephony account of ours, in a callback's address. */
 const ACCOUNT_ID = /\/(tel_[A-Za-z0-9_-]{1,64})/;
+
+/** What machine detection comes to. Of silence nothing can be said. */
+const MACHINE_RESULTS: Readonly<Record<string, CarrierVerdict>> = {
+  human: 'human',
+  human_residence: 'human',
+  human_business: 'human',
+  machine: 'machine',
+  fax_detected: 'fax',
+  silence: 'unknown',
+  not_sure: 'unknown',
+};
 
 const EMPTY: CarrierDocument = { contentType: 'application/json', body: '{}' };
 
@@ -137,6 +150,15 @@ export class TelnyxCarrier implements Carrier {
           carrierCallId,
           ...telnyxEnd(payload.hangup_cause, payload.sip_hangup_cause),
         };
+      case 'call.machine.detection.ended':
+      case 'call.machine.premium.detection.ended': {
+        const verdict = MACHINE_RESULTS[payload.result ?? ''];
+        return verdict && { type: 'machine', carrierCallId, verdict, beep: false };
+      }
+      case 'call.machine.greeting.ended':
+      case 'call.machine.premium.greeting.ended':
+        if (payload.result !== 'beep_detected') return undefined;
+        return { type: 'machine', carrierCallId, verdict: 'machine', beep: true };
       case 'streaming.started':
         return { type: 'stream', carrierCallId, phase: 'started', reason: null };
       case 'streaming.stopped':

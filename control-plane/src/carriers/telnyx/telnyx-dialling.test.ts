@@ -27,7 +27,12 @@ void t.test('an account without an application dials nobody', async (t) => {
     { clock: systemClock, apiBaseUrl: 'http://127.0.0.1:9' },
   );
   const call = { dialId: 'dial-1', from: '+14155550103', to: '+442071230000' };
-  const urls = { answerUrl: 'https://a/voice', statusUrl: 'https://a/voice', streamUrl: null };
+  const urls = {
+    answerUrl: 'https://a/voice',
+    statusUrl: 'https://a/voice',
+    machineUrl: null,
+    streamUrl: null,
+  };
   t.match(await dialling.dial({ ...call, ...urls, ringTimeoutSeconds: 30, timeLimitSeconds: 3600 }), {
     placed: 'no',
     code: 'unsupported',

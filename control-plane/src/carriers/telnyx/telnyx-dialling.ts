@@ -63,6 +63,8 @@ export class TelnyxDialling implements CarrierDialling {
           time_limit_secs: request.timeLimitSeconds,
           client_state: clientState(request.dialId),
           command_id: request.dialId,
+          // Verdicts come to `webhook_url`, as all events do.
+          ...(request.machineUrl === null ? {} : { answering_machine_detection: 'detect_beep' }),
           ...(request.streamUrl === null ? {} : { stream_url: request.streamUrl, ...STREAM_SETTINGS }),
         },
         signal,

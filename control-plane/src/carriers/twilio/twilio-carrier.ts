@@ -5,6 +5,7 @@ import { CarrierClient } from '../carrier-client.ts';
 import { credentialText } from '../carrier-credentials.ts';
 import { formFields, toE164 } from '../carrier-form.ts';
 import {
+  toCarrierVerdict,
   CarrierError,
   CarrierProtocolError,
   defineCarrier,
@@ -162,6 +163,12 @@ export class TwilioCarrier implements Carrier {
     if (streamEvent !== null) {
       const phase = STREAM_PHASES[streamEvent];
       return phase && { type: 'stream', carrierCallId, phase, reason: fields.get('StreamError') };
+    }
+    // Others have the verdict beside the status that they are about.
+    const answeredBy = fields.get('AnsweredBy');
+    if (answeredBy !== null && !fields.has('CallStatus')) {
+      const verdict = answeredBy.startsWith('machine') ? 'machine' : toCarrierVerdict(answeredBy);
+      return { type: 'machine', carrierCallId, verdict, beep: answeredBy === 'machine_end_beep' };
     }
     const dialStatus = fields.get('DialCallStatus');
     if (dialStatus !== null) {

@@ -35,7 +35,7 @@ export class TwilioDialling implements CarrierDialling {
   }
 
   async dial(request: DialRequest, signal?: AbortSignal): Promise<DialAnswer> {
-    const { from, to, answerUrl, statusUrl } = request;
+    const { from, to, answerUrl, statusUrl, machineUrl } = request;
     return this.#client.dial(
       {
         method: 'POST',
@@ -54,6 +54,7 @@ export class TwilioDialling implements CarrierDialling {
           ['StatusCallbackEvent', 'completed'],
           ['Timeout', String(request.ringTimeoutSeconds)],
           ['TimeLimit', String(request.timeLimitSeconds)],
+          ...(machineUrl === null ? [] : machineDetection(machineUrl)),
         ],
         signal,
       },
@@ -105,6 +106,16 @@ export class TwilioDialling implements CarrierDialling {
     }
     return found;
   }
+}
+
+/** Asynchronous: otherwise the document waits for the verdict, and whoever answers hears nothing. */
+function machineDetection(url: string): [string, string][] {
+  return [
+    ['MachineDetection', 'Enable'],
+    ['AsyncAmd', 'true'],
+    ['AsyncAmdStatusCallback', url],
+    ['AsyncAmdStatusCallbackMethod', 'POST'],
+  ];
 }
 
 function toFound({ sid, status }: z.output<typeof callSchema>): FoundCall {
