@@ -50,8 +50,8 @@ void t.test('agents', async (t) => {
       llm_id: 'llm_openai_gpt41_mini',
       flow_definition: null,
       archived_at: null,
-      auto_database_id: null,
-      config: { greeting: { mode: 'agent_first' }, silence: { max_reminders: 2 } },
+      auto_database_id: /^dbs_/,
+      config: { auto_database: true, greeting: { mode: 'agent_first' }, silence: { max_reminders: 2 } },
     });
     t.same((await cp.call('GET', `/v1/agents/${made.body.id}`)).body, made.body);
   });

@@ -291,7 +291,9 @@ void t.test('a session becomes one row, filled from every source', async (t) => 
 });
 
 void t.test('an agent has a database of its own, if it wants one', async (t) => {
-  const plain = await plane.call<Agent>('POST', `${P}/agents`, { body: { name: 'Plain' } });
+  const plain = await plane.call<Agent>('POST', `${P}/agents`, {
+    body: { name: 'Plain', config: { auto_database: false } },
+  });
   t.equal(plain.body.auto_database_id, null);
   const made = await plane.call<Agent>('POST', `${P}/agents`, {
     body: { name: 'Own', config: { auto_database: true } },
@@ -354,7 +356,7 @@ void t.test('an agent has a database of its own, if it wants one', async (t) => 
 });
 
 void t.test('rows go with a person, and not with retention', async (t) => {
-  const agent = await makeAgent({ privacy: { retention_days: 1 } });
+  const agent = await makeAgent({ privacy: { retention_days: 1 }, auto_database: false });
   const id = await makeDatabase([column('who', 'text'), column('number', 'phone')]);
   await attach(id, agent);
   const sessions: string[] = [];

@@ -23,7 +23,10 @@ export interface StoredConfig {
 }
 
 /** What an agent has that is made without a word on it: older agents keep what they were shown. */
-export const NEW_AGENT: StoredConfig = { config: { answer_detection: { enabled: true } }, webhooks: {} };
+export const NEW_AGENT: StoredConfig = {
+  config: { answer_detection: { enabled: true }, auto_database: true },
+  webhooks: {},
+};
 
 /**
  * Puts a sent `config` on top of the stored one and checks the result.

@@ -266,7 +266,8 @@ export const AGENT_CONFIG_TEXTS: Readonly<Record<string, string>> = {
   'analysis.language': "Language that the analysis is written in; null: the call's.",
   'analysis.goal': "What the call is to reach: decides the session's `goal_status`.",
 
-  auto_database: 'Whether each call becomes a row of a database made for the agent.',
+  auto_database:
+    'Whether each call becomes a row of a database made for the agent; true for new agents unless they say otherwise.',
 
   webhooks: 'Requests from and to your systems.',
   'webhooks.start_call': 'Calls that your system starts by a signed request.',
