@@ -1,52 +1,74 @@
 import t from 'tap';
+import type { CallingWindows } from '../src/calling-hours/calling-windows.ts';
+import { newId } from '@parley/shared/ids/new-id';
+import type { SessionRecord } from '../src/sessions/session-record.ts';
+import { LONG } from '../../shared/test/fixtures/long.ts';
 import { openDiallingWorld } from './fixtures/dialling-world.ts';
 import { TestGateway } from './fixtures/test-gateway.ts';
 
-const world = await openDiallingWorld(t);
-const { carriers, media, plane, passUntil, becomes, news, session } = world;
+/** Tried by `npm run test:long`. */
+const LONG_ONLY = LONG ? {} : { skip: 'npm run test:long' };
+
+const world = await openDiallingWorld(t, {
+  env: { MAX_CONCURRENT_API_OUTBOUND_DIALS: '3', OUTBOUND_QUEUE_SIZE: '4' },
+});
+const { carriers, clock, media, plane, passUntil, becomes, news, session } = world;
 const gateway = new TestGateway(plane);
 const { bus } = plane;
 const inbox = await gateway.commands();
 t.teardown(() => inbox.close());
+const { services } = plane.app;
+const plivo = carriers.plivo;
+
+const end = (session: SessionRecord) => plane.call('POST', `/v1/sessions/${session._id}/end`);
+const goneOf = (made: SessionRecord) =>
+  passUntil('the end of the dial', async () => {
+    const now = await session(made._id);
+    return now.dial!.state === 'gone' && now;
+  });
 
 for (const carrier of ['plivo', 'twilio', 'telnyx'] as const)
-  void t.test(`${carrier}: a call is dialled, answered, and its media flow`, async (t) => {
-    const line = await world.line({ carrier });
-    const machine = { verdict: 'machine', afterMs: 20_000 } as const;
-    carriers[carrier].setTelephones(() => ({ does: 'answer', afterMs: 2000, machine }));
-    const before = media.sockets.length;
-    const queued = await world.order(line);
-    t.match(queued, {
-      ...{ status: 'queued', direction: 'outbound', channel: 'telephony', provider: carrier },
-      ...{ from_number: line.number, to_number: '+442071230000', slot_scopes: [] },
-    });
-    const call = await carriers[carrier].dialledCall();
-    t.equal(await bus.slots.count('api_dials'), 1, 'it is being dialled');
-    const stream = await passUntil('the stream', () => Promise.resolve(media.sockets[before]));
-    await passUntil('the answer', async () => (await session(queued._id)).dial!.answered_at);
-    t.match(await session(queued._id), { carrier_call_id: call.callId, dial: { state: 'known' } });
-    t.equal(await bus.slots.count('api_dials'), 0, 'nobody waits for an answer any more');
-    t.equal(await bus.slots.count(`account:${line.accountId}`), 1, 'the call goes on');
+  void t.test(
+    `${carrier}: a call is dialled, answered, and its media flow`,
+    carrier === 'twilio' ? LONG_ONLY : {},
+    async (t) => {
+      const line = await world.line({ carrier });
+      const machine = { verdict: 'machine', afterMs: 20_000 } as const;
+      carriers[carrier].setTelephones(() => ({ does: 'answer', afterMs: 2000, machine }));
+      const before = media.sockets.length;
+      const queued = await world.order(line);
+      t.match(queued, {
+        ...{ status: 'queued', direction: 'outbound', channel: 'telephony', provider: carrier },
+        ...{ from_number: line.number, slot_scopes: [] },
+      });
+      const call = await world.callOf(queued);
+      t.equal(await bus.slots.count('api_dials'), 1, 'it is being dialled');
+      const stream = await passUntil('the stream', () => Promise.resolve(media.sockets[before]));
+      await passUntil('the answer', async () => (await session(queued._id)).dial!.answered_at);
+      t.match(await session(queued._id), { carrier_call_id: call.callId, dial: { state: 'known' } });
+      t.equal(await bus.slots.count('api_dials'), 0, 'nobody waits for an answer any more');
+      t.equal(await bus.slots.count(`account:${line.accountId}`), 1, 'the call goes on');
 
-    const ticket = stream.path.split('/').at(-1)!;
-    const plan = await gateway.redeem({ ticket, start: { carrier, carrier_call_id: call.callId } });
-    t.equal(plan.status, 200);
-    await plane.app.services.callEvents.handle(gateway.started(plan.body));
-    t.match(await session(queued._id), { status: 'in_progress' });
-    t.same(plan.body.answer_detection, { deadline_ms: 6000, carrier: 'async' });
-    const verdict = await passUntil('the verdict of machine detection', () =>
-      Promise.resolve(
-        inbox.all.find(({ type, session_id: id }) => type === 'answer_verdict' && id === queued._id),
-      ),
-    );
-    t.same(verdict.args, { source: 'carrier', class: 'machine' });
-    await plane.app.services.callEvents.handle(gateway.ended(plan.body));
-    t.match(await session(queued._id), { status: 'ended', dial: { state: 'gone' } });
-    t.equal(await bus.slots.count(`account:${line.accountId}`), 0);
-    t.match(await news(queued), ['placed:null', 'answered:null']);
-    call.hangUp();
-    await call.ended;
-  });
+      const ticket = stream.path.split('/').at(-1)!;
+      const plan = await gateway.redeem({ ticket, start: { carrier, carrier_call_id: call.callId } });
+      t.equal(plan.status, 200);
+      await plane.app.services.callEvents.handle(gateway.started(plan.body));
+      t.match(await session(queued._id), { status: 'in_progress' });
+      t.same(plan.body.answer_detection, { deadline_ms: 6000, carrier: 'async' });
+      const verdict = await passUntil('the verdict of machine detection', () =>
+        Promise.resolve(
+          inbox.all.find(({ type, session_id: id }) => type === 'answer_verdict' && id === queued._id),
+        ),
+      );
+      t.same(verdict.args, { source: 'carrier', class: 'machine' });
+      await plane.app.services.callEvents.handle(gateway.ended(plan.body));
+      t.match(await session(queued._id), { status: 'ended', dial: { state: 'gone' } });
+      t.equal(await bus.slots.count(`account:${line.accountId}`), 0);
+      t.match(await news(queued), ['placed:null', 'answered:null']);
+      call.hangUp();
+      await call.ended;
+    },
+  );
 
 void t.test('why nobody answered is told', async (t) => {
   const line = await world.line();
@@ -62,4 +84,206 @@ void t.test('why nobody answered is told', async (t) => {
     await passUntil('the end of the dial', async () => (await session(failed._id)).dial!.state === 'gone');
     t.equal(await bus.slots.count(`account:${line.accountId}`), 0);
   }
+});
+
+void t.test('a call that waits is cancelled, and nobody is called', async (t) => {
+  const line = await world.line();
+  const waits = await world.order(line, { notBefore: new Date(clock.now() + 3_600_000) });
+  t.equal((await end(waits)).status, 202);
+  t.match(await goneOf(waits), { status: 'cancelled', ended_by: 'api' });
+  t.equal((await end(waits)).status, 409);
+  t.same(await news(waits), []);
+});
+
+void t.test('a call that rings is cancelled at its carrier', async (t) => {
+  for (const carrier of ['plivo', 'twilio', 'telnyx'] as const) {
+    const line = await world.line({ carrier });
+    carriers[carrier].setTelephones(() => ({ does: 'ring', afterMs: 0 }));
+    const made = await world.order(line);
+    const call = await world.callOf(made);
+    await passUntil('the call to be known', async () => (await session(made._id)).dial!.state === 'known');
+    t.equal((await end(made)).status, 202);
+    t.match(await call.ended, { source: 'api', answered: false }, carrier);
+    t.match(await goneOf(made), { status: 'cancelled' });
+    t.equal(await bus.slots.count('api_dials'), 0);
+  }
+});
+
+void t.test('a call whose request has no answer yet is cancelled once it is known', async (t) => {
+  const line = await world.line();
+  plivo.setTelephones(() => ({ does: 'ring', afterMs: 0, requestUnanswered: true }));
+  plivo.setFaults([{ kind: 'callback_late', delayMs: 3000 }]);
+  const made = await world.order(line);
+  const call = await world.callOf(made);
+  t.equal((await end(made)).status, 202);
+  t.match(await session(made._id), { status: 'cancelled', dial: { state: 'sent' } });
+  let ended = false;
+  void call.ended.then(() => (ended = true));
+  await passUntil('its first callback', () => Promise.resolve(ended));
+  t.match(await call.ended, { source: 'api', answered: false });
+  plivo.setFaults([]);
+  await passUntil('the end of the dial', async () => (await session(made._id)).dial!.state === 'gone', 5000);
+});
+
+void t.test('what the carrier placed without an answer is known by its callbacks', LONG_ONLY, async (t) => {
+  const line = await world.line();
+  plivo.setTelephones(() => ({ does: 'answer', afterMs: 1000, requestUnanswered: true }));
+  const made = await world.order(line);
+  const call = await world.callOf(made);
+  await passUntil('the answer', async () => (await session(made._id)).dial!.answered_at);
+  t.match(await session(made._id), { carrier_call_id: call.callId, dial: { state: 'known', tries: 1 } });
+  call.hangUp();
+  t.match(await becomes(made, 'failed'), { ended_by: 'carrier' });
+});
+
+void t.test('only what was certainly not placed is dialled again, as the same attempt', async (t) => {
+  const line = await world.line();
+  plivo.setTelephones(() => ({ does: 'answer', afterMs: 1000 }));
+  plivo.setFaults([{ kind: 'dial_lost', count: 1 }]);
+  const made = await world.order(line);
+  const call = await world.callOf(made);
+  await passUntil('the answer', async () => (await session(made._id)).dial!.answered_at);
+  t.match(await session(made._id), { attempt_number: 1, carrier_call_id: call.callId, dial: { tries: 2 } });
+  const told = await passUntil('the news', async () => {
+    const all = await news(made);
+    return all.length === 4 && all;
+  });
+  t.same(told.sort(), ['answered:null', 'not_placed:null', 'placed:null', 'unknown:null']);
+  call.hangUp();
+  await becomes(made, 'failed');
+
+  plivo.setFaults([{ kind: 'rate_limit', count: 1 }]);
+  const again = await world.order(line);
+  (await world.callOf(again)).hangUp();
+  t.match((await news(again))[0], /^refused/);
+  await passUntil('its end', async () => (await session(again._id)).dial!.state === 'gone');
+  plivo.setFaults([]);
+});
+
+void t.test('a call of which nothing is heard is given up', LONG_ONLY, async (t) => {
+  const line = await world.line();
+  plivo.setTelephones(() => ({ does: 'ring', afterMs: 0 }));
+  plivo.setFaults([{ kind: 'callback_lost' }]);
+  const made = await world.order(line);
+  t.match(await becomes(made, 'failed', 2000), { failure_reason: 'carrier_error', ended_by: 'system' });
+  t.match(await news(made), ['placed:null', 'given_up:carrier_error']);
+  await goneOf(made);
+  plivo.setFaults([]);
+});
+
+void t.test('nobody is called outside the hours, nor after a week of them', async (t) => {
+  const line = await world.line();
+  plivo.setTelephones(() => ({ does: 'busy', afterMs: 1000 }));
+  const opensIn = (ms: number): CallingWindows => {
+    const opening = new Date(clock.now() + ms);
+    const day = (['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const)[opening.getUTCDay()]!;
+    const start = opening.toISOString().slice(11, 16);
+    return { timezone: 'UTC', use_contact_timezone: false, windows: [{ days: [day], start, end: '24:00' }] };
+  };
+  const callingHours = opensIn(30 * 60_000);
+  const made = await world.order(line, { callingHours });
+  const waits = await passUntil('the wait', async () => {
+    const now = await session(made._id);
+    return now.dial!.not_before > now.dial!.queued_at && now;
+  });
+  t.equal(waits.dial!.not_before.toISOString().slice(11, 16), callingHours.windows[0]!.start);
+  const waited = waits.dial!.not_before.getTime() - waits.dial!.queued_at.getTime();
+  const room = waits.dial!.give_up_at!.getTime() - waits.dial!.queued_at.getTime();
+  t.ok(room > waited + 14 * 60_000, 'the wait is no time in the queue');
+  const ended = await becomes(made, 'failed', 60_000);
+  t.equal(ended.failure_reason, 'busy', 'it was called then');
+
+  const never = { ...callingHours, windows: [{ ...callingHours.windows[0]!, start: '00:00', end: '00:01' }] };
+  const late = await world.order(line, { callingHours: never });
+  const dial = { ...late.dial!, queued_at: new Date(clock.now() - 8 * 86_400_000) };
+  await services.sessionStore.change(late._id, { dial: { ...dial, not_before: new Date(clock.now()) } });
+  t.match(await becomes(late, 'failed', 1000), { failure_reason: 'outside_hours' });
+});
+
+void t.test('whom an org or an account must not call is not called', async (t) => {
+  const line = await world.line({ account: { allowed_countries: ['US'] } });
+  t.match(await becomes(await world.order(line), 'failed'), {
+    failure_reason: 'blocked',
+    ended_by: 'system',
+  });
+  const open = await world.line();
+  const to = '+442071230042';
+  const earlier = {
+    ...(await world.order(open, { notBefore: new Date(clock.now() + 60_000) })),
+    to_number: to,
+  };
+  await services.suppressions.addFromCall(earlier, { id: newId('evt'), reason: 'asked' });
+  await end(earlier);
+  t.match(await becomes(await world.order(open, { to }), 'failed'), { failure_reason: 'blocked' });
+});
+
+void t.test('a number that has called enough today leaves the calls to others', LONG_ONLY, async (t) => {
+  const line = await world.line({ number: { daily_call_limit: 1 } });
+  const other = await world.line({ number: { daily_call_limit: 1 } });
+  plivo.setTelephones(() => ({ does: 'busy', afterMs: 100 }));
+  const numberIds = [line.numberId, other.numberId];
+  const shown: (string | null)[] = [];
+  for (let i = 0; i < 2; i++)
+    shown.push((await becomes(await world.order(line, { numberIds }), 'failed')).from_number);
+  t.same(shown.sort(), [line.number, other.number].sort());
+  const third = await world.order(line, { numberIds });
+  const tomorrow = new Date(Math.ceil((clock.now() + 1) / 86_400_000) * 86_400_000);
+  await passUntil('the wait', async () => (await session(third._id)).dial!.not_before >= tomorrow);
+  await end(third);
+});
+
+void t.test(
+  'a number that may not call, an account that is off, an empty wallet, a full queue',
+  async (t) => {
+    const silent = await world.line({ number: { outbound_enabled: false } });
+    await t.rejects(world.order(silent), { code: 'invalid_state' });
+    const line = await world.line();
+    const orgId = plane.first.org._id;
+    await services.wallets.configure(orgId, { mode: 'prepaid' }, 'USD');
+    await t.rejects(world.order(line), { code: 'insufficient_balance' });
+    await services.wallets.configure(orgId, { mode: 'unlimited' }, 'USD');
+    const notBefore = new Date(clock.now() + 3_600_000);
+    const waiting = [];
+    for (let i = 0; i < 4; i++) waiting.push(await world.order(line, { notBefore }));
+    await t.rejects(world.order(line), { code: 'queue_full', status: 429 });
+    const ofCampaign = { kind: 'campaign', campaignId: newId('cmp'), source: 'campaign', notBefore } as const;
+    const campaign = await world.order(line, ofCampaign);
+    t.equal(await services.outboundCalls.withdraw({ campaignId: ofCampaign.campaignId }), 1);
+    t.match(await session(campaign._id), { status: 'cancelled' });
+    await Promise.all(waiting.map(end));
+  },
+);
+
+void t.test('clients have few dials at a time, and outbound calls leave room for inbound ones', async (t) => {
+  const line = await world.line({ account: { max_concurrent_calls: 6 } });
+  plivo.setTelephones(() => ({ does: 'ring', afterMs: 0 }));
+  const states = async (made: SessionRecord[]) =>
+    (await Promise.all(made.map(({ _id }) => session(_id)))).filter(({ status }) => status !== 'queued')
+      .length;
+  const first = await Promise.all([1, 2, 3, 4].map(() => world.order(line)));
+  await passUntil('three dials', async () => (await states(first)) === 3);
+  await services.outboundCalls.withdraw({ campaignId: 'none' });
+  const account = `account:${line.accountId}`;
+  t.equal(await bus.slots.count('api_dials'), 3);
+  const campaign = { kind: 'campaign', source: 'campaign', campaignId: newId('cmp') } as const;
+  const more = await Promise.all([1, 2, 3].map(() => world.order(line, campaign)));
+  await passUntil('one more call', async () => (await states(more)) === 1);
+  t.equal(await bus.slots.count(account), 4, 'a fifth of six is left free');
+  await end(first.find(({ _id }) => _id !== first.at(-1)!._id)!);
+  await passUntil('the next', async () => (await states(first)) >= 4);
+  for (const one of [...first, ...more]) await end(one);
+  await Promise.all([...first, ...more].map(goneOf));
+  t.equal(await bus.slots.count(account), 0);
+});
+
+void t.test('a single call that may be dialled waits a quarter of an hour at most', LONG_ONLY, async (t) => {
+  const line = await world.line({ account: { max_concurrent_calls: 1 } });
+  const account = [{ bucket: `account:${line.accountId}`, limit: 1 }];
+  await bus.slots.take('somebody else', account, 3_600_000);
+  const made = await world.order(line);
+  const failed = await becomes(made, 'failed', 20_000);
+  t.match(failed, { failure_reason: 'queue_timeout', ended_by: 'system' });
+  const waited = failed.ended_at!.getTime() - failed.created_at.getTime();
+  t.ok(waited >= 15 * 60_000 && waited < 16 * 60_000);
+  t.same(await news(made), []);
 });

@@ -135,6 +135,7 @@ export function createCallFeatures(
       ...{ creation: sessionCreation, credentials: sessionCredentials },
     }),
   );
+  dialling.dialFollowers.push(afterCalls.unansweredCalls);
   const { carrierCallbacks, callbackSignatures } = features.add(
     createCarriers({
       ...{ ...ofSessions, accounts: telephonyAccounts, commands: carrierCommands, events: callLog, closer },

@@ -16,6 +16,8 @@ export interface WaitingCalls {
 
 /** Calls of one org that are read at a time. */
 const PAGE = 20;
+/** Orgs of one round; the next goes on behind them. */
+const MAX_ORGS = 100;
 const PRIORITIES = Object.values(DIAL_PRIORITIES).sort((a, b) => a - b);
 
 /** One org's place in the round. */
@@ -76,16 +78,16 @@ export class DialQueue {
   }
 
   async #beginRound(priority: number): Promise<OrgQueue[]> {
-    const orgs: string[] = [];
-    for (let after = ''; ;) {
-      const org = await this.#calls.nextOrg(priority, after);
-      if (org === null) break;
-      orgs.push(org);
-      after = org;
-    }
     const last = this.#served.get(priority) ?? '';
-    const inTurn = [...orgs.filter((id) => id > last), ...orgs.filter((id) => id <= last)];
-    const round = inTurn.map((orgId): OrgQueue => ({ orgId, calls: [], more: true }));
+    const round: OrgQueue[] = [];
+    // From the org that was served last, round to itself.
+    for (let after = last, wrapped = last === ''; round.length < MAX_ORGS;) {
+      const orgId = await this.#calls.nextOrg(priority, after);
+      if (orgId === null ? wrapped : wrapped && last !== '' && orgId > last) break;
+      if (orgId !== null) round.push({ orgId, calls: [], more: true });
+      wrapped ||= orgId === null;
+      after = orgId ?? '';
+    }
     this.#rounds.set(priority, round);
     return round;
   }

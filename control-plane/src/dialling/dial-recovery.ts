@@ -56,7 +56,9 @@ export class DialRecovery {
     for (const [state, where, step] of steps)
       for (const session of await this.#dials.inState(state, where, PAGE)) {
         if (signal.aborted) return;
-        await step(session);
+        await step(session).catch((error: unknown) =>
+          this.#logger.error({ err: error, sessionId: session._id }, 'a dial could not be recovered'),
+        );
       }
   }
 

@@ -81,7 +81,9 @@ export class Dialler {
       if (!(error instanceof PaymentRequiredError)) throw error;
       return this.#moves.fail(claimed, 'insufficient_balance');
     }
-    const session = await this.#preCall.settled(await this.#preCall.start(claimed, agent));
+    // Once, however often the call is taken up.
+    const asks = claimed.pre_call ? claimed : await this.#preCall.start(claimed, agent);
+    const session = await this.#preCall.settled(asks);
     const asked = session.pre_call?.state ?? 'done';
     if (asked !== 'done' && agent.config.pre_call.on_error === 'reject')
       return this.#moves.fail(claimed, 'missing_variable');

@@ -113,7 +113,7 @@ export class Dispatcher {
       const call =
         (await this.#queue.next(clock.now())) ??
         (this.#refresh(true) ? await this.#queue.next(clock.now()) : null);
-      if (call) await this.#attempt(call);
+      if (call) await this.#safely(call);
       else break;
     }
     const now = clock.now();
@@ -131,6 +131,19 @@ export class Dispatcher {
     this.#refreshedAt = now;
     this.#queue.refresh();
     return true;
+  }
+
+  /** A call that cannot be looked at holds up no other. */
+  async #safely(call: SessionRecord): Promise<void> {
+    try {
+      await this.#attempt(call);
+    } catch (error) {
+      this.#process.logger.error(
+        { err: error, sessionId: call._id },
+        'an outbound call could not be taken up; it is tried again',
+      );
+      this.#queue.holdUp(call);
+    }
   }
 
   async #attempt(call: SessionRecord): Promise<void> {

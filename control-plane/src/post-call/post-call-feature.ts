@@ -20,6 +20,7 @@ import { RepeatRun } from './repeat-run.ts';
 import { RepeatedAnalyses } from './repeated-analyses.ts';
 import { RuleAnalyses } from './rule-analyses.ts';
 import { RuleRunner } from './rule-runner.ts';
+import { UnansweredCalls } from './unanswered-calls.ts';
 
 /** How often what is due is looked for; what is new wakes the task. */
 const JOB_INTERVAL_MS = 5000;
@@ -57,6 +58,7 @@ export function createPostCall({
   const runner = new RuleRunner(deps);
   const rules = new RuleAnalyses({ ...deps, results, runner });
   const lead = new LeadAnalyst({ ...deps, results });
+  const webhook = new CallEndedWebhook({ ...deps, results });
   const run = new PostCallRun({
     ...{ ...deps, lead, steps: [rules, memories] },
     keep: async ({ session, agent, lead: found }) => {
@@ -68,7 +70,7 @@ export function createPostCall({
         results: await results.ofSession(session._id),
       });
     },
-    webhook: new CallEndedWebhook({ ...deps, results }),
+    webhook,
   });
   const repeat = new RepeatRun({ ...deps, lead, rules, results });
   const postCall = new PostCallJobs({ ...deps, run, repeat });
@@ -76,6 +78,7 @@ export function createPostCall({
   const trial = new AnalysisTrial({ ...deps, runner, sessions: named.sessions });
   return {
     postCall,
+    unansweredCalls: new UnansweredCalls({ ...deps, webhook }),
     collections: [analysisResultCollection, postCallJobCollection],
     routes: analysisResultRoutes({ results, repeats, trial, analyses: named.analyses }),
     workers: [
@@ -93,5 +96,5 @@ export function createPostCall({
       },
     },
     samples: [postCallSample],
-  } satisfies Feature & { postCall: PostCallJobs };
+  } satisfies Feature & { postCall: PostCallJobs; unansweredCalls: UnansweredCalls };
 }

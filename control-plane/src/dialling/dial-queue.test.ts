@@ -1,0 +1,129 @@
+import t from 'tap';
+import { DIAL_PRIORITIES, type DialKind, type SessionRecord } from '../sessions/session-record.ts';
+import { DialQueue, type WaitingCalls } from './dial-queue.ts';
+import { SleepingScopes } from './sleeping-scopes.ts';
+
+const NOW = Date.UTC(2026, 5, 1);
+
+interface Call {
+  id: string;
+  org: string;
+  kind?: DialKind;
+  account?: string;
+  campaign?: string;
+}
+
+function toSession({ id, org, kind = 'single', account = 'tel', campaign }: Call): SessionRecord {
+  return {
+    ...{ _id: id, org_id: org, project_id: 'prj', agent_id: 'agt', campaign_id: campaign ?? null },
+    dial: { priority: DIAL_PRIORITIES[kind], account_id: account, source: 'campaign' },
+  } as unknown as SessionRecord;
+}
+
+/** Calls in memory, oldest first; how often they were asked for. */
+function waiting(calls: Call[]) {
+  const left = calls.map(toSession);
+  let reads = 0;
+  const store: WaitingCalls = {
+    nextOrg: (priority, after) => {
+      const orgs = left.filter(({ dial }) => dial!.priority === priority).map(({ org_id }) => org_id);
+      return Promise.resolve(orgs.sort().find((org) => org > after) ?? null);
+    },
+    due(org, priority, where, limit) {
+      reads++;
+      const accounts = (where as { 'dial.account_id'?: { $nin: string[] } })['dial.account_id']?.$nin ?? [];
+      const found = left.filter(
+        ({ org_id, dial }) =>
+          org_id === org && dial!.priority === priority && !accounts.includes(dial!.account_id),
+      );
+      return Promise.resolve(found.slice(0, limit));
+    },
+  };
+  const sleeping = new SleepingScopes();
+  const queue = new DialQueue({ calls: store, sleeping });
+  /** Takes the next call as the dispatcher does. */
+  async function next(): Promise<string | null> {
+    const call = await queue.next(NOW);
+    if (call)
+      left.splice(
+        left.findIndex(({ _id }) => _id === call._id),
+        1,
+      );
+    return call?._id ?? null;
+  }
+  const drain = async () => {
+    const order: string[] = [];
+    for (let id = await next(); id !== null; id = await next()) order.push(id);
+    return order;
+  };
+  return { queue, sleeping, next, drain, reads: () => reads, left };
+}
+
+void t.test('transfers before singles before campaigns, the orgs in turns, oldest first', async (t) => {
+  const { drain } = waiting([
+    { id: 'c1', org: 'a', kind: 'campaign' },
+    { id: 'a1', org: 'a' },
+    { id: 'a2', org: 'a' },
+    { id: 'a3', org: 'a' },
+    { id: 'b1', org: 'b' },
+    { id: 'c2', org: 'b', kind: 'campaign' },
+    { id: 'd1', org: 'd' },
+    { id: 'd2', org: 'd' },
+    { id: 't1', org: 'd', kind: 'transfer' },
+  ]);
+  t.same(await drain(), ['t1', 'a1', 'b1', 'd1', 'a2', 'd2', 'a3', 'c1', 'c2']);
+});
+
+void t.test('the turn goes on behind who was served last, whatever was read anew', async (t) => {
+  const { queue, next } = waiting([
+    ...['a1', 'a2', 'a3'].map((id) => ({ id, org: 'a' })),
+    ...['b1', 'b2', 'b3'].map((id) => ({ id, org: 'b' })),
+    ...['c1', 'c2', 'c3'].map((id) => ({ id, org: 'c' })),
+  ]);
+  const order: (string | null)[] = [];
+  for (let i = 0; i < 9; i++) {
+    order.push(await next());
+    queue.refresh();
+  }
+  t.same(order, ['a1', 'b1', 'c1', 'a2', 'b2', 'c2', 'a3', 'b3', 'c3']);
+});
+
+void t.test('what a limit holds up is passed over, also where it is more than a page', async (t) => {
+  const full = Array.from({ length: 50 }, (_, i) => ({ id: `full${i}`, org: 'a', account: 'full' }));
+  const { sleeping, drain, queue } = waiting([...full, { id: 'free', org: 'a', account: 'other' }]);
+  sleeping.sleep({ by: 'account:full', kind: 'slot', inMs: 60_000 }, NOW);
+  t.same(await drain(), ['free']);
+  sleeping.slotsAreFree();
+  queue.refresh();
+  t.same(
+    await drain(),
+    full.map(({ id }) => id),
+  );
+});
+
+void t.test('a pace that pauses what was read costs no further reading', async (t) => {
+  const calls = Array.from({ length: 10 }, (_, i) => ({ id: `${i}`, org: 'a' }));
+  const { sleeping, next, reads } = waiting(calls);
+  t.equal(await next(), '0');
+  const before = reads();
+  for (let i = 1; i < 10; i++) {
+    sleeping.sleep({ by: 'account:tel', kind: 'pace', inMs: 20 }, NOW - 30);
+    t.equal(await next(), `${i}`);
+  }
+  t.equal(reads(), before);
+  sleeping.sleep({ by: 'server', kind: 'pace', inMs: 20 }, NOW);
+  t.equal(await next(), null);
+  t.equal(sleeping.firstWake(NOW), NOW + 20);
+});
+
+void t.test('a call that only it holds up comes again after a refresh', async (t) => {
+  const { queue, left, next } = waiting([
+    { id: 'held', org: 'a' },
+    { id: 'free', org: 'a' },
+  ]);
+  queue.holdUp(left[0]!);
+  t.equal(await next(), 'free');
+  t.equal(await next(), null);
+  queue.refresh();
+  t.equal(await next(), 'held');
+});
