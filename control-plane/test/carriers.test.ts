@@ -438,7 +438,10 @@ void t.test(
         gateway.event(plan, 'carrier_command', {
           command_id: `cmd_${to}`,
           action: 'transfer',
-          args: { to, transfer_id: 'tr-1', ring_timeout_seconds: 25, caller_id: line.number },
+          args: {
+            ...{ to, transfer_id: 'tr-1', destination_id: 'sales', extension: 'ww12' },
+            ...{ ring_timeout_seconds: 25, caller_id: line.number },
+          },
         }),
       );
     await transfer('+919811112222');
@@ -458,7 +461,7 @@ void t.test(
     });
     t.match(
       document.body,
-      /<Dial callerId="1415555\d{4}" timeout="25" action="[^"]*transfer_result=tr-1"[^>]*><Number>14155557777<\/Number><\/Dial><Hangup\/>/,
+      /<Dial callerId="1415555\d{4}" timeout="25" action="[^"]*transfer_result=tr-1"[^>]*><Number sendDigits="ww12">14155557777<\/Number><\/Dial><Hangup\/>/,
     );
     const result = (DialStatus: string) =>
       callBack({
@@ -470,7 +473,7 @@ void t.test(
       ticket: ticketOf(back.body)!,
       start: { carrier_call_id: 'xfer-1' },
     });
-    t.match(again, { status: 200, body: { leg: 1 } });
+    t.match(again, { status: 200, body: { leg: 1, returned_from: 'sales' } }, 'and knows from where');
     t.match((await result('completed')).body, /<Response><Hangup\/><\/Response>/);
   },
 );
@@ -558,6 +561,67 @@ void t.test('Telnyx: answered by command, ended by event', async (t) => {
   });
   t.match(requestsFor('v3%3Atwo'), [{ path: /actions\/reject$/, body: /USER_BUSY/ }]);
 });
+
+void t.test(
+  'Telnyx: who a caller is transferred to gets the extension, or the agent the caller back',
+  async (t) => {
+    const line = await makeLine('telnyx');
+    const call = { call_control_id: 'v3:A', from: '+13125550100', to: line.number, direction: 'incoming' };
+    const base = { carrier: 'telnyx', accountId: line.accountId } as const;
+    await callBack({ ...base, event: 'call.initiated', fields: call });
+    const [answer] = requestsFor('v3%3AA');
+    const streamOf = (body: string) => (JSON.parse(body) as { stream_url: string }).stream_url;
+    let plan = (
+      await gateway.redeem({
+        ticket: streamOf(answer!.body).split('/').at(-1)!,
+        start: { carrier: 'telnyx', carrier_call_id: 'v3:A' },
+      })
+    ).body;
+    await services.callEvents.handle(gateway.started(plan));
+    const transfer = async (id: string) => {
+      await services.callEvents.handle(
+        gateway.event(plan, 'carrier_command', {
+          command_id: `cmd_${id}`,
+          action: 'transfer',
+          args: { to: '+14155557777', transfer_id: id, destination_id: 'sales', extension: 'W12' },
+        }),
+      );
+      const asked = requestsFor('v3%3AA').findLast(({ path }) => path.endsWith('/transfer'))!;
+      return (JSON.parse(asked.body) as { target_leg_client_state: string }).target_leg_client_state;
+    };
+    const leg = {
+      ...call,
+      call_control_id: 'v3:B',
+      direction: 'outgoing',
+      client_state: await transfer('tr-1'),
+    };
+    const hungUp = { ...leg, hangup_cause: 'user_busy' };
+    const commands = () => requestsFor('v3%3AA').map(({ path }) => path.split('/').at(-1));
+
+    await callBack({ ...base, event: 'call.hangup', fields: hungUp });
+    const again = requestsFor('v3%3AA').at(-1)!;
+    t.match(again.path, /actions\/streaming_start$/);
+    const ticket = streamOf(again.body).split('/').at(-1)!;
+    const next = await gateway.redeem({ ticket, start: { carrier: 'telnyx', carrier_call_id: 'v3:A' } });
+    t.match(next, { body: { leg: 1, returned_from: 'sales' } });
+    plan = next.body;
+    await services.callEvents.handle(gateway.started(plan));
+    const before = commands().length;
+    await callBack({ ...base, event: 'call.answered', fields: leg });
+    t.equal(requestsFor('v3%3AB').length, 0, 'too late');
+
+    const taken = { ...leg, client_state: await transfer('tr-2') };
+    await callBack({ ...base, event: 'call.answered', fields: taken });
+    await callBack({ ...base, event: 'call.answered', fields: taken });
+    t.match(requestsFor('v3%3AB'), [{ path: /actions\/send_dtmf$/, body: '{"digits":"W12"}' }]);
+    await callBack({
+      ...base,
+      event: 'call.hangup',
+      fields: { ...hungUp, client_state: taken.client_state },
+    });
+    t.same(commands().slice(before), ['streaming_stop', 'transfer'], 'their talk is over, not begun');
+  },
+);
 
 void t.test('malformed callbacks with a good signature are the carrier’s fault', async (t) => {
   const line = await makeLine('plivo');

@@ -76,6 +76,8 @@ const ACTING: Readonly<Record<string, unknown>> = {
   'dtmf.max_digits': 4,
   'transfer.destinations': [
     destination, // transfer, carrier-commands
+    { ...destination, id: 'late', on_failure: 'voicemail' }, // caller-message
+    { ...destination, id: 'inside', target: { ...destination.target, extension: 'ww12' } }, // carriers' Number
     {
       id: 'other',
       target: { type: 'agent', agent_id: 'agt_01k5z8r5m2q7v3x9b4n6c8d0ef' }, // agent-hand-over, hand-overs
@@ -169,12 +171,10 @@ const REFUSED: Readonly<Record<string, unknown>> = {
 };
 
 const refusedDestinations: Readonly<Record<string, Json>> = {
-  'target.extension': { target: { ...destination.target, extension: '12' } },
   mode: { mode: 'warm' },
   brief_to_target: { brief_to_target: 'summary' },
   brief_text: { brief_text: 'A customer.' },
   hold_audio_asset_id: { hold_audio_asset_id: 'aud_01k5z8r5m2q7v3x9b4n6c8d0ef' },
-  on_failure: { on_failure: 'voicemail' },
 };
 
 function nested(path: string, value: unknown): Json {

@@ -26,6 +26,7 @@ export interface CommandOutcome {
 
 const KEPT_MS = 24 * 60 * 60 * 1000;
 const DEFAULT_RING_SECONDS = 30;
+const EXTENSION = /^[0-9*#wW]{1,32}$/;
 const DIGITS = /^[0-9A-D*#wW]{1,64}$/;
 
 /** Executes a gateway's commands at the carrier, each once. */
@@ -77,7 +78,9 @@ export class CarrierCommands {
     const voice = `${this.#publicUrl}${carrierCallbackPath(session.provider!, 'voice', session.telephony_account_id!)}`;
     const id = encodeURIComponent(transfer.transfer_id);
     return {
+      transferId: transfer.transfer_id,
       to: transfer.to,
+      extension: transfer.extension ?? null,
       callerId: transfer.caller_id,
       ringTimeoutSeconds: transfer.ring_timeout_seconds,
       documentUrl: `${voice}?transfer=${id}`,
@@ -148,12 +151,16 @@ export class CarrierCommands {
   ): Promise<CommandOutcome> {
     if (args.to === undefined || !/^\+[1-9]\d{6,14}$/.test(args.to))
       return { ok: false, code: 'invalid_number' };
+    if (args.extension !== undefined && !EXTENSION.test(args.extension))
+      return { ok: false, code: 'invalid_digits' };
     if (!(await this.#carriers.mayCall(accountId, args.to))) return { ok: false, code: 'blocked' };
     const transfer: SessionTransfer = {
       transfer_id: args.transfer_id ?? session._id,
       to: args.to,
       caller_id: args.caller_id ?? null,
       ring_timeout_seconds: args.ring_timeout_seconds ?? DEFAULT_RING_SECONDS,
+      destination_id: args.destination_id ?? null,
+      extension: args.extension ?? null,
     };
     // Known before the carrier asks for the document that dials.
     await this.#store.change(session._id, { transfer });

@@ -37,13 +37,20 @@ export class CallAnswers {
     this.#logger = deps.logger;
   }
 
-  /** A fresh ticket, and the stream that takes it. The old ticket, if nobody used it, is worthless now. */
-  async connect({ carrier, account }: TrustedCallback, session: SessionRecord): Promise<CarrierDocument> {
+  /**
+   * A fresh ticket, and the stream that takes it. The old ticket, if nobody used it, is worthless now.
+   * @param options.again the call is answered already
+   */
+  async connect(
+    { carrier, account }: TrustedCallback,
+    session: SessionRecord,
+    { again = false } = {},
+  ): Promise<CarrierDocument> {
     if (carrier.answersByCommand && !(await this.#firstAnswer(session))) return carrier.acknowledge();
     const { streamUrl } = await this.#credentials.issueTicket(session);
     const statusUrl = `${this.#publicUrl}${carrierCallbackPath(carrier.name, 'stream', account._id)}`;
     try {
-      return await carrier.answer(session.carrier_call_id!, { streamUrl, statusUrl });
+      return await carrier.answer(session.carrier_call_id!, { streamUrl, statusUrl, again });
     } catch (error) {
       if (!(error instanceof CarrierError)) throw error;
       this.#logger.warn(

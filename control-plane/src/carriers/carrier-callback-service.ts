@@ -83,6 +83,9 @@ export class CarrierCallbackService {
       case 'machine':
         await this.#progress.answeredBy(account._id, callback);
         return carrier.acknowledge();
+      case 'transfer_answered':
+        await this.#transfers.answered(trusted, callback);
+        return carrier.acknowledge();
       case 'transfer_ended':
         return this.#transfers.ended(trusted, callback);
       case 'treated':

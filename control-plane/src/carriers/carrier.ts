@@ -33,8 +33,16 @@ export type CarrierCallback =
   | ({ type: 'ended'; carrierCallId: string } & CarrierEnd)
   /** The carrier's machine detection. `beep`: the tone of a recorder was heard. */
   | { type: 'machine'; carrierCallId: string; verdict: CarrierVerdict; beep: boolean }
-  /** A transfer's dial is over; only carriers that ask for the next document say so. */
-  | { type: 'transfer_ended'; carrierCallId: string; bridged: boolean; cause: string | null }
+  /** Whom a caller is transferred to has answered; only carriers that take commands say so. */
+  | { type: 'transfer_answered'; carrierCallId: string; transferId: string; targetCallId: string }
+  /** A transfer's dial is over. `transferId`: where the callback's address does not say it. */
+  | {
+      type: 'transfer_ended';
+      carrierCallId: string;
+      transferId?: string;
+      bridged: boolean;
+      cause: string | null;
+    }
   /** A step of a treatment is done; only carriers that are told the next one by a command say so. */
   | { type: 'treated'; carrierCallId: string; step: TreatmentStep; state: string }
   | {
@@ -69,11 +77,16 @@ export interface StreamTarget {
   /** With the ticket: never logged. */
   streamUrl: string;
   statusUrl: string;
+  /** The call is answered already, and its stream begins anew. */
+  again?: boolean;
 }
 
 export interface TransferTarget {
+  transferId: string;
   /** E.164. */
   to: string;
+  /** Keys that are pressed when it has answered: 0-9, * and #; `w` waits half a second, `W` a whole one. */
+  extension: string | null;
   /** E.164, or null for the caller id that the carrier takes by itself. */
   callerId: string | null;
   ringTimeoutSeconds: number;

@@ -336,6 +336,7 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   digits: 'The keys.',
   transfer_id: 'Id of the transfer.',
   handover_id: 'Id of the hand-over.',
+  extension: 'Keys that are pressed when the other side has answered.',
   phase: 'How far it is.',
   destination_id: 'Destination in the config of the agent.',
   command_id: 'Id of the command: done once.',

@@ -61,6 +61,7 @@ export function toSessionPlan(facts: PlanFacts): SessionPlanWire {
     first_event_index: leg * EVENT_INDEXES_PER_LEG,
     history: facts.history,
     answered_at: session.started_at?.toISOString() ?? null,
+    returned_from: session.transfer?.outcome === 'failed' ? (session.transfer.destination_id ?? null) : null,
     agent: {
       agent_id: agent?.agent_id ?? null,
       version: agent?.version ?? null,

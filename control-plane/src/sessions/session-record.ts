@@ -184,4 +184,10 @@ export interface SessionTransfer {
   to: string;
   caller_id: string | null;
   ring_timeout_seconds: number;
+  /** In the config of the agent that speaks. */
+  destination_id?: string | null;
+  /** Keys that are pressed when the other side has answered. */
+  extension?: string | null;
+  /** What came of it, where the carrier tells while the caller waits. */
+  outcome?: 'answered' | 'failed';
 }

@@ -70,6 +70,8 @@ export interface PlaceCallOptions {
   background?: Background | undefined;
   /** By default somebody answers, and hangs up soon. @param to E.164 */
   onTransfer?: (to: string) => TransferOutcome;
+  /** Keys that are pressed for the person whom a transfer went to. */
+  onTransferDigits?: (digits: string) => void;
   /** Told of what the carrier's own voice says to the caller. */
   onSpoken?: (text: string, language: string) => void;
   /** Every webhook comes twice, as it does when an answer is lost on the way. */

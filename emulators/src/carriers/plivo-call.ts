@@ -390,6 +390,10 @@ export class PlivoCall implements ConnectingCall {
     const outcome = transferOutcome(this.#place, to);
     const answered = outcome.status === 'answered';
     if (answered) this.#progress.transferredTo = to;
+    const { sendDigits } = numbers[0]!.attributes;
+    if (sendDigits !== undefined && !/^[0-9*#wW]+$/.test(sendDigits))
+      throw new AnswerDocumentError(`<Number sendDigits="${sendDigits}">`);
+    if (answered && sendDigits !== undefined) this.#place.onTransferDigits?.(sendDigits);
     await this.#wait.forMs(
       answered ? outcome.afterMs : Math.min(outcome.afterMs, Number(timeout ?? '120') * 1000),
     );

@@ -199,12 +199,13 @@ void t.test(
       if (path === '/voice') return xml(streamElement(platform), '<Hangup/>');
       if (path === '/transfer?id=1')
         return xml(
-          `<Dial callerId="14155550101" timeout="30" action="${platform.url}/result"><Number>442071234567</Number></Dial>`,
+          `<Dial callerId="14155550101" timeout="30" action="${platform.url}/result"><Number sendDigits="ww7">442071234567</Number></Dial>`,
         );
       return path === '/result' ? xml('<Hangup/>') : xml();
     });
     const dialled: string[] = [];
     const call = await place({
+      onTransferDigits: (digits) => void dialled.push(digits),
       onTransfer: (to) => {
         dialled.push(to);
         return { status: 'answered', afterMs: 20 };
@@ -225,7 +226,7 @@ void t.test(
     );
     stream.socket.close(1000);
     t.match(await call.ended, { source: 'target', transferredTo: '+442071234567' });
-    t.same(dialled, ['+442071234567']);
+    t.same(dialled, ['+442071234567', 'ww7']);
     const result = await platform.request(({ path }) => path === '/result');
     t.match(result.fields, { CallUUID: call.callId, DialStatus: 'completed', DialALegUUID: call.callId });
     t.ok(isSigned(platform, result));

@@ -93,6 +93,8 @@ export class TelnyxCall implements ConnectingCall {
   readonly #commandIds = new Set<string>();
   readonly #firstCommand: NodeJS.Timeout | undefined;
   readonly #talk = new CallWait();
+  /** The leg to whom the caller was transferred, while it lives. */
+  #targetLeg: string | undefined;
   #state: 'parked' | 'bridging' | 'answering' | 'answered' | 'hangup' = 'parked';
   #clientState: string | undefined;
   /** Rejects when the call ends before it is answered. */
@@ -196,6 +198,18 @@ export class TelnyxCall implements ConnectingCall {
     else this.#event('call.machine.detection.ended', { result: heard === 'fax' ? 'not_sure' : heard });
   }
 
+  /** Whether this is the leg to whom the caller was transferred. */
+  isTargetLeg(callId: string): boolean {
+    return this.#targetLeg === callId;
+  }
+
+  /** A command for that leg. @throws CommandError */
+  commandTarget(action: string, body: Record<string, unknown>): void {
+    if (action !== 'send_dtmf')
+      throw new CommandError('10015', `${action} of a target's leg is unsupported by the emulator`);
+    this.#place.onTransferDigits?.(digitsIn(body));
+  }
+
   /** @throws CommandError */
   command(action: string, body: Record<string, unknown>): void {
     if (this.#state === 'hangup') throw new CommandError('90018', 'Call has already ended');
@@ -233,9 +247,7 @@ export class TelnyxCall implements ConnectingCall {
         this.#progress.closeLine();
         break;
       case 'send_dtmf':
-        if (typeof body['digits'] !== 'string' || !/^[0-9A-D*#wW]+$/.test(body['digits']))
-          throw new CommandError('10015', 'digits are invalid');
-        this.#place.events?.onDigits?.(body['digits']);
+        this.#place.events?.onDigits?.(digitsIn(body));
         break;
       case 'speak': {
         const { payload, voice, language } = body;
@@ -397,6 +409,7 @@ export class TelnyxCall implements ConnectingCall {
       return;
     }
     this.#progress.transferredTo = to;
+    this.#targetLeg = leg.call_control_id;
     this.#event('call.answered', { ...leg, state: 'answered' });
     this.#event('call.bridged', {});
     this.#event('call.bridged', leg);
@@ -480,4 +493,11 @@ export class TelnyxCall implements ConnectingCall {
       await new Promise((resolve) => setTimeout(resolve, WEBHOOK_RETRY_MS));
     }
   }
+}
+
+/** @throws CommandError */
+function digitsIn({ digits }: Record<string, unknown>): string {
+  if (typeof digits !== 'string' || !/^[0-9A-D*#wW]+$/.test(digits))
+    throw new CommandError('10015', 'digits are invalid');
+  return digits;
 }

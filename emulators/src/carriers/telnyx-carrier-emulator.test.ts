@@ -216,7 +216,8 @@ void t.test('commands: digits, transfer with its own leg, hang-up, and what is r
   const { platform, place, act } = await open(t);
   const call = await place({
     events: { onDigits: (pressed) => void digits.push(pressed) },
-    onTransfer: () => ({ status: 'answered', afterMs: 30 }),
+    onTransfer: () => ({ status: 'answered', afterMs: 300 }),
+    onTransferDigits: (pressed) => void digits.push(`for the target: ${pressed}`),
   });
   t.match(await act(call.callId, 'send_dtmf', { digits: '12#' }), {
     status: 200,
@@ -233,7 +234,14 @@ void t.test('commands: digits, transfer with its own leg, hang-up, and what is r
   t.equal((await act(call.callId, 'streaming_stop')).status, 200);
   await socket.event('stop');
   await call.line.closed;
-  t.equal((await act(call.callId, 'transfer', { to: '+442071234567' })).status, 200);
+  const order = { to: '+442071234567', target_leg_client_state: 'bGVn' };
+  t.equal((await act(call.callId, 'transfer', order)).status, 200);
+  const taken = await platform.request(
+    (request) => isEvent('call.answered')(request) && eventOf(request).payload['client_state'] === 'bGVn',
+  );
+  const target = String(eventOf(taken).payload['call_control_id']);
+  t.equal((await act(target, 'send_dtmf', { digits: 'w7' })).status, 200);
+  t.equal(digits.at(-1), 'for the target: w7');
   t.match(await call.ended, { source: 'target', transferredTo: '+442071234567' });
   t.equal(platform.requests.filter(isEvent('call.bridged')).length, 2);
   const legs = platform.requests.filter(isEvent('call.hangup')).map((request) => eventOf(request).payload);

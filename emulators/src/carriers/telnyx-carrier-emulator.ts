@@ -56,13 +56,8 @@ export async function openTelnyxCarrierEmulator(
       body: () => ({ data: { record_type: 'balance', balance: '0.00', currency: 'USD' } }),
     },
     clock,
-    route: (request, calls) => dials.answer(request, calls),
-    findCall({ method, path }) {
-      const [, callId, resource] = /^\/v2\/calls\/([^/]+)\/actions\/(\w+)$/.exec(path) ?? [];
-      return method !== 'POST' || callId === undefined || resource === undefined
-        ? undefined
-        : { callId, resource };
-    },
+    route: (request, calls) => dials.answer(request, calls) ?? targetCommand(request, calls.list()),
+    findCall: commandedCall,
     notFound: () => telnyxError('10005', 'Resource not found'),
     command,
     dial: (place, conditions) => new TelnyxCall({ reach, ...place }, account, conditions),
@@ -83,10 +78,31 @@ export const telnyx: CarrierEmulatorDescriptor = {
     openTelnyxCarrierEmulator({ apiKey: api_key, privateKey: private_key, reach }),
 };
 
+function commandedCall({
+  method,
+  path,
+}: CarrierApiRequest): { callId: string; resource: string } | undefined {
+  const [, callId, resource] = /^\/v2\/calls\/([^/]+)\/actions\/(\w+)$/.exec(path) ?? [];
+  return method !== 'POST' || callId === undefined || resource === undefined
+    ? undefined
+    : { callId, resource };
+}
+
+/** A command for the other leg of a transfer, which is no call of its own here. */
+function targetCommand(request: CarrierApiRequest, calls: readonly TelnyxCall[]): HttpAnswer | undefined {
+  const found = commandedCall(request);
+  const call = found && calls.find((one) => one.isTargetLeg(found.callId));
+  return call && commandedBy(request, (body) => call.commandTarget(found.resource, body));
+}
+
 function command(call: TelnyxCall, action: string, request: CarrierApiRequest): HttpAnswer {
+  return commandedBy(request, (body) => call.command(action, body));
+}
+
+function commandedBy(request: CarrierApiRequest, run: (body: Record<string, unknown>) => void): HttpAnswer {
   const body = request.body === '' ? {} : (JSON.parse(request.body) as Record<string, unknown>);
   try {
-    call.command(action, body);
+    run(body);
     return { status: 200, body: { data: { result: 'ok' } } };
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;

@@ -378,13 +378,17 @@ export class TwilioCall implements ConnectingCall {
   }
 
   async #dial(element: XmlElement): Promise<Step | undefined> {
-    const numbers = element.children.filter((child) => child.name === 'Number').map((child) => child.text);
-    const to = numbers[0] ?? element.text;
+    const number = element.children.find((child) => child.name === 'Number');
+    const to = number?.text ?? element.text;
     if (!/^\+[1-9]\d{6,14}$/.test(to)) throw new AnswerDocumentError('<Dial> without a number');
     const { action, timeout } = element.attributes;
     const outcome = transferOutcome(this.#place, to);
     const answered = outcome.status === 'answered';
     if (answered) this.#progress.transferredTo = to;
+    const sendDigits = number?.attributes['sendDigits'];
+    if (sendDigits !== undefined && !/^[0-9*#w]+$/.test(sendDigits))
+      throw new AnswerDocumentError(`<Number sendDigits="${sendDigits}">`);
+    if (answered && sendDigits !== undefined) this.#place.onTransferDigits?.(sendDigits);
     await this.#wait.forMs(
       answered ? outcome.afterMs : Math.min(outcome.afterMs, Number(timeout ?? '30') * 1000),
     );

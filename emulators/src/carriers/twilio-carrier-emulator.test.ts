@@ -139,11 +139,12 @@ void t.test('new TwiML ends the stream and is obeyed at once', async (t) => {
   const call = await place({
     onTransfer: () => ({ status: 'answered', afterMs: 20 }),
     events: { onDigits: (pressed) => void digits.push(pressed) },
+    onTransferDigits: (pressed) => void digits.push(`for the target: ${pressed}`),
   });
   const answer = await rest('POST', `/Calls/${call.callId}.json`, {
     Twiml: xml(
       '<Play digits="ww12#"/>',
-      `<Dial callerId="+14155550102" action="${platform.url}/result"><Number>+442071234567</Number></Dial>`,
+      `<Dial callerId="+14155550102" action="${platform.url}/result"><Number sendDigits="ww7">+442071234567</Number></Dial>`,
     ),
   });
   t.equal(answer.statusCode, 200);
@@ -151,7 +152,7 @@ void t.test('new TwiML ends the stream and is obeyed at once', async (t) => {
   t.match(await answer.body.json(), { sid: call.callId, status: 'in-progress' });
   await (await platform.stream()).event('stop');
   t.match(await call.ended, { source: 'target', transferredTo: '+442071234567' });
-  t.same(digits, ['ww12#']);
+  t.same(digits, ['ww12#', 'for the target: ww7']);
   const result = await platform.request(({ path }) => path === '/result');
   t.match(result.fields, { DialCallStatus: 'completed', CallSid: call.callId, CallStatus: 'in-progress' });
   t.ok(isSigned(platform, result));

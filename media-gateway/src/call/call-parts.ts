@@ -14,6 +14,7 @@ import { AgentHandOver } from './agent-hand-over.ts';
 import { CallAnswering } from './call-answering.ts';
 import { AgentKeys } from './agent-keys.ts';
 import { destinationsOf } from './built-in-tools.ts';
+import { CallerMessage } from './caller-message.ts';
 import { CallerKeys } from './caller-keys.ts';
 import { CallClock } from './call-clock.ts';
 import { CallCommands, refusal } from './call-commands.ts';
@@ -35,7 +36,7 @@ import { StalledCall } from './stalled-call.ts';
 import { Steering } from './steering.ts';
 import { TRANSFERRED } from './tool-answers.ts';
 import { Transcript } from './transcript.ts';
-import { Transfer } from './transfer.ts';
+import { failTransfer, Transfer } from './transfer.ts';
 import { Watchdog } from './watchdog.ts';
 
 /** What its parts need of a call, and tell it. */
@@ -242,6 +243,16 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     tools,
     mustListen: () => answering?.listening ?? false,
   });
+  const callerMessage = new CallerMessage({
+    phase,
+    clock,
+    speech,
+    hearing,
+    transcript,
+    variables,
+    emit,
+    end,
+  });
   const goodbye = new Goodbye({ phase, speech, clock, end });
   const cost = new CostMeter({
     prices: plan.prices,
@@ -275,6 +286,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
       transcript.note(note);
       goodbye.say(reason, message);
     },
+    onMessageWanted: (message: string | undefined) => void callerMessage.begin(message),
   };
   const transfer = new Transfer({
     plan,
@@ -418,8 +430,15 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     // A caller who has begun to speak is answered when they have finished.
     if (turns.openText === '') speech.answer();
   };
+  /** The caller is back from the carrier, which could not connect them. */
+  const returned = (destinationId: string) => {
+    const destination = plan.agent.config.transfer.destinations.find(({ id }) => id === destinationId);
+    if (destination) failTransfer(destination, prompt, whenTransferFails);
+  };
   return {
     plan,
+    callerMessage,
+    returned,
     media,
     log,
     transcript,

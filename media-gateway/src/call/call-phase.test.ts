@@ -13,6 +13,7 @@ const plan = wirePlan((_, config) => {
   config.dtmf.receive = true;
   config.transfer.destinations = [
     salesDestination({ announce_to_caller: 'I am connecting you to our sales department now.' }),
+    salesDestination({ id: 'closed', on_failure: 'voicemail', failure_message: 'Leave a message.' }),
     salesDestination({ id: 'billing', target: { type: 'agent', agent_id: 'agt_2' } }),
   ];
 });
@@ -61,6 +62,12 @@ const ways: Record<CallPhase, (call: FakeCall) => Promise<unknown>> = {
     order(call, 'transfer', { destination_id: 'billing' });
     await call.wait(300);
   },
+  taking_message: async (call) => {
+    order(call, 'transfer', { destination_id: 'closed' });
+    await untilCarrierIsAsked(call);
+    transferResult(call, false);
+    await call.wait(1600);
+  },
   saying_goodbye: async (call) => {
     order(call, 'end', { ...API, message: 'Goodbye and thank you very much for your call.' });
     await call.wait(300);
@@ -105,6 +112,7 @@ const effects: Record<string, Record<CallPhase, string>> = {
     transferring: '',
     handed_over: '',
     changing_agent: 'writes "When do you close?"',
+    taking_message: '',
     saying_goodbye: '',
     over: '',
   },
@@ -115,6 +123,7 @@ const effects: Record<string, Record<CallPhase, string>> = {
     transferring: 'writes "(keys) 1"',
     handed_over: 'writes "(keys) 1"',
     changing_agent: 'writes "(keys) 1"',
+    taking_message: '',
     saying_goodbye: '',
     over: '',
   },
@@ -125,6 +134,7 @@ const effects: Record<string, Record<CallPhase, string>> = {
     transferring: 'writes "When do you close?"',
     handed_over: 'writes "When do you close?"',
     changing_agent: 'writes "When do you close?"',
+    taking_message: 'writes "When do you close?"',
     saying_goodbye: 'writes "When do you close?"',
     over: '',
   },
@@ -135,6 +145,7 @@ const effects: Record<string, Record<CallPhase, string>> = {
     transferring: 'refused',
     handed_over: 'refused',
     changing_agent: 'taken',
+    taking_message: 'refused',
     saying_goodbye: 'refused',
     over: 'refused',
   },
@@ -145,6 +156,7 @@ const effects: Record<string, Record<CallPhase, string>> = {
     transferring: '',
     handed_over: '',
     changing_agent: 'ends (caller_hangup)',
+    taking_message: 'ends (caller_hangup)',
     saying_goodbye: 'ends (caller_hangup)',
     over: '',
   },
@@ -155,6 +167,7 @@ const effects: Record<string, Record<CallPhase, string>> = {
     transferring: '',
     handed_over: '',
     changing_agent: '',
+    taking_message: 'ends (caller_hangup)',
     saying_goodbye: 'ends (caller_hangup)',
     over: '',
   },
@@ -165,6 +178,7 @@ const effects: Record<string, Record<CallPhase, string>> = {
     transferring: '',
     handed_over: '',
     changing_agent: 'ends (media_timeout)',
+    taking_message: 'ends (voicemail)',
     saying_goodbye: 'ends (api_hangup)',
     over: '',
   },
@@ -175,6 +189,7 @@ const effects: Record<string, Record<CallPhase, string>> = {
     transferring: 'says "Nobody is free."',
     handed_over: 'ends (caller_hangup)',
     changing_agent: 'ends (media_timeout)',
+    taking_message: 'ends (voicemail)',
     saying_goodbye: 'ends (api_hangup)',
     over: '',
   },
@@ -185,6 +200,7 @@ const effects: Record<string, Record<CallPhase, string>> = {
     transferring: '',
     handed_over: '',
     changing_agent: '',
+    taking_message: '',
     saying_goodbye: '',
     over: '',
   },
@@ -195,6 +211,7 @@ const effects: Record<string, Record<CallPhase, string>> = {
     transferring: 'transferring',
     handed_over: 'transferring',
     changing_agent: 'transferring',
+    taking_message: 'ending',
     saying_goodbye: 'ending',
     over: 'not_live',
   },
@@ -205,6 +222,7 @@ const effects: Record<string, Record<CallPhase, string>> = {
     transferring: 'transferring',
     handed_over: 'transferring',
     changing_agent: 'transferring',
+    taking_message: 'ending',
     saying_goodbye: 'ending',
     over: 'not_live',
   },
@@ -215,6 +233,7 @@ const effects: Record<string, Record<CallPhase, string>> = {
     transferring: 'transfer_in_progress',
     handed_over: 'transfer_in_progress',
     changing_agent: 'transfer_in_progress',
+    taking_message: 'ending',
     saying_goodbye: 'ending',
     over: 'not_live',
   },
@@ -225,6 +244,7 @@ const effects: Record<string, Record<CallPhase, string>> = {
     transferring: 'taken, says "Nobody is free."',
     handed_over: 'taken, ends (caller_hangup)',
     changing_agent: 'taken',
+    taking_message: 'taken',
     saying_goodbye: 'taken',
     over: 'not_live',
   },
@@ -235,6 +255,7 @@ const effects: Record<string, Record<CallPhase, string>> = {
     transferring: 'taken, ends (transferred)',
     handed_over: 'taken, ends (transferred)',
     changing_agent: 'taken',
+    taking_message: 'taken',
     saying_goodbye: 'taken',
     over: 'not_live',
   },
@@ -245,6 +266,7 @@ const effects: Record<string, Record<CallPhase, string>> = {
     transferring: 'taken, ends (api_hangup)',
     handed_over: 'taken, ends (api_hangup)',
     changing_agent: 'taken, says "Goodbye then."',
+    taking_message: 'taken, ends (api_hangup)',
     saying_goodbye: 'taken',
     over: 'not_live',
   },
@@ -255,6 +277,7 @@ const effects: Record<string, Record<CallPhase, string>> = {
     transferring: 'taken, ends (api_hangup)',
     handed_over: 'taken, ends (api_hangup)',
     changing_agent: 'taken, ends (api_hangup)',
+    taking_message: 'taken, ends (api_hangup)',
     saying_goodbye: 'taken, ends (api_hangup)',
     over: 'not_live',
   },
@@ -324,9 +347,12 @@ void t.test('the table', async (t) => {
   await t.test('lets the agent say something of its own accord only while it talks', (t) => {
     const speaking = ['greet', 'answer', 'think', 'take_turn', 'count'];
     const elsewhere = cells.filter(({ phase, answer }) => phase !== 'talking' && speaking.includes(answer));
-    // The turn of a caller who is between two agents waits for the second one.
-    const kept = { stimulus: 'caller_words', phase: 'changing_agent', answer: 'take_turn', next: undefined };
-    t.same(elsewhere, [kept]);
+    // Between two agents the turn waits for the second one, and what is left as a message for nobody.
+    const kept = { stimulus: 'caller_words', answer: 'take_turn', next: undefined };
+    t.same(elsewhere, [
+      { ...kept, phase: 'changing_agent' },
+      { ...kept, phase: 'taking_message' },
+    ]);
     t.end();
   });
 

@@ -6,6 +6,7 @@
  * - `transferring`: the carrier was asked to connect the caller elsewhere
  * - `handed_over`: as `transferring`, and the carrier has taken the stream away to do it
  * - `changing_agent`: another agent is to go on with the call; it is told so and waited for, and the caller is heard
+ * - `taking_message`: nobody could be reached, and the caller leaves a message
  * - `saying_goodbye`: the call ends as soon as what is being said was heard
  * - `over`
  */
@@ -16,6 +17,7 @@ export const CALL_PHASES = [
   'transferring',
   'handed_over',
   'changing_agent',
+  'taking_message',
   'saying_goodbye',
   'over',
 ] as const;
@@ -38,6 +40,7 @@ function row<const A extends string>(
     transferring: A | Answer<A>,
     handedOver: A | Answer<A>,
     changingAgent: A | Answer<A>,
+    takingMessage: A | Answer<A>,
     sayingGoodbye: A | Answer<A>,
     over: A | Answer<A>,
   ]
@@ -55,56 +58,59 @@ function row<const A extends string>(
  */
 // prettier-ignore
 export const CALL_TABLE = {
-  //                       talking                        away                 announcing                   transferring                           handed_over             changing_agent                 saying_goodbye       over
+  //                       talking                        away                 announcing                   transferring                           handed_over             changing_agent                 taking_message       saying_goodbye       over
   // The caller.
-  caller_audio:        row('hear',                        'ignore',            'hear',                      'hear',                                'hear',                 'hear',                        'hear',              'ignore'),
-  caller_words:        row('take_turn',                   'ignore',            'write_down',                'ignore',                              'ignore',               'take_turn',                   'ignore',            'ignore'),
-  key:                 row('take',                        'ignore',            'take',                      'take',                                'take',                 'take',                        'take',              'ignore'),
-  key_entry:           row('answer',                      'write_down',        'write_down',                'write_down',                          'write_down',           'write_down',                  'ignore',            'ignore'),
-  client_input:        row('take',                        'take',              'take',                      'take',                                'take',                 'take',                        'take',              'ignore'),
-  response_wanted:     row('answer',                      'refuse',            'refuse',                    'refuse',                              'refuse',               'await',                       'refuse',            'refuse'),
+  caller_audio:        row('hear',                        'ignore',            'hear',                      'hear',                                'hear',                 'hear',                        'hear',              'hear',              'ignore'),
+  caller_words:        row('take_turn',                   'ignore',            'write_down',                'ignore',                              'ignore',               'take_turn',                   'take_turn',         'ignore',            'ignore'),
+  key:                 row('take',                        'ignore',            'take',                      'take',                                'take',                 'take',                        'take',              'take',              'ignore'),
+  key_entry:           row('answer',                      'write_down',        'write_down',                'write_down',                          'write_down',           'write_down',                  'ignore',            'ignore',            'ignore'),
+  client_input:        row('take',                        'take',              'take',                      'take',                                'take',                 'take',                        'take',              'take',              'ignore'),
+  response_wanted:     row('answer',                      'refuse',            'refuse',                    'refuse',                              'refuse',               'await',                       'refuse',            'refuse',            'refuse'),
 
   // The connection. Lost: it may come back; left: it will not.
-  far_end_lost:        row(to('away', 'wait_for_return'), 'ignore',            'end',                       to('handed_over', 'wait_for_carrier'), 'ignore',               to('away', 'wait_for_return'), 'end',               'ignore'),
-  far_end_left:        row('end',                         'end',               'end',                       to('handed_over', 'wait_for_carrier'), 'ignore',               'end',                         'end',               'ignore'),
-  audio_missing:       row('end',                         'ignore',            'end',                       'ignore',                              'ignore',               'end',                         'end',               'ignore'),
+  far_end_lost:        row(to('away', 'wait_for_return'), 'ignore',            'end',                       to('handed_over', 'wait_for_carrier'), 'ignore',               to('away', 'wait_for_return'), 'end',               'end',               'ignore'),
+  far_end_left:        row('end',                         'end',               'end',                       to('handed_over', 'wait_for_carrier'), 'ignore',               'end',                         'end',               'end',               'ignore'),
+  audio_missing:       row('end',                         'ignore',            'end',                       'ignore',                              'ignore',               'end',                         'end',               'end',               'ignore'),
 
   // Time.
-  greeting_due:        row('greet',                       'ignore',            'ignore',                    'ignore',                              'ignore',               'ignore',                      'ignore',            'ignore'),
-  silence:             row('count',                       'ignore',            'ignore',                    'ignore',                              'ignore',               'ignore',                      'ignore',            'ignore'),
-  limit_reached:       row('say_goodbye',                 'ignore',            'say_goodbye',               'ignore',                              'ignore',               'say_goodbye',                 'ignore',            'ignore'),
-  goodbye_check:       row('ignore',                      'ignore',            'ignore',                    'ignore',                              'ignore',               'ignore',                      'check',             'ignore'),
-  return_overdue:      row('ignore',                      'end',               'ignore',                    'ignore',                              'ignore',               'ignore',                      'ignore',            'ignore'),
+  greeting_due:        row('greet',                       'ignore',            'ignore',                    'ignore',                              'ignore',               'ignore',                      'ignore',            'ignore',            'ignore'),
+  silence:             row('count',                       'ignore',            'ignore',                    'ignore',                              'ignore',               'ignore',                      'ignore',            'ignore',            'ignore'),
+  limit_reached:       row('say_goodbye',                 'ignore',            'say_goodbye',               'ignore',                              'ignore',               'say_goodbye',                 'ignore',            'ignore',            'ignore'),
+  goodbye_check:       row('ignore',                      'ignore',            'ignore',                    'ignore',                              'ignore',               'ignore',                      'ignore',            'check',             'ignore'),
+  return_overdue:      row('ignore',                      'end',               'ignore',                    'ignore',                              'ignore',               'ignore',                      'ignore',            'ignore',            'ignore'),
 
   // The agent and its providers.
-  answer_due:          row('think',                       'drop',              'drop',                      'drop',                                'drop',                 'drop',                        'drop',              'drop'),
-  waiting_text:        row('say',                         'wait',              'wait',                      'wait',                                'wait',                 'wait',                        'drop',              'drop'),
-  reply_heard:         row('go_on',                       'ignore',            'ignore',                    'ignore',                              'ignore',               'ignore',                      'end',               'ignore'),
-  reply_failed:        row('recover',                     'ignore',            'recover',                   'ignore',                              'ignore',               'recover',                     'give_up',           'ignore'),
-  recognition_lost:    row('say_goodbye',                 'wait',              'wait',                      'wait',                                'wait',                 'wait',                        'ignore',            'ignore'),
+  answer_due:          row('think',                       'drop',              'drop',                      'drop',                                'drop',                 'drop',                        'drop',              'drop',              'drop'),
+  waiting_text:        row('say',                         'wait',              'wait',                      'wait',                                'wait',                 'wait',                        'drop',              'drop',              'drop'),
+  reply_heard:         row('go_on',                       'ignore',            'ignore',                    'ignore',                              'ignore',               'ignore',                      'ignore',            'end',               'ignore'),
+  reply_failed:        row('recover',                     'ignore',            'recover',                   'ignore',                              'ignore',               'recover',                     'ignore',            'give_up',           'ignore'),
+  recognition_lost:    row('say_goodbye',                 'wait',              'wait',                      'wait',                                'wait',                 'wait',                        'ignore',            'ignore',            'ignore'),
 
   // What the agent's tools and requests from outside ask for.
-  goodbye:             row(to('saying_goodbye', 'say'),   'end',               to('saying_goodbye', 'say'), 'end',                                 'end',                  to('saying_goodbye', 'say'),   'take',              'not_live'),
-  end_by_agent:        row('take',                        'away',              'transfer_in_progress',      'transfer_in_progress',                'transfer_in_progress', 'transfer_in_progress',        'take',              'not_live'),
-  keys_by_agent:       row('take',                        'away',              'take',                      'transferring',                        'transferring',         'take',                        'take',              'not_live'),
-  transfer:            row(to('announcing', 'take'),      'away',              'transfer_in_progress',      'transfer_in_progress',                'transfer_in_progress', 'transfer_in_progress',        'ending',            'not_live'),
-  hand_over:           row(to('changing_agent', 'take'),  'away',              'transfer_in_progress',      'transfer_in_progress',                'transfer_in_progress', 'transfer_in_progress',        'ending',            'not_live'),
-  say:                 row('take',                        'away',              'transferring',              'transferring',                        'transferring',         'transferring',                'ending',            'not_live'),
-  event:               row('take',                        'take',              'take',                      'take',                                'take',                 'take',                        'take',              'not_live'),
-  end:                 row('take',                        'take',              'take',                      'take',                                'take',                 'take',                        'take',              'not_live'),
-  carrier_result:      row('take',                        'take',              'take',                      'take',                                'take',                 'take',                        'take',              'not_live'),
-  answer_verdict:      row('take',                        'take',              'take',                      'take',                                'take',                 'take',                        'take',              'not_live'),
+  goodbye:             row(to('saying_goodbye', 'say'),   'end',               to('saying_goodbye', 'say'), 'end',                                 'end',                  to('saying_goodbye', 'say'),   'end',               'take',              'not_live'),
+  end_by_agent:        row('take',                        'away',              'transfer_in_progress',      'transfer_in_progress',                'transfer_in_progress', 'transfer_in_progress',        'ending',            'take',              'not_live'),
+  keys_by_agent:       row('take',                        'away',              'take',                      'transferring',                        'transferring',         'take',                        'ending',            'take',              'not_live'),
+  transfer:            row(to('announcing', 'take'),      'away',              'transfer_in_progress',      'transfer_in_progress',                'transfer_in_progress', 'transfer_in_progress',        'ending',            'ending',            'not_live'),
+  hand_over:           row(to('changing_agent', 'take'),  'away',              'transfer_in_progress',      'transfer_in_progress',                'transfer_in_progress', 'transfer_in_progress',        'ending',            'ending',            'not_live'),
+  say:                 row('take',                        'away',              'transferring',              'transferring',                        'transferring',         'transferring',                'ending',            'ending',            'not_live'),
+  event:               row('take',                        'take',              'take',                      'take',                                'take',                 'take',                        'take',              'take',              'not_live'),
+  end:                 row('take',                        'take',              'take',                      'take',                                'take',                 'take',                        'take',              'take',              'not_live'),
+  carrier_result:      row('take',                        'take',              'take',                      'take',                                'take',                 'take',                        'take',              'take',              'not_live'),
+  answer_verdict:      row('take',                        'take',              'take',                      'take',                                'take',                 'take',                        'take',              'take',              'not_live'),
 
   // How a transfer goes.
-  transfer_announced:  row('drop',                        'drop',              to('transferring', 'ask'),   'drop',                                'drop',                 'drop',                        'drop',              'drop'),
-  transfer_bridged:    row('drop',                        'drop',              'drop',                      'end',                                 'end',                  'drop',                        'drop',              'drop'),
-  transfer_failed:     row('drop',                        'drop',              'drop',                      to('talking', 'go_on'),                'far_end_left',         'drop',                        'drop',              'drop'),
+  transfer_announced:  row('drop',                        'drop',              to('transferring', 'ask'),   'drop',                                'drop',                 'drop',                        'drop',              'drop',              'drop'),
+  transfer_bridged:    row('drop',                        'drop',              'drop',                      'end',                                 'end',                  'drop',                        'drop',              'drop',              'drop'),
+  transfer_failed:     row('drop',                        'drop',              'drop',                      to('talking', 'go_on'),                'far_end_left',         'drop',                        'drop',              'drop',              'drop'),
 
   // How a hand-over to another agent ends, whether it worked or not.
-  agent_changed:       row('drop',                        'drop',              'drop',                      'drop',                                'drop',                 to('talking', 'go_on'),        'drop',              'drop'),
+  agent_changed:       row('drop',                        'drop',              'drop',                      'drop',                                'drop',                 to('talking', 'go_on'),        'drop',              'drop',              'drop'),
+
+  // Nobody could be reached, and the caller is to leave a message.
+  message_wanted:      row(to('taking_message', 'take'),  'drop',              'drop',                      'drop',                                'drop',                 'drop',                        'drop',              'drop',              'drop'),
 
   // The end, whatever led to it.
-  ended:               row(to('over', 'close'),           to('over', 'close'), to('over', 'close'),         to('over', 'close'),                   to('over', 'close'),    to('over', 'close'),           to('over', 'close'), 'ignore'),
+  ended:               row(to('over', 'close'),           to('over', 'close'), to('over', 'close'),         to('over', 'close'),                   to('over', 'close'),    to('over', 'close'),           to('over', 'close'), to('over', 'close'), 'ignore'),
 } as const;
 
 export type CallStimulus = keyof typeof CALL_TABLE;

@@ -90,6 +90,7 @@ class LiveCall implements Call, ParticipantListener {
     farEnd.participant.attach(this);
     if (this.#parts.answering && plan.leg === 0) this.#parts.answering.begin();
     else if (plan.leg === 0) this.#parts.greeting.begin();
+    else if (plan.returned_from !== null) this.#parts.returned(plan.returned_from);
   }
 
   command(command: GatewayCommand): string | undefined {
@@ -141,6 +142,7 @@ class LiveCall implements Call, ParticipantListener {
     this.#parts.timing.tick(now);
     if (this.#parts.turns.deaf) this.#parts.failures.recognitionLost();
     this.#parts.goodbye.tick(now);
+    this.#parts.callerMessage.tick(now);
     this.#parts.cost.tick(now);
     this.#parts.texts.sayNext();
     this.#parts.report.saveUnderWay(now, this.#underWay);
@@ -153,6 +155,7 @@ class LiveCall implements Call, ParticipantListener {
   });
 
   #onCallerTurn(words: CallerWords): void {
+    if (this.#parts.callerMessage.take(words)) return;
     this.#parts.speech.cancel({ keepPrepared: true });
     this.#parts.transcript.callerTurn(words);
     this.#parts.answering?.words(words.text, true);
@@ -205,7 +208,8 @@ class LiveCall implements Call, ParticipantListener {
   #closeConversation(): void {
     this.#parts.speech.cancel();
     const open = this.#parts.turns.takeOpen();
-    if (open) this.#parts.transcript.unfinishedTurn(open);
+    if (open && !this.#parts.callerMessage.take(open)) this.#parts.transcript.unfinishedTurn(open);
+    this.#parts.callerMessage.close();
   }
 
   async #finalise(reason: CallEndReason, endedAt: number): Promise<void> {

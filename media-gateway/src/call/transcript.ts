@@ -156,6 +156,11 @@ export class Transcript {
     return this.#conversation.lastCallerText === undefined ? undefined : this.#callerTurn;
   }
 
+  /** Number of the last turn that the caller said on this leg. */
+  get lastCallerTurn(): number | undefined {
+    return this.#callerTurn;
+  }
+
   /** The messages for the model. @param extraCallerText words of a turn that may not be over yet */
   messages(systemPrompt: string, extraCallerText?: string): LlmMessage[] {
     return this.#conversation.toMessages(systemPrompt, extraCallerText);

@@ -16,6 +16,8 @@ export interface TransferFailure {
   onReturned(note: string, message: string | undefined): void;
   /** The destination could not be reached, and the call must end. */
   onGivenUp(reason: CallEndReason, note: string, message: string | undefined): void;
+  /** The caller is to leave a message. @param message to be said before, if there is one */
+  onMessageWanted(message: string | undefined): void;
 }
 
 /** The outcome of a transfer, for the call. */
@@ -106,8 +108,12 @@ export class Transfer {
     const to = numberOf(destination, this.#variables);
     if (to === undefined || !allows(destination, to)) return { ok: false, code: 'target_not_allowed' };
     const callerId = this.#callerId(destination);
+    const { target } = destination;
+    const extension = target.type === 'phone' ? target.extension : null;
     return this.#carrier.ask('transfer', {
       to,
+      destination_id: destination.id,
+      ...(extension === null ? {} : { extension }),
       ...(callerId === null ? {} : { caller_id: callerId }),
       ring_timeout_seconds: destination.ring_timeout_seconds,
       transfer_id: transferId,
@@ -130,6 +136,7 @@ export function failTransfer(
   const note = `The transfer to ${id} failed.`;
   const message = failure_message === '' ? undefined : prompt.render(failure_message);
   if (on_failure === 'return') events.onReturned(note, message);
+  else if (on_failure === 'voicemail') events.onMessageWanted(message);
   else events.onGivenUp({ ended_by: 'agent', hangup_reason: 'agent_hangup' }, note, message);
 }
 

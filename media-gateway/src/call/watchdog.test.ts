@@ -77,10 +77,13 @@ function expectedDuty(signs: CallSigns): Duty {
     case 'announcing':
     case 'changing_agent':
       return signs.agent === 'held' ? 'held_reply' : 'announcement';
+    case 'taking_message':
     case 'talking': {
       const fits = ([, given]: (typeof talking)[number]) =>
         Object.entries(given).every(([field, value]) => signs[field as keyof CallSigns] === value);
-      return talking.find(fits)![0];
+      const [duty] = talking.find(fits)!;
+      // What a caller leaves as a message nobody answers.
+      return signs.phase === 'taking_message' && duty === 'answer' ? 'caller' : duty;
     }
   }
 }

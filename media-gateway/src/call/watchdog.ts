@@ -80,7 +80,7 @@ export function dutyOf(signs: CallSigns): Duty {
   if (signs.words !== '') return 'caller_turn';
   if (signs.prepared) return 'reply';
   if (!signs.expected) return 'nobody';
-  return signs.unanswered === undefined ? 'caller' : 'answer';
+  return signs.unanswered === undefined || phase === 'taking_message' ? 'caller' : 'answer';
 }
 
 /** How long each duty may last without any progress, ms. */

@@ -87,6 +87,9 @@ const carrierCommandData = z.object({
     caller_id: z.string().max(64).optional(),
     ring_timeout_seconds: z.number().int().optional(),
     transfer_id: z.string().optional(),
+    destination_id: z.string().max(64).optional(),
+    /** Keys that are pressed when the other side has answered. */
+    extension: z.string().max(32).optional(),
   }),
 });
 export type CarrierCommandData = z.infer<typeof carrierCommandData>;
@@ -271,6 +274,16 @@ export const CALL_EVENTS = {
     description: 'Progress of a hand-over of the call to another agent, which goes on with it.',
     whenFull: 'keep',
     data: handOverData,
+  },
+  voicemail: {
+    description: 'The caller has left a message, since nobody could be reached.',
+    whenFull: 'keep',
+    data: z.object({
+      /** Of the turn that holds its words; absent where none were understood. */
+      turn_index: z.number().int().min(0).optional(),
+      /** Until the caller's last sound. */
+      duration_ms: z.number().int(),
+    }),
   },
   carrier_command: {
     description: 'The carrier must execute a command, once for each `command_id`.',

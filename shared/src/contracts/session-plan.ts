@@ -117,6 +117,8 @@ export const sessionPlanSchema = z.object({
   history: z.array(turnSchema),
   /** When the first leg was answered; null on leg 0. */
   answered_at: z.string().nullable().default(null),
+  /** The destination of a transfer that failed while the carrier had the caller, who is back with this leg. */
+  returned_from: z.string().nullable().default(null),
   agent: z.object({
     agent_id: z.string().nullable(),
     version: z.number().int().nullable(),

@@ -200,10 +200,16 @@ export class PlivoCarrier implements Carrier {
 
 /** @param action attributes that say who is told of the end; without them the document goes on */
 function dialElement(
-  { to, callerId, ringTimeoutSeconds }: Pick<TransferTarget, 'to' | 'callerId' | 'ringTimeoutSeconds'>,
+  {
+    to,
+    callerId,
+    ringTimeoutSeconds,
+    extension = null,
+  }: Pick<TransferTarget, 'to' | 'callerId' | 'ringTimeoutSeconds'> & { extension?: string | null },
   action = '',
 ): string {
   const from = callerId === null ? '' : ` callerId="${escapeXml(callerId.replace(/^\+/, ''))}"`;
   const number = escapeXml(to.replace(/^\+/, ''));
-  return `<Dial${from} timeout="${ringTimeoutSeconds}"${action}><Number>${number}</Number></Dial>`;
+  const keys = extension === null ? '' : ` sendDigits="${escapeXml(extension)}"`;
+  return `<Dial${from} timeout="${ringTimeoutSeconds}"${action}><Number${keys}>${number}</Number></Dial>`;
 }

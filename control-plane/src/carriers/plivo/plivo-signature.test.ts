@@ -19,7 +19,7 @@ interface Sdk {
     addStream(url: string, attributes: object): void;
     addHangup(attributes?: object): void;
     addSpeak(text: string, attributes: object): void;
-    addDial(attributes: object): { addNumber(number: string): void };
+    addDial(attributes: object): { addNumber(number: string, attributes?: { sendDigits: string }): void };
     toXML(): string;
   };
 }
@@ -219,10 +219,12 @@ void t.test("documents are those that the vendor's SDK writes", async (t) => {
     method: 'POST',
     redirect: true,
   };
-  dial.addDial(attributes).addNumber('4915112345678');
+  dial.addDial(attributes).addNumber('4915112345678', { sendDigits: 'ww12' });
   dial.addHangup();
   const transfer = carrier.transferDocument({
+    transferId: 'tr-1',
     to: '+4915112345678',
+    extension: 'ww12',
     callerId: '+14155550100',
     ringTimeoutSeconds: 20,
     resultUrl: statusUrl,

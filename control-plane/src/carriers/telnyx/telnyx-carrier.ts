@@ -50,6 +50,9 @@ const webhookSchema = z.object({
   }),
 });
 
+/** What the leg to whom a caller is transferred says in its callbacks: of which transfer it is, of which call. */
+const targetLegSchema = z.object({ transfer_id: z.string(), call_control_id: z.string() });
+
 const deliverySchema = z.object({ meta: z.object({ delivered_to: z.string() }) });
 /** A telephony account of ours, in a callback's address. */
 const ACCOUNT_ID = /\/(tel_[A-Za-z0-9_-]{1,64})/;
@@ -130,6 +133,8 @@ export class TelnyxCarrier implements Carrier {
     const carrierCallId = payload.call_control_id;
     // Both spellings have been seen.
     const type = event_type.replaceAll('_', '.');
+    const target = targetLegOf(payload.client_state);
+    if (target) return targetLegEvent(type, payload, target);
     const treated = treatmentStep(type, payload);
     if (treated) return { type: 'treated', ...treated };
     switch (type) {
@@ -179,10 +184,11 @@ export class TelnyxCarrier implements Carrier {
 
   async answer(
     carrierCallId: string,
-    { streamUrl }: StreamTarget,
+    { streamUrl, again = false }: StreamTarget,
     signal?: AbortSignal,
   ): Promise<CarrierDocument> {
-    await this.#action(carrierCallId, 'answer', { stream_url: streamUrl, ...STREAM_SETTINGS }, signal);
+    const command = again ? 'streaming_start' : 'answer';
+    await this.#action(carrierCallId, command, { stream_url: streamUrl, ...STREAM_SETTINGS }, signal);
     return EMPTY;
   }
 
@@ -240,6 +246,7 @@ export class TelnyxCarrier implements Carrier {
         to: target.to,
         timeout_secs: target.ringTimeoutSeconds,
         ...(target.callerId === null ? {} : { from: target.callerId }),
+        target_leg_client_state: targetLegState(carrierCallId, target.transferId),
       },
       signal,
     );
@@ -267,6 +274,32 @@ export class TelnyxCarrier implements Carrier {
       signal,
     });
   }
+}
+
+type TargetLeg = z.output<typeof targetLegSchema>;
+
+/** Base64, as the vendor asks for. */
+function targetLegState(carrierCallId: string, transferId: string): string {
+  const leg: TargetLeg = { transfer_id: transferId, call_control_id: carrierCallId };
+  return Buffer.from(JSON.stringify(leg)).toString('base64');
+}
+
+/** @returns undefined for any other leg */
+function targetLegOf(clientState: string | null | undefined): TargetLeg | undefined {
+  if (clientState == null) return undefined;
+  return targetLegSchema.safeParse(parseJson(Buffer.from(clientState, 'base64'))).data;
+}
+
+function targetLegEvent(
+  type: string,
+  payload: { call_control_id: string; hangup_cause?: string | undefined },
+  { transfer_id: transferId, call_control_id: carrierCallId }: TargetLeg,
+): CarrierCallback | undefined {
+  if (type === 'call.answered')
+    return { type: 'transfer_answered', carrierCallId, transferId, targetCallId: payload.call_control_id };
+  if (type !== 'call.hangup') return undefined;
+  const cause = payload.hangup_cause ?? null;
+  return { type: 'transfer_ended', carrierCallId, transferId, bridged: false, cause };
 }
 
 /**

@@ -274,9 +274,16 @@ const STREAM_PHASES: Record<string, 'started' | 'stopped' | 'failed'> = {
 
 /** @param action attributes that say who is told of the end; without them the document goes on */
 function dialElement(
-  { to, callerId, ringTimeoutSeconds }: Pick<TransferTarget, 'to' | 'callerId' | 'ringTimeoutSeconds'>,
+  {
+    to,
+    callerId,
+    ringTimeoutSeconds,
+    extension = null,
+  }: Pick<TransferTarget, 'to' | 'callerId' | 'ringTimeoutSeconds'> & { extension?: string | null },
   action = '',
 ): string {
   const from = callerId === null ? '' : ` callerId="${escapeXml(callerId)}"`;
-  return `<Dial${from} timeout="${ringTimeoutSeconds}"${action}><Number>${escapeXml(to)}</Number></Dial>`;
+  // Half a second is the one pause that it documents for numbers.
+  const keys = extension === null ? '' : ` sendDigits="${escapeXml(extension.replaceAll('W', 'ww'))}"`;
+  return `<Dial${from} timeout="${ringTimeoutSeconds}"${action}><Number${keys}>${escapeXml(to)}</Number></Dial>`;
 }
