@@ -54,6 +54,8 @@ const webhookSchema = z.object({
 const targetLegSchema = z.object({ transfer_id: z.string(), call_control_id: z.string() });
 
 const deliverySchema = z.object({ meta: z.object({ delivered_to: z.string() }) });
+/** A dial of ours, as `client_state` names it. */
+const DIAL_ID = /^dia_[0-9a-z]{1,60}$/;
 /** A telephony account of ours, in a callback's address. */
 const ACCOUNT_ID = /\/(tel_[A-Za-z0-9_-]{1,64})/;
 
@@ -179,7 +181,8 @@ export class TelnyxCarrier implements Carrier {
   dialOf({ body }: CarrierRequest): string | null {
     const { client_state: state } = parseWebhook(body).payload;
     const dialId = Buffer.from(state ?? '', 'base64').toString('utf8');
-    return dialId === '' ? null : dialId;
+    // Treatments and the legs of transfers have states of their own.
+    return DIAL_ID.test(dialId) ? dialId : null;
   }
 
   async answer(
