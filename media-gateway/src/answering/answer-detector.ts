@@ -89,9 +89,10 @@ export const SILENCE_MS = 1200;
 /** Behind a short greeting nobody waits any longer than this… */
 export const PAUSE_MS = 450;
 /** …behind one that may have been a recorder's a little longer… */
-export const DOUBTFUL_PAUSE_MS = 750;
-/** …and behind one that a carrier takes for a machine's, or that reached this length, until a recorder would go on. */
+export const DOUBTFUL_PAUSE_MS = 580;
+/** …and behind one that a carrier takes for a machine's until a recorder would go on. */
 export const MACHINE_PAUSE_MS = 1000;
+/** What is longer is doubtful, too. */
 const LONG_GREETING_MS = 4000;
 /** A voice is over after this; the pause counts from its last frame. */
 const VOICE_OVER_MS = 160;
@@ -196,11 +197,12 @@ export class AnswerDetector {
 
   /** Takes a beep that has ended. @param durationMs of it */
   beep(now: number, hz: number, durationMs: number): AnswerStep {
-    const heardMs = this.#voicedMs + this.#voice.ms;
+    // What is loud counts as a voice at first: the beep does, too.
+    const voiceMs = Math.max(0, this.#voicedMs + this.#voice.ms - durationMs);
     const late = now - this.#startedAt >= EARLIEST_BEEP_MS + durationMs;
     // Where a person was heard: ovens and cars beep, too.
     if ((this.#isPerson && !this.#suspicious) || this.#options.afterScreening) return NOTHING;
-    if (heardMs < VOICE_BEFORE_BEEP_MS && !(late && heardMs === 0)) return NOTHING;
+    if (voiceMs < VOICE_BEFORE_BEEP_MS && !(late && voiceMs < LEAST_VOICE_MS)) return NOTHING;
     return this.#tell('machine', {
       class: 'voicemail',
       by: 'beep',
@@ -239,8 +241,8 @@ export class AnswerDetector {
   get #patience(): number {
     if (this.#asksToWait) return Infinity;
     if (this.#carrier === 'human') return PAUSE_MS;
-    if (this.#carrier === 'machine' || this.#longestMs >= LONG_GREETING_MS) return MACHINE_PAUSE_MS;
-    return this.#said && this.#said.hints.length > 0 ? DOUBTFUL_PAUSE_MS : PAUSE_MS;
+    if (this.#carrier === 'machine') return MACHINE_PAUSE_MS;
+    return this.#suspicious ? DOUBTFUL_PAUSE_MS : PAUSE_MS;
   }
 
   #onVoice(lastAt: number): void {

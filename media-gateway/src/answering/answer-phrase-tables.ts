@@ -4,7 +4,9 @@ export interface AnswerPhraseTable {
   voicemail: readonly string[];
   /** Recorders say it, people hardly ever two of them at once. */
   hints: readonly string[];
-  /** Only screening assistants say it. */
+  /** Only screening assistants say it, of themselves. */
+  assistant: readonly string[];
+  /** Screening assistants ask for it. */
   screening: readonly string[];
   /** A screening assistant that asks the caller to wait. */
   wait: readonly string[];
@@ -123,13 +125,7 @@ export const ANSWER_PHRASES: Readonly<Record<string, AnswerPhraseTable>> = {
       'voice mail',
       'answering machine',
     ],
-    screening: [
-      'state your name',
-      'say your name and',
-      'record your name',
-      'name and reason for',
-      'name and the reason for',
-      'name and why you',
+    assistant: [
       'screening service',
       'call screening',
       'screening this call',
@@ -145,6 +141,14 @@ export const ANSWER_PHRASES: Readonly<Record<string, AnswerPhraseTable>> = {
       'the person you are calling is using',
       "the person you're calling is using",
       'the person you are calling will be notified',
+    ],
+    screening: [
+      'state your name',
+      'say your name and',
+      'record your name',
+      'name and reason for',
+      'name and the reason for',
+      'name and why you',
     ],
     wait: [
       'stay on the line',
@@ -204,6 +208,8 @@ export const ANSWER_PHRASES: Readonly<Record<string, AnswerPhraseTable>> = {
       'estimated waiting time',
       'estimated wait time',
       'you are number',
+      'number in the queue',
+      'your call is important to us',
       'your position in the queue',
     ],
     person: [
@@ -268,14 +274,13 @@ export const ANSWER_PHRASES: Readonly<Record<string, AnswerPhraseTable>> = {
       'lo antes posible',
       'en cuanto pueda',
     ],
+    assistant: ['filtro de llamadas', 'asistente de llamadas'],
     screening: [
       'diga su nombre y el motivo',
       'di tu nombre y el motivo',
       'nombre y el motivo de',
       'grabe su nombre',
       'graba tu nombre',
-      'filtro de llamadas',
-      'asistente de llamadas',
     ],
     wait: ['espere', 'un momento', 'no cuelgue', 'manténgase en la línea'],
     ivr: [
@@ -339,13 +344,12 @@ export const ANSWER_PHRASES: Readonly<Record<string, AnswerPhraseTable>> = {
       'je vous rappelle dès que',
       'dès que possible',
     ],
+    assistant: ['filtrage des appels', "filtrage d'appels"],
     screening: [
       'votre nom et le motif',
       'votre nom et la raison',
       'enregistrez votre nom',
       'dites votre nom',
-      'filtrage des appels',
-      "filtrage d'appels",
     ],
     wait: ['ne quittez pas', 'veuillez patienter', 'un instant', 'restez en ligne'],
     ivr: [
@@ -418,14 +422,13 @@ export const ANSWER_PHRASES: Readonly<Record<string, AnswerPhraseTable>> = {
       'schnellstmöglich',
       'außerhalb unserer',
     ],
+    assistant: ['anrufannahme assistent', 'anruffilter'],
     screening: [
       'ihren namen und den grund',
       'ihren namen und grund',
       'nennen sie ihren namen',
       'deinen namen und den grund',
       'sprechen sie ihren namen',
-      'anrufannahme assistent',
-      'anruffilter',
     ],
     wait: ['bitte warten', 'einen moment', 'einen augenblick', 'bleiben sie', 'bleiben sie in der leitung'],
     ivr: [
@@ -492,13 +495,13 @@ export const ANSWER_PHRASES: Readonly<Record<string, AnswerPhraseTable>> = {
       'retornarei',
       'retorno a ligação',
     ],
+    assistant: ['filtro de chamadas'],
     screening: [
       'nome e o motivo',
       'diga seu nome e',
       'diga o seu nome e',
       'grave seu nome',
       'grave o seu nome',
-      'filtro de chamadas',
     ],
     wait: ['aguarde', 'um momento', 'não desligue'],
     ivr: [
@@ -556,12 +559,12 @@ export const ANSWER_PHRASES: Readonly<Record<string, AnswerPhraseTable>> = {
       'appena possibile',
       'il prima possibile',
     ],
+    assistant: ['filtro chiamate'],
     screening: [
       'il nome e il motivo',
       'il suo nome e il motivo',
       'il tuo nome e il motivo',
       'registri il suo nome',
-      'filtro chiamate',
     ],
     wait: ['attenda', 'attendere', 'un momento', 'un attimo', 'resti in linea'],
     ivr: [
@@ -616,6 +619,7 @@ export const ANSWER_PHRASES: Readonly<Record<string, AnswerPhraseTable>> = {
       'ik bel je',
       'zo snel mogelijk',
     ],
+    assistant: [],
     screening: ['uw naam en de reden', 'je naam en de reden', 'spreek uw naam in', 'spreek je naam in'],
     wait: ['een moment', 'even geduld', 'blijf aan de lijn', 'blijft u aan de lijn'],
     ivr: [
@@ -660,7 +664,8 @@ export const ANSWER_PHRASES: Readonly<Record<string, AnswerPhraseTable>> = {
       'oddzwonię',
       'jak najszybciej',
     ],
-    screening: ['imię i powód', 'nagraj swoje imię', 'podaj swoje imię i', 'filtrowanie połączeń'],
+    assistant: ['filtrowanie połączeń'],
+    screening: ['imię i powód', 'nagraj swoje imię', 'podaj swoje imię i'],
     wait: ['proszę czekać', 'chwileczkę', 'moment', 'nie rozłączaj'],
     ivr: [
       ...['1', '2', '3', '4', '0', 'jeden', 'dwa', 'trzy', 'cztery', 'zero'].flatMap((key) => [
@@ -697,6 +702,7 @@ export const ANSWER_PHRASES: Readonly<Record<string, AnswerPhraseTable>> = {
       'size geri döneceğim',
       'en kısa sürede',
     ],
+    assistant: [],
     screening: ['adınızı ve arama nedeninizi', 'adınızı ve neden', 'adınızı kaydedin'],
     wait: ['lütfen bekleyin', 'bir dakika', 'hatta kalın'],
     ivr: [
@@ -736,6 +742,7 @@ export const ANSWER_PHRASES: Readonly<Record<string, AnswerPhraseTable>> = {
       'så snart som möjligt',
       'så snart jag kan',
     ],
+    assistant: [],
     screening: ['ditt namn och varför', 'ditt namn och anledningen', 'säg ditt namn', 'spela in ditt namn'],
     wait: ['vänta', 'ett ögonblick', 'var god dröj', 'stanna kvar'],
     ivr: [
@@ -777,14 +784,8 @@ export const ANSWER_PHRASES: Readonly<Record<string, AnswerPhraseTable>> = {
       'как только смогу',
       'в ближайшее время',
     ],
-    screening: [
-      'назовите ваше имя и',
-      'представьтесь и назовите',
-      'имя и причину',
-      'голосовой помощник',
-      'ассистент абонента',
-      'секретарь абонента',
-    ],
+    assistant: ['голосовой помощник', 'ассистент абонента', 'секретарь абонента'],
+    screening: ['назовите ваше имя и', 'представьтесь и назовите', 'имя и причину'],
     wait: ['подождите', 'оставайтесь на линии', 'минуту', 'секунду'],
     ivr: [
       ...['1', '2', '3', '4', '0', 'один', 'два', 'три', 'четыре', 'ноль'].map((key) => `нажмите ${key}`),
@@ -815,7 +816,8 @@ export const ANSWER_PHRASES: Readonly<Record<string, AnswerPhraseTable>> = {
       'जिस ग्राहक से',
     ],
     hints: ['फोन नहीं उठा', 'बात नहीं कर सकता', 'बात नहीं कर सकती', 'वापस कॉल', 'उपलब्ध नहीं'],
-    screening: ['अपना नाम और कारण', 'अपना नाम और कॉल', 'कॉल स्क्रीनिंग'],
+    assistant: ['कॉल स्क्रीनिंग'],
+    screening: ['अपना नाम और कारण', 'अपना नाम और कॉल'],
     wait: ['कृपया प्रतीक्षा', 'कृपया रुकें', 'एक मिनट', 'लाइन पर बने'],
     ivr: [
       ...['1', '2', '3', '4', '0', 'एक', 'दो', 'तीन', 'चार', 'शून्य'].flatMap((key) => [
@@ -848,6 +850,7 @@ export const ANSWER_PHRASES: Readonly<Record<string, AnswerPhraseTable>> = {
       '電源が入っていない',
     ],
     hints: ['ただいま留守に', 'ただいま電話に', '折り返し'],
+    assistant: [],
     screening: ['お名前とご用件を', '名前と用件を', 'お名前とご用件'],
     wait: ['お待ちください', '少々お待ち', 'そのまま'],
     ivr: [
@@ -880,7 +883,8 @@ export const ANSWER_PHRASES: Readonly<Record<string, AnswerPhraseTable>> = {
       '暂时无人接听',
     ],
     hints: ['无法接听', '不方便接听', '不能接听', '给您回电', '尽快回复'],
-    screening: ['请说出您的姓名和', '您的姓名和来电', '来电原因', '来电秘书', '电话助理', '语音助手'],
+    assistant: ['来电秘书', '电话助理', '语音助手'],
+    screening: ['请说出您的姓名和', '您的姓名和来电', '来电原因'],
     wait: ['请稍等', '请稍候', '不要挂断'],
     ivr: [
       ...['1', '2', '3', '4', '0', '一', '二', '三', '四', '零'].flatMap((key) => [
@@ -911,6 +915,7 @@ export const ANSWER_PHRASES: Readonly<Record<string, AnswerPhraseTable>> = {
       'الرقم المطلوب',
     ],
     hints: ['لا أستطيع الرد', 'لا يمكنني الرد', 'غير متاح', 'سأعاود الاتصال', 'في أقرب وقت'],
+    assistant: [],
     screening: ['اسمك وسبب', 'اذكر اسمك', 'قل اسمك و'],
     wait: ['انتظر', 'لحظة', 'ابق على الخط'],
     ivr: [

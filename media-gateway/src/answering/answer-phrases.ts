@@ -20,7 +20,7 @@ interface Phrase {
 }
 
 type Kind = keyof AnswerPhraseTable;
-const KINDS: readonly Kind[] = ['voicemail', 'hints', 'screening', 'wait', 'ivr', 'person'];
+const KINDS: readonly Kind[] = ['voicemail', 'hints', 'assistant', 'screening', 'wait', 'ivr', 'person'];
 
 const padded = (text: string) => ` ${toWords(text.replaceAll('’', "'")).join(' ')} `;
 
@@ -49,7 +49,7 @@ export class AnswerPhrases {
     const own = person === undefined;
     return {
       voicemail: own ? first('voicemail') : undefined,
-      screening: own ? first('screening') : undefined,
+      screening: first('assistant') ?? (own ? first('screening') : undefined),
       ivr: first('ivr'),
       hints: own ? this.#hints(said) : [],
       person,

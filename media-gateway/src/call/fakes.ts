@@ -202,8 +202,8 @@ export class FakePhone implements Participant {
     return this.#queue.reduce((sum, item) => sum + ('ms' in item ? item.ms : 0), 0);
   }
 
-  /** 20 ms pass at the far end: it plays, and its microphone hears. */
-  tick(voiced: boolean): void {
+  /** 20 ms pass at the far end: it plays, and its microphone hears something, nothing, or a frame of 8 kHz mu-law. */
+  tick(heard: boolean | Uint8Array): void {
     let left = this.#clock.monotonic() < this.#playsFrom ? 0 : 20;
     while (this.#queue.length > 0) {
       const head = this.#queue[0]!;
@@ -221,8 +221,8 @@ export class FakePhone implements Participant {
     }
     if (this.closed) return;
     // 0x10 and 0x90 are loud samples of either sign, 0xff is silence.
-    const frame = new Uint8Array(160).fill(0xff);
-    if (voiced) for (let i = 0; i < frame.length; i++) frame[i] = i % 8 < 4 ? 0x10 : 0x90;
+    const frame = typeof heard === 'boolean' ? new Uint8Array(160).fill(0xff) : heard;
+    if (heard === true) for (let i = 0; i < frame.length; i++) frame[i] = i % 8 < 4 ? 0x10 : 0x90;
     this.#listener!.onAudio(frame, this.mediaMs);
     if (this.mediaMs !== undefined) this.mediaMs += frame.length / 8;
   }
@@ -264,6 +264,8 @@ export function fakeCall(
     /** What is different of another agent; it listens as `other-stt` and speaks as `other`. */
     otherAgent?: (request: HandOverRequest, signal: AbortSignal) => Promise<Partial<HandOverPart>>;
     ttsFails?: () => ProviderError | undefined;
+    /** How long the voice takes to its first audio, ms; 50 unless given. */
+    ttsMs?: number;
     /** The voice of last resort. */
     localVoice?: { fails?: () => ProviderError | undefined };
     words?: boolean;
@@ -376,7 +378,7 @@ export function fakeCall(
             atMs += audio.length / 8;
             listener.onAudio(audio);
             done();
-          }, 50);
+          }, options.ttsMs ?? 50);
         },
         end() {
           ended = true;
