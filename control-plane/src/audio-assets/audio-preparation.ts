@@ -3,7 +3,8 @@ import { ASSET_RATES, MAX_ASSET_SECONDS } from '@parley/shared/contracts/audio-a
 import type { AssetRate } from '@parley/shared/contracts/audio-assets';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
-import { keepLease, LEASE_MS } from '../jobs/keep-lease.ts';
+import { LeasedJobs } from '../jobs/leased-jobs.ts';
+import type { Retry } from '../jobs/leased-jobs.ts';
 import type { PeriodicTask } from '../jobs/periodic-task.ts';
 import { WorkLanes } from '../jobs/work-lanes.ts';
 import type { Database } from '../storage/database.ts';
@@ -16,8 +17,6 @@ import type { DecodeOrder } from './decoding/decode-child.ts';
 
 /** Files that are decoded at a time: each is a process. */
 const PARALLEL = 2;
-const ATTEMPTS = 5;
-const RETRY_MS = 30_000;
 /** Of the samples of one rate: what resampling adds is less than a second. */
 const MAX_SAMPLES_BYTES = (MAX_ASSET_SECONDS + 1) * Math.max(...ASSET_RATES) * 2;
 
@@ -27,12 +26,12 @@ type Decode = (
   store: (rate: AssetRate, samples: AsyncIterable<Uint8Array>) => Promise<unknown>,
 ) => Promise<DecodedAudio>;
 
-/** Makes uploads ready for calls: each is leased to one process, and tried again when that dies. */
+/** Makes uploads ready for calls. */
 export class AudioPreparation {
   readonly #assets: Model<AudioAssetRecord>;
+  readonly #jobs: LeasedJobs<AudioAssetRecord>;
   readonly #storage: AudioStorage;
   readonly #decode: Decode;
-  readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #lanes = new WorkLanes();
 
@@ -44,9 +43,9 @@ export class AudioPreparation {
     logger: Logger;
   }) {
     this.#assets = deps.database.model(audioAssetCollection);
+    this.#jobs = new LeasedJobs({ ...deps, records: this.#assets });
     this.#storage = deps.storage;
     this.#decode = deps.decode;
-    this.#clock = deps.clock;
     this.#logger = deps.logger;
   }
 
@@ -63,66 +62,45 @@ export class AudioPreparation {
   /** Makes every asset ready that is due. */
   work(signal: AbortSignal): Promise<void> {
     return this.#lanes.run(
-      Array.from({ length: PARALLEL }, () => () => this.#next(signal)),
+      Array.from({ length: PARALLEL }, () => () => this.#jobs.next(signal, this.#job)),
       signal,
     );
   }
 
-  async #next(stop: AbortSignal): Promise<boolean> {
-    const now = new Date(this.#clock.now());
-    const asset = await this.#assets
-      .findOneAndUpdate(
-        { run_at: { $lte: now }, lease_until: { $lte: now } },
-        { $set: { lease_until: new Date(now.getTime() + LEASE_MS) }, $inc: { attempts: 1 } },
-        { sort: { run_at: 1 }, returnDocument: 'after' },
-      )
-      .lean<AudioAssetRecord>();
-    if (!asset) return false;
-    const lease = keepLease({
-      clock: this.#clock,
-      stop,
-      renew: () => this.#settle(asset, { lease_until: new Date(this.#clock.now() + LEASE_MS) }),
-    });
-    try {
-      await this.#prepare(asset, lease.signal);
-    } catch (error) {
-      await this.#failed(asset, error, lease.signal);
-    } finally {
-      lease.stop();
-    }
-    return true;
-  }
+  readonly #job = {
+    work: (asset: AudioAssetRecord, signal: AbortSignal) => this.#prepare(asset, signal),
+    failed: (asset: AudioAssetRecord, error: unknown, retry: Retry) => this.#failed(asset, error, retry),
+  };
 
   async #prepare(asset: AudioAssetRecord, signal: AbortSignal): Promise<void> {
     const order = { path: this.#storage.path(this.#storage.uploadKey(asset)), format: asset.format };
     const { sampleRateHz, durationMs } = await this.#decode(order, signal, (rate, samples) =>
       this.#storage.write(this.#storage.samplesKey(asset, rate), samples, MAX_SAMPLES_BYTES),
     );
-    await this.#settle(asset, {
+    await this.#jobs.settle(asset, {
       ...{ status: 'ready', error: null, run_at: null, lease_until: new Date(0) },
       ...{ sample_rate_hz: sampleRateHz, duration_ms: durationMs },
     });
     await this.#dropDeleted(asset);
   }
 
-  async #failed(asset: AudioAssetRecord, error: unknown, signal: AbortSignal): Promise<void> {
-    // Stopping is no failure: the asset is taken up again.
-    const failures = asset.failures + (signal.aborted ? 0 : 1);
+  async #failed(
+    asset: AudioAssetRecord,
+    error: unknown,
+    { interrupted, again, failures }: Retry,
+  ): Promise<void> {
     const details = { err: error, assetId: asset._id };
-    if (error instanceof AudioError || failures >= ATTEMPTS) {
+    if (error instanceof AudioError || !again) {
       if (!(error instanceof AudioError))
         this.#logger.error(details, 'an audio asset could not be made ready');
-      await this.#settle(asset, {
+      await this.#jobs.settle(asset, {
         ...{ status: 'failed', run_at: null, lease_until: new Date(0), failures },
         error:
           error instanceof AudioError ? error.message : 'The audio could not be made ready. Upload it again.',
       });
     } else {
-      if (!signal.aborted) this.#logger.warn(details, 'an audio asset will be made ready later');
-      const wait = signal.aborted ? 0 : RETRY_MS * failures;
-      await this.#settle(asset, {
-        ...{ run_at: new Date(this.#clock.now() + wait), lease_until: new Date(0), failures },
-      });
+      if (!interrupted) this.#logger.warn(details, 'an audio asset will be made ready later');
+      await this.#jobs.settle(asset, again);
     }
     await this.#dropDeleted(asset);
   }
@@ -130,14 +108,5 @@ export class AudioPreparation {
   /** Whoever deletes an asset deletes its files after the record: what was written since goes here. */
   async #dropDeleted(asset: AudioAssetRecord): Promise<void> {
     if ((await this.#assets.exists({ _id: asset._id })) === null) await this.#storage.delete(asset);
-  }
-
-  /** Changes an asset while it is ours: whoever takes it over counts an attempt. @returns whether it was */
-  async #settle(asset: AudioAssetRecord, set: Partial<AudioAssetRecord>): Promise<boolean> {
-    const { matchedCount } = await this.#assets.updateOne(
-      { _id: asset._id, attempts: asset.attempts },
-      { $set: set },
-    );
-    return matchedCount > 0;
   }
 }

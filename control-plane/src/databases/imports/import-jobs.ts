@@ -3,7 +3,8 @@ import type { Model } from 'mongoose';
 import { AppError } from '@parley/shared/errors/app-error';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
-import { keepLease, LEASE_MS } from '../../jobs/keep-lease.ts';
+import { LeasedJobs } from '../../jobs/leased-jobs.ts';
+import type { Retry } from '../../jobs/leased-jobs.ts';
 import type { PeriodicTask } from '../../jobs/periodic-task.ts';
 import type { Database } from '../../storage/database.ts';
 import { newRecord } from '../../storage/new-record.ts';
@@ -21,14 +22,12 @@ import { importFile } from './import-service.ts';
 
 /** Rows that are written, and told of, at a time. */
 const BATCH = 200;
-const ATTEMPTS = 5;
-const RETRY_MS = 30_000;
 
 type Progress = Pick<ImportRecord, 'rows' | 'imported' | 'error_count'>;
 
-/** Turns files into rows: each is leased to one process, and goes on in another when that dies. */
+/** Turns files into rows. Another process goes on where one has died. */
 export class ImportJobs {
-  readonly #imports: Model<ImportRecord>;
+  readonly #jobs: LeasedJobs<ImportRecord>;
   readonly #errors: Model<ImportErrorRecord>;
   readonly #databases: Model<DatabaseRecord>;
   readonly #rows: Pick<RowStore, 'insert'>;
@@ -44,7 +43,7 @@ export class ImportJobs {
     clock: Clock;
     logger: Logger;
   }) {
-    this.#imports = deps.database.model(importCollection);
+    this.#jobs = new LeasedJobs({ ...deps, records: deps.database.model(importCollection) });
     this.#errors = deps.database.model(importErrorCollection);
     this.#databases = deps.database.model(databaseCollection);
     this.#rows = deps.rows;
@@ -65,33 +64,13 @@ export class ImportJobs {
 
   /** Imports every file that is due, one after the other. */
   async work(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      const now = new Date(this.#clock.now());
-      const claimed = await this.#imports
-        .findOneAndUpdate(
-          { run_at: { $lte: now }, lease_until: { $lte: now } },
-          {
-            $set: { status: 'running', lease_until: new Date(now.getTime() + LEASE_MS) },
-            $inc: { attempts: 1 },
-          },
-          { sort: { run_at: 1 }, returnDocument: 'after' },
-        )
-        .lean<ImportRecord>();
-      if (!claimed) return;
-      const lease = keepLease({
-        clock: this.#clock,
-        stop: signal,
-        renew: () => this.#settle(claimed, { lease_until: new Date(this.#clock.now() + LEASE_MS) }),
+    let more = true;
+    while (more && !signal.aborted)
+      more = await this.#jobs.next(signal, {
+        started: { status: 'running' },
+        work: async (claimed, held) => this.#finish(claimed, await this.#import(claimed, held)),
+        failed: (claimed, error, retry) => this.#failed(claimed, error, retry),
       });
-      try {
-        const error = await this.#import(claimed, lease.signal);
-        await this.#finish(claimed, error);
-      } catch (error) {
-        await this.#failed(claimed, error, lease.signal);
-      } finally {
-        lease.stop();
-      }
-    }
   }
 
   /** @returns why it went no further, for its owner; null: it was read to its end */
@@ -139,44 +118,29 @@ export class ImportJobs {
       }),
     );
     if (errors.length > 0) await this.#errors.insertMany(errors, { ordered: false, lean: true });
-    const ours = await this.#settle(claimed, {
-      ...batch.progress(),
-      lease_until: new Date(this.#clock.now() + LEASE_MS),
-    });
+    const ours = await this.#jobs.settle(claimed, batch.progress());
     if (!ours) throw new Error('Another process has taken this import over.');
     batch.clear();
   }
 
   async #finish(claimed: ImportRecord, error: string | null): Promise<void> {
-    const ours = await this.#settle(claimed, {
+    const ours = await this.#jobs.settle(claimed, {
       ...{ status: error === null ? 'done' : 'failed', error, run_at: null },
       finished_at: new Date(this.#clock.now()),
     });
     if (ours) await rm(importFile(this.#storageDir, claimed._id), { force: true });
   }
 
-  async #failed(claimed: ImportRecord, error: unknown, signal: AbortSignal): Promise<void> {
+  async #failed(claimed: ImportRecord, error: unknown, { interrupted, again }: Retry): Promise<void> {
     if (error instanceof AppError && error.status < 500) return this.#finish(claimed, error.message);
     const details = { err: error, importId: claimed._id };
-    // Stopping is no failure: the import is taken up again.
-    const failures = claimed.failures + (signal.aborted ? 0 : 1);
-    if (failures >= ATTEMPTS) {
+    if (!again) {
       this.#logger.error(details, 'an import could not be finished');
       return this.#finish(claimed, 'The file could not be imported. Try again.');
     }
-    if (signal.aborted) this.#logger.info(details, 'an import was interrupted');
+    if (interrupted) this.#logger.info(details, 'an import was interrupted');
     else this.#logger.warn(details, 'an import could not be finished and will be retried');
-    const wait = signal.aborted ? 0 : RETRY_MS * failures;
-    await this.#settle(claimed, {
-      ...{ status: 'queued', failures, lease_until: new Date(0) },
-      run_at: new Date(this.#clock.now() + wait),
-    });
-  }
-
-  /** Changes an import while it is ours: whoever takes it over counts an attempt. @returns whether it was */
-  async #settle({ _id, attempts }: ImportRecord, set: Partial<ImportRecord>): Promise<boolean> {
-    const { matchedCount } = await this.#imports.updateOne({ _id, attempts }, { $set: set });
-    return matchedCount > 0;
+    await this.#jobs.settle(claimed, { status: 'queued', ...again });
   }
 }
 

@@ -3,6 +3,8 @@ import { AppError } from '@parley/shared/errors/app-error';
 import { newId, sortableId } from '@parley/shared/ids/new-id';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
+import { LeasedJobs } from '../../jobs/leased-jobs.ts';
+import type { Retry } from '../../jobs/leased-jobs.ts';
 import type { PeriodicTask } from '../../jobs/periodic-task.ts';
 import { WorkLanes } from '../../jobs/work-lanes.ts';
 import type { Database } from '../../storage/database.ts';
@@ -15,7 +17,6 @@ import type { KnowledgeBaseRecord } from '../knowledge-base-model.ts';
 import type { Embedders } from '../search/embedders.ts';
 import { vectorToText } from '../search/vectors.ts';
 import { formatOfMime } from './document-format.ts';
-import { keepLease, LEASE_MS } from '../../jobs/keep-lease.ts';
 import { knowledgeChunkCollection, knowledgeFileCollection } from './knowledge-file-model.ts';
 import type { KnowledgeChunkRecord, KnowledgeFileRecord } from './knowledge-file-model.ts';
 import type { KnowledgeIndexer } from './knowledge-indexer.ts';
@@ -25,17 +26,15 @@ import type { FetchedPages } from './fetched-pages.ts';
 /** Documents that are read at a time: each is a process. */
 const PARALLEL = 2;
 const BATCH = 200;
-const ATTEMPTS = 5;
-const RETRY_MS = 30_000;
 /** A file whose index was not made by then is processed again. */
 const INDEX_OVERDUE_MS = 600_000;
 const HOUR_MS = 3_600_000;
 
 type Extract = (order: ExtractOrder, signal: AbortSignal) => AsyncIterable<TextChunk>;
 
-/** Turns documents into passages that are found: each is leased to one process, and tried again when that dies. */
+/** Turns documents into passages that are found. */
 export class KnowledgeJobs {
-  readonly #files: Model<KnowledgeFileRecord>;
+  readonly #jobs: LeasedJobs<KnowledgeFileRecord>;
   readonly #chunks: Model<KnowledgeChunkRecord>;
   readonly #bases: Model<KnowledgeBaseRecord>;
   readonly #storage: KnowledgeStorage;
@@ -57,7 +56,8 @@ export class KnowledgeJobs {
     clock: Clock;
     logger: Logger;
   }) {
-    this.#files = deps.database.model(knowledgeFileCollection);
+    const files = deps.database.model(knowledgeFileCollection);
+    this.#jobs = new LeasedJobs({ ...deps, records: files });
     this.#chunks = deps.database.model(knowledgeChunkCollection);
     this.#bases = deps.database.model(knowledgeBaseCollection);
     this.#storage = deps.storage;
@@ -85,34 +85,19 @@ export class KnowledgeJobs {
     return this.#lanes.run([...readers, () => this.#indexer.work(signal)], signal);
   }
 
-  async #next(stop: AbortSignal): Promise<boolean> {
-    const now = new Date(this.#clock.now());
-    const file = await this.#files
-      .findOneAndUpdate(
-        { run_at: { $lte: now }, lease_until: { $lte: now } },
-        {
-          $set: { status: 'processing', lease_until: new Date(now.getTime() + LEASE_MS) },
-          $inc: { attempts: 1 },
-        },
-        { sort: { run_at: 1 }, returnDocument: 'after' },
-      )
-      .lean<KnowledgeFileRecord>();
-    if (!file) return false;
-    await this.#indexer.recount(file.knowledge_base_id);
-    const lease = keepLease({
-      clock: this.#clock,
-      stop,
-      renew: () => this.#settle(file, { lease_until: new Date(this.#clock.now() + LEASE_MS) }),
+  #next(stop: AbortSignal): Promise<boolean> {
+    return this.#jobs.next(stop, {
+      started: { status: 'processing' },
+      work: async (file, signal) => {
+        await this.#indexer.recount(file.knowledge_base_id);
+        await this.#process(file, signal);
+        await this.#indexer.recount(file.knowledge_base_id);
+      },
+      failed: async (file, error, retry) => {
+        await this.#failed(file, error, retry);
+        await this.#indexer.recount(file.knowledge_base_id);
+      },
     });
-    try {
-      await this.#process(file, lease.signal);
-    } catch (error) {
-      await this.#failed(file, error, lease.signal);
-    } finally {
-      lease.stop();
-    }
-    await this.#indexer.recount(file.knowledge_base_id);
-    return true;
   }
 
   async #process(claimed: KnowledgeFileRecord, signal: AbortSignal): Promise<void> {
@@ -121,7 +106,7 @@ export class KnowledgeJobs {
     const page = claimed.url === null ? undefined : await this.#pages.fetch(base, claimed, signal);
     const file = { ...claimed, ...page };
     if (page && page.sha256 === claimed.sha256 && claimed.generation !== null) {
-      await this.#settle(claimed, {
+      await this.#jobs.settle(claimed, {
         status: 'ready',
         error: null,
         failures: 0,
@@ -164,7 +149,7 @@ export class KnowledgeJobs {
         if (batch.length >= BATCH) await store();
       }
       await store();
-      const ours = await this.#settle(claimed, {
+      const ours = await this.#jobs.settle(claimed, {
         ...page,
         next_generation: generation,
         next_chunk_count: count,
@@ -196,31 +181,21 @@ export class KnowledgeJobs {
     }
   }
 
-  async #failed(file: KnowledgeFileRecord, error: unknown, signal: AbortSignal): Promise<void> {
+  async #failed(file: KnowledgeFileRecord, error: unknown, { interrupted, again }: Retry): Promise<void> {
     const details = { err: error, fileId: file._id };
     if (error instanceof DocumentError) {
-      await this.#settle(file, { status: 'failed', error: error.message, ...this.#nextRefresh(file) });
+      await this.#jobs.settle(file, { status: 'failed', error: error.message, ...this.#nextRefresh(file) });
       return;
     }
-    // Stopping is no failure: the file is taken up again.
-    const failures = file.failures + (signal.aborted ? 0 : 1);
-    const again = failures < ATTEMPTS;
-    if (signal.aborted) this.#logger.info(details, 'a document was interrupted');
+    if (interrupted) this.#logger.info(details, 'a document was interrupted');
     else if (again) this.#logger.warn(details, 'a document could not be processed and will be retried');
     else this.#logger.error(details, 'a document could not be processed');
-    const wait = signal.aborted ? 0 : RETRY_MS * failures;
     const reason =
       error instanceof AppError ? error.message : 'The document could not be processed. Try again.';
-    await this.#settle(
+    await this.#jobs.settle(
       file,
       again
-        ? {
-            status: 'queued',
-            error: signal.aborted ? null : reason,
-            failures,
-            run_at: new Date(this.#clock.now() + wait),
-            lease_until: new Date(0),
-          }
+        ? { status: 'queued', error: interrupted ? null : reason, ...again }
         : { status: 'failed', error: reason, ...this.#nextRefresh(file) },
     );
   }
@@ -232,14 +207,5 @@ export class KnowledgeJobs {
       run_at: hours === null ? null : new Date(this.#clock.now() + hours * HOUR_MS),
       lease_until: new Date(0),
     };
-  }
-
-  /** Changes a file while it is ours: whoever takes it over counts an attempt. @returns whether it was */
-  async #settle(file: KnowledgeFileRecord, set: Partial<KnowledgeFileRecord>): Promise<boolean> {
-    const { matchedCount } = await this.#files.updateOne(
-      { _id: file._id, attempts: file.attempts },
-      { $set: set },
-    );
-    return matchedCount > 0;
   }
 }
