@@ -6,13 +6,17 @@ import type { CarrierName } from '@parley/shared/contracts/session-values';
 import { signatureBase } from '../src/carriers/plivo/plivo-signature.ts';
 import { Scope } from '../src/tenancy/scope.ts';
 import type { SessionResponse } from '../src/sessions/session-schema.ts';
-import { openLoopbackServer, type Received } from './fixtures/loopback-server.ts';
+import { eventually, openLoopbackServer, type Received } from './fixtures/loopback-server.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
 import { TestGateway } from './fixtures/test-gateway.ts';
 import { signInUser } from './fixtures/test-users.ts';
 
 const carrierApi = await openLoopbackServer((request) =>
-  request.path.includes('refused') ? { status: 403, body: { error: 'no' } } : { status: 202, body: {} },
+  request.path.includes('unauthorized')
+    ? { status: 401, body: { error: 'no' } }
+    : request.path.includes('refused')
+      ? { status: 403, body: { error: 'no' } }
+      : { status: 202, body: {} },
 );
 t.teardown(() => carrierApi[Symbol.asyncDispose]());
 const PUBLIC_URL = 'https://voice.example.com';
@@ -90,7 +94,7 @@ async function makeLine(carrier: CarrierName, deployment: object = {}, agent: ob
 interface Callback {
   carrier: CarrierName;
   accountId: string;
-  kind?: 'voice' | 'status' | 'stream';
+  kind?: 'voice' | 'status' | 'stream' | 'recording';
   query?: string;
   /** Form fields, or for Telnyx the event's payload. */
   fields: Record<string, string>;
@@ -707,11 +711,78 @@ void t.test(
     await call('PATCH', `/v1/telephony-accounts/${line.accountId}`, { status: 'disabled' });
     const refused = await callBack(plivoCall(line, randomUUID()));
     t.equal(ticketOf(refused.body), undefined);
+    t.match(refused.body, /<Hangup reason="busy"\/>/);
     t.same(await sessionsOf(line), []);
-    await call('PATCH', `/v1/telephony-accounts/${line.accountId}`, { status: 'active' });
+    const ofLine = `/v1/telephony-accounts/${line.accountId}`;
+    await call('PATCH', ofLine, { status: 'active' });
+    t.ok(ticketOf((await callBack(plivoCall(line, randomUUID()))).body));
+
+    await call('PATCH', ofLine, { credentials: SECRETS.plivo });
+    const unverified = await callBack(plivoCall(line, randomUUID()));
+    t.match(unverified.body, /<Hangup reason="busy"\/>/, 'nor while nobody has verified it');
+    t.equal((await sessionsOf(line)).length, 1);
+    await call('POST', `${ofLine}/verify`);
     t.ok(ticketOf((await callBack(plivoCall(line, randomUUID()))).body));
   },
 );
+
+void t.test("a carrier's own recording of a call is told in its events, once", async (t) => {
+  const cases: Record<CarrierName, Pick<Callback, 'fields' | 'event'>> = {
+    plivo: { fields: { CallUUID: 'rec-plivo', RecordingID: 'R1', RecordUrl: 'https://plivo.example.com/1' } },
+    twilio: { fields: { CallSid: 'rec-twilio', RecordingSid: 'R1', RecordingStatus: 'completed' } },
+    telnyx: {
+      event: 'call.recording.saved',
+      fields: { call_control_id: 'rec-telnyx', recording_id: 'R1' },
+    },
+  };
+  for (const [carrier, told] of Object.entries(cases) as [CarrierName, (typeof cases)['plivo']][]) {
+    const line = await makeLine(carrier);
+    const arrived: Record<CarrierName, Callback> = {
+      plivo: plivoCall(line, 'rec-plivo'),
+      twilio: {
+        ...{ carrier, accountId: line.accountId },
+        fields: { CallSid: 'rec-twilio', From: '+919876543210', To: line.number, CallStatus: 'ringing' },
+      },
+      telnyx: {
+        ...{ carrier, accountId: line.accountId, event: 'call.initiated' },
+        fields: {
+          call_control_id: 'rec-telnyx',
+          from: '+919876543210',
+          to: line.number,
+          direction: 'incoming',
+        },
+      },
+    };
+    t.equal((await callBack(arrived[carrier])).status, 200, carrier);
+    const [session] = await sessionsOf(line);
+    for (const _ of [1, 2])
+      t.equal(
+        (await callBack({ carrier, accountId: line.accountId, kind: 'recording', ...told })).status,
+        200,
+      );
+    const path = `/v1/sessions/${session!.session_id}/events?type=warning`;
+    const { body } = await plane.call<{ items: object[]; total: number }>('GET', path);
+    t.match(body.items, [{ data: { code: 'carrier_recording_saved', name: 'R1', reason: null } }], carrier);
+    t.equal(body.total, 1);
+    // Where it is lies open for minutes, and is nobody's business.
+    t.notMatch(JSON.stringify(body), /example\.com/);
+  }
+});
+
+void t.test('an account is invalid once its carrier refuses the credentials in use', async (t) => {
+  const { telephonyAccounts } = services;
+  const line = await makeLine('plivo');
+  const stateOf = async () => (await telephonyAccounts.find(line.accountId))!;
+  t.equal((await stateOf()).status, 'active');
+  const carrier = (await telephonyAccounts.open(line.accountId))!;
+  await t.rejects(carrier.hangup('refused-1'), { code: 'auth', status: 403 });
+  t.equal((await stateOf()).status, 'active', 'what is forbidden says nothing of the credentials');
+  await t.rejects(carrier.hangup('unauthorized-1'), { code: 'auth', status: 401 });
+  await eventually(async () => (await stateOf()).status === 'invalid');
+  t.equal((await stateOf()).last_error, 'auth');
+  t.ok(ticketOf((await callBack(plivoCall(line, randomUUID()))).body), 'whoever signs knows the credentials');
+  t.same(await telephonyAccounts.limitsOf(line.accountId).then((limits) => limits!.status), 'invalid');
+});
 
 void t.test('an account’s credentials are never read back', async (t) => {
   const line = await makeLine('twilio');

@@ -103,4 +103,18 @@ export class CallProgress {
       offsetMs: session.started_at ? this.#clock.now() - session.started_at.getTime() : 0,
     });
   }
+
+  /** A recording of the carrier's own is noted, once, in the session's events: where the caller is heard besides. */
+  async recorded(accountId: string, call: Extract<CarrierCallback, { type: 'recording' }>): Promise<void> {
+    const { recordingId, failure } = call;
+    const session = await this.#store.findCall(accountId, call.carrierCallId);
+    if (!session || session.erased_at) return;
+    const code = failure === null ? 'carrier_recording_saved' : 'carrier_recording_failed';
+    await this.#events.append(owner(session), {
+      type: 'warning',
+      data: { code, ...(recordingId !== null && { name: recordingId }), reason: failure },
+      key: `${code}:${recordingId}`,
+      offsetMs: session.started_at ? this.#clock.now() - session.started_at.getTime() : 0,
+    });
+  }
 }

@@ -8,6 +8,7 @@ const KINDS = {
   status: "Handle a change of a call's status",
   amd: 'Handle a verdict of machine detection',
   stream: "Handle a change of a media stream's status",
+  recording: "Handle a recording of the carrier's own",
 } as const;
 
 /** What carriers call, authenticated by their own signatures. */

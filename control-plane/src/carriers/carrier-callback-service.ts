@@ -90,6 +90,9 @@ export class CarrierCallbackService {
         return this.#transfers.ended(trusted, callback);
       case 'treated':
         return this.#incoming.treated(trusted, callback);
+      case 'recording':
+        await this.#progress.recorded(account._id, callback);
+        return carrier.acknowledge();
       case 'stream':
         await this.#progress.stream(account._id, callback);
         return carrier.acknowledge();

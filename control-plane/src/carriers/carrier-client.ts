@@ -30,6 +30,7 @@ export class CarrierClient {
   readonly #authorization: string;
   readonly #dispatcher: Dispatcher;
   readonly #clock: Clock;
+  readonly #onUnauthorized: (() => void) | undefined;
 
   constructor(options: {
     carrier: CarrierName;
@@ -39,12 +40,14 @@ export class CarrierClient {
     authorization: string;
     dispatcher?: Dispatcher | undefined;
     clock: Clock;
+    onUnauthorized?: (() => void) | undefined;
   }) {
     this.#carrier = options.carrier;
     this.#baseUrl = options.baseUrl.replace(/\/+$/, '');
     this.#authorization = options.authorization;
     this.#dispatcher = options.dispatcher ?? http1Agent;
     this.#clock = options.clock;
+    this.#onUnauthorized = options.onUnauthorized;
   }
 
   /** @throws CarrierError; its message holds neither address nor answer */
@@ -102,6 +105,7 @@ export class CarrierClient {
         signal: signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal,
         dispatcher: this.#dispatcher,
       });
+      if (answer.statusCode === 401) this.#onUnauthorized?.();
       return { status: answer.statusCode, body: await readBounded(answer.body) };
     } catch (error) {
       if (signal?.aborted) throw signal.reason;

@@ -35,5 +35,7 @@ export const carrierSample: Sample = {
     carrierStatusByGet: plivoByGet('status'),
     carrierStreamByGet: plivoByGet('stream'),
     carrierAmdByGet: plivoByGet('amd'),
+    carrierRecording: carrierScenario,
+    carrierRecordingByGet: plivoByGet('recording'),
   },
 };

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { CARRIER_VERDICTS, type CarrierVerdict } from '@parley/shared/contracts/answer-detection';
 import type { CarrierName, FailureReason } from '@parley/shared/contracts/session-values';
 import type { Clock } from '@parley/shared/time/clock';
+import type { AccountProblem, ExpectedAccount } from './account-problem.ts';
 import type { ComplaintCapability, ComplaintDefinition } from './carrier-complaints.ts';
 import type { CarrierDialling } from './carrier-dialling.ts';
 
@@ -45,6 +46,8 @@ export type CarrierCallback =
     }
   /** A step of a treatment is done; only carriers that are told the next one by a command say so. */
   | { type: 'treated'; carrierCallId: string; step: TreatmentStep; state: string }
+  /** The carrier has recorded the call by itself: nobody here asks for it. */
+  | { type: 'recording'; carrierCallId: string; recordingId: string | null; failure: string | null }
   | {
       type: 'stream';
       carrierCallId: string;
@@ -195,6 +198,9 @@ export interface Carrier {
 
   /** Asks for something small, to see whether the credentials are good. @throws CarrierError */
   verifyCredentials(signal?: AbortSignal): Promise<void>;
+
+  /** What is wrong at the carrier although the credentials are good. @throws CarrierError */
+  findProblems(expected: ExpectedAccount, signal?: AbortSignal): Promise<AccountProblem[]>;
 }
 
 /** A callback breaks the carrier's own format. */
@@ -209,6 +215,8 @@ export interface CarrierOptions {
   clock: Clock;
   /** Where the carrier's API is, when it is not at the vendor's own address. */
   apiBaseUrl: string | undefined;
+  /** Told when the carrier refuses the credentials: 401, whatever was asked for. */
+  onUnauthorized?: (() => void) | undefined;
 }
 
 /** What the platform has to know of a carrier before an account at it is opened. */

@@ -55,7 +55,9 @@ export class IncomingCalls {
   /** A call arrives, or is told of again. */
   async arrived(trusted: TrustedCallback, call: IncomingCall): Promise<CarrierDocument> {
     const { account } = trusted;
-    if (account.status === 'disabled') return this.#refuse(trusted, call, 'rejected', 'account_disabled');
+    // One that the carrier has refused since then is known by its signature all the same.
+    if (account.status === 'disabled' || account.status === 'unverified')
+      return this.#refuse(trusted, call, 'busy', `account_${account.status}`);
     const number = call.to === null ? null : await this.#numbers.findActive(account._id, call.to);
     if (!number) return this.#refuse(trusted, call, 'rejected', 'unknown_number');
     const deployment = await this.#deployments.forNumber(number._id);

@@ -11,7 +11,7 @@ export interface CalledAccount {
   _id: string;
   org_id: string;
   provider: CarrierName;
-  /** A disabled one answers no calls; those that run go on. */
+  /** A disabled or unverified one answers no calls; those that run go on. */
   status: 'unverified' | 'active' | 'invalid' | 'disabled';
 }
 

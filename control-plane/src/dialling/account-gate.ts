@@ -66,5 +66,5 @@ export class AccountGate implements DialGate {
 
 /** Whether calls may be dialled by it. */
 export function isUsable({ status }: Pick<DialAccount, 'status'>): boolean {
-  return status === 'active' || status === 'unverified';
+  return status === 'active';
 }

@@ -72,7 +72,11 @@ export class SessionChoices {
     if (provider !== null) return { provider, accountId: null };
     const account = await this.#accounts.defaultFor(scope.orgId, scope.projectId);
     if (!account)
-      throw invalid(['body', 'provider'], 'Field required: the project has no telephony account', 'missing');
+      throw invalid(
+        ['body', 'provider'],
+        'Field required: the project has no active telephony account',
+        'missing',
+      );
     return { provider: account.provider, accountId: account.id };
   }
 

@@ -15,7 +15,7 @@ export interface TelephonyAccountRecord extends StoredRecord {
   max_concurrent_calls?: number;
   /** Outbound ones that begin; may be a fraction. */
   calls_per_second?: number;
-  /** `disabled`: it answers no calls and takes no sessions. */
+  /** `disabled`, `unverified`: it answers no calls and takes no sessions. `invalid`: the carrier refuses the credentials. */
   status: 'unverified' | 'active' | 'invalid' | 'disabled';
   /** When the carrier was last asked about these credentials; null = never. */
   last_verified_at: Date | null;

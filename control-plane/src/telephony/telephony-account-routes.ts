@@ -84,6 +84,23 @@ const accountResponse = z
   })
   .meta({ id: 'TelephonyAccount' });
 
+const verdictResponse = z
+  .object({
+    ok: z.boolean().meta({ description: 'Whether nothing is wrong.' }),
+    error: z.string().optional().meta({ description: 'Code of the first problem. Absent: there is none.' }),
+    problems: z
+      .array(
+        z.object({
+          code: z
+            .string()
+            .meta({ description: 'What is wrong, for programs.', example: 'application_elsewhere' }),
+          message: z.string().meta({ description: 'What is wrong and what to do, for people.' }),
+        }),
+      )
+      .meta({ description: 'All that is wrong.' }),
+  })
+  .meta({ id: 'TelephonyAccountVerdict' });
+
 export function telephonyAccountRoutes({
   telephonyAccounts: accounts,
   publicUrl,
@@ -195,13 +212,15 @@ export function telephonyAccountRoutes({
       method: 'POST',
       path: '/v1/telephony-accounts/{telephony_account_id}/verify',
       tag: TAG,
-      summary: 'Verify the credentials of a telephony account',
+      summary: 'Verify a telephony account',
+      description:
+        'Asks the carrier whether the credentials are good, and looks for what keeps calls from arriving: an application that is missing or points elsewhere, numbers without voice (the first ten), a `PUBLIC_URL` that the carrier cannot reach. Credentials that the carrier confirms make the account `active`, those that it refuses `invalid`; problems besides do not change its state.',
       access: ADMIN,
       target: account,
       responses: {
         200: {
           description: 'The outcome of the check',
-          schema: z.object({ ok: z.boolean(), error: z.string().optional() }),
+          schema: verdictResponse,
         },
       },
       idempotent: {},

@@ -1,16 +1,19 @@
 import { parsePhoneNumberFromString } from 'libphonenumber-js/min';
 import { z } from 'zod';
+import { carrierCallbackPath } from '@parley/shared/contracts/addresses';
 import type { CarrierName } from '@parley/shared/contracts/session-values';
 import { ConflictError, ForbiddenError } from '@parley/shared/errors/app-error';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
 import type { AuditLog } from '../audit/audit-trail.ts';
 import type { CarrierSource } from '../calls/carrier-commands.ts';
+import type { AccountProblem } from '../carriers/account-problem.ts';
 import type { CarrierComplaints } from '../carriers/carrier-complaints.ts';
-import { CarrierError, type Carrier, type CarrierOptions } from '../carriers/carrier.ts';
+import type { Carrier, CarrierOptions } from '../carriers/carrier.ts';
 import { carriers } from '../carriers/carriers.ts';
 import type { SecretBox } from '../crypto/secret-box.ts';
 import { invalid, parseInput } from '../http/validation.ts';
+import type { BackgroundWork } from '../lifecycle/background-work.ts';
 import type { SessionAccounts } from '../sessions/session-choices.ts';
 import type { Database } from '../storage/database.ts';
 import type { AnyOf, ListInput } from '../http/list-query.ts';
@@ -20,6 +23,7 @@ import type { Directory } from '../tenancy/directory.ts';
 import type { Principal } from '../tenancy/principal.ts';
 import type { Scope } from '../tenancy/scope.ts';
 import type { ComplaintAccounts } from '../ucc-complaints/complaint-accounts.ts';
+import { checkAccount } from './account-check.ts';
 import { phoneNumberCollection } from './phone-number-model.ts';
 import { telephonyAccountCollection } from './telephony-account-model.ts';
 import { ACCOUNT_LIMITS } from './telephony-account-record.ts';
@@ -27,6 +31,9 @@ import type { TelephonyAccountRecord } from './telephony-account-record.ts';
 
 /** What it writes to the audit trail. */
 export const TELEPHONY_AUDIT = ['credential.created', 'credential.changed', 'credential.deleted'] as const;
+
+/** Each is asked for at the carrier. */
+const MAX_VERIFIED_NUMBERS = 10;
 
 /** Where the carriers' APIs are, when it is not the vendors' own address. */
 export type CarrierApiUrls = Partial<Record<CarrierName, string | undefined>>;
@@ -52,6 +59,8 @@ export class TelephonyAccountService implements CarrierSource, ComplaintAccounts
   readonly #box: SecretBox;
   readonly #audit: AuditLog<(typeof TELEPHONY_AUDIT)[number]>;
   readonly #clock: Clock;
+  readonly #background: BackgroundWork;
+  readonly #publicUrl: string;
   readonly #apiUrls: CarrierApiUrls;
 
   constructor(deps: {
@@ -60,6 +69,8 @@ export class TelephonyAccountService implements CarrierSource, ComplaintAccounts
     box: SecretBox;
     audit: AuditLog<(typeof TELEPHONY_AUDIT)[number]>;
     clock: Clock;
+    background: BackgroundWork;
+    publicUrl: string;
     apiUrls: CarrierApiUrls;
   }) {
     this.#database = deps.database;
@@ -67,6 +78,8 @@ export class TelephonyAccountService implements CarrierSource, ComplaintAccounts
     this.#box = deps.box;
     this.#audit = deps.audit;
     this.#clock = deps.clock;
+    this.#background = deps.background;
+    this.#publicUrl = deps.publicUrl;
     this.#apiUrls = deps.apiUrls;
   }
 
@@ -152,15 +165,26 @@ export class TelephonyAccountService implements CarrierSource, ComplaintAccounts
     await this.#record(scope, caller, address, 'credential.deleted', account._id);
   }
 
-  /** Asks the carrier whether the credentials are good. */
-  async verify(scope: Scope, account: TelephonyAccountRecord): Promise<{ ok: boolean; error?: string }> {
-    let error: string | null = null;
-    try {
-      await this.#toCarrier(account).verifyCredentials();
-    } catch (failure) {
-      if (!(failure instanceof CarrierError)) throw failure;
-      error = failure.code;
-    }
+  /** Asks the carrier whether the credentials are good, and what else keeps calls from arriving. */
+  async verify(
+    scope: Scope,
+    account: TelephonyAccountRecord,
+  ): Promise<{ ok: boolean; error?: string; problems: AccountProblem[] }> {
+    const numbers = await this.#database
+      .model(phoneNumberCollection)
+      .find({ telephony_account_id: account._id, status: 'active' })
+      .sort({ _id: 1 })
+      .limit(MAX_VERIFIED_NUMBERS)
+      .lean();
+    const { error, problems } = await checkAccount(
+      carriers[account.provider].open(...this.#opening(account)),
+      {
+        publicUrl: this.#publicUrl,
+        apiIsOwn: this.#apiUrls[account.provider] !== undefined,
+        voiceUrl: `${this.#publicUrl}${carrierCallbackPath(account.provider, 'voice', account._id)}`,
+        numbers: numbers.map(({ phone_number }) => phone_number),
+      },
+    );
     // Only a refusal says something of the credentials; an unreachable carrier does not.
     const status = error === null ? 'active' : error === 'auth' ? 'invalid' : account.status;
     const verdict = { last_error: error, last_verified_at: new Date(this.#clock.now()) };
@@ -171,7 +195,8 @@ export class TelephonyAccountService implements CarrierSource, ComplaintAccounts
         { _id: account._id, credentials: account.credentials, status: account.status },
         { $set: { ...verdict, status: account.status === 'disabled' ? 'disabled' : status } },
       );
-    return error === null ? { ok: true } : { ok: false, error };
+    const [first] = problems;
+    return { ok: first === undefined, ...(first && { error: first.code }), problems };
   }
 
   find(accountId: string): Promise<TelephonyAccountRecord | null> {
@@ -234,7 +259,7 @@ export class TelephonyAccountService implements CarrierSource, ComplaintAccounts
       .find({
         org_id: orgId,
         project_ids: { $in: [null, projectId] },
-        status: { $in: ['unverified', 'active'] },
+        status: 'active',
       })
       .sort({ created_at: 1 })
       .limit(200)
@@ -245,7 +270,16 @@ export class TelephonyAccountService implements CarrierSource, ComplaintAccounts
   }
 
   #toCarrier(account: TelephonyAccountRecord): Carrier {
-    return carriers[account.provider].open(...this.#opening(account));
+    const [credentials, options] = this.#opening(account);
+    const onUnauthorized = () => this.#background.run('account not marked', () => this.#refused(account));
+    return carriers[account.provider].open(credentials, { ...options, onUnauthorized });
+  }
+
+  /** The carrier refuses in use what it has confirmed before. Not if the credentials are others by now. */
+  async #refused({ _id, credentials }: TelephonyAccountRecord): Promise<void> {
+    await this.#database
+      .model(telephonyAccountCollection)
+      .updateOne({ _id, credentials, status: 'active' }, { $set: { status: 'invalid', last_error: 'auth' } });
   }
 
   /** What a carrier's descriptor opens an account with. */

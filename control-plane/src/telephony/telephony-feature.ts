@@ -17,10 +17,13 @@ import { telephonySample } from './telephony-sample.ts';
 export function createTelephony({
   config,
   ...deps
-}: Pick<Platform, 'audit' | 'box' | 'clock' | 'config' | 'database' | 'directory'> & {
+}: Pick<Platform, 'audit' | 'background' | 'box' | 'clock' | 'config' | 'database' | 'directory'> & {
   targets: DeploymentTargets;
 }) {
-  const telephonyAccounts = new TelephonyAccountService({ ...deps, apiUrls: carrierApiUrls(config) });
+  const telephonyAccounts = new TelephonyAccountService({
+    ...{ ...deps, publicUrl: config.PUBLIC_URL },
+    apiUrls: carrierApiUrls(config),
+  });
   const phoneNumbers = new PhoneNumberService(deps);
   const inboundDeployments = new InboundDeploymentService({ ...deps, forwards: telephonyAccounts });
   return {

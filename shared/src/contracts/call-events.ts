@@ -320,7 +320,10 @@ export const CALL_EVENTS = {
     whenFull: 'drop',
     data: z.object({
       code,
-      /** Of the variable that is missing, or of the tool that is not run again because it fails each time. */
+      /**
+       * Of the variable that is missing, of the tool that is not run again because it fails each time, or the carrier's id
+       * of a recording of its own.
+       */
       name: z.string().optional(),
       provider: z.string().optional(),
       fault: z.string().optional(),

@@ -13,6 +13,7 @@ export interface PlivoApiOptions {
   clock?: Clock;
   apiBaseUrl?: string | undefined;
   dispatcher?: Dispatcher | undefined;
+  onUnauthorized?: (() => void) | undefined;
 }
 
 /** The REST API of one account at Plivo. */
@@ -33,6 +34,7 @@ export function openPlivoApi(
       authorization: `Basic ${Buffer.from(`${authId}:${authToken}`).toString('base64')}`,
       dispatcher: options.dispatcher,
       clock: options.clock ?? systemClock,
+      onUnauthorized: options.onUnauthorized,
     }),
     account: `/v1/Account/${encodeURIComponent(authId)}`,
   };

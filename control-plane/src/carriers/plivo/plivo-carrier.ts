@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { AccountProblem, ExpectedAccount } from '../account-problem.ts';
 import type { CarrierClient } from '../carrier-client.ts';
 import { credentialText } from '../carrier-credentials.ts';
 import { formFields, toE164 } from '../carrier-form.ts';
@@ -19,6 +20,7 @@ import { openPlivoApi, type PlivoApiOptions, type PlivoCredentials } from './pli
 import { plivoEnd } from './plivo-causes.ts';
 import { PLIVO_CALLBACK_TEXT, PlivoComplaints } from './plivo-complaints.ts';
 import { PlivoDialling } from './plivo-dialling.ts';
+import { plivoProblems } from './plivo-problems.ts';
 import { verifyPlivoUpgrade, verifyPlivoWebhook } from './plivo-signature.ts';
 
 /** Languages of the voice `WOMAN`, by the vendor's page on `<Speak>`. */
@@ -87,6 +89,9 @@ export class PlivoCarrier implements Carrier {
       };
     }
     const event = fields.get('Event');
+    const recordingId = fields.get('RecordingID');
+    if (event === null && (recordingId !== null || fields.has('RecordUrl')))
+      return { type: 'recording', carrierCallId, recordingId, failure: null };
     switch (event) {
       case 'StartApp':
         return {
@@ -190,6 +195,10 @@ export class PlivoCarrier implements Carrier {
 
   async verifyCredentials(signal?: AbortSignal): Promise<void> {
     await this.#client.call({ method: 'GET', path: `${this.#account}/`, signal });
+  }
+
+  findProblems(expected: ExpectedAccount, signal?: AbortSignal): Promise<AccountProblem[]> {
+    return plivoProblems({ client: this.#client, account: this.#account }, expected, signal);
   }
 
   /** The trailing slash matters. */

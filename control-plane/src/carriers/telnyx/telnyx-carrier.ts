@@ -2,6 +2,7 @@ import type { Dispatcher } from 'undici';
 import { z } from 'zod';
 import type { CarrierVerdict } from '@parley/shared/contracts/answer-detection';
 import type { Clock } from '@parley/shared/time/clock';
+import type { AccountProblem, ExpectedAccount } from '../account-problem.ts';
 import { CarrierClient } from '../carrier-client.ts';
 import { credentialText } from '../carrier-credentials.ts';
 import { toE164 } from '../carrier-form.ts';
@@ -13,6 +14,7 @@ import {
   type Carrier,
   type CarrierCallback,
   type CarrierDocument,
+  type CarrierOptions,
   type CarrierRequest,
   type StreamTarget,
   type TransferTarget,
@@ -20,6 +22,7 @@ import {
 } from '../carrier.ts';
 import { telnyxEnd } from './telnyx-causes.ts';
 import { STREAM_SETTINGS, TelnyxDialling } from './telnyx-dialling.ts';
+import { telnyxProblems } from './telnyx-problems.ts';
 import { verifyTelnyxWebhook } from './telnyx-signature.ts';
 import { treatmentCommand, treatmentStep } from './telnyx-treatment.ts';
 
@@ -46,6 +49,8 @@ const webhookSchema = z.object({
       sip_hangup_cause: z.string().optional(),
       failure_reason: z.string().optional(),
       result: z.string().optional(),
+      reason: z.string().nullish().catch(null),
+      recording_id: z.string().nullish().catch(null),
     }),
   }),
 });
@@ -82,14 +87,14 @@ export const telnyx = defineCarrier({
     ),
     connection_id: credentialText(64).optional(),
   }),
-  open: ({ api_key, public_key, connection_id }, { clock, apiBaseUrl }) =>
+  open: ({ api_key, public_key, connection_id }, options) =>
     new TelnyxCarrier(
       {
         apiKey: api_key,
         publicKey: public_key,
         ...(connection_id !== undefined && { connectionId: connection_id }),
       },
-      { clock, apiBaseUrl },
+      options,
     ),
 });
 
@@ -104,10 +109,12 @@ export class TelnyxCarrier implements Carrier {
   readonly #publicKey: string;
   readonly #clock: Clock;
   readonly #client: CarrierClient;
+  readonly #connectionId: string | null;
 
   constructor(
     { apiKey, publicKey, connectionId }: TelnyxCredentials,
-    options: { clock: Clock; apiBaseUrl?: string | undefined; dispatcher?: Dispatcher | undefined },
+    options: Partial<CarrierOptions> &
+      Pick<CarrierOptions, 'clock'> & { dispatcher?: Dispatcher | undefined },
   ) {
     this.#publicKey = publicKey;
     this.#clock = options.clock;
@@ -117,8 +124,10 @@ export class TelnyxCarrier implements Carrier {
       authorization: `Bearer ${apiKey}`,
       dispatcher: options.dispatcher,
       clock: options.clock,
+      onUnauthorized: options.onUnauthorized,
     });
-    this.dialling = new TelnyxDialling(this.#client, connectionId ?? null);
+    this.#connectionId = connectionId ?? null;
+    this.dialling = new TelnyxDialling(this.#client, this.#connectionId);
   }
 
   verifyWebhook(request: CarrierRequest): boolean {
@@ -166,6 +175,13 @@ export class TelnyxCarrier implements Carrier {
       case 'call.machine.premium.greeting.ended':
         if (payload.result !== 'beep_detected') return undefined;
         return { type: 'machine', carrierCallId, verdict: 'machine', beep: true };
+      case 'call.recording.saved':
+        return { type: 'recording', carrierCallId, recordingId: payload.recording_id ?? null, failure: null };
+      case 'call.recording.error':
+        return {
+          ...{ type: 'recording', carrierCallId, recordingId: payload.recording_id ?? null },
+          failure: payload.reason ?? 'error',
+        };
       case 'streaming.started':
         return { type: 'stream', carrierCallId, phase: 'started', reason: null };
       case 'streaming.stopped':
@@ -265,6 +281,10 @@ export class TelnyxCarrier implements Carrier {
 
   async verifyCredentials(signal?: AbortSignal): Promise<void> {
     await this.#client.call({ method: 'GET', path: '/v2/balance', signal });
+  }
+
+  findProblems(expected: ExpectedAccount, signal?: AbortSignal): Promise<AccountProblem[]> {
+    return telnyxProblems(this.#client, this.#connectionId, expected, signal);
   }
 
   async #action(carrierCallId: string, name: string, body: object, signal?: AbortSignal): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { z } from 'zod';
 import { systemClock, type Clock } from '@parley/shared/time/clock';
+import type { AccountProblem, ExpectedAccount } from '../account-problem.ts';
 import { CarrierClient } from '../carrier-client.ts';
 import { credentialText } from '../carrier-credentials.ts';
 import { formFields, toE164 } from '../carrier-form.ts';
@@ -21,6 +22,7 @@ import { nearestLanguage } from '../spoken-language.ts';
 import { escapeXml, responseDocument } from '../xml.ts';
 import { isFinal, twilioEnd } from './twilio-causes.ts';
 import { TwilioDialling } from './twilio-dialling.ts';
+import { twilioProblems } from './twilio-problems.ts';
 import { verifyTwilioUpgrade, verifyTwilioWebhook } from './twilio-signature.ts';
 
 export const TWILIO_API_URL = 'https://api.twilio.com';
@@ -109,8 +111,8 @@ export interface TwilioCredentials {
 export const twilio = defineCarrier({
   title: 'Twilio',
   credentials: z.strictObject({ account_sid: credentialText(64), auth_token: credentialText(128) }),
-  open: ({ account_sid, auth_token }, { clock, apiBaseUrl }) =>
-    new TwilioCarrier({ accountSid: account_sid, authToken: auth_token }, { clock, apiBaseUrl }),
+  open: ({ account_sid, auth_token }, options) =>
+    new TwilioCarrier({ accountSid: account_sid, authToken: auth_token }, options),
 });
 
 /** Twilio: TwiML, form callbacks, SHA-1 signature over the URL as requested. */
@@ -129,6 +131,7 @@ export class TwilioCarrier implements Carrier {
       clock?: Clock;
       apiBaseUrl?: string | undefined;
       dispatcher?: Dispatcher | undefined;
+      onUnauthorized?: (() => void) | undefined;
     } = {},
   ) {
     this.#accountSid = accountSid;
@@ -140,6 +143,7 @@ export class TwilioCarrier implements Carrier {
       authorization: `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString('base64')}`,
       dispatcher: options.dispatcher,
       clock: options.clock ?? systemClock,
+      onUnauthorized: options.onUnauthorized,
     });
     this.dialling = new TwilioDialling(this.#client, this.#account);
   }
@@ -169,6 +173,12 @@ export class TwilioCarrier implements Carrier {
     if (answeredBy !== null && !fields.has('CallStatus')) {
       const verdict = answeredBy.startsWith('machine') ? 'machine' : toCarrierVerdict(answeredBy);
       return { type: 'machine', carrierCallId, verdict, beep: answeredBy === 'machine_end_beep' };
+    }
+    const recording = fields.get('RecordingStatus');
+    if (recording !== null) {
+      if (recording === 'in-progress') return undefined;
+      const failure = recording === 'completed' ? null : recording;
+      return { type: 'recording', carrierCallId, recordingId: fields.get('RecordingSid'), failure };
     }
     const dialStatus = fields.get('DialCallStatus');
     if (dialStatus !== null) {
@@ -259,6 +269,10 @@ export class TwilioCarrier implements Carrier {
 
   async verifyCredentials(signal?: AbortSignal): Promise<void> {
     await this.#client.call({ method: 'GET', path: `${this.#account}.json`, signal });
+  }
+
+  findProblems(expected: ExpectedAccount, signal?: AbortSignal): Promise<AccountProblem[]> {
+    return twilioProblems(this.#client, this.#account, expected, signal);
   }
 
   #call(carrierCallId: string): string {
