@@ -70,6 +70,8 @@ export interface PlaceCallOptions {
   background?: Background | undefined;
   /** By default somebody answers, and hangs up soon. @param to E.164 */
   onTransfer?: (to: string) => TransferOutcome;
+  /** The call takes part in a conference. */
+  onConference?: (name: string) => void;
   /** Keys that are pressed for the person whom a transfer went to. */
   onTransferDigits?: (digits: string) => void;
   /** Told of what the carrier's own voice says to the caller. */

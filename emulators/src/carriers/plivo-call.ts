@@ -14,6 +14,7 @@ import {
   type EmulatedCallEnd,
   type PlaceCallOptions,
 } from '../callers/emulated-call.ts';
+import type { Conferences, ConferenceWish } from './conferences.ts';
 import { CAUSES, DocumentFault, RUNG, type DocumentKind, type PlivoCause } from './plivo-causes.ts';
 import { signPlivoRequest, signPlivoUpgrade } from './plivo-webhook-signature.ts';
 import { deaf, toL16, withEncoding, withExtraHeaders, withStart } from '../callers/stream-dialect.ts';
@@ -59,6 +60,13 @@ export interface PlivoDial {
   timeLimitMs: number;
 }
 
+/** An account: what it signs with, and its conferences. */
+export interface PlivoAccount {
+  authId: string;
+  authToken: string;
+  conferences: Conferences;
+}
+
 /** How far a call that was dialled has come. */
 export type PlivoStage = 'queued' | 'live' | 'over';
 
@@ -70,7 +78,7 @@ export class PlivoCall implements ConnectingCall {
   readonly to: string;
   readonly ended: Promise<EmulatedCallEnd>;
   readonly #place: PlaceCallOptions;
-  readonly #account: { authId: string; authToken: string };
+  readonly #account: PlivoAccount;
   /** What it was dialled by; absent when it came in. */
   readonly dialled: PlivoDial | undefined;
   readonly #progress = new CallProgress();
@@ -91,7 +99,7 @@ export class PlivoCall implements ConnectingCall {
   /** @param dialled absent when it comes in */
   constructor(
     place: PlaceCallOptions,
-    account: { authId: string; authToken: string },
+    account: PlivoAccount,
     conditions: CallbackConditions,
     dialled?: PlivoDial,
   ) {
@@ -283,6 +291,16 @@ export class PlivoCall implements ConnectingCall {
         return this.#stream(element);
       case 'Dial':
         return this.#dial(element);
+      case 'Conference':
+        this.#progress.answer();
+        await this.#account.conferences.attend(
+          this.callId,
+          conferenceOf(element),
+          this.#wait,
+          this.#place.onConference,
+        );
+        this.#targetHungUp = !this.#hungUp;
+        return undefined;
       case 'Redirect':
         return {
           document: await this.#fetch('redirect', element.text, this.#common('in-progress')),
@@ -470,6 +488,16 @@ const DIAL_CAUSES = {
   'no-answer': 'NO_ANSWER',
   failed: 'UNALLOCATED_NUMBER',
 } as const;
+
+/** https://plivo.com/docs/voice/xml/conference @throws AnswerDocumentError */
+function conferenceOf({ attributes, text }: XmlElement): ConferenceWish {
+  if (!/^[A-Za-z0-9_-]{1,128}$/.test(text)) throw new AnswerDocumentError(`<Conference>${text}`);
+  const { endConferenceOnExit = 'false', ...others } = attributes;
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined)
+    throw new AnswerDocumentError(`<Conference ${unknown}> is not supported by this emulator of Plivo`);
+  return { name: text, endsOnExit: endConferenceOnExit === 'true' };
+}
 
 /** What `<Stream>` asks for; carriers 1.2. @throws AnswerDocumentError */
 function streamSettings({ attributes, text }: XmlElement): {

@@ -233,6 +233,31 @@ void t.test(
   },
 );
 
+void t.test('two calls talk in a conference, and who leaves it ends it for both', async (t) => {
+  const { platform, place, rest } = await open(t, ({ path }, platform) => {
+    if (path === '/voice') return xml(streamElement(platform), '<Hangup/>');
+    if (path === '/room') return xml('<Conference endConferenceOnExit="true">tr-1</Conference>', '<Hangup/>');
+    return path === '/odd' ? xml('<Conference muted="true">tr-1</Conference>') : xml();
+  });
+  let inside = 0;
+  const both = Promise.withResolvers<void>();
+  const onConference = () => ++inside === 2 && both.resolve();
+  const calls = [await place({ onConference }), await place({ onConference })];
+  for (const [i, call] of calls.entries()) {
+    await rest('POST', `Call/${call.callId}/`, { legs: 'aleg', aleg_url: `${platform.url}/room` });
+    (await platform.stream(i)).socket.close(1000);
+  }
+  await both.promise;
+  calls[1]!.hangUp();
+  t.match(await calls[1]!.ended, { source: 'caller' });
+  t.match(await calls[0]!.ended, { source: 'target' });
+
+  const odd = await place();
+  await rest('POST', `Call/${odd.callId}/`, { legs: 'aleg', aleg_url: `${platform.url}/odd` });
+  (await platform.stream(2)).socket.close(1000);
+  t.match(await odd.ended, { source: 'network' }, 'nothing is ignored that it does not know');
+});
+
 void t.test('a transfer that nobody takes comes back with a stream of its own', async (t) => {
   const { platform, place, rest } = await open(t, ({ path }, platform) => {
     if (path === '/transfer')

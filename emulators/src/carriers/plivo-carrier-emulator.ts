@@ -11,6 +11,7 @@ import type {
 import type { HttpAnswer } from '../server/emulator-server.ts';
 import { PlivoCall } from './plivo-call.ts';
 import { PlivoComplaints } from './plivo-complaints.ts';
+import { Conferences } from './conferences.ts';
 import { PlivoDials, plivoError } from './plivo-dials.ts';
 
 /**
@@ -28,7 +29,8 @@ export async function openPlivoCarrierEmulator(
 ): Promise<CarrierEmulator & { readonly complaints: PlivoComplaints }> {
   const { authId = newAuthId(), authToken = newAuthToken(), reach, clock = systemClock } = options;
   const account = `/v1/Account/${authId}/`;
-  const dials = new PlivoDials({ account, credentials: { authId, authToken }, reach, clock });
+  const credentials = { authId, authToken, conferences: new Conferences() };
+  const dials = new PlivoDials({ account, credentials, reach, clock });
   const complaints = new PlivoComplaints(account);
   const opened = await openCarrierAccount<PlivoCall, PlaceCallOptions>({
     name: 'plivo',
@@ -50,7 +52,7 @@ export async function openPlivoCarrierEmulator(
     },
     notFound: () => plivoError('call not found'),
     command,
-    dial: (place, conditions) => new PlivoCall({ reach, ...place }, { authId, authToken }, conditions),
+    dial: (place, conditions) => new PlivoCall({ reach, ...place }, credentials, conditions),
   });
   return { ...opened, complaints };
 }

@@ -6,7 +6,7 @@ import type { HttpAnswer } from '../server/emulator-server.ts';
 import type { CarrierCalls } from './carrier-account.ts';
 import type { CarrierApiRequest, NoAnswer } from './carrier-api.ts';
 import { parseJsonObject } from './json-object.ts';
-import { PlivoCall, type PlivoStage } from './plivo-call.ts';
+import { PlivoCall, type PlivoAccount, type PlivoStage } from './plivo-call.ts';
 
 /** Calls that are begun a second; those above wait in a queue. */
 const CALLS_PER_SECOND = 2;
@@ -41,7 +41,7 @@ export const plivoError = (error: string) => ({ api_id: randomUUID(), error });
 /** Outbound calls of the emulated Plivo: dialled, listed and withdrawn; carriers 1.3. */
 export class PlivoDials {
   readonly #account: string;
-  readonly #credentials: { authId: string; authToken: string };
+  readonly #credentials: PlivoAccount;
   readonly #reach: Reach | undefined;
   readonly #pace: DialPace;
   readonly #window: RequestWindow;
@@ -49,7 +49,7 @@ export class PlivoDials {
   /** @param options `account`: the path of the account, with slashes at both ends */
   constructor(options: {
     account: string;
-    credentials: { authId: string; authToken: string };
+    credentials: PlivoAccount;
     reach: Reach | undefined;
     clock: Clock;
   }) {

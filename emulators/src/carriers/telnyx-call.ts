@@ -93,6 +93,8 @@ export class TelnyxCall implements ConnectingCall {
   readonly #commandIds = new Set<string>();
   readonly #firstCommand: NodeJS.Timeout | undefined;
   readonly #talk = new CallWait();
+  /** The other call that it was bridged with: the end of one is that of the other. */
+  #bridgedWith: TelnyxCall | undefined;
   /** The leg to whom the caller was transferred, while it lives. */
   #targetLeg: string | undefined;
   #state: 'parked' | 'bridging' | 'answering' | 'answered' | 'hangup' = 'parked';
@@ -196,6 +198,17 @@ export class TelnyxCall implements ConnectingCall {
   #tellMachine(heard: EmulatedMachine['verdict'] | 'beep'): void {
     if (heard === 'beep') this.#event('call.machine.greeting.ended', { result: 'beep_detected' });
     else this.#event('call.machine.detection.ended', { result: heard === 'fax' ? 'not_sure' : heard });
+  }
+
+  /** Connects the people of two calls; streams go on. @throws CommandError */
+  bridge(other: TelnyxCall): void {
+    const both = [this, other] as const;
+    if (both.some((call) => call.#state === 'hangup'))
+      throw new CommandError('90018', 'Call has already ended');
+    if (this === other || both.some((call) => call.#state !== 'answered'))
+      throw new CommandError('90034', 'Call has not been answered yet');
+    [this.#bridgedWith, other.#bridgedWith] = [other, this];
+    for (const call of both) call.#event('call.bridged', {});
   }
 
   /** Whether this is the leg to whom the caller was transferred. */
@@ -426,6 +439,9 @@ export class TelnyxCall implements ConnectingCall {
   #end(cause: TelnyxCause): void {
     if (this.#over) return;
     this.#state = 'hangup';
+    const other = this.#bridgedWith;
+    this.#bridgedWith = undefined;
+    if (other) other.#end(CAUSES.target);
     clearTimeout(this.#firstCommand);
     this.dialled?.telephone.cancel();
     this.#answered.reject(new Error('The call has ended.'));

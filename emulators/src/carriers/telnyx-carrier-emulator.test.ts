@@ -250,6 +250,22 @@ void t.test('commands: digits, transfer with its own leg, hang-up, and what is r
   t.match(await act(call.callId, 'hangup'), { status: 422, body: { errors: [{ code: '90018' }] } });
 });
 
+void t.test('two calls that are bridged end together', async (t) => {
+  const { platform, place, act } = await open(t);
+  const [caller, target] = [await place(), await place()];
+  const other = { call_control_id: target.callId };
+  t.match(await act(caller.callId, 'bridge', { call_control_id: 'v3:unknown' }), {
+    status: 422,
+    body: { errors: [{ code: '10005' }] },
+  });
+  t.equal((await act(caller.callId, 'bridge', { ...other, park_after_unbridge: 'self' })).status, 422);
+  t.equal((await act(caller.callId, 'bridge', other)).status, 200);
+  target.hangUp();
+  t.match(await target.ended, { source: 'caller' });
+  t.match(await caller.ended, { source: 'target' });
+  t.equal(platform.requests.filter(isEvent('call.bridged')).length, 2);
+});
+
 void t.test('after a transfer that nobody took, the call streams again when told to', async (t) => {
   const { platform, place, act } = await open(t);
   const call = await place({ onTransfer: () => ({ status: 'busy', afterMs: 10 }) });

@@ -56,7 +56,10 @@ export async function openTelnyxCarrierEmulator(
       body: () => ({ data: { record_type: 'balance', balance: '0.00', currency: 'USD' } }),
     },
     clock,
-    route: (request, calls) => dials.answer(request, calls) ?? targetCommand(request, calls.list()),
+    route: (request, calls) =>
+      dials.answer(request, calls) ??
+      targetCommand(request, calls.list()) ??
+      bridgeCommand(request, calls.list()),
     findCall: commandedCall,
     notFound: () => telnyxError('10005', 'Resource not found'),
     command,
@@ -93,6 +96,23 @@ function targetCommand(request: CarrierApiRequest, calls: readonly TelnyxCall[])
   const found = commandedCall(request);
   const call = found && calls.find((one) => one.isTargetLeg(found.callId));
   return call && commandedBy(request, (body) => call.commandTarget(found.resource, body));
+}
+
+/** https://developers.telnyx.com/api/call-control/bridge-call */
+function bridgeCommand(request: CarrierApiRequest, calls: readonly TelnyxCall[]): HttpAnswer | undefined {
+  const found = commandedCall(request);
+  const call = found?.resource === 'bridge' ? calls.find(({ callId }) => callId === found.callId) : undefined;
+  return (
+    call &&
+    commandedBy(request, ({ call_control_id: otherId, ...more }) => {
+      const [unknown] = Object.keys(more).filter((name) => name !== 'command_id');
+      if (unknown !== undefined)
+        throw new CommandError('10015', `${unknown} of bridge is unsupported by the emulator`);
+      const other = calls.find(({ callId }) => callId === otherId);
+      if (!other) throw new CommandError('10005', 'The call to bridge with was not found');
+      call.bridge(other);
+    })
+  );
 }
 
 function command(call: TelnyxCall, action: string, request: CarrierApiRequest): HttpAnswer {

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { Clock } from '@parley/shared/time/clock';
 import { AnswerDocumentError, parseAnswerDocument, type XmlElement } from './answer-document.ts';
 import { CallWait } from '../callers/call-wait.ts';
+import type { Conferences, ConferenceWish } from './conferences.ts';
 import { dialects, type CarrierDialect } from '../callers/carrier-dialect.ts';
 import { CarrierLine } from '../callers/carrier-line.ts';
 import type { DialledTelephone, EmulatedMachine, Rung } from '../callers/telephone.ts';
@@ -69,6 +70,13 @@ type Document = readonly XmlElement[];
 type Step = { document: Document } | { end: TwilioCause };
 type Instructions = { twiml: string } | { url: string };
 
+/** An account: what it signs with, and its conferences. */
+export interface TwilioAccount {
+  accountSid: string;
+  authToken: string;
+  conferences: Conferences;
+}
+
 /** One call, as Twilio handles it: asks for TwiML and obeys it. */
 export class TwilioCall implements ConnectingCall {
   readonly carrier = 'twilio';
@@ -77,7 +85,7 @@ export class TwilioCall implements ConnectingCall {
   readonly to: string;
   readonly ended: Promise<EmulatedCallEnd>;
   readonly #place: PlaceCallOptions;
-  readonly #account: { accountSid: string; authToken: string };
+  readonly #account: TwilioAccount;
   readonly #dialled: TwilioDial | undefined;
   readonly #progress = new CallProgress();
   readonly #webhooks: PendingWebhooks;
@@ -96,7 +104,7 @@ export class TwilioCall implements ConnectingCall {
   /** @param dialled absent when it comes in */
   constructor(
     place: PlaceCallOptions,
-    account: { accountSid: string; authToken: string },
+    account: TwilioAccount,
     conditions: CallbackConditions,
     dialled?: TwilioDial,
   ) {
@@ -378,6 +386,15 @@ export class TwilioCall implements ConnectingCall {
   }
 
   async #dial(element: XmlElement): Promise<Step | undefined> {
+    const conference = element.children.find((child) => child.name === 'Conference');
+    if (conference) {
+      this.#answer();
+      const { conferences } = this.#account;
+      const { onConference } = this.#place;
+      await conferences.attend(this.callId, conferenceOf(element, conference), this.#wait, onConference);
+      this.#targetHungUp = !this.#hungUp;
+      return undefined;
+    }
     const number = element.children.find((child) => child.name === 'Number');
     const to = number?.text ?? element.text;
     if (!/^\+[1-9]\d{6,14}$/.test(to)) throw new AnswerDocumentError('<Dial> without a number');
@@ -477,4 +494,14 @@ function streamSettings(element: XmlElement, bothWays: boolean): { url: string; 
 
 export function sid(kind: 'AC' | 'CA' | 'MZ'): string {
   return kind + randomBytes(16).toString('hex');
+}
+
+/** https://www.twilio.com/docs/voice/twiml/conference @throws AnswerDocumentError */
+function conferenceOf(dial: XmlElement, { attributes, text }: XmlElement): ConferenceWish {
+  if (text === '' || /[/&?#]/.test(text)) throw new AnswerDocumentError(`<Conference>${text}`);
+  const { endConferenceOnExit = 'false', ...others } = attributes;
+  const [unknown] = [...Object.keys(others), ...Object.keys(dial.attributes)];
+  if (unknown !== undefined)
+    throw new AnswerDocumentError(`${unknown} of a conference is not supported by this emulator of Twilio`);
+  return { name: text, endsOnExit: endConferenceOnExit === 'true' };
 }

@@ -158,6 +158,23 @@ void t.test('new TwiML ends the stream and is obeyed at once', async (t) => {
   t.ok(isSigned(platform, result));
 });
 
+void t.test('two calls talk in a conference, and who leaves it ends it for both', async (t) => {
+  const { place, rest } = await open(t, (request, platform) =>
+    isVoice(request) ? xml(connect(platform)) : xml(),
+  );
+  let inside = 0;
+  const both = Promise.withResolvers<void>();
+  const onConference = () => ++inside === 2 && both.resolve();
+  const calls = [await place({ onConference }), await place({ onConference })];
+  const room = '<Dial><Conference endConferenceOnExit="true">tr-1</Conference></Dial>';
+  for (const call of calls)
+    await rest('POST', `/Calls/${call.callId}.json`, { Twiml: xml(room, '<Hangup/>') });
+  await both.promise;
+  calls[1]!.hangUp();
+  t.match(await calls[1]!.ended, { source: 'caller' });
+  t.match(await calls[0]!.ended, { source: 'target' });
+});
+
 void t.test('a transfer that nobody takes comes back with a stream of its own', async (t) => {
   const { platform, place, rest } = await open(t, (request, platform) => {
     if (request.path === '/transfer')

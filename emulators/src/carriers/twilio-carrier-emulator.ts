@@ -9,11 +9,12 @@ import type {
   PlaceCallOptions,
   Reach,
 } from '../callers/emulated-call.ts';
+import { Conferences } from './conferences.ts';
 import { sid, TwilioCall } from './twilio-call.ts';
 import { MAX_TWIML, TwilioDials, twilioError } from './twilio-dials.ts';
 
 /**
- * An emulated Twilio: asks for TwiML by a signed form, obeys it (Connect and Start with Stream, Dial, Redirect, Play
+ * An emulated Twilio: asks for TwiML by a signed form, obeys it (Connect and Start with Stream, Dial with a number or a conference, Redirect, Play
  * with digits, Pause, Reject, Hangup), speaks the stream protocol, serves the REST API of calls (create, list, fetch,
  * update), and posts signed status callbacks. No account, and a telephone network of its own.
  */
@@ -27,7 +28,8 @@ export async function openTwilioCarrierEmulator(
 ): Promise<CarrierEmulator> {
   const { accountSid = sid('AC'), authToken = newAuthToken(), reach, clock = systemClock } = options;
   const account = `/2010-04-01/Accounts/${accountSid}`;
-  const dials = new TwilioDials({ account, credentials: { accountSid, authToken }, reach, clock });
+  const credentials = { accountSid, authToken, conferences: new Conferences() };
+  const dials = new TwilioDials({ account, credentials, reach, clock });
   return openCarrierAccount<TwilioCall, PlaceCallOptions>({
     name: 'twilio',
     credentials: { account_sid: accountSid, auth_token: authToken },
@@ -53,7 +55,7 @@ export async function openTwilioCarrierEmulator(
     },
     notFound: ({ path }) => twilioError(20404, `The requested resource ${path} was not found`, 404),
     command: (call, _resource, request) => command(call, request),
-    dial: (place, conditions) => new TwilioCall({ reach, ...place }, { accountSid, authToken }, conditions),
+    dial: (place, conditions) => new TwilioCall({ reach, ...place }, credentials, conditions),
   });
 }
 

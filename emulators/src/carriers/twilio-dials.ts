@@ -4,7 +4,7 @@ import { DialPace } from '../callers/telephone.ts';
 import type { HttpAnswer } from '../server/emulator-server.ts';
 import type { CarrierCalls } from './carrier-account.ts';
 import type { CarrierApiRequest, NoAnswer } from './carrier-api.ts';
-import { STATUS_EVENTS, TwilioCall, type StatusEvent } from './twilio-call.ts';
+import { STATUS_EVENTS, TwilioCall, type StatusEvent, type TwilioAccount } from './twilio-call.ts';
 
 export const MAX_TWIML = 4000;
 
@@ -47,14 +47,14 @@ export const twilioError = (code: number, message: string, status: number) => ({
 /** Outbound calls of the emulated Twilio: created and listed; carriers 2.3. */
 export class TwilioDials {
   readonly #calls: string;
-  readonly #credentials: { accountSid: string; authToken: string };
+  readonly #credentials: TwilioAccount;
   readonly #reach: Reach | undefined;
   readonly #pace: DialPace;
 
   /** @param options `account`: the path of the account, without a slash at its end */
   constructor(options: {
     account: string;
-    credentials: { accountSid: string; authToken: string };
+    credentials: TwilioAccount;
     reach: Reach | undefined;
     clock: Clock;
   }) {
