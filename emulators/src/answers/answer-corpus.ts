@@ -1,4 +1,5 @@
 import type { Speaker } from '../noise/voices.ts';
+import { HELD_OUT_ANSWERS, HELD_OUT_SPEAKERS } from './held-out-answers.ts';
 import { answersOf, type AnswerScript } from './answer-script.ts';
 
 /** The first half: on it the detector may be tuned. */
@@ -106,5 +107,6 @@ export const ANSWER_CORPUS = {
     music: WORDLESS,
     silence: ['[9000]', '[9000]', '[9000]'],
   }),
+  'held-out': corpus(HELD_OUT_SPEAKERS, HELD_OUT_ANSWERS),
 } as const;
 export type AnswerHalf = keyof typeof ANSWER_CORPUS;
