@@ -4,7 +4,10 @@ import { classSize, constructorDependencies } from './lint/size-rules.ts';
 /** Not the product: what tries it. */
 const TESTS = ['**/*.test.ts', '**/test/**', '**/fixtures/**', '**/*.conformance.ts', '**/fakes.ts'];
 /** Longer than a file may be, because they are one table each. */
-const TABLES = [];
+const TABLES = [
+  'control-plane/src/http/field-texts.ts',
+  'media-gateway/src/answering/answer-phrase-tables.ts',
+];
 
 export default tseslint.config(
   {

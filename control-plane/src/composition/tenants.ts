@@ -60,8 +60,8 @@ export function createTenantFeatures(
         complete: (signal) => usageSums.work(signal),
         byProject: (scope, fromMs, toMs) => usage.byProject(scope, fromMs, toMs),
         currency: (orgId) => usage.currency(orgId),
+        outsideCalls: (scope, of) => charges.total(scope, of),
       },
-      charges,
     }),
   );
   return {

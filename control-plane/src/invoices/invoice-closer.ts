@@ -21,18 +21,14 @@ export interface ProjectUsage {
   amount_nano: bigint;
 }
 
-/** Sums of calls. */
+/** What was used: sums of calls, and what was used outside of them. */
 export interface InvoicedUsage {
   /** Adds what is booked and in no sum yet. */
   complete(signal: AbortSignal): Promise<void>;
   /** By project; amounts are in the currency of the org's bookings. */
   byProject(scope: Scope, fromMs: number, toMs: number): Promise<ProjectUsage[]>;
   currency(orgId: string): Promise<string>;
-}
-
-/** What is used outside of calls: `Charges`. */
-export interface InvoicedCharges {
-  total(
+  outsideCalls(
     scope: Scope,
     of: { fromMs: number; toMs: number; currency: string },
   ): Promise<{ count: number; amount_nano: bigint }>;
@@ -52,7 +48,6 @@ export class InvoiceCloser {
   readonly #audit: AuditLog<'invoice.issued'>;
   readonly #orgs: Collection<InvoicedOrg>;
   readonly #usage: InvoicedUsage;
-  readonly #charges: InvoicedCharges;
   readonly #numbers: InvoiceNumbers;
   readonly #seller: InvoiceSeller;
 
@@ -63,7 +58,6 @@ export class InvoiceCloser {
     audit: AuditLog<'invoice.issued'>;
     orgs: Collection<InvoicedOrg>;
     usage: InvoicedUsage;
-    charges: InvoicedCharges;
     numbers: InvoiceNumbers;
     seller: InvoiceSeller;
   }) {
@@ -73,7 +67,6 @@ export class InvoiceCloser {
     this.#audit = deps.audit;
     this.#orgs = deps.orgs;
     this.#usage = deps.usage;
-    this.#charges = deps.charges;
     this.#numbers = deps.numbers;
     this.#seller = deps.seller;
   }
@@ -166,7 +159,7 @@ export class InvoiceCloser {
       }),
     );
     lines.sort((a, b) => compare(a.name, b.name) || compare(a.project_id, b.project_id));
-    const { count, amount_nano } = await this.#charges.total(scope, { fromMs, toMs, currency });
+    const { count, amount_nano } = await this.#usage.outsideCalls(scope, { fromMs, toMs, currency });
     if (count === 0) return lines;
     const outside = { project_id: null, name: OUTSIDE_CALLS, sessions: count, connected_ms: 0n, amount_nano };
     return [...lines, outside];
