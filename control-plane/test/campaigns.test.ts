@@ -112,7 +112,7 @@ void t.test('what cannot be is refused', async (t) => {
     calls_per_second: 0.05,
     max_cost_amount: '-1',
     retry: { delays_minutes: [] },
-    overrides: { greeting: 'Hello' },
+    overrides: { greeting: 7 },
     start_at: 'tomorrow',
   })) {
     const start_at = field === 'end_at' ? { start_at: '2030-01-01T00:00:00Z' } : {};

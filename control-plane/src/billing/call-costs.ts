@@ -29,6 +29,7 @@ export interface CostedSession {
   duration_seconds: number | null;
   usage: Usage | null;
   closed_by: string | null;
+  campaign_id: string | null;
 }
 
 /** A session that is about to be made. */
@@ -134,6 +135,30 @@ export class CallCosts {
     });
   }
 
+  /** What the calls of a campaign have cost: those that are over, and of those under way what is counted so far. */
+  async spentBy(campaignId: string): Promise<bigint> {
+    const sums = await this.#database
+      .model(costEntryCollection)
+      .collection.aggregate<{ _id: string; booked: bigint; reserved: bigint }>(
+        [
+          { $match: { campaign_id: campaignId } },
+          {
+            $group: {
+              _id: '$state',
+              booked: { $sum: '$amount_nano' },
+              reserved: { $sum: '$reserved_nano' },
+            },
+          },
+        ],
+        { useBigInt64: true },
+      )
+      .toArray();
+    return sums.reduce(
+      (sum, { _id, booked, reserved }) => sum + BigInt(_id === 'booked' ? booked : reserved),
+      0n,
+    );
+  }
+
   /** The entry of the session, booked: now, or by whoever was first. */
   async #close(session: CostedSession): Promise<Stored<CostEntryRecord>> {
     const known = await this.#find(session._id);
@@ -195,8 +220,8 @@ export class CallCosts {
   }
 }
 
-function tenantOf({ _id, org_id, project_id, agent_id }: CostedSession) {
-  return { _id, org_id, project_id, agent_id };
+function tenantOf({ _id, org_id, project_id, agent_id, campaign_id }: CostedSession) {
+  return { _id, org_id, project_id, agent_id, campaign_id };
 }
 
 /** By the report of the call; where it is missing, by its time, and at least what its gateway had counted. */

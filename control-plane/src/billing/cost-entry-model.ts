@@ -7,6 +7,8 @@ export interface CostEntryRecord extends StoredRecord {
   org_id: string;
   project_id: string;
   agent_id: string | null;
+  /** That made the call. */
+  campaign_id: string | null;
   state: 'reserved' | 'booked';
   currency: string;
   /** As they were when the first leg began; null: nothing is counted. */
@@ -23,6 +25,7 @@ export const costEntryCollection = defineCollection<CostEntryRecord, 'project'>(
   tenancy: 'project',
   fields: {
     agent_id: { type: String, default: null },
+    campaign_id: { type: String, default: null },
     state: { type: String, enum: ['reserved', 'booked'], required: true },
     currency: { type: String, required: true },
     prices: { type: Object, default: null },
@@ -30,5 +33,5 @@ export const costEntryCollection = defineCollection<CostEntryRecord, 'project'>(
     amount_nano: { type: BigInt, default: null },
     booked_at: { type: Date, default: null },
   },
-  indexes: [[{ org_id: 1, project_id: 1, created_at: -1, _id: -1 }]],
+  indexes: [[{ org_id: 1, project_id: 1, created_at: -1, _id: -1 }], [{ campaign_id: 1 }]],
 });

@@ -1,51 +1,106 @@
 import type { Feature } from '../composition/feature.ts';
 import type { Platform } from '../composition/platform.ts';
 import { idSchema } from '../http/operation.ts';
+import type { SessionAgents } from '../sessions/session-agent.ts';
+import type { SessionRecord } from '../sessions/session-record.ts';
+import type { Collection } from '../storage/collection.ts';
 import type { Scope } from '../tenancy/scope.ts';
+import type { CampaignCalls } from './campaign-calls.ts';
+import { CampaignClosing } from './campaign-closing.ts';
+import { CampaignControl } from './campaign-control.ts';
 import { CampaignCounters } from './campaign-counters.ts';
+import { CampaignFeed } from './campaign-feed.ts';
+import type { CampaignCosts } from './campaign-feed.ts';
+import { CampaignFeeder, FEED_INTERVAL_MS } from './campaign-feeder.ts';
+import { CampaignFollower } from './campaign-follower.ts';
+import { CampaignGate } from './campaign-gate.ts';
 import { campaignCollection } from './campaign-model.ts';
+import { CampaignNeeds } from './campaign-needs.ts';
+import { CampaignReconciler } from './campaign-reconciler.ts';
 import { CAMPAIGN_AUDIT, campaignRoutes } from './campaign-routes.ts';
 import type { CampaignAudit } from './campaign-routes.ts';
 import { campaignSample } from './campaign-sample.ts';
 import { CampaignService } from './campaign-service.ts';
-import type { CampaignTargets } from './campaign-service.ts';
+import type { CampaignOverrides, CampaignTargets } from './campaign-service.ts';
 import { CAMPAIGN_STATUSES, isFinished } from './campaign-states.ts';
 import { CampaignStore } from './campaign-store.ts';
+import { CircuitBreaker } from './circuit-breaker.ts';
+import { ContactAttempts } from './contact-attempts.ts';
 import { attemptCollection, contactCollection } from './contact-model.ts';
 import { contactRoutes } from './contact-routes.ts';
 import { ContactService } from './contact-service.ts';
-import type { CalledSession, SuppressedNumbers } from './contact-service.ts';
+import type { SuppressedNumbers } from './contact-service.ts';
 import { ContactStore } from './contact-store.ts';
-import type { Collection } from '../storage/collection.ts';
+import { controlRoutes } from './control-routes.ts';
+import { SingleCalls } from './single-calls.ts';
 
 /** How often contacts are looked for that a process has changed which died before they were counted. */
 const COUNT_INTERVAL_MS = 60_000;
 
 export function createCampaigns(
-  deps: Pick<Platform, 'clock' | 'database'> & {
+  deps: Pick<Platform, 'bus' | 'clock' | 'database' | 'logger' | 'processName'> & {
+    agents: SessionAgents;
+    agentOverrides: CampaignOverrides;
     audit: CampaignAudit;
+    calls: CampaignCalls;
+    costs: CampaignCosts;
+    funds: { requireFunds(orgId: string): Promise<void> };
     targets: CampaignTargets;
-    sessions: Collection<CalledSession>;
+    sessions: Collection<SessionRecord>;
     suppressions: SuppressedNumbers;
   },
 ) {
+  const { bus, clock, logger, processName } = deps;
   const counters = new CampaignCounters(deps);
   const store = new CampaignStore(deps);
   const contactStore = new ContactStore(deps);
+  const stores = { campaigns: store, contacts: contactStore, counters };
+  const attempts = new ContactAttempts({ ...deps, contacts: contactStore });
+  const needs = new CampaignNeeds({ ...deps, numbers: deps.targets.phoneNumbers });
+  const closing = new CampaignClosing({ ...deps, ...stores });
+  const wake = { wake: (campaignId: string) => feeder.wake(campaignId) };
+  const breaker = new CircuitBreaker(deps);
+  const follower = new CampaignFollower({ ...stores, attempts, breaker, feeder: wake });
+  const feeder = new CampaignFeeder({
+    ...{ campaigns: store, closing },
+    feed: new CampaignFeed({ ...deps, ...stores, attempts, needs }),
+    reconciler: new CampaignReconciler({ ...deps, contacts: contactStore, attempts, follower, needs }),
+    process: { name: processName, bus, clock, logger },
+  });
+  const control = new CampaignControl({ ...stores, closing, needs, feeder: wake, clock });
   const campaigns = new CampaignService({ ...deps, contacts: contactStore });
-  const contacts = new ContactService({ ...deps, campaigns: store, contacts: contactStore, counters });
+  const contacts = new ContactService({ ...deps, ...stores });
   return {
     campaignContacts: contacts,
+    campaignFeeder: feeder,
+    /** Followed by, and asked before, each dial. */
+    campaignFollower: follower,
+    campaignGate: new CampaignGate(stores),
+    singleCalls: new SingleCalls({ attempts, counters, feeder: wake, clock }),
     collections: [campaignCollection, contactCollection, attemptCollection],
-    routes: [...campaignRoutes({ ...deps, campaigns }), ...contactRoutes({ ...deps, contacts })],
+    routes: [
+      ...campaignRoutes({ ...deps, campaigns }),
+      ...controlRoutes({ ...deps, control }),
+      ...contactRoutes({ ...deps, contacts }),
+    ],
     parameters: { campaign_id: idSchema('cmp'), contact_id: idSchema('cct') },
+    erases: { session: (sessionId) => contacts.forgetSession(sessionId) },
     uses: {
       agent: (scope, agentId) => unfinished(scope, { agent_id: agentId }),
       project: (scope) => unfinished(scope, {}, ['scheduled', 'running', 'paused']),
+      list: (scope, listId) =>
+        unfinished(scope, { recipient_list_id: listId }, ['scheduled', 'running', 'paused']),
     },
     audit: CAMPAIGN_AUDIT,
     flags: [{ key: 'campaigns', description: 'Outbound campaigns' }],
     workers: [
+      {
+        name: 'campaigns',
+        everyMs: FEED_INTERVAL_MS,
+        work: (signal) => feeder.work(signal),
+        wakeWith: (task) => feeder.wakeWith(task),
+        release: () => feeder.release(),
+      },
       {
         name: 'counters of campaigns',
         everyMs: COUNT_INTERVAL_MS,
@@ -53,7 +108,13 @@ export function createCampaigns(
       },
     ],
     samples: [campaignSample],
-  } satisfies Feature & { campaignContacts: ContactService };
+  } satisfies Feature & {
+    campaignContacts: ContactService;
+    campaignFeeder: CampaignFeeder;
+    campaignFollower: CampaignFollower;
+    campaignGate: CampaignGate;
+    singleCalls: SingleCalls;
+  };
 }
 
 const UNFINISHED = CAMPAIGN_STATUSES.filter((status) => !isFinished(status));
@@ -61,7 +122,7 @@ const UNFINISHED = CAMPAIGN_STATUSES.filter((status) => !isFinished(status));
 /** Campaigns of a project that are not over, at most 20. */
 async function unfinished(
   scope: Scope,
-  which: { agent_id?: string; phone_number_ids?: string },
+  which: { agent_id?: string; phone_number_ids?: string; recipient_list_id?: string },
   statuses = UNFINISHED,
 ) {
   const found = await scope

@@ -67,6 +67,16 @@ export interface CampaignRecord extends StoredRecord {
   started_at: Date | null;
   finished_at: Date | null;
   created_by: string;
+  /** Whose calls they are: those of `api` and `webhook` were started one by one. */
+  source: 'api' | 'webhook' | 'campaign';
+  /** What the calls have otherwise than the agent, as JSON (`Overrides`); null: nothing. */
+  overrides: string | null;
+  /** Analyses of the calls; null: the agent's. */
+  analysis_ids: string[] | null;
+  /** The list whose people were made contacts last. */
+  recipient_list_id: string | null;
+  /** When it was last resumed: the circuit breaker looks no further back. */
+  resumed_at: Date | null;
 
   /** Kept by `CampaignCounters` alone. */
   counters: Counters;
@@ -104,6 +114,11 @@ export const campaignCollection = defineCollection<CampaignRecord, 'project'>({
     started_at: { type: Date, default: null },
     finished_at: { type: Date, default: null },
     created_by: { type: String, required: true },
+    source: { type: String, default: 'campaign' },
+    overrides: { type: String, default: null },
+    analysis_ids: { type: [String], default: null },
+    recipient_list_id: { type: String, default: null },
+    resumed_at: { type: Date, default: null },
     counters: { type: Object, required: true },
     counted_batches: { type: Number, default: 0 },
     counting: { type: Object, default: null },
@@ -118,6 +133,7 @@ export const campaignCollection = defineCollection<CampaignRecord, 'project'>({
     // What keeps an agent or a number in place.
     [{ org_id: 1, project_id: 1, agent_id: 1, status: 1 }],
     [{ org_id: 1, project_id: 1, phone_number_ids: 1, status: 1 }],
+    [{ org_id: 1, project_id: 1, recipient_list_id: 1, status: 1 }],
     [{ org_id: 1, project_id: 1, status: 1 }],
     // What there is to do.
     [{ active: 1, _id: 1 }, { partialFilterExpression: { active: true } }],

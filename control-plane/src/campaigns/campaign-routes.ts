@@ -97,7 +97,7 @@ export function campaignRoutes({
       ...{ tag, feature },
       summary: 'Update a campaign',
       description:
-        'While it runs, `max_concurrent`, `calls_per_second` and `end_at` alone. `calling_hours` is replaced as one value.',
+        'While it runs, `max_concurrent`, `calls_per_second` and `end_at` alone. `calling_hours` and `overrides` are replaced as one value.',
       access: WRITE,
       target: campaignTarget,
       body: patchBody(patchCampaignRequest, { readOnly: CAMPAIGN_READ_ONLY }),

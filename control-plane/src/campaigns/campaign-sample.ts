@@ -4,6 +4,7 @@ import {
   MANY_NUMBER,
   nthId,
   nthSession,
+  pennilessProject,
   projectPath,
   RARE_NUMBER,
   unique,
@@ -84,6 +85,41 @@ export const campaignSample: Sample = {
       const counters = { ...noCounters(), total: CONTACTS_PER_CAMPAIGN };
       const full = await storedCampaign(world, { status: 'draft', counters });
       await send(409, { ids: { campaign_id: full }, body });
+    },
+    startCampaign: async (world, send) => {
+      const { make, put } = world;
+      const campaign_id = await newCampaign(world);
+      await newContact(world, campaign_id);
+      await send(200, { ids: { campaign_id } });
+      await send(409, { ids: { campaign_id } });
+      const ids = await pennilessProject(world);
+      const path = projectPath({ ids, key: '' });
+      const agent = await make(`${path}/agents`, { name: unique() });
+      const poor = await make(`${path}/campaigns`, { name: unique(), agent_id: agent.id });
+      await make(`/v1/campaigns/${poor.id}/contacts`, { contacts: [{ phone_number: MANY_NUMBER }] });
+      const number = { phone_number: MANY_NUMBER, provider: 'plivo', country: 'US', type: 'local' };
+      await put('phone_numbers', {
+        ...{ _id: newId('phn'), ...ids, ...number, telephony_account_id: newId('tel') },
+        ...{ origin: 'imported', status: 'active' },
+      });
+      await send(402, { ids: { campaign_id: poor.id }, token: world.owner.token });
+    },
+    pauseCampaign: async (world, send) => {
+      await send(200, { ids: { campaign_id: await storedCampaign(world, { status: 'running' }) } });
+      await send(409, { ids: { campaign_id: await newCampaign(world) } });
+    },
+    resumeCampaign: async (world, send) => {
+      await send(200, { ids: { campaign_id: await storedCampaign(world, { status: 'paused' }) } });
+      await send(409, { ids: { campaign_id: await newCampaign(world) } });
+    },
+    cancelCampaign: async (world, send) => {
+      const campaign_id = await newCampaign(world);
+      await send(200, { ids: { campaign_id } });
+      await send(409, { ids: { campaign_id } });
+    },
+    redialCampaign: async (world, send) => {
+      await send(200, { ids: { campaign_id: await storedCampaign(world, { status: 'completed' }) } });
+      await send(409, { ids: { campaign_id: await newCampaign(world) } });
     },
     updateCampaignContact: async (world, send) => {
       await send(200, { body: { name: 'Ada', variables: { plan: 'gold' } } });

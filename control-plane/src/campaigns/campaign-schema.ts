@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { windowsSchema } from '@parley/shared/contracts/agent-config';
+import { overridesSchema } from '../agents/agent-overrides.ts';
 import { idSchema } from '../http/operation.ts';
 import { patchOf } from '../http/patch-schema.ts';
 import { maybeTime, recordFields, time, toTimes } from '../http/record-schema.ts';
 import { variablesSchema } from '../http/value-schemas.ts';
+import { readOverrides } from '../sessions/session-overrides.ts';
 import { COUNTERS } from './campaign-counters.ts';
 import { CAMPAIGN_KINDS, PAUSE_REASONS, RETRIED_OUTCOMES } from './campaign-model.ts';
 import type { CampaignRecord } from './campaign-model.ts';
@@ -56,6 +58,7 @@ const writable = {
     .nullable()
     .default(null),
   variables: variablesSchema.default({}),
+  overrides: overridesSchema.nullable().default(null),
   skip_suppressed: z.boolean().default(true),
   deduplicate: z.boolean().default(true),
 };
@@ -63,7 +66,9 @@ const writable = {
 export const createCampaignRequest = z.strictObject(writable).meta({ id: 'CreateCampaignRequest' });
 export type NewCampaign = z.output<typeof createCampaignRequest>;
 
-export const patchCampaignRequest = patchOf(writable, ['calling_hours']).meta({ id: 'PatchCampaignRequest' });
+export const patchCampaignRequest = patchOf(writable, ['calling_hours', 'overrides']).meta({
+  id: 'PatchCampaignRequest',
+});
 export type CampaignPatch = z.output<typeof patchCampaignRequest>;
 
 /** What may be changed while contacts are called. */
@@ -77,6 +82,7 @@ export const CAMPAIGN_READ_ONLY = [
   'status',
   'counters',
   'pause_reason',
+  'recipient_list_id',
   'started_at',
   'finished_at',
   'created_by',
@@ -106,6 +112,8 @@ export const campaignResponse = z
     circuit_breaker: z.object(breakerFields),
     max_cost_amount: z.string().nullable(),
     variables: z.record(z.string(), z.string()),
+    overrides: overridesSchema.nullable(),
+    recipient_list_id: z.string().nullable(),
     skip_suppressed: z.boolean(),
     deduplicate: z.boolean(),
     counters: z.object(
@@ -142,6 +150,8 @@ export function toCampaignResponse(campaign: CampaignRecord): z.input<typeof cam
     circuit_breaker: campaign.circuit_breaker,
     max_cost_amount: campaign.max_cost_amount,
     variables: campaign.variables,
+    overrides: readOverrides(campaign.overrides),
+    recipient_list_id: campaign.recipient_list_id ?? null,
     skip_suppressed: campaign.skip_suppressed,
     deduplicate: campaign.deduplicate,
     counters: campaign.counters,

@@ -1,12 +1,15 @@
 import { ConflictError, ValidationError } from '@parley/shared/errors/app-error';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
-import type { AgentRecord, AgentVersionRecord } from '../agents/agent-record.ts';
+import type { AgentRecord } from '../agents/agent-record.ts';
 import { commonFilter, equalities } from '../http/list-query.ts';
 import type { AnyOf, ListInput } from '../http/list-query.ts';
 import { patchMap } from '../http/patch-schema.ts';
 import { invalid } from '../http/validation.ts';
 import { checkVariableCount } from '../http/value-schemas.ts';
+import type { SessionAgent, SessionAgents } from '../sessions/session-agent.ts';
+import { readOverrides, storedOverrides } from '../sessions/session-overrides.ts';
+import type { Overrides } from '../sessions/session-overrides.ts';
 import type { Collection, StoredRecord } from '../storage/collection.ts';
 import { defined } from '../storage/defined.ts';
 import type { ListPage } from '../storage/list.ts';
@@ -28,8 +31,13 @@ import type { ContactStore } from './contact-store.ts';
 /** Records that a campaign names. */
 export interface CampaignTargets {
   agents: Collection<AgentRecord>;
-  agentVersions: Collection<AgentVersionRecord>;
   phoneNumbers: Collection<StoredRecord & { org_id: string; project_id: string; status: string }>;
+}
+
+/** Whether an agent can run with overrides: `AgentOverrides`. */
+export interface CampaignOverrides {
+  /** @throws ValidationError with `loc` below `["body", "overrides"]` */
+  check(scope: Scope, agent: SessionAgent, overrides: Overrides | null): Promise<unknown>;
 }
 
 const CHANGEABLE: readonly CampaignStatus[] = ['draft', 'scheduled', 'paused'];
@@ -37,11 +45,21 @@ const CHANGEABLE: readonly CampaignStatus[] = ['draft', 'scheduled', 'paused'];
 /** Campaigns as records; `CampaignControl` runs them. */
 export class CampaignService {
   readonly #targets: CampaignTargets;
+  readonly #agents: SessionAgents;
+  readonly #overrides: CampaignOverrides;
   readonly #contacts: Pick<ContactStore, 'change'>;
   readonly #clock: Clock;
 
-  constructor(deps: { targets: CampaignTargets; contacts: Pick<ContactStore, 'change'>; clock: Clock }) {
+  constructor(deps: {
+    targets: CampaignTargets;
+    agents: SessionAgents;
+    agentOverrides: CampaignOverrides;
+    contacts: Pick<ContactStore, 'change'>;
+    clock: Clock;
+  }) {
     this.#targets = deps.targets;
+    this.#agents = deps.agents;
+    this.#overrides = deps.agentOverrides;
     this.#contacts = deps.contacts;
     this.#clock = deps.clock;
   }
@@ -57,7 +75,11 @@ export class CampaignService {
 
   /** @throws ValidationError; ConflictError `limit_reached`, `invalid_state` for an agent that is archived */
   async create(scope: Scope, caller: Principal, input: NewCampaign): Promise<CampaignRecord> {
-    const fields = { ...input, start_at: instant(input.start_at), end_at: instant(input.end_at) };
+    const fields = {
+      ...input,
+      ...{ start_at: instant(input.start_at), end_at: instant(input.end_at) },
+      overrides: storedOverrides(input.overrides),
+    };
     await this.#check(scope, fields);
     await checkRoom(scope.collection(campaignCollection), { kind: 'batch' });
     return scope.collection(campaignCollection).insert({
@@ -69,6 +91,7 @@ export class CampaignService {
       started_at: null,
       finished_at: null,
       created_by: principalId(caller),
+      ...{ source: 'campaign', analysis_ids: null, recipient_list_id: null, resumed_at: null },
       counters: noCounters(),
       counted_batches: 0,
       counting: null,
@@ -78,10 +101,10 @@ export class CampaignService {
 
   /** @throws as `create`; ConflictError `invalid_state` for what may not be changed in its state */
   async change(scope: Scope, campaign: CampaignRecord, patch: CampaignPatch): Promise<CampaignRecord> {
-    const { variables, retry, circuit_breaker, start_at, end_at, ...plain } = defined(patch);
+    const { variables, retry, circuit_breaker, start_at, end_at, overrides, ...plain } = defined(patch);
     const basis = [
       ...(['status', 'agent_id', 'agent_version', 'phone_number_ids', 'start_at', 'end_at'] as const),
-      ...(['variables', 'retry', 'circuit_breaker'] as const),
+      ...(['variables', 'retry', 'circuit_breaker', 'overrides'] as const),
     ];
     const changed = await scope.collection(campaignCollection).change(campaign, basis, async (current) => {
       checkChangeable(current.status, Object.keys(defined(patch)));
@@ -93,6 +116,7 @@ export class CampaignService {
         ...(circuit_breaker && {
           circuit_breaker: { ...current.circuit_breaker, ...defined(circuit_breaker) },
         }),
+        ...(overrides !== undefined && { overrides: storedOverrides(overrides) }),
         variables: patchMap(current.variables, variables),
       };
       checkVariableCount(fields.variables);
@@ -126,11 +150,7 @@ export class CampaignService {
   }
 
   /** @param before references that were accepted earlier */
-  async #check(
-    scope: Scope,
-    input: Pick<CampaignRecord, 'agent_id' | 'agent_version' | 'phone_number_ids' | 'start_at' | 'end_at'>,
-    before?: Pick<CampaignRecord, 'agent_id' | 'agent_version'>,
-  ): Promise<void> {
+  async #check(scope: Scope, input: CheckedFields, before?: CampaignRecord): Promise<void> {
     const { agent_id, agent_version, start_at, end_at } = input;
     if (end_at && end_at <= (start_at ?? new Date(0)))
       throw invalid(['body', 'end_at'], 'must be later than start_at');
@@ -142,17 +162,23 @@ export class CampaignService {
         loc: ['body', 'phone_number_ids', n],
       })),
     ]);
-    if (before && before.agent_id === agent_id && before.agent_version === agent_version) return;
+    const isSameAgent = before?.agent_id === agent_id && before.agent_version === agent_version;
+    if (isSameAgent && before.overrides === input.overrides) return;
     const agent = await scope.collection(this.#targets.agents).get(agent_id);
     if (agent.archived_at)
       throw new ConflictError('invalid_state', 'The agent is archived. Restore it first.');
-    if (agent_version === null || agent_version === agent.version) return;
-    const known = await scope
-      .collection(this.#targets.agentVersions)
-      .findOne({ agent_id, version: agent_version });
-    if (!known) throw new ValidationError([referenceNotFound(['body', 'agent_version'])]);
+    const asked = await (agent_version === null
+      ? this.#agents.forNewSession(agent_id)
+      : this.#agents.version(agent_id, agent_version));
+    if (!asked) throw new ValidationError([referenceNotFound(['body', 'agent_version'])]);
+    await this.#overrides.check(scope, asked, readOverrides(input.overrides));
   }
 }
+
+type CheckedFields = Pick<
+  CampaignRecord,
+  'agent_id' | 'agent_version' | 'phone_number_ids' | 'start_at' | 'end_at' | 'overrides'
+>;
 
 function checkChangeable(status: CampaignStatus, fields: readonly string[]): void {
   if (CHANGEABLE.includes(status)) return;

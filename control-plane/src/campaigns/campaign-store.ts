@@ -7,7 +7,7 @@ import type { CampaignEvent } from './campaign-states.ts';
 
 /** Fields that a move may set. */
 export type CampaignChange = Partial<
-  Pick<CampaignRecord, 'pause_reason' | 'started_at' | 'finished_at' | 'active'>
+  Pick<CampaignRecord, 'pause_reason' | 'started_at' | 'finished_at' | 'resumed_at' | 'active'>
 >;
 
 /** Stored campaigns, and the one place where their status moves. */

@@ -15,7 +15,7 @@ import { newRecord } from '../storage/new-record.ts';
 import type { Scope } from '../tenancy/scope.ts';
 import type { CampaignCounters } from './campaign-counters.ts';
 import type { CampaignRecord } from './campaign-model.ts';
-import { isFinished, WAITING_CONTACTS } from './campaign-states.ts';
+import { FINISHED_CONTACTS, isFinished, WAITING_CONTACTS } from './campaign-states.ts';
 import type { CampaignStore } from './campaign-store.ts';
 import { attemptCollection, CONTACT_OUTCOMES, contactCollection } from './contact-model.ts';
 import type { ContactRecord, SkipReason } from './contact-model.ts';
@@ -191,6 +191,27 @@ export class ContactService {
       }
     }
     return forgotten;
+  }
+
+  /**
+   * Forgets what a session that is erased has left: of a contact that nobody will call again, who it was, too.
+   * @param sessionId the last one of the contact
+   */
+  async forgetSession(sessionId: string): Promise<void> {
+    for (const contact of await this.#contacts.find({ last_session_id: sessionId }, { limit: 10 })) {
+      const campaign = await this.#campaigns.find(contact.campaign_id);
+      const isOver = (!campaign || isFinished(campaign.status)) && FINISHED_CONTACTS.includes(contact.status);
+      await this.#contacts.change(
+        { _id: contact._id, last_session_id: sessionId },
+        {
+          goal_status: null,
+          ...(isOver && {
+            ...{ phone_number: null, unique_number: null, name: null, external_id: null, timezone: null },
+            variables: {},
+          }),
+        },
+      );
+    }
   }
 
   /** Whom to add, and who is none to add, and why. */

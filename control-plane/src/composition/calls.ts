@@ -69,7 +69,7 @@ export function createCallFeatures(
     ...platform
   } = deps;
   const { agents, agentVersions, analyses, audioAssets, autoDatabases, databaseRows } = agentFeatures;
-  const { memories, storedAgents, tools } = agentFeatures;
+  const { agentOverrides, memories, storedAgents, tools } = agentFeatures;
   const { database } = platform;
   const { tickets } = features.add(createWsTickets(platform));
   const log = createCallLog(platform);
@@ -100,7 +100,9 @@ export function createCallFeatures(
     createSessions({
       ...{ ...ofSessions, accounts: telephonyAccounts, analyses, memories, ownLimits: rateLimits },
       rows: databaseRows,
-      contacts: { forgetSubject: (scope, subject) => campaignContacts.forgetSubject(scope, subject) },
+      contacts: {
+        forgetSubject: (scope, subject): Promise<number> => campaignContacts.forgetSubject(scope, subject),
+      },
       gateways: gatewayCommands,
       costs,
       tenants: { orgs: orgCollection, projects: projectCollection },
@@ -144,18 +146,16 @@ export function createCallFeatures(
       gateways: gatewayCommands,
     }),
   );
-  const { campaignContacts } = features.add(
+  const { campaignContacts, campaignFeeder, campaignFollower, campaignGate, singleCalls } = features.add(
     createCampaigns({
-      ...platform,
-      targets: {
-        agents: agentCollection,
-        agentVersions: agentVersionCollection,
-        phoneNumbers: phoneNumberCollection,
-      },
+      ...{ ...platform, agents: storedAgents, agentOverrides, costs, funds: wallets, suppressions },
+      targets: { agents: agentCollection, phoneNumbers: phoneNumberCollection },
       sessions: sessionCollection,
-      suppressions,
+      calls: dialling.outboundCalls,
     }),
   );
+  dialling.dialGates.push(campaignGate);
+  dialling.dialFollowers.push(campaignFollower);
   features.add(
     createUccComplaints({
       ...{ ...platform, accounts: telephonyAccounts, accountCollection: telephonyAccountCollection },
@@ -206,6 +206,8 @@ export function createCallFeatures(
     ...{ agentWebhooks, deliveries, inboundDeployments, mediaLinks, phoneNumbers, postCall, recordings },
     ...{ preCall, retention, sessionControl, sessionCreation, sessionCredentials, sessionErasure },
     ...{
+      campaignFeeder,
+      singleCalls,
       recipientLists,
       suppressions,
       agentTestRunner,

@@ -6,6 +6,8 @@ import type { SessionRecord } from '../sessions/session-record.ts';
 /** One call that somebody wants made. */
 export interface OutboundOrder {
   scope: { orgId: string; projectId: string };
+  /** Of the session that the call becomes, so that it can be ordered again; a new one without it. */
+  sessionId?: string;
   /** As it will run, its version chosen. */
   agent: SessionAgent;
   kind: 'single' | 'campaign';
@@ -33,7 +35,8 @@ export interface OutboundCalls {
   /**
    * Stores a call that waits for its turn, and wakes who dials.
    * @throws PaymentRequiredError; ConflictError `invalid_state` (agent archived, no usable number, account disabled);
-   *   TooManyRequestsError `queue_full`; ValidationError (variables, models)
+   *   TooManyRequestsError `queue_full`; ValidationError (variables, models);
+   *   MongoServerError 11000 for a `sessionId` that there is already
    */
   queue(order: OutboundOrder): Promise<SessionRecord>;
 

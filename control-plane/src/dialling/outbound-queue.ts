@@ -70,6 +70,7 @@ export class OutboundQueue implements OutboundCalls {
       contactId: order.contactId,
       attemptNumber: order.attemptNumber,
       dial: this.#dial(order, number, numbers),
+      sessionId: order.sessionId,
     });
     await this.#site.bus.dispatch.publish();
     return session;

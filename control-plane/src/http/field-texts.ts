@@ -476,6 +476,8 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   min_calls: 'Calls that there must be in the window.',
   'Campaign.max_cost_amount': 'What its calls may cost: then it is paused. Null: no limit.',
   'Campaign.variables': 'Values of variables in all calls, unless the contact has others.',
+  'Campaign.overrides': 'What the calls have otherwise than the agent; null: nothing. Replaced as one value.',
+  recipient_list_id: 'Recipient list whose people were made contacts last; null: there was none.',
   skip_suppressed:
     'Whether numbers of suppression lists are refused as contacts. Otherwise they are taken, and skipped: they are never called.',
   deduplicate: 'Whether a number that is a contact already is refused as a further one.',
@@ -508,6 +510,9 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
     '`pending`, `queued` (about to be called, or it rings), `in_progress`, `waiting_retry`, and at the end `completed`, `failed`, ' +
     '`skipped` or `cancelled`.',
   'CampaignContact.outcome': 'What the last attempt came to; null: there was none.',
+  statuses: 'Which contacts, by their state. Without it and `outcomes`: those that `failed`.',
+  'RedialCampaignRequest.outcomes': 'Which contacts, by the outcome of their last attempt.',
+  requeued: 'Contacts that are called again.',
   skip_reason: 'Why it was skipped; null: it was not.',
   attempts_made: 'How many calls were begun.',
   'CampaignContact.next_attempt_at': 'When it is called again; null: not any more, or not yet.',

@@ -35,6 +35,8 @@ export interface InboundCall {
 
 /** An order for the session of a call that is to be dialled. */
 export interface DialledCall {
+  /** A new one without it. */
+  sessionId?: string | undefined;
   agent: SessionAgent;
   from: string;
   to: string;
@@ -365,7 +367,7 @@ export class SessionCreation {
     };
     const now = this.#clock.now();
     const project = await this.#directory.project(agent.project_id);
-    return this.#store.insert(toRecord(options, uuidV7(now), now, project, []));
+    return this.#store.insert(toRecord(options, call.sessionId ?? uuidV7(now), now, project, []));
   }
 
   async #mint(
