@@ -127,3 +127,24 @@ void t.test('a call that only it holds up comes again after a refresh', async (t
   queue.refresh();
   t.equal(await next(), 'held');
 });
+
+void t.test('what a pace has refused is the next of its org again', async (t) => {
+  const { queue, sleeping, left } = waiting([
+    { id: 'first', org: 'a' },
+    { id: 'second', org: 'a' },
+  ]);
+  const first = (await queue.next(NOW))!;
+  t.equal(first._id, 'first');
+  sleeping.sleep({ by: 'account:tel', kind: 'pace', inMs: 20 }, NOW);
+  queue.putBack(first);
+  t.equal(await queue.next(NOW), null);
+  t.same(
+    queue.upcoming(8).map(({ _id }) => _id),
+    ['first', 'second'],
+  );
+  t.equal((await queue.next(NOW + 20))?._id, 'first');
+  t.equal((await queue.next(NOW + 20))?._id, 'second');
+  // Of an org whose last call was handed out, too.
+  queue.putBack(left[1]!);
+  t.equal((await queue.next(NOW + 20))?._id, 'second');
+});

@@ -59,6 +59,20 @@ export class DialQueue {
     this.#heldUp.add(call._id);
   }
 
+  /** It was handed out, and a limit that it shares with others refused it: it is the next of its org again. */
+  putBack(call: SessionRecord): void {
+    const org = this.#rounds.get(call.dial!.priority)?.find(({ orgId }) => orgId === call.org_id);
+    org?.calls.unshift(call);
+  }
+
+  /** Calls that have been read and may be handed out soon: the first of each org in turn. */
+  upcoming(limit: number): SessionRecord[] {
+    const firsts = [...this.#rounds.values()].flatMap((round) =>
+      round.flatMap(({ calls }) => calls.slice(0, 2)),
+    );
+    return firsts.slice(0, limit);
+  }
+
   /** The next call; null when none may be dialled now. */
   async next(nowMs: number): Promise<SessionRecord | null> {
     if (this.#sleeping.isAsleep(SERVER_SCOPE, nowMs)) return null;
@@ -67,8 +81,8 @@ export class DialQueue {
       for (let left = round.length; left > 0; left--) {
         const org = round.shift()!;
         const call = await this.#nextOf(org, priority, nowMs);
-        // Its next turn is behind all others.
-        if (org.calls.length > 0 || org.more) round.push(org);
+        // Its next turn is behind all others; who was handed the last call may put it back.
+        if (call || org.calls.length > 0 || org.more) round.push(org);
         if (!call) continue;
         this.#served.set(priority, org.orgId);
         return call;

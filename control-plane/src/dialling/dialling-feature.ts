@@ -52,7 +52,7 @@ export function createDialling({
   const dialGates: DialGate[] = [
     new HoursGate(),
     new TenantGate(deps),
-    new NumberGate({ numbers: deps.numbers, rates: bus.rates, dials }),
+    new NumberGate({ numbers: deps.numbers, rates: bus.rates, dials, clock }),
     new AccountGate({
       accounts: deps.accounts,
       limits: {

@@ -9,7 +9,7 @@ import type { DialQueue } from './dial-queue.ts';
 import type { DialRecovery } from './dial-recovery.ts';
 import type { DialStore } from './dial-store.ts';
 import type { Dialler } from './dialler.ts';
-import type { DialGate } from './outbound-calls.ts';
+import type { DialGate, GateVerdict } from './outbound-calls.ts';
 import { scopesOf, type SleepingScopes } from './sleeping-scopes.ts';
 
 /** Who dials holds it; when its process dies, another takes over after this. */
@@ -21,8 +21,18 @@ export const SWEEP_MS = 1000;
 const RECOVER_MS = 5000;
 /** New work is looked at this often at most while there is other work. */
 const REFRESH_MS = 100;
+/** What gates have said of a call holds so long. */
+const FRESH_MS = 1000;
+/** Calls of which the gates are asked before it is their turn. */
+const LOOK_AHEAD = 8;
 /** Requests to carriers that are under way at one time. */
 const MAX_IN_FLIGHT = 200;
+
+/** The answers of all gates, in their order, and when they were asked. */
+interface Asked {
+  at: number;
+  verdicts: Promise<GateVerdict[]>;
+}
 
 /** Picks the calls that are dialled next, and when. Of all processes one does, which holds the lease. */
 export class Dispatcher {
@@ -35,6 +45,7 @@ export class Dispatcher {
   readonly #recovery: DialRecovery;
   readonly #process: DispatcherProcess;
   readonly #inFlight = new Set<Promise<void>>();
+  readonly #asked = new Map<string, Asked>();
   #task: PeriodicTask | undefined;
   #stopListening: (() => void) | undefined;
   #wake = Promise.withResolvers<void>();
@@ -130,6 +141,8 @@ export class Dispatcher {
     this.#stale = false;
     this.#refreshedAt = now;
     this.#queue.refresh();
+    for (const [id, { at }] of this.#asked)
+      if (this.#process.clock.now() - at >= FRESH_MS) this.#asked.delete(id);
     return true;
   }
 
@@ -147,34 +160,60 @@ export class Dispatcher {
   }
 
   async #attempt(call: SessionRecord): Promise<void> {
-    const { bus, clock, name } = this.#process;
+    const { bus, clock } = this.#process;
+    const asked = this.#ask(call);
+    this.#asked.delete(call._id);
+    // Meanwhile the gates are asked of those that come next.
+    for (const next of this.#queue.upcoming(LOOK_AHEAD)) this.#ask(next);
     const slots: { bucket: string; limit: number }[] = [];
     const paces: { scope: string; perSecond: number }[] = [];
-    for (const gate of this.#gates) {
-      const now = clock.now();
-      const verdict = await gate.check(call, now);
+    const counting = this.#gates.filter(({ taken }) => taken);
+    const now = await Promise.all(counting.map((gate) => gate.check(call, clock.now())));
+    for (const verdict of [...(await asked.verdicts), ...now]) {
       if (verdict.pass) {
         slots.push(...(verdict.places ?? []));
         paces.push(...(verdict.paces ?? []));
       } else if ('end' in verdict) return this.#moves.finish(call, verdict.end);
-      else return this.#defer(call, verdict.until, now);
+      else return this.#defer(call, verdict.until, clock.now());
     }
     const ttlMs = call.dial!.ring_timeout_seconds * 1000 + 2 * CALLBACK_GRACE_MS;
     const refusal = await bus.slots.takeAtPace(call._id, { slots, paces }, ttlMs);
     if (refusal) {
       this.#sleeping.sleep(refusal, clock.now());
-      if (!scopesOf(call).includes(refusal.by)) this.#queue.holdUp(call);
+      if (!scopesOf(call).includes(refusal.by)) return this.#queue.holdUp(call);
+      this.#queue.putBack(call);
+      this.#asked.set(call._id, asked);
       return;
     }
+    for (const gate of counting) await gate.taken?.(call);
     const buckets = slots.map(({ bucket }) => bucket);
-    const claimed = await this.#dials.claim(call, name, { slot_scopes: buckets });
-    if (!claimed) {
-      await bus.slots.release(call._id, buckets);
-      return;
-    }
-    for (const gate of this.#gates) await gate.taken?.(claimed);
-    const request = this.#dialler.dial(claimed).finally(() => this.#inFlight.delete(request));
+    const request = this.#claim(call, buckets).finally(() => this.#inFlight.delete(request));
     this.#inFlight.add(request);
+  }
+
+  /** What the gates say of a call, but for those that count: asked once while the answers are fresh. */
+  #ask(call: SessionRecord): Asked {
+    const now = this.#process.clock.now();
+    const known = this.#asked.get(call._id);
+    if (known && now - known.at < FRESH_MS) return known;
+    const ahead = this.#gates.filter(({ taken }) => !taken);
+    const verdicts = Promise.all(ahead.map(async (gate) => gate.check(call, now)));
+    // Who waits for them takes the error in.
+    verdicts.catch(() => undefined);
+    const asked = { at: now, verdicts };
+    this.#asked.set(call._id, asked);
+    return asked;
+  }
+
+  async #claim(call: SessionRecord, buckets: string[]): Promise<void> {
+    const { bus, logger, name } = this.#process;
+    try {
+      const claimed = await this.#dials.claim(call, name, { slot_scopes: buckets });
+      if (!claimed) return await bus.slots.release(call._id, buckets);
+      await this.#dialler.dial(claimed);
+    } catch (error) {
+      logger.error({ err: error, sessionId: call._id }, 'an outbound call could not be taken up');
+    }
   }
 
   /** It may not be dialled before then: that is no time in the queue. */

@@ -1,4 +1,6 @@
 import type { RateCounter } from '@parley/shared/bus/bus';
+import type { Clock } from '@parley/shared/time/clock';
+import { ExpiringCache } from '../storage/expiring-cache.ts';
 import type { SessionRecord } from '../sessions/session-record.ts';
 import type { DialStore } from './dial-store.ts';
 import type { DialGate, GateVerdict } from './outbound-calls.ts';
@@ -19,6 +21,8 @@ export interface CallerNumbers {
   callers(project: { orgId: string; projectId: string }, ids: readonly string[]): Promise<CallerNumber[]>;
 }
 
+/** How late a change of a number may be seen. */
+const KNOWN_MS = 1000;
 const DAY_SECONDS = 24 * 60 * 60;
 
 /** Whether the number that is shown may still call today; where it may not, another of the call's numbers takes its place. */
@@ -27,18 +31,21 @@ export class NumberGate implements DialGate {
   readonly #numbers: CallerNumbers;
   readonly #rates: RateCounter;
   readonly #dials: DialStore;
+  readonly #known: ExpiringCache<CallerNumber[]>;
 
-  constructor(deps: { numbers: CallerNumbers; rates: RateCounter; dials: DialStore }) {
+  constructor(deps: { numbers: CallerNumbers; rates: RateCounter; dials: DialStore; clock: Clock }) {
     this.#numbers = deps.numbers;
     this.#rates = deps.rates;
     this.#dials = deps.dials;
+    this.#known = new ExpiringCache({ clock: deps.clock, ttlMs: KNOWN_MS, maxEntries: 1000 });
   }
 
   async check(session: SessionRecord, nowMs: number): Promise<GateVerdict> {
     const { number_id, number_ids } = session.dial!;
     const project = { orgId: session.org_id, projectId: session.project_id };
     const others = number_ids.filter((id) => id !== number_id);
-    const callers = await this.#numbers.callers(project, [number_id, ...others]);
+    const ids = [number_id, ...others];
+    const callers = await this.#known.get(ids.join(), () => this.#numbers.callers(project, ids));
     let tomorrow: number | null = null;
     for (const number of callers) {
       const { count, resetAt } = await this.#rates.hit(bucketOf(number._id), DAY_SECONDS, 0);

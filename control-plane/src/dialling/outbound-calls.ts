@@ -69,6 +69,9 @@ export type GateVerdict =
 export interface DialGate {
   readonly name: string;
   check(session: SessionRecord, nowMs: number): Promise<GateVerdict>;
-  /** Told that the call was taken up, which may be more than once. */
+  /**
+   * Told that the call is taken up, before another one is looked at: for gates that count. They are asked right before;
+   * the others may be asked up to a second ahead.
+   */
   taken?(session: SessionRecord): Promise<void>;
 }
