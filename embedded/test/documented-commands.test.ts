@@ -107,6 +107,7 @@ const SHOWN: readonly [RegExp, Shown][] = [
     { here: 'a test of an agent' },
   ],
   [/^npm run loadtest -- --help$/, { here: 'what commands print' }],
+  [/^npm run loadtest:answers$/, { by: 'media-gateway/src/answering/answer-corpus.test.ts' }],
   [/^npm run loadtest:plan -- /, { here: 'what commands print' }],
   [/^npm run loadtest -- /, { by: 'loadtest/src/options.test.ts' }],
   [
