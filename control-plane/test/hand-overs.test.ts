@@ -161,3 +161,18 @@ void t.test('a destination is a live agent of the project, and stays while it is
   t.equal(foreign.status, 201);
   await refused(foreign.body.id, 'reference_not_found');
 });
+
+void t.test('a variable leads to numbers that the destination allows', async (t) => {
+  const agent = await makeAgent('By variable');
+  const change = (target: object) =>
+    cp.call<Refused>('PATCH', `/v1/agents/${agent}`, {
+      body: { config: { transfer: { destinations: [{ id: 'any', target }] } } },
+    });
+  const target = { type: 'variable', name: 'agent_number' };
+  const refused = await change(target);
+  t.equal(refused.status, 422);
+  t.match(refused.body.detail, [
+    { loc: ['body', 'config', 'transfer', 'destinations', 0, 'target'], type: 'missing' },
+  ]);
+  t.equal((await change({ ...target, allowed_prefixes: ['+1415'] })).status, 200);
+});

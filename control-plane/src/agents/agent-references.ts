@@ -102,7 +102,7 @@ export async function checkContent(
       details.push(referenceNotFound(loc));
     }
   }
-  details.push(...(await archivedDestinations(scope, config, before)));
+  details.push(...(await archivedDestinations(scope, config, before)), ...unboundedTargets(config, before));
   const references: Reference[] = config.transfer.destinations.flatMap((destination, i) =>
     destination.target.type === 'agent'
       ? [
@@ -171,6 +171,23 @@ async function archivedDestinations(
       msg: 'is an agent that is archived: restore it first',
       type: 'not_available',
     }));
+}
+
+/** Variables that could lead to any number at all: such a call would not be made. */
+function unboundedTargets(config: AgentConfig, before: NamingContent | undefined): ValidationDetail[] {
+  const known = before?.config.transfer?.destinations ?? [];
+  return config.transfer.destinations.flatMap(({ id, target }, i) => {
+    if (target.type !== 'variable') return [];
+    const bounds = [...(target.allowed_numbers ?? []), ...(target.allowed_prefixes ?? [])];
+    if (bounds.length > 0 || known.some((one) => one.id === id && one.target.type === 'variable')) return [];
+    return [
+      {
+        loc: ['body', 'config', 'transfer', 'destinations', i, 'target'],
+        msg: 'must say which numbers the variable may hold: allowed_numbers or allowed_prefixes',
+        type: 'missing',
+      },
+    ];
+  });
 }
 
 function agentOfDestination({ target }: { target: { type: string; agent_id?: string } }): string[] {
