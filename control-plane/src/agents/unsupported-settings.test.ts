@@ -127,6 +127,9 @@ const ACTING: Readonly<Record<string, unknown>> = {
   'analysis.min_caller_turns': 2,
   'analysis.language': 'de-DE',
   'analysis.goal': 'A booking',
+  'webhooks.start_call.enabled': true, // incoming-calls-webhook
+  'webhooks.start_call.require_timestamp': true,
+  'webhooks.start_call.allow_overrides': true,
   'webhooks.call_ended.url': 'https://example.com/crm', // call-ended-webhook
   'webhooks.call_ended.web_calls': false,
   'webhooks.call_ended.phone_calls': false,
@@ -165,9 +168,6 @@ const REFUSED: Readonly<Record<string, unknown>> = {
   'guardrails.prompt_injection': true,
   'guardrails.blocked_topics': ['politics'],
   'guardrails.refusal': 'No.',
-  'webhooks.start_call.enabled': true,
-  'webhooks.start_call.require_timestamp': true,
-  'webhooks.start_call.allow_overrides': true,
 };
 
 const refusedDestinations: Readonly<Record<string, Json>> = {

@@ -34,9 +34,6 @@ export const UNSUPPORTED_SETTINGS: readonly (readonly [path: string, ...accepted
   ['guardrails.prompt_injection', false],
   ['guardrails.blocked_topics', []],
   ['guardrails.refusal', ''],
-  ['webhooks.start_call.enabled', false],
-  ['webhooks.start_call.require_timestamp', false],
-  ['webhooks.start_call.allow_overrides', false],
 ];
 
 /**

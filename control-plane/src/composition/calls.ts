@@ -29,6 +29,7 @@ import { createSessions } from '../sessions/session-feature.ts';
 import { sessionCollection } from '../sessions/session-model.ts';
 import { SessionStore } from '../sessions/session-store.ts';
 import { phoneNumberCollection } from '../telephony/phone-number-model.ts';
+import { createStartCalls } from '../start-calls/start-call-feature.ts';
 import { createTelephony } from '../telephony/telephony-feature.ts';
 import { telephonyAccountCollection } from '../telephony/telephony-account-model.ts';
 import { toolCollection } from '../tools/tool-model.ts';
@@ -156,6 +157,12 @@ export function createCallFeatures(
   );
   dialling.dialGates.push(campaignGate);
   dialling.dialFollowers.push(campaignFollower);
+  features.add(
+    createStartCalls({
+      ...{ ...platform, analyses, agents: storedAgents, overrides: agentOverrides, funds: wallets },
+      ...{ campaigns: singleCalls, phoneNumbers: phoneNumberCollection, secrets: agentWebhooks },
+    }),
+  );
   features.add(
     createUccComplaints({
       ...{ ...platform, accounts: telephonyAccounts, accountCollection: telephonyAccountCollection },

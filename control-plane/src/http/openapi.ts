@@ -179,13 +179,9 @@ function describe(operation: Operation): ZodOpenApiOperationObject {
           bodies.flatMap((body) => {
             const types = contentTypesOf(body);
             const schema =
-              'schema' in body
-                ? named(body.schema, operation.id, 'Request')
-                : (body.kind === 'stream' && body.described) || binary;
-            return (types.length === 0 ? ['application/octet-stream'] : types).map((type) => [
-              type,
-              { schema },
-            ]);
+              'schema' in body ? named(body.schema, operation.id, 'Request') : (body.described ?? binary);
+            const bytes = schema === binary ? 'application/octet-stream' : 'application/json';
+            return (types.length === 0 ? [bytes] : types).map((type) => [type, { schema }]);
           }),
         ),
       },
@@ -321,7 +317,7 @@ function errorStatuses(operation: Operation): number[] {
   if (credentialed && mayBeForbidden(operation)) statuses.push(403);
   // Signed callbacks: an account that does not exist has signed nothing.
   if (access === 'carrier') statuses.push(400, 403);
-  else if (inPath) statuses.push(404);
+  else if (inPath && access !== 'webhook') statuses.push(404);
   if (idempotent && bodies.length > 0) statuses.push(409);
   if (credentialed && writesInProject(operation)) statuses.push(409);
   if (credentialed || inPath || body !== undefined || query !== undefined) statuses.push(422);

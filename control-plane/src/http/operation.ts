@@ -55,6 +55,8 @@ export interface RawBody {
   kind: 'raw';
   contentTypes: readonly string[];
   limitBytes: number;
+  /** JSON that is described; without it, bytes. The handler checks it. */
+  described?: z.ZodType;
 }
 export interface StreamBody {
   kind: 'stream';
@@ -98,12 +100,8 @@ export function multipartBody<T>(schema: z.ZodType<T>, options: { limitBytes: nu
 }
 
 /** The exact bytes, whatever they are: for signatures. The handler gets a `Buffer`. */
-export function rawBody(options: { contentTypes?: readonly string[]; limitBytes?: number } = {}): RawBody {
-  return {
-    kind: 'raw',
-    contentTypes: options.contentTypes ?? [],
-    limitBytes: options.limitBytes ?? JSON_LIMIT_BYTES,
-  };
+export function rawBody(options: Partial<Omit<RawBody, 'kind'>> = {}): RawBody {
+  return { kind: 'raw', contentTypes: [], limitBytes: JSON_LIMIT_BYTES, ...options };
 }
 
 /** The request itself, unread and unlimited: the handler reads it. */

@@ -57,7 +57,10 @@ export class AgentWebhookService {
     this.#clock = deps.clock;
   }
 
-  /** A new secret, shown this once. */
+  /**
+   * A new secret, shown this once. The first one of start-call enables that webhook, too: one request is enough to get
+   * going.
+   */
   async rotate(
     scope: Scope,
     caller: Principal,
@@ -66,7 +69,9 @@ export class AgentWebhookService {
     webhook: WebhookName,
     graceSeconds: number,
   ): Promise<Rotation> {
-    const rotation = await this.#replaceSecret(agent._id, webhook, graceSeconds);
+    const { first, ...rotation } = await this.#replaceSecret(agent._id, webhook, graceSeconds);
+    if (first && webhook === 'start_call' && agent.archived_at === null)
+      await this.#agents.setWebhooks(scope, caller, agent, { start_call: { enabled: true } });
     await this.#audit.record({ scope, caller, address, action: 'secret.rotated', target: agent._id });
     return rotation;
   }
@@ -104,11 +109,20 @@ export class AgentWebhookService {
   async secrets(agentId: string, webhook: WebhookName): Promise<string[]> {
     const agent = await this.find(agentId);
     if (!agent) return [];
+    if (storedSecret(agent, webhook)) return this.#valid(agent, webhook);
+    return [(await this.#replaceSecret(agentId, webhook, 0, { onlyFirst: true })).secret];
+  }
+
+  /** Secrets to check a signature with, the newest first. Empty when there is none, or the agent is gone. */
+  async known(agentId: string, webhook: WebhookName): Promise<string[]> {
+    const agent = await this.find(agentId);
+    return agent ? this.#valid(agent, webhook) : [];
+  }
+
+  #valid(agent: AgentRecord, webhook: WebhookName): string[] {
     const stored = storedSecret(agent, webhook);
-    if (!stored) {
-      return [(await this.#replaceSecret(agentId, webhook, 0, { onlyFirst: true })).secret];
-    }
-    const previous = stored.previous;
+    if (!stored) return [];
+    const { previous } = stored;
     return [
       this.#box.decryptSecret(stored.secret),
       ...(previous && previous.valid_until.getTime() > this.#clock.now()
@@ -131,14 +145,14 @@ export class AgentWebhookService {
     webhook: WebhookName,
     graceSeconds: number,
     { onlyFirst = false }: { onlyFirst?: boolean } = {},
-  ): Promise<Rotation> {
+  ): Promise<Rotation & { first: boolean }> {
     const path = `webhook_secrets.${webhook}`;
     for (let attempt = 0; attempt < ROTATE_TRIES; attempt++) {
       const agent = await this.find(agentId);
       const before = agent && storedSecret(agent, webhook);
       if (onlyFirst && before) {
         const secret = this.#box.decryptSecret(before.secret);
-        return { secret, rotatedAt: before.rotated_at, previousValidUntil: null };
+        return { secret, rotatedAt: before.rotated_at, previousValidUntil: null, first: false };
       }
       const secret = newWebhookSecret();
       const rotatedAt = new Date(this.#clock.now());
@@ -155,7 +169,7 @@ export class AgentWebhookService {
         { _id: agentId, ...unchanged },
         { $set: { [path]: next } },
       );
-      if (matchedCount === 1) return { secret, rotatedAt, previousValidUntil: validUntil };
+      if (matchedCount === 1) return { secret, rotatedAt, previousValidUntil: validUntil, first: !before };
     }
     throw new ConflictError(
       'conflict',

@@ -14,15 +14,16 @@ type WebhookDeps = ConstructorParameters<typeof AgentWebhookService>[0];
 type DeliveryDeps = ConstructorParameters<typeof WebhookDeliveryService>[0];
 
 export function createWebhooks({
+  config,
   processName,
   ...deps
-}: WebhookDeps & Omit<DeliveryDeps, 'owner' | 'webhooks'> & Pick<Platform, 'processName'>) {
+}: WebhookDeps & Omit<DeliveryDeps, 'owner' | 'webhooks'> & Pick<Platform, 'config' | 'processName'>) {
   const agentWebhooks = new AgentWebhookService(deps);
   const deliveries = new WebhookDeliveryService({ ...deps, webhooks: agentWebhooks, owner: processName });
   return {
     ...{ agentWebhooks, deliveries },
     collections: [webhookDeliveryCollection],
-    routes: webhookRoutes({ agentWebhooks, deliveries }),
+    routes: webhookRoutes({ agentWebhooks, deliveries, publicUrl: config.PUBLIC_URL }),
     parameters: { delivery_id: idSchema('whd') },
     erases: { session: (sessionId: string) => deliveries.erase(sessionId) },
     audit: WEBHOOK_AUDIT,

@@ -29,11 +29,20 @@ const BASE = '/api/v1/webhooks/agents/{agent_id}';
 
 const secret = z.object({ set: z.boolean(), last_four: z.string() });
 
+const requireTimestamp = z
+  .boolean()
+  .meta({ description: 'Whether only the signature with a timestamp is taken.' });
+const allowOverrides = z
+  .boolean()
+  .meta({ description: 'Whether a request may override settings of the agent.' });
+
 const settingsResponse = z
   .object({
     start_call: z.object({
       enabled: z.boolean(),
-      url: z.string().nullable().meta({ description: 'Null: this version takes no start-call requests.' }),
+      require_timestamp: requireTimestamp,
+      allow_overrides: allowOverrides,
+      url: z.string().meta({ description: 'Address that takes the requests.' }),
       secret,
     }),
     call_ended: z.object({
@@ -81,6 +90,12 @@ const rotateBody = z.strictObject({
     .meta({ description: 'How long the old secret stays valid beside the new one.' }),
 });
 
+const startCallBody = z.strictObject({
+  enabled: z.boolean(),
+  require_timestamp: requireTimestamp.optional(),
+  allow_overrides: allowOverrides.optional(),
+});
+
 const callEndedBody = z.strictObject({
   enabled: z.boolean(),
   url: z.string().max(2048).nullable(),
@@ -93,16 +108,18 @@ const callEndedBody = z.strictObject({
 export function webhookRoutes({
   agentWebhooks,
   deliveries,
+  publicUrl,
 }: {
   agentWebhooks: AgentWebhookService;
   deliveries: WebhookDeliveryService;
+  publicUrl: string;
 }): Operation[] {
   const toSettings = (record: AgentRecord): z.input<typeof settingsResponse> => {
     const { start_call, call_ended } = fillConfig({ config: {}, webhooks: record.webhooks }).webhooks;
     return {
       start_call: {
-        enabled: start_call.enabled,
-        url: null,
+        ...start_call,
+        url: `${publicUrl}${BASE.replace('{agent_id}', record._id)}/incoming`,
         secret: agentWebhooks.mask(record, 'start_call'),
       },
       call_ended: { ...call_ended, secret: agentWebhooks.mask(record, 'call_ended') },
@@ -127,7 +144,8 @@ export function webhookRoutes({
       tag: TAG,
       summary: 'Rotate the webhook secret',
       description:
-        'Send `{"webhook":"call_ended"}` for the secret that deliveries are signed with: an empty body rotates that of start_call. ' +
+        'Send `{"webhook":"call_ended"}` for the secret that deliveries are signed with: an empty body rotates that of start_call, ' +
+        'and the first secret of start_call enables that webhook. ' +
         `The secret is returned only once, in this response. ${SIGNATURES}`,
       access: { key: 'admin', user: 'admin' },
       target: agentTarget,
@@ -177,9 +195,11 @@ export function webhookRoutes({
       path: `${BASE}/start-call`,
       tag: TAG,
       summary: 'Update the start-call webhook',
+      description:
+        'The same values as `config.webhooks.start_call`. Enabling the webhook creates a secret if it has none; rotate-secret shows one.',
       access: WRITE,
       target: agentTarget,
-      body: jsonBody(z.strictObject({ enabled: z.boolean() })),
+      body: jsonBody(startCallBody),
       responses: { 200: { description: 'Both webhooks', schema: settingsResponse } },
       handle: async ({ scope, caller, item, body }) =>
         toSettings(await agentWebhooks.set(scope, caller, item, 'start_call', body)),
