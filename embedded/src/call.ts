@@ -1,27 +1,15 @@
 import { readFileSync } from 'node:fs';
-import { copyFile, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { request } from 'undici';
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import { shutdownSignal } from '@parley/shared/async/shutdown-signal';
-import { CARRIERS, type CarrierName } from '@parley/shared/contracts/session-values';
-import { http1Agent } from '@parley/shared/http/http1';
-import { createLogger } from '@parley/shared/logging/logger';
-import { readRuntime } from './data-folder.ts';
+import { CARRIERS } from '@parley/shared/contracts/session-values';
 import { NOISE_KINDS, parseNoise } from '@parley/emulators/noise/noise-setting';
 import { findBrowser } from '@parley/emulators/callers/browser-caller';
-import {
-  callOutcomeSchema,
-  type CallOrder,
-  type CallOutcome,
-  type PlacedCall,
-} from './demonstration/call-order.ts';
+import type { CallOrder } from './demonstration/call-order.ts';
 import { wholeConversation } from './demonstration/conversation.ts';
 import { followCall } from './demonstration/follow-call.ts';
-import { RestClient } from './demonstration/rest-client.ts';
-import { loadSecrets } from './secrets.ts';
+import { openDesk } from './demonstration/open-desk.ts';
 
 const USAGE = `Places an emulated call to the demonstration agent and prints the conversation.
 
@@ -43,6 +31,10 @@ Options:
                         The emulated ears are told on a telephone line when the caller speaks, and take nobody else for
                         the caller; of the caller they understand less in loud noise
   --agent ID            an agent of the demonstration project, instead of the one that answers the number
+  --outbound            the agent calls, by POST /v1/campaigns/start-call: the options above are what the person does
+                        who answers, at an emulated telephone (1 s after it rings)
+  --to NUMBER           with --outbound: whom the agent calls. The last three digits say what the telephone does:
+                        901 is busy, 902 is never answered, 903 refuses, 905 is not in service; others answer
   --json                at the end one line of JSON: session id, end reason, turns with texts and latencies, tools,
                         keys, transfer, paths
   --help                this text
@@ -55,9 +47,6 @@ Exit code: 0 when the call was held, 1 when it failed or nothing of a recording 
 
 /** How far into the agent's speech --interrupt begins. */
 const INTERRUPT_AFTER_MS = 2000;
-const ORDER_TIMEOUT_MS = 30_000;
-/** A call is waited for at most so long. */
-const OUTCOME_TIMEOUT_MS = 30 * 60_000;
 
 const NOT_UNDERSTOOD =
   'Nothing of the recording was understood. The emulated ears know one voice, the built-in one (flite), and only the sentences that they are ' +
@@ -79,6 +68,8 @@ function parseCommandLine(argv: readonly string[]) {
         carrier: { type: 'string', default: 'plivo' },
         noise: { type: 'string' },
         agent: { type: 'string' },
+        outbound: { type: 'boolean', default: false },
+        to: { type: 'string' },
         json: { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },
       },
@@ -98,6 +89,11 @@ function parseCommandLine(argv: readonly string[]) {
       throw new UsageError(`--noise ${noise}: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
+  const { outbound, to } = values;
+  if (to !== undefined && !outbound) throw new UsageError('--to: only with --outbound');
+  if (to !== undefined && !/^\+[1-9]\d{6,14}$/.test(to))
+    throw new UsageError(`--to ${to}: must be an E.164 number such as +14155550123`);
+  if (outbound && carrier === 'browser') throw new UsageError('--outbound: a browser cannot be called');
   const steps: CallOrder['steps'] = [];
   for (const token of tokens) {
     if (token.kind !== 'option' || token.value === undefined) continue;
@@ -110,7 +106,7 @@ function parseCommandLine(argv: readonly string[]) {
     } else if (token.name === 'wav') steps.push(readRecording(token.value));
   }
   if (steps.length === 0) steps.push(...wholeConversation(carrier));
-  return { carrier, steps, noise, agent: values.agent, json: values.json, help: values.help };
+  return { carrier, steps, noise, outbound, to, agent: values.agent, json: values.json, help: values.help };
 }
 
 function readRecording(argument: string): CallOrder['steps'][number] {
@@ -123,89 +119,6 @@ function readRecording(argument: string): CallOrder['steps'][number] {
   } catch (error) {
     throw new UsageError(`--wav ${file}: ${error instanceof Error ? error.message : String(error)}`);
   }
-}
-
-/** Where calls can be placed: a platform that runs, or one of our own. */
-interface Desk {
-  rest: RestClient;
-  orgId: string;
-  projectId: string;
-  numbers: Partial<Record<CarrierName, string>>;
-  place(order: CallOrder): Promise<PlacedCall & { outcome: Promise<CallOutcome> }>;
-  /** @returns where a recording can be found after this process. @param key below the data folder */
-  recording(key: string): Promise<string>;
-}
-
-async function openDesk(owned: DisposableList, dataDir: string): Promise<Desk> {
-  const runtime = readRuntime(dataDir);
-  if (runtime) {
-    const secrets = loadSecrets(path.join(dataDir, 'secrets.json'));
-    const headers = { authorization: `Bearer ${secrets.internal_token}`, 'content-type': 'application/json' };
-    return {
-      rest: new RestClient(runtime.local_url, secrets.demonstration_key ?? ''),
-      orgId: runtime.org_id,
-      projectId: runtime.project_id,
-      numbers: runtime.numbers,
-      recording: async (key) => path.join(dataDir, key),
-      async place(order) {
-        const placed = (await ask(
-          `${runtime.desk_url}/calls`,
-          { method: 'POST', headers, body: JSON.stringify(order) },
-          ORDER_TIMEOUT_MS,
-        )) as PlacedCall;
-        const outcome = ask(
-          `${runtime.desk_url}/calls/${placed.call_id}`,
-          { method: 'GET', headers },
-          OUTCOME_TIMEOUT_MS,
-        ).then((body) => callOutcomeSchema.parse(body));
-        return { ...placed, outcome };
-      },
-    };
-  }
-  process.stderr.write('No platform is running here: starting one with temporary data.\n');
-  const temporary = await mkdtemp(path.join(tmpdir(), 'parley-'));
-  owned.defer(() => rm(temporary, { recursive: true, force: true }));
-  // A second's work, and only needed here.
-  const { openDemonstrationPlatform } = await import('./demonstration/demonstration-platform.ts');
-  const running = owned.add(
-    await openDemonstrationPlatform({
-      env: { ...process.env, PORT: '0' },
-      dataDir: temporary,
-      logger: createLogger({ name: 'parley', level: process.env['LOG_LEVEL'] ?? 'warn' }),
-    }),
-  );
-  const { demonstration, desk } = running;
-  return {
-    rest: demonstration.rest,
-    orgId: demonstration.orgId,
-    projectId: demonstration.projectId,
-    numbers: Object.fromEntries(
-      Object.entries(demonstration.lines).map(([carrier, line]) => [carrier, line.number]),
-    ),
-    async recording(key) {
-      const kept = path.join(tmpdir(), `parley-${path.basename(key)}`);
-      await copyFile(path.join(temporary, key), kept);
-      return kept;
-    },
-    place: (order) => desk.place(order),
-  };
-}
-
-async function ask(
-  url: string,
-  options: { method: 'GET' | 'POST'; headers: Record<string, string>; body?: string },
-  timeoutMs: number,
-): Promise<unknown> {
-  const response = await request(url, {
-    ...options,
-    dispatcher: http1Agent,
-    headersTimeout: timeoutMs,
-    bodyTimeout: timeoutMs,
-  });
-  const body = (await response.body.json()) as { error?: string };
-  if (response.statusCode >= 300)
-    throw new Error(body.error ?? `The platform answered ${response.statusCode}.`);
-  return body;
 }
 
 async function main(): Promise<number> {
@@ -228,11 +141,16 @@ async function main(): Promise<number> {
     const write = (text: string) => void (wanted.json ? process.stderr : process.stdout).write(`${text}\n`);
     const placed = await desk.place({
       carrier: wanted.carrier,
-      ...(number === undefined ? {} : { to: number }),
+      ...(wanted.outbound
+        ? { outbound: true, ...(wanted.to === undefined ? {} : { to: wanted.to }) }
+        : number === undefined
+          ? {}
+          : { to: number }),
       steps: wanted.steps,
       ...(wanted.noise === undefined ? {} : { noise: wanted.noise }),
       ...(wanted.agent === undefined ? {} : { agent_id: wanted.agent }),
     });
+    if (placed.to !== undefined) write(`The agent calls ${placed.to} (an emulated telephone).\n`);
     const result = await followCall({
       ...desk,
       carrier: wanted.carrier,

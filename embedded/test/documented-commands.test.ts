@@ -82,6 +82,7 @@ const SHOWN: readonly [RegExp, Shown][] = [
   [/^npm run test:file \S+\.test\.ts$/, { by: 'shared/test/test-path.test.ts' }],
   [/^npm run call -- --carrier (twilio|browser)$/, { by: 'embedded/test/whole-conversation.test.ts' }],
   [/^npm run call -- (--text .* --interrupt|--noise) /, { by: 'embedded/test/command-line.test.ts' }],
+  [/^npm run call -- --outbound|^npm run campaign -- --contacts \d+$/, { here: 'the agent calls' }],
   [/^npm run call -- --help$/, { here: 'what commands print' }],
   [/^npm run --silent openapi > openapi\.json$/, { here: 'what commands print' }],
   [/^npm run admin -- --help$/, { here: 'what commands print' }],
@@ -101,6 +102,10 @@ const SHOWN: readonly [RegExp, Shown][] = [
     { here: 'a real number' },
   ],
   [/^curl [^]*\/verify$/, { here: 'a real number' }],
+  [
+    /^curl [^]*(-X PATCH \$api\/v1\/telephony-accounts|\/start-call|\/incoming)|^(secret|body)='|^(t|v1)=\$\(/,
+    { here: 'a real number' },
+  ],
   [/^openssl req |^socat /, { here: 'TLS on a laptop' }],
   [
     /^api=http:\/\/127\.0\.0\.1:8080|^agent=|^run=|^while curl |^curl [^]*\/(tests|results)\b/,
@@ -257,6 +262,34 @@ void t.test('a real number', async (t) => {
     env,
   );
   t.match(deployed, new RegExp(`"agent_id":"${agentId}"`));
+
+  const accepted = /^\{"status":"queued","session_id":"[0-9a-f-]{36}"/;
+  await shell(head + script(['-X PATCH $api/v1/telephony-accounts'], { 'tel_…': telephonyAccount }), env);
+  t.match(await shell(head + script(['/campaigns/start-call'], { 'agt_…': agentId }), env), accepted);
+  const rotated = await fetch(`${platform.localUrl}/api/v1/webhooks/agents/${agentId}/rotate-secret`, {
+    method: 'POST',
+    headers: authorization,
+  });
+  const { secret } = (await rotated.json()) as { secret: string };
+  const signed = script(['openssl dgst -sha256 -hmac'], { 'whsec_…': secret, 'agt_…': agentId });
+  t.match(await shell(head + signed, env), accepted);
+});
+
+void t.test('the agent calls', async (t) => {
+  const command = (...args: string[]) =>
+    run('npm', ['run', '--silent', ...args, '--json'], {
+      cwd: ROOT,
+      env: { ...process.env, PARLEY_DATA_DIR: path.join(folder, '.parley') },
+    });
+  const busy = await command('call', '--', '--outbound', '--to', '+14155550901').catch(
+    (error: { code: number; stdout: string; stderr: string }) => error,
+  );
+  t.match(busy.stderr, /calls \+14155550901 \(an emulated telephone\)/);
+  t.match(JSON.parse(busy.stdout), { status: 'failed', failure_reason: 'busy', turns: [] });
+  t.match(busy, { code: 1 }, 'nobody was reached');
+  const { stderr, stdout } = await command('campaign', '--', '--contacts', '1');
+  t.match(stderr, /are emulators[^]*1 of 1 done/);
+  t.match(JSON.parse(stdout), { status: 'completed', outcomes: { person: { answered: 1 } } });
 });
 
 const has = (program: string) =>

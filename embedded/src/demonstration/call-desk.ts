@@ -7,8 +7,7 @@ import { carrierCallbackPath } from '@parley/shared/contracts/addresses';
 import { encodeMulaw } from '@parley/shared/audio/g711';
 import type { CarrierName } from '@parley/shared/contracts/session-values';
 import type { LocalSpeech } from '@parley/shared/speech/flite';
-import { runCaller, type CallerStep } from '@parley/emulators/callers/caller-script';
-import type { CarrierLine } from '@parley/emulators/callers/carrier-line';
+import type { CallerStep } from '@parley/emulators/callers/caller-script';
 import { openDirectCall } from '@parley/emulators/callers/direct-call';
 import type { CarrierEmulator, EmulatedCall } from '@parley/emulators/callers/emulated-call';
 import type { DeepgramEmulator } from '@parley/emulators/providers/deepgram-emulator';
@@ -25,17 +24,27 @@ import {
   speakAt,
   TELEPHONE_RATE,
 } from './caller-voice.ts';
+import { DialledPeople } from './dialled-people.ts';
+import { holdCall } from './hold-call.ts';
+import { habitsOf, HELLO, PEOPLE_LINES } from './people.ts';
 import type { RestClient } from './rest-client.ts';
 import { reachLocally } from '../reach-locally.ts';
 import { TALK_PATH, type MintedSession } from '../web/talk-page.ts';
 
-type CarrierDesk = { emulator: CarrierEmulator; telephonyAccountId: string };
+type CarrierDesk = {
+  emulator: CarrierEmulator;
+  telephonyAccountId: string;
+  phoneNumberId: string;
+  number: string;
+};
 
 export interface CallDeskDeps {
   /** What carriers sign. */
   publicUrl: string;
   localUrl: string;
   rest: RestClient;
+  /** Calls people, unless an order names another one. */
+  agentId: string;
   speech: LocalSpeech;
   /** Taught what callers are going to say; undefined when a real STT listens. */
   stt: Pick<DeepgramEmulator, 'teach'> | undefined;
@@ -57,16 +66,11 @@ interface RunningCall {
 }
 
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
-/** After the last step the agent may still speak; then the caller hangs up. */
-const FINAL_WAIT_MS = 60_000;
-/** The agent has had its last word after this long a silence. */
-const LAST_WORD_MS = 2500;
-/** A caller who hears nothing at all any more hangs up. */
-const DEAD_LINE_MS = 60_000;
 
 /** Places emulated calls, for the demonstration and, over a loopback port, for `npm run call`. */
 export class CallDesk {
   readonly #deps: CallDeskDeps;
+  readonly #people: DialledPeople;
   readonly #outcomes = new Map<string, Promise<CallOutcome>>();
   readonly #running = new Set<RunningCall>();
   readonly #server = createServer((req, res) => {
@@ -79,6 +83,13 @@ export class CallDesk {
 
   private constructor(deps: CallDeskDeps) {
     this.#deps = deps;
+    this.#people = new DialledPeople({
+      carriers: Object.values(deps.carriers).map(({ emulator }) => emulator),
+      async habits(to) {
+        await deps.stt?.teach([...PEOPLE_LINES]);
+        return habitsOf(to, (text) => speakAsCaller(deps.speech, text));
+      },
+    });
   }
 
   static async open(deps: CallDeskDeps): Promise<CallDesk> {
@@ -112,6 +123,7 @@ export class CallDesk {
     const desk = this.#deps.carriers[carrier];
     if (!desk) throw new Error(`No emulated ${carrier} line is configured.`);
     const steps = await Promise.all(order.steps.map((step) => this.#toCallerStep(step)));
+    if (order.outbound) return this.#callOut(desk, order, steps);
     const said = steps.flatMap((step) =>
       'say' in step ? [step.say] : 'interrupt' in step ? [step.interrupt] : [],
     );
@@ -125,8 +137,34 @@ export class CallDesk {
     const { call, ...known } = await (order.agent_id === undefined
       ? this.#dialNumber(carrier, desk, caller)
       : this.#dialAgent(carrier, order.agent_id, caller));
-    const outcome = hold(call, [...steps, { listen: true }]);
+    const outcome = holdCall(call, [...steps, { listen: true }]);
     return { call: { outcome, stop: () => call.hangUp() }, call_id: call.callId, from, ...known };
+  }
+
+  /** The agent calls somebody who does these steps: by the API, as any program asks for it. */
+  async #callOut(
+    desk: CarrierDesk,
+    order: CallOrder,
+    steps: readonly CallerStep[],
+  ): Promise<PlacedCall & { call: RunningCall }> {
+    const to = order.to ?? `+1415555${randomInt(2000, 8900)}`;
+    await this.#deps.stt?.teach([HELLO]);
+    const hello = { say: await speakAsCaller(this.#deps.speech, HELLO), label: HELLO, atOnce: true };
+    const { outcome, forget } = this.#people.expect(to, [hello, ...steps]);
+    try {
+      const { session_id } = await this.#deps.rest.post<{ session_id: string }>('/v1/campaigns/start-call', {
+        agent_id: order.agent_id ?? this.#deps.agentId,
+        to_number: to,
+        phone_number_id: desk.phoneNumberId,
+      });
+      return {
+        call: { outcome, stop: () => this.#people.hangUp() },
+        ...{ call_id: session_id, from: desk.number, to, session_id },
+      };
+    } catch (error) {
+      forget();
+      throw error;
+    }
   }
 
   /** Resolves when the page talks with the agent. */
@@ -200,6 +238,7 @@ export class CallDesk {
   /** All its callers hang up: they are emulated, nobody is cut off. */
   async hangUp(): Promise<void> {
     for (const call of [...this.#running]) await call.stop();
+    this.#people.hangUp();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -279,30 +318,4 @@ async function noiseAround(
   return noise === undefined
     ? undefined
     : openLineNoise(parseNoise(noise), 'development', callerLevelDb(said));
-}
-
-async function hold(call: EmulatedCall, steps: readonly CallerStep[]): Promise<CallOutcome> {
-  let line: CarrierLine | undefined = call.line;
-  let done = 0;
-  while (line) {
-    done += await runCaller(line, steps.slice(done));
-    if (done === steps.length) await sayGoodbye(call, line);
-    const dead = setTimeout(() => call.hangUp(), DEAD_LINE_MS);
-    // The call may come back from a transfer, with a stream of its own.
-    line = await call.lineAfter(line).finally(() => clearTimeout(dead));
-  }
-  const end = await call.ended;
-  return {
-    call_id: call.callId,
-    from: call.from,
-    ended_by: end.source,
-    transferred_to: end.transferredTo ?? null,
-    duration_seconds: end.durationSeconds,
-  };
-}
-
-/** A polite caller waits for the agent's last word, and then hangs up. */
-async function sayGoodbye(call: EmulatedCall, line: CarrierLine): Promise<void> {
-  await line.waitFor(() => line.bufferedMs === 0 && !line.agentHeardWithin(LAST_WORD_MS), FINAL_WAIT_MS);
-  if (line.isStreaming) call.hangUp();
 }

@@ -19,8 +19,10 @@ const noise = z.string().superRefine((given, ctx) => {
 export const callOrderSchema = z.strictObject({
   /** `browser`: no carrier at all, but a person at the talk page. */
   carrier: z.enum([...CARRIERS, 'browser']),
-  /** The number that is called; a browser calls none. */
+  /** The number that is called; a browser calls none, and for the agent one is made up. */
   to: z.string().optional(),
+  /** The agent calls, and the steps are those of whoever answers. */
+  outbound: z.boolean().optional(),
   /** Another agent than the one that answers the number: its session is made first, and the stream dialled directly. */
   agent_id: z.string().optional(),
   /** What is heard around the caller. */
@@ -43,9 +45,11 @@ export type CallOrder = z.infer<typeof callOrderSchema>;
 
 export interface PlacedCall {
   call_id: string;
-  /** The caller's number: made up for this call alone. A browser has none. */
+  /** The caller's number: made up for this call alone, unless the agent calls. A browser has none. */
   from: string | null;
-  /** Known beforehand only for browsers, and for calls to an agent that was named. */
+  /** Whom the agent has called. */
+  to?: string;
+  /** Known beforehand only for browsers, for calls to an agent that was named, and for those of the agent. */
   session_id?: string;
 }
 

@@ -53,6 +53,7 @@ export async function openDemonstrationPlatform(options: {
         publicUrl: platform.publicUrl,
         localUrl: platform.localUrl,
         rest: demonstration.rest,
+        agentId: demonstration.agentId,
         speech: platform.emulators.speech,
         stt: platform.emulators.deepgram,
         carriers: demonstration.lines,

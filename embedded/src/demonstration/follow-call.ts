@@ -1,4 +1,4 @@
-import { sleep } from '@parley/shared/async/timeout';
+import { sleep, TimeoutError, withTimeout } from '@parley/shared/async/timeout';
 import type { CallOrder, CallOutcome, PlacedCall } from './call-order.ts';
 import { BROWSER_NOTES } from './conversation.ts';
 import { followSession, waitForPostCall } from './follow-session.ts';
@@ -47,6 +47,7 @@ interface Session {
 
 const FIND_LIMIT_MS = 10_000;
 const POST_CALL_LIMIT_MS = 60_000;
+const OUTCOME_LIMIT_MS = 15_000;
 
 /** Prints a placed call as it happens and waits until everything after it is done. */
 export async function followCall(options: {
@@ -95,7 +96,13 @@ export async function followCall(options: {
     },
     signal,
   );
-  const outcome = await options.outcome;
+  // What the telephone tells comes at once, unless the carrier was never asked to dial.
+  const outcome = await withTimeout(options.outcome, OUTCOME_LIMIT_MS, 'The call', signal).catch(
+    (error: unknown) => {
+      if (error instanceof TimeoutError) return undefined;
+      throw error;
+    },
+  );
   const session = await waitForPostCall<Session>(rest, sessionId, POST_CALL_LIMIT_MS, signal);
   const transcript = await rest.get<{
     items: {
@@ -115,7 +122,7 @@ export async function followCall(options: {
     hangup_reason: session.hangup_reason,
     failure_reason: session.failure_reason,
     transfer,
-    transferred_to: outcome.transferred_to,
+    transferred_to: outcome?.transferred_to ?? null,
     duration_seconds: session.duration_seconds,
     turns: transcript.items.map(({ index, role, text, start_ms, end_ms, interrupted }) => ({
       role,

@@ -1,4 +1,5 @@
 import { sleep } from '@parley/shared/async/timeout';
+import { TERMINAL_STATUSES } from '@parley/shared/contracts/session-values';
 import type { RestClient } from './rest-client.ts';
 
 export interface SessionEvent {
@@ -36,10 +37,15 @@ export async function followSession(
       after = Math.max(after, event.index);
       const text = event.type === 'turn' ? said?.get(Number(event.data['turn_index'])) : undefined;
       onEvent(text === undefined ? event : { ...event, data: { ...event.data, text } });
-      if (event.type === 'call_ended') return;
+      // A call that nobody answered has no report: its last state is the end.
+      if (event.type === 'call_ended' || isLastState(event)) return;
     }
     if (page.items.length === 0) await sleep(POLL_MS, signal);
   }
+}
+
+function isLastState({ type, data }: SessionEvent): boolean {
+  return type === 'state' && TERMINAL_STATUSES.some((status) => status === data['status']);
 }
 
 async function readTranscript(rest: RestClient, sessionId: string): Promise<Map<number, string>> {

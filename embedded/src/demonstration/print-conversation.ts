@@ -15,6 +15,12 @@ interface TurnData {
 
 const INDENT = ' '.repeat(19);
 
+/** What an outbound call does first. */
+const BEFORE_THE_ANSWER: Readonly<Record<string, string>> = {
+  queued: 'queued',
+  dialing: 'the carrier dials',
+};
+
 /** `0:07.4`, from the answer. */
 export function clockTime(ms: number): string {
   const tenths = Math.max(0, Math.round(ms / 100));
@@ -55,6 +61,11 @@ export class ConversationPrinter {
     switch (event.type) {
       case 'call_started':
         note(`answered; audio ${String(data['encoding'])} ${Number(data['sample_rate']) / 1000} kHz`);
+        break;
+      case 'state':
+        if (BEFORE_THE_ANSWER[String(data['status'])]) note(BEFORE_THE_ANSWER[String(data['status'])]!);
+        else if (this.#answeredAt === undefined && typeof data['failure_reason'] === 'string')
+          warn(`not answered: ${data['failure_reason']}`);
         break;
       case 'turn': {
         const turn = data as unknown as TurnData;

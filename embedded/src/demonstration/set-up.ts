@@ -14,6 +14,7 @@ import { BOOK_TABLE_TOOL, DEMONSTRATION_AGENT } from './script.ts';
 export interface DemonstrationLine {
   emulator: CarrierEmulator;
   telephonyAccountId: string;
+  phoneNumberId: string;
   number: string;
 }
 
@@ -74,7 +75,7 @@ export async function setUpDemonstration(
     lines[name] = {
       emulator,
       number: numberAt(name),
-      telephonyAccountId: await findOrMakeNumber(platform, scope, agentId, name, emulator.credentials),
+      ...(await findOrMakeNumber(platform, scope, agentId, name, emulator.credentials)),
     };
   }
   return { rest, apiKey, keyIsNew, orgId, projectId, agentId, lines };
@@ -129,11 +130,11 @@ async function findOrMakeNumber(
   agentId: string,
   carrier: CarrierName,
   credentials: Record<string, string>,
-): Promise<string> {
+): Promise<Pick<DemonstrationLine, 'telephonyAccountId' | 'phoneNumberId'>> {
   const { telephonyAccounts } = platform.controlPlane.services;
   const numbers = scope.collection(phoneNumberCollection);
   const known = await numbers.findOne({ active_number: numberAt(carrier) });
-  if (known) return known.telephony_account_id;
+  if (known) return { telephonyAccountId: known.telephony_account_id, phoneNumberId: known._id };
   const account = await telephonyAccounts.create(
     scope,
     { auth: 'jwt', user_id: 'usr_installation', sign_in_id: 'installation' },
@@ -175,5 +176,5 @@ async function findOrMakeNumber(
     blocked_numbers: [],
     variables: {},
   });
-  return account._id;
+  return { telephonyAccountId: account._id, phoneNumberId: number._id };
 }

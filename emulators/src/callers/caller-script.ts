@@ -3,8 +3,8 @@ import type { CarrierLine } from './carrier-line.ts';
 
 /** What a scripted caller does next. */
 export type CallerStep =
-  /** Waits until the agent has finished, then speaks. */
-  | { say: Uint8Array; label: string }
+  /** Waits until the agent has finished, then speaks; or speaks at once, as somebody does who takes a call. */
+  | { say: Uint8Array; label: string; atOnce?: boolean }
   /** Waits until the agent has been speaking for `afterMs`, then speaks over it. */
   | { interrupt: Uint8Array; afterMs: number; label: string }
   | { press: string }
@@ -51,7 +51,7 @@ export async function runCaller(
     else if ('interrupt' in step) {
       await agentSpeaks();
       await line.pause(step.afterMs);
-    } else await agentFinishes();
+    } else if (!('say' in step && step.atOnce)) await agentFinishes();
     if (!line.isStreaming) break;
     options.onStep?.(step);
     if ('say' in step) {
