@@ -1,5 +1,6 @@
 import type { CarrierName } from '@parley/shared/contracts/session-values';
 import type { CarrierFault } from '../carriers/carrier-webhook.ts';
+import type { EmulatedNumbers } from '../carriers/number-stock.ts';
 import type { Fault } from '../server/faults.ts';
 import type { Background, CarrierLine, LineEvents } from './carrier-line.ts';
 import type { Telephones } from './telephone.ts';
@@ -100,6 +101,8 @@ export interface CarrierEmulator {
   dialledCall(): Promise<ConnectingCall>;
   /** What telephones do that are dialled from now on; `telephoneByNumber` unless set. */
   setTelephones(telephones: Telephones): void;
+  /** Numbers of the account. */
+  readonly numbers: EmulatedNumbers;
   /** Makes the REST API and the callbacks go wrong from now on; replaces what was set before. */
   setFaults(faults: readonly Fault<CarrierFault>[]): void;
   [Symbol.asyncDispose](): Promise<void>;

@@ -4,6 +4,7 @@ import type { HttpAnswer } from '../server/emulator-server.ts';
 import { FaultPlan } from '../server/faults.ts';
 import { DialledTelephone, telephoneByNumber, type DialPace, type Telephones } from '../callers/telephone.ts';
 import { openCarrierApi, type CarrierApiRequest, type NoAnswer } from './carrier-api.ts';
+import type { EmulatedNumbers } from './number-stock.ts';
 import { CARRIER_FAULTS, type CallbackConditions } from './carrier-webhook.ts';
 import type {
   CarrierEmulator,
@@ -52,7 +53,9 @@ export async function openCarrierAccount<
   refusal: (status: number) => object;
   /** What answers whether credentials are right. */
   account: { path: string; body: () => object };
-  /** Requests that are about no live call: dials and look-ups. @returns undefined for others */
+  /** What the account has and may buy. */
+  numbers: EmulatedNumbers;
+  /** Requests that are about no live call: dials, look-ups, numbers. @returns undefined for others */
   route: (request: CarrierApiRequest, calls: CarrierCalls<Call>) => HttpAnswer | NoAnswer | undefined;
   /** @returns the id of the call that a request is about, and what of it */
   findCall: (request: CarrierApiRequest) => { callId: string; resource: string } | undefined;
@@ -127,6 +130,7 @@ export async function openCarrierAccount<
   return {
     apiUrl: api.url,
     credentials,
+    numbers: options.numbers,
     setFaults: (list) => faults.set(list),
     setTelephones: (all) => void (telephones = all),
     async placeCall(place) {

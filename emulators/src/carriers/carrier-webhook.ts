@@ -106,8 +106,13 @@ export type CallbackFault = (typeof CALLBACK_FAULTS)[number];
  * What may go wrong at an emulated carrier beyond its callbacks.
  * - `dial_lost`: the connection breaks, and nobody is called
  * - `dial_unanswered`: the call is placed, and the request never answered
+ * - `order_lost`, `order_unanswered`: the same of an order for a number
  */
-export const CARRIER_FAULTS = [...COMMON_FAULTS, ...CALLBACK_FAULTS, 'dial_lost', 'dial_unanswered'] as const;
+export const CARRIER_FAULTS = [
+  ...COMMON_FAULTS,
+  ...CALLBACK_FAULTS,
+  ...(['dial_lost', 'dial_unanswered', 'order_lost', 'order_unanswered'] as const),
+] as const;
 
 export type CarrierFault = (typeof CARRIER_FAULTS)[number];
 

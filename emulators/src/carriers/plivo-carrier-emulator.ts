@@ -10,8 +10,10 @@ import type {
 } from '../callers/emulated-call.ts';
 import type { HttpAnswer } from '../server/emulator-server.ts';
 import { PlivoCall } from './plivo-call.ts';
+import { NumberStock } from './number-stock.ts';
 import { PlivoComplaints } from './plivo-complaints.ts';
 import { Conferences } from './conferences.ts';
+import { PlivoNumbers } from './plivo-numbers.ts';
 import { PlivoDials, plivoError } from './plivo-dials.ts';
 
 /**
@@ -32,6 +34,8 @@ export async function openPlivoCarrierEmulator(
   const credentials = { authId, authToken, conferences: new Conferences() };
   const dials = new PlivoDials({ account, credentials, reach, clock });
   const complaints = new PlivoComplaints(account);
+  const stock = new NumberStock(randomUUID, clock);
+  const numbers = new PlivoNumbers(account, stock);
   const opened = await openCarrierAccount<PlivoCall, PlaceCallOptions>({
     name: 'plivo',
     credentials: { auth_id: authId, auth_token: authToken },
@@ -42,7 +46,9 @@ export async function openPlivoCarrierEmulator(
       body: () => ({ api_id: randomUUID(), auth_id: authId, name: 'Emulated account' }),
     },
     clock,
-    route: (request, calls) => dials.answer(request, calls) ?? complaints.answer(request),
+    numbers: stock,
+    route: (request, calls) =>
+      dials.answer(request, calls) ?? numbers.answer(request, calls.conditions) ?? complaints.answer(request),
     findCall({ path }) {
       const [, callId, resource = ''] =
         /^Call\/([^/]+)\/(?:([A-Za-z]+)\/)?$/.exec(

@@ -1,4 +1,4 @@
-import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { generateKeyPairSync, randomBytes, randomInt } from 'node:crypto';
 import { systemClock, type Clock } from '@parley/shared/time/clock';
 import type { HttpAnswer } from '../server/emulator-server.ts';
 import { openCarrierAccount } from './carrier-account.ts';
@@ -10,6 +10,8 @@ import type {
   Reach,
 } from '../callers/emulated-call.ts';
 import { CommandError, TelnyxCall, type TelnyxPlaceCallOptions } from './telnyx-call.ts';
+import { NumberStock } from './number-stock.ts';
+import { TelnyxNumbers } from './telnyx-numbers.ts';
 import { TelnyxDials, telnyxError } from './telnyx-dials.ts';
 import { telnyxPrivateKey, telnyxPublicKey } from './telnyx-webhook-signature.ts';
 
@@ -41,6 +43,8 @@ export async function openTelnyxCarrierEmulator(
       : telnyxPrivateKey(options.privateKey);
   const account = { privateKey, connectionId };
   const dials = new TelnyxDials({ account, reach, clock });
+  const stock = new NumberStock(() => String(randomInt(1e9, 1e10)), clock);
+  const numbers = new TelnyxNumbers(stock, connectionId);
   return openCarrierAccount<TelnyxCall, TelnyxPlaceCallOptions>({
     name: 'telnyx',
     credentials: { api_key: apiKey, public_key: telnyxPublicKey(privateKey), connection_id: connectionId },
@@ -56,8 +60,10 @@ export async function openTelnyxCarrierEmulator(
       body: () => ({ data: { record_type: 'balance', balance: '0.00', currency: 'USD' } }),
     },
     clock,
+    numbers: stock,
     route: (request, calls) =>
       dials.answer(request, calls) ??
+      numbers.answer(request, calls.conditions) ??
       targetCommand(request, calls.list()) ??
       bridgeCommand(request, calls.list()),
     findCall: commandedCall,

@@ -492,7 +492,7 @@ function streamSettings(element: XmlElement, bothWays: boolean): { url: string; 
   return { url, dialect };
 }
 
-export function sid(kind: 'AC' | 'CA' | 'MZ'): string {
+export function sid(kind: 'AC' | 'CA' | 'MZ' | 'PN'): string {
   return kind + randomBytes(16).toString('hex');
 }
 

@@ -10,8 +10,10 @@ import type {
   Reach,
 } from '../callers/emulated-call.ts';
 import { Conferences } from './conferences.ts';
+import { NumberStock } from './number-stock.ts';
 import { sid, TwilioCall } from './twilio-call.ts';
 import { MAX_TWIML, TwilioDials, twilioError } from './twilio-dials.ts';
+import { TwilioNumbers } from './twilio-numbers.ts';
 
 /**
  * An emulated Twilio: asks for TwiML by a signed form, obeys it (Connect and Start with Stream, Dial with a number or a conference, Redirect, Play
@@ -30,6 +32,8 @@ export async function openTwilioCarrierEmulator(
   const account = `/2010-04-01/Accounts/${accountSid}`;
   const credentials = { accountSid, authToken, conferences: new Conferences() };
   const dials = new TwilioDials({ account, credentials, reach, clock });
+  const stock = new NumberStock(() => sid('PN'), clock);
+  const numbers = new TwilioNumbers(account, accountSid, stock);
   return openCarrierAccount<TwilioCall, PlaceCallOptions>({
     name: 'twilio',
     credentials: { account_sid: accountSid, auth_token: authToken },
@@ -45,7 +49,8 @@ export async function openTwilioCarrierEmulator(
       body: () => ({ sid: accountSid, status: 'active', friendly_name: 'Emulated account' }),
     },
     clock,
-    route: (request, calls) => dials.answer(request, calls),
+    numbers: stock,
+    route: (request, calls) => dials.answer(request, calls) ?? numbers.answer(request, calls.conditions),
     findCall({ path }) {
       const calls = `${account}/Calls/`;
       const callId = path.startsWith(calls)
