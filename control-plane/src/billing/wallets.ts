@@ -3,6 +3,7 @@ import { PaymentRequiredError } from '@parley/shared/errors/app-error';
 import type { Clock } from '@parley/shared/time/clock';
 import type { Database } from '../storage/database.ts';
 import { isDuplicateKey } from '../storage/duplicate.ts';
+import { toNano } from './money.ts';
 import { walletCollection, walletEntryCollection } from './wallet-model.ts';
 import type { WalletChange, WalletRecord } from './wallet-model.ts';
 
@@ -90,11 +91,16 @@ export class Wallets {
     await this.#fileEntries(orgId);
   }
 
-  /** @throws PaymentRequiredError where the wallet is prepaid and nothing is available */
-  async requireFunds(orgId: string): Promise<void> {
+  /**
+   * @param least what must be available; of another currency than the wallet's it says nothing
+   * @throws PaymentRequiredError where the wallet is prepaid and nothing, or less than that, is available
+   */
+  async requireFunds(orgId: string, least?: { amount: string; currency: string }): Promise<void> {
     const wallet = await this.find(orgId);
-    if (wallet?.mode === 'prepaid' && wallet.balance_nano <= wallet.reserved_nano)
-      throw new PaymentRequiredError();
+    if (wallet?.mode !== 'prepaid') return;
+    const available = wallet.balance_nano - wallet.reserved_nano;
+    const needed = least?.currency === wallet.currency ? toNano(least.amount) : 0n;
+    if (available <= 0n || available < needed) throw new PaymentRequiredError();
   }
 
   /** Takes off the balance of a prepaid wallet what nothing was set aside for, whatever the balance is. */

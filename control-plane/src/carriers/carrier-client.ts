@@ -9,7 +9,7 @@ const TIMEOUT_MS = 8000;
 const MAX_ANSWER_BYTES = 256 * 1024;
 
 export interface CarrierCall {
-  method: 'GET' | 'POST' | 'DELETE';
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Below the base URL, with a leading slash. */
   path: string;
   json?: object;
@@ -19,6 +19,15 @@ export interface CarrierCall {
   alsoDone?: (status: number, body: string) => boolean;
   signal?: AbortSignal | undefined;
 }
+
+/** What is known of a request after it. `no`: it was certainly not done; `again`: it may be, later. */
+export type Attempt =
+  | { done: 'yes'; body: string }
+  /** `body` is null where the carrier never got it. */
+  | { done: 'no'; code: CarrierError['code']; status: number; body: string | null; again: boolean }
+  | { done: 'unknown'; code: CarrierError['code'] | 'aborted' };
+
+const UNREACHED = { failure: 'carrier_error', cause: null } as const;
 
 /**
  * One carrier's REST API. Never repeats a request by itself: none of the three has idempotency keys everywhere, and a
@@ -68,22 +77,31 @@ export class CarrierClient {
       refused: (body: string, status: number) => { failure: FailureReason; cause: string | null };
     },
   ): Promise<DialAnswer> {
+    const answer = await this.attempt(call);
+    if (answer.done === 'yes') return { placed: 'yes', ...read.placed(answer.body) };
+    if (answer.done === 'unknown') return { placed: 'unknown', code: answer.code };
+    const { body, code, again } = answer;
+    const why = body === null ? UNREACHED : read.refused(body, answer.status);
+    return { placed: 'no', code, again, ...why };
+  }
+
+  /** A request that must not be done twice: says what is known of it, and never throws for what carrier or network do. */
+  async attempt(call: CarrierCall): Promise<Attempt> {
     let answer: { status: number; body: string };
     try {
       answer = await this.#request(call);
     } catch (error) {
-      if (call.signal?.aborted) return { placed: 'unknown', code: 'aborted' };
+      if (call.signal?.aborted) return { done: 'unknown', code: 'aborted' };
       if (!(error instanceof CarrierError)) throw error;
       const { code, sent } = error;
-      if (sent) return { placed: 'unknown', code };
-      return { placed: 'no', failure: 'carrier_error', code, cause: null, again: true };
+      return sent ? { done: 'unknown', code } : { done: 'no', code, status: 0, body: null, again: true };
     }
     const { status, body } = answer;
-    if (status >= 200 && status < 300) return { placed: 'yes', ...read.placed(body) };
+    if (status >= 200 && status < 300) return { done: 'yes', body };
     const code = faultOf(status);
     // A server that fails, or gave up on the request, may have taken it all the same.
-    if (code === 'unavailable' || status === 408 || status < 400) return { placed: 'unknown', code };
-    return { placed: 'no', code, again: code === 'rate_limit', ...read.refused(body, status) };
+    if (code === 'unavailable' || status === 408 || status < 400) return { done: 'unknown', code };
+    return { done: 'no', code, status, body, again: code === 'rate_limit' };
   }
 
   /** @throws CarrierError when there is no answer */

@@ -5,6 +5,7 @@ import type { Clock } from '@parley/shared/time/clock';
 import type { AccountProblem, ExpectedAccount } from './account-problem.ts';
 import type { ComplaintCapability, ComplaintDefinition } from './carrier-complaints.ts';
 import type { CarrierDialling } from './carrier-dialling.ts';
+import type { CarrierNumbers } from './carrier-numbers.ts';
 
 /** A callback as it arrived. */
 export interface CarrierRequest {
@@ -136,13 +137,16 @@ export class CarrierError extends Error {
 }
 
 /**
- * Signalling of one telephony account: what its callbacks say, what can be done to a running call, and outbound calls.
- * Media is the gateway's. The buying of numbers will be a further member (`numbers`).
+ * Signalling of one telephony account: what its callbacks say, what can be done to a running call, outbound calls, and
+ * numbers. Media is the gateway's.
  */
 export interface Carrier {
   readonly name: CarrierName;
 
   readonly dialling: CarrierDialling;
+
+  /** Absent where numbers are searched, bought and set up by hand. */
+  readonly numbers?: CarrierNumbers;
 
   /** `answer` is a command to the carrier, not a document: told of the same call twice it is given once. */
   readonly answersByCommand: boolean;

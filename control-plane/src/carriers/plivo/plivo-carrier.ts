@@ -20,6 +20,7 @@ import { openPlivoApi, type PlivoApiOptions, type PlivoCredentials } from './pli
 import { plivoEnd } from './plivo-causes.ts';
 import { PLIVO_CALLBACK_TEXT, PlivoComplaints } from './plivo-complaints.ts';
 import { PlivoDialling } from './plivo-dialling.ts';
+import { PlivoNumbers } from './plivo-numbers.ts';
 import { plivoProblems } from './plivo-problems.ts';
 import { verifyPlivoUpgrade, verifyPlivoWebhook } from './plivo-signature.ts';
 
@@ -46,6 +47,7 @@ export class PlivoCarrier implements Carrier {
   readonly name = 'plivo';
   readonly answersByCommand = false;
   readonly dialling: PlivoDialling;
+  readonly numbers: PlivoNumbers;
   readonly #authId: string;
   readonly #authToken: string;
   readonly #client: CarrierClient;
@@ -58,6 +60,7 @@ export class PlivoCarrier implements Carrier {
     this.#client = client;
     this.#account = account;
     this.dialling = new PlivoDialling(this.#client, this.#account);
+    this.numbers = new PlivoNumbers(this.#client, this.#account);
   }
 
   verifyWebhook(request: CarrierRequest): boolean {

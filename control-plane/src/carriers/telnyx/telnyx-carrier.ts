@@ -22,6 +22,7 @@ import {
 } from '../carrier.ts';
 import { telnyxEnd } from './telnyx-causes.ts';
 import { STREAM_SETTINGS, TelnyxDialling } from './telnyx-dialling.ts';
+import { TelnyxNumbers } from './telnyx-numbers.ts';
 import { telnyxProblems } from './telnyx-problems.ts';
 import { verifyTelnyxWebhook } from './telnyx-signature.ts';
 import { treatmentCommand, treatmentStep } from './telnyx-treatment.ts';
@@ -106,6 +107,7 @@ export class TelnyxCarrier implements Carrier {
   readonly name = 'telnyx';
   readonly answersByCommand = true;
   readonly dialling: TelnyxDialling;
+  readonly numbers: TelnyxNumbers;
   readonly #publicKey: string;
   readonly #clock: Clock;
   readonly #client: CarrierClient;
@@ -128,6 +130,7 @@ export class TelnyxCarrier implements Carrier {
     });
     this.#connectionId = connectionId ?? null;
     this.dialling = new TelnyxDialling(this.#client, this.#connectionId);
+    this.numbers = new TelnyxNumbers(this.#client);
   }
 
   verifyWebhook(request: CarrierRequest): boolean {

@@ -22,10 +22,12 @@ import { nearestLanguage } from '../spoken-language.ts';
 import { escapeXml, responseDocument } from '../xml.ts';
 import { isFinal, twilioEnd } from './twilio-causes.ts';
 import { TwilioDialling } from './twilio-dialling.ts';
+import { TwilioNumbers } from './twilio-numbers.ts';
 import { twilioProblems } from './twilio-problems.ts';
 import { verifyTwilioUpgrade, verifyTwilioWebhook } from './twilio-signature.ts';
 
 export const TWILIO_API_URL = 'https://api.twilio.com';
+const TWILIO_PRICES_URL = 'https://pricing.twilio.com';
 
 /** What `<Say>` takes as `language`, by the vendor's SDK. */
 const SPOKEN = [
@@ -120,6 +122,7 @@ export class TwilioCarrier implements Carrier {
   readonly name = 'twilio';
   readonly answersByCommand = false;
   readonly dialling: TwilioDialling;
+  readonly numbers: TwilioNumbers;
   readonly #accountSid: string;
   readonly #authToken: string;
   readonly #client: CarrierClient;
@@ -137,15 +140,17 @@ export class TwilioCarrier implements Carrier {
     this.#accountSid = accountSid;
     this.#authToken = authToken;
     this.#account = `/2010-04-01/Accounts/${encodeURIComponent(accountSid)}`;
-    this.#client = new CarrierClient({
-      carrier: 'twilio',
-      baseUrl: options.apiBaseUrl ?? TWILIO_API_URL,
+    const rest = {
+      carrier: 'twilio' as const,
       authorization: `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString('base64')}`,
       dispatcher: options.dispatcher,
       clock: options.clock ?? systemClock,
       onUnauthorized: options.onUnauthorized,
-    });
+    };
+    this.#client = new CarrierClient({ ...rest, baseUrl: options.apiBaseUrl ?? TWILIO_API_URL });
     this.dialling = new TwilioDialling(this.#client, this.#account);
+    const prices = new CarrierClient({ ...rest, baseUrl: options.apiBaseUrl ?? TWILIO_PRICES_URL });
+    this.numbers = new TwilioNumbers(this.#client, prices, this.#account);
   }
 
   verifyWebhook(request: CarrierRequest): boolean {
