@@ -7,16 +7,19 @@ import { signatureBase } from '../src/carriers/plivo/plivo-signature.ts';
 import { Scope } from '../src/tenancy/scope.ts';
 import type { SessionResponse } from '../src/sessions/session-schema.ts';
 import { eventually, openLoopbackServer, type Received } from './fixtures/loopback-server.ts';
+import { answerAboutNumbers } from './fixtures/owned-numbers.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
 import { TestGateway } from './fixtures/test-gateway.ts';
 import { signInUser } from './fixtures/test-users.ts';
 
-const carrierApi = await openLoopbackServer((request) =>
-  request.path.includes('unauthorized')
-    ? { status: 401, body: { error: 'no' } }
-    : request.path.includes('refused')
-      ? { status: 403, body: { error: 'no' } }
-      : { status: 202, body: {} },
+const carrierApi = await openLoopbackServer(
+  (request) =>
+    answerAboutNumbers(request) ??
+    (request.path.includes('unauthorized')
+      ? { status: 401, body: { error: 'no' } }
+      : request.path.includes('refused')
+        ? { status: 403, body: { error: 'no' } }
+        : { status: 202, body: {} }),
 );
 t.teardown(() => carrierApi[Symbol.asyncDispose]());
 const PUBLIC_URL = 'https://voice.example.com';

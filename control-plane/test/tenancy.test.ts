@@ -40,7 +40,7 @@ async function register(cp: TestControlPlane, email: string): Promise<{ userId: 
 }
 
 /** Collections of an org: a key of any of its projects may look at them, and sees its own part. */
-const ORG_WIDE = /^\/v1\/orgs\/\{org_id\}(\/(?!projects\/\{)[a-z-]+(\/\{key\}|\/ucc\/sync)?)?$/;
+const ORG_WIDE = /^\/v1\/orgs\/\{org_id\}(\/(?!projects\/\{)[a-z-]+(\/(\{key\}|available|ucc\/sync))?)?$/;
 /** What is of the whole org, for any key of it; a user who may see some projects only is refused. */
 const WHOLE_ORG = /^\/v1\/orgs\/\{org_id\}\/(billing|usage)\//;
 /** A clone that is not shown to others is there for its org alone, in all projects of it; so are its own models. */

@@ -85,6 +85,11 @@ export class AllFeatures {
     return this.#asked(({ uses }) => uses?.list?.(scope, listId));
   }
 
+  /** What keeps a phone number from being released, besides the deployments that it has. */
+  usesOfNumber(scope: Scope, numberId: string): Promise<ErrorRef[]> {
+    return this.#asked(({ uses }) => uses?.number?.(scope, numberId));
+  }
+
   /** What names models or voices. */
   usesOfModels(orgId: string, ids: readonly string[]): Promise<ErrorRef[]> {
     return this.#asked(({ uses }) => uses?.models?.(orgId, ids));

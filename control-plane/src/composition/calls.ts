@@ -81,6 +81,8 @@ export function createCallFeatures(
   const telephony = createTelephony({
     ...platform,
     targets: { agents: agentCollection, agentVersions: agentVersionCollection },
+    funds: wallets,
+    numberUses: (scope, numberId) => features.usesOfNumber(scope, numberId),
   });
   const { telephonyAccounts, phoneNumbers, inboundDeployments } = telephony;
   const webhooks = createWebhooks({ ...platform, agents, agentRecords: agentCollection, callLog });

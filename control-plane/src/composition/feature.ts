@@ -72,6 +72,8 @@ export interface Uses {
   project?(scope: Scope): Promise<ErrorRef[]>;
   /** Of a recipient list that is to be deleted. */
   list?(scope: Scope, listId: string): Promise<ErrorRef[]>;
+  /** Of a phone number that is to be released or moved. */
+  number?(scope: Scope, numberId: string): Promise<ErrorRef[]>;
   /** Of models and voices, whatever the project. */
   models?(orgId: string, ids: readonly string[]): Promise<ErrorRef[]>;
 }

@@ -69,6 +69,8 @@ export interface SampleWorld {
   mcpUrl: string;
   /** The emulated provider of voices. */
   voices: { setFaults(faults: { kind: 'refuse'; status: number; count: number }[]): void };
+  /** The emulated carrier of the world's account. */
+  carrier: { setFaults(faults: { kind: 'refuse'; status: number; count: number }[]): void };
   /** The emulated apps: the one with a key can be made to fail, and a person agrees to those with OAuth. */
   apps: {
     setFaults(faults: { kind: 'refuse'; status: number; count: number }[]): void;

@@ -145,21 +145,17 @@ export class TelephonyAccountService implements CarrierSource, ComplaintAccounts
   ): Promise<void> {
     const numbers = await this.#database
       .model(phoneNumberCollection)
-      .find({ telephony_account_id: account._id, status: 'active' })
+      .find({ telephony_account_id: account._id, active_number: { $ne: null } })
       .limit(20)
       .lean();
     if (numbers.length > 0) {
-      throw new ConflictError(
-        'resource_in_use',
-        'The account has active phone numbers. Release them first.',
-        {
-          refs: numbers.map((number) => ({
-            type: 'phone_number',
-            id: number._id,
-            name: number.phone_number,
-          })),
-        },
-      );
+      throw new ConflictError('resource_in_use', 'The account has phone numbers. Release them first.', {
+        refs: numbers.map((number) => ({
+          type: 'phone_number',
+          id: number._id,
+          name: number.phone_number,
+        })),
+      });
     }
     await scope.collection(telephonyAccountCollection).delete({ _id: account._id });
     await this.#record(scope, caller, address, 'credential.deleted', account._id);

@@ -6,25 +6,40 @@ import type { Scope } from '../tenancy/scope.ts';
 import { inboundDeploymentCollection } from './inbound-deployment-model.ts';
 import { inboundDeploymentRoutes } from './inbound-deployment-routes.ts';
 import { InboundDeploymentService, type DeploymentTargets } from './inbound-deployment-service.ts';
+import { NumberProvisioning } from './number-provisioning.ts';
 import { phoneNumberCollection } from './phone-number-model.ts';
 import { phoneNumberRoutes } from './phone-number-routes.ts';
-import { PhoneNumberService } from './phone-number-service.ts';
+import {
+  NUMBER_AUDIT,
+  PhoneNumberService,
+  type NumberFunds,
+  type NumberUses,
+} from './phone-number-service.ts';
 import { telephonyAccountCollection } from './telephony-account-model.ts';
 import { telephonyAccountRoutes } from './telephony-account-routes.ts';
 import { TELEPHONY_AUDIT, TelephonyAccountService } from './telephony-account-service.ts';
 import { telephonySample } from './telephony-sample.ts';
 
+const PROVISIONING_EVERY_MS = 5000;
+
 export function createTelephony({
   config,
   ...deps
-}: Pick<Platform, 'audit' | 'background' | 'box' | 'clock' | 'config' | 'database' | 'directory'> & {
+}: Pick<
+  Platform,
+  'audit' | 'background' | 'box' | 'clock' | 'config' | 'database' | 'directory' | 'logger'
+> & {
   targets: DeploymentTargets;
+  funds: NumberFunds;
+  numberUses: NumberUses;
 }) {
   const telephonyAccounts = new TelephonyAccountService({
     ...{ ...deps, publicUrl: config.PUBLIC_URL },
     apiUrls: carrierApiUrls(config),
   });
-  const phoneNumbers = new PhoneNumberService(deps);
+  const accounts = telephonyAccounts;
+  const provisioning = new NumberProvisioning({ ...deps, accounts, publicUrl: config.PUBLIC_URL });
+  const phoneNumbers = new PhoneNumberService({ ...deps, accounts, provisioning, uses: deps.numberUses });
   const inboundDeployments = new InboundDeploymentService({ ...deps, forwards: telephonyAccounts });
   return {
     ...{ telephonyAccounts, phoneNumbers, inboundDeployments },
@@ -57,11 +72,19 @@ export function createTelephony({
       async project(scope: Scope) {
         const numbers = await scope
           .collection(phoneNumberCollection)
-          .find({ status: 'active' }, { limit: 20 });
+          .find({ active_number: { $ne: null } }, { limit: 20 });
         return numbers.map((number) => ({ type: 'phone_number', id: number._id, name: number.phone_number }));
       },
     },
-    audit: TELEPHONY_AUDIT,
+    audit: [...TELEPHONY_AUDIT, ...NUMBER_AUDIT],
+    workers: [
+      {
+        name: 'phone numbers',
+        everyMs: PROVISIONING_EVERY_MS,
+        work: (signal) => provisioning.run(signal),
+        wakeWith: (task) => provisioning.wakeWith(task),
+      },
+    ],
     samples: [telephonySample],
   } satisfies Feature & { telephonyAccounts: TelephonyAccountService };
 }

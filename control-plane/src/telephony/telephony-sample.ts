@@ -1,8 +1,41 @@
 import { newId } from '@parley/shared/ids/new-id';
-import { MANY_NUMBER, archivedAgent, nthId, orgPath, projectPath, unique } from '../composition/sample.ts';
-import type { Sample } from '../composition/sample.ts';
+import {
+  MANY_NUMBER,
+  archivedAgent,
+  nthId,
+  orgPath,
+  pennilessProject,
+  projectPath,
+  unique,
+} from '../composition/sample.ts';
+import type { Sample, SampleProject, SampleWorld } from '../composition/sample.ts';
 
 let lastNumber = 4155550102;
+
+/** The carrier fails at the next request. */
+const FAILS_ONCE: { kind: 'refuse'; status: number; count: number }[] = [
+  { kind: 'refuse', status: 503, count: 1 },
+];
+
+/** An account whose credentials nobody has tried. */
+async function unverified({ make, project }: Pick<SampleWorld, 'make' | 'project'>): Promise<string> {
+  const credentials = { auth_id: 'MAFAKE', auth_token: 'token' };
+  const account = { name: unique(), provider: 'plivo', credentials };
+  return (await make(`${orgPath(project)}/telephony-accounts`, account)).id;
+}
+
+/** An account of another org at the world's carrier. */
+async function verified(
+  { carrierPublicKey: public_key, make }: SampleWorld,
+  ids: SampleProject['ids'],
+): Promise<{ telephony_account_id: string }> {
+  const credentials = { api_key: 'KEY-of-the-tests', public_key };
+  const { id } = await make(`${orgPath({ ids, key: '' })}/telephony-accounts`, {
+    ...{ name: 'Line', provider: 'telnyx', credentials },
+  });
+  await make(`/v1/telephony-accounts/${id}/verify`, {});
+  return { telephony_account_id: id };
+}
 
 export const telephonySample: Sample = {
   async make({ make, project, carrierPublicKey }) {
@@ -45,17 +78,35 @@ export const telephonySample: Sample = {
       await send(204, { ids: { telephony_account_id: id } });
       await send(409);
     },
-    importPhoneNumber: async ({ project }, send) => {
-      const body = {
-        telephony_account_id: project.ids['telephony_account_id'],
-        phone_number: '+14155559900',
-        mode: 'import',
-      };
-      await send(201, { body, headers: { 'idempotency-key': unique() } });
-      await send(409, { body, headers: { 'idempotency-key': unique() } });
+    listAvailablePhoneNumbers: async ({ carrier, make, project }, send) => {
+      const query = `country=US&telephony_account_id=${project.ids['telephony_account_id']}`;
+      await send(200, { query });
+      carrier.setFaults(FAILS_ONCE);
+      await send(502, { query });
+      await send(409, { query: `country=US&telephony_account_id=${await unverified({ make, project })}` });
     },
-    updatePhoneNumber: (_, send) => send(200, { body: { label: 'Desk' } }),
-    releasePhoneNumber: async ({ make, project }, send) => {
+    createPhoneNumber: async (world, send) => {
+      const { carrier, project } = world;
+      const telephony_account_id = project.ids['telephony_account_id'];
+      const order = (mode: string, phone_number: string) => ({
+        body: { telephony_account_id, phone_number, mode },
+        headers: { 'idempotency-key': unique() },
+      });
+      await send(201, order('import', '+14155559900'));
+      await send(409, order('import', '+14155559900'));
+      carrier.setFaults(FAILS_ONCE);
+      await send(502, order('import', '+14155559904'));
+      await send(202, order('buy', '+12125552001'));
+      const ids = await pennilessProject(world);
+      const body = { ...order('buy', '+12125552002').body, ...(await verified(world, ids)) };
+      await send(402, { ids, token: world.owner.token, body, headers: { 'idempotency-key': unique() } });
+    },
+    updatePhoneNumber: async ({ make, owner, project }, send) => {
+      await send(200, { body: { label: 'Desk' } });
+      const { id } = await make(`${orgPath(project)}/projects`, { name: unique() });
+      await send(409, { body: { project_id: id }, token: owner.token });
+    },
+    releasePhoneNumber: async ({ carrier, make, project, put }, send) => {
       const { id } = await make(
         `${projectPath(project)}/phone-numbers`,
         {
@@ -65,8 +116,18 @@ export const telephonySample: Sample = {
         },
         project.key,
       );
+      carrier.setFaults(FAILS_ONCE);
+      await send(502, { ids: { phone_number_id: id } });
       await send(204, { ids: { phone_number_id: id } });
       await send(409);
+      const bought = newId('phn');
+      const { org_id, project_id, telephony_account_id } = project.ids;
+      await put('phone_numbers', {
+        ...{ _id: bought, org_id, project_id, telephony_account_id, provider: 'telnyx', country: 'US' },
+        ...{ phone_number: '+12125552003', active_number: '+12125552003', type: 'local', origin: 'bought' },
+        status: 'active',
+      });
+      await send(202, { ids: { phone_number_id: bought } });
     },
     createInboundDeployment: async ({ make, project }, send) => {
       const { id } = await make(
