@@ -195,7 +195,7 @@ async function ownLimits(
   projectId: string | null,
 ): Promise<RequestLimit[]> {
   if (operation.ownLimits === false) return [];
-  const own = await services.rateLimits.matching('api_requests', orgId, projectId);
+  const own = await services.rateLimits.matching('api_requests', { orgId, projectId });
   return own.flatMap(({ _id, limit, window_seconds: windowSeconds, burst }) => [
     { bucket: `api:${_id}`, limit, windowSeconds: windowSeconds ?? 60 },
     ...(burst === null ? [] : [{ bucket: `api-burst:${_id}`, limit: burst, windowSeconds: 1 }]),

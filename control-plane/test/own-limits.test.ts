@@ -1,4 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import t from 'tap';
+import { newId } from '@parley/shared/ids/new-id';
+import { rateLimitCollection } from '../src/rate-limits/rate-limit-model.ts';
+import { telephonyAccountCollection } from '../src/telephony/telephony-account-model.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
 import { signInUser } from './fixtures/test-users.ts';
 
@@ -46,6 +50,83 @@ void t.test("an org's own limits on sessions hold", async (t) => {
     t.same(statuses, [200, 200, 429, 429], 'users count, too');
     t.equal((await cp.call('DELETE', whole, { token: owner.token })).status, 204);
     t.equal(await read(apiKey), 200);
+  });
+
+  void t.test('of one agent, and of one telephony account', async (t) => {
+    const { org, project, apiKey: token } = await cp.makeTenant();
+    const configs = `/v1/orgs/${org._id}/rate-limit-configs`;
+    const limit = async (body: object) => (await cp.call('POST', configs, { token, body })).status;
+    const agent = async () => {
+      const path = `/v1/orgs/${org._id}/projects/${project._id}/agents`;
+      return (await cp.call<{ id: string }>('POST', path, { token, body: { name: randomUUID() } })).body.id;
+    };
+    const [limited, other] = [await agent(), await agent()];
+    const begin = async (agent_id: string, more: object = {}) => {
+      const answer = await cp.call<{ code?: string; detail: string }>('POST', '/v1/sessions', {
+        token,
+        body: { agent_id, ...more },
+      });
+      return answer.body.code ?? answer.status;
+    };
+    t.equal(await limit({ resource: 'concurrent_sessions', limit: 10 }), 201);
+    t.equal(await limit({ resource: 'concurrent_sessions', limit: 1, agent_id: limited }), 201, 'beside it');
+    t.equal(await limit({ resource: 'concurrent_sessions', limit: 2, agent_id: limited }), 409);
+    t.same([await begin(limited), await begin(limited)], [200, 'concurrency_limit'], 'the tightest holds');
+    t.same([await begin(other), await begin(other)], [200, 200], 'other agents are not concerned');
+    const starts = { resource: 'session_starts', limit: 3, window_seconds: 86_400, agent_id: other };
+    t.equal(await limit(starts), 201);
+    t.same(
+      [await begin(other), await begin(other), await begin(other), await begin(other)],
+      [200, 200, 200, 'rate_limited'],
+    );
+
+    const telephony_account_id = newId('tel');
+    await cp.app.services.database.model(telephonyAccountCollection).create({
+      ...{ _id: telephony_account_id, org_id: org._id, name: 'Line', provider: 'twilio' },
+      ...{ credentials: 'unread', status: 'active', project_ids: [project._id] },
+    });
+    t.equal(await limit({ resource: 'concurrent_sessions', limit: 1, telephony_account_id }), 201);
+    const third = await agent();
+    const call = { channel: 'telephony' };
+    t.same([await begin(third, call), await begin(third, call)], [200, 'concurrency_limit']);
+    t.equal(await begin(third), 200, 'the web is not concerned');
+
+    const tools = { resource: 'tool_calls', limit: 5, window_seconds: 60 };
+    t.same([await limit({ ...tools, agent_id: limited }), await limit(tools)], [201, 201]);
+    const { toolCallLimits } = cp.app.services;
+    const of = async (agentId: string | null) =>
+      (await toolCallLimits.of({ orgId: org._id, projectId: project._id, agentId })).length;
+    t.same([await of(limited), await of(other), await of(null)], [2, 1, 1]);
+
+    const requests = { resource: 'api_requests', limit: 5, window_seconds: 60 };
+    t.equal(await limit({ ...requests, agent_id: limited }), 422, 'requests are of no agent');
+    t.equal(await limit({ ...requests, telephony_account_id }), 422);
+    const foreign = { resource: 'tool_calls', limit: 5, window_seconds: 60 };
+    t.equal(await limit({ ...foreign, agent_id: newId('agt') }), 422);
+    t.equal(await limit({ ...foreign, telephony_account_id: newId('tel') }), 422);
+    const { apiKey: stranger, org: elsewhere } = await cp.makeTenant();
+    const theirs = await cp.call('POST', `/v1/orgs/${elsewhere._id}/rate-limit-configs`, {
+      token: stranger,
+      body: { ...foreign, agent_id: limited },
+    });
+    t.equal(theirs.status, 422, 'nor of another org');
+  });
+
+  void t.test('the unique index of earlier versions goes', async (t) => {
+    const { database } = cp.app.services;
+    const { collection } = database.model(rateLimitCollection);
+    await collection.deleteMany({});
+    await collection.createIndex({ org_id: 1, project_id: 1, resource: 1 }, { unique: true });
+    await database.ensureIndexes([rateLimitCollection]);
+    const names = (await collection.indexes()).map(({ name }) => name);
+    t.notOk(names.includes('org_id_1_project_id_1_resource_1'));
+    t.ok(names.includes('org_id_1_project_id_1_agent_id_1_telephony_account_id_1_resource_1'));
+    await database.ensureIndexes([rateLimitCollection]);
+    t.same(
+      (await collection.indexes()).map(({ name }) => name),
+      names,
+      'a second start changes nothing',
+    );
   });
 
   void t.test('none is above what the installation allows', async (t) => {

@@ -25,6 +25,8 @@ import { PostCallJobs } from '../src/post-call/post-call-jobs.ts';
 import { ownModelCollection } from '../src/providers/own-model-model.ts';
 import { providerCredentialCollection } from '../src/providers/provider-credential-model.ts';
 import { rateLimitCollection } from '../src/rate-limits/rate-limit-model.ts';
+import { agentCollection } from '../src/agents/agent-model.ts';
+import { telephonyAccountCollection } from '../src/telephony/telephony-account-model.ts';
 import { RateLimitService } from '../src/rate-limits/rate-limit-service.ts';
 import type { SessionAgent } from '../src/sessions/session-agent.ts';
 import { sessionCollection } from '../src/sessions/session-model.ts';
@@ -618,7 +620,8 @@ void t.test('after a call', async (t) => {
 void t.test("an org's own limit is none above the installation's, however it is said", async (t) => {
   const clock = new ManualClock(Date.now());
   const maximum = { api_requests: 600, session_starts: 60, concurrent_sessions: 10, tool_calls: 0 };
-  const limits = new RateLimitService({ database, clock, maximum });
+  const targets = { agents: agentCollection, telephonyAccounts: telephonyAccountCollection };
+  const limits = new RateLimitService({ database, clock, maximum, targets });
   const scope = new Scope(database, { orgId: 'org_l', projectId: null, projects: null, role: 'admin' });
   const caller = { auth: 'jwt', user_id: 'usr_1', sign_in_id: 'sgn_1' } as const;
   const make = (resource: keyof typeof maximum, limit: number, window_seconds: number | null) =>
@@ -646,7 +649,10 @@ void t.test("an org's own limit is none above the installation's, however it is 
   await refuses(limits.update(scope, record, { window_seconds: 59 }));
   t.match(await limits.update(scope, record, { limit: 3600, window_seconds: 3600 }), { limit: 3600 });
   await make('concurrent_sessions', 10, null);
-  const free = new RateLimitService({ database, clock, maximum: { ...maximum, api_requests: 0 } });
+  const free = new RateLimitService({
+    ...{ database, clock, targets },
+    maximum: { ...maximum, api_requests: 0 },
+  });
   t.ok(
     await free.create(scope, caller, {
       resource: 'api_requests',

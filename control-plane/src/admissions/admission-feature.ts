@@ -47,7 +47,11 @@ export function createAdmissions({
       history: async (sessionId) => (await callLog.turns(sessionId)).map(toTurn),
       memories: (session, agent) => memories.forPlan(session, agent),
       mayNote: (session, agent) => memories.mayNote(session, agent),
-      toolCallLimits: ({ org_id, project_id }) => toolCallLimits.of(org_id, project_id),
+      toolCallLimits: ({ org_id, project_id, agent_id, telephony_account_id }) =>
+        toolCallLimits.of({
+          ...{ orgId: org_id, projectId: project_id },
+          ...{ agentId: agent_id, accountId: telephony_account_id },
+        }),
       assets: (session, agent) => audioAssets.forPlan(session.project_id, playedAssets(agent?.config)),
     },
     settings: { recordingStore: config.RECORDING_STORE, outboundAllow: config.OUTBOUND_ALLOW },

@@ -1,3 +1,4 @@
+import { agentCollection } from '../agents/agent-model.ts';
 import { createApiKeys } from '../api-keys/api-key-feature.ts';
 import { createBilling } from '../billing/billing-feature.ts';
 import { createFeatureFlags } from '../feature-flags/feature-flag-feature.ts';
@@ -43,7 +44,12 @@ export function createTenantFeatures(
   );
   const { apiKeys } = features.add(createApiKeys(platform));
   features.add(createFeatureFlags({ orgs, features }));
-  const { rateLimits, toolCallLimits } = features.add(createRateLimits(platform));
+  const { rateLimits, toolCallLimits } = features.add(
+    createRateLimits({
+      ...platform,
+      targets: { agents: agentCollection, telephonyAccounts: telephonyAccountCollection },
+    }),
+  );
   const currency = (orgId: string): Promise<string> => rates.currency(orgId);
   const { usage, usageSums } = features.add(createUsage({ ...platform, currency }));
   const { callCosts, charges, chatCharges, rates, speechCharges, wallets } = features.add(

@@ -50,7 +50,7 @@ export class TenantGate implements DialGate {
     }
     const places = await this.#limits.limitsFor({
       ...{ orgId, projectId, agent },
-      ...{ visitor: false, accountId: null },
+      ...{ visitor: false, accountId: null, dialAccountId: session.dial!.account_id },
     });
     return { pass: true, places };
   }

@@ -4,7 +4,7 @@ import { idSchema } from '../http/operation.ts';
 import { rateLimitCollection } from './rate-limit-model.ts';
 import { rateLimitRoutes } from './rate-limit-routes.ts';
 import { rateLimitSample } from './rate-limit-sample.ts';
-import { RateLimitService } from './rate-limit-service.ts';
+import { RateLimitService, type LimitTargets } from './rate-limit-service.ts';
 import { ToolCallLimits } from './tool-call-limits.ts';
 
 export function createRateLimits({
@@ -12,7 +12,7 @@ export function createRateLimits({
   bus,
   logger,
   ...deps
-}: Pick<Platform, 'bus' | 'clock' | 'config' | 'database' | 'logger'>) {
+}: Pick<Platform, 'bus' | 'clock' | 'config' | 'database' | 'logger'> & { targets: LimitTargets }) {
   const rateLimits = new RateLimitService({
     ...deps,
     maximum: {

@@ -15,8 +15,12 @@ const writable = {
 export const createRateLimitRequest = z
   .strictObject({
     project_id: idSchema('prj').nullable().optional(),
-    agent_id: z.null().optional(),
-    telephony_account_id: z.null().optional(),
+    agent_id: idSchema('agt').nullable().optional().meta({
+      description: 'Only what concerns this agent. Its project is that of the agent.',
+    }),
+    telephony_account_id: idSchema('tel').nullable().optional().meta({
+      description: 'Only calls of this telephony account.',
+    }),
     resource: z.enum(LIMITED_RESOURCES),
     ...writable,
     action: z.literal('reject').default('reject'),
@@ -42,8 +46,11 @@ export const rateLimitResponse = z
     id: z.string(),
     org_id: z.string(),
     project_id: z.string().nullable().meta({ description: 'Null: the whole org.' }),
-    agent_id: z.string().nullable(),
-    telephony_account_id: z.string().nullable(),
+    agent_id: z.string().nullable().meta({ description: 'Null: every agent.' }),
+    telephony_account_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'Null: every telephony account, and what has none.' }),
     resource: z.enum(LIMITED_RESOURCES),
     limit: z.number().int(),
     window_seconds: z.number().int().nullable(),
@@ -59,8 +66,8 @@ export function toRateLimitResponse(record: RateLimitRecord): z.infer<typeof rat
     id: record._id,
     org_id: record.org_id,
     project_id: record.project_id,
-    agent_id: null,
-    telephony_account_id: null,
+    agent_id: record.agent_id ?? null,
+    telephony_account_id: record.telephony_account_id ?? null,
     resource: record.resource,
     limit: record.limit,
     window_seconds: record.window_seconds,

@@ -3,7 +3,7 @@ import type { SessionPlanWire } from '@parley/shared/contracts/session-plan';
 import { TooManyRequestsError } from '@parley/shared/errors/app-error';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
-import type { RateLimitService } from './rate-limit-service.ts';
+import type { LimitTarget, RateLimitService } from './rate-limit-service.ts';
 
 type PlanLimits = NonNullable<SessionPlanWire['limits']['tool_calls']>;
 
@@ -26,9 +26,9 @@ export class ToolCallLimits {
     this.#logger = deps.logger;
   }
 
-  /** Those of a call of this project. @param projectId null: none, so that only the org's hold */
-  async of(orgId: string, projectId: string | null): Promise<PlanLimits> {
-    const own = await this.#limits.matching('tool_calls', orgId, projectId);
+  /** Those of a call. @param target.projectId null: none, so that only the org's hold */
+  async of(target: LimitTarget): Promise<PlanLimits> {
+    const own = await this.#limits.matching('tool_calls', target);
     return own.map(({ _id, limit, window_seconds }) => ({
       bucket: `tool_calls:${_id}`,
       limit,
@@ -38,7 +38,7 @@ export class ToolCallLimits {
 
   /** Counts one more call. @throws TooManyRequestsError `rate_limited` */
   async count(orgId: string, projectId: string | null): Promise<void> {
-    for (const { bucket, limit, window_seconds } of await this.of(orgId, projectId)) {
+    for (const { bucket, limit, window_seconds } of await this.of({ orgId, projectId })) {
       const hit = await this.#rates.hit(bucket, window_seconds).catch((error: unknown) => {
         this.#logger.warn({ err: error }, 'tool calls are not counted: the bus cannot be reached');
       });

@@ -387,14 +387,19 @@ export class SessionCreation {
     const { kind, scope, agent } = options;
     const now = this.#clock.now();
     const sessionId = uuidV7(now);
-    if (!STARTS_UNCOUNTED.includes(kind)) await this.#slots.countStart(scope.orgId, scope.projectId);
+    const accountId = options.own?.telephony_account_id ?? null;
+    if (!STARTS_UNCOUNTED.includes(kind))
+      await this.#slots.countStart({
+        ...{ orgId: scope.orgId, projectId: scope.projectId },
+        ...{ agentId: agent?.agent_id ?? null, accountId },
+      });
     const project = await this.#directory.project(scope.projectId);
     const slots = await this.#slots.take(
       sessionId,
       {
         ...{ orgId: scope.orgId, projectId: scope.projectId, agent, visitor: kind === 'visitor' },
         deployment: options.deployment,
-        accountId: options.own?.telephony_account_id ?? null,
+        accountId,
       },
       options.lifeSeconds,
     );

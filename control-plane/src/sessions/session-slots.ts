@@ -14,11 +14,24 @@ export interface SessionLimits {
 
 /** Limits that an org has set itself, below those of the installation. */
 export interface SessionOwnLimits {
-  matching(
-    resource: 'session_starts' | 'concurrent_sessions',
-    orgId: string,
-    projectId: string,
-  ): Promise<{ _id: string; project_id: string | null; limit: number; window_seconds: number | null }[]>;
+  matching(resource: 'session_starts' | 'concurrent_sessions', target: LimitedSession): Promise<OwnLimit[]>;
+}
+
+/** What a session's own limits depend on. */
+export interface LimitedSession {
+  orgId: string;
+  projectId: string;
+  agentId: string | null;
+  accountId: string | null;
+}
+
+interface OwnLimit {
+  _id: string;
+  project_id: string | null;
+  agent_id?: string | null;
+  telephony_account_id?: string | null;
+  limit: number;
+  window_seconds: number | null;
 }
 
 /** Whose slots a session takes. */
@@ -32,6 +45,8 @@ export interface SlotOwner {
   deployment?: { id: string; limit: number } | undefined;
   /** The account at whose carrier the call is; null: at none, or at the client's own. */
   accountId: string | null;
+  /** The account that dials the call, whose calls are counted by who dials. */
+  dialAccountId?: string | undefined;
 }
 
 /** The most that a deployment may say. */
@@ -77,8 +92,9 @@ export class SessionSlots {
   }
 
   /** Counts one more start. @throws TooManyRequestsError `rate_limited` */
-  async countStart(orgId: string, projectId: string): Promise<void> {
-    const own = await this.#ownLimits.matching('session_starts', orgId, projectId);
+  async countStart(session: LimitedSession): Promise<void> {
+    const { projectId } = session;
+    const own = await this.#ownLimits.matching('session_starts', session);
     const limits = own.map(({ _id, limit, window_seconds }) => ({
       bucket: _id,
       limit,
@@ -201,7 +217,11 @@ export class SessionSlots {
   /** What a session takes slots of, while it runs. */
   async limitsFor(owner: SlotOwner): Promise<{ bucket: string; limit: number }[]> {
     const { orgId, projectId, agent, visitor, deployment, accountId } = owner;
-    const own = await this.#ownLimits.matching('concurrent_sessions', orgId, projectId);
+    const all = await this.#ownLimits.matching('concurrent_sessions', {
+      ...{ orgId, projectId, agentId: agent?.agent_id ?? null },
+      accountId: accountId ?? owner.dialAccountId ?? null,
+    });
+    const own = all.filter((limit) => kindOf(limit) === 'tenant');
     const ofInstallation = this.#limits.concurrentSessionsPerOrg;
     const perOrg = [
       ...own.filter((limit) => limit.project_id === null).map(({ limit }) => limit),
@@ -213,9 +233,18 @@ export class SessionSlots {
       ...(perOrg.length > 0 ? [{ bucket: `org:${orgId}`, limit: Math.min(...perOrg) }] : []),
       ...(perProject === undefined ? [] : [{ bucket: `project:${projectId}`, limit: perProject }]),
       ...(agent && perAgent !== null ? [{ bucket: `agent:${agent.agent_id}`, limit: perAgent }] : []),
+      ...all
+        .filter((limit) => kindOf(limit) !== 'tenant')
+        .map((one) => ({ bucket: `${kindOf(one)}:${one._id}`, limit: one.limit })),
       ...(deployment ? [{ bucket: `${DEPLOYMENT}${deployment.id}`, limit: deployment.limit }] : []),
       ...(accountId === null ? [] : [{ bucket: `account:${accountId}`, limit: UNLIMITED }]),
       ...(agent && visitor ? [{ bucket: `widget:${agent.agent_id}`, limit: WIDGET_SESSIONS_AT_ONCE }] : []),
     ];
   }
+}
+
+/** What a limit of the org's own narrows down to. */
+function kindOf({ agent_id, telephony_account_id }: OwnLimit): 'agent' | 'account' | 'tenant' {
+  if (agent_id != null) return 'agent';
+  return telephony_account_id == null ? 'tenant' : 'account';
 }

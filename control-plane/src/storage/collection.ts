@@ -23,6 +23,8 @@ export interface Collection<T extends StoredRecord> {
   readonly name: string;
   readonly tenancy: Tenancy;
   readonly schema: Schema;
+  /** Indexes of earlier versions that would refuse what is allowed now, by the database's names for them. */
+  readonly droppedIndexes: readonly string[];
   /** Only for the type. */
   readonly record?: T;
 }
@@ -55,6 +57,7 @@ export function defineCollection<
   tenancy: K;
   fields: SchemaDefinition;
   indexes?: readonly [IndexDefinition, IndexOptions?][];
+  droppedIndexes?: readonly string[];
 }): Collection<T> {
   const schema = new Schema(
     { _id: { type: String, required: true }, ...TENANT_PATHS[definition.tenancy], ...definition.fields },
@@ -71,5 +74,6 @@ export function defineCollection<
     },
   );
   for (const [keys, options] of definition.indexes ?? []) schema.index(keys, options ?? {});
-  return { name: definition.name, tenancy: definition.tenancy, schema };
+  const { name, tenancy, droppedIndexes = [] } = definition;
+  return { name, tenancy, schema, droppedIndexes };
 }

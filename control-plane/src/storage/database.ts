@@ -52,12 +52,16 @@ export class Database {
     return (await batches.add(id)) as T | null;
   }
 
-  /** Creates what indexes are missing. Unique ones hold rules, so a start without them must fail. */
+  /** Creates what indexes are missing, and drops what hinders. Unique ones hold rules, so a start without them must fail. */
   async ensureIndexes(collections: readonly Collection<StoredRecord>[]): Promise<void> {
     await Promise.all(
       collections.map(async (collection) => {
         const model = this.model(collection);
         await model.createCollection();
+        for (const index of collection.droppedIndexes)
+          await model.collection.dropIndex(index).catch((error: unknown) => {
+            if (!isIndexNotFound(error)) throw error;
+          });
         await model.createIndexes();
       }),
     );
@@ -74,6 +78,11 @@ export class Database {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#connection.close();
   }
+}
+
+/** MongoDB's error 27. */
+function isIndexNotFound(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'code' in error && error.code === 27;
 }
 
 /** @throws ConfigError when no server answers within ten seconds (or as long as `uri` says), or it refuses these credentials */
