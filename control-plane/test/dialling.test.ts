@@ -1,4 +1,5 @@
 import t from 'tap';
+import { AccountSpend } from '../src/telephony/account-spend.ts';
 import type { CallingWindows } from '../src/calling-hours/calling-windows.ts';
 import { newId } from '@parley/shared/ids/new-id';
 import type { SessionRecord } from '../src/sessions/session-record.ts';
@@ -286,4 +287,25 @@ void t.test('a single call that may be dialled waits a quarter of an hour at mos
   const waited = failed.ended_at!.getTime() - failed.created_at.getTime();
   t.ok(waited >= 15 * 60_000 && waited < 16 * 60_000);
   t.same(await news(made), []);
+});
+
+void t.test('an account that has spent enough today calls tomorrow', async (t) => {
+  const line = await world.line({ account: { daily_spend_limit_amount: '0.50' } });
+  plivo.setTelephones(() => ({ does: 'busy', afterMs: 100 }));
+  const spent = { _id: newId('req'), org_id: plane.first.org._id, telephony_account_id: line.accountId };
+  const spend = new AccountSpend({ database: services.database, clock });
+  await spend.add(spent, 499_999_999n);
+  await becomes(await world.order(line), 'failed');
+  t.equal(await services.telephonyAccounts.mayCall(line.accountId, '+442071230000'), true);
+  await spend.add({ ...spent, _id: newId('req') }, 1n);
+  await spend.add(spent, 499_999_999n);
+  const made = await world.order(line);
+  const tomorrow = new Date(Math.ceil((clock.now() + 1) / 86_400_000) * 86_400_000);
+  await passUntil('the wait', async () => (await session(made._id)).dial!.not_before >= tomorrow);
+  t.equal(
+    await services.telephonyAccounts.mayCall(line.accountId, '+442071230000'),
+    false,
+    'no transfer either',
+  );
+  await end(made);
 });

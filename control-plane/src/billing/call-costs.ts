@@ -115,8 +115,9 @@ export class CallCosts {
   /**
    * Books a session that is over. Each of the three steps may be repeated: the entry keeps its first amount, the wallet
    * pays for a hold once, and who sums up calls takes each session once.
+   * @returns the amount, of 10⁻⁹ of the currency
    */
-  async book(session: CostedSession): Promise<void> {
+  async book(session: CostedSession): Promise<bigint> {
     const entry = await this.#close(session);
     const amount = BigInt(entry.amount_nano ?? 0);
     await this.#wallets.settle(session.org_id, session._id, 'call', amount);
@@ -133,6 +134,7 @@ export class CallCosts {
       amount_nano: amount,
       currency: entry.currency,
     });
+    return amount;
   }
 
   /** What the calls of a campaign have cost: those that are over, and of those under way what is counted so far. */

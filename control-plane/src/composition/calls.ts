@@ -107,7 +107,11 @@ export function createCallFeatures(
         forgetSubject: (scope, subject): Promise<number> => campaignContacts.forgetSubject(scope, subject),
       },
       gateways: gatewayCommands,
-      costs,
+      costs: {
+        reserve: (session) => costs.reserve(session),
+        release: (session) => costs.release(session),
+        book: async (session) => telephony.accountSpend.add(session, await costs.book(session)),
+      },
       tenants: { orgs: orgCollection, projects: projectCollection },
       hangup: (session) => carrierCommands.hangup(session),
       afterCall: postCall,

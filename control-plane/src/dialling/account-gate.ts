@@ -7,6 +7,8 @@ export interface DialAccount {
   status: 'unverified' | 'active' | 'invalid' | 'disabled';
   max_concurrent_calls: number;
   calls_per_second: number;
+  /** When it may spend again, ms since the epoch; null: it may now. */
+  spentUntil: number | null;
 }
 
 /** Accounts as dialling asks of them: `TelephonyAccountService`. */
@@ -44,6 +46,7 @@ export class AccountGate implements DialGate {
     const account = await this.#accounts.limitsOf(id);
     if (!account) return { pass: false, end: { status: 'failed', failure_reason: 'carrier_error' } };
     if (!isUsable(account)) return { pass: false, until: nowMs + ASK_AGAIN_MS };
+    if (account.spentUntil !== null) return { pass: false, until: account.spentUntil };
     if (!(await this.#accounts.mayCall(id, to_number!)))
       return { pass: false, end: { status: 'failed', failure_reason: 'blocked' } };
     const { maxConcurrentApiDials, callsPerSecond, inboundReserve } = this.#limits;

@@ -419,6 +419,8 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   max_concurrent_calls:
     'Calls at one time, inbound ones included. Outbound calls leave `INBOUND_RESERVE_PERCENT` of them free; inbound ones are counted and never refused.',
   calls_per_second: 'Outbound calls that are begun in a second; 0.1 is one in ten seconds.',
+  daily_spend_limit_amount:
+    'What calls of the account may cost in a day (UTC), in the currency of the org: then none is dialled, transferred or forwarded until the next day. A call counts once it has ended. Null: no limit.',
   outbound_enabled: 'Whether calls are made from the number.',
   daily_call_limit: 'Calls made from the number in a day (UTC); null: as many as its account allows.',
   allowed_countries: "Countries that may be called (ISO 3166-1); null: those of the account's numbers.",

@@ -11,6 +11,7 @@ export const telephonyAccountCollection = defineCollection<TelephonyAccountRecor
     allowed_countries: { type: [String], default: null },
     max_concurrent_calls: { type: Number },
     calls_per_second: { type: Number },
+    daily_spend_limit_amount: { type: String, default: null },
     status: { type: String, required: true },
     last_verified_at: { type: Date, default: null },
     last_error: { type: String, default: null },

@@ -15,6 +15,8 @@ export interface TelephonyAccountRecord extends StoredRecord {
   max_concurrent_calls?: number;
   /** Outbound ones that begin; may be a fraction. */
   calls_per_second?: number;
+  /** Decimal, in the currency of the org; null: no limit. Records of earlier versions have none. */
+  daily_spend_limit_amount?: string | null;
   /** `disabled`, `unverified`: it answers no calls and takes no sessions. `invalid`: the carrier refuses the credentials. */
   status: 'unverified' | 'active' | 'invalid' | 'disabled';
   /** When the carrier was last asked about these credentials; null = never. */

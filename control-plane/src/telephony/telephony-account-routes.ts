@@ -33,11 +33,16 @@ const fields = {
     .nullable(),
   max_concurrent_calls: z.number().int().min(1).max(2000),
   calls_per_second: z.number().min(0.1).max(50),
+  daily_spend_limit_amount: z
+    .string()
+    .regex(/^\d{1,12}(\.\d{1,6})?$/, 'must be a decimal amount such as "25.00"')
+    .nullable(),
 };
 
 const limits = {
   max_concurrent_calls: fields.max_concurrent_calls.optional(),
   calls_per_second: fields.calls_per_second.optional(),
+  daily_spend_limit_amount: fields.daily_spend_limit_amount.optional(),
 };
 
 const createBody = z
@@ -76,6 +81,7 @@ const accountResponse = z
     allowed_countries: z.array(z.string()).nullable(),
     max_concurrent_calls: fields.max_concurrent_calls,
     calls_per_second: fields.calls_per_second,
+    daily_spend_limit_amount: z.string().nullable(),
     callback_urls: z.object({ voice: z.string(), status: z.string(), ucc: z.string().nullable() }),
     status: z.string(),
     last_verified_at: maybeTime,
@@ -121,6 +127,7 @@ export function telephonyAccountRoutes({
       allowed_countries: record.allowed_countries,
       max_concurrent_calls: record.max_concurrent_calls ?? ACCOUNT_LIMITS.max_concurrent_calls,
       calls_per_second: record.calls_per_second ?? ACCOUNT_LIMITS.calls_per_second,
+      daily_spend_limit_amount: record.daily_spend_limit_amount ?? null,
       callback_urls: {
         voice: callback('voice'),
         status: callback('status'),

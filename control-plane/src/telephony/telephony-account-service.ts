@@ -24,6 +24,7 @@ import type { Principal } from '../tenancy/principal.ts';
 import type { Scope } from '../tenancy/scope.ts';
 import type { ComplaintAccounts } from '../ucc-complaints/complaint-accounts.ts';
 import { checkAccount } from './account-check.ts';
+import { AccountSpend } from './account-spend.ts';
 import { phoneNumberCollection } from './phone-number-model.ts';
 import { telephonyAccountCollection } from './telephony-account-model.ts';
 import { ACCOUNT_LIMITS } from './telephony-account-record.ts';
@@ -46,6 +47,7 @@ export interface AccountInput {
   allowed_countries?: string[] | null | undefined;
   max_concurrent_calls?: number | undefined;
   calls_per_second?: number | undefined;
+  daily_spend_limit_amount?: string | null | undefined;
 }
 
 export type AccountPatch = {
@@ -62,6 +64,7 @@ export class TelephonyAccountService implements CarrierSource, ComplaintAccounts
   readonly #background: BackgroundWork;
   readonly #publicUrl: string;
   readonly #apiUrls: CarrierApiUrls;
+  readonly #spend: AccountSpend;
 
   constructor(deps: {
     database: Database;
@@ -81,6 +84,7 @@ export class TelephonyAccountService implements CarrierSource, ComplaintAccounts
     this.#background = deps.background;
     this.#publicUrl = deps.publicUrl;
     this.#apiUrls = deps.apiUrls;
+    this.#spend = new AccountSpend(deps);
   }
 
   list(scope: Scope, list: ListInput & AnyOf<TelephonyAccountRecord, 'provider' | 'status'>) {
@@ -107,6 +111,7 @@ export class TelephonyAccountService implements CarrierSource, ComplaintAccounts
       allowed_countries: input.allowed_countries ?? null,
       max_concurrent_calls: input.max_concurrent_calls ?? ACCOUNT_LIMITS.max_concurrent_calls,
       calls_per_second: input.calls_per_second ?? ACCOUNT_LIMITS.calls_per_second,
+      daily_spend_limit_amount: input.daily_spend_limit_amount ?? null,
       status: 'unverified',
       last_verified_at: null,
       last_error: null,
@@ -203,16 +208,18 @@ export class TelephonyAccountService implements CarrierSource, ComplaintAccounts
   }
 
   /** Whether calls may be dialled by an account, and how many. */
-  async limitsOf(
-    accountId: string,
-  ): Promise<Pick<
-    Required<TelephonyAccountRecord>,
-    'status' | 'max_concurrent_calls' | 'calls_per_second'
-  > | null> {
+  async limitsOf(accountId: string): Promise<
+    | (Pick<Required<TelephonyAccountRecord>, 'status' | 'max_concurrent_calls' | 'calls_per_second'> & {
+        /** When it may spend again, ms since the epoch; null: it may now. */
+        spentUntil: number | null;
+      })
+    | null
+  > {
     const account = await this.find(accountId);
     if (!account) return null;
     const { status, max_concurrent_calls, calls_per_second } = { ...ACCOUNT_LIMITS, ...account };
-    return { status, max_concurrent_calls, calls_per_second };
+    const spentUntil = await this.#spend.reachedUntil(account);
+    return { status, max_concurrent_calls, calls_per_second, spentUntil };
   }
 
   /** @inheritdoc */
@@ -239,7 +246,7 @@ export class TelephonyAccountService implements CarrierSource, ComplaintAccounts
   async mayCall(accountId: string, number: string): Promise<boolean> {
     const country = parsePhoneNumberFromString(number)?.country;
     const account = await this.find(accountId);
-    if (!account || !country) return false;
+    if (!account || !country || (await this.#spend.reachedUntil(account)) !== null) return false;
     if (account.allowed_countries) return account.allowed_countries.includes(country);
     const own = await this.#database
       .model(phoneNumberCollection)

@@ -18,6 +18,8 @@ import {
 import { telephonyAccountCollection } from './telephony-account-model.ts';
 import { telephonyAccountRoutes } from './telephony-account-routes.ts';
 import { TELEPHONY_AUDIT, TelephonyAccountService } from './telephony-account-service.ts';
+import { accountSpendCollection } from './account-spend-model.ts';
+import { AccountSpend } from './account-spend.ts';
 import { telephonySample } from './telephony-sample.ts';
 
 const PROVISIONING_EVERY_MS = 5000;
@@ -43,7 +45,13 @@ export function createTelephony({
   const inboundDeployments = new InboundDeploymentService({ ...deps, forwards: telephonyAccounts });
   return {
     ...{ telephonyAccounts, phoneNumbers, inboundDeployments },
-    collections: [inboundDeploymentCollection, phoneNumberCollection, telephonyAccountCollection],
+    accountSpend: new AccountSpend(deps),
+    collections: [
+      accountSpendCollection,
+      inboundDeploymentCollection,
+      phoneNumberCollection,
+      telephonyAccountCollection,
+    ],
     routes: [
       ...telephonyAccountRoutes({ telephonyAccounts, publicUrl: config.PUBLIC_URL }),
       ...phoneNumberRoutes({ phoneNumbers }),
@@ -86,5 +94,5 @@ export function createTelephony({
       },
     ],
     samples: [telephonySample],
-  } satisfies Feature & { telephonyAccounts: TelephonyAccountService };
+  } satisfies Feature & { telephonyAccounts: TelephonyAccountService; accountSpend: AccountSpend };
 }
