@@ -188,10 +188,13 @@ async function makeOrg(plane: ControlPlane, index: number, authToken: string): P
   const tenant = await bootstrapInstallation(services, { orgName: `Org ${index}` });
   const ids = { orgId: tenant.org._id, projectId: tenant.project._id };
   const scope = new Scope(services.database, { ...ids, projects: null, role: 'owner' });
-  const { _id: accountId } = await services.telephonyAccounts.create(scope, 'loadtest', '', {
+  const account = await services.telephonyAccounts.create(scope, 'loadtest', '', {
     ...{ name: 'Line', provider: 'plivo', credentials: { auth_id: `MALOAD${index}`, auth_token: authToken } },
     ...{ allowed_countries: ['DE'], max_concurrent_calls: 2000, calls_per_second: 50 },
   });
+  const { _id: accountId } = account;
+  // The carrier here answers anything.
+  await services.telephonyAccounts.verify(scope, account);
   const number = `+1415555200${index}`;
   const { _id: numberId } = await scope.collection(phoneNumberCollection).insert({
     ...{ _id: newId('phn'), telephony_account_id: accountId, provider: 'plivo', phone_number: number },

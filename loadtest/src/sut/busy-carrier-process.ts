@@ -31,6 +31,9 @@ const server = createServer((incoming, response) => {
   const parts: Buffer[] = [];
   incoming.on('data', (part: Buffer) => parts.push(part));
   incoming.on('end', () => {
+    // Asked whether the credentials are right.
+    if (incoming.method !== 'POST')
+      return void response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
     const wish = JSON.parse(Buffer.concat(parts).toString('utf8')) as Record<
       'from' | 'to' | 'hangup_url',
       string
