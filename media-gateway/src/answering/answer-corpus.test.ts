@@ -8,7 +8,7 @@ import { SyncVoiceModel } from '../hearing/voice-model/sync-voice-model.ts';
 /** Each so many of the answers; all of them are played by `npm run loadtest:answers`. */
 const EVERY = 9;
 /** Between the end of a person's greeting and the agent's first audio. */
-const MOST_SILENCE_MS = 850;
+const MOST_SILENCE_MS = 700;
 
 void t.test('a sample of answers is taken for what it is, and people do not wait', async (t) => {
   const speak = await openSpeaker();

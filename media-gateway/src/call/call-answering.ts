@@ -102,7 +102,7 @@ export class CallAnswering {
       this.#clock.monotonic(),
     );
     this.#listen(true);
-    this.#call.greeting.load();
+    this.#call.greeting.prepare();
   }
 
   /** Whether the agent may not speak of its own accord. */

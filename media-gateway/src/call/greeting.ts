@@ -52,7 +52,7 @@ export class Greeting {
   /** The agent greets, now or in a while, as its configuration says. The audio is fetched at once. */
   begin(): void {
     const { greeting } = this.#plan.agent.config;
-    this.load();
+    this.#load();
     const due = () => void this.#due({ though: false });
     if (greeting.mode === 'caller_first') this.#after(greeting.caller_first_timeout_seconds * 1000, due);
     else if (this.#isNone) return;
@@ -60,9 +60,11 @@ export class Greeting {
     else due();
   }
 
-  /** Fetches the audio of a greeting that is due later. */
-  load(): void {
-    this.#audio = this.#loadAsset();
+  /** Makes ready what is said when the answerer's turn is over: nobody is to wait for a voice then. */
+  prepare(): void {
+    this.#load();
+    const { mode } = this.#plan.agent.config.greeting;
+    if (mode === 'agent_first' && !this.#audio && this.#text !== '') this.#speech.prepareText(this.#text);
   }
 
   /**
@@ -82,6 +84,10 @@ export class Greeting {
 
   #after(ms: number, then: () => void): void {
     this.#timer = this.#clock.setTimeout(then, ms);
+  }
+
+  #load(): void {
+    this.#audio = this.#loadAsset();
   }
 
   get #text(): string {

@@ -160,7 +160,8 @@ class LiveCall implements Call, ParticipantListener {
     this.#parts.transcript.callerTurn(words);
     this.#parts.answering?.words(words.text, true);
     if (this.#parts.turns.answered) this.#parts.speech.answerTurn(words.endedAt);
-    else this.#parts.speech.discardPrepared();
+    // What was made ready for who has answered is still to be said.
+    else if (!this.#parts.answering?.listening) this.#parts.speech.discardPrepared();
   }
 
   /** All of an utterance was heard. */

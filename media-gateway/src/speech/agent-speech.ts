@@ -63,6 +63,8 @@ export interface SpeechTools {
 
 interface PreparedReply {
   reply: Reply;
+  /** The fixed text that it says; undefined where the model thinks. */
+  speech?: string;
   words: FollowedText;
   textOnly: boolean;
   /** Makes the prepared reply count: the caller's turn is over and in the conversation. */
@@ -192,7 +194,18 @@ export class AgentSpeech implements Floor {
     kind: ReplyKind,
     { interruptible, recorded }: { interruptible: boolean; recorded?: RecordedSpeech },
   ): AgentUtterance {
-    this.cancel();
+    const prepared = this.#prepared;
+    const ready = prepared?.speech === text && !recorded && prepared.textOnly === this.#textOnly;
+    this.cancel({ keepPrepared: ready });
+    if (ready) {
+      this.#prepared = undefined;
+      const closedAt = this.#clock.monotonic();
+      const thought: Thought = { kind, textOnly: prepared.textOnly, lastVoicedAt: undefined, closedAt };
+      const utterance = this.#adopt(prepared, thought, interruptible);
+      prepared.reply.release();
+      this.#playout.resume();
+      return utterance;
+    }
     this.#playoutBegins(false);
     const words = new FollowedText(this.#observer);
     const textOnly = this.#textOnly;
@@ -226,6 +239,22 @@ export class AgentSpeech implements Floor {
       onText: (delta) => words.add(delta),
     });
     this.#prepared = { reply, words, textOnly, commit: () => (committed = true) };
+  }
+
+  /** Has a fixed text spoken ahead, unless the agent is busy: nothing is heard of it before `say` says the same. */
+  prepareText(text: string): void {
+    if (this.busy) return;
+    this.#playoutBegins(true);
+    const words = new FollowedText(this.#observer);
+    const textOnly = this.#textOnly;
+    const reply = this.#makeReply({
+      speech: text,
+      messages: () => [],
+      textOnly,
+      released: false,
+      onText: (delta) => words.add(delta),
+    });
+    this.#prepared = { reply, words, textOnly, speech: text, commit: () => {} };
   }
 
   /** Makes replies text-only from now on, or spoken again. */

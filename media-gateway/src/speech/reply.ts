@@ -162,7 +162,8 @@ export class Reply {
   release(): void {
     this.#isReleased = true;
     this.#release();
-    this.#armFiller();
+    // A fixed text needs no time to think.
+    if (this.#order.speech === undefined) this.#armFiller();
   }
 
   /**
