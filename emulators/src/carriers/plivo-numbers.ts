@@ -37,7 +37,8 @@ export class PlivoNumbers {
       /^(PhoneNumber|Number|Application)\/(?:([^/]+)\/?)?$/.exec(request.path.slice(this.#account.length)) ??
       [];
     if (resource === undefined) return undefined;
-    const body = request.body === '' ? {} : parseJsonObject(request.body);
+    // Whatever comes with other methods, such as the empty text of the vendor's SDK, says nothing.
+    const body = request.method === 'POST' ? parseJsonObject(request.body) : {};
     if (!body) return failed(400, 'the body is not JSON');
     switch (resource) {
       case 'PhoneNumber':
