@@ -134,7 +134,10 @@ async function findOrMakeNumber(
   const { telephonyAccounts } = platform.controlPlane.services;
   const numbers = scope.collection(phoneNumberCollection);
   const known = await numbers.findOne({ active_number: numberAt(carrier) });
-  if (known) return { telephonyAccountId: known.telephony_account_id, phoneNumberId: known._id };
+  if (known) {
+    await verifyAccount(platform, scope, known.telephony_account_id);
+    return { telephonyAccountId: known.telephony_account_id, phoneNumberId: known._id };
+  }
   const account = await telephonyAccounts.create(
     scope,
     { auth: 'jwt', user_id: 'usr_installation', sign_in_id: 'installation' },
@@ -176,5 +179,13 @@ async function findOrMakeNumber(
     blocked_numbers: [],
     variables: {},
   });
+  await verifyAccount(platform, scope, account._id);
   return { telephonyAccountId: account._id, phoneNumberId: number._id };
+}
+
+/** An account that nobody has verified takes no calls. */
+async function verifyAccount(platform: Platform, scope: Scope, accountId: string): Promise<void> {
+  const { telephonyAccounts } = platform.controlPlane.services;
+  const account = await telephonyAccounts.find(accountId);
+  if (account?.status === 'unverified') await telephonyAccounts.verify(scope, account);
 }
