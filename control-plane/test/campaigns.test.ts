@@ -305,3 +305,76 @@ async function exported(id: string): Promise<{ status: number; text: string }> {
   });
   return { status: answer.status, text: Buffer.from(await answer.arrayBuffer()).toString('utf8') };
 }
+
+void t.test('a CSV file becomes contacts, with a report of what does not', async (t) => {
+  const { id } = await campaign();
+  const path = `/v1/campaigns/${id}/contacts/import`;
+  const send = async (content: string, fields: Record<string, string> = {}) => {
+    const body = new FormData();
+    for (const [name, value] of Object.entries(fields)) body.set(name, value);
+    body.set('file', new File([content], 'people.csv', { type: 'text/csv' }));
+    return (await plane.call<object>('POST', path, { body })).body;
+  };
+  const file = [
+    'Phone;Name;external_id;Timezone;First Plan',
+    '+14155550400;Asha;a;Asia/Kolkata;gold',
+    '415 555 0401;Ben;;;',
+    '12;Nobody;;;',
+    '+14155550402;Cleo;;Mars/Olympus;',
+    '+14155550400;Asha R.;;;silver',
+    'too;few',
+  ].join('\n');
+  t.same(await send(file, { default_country: 'US' }), {
+    imported: 2,
+    updated: 1,
+    skipped: 3,
+    errors: [
+      { row: 4, loc: ['Timezone'], msg: 'is no IANA timezone such as Europe/Berlin' },
+      { row: 6, loc: [], msg: 'has 2 cells, and the header has 5' },
+      { row: 3, loc: ['Phone'], msg: 'is no number that can be dialled' },
+    ],
+  });
+  t.match(
+    (await contacts(id)).find(({ phone_number }) => phone_number === '+14155550400'),
+    { name: 'Asha R.', external_id: 'a', timezone: 'Asia/Kolkata', variables: { first_plan: 'silver' } },
+  );
+  t.match(await send(file, { default_country: 'US', on_duplicate: 'skip' }), {
+    imported: 0,
+    updated: 0,
+    skipped: 6,
+  });
+  t.match(await send('name\nAsha\n'), { code: 'bad_file' });
+  await countersFit(t, id);
+});
+
+void t.test('people of a recipient list become contacts', async (t) => {
+  const list = await plane.call<{ id: string }>('POST', `${P}/recipient-lists`, {
+    body: { name: 'Customers', kind: 'recipients' },
+  });
+  await plane.call('POST', `/v1/recipient-lists/${list.body.id}/recipients`, {
+    body: {
+      recipients: [
+        { phone_number: '+14155550500', name: 'Asha', variables: { plan: 'gold' } },
+        { phone_number: '+14155550501' },
+      ],
+    },
+  });
+  const { id } = await campaign();
+  const path = `/v1/campaigns/${id}/contacts/import`;
+  const imported = await plane.call('POST', path, { body: { recipient_list_id: list.body.id } });
+  t.match(imported, { status: 200, body: { imported: 2, updated: 0, skipped: 0, errors: [] } });
+  t.match((await contacts(id, '?phone_number=%2B14155550500'))[0], {
+    name: 'Asha',
+    variables: { plan: 'gold' },
+  });
+  const unknown = { recipient_list_id: 'rcl_01k5z8r5m2q7v3x9b4n6c8d0ef' };
+  t.match(await plane.call('POST', path, { body: unknown }), {
+    status: 422,
+    body: { detail: [{ type: 'reference_not_found' }] },
+  });
+  await state(id, 'running');
+  const refused = await plane.call('DELETE', `/v1/recipient-lists/${list.body.id}`);
+  t.match(refused, { status: 409, body: { code: 'resource_in_use' } });
+  await state(id, 'completed');
+  t.equal((await plane.call('DELETE', `/v1/recipient-lists/${list.body.id}`)).status, 204);
+});

@@ -26,6 +26,8 @@ import { CAMPAIGN_STATUSES, isFinished } from './campaign-states.ts';
 import { CampaignStore } from './campaign-store.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
 import { ContactAttempts } from './contact-attempts.ts';
+import { ContactImports } from './contact-imports.ts';
+import type { ListedPeople } from './contact-imports.ts';
 import { attemptCollection, contactCollection } from './contact-model.ts';
 import { contactRoutes } from './contact-routes.ts';
 import { ContactService } from './contact-service.ts';
@@ -46,6 +48,7 @@ export function createCampaigns(
     costs: CampaignCosts;
     funds: { requireFunds(orgId: string): Promise<void> };
     targets: CampaignTargets;
+    lists: ListedPeople;
     sessions: Collection<SessionRecord>;
     suppressions: SuppressedNumbers;
   },
@@ -70,6 +73,7 @@ export function createCampaigns(
   const control = new CampaignControl({ ...stores, closing, needs, feeder: wake, clock });
   const campaigns = new CampaignService({ ...deps, contacts: contactStore });
   const contacts = new ContactService({ ...deps, ...stores });
+  const imports = new ContactImports({ ...deps, contacts, campaigns: store });
   return {
     campaignContacts: contacts,
     campaignFeeder: feeder,
@@ -81,7 +85,7 @@ export function createCampaigns(
     routes: [
       ...campaignRoutes({ ...deps, campaigns }),
       ...controlRoutes({ ...deps, control }),
-      ...contactRoutes({ ...deps, contacts }),
+      ...contactRoutes({ ...deps, contacts, imports }),
     ],
     parameters: { campaign_id: idSchema('cmp'), contact_id: idSchema('cct') },
     erases: { session: (sessionId) => contacts.forgetSession(sessionId) },

@@ -5,7 +5,12 @@ import type { Database } from '../storage/database.ts';
 import type { CampaignRecord } from './campaign-model.ts';
 
 /** The part of a telephone number that decides whether calls may come from it. */
-export type CallerNumber = StoredRecord & { org_id: string; project_id: string; status: string };
+export type CallerNumber = StoredRecord & {
+  org_id: string;
+  project_id: string;
+  status: string;
+  outbound_enabled?: boolean;
+};
 
 /** What a campaign needs for its calls: an agent, a number, money. */
 export class CampaignNeeds {
@@ -38,7 +43,7 @@ export class CampaignNeeds {
     const own = agent.config.telephony.phone_number_id;
     const ids = phone_number_ids.length > 0 ? phone_number_ids : own === null ? null : [own];
     const found = await this.#numbers.exists({
-      ...{ org_id, project_id, status: 'active' },
+      ...{ org_id, project_id, status: 'active', outbound_enabled: { $ne: false } },
       ...(ids && { _id: { $in: ids } }),
     });
     return found !== null;

@@ -121,6 +121,17 @@ export const campaignSample: Sample = {
       await send(200, { ids: { campaign_id: await storedCampaign(world, { status: 'completed' }) } });
       await send(409, { ids: { campaign_id: await newCampaign(world) } });
     },
+    importCampaignContacts: async (world, send) => {
+      const file = (content: string) => {
+        const body = new FormData();
+        body.set('file', new File([content], 'people.csv', { type: 'text/csv' }));
+        return { body };
+      };
+      await send(200, file('phone,name,plan\n+14155550178,Asha,gold\n'));
+      await send(400, file('name\nAsha\n'));
+      const campaign_id = await storedCampaign(world, { status: 'completed' });
+      await send(409, { ids: { campaign_id }, ...file('phone\n+14155550178\n') });
+    },
     updateCampaignContact: async (world, send) => {
       await send(200, { body: { name: 'Ada', variables: { plan: 'gold' } } });
       await send(409, { ids: { contact_id: await calledContact(world) }, body: { name: 'Ada' } });

@@ -10,7 +10,7 @@ import { checkVariableCount } from '../http/value-schemas.ts';
 import type { SessionAgent, SessionAgents } from '../sessions/session-agent.ts';
 import { readOverrides, storedOverrides } from '../sessions/session-overrides.ts';
 import type { Overrides } from '../sessions/session-overrides.ts';
-import type { Collection, StoredRecord } from '../storage/collection.ts';
+import type { Collection } from '../storage/collection.ts';
 import { defined } from '../storage/defined.ts';
 import type { ListPage } from '../storage/list.ts';
 import { principalId } from '../tenancy/principal.ts';
@@ -21,6 +21,7 @@ import type { Scope } from '../tenancy/scope.ts';
 import { noCounters } from './campaign-counters.ts';
 import { campaignCollection } from './campaign-model.ts';
 import type { CampaignRecord } from './campaign-model.ts';
+import type { CallerNumber } from './campaign-needs.ts';
 import { RUNNING_FIELDS } from './campaign-schema.ts';
 import type { CampaignPatch, NewCampaign } from './campaign-schema.ts';
 import { isFinished } from './campaign-states.ts';
@@ -31,7 +32,7 @@ import type { ContactStore } from './contact-store.ts';
 /** Records that a campaign names. */
 export interface CampaignTargets {
   agents: Collection<AgentRecord>;
-  phoneNumbers: Collection<StoredRecord & { org_id: string; project_id: string; status: string }>;
+  phoneNumbers: Collection<CallerNumber>;
 }
 
 /** Whether an agent can run with overrides: `AgentOverrides`. */

@@ -57,6 +57,11 @@ export class CampaignStore {
     return null;
   }
 
+  /** Notes the list whose people were made contacts. */
+  async tookList(campaignId: string, listId: string): Promise<void> {
+    await this.#campaigns.updateOne({ _id: campaignId }, { $set: { recipient_list_id: listId } });
+  }
+
   /** There is something to do again in a campaign that is over. */
   async awaken(campaignId: string): Promise<void> {
     await this.#setActive(campaignId, true);

@@ -1,7 +1,9 @@
+import { IncomingMessage } from 'node:http';
 import { z } from 'zod';
+import { MAX_CSV_ROWS } from '../csv-imports/csv-upload.ts';
 import { textStream } from '../exports/text-stream.ts';
 import { anyOf, listOf, listQuery, toPage } from '../http/list-query.ts';
-import { defineOperation, HttpResponse, jsonBody, patchBody } from '../http/operation.ts';
+import { defineOperation, HttpResponse, jsonBody, patchBody, streamBody } from '../http/operation.ts';
 import type { Operation } from '../http/operation.ts';
 import { item } from '../tenancy/target.ts';
 import { campaignTarget, READ, WRITE } from './campaign-routes.ts';
@@ -16,11 +18,15 @@ import {
   contactStatus,
   e164,
   goalStatus,
+  importContactsFile,
+  importContactsList,
+  importedContactsResponse,
   patchContactRequest,
   toAttemptResponse,
   toContactResponse,
 } from './contact-schema.ts';
 import { contactLines } from './contact-export.ts';
+import type { ContactImports } from './contact-imports.ts';
 import type { ContactService } from './contact-service.ts';
 
 const contactTarget = item(contactCollection, 'contact_id');
@@ -29,9 +35,11 @@ const feature = 'campaigns';
 
 export function contactRoutes({
   contacts,
+  imports,
   audit,
 }: {
   contacts: ContactService;
+  imports: ContactImports;
   audit: CampaignAudit;
 }): Operation[] {
   return [
@@ -75,6 +83,30 @@ export function contactRoutes({
       errors: [409],
       idempotent: {},
       handle: ({ item: campaign, body }) => contacts.add(campaign, body.contacts),
+    }),
+    defineOperation({
+      id: 'importCampaignContacts',
+      method: 'POST',
+      path: '/v1/campaigns/{campaign_id}/contacts/import',
+      ...{ tag, feature },
+      summary: 'Import contacts into a campaign',
+      description:
+        `A CSV file (UTF-8, or UTF-16 with a byte order mark; comma, semicolon or tab) of at most 20 MiB and ${MAX_CSV_ROWS} rows, ` +
+        'or a recipient list. The number is in the first column called `phone_number`, `phone`, `mobile`, `number` or ' +
+        '`contact_number`; `name`, `external_id` and `timezone` go by their names; every other column is a variable, its ' +
+        'header in lower case with `_` for what is no letter or digit.',
+      access: WRITE,
+      target: campaignTarget,
+      body: [
+        streamBody({ contentTypes: ['multipart/form-data'], described: importContactsFile }),
+        jsonBody(importContactsList),
+      ],
+      responses: { 200: { description: 'What became of the rows', schema: importedContactsResponse } },
+      errors: [400, 409],
+      handle: ({ scope, item: campaign, body }) =>
+        body instanceof IncomingMessage
+          ? imports.fromFile(campaign, body)
+          : imports.fromList(scope, campaign, body.recipient_list_id),
     }),
     defineOperation({
       id: 'exportCampaign',

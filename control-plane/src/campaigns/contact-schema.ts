@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { countryCode } from '../csv-imports/people-columns.ts';
+import { idSchema } from '../http/operation.ts';
 import { recordFields, maybeTime, time, timestamp, toTimes } from '../http/record-schema.ts';
 import { patchOf } from '../http/patch-schema.ts';
 import { timezoneName, variablesSchema } from '../http/value-schemas.ts';
@@ -120,6 +122,50 @@ export function toContactResponse(contact: ContactRecord): z.input<typeof contac
     ...toTimes(contact),
   };
 }
+
+/** Of an import: what is wrong with further rows is not told. */
+export const MAX_ERRORS = 100;
+
+export const importContactsFields = z.strictObject({
+  default_country: countryCode.optional(),
+  on_duplicate: z.enum(['skip', 'update']).default('update').meta({
+    description:
+      'What becomes of somebody who is a contact already: left alone, or given what the file says while waiting for a call.',
+  }),
+});
+
+export const importContactsFile = importContactsFields
+  .extend({ file: z.file().meta({ description: 'The CSV file, with its name.' }) })
+  .meta({ id: 'ImportCampaignContactsFile' });
+
+export const importContactsList = z
+  .strictObject({
+    recipient_list_id: idSchema('rcl').meta({
+      description: 'Recipient list whose people become contacts; not those who have opted out.',
+    }),
+  })
+  .meta({ id: 'ImportCampaignContactsList' });
+
+const rows = z.number().int().min(0);
+
+export const importedContactsResponse = z
+  .object({
+    imported: rows.meta({ description: 'Rows that are contacts now.' }),
+    updated: rows.meta({ description: 'Rows whose people were contacts, and were updated.' }),
+    skipped: rows.meta({ description: 'Rows that changed nothing.' }),
+    errors: z
+      .array(
+        z.object({
+          row: rows.meta({ description: 'Number of the row, from 1, the header not counted.' }),
+          loc: z.array(z.string()).meta({ description: 'Name of the column; empty: the row as a whole.' }),
+          msg: z.string().meta({ description: 'What is wrong.' }),
+        }),
+      )
+      .max(MAX_ERRORS)
+      .meta({ description: `What is wrong with rows: the first ${MAX_ERRORS}.` }),
+  })
+  .meta({ id: 'ImportedCampaignContacts' });
+export type ImportedContacts = z.output<typeof importedContactsResponse>;
 
 const finishedStatus = z.enum(FINISHED_CONTACTS as [ContactStatus, ...ContactStatus[]]);
 

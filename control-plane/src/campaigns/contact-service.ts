@@ -23,6 +23,7 @@ import type { Attempt, ContactPatch, NewContact } from './contact-schema.ts';
 import type { ContactStore } from './contact-store.ts';
 
 export const CONTACTS_PER_CAMPAIGN = 100_000;
+const MAX_VARIABLES = 100;
 
 /** Numbers that must not be called. */
 export interface SuppressedNumbers {
@@ -123,6 +124,37 @@ export class ContactService {
     if (after && isFinished(after.status)) await this.#campaigns.awaken(campaign._id);
     skipped.sort((a, b) => a.index - b.index);
     return { added: people.length - skipped.length, skipped };
+  }
+
+  /** Gives contacts that wait for a call what is known of them now. @returns how many of `people` they were */
+  async update(campaign: CampaignRecord, people: readonly NewContact[]): Promise<number> {
+    if (people.length === 0) return 0;
+    const model = this.#database.model(contactCollection);
+    const waiting = { campaign_id: campaign._id, status: { $in: WAITING_CONTACTS }, removed: false };
+    const numbers = people.map(({ phone_number }) => toE164(phone_number) ?? '');
+    const ids = people.flatMap(({ external_id }) => external_id ?? []);
+    const known = await model
+      .find({ ...waiting, $or: [{ unique_number: { $in: numbers } }, { external_id: { $in: ids } }] })
+      .lean<ContactRecord[]>();
+    const byNumber = new Map(known.map((contact) => [contact.unique_number, contact]));
+    const byId = new Map(known.map((contact) => [contact.external_id, contact]));
+    let updated = 0;
+    for (const [n, { name, external_id, timezone, variables }] of people.entries()) {
+      const contact = byNumber.get(numbers[n]!) ?? (external_id === null ? undefined : byId.get(external_id));
+      if (!contact) continue;
+      const merged = Object.entries({ ...contact.variables, ...variables }).slice(-MAX_VARIABLES);
+      Object.assign(contact, {
+        name: name ?? contact.name,
+        timezone: timezone ?? contact.timezone,
+        variables: Object.fromEntries(merged),
+      });
+      updated++;
+    }
+    const changes = known.map(({ _id, name, timezone, variables }) => ({
+      updateOne: { filter: { ...waiting, _id }, update: { $set: { name, timezone, variables } } },
+    }));
+    if (changes.length > 0) await model.bulkWrite(changes, { ordered: false });
+    return updated;
   }
 
   /** @throws ConflictError `invalid_state` unless it waits for a call, `duplicate`; ValidationError */

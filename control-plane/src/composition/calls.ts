@@ -159,6 +159,7 @@ export function createCallFeatures(
       targets: { agents: agentCollection, phoneNumbers: phoneNumberCollection },
       sessions: sessionCollection,
       calls: dialling.outboundCalls,
+      lists: recipientLists,
     }),
   );
   dialling.dialGates.push(campaignGate);

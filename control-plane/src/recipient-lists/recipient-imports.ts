@@ -1,8 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { AppError } from '@parley/shared/errors/app-error';
-import { BadCsvError } from '../csv-imports/csv-records.ts';
-import { MAX_CSV_ROWS, readCsvUpload } from '../csv-imports/csv-upload.ts';
-import { peopleColumns } from '../csv-imports/people-columns.ts';
+import { readCsvUpload } from '../csv-imports/csv-upload.ts';
+import { checkPeople } from '../csv-imports/people-file.ts';
 import type { PeopleColumns, PersonProblem } from '../csv-imports/people-columns.ts';
 import { parseInput } from '../http/validation.ts';
 import type { Principal } from '../tenancy/principal.ts';
@@ -35,7 +33,7 @@ export class RecipientImports {
   ): Promise<ImportedRecipients> {
     return readCsvUpload(request, ['default_country', 'on_duplicate'], async (open, sent) => {
       const fields = parseInput(importRecipientsFields, sent, 'body');
-      const columns = await checked(open(), fields.default_country);
+      const columns = await checkPeople(open(), fields.default_country);
       const report: ImportedRecipients = { imported: 0, updated: 0, skipped: 0, errors: [] };
       const update = fields.on_duplicate === 'update';
       let room = await this.#lists.room(list);
@@ -67,22 +65,6 @@ export class RecipientImports {
       return report;
     });
   }
-}
-
-/** Reads the whole file once, so that one that breaks off or is too long changes nothing. */
-async function checked(
-  records: AsyncIterable<string[]>,
-  defaultCountry: string | undefined,
-): Promise<PeopleColumns> {
-  let columns: PeopleColumns | undefined;
-  let rows = -1;
-  for await (const cells of records) {
-    columns ??= peopleColumns(cells, { defaultCountry });
-    if (++rows > MAX_CSV_ROWS)
-      throw new AppError(413, 'too_large', `The file has more than ${MAX_CSV_ROWS} rows. Split it.`);
-  }
-  if (!columns) throw new BadCsvError('It is empty.');
-  return columns;
 }
 
 /** Who a row puts into a list: of a suppression list the number and why, and it must be one. */
