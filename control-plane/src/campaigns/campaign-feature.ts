@@ -91,6 +91,7 @@ export function createCampaigns(
     erases: { session: (sessionId) => contacts.forgetSession(sessionId) },
     uses: {
       agent: (scope, agentId) => unfinished(scope, { agent_id: agentId }),
+      number: (scope, numberId) => unfinished(scope, { phone_number_ids: numberId }),
       project: (scope) => unfinished(scope, {}, ['scheduled', 'running', 'paused']),
       list: (scope, listId) =>
         unfinished(scope, { recipient_list_id: listId }, ['scheduled', 'running', 'paused']),
