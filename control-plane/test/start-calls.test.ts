@@ -3,6 +3,7 @@ import t from 'tap';
 import { newWebhookSecret, signWebhook, signWebhookBody } from '@parley/shared/http/webhook-signature';
 import { orgCollection } from '../src/orgs/org-model.ts';
 import { readOverrides } from '../src/sessions/session-overrides.ts';
+import { telephonyAccountCollection } from '../src/telephony/telephony-account-model.ts';
 import { openDiallingWorld } from './fixtures/dialling-world.ts';
 import type { Line } from './fixtures/dialling-world.ts';
 
@@ -143,6 +144,36 @@ void t.test('a request that cannot be is refused where it is wrong, and leaves n
     status: 409,
     body: { code: 'invalid_state' },
   });
+});
+
+void t.test('a call for later has its session then', async (t) => {
+  const line = await world.line();
+  const schedule_at = new Date(clock.now() + 3_600_000).toISOString();
+  const { status, body } = await start({ agent_id: line.agentId, to_number: TO, schedule_at });
+  t.match({ status, body }, { status: 202, body: { status: 'queued', session_id: null } });
+  const campaign = `/v1/campaigns/${body.campaign_id}`;
+  t.match((await plane.call('GET', campaign)).body, { status: 'scheduled', start_at: schedule_at });
+  clock.advance(3_600_000);
+  const contact = () =>
+    plane.call<{ items: { last_session_id: string | null }[] }>('GET', `${campaign}/contacts`);
+  const id = await world.passUntil(
+    'the session',
+    async () => (await contact()).body.items[0]!.last_session_id,
+  );
+  const queued = await world.passUntil('the order', () => session(id));
+  t.match(queued, { campaign_id: body.campaign_id, to_number: TO, dial: { kind: 'single', source: 'api' } });
+});
+
+void t.test('an account that is disabled and a number that is suspended are told of', async (t) => {
+  const line = await world.line();
+  await database
+    .model(telephonyAccountCollection)
+    .updateOne({ _id: line.accountId }, { $set: { status: 'disabled' } });
+  const call = { agent_id: line.agentId, to_number: TO, phone_number_id: line.numberId };
+  t.match(await start(call), { status: 409, body: { code: 'invalid_state' } });
+  const number = { status: 'suspended' };
+  const suspended = await world.line({ number });
+  t.match(await start({ ...call, phone_number_id: suspended.numberId }), { status: 409 });
 });
 
 void t.test('the same request with a key is one call', async (t) => {

@@ -83,7 +83,7 @@ const SHOWN: readonly [RegExp, Shown][] = [
   [/^npm run call -- --carrier (twilio|browser)$/, { by: 'embedded/test/whole-conversation.test.ts' }],
   [/^npm run call -- (--text .* --interrupt|--noise) /, { by: 'embedded/test/command-line.test.ts' }],
   [/^npm run call -- --outbound|^npm run campaign -- --contacts \d+$/, { here: 'the agent calls' }],
-  [/^npm run call -- --help$/, { here: 'what commands print' }],
+  [/^npm run (call|campaign) -- --help$/, { here: 'what commands print' }],
   [/^npm run --silent openapi > openapi\.json$/, { here: 'what commands print' }],
   [/^npm run admin -- --help$/, { here: 'what commands print' }],
   [
@@ -165,9 +165,11 @@ void t.test('what commands print', async (t) => {
     npm('loadtest', '--', '--help'),
     npm('openapi'),
     npm('loadtest:plan', '--', '--calls-per-core', '150', '--cores', '8'),
+    npm('campaign', '--', '--help'),
   ]);
-  const [call, admin, load, description, plan] = texts;
+  const [call, admin, load, description, plan, campaign] = texts;
   t.match([call, admin, load, plan], [/--carrier NAME/, /create-key/, /--capacity/, /1,000,000/]);
+  t.match(campaign, /--contacts N/);
   t.match(
     JSON.parse(description),
     { openapi: '3.1.0', info: { version: '0.1.0' }, paths: { '/v1/agents/{agent_id}': {} } },
