@@ -2,6 +2,7 @@ import { bootstrapInstallation } from '@parley/control-plane/bootstrap';
 import { REFUSE } from '@parley/control-plane/telephony/inbound-action';
 import { inboundDeploymentCollection } from '@parley/control-plane/telephony/inbound-deployment-model';
 import { phoneNumberCollection } from '@parley/control-plane/telephony/phone-number-model';
+import { telephonyAccountCollection } from '@parley/control-plane/telephony/telephony-account-model';
 import { Scope } from '@parley/control-plane/tenancy/scope';
 import type { CarrierEmulator } from '@parley/emulators/callers/emulated-call';
 import { newId } from '@parley/shared/ids/new-id';
@@ -72,11 +73,11 @@ export async function setUpDemonstration(
   });
   const lines: Demonstration['lines'] = {};
   for (const [name, emulator] of Object.entries(platform.carriers) as [CarrierName, CarrierEmulator][]) {
-    lines[name] = {
-      emulator,
-      number: numberAt(name),
-      ...(await findOrMakeNumber(platform, scope, agentId, name, emulator.credentials)),
-    };
+    const line = await findOrMakeNumber(platform, scope, agentId, name, emulator.credentials);
+    lines[name] = { emulator, number: numberAt(name), ...line };
+    // Accounts that were never tried at their carrier make no calls.
+    const account = await scope.collection(telephonyAccountCollection).get(line.telephonyAccountId);
+    await controlPlane.services.telephonyAccounts.verify(scope, account);
   }
   return { rest, apiKey, keyIsNew, orgId, projectId, agentId, lines };
 }
