@@ -1,51 +1,23 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Clock } from '@parley/shared/time/clock';
 import { AnswerDocumentError, parseAnswerDocument, type XmlElement } from './answer-document.ts';
+import { CarriedCall } from './carried-call.ts';
 import { CallWait } from '../callers/call-wait.ts';
-import { dialects, type CarrierDialect } from '../callers/carrier-dialect.ts';
+import type { CarrierDialect } from '../callers/carrier-dialect.ts';
 import { CarrierLine } from '../callers/carrier-line.ts';
 import type { DialledTelephone } from '../callers/telephone.ts';
 import { PendingWebhooks, postForm, type CallbackConditions } from './carrier-webhook.ts';
-import {
-  CallProgress,
-  speechMs,
-  transferOutcome,
-  type ConnectingCall,
-  type EmulatedCallEnd,
-  type PlaceCallOptions,
-} from '../callers/emulated-call.ts';
-import type { Conferences, ConferenceWish } from './conferences.ts';
+import { speechMs, transferOutcome, type PlaceCallOptions } from '../callers/emulated-call.ts';
+import type { Conferences } from './conferences.ts';
 import { CAUSES, DocumentFault, RUNG, type DocumentKind, type PlivoCause } from './plivo-causes.ts';
+import { conferenceOf, languageOf, streamSettings } from './plivo-xml.ts';
 import { signPlivoRequest, signPlivoUpgrade } from './plivo-webhook-signature.ts';
-import { deaf, toL16, withEncoding, withExtraHeaders, withStart } from '../callers/stream-dialect.ts';
 
 /** Plivo dials the stream three times before it gives up. */
 const STREAM_TRIES = 3;
 const STREAM_RETRY_MS = 100;
 /** Without `keepCallAlive` the call is over this soon after the document. */
 const END_OF_XML_MS = 2000;
-const MAX_STREAM_URL = 2048;
-const MAX_EXTRA_HEADERS = 512;
-
-/** Languages by voice. https://plivo.com/docs/voice/xml/audio-output */
-const BOTH = [
-  'nl-NL',
-  'en-AU',
-  'en-GB',
-  'en-US',
-  'fr-FR',
-  'de-DE',
-  'it-IT',
-  'pl-PL',
-  'pt-BR',
-  'es-ES',
-  'es-US',
-];
-const SPOKEN: Readonly<Record<string, readonly string[]>> = {
-  WOMAN: [...BOTH, 'da-DK', 'fr-CA', 'ru-RU', 'sv-SE'],
-  MAN: [...BOTH, 'pt-PT'],
-};
-
 const digitsOf = (number: string) => number.replace(/^\+/, '');
 
 type Document = readonly XmlElement[];
@@ -71,17 +43,13 @@ export interface PlivoAccount {
 export type PlivoStage = 'queued' | 'live' | 'over';
 
 /** One call, as Plivo handles it: asks for documents and obeys them. */
-export class PlivoCall implements ConnectingCall {
+export class PlivoCall extends CarriedCall {
   readonly carrier = 'plivo';
   readonly callId = randomUUID();
-  readonly from: string;
-  readonly to: string;
-  readonly ended: Promise<EmulatedCallEnd>;
   readonly #place: PlaceCallOptions;
   readonly #account: PlivoAccount;
   /** What it was dialled by; absent when it came in. */
   readonly dialled: PlivoDial | undefined;
-  readonly #progress = new CallProgress();
   readonly #webhooks: PendingWebhooks;
   readonly #wait = new CallWait();
   readonly #clock: Clock;
@@ -103,6 +71,7 @@ export class PlivoCall implements ConnectingCall {
     conditions: CallbackConditions,
     dialled?: PlivoDial,
   ) {
+    super(place);
     this.#place = place;
     this.#account = account;
     this.#webhooks = new PendingWebhooks(conditions);
@@ -110,22 +79,7 @@ export class PlivoCall implements ConnectingCall {
     this.#startedAt = new Date(this.#clock.now());
     this.dialled = dialled;
     this.#stage = dialled ? 'queued' : 'live';
-    this.from = place.from;
-    this.to = place.to;
-    this.ended = this.#progress.ended;
     void this.#run();
-  }
-
-  get line(): CarrierLine {
-    return this.#progress.line;
-  }
-
-  lineAfter(line: CarrierLine): Promise<CarrierLine | undefined> {
-    return this.#progress.lineAfter(line);
-  }
-
-  connected(): Promise<void> {
-    return this.#progress.connected();
   }
 
   get stage(): PlivoStage {
@@ -135,7 +89,7 @@ export class PlivoCall implements ConnectingCall {
   /** Of the call, in the words of the callbacks. */
   get status(): string {
     if (this.#end) return this.#end.status;
-    return this.#stage === 'queued' ? 'queued' : this.#progress.answered ? 'in-progress' : 'ringing';
+    return this.#stage === 'queued' ? 'queued' : this.progress.answered ? 'in-progress' : 'ringing';
   }
 
   hangUp(): void {
@@ -143,7 +97,7 @@ export class PlivoCall implements ConnectingCall {
   }
 
   end(by: 'caller' | 'api'): void {
-    const { answered } = this.#progress;
+    const { answered } = this.progress;
     if (by === 'api') this.#endWith(this.dialled && !answered ? CAUSES.withdrawn : CAUSES.api);
     else if (this.dialled) this.#endWith(answered ? CAUSES.callee : RUNG.refused);
     else this.#endWith(answered ? CAUSES.caller : CAUSES.cancelled);
@@ -152,7 +106,7 @@ export class PlivoCall implements ConnectingCall {
   #endWith(cause: PlivoCause): void {
     this.#hungUp ??= cause;
     this.dialled?.telephone.cancel();
-    this.#progress.closeLine();
+    this.progress.closeLine();
     this.#wait.interrupt();
   }
 
@@ -162,7 +116,7 @@ export class PlivoCall implements ConnectingCall {
   }
 
   stopStream(): void {
-    this.#progress.closeLine();
+    this.progress.closeLine();
   }
 
   heardDigits(digits: string): void {
@@ -175,7 +129,7 @@ export class PlivoCall implements ConnectingCall {
       end = await this.#perform();
     } catch (error) {
       const fault = error instanceof DocumentFault ? error : new DocumentFault(this.#document, error);
-      this.#progress.problem = fault;
+      this.progress.problem = fault;
       end = fault.end;
     }
     end = this.#hungUp ?? end;
@@ -183,9 +137,9 @@ export class PlivoCall implements ConnectingCall {
     this.#stage = 'over';
     this.#endedAt = new Date(this.#clock.now());
     this.dialled?.telephone.cancel();
-    this.#progress.closeLine();
+    this.progress.closeLine();
     await this.#webhooks.settled();
-    const { durationSeconds } = this.#progress;
+    const { durationSeconds } = this.progress;
     this.#tell(this.#place.statusUrl, {
       ...this.#common(end.status, 'Hangup'),
       HangupCause: end.cause,
@@ -199,7 +153,7 @@ export class PlivoCall implements ConnectingCall {
       CarrierFailoverTriggered: 'false',
     });
     await this.#webhooks.finished();
-    this.#progress.finish({ source: end.source, cause: `${end.code} ${end.name}` });
+    this.progress.finish({ source: end.source, cause: `${end.code} ${end.name}` });
   }
 
   /** The record of a call that is over, as the API gives it. */
@@ -214,7 +168,7 @@ export class PlivoCall implements ConnectingCall {
       initiation_time: StartTime,
       answer_time: AnswerTime === '' ? null : AnswerTime,
       end_time: EndTime,
-      call_duration: this.#progress.durationSeconds,
+      call_duration: this.progress.durationSeconds,
       hangup_cause_code: Number(this.#end?.code),
       hangup_cause_name: this.#end?.name,
       hangup_source: this.#end?.hangupSource,
@@ -223,7 +177,7 @@ export class PlivoCall implements ConnectingCall {
   }
 
   #times() {
-    const { answered, durationSeconds } = this.#progress;
+    const { answered, durationSeconds } = this.progress;
     const endedAt = this.#endedAt ?? new Date(this.#clock.now());
     return {
       StartTime: plivoTime(this.#startedAt),
@@ -255,7 +209,7 @@ export class PlivoCall implements ConnectingCall {
     const rung = await telephone.rings();
     if (rung === 'cancelled') return CAUSES.withdrawn;
     if (rung !== 'answered') return RUNG[rung];
-    this.#progress.answer();
+    this.progress.answer();
     telephone.answered({
       hangUp: () => this.hangUp(),
       limitMs: timeLimitMs,
@@ -292,7 +246,7 @@ export class PlivoCall implements ConnectingCall {
       case 'Dial':
         return this.#dial(element);
       case 'Conference':
-        this.#progress.answer();
+        this.progress.answer();
         await this.#account.conferences.attend(
           this.callId,
           conferenceOf(element),
@@ -306,18 +260,18 @@ export class PlivoCall implements ConnectingCall {
           document: await this.#fetch('redirect', element.text, this.#common('in-progress')),
         };
       case 'Speak':
-        this.#progress.answer();
+        this.progress.answer();
         await this.#speak(element);
         return undefined;
       case 'Wait':
-        this.#progress.answer();
+        this.progress.answer();
         await this.#wait.forMs(Number(element.attributes['length'] ?? '1') * 1000);
         return undefined;
       case 'Hangup': {
         const { reason } = element.attributes;
         if (reason !== undefined && reason !== 'rejected' && reason !== 'busy')
           throw new AnswerDocumentError(`<Hangup reason="${reason}">`);
-        if (isFirst && !this.#progress.answered && reason) return { end: CAUSES[reason] };
+        if (isFirst && !this.progress.answered && reason) return { end: CAUSES[reason] };
         return { end: this.#targetHungUp ? CAUSES.target : CAUSES.document };
       }
       default:
@@ -325,19 +279,16 @@ export class PlivoCall implements ConnectingCall {
     }
   }
 
-  async #speak({ attributes, text }: XmlElement): Promise<void> {
-    const { voice = 'WOMAN', language = 'en-US' } = attributes;
-    if (!SPOKEN[voice]?.includes(language))
-      throw new AnswerDocumentError(`<Speak voice="${voice}" language="${language}">`);
-    if (text === '') throw new AnswerDocumentError('<Speak> without a text');
-    this.#place.onSpoken?.(text, language);
+  async #speak(element: XmlElement): Promise<void> {
+    const { text } = element;
+    this.#place.onSpoken?.(text, languageOf(element));
     await this.#wait.forMs(speechMs(text));
   }
 
   async #stream(element: XmlElement): Promise<undefined> {
     const { attributes } = element;
     const { dialect, keepCallAlive } = streamSettings(element);
-    this.#progress.answer();
+    this.progress.answer();
     const streamId = randomUUID();
     const report = (event: string, more: Record<string, string> = {}) => {
       const url = attributes['statusCallbackUrl'];
@@ -349,11 +300,11 @@ export class PlivoCall implements ConnectingCall {
     try {
       line = await this.#dialStream(element.text, dialect, streamId);
     } catch (error) {
-      this.#progress.problem = error;
+      this.progress.problem = error;
       report('DroppedStream', { StatusReason: 'connection_failed' });
       return;
     }
-    this.#progress.addLine(line);
+    this.progress.addLine(line);
     if (this.#hungUp) line.hangUp();
     report('StartStream');
     const timeout = Number(attributes['streamTimeout'] ?? '86400') * 1000;
@@ -402,12 +353,12 @@ export class PlivoCall implements ConnectingCall {
   async #dial(element: XmlElement): Promise<Step | undefined> {
     const numbers = element.children.filter((child) => child.name === 'Number');
     if (numbers.length === 0) throw new AnswerDocumentError('<Dial> without a <Number>');
-    this.#progress.answer();
+    this.progress.answer();
     const { action, timeout, redirect } = element.attributes;
     const to = `+${digitsOf(numbers[0]!.text)}`;
     const outcome = transferOutcome(this.#place, to);
     const answered = outcome.status === 'answered';
-    if (answered) this.#progress.transferredTo = to;
+    if (answered) this.progress.transferredTo = to;
     const { sendDigits } = numbers[0]!.attributes;
     if (sendDigits !== undefined && !/^[0-9*#wW]+$/.test(sendDigits))
       throw new AnswerDocumentError(`<Number sendDigits="${sendDigits}">`);
@@ -488,44 +439,6 @@ const DIAL_CAUSES = {
   'no-answer': 'NO_ANSWER',
   failed: 'UNALLOCATED_NUMBER',
 } as const;
-
-/** https://plivo.com/docs/voice/xml/conference @throws AnswerDocumentError */
-function conferenceOf({ attributes, text }: XmlElement): ConferenceWish {
-  if (!/^[A-Za-z0-9_-]{1,128}$/.test(text)) throw new AnswerDocumentError(`<Conference>${text}`);
-  const { endConferenceOnExit = 'false', ...others } = attributes;
-  const [unknown] = Object.keys(others);
-  if (unknown !== undefined)
-    throw new AnswerDocumentError(`<Conference ${unknown}> is not supported by this emulator of Plivo`);
-  return { name: text, endsOnExit: endConferenceOnExit === 'true' };
-}
-
-/** What `<Stream>` asks for; carriers 1.2. @throws AnswerDocumentError */
-function streamSettings({ attributes, text }: XmlElement): {
-  dialect: CarrierDialect;
-  keepCallAlive: boolean;
-} {
-  if (!/^wss?:\/\/[^\s]+$/.test(text) || text.length > MAX_STREAM_URL)
-    throw new AnswerDocumentError('<Stream> holds no address of a WebSocket');
-  const bidirectional = attributes['bidirectional'] === 'true';
-  const track = attributes['audioTrack'] ?? 'inbound';
-  if (!['inbound', 'outbound', 'both'].includes(track) || (bidirectional && track !== 'inbound'))
-    throw new AnswerDocumentError(`<Stream audioTrack="${track}">`);
-  const contentType = attributes['contentType'] ?? 'audio/x-mulaw;rate=8000';
-  const format = /^(?:(audio\/x-mulaw);rate=8000|(audio\/x-l16);rate=(8000|16000))$/.exec(contentType);
-  if (!format) throw new AnswerDocumentError(`<Stream contentType="${contentType}">`);
-  const extraHeaders = attributes['extraHeaders'] ?? '';
-  if (extraHeaders.length > MAX_EXTRA_HEADERS) throw new AnswerDocumentError('extraHeaders is too long');
-  let dialect: CarrierDialect = dialects.plivo;
-  if (format[2]) {
-    const sampleRate = Number(format[3]);
-    dialect = withStart(withEncoding(dialect, toL16(sampleRate)), (message) => {
-      message.start['mediaFormat'] = { encoding: format[2], sampleRate };
-    });
-  }
-  if (extraHeaders !== '') dialect = withExtraHeaders(dialect, extraHeaders.replaceAll(',', ';'));
-  if (!bidirectional) dialect = deaf(dialect, 'audio on a one-way stream');
-  return { dialect, keepCallAlive: attributes['keepCallAlive'] === 'true' };
-}
 
 /** `2026-01-02 03:04:05+00:00` */
 function plivoTime(date: Date): string {

@@ -1,19 +1,13 @@
 import { randomBytes, randomUUID, type KeyObject } from 'node:crypto';
 import type { Clock } from '@parley/shared/time/clock';
 import { mulawToAlaw } from '@parley/shared/audio/g711';
+import { CarriedCall } from './carried-call.ts';
 import { CallWait } from '../callers/call-wait.ts';
 import { dialects, type CarrierDialect } from '../callers/carrier-dialect.ts';
 import { CarrierLine } from '../callers/carrier-line.ts';
 import type { DialledTelephone, EmulatedMachine } from '../callers/telephone.ts';
 import { PendingWebhooks, postWebhook, WebhookError, type CallbackConditions } from './carrier-webhook.ts';
-import {
-  CallProgress,
-  speechMs,
-  transferOutcome,
-  type ConnectingCall,
-  type EmulatedCallEnd,
-  type PlaceCallOptions,
-} from '../callers/emulated-call.ts';
+import { speechMs, transferOutcome, type PlaceCallOptions } from '../callers/emulated-call.ts';
 import { deaf, unordered, withEncoding, withStart } from '../callers/stream-dialect.ts';
 import { CAUSES, DIALLED, LEG_CAUSES, RUNG, type TelnyxCause } from './telnyx-causes.ts';
 import { signTelnyxWebhook } from './telnyx-webhook-signature.ts';
@@ -72,16 +66,12 @@ interface StreamWish {
 }
 
 /** One call, as Telnyx handles it: tells of events, and does what it is told. */
-export class TelnyxCall implements ConnectingCall {
+export class TelnyxCall extends CarriedCall {
   readonly carrier = 'telnyx';
   readonly callId = `v3:${randomBytes(24).toString('base64url')}`;
-  readonly from: string;
-  readonly to: string;
-  readonly ended: Promise<EmulatedCallEnd>;
   readonly #place: TelnyxPlaceCallOptions;
   readonly #account: TelnyxAccount;
   readonly dialled: TelnyxDial | undefined;
-  readonly #progress = new CallProgress();
   readonly #webhooks: PendingWebhooks;
   readonly legId = randomUUID();
   readonly #sessionId = randomUUID();
@@ -110,15 +100,13 @@ export class TelnyxCall implements ConnectingCall {
     conditions: CallbackConditions,
     dialled?: TelnyxDial,
   ) {
+    super(place);
     this.#place = place;
     this.#account = account;
     this.#webhooks = new PendingWebhooks(conditions);
     this.#clock = conditions.clock;
     this.#startedAt = new Date(this.#clock.now()).toISOString();
     this.dialled = dialled;
-    this.from = place.from;
-    this.to = place.to;
-    this.ended = this.#progress.ended;
     this.#answered.promise.catch(() => {});
     if (dialled) void this.#ring(dialled);
     else {
@@ -133,20 +121,8 @@ export class TelnyxCall implements ConnectingCall {
     }
   }
 
-  get line(): CarrierLine {
-    return this.#progress.line;
-  }
-
-  lineAfter(line: CarrierLine): Promise<CarrierLine | undefined> {
-    return this.#progress.lineAfter(line);
-  }
-
-  connected(): Promise<void> {
-    return this.#progress.connected();
-  }
-
   hangUp(): void {
-    const { answered } = this.#progress;
+    const { answered } = this.progress;
     if (this.dialled) this.#end(answered ? DIALLED.callee : RUNG.refused);
     else this.#end(answered ? CAUSES.caller : CAUSES.cancelled);
   }
@@ -163,7 +139,7 @@ export class TelnyxCall implements ConnectingCall {
       call_leg_id: this.legId,
       call_session_id: this.#sessionId,
       client_state: this.#clientState ?? null,
-      call_duration: this.#progress.durationSeconds,
+      call_duration: this.progress.durationSeconds,
     };
   }
 
@@ -246,7 +222,7 @@ export class TelnyxCall implements ConnectingCall {
         break;
       case 'hangup':
         if (!this.dialled) this.#end(CAUSES.api);
-        else this.#end(this.#progress.answered ? DIALLED.api : DIALLED.withdrawn);
+        else this.#end(this.progress.answered ? DIALLED.api : DIALLED.withdrawn);
         break;
       case 'streaming_start': {
         const wish = this.#streamWish(body, 'streaming_start');
@@ -257,7 +233,7 @@ export class TelnyxCall implements ConnectingCall {
       }
       case 'streaming_stop':
         if (!this.#streaming) throw new CommandError('90046', 'Call is not streaming');
-        this.#progress.closeLine();
+        this.progress.closeLine();
         break;
       case 'send_dtmf':
         this.#place.events?.onDigits?.(digitsIn(body));
@@ -328,7 +304,7 @@ export class TelnyxCall implements ConnectingCall {
 
   #pickUp(wish: StreamWish | undefined): void {
     this.#state = 'answered';
-    this.#progress.answer();
+    this.progress.answer();
     this.#answered.resolve();
     this.#event('call.answered', {
       state: 'answered',
@@ -365,7 +341,7 @@ export class TelnyxCall implements ConnectingCall {
       this.#streaming = false;
       // Nobody has answered: the socket just closes.
       if (this.#over) return;
-      this.#progress.problem = error;
+      this.progress.problem = error;
       this.#event('streaming.failed', {
         failure_reason: 'connection_failed',
         stream_id: streamId,
@@ -375,7 +351,7 @@ export class TelnyxCall implements ConnectingCall {
       setTimeout(() => this.#streaming || this.hangUp(), SILENT_CALL_MS).unref();
       return;
     }
-    this.#progress.addLine(line);
+    this.progress.addLine(line);
     if (this.#over) line.hangUp();
     this.#event('streaming.started', { stream_url: url });
     this.#webhooks.send(
@@ -421,7 +397,7 @@ export class TelnyxCall implements ConnectingCall {
       });
       return;
     }
-    this.#progress.transferredTo = to;
+    this.progress.transferredTo = to;
     this.#targetLeg = leg.call_control_id;
     this.#event('call.answered', { ...leg, state: 'answered' });
     this.#event('call.bridged', {});
@@ -445,7 +421,7 @@ export class TelnyxCall implements ConnectingCall {
     clearTimeout(this.#firstCommand);
     this.dialled?.telephone.cancel();
     this.#answered.reject(new Error('The call has ended.'));
-    this.#progress.closeLine();
+    this.progress.closeLine();
     this.#talk.interrupt();
     this.#event('call.hangup', {
       state: 'hangup',
@@ -456,7 +432,7 @@ export class TelnyxCall implements ConnectingCall {
     });
     void this.#webhooks
       .finished()
-      .then(() => this.#progress.finish({ source: cause.source, cause: `${cause.cause} ${cause.sip}` }));
+      .then(() => this.progress.finish({ source: cause.source, cause: `${cause.cause} ${cause.sip}` }));
   }
 
   /** Events are posted side by side and may overtake each other, as the vendor's do. */

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Clock } from '@parley/shared/time/clock';
 import { AnswerDocumentError, parseAnswerDocument, type XmlElement } from './answer-document.ts';
+import { CarriedCall } from './carried-call.ts';
 import { CallWait } from '../callers/call-wait.ts';
 import type { Conferences, ConferenceWish } from './conferences.ts';
 import { dialects, type CarrierDialect } from '../callers/carrier-dialect.ts';
@@ -8,10 +9,8 @@ import { CarrierLine } from '../callers/carrier-line.ts';
 import type { DialledTelephone, EmulatedMachine, Rung } from '../callers/telephone.ts';
 import { PendingWebhooks, postForm, type CallbackConditions } from './carrier-webhook.ts';
 import {
-  CallProgress,
   speechMs,
   transferOutcome,
-  type ConnectingCall,
   type EmulatedCallEnd,
   type PlaceCallOptions,
 } from '../callers/emulated-call.ts';
@@ -78,16 +77,12 @@ export interface TwilioAccount {
 }
 
 /** One call, as Twilio handles it: asks for TwiML and obeys it. */
-export class TwilioCall implements ConnectingCall {
+export class TwilioCall extends CarriedCall {
   readonly carrier = 'twilio';
   readonly callId = sid('CA');
-  readonly from: string;
-  readonly to: string;
-  readonly ended: Promise<EmulatedCallEnd>;
   readonly #place: PlaceCallOptions;
   readonly #account: TwilioAccount;
   readonly #dialled: TwilioDial | undefined;
-  readonly #progress = new CallProgress();
   readonly #webhooks: PendingWebhooks;
   readonly #wait = new CallWait();
   readonly #clock: Clock;
@@ -108,6 +103,7 @@ export class TwilioCall implements ConnectingCall {
     conditions: CallbackConditions,
     dialled?: TwilioDial,
   ) {
+    super(place);
     this.#place = place;
     this.#account = account;
     this.#webhooks = new PendingWebhooks(conditions);
@@ -115,22 +111,7 @@ export class TwilioCall implements ConnectingCall {
     this.#createdAt = new Date(this.#clock.now());
     this.#dialled = dialled;
     this.#status = dialled ? 'queued' : 'ringing';
-    this.from = place.from;
-    this.to = place.to;
-    this.ended = this.#progress.ended;
     void this.#run();
-  }
-
-  get line(): CarrierLine {
-    return this.#progress.line;
-  }
-
-  lineAfter(line: CarrierLine): Promise<CarrierLine | undefined> {
-    return this.#progress.lineAfter(line);
-  }
-
-  connected(): Promise<void> {
-    return this.#progress.connected();
   }
 
   hangUp(): void {
@@ -142,7 +123,7 @@ export class TwilioCall implements ConnectingCall {
   }
 
   end(by: 'caller' | 'api'): void {
-    const { answered } = this.#progress;
+    const { answered } = this.progress;
     if (by === 'api') this.#endWith(this.#dialled && !answered ? CAUSES.withdrawn : CAUSES.api);
     else if (answered) this.#endWith(CAUSES.caller);
     else this.#endWith(this.#dialled ? RUNG.refused : CAUSES.cancelled);
@@ -151,14 +132,14 @@ export class TwilioCall implements ConnectingCall {
   #endWith(cause: TwilioCause): void {
     this.#hungUp ??= cause;
     this.#dialled?.telephone.cancel();
-    this.#progress.closeLine();
+    this.progress.closeLine();
     this.#wait.interrupt();
   }
 
   /** New instructions take the call at once: its stream ends. */
   redirect(instructions: Instructions): void {
     this.#redirected = instructions;
-    this.#progress.closeLine();
+    this.progress.closeLine();
     this.#wait.interrupt();
   }
 
@@ -171,7 +152,7 @@ export class TwilioCall implements ConnectingCall {
       from: this.from,
       to: this.to,
       direction: this.#direction,
-      duration: this.#endedAt ? String(this.#progress.durationSeconds) : null,
+      duration: this.#endedAt ? String(this.progress.durationSeconds) : null,
       date_created: this.#createdAt.toUTCString(),
       start_time: this.#startedAt?.toUTCString() ?? null,
       end_time: this.#endedAt?.toUTCString() ?? null,
@@ -192,23 +173,23 @@ export class TwilioCall implements ConnectingCall {
     try {
       end = await this.#perform();
     } catch (error) {
-      this.#progress.problem = error;
+      this.progress.problem = error;
       end = CAUSES.error;
     }
     end = this.#hungUp ?? end;
     this.#status = end.status;
     this.#endedAt = new Date(this.#clock.now());
     this.#dialled?.telephone.cancel();
-    this.#progress.closeLine();
+    this.progress.closeLine();
     await this.#webhooks.settled();
-    const seconds = String(this.#progress.durationSeconds);
+    const seconds = String(this.progress.durationSeconds);
     this.#report('completed', end.status, {
       CallDuration: seconds,
       Duration: String(Math.ceil(Number(seconds) / 60)),
       ...(end.sip === undefined ? {} : { SipResponseCode: end.sip }),
     });
     await this.#webhooks.finished();
-    this.#progress.finish({
+    this.progress.finish({
       source: end.source,
       cause: end.sip === undefined ? end.status : `${end.status} ${end.sip}`,
     });
@@ -285,8 +266,7 @@ export class TwilioCall implements ConnectingCall {
   async #performElement(element: XmlElement, isFirst: boolean): Promise<Step | undefined> {
     const { attributes } = element;
     if (element.name === 'Reject') {
-      if (!isFirst || this.#progress.answered)
-        throw new AnswerDocumentError('<Reject> is not the first verb');
+      if (!isFirst || this.progress.answered) throw new AnswerDocumentError('<Reject> is not the first verb');
       return { end: attributes['reason'] === 'busy' ? CAUSES.busy : CAUSES.rejected };
     }
     if (element.name === 'Hangup') return { end: this.#targetHungUp ? CAUSES.target : CAUSES.document };
@@ -326,8 +306,8 @@ export class TwilioCall implements ConnectingCall {
   }
 
   #answer(): void {
-    if (this.#progress.answered) return;
-    this.#progress.answer();
+    if (this.progress.answered) return;
+    this.progress.answer();
     this.#status = 'in-progress';
     this.#report('answered', 'in-progress');
   }
@@ -374,11 +354,11 @@ export class TwilioCall implements ConnectingCall {
         background: this.#place.background,
       });
     } catch (error) {
-      this.#progress.problem = error;
+      this.progress.problem = error;
       report('stream-error', { StreamError: '31920 Stream - WebSocket - Handshake Error' });
       return undefined;
     }
-    this.#progress.addLine(line);
+    this.progress.addLine(line);
     if (this.#hungUp || this.#redirected) line.hangUp();
     report('stream-started');
     void line.closed.then(() => report('stream-stopped'));
@@ -401,7 +381,7 @@ export class TwilioCall implements ConnectingCall {
     const { action, timeout } = element.attributes;
     const outcome = transferOutcome(this.#place, to);
     const answered = outcome.status === 'answered';
-    if (answered) this.#progress.transferredTo = to;
+    if (answered) this.progress.transferredTo = to;
     const sendDigits = number?.attributes['sendDigits'];
     if (sendDigits !== undefined && !/^[0-9*#w]+$/.test(sendDigits))
       throw new AnswerDocumentError(`<Number sendDigits="${sendDigits}">`);
