@@ -459,9 +459,8 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   'PhoneNumber.type': 'Kind of number, as the carrier says.',
   capabilities: 'What it can do.',
   released_at: 'When it was given up; null: it is in use.',
-  'ImportPhoneNumberRequest.mode': '`import`: a number that the account has.',
   blocked_numbers: 'Callers who are refused (E.164).',
-  'InboundDeployment.status': 'Paused ones answer nobody.',
+  'InboundDeployment.status': 'While it is paused, calls get `outside_hours`.',
 
   // Campaigns
   'Campaign.agent_id': 'Agent that calls.',
