@@ -8,7 +8,7 @@ import { openMortalProcess } from './fixtures/mortal-process.ts';
 // A dial is tried once for every step it has (`npm run test:long`) or for one step in so many, each time by a process of
 // its own, which dies there.
 t.setTimeout(600_000);
-const STRIDE = LONG ? 1 : 8;
+const STRIDE = LONG ? 1 : 24;
 const FIRST_STEP = Number(process.env['DIALLING_FIRST_STEP'] ?? randomInt(STRIDE));
 t.comment(`1 in ${STRIDE} steps is a process's last: DIALLING_FIRST_STEP=${FIRST_STEP}`);
 

@@ -62,7 +62,11 @@ const isList = ({ method, query, path }: Operation) =>
  * Constants of the code; an org's own models, which are read as a whole (200 at most) and remembered for seconds; and what
  * stands in the record that the path names.
  */
-const OF_NO_COLLECTION = ['listApps', 'listProviders', 'listModels', 'listDatabaseAgents'];
+const OF_NO_COLLECTION = [
+  ...['listApps', 'listProviders', 'listModels', 'listDatabaseAgents'],
+  // A carrier's.
+  'listAvailablePhoneNumbers',
+];
 /**
  * `q` looks for a part of a name, which no index finds: it reads what the caller's other filters leave. All that has a
  * name has a limit (RECORDS_PER_PROJECT), and so `q` has a bound; of keys there are as many revoked ones besides.

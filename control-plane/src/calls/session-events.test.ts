@@ -20,7 +20,7 @@ const variant = (type: string) => schemas[union.discriminator!.mapping[type]!.sp
 
 void t.test('every event is described by its type, with what its data holds', async (t) => {
   const shown = Object.keys(CALL_EVENTS).filter((type) => type !== 'cost');
-  const types = [...shown, 'state', 'memory', 'webhook'];
+  const types = [...shown, 'state', 'memory', 'webhook', 'dial'];
   t.equal(union.discriminator?.propertyName, 'type');
   t.same(Object.keys(union.discriminator!.mapping).sort(), types.sort());
   t.equal(union.oneOf?.length, types.length);

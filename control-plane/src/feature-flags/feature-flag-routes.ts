@@ -3,12 +3,8 @@ import type { FeatureFlag } from '../composition/feature.ts';
 import { listOf } from '../http/list-query.ts';
 import { defineOperation, jsonBody } from '../http/operation.ts';
 import type { Operation } from '../http/operation.ts';
-import { invalid } from '../http/validation.ts';
 import type { OrgService } from '../orgs/org-service.ts';
 import { inOrg, within } from '../tenancy/target.ts';
-
-/** Flags of features that are not there yet: they are off, and cannot be switched on. */
-const PLANNED: readonly FeatureFlag[] = [{ key: 'ucc', description: 'Complaints synced from carriers' }];
 
 const flagResponse = z
   .object({ key: z.string(), enabled: z.boolean(), default: z.boolean(), description: z.string() })
@@ -22,13 +18,11 @@ export function featureFlagRoutes({
   orgs: OrgService;
   features: { readonly flags: readonly FeatureFlag[] };
 }): Operation[] {
-  const all = () => [...features.flags, ...PLANNED];
-  const known = (key: string) => all().find((flag) => flag.key === key);
-  const isPlanned = (key: string) => PLANNED.some((flag) => flag.key === key);
+  const known = (key: string) => features.flags.find((flag) => flag.key === key);
   const toResponse = ({ key, description }: FeatureFlag, switched: Record<string, boolean>) => ({
     key,
-    enabled: !isPlanned(key) && (switched[key] ?? true),
-    default: !isPlanned(key),
+    enabled: switched[key] ?? true,
+    default: true,
     description,
   });
 
@@ -44,7 +38,7 @@ export function featureFlagRoutes({
       responses: { 200: { description: 'All flags', schema: listOf(flagResponse) } },
       async handle({ scope }) {
         const { feature_flags: switched } = await orgs.get(scope.orgId);
-        const items = all().map((flag) => toResponse(flag, switched));
+        const items = features.flags.map((flag) => toResponse(flag, switched));
         return { items, total: items.length };
       },
     }),
@@ -61,13 +55,6 @@ export function featureFlagRoutes({
       responses: { 200: { description: 'The flag', schema: flagResponse } },
       async handle({ scope, caller, params, body, address }) {
         const { key } = params;
-        if (body.enabled && isPlanned(key)) {
-          throw invalid(
-            ['body', 'enabled'],
-            'cannot be switched on: this version does not have the feature',
-            'not_available',
-          );
-        }
         await orgs.setFlag(scope, caller, key, body.enabled, { address });
         return toResponse(known(key)!, { [key]: body.enabled });
       },
