@@ -11,8 +11,8 @@ import { openDiallingWorld } from './fixtures/dialling-world.ts';
 import { openMortalProcess } from './fixtures/mortal-process.ts';
 
 /** 500 people and a process that dies every few steps (`npm run test:long`); otherwise fewer of both. */
-const PEOPLE = LONG ? 500 : 12;
-const DEATHS = LONG ? 40 : 6;
+const PEOPLE = LONG ? 500 : 8;
+const DEATHS = LONG ? 40 : 4;
 
 void t.test('whoever dies, each contact is called as often as its attempts say', async (t) => {
   const world = await openDiallingWorld(t);

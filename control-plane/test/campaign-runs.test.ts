@@ -15,6 +15,10 @@ import { phoneNumberCollection } from '../src/telephony/phone-number-model.ts';
 import { Scope } from '../src/tenancy/scope.ts';
 import { openDiallingWorld } from './fixtures/dialling-world.ts';
 import { TestGateway } from './fixtures/test-gateway.ts';
+import { LONG } from '../../shared/test/fixtures/long.ts';
+
+/** Many calls on one clock: `npm run test:long` has them all. */
+const LONG_ONLY = LONG ? {} : { skip: 'npm run test:long' };
 
 /** Campaigns that call: over an emulated carrier, whose telephones do what the number says. */
 const world = await openDiallingWorld(t);
@@ -179,7 +183,7 @@ void t.test('as many at a time as it says, which may be changed; paused, it call
   await countersFit(t, id);
 });
 
-void t.test('failures of the carrier pause it', async (t) => {
+void t.test('failures of the carrier pause it', LONG_ONLY, async (t) => {
   telephones('busy');
   carriers.plivo.setFaults([{ kind: 'refuse', status: 400, count: 1000 }]);
   t.teardown(() => carriers.plivo.setFaults([]));
@@ -199,7 +203,7 @@ void t.test('failures of the carrier pause it', async (t) => {
   await countersFit(t, id);
 });
 
-void t.test('why no calls can be made is told', async (t) => {
+void t.test('why no calls can be made is told', LONG_ONLY, async (t) => {
   telephones('busy');
   const orgId = plane.first.org._id;
   const obstacles = {
@@ -238,7 +242,7 @@ void t.test('why no calls can be made is told', async (t) => {
   }
 });
 
-void t.test('what its calls may cost is not passed', async (t) => {
+void t.test('what its calls may cost is not passed', LONG_ONLY, async (t) => {
   telephones('busy');
   const id = await campaign(numbers(2, 400), { max_cost_amount: '1.50' });
   for (const [n, state] of (['booked', 'reserved'] as const).entries())
@@ -276,7 +280,7 @@ void t.test('it begins and ends when it is to', async (t) => {
   await countersFit(t, id);
 });
 
-void t.test("people are called in their own hours, and others don't wait for them", async (t) => {
+void t.test("people are called in their own hours, and others don't wait for them", LONG_ONLY, async (t) => {
   telephones('busy');
   const hour = new Date(clock.now()).getUTCHours();
   const minute = new Date(clock.now()).getUTCMinutes();
@@ -334,37 +338,41 @@ void t.test('a campaign that lacks something is not started', async (t) => {
   for (const action of ['pause', 'resume', 'redial']) t.equal((await act(id, action)).status, 409, action);
 });
 
-void t.test('suppressed numbers, and people without what the agent must know, are skipped', async (t) => {
-  telephones('busy');
-  const id = await campaign(numbers(2, 800));
-  const list = await plane.call<{ id: string }>('POST', `${P}/recipient-lists`, {
-    body: { name: 'Never', kind: 'suppression' },
-  });
-  await plane.call('POST', `/v1/recipient-lists/${list.body.id}/recipients`, {
-    body: { recipients: [{ phone_number: numbers(1, 800)[0] }] },
-  });
-  const agent = `/v1/agents/${line.agentId}`;
-  const required = [
-    { name: 'plan', required: true },
-    { name: 'phone_number', required: true },
-  ];
-  await plane.call('PATCH', agent, { body: { config: { variables: required } } });
-  await act(id, 'start');
-  await becomes(id, 'completed');
-  await plane.call('PATCH', agent, { body: { config: { variables: [] } } });
-  t.same(
-    (await contacts(id)).map(({ status, skip_reason, attempts_made }) => [
-      status,
-      skip_reason,
-      attempts_made,
-    ]),
-    [
-      ['skipped', 'suppressed', 0],
-      ['skipped', 'missing_variable', 0],
-    ],
-  );
-  t.match((await read(id)).counters, { total: 2, skipped: 2, attempts: 0 });
-});
+void t.test(
+  'suppressed numbers, and people without what the agent must know, are skipped',
+  LONG_ONLY,
+  async (t) => {
+    telephones('busy');
+    const id = await campaign(numbers(2, 800));
+    const list = await plane.call<{ id: string }>('POST', `${P}/recipient-lists`, {
+      body: { name: 'Never', kind: 'suppression' },
+    });
+    await plane.call('POST', `/v1/recipient-lists/${list.body.id}/recipients`, {
+      body: { recipients: [{ phone_number: numbers(1, 800)[0] }] },
+    });
+    const agent = `/v1/agents/${line.agentId}`;
+    const required = [
+      { name: 'plan', required: true },
+      { name: 'phone_number', required: true },
+    ];
+    await plane.call('PATCH', agent, { body: { config: { variables: required } } });
+    await act(id, 'start');
+    await becomes(id, 'completed');
+    await plane.call('PATCH', agent, { body: { config: { variables: [] } } });
+    t.same(
+      (await contacts(id)).map(({ status, skip_reason, attempts_made }) => [
+        status,
+        skip_reason,
+        attempts_made,
+      ]),
+      [
+        ['skipped', 'suppressed', 0],
+        ['skipped', 'missing_variable', 0],
+      ],
+    );
+    t.match((await read(id)).counters, { total: 2, skipped: 2, attempts: 0 });
+  },
+);
 
 void t.test('a call by itself is a campaign that lists leave out', async (t) => {
   telephones('busy');

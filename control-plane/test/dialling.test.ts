@@ -172,7 +172,7 @@ void t.test('a call of which nothing is heard is given up', LONG_ONLY, async (t)
   plivo.setFaults([]);
 });
 
-void t.test('nobody is called outside the hours, nor after a week of them', async (t) => {
+void t.test('nobody is called outside the hours, nor after a week of them', LONG_ONLY, async (t) => {
   const line = await world.line();
   plivo.setTelephones(() => ({ does: 'busy', afterMs: 1000 }));
   const opensIn = (ms: number): CallingWindows => {

@@ -55,18 +55,20 @@ function valuesOf(name: string, schema: z.ZodType, samples: Readonly<Record<stri
   return JSON.parse(values) as string[];
 }
 
-const isList = ({ method, query, path }: Operation) =>
-  method === 'GET' && query !== undefined && 'limit' in query.shape && path.startsWith('/v1/');
+/** Lists of a carrier's records, not of ours. */
+const ELSEWHERE = ['listAvailablePhoneNumbers'];
+const isList = ({ id, method, query, path }: Operation) =>
+  method === 'GET' &&
+  query !== undefined &&
+  'limit' in query.shape &&
+  path.startsWith('/v1/') &&
+  !ELSEWHERE.includes(id);
 
 /**
  * Constants of the code; an org's own models, which are read as a whole (200 at most) and remembered for seconds; and what
  * stands in the record that the path names.
  */
-const OF_NO_COLLECTION = [
-  ...['listApps', 'listProviders', 'listModels', 'listDatabaseAgents'],
-  // A carrier's.
-  'listAvailablePhoneNumbers',
-];
+const OF_NO_COLLECTION = ['listApps', 'listProviders', 'listModels', 'listDatabaseAgents'];
 /**
  * `q` looks for a part of a name, which no index finds: it reads what the caller's other filters leave. All that has a
  * name has a limit (RECORDS_PER_PROJECT), and so `q` has a bound; of keys there are as many revoked ones besides.

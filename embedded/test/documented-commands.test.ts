@@ -283,13 +283,15 @@ void t.test('the agent calls', async (t) => {
       cwd: ROOT,
       env: { ...process.env, PARLEY_DATA_DIR: path.join(folder, '.parley') },
     });
-  const busy = await command('call', '--', '--outbound', '--to', '+14155550901').catch(
-    (error: { code: number; stdout: string; stderr: string }) => error,
-  );
+  const [busy, { stderr, stdout }] = await Promise.all([
+    command('call', '--', '--outbound', '--to', '+14155550901').catch(
+      (error: { code: number; stdout: string; stderr: string }) => error,
+    ),
+    command('campaign', '--', '--contacts', '1'),
+  ]);
   t.match(busy.stderr, /calls \+14155550901 \(an emulated telephone\)/);
   t.match(JSON.parse(busy.stdout), { status: 'failed', failure_reason: 'busy', turns: [] });
   t.match(busy, { code: 1 }, 'nobody was reached');
-  const { stderr, stdout } = await command('campaign', '--', '--contacts', '1');
   t.match(stderr, /are emulators[^]*1 of 1 done/);
   t.match(JSON.parse(stdout), { status: 'completed', outcomes: { person: { answered: 1 } } });
 });
