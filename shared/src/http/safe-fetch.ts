@@ -79,7 +79,13 @@ const FORBIDDEN_HEADERS = new Set([
   'upgrade',
 ]);
 
-const KEEP_ALIVE_MS = 10_000;
+/**
+ * Idle connections are given up long before servers do, which is after five seconds where nobody said otherwise: a
+ * request that meets a connection as it is closed fails, and may not be repeated. undici's timers may be a second late.
+ */
+const KEEP_ALIVE_MS = 3000;
+/** So much earlier than a server says that it closes. */
+const KEEP_ALIVE_MARGIN_MS = 2000;
 const CONNECT_TIMEOUT_MS = 10_000;
 
 /**
@@ -97,6 +103,7 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
     connections: options.maxConnections ?? 64,
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: KEEP_ALIVE_MS,
+    keepAliveTimeoutThreshold: KEEP_ALIVE_MARGIN_MS,
   };
   const connectPublic = buildConnector({ lookup: publicLookup, timeout: CONNECT_TIMEOUT_MS, ...HTTP1_ONLY });
   const connectAny = buildConnector({ lookup: anyLookup, timeout: CONNECT_TIMEOUT_MS, ...HTTP1_ONLY });
