@@ -372,6 +372,31 @@ void t.test('patience', async (t) => {
     t.same(wait(500), ['turn']);
   });
 
+  await t.test('what it says of the same words afterwards is no second turn', async (t) => {
+    const { say, wait, view, agent } = table();
+    const whole = said('Could you make it eight instead of seven?');
+    say({ type: 'interim', transcript: whole });
+    view.lastVoicedAt = view.nowMs;
+    t.same(wait(1500), ['finalize', 'turn']);
+    agent('thinking');
+    t.same(say({ type: 'interim', transcript: whole }), []);
+    t.same(say({ type: 'turn_end', transcript: whole }), [], 'the reply goes on');
+    agent('speaking');
+    t.same(say({ type: 'turn_end', transcript: said('seven?') }), []);
+    view.nowMs += 100;
+    view.lastVoicedAt = view.nowMs;
+    t.same(say({ type: 'turn_end', transcript: said('Seven.') }), ['hold', 'cancel', 'turn'], 'said again');
+  });
+
+  await t.test('more words than were known take the turn, however late', async (t) => {
+    const { say, wait, view, agent } = table();
+    say({ type: 'interim', transcript: said('Could you make it eight') });
+    view.lastVoicedAt = view.nowMs;
+    t.same(wait(1500), ['finalize', 'turn']);
+    agent('thinking');
+    t.same(say({ type: 'turn_end', transcript: said('instead of seven?') }), ['cancel', 'turn']);
+  });
+
   await t.test('silence mode asks at the first pause', async (t) => {
     const { say, wait, view } = table((config) => (config.turn_taking.mode = 'silence'));
     say({ type: 'interim', transcript: said('Are you there?') });

@@ -87,6 +87,8 @@ const MOST_PREPARED_WORDS = 60;
 const FINALIZE_AFTER_MS = 1000;
 /** …and without an answer in this time what is known is taken. */
 const FINALIZE_ANSWER_MS = 500;
+/** …while its answer may still come, this late. */
+const FINALIZE_LATE_MS = 5000;
 /** A reply that was held before its first sample goes on after this, when there is silence again. */
 const UNHEARD_FALSE_AFTER_MS = 500;
 /** A voice this long ago has ended. */
@@ -122,6 +124,8 @@ export class TurnDetector {
   #mistaken = { utterance: undefined as number | undefined, stops: 0 };
   #turnStartedAt: number | undefined;
   #finalizeAskedAt: number | undefined;
+  /** What was taken for a turn without the STT's word for its end. */
+  #guessed: { words: string; lastVoicedAt: number; untilMs: number } | undefined;
   #prepared: string | undefined;
   #preparations = 0;
   /** The text that was found unfit to think ahead for: not looked at again. */
@@ -161,6 +165,7 @@ export class TurnDetector {
 
   handle(input: TurnInput, view: TurnView): TurnAction[] {
     const actions: TurnAction[] = [];
+    if ('transcript' in input && this.#isLate(input.transcript, view)) return actions;
     switch (input.type) {
       case 'voice':
       case 'stt_speech':
@@ -188,6 +193,18 @@ export class TurnDetector {
         break;
     }
     return actions;
+  }
+
+  /** Whether the words were taken before: nobody has spoken since, and the STT only says its own word for them. */
+  #isLate({ text }: SttTranscript, view: TurnView): boolean {
+    if (this.#guessed === undefined) return false;
+    const { words, lastVoicedAt, untilMs } = this.#guessed;
+    if (view.lastVoicedAt > lastVoicedAt || view.nowMs >= untilMs) {
+      this.#guessed = undefined;
+      return false;
+    }
+    const late = toWords(text);
+    return late.length > 0 && ` ${words} `.includes(` ${late.join(' ')} `);
   }
 
   #onVoice({ type, evidence }: VoiceInput, view: TurnView, actions: TurnAction[]): void {
@@ -442,6 +459,11 @@ export class TurnDetector {
       this.#finalizeAskedAt = view.nowMs;
       actions.push({ type: 'finalize' });
     } else if (view.nowMs - this.#finalizeAskedAt >= FINALIZE_ANSWER_MS) {
+      this.#guessed = {
+        words: toWords(open.text).join(' '),
+        lastVoicedAt: view.lastVoicedAt,
+        untilMs: view.nowMs + FINALIZE_LATE_MS,
+      };
       this.#onTurnEnd(
         { text: '', confidence: undefined, endMs: undefined, language: undefined },
         view,
