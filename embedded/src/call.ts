@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { DisposableList } from '@parley/shared/async/disposable-list';
-import { shutdownSignal } from '@parley/shared/async/shutdown-signal';
+import type { DisposableList } from '@parley/shared/async/disposable-list';
 import { CARRIERS } from '@parley/shared/contracts/session-values';
 import { NOISE_KINDS, parseNoise } from '@parley/emulators/noise/noise-setting';
 import { findBrowser } from '@parley/emulators/callers/browser-caller';
+import { runCommand, UsageError } from './command.ts';
 import type { CallOrder } from './demonstration/call-order.ts';
 import { wholeConversation } from './demonstration/conversation.ts';
 import { followCall } from './demonstration/follow-call.ts';
@@ -51,8 +51,6 @@ const INTERRUPT_AFTER_MS = 2000;
 const NOT_UNDERSTOOD =
   'Nothing of the recording was understood. The emulated ears know one voice, the built-in one (flite), and only the sentences that they are ' +
   'told: FILE=TEXT with the exact words. Other voices need a real recogniser: start with DEEPGRAM_API_KEY.';
-
-class UsageError extends Error {}
 
 function parseCommandLine(argv: readonly string[]) {
   let parsed;
@@ -121,63 +119,49 @@ function readRecording(argument: string): CallOrder['steps'][number] {
   }
 }
 
-async function main(): Promise<number> {
-  const owned = new DisposableList();
-  const stopping = new AbortController();
-  void shutdownSignal().then(() => stopping.abort(new Error('Stopped.')));
-  try {
-    const wanted = parseCommandLine(process.argv.slice(2));
-    if (wanted.help) {
-      process.stdout.write(USAGE);
-      return 0;
-    }
-    if (wanted.carrier === 'browser') findBrowser();
-    const desk = await openDesk(owned, path.resolve(process.env['PARLEY_DATA_DIR'] ?? '.parley'));
-    const number = wanted.carrier === 'browser' ? undefined : desk.numbers[wanted.carrier];
-    if (number === undefined && wanted.carrier !== 'browser')
-      throw new Error(
-        `The platform has no emulated ${wanted.carrier} line. Restart it with npm start, or choose another --carrier.`,
-      );
-    const write = (text: string) => void (wanted.json ? process.stderr : process.stdout).write(`${text}\n`);
-    const placed = await desk.place({
-      carrier: wanted.carrier,
-      ...(wanted.outbound
-        ? { outbound: true, ...(wanted.to === undefined ? {} : { to: wanted.to }) }
-        : number === undefined
-          ? {}
-          : { to: number }),
-      steps: wanted.steps,
-      ...(wanted.noise === undefined ? {} : { noise: wanted.noise }),
-      ...(wanted.agent === undefined ? {} : { agent_id: wanted.agent }),
-    });
-    if (placed.to !== undefined) write(`The agent calls ${placed.to} (an emulated telephone).\n`);
-    const result = await followCall({
-      ...desk,
-      carrier: wanted.carrier,
-      placed,
-      outcome: placed.outcome,
-      write,
-      signal: stopping.signal,
-    });
-    const recording = result.recording_path === null ? null : await desk.recording(result.recording_path);
-    if (wanted.json) process.stdout.write(`${JSON.stringify({ ...result, recording_path: recording })}\n`);
-    else if (recording !== null) write(`\nrecording  ${recording}`);
-    const held = result.failure_reason === null && result.status === 'ended';
-    if (wanted.steps.some((step) => 'wav' in step) && !result.turns.some(({ role }) => role === 'caller')) {
-      process.stderr.write(`${NOT_UNDERSTOOD}\n`);
-      return 1;
-    }
-    return held ? 0 : 1;
-  } catch (error) {
-    if (error instanceof UsageError) {
-      process.stderr.write(`${error.message}\n\n${USAGE}`);
-      return 2;
-    }
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-    return 1;
-  } finally {
-    await owned.dispose();
+async function main(owned: DisposableList, signal: AbortSignal): Promise<number> {
+  const wanted = parseCommandLine(process.argv.slice(2));
+  if (wanted.help) {
+    process.stdout.write(USAGE);
+    return 0;
   }
+  if (wanted.carrier === 'browser') findBrowser();
+  const desk = await openDesk(owned, path.resolve(process.env['PARLEY_DATA_DIR'] ?? '.parley'));
+  const number = wanted.carrier === 'browser' ? undefined : desk.numbers[wanted.carrier];
+  if (number === undefined && wanted.carrier !== 'browser')
+    throw new Error(
+      `The platform has no emulated ${wanted.carrier} line. Restart it with npm start, or choose another --carrier.`,
+    );
+  const write = (text: string) => void (wanted.json ? process.stderr : process.stdout).write(`${text}\n`);
+  const placed = await desk.place({
+    carrier: wanted.carrier,
+    ...(wanted.outbound
+      ? { outbound: true, ...(wanted.to === undefined ? {} : { to: wanted.to }) }
+      : number === undefined
+        ? {}
+        : { to: number }),
+    steps: wanted.steps,
+    ...(wanted.noise === undefined ? {} : { noise: wanted.noise }),
+    ...(wanted.agent === undefined ? {} : { agent_id: wanted.agent }),
+  });
+  if (placed.to !== undefined) write(`The agent calls ${placed.to} (an emulated telephone).\n`);
+  const result = await followCall({
+    ...desk,
+    carrier: wanted.carrier,
+    placed,
+    outcome: placed.outcome,
+    write,
+    signal,
+  });
+  const recording = result.recording_path === null ? null : await desk.recording(result.recording_path);
+  if (wanted.json) process.stdout.write(`${JSON.stringify({ ...result, recording_path: recording })}\n`);
+  else if (recording !== null) write(`\nrecording  ${recording}`);
+  const held = result.failure_reason === null && result.status === 'ended';
+  if (wanted.steps.some((step) => 'wav' in step) && !result.turns.some(({ role }) => role === 'caller')) {
+    process.stderr.write(`${NOT_UNDERSTOOD}\n`);
+    return 1;
+  }
+  return held ? 0 : 1;
 }
 
-process.exitCode = await main();
+process.exitCode = await runCommand({ usage: USAGE, stopped: 'Stopped.' }, main);

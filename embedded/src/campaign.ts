@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { DisposableList } from '@parley/shared/async/disposable-list';
-import { shutdownSignal } from '@parley/shared/async/shutdown-signal';
+import type { DisposableList } from '@parley/shared/async/disposable-list';
 import { passed, printTable, progressLine, runCampaign } from './demonstration/run-campaign.ts';
+import { runCommand, UsageError } from './command.ts';
 import { openDesk } from './demonstration/open-desk.ts';
 
 const USAGE = `Runs a campaign of the demonstration agent, and prints how it goes. The far ends are emulators: telephones at
@@ -22,8 +22,6 @@ Exit code: 0 when every contact was done with, 1 when it failed or was stopped, 
 
 /** Of a platform of our own; one that runs has its own limits. */
 const PACE = { OUTBOUND_CALLS_PER_SECOND: '5', MAX_CONCURRENT_API_OUTBOUND_DIALS: '50' };
-
-class UsageError extends Error {}
 
 function parseCommandLine(argv: readonly string[]) {
   try {
@@ -52,49 +50,35 @@ function numberOf(name: string, text: string, max: number): number {
   throw new UsageError(`--${name} ${text}: must be a whole number from 1 to ${max}`);
 }
 
-async function main(): Promise<number> {
-  const owned = new DisposableList();
-  const stopping = new AbortController();
-  void shutdownSignal().then(() => stopping.abort(new Error('Stopped: the campaign is cancelled.')));
-  try {
-    const wanted = parseCommandLine(process.argv.slice(2));
-    if (wanted.help) {
-      process.stdout.write(USAGE);
-      return 0;
-    }
-    const out = wanted.json ? process.stderr : process.stdout;
-    const desk = await openDesk(owned, path.resolve(process.env['PARLEY_DATA_DIR'] ?? '.parley'), PACE);
-    out.write(
-      `Calling ${wanted.contacts} contacts, ${wanted.concurrent} at a time. Carriers and telephones are emulators: nobody is rung.\n\n`,
-    );
-    let last = '';
-    const result = await runCampaign({
-      ...desk,
-      contacts: wanted.contacts,
-      concurrent: wanted.concurrent,
-      signal: stopping.signal,
-      onProgress(progress) {
-        const line = progressLine(progress);
-        const timed = `${passed(progress)} · ${line}`;
-        if (out.isTTY) out.write(`\r\u001b[K${timed}`);
-        else if (line !== last) out.write(`${timed}\n`);
-        last = line;
-      },
-    });
-    if (out.isTTY) out.write('\n');
-    printTable(result, (line) => out.write(`${line}\n`));
-    if (wanted.json) process.stdout.write(`${JSON.stringify(result)}\n`);
-    return result.status === 'completed' ? 0 : 1;
-  } catch (error) {
-    if (error instanceof UsageError) {
-      process.stderr.write(`${error.message}\n\n${USAGE}`);
-      return 2;
-    }
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-    return 1;
-  } finally {
-    await owned.dispose();
+async function main(owned: DisposableList, signal: AbortSignal): Promise<number> {
+  const wanted = parseCommandLine(process.argv.slice(2));
+  if (wanted.help) {
+    process.stdout.write(USAGE);
+    return 0;
   }
+  const out = wanted.json ? process.stderr : process.stdout;
+  const desk = await openDesk(owned, path.resolve(process.env['PARLEY_DATA_DIR'] ?? '.parley'), PACE);
+  out.write(
+    `Calling ${wanted.contacts} contacts, ${wanted.concurrent} at a time. Carriers and telephones are emulators: nobody is rung.\n\n`,
+  );
+  let last = '';
+  const result = await runCampaign({
+    ...desk,
+    contacts: wanted.contacts,
+    concurrent: wanted.concurrent,
+    signal,
+    onProgress(progress) {
+      const line = progressLine(progress);
+      const timed = `${passed(progress)} · ${line}`;
+      if (out.isTTY) out.write(`\r\u001b[K${timed}`);
+      else if (line !== last) out.write(`${timed}\n`);
+      last = line;
+    },
+  });
+  if (out.isTTY) out.write('\n');
+  printTable(result, (line) => out.write(`${line}\n`));
+  if (wanted.json) process.stdout.write(`${JSON.stringify(result)}\n`);
+  return result.status === 'completed' ? 0 : 1;
 }
 
-process.exitCode = await main();
+process.exitCode = await runCommand({ usage: USAGE, stopped: 'Stopped: the campaign is cancelled.' }, main);

@@ -348,7 +348,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     callerWasHeard: () => timing.callerWasHeard,
     emit,
   });
-  const answering = plan.answer_detection
+  const answering: CallAnswering | undefined = plan.answer_detection
     ? new CallAnswering({
         plan,
         format: participant.inputFormat,
