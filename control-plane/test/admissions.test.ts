@@ -91,7 +91,7 @@ void t.test('the plan is what the contract says', async (t) => {
 async function overriding(body: object) {
   const { agentOverrides, database, storedAgents } = plane.app.services;
   const agentId = await makeAgent(body);
-  const agent = (await storedAgents.forNewSession(agentId))!;
+  const agent = (await storedAgents.forNewSession(agentId, null))!;
   const { org_id: orgId, project_id: projectId } = agent;
   const scope = new Scope(database, { orgId, projectId, projects: [projectId], role: 'editor' });
   return { agentId, check: (overrides: Overrides) => agentOverrides.check(scope, agent, overrides) };

@@ -360,11 +360,66 @@ void t.test('agents', async (t) => {
 
     const pinned = { mode: 'pinned', splits: [{ version: 2, weight: 100 }], require_passed_tests: false };
     t.same((await cp.call('PUT', `${path}/traffic`, { body: pinned })).body, pinned);
-    t.match(await cp.app.services.storedAgents.forNewSession(id), { version: 2, greeting: 'two' });
+    t.match(await cp.app.services.storedAgents.forNewSession(id, null), { version: 2, greeting: 'two' });
     const unknown = { mode: 'pinned', splits: [{ version: 9, weight: 100 }] };
     t.equal((await cp.call('PUT', `${path}/traffic`, { body: unknown })).status, 422);
     await cp.call('PUT', `${path}/traffic`, { body: { mode: 'latest' } });
-    t.match(await cp.app.services.storedAgents.forNewSession(id), { version: 3, greeting: 'one' });
+    t.match(await cp.app.services.storedAgents.forNewSession(id, null), { version: 3, greeting: 'one' });
+  });
+
+  void t.test('callers are divided between versions, keep theirs, and go back to one', async (t) => {
+    const { id } = await make({ name: 'Divided', greeting: 'one' });
+    const path = `/v1/agents/${id}`;
+    await cp.call('PATCH', path, { body: { greeting: 'two' } });
+    const split = (...weights: [version: number, weight: number][]) => ({
+      mode: 'pinned',
+      splits: weights.map(([version, weight]) => ({ version, weight })),
+      require_passed_tests: false,
+    });
+    const put = (body: object) => cp.call('PUT', `${path}/traffic`, { body });
+    t.match(await put(split([1, 50], [2, 40])), {
+      status: 422,
+      body: { detail: [{ loc: ['body', 'splits'] }] },
+    });
+    t.match(await put(split([1, 50], [1, 50])), {
+      status: 422,
+      body: { detail: [{ loc: ['body', 'splits'] }] },
+    });
+    t.match(await put(split([1, 50], [9, 50])), {
+      status: 422,
+      body: { detail: [{ loc: ['body', 'splits', 1, 'version'], type: 'reference_not_found' }] },
+    });
+    t.same((await put(split([1, 50], [2, 50]))).body, split([1, 50], [2, 50]));
+
+    const { storedAgents } = cp.app.services;
+    const choice = (await storedAgents.choice(id))!;
+    t.same(
+      choice.versions.map(({ greeting }) => greeting),
+      ['one', 'two'],
+    );
+    const users = Array.from({ length: 64 }, (_, n) => `user ${n}`);
+    const ofOne = users.find((user) => choice.of(user).version === 1)!;
+    const ofTwo = users.find((user) => choice.of(user).version === 2)!;
+    t.equal((await storedAgents.forNewSession(id, ofTwo))?.greeting, 'two');
+    const unknown = await Promise.all(users.map(() => storedAgents.forNewSession(id, null)));
+    t.equal(new Set(unknown.map((one) => one!.version)).size, 2, 'who is unknown is divided by session');
+
+    const mint = async (user_identifier: string) => {
+      const body = { agent_id: id, user_identifier };
+      const made = await cp.call<{ session_id: string }>('POST', '/v1/realtime/sessions', { body });
+      return made.body.session_id;
+    };
+    const versionOf = async (sessionId: string) => {
+      const got = await cp.call<{ detail: { agent_version: number } }>('GET', `/v1/sessions/${sessionId}`);
+      return got.body.detail.agent_version;
+    };
+    const first = await mint(ofOne);
+    const [again, other] = [await mint(ofOne), await mint(ofTwo)];
+    t.same(await Promise.all([first, again, other].map(versionOf)), [1, 1, 2]);
+
+    await put(split([2, 100]));
+    t.equal(await versionOf(await mint(ofOne)), 2);
+    t.equal(await versionOf(first), 1, 'a session keeps its version');
   });
 
   void t.test(
@@ -380,7 +435,7 @@ void t.test('agents', async (t) => {
         config: { pre_call: { url: 'https://a.example.com/y', headers: made.body.config.pre_call.headers } },
       };
       t.equal((await cp.call('PATCH', path, { body: back })).status, 200);
-      const live = await cp.app.services.storedAgents.forNewSession(made.body.id);
+      const live = await cp.app.services.storedAgents.forNewSession(made.body.id, null);
       t.same(live?.config.pre_call.headers, { 'X-Token': 'topsecret-12345678' });
       const moved = await cp.call<Refused>('PATCH', path, {
         body: { config: { pre_call: { url: 'https://b.example.com/' } } },
@@ -391,9 +446,12 @@ void t.test('agents', async (t) => {
       t.notOk(JSON.stringify(versions.body).includes('topsecret'));
       const copy = await cp.call<Agent>('POST', `${path}/duplicate`);
       t.equal(copy.status, 201);
-      t.same((await cp.app.services.storedAgents.forNewSession(copy.body.id))?.config.pre_call.headers, {
-        'X-Token': 'topsecret-12345678',
-      });
+      t.same(
+        (await cp.app.services.storedAgents.forNewSession(copy.body.id, null))?.config.pre_call.headers,
+        {
+          'X-Token': 'topsecret-12345678',
+        },
+      );
     },
   );
 
@@ -421,7 +479,7 @@ void t.test('agents', async (t) => {
     t.match((await cp.call('GET', `/v1/agents/${id}`)).body, { version: 2 });
     t.match((await cp.call('GET', `/v1/agents/${id}/tools`)).body, { total: 1 });
 
-    const live = await cp.app.services.storedAgents.forNewSession(id);
+    const live = await cp.app.services.storedAgents.forNewSession(id, null);
     const plan = await cp.app.services.tools.forPlan(live!);
     t.match(plan, [{ name: 'look_up_order', webhook: { headers: { Authorization: 'Basic abcdefghijkl' } } }]);
 
@@ -432,7 +490,10 @@ void t.test('agents', async (t) => {
       body: { enabled: false },
     });
     t.same(off.body, { tool_id: made.body.id, enabled: false });
-    t.same(await cp.app.services.tools.forPlan((await cp.app.services.storedAgents.forNewSession(id))!), []);
+    t.same(
+      await cp.app.services.tools.forPlan((await cp.app.services.storedAgents.forNewSession(id, null))!),
+      [],
+    );
     const headers = { 'X-Shop': 'token-abcdefgh' };
     const added = await cp.call('PATCH', `/v1/tools/${made.body.id}`, {
       body: { webhook: { headers }, execution: { retries: null }, enabled: null },

@@ -382,7 +382,7 @@ void t.test('a call by itself is a campaign that lists leave out', async (t) => 
     ...{ orgId: plane.first.org._id, projectId: plane.first.project._id, projects: null, role: 'owner' },
   });
   const call = {
-    agent: (await storedAgents.forNewSession(line.agentId))!,
+    agent: (await storedAgents.forNewSession(line.agentId, null))!,
     ...{ to: numbers(1, 900)[0]!, name: 'Ada', externalId: null, timezone: null, numberIds: [line.numberId] },
     ...{ variables: { plan: 'gold' }, overrides: { greeting: 'Hello {{name}}' }, analysisIds: [] },
     ...{ retry: null, source: 'api' as const, createdBy: 'key_sample' },

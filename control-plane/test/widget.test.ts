@@ -245,7 +245,7 @@ void t.test('nothing is known of visitors, and nothing is remembered', async (t)
   t.same((await gateway.redeem({ token: body.token, origin: PAGE })).body.memories, []);
   const session = (await sessions.findOne({ _id: body.session_id }).lean())!;
   const { storedAgents, memories } = cp.app.services;
-  t.equal(await memories.toWrite(session, await storedAgents.forNewSession(agent)), null);
+  t.equal(await memories.toWrite(session, await storedAgents.forNewSession(agent, null)), null);
 });
 
 void t.test('an org may switch its pages off, and a suspended one has none', async (t) => {

@@ -215,7 +215,7 @@ async function orderOf(
   { agentId, numberId }: Org,
   order: Partial<OutboundOrder>,
 ): Promise<OutboundOrder> {
-  const agent = (await services.storedAgents.forNewSession(agentId))!;
+  const agent = (await services.storedAgents.forNewSession(agentId, null))!;
   return {
     ...{ scope: { orgId: agent.org_id, projectId: agent.project_id }, agent, kind: 'single', to: TO },
     ...{ numberIds: [numberId], variables: {}, overrides: null, analysisIds: null, campaignId: null },

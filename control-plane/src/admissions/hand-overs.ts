@@ -63,7 +63,7 @@ export class HandOvers {
     const leads = from?.config.transfer.destinations.some(
       ({ target }) => target.type === 'agent' && target.agent_id === agentId,
     );
-    const agent = leads === true ? await this.#agents.forNewSession(agentId) : null;
+    const agent = leads === true ? await this.#agents.forNewSession(agentId, callerOf(session)) : null;
     if (!agent || agent.archived || agent.project_id !== session.project_id) throw unavailable();
     return agent;
   }
@@ -81,6 +81,11 @@ export class HandOvers {
       ...{ memories, knowledge, assets, system, stt, llm, tts, tools, limits },
     };
   }
+}
+
+/** Whoever keeps their version of an agent. */
+function callerOf({ _id, direction, from_number, to_number, user_identifier }: SessionRecord): string {
+  return user_identifier ?? (direction === 'inbound' ? from_number : to_number) ?? _id;
 }
 
 function unavailable(): ConflictError {

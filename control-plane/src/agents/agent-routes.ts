@@ -277,7 +277,8 @@ export function agentRoutes({
       tag: 'Agents',
       summary: 'Set the traffic rule: which versions new sessions use',
       description:
-        'With `require_passed_tests`, each version named must have a completed test run in which all tests passed.',
+        '`pinned`: 1 to 4 versions whose weights sum to 100; a caller (number or `user_identifier`) always gets the same one ' +
+        'while the rule stays. With `require_passed_tests`, each must have a completed test run in which all tests passed.',
       access: WRITE,
       target: agentTarget,
       body: jsonBody(trafficSchema),

@@ -89,8 +89,11 @@ export class AgentVersions {
     const loc = ['body', 'splits'];
     if (traffic.mode === 'latest' && traffic.splits.length > 0)
       throw invalid(loc, 'must be empty when mode is latest');
-    if (traffic.mode === 'pinned' && (traffic.splits.length !== 1 || traffic.splits[0]!.weight !== 100)) {
-      throw invalid(loc, 'must name exactly one version with weight 100');
+    if (traffic.mode === 'pinned') {
+      if (traffic.splits.reduce((sum, { weight }) => sum + weight, 0) !== 100)
+        throw invalid(loc, 'weights must sum to 100');
+      if (new Set(traffic.splits.map(({ version }) => version)).size < traffic.splits.length)
+        throw invalid(loc, 'must name each version once');
     }
     for (const [index, split] of traffic.splits.entries()) {
       const known = await this.get(scope, agent, split.version).catch((error: unknown) => {

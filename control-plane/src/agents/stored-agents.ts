@@ -1,11 +1,13 @@
+import { randomUUID } from 'node:crypto';
 import type { ErrorRef } from '@parley/shared/errors/app-error';
-import type { SessionAgent, SessionAgents } from '../sessions/session-agent.ts';
+import type { AgentChoice, SessionAgent, SessionAgents } from '../sessions/session-agent.ts';
 import type { Database } from '../storage/database.ts';
 import { fillConfig } from './agent-config-input.ts';
 import { toContent, versionId } from './agent-content.ts';
 import { agentCollection, agentVersionCollection } from './agent-model.ts';
 import type { AgentContent, AgentRecord, AgentVersionRecord } from './agent-record.ts';
 import type { HeaderSecrets } from './header-secrets.ts';
+import { versionFor, versionsInUse } from './traffic.ts';
 
 /** Agents as sessions and other features read them, whatever their tenant. */
 export class StoredAgents implements SessionAgents {
@@ -18,21 +20,31 @@ export class StoredAgents implements SessionAgents {
   }
 
   /** @inheritdoc */
-  async forNewSession(agentId: string): Promise<SessionAgent | null> {
+  async forNewSession(agentId: string, caller: string | null): Promise<SessionAgent | null> {
+    const agent = await this.#find(agentId);
+    return agent && this.#inVersion(agent, versionFor(agent, caller ?? randomUUID()));
+  }
+
+  /** @inheritdoc */
+  async choice(agentId: string): Promise<AgentChoice | null> {
     const agent = await this.#find(agentId);
     if (!agent) return null;
-    const pinned = agent.traffic.mode === 'pinned' ? agent.traffic.splits[0] : undefined;
-    if (!pinned || pinned.version === agent.version) return this.#toSessionAgent(agent, agent.version, agent);
-    return this.#ofVersion(agent, pinned.version);
+    const found = await Promise.all(versionsInUse(agent).map((version) => this.#inVersion(agent, version)));
+    const versions = found.filter((version) => version !== null);
+    if (versions.length < found.length) return null;
+    return {
+      versions,
+      of: (caller) => {
+        const chosen = versionFor(agent, caller);
+        return versions.find(({ version }) => version === chosen)!;
+      },
+    };
   }
 
   /** @inheritdoc */
   async version(agentId: string, version: number): Promise<SessionAgent | null> {
     const agent = await this.#find(agentId);
-    if (!agent) return null;
-    return version === agent.version
-      ? this.#toSessionAgent(agent, version, agent)
-      : this.#ofVersion(agent, version);
+    return agent && this.#inVersion(agent, version);
   }
 
   /** Links of a version, as it was. Null when the agent or version is gone. */
@@ -44,7 +56,7 @@ export class StoredAgents implements SessionAgents {
   }
 
   /**
-   * Live agents of the org whose current or pinned version names one of these models or voices anywhere, at most 20:
+   * Live agents of the org of which the newest version, or one that gets callers, names one of these models or voices anywhere, at most 20:
    * such ids stand in configs and flows too, where no index reaches.
    */
   async naming(orgId: string, ids: readonly string[]): Promise<ErrorRef[]> {
@@ -60,12 +72,11 @@ export class StoredAgents implements SessionAgents {
       .lean<AgentRecord[]>()
       .cursor();
     for await (const agent of live as AsyncIterable<AgentRecord>) {
-      const pinned = agent.traffic.mode === 'pinned' ? agent.traffic.splits[0]?.version : undefined;
-      const snapshot =
-        pinned === undefined || pinned === agent.version
-          ? undefined
-          : (await this.#versionRecord(agent, pinned))?.snapshot;
-      const contents = [agent, ...(snapshot ? [snapshot] : [])];
+      const contents: AgentContent[] = [agent];
+      for (const version of versionsInUse(agent)) {
+        const old = version === agent.version ? null : await this.#versionRecord(agent, version);
+        if (old) contents.push(old.snapshot);
+      }
       if (contents.some((content) => names(spokenWith(content)))) {
         refs.push({ type: 'agent', id: agent._id, name: agent.name });
       }
@@ -87,7 +98,8 @@ export class StoredAgents implements SessionAgents {
     return this.#database.read(agentVersionCollection, versionId(agent._id, version));
   }
 
-  async #ofVersion(agent: AgentRecord, version: number): Promise<SessionAgent | null> {
+  async #inVersion(agent: AgentRecord, version: number): Promise<SessionAgent | null> {
+    if (version === agent.version) return this.#toSessionAgent(agent, version, agent);
     const record = await this.#versionRecord(agent, version);
     return record && this.#toSessionAgent(agent, version, record.snapshot);
   }

@@ -2,7 +2,7 @@ import { PaymentRequiredError } from '@parley/shared/errors/app-error';
 import type { Clock } from '@parley/shared/time/clock';
 import { toNano } from '../billing/money.ts';
 import { isOpen, nextOpening } from '../calling-hours/calling-windows.ts';
-import type { SessionAgent } from '../sessions/session-agent.ts';
+import type { AgentChoice, SessionAgent } from '../sessions/session-agent.ts';
 import type { CampaignCounters } from './campaign-counters.ts';
 import type { CampaignRecord, PauseReason } from './campaign-model.ts';
 import type { CampaignNeeds } from './campaign-needs.ts';
@@ -69,7 +69,7 @@ export class CampaignFeed {
     const enough = Math.max(LEAST_QUEUED, Math.ceil(campaign.calls_per_second * SECONDS_QUEUED));
     let room = enough - (await this.#contacts.count({ campaign_id, status: 'queued' }, enough));
     if (room <= 0) return null;
-    let agent: SessionAgent | undefined;
+    let agent: AgentChoice | undefined;
     for (let seen = 0; room > 0 && seen < MOST_LOOKED_AT && !signal.aborted;) {
       const due = await this.#contacts.find(
         { campaign_id, due_at: { $lte: new Date(this.#clock.now()) } },
@@ -93,7 +93,7 @@ export class CampaignFeed {
 
   async #order(
     campaign: CampaignRecord,
-    agent: SessionAgent,
+    choice: AgentChoice,
     due: readonly ContactRecord[],
     signal: AbortSignal,
   ): Promise<{ ordered: number; full?: boolean; pause?: PauseReason }> {
@@ -110,6 +110,7 @@ export class CampaignFeed {
         await this.#contacts.move({ _id: contact._id, revision: contact.revision }, 'skip', { set });
         continue;
       }
+      const agent = choice.of(contact.phone_number!);
       if (await this.#isDeferred(campaign, agent, contact)) continue;
       const result = await this.#attempts.begin(campaign, agent, contact);
       if (result.is === 'refused') return { ordered, pause: result.why };
@@ -134,7 +135,7 @@ export class CampaignFeed {
   }
 
   /** What calls are made with, or why none can be made. */
-  async #ready(campaign: CampaignRecord): Promise<{ agent: SessionAgent } | { not: PauseReason }> {
+  async #ready(campaign: CampaignRecord): Promise<{ agent: AgentChoice } | { not: PauseReason }> {
     const { max_cost_amount } = campaign;
     if (max_cost_amount !== null && (await this.#costs.spentBy(campaign._id)) >= toNano(max_cost_amount))
       return { not: 'budget' };

@@ -1,5 +1,5 @@
 import type { Model } from 'mongoose';
-import type { SessionAgent, SessionAgents } from '../sessions/session-agent.ts';
+import type { AgentChoice, SessionAgents } from '../sessions/session-agent.ts';
 import type { Collection, StoredRecord } from '../storage/collection.ts';
 import type { Database } from '../storage/database.ts';
 import type { CampaignRecord } from './campaign-model.ts';
@@ -29,28 +29,42 @@ export class CampaignNeeds {
     this.#funds = deps.funds;
   }
 
-  /** The agent that calls; null when it is archived or gone. */
-  async agent({ agent_id, agent_version }: CampaignRecord): Promise<SessionAgent | null> {
-    const agent = await (agent_version === null
-      ? this.#agents.forNewSession(agent_id)
-      : this.#agents.version(agent_id, agent_version));
-    return agent?.archived ? null : agent;
+  /** The agent that calls, in the version that each contact gets; null when it is archived or gone. */
+  async agent(campaign: Pick<CampaignRecord, 'agent_id' | 'agent_version'>): Promise<AgentChoice | null> {
+    const choice = await choiceOf(this.#agents, campaign);
+    return choice?.versions.some(({ archived }) => archived) ? null : choice;
   }
 
-  /** Whether there is a number that calls can come from. */
-  async hasNumber(campaign: CampaignRecord, agent: SessionAgent): Promise<boolean> {
-    const { org_id, project_id, phone_number_ids } = campaign;
-    const own = agent.config.telephony.phone_number_id;
-    const ids = phone_number_ids.length > 0 ? phone_number_ids : own === null ? null : [own];
-    const found = await this.#numbers.exists({
-      ...{ org_id, project_id, status: 'active', outbound_enabled: { $ne: false } },
-      ...(ids && { _id: { $in: ids } }),
-    });
-    return found !== null;
+  /** Whether there is a number that calls can come from, whichever version makes them. */
+  async hasNumber(campaign: CampaignRecord, { versions }: AgentChoice): Promise<boolean> {
+    const { phone_number_ids } = campaign;
+    if (phone_number_ids.length > 0) return this.#isUsable(campaign, phone_number_ids);
+    for (const own of new Set(versions.map(({ config }) => config.telephony.phone_number_id)))
+      if (!(await this.#isUsable(campaign, own === null ? null : [own]))) return false;
+    return true;
   }
 
   /** @throws PaymentRequiredError where the org pays in advance and has nothing left */
   requireFunds({ org_id }: CampaignRecord): Promise<void> {
     return this.#funds.requireFunds(org_id);
   }
+
+  /** Whether one of these numbers, or any of the project, may call. */
+  async #isUsable({ org_id, project_id }: CampaignRecord, ids: readonly string[] | null): Promise<boolean> {
+    const found = await this.#numbers.exists({
+      ...{ org_id, project_id, status: 'active', outbound_enabled: { $ne: false } },
+      ...(ids && { _id: { $in: [...ids] } }),
+    });
+    return found !== null;
+  }
+}
+
+/** A campaign's agent: the version that it names, or those by which the agent answers at present. */
+export async function choiceOf(
+  agents: SessionAgents,
+  { agent_id, agent_version }: Pick<CampaignRecord, 'agent_id' | 'agent_version'>,
+): Promise<AgentChoice | null> {
+  if (agent_version === null) return agents.choice(agent_id);
+  const agent = await agents.version(agent_id, agent_version);
+  return agent && { versions: [agent], of: () => agent };
 }

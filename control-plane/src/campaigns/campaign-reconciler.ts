@@ -69,7 +69,7 @@ export class CampaignReconciler {
   /** It was claimed, and its call was not ordered. */
   async #orphan(campaign: CampaignRecord, contact: ContactRecord): Promise<void> {
     const agent = campaign.status === 'running' ? await this.#needs.agent(campaign) : null;
-    if (agent) await this.#attempts.order(campaign, agent, contact);
+    if (agent) await this.#attempts.order(campaign, agent.of(contact.phone_number!), contact);
     else await this.#attempts.release(contact);
   }
 }

@@ -21,6 +21,7 @@ import type { Scope } from '../tenancy/scope.ts';
 import { noCounters } from './campaign-counters.ts';
 import { campaignCollection } from './campaign-model.ts';
 import type { CampaignRecord } from './campaign-model.ts';
+import { choiceOf } from './campaign-needs.ts';
 import type { CallerNumber } from './campaign-needs.ts';
 import { RUNNING_FIELDS } from './campaign-schema.ts';
 import type { CampaignPatch, NewCampaign } from './campaign-schema.ts';
@@ -168,11 +169,10 @@ export class CampaignService {
     const agent = await scope.collection(this.#targets.agents).get(agent_id);
     if (agent.archived_at)
       throw new ConflictError('invalid_state', 'The agent is archived. Restore it first.');
-    const asked = await (agent_version === null
-      ? this.#agents.forNewSession(agent_id)
-      : this.#agents.version(agent_id, agent_version));
+    const asked = await choiceOf(this.#agents, { agent_id, agent_version });
     if (!asked) throw new ValidationError([referenceNotFound(['body', 'agent_version'])]);
-    await this.#overrides.check(scope, asked, readOverrides(input.overrides));
+    const overrides = readOverrides(input.overrides);
+    for (const version of asked.versions) await this.#overrides.check(scope, version, overrides);
   }
 }
 

@@ -30,7 +30,7 @@ async function told(accountId: string, state: string): Promise<unknown[]> {
       forNumber: nobody,
     },
     forwards: { mayCall: () => Promise.resolve(true) },
-    agents: { forNewSession: nobody, version: nobody },
+    agents: { forNewSession: nobody, choice: () => Promise.resolve(null), version: nobody },
     directory: {} as never,
     clock: systemClock,
     logger: silentLogger(),

@@ -70,7 +70,7 @@ export class CallTreatments {
       occasion,
     }: { deployment: DeployedNumber; number: CalledNumber; occasion: Occasion },
   ): Promise<CarrierDocument> {
-    const treatment = await this.#treatment(account._id, deployment, number, occasion);
+    const treatment = await this.#treatment(account._id, carrierCallId, { deployment, number, occasion });
     this.#logger.info(
       { carrier: carrier.name, deploymentId: deployment._id, occasion, treated: treatment !== null },
       'incoming call treated without its agent',
@@ -95,7 +95,7 @@ export class CallTreatments {
     const isOurs = number?.telephony_account_id === account._id && number.status === 'active';
     const treatment =
       isOurs && (occasion === 'outside_hours' || occasion === 'overflow')
-        ? await this.#treatment(account._id, deployment!, number, occasion)
+        ? await this.#treatment(account._id, carrierCallId, { deployment: deployment!, number, occasion })
         : null;
     try {
       if (treatment) await carrier.continueTreatment(carrierCallId, treatment, step);
@@ -109,16 +109,20 @@ export class CallTreatments {
   /** @returns null where there is nothing to be said or nowhere to go */
   async #treatment(
     accountId: string,
-    deployment: DeployedNumber,
-    number: CalledNumber,
-    occasion: Occasion,
+    carrierCallId: string,
+    {
+      deployment,
+      number,
+      occasion,
+    }: { deployment: DeployedNumber; number: CalledNumber; occasion: Occasion },
   ): Promise<CallTreatment | null> {
     const action = occasion === 'overflow' ? deployment.overflow.action : deployment.outside_hours;
     if (action.type !== 'message' && action.type !== 'forward') return null;
     const to = action.type === 'forward' ? action.forward_to : null;
     // Countries may have been taken from the account since the deployment was made.
     if (to !== null && !(await this.#forwards.mayCall(accountId, to))) return null;
-    const agent = await this.#agents.forNewSession(deployment.agent_id);
+    // A carrier that takes one step at a time tells of the caller only once: all steps are of one version.
+    const agent = await this.#agents.forNewSession(deployment.agent_id, carrierCallId);
     const language = agent?.config.language.primary ?? DEFAULT_LANGUAGE;
     return {
       say: action.message === '' ? null : { text: action.message, language },

@@ -74,7 +74,7 @@ export class IncomingCalls {
     const { agent_id, agent_version, overflow } = deployment;
     const agent =
       agent_version === null
-        ? await this.#agents.forNewSession(agent_id)
+        ? await this.#agents.forNewSession(agent_id, callerOf(call))
         : await this.#agents.version(agent_id, agent_version);
     return this.#answer(deployed, agent, overflow.max_concurrent, () => this.#act(deployed, 'overflow'));
   }
@@ -95,7 +95,8 @@ export class IncomingCalls {
       case 'hangup':
         return this.#refuse(trusted, call, occasion === 'overflow' ? 'busy' : 'rejected', occasion);
       case 'agent': {
-        const agent = action.agent_id === null ? null : await this.#agents.forNewSession(action.agent_id);
+        const agent =
+          action.agent_id === null ? null : await this.#agents.forNewSession(action.agent_id, callerOf(call));
         return this.#answer(deployed, agent, null, () => this.#refuse(trusted, call, 'busy', occasion));
       }
       case 'message':
@@ -148,4 +149,9 @@ export class IncomingCalls {
     this.#logger.info({ carrier: carrier.name, accountId: account._id, why }, 'incoming call refused');
     return carrier.refuse(call.carrierCallId, reason);
   }
+}
+
+/** Whoever keeps their version of an agent; a call without a number is told of again by its id. */
+function callerOf({ from, carrierCallId }: IncomingCall): string {
+  return from ?? carrierCallId;
 }

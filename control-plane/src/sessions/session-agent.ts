@@ -23,10 +23,23 @@ export interface SessionAgent {
   archived: boolean;
 }
 
+/** The versions by which an agent answers at present. */
+export interface AgentChoice {
+  /** At least one. */
+  versions: readonly SessionAgent[];
+  /** The one that has the conversations of this caller. */
+  of(caller: string): SessionAgent;
+}
+
 /** What sessions ask of agents. */
 export interface SessionAgents {
-  /** The version a new session is to use, by the agent's traffic rule; null when there is no such agent. */
-  forNewSession(agentId: string): Promise<SessionAgent | null>;
+  /**
+   * The version a new session is to use, by the agent's traffic rule; null when there is no such agent.
+   * @param caller number or user identifier, which keeps its version; null: somebody unknown
+   */
+  forNewSession(agentId: string, caller: string | null): Promise<SessionAgent | null>;
+  /** The same for many callers; null when there is no such agent. */
+  choice(agentId: string): Promise<AgentChoice | null>;
   /** That version, whatever became of the agent since; null when it was purged. */
   version(agentId: string, version: number): Promise<SessionAgent | null>;
 }

@@ -41,8 +41,8 @@ export class SessionChoices {
     this.#directory = deps.directory;
   }
 
-  async agent(access: Access, agentId: string): Promise<SessionAgent> {
-    const agent = await this.#agents.forNewSession(agentId);
+  async agent(access: Access, agentId: string, caller: string | null): Promise<SessionAgent> {
+    const agent = await this.#agents.forNewSession(agentId, caller);
     const visible = agent && (await orNull(access.project(agent.project_id, agent.org_id)));
     if (!visible) throw notFound(['body', 'agent_id']);
     return agent;

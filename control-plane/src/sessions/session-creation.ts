@@ -165,7 +165,7 @@ export class SessionCreation {
     access: Access,
     body: CreateSessionBody,
   ): Promise<{ session: SessionRecord; credentials: Credentials }> {
-    const agent = body.agent_id ? await this.#choices.agent(access, body.agent_id) : null;
+    const agent = body.agent_id ? await this.#choices.agent(access, body.agent_id, null) : null;
     const scope = await this.#choices.scope(access, body, agent);
     await access.permit(scope, 'editor', { write: true });
     refuseArchived(agent);
@@ -190,7 +190,7 @@ export class SessionCreation {
    * @param token one that its holder has already; a new one without it
    */
   async mint(access: Access, body: MintBody, token?: string): Promise<Minted> {
-    const agent = await this.#choices.agent(access, body.agent_id);
+    const agent = await this.#choices.agent(access, body.agent_id, body.user_identifier ?? null);
     const scope = await access.project(agent.project_id);
     await access.permit(scope, 'editor', { write: true, feature: 'realtime_websocket' });
     refuseArchived(agent);

@@ -43,8 +43,8 @@ export interface StartedCall {
 }
 
 export interface StartCallAgents {
-  /** The version that a new session is to use; null when there is no such agent. */
-  forNewSession(agentId: string): Promise<SessionAgent | null>;
+  /** The version that a new session with this caller is to use; null when there is no such agent. */
+  forNewSession(agentId: string, caller: string | null): Promise<SessionAgent | null>;
 }
 
 export interface StartCallOverrides {
@@ -95,9 +95,9 @@ export class StartCalls {
     this.#site = deps.site;
   }
 
-  /** @throws NotFoundError */
-  async agent(agentId: string): Promise<SessionAgent> {
-    const agent = await this.#agents.forNewSession(agentId);
+  /** The agent, in whichever version: who is called chooses it. @throws NotFoundError */
+  async agent(agentId: string, caller: string | null = null): Promise<SessionAgent> {
+    const agent = await this.#agents.forNewSession(agentId, caller);
     if (!agent) throw new NotFoundError();
     return agent;
   }
@@ -125,11 +125,12 @@ export class StartCalls {
    */
   async start(
     scope: Scope,
-    agent: SessionAgent,
+    { agent_id: agentId }: Pick<SessionAgent, 'agent_id'>,
     call: RequestedCall,
     asked: { source: 'api' | 'webhook'; by: string },
   ): Promise<StartedCall> {
-    await this.#count(agent);
+    await this.#count(agentId);
+    const agent = await this.agent(agentId, call.to);
     await this.#funds.requireFunds(agent.org_id);
     refuseArchived(agent);
     const now = this.#site.clock.now();
@@ -160,9 +161,9 @@ export class StartCalls {
   }
 
   /** A bus that is silent limits nobody. */
-  async #count({ agent_id }: SessionAgent): Promise<void> {
+  async #count(agentId: string): Promise<void> {
     const { bus, clock, logger } = this.#site;
-    const hit = await bus.rates.hit(`start_calls:${agent_id}`, 60).catch((err: unknown) => {
+    const hit = await bus.rates.hit(`start_calls:${agentId}`, 60).catch((err: unknown) => {
       logger.warn({ err }, 'started calls are not counted: the bus cannot be reached');
       return null;
     });

@@ -61,20 +61,21 @@ export class WidgetService {
   /** Whether pages of `origin` may read what this agent answers. Seconds old at most. */
   async isAllowedOrigin(agentId: string, origin: string): Promise<boolean> {
     const origins = await this.#origins.get(agentId, async () => {
-      const widget = (await this.#agents.forNewSession(agentId))?.config.widget;
-      return widget?.enabled ? widget.allowed_origins : [];
+      const versions = (await this.#agents.choice(agentId))?.versions ?? [];
+      return versions.flatMap(({ config: { widget } }) => (widget.enabled ? widget.allowed_origins : []));
     });
     return origins.includes(origin);
   }
 
   /**
-   * Counts the visitor, and looks whether there is anything for them here.
+   * Counts the visitor, and looks whether there is anything for them here, in any version that answers at present.
    * @throws TooManyRequestsError `rate_limited`; NotFoundError; ForbiddenError `widget_disabled`, `feature_disabled`,
    *   `org_suspended`, `origin_refused`; UnavailableError
    */
   async admit(visitor: Visitor): Promise<void> {
     await this.#count(visitor.address);
-    await this.#agentFor(visitor);
+    const choice = await this.#agents.choice(visitor.agentId);
+    await this.#accept(visitor, choice?.versions ?? []);
   }
 
   /**
@@ -86,7 +87,9 @@ export class WidgetService {
     visitor: Visitor,
     variables: Readonly<Record<string, string>>,
   ): Promise<Minted & { title: string }> {
-    const { agent, origin } = await this.#agentFor(visitor);
+    const agent = await this.#agents.forNewSession(visitor.agentId, null);
+    const origin = await this.#accept(visitor, agent ? [agent] : []);
+    if (!agent) throw new NotFoundError();
     const { widget } = agent.config;
     const foreign = Object.keys(variables).filter((name) => !widget.variables.includes(name));
     if (foreign.length > 0) {
@@ -106,8 +109,9 @@ export class WidgetService {
     return { ...started, title: widget.title };
   }
 
-  async #agentFor({ agentId, origin }: Visitor): Promise<{ agent: SessionAgent; origin: string }> {
-    const agent = await this.#agents.forNewSession(agentId);
+  /** @returns the origin. @throws where none of these versions of an agent is for visitors of that page */
+  async #accept({ origin }: Visitor, versions: readonly SessionAgent[]): Promise<string> {
+    const [agent] = versions;
     if (!agent) throw new NotFoundError();
     const [org, project] = await Promise.all([
       this.#directory.org(agent.org_id),
@@ -122,20 +126,20 @@ export class WidgetService {
     if (org.feature_flags['public_widget'] === false) {
       throw new ForbiddenError('feature_disabled', 'Sessions from public pages are disabled for this org.');
     }
-    const { enabled, allowed_origins: allowed } = agent.config.widget;
-    if (!enabled || agent.archived || project.archived_at) {
+    const open = versions.map(({ config }) => config.widget).filter(({ enabled }) => enabled);
+    if (open.length === 0 || agent.archived || project.archived_at) {
       throw new ForbiddenError(
         'widget_disabled',
         'This agent does not accept sessions from public pages. Enable config.widget.',
       );
     }
-    if (origin === undefined || !allowed.includes(origin)) {
+    if (origin === undefined || !open.some(({ allowed_origins: allowed }) => allowed.includes(origin))) {
       throw new ForbiddenError(
         'origin_refused',
         'This agent does not accept sessions from this origin. Add it to config.widget.allowed_origins.',
       );
     }
-    return { agent, origin };
+    return origin;
   }
 
   /** Whom nobody can count nobody lets in: what a page starts costs its owner money. */
