@@ -54,6 +54,7 @@ export async function createFeatures(deps: PlatformDeps) {
     toolCallLimits: tenants.toolCallLimits,
     apiKeys: tenants.apiKeys,
     costs: tenants.callCosts,
+    usageSums: tenants.usageSums,
     wallets: tenants.wallets,
     agentFeatures,
   });

@@ -53,6 +53,8 @@ function book(of: BootstrapResult, ended: string, nano: bigint): Promise<void> {
     org_id: of.org._id,
     project_id: of.project._id,
     agent_id: null,
+    agent_version: null,
+    replies: { count: 0, total_ms: 0 },
     ...{ channel: 'web', direction: 'web', connected: true, connected_ms: 60_000, currency: 'USD' },
     ended_at: new Date(ended),
     amount_nano: nano,

@@ -183,6 +183,13 @@ void t.test('after a call the lead is analysed and the webhook is sent, signed',
     post_call_analysis_count: 1,
   });
   t.equal(session.goal_status, 'achieved');
+  await plane.app.services.usageSums.work(signal);
+  t.match(
+    (await plane.call('GET', `/v1/agents/${agent.id}/traffic/results?from=2026-01-01&to=2026-01-01`)).body,
+    {
+      items: [{ sessions: 1, goals: { achieved: 1, not_achieved: 0 } }],
+    },
+  );
   // An attempt is noted there last.
   const events = await eventually(async () => {
     const { body } = await plane.call<{ items: { type: string; offset_ms: number }[] }>(

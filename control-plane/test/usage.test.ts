@@ -47,11 +47,13 @@ const call = (more: Partial<BookedCall> = {}): BookedCall => ({
   org_id: org._id,
   project_id: project._id,
   agent_id: null,
+  agent_version: null,
   channel: 'web',
   direction: 'web',
   connected: true,
   ended_at: new Date('2037-11-20T10:00:00Z'),
   connected_ms: 60_000,
+  replies: { count: 0, total_ms: 0 },
   amount_nano: 1_000_000_000n,
   currency: 'USD',
   ...more,
@@ -204,6 +206,60 @@ void t.test('a call counts once, however often and by however many it is booked'
     t.equal(byAgent, sessions, 'those of the agents are the same calls');
     t.ok(unconfirmed.length <= 200);
   }
+});
+
+void t.test('each version of an agent has its own results', async (t) => {
+  const { org: orgOf, project: projectOf } = plane.first;
+  const agents = `/v1/orgs/${orgOf._id}/projects/${projectOf._id}/agents`;
+  const agent = await plane.call<{ id: string }>('POST', agents, { body: { name: 'Divided' } });
+  const path = `/v1/agents/${agent.body.id}`;
+  await plane.call('PATCH', path, { body: { greeting: 'two' } });
+  const splits = [
+    { version: 1, weight: 80 },
+    { version: 2, weight: 20 },
+  ];
+  await plane.call('PUT', `${path}/traffic`, { body: { mode: 'pinned', splits } });
+
+  const had = (agent_version: number | null, more: Partial<BookedCall> = {}) =>
+    call({ agent_id: agent.body.id, agent_version, replies: { count: 3, total_ms: 2400 }, ...more });
+  const calls = [
+    ...[had(1), had(1, { replies: { count: 1, total_ms: 1600 } }), had(1, { connected: false })],
+    ...[had(2), had(null), had(2, { ended_at: new Date('2037-09-01T10:00:00Z') })],
+  ];
+  for (const one of calls) await usageSums.booked(one);
+  const found = (n: number, goal: 'achieved' | 'unclear') =>
+    usageSums.goalFound({ ...calls[n]!, _id: calls[n]!.session_id }, goal);
+  await found(0, 'achieved');
+  await usageSums.work(signal);
+  // Told again, and later told otherwise: the first word counts, once.
+  await found(0, 'achieved');
+  await found(0, 'unclear');
+  await found(1, 'unclear');
+  await found(4, 'achieved');
+  await usageSums.work(signal);
+
+  const results = async (query = '') =>
+    (await plane.call('GET', `${path}/traffic/results?from=2037-11-01&to=2037-11-30${query}`)).body;
+  t.same(await results(), {
+    ...{ from: '2037-11-01', to: '2037-11-30', currency: 'USD' },
+    items: [
+      {
+        ...{ version: 1, weight: 80, sessions: 3, connected_sessions: 2, minutes: 3 },
+        goals: { achieved: 1, not_achieved: 0, unclear: 1 },
+        ...{ average_reply_ms: 914, total_amount: '3.000000' },
+      },
+      {
+        ...{ version: 2, weight: 20, sessions: 1, connected_sessions: 1, minutes: 1 },
+        goals: { achieved: 0, not_achieved: 0, unclear: 0 },
+        ...{ average_reply_ms: 800, total_amount: '1.000000' },
+      },
+    ],
+  });
+  t.match(await results('&version=7'), {
+    items: [{ version: 7, weight: 0, sessions: 0, average_reply_ms: null, total_amount: '0.000000' }],
+  });
+  await plane.call('PUT', `${path}/traffic`, { body: { mode: 'latest' } });
+  t.match(await results(), { items: [{ version: 2, weight: 100, sessions: 1 }] });
 });
 
 void t.test('a process may die after any step', async (t) => {

@@ -6,6 +6,8 @@ export interface BookedCall {
   org_id: string;
   project_id: string;
   agent_id: string | null;
+  /** The version that had it; null: a test's, or that of no agent. */
+  agent_version: number | null;
   channel: Channel;
   direction: Direction;
   /** Whether caller and agent were ever connected. */
@@ -13,6 +15,8 @@ export interface BookedCall {
   ended_at: Date;
   /** 0 where nobody was connected. */
   connected_ms: number;
+  /** Answers of the agent whose time was taken, and how long they took together. */
+  replies: { count: number; total_ms: number };
   amount_nano: bigint;
   /** ISO 4217. */
   currency: string;

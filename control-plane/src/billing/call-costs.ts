@@ -1,11 +1,11 @@
 import { costOf } from '@parley/shared/contracts/call-prices';
 import type { CallPrices } from '@parley/shared/contracts/call-prices';
-import type { Usage } from '@parley/shared/contracts/call-events';
+import type { CallMetrics, Usage } from '@parley/shared/contracts/call-events';
 import type { Channel, Direction } from '@parley/shared/contracts/session-values';
 import type { Clock } from '@parley/shared/time/clock';
 import type { Database } from '../storage/database.ts';
 import { isDuplicateKey } from '../storage/duplicate.ts';
-import type { BookedCalls } from './booked-call.ts';
+import type { BookedCall, BookedCalls } from './booked-call.ts';
 import { costEntryCollection } from './cost-entry-model.ts';
 import type { CostEntryRecord } from './cost-entry-model.ts';
 import type { Rates } from './rates.ts';
@@ -17,6 +17,8 @@ export interface CostedSession {
   org_id: string;
   project_id: string;
   agent_id: string | null;
+  agent_version: number | null;
+  test_run_id: string | null;
   channel: Channel;
   direction: Direction;
   to_number: string | null;
@@ -28,6 +30,7 @@ export interface CostedSession {
   ended_at: Date | null;
   duration_seconds: number | null;
   usage: Usage | null;
+  metrics: CallMetrics | null;
   closed_by: string | null;
   campaign_id: string | null;
 }
@@ -126,10 +129,12 @@ export class CallCosts {
       org_id: session.org_id,
       project_id: session.project_id,
       agent_id: session.agent_id,
+      agent_version: session.test_run_id === null ? session.agent_version : null,
       channel: session.channel,
       direction: session.direction,
       connected: session.started_at !== null,
       connected_ms: connectedMs(session),
+      replies: repliesOf(session.metrics),
       ended_at: session.ended_at ?? entry.booked_at ?? new Date(this.#clock.now()),
       amount_nano: amount,
       currency: entry.currency,
@@ -241,6 +246,11 @@ function amountOf(session: CostedSession, { prices, reserved_nano }: Stored<Cost
   });
   const counted = BigInt(reserved_nano);
   return session.closed_by === 'report' || counted < cost ? cost : counted;
+}
+
+function repliesOf(metrics: CallMetrics | null): BookedCall['replies'] {
+  const { count = 0, avg = 0 } = metrics?.turn_e2e_ms ?? {};
+  return { count, total_ms: Math.round(count * avg) };
 }
 
 function connectedMs({ started_at, duration_seconds }: CostedSession): number {

@@ -34,6 +34,7 @@ import { createTelephony } from '../telephony/telephony-feature.ts';
 import { telephonyAccountCollection } from '../telephony/telephony-account-model.ts';
 import { toolCollection } from '../tools/tool-model.ts';
 import { createUccComplaints } from '../ucc-complaints/ucc-complaint-feature.ts';
+import type { UsageSums } from '../usage/usage-sums.ts';
 import type { LocalVoice } from '../voices/local-voice.ts';
 import { createWebhooks } from '../webhooks/webhook-feature.ts';
 import { createWidget } from '../widget/widget-feature.ts';
@@ -53,6 +54,7 @@ export function createCallFeatures(
     toolCallLimits: ToolCallLimits;
     apiKeys: ApiKeyService;
     costs: CallCosts;
+    usageSums: UsageSums;
     wallets: Wallets;
     agentFeatures: Awaited<ReturnType<typeof createAgentFeatures>>;
   },
@@ -65,6 +67,7 @@ export function createCallFeatures(
     toolCallLimits,
     apiKeys,
     costs,
+    usageSums,
     wallets,
     agentFeatures,
     ...platform
@@ -94,6 +97,7 @@ export function createCallFeatures(
     ...{ callLog, chats, tools, recordings, mediaLinks, deliveries, analyses, memories: sessionMemories },
     sessionRows: new SessionRows({ ...platform, autoDatabases, rows: databaseRows, store }),
     named: { analyses: analysisCollection, sessions: sessionCollection },
+    goals: usageSums,
   });
   const { postCall } = afterCalls;
   const { carrierCommands, gatewayCommands } = features.add(

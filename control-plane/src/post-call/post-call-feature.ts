@@ -10,6 +10,7 @@ import { AnalysisResults } from './analysis-results.ts';
 import { toCallEndedPayload } from './call-ended-payload.ts';
 import { AnalysisTrial } from './analysis-trial.ts';
 import { CallEndedWebhook } from './call-ended-webhook.ts';
+import type { LeadAnalysis } from './lead-analysis.ts';
 import { LeadAnalyst } from './lead-analyst.ts';
 import { postCallJobCollection } from './post-call-job-model.ts';
 import { PostCallJobs } from './post-call-jobs.ts';
@@ -39,11 +40,18 @@ export interface AnalysedSessions {
   }): Promise<void>;
 }
 
+/** Who sums up how calls ended for the goals of their agents: `UsageSums`. */
+interface FoundGoals {
+  /** Safe to repeat. */
+  goalFound(session: SessionRecord, goal: NonNullable<LeadAnalysis['goal_status']>): Promise<void>;
+}
+
 /** What follows calls. `memories`: what agents learn of their callers, beside the analyses. */
 export function createPostCall({
   memories,
   sessionRows,
   named,
+  goals,
   ...deps
 }: Omit<Needs<typeof PostCallJobs>, 'run' | 'repeat'> &
   Omit<Needs<typeof PostCallRun>, 'keep' | 'lead' | 'steps' | 'webhook'> &
@@ -52,6 +60,7 @@ export function createPostCall({
   Omit<Needs<typeof RuleAnalyses>, 'results' | 'runner'> & {
     memories: PostCallStep;
     sessionRows: AnalysedSessions;
+    goals: FoundGoals;
     named: { analyses: Collection<AnalysisRecord>; sessions: Collection<SessionRecord> };
   }) {
   const results = new AnalysisResults(deps);
@@ -62,6 +71,7 @@ export function createPostCall({
   const run = new PostCallRun({
     ...{ ...deps, lead, steps: [rules, memories] },
     keep: async ({ session, agent, lead: found }) => {
+      if (found?.goal_status) await goals.goalFound(session, found.goal_status);
       const payload = toCallEndedPayload({ session, lead: found, rows: [], recordingUrl: null });
       await sessionRows.add({
         session,

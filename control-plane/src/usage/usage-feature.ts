@@ -1,6 +1,8 @@
 import type { AuditLog } from '../audit/audit-trail.ts';
 import type { Feature } from '../composition/feature.ts';
 import { usageEntryCollection, usageSumCollection } from './usage-model.ts';
+import { trafficResultRoutes } from './traffic-result-routes.ts';
+import { TrafficResults } from './traffic-results.ts';
 import { USAGE_AUDIT, usageRoutes } from './usage-routes.ts';
 import { UsageService } from './usage-service.ts';
 import { UsageSums } from './usage-sums.ts';
@@ -17,10 +19,11 @@ export function createUsage(
 ) {
   const usageSums = new UsageSums(deps);
   const usage = new UsageService(deps);
+  const results = new TrafficResults({ usage });
   return {
     ...{ usage, usageSums },
     collections: [usageEntryCollection, usageSumCollection],
-    routes: usageRoutes({ ...deps, usage }),
+    routes: [...usageRoutes({ ...deps, usage }), ...trafficResultRoutes(results)],
     audit: USAGE_AUDIT,
     workers: [
       {

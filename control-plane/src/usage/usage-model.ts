@@ -1,11 +1,23 @@
 import { defineCollection } from '../storage/collection.ts';
 import type { StoredRecord } from '../storage/collection.ts';
 
-/** One call that is over, as it goes into the sums. Its id is the session's, so that a call has one. */
+/** How a call ended for the goal of its agent. */
+export const GOALS = ['achieved', 'not_achieved', 'unclear'] as const;
+export type Goal = (typeof GOALS)[number];
+
+/**
+ * One call that is over, as it goes into the sums. Its id is the session's, so that a call has one; what was found of
+ * its goal later is a second one, `<session id>:goal`.
+ */
 export interface UsageEntryRecord extends StoredRecord {
   org_id: string;
   project_id: string;
   agent_id: string | null;
+  agent_version: number | null;
+  /** Of an entry that tells of the goal alone. */
+  goal: Goal | null;
+  reply_count: number;
+  reply_ms: number;
   connected: boolean;
   connected_ms: number;
   /** In 10⁻⁹ of the currency. */
@@ -24,6 +36,10 @@ export const usageEntryCollection = defineCollection<UsageEntryRecord, 'project'
   tenancy: 'project',
   fields: {
     agent_id: { type: String, default: null },
+    agent_version: { type: Number, default: null },
+    goal: { type: String, default: null },
+    reply_count: { type: Number, required: true, default: 0 },
+    reply_ms: { type: Number, required: true, default: 0 },
     connected: { type: Boolean, required: true },
     connected_ms: { type: Number, required: true },
     amount_nano: { type: BigInt, required: true },
@@ -44,6 +60,13 @@ export interface Figures {
   amounts: Record<string, bigint>;
 }
 
+/** The same of one version of an agent, and what its answers and calls were like. */
+export interface VersionFigures extends Figures {
+  reply_count: number;
+  reply_ms: bigint;
+  goals: Partial<Record<Goal, number>>;
+}
+
 /** The calls of one project that ended in one quarter of an hour. */
 export interface UsageSumRecord extends StoredRecord, Figures {
   org_id: string;
@@ -51,6 +74,8 @@ export interface UsageSumRecord extends StoredRecord, Figures {
   quarter: Date;
   /** By agent; `none`: sessions without one. */
   agents: Record<string, Figures>;
+  /** By agent and version, `v7`; tests are in none. */
+  versions: Record<string, Record<string, VersionFigures>>;
   /** Grows with each addition. */
   revision: number;
   /** Sessions of the last addition, whose entries may not say yet that they are counted. */
@@ -69,6 +94,7 @@ export const usageSumCollection = defineCollection<UsageSumRecord, 'org'>({
     connected_ms: { type: BigInt, required: true },
     amounts: { type: Object, default: {} },
     agents: { type: Object, default: {} },
+    versions: { type: Object, default: {} },
     revision: { type: Number, required: true },
     unconfirmed: { type: [String], default: [] },
   },

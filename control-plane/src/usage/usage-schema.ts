@@ -3,7 +3,7 @@ import { amount } from '../http/amount.ts';
 import { idSchema } from '../http/operation.ts';
 import { timezoneName } from '../http/value-schemas.ts';
 
-const day = z.iso.date().meta({ example: '2026-01-31' });
+export const day = z.iso.date().meta({ example: '2026-01-31' });
 
 export const usageQuery = z.object({
   from: day.optional().meta({ description: 'First day; without it the first of the month of `to`.' }),
@@ -15,12 +15,12 @@ export const usageQuery = z.object({
     .meta({ description: "Timezone whose days are meant; the org's without it." }),
 });
 
-const minutes = z.number().min(0).meta({
+export const connectedMinutes = z.number().min(0).meta({
   description: 'Minutes in which caller and agent were connected, to a thousandth.',
   example: 42.5,
 });
-const sessions = z.number().int().meta({ description: 'Sessions that ended.', example: 20 });
-const connected_sessions = z
+export const endedSessions = z.number().int().meta({ description: 'Sessions that ended.', example: 20 });
+export const connectedSessions = z
   .number()
   .int()
   .meta({ description: 'Those of them in which caller and agent were connected.', example: 18 });
@@ -38,9 +38,9 @@ export const costSummaryResponse = z
     total_amount: amount.meta({
       description: "What the calls cost; what was booked in another currency than the org's is not in it.",
     }),
-    sessions,
-    connected_sessions,
-    minutes,
+    sessions: endedSessions,
+    connected_sessions: connectedSessions,
+    minutes: connectedMinutes,
     average_cost_per_minute_amount: amount.meta({ description: 'Cost of a minute; 0 where there is none.' }),
     previous_total_amount: amount.meta({ description: 'The same of as many days before `from`.' }),
   })
@@ -49,9 +49,9 @@ export const costSummaryResponse = z
 export const dailyUsageResponse = z
   .object({
     date: day.meta({ description: 'Day of the timezone.' }),
-    sessions,
-    connected_sessions,
-    minutes,
+    sessions: endedSessions,
+    connected_sessions: connectedSessions,
+    minutes: connectedMinutes,
     amount: amount.meta({ description: "What the calls cost, in the org's currency." }),
   })
   .meta({ id: 'DailyUsage' });

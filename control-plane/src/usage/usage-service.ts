@@ -10,7 +10,7 @@ import type { UsagePeriod } from './usage-days.ts';
 import { usageSumCollection } from './usage-model.ts';
 import type { costSummaryResponse, dailyUsageResponse, usageQuery } from './usage-schema.ts';
 
-type UsageQuery = z.output<typeof usageQuery>;
+type UsageQuery = Omit<z.output<typeof usageQuery>, 'project_id'> & { project_id?: string | undefined };
 
 /** Sums over some quarters of an hour, in one currency. */
 interface Total {
@@ -50,7 +50,7 @@ export class UsageService {
 
   /** @throws ValidationError `reference_not_found` for a project that is none of the org's */
   async costSummary(scope: Scope, query: UsageQuery): Promise<z.input<typeof costSummaryResponse>> {
-    const { period, currency } = await this.#asked(scope, query);
+    const { period, currency } = await this.asked(scope, query);
     const [from, to] = [period.starts[0]!, period.starts.at(-1)!];
     const [total, previous] = await Promise.all([
       this.#total(scope, query.project_id, currency, from, to),
@@ -76,7 +76,7 @@ export class UsageService {
    * @throws ValidationError `reference_not_found` for a project that is none of the org's
    */
   async daily(scope: Scope, query: UsageQuery): Promise<z.input<typeof dailyUsageResponse>[]> {
-    const { period, currency } = await this.#asked(scope, query);
+    const { period, currency } = await this.asked(scope, query);
     const { days, starts } = period;
     const stored = await this.#stored<Date>(
       scope,
@@ -114,7 +114,8 @@ export class UsageService {
     }));
   }
 
-  async #asked(scope: Scope, query: UsageQuery): Promise<{ period: UsagePeriod; currency: string }> {
+  /** What period a request is about, and in which currency. @throws ValidationError, as above */
+  async asked(scope: Scope, query: UsageQuery): Promise<{ period: UsagePeriod; currency: string }> {
     const org = await this.#directory.org(scope.orgId);
     if (!org) throw new NotFoundError();
     const period = usagePeriod(query, query.timezone ?? org.timezone, this.#clock.now());
@@ -179,6 +180,6 @@ function averagePerMinute({ nano, ms }: Total): string {
   return toAmount(ms === 0n ? 0n : divideRounded(nano * 60_000n, ms * 1000n) * 1000n);
 }
 
-function toMinutes(ms: bigint): number {
+export function toMinutes(ms: bigint): number {
   return Number(divideRounded(ms, 60n)) / 1000;
 }

@@ -4,10 +4,13 @@ import type { BookedCall, BookedCalls } from '../billing/booked-call.ts';
 import type { PeriodicTask } from '../jobs/periodic-task.ts';
 import type { Database } from '../storage/database.ts';
 import { isDuplicateKey } from '../storage/duplicate.ts';
+import type { NewFields } from '../storage/new-record.ts';
 import { usageEntryCollection, usageSumCollection } from './usage-model.ts';
-import type { UsageEntryRecord, UsageSumRecord } from './usage-model.ts';
+import type { Goal, UsageEntryRecord, UsageSumRecord } from './usage-model.ts';
 
 const QUARTER_MS = 15 * 60_000;
+/** ISO 4217. */
+const NO_CURRENCY = 'XXX';
 /** Entries that one write adds to a sum, and so the length of its `unconfirmed`. */
 const MAX_ADDED = 200;
 /** Entries that are looked at to find the sums that lack some. */
@@ -48,19 +51,32 @@ export class UsageSums implements BookedCalls {
 
   async booked(call: BookedCall): Promise<void> {
     if (!/^[A-Z]{3}$/.test(call.currency)) throw new Error('A call is booked in a currency that is none.');
-    const quarter = Math.floor(call.ended_at.getTime() / QUARTER_MS);
+    await this.#enter({
+      ...whose(call),
+      _id: call.session_id,
+      connected: call.connected,
+      connected_ms: call.connected_ms,
+      reply_count: call.replies.count,
+      reply_ms: call.replies.total_ms,
+      amount_nano: call.amount_nano,
+      currency: call.currency,
+    });
+  }
+
+  /** Takes in what was found of the goal of a call that is over. The first word counts; it may be told again. */
+  async goalFound(
+    { _id, ended_at, ...session }: Whose & { _id: string; ended_at: Date | null },
+    goal: Goal,
+  ): Promise<void> {
+    if (session.agent_version === null || ended_at === null) return;
+    const nothing = { connected: false, connected_ms: 0, amount_nano: 0n, currency: NO_CURRENCY };
+    await this.#enter({ ...whose({ ...session, ended_at }), ...nothing, _id: `${_id}:goal`, goal });
+  }
+
+  async #enter(entry: NewEntry): Promise<void> {
     try {
       await this.#database.insert(usageEntryCollection, {
-        _id: call.session_id,
-        org_id: call.org_id,
-        project_id: call.project_id,
-        agent_id: call.agent_id,
-        connected: call.connected,
-        connected_ms: call.connected_ms,
-        amount_nano: call.amount_nano,
-        currency: call.currency,
-        sum_id: `${call.project_id}:${quarter}`,
-        quarter: new Date(quarter * QUARTER_MS),
+        ...entry,
         created_at: new Date(this.#clock.now()),
       });
     } catch (error) {
@@ -132,17 +148,40 @@ export class UsageSums implements BookedCalls {
   }
 }
 
+type Whose = Pick<UsageEntryRecord, 'org_id' | 'project_id' | 'agent_id' | 'agent_version'>;
+type NewEntry = Omit<NewFields<UsageEntryRecord>, 'created_at'>;
+
+/** Whose call it was, and of which sum it is. */
+function whose({ org_id, project_id, agent_id, agent_version, ended_at }: Whose & { ended_at: Date }) {
+  const quarter = Math.floor(ended_at.getTime() / QUARTER_MS);
+  return {
+    ...{ org_id, project_id, agent_id, agent_version },
+    sum_id: `${project_id}:${quarter}`,
+    quarter: new Date(quarter * QUARTER_MS),
+  };
+}
+
 /** By path within the sum. */
 function increments(added: readonly UsageEntryRecord[]): Record<string, number | bigint> {
   const by: Record<string, number | bigint> = {};
   const count = (path: string, more: number) => (by[path] = ((by[path] as number | undefined) ?? 0) + more);
   const sum = (path: string, more: bigint) => (by[path] = ((by[path] as bigint | undefined) ?? 0n) + more);
-  for (const { agent_id, connected, connected_ms, currency, amount_nano } of added) {
-    for (const whose of ['', `agents.${agent_id ?? 'none'}.`]) {
-      count(`${whose}sessions`, 1);
-      count(`${whose}connected_sessions`, connected ? 1 : 0);
-      sum(`${whose}connected_ms`, BigInt(connected_ms));
-      sum(`${whose}amounts.${currency}`, BigInt(amount_nano));
+  for (const { agent_id, agent_version, goal, ...entry } of added) {
+    const version = agent_id !== null && (agent_version ?? null) !== null;
+    const ofVersion = version ? [`versions.${agent_id}.v${agent_version}.`] : [];
+    if (goal) {
+      for (const path of ofVersion) count(`${path}goals.${goal}`, 1);
+      continue;
+    }
+    for (const path of ['', `agents.${agent_id ?? 'none'}.`, ...ofVersion]) {
+      count(`${path}sessions`, 1);
+      count(`${path}connected_sessions`, entry.connected ? 1 : 0);
+      sum(`${path}connected_ms`, BigInt(entry.connected_ms));
+      sum(`${path}amounts.${entry.currency}`, BigInt(entry.amount_nano));
+    }
+    for (const path of ofVersion) {
+      count(`${path}reply_count`, entry.reply_count ?? 0);
+      sum(`${path}reply_ms`, BigInt(entry.reply_ms ?? 0));
     }
   }
   return by;
