@@ -36,8 +36,8 @@ export interface PlanSources {
 
 /** Audio assets that a config names, each where it acts. */
 export function playedAssets(config: AgentConfig | undefined): string[] {
-  const greeting = config?.greeting.audio_asset_id ?? null;
-  return greeting === null ? [] : [greeting];
+  const { greeting, background_audio: background } = config ?? {};
+  return [greeting?.audio_asset_id, background?.audio_asset_id].filter((id) => typeof id === 'string');
 }
 
 /** What sessions cost. */

@@ -86,7 +86,7 @@ export const AGENT_CONFIG_TEXTS: Readonly<Record<string, string>> = {
   'tts.fallback_voices.tts_id': 'Text-to-speech model.',
   'tts.fallback_voices.tts_voice_id': "Voice of that model; null: the model's own.",
 
-  background_audio: 'A sound that is heard behind the agent.',
+  background_audio: 'A sound that is heard behind the agent on telephone lines; recordings are without it.',
   'background_audio.audio_asset_id': 'Audio asset that is repeated; null: none.',
   'background_audio.volume': 'Loudness: 0 is silent, 1 is as recorded.',
 

@@ -127,12 +127,12 @@ export async function checkContent(
   ];
   for (const { id, loc } of audio)
     if (id !== null) references.push({ collection: records.audio_asset, id, loc });
-  const { audio_asset_id: greetingAudio } = config.greeting;
-  if (greetingAudio !== null && greetingAudio !== before?.config.greeting?.audio_asset_id) {
-    const failed = { _id: greetingAudio, status: 'failed' };
-    if (await scope.collection(records.audio_asset).findOne(failed)) {
+  for (const part of ['greeting', 'background_audio'] as const) {
+    const { audio_asset_id: id } = config[part];
+    if (id === null || id === before?.config[part]?.audio_asset_id) continue;
+    if (await scope.collection(records.audio_asset).findOne({ _id: id, status: 'failed' })) {
       details.push({
-        loc: ['body', 'config', 'greeting', 'audio_asset_id'],
+        loc: ['body', 'config', part, 'audio_asset_id'],
         msg: 'is an audio asset that could not be made ready: upload another one',
         type: 'not_available',
       });

@@ -35,6 +35,8 @@ const ACTING: Readonly<Record<string, unknown>> = {
   'tts.speed': 1.1, // elevenlabs-tts
   'tts.stability': 0.4,
   'tts.fallback_voices': [{ tts_id: 'tts_other' }], // session-plan, speaker
+  'background_audio.audio_asset_id': 'aud_01k5z8r5m2q7v3x9b4n6c8d0ef', // background-audio, background-bed
+  'background_audio.volume': 0.5,
   'turn_taking.mode': 'semantic', // turn-detector
   'turn_taking.eagerness': 'eager',
   'turn_taking.min_endpointing_ms': 200,
@@ -153,8 +155,6 @@ const REFUSED: Readonly<Record<string, unknown>> = {
   'tts.volume': 1.5,
   'tts.pronunciations': [{ word: 'SQL', say: 'sequel' }],
   'tts.normalize_text': false,
-  'background_audio.audio_asset_id': 'aud_01k5z8r5m2q7v3x9b4n6c8d0ef',
-  'background_audio.volume': 0.5,
   'turn_taking.backchannel.enabled': true,
   'turn_taking.backchannel.frequency': 0.9,
   'turn_taking.backchannel.phrases': ['mhm'],

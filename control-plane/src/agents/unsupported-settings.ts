@@ -15,8 +15,6 @@ export const UNSUPPORTED_SETTINGS: readonly (readonly [path: string, ...accepted
   ['tts.volume', 1],
   ['tts.pronunciations', []],
   ['tts.normalize_text', true],
-  ['background_audio.audio_asset_id', null],
-  ['background_audio.volume', 0.2],
   ['turn_taking.backchannel.enabled', false],
   ['turn_taking.backchannel.frequency', 0.4],
   ['turn_taking.backchannel.phrases', []],

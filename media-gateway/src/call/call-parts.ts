@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { PlanAsset } from '@parley/shared/contracts/audio-assets';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { CallEndReason } from '@parley/shared/contracts/session-values';
 import type { Emit } from '../reporting/call-reporter.ts';
@@ -20,6 +21,7 @@ import { CallClock } from './call-clock.ts';
 import { CallCommands, refusal } from './call-commands.ts';
 import { TurnLog } from './turn-log.ts';
 import { PhaseOfCall } from './call-phase.ts';
+import { BackgroundAudio } from './background-audio.ts';
 import { CallKnowledge } from './call-knowledge.ts';
 import { CallReport } from './call-report.ts';
 import { CallTiming } from './call-timing.ts';
@@ -338,13 +340,16 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
       onAudioMissing: () => end({ ended_by: 'system', failure_reason: 'media_timeout' }),
     },
   });
+  const loadAudio = (id: string, asset: PlanAsset) =>
+    deps.resources.audio.load(id, asset, participant.outputFormat.sampleRate);
+  const background = new BackgroundAudio({ plan, participant, bed: playout.bed, loadAudio, emit });
   const greeting = new Greeting({
     plan,
     prompt,
     clock,
     phase,
     speech,
-    loadAudio: (id, asset) => deps.resources.audio.load(id, asset, participant.outputFormat.sampleRate),
+    loadAudio,
     callerWasHeard: () => timing.callerWasHeard,
     emit,
   });
@@ -424,6 +429,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     knowledge.warm(owner.signal);
     keys.configure(plan.agent.config.dtmf);
     timing.agentChanged();
+    background.begin();
     watchdog.agentChanged(plan);
     turns.agentChanged(sameEars ? undefined : theirs.stt);
     transcript.note(TAKEN_OVER);
@@ -454,6 +460,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     tools,
     goodbye,
     greeting,
+    background,
     answering,
     cost,
     failures,

@@ -141,6 +141,7 @@ export interface PhoneLine {
 export class FakePhone implements Participant {
   readonly carrierCommands = true;
   readonly steadyAudio = true;
+  readonly ambience = true;
   readonly carrier = 'plivo';
   readonly inputFormat = PCMU;
   readonly outputFormat: AudioFormat;

@@ -86,6 +86,7 @@ class LiveCall implements Call, ParticipantListener {
     }
     for (const llm of this.#parts.llms) llm.warm();
     this.#parts.knowledge.warm(this.#abort.signal);
+    this.#parts.background.begin();
     this.#removeTick = time.ticker.add((now) => this.#onTick(now));
     farEnd.participant.attach(this);
     if (this.#parts.answering && plan.leg === 0) this.#parts.answering.begin();
@@ -190,6 +191,7 @@ class LiveCall implements Call, ParticipantListener {
     this.#removeTick?.();
     this.#rejoinTimer?.cancel();
     this.#parts.greeting.stop();
+    this.#parts.background.stop();
     this.#parts.keys.close();
     this.#parts.carrier.close();
     this.#parts.tools.close();

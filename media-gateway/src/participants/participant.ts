@@ -11,6 +11,8 @@ export interface Participant {
   readonly carrierCommands: boolean;
   /** Caller audio comes all the time, silence too: without it the line is lost. Otherwise microphones may be off. */
   readonly steadyAudio: boolean;
+  /** Audio may be played between utterances, too: a background, or hold audio. */
+  readonly ambience?: boolean;
   /** What `onAudio` delivers. */
   readonly inputFormat: AudioFormat;
   /** What `play` takes. */

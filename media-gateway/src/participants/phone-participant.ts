@@ -28,6 +28,7 @@ export interface StreamStart {
 export class PhoneParticipant implements Participant, SocketListener {
   readonly carrierCommands = true;
   readonly steadyAudio = true;
+  readonly ambience = true;
   readonly marks = true;
   readonly carrier: CarrierName;
   readonly dtmfOut: CarrierAdapter['dtmfOut'];

@@ -39,15 +39,34 @@ void t.test('a mark that comes early proves its audio, and no lag', (t) => {
 
 void t.test('what runs dry begins anew', (t) => {
   const listener = new ListenerClock(PCMU);
-  t.equal(listener.send(800, 1000), true);
+  t.equal(listener.send(800, 1000), 1000);
   t.equal(listener.lead(1000), 100);
-  t.equal(listener.send(800, 1050), false);
+  t.equal(listener.send(800, 1050), undefined);
   t.equal(listener.lead(1050), 150);
-  t.equal(listener.send(800, 1200), false, 'just in time');
-  t.equal(listener.send(800, 1301), true);
+  t.equal(listener.send(800, 1200), undefined, 'just in time');
+  t.equal(listener.send(800, 1301), 1301);
   t.equal(listener.dryAt, 1401);
   listener.clear();
   t.equal(listener.lead(1301), -Infinity);
-  t.equal(listener.send(800, 1301), true);
+  t.equal(listener.send(800, 1301), 1301);
+  t.end();
+});
+
+void t.test('what is none of the speech keeps the line busy, and nothing of it counts as heard', (t) => {
+  const listener = new ListenerClock(PCMU);
+  const speech = new Speech({ onStarted() {}, onFinished() {} });
+  listener.sendOther(800, 1000);
+  t.equal(listener.lead(1000), 100);
+  t.notOk(listener.speechPending);
+  t.equal(listener.send(800, 1000), 1100, 'the speech is heard behind it');
+  speech.sentBytes = 800;
+  listener.sendOther(1600, 1000);
+  t.equal(listener.lead(1000), 400);
+  t.equal(listener.heardBytes(speech, 1150), 400);
+  t.equal(listener.heardBytes(speech, 1200), 800);
+  t.equal(listener.send(800, 1200), 1400, 'and goes on behind it');
+  listener.newSpeech();
+  t.notOk(listener.speechPending);
+  t.equal(listener.lead(1200), 300);
   t.end();
 });

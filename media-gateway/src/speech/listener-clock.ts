@@ -7,6 +7,8 @@ export class ListenerClock {
   readonly #wholeBytes: number;
   /** When the far end will have played all it was sent. */
   #dryAt = -Infinity;
+  /** When it will have played what it was sent of the speech; -Infinity before the first of it. */
+  #speechDryAt = -Infinity;
   /** How far the far end's playback is behind the clock, learnt from marks. */
   #lagMs = 0;
 
@@ -25,20 +27,41 @@ export class ListenerClock {
     return this.#dryAt;
   }
 
+  /** When the far end will have played what it was sent of the speech. */
+  get speechDryAt(): number {
+    return this.#speechDryAt;
+  }
+
+  /** Whether some of the present speech has gone out since it began, or since the far end dropped it. */
+  get speechPending(): boolean {
+    return this.#speechDryAt !== -Infinity;
+  }
+
+  /** A speech begins, or is over: what went out before is none of it. */
+  newSpeech(): void {
+    this.#speechDryAt = -Infinity;
+  }
+
   /**
-   * Notes audio that goes out.
-   * @returns whether the far end had nothing left to play, so that this is heard at once
+   * Notes audio of the speech that goes out.
+   * @returns when its first sample is heard, unless it is heard right behind what went out of the speech before
    */
-  send(bytes: number, now: number): boolean {
-    const dry = this.#dryAt < now;
-    if (dry) this.#dryAt = now;
-    this.#dryAt += bytes / this.#bytesPerMs;
-    return dry;
+  send(bytes: number, now: number): number | undefined {
+    const startsAt = Math.max(this.#dryAt, now);
+    const apart = startsAt !== this.#speechDryAt;
+    this.#dryAt = this.#speechDryAt = startsAt + bytes / this.#bytesPerMs;
+    return apart ? startsAt : undefined;
+  }
+
+  /** Notes audio that goes out and is none of the speech. */
+  sendOther(bytes: number, now: number): void {
+    this.#dryAt = Math.max(this.#dryAt, now) + bytes / this.#bytesPerMs;
   }
 
   /** Notes that the far end has dropped the audio it had not played. */
   clear(): void {
     this.#dryAt = -Infinity;
+    this.#speechDryAt = -Infinity;
   }
 
   /** How much of a speech was heard, never more than was sent. */
@@ -60,7 +83,7 @@ export class ListenerClock {
   }
 
   #bytesByClock(speech: Speech, now: number, lagMs: number): number {
-    const unheardMs = Math.max(0, this.#dryAt + lagMs - now);
+    const unheardMs = Math.max(0, this.#speechDryAt + lagMs - now);
     return this.wholeSamples(Math.max(0, speech.sentBytes - unheardMs * this.#bytesPerMs));
   }
 }

@@ -3,6 +3,7 @@ import { attenuator } from '@parley/shared/audio/attenuate';
 import type { Clock } from '@parley/shared/time/clock';
 import type { Participant } from '../participants/participant.ts';
 import type { CallRecorder } from '../recording/call-recorder.ts';
+import { BackgroundBed } from './background-bed.ts';
 import { HeardLedger } from './heard-ledger.ts';
 import { heardText, type SpokenWord } from './heard-text.ts';
 import { ListenerClock } from './listener-clock.ts';
@@ -61,6 +62,8 @@ export class Playout {
   readonly ledger: HeardLedger;
   readonly #echo: EchoReference | undefined;
   readonly #soften: (bytes: Uint8Array) => Uint8Array;
+  /** What is heard under the speech, and where there is none. */
+  readonly bed: BackgroundBed;
 
   #generation = 0;
   #speech: Speech | undefined;
@@ -85,6 +88,11 @@ export class Playout {
     this.#listener = new ListenerClock(this.format);
     this.#echo = deps.echo;
     this.#soften = attenuator(this.format, SOFT_DB);
+    this.bed = new BackgroundBed({
+      participant: deps.participant,
+      listener: this.#listener,
+      format: this.format,
+    });
     this.ledger = new HeardLedger({
       recorder: deps.recorder,
       format: this.format,
@@ -140,6 +148,7 @@ export class Playout {
     this.#generation++;
     this.#hold = options.held ? 'silent' : 'none';
     this.#last = undefined;
+    this.#listener.newSpeech();
     this.#speech = new Speech(events);
   }
 
@@ -191,11 +200,13 @@ export class Playout {
     if (!speech || this.held) return;
     this.#hold = 'silent';
     if (speech.startedAt === undefined) return;
-    const heardBytes = this.#listener.heardBytes(speech, this.#clock.monotonic());
+    const now = this.#clock.monotonic();
+    const heardBytes = this.#listener.heardBytes(speech, now);
     // The generation changes before the clear: marks that come back because of it must not count.
     this.#generation++;
     this.#participant.clear();
-    this.#echo?.agentCleared(this.#clock.monotonic());
+    this.#echo?.agentCleared(now);
+    this.bed.cleared(now);
     this.ledger.note(speech, heardBytes);
     while (speech.runs.length > 0 && speech.runs.at(-1)!.startByte >= heardBytes) speech.runs.pop();
     // Audio that was sent and not heard is sent again if the speech resumes.
@@ -229,11 +240,12 @@ export class Playout {
     if (!this.silent && speech.startedAt !== undefined) {
       this.#participant.clear();
       this.#echo?.agentCleared(now);
-    }
+      this.bed.cleared(now);
+      this.#listener.clear();
+    } else this.#listener.newSpeech();
     this.ledger.note(speech, heardBytes);
     this.#speech = undefined;
     this.#hold = 'none';
-    this.#listener.clear();
     this.#last = { speech, heardBytes };
     return this.ledger.account(speech, heardBytes, false);
   }
@@ -295,8 +307,12 @@ export class Playout {
   /** Sends what is due. Called on every tick. @param earlyMs how much before its time a chunk may go out */
   pump(earlyMs = NEAREST_TICK_MS): void {
     const speech = this.#speech;
-    if (!speech || this.silent) return;
     const now = this.#clock.monotonic();
+    if (!speech || this.silent) {
+      this.bed.fill(now, false);
+      return;
+    }
+    if (speech.sentBytes < speech.availableBytes) this.bed.makeWay(now);
     while (speech.sentBytes < speech.availableBytes) {
       const lead = this.#listener.lead(now);
       if (!this.#isDue(speech, now, lead, earlyMs)) break;
@@ -316,6 +332,10 @@ export class Playout {
       const onTime = lead > this.#leadMs - CHUNK_MS - LEAD_SLACK_MS;
       speech.dueAt = onTime ? (speech.dueAt ?? now) + size / this.#bytesPerMs : undefined;
     }
+    this.bed.fill(
+      now,
+      speech.startedAt !== undefined && !(speech.complete && speech.sentBytes >= speech.availableBytes),
+    );
     for (const [go, ms] of this.#waiting)
       if (this.queuedMs <= ms) {
         this.#waiting.delete(go);
@@ -339,10 +359,11 @@ export class Playout {
 
   #send(speech: Speech, size: number, now: number): void {
     const playsAt = Math.max(now, this.#listener.dryAt);
-    if (this.#listener.send(size, now)) speech.runs.push({ startByte: speech.sentBytes, at: now });
+    const runsFrom = this.#listener.send(size, now);
+    if (runsFrom !== undefined) speech.runs.push({ startByte: speech.sentBytes, at: runsFrom });
     // One message, however many pieces it came in from the voice.
     const whole = speech.read(speech.sentBytes, size);
-    const bytes = this.#hold === 'soft' ? this.#soften(whole) : whole;
+    const bytes = this.bed.under(this.#hold === 'soft' ? this.#soften(whole) : whole);
     this.#participant.play(bytes, speech.sentBytes / this.#bytesPerMs);
     this.#echo?.agentSaid(bytes, this.format, playsAt);
     speech.sentBytes += size;
@@ -363,7 +384,7 @@ export class Playout {
   #checkFinished(speech: Speech, now: number): void {
     if (!speech.complete || speech.sentBytes < speech.availableBytes) return;
     const proven = speech.provenBytes >= speech.availableBytes;
-    const dueAt = this.#listener.dryAt + (this.#participant.marks ? MARK_PATIENCE_MS : 0);
+    const dueAt = this.#listener.speechDryAt + (this.#participant.marks ? MARK_PATIENCE_MS : 0);
     if (!proven && now < dueAt) return;
     this.ledger.note(speech, speech.availableBytes);
     this.#speech = undefined;

@@ -38,9 +38,13 @@ export const MULAW_TO_PCM16 = Int16Array.from({ length: 256 }, (_, code) => mula
 /** The sample behind each A-law code, on the 16-bit scale (the standard's 13 bits, times eight). */
 export const ALAW_TO_PCM16 = Int16Array.from({ length: 256 }, (_, code) => alawToSample(code));
 
-// Indexed by the sample as an unsigned 16-bit number.
-const PCM16_TO_MULAW = Uint8Array.from({ length: 65_536 }, (_, index) => sampleToMulaw((index << 16) >> 16));
-const PCM16_TO_ALAW = Uint8Array.from({ length: 65_536 }, (_, index) => sampleToAlaw((index << 16) >> 16));
+/** Codes of samples, indexed by the sample as an unsigned 16-bit number. */
+export const PCM16_TO_MULAW = Uint8Array.from({ length: 65_536 }, (_, index) =>
+  sampleToMulaw((index << 16) >> 16),
+);
+export const PCM16_TO_ALAW = Uint8Array.from({ length: 65_536 }, (_, index) =>
+  sampleToAlaw((index << 16) >> 16),
+);
 const MULAW_TO_ALAW = Uint8Array.from(MULAW_TO_PCM16, (sample) => PCM16_TO_ALAW[sample & 0xffff]!);
 const ALAW_TO_MULAW = Uint8Array.from(ALAW_TO_PCM16, (sample) => PCM16_TO_MULAW[sample & 0xffff]!);
 
