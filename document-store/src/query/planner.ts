@@ -49,6 +49,8 @@ export interface PlanRequest {
   hint: Bson | undefined;
   /** How many documents are wanted at most. */
   limit: number | undefined;
+  /** Only how many there are is wanted. */
+  counting?: boolean;
 }
 
 /**
@@ -106,11 +108,14 @@ function choose(
   store: Store,
   collection: Collection,
   plans: readonly IndexPlan[],
-  { sort, limit }: PlanRequest,
+  { sort, limit, counting }: PlanRequest,
 ): IndexPlan {
   const rated = plans.map((plan) => ({ plan, score: rate(plan) })).sort((a, b) => b.score - a.score);
   const best = rated[0]!.plan;
   if (rated[0]!.score >= FINDS_ONE) return best;
+  // Its keys are counted instead of documents: nothing else can be cheaper.
+  const exact = counting ? rated.find(({ plan }) => plan.exact) : undefined;
+  if (exact) return exact.plan;
   const inOrder = sort.length === 0 ? undefined : rated.find(({ plan }) => plan.sorted)?.plan;
   const first = inOrder ?? best;
   const known = boundFields(first);
@@ -118,10 +123,16 @@ function choose(
     (plan) => plan !== first && boundFields(plan).some((one) => !known.includes(one)),
   );
   if (others.length === 0) return first;
-  const rivals = inOrder ? others : [first, ...others];
+  // What has the conditions of another and more leads to no more documents.
+  const rivals = (inOrder ? others : [first, ...others]).filter(
+    (plan, _, all) => !all.some((other) => hasMore(boundFields(other), boundFields(plan))),
+  );
   for (const step of COUNT_STEPS) {
-    const counted = rivals.map((plan) => ({ plan, keys: countKeys(store, plan, step) }));
-    const { plan, keys } = counted.reduce((least, one) => (one.keys < least.keys ? one : least));
+    let [plan, keys] = [first, step];
+    for (const rival of rivals) {
+      const fewer = countKeys(store, rival, keys);
+      if (fewer < keys) [plan, keys] = [rival, fewer];
+    }
     if (keys === step) continue;
     if (!inOrder || keys <= 10 * (limit ?? Infinity)) return plan;
     // In order, a match comes every so many keys, and as many matches as are wanted have to be met.
@@ -133,6 +144,10 @@ function choose(
     return countKeys(store, inOrder, met) < met ? inOrder : plan;
   }
   return first;
+}
+
+function hasMore(fields: readonly string[], than: readonly string[]): boolean {
+  return fields.length > than.length && than.every((field) => fields.includes(field));
 }
 
 function boundFields({ index, used }: IndexPlan): string[] {

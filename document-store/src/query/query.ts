@@ -24,6 +24,8 @@ export interface Query {
   skip?: number;
   /** Undefined for all. */
   limit?: number | undefined;
+  /** Only the number of matches is wanted: `limit` of them are enough. */
+  counting?: boolean;
 }
 
 /** How a query went, for explain. */
@@ -68,6 +70,7 @@ export class QueryRun {
       sort: query.sort,
       hint: query.hint,
       limit: wanted,
+      counting: query.counting ?? false,
     });
     this.#results = this.#run(wanted);
   }
@@ -339,7 +342,7 @@ export function countMatches(store: Store, collection: Collection, query: Query)
     const run = new QueryRun(
       store,
       collection,
-      { ...query, skip: 0, limit: undefined },
+      { ...query, skip: 0, limit: enough, counting: true },
       decidingFields(query),
     );
     count = 0;
@@ -349,7 +352,7 @@ export function countMatches(store: Store, collection: Collection, query: Query)
         count += store.countKeys(run.plan.index, range, Math.min(enough - count, Number.MAX_SAFE_INTEGER));
       }
     } else {
-      for (const _ of run) if (++count >= enough) break;
+      for (const _ of run) count += 1;
     }
   }
   return Math.max(0, Math.min(count - skip, limit));
