@@ -34,7 +34,11 @@ Options:
   --outbound            the agent calls, by POST /v1/campaigns/start-call: the options above are what the person does
                         who answers, at an emulated telephone (1 s after it rings)
   --to NUMBER           with --outbound: whom the agent calls. The last three digits say what the telephone does:
-                        901 is busy, 902 is never answered, 903 refuses, 905 is not in service; others answer
+                        901 is busy, 902 is never answered, 903 refuses, 904 answers and hangs up, 905 is not in
+                        service, 906 is refused by the carrier, 907 rings though the carrier answers no request,
+                        908 stays in the carrier's queue, 910 to 919 answer after 0 to 9 s, 92n is an answering
+                        machine, 93n screens calls, 94n is a voice menu; others answer. Behind 930, 940 and 941
+                        there is a person, who does the steps
   --json                at the end one line of JSON: session id, end reason, turns with texts and latencies, tools,
                         keys, transfer, paths
   --help                this text

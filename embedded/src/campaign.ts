@@ -6,7 +6,8 @@ import { runCommand, UsageError } from './command.ts';
 import { openDesk } from './demonstration/open-desk.ts';
 
 const USAGE = `Runs a campaign of the demonstration agent, and prints how it goes. The far ends are emulators: telephones at
-emulated carriers, with people, answering machines, busy lines, and some that nobody answers.
+emulated carriers, with people, answering machines, call screening, voice menus, busy lines, and some that nobody
+answers.
 
   npm run campaign -- [options]
 

@@ -7,7 +7,7 @@ import path from 'node:path';
 import t from 'tap';
 import { runCaller } from '@parley/emulators/callers/caller-script';
 import { carrierCallbackPath } from '@parley/shared/contracts/addresses';
-import { CARRIERS } from '@parley/shared/contracts/session-values';
+import { CARRIERS, type CarrierName } from '@parley/shared/contracts/session-values';
 import { createLogger } from '@parley/shared/logging/logger';
 import { speakAsCaller } from '../src/demonstration/caller-voice.ts';
 import { PUT_THROUGH } from '../src/demonstration/conversation.ts';
@@ -16,7 +16,7 @@ import {
   type DemonstrationPlatform,
 } from '../src/demonstration/demonstration-platform.ts';
 import { waitForPostCall } from '../src/demonstration/follow-session.ts';
-import { CALLER_LINES } from '../src/demonstration/script.ts';
+import { CALLER_LINES, DEMONSTRATION_AGENT } from '../src/demonstration/script.ts';
 import { TEST_SETTINGS } from './fixtures/system/test-platform.ts';
 
 const TIMEOUT_MS = 60_000;
@@ -133,12 +133,43 @@ void t.test('the desk calls a named agent by the ticket of its session, and pres
   t.equal(connections, 0, NOWHERE_ELSE);
 });
 
-void t.test('emulated callers hang up when the platform stops', async (t) => {
+void t.test('machines that answer get a message, an answer, and keys', async (t) => {
   const { desk, demonstration } = running;
-  const { number } = demonstration.lines.plivo!;
-  const placed = await desk.place({ carrier: 'plivo', to: number, steps: [{ say: CALLER_LINES.booking }] });
-  await desk.hangUp();
-  t.match(await placed.outcome, { ended_by: 'caller' }, 'in the middle of the greeting');
+  const call = async (carrier: CarrierName, to: string) => {
+    const placed = await desk.place({ carrier, outbound: true, to, steps: [{ say: CALLER_LINES.hours }] });
+    await placed.outcome;
+    const session = await waitForPostCall<{
+      status: string;
+      hangup_reason: string | null;
+      detail: { outcome: string | null; post_call: { status: string } };
+    }>(demonstration.rest, placed.session_id!, TIMEOUT_MS, AbortSignal.timeout(TIMEOUT_MS));
+    const at = `/v1/sessions/${placed.session_id}`;
+    const { items } = await demonstration.rest.get<{ items: { role: string; text: string }[] }>(
+      `${at}/transcript`,
+    );
+    const keys = await demonstration.rest.get<{ items: { data: { direction?: string; digits?: string } }[] }>(
+      `${at}/events?type=dtmf`,
+    );
+    return {
+      ...session,
+      said: items.filter(({ role }) => role === 'agent').map(({ text }) => text),
+      all: items.map(({ role, text }) => `${role}: ${text}`).join('\n'),
+      keys: keys.items.filter(({ data }) => data.direction === 'sent').map(({ data }) => data.digits),
+    };
+  };
+  const [voicemail, screening, menu] = await Promise.all([
+    call('plivo', '+14155552920'),
+    call('telnyx', '+14155552930'),
+    call('twilio', '+14155552940'),
+  ]);
+  const { message } = DEMONSTRATION_AGENT.config.answer_detection.voicemail;
+  t.match(voicemail, { hangup_reason: 'voicemail', detail: { outcome: 'voicemail' } });
+  t.equal(voicemail.said.at(-1), message, voicemail.all);
+  t.ok(screening.said.includes(DEMONSTRATION_AGENT.config.answer_detection.screening.message), screening.all);
+  t.match(screening.said.at(-1), /^We are open/, 'the person whom the assistant brought has asked');
+  t.equal(menu.keys[0], '1', menu.all);
+  t.match(menu.said.at(-1), /^We are open/, 'the person behind the menu has asked');
+  t.equal(connections, 0, NOWHERE_ELSE);
 });
 
 void t.test('a caller who asks for the manager is transferred, at every carrier', async (t) => {
@@ -205,4 +236,13 @@ void t.test('an agent of one’s own is followed by the emulated model: its fact
   );
   const events = await rest.get<{ items: { data: object }[] }>(`${at}/events?type=tool_started`);
   t.match(events.items, [{ data: { name: 'order_bread', arguments: '{"quantity":2,"day":"Friday"}' } }]);
+});
+
+// All of them do: no other call is held meanwhile.
+void t.test('emulated callers hang up when the platform stops', { buffered: false }, async (t) => {
+  const { desk, demonstration } = running;
+  const { number } = demonstration.lines.plivo!;
+  const placed = await desk.place({ carrier: 'plivo', to: number, steps: [{ say: CALLER_LINES.booking }] });
+  await desk.hangUp();
+  t.match(await placed.outcome, { ended_by: 'caller' }, 'in the middle of the greeting');
 });

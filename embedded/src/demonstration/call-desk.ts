@@ -83,12 +83,14 @@ export class CallDesk {
 
   private constructor(deps: CallDeskDeps) {
     this.#deps = deps;
+    const speak = (text: string) => speakAsCaller(deps.speech, text);
     this.#people = new DialledPeople({
       carriers: Object.values(deps.carriers).map(({ emulator }) => emulator),
       async habits(to) {
         await deps.stt?.teach([...PEOPLE_LINES]);
-        return habitsOf(to, (text) => speakAsCaller(deps.speech, text));
+        return habitsOf(to, speak);
       },
+      speak,
     });
   }
 
@@ -148,7 +150,7 @@ export class CallDesk {
     steps: readonly CallerStep[],
   ): Promise<PlacedCall & { call: RunningCall }> {
     const to = order.to ?? `+1415555${randomInt(2000, 8900)}`;
-    await this.#deps.stt?.teach([HELLO]);
+    await this.#deps.stt?.teach([...PEOPLE_LINES]);
     const hello = { say: await speakAsCaller(this.#deps.speech, HELLO), label: HELLO, atOnce: true };
     const { outcome, forget } = this.#people.expect(to, [hello, ...steps]);
     try {

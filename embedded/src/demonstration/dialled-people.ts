@@ -1,28 +1,33 @@
+import { machineByNumber } from '@parley/emulators/answers/machines';
 import type { CallerStep } from '@parley/emulators/callers/caller-script';
 import type { CarrierEmulator, ConnectingCall } from '@parley/emulators/callers/emulated-call';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { CallOutcome } from './call-order.ts';
 import { answerCall } from './hold-call.ts';
 
-/** What somebody does who is called and was not asked for by an order. @param to E.164 */
-export type Habits = (to: string) => Promise<readonly CallerStep[]>;
+export interface DialledPeopleDeps {
+  carriers: readonly CarrierEmulator[];
+  /** What somebody does who is called and was not asked for by an order. @param to E.164 */
+  habits(to: string): Promise<readonly CallerStep[]>;
+  /** The voice of machines. @returns 8 kHz mu-law */
+  speak(text: string): Promise<Uint8Array>;
+  logger?: Logger | undefined;
+}
 
 interface Expected {
   steps: readonly CallerStep[];
   outcome: PromiseWithResolvers<CallOutcome>;
 }
 
-/** The people at the telephones that the emulated carriers dial. Whether they answer, their numbers say. */
+/** People and machines at the telephones that the emulated carriers dial. Who answers, if anybody, their numbers say. */
 export class DialledPeople {
-  readonly #habits: Habits;
-  readonly #logger: Logger | undefined;
+  readonly #deps: DialledPeopleDeps;
   /** By number, those who were told what to do in the next call. */
   readonly #expected = new Map<string, Expected>();
   readonly #running = new Set<ConnectingCall>();
 
-  constructor(deps: { carriers: readonly CarrierEmulator[]; habits: Habits; logger?: Logger }) {
-    this.#habits = deps.habits;
-    this.#logger = deps.logger;
+  constructor(deps: DialledPeopleDeps) {
+    this.#deps = deps;
     for (const carrier of deps.carriers) void this.#answerAll(carrier);
   }
 
@@ -63,12 +68,17 @@ export class DialledPeople {
     this.#expected.delete(call.to);
     this.#running.add(call);
     try {
-      const steps = expected?.steps ?? (await this.#habits(call.to));
-      const outcome = await answerCall(call, [...steps, { listen: true }]);
+      const steps = expected?.steps ?? (await this.#deps.habits(call.to));
+      const machine = machineByNumber(call.to);
+      const outcome = await answerCall(
+        call,
+        [...steps, { listen: true }],
+        machine && { script: machine, speak: (text) => this.#deps.speak(text) },
+      );
       expected?.outcome.resolve(outcome);
     } catch (error) {
       expected?.outcome.reject(error);
-      this.#logger?.warn({ err: error }, 'an emulated telephone has failed');
+      this.#deps.logger?.warn({ err: error }, 'an emulated telephone has failed');
     } finally {
       this.#running.delete(call);
     }

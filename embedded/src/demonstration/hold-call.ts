@@ -1,3 +1,5 @@
+import type { MachineScript } from '@parley/emulators/answers/machines';
+import { playMachine } from '@parley/emulators/answers/play-machine';
 import { runCaller, type CallerStep } from '@parley/emulators/callers/caller-script';
 import type { CarrierLine } from '@parley/emulators/callers/carrier-line';
 import {
@@ -29,13 +31,30 @@ export async function holdCall(call: EmulatedCall, steps: readonly CallerStep[])
   return outcomeOf(call, await call.ended);
 }
 
-/** The same for a call that was dialled: nobody may answer it. */
-export async function answerCall(call: ConnectingCall, steps: readonly CallerStep[]): Promise<CallOutcome> {
+/**
+ * The same for a call that was dialled: nobody may answer it, or a machine, which may bring the person.
+ * @param machine who answers; `speak` gives 8 kHz mu-law
+ */
+export async function answerCall(
+  call: ConnectingCall,
+  steps: readonly CallerStep[],
+  machine?: { script: MachineScript; speak(text: string): Promise<Uint8Array> },
+): Promise<CallOutcome> {
+  let keys = '';
+  if (machine) call.hearKeys((digits) => (keys += digits));
   try {
     await call.connected();
   } catch (error) {
     if (!(error instanceof CallNotConnectedError)) throw error;
     return outcomeOf(call, error.end);
+  }
+  if (machine) {
+    const { script, speak } = machine;
+    const then = await playMachine(call.line, script.parts, { speak, keys: () => keys });
+    if (then !== 'person') {
+      call.hangUp();
+      return outcomeOf(call, await call.ended);
+    }
   }
   return holdCall(call, steps);
 }

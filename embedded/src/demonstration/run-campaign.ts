@@ -3,8 +3,10 @@ import type { RestClient } from './rest-client.ts';
 
 /** Telephones, by the last digits of their numbers, and how many of a hundred contacts have one. */
 const KINDS = [
-  { kind: 'person', share: 60, endings: ['311', '100', '203', '512', '406', '200'] },
+  { kind: 'person', share: 50, endings: ['311', '100', '203', '512', '406', '200'] },
   { kind: 'voicemail', share: 20, endings: ['920', '921', '922', '923'] },
+  { kind: 'screening', share: 5, endings: ['930', '931'] },
+  { kind: 'menu', share: 5, endings: ['940', '941'] },
   { kind: 'busy', share: 10, endings: ['901'] },
   { kind: 'no answer', share: 5, endings: ['902'] },
   { kind: 'refuses', share: 3, endings: ['903'] },

@@ -13,9 +13,19 @@ export const DEMONSTRATION_AGENT = {
     'When the caller asks for the manager, call transfer_call. Without that tool, as in a browser, you cannot put',
     'anybody through: say so.',
     'When the caller says goodbye, say goodbye and call end_call.',
+    'When a voice menu has answered, press the key that it names first, with send_dtmf.',
   ].join(' '),
   greeting: 'Lakeside Bistro, good evening. How can I help you?',
   config: {
+    answer_detection: {
+      enabled: true,
+      voicemail: {
+        action: 'leave_message',
+        message: 'This is Lakeside Bistro, about your table. Please call us back. Goodbye.',
+      },
+      screening: { action: 'answer', message: 'This is Lakeside Bistro. I am calling about your table.' },
+      ivr: { action: 'navigate' },
+    },
     transfer: {
       destinations: [
         {
@@ -57,6 +67,18 @@ export const CALLER_LINES = {
 
 const bistro = { system: DEMONSTRATION_AGENT.name };
 
+/** A voice menu that names a key: it is pressed, without a word. */
+const menuKeys = ['zero', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine'].map(
+  (word, digit) => ({
+    when: {
+      ...bistro,
+      user: `press ${word}`,
+      tool: 'send_dtmf',
+    },
+    reply: { text: '', tool_calls: [{ name: 'send_dtmf', arguments: { digits: String(digit) } }] },
+  }),
+);
+
 /** The emulated model's script: the demonstration's agent by the word, every other one by its prompt and its tools. */
 export const DEMONSTRATION_LLM_SCRIPT = {
   rules: [
@@ -74,6 +96,23 @@ export const DEMONSTRATION_LLM_SCRIPT = {
       reply: { json: { passed: false, reason: 'The emulated language model cannot judge.' } },
     },
     { when: { schema: '*' }, reply: { json: 'lead' } },
+    { when: { ...bistro, after_tool: 'send_dtmf' }, reply: { text: '' } },
+    ...menuKeys,
+    // A machine that is not done yet.
+    {
+      when: {
+        ...bistro,
+        user: {
+          regex:
+            'voice menu has answered|stay on the line|one moment|^please\\W*$|thank you\\.$|thank you for calling|^welcome to|^for [^.]*$',
+        },
+      },
+      reply: { text: '' },
+    },
+    {
+      when: { ...bistro, user: { regex: '^hello\\W*$' } },
+      reply: { text: 'Hello, this is Lakeside Bistro, about your table. How can I help you?' },
+    },
     {
       when: { ...bistro, after_tool: 'book_table', user: ['eight', 'instead'] },
       reply: {

@@ -3,7 +3,7 @@ import { makeMusic } from '../noise/music.ts';
 import { filter, NOISE_RATE, pink, samplesOf, type Random } from '../noise/sound.ts';
 import type { Speaker } from '../noise/voices.ts';
 import { seededRandom } from '../server/delays.ts';
-import type { AnswerScript } from './answer-script.ts';
+import type { AnswerPart, AnswerScript } from './answer-script.ts';
 
 /** Active level of the voices, and of tones and music, dB to a full-scale square wave. */
 const VOICE_DB = -22;
@@ -45,9 +45,9 @@ export function renderAnswer(
   for (const part of script.parts) {
     if ('pauseMs' in part) add(new Float32Array(samplesOf(part.pauseMs / 1000)));
     else if ('beepHz' in part) {
-      add(tone(part.beepHz, part.ms));
+      add(tone(part));
       sound.beepsEndMs.push(ms(at));
-    } else if ('musicMs' in part) add(atLevel(makeMusic(samplesOf(part.musicMs / 1000), random, 1), TONE_DB));
+    } else if ('musicMs' in part) add(music(part, random));
     else {
       const said = trimmed(atLevel(speak(script.speaker, part.say), VOICE_DB));
       note(sound, part.say, ms(at), ms(at + said.length));
@@ -61,9 +61,23 @@ export function renderAnswer(
     from += piece.length;
   }
   if (script.noiseDb !== undefined) addRoom(whole, VOICE_DB + script.noiseDb, random);
-  sound.samples = Int16Array.from(whole, (value) => Math.max(-32_768, Math.min(32_767, Math.round(value))));
+  sound.samples = toPcm16(whole);
   return sound;
 }
+
+/** A part without words: 8 kHz. */
+export function wordlessSound(
+  part: Extract<AnswerPart, { beepHz: number } | { musicMs: number }>,
+  seed: number,
+): Int16Array {
+  return toPcm16('beepHz' in part ? tone(part) : music(part, seededRandom(seed)));
+}
+
+const toPcm16 = (samples: Float32Array) =>
+  Int16Array.from(samples, (value) => Math.max(-32_768, Math.min(32_767, Math.round(value))));
+
+const music = ({ musicMs }: { musicMs: number }, random: Random) =>
+  atLevel(makeMusic(samplesOf(musicMs / 1000), random, 1), TONE_DB);
 
 const ms = (samples: number) => (samples * 1000) / NOISE_RATE;
 
@@ -94,12 +108,12 @@ function trimmed(samples: Float32Array): Float32Array {
   return samples.slice(start, end + 1);
 }
 
-function tone(hz: number, durationMs: number): Float32Array {
+function tone({ beepHz, ms: durationMs }: { beepHz: number; ms: number }): Float32Array {
   const length = samplesOf(durationMs / 1000);
   const amplitude = 32_768 * gainOf(TONE_DB) * Math.SQRT2;
   return Float32Array.from({ length }, (_, i) => {
     const ramp = Math.min(1, i / RAMP_SAMPLES, (length - i) / RAMP_SAMPLES);
-    return amplitude * ramp * Math.sin((2 * Math.PI * hz * i) / NOISE_RATE);
+    return amplitude * ramp * Math.sin((2 * Math.PI * beepHz * i) / NOISE_RATE);
   });
 }
 

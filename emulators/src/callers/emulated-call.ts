@@ -28,6 +28,8 @@ export interface EmulatedCall {
 export interface ConnectingCall extends EmulatedCall {
   /** Resolves when its media stream stands. @throws CallNotConnectedError */
   connected(): Promise<void>;
+  /** Tells of the keys that the agent presses from now on, as signals and as tones. */
+  hearKeys(onKeys: (digits: string) => void): void;
 }
 
 export interface EmulatedCallEnd {

@@ -11,13 +11,16 @@ void t.test('numbers say what their telephones do', async (t) => {
     ['+14155550905', 'not_in_service', 0],
     ['+14155550906', 'invalid', 0],
     ['+14155550907', 'answer', 1000],
+    ['+14155550908', 'stay_queued', 0],
     ['+14155550910', 'answer', 0],
     ['+14155550917', 'answer', 7000],
+    ['+14155550920', 'answer', 1000],
     ['+14155550123', 'answer', 1000],
   ];
   for (const [to, does, afterMs] of cases) t.match(telephoneByNumber(to), { does, afterMs }, to);
   t.equal(telephoneByNumber('+14155550904').hangUpAfterMs, 0);
   t.equal(telephoneByNumber('+14155550907').requestUnanswered, true);
+  t.equal(telephoneByNumber('+14155550940').machine?.verdict, 'machine');
 });
 
 void t.test('a telephone rings for as long as it may', async (t) => {

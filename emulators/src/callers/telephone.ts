@@ -1,4 +1,5 @@
 import type { Clock, Timer } from '@parley/shared/time/clock';
+import { machineByNumber } from '../answers/machines.ts';
 import { wait } from '../server/delays.ts';
 
 /** What machine detection says, and how long after the answer, ms. */
@@ -15,9 +16,9 @@ const PERSON: EmulatedMachine = { verdict: 'human', afterMs: 2000 };
 export interface Telephone {
   /**
    * `ring`: nobody takes the call; `not_in_service`: the network knows no such number; `invalid`: the carrier refuses
-   * the number before it dials.
+   * the number before it dials; `stay_queued`: the carrier takes the request, and nothing more is heard of it.
    */
-  does: 'answer' | 'busy' | 'ring' | 'refuse' | 'not_in_service' | 'invalid';
+  does: 'answer' | 'busy' | 'ring' | 'refuse' | 'not_in_service' | 'invalid' | 'stay_queued';
   /** How long it rings before that, ms. */
   afterMs: number;
   /** Who answered hangs up again after this, ms; never by themselves unless given. */
@@ -42,17 +43,23 @@ const BY_LAST_DIGITS: Readonly<Record<string, Telephone>> = {
   905: { does: 'not_in_service', afterMs: 0 },
   906: { does: 'invalid', afterMs: 0 },
   907: { ...answers(1000), requestUnanswered: true },
+  908: { does: 'stay_queued', afterMs: 0 },
 };
+
+/** What machine detection takes recorders, assistants and menus for: they talk without a pause. */
+const MACHINE: EmulatedMachine = { verdict: 'machine', afterMs: 4000 };
 
 /**
  * Telephones whose numbers say what they do: `…901` is busy, `…902` is never answered, `…903` refuses, `…904` answers
  * and hangs up, `…905` is not in service, `…906` is refused by the carrier, `…907` is called though the request gets no
- * answer, `…91n` answers after n seconds; all others answer after one.
+ * answer, `…908` stays in the carrier's queue, `…91n` answers after n seconds; all others answer after one. At `…92n`,
+ * `…93n` and `…94n` a machine does: `machineByNumber`.
  */
 export function telephoneByNumber(to: string): Telephone {
   const digits = to.slice(-3);
   const seconds = /^91(\d)$/.exec(digits)?.[1];
   if (seconds !== undefined) return answers(Number(seconds) * 1000);
+  if (machineByNumber(to)) return { ...answers(1000), machine: MACHINE };
   return BY_LAST_DIGITS[digits] ?? answers(1000);
 }
 
@@ -62,12 +69,12 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 /** What became of the ringing. `cancelled`: the call was ended before anything else happened. */
 export type Rung = 'answered' | 'busy' | 'refused' | 'not_in_service' | 'rung_out' | 'cancelled';
 
-const RUNG = {
+const RUNG: Readonly<Partial<Record<Telephone['does'], Rung>>> = {
   answer: 'answered',
   busy: 'busy',
   refuse: 'refused',
   not_in_service: 'not_in_service',
-} as const;
+};
 
 /** The telephone at the far end of one call that was dialled. */
 export class DialledTelephone {
@@ -88,13 +95,13 @@ export class DialledTelephone {
 
   /** Waits in the carrier's queue. @returns whether it is dialled, and not cancelled meanwhile */
   dialled(): Promise<boolean> {
-    return this.#wait(this.#queuedMs);
+    return this.#wait(this.#telephone.does === 'stay_queued' ? MAX_TIMER_MS : this.#queuedMs);
   }
 
   /** Rings until somebody does something, or for as long as the carrier lets it ring. */
   async rings(): Promise<Rung> {
     const { does, afterMs } = this.#telephone;
-    const outcome = does === 'ring' || does === 'invalid' ? undefined : RUNG[does];
+    const outcome = RUNG[does];
     const ringsOut = outcome === undefined || afterMs >= this.#ringTimeoutMs;
     if (!(await this.#wait(ringsOut ? this.#ringTimeoutMs : afterMs))) return 'cancelled';
     return ringsOut ? 'rung_out' : outcome;

@@ -120,7 +120,7 @@ export class PlivoCall extends CarriedCall {
   }
 
   heardDigits(digits: string): void {
-    this.#place.events?.onDigits?.(digits);
+    this.lineEvents.onDigits(digits);
   }
 
   async #run(): Promise<void> {
@@ -339,7 +339,7 @@ export class PlivoCall extends CarriedCall {
             'X-Plivo-Signature-V3': signPlivoUpgrade(this.#account.authToken, url, nonce),
             'X-Plivo-Signature-V3-Nonce': nonce,
           },
-          events: this.#place.events ?? {},
+          events: this.lineEvents,
           keepHeard: this.#place.keepHeard ?? false,
           background: this.#place.background,
         });

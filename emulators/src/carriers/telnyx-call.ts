@@ -236,7 +236,7 @@ export class TelnyxCall extends CarriedCall {
         this.progress.closeLine();
         break;
       case 'send_dtmf':
-        this.#place.events?.onDigits?.(digitsIn(body));
+        this.lineEvents.onDigits(digitsIn(body));
         break;
       case 'speak': {
         const { payload, voice, language } = body;
@@ -333,7 +333,7 @@ export class TelnyxCall extends CarriedCall {
         },
         headers: wish.authToken === undefined ? {} : { 'x-telnyx-streaming-auth-token': wish.authToken },
         answered: this.#answered.promise,
-        events: this.#place.events ?? {},
+        events: this.lineEvents,
         keepHeard: this.#place.keepHeard ?? false,
         background: this.#place.background,
       });

@@ -298,7 +298,7 @@ export class TwilioCall extends CarriedCall {
       case 'Play':
         if (attributes['digits'] === undefined)
           throw new AnswerDocumentError('<Play> of a recording is not supported by this emulator of Twilio');
-        this.#place.events?.onDigits?.(attributes['digits']);
+        this.lineEvents.onDigits(attributes['digits']);
         return undefined;
       default:
         throw new AnswerDocumentError(`<${element.name}> is not supported by this emulator of Twilio`);
@@ -349,7 +349,7 @@ export class TwilioCall extends CarriedCall {
           sequence: 0,
         },
         headers: { 'X-Twilio-Signature': signTwilioRequest(this.#account.authToken, url) },
-        events: this.#place.events ?? {},
+        events: this.lineEvents,
         keepHeard: this.#place.keepHeard ?? false,
         background: this.#place.background,
       });
