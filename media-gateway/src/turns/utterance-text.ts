@@ -1,4 +1,4 @@
-import { tableOf } from './dictation/tables.ts';
+import { tableOf } from '@parley/shared/languages/dictation/tables';
 import { toWords } from './phrases.ts';
 
 /** Whether a sentence sounds as if more were to come. @param language BCP 47 tag of what is spoken */

@@ -1,7 +1,7 @@
 import { cardNumber, countryOfLanguage, telephoneNumber } from './dialled-number.ts';
-import type { DictationTable, Token, TokenKind } from './table.ts';
-import { tableOf } from './tables.ts';
-import { toItems, tokenize, type Item } from './tokens.ts';
+import type { DictationTable, Token, TokenKind } from '@parley/shared/languages/dictation/table';
+import { tableOf } from '@parley/shared/languages/dictation/tables';
+import { toItems, tokenize, type Item } from '@parley/shared/languages/dictation/tokens';
 
 /**
  * How a text ends, as far as something dictated is concerned.

@@ -54,7 +54,7 @@ function token(kind: Token['kind'], text: string): Token {
 const isLetter = (piece: string) => /^[a-zà-öø-ÿąćęłńóśźżğışč]$/.test(piece);
 
 /** Reads numbers that are written as one word: "zweitausendfünf". */
-function compound(piece: string, table: DictationTable): Token | undefined {
+export function compound(piece: string, table: DictationTable): Token | undefined {
   if (!table.compounds) return undefined;
   for (const [scale, { kind, value: factor }] of table.words) {
     if (kind !== 'scale') continue;
@@ -126,7 +126,7 @@ export function toItems(tokens: readonly Token[], table: DictationTable): Item[]
 }
 
 /** Reads one number of words or figures. @returns its value, and how many tokens it takes */
-function readNumber(
+export function readNumber(
   tokens: readonly Token[],
   from: number,
   table: DictationTable,
