@@ -61,8 +61,10 @@ export function compound(piece: string, table: DictationTable): Token | undefine
     const at = piece.lastIndexOf(scale);
     if (at === -1 || piece === scale) continue;
     const left = at === 0 ? 1 : valueOf(piece.slice(0, at), table);
-    const rest = piece.slice(at + scale.length).replace(/^(und|en|e)(?=..)/, '');
-    const right = rest === '' ? 0 : valueOf(rest, table);
+    const rest = piece.slice(at + scale.length);
+    // "hundertundeins", "duizendeneen": the joint is no part of the number behind it, unlike the e of "tausendeins".
+    const right =
+      rest === '' ? 0 : (valueOf(rest, table) ?? valueOf(rest.replace(/^(und|en|e)(?=..)/, ''), table));
     if (left === undefined || right === undefined) continue;
     return { kind: 'number', text: piece, value: left * factor + right, figures: false };
   }
