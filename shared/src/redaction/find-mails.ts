@@ -1,0 +1,106 @@
+import type { Reading } from './findings.ts';
+import { touch, type TextToken } from './text-tokens.ts';
+
+const TOP_LEVEL =
+  /^(com|net|org|info|biz|edu|gov|io|app|dev|eu|ai|co|me|tv|online|shop|cloud|tech|store|[a-z]{2})$/;
+const LONGEST = 24;
+/** Stands before an address, and is none of it. */
+const NO_PART = new Set(
+  "is it's it its to at an the my me by on us for und ist an die das unter lautet bitte mail email e and or send write use address adresse one with from as auf mir mich of".split(
+    ' ',
+  ),
+);
+
+/** Finds e-mail addresses, written, or spoken: "anna dot smith at example dot com". */
+export function findMails(reading: Reading): void {
+  const { tokens, findings } = reading;
+  for (let at = 1; at < tokens.length - 1; at++) {
+    if (tokens[at]!.said.kind !== 'at' && tokens[at]!.word !== '@') continue;
+    const to = domainEnd(tokens, at + 1);
+    if (to === undefined) continue;
+    const from = localStart(tokens, at - 1);
+    if (from === at && tokens[at]!.word !== '@') continue;
+    findings.claim(from, to, 'email');
+    at = to - 1;
+  }
+}
+
+const isDot = (token: TextToken) => token.said.kind === 'dot' || token.word === '.';
+/** Turns and pauses within an address. */
+const isNothing = (token: TextToken) => token.type === 'turn' || token.word === ',';
+const isSign = (token: TextToken) =>
+  token.said.kind === 'sign' ||
+  /^[-_+]$/.test(token.word) ||
+  token.word === 'minus' ||
+  token.word === 'plus' ||
+  token.word === 'underscore' ||
+  token.word === 'unterstrich';
+const isSpelled = (token: TextToken) =>
+  token.type === 'figures' ||
+  (token.type === 'word' &&
+    (token.raw.length === 1 || token.said.kind === 'number' || token.said.kind === 'repeat'));
+
+/** @returns the place behind the domain that begins here; undefined: there is none */
+function domainEnd(tokens: readonly TextToken[], start: number): number | undefined {
+  let end: number | undefined;
+  let dotted = false;
+  let words = 0;
+  let spelled = '';
+  for (let at = start; at < Math.min(tokens.length, start + LONGEST); at++) {
+    const token = tokens[at]!;
+    if (isDot(token)) {
+      // The sentence ends here: what follows stands apart.
+      if (token.word === '.' && !touch(token, tokens[at + 1]) && end !== undefined) break;
+      dotted = true;
+      words = 0;
+      spelled = '';
+      continue;
+    }
+    if (isNothing(token)) {
+      if (end !== undefined) break;
+      continue;
+    }
+    if (isSign(token)) {
+      if (end !== undefined) break;
+      continue;
+    }
+    if (token.type === 'mark') break;
+    if (dotted) {
+      // Top-level domains: a word, or letters that are spelled.
+      spelled += token.word;
+      if (end !== undefined && words > 0 && token.raw.length !== 1) break;
+      words++;
+      const single = token.raw.length === 1;
+      if (TOP_LEVEL.test(single ? spelled : token.word)) end = at + 1;
+      else if (!single && words > 1) break;
+      else if (end !== undefined && !single) break;
+    } else if (++words > 4 && !isSpelled(token)) break;
+  }
+  return end;
+}
+
+function localStart(tokens: readonly TextToken[], end: number): number {
+  let from = end + 1;
+  let wordAllowed = true;
+  for (let at = end; at >= Math.max(0, end - LONGEST); at--) {
+    const token = tokens[at]!;
+    if (isNothing(token)) continue;
+    if (isDot(token) || isSign(token)) {
+      // A sentence that ended.
+      if (token.type === 'mark' && !touch(token, tokens[at + 1]) && !touch(tokens[at - 1], token)) break;
+      if (token.word === '.' && !touch(token, tokens[at + 1])) break;
+      wordAllowed = true;
+      continue;
+    }
+    if (isSpelled(token) && !NO_PART.has(token.word)) {
+      from = at;
+      // What stands directly before belongs to it.
+      if (touch(tokens[at - 1], token)) wordAllowed = true;
+      continue;
+    }
+    if (token.type !== 'word' || !wordAllowed || NO_PART.has(token.word)) break;
+    from = at;
+    wordAllowed = touch(tokens[at - 1], token);
+  }
+  return from;
+}

@@ -1,0 +1,113 @@
+import { lastCue, wordsBefore, type Reading } from './findings.ts';
+import type { TextToken } from './text-tokens.ts';
+
+const MOST_WORDS = 4;
+const ANSWER_WORDS = 9;
+/** Keys of well-known services, and tokens (RFC 7519). */
+const KEY =
+  /^(?:(?:sk|pk|rk)[-_][A-Za-z0-9_-]{12,}|gh[pousr]_[A-Za-z0-9]{20,}|xox[abp]-[A-Za-z0-9-]{10,}|AKIA[A-Z0-9]{12,}|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_.-]{8,})/;
+
+/** Finds passwords, codes and keys that are words. Codes of digits are found with the numbers. */
+export function findSecrets(reading: Reading): void {
+  const { tokens, words, findings } = reading;
+  let turnStart = 0;
+  for (let at = 0; at < tokens.length; at++) {
+    const token = tokens[at]!;
+    if (token.type === 'turn') {
+      turnStart = at + 1;
+      if (token.asked !== undefined && lastCue(` ${token.asked} `, words.cues) === 'secret')
+        answered(turnStart, reading);
+      continue;
+    }
+    if (token.type !== 'word') continue;
+    if (isLink(token) && endsWithSecret(tokens, at, reading)) announced(at + 1, reading);
+  }
+  findKeys(tokens, findings);
+}
+
+const isLink = ({ word }: TextToken) => /^(is|was|would|it's|ist|lautet|heißt|wäre|=)$/.test(word);
+
+/** The words before are "my password", "the code". */
+function endsWithSecret(tokens: readonly TextToken[], at: number, { words }: Reading): boolean {
+  const { text } = wordsBefore(tokens, at, 4);
+  const pattern = words.cues.get('secret')!;
+  pattern.lastIndex = 0;
+  for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
+    const rest = text.slice(match.index + match[0].length).trim();
+    if (rest === '' || rest === 'code' || rest === 'number') return true;
+    pattern.lastIndex = Math.max(match.index + 1, match.index + match[0].length - 1);
+  }
+  return false;
+}
+
+function announced(from: number, { tokens, words, findings }: Reading): void {
+  let at = from;
+  while (
+    tokens[at] &&
+    ((words.links.has(tokens[at]!.word) && tokens[at]!.said.kind !== 'number') || tokens[at]!.word === ':')
+  )
+    at++;
+  const first = tokens[at];
+  if (!first || first.type === 'turn') return;
+  const end = endOfValue(tokens, at);
+  // "The password is correct": said of it. With more words it is a phrase.
+  if (words.noValue.has(first.word) || (end === at + 1 && words.saidOfIt.has(first.word))) return;
+  findings.claim(at, end, 'secret');
+}
+
+/** @returns the place behind so many words, or the end of the clause */
+function endOfValue(tokens: readonly TextToken[], from: number): number {
+  let chunks = 0;
+  let at = from;
+  for (; at < tokens.length; at++) {
+    const token = tokens[at]!;
+    const apart = at === from || token.start > tokens[at - 1]!.end;
+    if (
+      token.type === 'turn' ||
+      (/^[.,;!?]$/.test(token.word) && (tokens[at + 1]?.start ?? Infinity) > token.end)
+    )
+      break;
+    const spelled = token.said.kind !== 'word' || token.raw.length === 1;
+    if (apart && !spelled && ++chunks > MOST_WORDS) break;
+  }
+  return at;
+}
+
+/** The answer to a question for a secret. */
+function answered(from: number, { tokens, words, findings }: Reading): void {
+  let end = from;
+  let count = 0;
+  let refuses = false;
+  for (; end < tokens.length && tokens[end]!.type !== 'turn'; end++) {
+    if (tokens[end]!.type === 'word') count++;
+    if (words.noValue.has(tokens[end]!.word)) refuses = true;
+  }
+  if (count > ANSWER_WORDS || refuses) return;
+  let at = from;
+  while (
+    at < end &&
+    ((words.links.has(tokens[at]!.word) && tokens[at]!.said.kind !== 'number') ||
+      words.fillers.has(tokens[at]!.word) ||
+      tokens[at]!.type === 'mark')
+  )
+    at++;
+  if (at < end) findings.claim(at, end, 'secret');
+}
+
+function findKeys(tokens: readonly TextToken[], findings: Reading['findings']): void {
+  for (let at = 0; at < tokens.length; at++) {
+    let to = at + 1;
+    while (
+      to < tokens.length &&
+      tokens[to]!.turn === tokens[at]!.turn &&
+      tokens[to]!.start === tokens[to - 1]!.end
+    )
+      to++;
+    if (tokens[to - 1]!.end - tokens[at]!.start >= 16) {
+      let text = '';
+      for (let place = at; place < to && text.length < 48; place++) text += tokens[place]!.raw;
+      if (KEY.test(text)) findings.claim(at, to, 'secret');
+    }
+    at = to - 1;
+  }
+}
