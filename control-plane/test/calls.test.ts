@@ -1,4 +1,4 @@
-import { newId } from '@parley/shared/ids/new-id';
+import { newId, uuidV7 } from '@parley/shared/ids/new-id';
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import type { CallEvent } from '@parley/shared/contracts/call-events';
@@ -374,6 +374,28 @@ async function settle(): Promise<void> {
   await sweep();
   await pass(61_000);
 }
+
+void t.test('a call that no agent takes is over in time, whatever its carrier tells', async (t) => {
+  const plan = await begin();
+  await handle(gateway.ended(plan));
+  const { _id, created_at, updated_at, ...other } = (await sessionStore.find(plan.session_id))!;
+  const now = clock.now();
+  const treated = await sessionStore.insert({
+    ...other,
+    ...{ _id: uuidV7(now), direction: 'inbound', status: 'ringing', leg: -1, join_by: new Date(now) },
+    ...{ telephony_account_id: null, carrier_call_id: null, closed_by: null, report_id: null },
+    treatment: {
+      ...{ reason: 'overflow', action: 'forward', message: '', language: 'en-US' },
+      ...{ forward_to: '+14155550100', caller_id: '+14155550101', forward_result: 'answered' },
+    },
+  });
+  await pass(66_000);
+  await sweep();
+  t.match(await sessionStore.find(treated._id), {
+    ...{ status: 'ended', hangup_reason: 'overflow', outcome: 'forwarded', failure_reason: null },
+    post_call_status: 'skipped',
+  });
+});
 
 void t.test('a session nobody joined expires with its last credential', async (t) => {
   const { body } = await plane.call<SessionResponse>('POST', '/v1/sessions', {

@@ -323,7 +323,11 @@ void t.test('calls that nobody answers are refused in the carrier’s words', as
   const full = await makeLine('plivo', {}, { config: { limits: { max_concurrent_sessions: 1 } } });
   t.match((await callBack(plivoCall(full, 'f1'))).body, /<Stream/);
   t.match((await callBack(plivoCall(full, 'f2'))).body, /<Hangup reason="busy"\/>/);
-  t.equal((await sessionsOf(line)).length, 0);
+  const refused = await sessionsOf(line);
+  t.match(refused.map(({ status, hangup_reason }) => `${status} ${hangup_reason}`).sort(), [
+    ...['ended blocked', 'ended outside_hours'],
+  ]);
+  t.equal(refused.length, 2, 'of a number that nobody has there is none');
 });
 
 void t.test('where the wallet is empty the caller hears that the line is busy', async (t) => {

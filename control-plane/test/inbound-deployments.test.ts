@@ -9,7 +9,9 @@ import {
   type PlaceCallOptions,
 } from '@parley/emulators/callers/emulated-call';
 import { carrierEmulators } from '@parley/emulators/carriers/carrier-emulators';
+import { systemClock } from '@parley/shared/time/clock';
 import type { SessionResponse } from '../src/sessions/session-schema.ts';
+import { AccountSpend } from '../src/telephony/account-spend.ts';
 import { Scope } from '../src/tenancy/scope.ts';
 import { eventually } from './fixtures/loopback-server.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
@@ -110,6 +112,19 @@ const sessionsOf = async (carrier: CarrierName) => {
   return answer.body.items;
 };
 
+/** The newest call of a line, as the API tells of it once it is over. */
+async function lastCall(carrier: CarrierName) {
+  const path = `/v1/sessions/${(await sessionsOf(carrier))[0]!.session_id}`;
+  const [session, events] = await Promise.all([
+    call<SessionResponse & { detail: { outcome: string; inbound_deployment_id: string } }>('GET', path),
+    call<{ items: { type: string; data: Record<string, unknown> }[] }>('GET', `${path}/events`),
+  ]);
+  const told = events.body.items.map(({ type, data }) =>
+    type === 'state' ? data['status'] : `${type} ${data['result'] as string}`,
+  );
+  return { ...session.body, outcome: session.body.detail.outcome, told, end: events.body.items.at(-1)!.data };
+}
+
 const DAY_MS = 86_400_000;
 /** Whatever the timezone, today is one of them. */
 const ALWAYS_CLOSED = {
@@ -123,6 +138,8 @@ const REJECTED: Record<CarrierName, RegExp> = {
   telnyx: /^call_rejected/,
 };
 const BUSY: Record<CarrierName, RegExp> = { plivo: /^3010 /, twilio: /^busy 486/, telnyx: /^user_busy/ };
+/** Longer than the test. */
+const HELD_MS = 3_600_000;
 const WORDS = 'We are closed. <Tomorrow> from 9 & on.';
 
 for (const carrier of CARRIERS) {
@@ -130,6 +147,17 @@ for (const carrier of CARRIERS) {
     await change(carrier, { ...ALWAYS_CLOSED, outside_hours: { type: 'message', message: WORDS } });
     t.match(await ring(carrier, { repeatWebhooks: true }), {
       ...{ answered: true, spoken: [`de-DE: ${WORDS}`], transferredTo: undefined },
+    });
+    t.equal((await sessionsOf(carrier)).length, 1, 'one call, however often it is told of');
+    t.match(await lastCall(carrier), {
+      ...{ status: 'ended', direction: 'inbound', agent_id: agentId, outcome: 'message' },
+      ...{ ended_by: 'system', hangup_reason: 'outside_hours', failure_reason: null, started_at: null },
+      detail: {
+        ...{ from_number: CALLER, to_number: lines[carrier].number, post_call: { status: 'skipped' } },
+        inbound_deployment_id: lines[carrier].deploymentId,
+      },
+      told: ['ringing', 'inbound_action begun', 'ended'],
+      end: { hangup_reason: 'outside_hours', cause: String },
     });
 
     await change(carrier, { outside_hours: { type: 'forward', forward_to: COLLEAGUE } });
@@ -141,13 +169,26 @@ for (const carrier of CARRIERS) {
     t.match(await ring(carrier, { onTransfer: onTransfer('answered') }), {
       ...{ source: 'target', spoken: [`de-DE: ${WORDS}`], transferredTo: COLLEAGUE },
     });
+    const begun = ['ringing', 'inbound_action begun'];
+    t.match(await lastCall(carrier), {
+      ...{ status: 'ended', ended_by: 'carrier', hangup_reason: 'outside_hours', outcome: 'forwarded' },
+      told: [...begun, 'inbound_action answered', 'ended'],
+    });
     await change(carrier, { outside_hours: { message: null } });
     const unanswered = await ring(carrier, { onTransfer: onTransfer('no-answer') });
     t.match(unanswered, { answered: true, spoken: [], transferredTo: undefined });
     t.same(asked, [COLLEAGUE, COLLEAGUE]);
+    t.match(await lastCall(carrier), {
+      ...{ status: 'ended', outcome: 'forward_failed' },
+      told: [...begun, 'inbound_action failed', 'ended'],
+    });
 
     await change(carrier, { outside_hours: { type: 'hangup' } });
-    t.match(await ring(carrier), { answered: false, cause: REJECTED[carrier] });
+    t.match(await ring(carrier, { repeatWebhooks: true }), { answered: false, cause: REJECTED[carrier] });
+    t.match(await lastCall(carrier), {
+      ...{ status: 'ended', hangup_reason: 'outside_hours', outcome: 'refused' },
+      told: ['ringing', 'inbound_action refused', 'ended'],
+    });
     t.match(await ring(carrier, { from: '+14155559009' }), { cause: REJECTED[carrier] });
     await change(carrier, { closed_dates: [], status: 'paused' });
     t.match(await ring(carrier), { answered: false, cause: REJECTED[carrier] }, 'paused');
@@ -155,6 +196,7 @@ for (const carrier of CARRIERS) {
     t.match(await ring(carrier), { spoken: ['de-DE: A pause.'] });
     await change(carrier, { blocked_numbers: [CALLER] });
     t.match(await ring(carrier), { answered: false, spoken: [], cause: BUSY[carrier] }, 'blocked');
+    t.match(await lastCall(carrier), { status: 'ended', hangup_reason: 'blocked', outcome: 'refused' });
     await change(carrier, { blocked_numbers: [], status: 'active' });
   });
 
@@ -172,16 +214,17 @@ for (const carrier of CARRIERS) {
 
     await change(carrier, { closed_dates: null, overflow: { max_concurrent: 1, action: other } });
     const bucket = `inbound deployment:${lines[carrier].deploymentId}`;
-    await bus.slots.take(randomUUID(), [{ bucket, limit: 1 }], 60_000);
+    await bus.slots.take(randomUUID(), [{ bucket, limit: 1 }], HELD_MS);
     await answeredBy(otherAgentId, 'full');
     await change(carrier, { overflow: { action: { type: 'message', message: 'All are busy.' } } });
     t.match(await ring(carrier), { spoken: ['de-DE: All are busy.'] });
     await change(carrier, { overflow: { action: null } });
     t.match(await ring(carrier), { answered: false, cause: BUSY[carrier] });
+    t.match(await lastCall(carrier), { status: 'ended', hangup_reason: 'overflow', outcome: 'refused' });
     await change(carrier, { overflow: { max_concurrent: 2 } });
     await answeredBy(agentId, 'not full any more');
-    // Nobody answers that call: it may be over.
-    await bus.slots.take(randomUUID(), [{ bucket, limit: 2 }], 60_000);
+    // A second place beside that call's own, which comes back at any moment: nobody answers it.
+    await bus.slots.take(randomUUID(), [{ bucket, limit: 1000 }], HELD_MS);
     t.match(await ring(carrier), { answered: false, cause: BUSY[carrier] }, 'full again');
   });
 }
@@ -218,4 +261,32 @@ void t.test('an action has what its type needs, and goes where the account may c
   const account = (await app.services.telephonyAccounts.find(lines.plivo.accountId))!;
   await app.services.telephonyAccounts.change(scope, 'test', '', account, { allowed_countries: ['DE'] });
   t.match(await ring('plivo'), { answered: false, cause: REJECTED.plivo });
+  const refusal = { status: 'failed', failure_reason: 'blocked' };
+  t.match(await lastCall('plivo'), { ...refusal, told: ['ringing', 'inbound_action refused', 'failed'] });
+
+  // Or it has spent what it may in a day: which changes nothing of what deployments may say.
+  const limits = { allowed_countries: ['US'], daily_spend_limit_amount: '1.00' };
+  await app.services.telephonyAccounts.change(scope, 'test', '', account, limits);
+  const accountSpend = new AccountSpend({ database: app.services.database, clock: systemClock });
+  const costly = { _id: randomUUID(), org_id: first.org._id, telephony_account_id: account._id };
+  await accountSpend.add(costly, 2_000_000_000n);
+  t.match(await ring('plivo'), { answered: false, cause: REJECTED.plivo });
+  t.match(await lastCall('plivo'), refusal);
+  t.equal((await change('plivo', forward('+14155559003'))).status, 200);
 });
+
+void t.test(
+  'nobody can join a call that no agent takes, and it counts as one that nobody took',
+  async (t) => {
+    const { sessionCredentials, sessionStore } = app.services;
+    const [last] = await sessionsOf('plivo');
+    const session = (await sessionStore.find(last!.session_id))!;
+    await t.rejects(sessionCredentials.renew({ ...session, status: 'ringing' }), { code: 'invalid_state' });
+    const { body } = await call<{ sessions: number; connected_sessions: number; total_amount: string }>(
+      'GET',
+      `/v1/orgs/${first.org._id}/usage/cost-summary`,
+    );
+    t.match(body, { connected_sessions: 0, total_amount: '0.000000' });
+    t.ok(body.sessions >= CARRIERS.length * 9, `${body.sessions} calls`);
+  },
+);

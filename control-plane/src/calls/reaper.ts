@@ -6,6 +6,7 @@ import type { SessionCloser } from '../sessions/session-closer.ts';
 import { RUNNING_SLOT_MS } from '../sessions/session-slots.ts';
 import type { SessionStore } from '../sessions/session-store.ts';
 import type { SessionRecord } from '../sessions/session-record.ts';
+import { treatmentEnd } from '../sessions/session-treatment.ts';
 import type { WsTicketService } from '../ws-tickets/ws-ticket-service.ts';
 import type { GatewayCommands } from './gateway-commands.ts';
 
@@ -105,9 +106,13 @@ export class Reaper {
           set: this.#verdict('expiry', {}),
         });
       } else if (session.join_by!.getTime() < now - RINGING_GRACE_MS) {
-        await this.#closer.close(session._id, 'failed', {
+        const { treatment } = session;
+        await this.#closer.close(session._id, treatment ? 'ended' : 'failed', {
           where: { leg: -1 },
-          set: this.#verdict('expiry', { failure_reason: 'media_timeout' }),
+          set: this.#verdict(
+            'expiry',
+            treatment ? treatmentEnd(treatment) : { failure_reason: 'media_timeout' },
+          ),
         });
       }
     }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { CALL_EVENTS, type CallEventDescriptor } from '@parley/shared/contracts/call-events';
 import { carrierSchema, SESSION_STATUSES } from '@parley/shared/contracts/session-values';
 import { timestamp } from '../http/record-schema.ts';
+import { TREATMENT_ACTIONS, TREATMENT_REASONS } from '../sessions/session-treatment.ts';
 
 interface SessionEventDescriptor {
   /** A sentence for whoever reads the events of a session. */
@@ -18,6 +19,10 @@ const OWN_EVENTS = {
       ended_by: z.string().nullable().optional(),
       hangup_reason: z.string().nullable().optional(),
       failure_reason: z.string().nullable().optional(),
+      cause: z
+        .string()
+        .optional()
+        .meta({ description: "Of the end: the carrier's own words for why, where it has said so by then." }),
     }),
   },
   dial: {
@@ -35,6 +40,21 @@ const OWN_EVENTS = {
         'answered',
         'ended',
       ]),
+      cause: z
+        .string()
+        .nullable()
+        .meta({ description: 'Why, in the words of the carrier, if there is a reason.' }),
+    }),
+  },
+  inbound_action: {
+    description: "No agent takes an inbound call: what the rules of the number's deployment make of it.",
+    data: z.object({
+      reason: z.enum(TREATMENT_REASONS),
+      action: z.enum(TREATMENT_ACTIONS),
+      result: z.enum(['begun', 'refused', 'answered', 'failed']).meta({
+        description:
+          '`begun`: the carrier was told what to do. `refused`: the call was not answered. `answered`, `failed`: how a call went that was sent on.',
+      }),
       cause: z
         .string()
         .nullable()

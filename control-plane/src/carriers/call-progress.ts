@@ -4,6 +4,7 @@ import type { COMMAND_ARGS } from '@parley/shared/contracts/commands';
 import type { Clock } from '@parley/shared/time/clock';
 import type { SessionCloser } from '../sessions/session-closer.ts';
 import { isLive } from '../sessions/session-states.ts';
+import { treatmentEnd } from '../sessions/session-treatment.ts';
 import { owner, type SessionEventLog, type SessionStore } from '../sessions/session-store.ts';
 import type { z } from 'zod';
 import type { CarrierCallback } from './carrier.ts';
@@ -65,9 +66,11 @@ export class CallProgress {
       where: { leg: -1, status: { $in: ['dialing', 'ringing'] } },
       set: carrierVerdict(
         this.#clock.now(),
-        inbound
-          ? { ended_by: 'caller', hangup_reason: 'caller_hangup' }
-          : { ended_by: 'carrier', failure_reason: call.failure ?? 'no_answer' },
+        session.treatment
+          ? treatmentEnd(session.treatment)
+          : inbound
+            ? { ended_by: 'caller', hangup_reason: 'caller_hangup' }
+            : { ended_by: 'carrier', failure_reason: call.failure ?? 'no_answer' },
       ),
     });
     if (!closed) return;

@@ -1,14 +1,28 @@
+import { carrierCallbackPath } from '@parley/shared/contracts/addresses';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
-import { isOpen, type CallingWindows } from '../calling-hours/calling-windows.ts';
-import type { SessionAgents } from '../sessions/session-agent.ts';
-import type { Directory } from '../tenancy/directory.ts';
-import { CarrierError, type CallTreatment, type CarrierCallback, type CarrierDocument } from './carrier.ts';
-import type { CalledNumber, CalledNumbers, DeployedNumber, NumberDeployments } from './deployed-number.ts';
-import type { TrustedCallback } from './trusted-callback.ts';
-
-/** Why the agent of a number does not take a call. */
-export type Occasion = 'outside_hours' | 'overflow';
+import type { SessionAgent } from '../sessions/session-agent.ts';
+import type { SessionCloser } from '../sessions/session-closer.ts';
+import type { InboundCall, SessionCreation } from '../sessions/session-creation.ts';
+import type { SessionRecord } from '../sessions/session-record.ts';
+import { isTerminal } from '../sessions/session-states.ts';
+import type { TerminalStatus } from '../sessions/session-states.ts';
+import { owner, type SessionEventLog, type SessionStore } from '../sessions/session-store.ts';
+import {
+  forwardOutcome,
+  treatmentEnd,
+  type SessionTreatment,
+  type TreatmentReason,
+} from '../sessions/session-treatment.ts';
+import {
+  CarrierError,
+  type CallTreatment,
+  type Carrier,
+  type CarrierCallback,
+  type CarrierDocument,
+} from './carrier.ts';
+import type { CalledNumber, DeployedNumber } from './deployed-number.ts';
+import { carrierVerdict, type TrustedCallback } from './trusted-callback.ts';
 
 /** Whether calls of an account may go to a number: `TelephonyAccountService`. */
 export interface ForwardTargets {
@@ -16,131 +30,234 @@ export interface ForwardTargets {
 }
 
 const FORWARD_RING_SECONDS = 30;
-const DEFAULT_LANGUAGE = 'en-US';
-
-const ALWAYS: Pick<CallingWindows, 'windows' | 'use_contact_timezone'> = {
-  use_contact_timezone: false,
-  windows: [{ days: ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'], start: '00:00', end: '24:00' }],
+/** Why a call is not sent on. */
+const NOT_ALLOWED = 'target_not_allowed';
+const REFUSED: DeployedNumber['outside_hours'] = {
+  ...{ type: 'hangup', message: '', forward_to: null, agent_id: null },
 };
+/** How long a call may last whose carrier tells of no end: the carriers end calls that are sent on after four hours. */
+const LIFE_SECONDS = { hangup: 60, message: 10 * 60, forward: 5 * 60 * 60 } as const;
 
-/** Calls that no agent takes: what they are told, and where they go. */
+/** Calls that no agent takes: what they are told, where they go, and the sessions that they leave. */
 export class CallTreatments {
-  readonly #numbers: CalledNumbers;
-  readonly #deployments: NumberDeployments;
+  readonly #creation: SessionCreation;
+  readonly #store: SessionStore;
+  readonly #closer: SessionCloser;
+  readonly #events: SessionEventLog;
   readonly #forwards: ForwardTargets;
-  readonly #agents: SessionAgents;
-  readonly #directory: Directory;
+  readonly #publicUrl: string;
   readonly #clock: Clock;
   readonly #logger: Logger;
 
   constructor(deps: {
-    numbers: CalledNumbers;
-    deployments: NumberDeployments;
+    creation: SessionCreation;
+    store: SessionStore;
+    closer: SessionCloser;
+    events: SessionEventLog;
     forwards: ForwardTargets;
-    agents: SessionAgents;
-    directory: Directory;
+    publicUrl: string;
     clock: Clock;
     logger: Logger;
   }) {
-    this.#numbers = deps.numbers;
-    this.#deployments = deps.deployments;
+    this.#creation = deps.creation;
+    this.#store = deps.store;
+    this.#closer = deps.closer;
+    this.#events = deps.events;
     this.#forwards = deps.forwards;
-    this.#agents = deps.agents;
-    this.#directory = deps.directory;
+    this.#publicUrl = deps.publicUrl;
     this.#clock = deps.clock;
     this.#logger = deps.logger;
   }
 
-  /** Whether the deployment's agent answers now. */
-  async isOpen(deployment: DeployedNumber, number: CalledNumber): Promise<boolean> {
-    if (deployment.status === 'paused') return false;
-    const { availability, closed_dates: closedDates } = deployment;
-    if (!availability && closedDates.length === 0) return true;
-    const windows = availability ?? { ...ALWAYS, timezone: await this.#timezoneOf(number) };
-    return isOpen(windows, this.#clock.now(), { closedDates });
+  /** Stores the session of a call that no agent takes. @returns the call's own where another process was faster */
+  begin(
+    call: InboundCall,
+    { deployment, number }: { deployment: DeployedNumber; number: CalledNumber },
+    reason: TreatmentReason,
+  ): Promise<SessionRecord> {
+    const treatment = treatmentOf(reason, { deployment, number, agent: call.agent });
+    return this.#creation.createTreated(call, treatment, LIFE_SECONDS[treatment.action]);
   }
 
-  /** Tells the caller something, or sends the call on; refuses it where the carrier or a rule does not let it. */
-  async begin(
-    { carrier, account }: TrustedCallback,
-    carrierCallId: string,
-    {
-      deployment,
-      number,
-      occasion,
-    }: { deployment: DeployedNumber; number: CalledNumber; occasion: Occasion },
-  ): Promise<CarrierDocument> {
-    const treatment = await this.#treatment(account._id, carrierCallId, { deployment, number, occasion });
-    this.#logger.info(
-      { carrier: carrier.name, deploymentId: deployment._id, occasion, treated: treatment !== null },
-      'incoming call treated without its agent',
-    );
-    if (!treatment) return carrier.refuse(carrierCallId, 'rejected');
+  /**
+   * Tells the caller something, sends the call on, or refuses it; the same call again gets the same.
+   * @param session one that `begin` has made
+   */
+  async treat(trusted: TrustedCallback, session: SessionRecord): Promise<CarrierDocument> {
+    const { carrier } = trusted;
+    const over = isTerminal(session.status);
+    if (over && carrier.answersByCommand) return carrier.acknowledge();
+    const steps = over ? null : await this.#allowed(trusted, session);
+    if (!steps) return this.#refuse(trusted, session);
+    await this.#tell(session, 'begun', null);
     try {
-      return await carrier.treat(carrierCallId, treatment);
+      return await carrier.treat(session.carrier_call_id!, steps);
     } catch (error) {
-      return this.#over(error, carrier.acknowledge('hangup'));
+      this.#onlyLogged(error, session);
+      // The caller may be gone already.
+      await this.#close(session, 'failed', { ended_by: 'carrier', failure_reason: 'carrier_error' });
+      return carrier.acknowledge('hangup');
     }
   }
 
   /** The next step, at carriers that take one at a time. */
   async continue(
-    { carrier, account }: TrustedCallback,
-    { carrierCallId, step, state }: Extract<CarrierCallback, { type: 'treated' }>,
+    trusted: TrustedCallback,
+    { carrierCallId, step, cause }: Extract<CarrierCallback, { type: 'treated' }>,
   ): Promise<CarrierDocument> {
-    const [id = '', occasion] = state.split(' ');
-    const deployment = await this.#deployments.find(id);
-    const number = deployment && (await this.#numbers.find(deployment.phone_number_id));
-    // What a callback says is the account's own word: of another's deployment it learns nothing.
-    const isOurs = number?.telephony_account_id === account._id && number.status === 'active';
-    const treatment =
-      isOurs && (occasion === 'outside_hours' || occasion === 'overflow')
-        ? await this.#treatment(account._id, carrierCallId, { deployment: deployment!, number, occasion })
-        : null;
+    const { carrier, account } = trusted;
+    // What a callback says is the account's own word: of another's call it learns nothing.
+    const session = await this.#store.findCall(account._id, carrierCallId);
+    const isTreated = session?.treatment != null;
+    if (isTreated && step === 'forward_answered') {
+      await this.#noteForward(session, 'answered', cause);
+      return carrier.acknowledge();
+    }
+    const steps = isTreated && !isTerminal(session.status) ? await this.#allowed(trusted, session) : null;
+    if (isTreated && step === 'forwarded') await this.#noteForward(session, 'failed', cause);
+    else if (isTreated && !steps) await this.#noteForward(session, 'failed', NOT_ALLOWED);
     try {
-      if (treatment) await carrier.continueTreatment(carrierCallId, treatment, step);
+      if (steps) await carrier.continueTreatment(carrierCallId, steps, step);
       else await carrier.hangup(carrierCallId);
     } catch (error) {
-      return this.#over(error, carrier.acknowledge());
+      this.#onlyLogged(error, session);
     }
     return carrier.acknowledge();
   }
 
-  /** @returns null where there is nothing to be said or nowhere to go */
-  async #treatment(
-    accountId: string,
-    carrierCallId: string,
-    {
-      deployment,
-      number,
-      occasion,
-    }: { deployment: DeployedNumber; number: CalledNumber; occasion: Occasion },
+  /**
+   * The call that it was sent on to is over, as carriers say that run a document.
+   * @returns null for a call that an agent takes
+   */
+  async forwarded(
+    { carrier, account }: TrustedCallback,
+    call: Extract<CarrierCallback, { type: 'transfer_ended' }>,
+  ): Promise<CarrierDocument | null> {
+    const session = await this.#store.findCall(account._id, call.carrierCallId);
+    if (!session?.treatment) return null;
+    await this.#noteForward(session, call.bridged ? 'answered' : 'failed', call.cause);
+    return carrier.acknowledge('hangup');
+  }
+
+  /**
+   * What the carrier is to do.
+   * @returns null where the call is refused: by the rules, or because the account may not call where it is to go
+   */
+  async #allowed(
+    { carrier, account }: TrustedCallback,
+    { treatment }: SessionRecord,
   ): Promise<CallTreatment | null> {
-    const action = occasion === 'overflow' ? deployment.overflow.action : deployment.outside_hours;
-    if (action.type !== 'message' && action.type !== 'forward') return null;
-    const to = action.type === 'forward' ? action.forward_to : null;
-    // Countries may have been taken from the account since the deployment was made.
-    if (to !== null && !(await this.#forwards.mayCall(accountId, to))) return null;
-    // A carrier that takes one step at a time tells of the caller only once: all steps are of one version.
-    const agent = await this.#agents.forNewSession(deployment.agent_id, carrierCallId);
-    const language = agent?.config.language.primary ?? DEFAULT_LANGUAGE;
+    const { action, message, language, forward_to: to, caller_id: callerId } = treatment!;
+    if (action === 'hangup') return null;
+    // Countries may have been taken from the account since the deployment was made, or it has spent what it may in a day.
+    if (to !== null && !(await this.#forwards.mayCall(account._id, to))) return null;
+    const voiceUrl = `${this.#publicUrl}${carrierCallbackPath(carrier.name, 'voice', account._id)}`;
     return {
-      say: action.message === '' ? null : { text: action.message, language },
+      say: message === '' ? null : { text: message, language },
       forward:
-        to === null ? null : { to, callerId: number.phone_number, ringTimeoutSeconds: FORWARD_RING_SECONDS },
-      state: `${deployment._id} ${occasion}`,
+        to === null
+          ? null
+          : {
+              to,
+              callerId,
+              ringTimeoutSeconds: FORWARD_RING_SECONDS,
+              resultUrl: `${voiceUrl}?forward_result`,
+            },
     };
   }
 
-  /** The caller may be gone already. */
-  #over(error: unknown, document: CarrierDocument): CarrierDocument {
-    if (!(error instanceof CarrierError)) throw error;
-    this.#logger.warn({ code: error.code, status: error.status }, 'the carrier refused to treat a call');
+  async #refuse({ carrier }: TrustedCallback, session: SessionRecord): Promise<CarrierDocument> {
+    const { reason, action } = session.treatment!;
+    const byRule = action === 'hangup';
+    const busy = byRule && reason !== 'outside_hours';
+    const document = await this.#refusal(carrier, session, busy ? 'busy' : 'rejected');
+    if (isTerminal(session.status)) return document;
+    await this.#tell(session, 'refused', byRule ? null : NOT_ALLOWED);
+    if (byRule) await this.#close(session, 'ended', treatmentEnd(session.treatment!));
+    else await this.#close(session, 'failed', { ended_by: 'system', failure_reason: 'blocked' });
     return document;
   }
 
-  async #timezoneOf({ org_id, project_id }: CalledNumber): Promise<string> {
-    const project = await this.#directory.project(project_id);
-    return project?.timezone ?? (await this.#directory.org(org_id))?.timezone ?? 'UTC';
+  /** The caller may be gone, or refused by another process that was told of the call. */
+  async #refusal(
+    carrier: Carrier,
+    session: SessionRecord,
+    reason: 'busy' | 'rejected',
+  ): Promise<CarrierDocument> {
+    try {
+      return await carrier.refuse(session.carrier_call_id!, reason);
+    } catch (error) {
+      this.#onlyLogged(error, session);
+      return carrier.acknowledge('hangup');
+    }
   }
+
+  /** Once; that somebody has answered counts whatever was said before it. */
+  async #noteForward(
+    session: SessionRecord,
+    result: 'answered' | 'failed',
+    cause: string | null,
+  ): Promise<void> {
+    const treatment = session.treatment!;
+    if (treatment.action !== 'forward' || treatment.forward_result === 'answered') return;
+    if (treatment.forward_result === result) return;
+    const noted = await this.#store.change(session._id, {
+      treatment: { ...treatment, forward_result: result },
+    });
+    if (!noted) return;
+    await this.#tell(noted, result, cause);
+    // Its end was told first.
+    if (noted.status === 'ended' && noted.erased_at === null)
+      await this.#store.change(session._id, { outcome: forwardOutcome(result) }, { erased_at: null });
+  }
+
+  async #tell(
+    session: SessionRecord,
+    result: 'begun' | 'refused' | 'answered' | 'failed',
+    cause: string | null,
+  ): Promise<void> {
+    if (session.erased_at !== null) return;
+    const { reason, action } = session.treatment!;
+    await this.#events.append(owner(session), {
+      type: 'inbound_action',
+      data: { reason, action, result, cause },
+      key: `inbound_action_${result}`,
+    });
+  }
+
+  async #close(session: SessionRecord, to: TerminalStatus, how: Partial<SessionRecord>): Promise<void> {
+    await this.#closer.close(session._id, to, {
+      where: { leg: -1 },
+      set: carrierVerdict(this.#clock.now(), how),
+    });
+  }
+
+  /** @throws what is no carrier's failure */
+  #onlyLogged(error: unknown, session: SessionRecord | null): void {
+    if (!(error instanceof CarrierError)) throw error;
+    this.#logger.warn(
+      { ...(session && { sessionId: session._id }), code: error.code, status: error.status },
+      'the carrier refused to treat a call',
+    );
+  }
+}
+
+/** What the rules of a deployment say now. */
+function treatmentOf(
+  reason: TreatmentReason,
+  { deployment, number, agent }: { deployment: DeployedNumber; number: CalledNumber; agent: SessionAgent },
+): SessionTreatment {
+  const { outside_hours, overflow } = deployment;
+  const action =
+    reason === 'outside_hours' ? outside_hours : reason === 'overflow' ? overflow.action : REFUSED;
+  const type = action.type === 'message' || action.type === 'forward' ? action.type : 'hangup';
+  return {
+    reason,
+    action: type,
+    message: type === 'hangup' ? '' : action.message,
+    language: agent.config.language.primary,
+    forward_to: type === 'forward' ? action.forward_to : null,
+    caller_id: number.phone_number,
+    forward_result: null,
+  };
 }

@@ -87,7 +87,9 @@ export class CarrierCallbackService {
         await this.#transfers.answered(trusted, callback);
         return carrier.acknowledge();
       case 'transfer_ended':
-        return this.#transfers.ended(trusted, callback);
+        return (
+          (await this.#incoming.forwarded(trusted, callback)) ?? this.#transfers.ended(trusted, callback)
+        );
       case 'treated':
         return this.#incoming.treated(trusted, callback);
       case 'recording':

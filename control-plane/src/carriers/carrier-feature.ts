@@ -1,6 +1,7 @@
 import type { Feature } from '../composition/feature.ts';
 import type { Platform } from '../composition/platform.ts';
 import { CallAnswers } from './call-answers.ts';
+import { CallHours } from './call-hours.ts';
 import { CallProgress } from './call-progress.ts';
 import { CallTransfers } from './call-transfers.ts';
 import { CallTreatments } from './call-treatments.ts';
@@ -25,8 +26,8 @@ export function createCarriers({
   config,
   ...deps
 }: Omit<AnswerDeps, 'leases' | 'publicUrl'> &
-  Omit<IncomingDeps, 'answers' | 'treatments'> &
-  TreatmentDeps &
+  Omit<IncomingDeps, 'answers' | 'hours' | 'treatments'> &
+  Omit<TreatmentDeps, 'publicUrl'> &
   ProgressDeps &
   Omit<DialledDeps, 'answers'> &
   Omit<TransferDeps, 'answers'> &
@@ -38,7 +39,11 @@ export function createCarriers({
   const carrierCallbacks = new CarrierCallbackService({
     ...{ ...deps, signatures },
     dialled: new DialledCalls({ ...deps, answers }),
-    incoming: new IncomingCalls({ ...deps, answers, treatments: new CallTreatments(deps) }),
+    incoming: new IncomingCalls({
+      ...{ ...deps, answers },
+      hours: new CallHours(deps),
+      treatments: new CallTreatments({ ...deps, publicUrl }),
+    }),
     transfers: new CallTransfers({ ...deps, answers }),
     progress: new CallProgress(deps),
   });

@@ -46,7 +46,7 @@ export type CarrierCallback =
       cause: string | null;
     }
   /** A step of a treatment is done; only carriers that are told the next one by a command say so. */
-  | { type: 'treated'; carrierCallId: string; step: TreatmentStep; state: string }
+  | { type: 'treated'; carrierCallId: string; step: TreatmentStep; cause: string | null }
   /** The carrier has recorded the call by itself: nobody here asks for it. */
   | { type: 'recording'; carrierCallId: string; recordingId: string | null; failure: string | null }
   | {
@@ -104,14 +104,12 @@ export interface TransferTarget {
 export interface CallTreatment {
   /** null: nothing. `language` is a BCP 47 tag; a carrier that has no voice for it takes the nearest that it has. */
   say: { text: string; language: string } | null;
-  /** null: the call ends. Numbers are E.164. */
-  forward: { to: string; callerId: string; ringTimeoutSeconds: number } | null;
-  /** Comes back with `treated`; at most 200 ASCII characters. */
-  state: string;
+  /** null: the call ends. Numbers are E.164. `resultUrl` is told how it went, by carriers that run a document. */
+  forward: { to: string; callerId: string; ringTimeoutSeconds: number; resultUrl: string } | null;
 }
 
-/** It was answered, the words were said, the call that it was sent on to is over. */
-export type TreatmentStep = 'answered' | 'said' | 'forwarded';
+/** It was answered, the words were said, whom it was sent on to has answered, or that call is over. */
+export type TreatmentStep = 'answered' | 'said' | 'forward_answered' | 'forwarded';
 
 /** The carrier refused, or could not be reached. `code` is a stable word and safe to show. */
 export class CarrierError extends Error {

@@ -13,7 +13,6 @@ export interface CalledNumber {
 /** Numbers in use: `PhoneNumberService`. */
 export interface CalledNumbers {
   findActive(accountId: string, phoneNumber: string): Promise<CalledNumber | null>;
-  find(numberId: string): Promise<CalledNumber | null>;
 }
 
 /** What becomes of a call that the agent does not take. */
@@ -43,5 +42,4 @@ export interface DeployedNumber {
 /** Which agent answers a number: `InboundDeploymentService`. */
 export interface NumberDeployments {
   forNumber(numberId: string): Promise<DeployedNumber | null>;
-  find(deploymentId: string): Promise<DeployedNumber | null>;
 }

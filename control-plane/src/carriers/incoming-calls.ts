@@ -1,12 +1,14 @@
 import { PaymentRequiredError, TooManyRequestsError } from '@parley/shared/errors/app-error';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { SessionAgent, SessionAgents } from '../sessions/session-agent.ts';
-import type { SessionCreation } from '../sessions/session-creation.ts';
+import type { InboundCall, SessionCreation } from '../sessions/session-creation.ts';
 import type { SessionRecord } from '../sessions/session-record.ts';
 import { isTerminal } from '../sessions/session-states.ts';
+import type { TreatmentReason } from '../sessions/session-treatment.ts';
 import type { Directory } from '../tenancy/directory.ts';
 import type { CallAnswers } from './call-answers.ts';
-import type { CallTreatments, Occasion } from './call-treatments.ts';
+import type { CallHours } from './call-hours.ts';
+import type { CallTreatments } from './call-treatments.ts';
 import type { CarrierCallback, CarrierDocument } from './carrier.ts';
 import type { CalledNumber, CalledNumbers, DeployedNumber, NumberDeployments } from './deployed-number.ts';
 import type { TrustedCallback } from './trusted-callback.ts';
@@ -19,6 +21,8 @@ interface DeployedCall {
   call: IncomingCall;
   number: CalledNumber;
   deployment: DeployedNumber;
+  /** The deployment's own. */
+  agent: SessionAgent;
 }
 
 /** Calls that people make to numbers: who answers them, or why nobody does. */
@@ -29,6 +33,7 @@ export class IncomingCalls {
   readonly #directory: Directory;
   readonly #creation: SessionCreation;
   readonly #answers: CallAnswers;
+  readonly #hours: CallHours;
   readonly #treatments: CallTreatments;
   readonly #logger: Logger;
 
@@ -39,6 +44,7 @@ export class IncomingCalls {
     directory: Directory;
     creation: SessionCreation;
     answers: CallAnswers;
+    hours: CallHours;
     treatments: CallTreatments;
     logger: Logger;
   }) {
@@ -48,6 +54,7 @@ export class IncomingCalls {
     this.#directory = deps.directory;
     this.#creation = deps.creation;
     this.#answers = deps.answers;
+    this.#hours = deps.hours;
     this.#treatments = deps.treatments;
     this.#logger = deps.logger;
   }
@@ -62,20 +69,21 @@ export class IncomingCalls {
     if (!number) return this.#refuse(trusted, call, 'rejected', 'unknown_number');
     const deployment = await this.#deployments.forNumber(number._id);
     if (!deployment) return this.#refuse(trusted, call, 'rejected', 'not_deployed');
-    if (call.from !== null && deployment.blocked_numbers.includes(call.from))
-      return this.#refuse(trusted, call, 'busy', 'blocked');
     const org = await this.#directory.org(number.org_id);
     if (org?.status !== 'active') return this.#refuse(trusted, call, 'busy', 'org_suspended');
     const { carrierCallId } = call;
     const known = await this.#creation.knownInbound({ accountId: account._id, carrierCallId });
     if (known) return this.#connect(trusted, known);
-    const deployed = { trusted, call, number, deployment };
-    if (!(await this.#treatments.isOpen(deployment, number))) return this.#act(deployed, 'outside_hours');
-    const { agent_id, agent_version, overflow } = deployment;
+    const { agent_id, agent_version, overflow, blocked_numbers } = deployment;
     const agent =
       agent_version === null
         ? await this.#agents.forNewSession(agent_id, callerOf(call))
         : await this.#agents.version(agent_id, agent_version);
+    if (!agent || agent.project_id !== number.project_id)
+      return this.#refuse(trusted, call, 'rejected', 'no_agent');
+    const deployed = { trusted, call, number, deployment, agent };
+    if (call.from !== null && blocked_numbers.includes(call.from)) return this.#treat(deployed, 'blocked');
+    if (!(await this.#hours.isOpen(deployment, number))) return this.#act(deployed, 'outside_hours');
     return this.#answer(deployed, agent, overflow.max_concurrent, () => this.#act(deployed, 'overflow'));
   }
 
@@ -87,46 +95,44 @@ export class IncomingCalls {
     return this.#treatments.continue(trusted, callback);
   }
 
+  /** The call that it was sent on to is over. @returns null for a call that an agent takes */
+  forwarded(
+    trusted: TrustedCallback,
+    callback: Extract<CarrierCallback, { type: 'transfer_ended' }>,
+  ): Promise<CarrierDocument | null> {
+    return this.#treatments.forwarded(trusted, callback);
+  }
+
   /** What the deployment says of a call that its agent does not take. */
-  async #act(deployed: DeployedCall, occasion: Occasion): Promise<CarrierDocument> {
-    const { trusted, call, deployment } = deployed;
-    const action = occasion === 'overflow' ? deployment.overflow.action : deployment.outside_hours;
-    switch (action.type) {
-      case 'hangup':
-        return this.#refuse(trusted, call, occasion === 'overflow' ? 'busy' : 'rejected', occasion);
-      case 'agent': {
-        const agent =
-          action.agent_id === null ? null : await this.#agents.forNewSession(action.agent_id, callerOf(call));
-        return this.#answer(deployed, agent, null, () => this.#refuse(trusted, call, 'busy', occasion));
-      }
-      case 'message':
-      case 'forward':
-        return this.#treatments.begin(trusted, call.carrierCallId, { ...deployed, occasion });
-    }
+  async #act(deployed: DeployedCall, reason: 'outside_hours' | 'overflow'): Promise<CarrierDocument> {
+    const { deployment } = deployed;
+    const action = reason === 'overflow' ? deployment.overflow.action : deployment.outside_hours;
+    if (action.type !== 'agent') return this.#treat(deployed, reason);
+    const caller = callerOf(deployed.call);
+    const agent = action.agent_id === null ? null : await this.#agents.forNewSession(action.agent_id, caller);
+    return this.#answer(deployed, agent, null, () =>
+      this.#refuse(deployed.trusted, deployed.call, 'busy', reason),
+    );
+  }
+
+  /** No agent takes it: a session says so, whatever the caller is told. */
+  async #treat(deployed: DeployedCall, reason: TreatmentReason): Promise<CarrierDocument> {
+    const session = await this.#treatments.begin(orderOf(deployed, deployed.agent), deployed, reason);
+    return this.#connect(deployed.trusted, session);
   }
 
   /** @param whenFull what is done where a limit lets no further call in */
   async #answer(
-    { trusted, call, number, deployment }: DeployedCall,
+    deployed: DeployedCall,
     agent: SessionAgent | null,
     maxConcurrent: number | null,
     whenFull: () => Promise<CarrierDocument>,
   ): Promise<CarrierDocument> {
+    const { trusted, call, number } = deployed;
     if (!agent || agent.archived || agent.project_id !== number.project_id)
       return this.#refuse(trusted, call, 'rejected', 'no_agent');
     try {
-      const session = await this.#creation.createInbound({
-        accountId: trusted.account._id,
-        carrier: trusted.carrier.name,
-        carrierCallId: call.carrierCallId,
-        from: call.from,
-        to: call.to,
-        phoneNumberId: number._id,
-        inboundDeploymentId: deployment._id,
-        maxConcurrent,
-        agent,
-        variables: deployment.variables,
-      });
+      const session = await this.#creation.createInbound(orderOf(deployed, agent), maxConcurrent);
       return await this.#connect(trusted, session);
     } catch (error) {
       if (error instanceof TooManyRequestsError) return whenFull();
@@ -136,6 +142,7 @@ export class IncomingCalls {
   }
 
   async #connect(trusted: TrustedCallback, session: SessionRecord): Promise<CarrierDocument> {
+    if (session.treatment) return this.#treatments.treat(trusted, session);
     if (isTerminal(session.status)) return trusted.carrier.acknowledge('hangup');
     return this.#answers.connect(trusted, session);
   }
@@ -149,6 +156,20 @@ export class IncomingCalls {
     this.#logger.info({ carrier: carrier.name, accountId: account._id, why }, 'incoming call refused');
     return carrier.refuse(call.carrierCallId, reason);
   }
+}
+
+function orderOf({ trusted, call, number, deployment }: DeployedCall, agent: SessionAgent): InboundCall {
+  return {
+    accountId: trusted.account._id,
+    carrier: trusted.carrier.name,
+    carrierCallId: call.carrierCallId,
+    from: call.from,
+    to: call.to,
+    phoneNumberId: number._id,
+    inboundDeploymentId: deployment._id,
+    agent,
+    variables: deployment.variables,
+  };
 }
 
 /** Whoever keeps their version of an agent; a call without a number is told of again by its id. */

@@ -14,6 +14,7 @@ import type { Credentials, SessionCredentials } from './session-credentials.ts';
 import { TEXT_TRANSPORT } from './session-record.ts';
 import type { SessionDial, SessionRecord } from './session-record.ts';
 import type { SessionSlots } from './session-slots.ts';
+import type { SessionTreatment } from './session-treatment.ts';
 import type { ClientSecretBody, CreateSessionBody, MintBody } from './session-schema.ts';
 import type { NewSessionRecord, SessionStore } from './session-store.ts';
 import { WIDGET_TOKEN_SECONDS } from './visitor-limits.ts';
@@ -27,8 +28,6 @@ export interface InboundCall {
   to: string | null;
   phoneNumberId: string;
   inboundDeploymentId: string;
-  /** How many calls of the deployment there may be at once; null: as many as other limits allow. */
-  maxConcurrent: number | null;
   agent: SessionAgent;
   variables: Record<string, string>;
 }
@@ -297,42 +296,25 @@ export class SessionCreation {
 
   /**
    * The session of a call that a carrier brought; the same call again is the same session.
+   * @param maxConcurrent how many calls of the deployment there may be at once; null: as many as other limits allow
    * @throws TooManyRequestsError when no slot is free
    */
-  async createInbound(call: InboundCall): Promise<SessionRecord> {
-    const { agent } = call;
-    const find = () => this.knownInbound(call);
-    const known = await find();
-    if (known) return known;
-    try {
-      return await this.#insert({
-        kind: 'inbound',
-        scope: scopeOf(agent),
-        agent,
-        models: { llm: agent.llm_id, stt: agent.stt_id, tts: agent.tts_id },
-        record: true,
-        variables: effectiveVariables(agent, call.variables, { required: false }),
-        analysisIds: null,
-        lifeSeconds: TICKET_LIFE_SECONDS,
-        ...(call.maxConcurrent !== null && {
-          deployment: { id: call.inboundDeploymentId, limit: call.maxConcurrent },
-        }),
-        own: {
-          provider: call.carrier,
-          telephony_account_id: call.accountId,
-          carrier_call_id: call.carrierCallId,
-          phone_number_id: call.phoneNumberId,
-          inbound_deployment_id: call.inboundDeploymentId,
-          from_number: call.from,
-          to_number: call.to,
-        },
-      });
-    } catch (error) {
-      // Two webhooks of the same call raced: the unique index let one of them through.
-      const winner = await find();
-      if (winner) return winner;
-      throw error;
-    }
+  createInbound(call: InboundCall, maxConcurrent: number | null): Promise<SessionRecord> {
+    const deployment =
+      maxConcurrent === null ? undefined : { id: call.inboundDeploymentId, limit: maxConcurrent };
+    return this.#once(call, () =>
+      this.#insert({ ...inboundOrder(call), record: true, lifeSeconds: TICKET_LIFE_SECONDS, deployment }),
+    );
+  }
+
+  /**
+   * The session of a call that a carrier brought and that no agent takes: it takes no slot and no money, and nobody can
+   * join it. The same call again is the same session.
+   * @param lifeSeconds how long it may last, where its carrier tells of no end
+   */
+  createTreated(call: InboundCall, treatment: SessionTreatment, lifeSeconds: number): Promise<SessionRecord> {
+    const order: NewSession = { ...inboundOrder(call), record: false, lifeSeconds };
+    return this.#once(call, () => this.#insertFree({ ...order, own: { ...order.own, treatment } }));
   }
 
   /**
@@ -365,9 +347,28 @@ export class SessionCreation {
         dial,
       },
     };
+    return this.#insertFree(options, call.sessionId);
+  }
+
+  /** The session of a carrier's call: as it is known, or made. */
+  async #once(call: InboundCall, make: () => Promise<SessionRecord>): Promise<SessionRecord> {
+    const known = await this.knownInbound(call);
+    if (known) return known;
+    try {
+      return await make();
+    } catch (error) {
+      // Two webhooks of the same call raced: the unique index let one of them through.
+      const winner = await this.knownInbound(call);
+      if (winner) return winner;
+      throw error;
+    }
+  }
+
+  /** Stores a session that takes nothing as long as nobody joins it. */
+  async #insertFree(order: NewSession, sessionId?: string): Promise<SessionRecord> {
     const now = this.#clock.now();
-    const project = await this.#directory.project(agent.project_id);
-    return this.#store.insert(toRecord(options, call.sessionId ?? uuidV7(now), now, project, []));
+    const project = await this.#directory.project(order.scope.projectId);
+    return this.#store.insert(toRecord(order, sessionId ?? uuidV7(now), now, project, []));
   }
 
   async #mint(
@@ -417,6 +418,27 @@ export class SessionCreation {
       throw error;
     }
   }
+}
+
+function inboundOrder(call: InboundCall): Omit<NewSession, 'record' | 'lifeSeconds'> {
+  const { agent } = call;
+  return {
+    kind: 'inbound',
+    scope: scopeOf(agent),
+    agent,
+    models: { llm: agent.llm_id, stt: agent.stt_id, tts: agent.tts_id },
+    variables: effectiveVariables(agent, call.variables, { required: false }),
+    analysisIds: null,
+    own: {
+      provider: call.carrier,
+      telephony_account_id: call.accountId,
+      carrier_call_id: call.carrierCallId,
+      phone_number_id: call.phoneNumberId,
+      inbound_deployment_id: call.inboundDeploymentId,
+      from_number: call.from,
+      to_number: call.to,
+    },
+  };
 }
 
 /** @param slots buckets in which it holds a slot */

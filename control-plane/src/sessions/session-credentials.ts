@@ -91,10 +91,12 @@ export class SessionCredentials {
 
   /**
    * A new credential, to rejoin or when the first answer was lost.
-   * @throws ConflictError `invalid_state` when the session is over
+   * @throws ConflictError `invalid_state` when the session is over, or is of a call that no agent takes
    */
   async renew(session: SessionRecord): Promise<Credentials> {
     if (isTerminal(session.status)) throw new ConflictError('invalid_state', 'The session has ended.');
+    if (session.treatment)
+      throw new ConflictError('invalid_state', 'No agent takes this call: nobody can join it.');
     await this.#tickets.revokeUnclaimed(session._id);
     const credentials = await this.issue(session);
     const current = await this.#store.change(session._id, { join_by: credentials.expiresAt });

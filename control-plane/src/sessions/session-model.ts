@@ -71,6 +71,7 @@ export const sessionCollection = defineCollection<SessionRecord, 'project'>({
     carrier_ended_at: date,
     dial: mixed,
     transfer: mixed,
+    treatment: mixed,
     hand_overs: { type: [Object], default: [] },
     gateway_id: text,
     claim_id: text,

@@ -1,6 +1,7 @@
 import type { CallMetrics, Usage } from '@parley/shared/contracts/call-events';
 import type { CarrierName, Channel, Direction, SessionStatus } from '@parley/shared/contracts/session-values';
 import type { StoredRecord } from '../storage/collection.ts';
+import type { SessionTreatment } from './session-treatment.ts';
 
 export const REALTIME_AUDIO_FORMATS = ['pcm16_24000', 'pcmu_8000', 'pcma_8000'] as const;
 export type RealtimeAudioFormat = (typeof REALTIME_AUDIO_FORMATS)[number];
@@ -123,6 +124,8 @@ export interface SessionRecord extends StoredRecord {
   dial: SessionDial | null;
   /** A blind transfer under way at the carrier. */
   transfer: SessionTransfer | null;
+  /** Of an inbound call that no agent takes. Records of earlier versions have none. */
+  treatment?: SessionTreatment | null;
   /** Agents that the call was handed over to, in order; the session stays its first one's. */
   hand_overs?: HandOver[];
 

@@ -213,8 +213,10 @@ export class SessionStore {
     cause: string | undefined,
     options: { first?: boolean } = {},
   ): Promise<void> {
-    const { status, ended_by, hangup_reason, failure_reason } = session;
-    const over = isTerminal(status) ? { ended_by, hangup_reason, failure_reason } : {};
+    const { status, ended_by, hangup_reason, failure_reason, carrier_cause: words } = session;
+    const over = isTerminal(status)
+      ? { ended_by, hangup_reason, failure_reason, ...(words !== null && { cause: words }) }
+      : {};
     await this.#log.append(owner(session), {
       type: 'state',
       data: { status, ...over },

@@ -47,9 +47,9 @@ export type DeploymentPatch = {
   variables?: Record<string, string | null> | null | undefined;
 };
 
-/** Whether calls of an account may go to a number: `TelephonyAccountService`. */
+/** Whether calls of an account may go to a number's country: `TelephonyAccountService`. */
 export interface ForwardRules {
-  mayCall(accountId: string, number: string): Promise<boolean>;
+  allowsCountryOf(accountId: string, number: string): Promise<boolean>;
 }
 
 /** Whom a number can be bound to. */
@@ -148,14 +148,6 @@ export class InboundDeploymentService {
     return found && withActions(found);
   }
 
-  async find(id: string): Promise<InboundDeploymentRecord | null> {
-    const found = await this.#database
-      .model(inboundDeploymentCollection)
-      .findOne({ _id: id })
-      .lean<InboundDeploymentRecord>();
-    return found && withActions(found);
-  }
-
   async #check(
     scope: Scope,
     input: Pick<
@@ -186,7 +178,7 @@ export class InboundDeploymentService {
       const to = action.forward_to;
       if (to === null) continue;
       if (to === number.phone_number) throw invalid([...loc, 'forward_to'], 'must be another number');
-      if (!(await this.#forwards.mayCall(number.telephony_account_id, to)))
+      if (!(await this.#forwards.allowsCountryOf(number.telephony_account_id, to)))
         throw invalid([...loc, 'forward_to'], 'must be in a country that the telephony account may call');
     }
     if (input.agent_version === null || input.agent_version === agent.version) return;

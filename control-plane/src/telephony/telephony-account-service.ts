@@ -244,14 +244,15 @@ export class TelephonyAccountService implements CarrierSource, ComplaintAccounts
 
   /** @inheritdoc */
   async mayCall(accountId: string, number: string): Promise<boolean> {
-    const country = parsePhoneNumberFromString(number)?.country;
     const account = await this.find(accountId);
-    if (!account || !country || (await this.#spend.reachedUntil(account)) !== null) return false;
-    if (account.allowed_countries) return account.allowed_countries.includes(country);
-    const own = await this.#database
-      .model(phoneNumberCollection)
-      .distinct('country', { telephony_account_id: accountId, status: 'active' });
-    return own.includes(country);
+    if (!account || (await this.#spend.reachedUntil(account)) !== null) return false;
+    return this.#allowsCountryOf(account, number);
+  }
+
+  /** Whether the number is in a country that calls of the account may go to, whatever it has spent today. */
+  async allowsCountryOf(accountId: string, number: string): Promise<boolean> {
+    const account = await this.find(accountId);
+    return account !== null && this.#allowsCountryOf(account, number);
   }
 
   /** @inheritdoc */
@@ -270,6 +271,19 @@ export class TelephonyAccountService implements CarrierSource, ComplaintAccounts
     const account =
       usable.find((candidate) => candidate._id === project?.default_telephony_account_id) ?? usable[0];
     return account ? { id: account._id, provider: account.provider } : null;
+  }
+
+  async #allowsCountryOf(
+    { _id, allowed_countries }: TelephonyAccountRecord,
+    number: string,
+  ): Promise<boolean> {
+    const country = parsePhoneNumberFromString(number)?.country;
+    if (!country) return false;
+    if (allowed_countries) return allowed_countries.includes(country);
+    const own = await this.#database
+      .model(phoneNumberCollection)
+      .distinct('country', { telephony_account_id: _id, status: 'active' });
+    return own.includes(country);
   }
 
   #toCarrier(account: TelephonyAccountRecord): Carrier {

@@ -52,6 +52,9 @@ export const HANGUP_REASONS = [
   'consent_refused',
   'carrier_hangup',
   'shutdown',
+  'outside_hours',
+  'overflow',
+  'blocked',
 ] as const;
 export type HangupReason = (typeof HANGUP_REASONS)[number];
 

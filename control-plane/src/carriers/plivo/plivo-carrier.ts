@@ -153,7 +153,8 @@ export class PlivoCarrier implements Carrier {
     const speech =
       say &&
       `<Speak voice="WOMAN" language="${nearestLanguage(say.language, SPOKEN)}">${escapeXml(say.text)}</Speak>`;
-    return Promise.resolve(responseDocument(speech ?? '', forward ? dialElement(forward) : '', '<Hangup/>'));
+    const dial = forward && dialElement(forward, resultAttributes(forward.resultUrl));
+    return Promise.resolve(responseDocument(speech ?? '', dial ?? '', '<Hangup/>'));
   }
 
   continueTreatment(): Promise<void> {
@@ -183,8 +184,7 @@ export class PlivoCarrier implements Carrier {
   }
 
   transferDocument(target: TransferTarget): CarrierDocument {
-    const action = ` action="${escapeXml(target.resultUrl)}" method="POST" redirect="true"`;
-    return responseDocument(dialElement(target, action), '<Hangup/>');
+    return responseDocument(dialElement(target, resultAttributes(target.resultUrl)), '<Hangup/>');
   }
 
   async sendDtmf(carrierCallId: string, digits: string, signal?: AbortSignal): Promise<void> {
@@ -210,7 +210,12 @@ export class PlivoCarrier implements Carrier {
   }
 }
 
-/** @param action attributes that say who is told of the end; without them the document goes on */
+/** Who is told of the end, and asked what is next. */
+function resultAttributes(url: string): string {
+  return ` action="${escapeXml(url)}" method="POST" redirect="true"`;
+}
+
+/** @param action attributes that say who is told of the end */
 function dialElement(
   {
     to,
@@ -218,7 +223,7 @@ function dialElement(
     ringTimeoutSeconds,
     extension = null,
   }: Pick<TransferTarget, 'to' | 'callerId' | 'ringTimeoutSeconds'> & { extension?: string | null },
-  action = '',
+  action: string,
 ): string {
   const from = callerId === null ? '' : ` callerId="${escapeXml(callerId.replace(/^\+/, ''))}"`;
   const number = escapeXml(to.replace(/^\+/, ''));

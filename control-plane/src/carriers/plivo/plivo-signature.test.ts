@@ -234,12 +234,12 @@ void t.test("documents are those that the vendor's SDK writes", async (t) => {
 
   const spoken = new sdk.Response();
   spoken.addSpeak('Wir haben zu.', { voice: 'WOMAN', language: 'de-DE' });
-  spoken.addDial({ callerId: '14155550100', timeout: 30 }).addNumber('4915112345678');
+  const result = { action: statusUrl, method: 'POST', redirect: true };
+  spoken.addDial({ callerId: '14155550100', timeout: 30, ...result }).addNumber('4915112345678');
   spoken.addHangup();
   const treated = await carrier.treat('c-1', {
     say: { text: 'Wir haben zu.', language: 'de' },
-    forward: { to: '+4915112345678', callerId: '+14155550100', ringTimeoutSeconds: 30 },
-    state: '',
+    forward: { to: '+4915112345678', callerId: '+14155550100', ringTimeoutSeconds: 30, resultUrl: statusUrl },
   });
   t.equal(withoutHead(treated), spoken.toXML());
 

@@ -34,18 +34,18 @@ const SPOKEN = [
   ...['ro-RO', 'ru-RU', 'sv-SE', 'tr-TR'],
 ];
 
-/** Begins the `client_state` of a call that is treated, and that of the leg it is sent on to. */
-const TREATED = 'treated:';
+/** The `client_state` of a call that is treated, and the beginning of that of the leg it is sent on to. */
+const TREATED = 'treated';
 const LEG_OF = 'leg-of:';
 
 /** The command that follows a step; an id of the command that is its own makes a repeated webhook harmless. */
 export function treatmentCommand(
   carrierCallId: string,
-  { say, forward, state }: CallTreatment,
+  { say, forward }: CallTreatment,
   done: TreatmentStep | null,
 ): { name: string; body: object } {
   const command = (step: string) => ({
-    client_state: base64(`${TREATED}${state}`),
+    client_state: base64(TREATED),
     command_id: `treatment-${step}`,
   });
   if (done === null) return { name: 'answer', body: command('answer') };
@@ -70,7 +70,7 @@ export function treatmentCommand(
         from: forward.callerId,
         timeout_secs: forward.ringTimeoutSeconds,
         // When that leg is over, answered or not, nothing else ends the first one.
-        target_leg_client_state: base64(`${LEG_OF}${carrierCallId} ${state}`),
+        target_leg_client_state: base64(`${LEG_OF}${carrierCallId}`),
       },
     };
   return { name: 'hangup', body: {} };
@@ -83,21 +83,30 @@ export function treatmentCommand(
  */
 export function treatmentStep(
   type: string,
-  payload: { call_control_id: string; client_state?: string | null | undefined },
-): { carrierCallId: string; step: TreatmentStep; state: string } | undefined {
+  payload: {
+    call_control_id: string;
+    client_state?: string | null | undefined;
+    hangup_cause?: string | undefined;
+  },
+): { carrierCallId: string; step: TreatmentStep; cause: string | null } | undefined {
   const text = Buffer.from(payload.client_state ?? '', 'base64').toString('utf8');
-  if (text.startsWith(LEG_OF) && type === 'call.hangup') {
-    const [carrierCallId = '', state = ''] = text.slice(LEG_OF.length).split(' ');
-    return { carrierCallId, step: 'forwarded', state };
+  const cause = payload.hangup_cause ?? null;
+  if (text.startsWith(LEG_OF)) {
+    const step = LEG_STEPS[type];
+    return step && { carrierCallId: text.slice(LEG_OF.length), step, cause };
   }
   const step = STEPS[type];
-  if (!text.startsWith(TREATED) || !step) return undefined;
-  return { carrierCallId: payload.call_control_id, step, state: text.slice(TREATED.length) };
+  return text === TREATED && step ? { carrierCallId: payload.call_control_id, step, cause } : undefined;
 }
 
 const STEPS: Readonly<Record<string, TreatmentStep>> = {
   'call.answered': 'answered',
   'call.speak.ended': 'said',
+};
+
+const LEG_STEPS: Readonly<Record<string, TreatmentStep>> = {
+  'call.answered': 'forward_answered',
+  'call.hangup': 'forwarded',
 };
 
 function base64(text: string): string {

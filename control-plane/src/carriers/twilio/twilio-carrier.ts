@@ -232,7 +232,8 @@ export class TwilioCarrier implements Carrier {
   treat(_carrierCallId: string, { say, forward }: CallTreatment): Promise<CarrierDocument> {
     const speech =
       say && `<Say language="${nearestLanguage(say.language, SPOKEN)}">${escapeXml(say.text)}</Say>`;
-    return Promise.resolve(responseDocument(speech ?? '', forward ? dialElement(forward) : '', '<Hangup/>'));
+    const dial = forward && dialElement(forward, resultAttributes(forward.resultUrl));
+    return Promise.resolve(responseDocument(speech ?? '', dial ?? '', '<Hangup/>'));
   }
 
   continueTreatment(): Promise<void> {
@@ -263,8 +264,7 @@ export class TwilioCarrier implements Carrier {
   }
 
   transferDocument(target: TransferTarget): CarrierDocument {
-    const action = ` action="${escapeXml(target.resultUrl)}" method="POST"`;
-    return responseDocument(dialElement(target, action), '<Hangup/>');
+    return responseDocument(dialElement(target, resultAttributes(target.resultUrl)), '<Hangup/>');
   }
 
   /** Tones would need a new document, and that ends the media stream. */
@@ -291,7 +291,12 @@ const STREAM_PHASES: Record<string, 'started' | 'stopped' | 'failed'> = {
   'stream-error': 'failed',
 };
 
-/** @param action attributes that say who is told of the end; without them the document goes on */
+/** Who is told of the end, and asked what is next. */
+function resultAttributes(url: string): string {
+  return ` action="${escapeXml(url)}" method="POST"`;
+}
+
+/** @param action attributes that say who is told of the end */
 function dialElement(
   {
     to,
@@ -299,7 +304,7 @@ function dialElement(
     ringTimeoutSeconds,
     extension = null,
   }: Pick<TransferTarget, 'to' | 'callerId' | 'ringTimeoutSeconds'> & { extension?: string | null },
-  action = '',
+  action: string,
 ): string {
   const from = callerId === null ? '' : ` callerId="${escapeXml(callerId)}"`;
   // Half a second is the one pause that it documents for numbers.

@@ -1,0 +1,44 @@
+import type { SessionRecord } from './session-record.ts';
+
+/** Why no agent took an inbound call, by the rules of its deployment. */
+export const TREATMENT_REASONS = ['outside_hours', 'overflow', 'blocked'] as const;
+export type TreatmentReason = (typeof TREATMENT_REASONS)[number];
+
+/** What became of such a call. `hangup`: it was refused without an answer. */
+export const TREATMENT_ACTIONS = ['hangup', 'message', 'forward'] as const;
+export type TreatmentAction = (typeof TREATMENT_ACTIONS)[number];
+
+/** An inbound call that no agent takes: what the rules said when it came. */
+export interface SessionTreatment {
+  reason: TreatmentReason;
+  action: TreatmentAction;
+  /** Said by the carrier's own voice; empty: nothing. */
+  message: string;
+  /** BCP 47 tag. */
+  language: string;
+  /** E.164, of a forward. */
+  forward_to: string | null;
+  /** The number that is shown to whom it is sent on to, E.164. */
+  caller_id: string;
+  /** How the forward went, once it is known. */
+  forward_result: 'answered' | 'failed' | null;
+}
+
+/** How such a call ends, once it is over at its carrier. */
+export function treatmentEnd({
+  reason,
+  action,
+  forward_result: result,
+}: SessionTreatment): Partial<SessionRecord> {
+  return {
+    // Whoever hangs up first when two people have talked: the carrier says that it is over.
+    ended_by: action === 'forward' ? 'carrier' : 'system',
+    hangup_reason: reason,
+    outcome: action === 'hangup' ? 'refused' : action === 'message' ? 'message' : forwardOutcome(result),
+  };
+}
+
+/** `outcome` of a call that was sent on; null while nobody knows. */
+export function forwardOutcome(result: SessionTreatment['forward_result']): string | null {
+  return result === null ? null : result === 'answered' ? 'forwarded' : 'forward_failed';
+}
