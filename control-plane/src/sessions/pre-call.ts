@@ -84,7 +84,11 @@ export class PreCallService {
       const variables = Object.fromEntries(
         Object.entries({ ...session.variables, ...added }).slice(0, MAX_ADDED),
       );
-      await this.#store.change(session._id, { variables, pre_call: { state: 'done', deadline } });
+      await this.#store.change(session._id, {
+        variables,
+        trusted_variables: Object.keys(added).filter((name) => Object.hasOwn(variables, name)),
+        pre_call: { state: 'done', deadline },
+      });
     } catch (error) {
       this.#logger.warn(
         { sessionId: session._id, reason: error instanceof Error ? error.name : 'unknown' },

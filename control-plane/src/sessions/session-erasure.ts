@@ -72,6 +72,7 @@ export class SessionErasure {
       erase_at_end: true,
       erased_at: session.erased_at ?? new Date(this.#clock.now()),
       variables: {},
+      trusted_variables: [],
       overrides: null,
       from_number: null,
       to_number: null,

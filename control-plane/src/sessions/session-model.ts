@@ -47,6 +47,7 @@ export const sessionCollection = defineCollection<SessionRecord, 'project'>({
     post_call_analysis_ids: { type: [String], default: null },
     // Keys are the tenant's: read and written whole, never by path.
     variables: { type: Object, default: {} },
+    trusted_variables: { type: [String], default: [] },
     overrides: text,
     user_identifier: text,
     attempt_number: { type: Number, default: 1 },

@@ -85,6 +85,7 @@ export function toSessionPlan(facts: PlanFacts): SessionPlanWire {
     knowledge: { base_ids: [...facts.knowledgeBaseIds] },
     assets: facts.assets,
     variables: session.variables,
+    trusted_variables: session.trusted_variables ?? [],
     system: {
       caller_number: inbound ? session.from_number : session.to_number,
       called_number: inbound ? session.to_number : session.from_number,

@@ -39,6 +39,7 @@ import { Steering } from './steering.ts';
 import { TRANSFERRED } from './tool-answers.ts';
 import { Transcript } from './transcript.ts';
 import { failTransfer, Transfer } from './transfer.ts';
+import { TrustedVariables } from './trusted-variables.ts';
 import { Watchdog } from './watchdog.ts';
 
 /** What its parts need of a call, and tell it. */
@@ -107,6 +108,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     callSeconds: () => clock.offset() / 1000,
     onMissing: (name) => emit('warning', { code: 'missing_variable', name }),
   });
+  const trusted = new TrustedVariables(variables, plan.trusted_variables);
   const llms = providers.llm.map((make) => make());
   const voices = new CallVoices(providers.tts, providers.lastVoice);
   const hearing = new CallerHearing({
@@ -151,6 +153,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     runner: deps.resources.tools,
     client: farEnd.clientTools,
     variables,
+    trusted,
     controls,
     clock: time.clock,
     signal: owner.signal,
@@ -293,7 +296,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
   const transfer = new Transfer({
     plan,
     prompt,
-    variables,
+    trusted,
     clock,
     carrier,
     phase,

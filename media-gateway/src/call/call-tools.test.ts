@@ -5,6 +5,7 @@ import type { LlmTool, LlmToolCall } from '../providers/llm/llm-provider.ts';
 import { CallTools } from './call-tools.ts';
 import type { ToolOutcome } from '@parley/shared/tools/tool-runner';
 import { webhookTool, wirePlan } from './fakes.ts';
+import { TrustedVariables } from './trusted-variables.ts';
 
 const WEATHER = { name: 'weather', description: 'Tells the weather.', parameters: { type: 'object' } };
 const toolCall = (id: string, name: string, args = '{}'): LlmToolCall => ({ id, name, arguments: args });
@@ -18,6 +19,7 @@ function scene(options: { clientTools?: LlmTool[]; sayBefore?: string; confirm?:
   const took: number[] = [];
   const spoken: string[] = [];
   const variables: Record<string, string> = { name: 'Ada' };
+  const trusted = new TrustedVariables(variables, []);
   const results = new Map<string, string>();
   const pending: ((outcome: Partial<ToolOutcome>) => void)[] = [];
   const { clientTools } = options;
@@ -44,6 +46,7 @@ function scene(options: { clientTools?: LlmTool[]; sayBefore?: string; confirm?:
     },
     client: clientTools && { list: () => clientTools, begin: (call) => void asked.push(call) },
     variables,
+    trusted,
     controls: {
       endAfterSpeech: () => undefined,
       transferAfterSpeech: () => undefined,
@@ -61,7 +64,7 @@ function scene(options: { clientTools?: LlmTool[]; sayBefore?: string; confirm?:
   });
   const run = (call: LlmToolCall) =>
     tools.run(call, results, (text) => Promise.resolve(void spoken.push(text)));
-  return { tools, run, clock, ran, asked, events, took, spoken, variables, results, pending };
+  return { tools, run, clock, ran, asked, events, took, spoken, variables, trusted, results, pending };
 }
 
 void t.test('a tool call runs once, however often it is asked for, and each call by itself', async (t) => {
@@ -107,7 +110,7 @@ void t.test('the next reply waits until the last tool that runs has answered', a
 });
 
 void t.test('what a tool sets is there for the next one, and what became of it is told', async (t) => {
-  const { run, pending, ran, events, variables, spoken } = scene({ sayBefore: 'One moment.' });
+  const { run, pending, ran, events, variables, trusted, spoken } = scene({ sayBefore: 'One moment.' });
   const first = run(toolCall('call_1', 'find_table'));
   t.same(spoken, ['One moment.']);
   pending[0]!({
@@ -119,6 +122,7 @@ void t.test('what a tool sets is there for the next one, and what became of it i
   });
   t.equal((await first).content.length, 3000);
   t.equal(variables['name'], 'Bob');
+  t.equal(trusted.get('name'), 'Bob', 'from a tool');
   void run(toolCall('call_2', 'find_table'));
   t.equal(ran[1], 'call_2 {} Bob');
   t.match(events.slice(0, 2), [

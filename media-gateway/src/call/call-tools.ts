@@ -11,6 +11,7 @@ import { DueCalls, type Speak } from './due-calls.ts';
 import * as answers from './tool-answers.ts';
 import { ToolGuard, toolCallKey } from './tool-guard.ts';
 import { ToolLog, type Outcome, type ToldCall, type ToolEvents } from './tool-log.ts';
+import type { TrustedVariables } from './trusted-variables.ts';
 
 /** Tools that a far end brings along and runs itself (realtime clients). */
 export interface ClientTools {
@@ -62,6 +63,7 @@ export interface CallToolsDeps {
   client: ClientTools | undefined;
   /** The variables of the call itself, not a copy: tools set some. */
   variables: Record<string, string>;
+  trusted: TrustedVariables;
   controls: CallControls;
   clock: Pick<Clock, 'monotonic'>;
   /** Aborts at the end of the call, not of the reply: a tool that was started is finished. */
@@ -319,7 +321,7 @@ export class CallTools implements ReplyTools {
 
   /** Never rejects. */
   async #runTool(tool: PlanTool, call: LlmToolCall, args: Record<string, unknown>): Promise<Outcome> {
-    const { plan, variables, signal } = this.#deps;
+    const { plan, variables, trusted, signal } = this.#deps;
     try {
       const outcome = await this.#runner.run(
         tool,
@@ -333,6 +335,7 @@ export class CallTools implements ReplyTools {
         signal,
       );
       Object.assign(variables, outcome.assigned);
+      trusted.add(outcome.assigned);
       return { ok: outcome.ok, status: outcome.status, code: outcome.code, content: outcome.content };
     } catch (error) {
       return signal.aborted ? answers.ENDED : broken(error);

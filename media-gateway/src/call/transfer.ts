@@ -9,6 +9,7 @@ import type { PhaseOfCall } from './call-phase.ts';
 import type { TransferDestination } from './call-tools.ts';
 import type { CarrierRequests, CarrierResult } from './carrier-requests.ts';
 import type { PromptTexts } from './prompt.ts';
+import type { TrustedVariables } from './trusted-variables.ts';
 
 /** What follows from a transfer that failed. */
 export interface TransferFailure {
@@ -32,7 +33,7 @@ export interface TransferEvents extends TransferFailure {
 export class Transfer {
   readonly #plan: SessionPlan;
   readonly #prompt: PromptTexts;
-  readonly #variables: Readonly<Record<string, string>>;
+  readonly #trusted: TrustedVariables;
   readonly #clock: CallClock;
   readonly #carrier: CarrierRequests;
   readonly #phase: PhaseOfCall;
@@ -43,7 +44,7 @@ export class Transfer {
   constructor(deps: {
     plan: SessionPlan;
     prompt: PromptTexts;
-    variables: Readonly<Record<string, string>>;
+    trusted: TrustedVariables;
     clock: CallClock;
     carrier: CarrierRequests;
     phase: PhaseOfCall;
@@ -52,7 +53,7 @@ export class Transfer {
   }) {
     this.#plan = deps.plan;
     this.#prompt = deps.prompt;
-    this.#variables = deps.variables;
+    this.#trusted = deps.trusted;
     this.#clock = deps.clock;
     this.#carrier = deps.carrier;
     this.#phase = deps.phase;
@@ -105,7 +106,7 @@ export class Transfer {
 
   /** @returns the outcome; the carrier is not asked to dial a number that is not allowed (`target_not_allowed`) */
   async #askCarrier(transferId: string, destination: TransferDestination): Promise<CarrierResult> {
-    const to = numberOf(destination, this.#variables);
+    const to = numberOf(destination, this.#trusted);
     if (to === undefined || !allows(destination, to)) return { ok: false, code: 'target_not_allowed' };
     const callerId = this.#callerId(destination);
     const { target } = destination;
@@ -140,12 +141,9 @@ export function failTransfer(
   else events.onGivenUp({ ended_by: 'agent', hangup_reason: 'agent_hangup' }, note, message);
 }
 
-function numberOf(
-  { target }: TransferDestination,
-  variables: Readonly<Record<string, string>>,
-): string | undefined {
+function numberOf({ target }: TransferDestination, trusted: TrustedVariables): string | undefined {
   if (target.type === 'phone') return target.phone_number;
-  return target.type === 'variable' ? variables[target.name] : undefined;
+  return target.type === 'variable' ? trusted.get(target.name) : undefined;
 }
 
 function allows({ target }: TransferDestination, to: string): boolean {
