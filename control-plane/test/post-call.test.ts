@@ -8,10 +8,12 @@ import {
 import type { CallReport } from '@parley/shared/contracts/call-events';
 import { ManualClock } from '@parley/shared/time/manual-clock';
 import { silentLogger } from '@parley/shared/logging/logger';
+import { contactCollection } from '../src/campaigns/contact-model.ts';
 import { analysisResultCollection } from '../src/post-call/analysis-result-model.ts';
 import { postCallJobCollection } from '../src/post-call/post-call-job-model.ts';
 import { PostCallJobs } from '../src/post-call/post-call-jobs.ts';
 import type { PostCallRun } from '../src/post-call/post-call-run.ts';
+import { sessionCollection } from '../src/sessions/session-model.ts';
 import type { SessionResponse } from '../src/sessions/session-schema.ts';
 import {
   chatAnswer,
@@ -96,6 +98,7 @@ async function call(
   agentId: string | null,
   over: Partial<CallReport> = {},
   body: object = {},
+  whileLive: (sessionId: string) => Promise<void> = () => Promise.resolve(),
 ): Promise<string> {
   const { body: session } = await plane.call<SessionResponse>('POST', '/v1/sessions', {
     body: { ...(agentId === null ? {} : { agent_id: agentId }), ...body },
@@ -105,6 +108,7 @@ async function call(
     session.token ? { token: session.token } : { ticket: session.ws_ticket!, start },
   );
   await callEvents.handle(gateway.started(redeemed.body));
+  await whileLive(session.session_id);
   await callEvents.handle(gateway.ended(redeemed.body, over));
   return session.session_id;
 }
@@ -685,6 +689,24 @@ void t.test('an analysis is tried over a session or a transcript, and nothing is
   for (const wrong of [{}, { session_id: id, transcript }]) t.equal((await attempt(wrong)).status, 422);
 });
 
+/** Makes a contact of a campaign whose last attempt, which is over, was this session. @returns what is known of its goal */
+async function contactCalledBy(sessionId: string, agent_id: string): Promise<() => Promise<string | null>> {
+  const { database } = plane.app.services;
+  const { body } = await plane.call<{ id: string }>('POST', `${P}/campaigns`, {
+    body: { name: 'Offers', agent_id },
+  });
+  const path = `/v1/campaigns/${body.id}/contacts`;
+  await plane.call('POST', path, { body: { contacts: [{ phone_number: '+14155550100' }] } });
+  const contact = async () =>
+    (await plane.call<{ items: { id: string; goal_status: string | null }[] }>('GET', path)).body.items[0]!;
+  const { id } = await contact();
+  await database
+    .model(contactCollection)
+    .updateOne({ _id: id }, { $set: { last_session_id: sessionId, status: 'completed' } });
+  await database.model(sessionCollection).updateOne({ _id: sessionId }, { $set: { contact_id: id } });
+  return async () => (await contact()).goal_status;
+}
+
 void t.test('analyses run again, replace their rows, and tell nobody', async (t) => {
   const { body: rule } = await plane.call<{ id: string }>('POST', `${P}/analyses`, {
     body: { name: 'Verdict', type: 'text', prompt: 'RULE-VERDICT', run_when: { channels: ['telephony'] } },
@@ -694,11 +716,15 @@ void t.test('analyses run again, replace their rows, and tell nobody', async (t)
   let verdict = 'First.';
   answerTo = (body) => (body.includes('RULE-VERDICT') ? chatAnswer(verdict) : llmAnswer);
   llmAnswer = chatAnswer(LEAD);
-  const id = await call(agent.id);
+  let contactGoal = () => Promise.resolve<string | null>('not known');
+  const id = await call(agent.id, {}, {}, async (sessionId) => {
+    contactGoal = await contactCalledBy(sessionId, agent.id);
+  });
   const again = (body?: object) =>
     plane.call<{ items: Row[]; total: number }>('POST', `/v1/sessions/${id}/analyses`, { body });
   t.match(await again(), { status: 409, body: { code: 'invalid_state' } }, 'not while they run');
   await finished(id);
+  t.equal(await contactGoal(), 'achieved', 'the attempt had ended before');
   await delivered(agent.id, id, 'succeeded');
   const rows = async () =>
     (await plane.call<{ items: Row[] }>('GET', `/v1/sessions/${id}/analyses`)).body.items;
@@ -725,6 +751,7 @@ void t.test('analyses run again, replace their rows, and tell nobody', async (t)
   t.match(lead, { status: 'done', structured_json: { ai_summary: 'Once more.' } });
   t.match(await ofRule(), { status: 'skipped', error: 'condition', body_text: null });
   t.match(await read(id), { goal_status: 'not_achieved' });
+  t.equal(await contactGoal(), 'not_achieved');
   await deliveries.work(signal);
   t.equal(crm.received.length, told, 'no webhook');
 

@@ -48,6 +48,11 @@ export class CampaignFollower {
     this.#feeder.wake(campaign._id);
   }
 
+  /** An analysis has found whether the goal of a call was reached, before or after the attempt was settled. Safe to repeat. */
+  goalFound(session: FollowedSession, goal: string): Promise<void> {
+    return this.#attempts.goalFound(session, goal);
+  }
+
   /** Pauses a campaign too many of whose calls fail, unless it was resumed while that was found out. */
   async #judge(campaignId: string): Promise<void> {
     const campaign = await this.#campaigns.find(campaignId);

@@ -159,7 +159,9 @@ export class ContactAttempts {
     const due = next.event === 'retry' ? new Date(now + next.delayMinutes * 60_000) : null;
     return this.#contacts.move({ _id: contact._id, last_session_id: session._id }, next.event, {
       set: {
-        ...{ outcome, goal_status: session.goal_status, queued_at: null },
+        ...{ outcome, queued_at: null },
+        // What an analysis has found meanwhile stays.
+        ...(session.goal_status !== null && { goal_status: session.goal_status }),
         ...{ due_at: due, next_attempt_at: due },
         ...(next.event === 'skip' && { skip_reason: next.reason }),
       },
@@ -168,6 +170,12 @@ export class ContactAttempts {
         ...(outcome === 'voicemail' && { voicemail_count: 1 }),
       },
     });
+  }
+
+  /** Notes what came of the goal, of the last attempt of a contact. */
+  async goalFound({ _id, contact_id }: ContactSession, goal: string): Promise<void> {
+    if (contact_id === null) return;
+    await this.#contacts.change({ _id: contact_id, last_session_id: _id }, { goal_status: goal });
   }
 
   /** Takes back a claim whose call was not placed: it was no attempt. */

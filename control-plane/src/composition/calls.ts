@@ -97,7 +97,10 @@ export function createCallFeatures(
     ...{ callLog, chats, tools, recordings, mediaLinks, deliveries, analyses, memories: sessionMemories },
     sessionRows: new SessionRows({ ...platform, autoDatabases, rows: databaseRows, store }),
     named: { analyses: analysisCollection, sessions: sessionCollection },
-    goals: usageSums,
+    goals: [
+      usageSums,
+      { goalFound: (session, goal): Promise<void> => campaignFollower.goalFound(session, goal) },
+    ],
   });
   const { postCall } = afterCalls;
   const { carrierCommands, gatewayCommands } = features.add(

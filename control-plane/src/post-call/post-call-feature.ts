@@ -10,7 +10,7 @@ import { AnalysisResults } from './analysis-results.ts';
 import { toCallEndedPayload } from './call-ended-payload.ts';
 import { AnalysisTrial } from './analysis-trial.ts';
 import { CallEndedWebhook } from './call-ended-webhook.ts';
-import type { LeadAnalysis } from './lead-analysis.ts';
+import type { FoundGoals } from './found-goals.ts';
 import { LeadAnalyst } from './lead-analyst.ts';
 import { postCallJobCollection } from './post-call-job-model.ts';
 import { PostCallJobs } from './post-call-jobs.ts';
@@ -40,12 +40,6 @@ export interface AnalysedSessions {
   }): Promise<void>;
 }
 
-/** Who sums up how calls ended for the goals of their agents: `UsageSums`. */
-interface FoundGoals {
-  /** Safe to repeat. */
-  goalFound(session: SessionRecord, goal: NonNullable<LeadAnalysis['goal_status']>): Promise<void>;
-}
-
 /** What follows calls. `memories`: what agents learn of their callers, beside the analyses. */
 export function createPostCall({
   memories,
@@ -60,7 +54,7 @@ export function createPostCall({
   Omit<Needs<typeof RuleAnalyses>, 'results' | 'runner'> & {
     memories: PostCallStep;
     sessionRows: AnalysedSessions;
-    goals: FoundGoals;
+    goals: readonly FoundGoals[];
     named: { analyses: Collection<AnalysisRecord>; sessions: Collection<SessionRecord> };
   }) {
   const results = new AnalysisResults(deps);
@@ -71,7 +65,8 @@ export function createPostCall({
   const run = new PostCallRun({
     ...{ ...deps, lead, steps: [rules, memories] },
     keep: async ({ session, agent, lead: found }) => {
-      if (found?.goal_status) await goals.goalFound(session, found.goal_status);
+      if (found?.goal_status)
+        for (const follower of goals) await follower.goalFound(session, found.goal_status);
       const payload = toCallEndedPayload({ session, lead: found, rows: [], recordingUrl: null });
       await sessionRows.add({
         session,
@@ -82,7 +77,7 @@ export function createPostCall({
     },
     webhook,
   });
-  const repeat = new RepeatRun({ ...deps, lead, rules, results });
+  const repeat = new RepeatRun({ ...deps, goals, lead, rules, results });
   const postCall = new PostCallJobs({ ...deps, run, repeat });
   const repeats = new RepeatedAnalyses({ ...deps, queue: postCall, results, rules });
   const trial = new AnalysisTrial({ ...deps, runner, sessions: named.sessions });
