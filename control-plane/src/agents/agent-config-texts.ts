@@ -76,12 +76,14 @@ export const AGENT_CONFIG_TEXTS: Readonly<Record<string, string>> = {
 
   tts: 'How the agent sounds.',
   'tts.speed': 'Pace of the voice; 1 is its own. A provider with narrower limits uses its nearest.',
-  'tts.volume': 'Loudness of the voice; 1 is its own.',
+  'tts.volume': 'Loudness of the voice, as a factor of the amplitude; 1 is its own.',
   'tts.stability': "How even the voice is, where the provider has such a setting; null: the voice's own.",
   'tts.pronunciations': 'Words that are spoken otherwise than they are written.',
-  'tts.pronunciations.word': 'The word as it is written.',
+  'tts.pronunciations.word':
+    'The whole word as it is written. One with a capital fits only as it is written, any other in every case.',
   'tts.pronunciations.say': 'The text that is spoken in its place.',
-  'tts.normalize_text': 'Whether numbers, dates and abbreviations are written out before they are spoken.',
+  'tts.normalize_text':
+    'Whether numbers, amounts, dates, times, telephone numbers, addresses, units and abbreviations are written out before they are spoken; transcripts keep the text of the agent.',
   'tts.fallback_voices': 'Voices that are used in this order when the one before fails.',
   'tts.fallback_voices.tts_id': 'Text-to-speech model.',
   'tts.fallback_voices.tts_voice_id': "Voice of that model; null: the model's own.",

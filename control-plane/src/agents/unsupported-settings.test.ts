@@ -33,7 +33,10 @@ const ACTING: Readonly<Record<string, unknown>> = {
   'stt.endpointing_ms': 100,
   'stt.fallback_stt_ids': ['stt_other'], // session-plan, open-call
   'tts.speed': 1.1, // elevenlabs-tts
+  'tts.volume': 1.5, // gain
   'tts.stability': 0.4,
+  'tts.pronunciations': [{ word: 'SQL', say: 'sequel' }], // spoken-form
+  'tts.normalize_text': false,
   'tts.fallback_voices': [{ tts_id: 'tts_other' }], // session-plan, speaker
   'background_audio.audio_asset_id': 'aud_01k5z8r5m2q7v3x9b4n6c8d0ef', // background-audio, background-bed
   'background_audio.volume': 0.5,
@@ -152,9 +155,6 @@ const REFUSED: Readonly<Record<string, unknown>> = {
   'language.detection': 'first_turn',
   'language.voices': { 'de-DE': { greeting: 'Hallo' } },
   'stt.noise_suppression': 'high',
-  'tts.volume': 1.5,
-  'tts.pronunciations': [{ word: 'SQL', say: 'sequel' }],
-  'tts.normalize_text': false,
   'turn_taking.backchannel.enabled': true,
   'turn_taking.backchannel.frequency': 0.9,
   'turn_taking.backchannel.phrases': ['mhm'],
@@ -242,14 +242,13 @@ void t.test('a setting that does not act is refused by name', async (t) => {
 });
 
 void t.test('what an earlier version took is kept, and only that', async (t) => {
-  const stored = { config: { guardrails: { prompt_injection: true }, tts: { volume: 1.5 } }, webhooks: {} };
+  const stored = { config: { guardrails: { prompt_injection: true, refusal: 'No.' } }, webhooks: {} };
   const change = (config: Json) => applyConfig(stored, config, { outboundAllow: [] }).full;
   t.match(change({ silence: { max_reminders: 1 } }), {
-    guardrails: { prompt_injection: true },
-    tts: { volume: 1.5 },
+    guardrails: { prompt_injection: true, refusal: 'No.' },
   });
-  t.match(change({ guardrails: { prompt_injection: false }, tts: { volume: null } }), {
+  t.match(change({ guardrails: { prompt_injection: false, refusal: null } }), {
     guardrails: { prompt_injection: false },
   });
-  t.throws(() => change({ tts: { volume: 1.7 } }), ValidationError);
+  t.throws(() => change({ guardrails: { refusal: 'Never.' } }), ValidationError);
 });

@@ -1,3 +1,5 @@
+import type { SpokenUnit } from './spoken-form/spoken-form.ts';
+
 /** How much of a word's end may be missing for the word to count as heard. */
 const WORD_TOLERANCE_MS = 60;
 
@@ -11,10 +13,19 @@ export interface SpokenWord {
   endMs: number;
 }
 
+/** A piece of text that went to the voice. */
+export interface SpeechPiece {
+  text: string;
+  /** How it is spoken, where that is otherwise. */
+  units: readonly SpokenUnit[] | undefined;
+  /** The audio position at which it went to the voice. */
+  startByte: number;
+}
+
 /** The text of a speech, with its known positions in the audio. */
 export interface SpeechText {
-  /** Pieces of text in order, each with the audio position at which it went to the voice. */
-  readonly pieces: readonly { text: string; startByte: number }[];
+  /** In order. */
+  readonly pieces: readonly SpeechPiece[];
   /** Word times from the voice, if it has them. */
   readonly words: readonly SpokenWord[];
   readonly availableBytes: number;
@@ -37,6 +48,10 @@ export function heardText(speech: SpeechText, heardMs: number, bytesPerMs: numbe
   const heard: string[] = [];
   for (let i = 0; i < speech.pieces.length; i++) {
     const piece = speech.pieces[i]!;
+    const words = piece.units ?? piece.text.split(/\s+/).map((word) => ({ written: word, spoken: word }));
+    const total = piece.units
+      ? words.reduce((sum, { spoken }) => sum + spoken.length + 1, -1)
+      : piece.text.length;
     const startMs = piece.startByte / bytesPerMs;
     const next = speech.pieces[i + 1];
     const knownEndMs =
@@ -47,23 +62,18 @@ export function heardText(speech: SpeechText, heardMs: number, bytesPerMs: numbe
           : undefined;
     const endMs =
       knownEndMs ??
-      Math.max(
-        speech.availableBytes / bytesPerMs,
-        startMs + (piece.text.length / GUESSED_CHARS_PER_SECOND) * 1000,
-      );
+      Math.max(speech.availableBytes / bytesPerMs, startMs + (total / GUESSED_CHARS_PER_SECOND) * 1000);
     if (startMs >= heardMs) break;
     if (endMs <= heardMs) {
       heard.push(piece.text);
       continue;
     }
-    const words = piece.text.split(/\s+/);
-    const total = piece.text.length;
     let chars = 0;
-    for (const word of words) {
-      chars += word.length + 1;
+    for (const { written, spoken } of words) {
+      chars += spoken.length + 1;
       const wordEndMs = startMs + ((chars - 1) / total) * (endMs - startMs);
       if (wordEndMs - WORD_TOLERANCE_MS > heardMs) break;
-      heard.push(word);
+      heard.push(written);
     }
     break;
   }

@@ -8,6 +8,7 @@ import { HeardLedger } from './heard-ledger.ts';
 import { heardText, type SpokenWord } from './heard-text.ts';
 import { ListenerClock } from './listener-clock.ts';
 import { Speech, type HeardSpeech, type PlayoutEvents } from './speech.ts';
+import type { SpokenUnit } from './spoken-form/spoken-form.ts';
 import { TICK_MS } from './ticker.ts';
 
 /** Length of the chunks in which agent audio goes out. */
@@ -152,9 +153,9 @@ export class Playout {
     this.#speech = new Speech(events);
   }
 
-  /** Notes text that is on its way to the TTS, in order. */
-  addText(text: string): void {
-    this.#speech?.pieces.push({ text, startByte: this.#speech.availableBytes });
+  /** Notes text that is on its way to the TTS, in order. @param units how it is spoken, where that is otherwise */
+  addText(text: string, units?: readonly SpokenUnit[]): void {
+    this.#speech?.pieces.push({ text, units, startByte: this.#speech.availableBytes });
   }
 
   /** Notes the times of words of the newest pieces, relative to the audio position `fromMs` of the speech. */

@@ -1,6 +1,11 @@
+import type { AudioFormat } from '@parley/shared/audio/audio-frame';
+import { amplifier } from '@parley/shared/audio/gain';
+import type { AgentConfig } from '@parley/shared/contracts/agent-config';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { LlmProvider } from '../providers/llm/llm-provider.ts';
 import { builtInSentences } from './built-in-sentences.ts';
+import type { SpokenStyle } from './speaker.ts';
+import { spokenForm } from './spoken-form/spoken-form.ts';
 import { Reply, type ReplyDeps, type ReplyKnowledge, type ReplyModel, type ReplyOrder } from './reply.ts';
 
 /** Begins a reply in the playout's speech. */
@@ -26,10 +31,11 @@ export function replyMaker({
   /** Asked by itself where the agent has documents and does not look them up as a tool. */
   knowledge: ReplyKnowledge;
 }): MakeReply {
+  const styleOf = styles(shared.playout.format);
   return ({ question, ...order }) => {
     const asked = looksUp(plan) ? question?.() : undefined;
     const recall = asked === undefined ? undefined : (signal: AbortSignal) => knowledge.recall(asked, signal);
-    return new Reply({ ...shared, model: modelOf(plan, llms) }, { ...order, recall });
+    return new Reply({ ...shared, model: modelOf(plan, llms, styleOf(plan)) }, { ...order, recall });
   };
 }
 
@@ -37,7 +43,23 @@ function looksUp({ knowledge, agent }: SessionPlan): boolean {
   return knowledge.base_ids.length > 0 && agent.config.knowledge.mode === 'auto';
 }
 
-function modelOf(plan: SessionPlan, llms: readonly LlmProvider[]): ReplyModel {
+/** How an agent sounds, made anew when the agent or the language is another one. */
+function styles(format: AudioFormat): (plan: SessionPlan) => SpokenStyle {
+  let made: { config: AgentConfig; style: SpokenStyle } | undefined;
+  return ({ agent: { config } }) => {
+    if (made?.config !== config) {
+      const { language, tts } = config;
+      const style = {
+        toSpoken: spokenForm(language.primary, tts),
+        amplify: tts.volume === 1 ? undefined : amplifier(format, tts.volume),
+      };
+      made = { config, style };
+    }
+    return made.style;
+  };
+}
+
+function modelOf(plan: SessionPlan, llms: readonly LlmProvider[], style: SpokenStyle): ReplyModel {
   const { llm, limits, filler, language } = plan.agent.config;
   return {
     llms: [...llms],
@@ -53,5 +75,6 @@ function modelOf(plan: SessionPlan, llms: readonly LlmProvider[]): ReplyModel {
           maxPerTurn: filler.max_per_turn,
         }
       : undefined,
+    style,
   };
 }

@@ -7,7 +7,7 @@ import { recordedPieces, recordedWords, type RecordedSpeech } from './recorded-s
 import type { ReplyTokens } from './reply-observer.ts';
 import { RepeatedStart } from './repeated-start.ts';
 import { SentenceSplitter } from './sentence-splitter.ts';
-import { Speaker, type CallVoices } from './speaker.ts';
+import { Speaker, type CallVoices, type SpokenStyle } from './speaker.ts';
 
 /** What the agent did in one reply, in order. */
 export type ReplyPart =
@@ -72,6 +72,7 @@ export interface ReplyModel {
   maxToolSteps: number;
   /** Said when nothing is heard for a while. */
   filler: { afterMs: number; messages: readonly string[]; maxPerTurn: number } | undefined;
+  style: SpokenStyle;
 }
 
 /** What all replies of a call have in common. */
@@ -145,6 +146,7 @@ export class Reply {
       voices: deps.voices,
       playout: deps.playout,
       output: deps.playout.format,
+      style: deps.model.style,
       signal: this.#abort.signal,
       events: {
         onFirstText: () => (this.times.ttsFirstTextAt ??= deps.clock.monotonic()),

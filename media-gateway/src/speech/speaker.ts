@@ -3,6 +3,7 @@ import { ProviderError } from '@parley/shared/errors/provider-error';
 import type { AudioFormat } from '@parley/shared/audio/audio-frame';
 import type { TtsProvider, TtsUtterance } from '../providers/tts/tts-provider.ts';
 import type { Playout } from './playout.ts';
+import { WrittenWords, type ToSpoken } from './spoken-form/spoken-form.ts';
 
 /** The voices of one call: the voice in use and its fallbacks, each opened when first required. */
 export class CallVoices {
@@ -55,6 +56,13 @@ export class CallVoices {
   }
 }
 
+/** How the words of an agent are to sound, whoever speaks them. */
+export interface SpokenStyle {
+  toSpoken: ToSpoken;
+  /** Changes the loudness of audio for the far end, where it lies; undefined: it stays. */
+  amplify: ((bytes: Uint8Array) => void) | undefined;
+}
+
 export interface SpeakerEvents {
   /** Text went to the voice for the first time. */
   onFirstText(): void;
@@ -71,8 +79,10 @@ export class Speaker {
   readonly #voices: CallVoices;
   readonly #playout: Playout;
   readonly #output: AudioFormat;
+  readonly #style: SpokenStyle;
   readonly #signal: AbortSignal;
   readonly #events: SpeakerEvents;
+  readonly #written = new WrittenWords();
   #utterance: Utterance | undefined;
   #spoke = false;
   #audible = false;
@@ -83,12 +93,14 @@ export class Speaker {
     voices: CallVoices;
     playout: Playout;
     output: AudioFormat;
+    style: SpokenStyle;
     signal: AbortSignal;
     events: SpeakerEvents;
   }) {
     this.#voices = deps.voices;
     this.#playout = deps.playout;
     this.#output = deps.output;
+    this.#style = deps.style;
     this.#signal = deps.signal;
     this.#events = deps.events;
   }
@@ -106,10 +118,13 @@ export class Speaker {
       this.#spoke = true;
       this.#events.onFirstText();
     }
-    this.characters += text.length;
-    this.#playout.addText(text);
+    const spoken = this.#style.toSpoken(text);
+    this.characters += spoken.text.length;
+    this.#playout.addText(text, spoken.units);
+    this.#written.add(spoken);
+    if (spoken.text === '') return;
     this.#utterance ??= this.#open();
-    this.#utterance.push(text);
+    this.#utterance.push(spoken.text);
   }
 
   /** Resolves when the playout has all audio of what was said so far. More may be said afterwards. */
@@ -127,10 +142,18 @@ export class Speaker {
   }
 
   #open(): Utterance {
-    return new Utterance(this.#voices.current, this.#playout, this.#output, this.#signal, () => {
-      if (this.#audible) return;
-      this.#audible = true;
-      this.#events.onFirstAudio();
+    return new Utterance({
+      voice: this.#voices.current,
+      playout: this.#playout,
+      output: this.#output,
+      amplify: this.#style.amplify,
+      written: this.#written,
+      signal: this.#signal,
+      onAudio: () => {
+        if (this.#audible) return;
+        this.#audible = true;
+        this.#events.onFirstAudio();
+      },
     });
   }
 
@@ -143,6 +166,7 @@ export class Speaker {
       const unrecoverable = error.fault === 'auth' || tries > 0;
       if (unrecoverable && !this.#voices.fallBack()) throw error;
       const rest = failed.unspokenText();
+      this.#written.resume(rest === '' ? 0 : rest.split(/\s+/).length);
       this.#utterance = rest === '' ? undefined : this.#open();
       if (!this.#utterance) return;
       this.#utterance.push(rest);
@@ -168,13 +192,23 @@ class Utterance {
   /** Resolves with the first audio, or when settled. */
   readonly begun: Promise<void>;
 
-  constructor(
-    voice: TtsProvider,
-    playout: Playout,
-    output: AudioFormat,
-    signal: AbortSignal,
-    onAudio: () => void,
-  ) {
+  constructor({
+    voice,
+    playout,
+    output,
+    amplify,
+    written,
+    signal,
+    onAudio,
+  }: {
+    voice: TtsProvider;
+    playout: Playout;
+    output: AudioFormat;
+    amplify: SpokenStyle['amplify'];
+    written: WrittenWords;
+    signal: AbortSignal;
+    onAudio: () => void;
+  }) {
     this.#playout = playout;
     this.#baseMs = playout.writtenMs;
     const converter = new AudioConverter(voice.format, output);
@@ -182,6 +216,10 @@ class Utterance {
     let begin!: () => void;
     this.settled = new Promise((resolve) => (settle = resolve));
     this.begun = new Promise((resolve) => (begin = resolve));
+    const write = (bytes: Uint8Array) => {
+      amplify?.(bytes);
+      playout.write(bytes);
+    };
     const finish = () => {
       signal.removeEventListener('abort', finish);
       settle();
@@ -194,15 +232,18 @@ class Utterance {
           if (signal.aborted) return;
           onAudio();
           begin();
-          playout.write(converter.convert(bytes));
+          write(converter.convert(bytes));
         },
         onWords: (words) => {
           if (signal.aborted) return;
           this.#wordsTold += words.length;
-          playout.addWords(words, this.#baseMs);
+          playout.addWords(written.take(words), this.#baseMs);
         },
         onDone: () => {
-          if (!signal.aborted) playout.write(converter.flush());
+          if (!signal.aborted) {
+            write(converter.flush());
+            playout.addWords(written.finish(), this.#baseMs);
+          }
           finish();
         },
         onFailed: (error) => {

@@ -1,4 +1,4 @@
-import type { SpeechText, SpokenWord } from './heard-text.ts';
+import type { SpeechPiece, SpeechText, SpokenWord } from './heard-text.ts';
 
 /** What was heard of one speech. */
 export interface HeardSpeech {
@@ -48,7 +48,7 @@ export class Speech implements SpeechText {
   startedAt: number | undefined;
   /** Stretches that the far end played without a pause. */
   readonly runs: { startByte: number; at: number }[] = [];
-  readonly pieces: { text: string; startByte: number }[] = [];
+  readonly pieces: SpeechPiece[] = [];
   readonly words: SpokenWord[] = [];
 
   constructor(events: PlayoutEvents) {
