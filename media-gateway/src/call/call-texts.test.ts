@@ -6,7 +6,7 @@ import type { ReplyPart } from '../speech/reply.ts';
 import { DtmfCollector } from '../turns/dtmf-collector.ts';
 import { backchannelPhrases, stopPhrases, toWords } from '../turns/phrases.ts';
 import { SentenceSplitter } from '../speech/sentence-splitter.ts';
-import { renderTemplate } from './template.ts';
+import { renderTemplate } from '@parley/shared/templates/template';
 import { dictationState } from '../turns/dictation/dictation.ts';
 import { isUnfinished, saysTheSame } from '../turns/utterance-text.ts';
 

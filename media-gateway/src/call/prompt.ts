@@ -1,7 +1,7 @@
 import { toLocale } from '@parley/shared/languages/locale';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import { hasKnowledge, KNOWLEDGE_RULES } from './call-knowledge.ts';
-import { renderTemplate } from './template.ts';
+import { renderTemplate } from '@parley/shared/templates/template';
 
 /** Rules that every prompt begins with: how a spoken conversation differs from a written one. */
 const SPOKEN_RULES = [
