@@ -326,25 +326,43 @@ void t.test('agents', async (t) => {
     t.match((await cp.call('GET', `/v1/agents/${id}/knowledge-bases`)).body, { total: 0 });
   });
 
-  void t.test('what is promised and not done yet is refused by name', async (t) => {
-    const { id } = await make({ name: 'Honest' });
+  void t.test('a flow is stored, and what is wrong with one is told at its place', async (t) => {
+    const { id } = await make({ name: 'Flowing' });
     const flow_definition = {
-      schema_version: 1,
-      start_node_id: 'bye',
-      nodes: [{ id: 'bye', type: 'end', message: 'Goodbye.' }],
-      edges: [],
+      start_node_id: 'talk',
+      nodes: [
+        { id: 'talk', type: 'conversation', prompt: 'Talk.', overrides: { silence: { max_reminders: 1 } } },
+        { id: 'bye', type: 'end', message: 'Goodbye.' },
+      ],
+      edges: [{ id: 'e', from: 'talk', to: 'bye', condition: { type: 'llm', prompt: 'Nothing more.' } }],
     };
-    const cases: [string, string, object, (string | number)[]][] = [
-      ['POST', collection, { name: 'Flow', flow_definition }, ['flow_definition']],
-      ['PATCH', `/v1/agents/${id}`, { flow_definition }, ['flow_definition']],
-    ];
-    for (const [method, path, body, loc] of cases) {
-      const refused = await cp.call<Refused>(method, path, { body });
+    const stored = await cp.call('PATCH', `/v1/agents/${id}`, { body: { flow_definition } });
+    t.equal(stored.status, 200);
+    t.match(stored.body, { flow_definition });
+    t.match((await cp.call('POST', `/v1/agents/${id}/validate`, { body: {} })).body, { valid: true });
+
+    const wrong = structuredClone(flow_definition) as { nodes: object[] };
+    wrong.nodes[0] = { ...wrong.nodes[0], tool_ids: ['tol_gone'], overrides: { llm_id: 'llm_gone' } };
+    const loc = ['body', 'flow_definition', 'nodes', 0];
+    for (const [method, path, body] of [
+      ['POST', collection, { name: 'Flow' }],
+      ['PATCH', `/v1/agents/${id}`, {}],
+    ] as const) {
+      const refused = await cp.call<Refused>(method, path, { body: { ...body, flow_definition: wrong } });
       t.equal(refused.status, 422, path);
-      t.match(refused.body.detail[0], { loc: ['body', ...loc], type: 'not_available' });
+      t.match(refused.body.detail, [
+        { loc: [...loc, 'overrides', 'llm_id'], type: 'reference_not_found' },
+        { loc: [...loc, 'tool_ids', 0], type: 'reference_not_found' },
+      ]);
     }
-    const checked = await cp.call('POST', `/v1/agents/${id}/validate`, { body: { flow_definition } });
-    t.match(checked.body, { valid: false, errors: [{ type: 'not_available' }] });
+    const not_yet = {
+      ...flow_definition,
+      nodes: [{ id: 'talk', type: 'wait', timeout_seconds: 5 }, wrong.nodes[1]],
+    };
+    const checked = await cp.call('POST', `/v1/agents/${id}/validate`, {
+      body: { flow_definition: not_yet },
+    });
+    t.match(checked.body, { valid: false, errors: [{ loc: [...loc, 'type'], type: 'not_available' }] });
   });
 
   void t.test('an old version is read, labelled, restored and pinned', async (t) => {

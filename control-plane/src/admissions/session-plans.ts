@@ -5,6 +5,7 @@ import type { SessionPlanWire } from '@parley/shared/contracts/session-plan';
 import type { Turn } from '@parley/shared/contracts/turn';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
 import type { SessionAgent, SessionTools } from '../sessions/session-agent.ts';
+import { flowOf, withoutKnowledge } from '../sessions/session-flow.ts';
 import { resolveProviders, toSessionPlan, withModelsOf } from '../sessions/session-plan.ts';
 import type { PlanFacts } from '../sessions/session-plan.ts';
 import type { SessionRecord } from '../sessions/session-record.ts';
@@ -81,23 +82,36 @@ export class SessionPlans {
 
   /** The plan of the session's leg for the socket with this claim. @param agent the one that speaks on it */
   async make(session: SessionRecord, agent: SessionAgent | null, claimId: string): Promise<SessionPlanWire> {
-    const [recording, providers, prices, history, project, tools, memories, mayNote, toolCallLimits, assets] =
-      await Promise.all([
-        this.#sources.recording(session, session.leg),
-        resolveProviders(this.#catalog, withModelsOf(session, agent), agent),
-        this.#costs.open(session),
-        session.leg === 0 ? [] : this.#sources.history(session._id),
-        this.#directory.project(session.project_id),
-        agent ? this.#tools.forPlan(agent) : [],
-        this.#sources.memories(session, agent),
-        this.#sources.mayNote(session, agent),
-        this.#sources.toolCallLimits(session),
-        this.#sources.assets(session, agent),
-      ]);
+    const [
+      recording,
+      providers,
+      flow,
+      prices,
+      history,
+      project,
+      tools,
+      memories,
+      mayNote,
+      toolCallLimits,
+      assets,
+    ] = await Promise.all([
+      this.#sources.recording(session, session.leg),
+      resolveProviders(this.#catalog, withModelsOf(session, agent), agent),
+      flowOf(this.#catalog, withModelsOf(session, agent), agent),
+      this.#costs.open(session),
+      session.leg === 0 ? [] : this.#sources.history(session._id),
+      this.#directory.project(session.project_id),
+      agent ? this.#tools.forPlan(agent) : [],
+      this.#sources.memories(session, agent),
+      this.#sources.mayNote(session, agent),
+      this.#sources.toolCallLimits(session),
+      this.#sources.assets(session, agent),
+    ]);
     if (session.recording_id === null && session.record) {
       await this.#store.change(session._id, { recording_id: recording._id }, { recording_id: null });
     }
     const org = await this.#directory.org(session.org_id);
+    const mayKnow = org?.feature_flags['knowledge_bases'] !== false;
     return toSessionPlan({
       session,
       agent,
@@ -109,8 +123,8 @@ export class SessionPlans {
       providers,
       prices,
       tools,
-      knowledgeBaseIds:
-        org?.feature_flags['knowledge_bases'] === false ? [] : (agent?.knowledge_base_ids ?? []),
+      flow: flow && (mayKnow ? flow : withoutKnowledge(flow)),
+      knowledgeBaseIds: mayKnow ? (agent?.knowledge_base_ids ?? []) : [],
       memories,
       mayNote,
       toolCallLimits,

@@ -1,4 +1,5 @@
 import { isSubset } from '@parley/shared/json/is-subset';
+import { spoken, variableHolds } from '@parley/shared/values/variable-comparison';
 import type { AgentTestCheck } from './agent-test-schema.ts';
 
 /** What a conversation was, as checks see it. Turn 0 is what the agent says first, turn n answers the nth caller turn. */
@@ -39,7 +40,7 @@ export function evaluate(check: PlainCheck, observed: Observed, turn?: number): 
     case 'contains':
     case 'not_contains': {
       const texts = observed.said.filter((one) => one.role === 'agent' && inScope(one));
-      const found = texts.find(({ text }) => normal(text).includes(normal(check.text)));
+      const found = texts.find(({ text }) => spoken(text).includes(spoken(check.text)));
       const passed = (found !== undefined) === (check.kind === 'contains');
       return {
         passed,
@@ -67,7 +68,7 @@ export function evaluate(check: PlainCheck, observed: Observed, turn?: number): 
     case 'variable': {
       const value = observed.variables[check.name];
       return {
-        passed: holds(value, check.op, check.value),
+        passed: variableHolds(value, check.op, check.value),
         reason: value === undefined ? `${check.name} is not set.` : `${check.name} is ${quote(value)}`,
       };
     }
@@ -90,50 +91,6 @@ export function evaluate(check: PlainCheck, observed: Observed, turn?: number): 
         reason: `The conversation was ended by: ${observed.endedBy ?? 'nobody'}.`,
       };
   }
-}
-
-type Comparison = Extract<AgentTestCheck, { kind: 'variable' }>;
-
-/** Numbers are compared as numbers where both sides are such. */
-function holds(value: string | undefined, op: Comparison['op'], wanted: Comparison['value']): boolean {
-  if (op === 'exists') return value !== undefined && value !== '';
-  if (op === 'not_exists') return value === undefined || value === '';
-  const actual = value ?? '';
-  const listed = Array.isArray(wanted) ? wanted : [String(wanted)];
-  const text = Array.isArray(wanted) ? wanted.join(',') : String(wanted);
-  const numbers = isNumber(actual) && isNumber(text);
-  const order = numbers ? Number(actual) - Number(text) : actual < text ? -1 : actual > text ? 1 : 0;
-  switch (op) {
-    case 'eq':
-      return order === 0;
-    case 'ne':
-      return order !== 0;
-    case 'gt':
-      return order > 0;
-    case 'gte':
-      return order >= 0;
-    case 'lt':
-      return order < 0;
-    case 'lte':
-      return order <= 0;
-    case 'contains':
-      return normal(actual).includes(normal(text));
-    case 'not_contains':
-      return !normal(actual).includes(normal(text));
-    case 'in':
-      return listed.includes(actual);
-    case 'not_in':
-      return !listed.includes(actual);
-  }
-}
-
-function isNumber(text: string): boolean {
-  return text.trim() !== '' && Number.isFinite(Number(text));
-}
-
-/** Upper and lower case, and how words are set apart, mean nothing when they are spoken. */
-function normal(text: string): string {
-  return text.toLowerCase().replace(/\s+/g, ' ').trim();
 }
 
 function quote(text: string): string {

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { ENDED_BY } from '@parley/shared/contracts/session-values';
 import { idSchema } from '../http/operation.ts';
 import { patchOf } from '../http/patch-schema.ts';
+import { VARIABLE_OPS } from '@parley/shared/values/variable-comparison';
 import { maybeTime, recordFields, time, toTimes } from '../http/record-schema.ts';
 import { variablesSchema } from '../http/value-schemas.ts';
 import { contentOf, RESULT_STATUSES, RUN_STATUSES, TEST_TYPES } from './agent-test-model.ts';
 import type { AgentTestRecord, AgentTestResultRecord, AgentTestRunRecord } from './agent-test-model.ts';
-import { VARIABLE_OPS } from '../agents/variable-ops.ts';
 
 /** Filled in where a client gives none. */
 const checkId = z

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { AgentConfig } from '@parley/shared/contracts/agent-config';
 import type { ValidationDetail } from '@parley/shared/errors/app-error';
 import type { ModelCatalog, ModelKind } from '../providers/model-catalog.ts';
@@ -75,13 +74,6 @@ export async function checkContent(
   const flow = content.flow_definition === null ? null : checkFlow(content.flow_definition, config);
   for (const { kind, id, loc } of flow?.references ?? []) if (kind === 'llm') named.push({ kind, id, loc });
   const details: ValidationDetail[] = flow ? [...flow.details] : [];
-  if (flow && !isDeepStrictEqual(content.flow_definition, before?.flow_definition)) {
-    details.unshift({
-      loc: ['body', 'flow_definition'],
-      msg: 'is not supported in this version: flows are not executed yet, use null',
-      type: 'not_available',
-    });
-  }
   for (const { kind, id, loc, unchanged } of named) {
     if (unchanged) continue;
     const found = await models.find(scope.orgId, id, scope.projectIdOrNull);

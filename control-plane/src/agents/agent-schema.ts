@@ -28,10 +28,9 @@ const configPatch = z.record(z.string(), z.unknown()).meta({
   override: described(() => patchOf(agentConfigSchema.shape)),
 });
 
-const flowDefinition = z
-  .record(z.string(), z.unknown())
-  .nullable()
-  .meta({ description: 'A graph of nodes and edges. Only null is accepted until flows are executed.' });
+const flowDefinition = z.record(z.string(), z.unknown()).nullable().meta({
+  description: 'A graph of nodes and edges that calls go through; null: the model alone leads them.',
+});
 
 /** What an agent says and with what, each with its bounds. */
 export const agentFields = {

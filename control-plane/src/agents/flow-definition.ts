@@ -1,160 +1,16 @@
-import { z } from 'zod';
-import { agentConfigSchema, transferDestinationSchema } from '@parley/shared/contracts/agent-config';
 import type { AgentConfig } from '@parley/shared/contracts/agent-config';
+import {
+  flowDefinitionSchema,
+  type FlowDefinition,
+  type FlowNode,
+} from '@parley/shared/contracts/flow-definition';
 import type { ValidationDetail } from '@parley/shared/errors/app-error';
+import { agentConfigSchema } from '@parley/shared/contracts/agent-config';
+import { OVERRIDDEN_SECTIONS } from '@parley/shared/contracts/flow-definition';
 import { toValidationDetails } from '../http/validation.ts';
-import { VARIABLE_OPS } from './variable-ops.ts';
+import { checkUnsupportedSettings } from './unsupported-settings.ts';
 
 const MAX_BYTES = 512 * 1024;
-
-const nodeId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 of A-Z, a-z, 0-9, _ and -');
-const variableName = z.string().min(1).max(64);
-const recordId = z.string().min(1).max(120);
-const config = agentConfigSchema.shape;
-
-const common = {
-  id: nodeId,
-  name: z.string().max(120).default(''),
-  position: z.strictObject({ x: z.number(), y: z.number() }).default({ x: 0, y: 0 }),
-  /** For this node only. */
-  overrides: z
-    .strictObject({
-      interruption: config.interruption,
-      turn_taking: config.turn_taking,
-      silence: config.silence,
-      filler: config.filler,
-      llm: config.llm,
-      llm_id: recordId,
-      tts_voice_id: z.string().min(1).max(200),
-    })
-    .partial()
-    .default({}),
-  /** Reachable from anywhere when the LLM finds the condition true. */
-  global: z
-    .strictObject({
-      condition: z.string().min(1).max(1000),
-      cooldown_turns: z.number().int().min(0).max(50).default(0),
-      return: z.boolean().default(true),
-    })
-    .nullable()
-    .default(null),
-};
-
-const collectField = z.strictObject({
-  name: variableName,
-  type: z.enum(['string', 'number', 'boolean', 'date', 'phone', 'email', 'enum', 'digits']).default('string'),
-  description: z.string().max(500).default(''),
-  options: z.array(z.string().min(1).max(100)).max(50).default([]),
-  required: z.boolean().default(true),
-  confirm: z.boolean().default(false),
-});
-
-const node = z.discriminatedUnion('type', [
-  z.strictObject({
-    ...common,
-    type: z.literal('conversation'),
-    prompt: z.string().max(20_000),
-    use_global_prompt: z.boolean().default(true),
-    tool_ids: z.array(recordId).max(30).default([]),
-    knowledge_base_ids: z.array(recordId).max(10).default([]),
-    max_turns: z.number().int().min(1).max(100).default(30),
-  }),
-  z
-    .strictObject({
-      ...common,
-      type: z.literal('say'),
-      text: z.string().max(2000).default(''),
-      audio_asset_id: recordId.nullable().default(null),
-      interruptible: z.boolean().default(true),
-    })
-    .refine((say) => say.text !== '' || say.audio_asset_id !== null, {
-      path: ['text'],
-      message: 'Field required',
-    }),
-  z.strictObject({
-    ...common,
-    type: z.literal('collect'),
-    prompt: z.string().max(20_000).default(''),
-    fields: z.array(collectField).min(1).max(20),
-    input: z.enum(['speech', 'dtmf', 'both']).default('speech'),
-    max_attempts: z.number().int().min(1).max(10).default(3),
-  }),
-  z.strictObject({
-    ...common,
-    type: z.literal('tool'),
-    tool_id: recordId,
-    // Names of a tool's arguments; they become fields of a stored document.
-    arguments: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/), z.unknown()).default({}),
-    result_variables: z
-      .array(z.strictObject({ path: z.string().min(1).max(200), name: variableName }))
-      .max(50)
-      .default([]),
-  }),
-  z.strictObject({ ...common, type: z.literal('branch') }),
-  z
-    .strictObject({
-      ...common,
-      type: z.literal('transfer'),
-      destination_id: z.string().min(1).max(64).nullable().default(null),
-      destination: transferDestinationSchema.nullable().default(null),
-    })
-    .refine((transfer) => (transfer.destination_id === null) !== (transfer.destination === null), {
-      path: ['destination_id'],
-      message: 'exactly one of destination_id and destination is required',
-    }),
-  z.strictObject({
-    ...common,
-    type: z.literal('end'),
-    message: z.string().max(2000).default(''),
-    outcome: z.string().max(60).default(''),
-  }),
-]);
-
-const rule = z.strictObject({
-  variable: z.string().min(1).max(64),
-  op: z.enum(VARIABLE_OPS),
-  value: z
-    .union([z.string().max(1000), z.number(), z.boolean(), z.array(z.string().max(1000)).max(100)])
-    .optional(),
-});
-
-const condition = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('always') }),
-  z.strictObject({
-    type: z.literal('expression'),
-    logic: z.enum(['all', 'any']).default('all'),
-    rules: z.array(rule).min(1).max(20),
-  }),
-  z.strictObject({ type: z.literal('dtmf'), digits: z.string().regex(/^[0-9*#]{1,32}$/) }),
-  z.strictObject({ type: z.literal('event'), name: z.string().min(1).max(64) }),
-  z.strictObject({ type: z.literal('silence'), count: z.number().int().min(1).max(10) }),
-  z.strictObject({ type: z.literal('error') }),
-  z.strictObject({ type: z.literal('llm'), prompt: z.string().min(1).max(1000) }),
-]);
-
-const edge = z.strictObject({
-  id: nodeId,
-  from: nodeId,
-  to: nodeId,
-  label: z.string().max(120).default(''),
-  /** Lower first; equal ones in the order given. */
-  priority: z.number().int().min(0).max(1000).default(100),
-  condition,
-  say: z.string().max(1000).nullable().default(null),
-});
-
-/** The graph of an agent. Node types are those that a call can run. */
-export const flowDefinitionSchema = z.strictObject({
-  schema_version: z.literal(1).default(1),
-  start_node_id: nodeId,
-  global_prompt: z.string().max(20_000).default(''),
-  routing_llm_id: recordId.nullable().default(null),
-  nodes: z.array(node).min(1).max(200),
-  edges: z.array(edge).max(600).default([]),
-});
-
-export type FlowDefinition = z.output<typeof flowDefinitionSchema>;
-type FlowNode = FlowDefinition['nodes'][number];
 
 /** Something a flow names, and where. */
 export interface FlowReference {
@@ -179,7 +35,12 @@ export function checkFlow(
   const parsed = flowDefinitionSchema.safeParse(definition, { reportInput: true });
   if (!parsed.success) return { details: toValidationDetails(parsed.error, base), references: [] };
   const flow = parsed.data;
-  const details = checkGraph(flow, agentConfig).map(({ loc, msg, type }) => ({
+  const found = [
+    ...checkGraph(flow, agentConfig),
+    ...checkOverrides(flow, agentConfig),
+    ...checkAvailable(flow),
+  ];
+  const details = found.map(({ loc, msg, type }) => ({
     loc: [...base, ...loc],
     msg,
     type,
@@ -250,11 +111,51 @@ function checkGraph(flow: FlowDefinition, agentConfig: AgentConfig): ValidationD
   return details;
 }
 
+/** Node types that calls do not run yet. */
+const UNAVAILABLE: readonly FlowNode['type'][] = ['collect', 'tool', 'transfer', 'agent', 'wait'];
+
+/** What would be stored and not act. */
+function checkAvailable(flow: FlowDefinition): ValidationDetail[] {
+  const details: ValidationDetail[] = [];
+  const report = (loc: (string | number)[], msg: string) =>
+    details.push({ loc, msg: `is not supported in this version: ${msg}`, type: 'not_available' });
+  for (const [index, one] of flow.nodes.entries()) {
+    if (UNAVAILABLE.includes(one.type))
+      report(['nodes', index, 'type'], `nodes of the type ${one.type} are not executed yet`);
+    if (one.type === 'say' && one.audio_asset_id !== null)
+      report(['nodes', index, 'audio_asset_id'], 'use null, and text');
+  }
+  return details;
+}
+
+/** Sections of overrides must fit those of the agent, and each of their settings must act. */
+function checkOverrides(flow: FlowDefinition, agentConfig: AgentConfig): ValidationDetail[] {
+  return flow.nodes.flatMap(({ overrides }, index) =>
+    OVERRIDDEN_SECTIONS.flatMap((section) => {
+      if (overrides[section] === undefined) return [];
+      const merged = { ...agentConfig[section], ...overrides[section] };
+      const parsed = agentConfigSchema.safeParse(
+        { ...agentConfig, [section]: merged },
+        { reportInput: true },
+      );
+      const found = parsed.success
+        ? checkUnsupportedSettings(parsed.data, agentConfig)
+        : toValidationDetails(parsed.error, ['body', 'config']);
+      return found.map((detail) => ({
+        ...detail,
+        loc: ['nodes', index, 'overrides', ...detail.loc.slice(2)],
+      }));
+    }),
+  );
+}
+
 function needsEdge(
   one: FlowNode,
   destinations: ReadonlyMap<string, { on_failure: 'return' | 'hangup' | 'voicemail' }>,
 ): boolean {
-  if (one.type === 'end') return false;
+  if (one.type === 'end' || one.type === 'agent') return false;
+  // It goes back by itself.
+  if (one.global?.return === true) return false;
   if (one.type !== 'transfer') return true;
   const destination = one.destination ?? destinations.get(one.destination_id ?? '');
   return destination?.on_failure === 'return';
@@ -275,7 +176,7 @@ function reachableFrom(flow: FlowDefinition, starts: readonly string[]): Set<str
 /** A node of a cycle made only of nodes that pass at once, joined by `always`; null when there is none. */
 function silentCycle(flow: FlowDefinition): string | null {
   const passing = new Set(
-    flow.nodes.filter((one) => one.type === 'say' || one.type === 'branch').map((one) => one.id),
+    flow.nodes.filter(({ type }) => ['say', 'branch', 'set'].includes(type)).map((one) => one.id),
   );
   const next = new Map<string, string>();
   for (const one of flow.edges) {
@@ -300,11 +201,14 @@ function referencesOf(flow: FlowDefinition): FlowReference[] {
   for (const [index, one] of flow.nodes.entries()) {
     const loc = ['nodes', index];
     add('llm', one.overrides.llm_id, [...loc, 'overrides', 'llm_id']);
+    for (const [at, id] of (one.overrides.llm?.fallback_llm_ids ?? []).entries())
+      add('llm', id, [...loc, 'overrides', 'llm', 'fallback_llm_ids', at]);
     if (one.type === 'conversation') {
       for (const [at, id] of one.tool_ids.entries()) add('tool', id, [...loc, 'tool_ids', at]);
       for (const [at, id] of one.knowledge_base_ids.entries())
         add('knowledge_base', id, [...loc, 'knowledge_base_ids', at]);
     }
+    if (one.type === 'agent') add('agent', one.agent_id, [...loc, 'agent_id']);
     if (one.type === 'tool') add('tool', one.tool_id, [...loc, 'tool_id']);
     if (one.type === 'say') add('audio_asset', one.audio_asset_id, [...loc, 'audio_asset_id']);
     if (one.type === 'transfer' && one.destination) {

@@ -92,6 +92,7 @@ export type OwnEventData<T extends OwnEventType> = z.input<(typeof OWN_EVENTS)[T
 export const LEFT_OUT: Readonly<Record<string, Readonly<Record<string, true>>>> = {
   turn: { text: true },
   remember: { content: true },
+  flow_node: { state: true },
   call_ended: { turns: true, variables: true, metrics: true, usage: true },
 };
 

@@ -303,6 +303,7 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   confidence: 'How sure the speech-to-text model is of the text.',
   redacted: 'Whether parts are masked.',
   node_id: 'Node of the flow.',
+  edge_id: 'Edge of the flow along which the call came to the node.',
   latency: 'Milliseconds that the reply took, and its parts.',
   e2e: "From the caller's last word to the agent's first.",
   stt_final: "From the caller's last word to its text.",

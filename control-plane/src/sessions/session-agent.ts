@@ -80,5 +80,4 @@ export const NO_AGENT = {
   system_prompt: '',
   greeting: '',
   config: defaultAgentConfig(),
-  flow_definition: null,
 } as const;

@@ -1,3 +1,4 @@
+import type { AgentConfig } from '@parley/shared/contracts/agent-config';
 import type { PlanAsset } from '@parley/shared/contracts/audio-assets';
 import type { CallPrices } from '@parley/shared/contracts/call-prices';
 import { recordingKey, type recordingStoreSchema } from '@parley/shared/contracts/recordings';
@@ -22,6 +23,7 @@ export interface PlanFacts {
   recordingStore: z.infer<typeof recordingStoreSchema>;
   history: Turn[];
   providers: PlanProviders;
+  flow: SessionPlanWire['flow'];
   /** Null: nothing is counted. */
   prices: (CallPrices & { spent: number }) | null;
   tools: SessionPlanWire['tools'];
@@ -75,8 +77,8 @@ export function toSessionPlan(facts: PlanFacts): SessionPlanWire {
         webhooks: NO_AGENT.config.webhooks,
         memory: { ...config.memory, write: facts.mayNote },
       },
-      flow_definition: agent?.flow_definition ?? null,
     },
+    flow: facts.flow,
     memories: facts.memories.map(({ kind, content, created_at }) => ({
       kind,
       content,
@@ -184,23 +186,6 @@ export async function resolveProviders(
       ...(config.stt.endpointing_ms === null ? {} : { endpointing_ms: config.stt.endpointing_ms }),
     },
   };
-  const llmUse = {
-    language,
-    options: {
-      temperature: config.llm.temperature,
-      max_output_tokens: config.llm.max_output_tokens,
-      request_timeout_ms: config.llm.request_timeout_ms,
-    },
-  };
-  const ttsUse = (voice: string | null) => ({
-    language,
-    voice,
-    options: {
-      speed: config.tts.speed,
-      volume: config.tts.volume,
-      ...(config.tts.stability === null ? {} : { stability: config.tts.stability }),
-    },
-  });
   const resolve = (id: string, use: Parameters<ModelCatalog['resolve']>[2]) =>
     catalog.resolve(session.org_id, id, { ...use, projectId: session.project_id });
   return {
@@ -210,17 +195,33 @@ export async function resolveProviders(
     ),
     llm: present(
       session.llm_id,
-      await Promise.all([session.llm_id, ...config.llm.fallback_llm_ids].map((id) => resolve(id, llmUse))),
+      await Promise.all(
+        [session.llm_id, ...config.llm.fallback_llm_ids].map((id) => resolve(id, llmUse(config))),
+      ),
     ),
     // A voice may have been withdrawn by those who lent it: that is what fallback voices are for.
     tts: anyPresent(
       session.tts_id,
       await Promise.all([
-        resolve(session.tts_id, ttsUse(session.tts_voice_id)),
-        ...config.tts.fallback_voices.map((voice) => resolve(voice.tts_id, ttsUse(voice.tts_voice_id))),
+        resolve(session.tts_id, ttsUse(config, session.tts_voice_id)),
+        ...config.tts.fallback_voices.map((voice) =>
+          resolve(voice.tts_id, ttsUse(config, voice.tts_voice_id)),
+        ),
       ]),
     ),
   };
+}
+
+/** How an agent's language models are used. */
+export function llmUse({ language, llm }: AgentConfig) {
+  const { temperature, max_output_tokens, request_timeout_ms } = llm;
+  return { language: language.primary, options: { temperature, max_output_tokens, request_timeout_ms } };
+}
+
+/** How an agent's voices are used. */
+export function ttsUse({ language, tts: { speed, volume, stability } }: AgentConfig, voice: string | null) {
+  const options = { speed, volume, ...(stability === null ? {} : { stability }) };
+  return { language: language.primary, voice, options };
 }
 
 function anyPresent(id: string, providers: (PlanProviderWire | undefined)[]): PlanProviderWire[] {

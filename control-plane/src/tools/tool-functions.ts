@@ -176,7 +176,10 @@ export class ToolFunctions implements SessionTools, AnalysisTools {
 
   /** Functions of the enabled tools of the version and of its flow, secrets in the clear. */
   async forPlan(agent: SessionAgent): Promise<WireTool[]> {
-    return this.#functions(await this.#toolsOf(agent));
+    const content = await this.#agents.contentOf(agent.agent_id, agent.version);
+    const attached = new Set(content?.tools.filter((link) => link.enabled).map((link) => link.id));
+    const functions = this.#functions(await this.#toolsOf(agent));
+    return functions.map((one) => ({ ...one, attached: attached.has(one.tool_id) }));
   }
 
   #functions(tools: readonly ToolRecord[]): WireTool[] {

@@ -72,7 +72,6 @@ export async function openInternalApi(options: {
         system_prompt: 'You answer questions.',
         greeting: options.greeting,
         config,
-        flow_definition: null,
       },
       variables: {},
       system: {

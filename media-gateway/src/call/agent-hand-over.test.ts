@@ -20,8 +20,8 @@ function deskPlan(change: Partial<typeof billing> = {}) {
 
 /** What the second agent brings: another prompt, another language, settings and tools of its own. */
 function billingPart(): HandOverPart {
-  const { agent, tools, limits, memories, knowledge, assets, system, stt, llm, tts, variables } = wirePlan(
-    (plan, config) => {
+  const { agent, flow, tools, limits, memories, knowledge, assets, system, stt, llm, tts, variables } =
+    wirePlan((plan, config) => {
       plan.agent.agent_id = 'agt_2';
       plan.agent.version = 4;
       plan.agent.system_prompt = 'You do the billing for {{customer}} in {{currency}}.';
@@ -35,9 +35,8 @@ function billingPart(): HandOverPart {
       config.silence.reminder_after_seconds = 3;
       config.silence.reminder_messages = ['Sind Sie noch da?'];
       config.silence.end_call_after_seconds = 300;
-    },
-  );
-  return { agent, tools, limits, memories, knowledge, assets, system, stt, llm, tts, variables };
+    });
+  return { agent, flow, tools, limits, memories, knowledge, assets, system, stt, llm, tts, variables };
 }
 
 /** The desk hands over at its first answer; later answers say who gives them. */

@@ -17,6 +17,7 @@ import type { AgentSpeech } from '../speech/agent-speech.ts';
 import type { CallerTurns } from '../turns/caller-turns.ts';
 import type { CallClock } from './call-clock.ts';
 import type { Goodbye } from './goodbye.ts';
+import type { Dialogue } from './dialogue.ts';
 import type { Greeting } from './greeting.ts';
 import type { PromptTexts } from './prompt.ts';
 import type { Transcript } from './transcript.ts';
@@ -48,6 +49,7 @@ export interface AnsweredCall {
   speech: AgentSpeech;
   turns: CallerTurns;
   transcript: Transcript;
+  dialogue: Dialogue;
   greeting: Greeting;
   goodbye: Goodbye;
   end(reason: CallEndReason): void;
@@ -170,12 +172,12 @@ export class CallAnswering {
   }
 
   #greet(): void {
-    const { turns, transcript, greeting } = this.#call;
+    const { turns, transcript, dialogue } = this.#call;
     this.#listen(false);
     const heard = turns.takeOpen();
     if (heard) transcript.callerTurn(heard);
     this.#answered();
-    greeting.greetAnswerer(this.#detector?.heard ?? false);
+    dialogue.greetAnswerer(this.#detector?.heard ?? false);
   }
 
   /** What the far end has said by now needs no further answer. */
@@ -214,11 +216,11 @@ export class CallAnswering {
 
   /** The agent converses, whatever has answered. */
   #goOn(note: string): void {
-    const { speech, turns, transcript } = this.#call;
+    const { dialogue, speech, turns, transcript } = this.#call;
     speech.cancel();
     this.#listen(false);
     transcript.note(note);
-    if (transcript.unanswered !== undefined && turns.openText === '') speech.answer();
+    if (transcript.unanswered !== undefined && turns.openText === '') dialogue.respond();
   }
 
   // ---- who listens, and does not answer ----

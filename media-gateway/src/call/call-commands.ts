@@ -13,6 +13,8 @@ export interface CommandedCall {
   end(reason: CallEndReason): void;
   /** Says the message, then ends; instead of what is being said. */
   endWith(reason: CallEndReason, message: string): void;
+  /** An event came, and is noted. */
+  event(name: string): void;
   /** The carrier thinks that somebody, or a machine, has answered. */
   carrierVerdict(verdict: z.output<typeof COMMAND_ARGS.answer_verdict>): void;
   /** @returns the code word of the refusal, if refused */
@@ -105,6 +107,7 @@ export class CallCommands {
     const { name, variables, say } = COMMAND_ARGS.event.parse(command.args);
     Object.assign(this.#variables, variables);
     this.#transcript.note(`Event: ${name}${variables ? ` ${JSON.stringify(variables)}` : ''}`);
+    this.#call.event(name);
     if (say === undefined) return undefined;
     return refusal(this.#phase.on('say')) ?? this.#say(say);
   }

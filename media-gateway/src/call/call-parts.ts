@@ -15,6 +15,8 @@ import { AgentHandOver } from './agent-hand-over.ts';
 import { CallAnswering } from './call-answering.ts';
 import { AgentKeys } from './agent-keys.ts';
 import { destinationsOf } from './built-in-tools.ts';
+import { AGENT_ENDS } from './end-reason.ts';
+import { wireFlow, type FlowParts } from './flow-parts.ts';
 import { CallerMessage } from './caller-message.ts';
 import { CallerKeys } from './caller-keys.ts';
 import { CallClock } from './call-clock.ts';
@@ -92,6 +94,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     clock,
     history: plan.history,
     observer,
+    nodeId: () => flow.nodeId,
     onTurn: () => {
       report.saveProgress();
       cost.count();
@@ -137,7 +140,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
   const controls: CallControls = {
     endAfterSpeech: (message) => {
       const refused = refusal(phase.on('end_by_agent'));
-      if (refused === undefined) goodbye.say({ ended_by: 'agent', hangup_reason: 'agent_hangup' }, message);
+      if (refused === undefined) goodbye.say(AGENT_ENDS, message);
       return refused;
     },
     transferAfterSpeech: (destination, onFailed) => bringTo(destination, onFailed),
@@ -178,9 +181,12 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     observer,
     events: {
       mayThink: () => phase.on('answer_due') === 'think',
+      mayThinkAhead: () => flow.mayThinkAhead,
       onHeard: (text) => owner.onHeard(text),
       onError: (failure) => failures.replyBreaksOff(failure),
-      onFailed: (failure, repeated) => failures.replyFailed(failure, repeated),
+      onFailed: (failure, repeated) => {
+        if (failure.reason !== 'llm_error' || !dialogue.failed()) failures.replyFailed(failure, repeated);
+      },
       onInterrupted: (turnIndex, heardMs) =>
         emit('interruption', { turn_index: turnIndex, heard_ms: heardMs }),
     },
@@ -240,13 +246,14 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     transcript,
     emit,
     onSign: () => timing.onSign(),
+    onAnswer: (digits) => dialogue.keys(digits),
   });
   const texts = new WaitingTexts({
     phase,
     speech,
     turns,
     tools,
-    mustListen: () => answering?.listening ?? false,
+    mustListen: () => (answering?.listening ?? false) || flow.isDeciding,
   });
   const callerMessage = new CallerMessage({
     phase,
@@ -340,6 +347,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     turns,
     events: {
       onTimeToEnd: (reason, message) => goodbye.say(reason, message),
+      onUnanswered: (count) => dialogue.unanswered(count),
       onAudioMissing: () => end({ ended_by: 'system', failure_reason: 'media_timeout' }),
     },
   });
@@ -356,6 +364,29 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     callerWasHeard: () => timing.callerWasHeard,
     emit,
   });
+  const { node, flow, dialogue }: FlowParts = wireFlow({
+    ...{
+      plan,
+      variables,
+      phase,
+      emit,
+      providers,
+      llms,
+      voices,
+      tools,
+      prompt,
+      turns,
+      speech,
+      transcript,
+      log,
+    },
+    ...{ greeting, goodbye, failures, clock: time.clock, signal: owner.signal },
+    settingsChanged: () => {
+      prompt.agentChanged();
+      timing.nodeChanged();
+      watchdog.agentChanged(plan);
+    },
+  });
   const answering: CallAnswering | undefined = plan.answer_detection
     ? new CallAnswering({
         plan,
@@ -364,7 +395,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
         clock,
         hearing,
         emit,
-        call: { speech, turns, transcript, greeting, goodbye, end },
+        call: { speech, turns, transcript, dialogue, greeting, goodbye, end },
       })
     : undefined;
   const call = new StalledCall({
@@ -388,6 +419,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     texts,
     call: {
       end,
+      event: (name) => dialogue.event(name),
       carrierVerdict: (verdict) => answering?.carrierVerdict(verdict),
       endWith: (reason, message) => goodbye.sayAtOnce(reason, message),
       transfer: (destination) => {
@@ -405,7 +437,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     tools,
     voices,
     providers,
-    call: { end, onSign: () => timing.onSign() },
+    call: { end, onSign: () => timing.onSign(), respond: (options) => dialogue.respond(options) },
   });
   const report = new CallReport({
     plan,
@@ -436,8 +468,9 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     watchdog.agentChanged(plan);
     turns.agentChanged(sameEars ? undefined : theirs.stt);
     transcript.note(TAKEN_OVER);
+    node.agentChanged();
     // A caller who has begun to speak is answered when they have finished.
-    if (turns.openText === '') speech.answer();
+    dialogue.agentChanged(turns.openText === '');
   };
   /** The caller is back from the carrier, which could not connect them. */
   const returned = (destinationId: string) => {
@@ -465,6 +498,8 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     greeting,
     background,
     answering,
+    flow,
+    dialogue,
     cost,
     failures,
     timing,

@@ -86,6 +86,9 @@ export const CALL_TABLE = {
   reply_failed:        row('recover',                     'ignore',            'recover',                   'ignore',                              'ignore',               'recover',                     'ignore',            'give_up',           'ignore'),
   recognition_lost:    row('say_goodbye',                 'wait',              'wait',                      'wait',                                'wait',                 'wait',                        'ignore',            'ignore',            'ignore'),
 
+  // A step of the flow. What waits is kept by whoever brings it, or comes again.
+  flow_step:           row('take',                        'wait',              'wait',                      'wait',                                'wait',                 'wait',                        'drop',              'drop',              'drop'),
+
   // What the agent's tools and requests from outside ask for.
   goodbye:             row(to('saying_goodbye', 'say'),   'end',               to('saying_goodbye', 'say'), 'end',                                 'end',                  to('saying_goodbye', 'say'),   'end',               'take',              'not_live'),
   end_by_agent:        row('take',                        'away',              'transfer_in_progress',      'transfer_in_progress',                'transfer_in_progress', 'transfer_in_progress',        'ending',            'take',              'not_live'),

@@ -12,6 +12,8 @@ import { TICK_MS } from '../speech/ticker.ts';
 export interface CallTimingEvents {
   /** A time limit is reached: the call ends after the present utterance. @param message said before the end */
   onTimeToEnd(reason: CallEndReason, message: string | undefined): void;
+  /** So many reminders have gone unanswered. @returns whether that led anywhere */
+  onUnanswered(count: number): boolean;
   /** No audio at all has come for too long: the line is lost. */
   onAudioMissing(): void;
 }
@@ -65,6 +67,12 @@ export class CallTiming {
     this.#silence.configure(agent.config.silence);
   }
 
+  /** A node of a flow, with settings of its own, was entered: its reminders are counted anew. */
+  nodeChanged(): void {
+    this.#silence.configure(this.#plan.agent.config.silence);
+    this.#silence.remindAnew();
+  }
+
   /** The caller has given any sign of life at all. */
   get callerWasHeard(): boolean {
     return this.#silence.everBroken;
@@ -108,8 +116,12 @@ export class CallTiming {
   }
 
   #countSilence(): void {
-    const step = this.#silence.pass(TICK_MS);
-    if (!step) return;
+    let step = this.#silence.pass(TICK_MS);
+    if (step?.type === 'unanswered') {
+      if (this.#events.onUnanswered(step.count)) return;
+      step = this.#silence.pass(0);
+    }
+    if (!step || step.type === 'unanswered') return;
     if (step.type === 'end') {
       const { end_message: message } = this.#plan.agent.config.silence;
       this.#events.onTimeToEnd(

@@ -92,6 +92,8 @@ export class CallTools implements ReplyTools {
   readonly confirmations: Confirmations;
   #running = 0;
   #idle: (() => void)[] = [];
+  /** Tools that the present node of a flow adds. */
+  #ofNode: ReadonlySet<string> = new Set();
 
   constructor(deps: CallToolsDeps) {
     this.#deps = deps;
@@ -110,6 +112,15 @@ export class CallTools implements ReplyTools {
   agentChanged(runner: ToolRunner): void {
     this.#runner = runner;
     learnNames(this.#byName, this.#deps.plan.tools);
+  }
+
+  /** From now on the model has these tools too, and no more those of the node before. */
+  setNode(toolIds: readonly string[]): void {
+    this.#ofNode = new Set(toolIds);
+  }
+
+  #isOffered({ attached, tool_id }: PlanTool): boolean {
+    return attached || this.#ofNode.has(tool_id);
   }
 
   /** Whether any tool is running that the next reply waits for. */
@@ -144,7 +155,8 @@ export class CallTools implements ReplyTools {
 
   /** Tools of the agent and built-in tools. They take precedence over a client's tool of the same name. */
   #own(): LlmTool[] {
-    const own = this.#deps.plan.tools.map(({ name, description, parameters }) => ({
+    const offered = this.#deps.plan.tools.filter((tool) => this.#isOffered(tool));
+    const own = offered.map(({ name, description, parameters }) => ({
       name,
       description,
       parameters,
@@ -284,7 +296,8 @@ export class CallTools implements ReplyTools {
     key: string,
   ): Promise<Outcome> {
     const { call } = run;
-    const tool = this.#byName.get(call.name);
+    const known = this.#byName.get(call.name);
+    const tool = known && this.#isOffered(known) ? known : undefined;
     if (tool?.execution.confirm) return this.confirmations.ask({ ...run, tool, args, key });
     if (tool) return this.#execute(tool, run, args, key);
     try {

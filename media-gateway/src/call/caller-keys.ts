@@ -14,9 +14,10 @@ export class CallerKeys {
   readonly #transcript: Transcript;
   readonly #emit: Emit;
   readonly #onSign: () => void;
+  readonly #onAnswer: (digits: string) => void;
   readonly #collector: DtmfCollector;
 
-  /** @param deps.onSign the caller has given a sign of life */
+  /** @param deps.onSign the caller has given a sign of life @param deps.onAnswer an entry is to be answered */
   constructor(deps: {
     config: AgentConfig['dtmf'];
     clock: Clock;
@@ -25,6 +26,7 @@ export class CallerKeys {
     transcript: Transcript;
     emit: Emit;
     onSign: () => void;
+    onAnswer: (digits: string) => void;
   }) {
     this.#config = deps.config;
     this.#phase = deps.phase;
@@ -32,6 +34,7 @@ export class CallerKeys {
     this.#transcript = deps.transcript;
     this.#emit = deps.emit;
     this.#onSign = deps.onSign;
+    this.#onAnswer = deps.onAnswer;
     this.#collector = new DtmfCollector(deps.config, deps.clock, (digits) => this.#onEntry(digits));
   }
 
@@ -59,6 +62,6 @@ export class CallerKeys {
     if (answer === 'ignore') return;
     this.#emit('dtmf', { direction: 'entry', digits });
     this.#transcript.keys(digits);
-    if (answer === 'answer') this.#speech.answer({ note: `The caller pressed these keys: ${digits}` });
+    if (answer === 'answer') this.#onAnswer(digits);
   }
 }

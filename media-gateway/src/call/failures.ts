@@ -87,6 +87,13 @@ export class Failures {
     this.#goodbye.sayAtOnce(STALLED, this.#sentences().givingUp);
   }
 
+  /** The flow of the agent does not get on: the caller is told, and the call ends. */
+  flowFailed(code: 'flow_loop' | 'flow_stuck'): void {
+    this.#emit('error', { code });
+    const failure_reason = code === 'flow_loop' ? code : 'internal';
+    this.#goodbye.sayAtOnce({ ended_by: 'system', failure_reason }, this.#sentences().givingUp);
+  }
+
   /** Ends a call that does not even come to its end. */
   end(): void {
     this.#goodbye.finish();

@@ -63,7 +63,6 @@ export function wirePlan(
       system_prompt: 'You are a desk.',
       greeting: 'Hello there friend.',
       config,
-      flow_definition: null,
     },
     variables: {},
     system: {
@@ -289,6 +288,8 @@ export function fakeCall(
     tick: (voiced) => phone.tick(voiced),
   };
   const requests: LlmRequest[] = [];
+  /** Which model got each request. */
+  const asked: string[] = [];
   const aborted: string[] = [];
   let stt: SttListener | undefined;
   let finalized = 0;
@@ -316,11 +317,12 @@ export function fakeCall(
       };
     },
   });
-  const llm: LlmProvider = {
-    name: 'fake-llm',
+  const model = (name: string): LlmProvider => ({
+    name,
     warm() {},
     async *stream(request, signal) {
       requests.push(request);
+      asked.push(name);
       const answer: ReturnType<LlmScript> = (
         options.llm ?? (() => ({ events: [{ type: 'text', text: 'All right then.' }] }))
       )(request);
@@ -337,7 +339,8 @@ export function fakeCall(
       }
       if (answer.failure) throw answer.failure;
     },
-  };
+  });
+  const llm = model('fake-llm');
   const voice = (name: string, fails?: () => ProviderError | undefined): TtsProvider => ({
     name,
     format: PCMU,
@@ -407,6 +410,10 @@ export function fakeCall(
       stt: [() => sttProvider('fake-stt')],
       llm: [() => llm],
       tts: [() => tts],
+      nodes: {
+        llms: new Map(Object.keys(plan.flow?.llms ?? {}).map((id) => [id, () => model(id)])),
+        voices: new Map(Object.keys(plan.flow?.voices ?? {}).map((id) => [id, () => voice(id)])),
+      },
       ...(options.localVoice ? { lastVoice: () => voice('local', options.localVoice!.fails) } : {}),
       voiceModel: options.voiceModel,
     },
@@ -466,6 +473,7 @@ export function fakeCall(
     phone,
     plan,
     requests,
+    asked,
     aborted,
     events,
     spoken,

@@ -72,7 +72,7 @@ export class Greeting {
    * @param heard they have said something: where there is no greeting, or they are to speak first, that is answered
    */
   greetAnswerer(heard: boolean): void {
-    const callerFirst = this.#plan.agent.config.greeting.mode === 'caller_first';
+    const callerFirst = this.waitsForCaller;
     if (heard && (callerFirst || this.#isNone)) this.#speech.answer();
     else if (!this.#isNone || callerFirst) void this.#due({ though: true });
   }
@@ -92,6 +92,22 @@ export class Greeting {
 
   get #text(): string {
     return this.#prompt.render(this.#plan.agent.greeting).trim();
+  }
+
+  /** Whether the agent has something to say first, or waits for the caller to. */
+  get exists(): boolean {
+    const { audio_asset_id: id } = this.#plan.agent.config.greeting;
+    return (
+      this.#text !== '' || this.waitsForCaller || this.#isGenerated || (id !== null && !this.#plan.text_only)
+    );
+  }
+
+  get waitsForCaller(): boolean {
+    return this.#plan.agent.config.greeting.mode === 'caller_first';
+  }
+
+  get #isGenerated(): boolean {
+    return this.#plan.agent.config.greeting.mode === 'agent_first_generated';
   }
 
   /** The agent has nothing to say first. */

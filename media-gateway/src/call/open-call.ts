@@ -90,8 +90,9 @@ class LiveCall implements Call, ParticipantListener {
     this.#removeTick = time.ticker.add((now) => this.#onTick(now));
     farEnd.participant.attach(this);
     if (this.#parts.answering && plan.leg === 0) this.#parts.answering.begin();
-    else if (plan.leg === 0) this.#parts.greeting.begin();
-    else if (plan.returned_from !== null) this.#parts.returned(plan.returned_from);
+    else if (plan.leg === 0) this.#parts.dialogue.begin();
+    else this.#parts.dialogue.resume();
+    if (plan.leg > 0 && plan.returned_from !== null) this.#parts.returned(plan.returned_from);
   }
 
   command(command: GatewayCommand): string | undefined {
@@ -145,6 +146,7 @@ class LiveCall implements Call, ParticipantListener {
     this.#parts.goodbye.tick(now);
     this.#parts.callerMessage.tick(now);
     this.#parts.cost.tick(now);
+    this.#parts.flow.takeWaiting();
     this.#parts.texts.sayNext();
     this.#parts.report.saveUnderWay(now, this.#underWay);
   }
@@ -160,7 +162,7 @@ class LiveCall implements Call, ParticipantListener {
     this.#parts.speech.cancel({ keepPrepared: true });
     this.#parts.transcript.callerTurn(words);
     this.#parts.answering?.words(words.text, true);
-    if (this.#parts.turns.answered) this.#parts.speech.answerTurn(words.endedAt);
+    if (this.#parts.turns.answered) this.#parts.dialogue.turn(words.endedAt);
     // What was made ready for who has answered is still to be said.
     else if (!this.#parts.answering?.listening) this.#parts.speech.discardPrepared();
   }
@@ -174,7 +176,10 @@ class LiveCall implements Call, ParticipantListener {
     const { phrases } = this.#parts.plan.agent.config.end_call;
     if (phrases.some((phrase) => said.includes(phrase.toLowerCase())))
       this.end({ ended_by: 'agent', hangup_reason: 'agent_hangup' });
-    else this.#parts.texts.sayNext();
+    else {
+      this.#parts.dialogue.heard();
+      this.#parts.texts.sayNext();
+    }
   }
 
   // ---- the end ----

@@ -34,6 +34,8 @@ export class PromptTexts {
   #memories = '';
   #language = '';
   #knowledge = '';
+  /** What the node of a flow adds, with placeholders. */
+  #node = '';
 
   constructor(deps: {
     plan: SessionPlan;
@@ -58,26 +60,41 @@ export class PromptTexts {
     this.#language = languageRule(this.#plan.agent.config.language.primary);
   }
 
+  /** What a node of a flow adds to the prompt, with placeholders; empty: nothing. */
+  setNode(text: string): void {
+    this.#node = text;
+  }
+
   render(text: string): string {
     return renderTemplate(
       text,
-      (name) => this.#lookup(name),
-      (name) => {
-        if (this.#toldMissing.has(name)) return;
-        this.#toldMissing.add(name);
-        this.#onMissing(name);
-      },
+      (name) => this.lookup(name),
+      (name) => this.missing(name),
     );
+  }
+
+  /** A placeholder names a variable without a value: told once each. */
+  missing(name: string): void {
+    if (this.#toldMissing.has(name)) return;
+    this.#toldMissing.add(name);
+    this.#onMissing(name);
   }
 
   systemPrompt(): string {
     const prompt = this.render(this.#plan.agent.system_prompt);
-    return [prompt, this.#memories, this.#knowledge, `${SPOKEN_RULES} ${this.#language}`]
+    return [
+      prompt,
+      this.render(this.#node),
+      this.#memories,
+      this.#knowledge,
+      `${SPOKEN_RULES} ${this.#language}`,
+    ]
       .filter((part) => part !== '')
       .join('\n\n');
   }
 
-  #lookup(name: string): string | undefined {
+  /** The value of a variable, or of a placeholder of the system's. */
+  lookup(name: string): string | undefined {
     if (!name.startsWith('system.')) return this.#variables[name];
     const plan = this.#plan;
     const { system } = plan;

@@ -8,6 +8,14 @@ import type { CallTools } from './call-tools.ts';
 import type { CallSteering } from './call.ts';
 import type { Transcript } from './transcript.ts';
 
+/** What a far end does to the call itself. */
+interface SteeredCall {
+  end(reason: CallEndReason): void;
+  /** The caller has given a sign of life. */
+  onSign(): void;
+  respond(options: { textOnly?: boolean }): void;
+}
+
 /** Lets a far end take part in the turns of a call until the call is over. */
 export class Steering implements CallSteering {
   readonly #phase: PhaseOfCall;
@@ -17,9 +25,8 @@ export class Steering implements CallSteering {
   readonly #tools: CallTools;
   readonly #voices: CallVoices;
   readonly #providers: CallProviders;
-  readonly #call: { end(reason: CallEndReason): void; onSign(): void };
+  readonly #call: SteeredCall;
 
-  /** @param deps.call `onSign`: the caller has given a sign of life */
   constructor(deps: {
     phase: PhaseOfCall;
     transcript: Transcript;
@@ -28,7 +35,7 @@ export class Steering implements CallSteering {
     tools: CallTools;
     voices: CallVoices;
     providers: CallProviders;
-    call: { end(reason: CallEndReason): void; onSign(): void };
+    call: SteeredCall;
   }) {
     this.#phase = deps.phase;
     this.#transcript = deps.transcript;
@@ -66,7 +73,7 @@ export class Steering implements CallSteering {
     const answer = this.#phase.on('response_wanted');
     if (answer === 'refuse' || this.#speech.current) return false;
     // Another agent takes the call over, and says something by itself.
-    if (answer === 'answer' && !this.#turns.respondThen(options)) this.#speech.answer(options);
+    if (answer === 'answer' && !this.#turns.respondThen(options)) this.#call.respond(options);
     return true;
   }
 

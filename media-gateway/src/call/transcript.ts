@@ -17,6 +17,8 @@ export interface AgentWords {
   readonly latency: TurnLatency;
   /** Number of the turn, given when its first audio goes out: turns are numbered in the order in which they begin. */
   turnIndex: number | undefined;
+  /** The node of the flow in which it began. */
+  nodeId: string | undefined;
 }
 
 /** How a reply ended. */
@@ -42,13 +44,14 @@ export class Transcript {
   readonly #observer: CallObserver | undefined;
   readonly #onTurn: () => void;
   readonly #talk: Talk | undefined;
+  readonly #nodeId: () => string | undefined;
   readonly #conversation: Conversation;
   /** Number of the last turn that the caller said on this leg. */
   #callerTurn: number | undefined;
   /** How many entries the far end has added. */
   #given = 0;
 
-  /** @param deps.onTurn the record has a new turn in it */
+  /** @param deps.onTurn the record has a new turn in it @param deps.nodeId the node that the call is in, of a flow */
   constructor(deps: {
     log: TurnLog;
     clock: CallClock;
@@ -56,12 +59,14 @@ export class Transcript {
     observer: CallObserver | undefined;
     onTurn: () => void;
     talk?: Talk;
+    nodeId?: () => string | undefined;
   }) {
     this.#log = deps.log;
     this.#clock = deps.clock;
     this.#observer = deps.observer;
     this.#onTurn = deps.onTurn;
     this.#talk = deps.talk;
+    this.#nodeId = deps.nodeId ?? (() => undefined);
     this.#conversation = new Conversation(deps.history);
   }
 
@@ -112,6 +117,7 @@ export class Transcript {
   /** The first audio of a reply is heard: its turn begins. */
   replyAudible(reply: AgentWords): void {
     reply.turnIndex ??= this.#log.newTurnIndex();
+    reply.nodeId ??= this.#nodeId();
   }
 
   /** A reply has ended. @param heard what was heard of it */
@@ -156,6 +162,11 @@ export class Transcript {
     return this.#conversation.lastCallerText === undefined ? undefined : this.#callerTurn;
   }
 
+  /** Whether the caller has said or written something that nothing of the agent's followed. */
+  get awaitsAnswer(): boolean {
+    return this.#conversation.lastCallerText !== undefined;
+  }
+
   /** Number of the last turn that the caller said on this leg. */
   get lastCallerTurn(): number | undefined {
     return this.#callerTurn;
@@ -192,6 +203,7 @@ export class Transcript {
       ...(language === undefined ? {} : { language }),
       interrupted: false,
       ...(confidence === undefined ? {} : { confidence: toProbability(confidence) }),
+      ...inNode(this.#nodeId()),
       redacted: false,
     });
   }
@@ -205,6 +217,7 @@ export class Transcript {
       start_ms: at,
       end_ms: at,
       interrupted: false,
+      ...inNode(this.#nodeId()),
       redacted: false,
     });
   }
@@ -224,6 +237,7 @@ export class Transcript {
       end_ms: this.#clock.offsetOf(heard.endedAt ?? heard.startedAt),
       interrupted: !complete,
       redacted: false,
+      ...inNode(reply.nodeId ?? this.#nodeId()),
       latency: reply.latency,
     });
   }
@@ -233,6 +247,8 @@ export class Transcript {
     this.#onTurn();
   }
 }
+
+const inNode = (nodeId: string | undefined) => (nodeId === undefined ? {} : { node_id: nodeId });
 
 const keyOf = (turnIndex: number) => `turn:${turnIndex}`;
 

@@ -89,10 +89,18 @@ export function createProviderRegistry(options: {
     forCall(plan: SessionPlan, output: AudioFormat): CallProviders {
       const { speed, stability } = plan.agent.config.tts;
       const voice = { output, speed, stability };
+      const llm = (one: PlanProvider) => () => named(factories(one, plan).llm, one, 'language model')(one);
+      const tts = (one: PlanProvider) => () =>
+        named(factories(one, plan).tts, one, 'text to speech')(one, voice);
+      const { llms = {}, voices = {} } = plan.flow ?? {};
       return {
         stt: plan.stt.map((one) => () => named(factories(one, plan).stt, one, 'speech to text')(one)),
-        llm: plan.llm.map((one) => () => named(factories(one, plan).llm, one, 'language model')(one)),
-        tts: plan.tts.map((one) => () => named(factories(one, plan).tts, one, 'text to speech')(one, voice)),
+        llm: plan.llm.map(llm),
+        tts: plan.tts.map(tts),
+        nodes: {
+          llms: new Map(Object.entries(llms).map(([id, one]) => [id, llm(one)])),
+          voices: new Map(Object.entries(voices).map(([id, one]) => [id, tts(one)])),
+        },
         // A plan that has the local voice has tried it.
         ...(plan.tts.some(({ provider }) => provider === LOCAL_VOICE.provider)
           ? {}

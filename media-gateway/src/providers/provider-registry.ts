@@ -11,6 +11,11 @@ export interface CallProviders {
   tts: readonly (() => TtsProvider)[];
   /** A voice that needs no connection, for last words when all voices of the plan fail. English only. */
   lastVoice?: () => TtsProvider;
+  /** What the nodes of the plan's flow name, by id. */
+  nodes?: {
+    llms: ReadonlyMap<string, () => LlmProvider>;
+    voices: ReadonlyMap<string, () => TtsProvider>;
+  };
   /** The same voices with another first one. @param voice the provider's own id */
   withVoice?: ((voice: string) => CallProviders['tts']) | undefined;
 }

@@ -43,6 +43,8 @@ export interface SpokenRecord {
 export interface AgentSpeechEvents {
   /** Whether the phase of the call lets the agent answer. */
   mayThink(): boolean;
+  /** Whether that can be done before the caller's turn is over. */
+  mayThinkAhead(): boolean;
   /** All of an utterance was heard. */
   onHeard(text: string): void;
   /** An utterance breaks off; its end follows. */
@@ -225,8 +227,10 @@ export class AgentSpeech implements Floor {
     );
   }
 
-  prepare(text: string): void {
+  /** @inheritdoc @param text undefined: the turn is over and written down, and its answer may still be another one */
+  prepare(text?: string): void {
     if (this.busy || !this.#tools.mayThinkAhead || !this.#events.mayThink()) return;
+    if (text !== undefined && !this.#events.mayThinkAhead()) return;
     this.#playoutBegins(true);
     const words = new FollowedText(this.#observer);
     const textOnly = this.#textOnly;

@@ -29,6 +29,8 @@ export class AgentUtterance {
   interruptible: boolean;
   /** Number of the turn, once the first audio has gone out. */
   turnIndex: number | undefined;
+  /** The node of a flow in which it began. */
+  nodeId: string | undefined;
   #firstAudioAt: number | undefined;
 
   constructor(deps: {

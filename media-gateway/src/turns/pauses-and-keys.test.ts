@@ -21,10 +21,15 @@ void t.test('silence reminds in turn, as often as it may, and ends the call', (t
     reminder_messages: ['One?', 'Two?'],
     end_call_after_seconds: 30,
   });
+  const unanswered: number[] = [];
   const steps = (ms: number) => {
     const found: string[] = [];
     for (let passed = 20; passed <= ms; passed += 20) {
-      const step = watch.pass(20);
+      let step = watch.pass(20);
+      if (step?.type === 'unanswered') {
+        unanswered.push(step.count);
+        step = watch.pass(0);
+      }
       if (step) found.push(`${passed} ${step.type === 'remind' ? step.message : 'end'}`);
       if (step?.type === 'end') return found;
     }
@@ -32,6 +37,7 @@ void t.test('silence reminds in turn, as often as it may, and ends the call', (t
   };
   t.notOk(watch.everBroken);
   t.same(steps(40_000), ['5000 One?', '10000 Two?', '15000 One?', '30000 end']);
+  t.same(unanswered, [1, 2, 3], 'the last one too');
   watch.broken();
   t.ok(watch.everBroken);
   t.same(steps(4980), []);

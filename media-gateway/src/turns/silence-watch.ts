@@ -1,7 +1,11 @@
 import type { AgentConfig } from '@parley/shared/contracts/agent-config';
 
-/** What a silence has led to. A reminder without a text is thought of by the model. */
-export type SilenceStep = { type: 'remind'; message: string | undefined } | { type: 'end' };
+/**
+ * What a silence has led to. A reminder without a text is thought of by the model. `unanswered`: so many reminders were given,
+ * and time for an answer; told once for each, before the next reminder.
+ */
+export type SilenceStep =
+  { type: 'remind'; message: string | undefined } | { type: 'unanswered'; count: number } | { type: 'end' };
 
 /** Counts silence in which nobody speaks, thinks or does anything: reminds, and gives up in the end. */
 export class SilenceWatch {
@@ -9,6 +13,8 @@ export class SilenceWatch {
   #silentMs = 0;
   #sinceReminderMs = 0;
   #reminders = 0;
+  /** Of them, those that were told to be unanswered. */
+  #unanswered = 0;
   #everBroken = false;
 
   constructor(config: AgentConfig['silence']) {
@@ -23,9 +29,15 @@ export class SilenceWatch {
   /** The caller gave a sign of life. */
   broken(): void {
     this.#silentMs = 0;
+    this.remindAnew();
+    this.#everBroken = true;
+  }
+
+  /** The next reminder is the first one again; the silence has lasted as long as it has. */
+  remindAnew(): void {
     this.#sinceReminderMs = 0;
     this.#reminders = 0;
-    this.#everBroken = true;
+    this.#unanswered = 0;
   }
 
   /** The caller has given any sign of life at all. */
@@ -38,11 +50,10 @@ export class SilenceWatch {
     this.#silentMs += ms;
     this.#sinceReminderMs += ms;
     if (this.#silentMs >= this.#config.end_call_after_seconds * 1000) return { type: 'end' };
-    if (
-      this.#reminders >= this.#config.max_reminders ||
-      this.#sinceReminderMs < this.#config.reminder_after_seconds * 1000
-    )
-      return undefined;
+    if (this.#sinceReminderMs < this.#config.reminder_after_seconds * 1000) return undefined;
+    if (this.#reminders > this.#unanswered)
+      return { type: 'unanswered', count: (this.#unanswered = this.#reminders) };
+    if (this.#reminders >= this.#config.max_reminders) return undefined;
     const messages = this.#config.reminder_messages;
     const message = messages[this.#reminders % Math.max(1, messages.length)];
     this.#reminders++;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { answerClassSchema } from './answer-detection.ts';
 import { nanoSchema } from './call-prices.ts';
+import { flowStateSchema } from './flow-state.ts';
 import { audioEncodingSchema, MEMORY_KINDS, timestampSchema } from './session-values.ts';
 import { recordingResultSchema } from './recordings.ts';
 import { turnSchema } from './turn.ts';
@@ -93,6 +94,17 @@ const carrierCommandData = z.object({
   }),
 });
 export type CarrierCommandData = z.infer<typeof carrierCommandData>;
+
+const flowNodeData = z.object({
+  node_id: z.string(),
+  by: z.enum(['start', 'edge', 'global', 'return']).meta({
+    description:
+      'How the call came to the node: `start`, along an `edge`, from anywhere (`global`), or back from such a node (`return`).',
+  }),
+  edge_id: z.string().optional(),
+  /** Where the call now stands, for a later leg. */
+  state: flowStateSchema,
+});
 
 const stalledData = z.object({
   /** Whose move it was: the agent's, a tool's, the caller's, the carrier's. */
@@ -309,6 +321,11 @@ export const CALL_EVENTS = {
     description: 'The caller asked not to be called again.',
     whenFull: 'keep',
     data: z.object({ reason: z.string().min(1).max(500) }),
+  },
+  flow_node: {
+    description: 'The call has come to a node of its flow.',
+    whenFull: 'keep',
+    data: flowNodeData,
   },
   answer_class: {
     description: 'Who or what answered an outbound call. A later one corrects an earlier one.',

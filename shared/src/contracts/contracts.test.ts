@@ -170,7 +170,6 @@ void t.test('the secrets of a plan are wrapped wherever they stand', async (t) =
       system_prompt: '',
       greeting: '',
       config: {},
-      flow_definition: null,
     },
     variables: {},
     system: {

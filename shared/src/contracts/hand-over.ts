@@ -18,6 +18,7 @@ export type HandOverRequest = z.output<typeof handOverRequest>;
 /** What of a plan is the agent's: it takes the place of the same part of the plan that the call began with. */
 export const handOverPart = sessionPlanSchema.pick({
   agent: true,
+  flow: true,
   memories: true,
   knowledge: true,
   assets: true,

@@ -4,6 +4,8 @@ import { agentConfigSchema } from './agent-config.ts';
 import { planAnswerDetectionSchema } from './answer-detection.ts';
 import { planAssetSchema } from './audio-assets.ts';
 import { callPricesSchema, nanoSchema } from './call-prices.ts';
+import { flowDefinitionSchema } from './flow-definition.ts';
+import { flowStateSchema } from './flow-state.ts';
 import { carrierSchema, channelSchema, directionSchema, providerSchema } from './session-values.ts';
 import { recordingStoreSchema } from './recordings.ts';
 import { turnSchema } from './turn.ts';
@@ -38,6 +40,8 @@ export const planToolSchema = z.object({
   description: z.string(),
   /** JSON Schema of the arguments. */
   parameters: z.record(z.string(), z.unknown()),
+  /** Whether the model has it throughout the call; otherwise only in the nodes of the flow that name it. */
+  attached: z.boolean().default(true),
   type: z.enum(['webhook', 'app', 'mcp']),
   /** Of an MCP server: its own name of the tool; of an app: the action. */
   function: z.string().optional(),
@@ -95,6 +99,18 @@ export const planToolMockSchema = z.object({
 });
 export type PlanToolMock = z.output<typeof planToolMockSchema>;
 
+/** The flow of an agent, with the models and voices that its nodes name. */
+export const planFlowSchema = z.object({
+  definition: flowDefinitionSchema,
+  /** By model id. One that cannot be used is not there: the agent's own stands in. */
+  llms: z.record(z.string(), planProviderSchema).default({}),
+  /** The agent's TTS with other voices, by voice id. */
+  voices: z.record(z.string(), planProviderSchema).default({}),
+  /** Where earlier legs have come to; null: the flow begins. */
+  state: flowStateSchema.nullable().default(null),
+});
+export type PlanFlow = z.output<typeof planFlowSchema>;
+
 /**
  * Everything a gateway needs for one conversation, given once the credential was claimed.
  * Secret as a whole: held in memory, never logged, streamed or stored.
@@ -127,8 +143,9 @@ export const sessionPlanSchema = z.object({
     system_prompt: z.string(),
     greeting: z.string(),
     config: agentConfigSchema,
-    flow_definition: z.record(z.string(), z.unknown()).nullable(),
   }),
+  /** What the call goes through; null: the model alone leads it. */
+  flow: planFlowSchema.nullable().default(null),
   /** What is known of the far end from earlier calls: data for the prompt, never instructions. */
   memories: z.array(z.object({ kind: z.string(), content: z.string(), noted_at: z.string() })).default([]),
   /** Knowledge bases that the agent may look things up in. */

@@ -1,0 +1,315 @@
+import t from 'tap';
+import type { FlowDefinition } from '@parley/shared/contracts/flow-definition';
+import {
+  flowStateSchema,
+  MAX_FLOW_STATE_BYTES,
+  MAX_NODE_ENTRIES,
+  MAX_RETURNS,
+  MAX_STEPS_ALONE,
+  type FlowState,
+} from '@parley/shared/contracts/flow-state';
+import {
+  always,
+  branch,
+  edge,
+  end,
+  error,
+  event,
+  flowOf,
+  is,
+  keys,
+  llm,
+  say,
+  set,
+  silence,
+  talk,
+} from './fixtures.ts';
+import { toFlowGraph, unbegun } from './flow-graph.ts';
+import { step, type FlowEffect, type FlowInput } from './flow-step.ts';
+
+const start: FlowInput = { type: 'start', greeted: false };
+const turn: FlowInput = { type: 'turn' };
+const played: FlowInput = { type: 'played' };
+const press = (digits: string): FlowInput => ({ type: 'keys', digits });
+const take = (by: 'edge' | 'global', id: string): FlowInput => ({ type: 'route', choice: { by, id } });
+const goBack: FlowInput = { type: 'route', choice: { by: 'return' } };
+const stay: FlowInput = { type: 'route', choice: null };
+
+/** An effect in a few words. */
+function told(effect: FlowEffect): string {
+  switch (effect.type) {
+    case 'enter':
+      return `${effect.by} ${effect.node.id}`;
+    case 'assign':
+      return Object.entries(effect.variables)
+        .map((one) => one.join('='))
+        .join(' ');
+    case 'missing':
+      return `missing ${effect.name}`;
+    case 'say':
+      return `"${effect.text}"${effect.interruptible ? '' : '!'}`;
+    case 'reply':
+      return 'reply';
+    case 'route':
+      return `ask ${effect.options.map(({ route }) => (route.by === 'return' ? 'return' : route.id)).join(', ')}`;
+    case 'end':
+      return `end${effect.message === undefined ? '' : ` "${effect.message}"`}`;
+    case 'fail':
+      return effect.code;
+  }
+}
+
+/** What a list of inputs leads to, each with its effects. */
+function run(definition: FlowDefinition, inputs: FlowInput[], variables: Record<string, string> = {}) {
+  const graph = toFlowGraph(definition, 'agt_1');
+  let state: FlowState | undefined;
+  const known = { ...variables };
+  const steps = inputs.map((input) => {
+    // A step that wrote into the state it was given would throw.
+    for (const part of [state, ...Object.values(state ?? {})]) Object.freeze(part);
+    const stepped = step(graph, state, input, (name) => known[name]);
+    state = stepped.state;
+    for (const effect of stepped.effects)
+      if (effect.type === 'assign') Object.assign(known, effect.variables);
+    return stepped.effects.map(told).join(', ');
+  });
+  return { steps, state: state!, variables: known };
+}
+
+void t.test('a call from the first node to the last, by each kind of edge', async (t) => {
+  const definition = flowOf(
+    [
+      talk('hello'),
+      set('note', { size: 'large', greeting: 'Hello {{name}}' }),
+      branch('which'),
+      say('told', 'You chose {{size}}, {{name|friend}}.', { interruptible: false }),
+      talk('more'),
+      end('bye', { outcome: 'done' }),
+    ],
+    [
+      edge('hello', 'note', keys('1')),
+      edge('hello', 'more', llm('The caller wants more.')),
+      edge('hello', 'bye', silence(2)),
+      edge('hello', 'told', event('paid')),
+      edge('note', 'which'),
+      edge('which', 'told', is('size', 'large'), { say: 'One moment.' }),
+      edge('which', 'bye', always),
+      edge('told', 'more'),
+      edge('more', 'bye'),
+    ],
+  );
+  t.same(run(definition, [start, turn, stay, press('1'), played, played, turn]).steps, [
+    'start hello, reply',
+    'ask hello-more',
+    'reply',
+    'edge note, missing name, size=large greeting=Hello , edge which, "One moment."',
+    'edge told, "You chose large, friend."!',
+    'edge more, reply',
+    'edge bye, outcome=done, end "Goodbye."',
+  ]);
+  const asked = run(definition, [start, turn, take('edge', 'hello-more')]);
+  t.equal(asked.steps.at(-1), 'edge more, reply');
+  t.same(
+    run(definition, [start, { type: 'silence', count: 1 }, { type: 'silence', count: 2 }]).steps.slice(1),
+    ['', 'edge bye, outcome=done, end "Goodbye."'],
+  );
+  t.equal(
+    run(definition, [start, { type: 'event', name: 'paid' }]).steps.at(-1),
+    'edge told, missing size, "You chose , friend."!',
+  );
+  const over = run(definition, [start, press('1'), played, played, turn, turn, played, start]);
+  t.same(over.steps.slice(-3), ['', '', ''], 'nothing happens behind the end');
+  t.equal(over.state.phase, 'done');
+});
+
+void t.test('an agent that has greeted waits for the caller', async (t) => {
+  const definition = flowOf([talk('a'), end()], [edge('a', 'end', keys('9'))]);
+  t.same(run(definition, [{ type: 'start', greeted: true }, turn]).steps, ['start a', 'reply']);
+});
+
+void t.test('deterministic conditions go before the model, in order of priority', async (t) => {
+  const definition = flowOf(
+    [talk('a'), end('late'), end('early'), end('asked')],
+    [
+      edge('a', 'asked', llm('x'), { priority: 0 }),
+      edge('a', 'late', is('ready', 'yes'), { priority: 20 }),
+      edge('a', 'early', is('ready', 'yes'), { priority: 10 }),
+    ],
+  );
+  t.equal(run(definition, [start, turn], { ready: 'yes' }).steps[1], 'edge early, end "Goodbye."');
+  t.equal(run(definition, [start, turn]).steps[1], 'ask a-asked');
+});
+
+void t.test('what tools have set may lead on; that the node may always be left is no reason', async (t) => {
+  const definition = flowOf(
+    [talk('a'), end('verified'), end('other')],
+    [edge('a', 'verified', is('ok', 'true')), edge('a', 'other', always, { priority: 900 })],
+  );
+  t.same(run(definition, [start, { type: 'result' }, { type: 'event', name: 'x' }]).steps.slice(1), ['', '']);
+  t.equal(
+    run(definition, [start, { type: 'result' }], { ok: 'true' }).steps[1],
+    'edge verified, end "Goodbye."',
+  );
+});
+
+void t.test('a missing variable is told, makes an expression untrue, and may be asked for', async (t) => {
+  const gone = (op: string) => ({ type: 'expression', rules: [{ variable: 'name', op }] });
+  const definition = flowOf(
+    [branch('a'), say('known', 'Hello {{name}}.'), say('unknown', 'Hello{{ name }}.'), end()],
+    [
+      edge('a', 'known', gone('exists')),
+      edge('a', 'unknown', gone('not_exists')),
+      edge('known', 'end'),
+      edge('unknown', 'end'),
+    ],
+  );
+  t.equal(run(definition, [start]).steps[0], 'start a, edge unknown, missing name, "Hello."');
+  t.equal(run(definition, [start], { name: 'Ada' }).steps[0], 'start a, edge known, "Hello Ada."');
+});
+
+void t.test('an interruption in the middle of a text: it is over, and the caller goes first', async (t) => {
+  const definition = flowOf(
+    [say('terms', 'A long text.'), talk('ask'), end('out')],
+    [edge('terms', 'out', keys('0')), edge('terms', 'ask'), edge('ask', 'out', keys('1'))],
+  );
+  t.same(run(definition, [start, turn]).steps, ['start terms, "A long text."', 'edge ask, reply']);
+  t.equal(run(definition, [start, press('0')]).steps[1], 'edge out, end "Goodbye."');
+  t.equal(
+    run(definition, [start, { type: 'silence', count: 1 }]).steps[1],
+    'edge ask, reply',
+    'who interrupted it and says nothing is not waited for forever',
+  );
+  const on = flowOf(
+    [talk('a'), talk('b'), end()],
+    [edge('a', 'b', keys('1'), { say: 'On the way.' }), edge('b', 'end')],
+  );
+  t.same(run(on, [start, press('1'), turn]).steps.slice(1), ['"On the way."', 'edge b, reply']);
+});
+
+void t.test('a text without a way on waits for what its edges want', async (t) => {
+  const definition = flowOf(
+    [say('menu', 'Press one.'), end('one'), end('two')],
+    [edge('menu', 'one', keys('1')), edge('menu', 'two', llm('The caller wants two.'))],
+  );
+  t.same(run(definition, [start, played, turn, stay, press('1')]).steps.slice(1), [
+    '',
+    'ask menu-two',
+    'reply',
+    'edge one, end "Goodbye."',
+  ]);
+});
+
+void t.test('a loop ends the call: without the caller, and by the entries of a node', async (t) => {
+  const alone = flowOf(
+    [set('a', { x: '1' }), branch('b'), end()],
+    [edge('a', 'b'), edge('b', 'a', is('x', '1')), edge('b', 'end')],
+  );
+  const looped = run(alone, [start]);
+  t.match(looped.steps[0], /, flow_loop$/);
+  t.equal(looped.state.phase, 'done');
+  t.ok(looped.state.steps <= MAX_STEPS_ALONE);
+
+  const said = flowOf(
+    [say('a', 'Again.'), say('b', 'And again.'), end()],
+    [edge('a', 'b', is('x', '')), edge('b', 'a', is('x', '')), edge('a', 'end', keys('1'))],
+  );
+  const texts = run(said, [start, ...Array.from({ length: MAX_STEPS_ALONE }, () => played)]);
+  t.ok(texts.steps.includes('edge b, "And again."'));
+  t.match(texts.steps.filter((one) => one !== '').at(-1), /flow_loop$/);
+
+  const withCaller = flowOf(
+    [talk('a'), talk('b'), end()],
+    [edge('a', 'b'), edge('b', 'a'), edge('b', 'end', keys('1'), { priority: 1 })],
+  );
+  const turns = run(withCaller, [start, ...Array.from({ length: 2 * MAX_NODE_ENTRIES }, () => turn)]);
+  const last = turns.steps.findIndex((one) => one.endsWith('flow_loop'));
+  t.equal(turns.steps[last], 'edge a, flow_loop');
+  t.equal(turns.state.entries[0], MAX_NODE_ENTRIES);
+  t.equal(last, 2 * (MAX_NODE_ENTRIES - 1));
+});
+
+void t.test('a node that talks for too long fails, and so does one whose model fails', async (t) => {
+  const definition = flowOf([talk('a', { max_turns: 2 }), end('help')], [edge('a', 'help', error)]);
+  t.same(run(definition, [start, turn, turn]).steps.slice(1), ['reply', 'edge help, end "Goodbye."']);
+  t.equal(run(definition, [start, { type: 'failed' }]).steps[1], 'edge help, end "Goodbye."');
+  const bare = flowOf([talk('a', { max_turns: 1 }), end()], [edge('a', 'end', keys('1'))]);
+  t.same(run(bare, [start, { type: 'failed' }, turn]).steps.slice(1), ['', 'end']);
+});
+
+void t.test('a branch of which nothing is true ends the call', async (t) => {
+  const definition = flowOf([branch('a'), end()], [edge('a', 'end', is('x', 'y'))]);
+  t.equal(run(definition, [start]).steps[0], 'start a, flow_stuck');
+  const asked = flowOf([branch('a'), talk('b'), end()], [edge('a', 'b', llm('x')), edge('b', 'end')]);
+  t.same(run(asked, [start, take('edge', 'a-b')]).steps, ['start a, ask a-b', 'edge b, reply']);
+  t.same(
+    run(asked, [start, stay, turn]).steps.slice(1),
+    ['reply', 'ask a-b'],
+    'no decision: the agent talks',
+  );
+});
+
+void t.test('global nodes are reached from everywhere, rest for a while, and return', async (t) => {
+  const definition = flowOf(
+    [
+      talk('order'),
+      say('hours', 'We close at six.', { global: { condition: 'Asks for hours.', cooldown_turns: 2 } }),
+      talk('complain', { global: { condition: 'Complains.', return: true } }),
+      talk('sales', { global: { condition: 'Wants sales.', return: false } }),
+      end(),
+    ],
+    [edge('order', 'end', keys('9')), edge('sales', 'end', keys('9'))],
+  );
+  const hours = run(definition, [start, turn, take('global', 'hours'), played, turn, stay, turn, stay]);
+  t.same(hours.steps, [
+    'start order, reply',
+    'ask hours, complain, sales',
+    'global hours, "We close at six."',
+    'return order, reply',
+    'ask complain, sales',
+    'reply',
+    'ask hours, complain, sales',
+    'reply',
+  ]);
+  const inside = run(definition, [start, turn, take('global', 'complain'), turn, goBack, turn]);
+  t.same(inside.steps.slice(2), [
+    'global complain, reply',
+    'ask hours, sales, return',
+    'return order, reply',
+    'ask hours, complain, sales',
+  ]);
+  const gone = run(definition, [start, turn, take('global', 'sales'), turn]);
+  t.equal(gone.steps.at(-1), 'ask hours, complain', 'it does not return');
+});
+
+void t.test('a later leg goes on where the one before stood', async (t) => {
+  const definition = flowOf(
+    [say('a', 'A text.'), talk('b'), end()],
+    [edge('a', 'b'), edge('b', 'end', keys('1'))],
+  );
+  t.same(
+    run(definition, [start, { type: 'resume' }]).steps[1],
+    'resume a, edge b, reply',
+    'the text was cut off',
+  );
+  t.same(run(definition, [start, played, { type: 'resume' }, press('1')]).steps.slice(2), [
+    'resume b',
+    'edge end, end "Goodbye."',
+  ]);
+});
+
+void t.test('the state of the largest flow stays within its bound', async (t) => {
+  const id = (n: number) => `n${n}`.padEnd(64, 'x');
+  const nodes = Array.from({ length: 200 }, (_, n) => talk(id(n)));
+  const edges = nodes.map((_, n) => ({ id: `e${n}`, from: id(n), to: id((n + 1) % 200), condition: always }));
+  const state = unbegun(toFlowGraph(flowOf(nodes, edges), 'agt_1'));
+  const full = flowStateSchema.parse({
+    ...state,
+    edge_id: id(1),
+    entries: state.entries.map(() => MAX_NODE_ENTRIES),
+    cooldowns: state.cooldowns.map(() => MAX_NODE_ENTRIES),
+    returns: Array.from({ length: MAX_RETURNS }, (_, n) => id(n)),
+    turns: 100,
+    steps: 100,
+  });
+  t.ok(Buffer.byteLength(JSON.stringify(full)) <= MAX_FLOW_STATE_BYTES);
+});
