@@ -69,8 +69,11 @@ export function planQuery(store: Store, collection: Collection, request: PlanReq
   if (hinted) {
     return planIndex(hinted, conjuncts, filter, sort, true) ?? fullIndexScan(hinted, sort);
   }
-  const plans: IndexPlan[] = [];
-  for (const index of collection.indexes) {
+  // No other index leads to fewer than the ids that are given.
+  const byId = planIndex(collection.indexes[0]!, conjuncts, filter, sort, false);
+  if (byId && rate(byId) >= FINDS_ONE) return byId;
+  const plans: IndexPlan[] = byId ? [byId] : [];
+  for (const index of collection.indexes.slice(1)) {
     const plan = planIndex(index, conjuncts, filter, sort, false);
     if (plan) plans.push(plan);
   }

@@ -1,7 +1,7 @@
 import { decodeDocument } from '../bson/bson-decoder.ts';
 import { encodeDocument } from '../bson/bson-encoder.ts';
 import { parseFilter } from '../matching/filter-parser.ts';
-import type { Filter } from '../matching/filter.ts';
+import { fieldsOf, type Filter } from '../matching/filter.ts';
 import type { KeyField } from './index-keys.ts';
 import type { SqliteFile } from './sqlite-file.ts';
 import { isDocument, toNumber, type BsonDocument } from '../bson/values.ts';
@@ -16,6 +16,8 @@ export interface Index {
   unique: boolean;
   sparse: boolean;
   partial: { source: BsonDocument; filter: Filter } | undefined;
+  /** Fields of a document that decide its keys; undefined: any may. */
+  decidedBy: ReadonlySet<string> | undefined;
   expireAfterSeconds: number | undefined;
   /** For each field, whether some document had an array there. Never goes back to false. */
   multikey: boolean[];
@@ -202,19 +204,25 @@ export class Catalog {
 
 function toIndex(id: number, spec: BsonDocument, multikey: boolean[]): Index {
   const keyPattern = spec.key as BsonDocument;
-  const partial = spec.partialFilterExpression;
+  const partialFilter = spec.partialFilterExpression;
+  const partial = isDocument(partialFilter)
+    ? { source: partialFilter, filter: parseFilter(partialFilter) }
+    : undefined;
+  const fields = Object.entries(keyPattern).map(([path, direction]) => ({
+    path: path.split('.'),
+    descending: (toNumber(direction) ?? 1) < 0,
+  }));
+  const filtered = partial ? fieldsOf(partial.filter) : [];
   return {
     id,
     name: spec.name as string,
     spec,
     keyPattern,
-    fields: Object.entries(keyPattern).map(([path, direction]) => ({
-      path: path.split('.'),
-      descending: (toNumber(direction) ?? 1) < 0,
-    })),
+    fields,
+    decidedBy: filtered && new Set([...filtered, ...fields.map(({ path }) => path[0]!)]),
     unique: spec.unique === true || spec.name === '_id_',
     sparse: spec.sparse === true,
-    partial: isDocument(partial) ? { source: partial, filter: parseFilter(partial) } : undefined,
+    partial,
     expireAfterSeconds: toNumber(spec.expireAfterSeconds),
     multikey,
   };

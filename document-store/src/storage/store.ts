@@ -1,12 +1,13 @@
 import type { SQLInputValue } from 'node:sqlite';
 import { decodeDocument } from '../bson/bson-decoder.ts';
+import { equalValues } from '../bson/compare.ts';
 import { CATALOG_TABLES, Catalog, type Collection, type Index } from './catalog.ts';
 import { CommandError } from '../errors.ts';
 import { keysOf } from './index-keys.ts';
 import { matches } from '../matching/matcher.ts';
 import { shellText } from '../bson/shell-text.ts';
 import { SqliteFile } from './sqlite-file.ts';
-import { getField, isDocument, type Bson, type BsonDocument } from '../bson/values.ts';
+import { getField, isDocument, typeName, type Bson, type BsonDocument } from '../bson/values.ts';
 
 /** A stored document: its row, its bytes, and the key it was found by, if an index found it. */
 export interface Row {
@@ -154,7 +155,10 @@ export class Store {
     after: BsonDocument,
     bytes: Uint8Array,
   ): void {
-    const changes = collection.indexes.map((index) => {
+    const changed = changedFields(before, after);
+    const changes = collection.indexes.flatMap((index) => {
+      // Most updates change few fields, and the keys of few indexes.
+      if (index.decidedBy && !changed.some((field) => index.decidedBy!.has(field))) return [];
       const old = this.#keysFor(index, before);
       const now = this.#keysFor(index, after);
       return {
@@ -277,6 +281,27 @@ export class Store {
     }
     return faults;
   }
+}
+
+/** Fields of a document that have another value, or are there in one of the two alone. */
+function changedFields(before: BsonDocument, after: BsonDocument): string[] {
+  const changed = Object.keys(after).filter((field) => !isSame(getField(before, field), after[field]!));
+  for (const field of Object.keys(before)) if (getField(after, field) === undefined) changed.push(field);
+  return changed;
+}
+
+/** Of one type, too: a partial index may ask for it. */
+function isSame(a: Bson | undefined, b: Bson | undefined): boolean {
+  if (a === b) return true;
+  if (a === undefined || b === undefined || typeName(a) !== typeName(b)) return false;
+  if (Array.isArray(a) && Array.isArray(b))
+    return a.length === b.length && a.every((element, i) => isSame(element, b[i]));
+  if (!isDocument(a) || !isDocument(b)) return equalValues(a, b);
+  const names = Object.keys(a);
+  return (
+    names.length === Object.keys(b).length &&
+    names.every((name) => isSame(getField(a, name), getField(b, name)))
+  );
 }
 
 function rangeCondition(
