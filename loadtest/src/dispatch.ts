@@ -5,27 +5,31 @@ import { parseArgs } from 'node:util';
 import { openControlPlane, type ControlPlane } from '@parley/control-plane/app';
 import { bootstrapInstallation } from '@parley/control-plane/bootstrap';
 import { loadControlPlaneConfig } from '@parley/control-plane/config';
+import { campaignCollection } from '@parley/control-plane/campaigns/campaign-model';
+import { contactCollection } from '@parley/control-plane/campaigns/contact-model';
 import type { OutboundOrder } from '@parley/control-plane/dialling/outbound-calls';
-import { sessionCollection } from '@parley/control-plane/sessions/session-model';
 import { phoneNumberCollection } from '@parley/control-plane/telephony/phone-number-model';
 import { Scope } from '@parley/control-plane/tenancy/scope';
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import { sleep } from '@parley/shared/async/timeout';
 import { openLocalBus } from '@parley/shared/bus/local-bus';
-import { newId, uuidV7 } from '@parley/shared/ids/new-id';
+import { newId } from '@parley/shared/ids/new-id';
 import { createLogger } from '@parley/shared/logging/logger';
 import { runCommand } from './command.ts';
 import { makeTemporary } from './make-temporary.ts';
+import { readUsage } from './measure/process-usage.ts';
 import { machine } from './report/html.ts';
 import { table } from './report/terminal.ts';
 import type { BusyCarrierReady, DialSeen } from './sut/busy-carrier-process.ts';
 import { startProcess } from './sut/start-process.ts';
 
-const USAGE = `Usage: npm run loadtest:dispatch -- [--contacts 100000] [--paces 5,20,50] [--seconds 60] [--json]
+const USAGE = `Usage: npm run loadtest:dispatch -- [--contacts 100000] [--paces 5,20,50] [--seconds 60] [--operations] [--json]
 
-How outbound calls are dispatched: contacts of five campaigns of three orgs wait, and one control plane dials them at
-the pace of the installation. Each pace is kept for so long; single calls come in between, whose way from the order to the
-carrier is timed. The carrier and the document store are processes of their own.
+How outbound calls are dispatched: contacts of five running campaigns of three orgs wait, and one control plane feeds and
+dials them at the pace of the installation; nobody takes a call, so that each is dialled, told to be busy, and over. Each
+pace is kept for so long; single calls come in between, whose way from the order to the carrier is timed. The carrier and
+the document store are processes of their own. --operations counts what the control plane asks of the store, by name,
+and costs some time.
 `;
 
 const DAY_MS = 86_400_000;
@@ -35,12 +39,14 @@ const SINGLE_EVERY_MS = 2000;
 const WARM_UP_MS = 3000;
 /** Until the carrier has told of the last dials. */
 const REPORT_MS = 500;
-const TO = '+4930123456';
 /** Campaigns, by the org that has them. */
 const CAMPAIGNS = [0, 0, 0, 1, 2];
 const scriptPath = (name: string) => fileURLToPath(new URL(`./sut/${name}`, import.meta.url));
 
 interface Org {
+  /** Of its project. */
+  path: string;
+  authorization: string;
   numberId: string;
   number: string;
   agentId: string;
@@ -54,9 +60,12 @@ interface Figures {
   off: number;
   /** The most that an org's part is away from a third, in percent of that. */
   unfair: number;
-  cpuMs: number;
+  /** Processor time a dial, in ms: of the control plane, of the document store, and of the carrier, which is none of ours. */
+  cpuMs: { controlPlane: number; store: number; carrier: number };
   singleP50: number;
   singleP95: number;
+  /** Operations of the store a dial, by name; empty where nobody has asked. */
+  operations: Record<string, number>;
 }
 
 async function main(signal: AbortSignal): Promise<void> {
@@ -65,6 +74,7 @@ async function main(signal: AbortSignal): Promise<void> {
       contacts: { type: 'string', default: '100000' },
       paces: { type: 'string', default: '5,20,50' },
       seconds: { type: 'string', default: '60' },
+      operations: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
@@ -72,7 +82,7 @@ async function main(signal: AbortSignal): Promise<void> {
   if (values.help) return void process.stdout.write(USAGE);
   const owned = new DisposableList();
   try {
-    const bench = await openBench(owned, await makeTemporary(owned, 'dispatch'));
+    const bench = await openBench(owned, await makeTemporary(owned, 'dispatch'), values.operations);
     await bench.seed(Number(values.contacts));
     const figures: Figures[] = [];
     for (const pace of values.paces.split(',').map(Number))
@@ -85,7 +95,7 @@ async function main(signal: AbortSignal): Promise<void> {
   }
 }
 
-async function openBench(owned: DisposableList, directory: string) {
+async function openBench(owned: DisposableList, directory: string, counting: boolean) {
   const logger = createLogger({ name: 'dispatch', level: 'error' });
   const nodeArgs = ['--disable-warning=ExperimentalWarning'];
   const authToken = randomBytes(16).toString('hex');
@@ -105,7 +115,7 @@ async function openBench(owned: DisposableList, directory: string) {
   const env = {
     PUBLIC_URL: 'https://voice.example.com',
     ...{ PORT: '0', INTERNAL_PORT: '0', INTERNAL_TOKEN: randomBytes(24).toString('hex') },
-    MONGODB_URI: store.ready.uri,
+    MONGODB_URI: counting ? `${store.ready.uri}&monitorCommands=true` : store.ready.uri,
     ENCRYPTION_KEYS: `load:${randomBytes(32).toString('base64')}`,
     JWT_PRIVATE_KEYS: JSON.stringify([{ ...privateKey.export({ format: 'jwk' }), kid: 'load' }]),
     STORAGE_DIR: join(directory, 'storage'),
@@ -117,16 +127,24 @@ async function openBench(owned: DisposableList, directory: string) {
   /** A control plane with a bus of its own. @param pace null: it dials nobody */
   const open = async (pace: number | null, opened: DisposableList): Promise<ControlPlane> => {
     const bus = opened.add(await openLocalBus({ path: ':memory:', logger }));
-    if (pace === null) await bus.leases.acquire('dispatcher', 'nobody', DAY_MS);
+    if (pace === null)
+      for (const lease of ['dispatcher', 'campaign_feeder'])
+        await bus.leases.acquire(lease, 'nobody', DAY_MS);
     const config = loadControlPlaneConfig({ ...env, OUTBOUND_CALLS_PER_SECOND: String(pace ?? 1) });
     const plane = opened.add(await openControlPlane(config, { bus, logger }));
     carrier.send({ platform: plane.url });
     return plane;
   };
   const orgs: Org[] = [];
+  /** Processor time so far, in ms. This process is the control plane, but for a single call now and then. */
+  const cpuNow = () => {
+    const { user, system } = process.cpuUsage();
+    const of = ({ pid }: { pid: number }) => (readUsage([pid])?.cpuSeconds ?? NaN) * 1000;
+    return { controlPlane: (user + system) / 1000, store: of(store), carrier: of(carrier) };
+  };
 
   return {
-    /** Three orgs, and contacts of their five campaigns whose calls wait. */
+    /** Three orgs, and their five campaigns, which run and whose contacts wait. */
     async seed(contacts: number): Promise<void> {
       const opened = new DisposableList();
       try {
@@ -143,18 +161,21 @@ async function openBench(owned: DisposableList, directory: string) {
       const opened = new DisposableList();
       try {
         const plane = await open(pace, opened);
+        const operations = counting ? countOperations(plane) : {};
         await sleep(WARM_UP_MS, signal);
-        const cpu = process.cpuUsage();
+        const cpu = cpuNow();
+        const counted = { ...operations };
         const from = Date.now();
         const ordered = new Map<string, number>();
         while (Date.now() - from < ms) {
           const to = `+4930${String(ordered.size + pace * 10_000).padStart(8, '0')}`;
           ordered.set(to.slice(1), Date.now());
-          await plane.services.outboundCalls.queue(await orderOf(plane, orgs[0]!, { to }));
+          await plane.services.outboundCalls.queue(await orderOf(plane, orgs[0]!, to));
           await sleep(SINGLE_EVERY_MS, signal);
         }
         const until = Date.now();
-        const used = process.cpuUsage(cpu);
+        const used = cpuNow();
+        const done = { ...operations };
         await sleep(REPORT_MS, signal);
         const dials = seen.filter(({ at }) => at >= from && at < until);
         const campaigns = dials.filter(({ to }) => !ordered.has(to));
@@ -172,9 +193,18 @@ async function openBench(owned: DisposableList, directory: string) {
           perSecond,
           off: (perSecond / pace - 1) * 100,
           unfair: Math.max(...shares.map((share) => (Math.abs(share - even) / even) * 100)),
-          cpuMs: (used.user + used.system) / 1000 / dials.length,
+          cpuMs: {
+            controlPlane: (used.controlPlane - cpu.controlPlane) / dials.length,
+            store: (used.store - cpu.store) / dials.length,
+            carrier: (used.carrier - cpu.carrier) / dials.length,
+          },
           singleP50: ways[Math.floor(ways.length / 2)] ?? NaN,
           singleP95: ways[Math.floor(ways.length * 0.95)] ?? NaN,
+          operations: Object.fromEntries(
+            Object.entries(done)
+              .map(([name, count]): [string, number] => [name, (count - (counted[name] ?? 0)) / dials.length])
+              .sort(([, a], [, b]) => b - a),
+          ),
         };
       } finally {
         await opened.dispose();
@@ -201,65 +231,106 @@ async function makeOrg(plane: ControlPlane, index: number, authToken: string): P
     ...{ active_number: number, country: 'US', type: 'local', label: '', origin: 'imported' },
     ...{ capabilities: ['voice'], status: 'active', released_at: null },
   });
-  const answer = await fetch(`${plane.url}/v1/orgs/${ids.orgId}/projects/${ids.projectId}/agents`, {
+  const path = `/v1/orgs/${ids.orgId}/projects/${ids.projectId}`;
+  const authorization = `Bearer ${tenant.apiKey}`;
+  const answer = await fetch(`${plane.url}${path}/agents`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${tenant.apiKey}`, 'content-type': 'application/json' },
+    headers: { authorization, 'content-type': 'application/json' },
     body: JSON.stringify({ name: 'Caller' }),
   });
   const { id: agentId } = (await answer.json()) as { id: string };
-  return { number, numberId, agentId };
+  return { path, authorization, number, numberId, agentId };
 }
 
+/** A single call, as a client orders it. */
 async function orderOf(
   { services }: ControlPlane,
   { agentId, numberId }: Org,
-  order: Partial<OutboundOrder>,
+  to: string,
 ): Promise<OutboundOrder> {
   const agent = (await services.storedAgents.forNewSession(agentId, null))!;
   return {
-    ...{ scope: { orgId: agent.org_id, projectId: agent.project_id }, agent, kind: 'single', to: TO },
+    ...{ scope: { orgId: agent.org_id, projectId: agent.project_id }, agent, kind: 'single', to },
     ...{ numberIds: [numberId], variables: {}, overrides: null, analysisIds: null, campaignId: null },
     ...{ contactId: null, attemptNumber: 1, contactTimezone: null, callingHours: null, notBefore: null },
-    ...{ source: 'api' },
-    ...order,
+    source: 'api',
   };
 }
 
-/** Calls that wait, modelled on one that was ordered. */
+/** A campaign that runs. Its contacts are put into the store, which takes a fraction of the time that importing takes. */
 async function seedCampaign(
   plane: ControlPlane,
-  org: Org,
+  { path, authorization, agentId, numberId }: Org,
   { index, count }: { index: number; count: number },
 ): Promise<void> {
-  const sessions = plane.services.database.model(sessionCollection);
-  const campaign = { kind: 'campaign', source: 'campaign', campaignId: newId('cmp') } as const;
-  const later = new Date(Date.now() + DAY_MS);
-  const first = await plane.services.outboundCalls.queue(
-    await orderOf(plane, org, { ...campaign, notBefore: later }),
-  );
-  const model = (await sessions.findOne({ _id: first._id }).lean())!;
+  const post = async (url: string, body: object) => {
+    const headers = { authorization, 'content-type': 'application/json' };
+    const answer = await fetch(`${plane.url}${url}`, { method: 'POST', headers, body: JSON.stringify(body) });
+    if (!answer.ok) throw new Error(`${url}: ${answer.status} ${await answer.text()}`);
+    return (await answer.json()) as { id: string };
+  };
+  const { id: campaign_id } = await post(`${path}/campaigns`, {
+    ...{ name: `Campaign ${index}`, agent_id: agentId, phone_number_ids: [numberId] },
+    // Only the pace of the installation is to hold calls up.
+    ...{ max_concurrent: 500, calls_per_second: 20, retry: { max_attempts: 1 } },
+  });
+  const { database } = plane.services;
+  const campaigns = database.model(campaignCollection);
+  const { org_id, project_id } = (await campaigns.findOne({ _id: campaign_id }).lean())!;
+  const contacts = database.model(contactCollection).collection;
+  const due_at = new Date();
   for (let made = 0; made < count; made += SEED_BATCH) {
-    const now = new Date();
     const batch = Array.from({ length: Math.min(SEED_BATCH, count - made) }, (_, i) => {
-      const to = `+4940${index}${String(made + i).padStart(7, '0')}`;
-      const dial = { ...model.dial!, not_before: now, queued_at: now };
-      return { ...model, _id: uuidV7(), to_number: to, numbers: [model.from_number!, to], dial };
+      const phone_number = `+4940${index}${String(made + i).padStart(7, '0')}`;
+      return {
+        ...{ _id: newId('cct'), org_id, project_id, campaign_id, phone_number, unique_number: phone_number },
+        ...{ name: null, external_id: null, timezone: null, variables: {}, status: 'pending' },
+        ...{ outcome: null, skip_reason: null, attempts_made: 0, next_attempt_at: null, goal_status: null },
+        ...{ last_session_id: null, due_at, deferred: false, round_attempts: 0, queued_at: null },
+        ...{ answered_count: 0, voicemail_count: 0, revision: 1, removed: false },
+        counted: { status: 'pending', attempts: 0, answered: 0, voicemail: 0 },
+        ...{ counted_batch: 0, uncounted: false, created_at: due_at, updated_at: due_at },
+      };
     });
-    await sessions.collection.insertMany(batch as never[]);
+    await contacts.insertMany(batch as never[]);
   }
+  const counters = { 'counters.total': count, 'counters.pending': count };
+  await campaigns.updateOne({ _id: campaign_id }, { $set: counters });
+  await post(`/v1/campaigns/${campaign_id}/start`, {});
+}
+
+/** @returns how often the store is asked from now on, by command and collection */
+function countOperations(plane: ControlPlane): Record<string, number> {
+  const counts: Record<string, number> = {};
+  const client = plane.services.database.model(campaignCollection).db.getClient();
+  client.on('commandStarted', ({ commandName, command }: { commandName: string; command: object }) => {
+    const of = (command as Record<string, unknown>)[commandName];
+    const name = typeof of === 'string' ? `${commandName} ${of}` : commandName;
+    counts[name] = (counts[name] ?? 0) + 1;
+  });
+  return counts;
 }
 
 function report(contacts: number, figures: readonly Figures[]): string {
-  const rows = figures.map((one) => [
+  const rows = figures.map(({ cpuMs, ...one }) => [
     `${one.pace}/s`,
     `${one.perSecond.toFixed(2)}/s (${one.off.toFixed(1)} %)`,
     `${one.unfair.toFixed(1)} %`,
-    `${one.cpuMs.toFixed(1)} ms`,
+    ...[cpuMs.controlPlane, cpuMs.store, cpuMs.carrier].map((ms) => `${ms.toFixed(1)} ms`),
     `${one.singleP50} ms`,
     `${one.singleP95} ms`,
   ]);
-  const head = ['pace', 'dialled', 'off an even share', 'CPU a dial', 'start to carrier p50', 'p95'];
-  return `${contacts} calls wait in five campaigns of three orgs; ${machine()}\n\n${table([head, ...rows])}\n`;
+  const cpu = ['CPU a dial: control plane', 'store', 'carrier'];
+  const head = ['pace', 'dialled', 'off an even share', ...cpu, 'start to carrier p50', 'p95'];
+  const operations = figures.flatMap(({ pace, operations: asked }) => {
+    const all = Object.entries(asked);
+    if (all.length === 0) return [];
+    const sum = all.reduce((total, [, count]) => total + count, 0);
+    const most = all.filter(([, count]) => count >= 0.05).map(([name, n]) => [n.toFixed(2), name]);
+    return [`${sum.toFixed(1)} operations of the store a dial at ${pace}/s\n\n${table(most)}\n`];
+  });
+  const title = `${contacts} contacts wait in five campaigns of three orgs; ${machine()}`;
+  return [title, `${table([head, ...rows])}\n`, ...operations].join('\n\n');
 }
 
 await runCommand(main);
