@@ -237,7 +237,7 @@ void t.test('counting goes on where a process died, and counts nothing twice', a
       model: (collection: typeof contactCollection) =>
         collection === contactCollection
           ? Object.assign(Object.create(model) as typeof model, {
-              updateMany: () => Promise.reject(new Error('The process died.')),
+              collection: { bulkWrite: () => Promise.reject(new Error('The process died.')) },
             })
           : database.model(collection),
     } as unknown as typeof database,

@@ -5,6 +5,7 @@ import type { Channel, Direction } from '@parley/shared/contracts/session-values
 import type { Clock } from '@parley/shared/time/clock';
 import type { Database } from '../storage/database.ts';
 import { isDuplicateKey } from '../storage/duplicate.ts';
+import { ExpiringCache } from '../storage/expiring-cache.ts';
 import type { BookedCall, BookedCalls } from './booked-call.ts';
 import { costEntryCollection } from './cost-entry-model.ts';
 import type { CostEntryRecord } from './cost-entry-model.ts';
@@ -50,6 +51,9 @@ export type NewCostedSession = Pick<
   | 'tts_voice_id'
 >;
 
+/** How late the change of a currency may be seen by what costs nothing. */
+const CURRENCY_MS = 4000;
+
 /** Whole numbers of 64 bits, as the driver reads them. */
 type Stored<T> = { [K in keyof T]: T[K] extends bigint | null ? T[K] | number : T[K] };
 
@@ -63,6 +67,8 @@ export class CallCosts {
   readonly #wallets: Wallets;
   readonly #booked: BookedCalls;
   readonly #clock: Clock;
+  /** Of orgs, for calls that cost nothing. */
+  readonly #currencies: ExpiringCache<string>;
 
   constructor(deps: {
     database: Database;
@@ -76,6 +82,7 @@ export class CallCosts {
     this.#wallets = deps.wallets;
     this.#booked = deps.bookedCalls;
     this.#clock = deps.clock;
+    this.#currencies = new ExpiringCache({ clock: deps.clock, ttlMs: CURRENCY_MS, maxEntries: 10_000 });
   }
 
   /**
@@ -172,7 +179,7 @@ export class CallCosts {
     const booked = { state: 'booked', booked_at: new Date(this.#clock.now()) } as const;
     if (!known) {
       // Nobody has joined it.
-      const currency = await this.#rates.currency(session.org_id);
+      const currency = await this.#currencies.get(session.org_id, () => this.#rates.currency(session.org_id));
       const entry = { ...tenantOf(session), ...booked, currency, reserved_nano: 0n, amount_nano: 0n };
       const inserted = await this.#insert(entry);
       return inserted ?? this.#close(session);

@@ -83,6 +83,11 @@ export class Wallets {
     kind: 'call' | 'speech' | 'voice_clone',
     amount: bigint,
   ): Promise<void> {
+    const wallet = await this.#wallets.findOne<Partial<Pick<WalletRecord, 'holds' | 'pending'>>>(
+      { _id: orgId },
+      { ...EXACT, projection: { [`holds.${id}`]: 1, pending: 1 } },
+    );
+    if (!wallet?.holds?.[id] && !wallet?.pending?.length) return;
     await this.#onHold(orgId, id, (held) => ({
       $inc: { reserved_nano: -held, balance_nano: -amount, revision: 1 },
       $unset: { [`holds.${id}`]: '' },

@@ -24,6 +24,10 @@ export interface LogOwner {
 
 /** How often an append tries for the next index against concurrent writers. */
 const APPEND_TRIES = 8;
+/** Sessions whose last event is remembered. */
+const MAX_REMEMBERED = 10_000;
+
+type LastEvent = Pick<SessionEventRecord, 'index' | 'at' | 'offset_ms'>;
 
 /** The stored events and turns of sessions. */
 export class CallLog {
@@ -31,6 +35,8 @@ export class CallLog {
   readonly #events: Model<SessionEventRecord>;
   readonly #turns: Model<TurnRecord>;
   readonly #clock: Clock;
+  /** By session, the last event that this process has appended, the one that was longest ago first. */
+  readonly #lasts = new Map<string, LastEvent>();
 
   constructor({ database, clock }: { database: Database; clock: Clock }) {
     this.#database = database;
@@ -62,27 +68,34 @@ export class CallLog {
    * Adds an event of the control plane behind the last one.
    * @param event `key` makes it happen once: a second event of the same session and key changes nothing. Without an
    *   `offsetMs` it is placed by the event before it; 0 when that one came before the answer. `first` says that the
-   *   session is new: no event before it is looked for, unless one stands in the way
+   *   session is new, and `alone` that nobody but control planes writes of it yet: no event before it is looked for, or
+   *   none but what this process remembers, unless one stands in the way
    */
   async append<T extends OwnEventType>(
     owner: LogOwner,
-    event: { type: T; data: OwnEventData<T>; key?: string; offsetMs?: number; first?: boolean },
+    event: {
+      type: T;
+      data: OwnEventData<T>;
+      key?: string;
+      offsetMs?: number;
+      first?: boolean;
+      alone?: boolean;
+    },
   ): Promise<void> {
-    const { type, data, key, offsetMs, first = false } = event;
+    const { type, data, key, offsetMs, first = false, alone = false } = event;
     const now = this.#clock.now();
     const id = key === undefined ? newId('evt', now) : `evt_${owner.session_id}_${key}`;
     for (let attempt = 1; ; attempt++) {
-      const last = first && attempt === 1 ? null : await this.#last(owner.session_id);
+      const remembered = attempt === 1 && alone ? this.#lasts.get(owner.session_id) : undefined;
+      const last = first && attempt === 1 ? null : (remembered ?? (await this.#last(owner.session_id)));
+      const place = {
+        index: (last?.index ?? 0) + 1,
+        at: new Date(now),
+        offset_ms: offsetMs ?? offsetAfter(last, now),
+      };
       try {
-        await this.#database.insert(sessionEventCollection, {
-          _id: id,
-          ...owner,
-          index: (last?.index ?? 0) + 1,
-          at: new Date(now),
-          offset_ms: offsetMs ?? offsetAfter(last, now),
-          type,
-          data,
-        });
+        await this.#database.insert(sessionEventCollection, { _id: id, ...owner, ...place, type, data });
+        if (first || alone) this.#remember(owner.session_id, place);
         return;
       } catch (error) {
         if (isDuplicateKey(error, '_id')) return;
@@ -91,7 +104,15 @@ export class CallLog {
     }
   }
 
-  #last(sessionId: string): Promise<Pick<SessionEventRecord, 'index' | 'at' | 'offset_ms'> | null> {
+  #remember(sessionId: string, event: LastEvent): void {
+    this.#lasts.delete(sessionId);
+    this.#lasts.set(sessionId, event);
+    if (this.#lasts.size <= MAX_REMEMBERED) return;
+    const oldest = this.#lasts.keys().next();
+    if (!oldest.done) this.#lasts.delete(oldest.value);
+  }
+
+  #last(sessionId: string): Promise<LastEvent | null> {
     return this.#events
       .findOne({ session_id: sessionId })
       .sort({ index: -1 })
@@ -187,6 +208,6 @@ export function toTurn(record: TurnRecord): Turn {
   });
 }
 
-function offsetAfter(last: Pick<SessionEventRecord, 'at' | 'offset_ms'> | null, now: number): number {
+function offsetAfter(last: LastEvent | null, now: number): number {
   return last && last.offset_ms > 0 ? Math.max(last.offset_ms, last.offset_ms + now - last.at.getTime()) : 0;
 }

@@ -43,7 +43,9 @@ export class CampaignClosing {
       await this.#counters.count(campaign_id);
     }
     await this.#calls.withdraw({ campaignId: campaign_id });
-    if (!(await this.#contacts.exists({ campaign_id, status: { $in: [...CALLED_CONTACTS] } })))
-      await this.#campaigns.rest(campaign_id);
+    const isOver = !(await this.#contacts.exists({ campaign_id, status: { $in: [...CALLED_CONTACTS] } }));
+    // What has become of its last calls is counted before it rests.
+    await this.#counters.count(campaign_id);
+    if (isOver) await this.#campaigns.rest(campaign_id);
   }
 }

@@ -79,7 +79,7 @@ export class CampaignCounters {
       // Read behind the number of the batch: who counts one of them meanwhile raises it.
       if (campaign.counting)
         await this.#mark(campaignId, campaign.counted_batches, campaign.counting.contacts);
-      else if (!(await this.#countBatch(campaignId, campaign.counted_batches))) return;
+      else if ((await this.#countBatch(campaignId, campaign.counted_batches)) === 'last') return;
     }
     throw new Error('The counters of a campaign were changed by others all the time.');
   }
@@ -98,14 +98,14 @@ export class CampaignCounters {
     }
   }
 
-  /** @returns whether there may be more to count */
-  async #countBatch(campaignId: string, batches: number): Promise<boolean> {
+  /** @returns whether there is more to count of what had changed before */
+  async #countBatch(campaignId: string, batches: number): Promise<'last' | 'more'> {
     const changed = await this.#contacts
       .find({ uncounted: true, campaign_id: campaignId })
       .sort({ _id: 1 })
       .limit(BATCH)
       .lean<ContactRecord[]>();
-    if (changed.length === 0) return false;
+    if (changed.length === 0) return 'last';
     const differences = noCounters();
     const contacts = changed.map((contact) => {
       const counted = countedOf(contact);
@@ -124,26 +124,29 @@ export class CampaignCounters {
       },
       { timestamps: false, projection: { _id: 1 } },
     );
-    if (ours) await this.#mark(campaignId, batches + 1, contacts);
-    return true;
+    if (!ours) return 'more';
+    await this.#mark(campaignId, batches + 1, contacts);
+    return changed.length < BATCH ? 'last' : 'more';
   }
 
   /** Marks the contacts of a batch as counted, and forgets the batch. Safe to repeat, however late. */
   async #mark(campaignId: string, batch: number, contacts: readonly CountedContact[]): Promise<void> {
     const quietly = { timestamps: false };
-    for (const same of Map.groupBy(contacts, ({ counted }) => JSON.stringify(counted)).values())
-      await this.#contacts.updateMany(
-        { _id: { $in: same.map(({ id }) => id) }, counted_batch: { $lt: batch } },
-        { $set: { counted: same[0]!.counted, counted_batch: batch } },
-        quietly,
-      );
-    for (const [revision, same] of Map.groupBy(contacts, (contact) => contact.revision))
-      await this.#contacts.updateMany(
+    const alike = Map.groupBy(contacts, ({ counted, revision }) => JSON.stringify([counted, revision]));
+    const marks = [...alike.values()].flatMap((same) => {
+      const { counted, revision } = same[0]!;
+      const uncounted = { _id: { $in: same.map(({ id }) => id) }, counted_batch: { $lt: batch } };
+      const set = { counted, counted_batch: batch };
+      return [
+        {
+          updateMany: { filter: { ...uncounted, revision }, update: { $set: { ...set, uncounted: false } } },
+        },
         // What has changed since is counted again.
-        { _id: { $in: same.map(({ id }) => id) }, revision },
-        { $set: { uncounted: false } },
-        quietly,
-      );
+        { updateMany: { filter: uncounted, update: { $set: set } } },
+      ];
+    });
+    // Past the model, which would note when contacts were changed.
+    await this.#contacts.collection.bulkWrite(marks as never[], { ordered: true });
     const removed = contacts.filter((contact) => contact.removed).map(({ id }) => id);
     if (removed.length > 0) await this.#contacts.deleteMany({ _id: { $in: removed }, removed: true });
     await this.#campaigns.updateOne(

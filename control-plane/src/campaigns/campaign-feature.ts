@@ -65,7 +65,7 @@ export function createCampaigns(
   const breaker = new CircuitBreaker(deps);
   const follower = new CampaignFollower({ ...stores, attempts, breaker, feeder: wake });
   const feeder = new CampaignFeeder({
-    ...{ campaigns: store, closing },
+    ...{ campaigns: store, closing, counters },
     feed: new CampaignFeed({ ...deps, ...stores, attempts, needs }),
     reconciler: new CampaignReconciler({ ...deps, contacts: contactStore, attempts, follower, needs }),
     process: { name: processName, bus, clock, logger },

@@ -4,6 +4,7 @@ import type { Clock } from '@parley/shared/time/clock';
 import type { PeriodicTask } from '../jobs/periodic-task.ts';
 import { isDatabaseUnreachable } from '../storage/unreachable.ts';
 import type { CampaignClosing } from './campaign-closing.ts';
+import type { CampaignCounters } from './campaign-counters.ts';
 import type { CampaignFeed } from './campaign-feed.ts';
 import type { CampaignRecord } from './campaign-model.ts';
 import type { CampaignReconciler } from './campaign-reconciler.ts';
@@ -17,6 +18,8 @@ export const FEED_INTERVAL_MS = 1000;
 /** How often calls under way are compared with their sessions, and campaigns that are over are looked at. */
 const RECONCILE_MS = 15_000;
 const PAGE = 100;
+/** Campaigns that are tended side by side. */
+const AT_ONCE = 10;
 /** Rounds in a row that go wrong for reasons of our own before a campaign has failed. */
 const MOST_FAILURES = 20;
 
@@ -35,6 +38,7 @@ export class CampaignFeeder {
   readonly #feed: CampaignFeed;
   readonly #reconciler: CampaignReconciler;
   readonly #closing: CampaignClosing;
+  readonly #counters: CampaignCounters;
   readonly #process: FeederProcess;
   /** By campaign, when its calls were last compared with their sessions. */
   readonly #reconciled = new Map<string, number>();
@@ -48,12 +52,14 @@ export class CampaignFeeder {
     feed: CampaignFeed;
     reconciler: CampaignReconciler;
     closing: CampaignClosing;
+    counters: CampaignCounters;
     process: FeederProcess;
   }) {
     this.#campaigns = deps.campaigns;
     this.#feed = deps.feed;
     this.#reconciler = deps.reconciler;
     this.#closing = deps.closing;
+    this.#counters = deps.counters;
     this.#process = deps.process;
   }
 
@@ -94,10 +100,12 @@ export class CampaignFeeder {
     const seen = new Set<string>();
     for (let after = ''; ;) {
       const page = await this.#campaigns.active(after, PAGE);
-      for (const campaign of page) {
+      for (let at = 0; at < page.length; at += AT_ONCE) {
         if (signal.aborted || !(await this.#holdsLease())) return;
-        seen.add(campaign._id);
-        await this.#tend(campaign, false, signal);
+        const next = page.slice(at, at + AT_ONCE);
+        for (const { _id } of next) seen.add(_id);
+        // A large campaign holds up no other.
+        await settled(next.map((campaign) => this.#tend(campaign, false, signal)));
       }
       if (page.length < PAGE) break;
       after = page.at(-1)!._id;
@@ -136,10 +144,17 @@ export class CampaignFeeder {
     if (current?.status === 'running') current = await this.#feed.feed(current, signal);
     if (current && isFinished(current.status) && (isDue || woken || !isFinished(campaign.status)))
       await this.#closing.close(current);
+    else await this.#counters.count(campaign._id);
   }
 
   async #holdsLease(): Promise<boolean> {
     const { bus, name } = this.#process;
     return bus.leases.acquire(LEASE, name, LEASE_MS);
   }
+}
+
+/** Waits for all, whatever becomes of the others. @throws what the first of them fails with */
+async function settled(work: readonly Promise<void>[]): Promise<void> {
+  const failed = (await Promise.allSettled(work)).find(({ status }) => status === 'rejected');
+  if (failed?.status === 'rejected') throw failed.reason;
 }

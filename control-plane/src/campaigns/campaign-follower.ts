@@ -1,5 +1,4 @@
 import type { SessionRecord } from '../sessions/session-record.ts';
-import type { CampaignCounters } from './campaign-counters.ts';
 import type { CampaignStore } from './campaign-store.ts';
 import type { CircuitBreaker } from './circuit-breaker.ts';
 import type { ContactAttempts, ContactSession } from './contact-attempts.ts';
@@ -11,29 +10,25 @@ export type FollowedSession = ContactSession & Pick<SessionRecord, 'campaign_id'
 /** Follows the calls of campaigns: what becomes of a call becomes of its contact. */
 export class CampaignFollower {
   readonly #campaigns: CampaignStore;
-  readonly #counters: CampaignCounters;
   readonly #attempts: ContactAttempts;
   readonly #breaker: CircuitBreaker;
   readonly #feeder: { wake(campaignId: string): void };
 
   constructor(deps: {
     campaigns: CampaignStore;
-    counters: CampaignCounters;
     attempts: ContactAttempts;
     breaker: CircuitBreaker;
     feeder: { wake(campaignId: string): void };
   }) {
     this.#campaigns = deps.campaigns;
-    this.#counters = deps.counters;
     this.#attempts = deps.attempts;
     this.#breaker = deps.breaker;
     this.#feeder = deps.feeder;
   }
 
-  /** A call was answered. Safe to repeat. */
+  /** A call was answered. Safe to repeat. Who feeds the campaign counts it within a second. */
   async answered(session: FollowedSession): Promise<void> {
-    if (session.campaign_id === null) return;
-    if (await this.#attempts.answered(session)) await this.#counters.count(session.campaign_id);
+    if (session.campaign_id !== null) await this.#attempts.answered(session);
   }
 
   /** A call is over. Safe to repeat. */
@@ -41,11 +36,11 @@ export class CampaignFollower {
     const campaign = session.campaign_id === null ? null : await this.#campaigns.find(session.campaign_id);
     if (!campaign) return;
     if (!(await this.#attempts.settle(campaign, session))) return;
-    await this.#counters.count(campaign._id);
     if (session.failure_reason === 'insufficient_balance')
       await this.#campaigns.move(campaign._id, 'pause', { pause_reason: 'insufficient_balance' });
     else if (isTechnical(session)) await this.#judge(campaign._id);
-    this.#feeder.wake(campaign._id);
+    // Of many calls, the next ones wait already, and what they come to is counted in the feeder's next round.
+    if (campaign.kind === 'single') this.#feeder.wake(campaign._id);
   }
 
   /** An analysis has found whether the goal of a call was reached, before or after the attempt was settled. Safe to repeat. */

@@ -63,9 +63,18 @@ export class ContactAttempts {
     this.#clock = deps.clock;
   }
 
-  /** Claims a contact that waits, and orders its call. @throws what storage and dialling fail with */
-  async begin(campaign: CampaignRecord, agent: SessionAgent, contact: ContactRecord): Promise<Ordered> {
-    const now = this.#clock.now();
+  /**
+   * Claims a contact that waits, and orders its call.
+   * @param place among those that are begun side by side: their calls wait in this order
+   * @throws what storage and dialling fail with
+   */
+  async begin(
+    campaign: CampaignRecord,
+    agent: SessionAgent,
+    contact: ContactRecord,
+    place: number,
+  ): Promise<Ordered> {
+    const now = this.#clock.now() + place;
     const claimed = await this.#contacts.move({ _id: contact._id, revision: contact.revision }, 'claim', {
       set: {
         ...{ last_session_id: uuidV7(now), queued_at: new Date(now), due_at: null, next_attempt_at: null },
@@ -119,7 +128,7 @@ export class ContactAttempts {
         attemptNumber: attempts_made,
         contactTimezone: contact.timezone,
         callingHours: campaign.calling_hours,
-        notBefore: null,
+        notBefore: contact.queued_at,
         source: campaign.source,
       });
     } catch (error) {

@@ -55,26 +55,29 @@ export class CallProgress {
   async ended(accountId: string, call: Extract<CarrierCallback, { type: 'ended' }>): Promise<void> {
     const session = await this.#store.findCall(accountId, call.carrierCallId);
     if (!session) return;
-    await this.#store.change(session._id, {
+    const told = {
       carrier_cause: call.cause,
       ...(call.cost === null ? {} : { carrier_cost: call.cost }),
       carrier_ended_at: session.carrier_ended_at ?? new Date(this.#clock.now()),
-    });
+    };
     const inbound = session.direction === 'inbound';
     const closed = await this.#closer.close(session._id, inbound ? 'ended' : 'failed', {
       // A session that a gateway has taken up is the gateway's to end.
       where: { leg: -1, status: { $in: ['dialing', 'ringing'] } },
-      set: carrierVerdict(
-        this.#clock.now(),
-        session.treatment
-          ? treatmentEnd(session.treatment)
-          : inbound
-            ? { ended_by: 'caller', hangup_reason: 'caller_hangup' }
-            : { ended_by: 'carrier', failure_reason: call.failure ?? 'no_answer' },
-      ),
+      set: {
+        ...told,
+        ...carrierVerdict(
+          this.#clock.now(),
+          session.treatment
+            ? treatmentEnd(session.treatment)
+            : inbound
+              ? { ended_by: 'caller', hangup_reason: 'caller_hangup' }
+              : { ended_by: 'carrier', failure_reason: call.failure ?? 'no_answer' },
+        ),
+      },
     });
-    if (!closed) return;
-    this.#logger.info({ sessionId: session._id }, 'the call ended before its media stream began');
+    if (closed) this.#logger.info({ sessionId: session._id }, 'the call ended before its media stream began');
+    else await this.#store.change(session._id, told);
   }
 
   /** Who or what has answered, as the carrier hears it: the gateway weighs it with what it hears itself. */

@@ -34,7 +34,7 @@ export class DialCallbacks {
     const session = await this.#dials.byDial(dialId);
     if (!session || session.telephony_account_id !== accountId) return null;
     if (!(await this.#moves.bind(session, carrierCallId))) return null;
-    await this.#moves.known(session);
+    if (session.dial!.state !== 'known') await this.#moves.known(session);
     return isTerminal(session.status) ? null : session;
   }
 

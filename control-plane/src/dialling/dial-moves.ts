@@ -29,6 +29,7 @@ export interface DialLog {
       type: 'dial';
       data: DialNews & { attempt: number; carrier: NonNullable<SessionRecord['provider']> };
       key?: string;
+      alone?: boolean;
     },
   ): Promise<void>;
 }
@@ -246,6 +247,7 @@ export class DialMoves {
       type: 'dial',
       data: { ...news, attempt: tries, carrier: session.provider! },
       key: `dial_${id}_${news.result}`,
+      alone: session.leg === -1,
     });
   }
 

@@ -40,23 +40,23 @@ export class DialQueue {
   readonly #rounds = new Map<number, OrgQueue[]>();
   /** The org that was served last, by priority: a new round goes on behind it. */
   readonly #served = new Map<number, string>();
-  /** Calls that are held up by something that no other call shares. */
-  readonly #heldUp = new Set<string>();
+  /** Calls that are held up by something that no other call shares, with their priorities. */
+  readonly #heldUp = new Map<string, number>();
 
   constructor(deps: { calls: WaitingCalls; sleeping: SleepingScopes }) {
     this.#calls = deps.calls;
     this.#sleeping = deps.sleeping;
   }
 
-  /** There may be other calls than were read. */
-  refresh(): void {
-    this.#rounds.clear();
-    this.#heldUp.clear();
+  /** There may be other calls than were read. @param before only of priorities that go before this one */
+  refresh(before = Infinity): void {
+    for (const priority of this.#rounds.keys()) if (priority < before) this.#rounds.delete(priority);
+    for (const [id, priority] of this.#heldUp) if (priority < before) this.#heldUp.delete(id);
   }
 
   /** Hands this call out again only after a `refresh`. */
   holdUp(call: SessionRecord): void {
-    this.#heldUp.add(call._id);
+    this.#heldUp.set(call._id, call.dial!.priority);
   }
 
   /** It was handed out, and a limit that it shares with others refused it: it is the next of its org again. */
@@ -124,7 +124,7 @@ export class DialQueue {
   #awakeOnly(nowMs: number): QueryFilter<SessionRecord> {
     const asleep = (prefix: string) => this.#sleeping.asleep(prefix, nowMs);
     const conditions = {
-      _id: [...this.#heldUp],
+      _id: [...this.#heldUp.keys()],
       'dial.account_id': asleep('account:'),
       agent_id: asleep('agent:'),
       campaign_id: asleep('campaign:'),

@@ -24,12 +24,17 @@ export class DialStore {
 
   /** The first org behind `after` that has calls of this priority which may be dialled. */
   async nextOrg(priority: number, after: string): Promise<string | null> {
-    const found = await this.#sessions
-      .findOne({ ...this.#due(priority), org_id: { $gt: after } })
-      .sort({ org_id: 1 })
-      .select({ org_id: 1 })
-      .lean<Pick<SessionRecord, 'org_id'>>();
-    return found?.org_id ?? null;
+    const now = this.#clock.now();
+    // Each org's first: where it is for later, so are all others of the org, which are not looked at.
+    for (let org = after; ;) {
+      const first = await this.#sessions
+        .findOne({ 'dial.state': 'waiting', 'dial.priority': priority, org_id: { $gt: org } })
+        .sort({ org_id: 1, 'dial.not_before': 1 })
+        .select({ org_id: 1, 'dial.not_before': 1 })
+        .lean<{ org_id: string; dial: Pick<SessionDial, 'not_before'> }>();
+      if (!first || first.dial.not_before.getTime() <= now) return first?.org_id ?? null;
+      org = first.org_id;
+    }
   }
 
   /** Calls of an org that may be dialled, oldest first. */

@@ -35,7 +35,7 @@ export interface DialAccounts {
 export class Dialler {
   readonly #moves: DialMoves;
   readonly #accounts: DialAccounts;
-  readonly #agents: SessionAgents;
+  readonly #agents: Pick<SessionAgents, 'version'>;
   readonly #costs: SessionFunds;
   readonly #preCall: PreCallService;
   readonly #credentials: SessionCredentials;
@@ -44,7 +44,7 @@ export class Dialler {
   constructor(deps: {
     moves: DialMoves;
     accounts: DialAccounts;
-    agents: SessionAgents;
+    agents: Pick<SessionAgents, 'version'>;
     costs: SessionFunds;
     preCall: PreCallService;
     credentials: SessionCredentials;

@@ -1,5 +1,6 @@
 import type { Feature } from '../composition/feature.ts';
 import type { Platform } from '../composition/platform.ts';
+import { KnownAgents } from '../sessions/known-agents.ts';
 import type { SessionRecord } from '../sessions/session-record.ts';
 import { AccountGate, type DialAccountLimits } from './account-gate.ts';
 import { DialCallbacks } from './dial-callbacks.ts';
@@ -41,6 +42,7 @@ export function createDialling({
   Pick<QueueDeps, 'creation' | 'wallets'>) {
   const { clock, logger } = deps;
   const dials = new DialStore(deps);
+  const agents = new KnownAgents(deps);
   const moves = new DialMoves({ ...deps, dials, bus });
   const dialFollowers: DialFollower[] = [];
   const dialCallbacks = new DialCallbacks({
@@ -51,7 +53,7 @@ export function createDialling({
   });
   const dialGates: DialGate[] = [
     new HoursGate(),
-    new TenantGate(deps),
+    new TenantGate({ ...deps, agents }),
     new NumberGate({ numbers: deps.numbers, rates: bus.rates, dials, clock }),
     new AccountGate({
       accounts: deps.accounts,
@@ -66,7 +68,7 @@ export function createDialling({
   const dispatcher = new Dispatcher({
     ...{ dials, moves, sleeping, gates: dialGates },
     queue: new DialQueue({ calls: dials, sleeping }),
-    dialler: new Dialler({ ...deps, moves, site: { publicUrl: config.PUBLIC_URL, clock, logger } }),
+    dialler: new Dialler({ ...deps, agents, moves, site: { publicUrl: config.PUBLIC_URL, clock, logger } }),
     recovery: new DialRecovery({ ...deps, dials, moves, callbacks: dialCallbacks }),
     process: { name: processName, bus, clock, logger },
   });

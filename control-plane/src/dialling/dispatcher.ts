@@ -2,7 +2,7 @@ import type { Leases, Slots, Wakeup } from '@parley/shared/bus/bus';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
 import type { PeriodicTask } from '../jobs/periodic-task.ts';
-import type { SessionRecord } from '../sessions/session-record.ts';
+import { DIAL_PRIORITIES, type SessionRecord } from '../sessions/session-record.ts';
 import type { DialMoves } from './dial-moves.ts';
 import { CALLBACK_GRACE_MS } from './dial-moves.ts';
 import type { DialQueue } from './dial-queue.ts';
@@ -10,7 +10,7 @@ import type { DialRecovery } from './dial-recovery.ts';
 import type { DialStore } from './dial-store.ts';
 import type { Dialler } from './dialler.ts';
 import type { DialGate, GateVerdict } from './outbound-calls.ts';
-import { scopesOf, type SleepingScopes } from './sleeping-scopes.ts';
+import { scopesOf, SERVER_SCOPE, type SleepingScopes } from './sleeping-scopes.ts';
 
 /** Who dials holds it; when its process dies, another takes over after this. */
 const LEASE = 'dispatcher';
@@ -19,11 +19,13 @@ const RENEW_MS = 1000;
 /** How often work is looked for that nobody has told of. */
 export const SWEEP_MS = 1000;
 const RECOVER_MS = 5000;
-/** New work is looked at this often at most while there is other work. */
-const REFRESH_MS = 100;
+/** New calls of those that go first are looked for this often at most: with nothing else to do, and while there is. */
+const URGENT_MS = { idle: 20, busy: 100 };
+/** So are all calls, whatever was said of them. */
+const REFRESH_MS = { idle: 250, busy: SWEEP_MS };
 /** What gates have said of a call holds so long. */
 const FRESH_MS = 1000;
-/** Calls of which the gates are asked before it is their turn. */
+/** Calls of which the gates are asked before it is their turn: no more than may have it while the answers are fresh. */
 const LOOK_AHEAD = 8;
 /** Requests to carriers that are under way at one time. */
 const MAX_IN_FLIGHT = 200;
@@ -52,6 +54,9 @@ export class Dispatcher {
   #stale = true;
   #renewedAt = -Infinity;
   #refreshedAt = -Infinity;
+  #urgentAt = -Infinity;
+  /** When the last call was taken up, and how far apart they are on average. */
+  #taken = { at: -Infinity, apartMs: FRESH_MS };
   #recoveredAt = -Infinity;
 
   constructor(deps: {
@@ -120,30 +125,46 @@ export class Dispatcher {
       if (signal.aborted || !(await this.#holdsLease())) return null;
       if (this.#inFlight.size >= MAX_IN_FLIGHT) await Promise.race(this.#inFlight);
       this.#wake = Promise.withResolvers();
-      this.#refresh(false);
+      // While nobody may be dialled, nobody is looked for.
+      if (this.#sleeping.isAsleep(SERVER_SCOPE, clock.now())) return this.#waitMs(Infinity);
+      this.#refresh('busy');
       const call =
         (await this.#queue.next(clock.now())) ??
-        (this.#refresh(true) ? await this.#queue.next(clock.now()) : null);
+        (this.#refresh('idle') ? await this.#queue.next(clock.now()) : null);
       if (call) await this.#safely(call);
-      else break;
+      else return this.#waitMs(this.#nextLookMs());
     }
-    const now = clock.now();
-    const wake = this.#sleeping.firstWake(now);
-    return wake === null || wake - now > SWEEP_MS ? null : wake - now;
   }
 
-  /** @returns whether other calls may be found than before */
-  #refresh(idle: boolean): boolean {
+  #waitMs(nextLookMs: number): number | null {
+    const now = this.#process.clock.now();
+    const waitMs = Math.min((this.#sleeping.firstWake(now) ?? Infinity) - now, nextLookMs);
+    return waitMs > SWEEP_MS ? null : Math.max(0, waitMs);
+  }
+
+  /** Looks for calls anew, if it is time to. @returns whether other calls may be found than before */
+  #refresh(work: 'idle' | 'busy'): boolean {
     const now = this.#process.clock.monotonic();
-    const since = now - this.#refreshedAt;
-    const due = this.#stale ? idle || since >= REFRESH_MS : since >= SWEEP_MS;
-    if (!due) return false;
-    this.#stale = false;
-    this.#refreshedAt = now;
-    this.#queue.refresh();
-    for (const [id, { at }] of this.#asked)
-      if (this.#process.clock.now() - at >= FRESH_MS) this.#asked.delete(id);
+    if (now - this.#refreshedAt >= (this.#stale ? REFRESH_MS[work] : SWEEP_MS)) {
+      this.#stale = false;
+      this.#refreshedAt = this.#urgentAt = now;
+      this.#queue.refresh();
+      for (const [id, { at }] of this.#asked)
+        if (this.#process.clock.now() - at >= FRESH_MS) this.#asked.delete(id);
+      return true;
+    }
+    if (!this.#stale || now - this.#urgentAt < URGENT_MS[work]) return false;
+    this.#urgentAt = now;
+    this.#queue.refresh(DIAL_PRIORITIES.campaign);
     return true;
+  }
+
+  /** In how many ms there is to be looked again for calls that may be new; Infinity: not before the next sweep. */
+  #nextLookMs(): number {
+    if (!this.#stale) return Infinity;
+    const now = this.#process.clock.monotonic();
+    const urgentAt = this.#urgentAt + URGENT_MS.idle;
+    return (urgentAt > now ? urgentAt : this.#refreshedAt + REFRESH_MS.idle) - now;
   }
 
   /** A call that cannot be looked at holds up no other. */
@@ -163,8 +184,7 @@ export class Dispatcher {
     const { bus, clock } = this.#process;
     const asked = this.#ask(call);
     this.#asked.delete(call._id);
-    // Meanwhile the gates are asked of those that come next.
-    for (const next of this.#queue.upcoming(LOOK_AHEAD)) this.#ask(next);
+    this.#askAhead();
     const slots: { bucket: string; limit: number }[] = [];
     const paces: { scope: string; perSecond: number }[] = [];
     const counting = this.#gates.filter(({ taken }) => taken);
@@ -185,17 +205,36 @@ export class Dispatcher {
       this.#asked.set(call._id, asked);
       return;
     }
+    this.#noteTaken();
     for (const gate of counting) await gate.taken?.(call);
     const buckets = slots.map(({ bucket }) => bucket);
     const request = this.#claim(call, buckets).finally(() => this.#inFlight.delete(request));
     this.#inFlight.add(request);
   }
 
+  /** Asks the gates of calls that come next, several at a time: what they read of several, they read at once. */
+  #askAhead(): void {
+    const ahead = Math.min(LOOK_AHEAD, Math.ceil(FRESH_MS / 2 / this.#taken.apartMs));
+    const next = this.#queue.upcoming(ahead);
+    const isFresh = ({ _id }: SessionRecord) => this.#isFresh(this.#asked.get(_id));
+    if (next.filter(isFresh).length <= next.length / 2) for (const call of next) this.#ask(call);
+  }
+
+  #noteTaken(): void {
+    const now = this.#process.clock.monotonic();
+    const apart = Math.min(FRESH_MS, now - this.#taken.at);
+    this.#taken = { at: now, apartMs: Math.max(1, this.#taken.apartMs * 0.8 + apart * 0.2) };
+  }
+
+  #isFresh(asked: Asked | undefined): asked is Asked {
+    return asked !== undefined && this.#process.clock.now() - asked.at < FRESH_MS;
+  }
+
   /** What the gates say of a call, but for those that count: asked once while the answers are fresh. */
   #ask(call: SessionRecord): Asked {
     const now = this.#process.clock.now();
     const known = this.#asked.get(call._id);
-    if (known && now - known.at < FRESH_MS) return known;
+    if (this.#isFresh(known)) return known;
     const ahead = this.#gates.filter(({ taken }) => !taken);
     const verdicts = Promise.all(ahead.map(async (gate) => gate.check(call, now)));
     // Who waits for them takes the error in.

@@ -11,6 +11,7 @@ import {
   type SessionDial,
   type SessionRecord,
 } from '../sessions/session-record.ts';
+import { ExpiringCache } from '../storage/expiring-cache.ts';
 import { isUsable, type DialAccountLimits } from './account-gate.ts';
 import type { DialStore } from './dial-store.ts';
 import type { CallerNumber, CallerNumbers } from './number-gate.ts';
@@ -20,6 +21,8 @@ import type { OutboundCalls, OutboundOrder } from './outbound-calls.ts';
 const QUEUE_TIMEOUT_MS = 15 * 60_000;
 /** How long one number's turn in the rotation is remembered. */
 const ROTATION_SECONDS = 24 * 60 * 60;
+/** How late the change of a number may be seen by calls of campaigns. */
+const KNOWN_MS = 1000;
 const PAGE = 500;
 
 /** Takes calls into the queue, and out of it again. */
@@ -31,6 +34,8 @@ export class OutboundQueue implements OutboundCalls {
   readonly #accounts: DialAccountLimits;
   readonly #wallets: { requireFunds(orgId: string): Promise<void> };
   readonly #site: OutboundQueueSite;
+  /** Numbers of campaigns. */
+  readonly #known: ExpiringCache<CallerNumber[]>;
 
   constructor(deps: {
     dials: DialStore;
@@ -48,6 +53,7 @@ export class OutboundQueue implements OutboundCalls {
     this.#accounts = deps.accounts;
     this.#wallets = deps.wallets;
     this.#site = deps.site;
+    this.#known = new ExpiringCache({ clock: deps.site.clock, ttlMs: KNOWN_MS, maxEntries: 1000 });
   }
 
   /** @inheritdoc */
@@ -56,7 +62,8 @@ export class OutboundQueue implements OutboundCalls {
     refuseArchived(agent);
     const numbers = await this.#callers(order);
     const number = await this.#inTurn(order, numbers);
-    await this.#wallets.requireFunds(scope.orgId);
+    // Campaigns have asked for all calls that they order at one time; each sets money aside when it is dialled.
+    if (order.kind === 'single') await this.#wallets.requireFunds(scope.orgId);
     await this.#checkRoom(order);
     const session = await this.#creation.createOutbound({
       agent,
@@ -112,10 +119,14 @@ export class OutboundQueue implements OutboundCalls {
   }
 
   /** Numbers that may be shown now, at accounts that may be used now. */
-  async #callers({ scope, numberIds, agent }: OutboundOrder): Promise<CallerNumber[]> {
+  async #callers({ kind, scope, numberIds, agent }: OutboundOrder): Promise<CallerNumber[]> {
     const own = agent.config.telephony.phone_number_id;
     const asked = numberIds.length > 0 ? numberIds : own === null ? [] : [own];
-    const callers = await this.#numbers.callers(scope, asked);
+    const find = () => this.#numbers.callers(scope, asked);
+    // A client may have changed a number just now.
+    const callers = await (kind === 'single'
+      ? find()
+      : this.#known.get(`${scope.projectId}:${asked.join()}`, find));
     const usable: CallerNumber[] = [];
     for (const caller of callers) {
       const account = await this.#accounts.limitsOf(caller.telephony_account_id);

@@ -20,13 +20,13 @@ const ASK_AGAIN_MS = 60_000;
 export class TenantGate implements DialGate {
   readonly name = 'tenant';
   readonly #directory: Directory;
-  readonly #agents: SessionAgents;
+  readonly #agents: Pick<SessionAgents, 'version'>;
   readonly #suppressions: BlockedNumbers;
   readonly #limits: SessionLimitsOf;
 
   constructor(deps: {
     directory: Directory;
-    agents: SessionAgents;
+    agents: Pick<SessionAgents, 'version'>;
     suppressions: BlockedNumbers;
     limits: SessionLimitsOf;
   }) {

@@ -1,14 +1,16 @@
+import type { Clock } from '@parley/shared/time/clock';
+import { KnownAgents } from '../sessions/known-agents.ts';
 import { agentOf, type SessionAgents } from '../sessions/session-agent.ts';
 import type { SessionRecord } from '../sessions/session-record.ts';
 import type { CallEndedWebhook } from './call-ended-webhook.ts';
 
 /** Calls that were dialled and that nobody took: nothing was said, so there is nothing to analyse, but they are told of. */
 export class UnansweredCalls {
-  readonly #agents: SessionAgents;
+  readonly #agents: Pick<SessionAgents, 'version'>;
   readonly #webhook: CallEndedWebhook;
 
-  constructor(deps: { agents: SessionAgents; webhook: CallEndedWebhook }) {
-    this.#agents = deps.agents;
+  constructor(deps: { agents: SessionAgents; webhook: CallEndedWebhook; clock: Clock }) {
+    this.#agents = new KnownAgents(deps);
     this.#webhook = deps.webhook;
   }
 

@@ -12,6 +12,7 @@ export interface SessionEventLog {
    * Adds an event of the control plane behind the last one.
    * @param event.key makes it happen once: a second event of the same session and key changes nothing
    * @param event.first the session is new: there is probably no event of it
+   * @param event.alone nobody has joined it: there are probably no events of it but those of control planes
    */
   append(
     owner: { session_id: string; org_id: string; project_id: string },
@@ -21,6 +22,7 @@ export interface SessionEventLog {
       key?: string;
       offsetMs?: number;
       first?: boolean;
+      alone?: boolean;
     },
   ): Promise<void>;
 }
@@ -222,6 +224,7 @@ export class SessionStore {
       data: { status, ...over },
       ...(cause === undefined ? {} : { key: `${status}_${cause}` }),
       offsetMs: session.started_at ? Math.max(0, Date.now() - session.started_at.getTime()) : 0,
+      alone: session.leg === -1,
       ...options,
     });
   }

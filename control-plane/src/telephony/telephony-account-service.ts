@@ -16,6 +16,7 @@ import { invalid, parseInput } from '../http/validation.ts';
 import type { BackgroundWork } from '../lifecycle/background-work.ts';
 import type { SessionAccounts } from '../sessions/session-choices.ts';
 import type { Database } from '../storage/database.ts';
+import { ExpiringCache } from '../storage/expiring-cache.ts';
 import type { AnyOf, ListInput } from '../http/list-query.ts';
 import { commonFilter, equalities } from '../http/list-query.ts';
 import { checkRoom, RECORDS_PER_ORG } from '../tenancy/record-limit.ts';
@@ -32,6 +33,9 @@ import type { TelephonyAccountRecord } from './telephony-account-record.ts';
 
 /** What it writes to the audit trail. */
 export const TELEPHONY_AUDIT = ['credential.created', 'credential.changed', 'credential.deleted'] as const;
+
+/** How late another process's change of an account may be seen. */
+const KNOWN_MS = 1000;
 
 /** Each is asked for at the carrier. */
 const MAX_VERIFIED_NUMBERS = 10;
@@ -65,6 +69,11 @@ export class TelephonyAccountService implements CarrierSource, ComplaintAccounts
   readonly #publicUrl: string;
   readonly #apiUrls: CarrierApiUrls;
   readonly #spend: AccountSpend;
+  readonly #known: ExpiringCache<TelephonyAccountRecord | null>;
+  /** Countries of an account's numbers. */
+  readonly #countries: ExpiringCache<string[]>;
+  /** What was opened with an account as it was read. */
+  readonly #opened = new WeakMap<TelephonyAccountRecord, Carrier>();
 
   constructor(deps: {
     database: Database;
@@ -85,6 +94,8 @@ export class TelephonyAccountService implements CarrierSource, ComplaintAccounts
     this.#publicUrl = deps.publicUrl;
     this.#apiUrls = deps.apiUrls;
     this.#spend = new AccountSpend(deps);
+    this.#known = new ExpiringCache({ clock: deps.clock, ttlMs: KNOWN_MS, maxEntries: 1000 });
+    this.#countries = new ExpiringCache({ clock: deps.clock, ttlMs: KNOWN_MS, maxEntries: 1000 });
   }
 
   list(scope: Scope, list: ListInput & AnyOf<TelephonyAccountRecord, 'provider' | 'status'>) {
@@ -137,6 +148,7 @@ export class TelephonyAccountService implements CarrierSource, ComplaintAccounts
       const next = { ...current, ...fresh };
       return Promise.resolve({ ...rest, ...fresh, status: nextStatus(next, status, sealed !== null) });
     });
+    this.#known.forget(account._id);
     if (sealed !== null) await this.#record(scope, caller, address, 'credential.changed', account._id);
     return changed;
   }
@@ -163,6 +175,7 @@ export class TelephonyAccountService implements CarrierSource, ComplaintAccounts
       });
     }
     await scope.collection(telephonyAccountCollection).delete({ _id: account._id });
+    this.#known.forget(account._id);
     await this.#record(scope, caller, address, 'credential.deleted', account._id);
   }
 
@@ -196,15 +209,14 @@ export class TelephonyAccountService implements CarrierSource, ComplaintAccounts
         { _id: account._id, credentials: account.credentials, status: account.status },
         { $set: { ...verdict, status: account.status === 'disabled' ? 'disabled' : status } },
       );
+    this.#known.forget(account._id);
     const [first] = problems;
     return { ok: first === undefined, ...(first && { error: first.code }), problems };
   }
 
+  /** As it is now, or was within the last second. */
   find(accountId: string): Promise<TelephonyAccountRecord | null> {
-    return this.#database
-      .model(telephonyAccountCollection)
-      .findOne({ _id: accountId })
-      .lean<TelephonyAccountRecord>();
+    return this.#known.get(accountId, () => this.#database.read(telephonyAccountCollection, accountId));
   }
 
   /** Whether calls may be dialled by an account, and how many. */
@@ -280,16 +292,22 @@ export class TelephonyAccountService implements CarrierSource, ComplaintAccounts
     const country = parsePhoneNumberFromString(number)?.country;
     if (!country) return false;
     if (allowed_countries) return allowed_countries.includes(country);
-    const own = await this.#database
-      .model(phoneNumberCollection)
-      .distinct('country', { telephony_account_id: _id, status: 'active' });
+    const own = await this.#countries.get(_id, () =>
+      this.#database
+        .model(phoneNumberCollection)
+        .distinct('country', { telephony_account_id: _id, status: 'active' }),
+    );
     return own.includes(country);
   }
 
   #toCarrier(account: TelephonyAccountRecord): Carrier {
+    const known = this.#opened.get(account);
+    if (known) return known;
     const [credentials, options] = this.#opening(account);
     const onUnauthorized = () => this.#background.run('account not marked', () => this.#refused(account));
-    return carriers[account.provider].open(credentials, { ...options, onUnauthorized });
+    const carrier = carriers[account.provider].open(credentials, { ...options, onUnauthorized });
+    this.#opened.set(account, carrier);
+    return carrier;
   }
 
   /** The carrier refuses in use what it has confirmed before. Not if the credentials are others by now. */
@@ -297,6 +315,7 @@ export class TelephonyAccountService implements CarrierSource, ComplaintAccounts
     await this.#database
       .model(telephonyAccountCollection)
       .updateOne({ _id, credentials, status: 'active' }, { $set: { status: 'invalid', last_error: 'auth' } });
+    this.#known.forget(_id);
   }
 
   /** What a carrier's descriptor opens an account with. */

@@ -1,5 +1,5 @@
 import type { mongo } from 'mongoose';
-import type { Clock } from '@parley/shared/time/clock';
+import type { Clock, Timer } from '@parley/shared/time/clock';
 import type { BookedCall, BookedCalls } from '../billing/booked-call.ts';
 import type { PeriodicTask } from '../jobs/periodic-task.ts';
 import type { Database } from '../storage/database.ts';
@@ -15,6 +15,8 @@ const NO_CURRENCY = 'XXX';
 const MAX_ADDED = 200;
 /** Entries that are looked at to find the sums that lack some. */
 const PAGE = 500;
+/** Calls that are booked within this time are added together. */
+const APART_MS = 1000;
 /** Each loss of a race is another process's addition to the same sum. */
 const MAX_ATTEMPTS = 100;
 
@@ -35,6 +37,8 @@ export class UsageSums implements BookedCalls {
   readonly #entries: mongo.Collection<UsageEntryRecord>;
   readonly #sums: mongo.Collection<UsageSumRecord>;
   #task: PeriodicTask | undefined;
+  #timer: Timer | undefined;
+  #workedAt = -Infinity;
 
   constructor({ database, clock }: { database: Database; clock: Clock }) {
     this.#database = database;
@@ -82,11 +86,18 @@ export class UsageSums implements BookedCalls {
     } catch (error) {
       if (!isDuplicateKey(error, '_id')) throw error;
     }
-    void this.#task?.runNow();
+    const waitMs = this.#workedAt + APART_MS - this.#clock.monotonic();
+    if (waitMs <= 0) void this.#task?.runNow();
+    else
+      this.#timer ??= this.#clock.setTimeout(() => {
+        this.#timer = undefined;
+        void this.#task?.runNow();
+      }, waitMs);
   }
 
   /** Adds the entries that no sum has yet. */
   async work(signal: AbortSignal): Promise<void> {
+    this.#workedAt = this.#clock.monotonic();
     for (let found = PAGE; found === PAGE;) {
       const left = await this.#entries
         .find({ counted: false }, { projection: { sum_id: 1 }, limit: PAGE })
@@ -112,6 +123,7 @@ export class UsageSums implements BookedCalls {
       if (added.length === 0) return;
       if (!(await this.#add(sumId, sum?.revision ?? 0, added))) continue;
       await this.#confirm(added.map(({ _id }) => _id));
+      if (added.length < MAX_ADDED) return;
       attempt = -1;
     }
     throw new Error(`The sum ${sumId} was changed by others all the time.`);
