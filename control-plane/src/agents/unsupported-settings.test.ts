@@ -96,6 +96,8 @@ const ACTING: Readonly<Record<string, unknown>> = {
   },
   'recording.enabled': false, // session-creation
   'recording.channels': 'mono', // wav-mixer
+  'privacy.redact': ['email'], // gateway: redacting-reporter
+  'privacy.redact_before_llm': true, // gateway: call-redaction
   'privacy.store_audio': false, // session-creation
   'privacy.retention_days': 0, // session-creation, retention
   'privacy.store_transcript': false, // call-event-handler
@@ -163,8 +165,6 @@ const REFUSED: Readonly<Record<string, unknown>> = {
   'recording.format': 'mp3',
   'recording.consent.mode': 'ask',
   'recording.consent.message': 'May we record?',
-  'privacy.redact': ['email'],
-  'privacy.redact_before_llm': true,
   'guardrails.prompt_injection': true,
   'guardrails.blocked_topics': ['politics'],
   'guardrails.refusal': 'No.',

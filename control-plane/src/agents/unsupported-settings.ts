@@ -24,8 +24,6 @@ export const UNSUPPORTED_SETTINGS: readonly (readonly [path: string, ...accepted
   ['recording.format', 'wav'],
   ['recording.consent.mode', 'none'],
   ['recording.consent.message', ''],
-  ['privacy.redact', []],
-  ['privacy.redact_before_llm', false],
   ['guardrails.prompt_injection', false],
   ['guardrails.blocked_topics', []],
   ['guardrails.refusal', ''],

@@ -105,6 +105,7 @@ export function toSessionPlan(facts: PlanFacts): SessionPlanWire {
         ? []
         : (JSON.parse(session.tool_mocks) as NonNullable<SessionPlanWire['tool_mocks']>),
     text_only: session.transport === TEXT_TRANSPORT,
+    redaction: { kinds: config.privacy.redact, before_llm: config.privacy.redact_before_llm },
     record: {
       enabled: session.record && session.erased_at === null,
       recording_id: facts.recordingId,

@@ -81,7 +81,7 @@ export type CallParts = ReturnType<typeof wireCall>;
 /** Makes the parts of one call, each from those it works with: what each has in its hands is read here. Starts nothing. */
 export function wireCall(deps: CallDeps, owner: CallOwner) {
   const { phase, clock, variables, emit, end } = owner;
-  const { farEnd, reporter, recorder, time } = deps;
+  const { farEnd, reporter, recorder, redaction, time } = deps;
   const { participant, observer } = farEnd;
   // The call's own: another agent that takes over takes its part of them.
   const plan: SessionPlan = { ...deps.plan };
@@ -95,6 +95,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     history: plan.history,
     observer,
     nodeId: () => flow.nodeId,
+    redaction,
     onTurn: () => {
       report.saveProgress();
       cost.count();
@@ -454,6 +455,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     const sameEars = listensAlike(plan, part);
     Object.assign(variables, { ...part.variables, ...variables });
     Object.assign(plan, part);
+    redaction.widen(plan.agent.config.privacy);
     Object.assign(providers, theirs);
     llms.splice(0, llms.length, ...theirs.llm.map((make) => make()));
     for (const llm of llms) llm.warm();

@@ -10,6 +10,7 @@ import type { Logger } from '@parley/shared/logging/logger';
 import type { CallRecorder } from '../recording/call-recorder.ts';
 import type { Participant } from '../participants/participant.ts';
 import type { CallProviders } from '../providers/provider-registry.ts';
+import type { CallRedaction } from '../redaction/call-redaction.ts';
 import type { CallReporter } from '../reporting/call-reporter.ts';
 import type { TurnDetection } from '../turns/caller-turns.ts';
 import type { KnowledgeSource } from './call-knowledge.ts';
@@ -76,6 +77,8 @@ export interface CallDeps {
   providers: CallProviders & { voiceModel: VoiceModel | undefined };
   reporter: CallReporter;
   recorder: CallRecorder;
+  /** What the reporter masks; the LLM is told by it as well. */
+  redaction: CallRedaction;
   resources: CallResources;
   time: CallTime;
   logger: Logger;

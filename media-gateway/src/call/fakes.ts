@@ -16,6 +16,10 @@ import type { LlmEvent, LlmProvider, LlmRequest } from '../providers/llm/llm-pro
 import type { SttListener, SttProvider } from '../providers/stt/stt-provider.ts';
 import type { TtsListener, TtsProvider } from '../providers/tts/tts-provider.ts';
 import type { ConnectionEnd, Participant, ParticipantListener } from '../participants/participant.ts';
+import type { CallRecorder } from '../recording/call-recorder.ts';
+import { CallRedaction } from '../redaction/call-redaction.ts';
+import { RedactingReporter } from '../redaction/redacting-reporter.ts';
+import type { CallReporter } from '../reporting/call-reporter.ts';
 import { CALL_CLOSE_CODES } from '../server/close-codes.ts';
 import type { AudioSource, Call, FarEnd as CallFarEnd } from './call.ts';
 import { openCall } from './open-call.ts';
@@ -402,6 +406,32 @@ export function fakeCall(
     caller: [] as { atMs: number; ms: number }[],
     agent: [] as { atMs: number; ms: number }[],
   };
+  /** What of the recording was made silent. */
+  const muted: { side: string; fromMs: number; toMs: number }[] = [];
+  const recorder: CallRecorder = {
+    caller: (bytes, atMs) => void recorded.caller.push({ atMs, ms: bytes.length / 8 }),
+    agent: (bytes, atMs) => void recorded.agent.push({ atMs, ms: bytes.length / 8 }),
+    finish: async () => ({ recording_id: 'rec_1', status: 'stored' }),
+    settled() {},
+    redact: { mute: (side, fromMs, toMs) => void muted.push({ side, fromMs, toMs }), judged() {} },
+  };
+  const reporter: CallReporter = {
+    emit: (type, data, offsetMs) => {
+      index++;
+      checkEvent({ type, data });
+      events.push({ type, data: data as Record<string, unknown>, offsetMs });
+    },
+    saveProgress: (progress, options) => void saved.push({ ...progress, over: options?.over ?? false }),
+    end: async (final) => {
+      checkEvent({ type: 'call_ended', data: final });
+      report = final;
+    },
+    get lastIndex() {
+      return index;
+    },
+  };
+  const redaction = new CallRedaction(plan);
+  const { variables } = plan;
   const ticker = new Ticker(clock);
   const call: Call = openCall({
     plan,
@@ -417,27 +447,9 @@ export function fakeCall(
       ...(options.localVoice ? { lastVoice: () => voice('local', options.localVoice!.fails) } : {}),
       voiceModel: options.voiceModel,
     },
-    reporter: {
-      emit: (type, data, offsetMs) => {
-        index++;
-        checkEvent({ type, data });
-        events.push({ type, data: data as Record<string, unknown>, offsetMs });
-      },
-      saveProgress: (progress, options) => void saved.push({ ...progress, over: options?.over ?? false }),
-      end: async (final) => {
-        checkEvent({ type: 'call_ended', data: final });
-        report = final;
-      },
-      get lastIndex() {
-        return index;
-      },
-    },
-    recorder: {
-      caller: (bytes, atMs) => void recorded.caller.push({ atMs, ms: bytes.length / 8 }),
-      agent: (bytes, atMs) => void recorded.agent.push({ atMs, ms: bytes.length / 8 }),
-      finish: async () => ({ recording_id: 'rec_1', status: 'stored' }),
-      settled() {},
-    },
+    reporter: new RedactingReporter({ reporter, redaction, recorder, variables }),
+    recorder,
+    redaction,
     resources: {
       tools: {
         run: (_tool, call) =>
@@ -478,6 +490,7 @@ export function fakeCall(
     events,
     spoken,
     recorded,
+    muted,
     saved,
     open,
     /** What the STT was given, frame by frame. */

@@ -7,6 +7,7 @@ import type { CallerWords } from '../turns/caller-turns.ts';
 import type { CallClock } from './call-clock.ts';
 import type { TurnLog } from './turn-log.ts';
 import type { CallObserver } from './call-observer.ts';
+import type { CallRedaction } from '../redaction/call-redaction.ts';
 import { Conversation } from './conversation.ts';
 
 /** What the transcript must know of a reply. */
@@ -45,6 +46,7 @@ export class Transcript {
   readonly #onTurn: () => void;
   readonly #talk: Talk | undefined;
   readonly #nodeId: () => string | undefined;
+  readonly #redaction: CallRedaction | undefined;
   readonly #conversation: Conversation;
   /** Number of the last turn that the caller said on this leg. */
   #callerTurn: number | undefined;
@@ -60,6 +62,7 @@ export class Transcript {
     onTurn: () => void;
     talk?: Talk;
     nodeId?: () => string | undefined;
+    redaction?: CallRedaction;
   }) {
     this.#log = deps.log;
     this.#clock = deps.clock;
@@ -67,6 +70,7 @@ export class Transcript {
     this.#onTurn = deps.onTurn;
     this.#talk = deps.talk;
     this.#nodeId = deps.nodeId ?? (() => undefined);
+    this.#redaction = deps.redaction;
     this.#conversation = new Conversation(deps.history);
   }
 
@@ -174,12 +178,14 @@ export class Transcript {
 
   /** The messages for the model. @param extraCallerText words of a turn that may not be over yet */
   messages(systemPrompt: string, extraCallerText?: string): LlmMessage[] {
-    return this.#conversation.toMessages(systemPrompt, extraCallerText);
+    const messages = this.#conversation.toMessages(systemPrompt, extraCallerText);
+    return this.#redaction?.messages(messages) ?? messages;
   }
 
   /** What the caller wants answered. @param extraCallerText words of a turn that may not be over yet */
   question(extraCallerText?: string): string | undefined {
-    return this.#conversation.question(extraCallerText);
+    const question = this.#conversation.question(extraCallerText);
+    return question && (this.#redaction?.question(question) ?? question);
   }
 
   // ---- inside ----

@@ -13,6 +13,15 @@ export interface CallRecorder {
   finish(endMs: number): Promise<RecordingResult>;
   /** The result of `finish` is on disk with the call's report: nothing else has to remember it. */
   settled(): void;
+  /** Only where something of the call is masked. */
+  readonly redact?: RecordingRedaction;
+}
+
+/** What of a recording is made silent. Times are those of the recording. */
+export interface RecordingRedaction {
+  mute(side: 'caller' | 'agent', fromMs: number, toMs: number): void;
+  /** What was said until then is known: when the process dies, nothing later is kept. */
+  judged(untilMs: number): void;
 }
 
 /** For calls that are not recorded. */

@@ -31,6 +31,8 @@ interface Options {
   channels?: 'dual' | 'mono';
   caller?: AudioFormat;
   agent?: AudioFormat;
+  /** Something of the call is masked. */
+  masks?: boolean;
 }
 
 async function open(t: Test, options: Options = {}) {
@@ -66,6 +68,7 @@ async function open(t: Test, options: Options = {}) {
         session_id: '01890000-0000-7000-8000-000000000001',
         claim_id: 'claim_1',
         first_event_index: 0,
+        redaction: { kinds: options.masks ? ['card_number'] : [], before_llm: false },
         record: {
           enabled: true,
           recording_id: 'rec_1',
@@ -419,6 +422,51 @@ void t.test('a process that dies when the store has just taken the file has stor
   t.match(second.sent, [
     { type: 'recording', data: { status: 'stored', key: KEY, size_bytes: size, duration_ms: 1000 } },
   ]);
+});
+
+void t.test('a side is silent where something of it is masked', async (t) => {
+  for (const channels of ['dual', 'mono'] as const) {
+    const { recorder, read } = await open(t, { channels, masks: true });
+    const call = recorder();
+    for (let ms = 0; ms < 4000; ms += 20) {
+      call.caller(frame(4000), ms);
+      call.agent(frame(2000), ms);
+    }
+    call.redact!.mute('caller', 2000, 2500);
+    call.redact!.judged(4000);
+    await call.finish(4000);
+    const wav = await read();
+    const side = channels === 'dual' ? 1 : 0;
+    const agent = channels === 'dual' ? 2000 : 6000;
+    t.ok(near(at(wav, 1400), channels === 'dual' ? 4000 : 6000), 'before');
+    t.same(
+      [at(wav, 1520), at(wav, 2300), at(wav, 2780)],
+      [0, 0, 0],
+      'from a little before until a little after',
+    );
+    t.ok(near(at(wav, 2900), channels === 'dual' ? 4000 : 6000), 'after');
+    if (channels === 'dual') t.ok(near(at(wav, 2300, side), agent), 'the other side is kept');
+  }
+});
+
+void t.test('of a recording whose process died nothing is kept that was not looked at', async (t) => {
+  const fs = disk();
+  const first = await open(t, { fs, masks: true });
+  const call = first.recorder();
+  await live(fs, 8000, (ms) => call.caller(frame(4000), ms));
+  call.redact!.mute('caller', 1000, 1500);
+  call.redact!.judged(2500);
+  const job = path.join(first.spoolDir, 'rec_1.recording.json');
+  const part = path.join(first.spoolDir, 'rec_1.part');
+  await until(async () => (await readFile(job, 'utf8').catch(() => '')).includes('2500'));
+  await until(async () => (await stat(part).catch(() => ({ size: 0 }))).size >= 44 + 4 * 32_000);
+  const second = await open(t, { dir: path.dirname(first.spoolDir) });
+  await until(async () => (await second.clock.advanceAsync(20), second.sent.length > 0));
+  const wav = await second.read();
+  t.ok(near(at(wav, 300), 4000));
+  t.equal(at(wav, 1200), 0, 'masked');
+  t.ok(near(at(wav, 2400), 4000));
+  t.same([at(wav, 2600), at(wav, 3800)], [0, 0], 'nobody knows what was said here');
 });
 
 void t.test('a recording whose process died is stored by the next one, as far as it goes', async (t) => {

@@ -19,6 +19,7 @@ import { PartFile, WAV_HEADER_BYTES } from './part-file.ts';
 import type { RecordingFs } from './part-file.ts';
 import { StoreConflictError, hashFile } from './recording-store.ts';
 import type { RecordingStore, StoredFile } from './recording-store.ts';
+import { mutedAfterCrash, mutedStretchSchema, muteFile, recordingRedaction } from './muted-stretches.ts';
 import { WavMixer } from './wav-mixer.ts';
 
 /** A call waits this long for its recording to be stored; longer ones are told by an event of their own. */
@@ -48,6 +49,9 @@ const jobSchema = z.object({
   /** The file is whole; since when it is to be stored. */
   finished_at: z.string().nullable(),
   gap_ms: z.number().int(),
+  /** What is made silent, and until where that is known; see muted-stretches.ts. */
+  muted: z.array(mutedStretchSchema).default([]),
+  judged_ms: z.number().nullable().default(null),
   /** What is to be told once the part is gone: noted before. The job stays until it was told. */
   outcome: recordingResultSchema.nullable(),
 });
@@ -90,7 +94,7 @@ export class RecordingSpool {
 
   /** A recorder for one call; one that does nothing when the call is not to be recorded. Never throws. */
   recorder(call: {
-    plan: Pick<SessionPlan, 'session_id' | 'claim_id' | 'first_event_index' | 'record'>;
+    plan: Pick<SessionPlan, 'session_id' | 'claim_id' | 'first_event_index' | 'record' | 'redaction'>;
     participant: Pick<Participant, 'inputFormat' | 'outputFormat'>;
     /** ms since the epoch */
     answeredAt: number;
@@ -130,6 +134,8 @@ export class RecordingSpool {
       sample_rate: sampleRate,
       finished_at: null,
       gap_ms: 0,
+      muted: [],
+      judged_ms: call.plan.redaction.kinds.length > 0 ? 0 : null,
       outcome: null,
     };
     const warn = (code: string, error?: string) =>
@@ -157,9 +163,15 @@ export class RecordingSpool {
         warn('recording_gap');
       },
     });
-    const saved = this.#saveJob(job).catch((error: unknown) => {
-      logger.warn({ err: error }, 'a recording could not be made durable: a crash would lose it');
-    });
+    let saved = Promise.resolve();
+    const save = () => {
+      saved = saved
+        .then(() => this.#saveJob(job))
+        .catch((error: unknown) => {
+          logger.warn({ err: error }, 'a recording could not be made durable: a crash would lose it');
+        });
+    };
+    save();
     const notify: Notify = (result) => {
       reporter.emit('recording', result, offset());
       this.#forgetWhenTold(job);
@@ -170,6 +182,7 @@ export class RecordingSpool {
       await saved;
       try {
         await mixer.finish(endMs);
+        await muteFile(this.#partOf(job), this.#fs, job, job.muted);
       } catch (error) {
         await file.close();
         await this.#discard(job);
@@ -192,6 +205,7 @@ export class RecordingSpool {
       settled: () => {
         if (job.outcome) this.#forget(job);
       },
+      redact: recordingRedaction(job, save),
     };
   }
 
@@ -359,6 +373,7 @@ export class RecordingSpool {
     try {
       if (job.finished_at === null) {
         await this.#rebuildHeader(job);
+        await muteFile(this.#partOf(job), this.#fs, job, mutedAfterCrash(job));
         logger.warn(
           { recordingId: job.recording_id },
           'an interrupted recording is stored up to where it ends',

@@ -7,6 +7,8 @@ import type { AgentSource, Call, CallDeps, CallResources, FarEnd } from '../call
 import { Ticker } from '../speech/ticker.ts';
 import type { VoiceModel } from '../hearing/voice-model/voice-model.ts';
 import type { CallProviders, ProviderRegistry } from '../providers/provider-registry.ts';
+import { CallRedaction } from '../redaction/call-redaction.ts';
+import { RedactingReporter } from '../redaction/redacting-reporter.ts';
 import type { RecordingSpool } from '../recording/recording-spool.ts';
 import { emptyReport } from '../reporting/report-spool.ts';
 import type { CallReporters, SpooledCallReporter } from '../reporting/spooled-call-reporter.ts';
@@ -86,6 +88,9 @@ export class CallStarter {
       ...(start.streamId === undefined ? {} : { stream_id: start.streamId }),
     });
     try {
+      const redaction = new CallRedaction(plan);
+      const recorder = this.#recordings.recorder({ plan, participant, answeredAt, reporter, logger });
+      const { variables } = plan;
       const call = this.#openCall({
         plan,
         farEnd: {
@@ -95,8 +100,9 @@ export class CallStarter {
           ...(textOnly === undefined ? {} : { textOnly }),
         },
         providers: { ...this.#providersFor(plan, participant), voiceModel: this.#voiceModel },
-        reporter,
-        recorder: this.#recordings.recorder({ plan, participant, answeredAt, reporter, logger }),
+        reporter: new RedactingReporter({ reporter, redaction, recorder, variables }),
+        recorder,
+        redaction,
         resources: { ...this.#resources.of(plan), agents: this.#agentsFor(plan, participant) },
         time: { clock: this.#clock, ticker: this.#ticker, answeredAt },
         logger,

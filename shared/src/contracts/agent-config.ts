@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { redactionKindSchema } from '../redaction/kinds.ts';
 
 /**
  * An agent's `config`: every key with its default and bounds. Parsing `{}` gives the whole object, so what a
@@ -284,22 +285,7 @@ export const agentConfigSchema = z.strictObject({
     .prefault({}),
   privacy: z
     .strictObject({
-      redact: z
-        .array(
-          z.enum([
-            'person_name',
-            'phone_number',
-            'email',
-            'address',
-            'card_number',
-            'bank_account',
-            'national_id',
-            'date_of_birth',
-            'secret',
-          ]),
-        )
-        .max(9)
-        .default([]),
+      redact: z.array(redactionKindSchema).max(9).default([]),
       redact_before_llm: z.boolean().default(false),
       store_audio: z.boolean().default(true),
       store_transcript: z.boolean().default(true),

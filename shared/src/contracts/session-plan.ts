@@ -8,6 +8,7 @@ import { flowDefinitionSchema } from './flow-definition.ts';
 import { flowStateSchema } from './flow-state.ts';
 import { carrierSchema, channelSchema, directionSchema, providerSchema } from './session-values.ts';
 import { recordingStoreSchema } from './recordings.ts';
+import { redactionKindSchema } from '../redaction/kinds.ts';
 import { turnSchema } from './turn.ts';
 
 const secret = z.string().transform((value) => new Secret(value));
@@ -174,6 +175,10 @@ export const sessionPlanSchema = z.object({
   tool_mocks: z.array(planToolMockSchema).default([]),
   /** The far end writes and reads (agent tests): the gateway neither listens nor speaks. */
   text_only: z.boolean().default(false),
+  /** What is masked in all that is reported of the call, and whether the LLM gets it masked as well. */
+  redaction: z
+    .object({ kinds: z.array(redactionKindSchema).default([]), before_llm: z.boolean().default(false) })
+    .prefault({}),
   record: z.object({
     enabled: z.boolean(),
     recording_id: z.string(),

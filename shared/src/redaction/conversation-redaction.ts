@@ -39,6 +39,7 @@ export class ConversationRedaction<Id = number> {
   readonly #values = new KnownValues();
   readonly #names = new Set<string>();
   #turns: KnownTurn<Id>[] = [];
+  #open: Id[] = [];
 
   /** @param options.names names that the call knows: each of their words is masked */
   constructor(options: { kinds: Iterable<RedactionKind>; language: string; names?: Iterable<string> }) {
@@ -87,6 +88,16 @@ export class ConversationRedaction<Id = number> {
     return this.#look({ settled: true });
   }
 
+  /** Turns that end, or are, a number of which it is not known yet what it is; the oldest first. */
+  get open(): readonly Id[] {
+    return this.#open;
+  }
+
+  /** Masks a turn that may not be over, behind those that are known. */
+  peek(turn: SpokenTurn): string {
+    return this.active ? this.texts([...this.#turns, turn]).at(-1)! : turn.text;
+  }
+
   /** Masks a text that is no turn. A number at its end is masked if it could be the beginning of something. */
   text(text: string): string {
     if (!this.active || text === '') return text;
@@ -131,6 +142,7 @@ export class ConversationRedaction<Id = number> {
     if (this.#learn(findings)) ({ findings, open } = findPersonalData(turns, this.#options()));
     for (const { turn, start, end, kind } of findings)
       if (this.#kinds.has(kind)) addMasks(turns[turn]!.masks, [{ start, end, name: kind }]);
+    this.#open = settled || !this.masksNumbers ? [] : open.map(({ turn }) => turns[turn]!.id);
     const results: MaskedTurn<Id>[] = [];
     for (const [at, turn] of turns.entries()) {
       const masks = [...turn.masks];
