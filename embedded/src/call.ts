@@ -8,6 +8,7 @@ import { findBrowser } from '@parley/emulators/callers/browser-caller';
 import { runCommand, UsageError } from './command.ts';
 import type { CallOrder } from './demonstration/call-order.ts';
 import { wholeConversation } from './demonstration/conversation.ts';
+import { runScripts } from './conversations/run-scripts.ts';
 import { followCall } from './demonstration/follow-call.ts';
 import { openDesk } from './demonstration/open-desk.ts';
 
@@ -39,14 +40,17 @@ Options:
                         908 stays in the carrier's queue, 910 to 919 answer after 0 to 9 s, 92n is an answering
                         machine, 93n screens calls, 94n is a voice menu; others answer. Behind 930, 940 and 941
                         there is a person, who does the steps
-  --json                at the end one line of JSON: session id, end reason, turns with texts and latencies, tools,
+  --script FILE         holds the conversation of a file, or of each file of a folder, on a platform of its own, and says
+                        which of the facts that it expects hold (docs/conversations.md); repeat as needed
+  --json                with --script: a line of JSON for each conversation. Otherwise at the end one line of JSON: session id, end reason, turns with texts and latencies, tools,
                         keys, transfer, paths
   --help                this text
 
 Uses the platform that is running (npm start). If none runs, starts one of its own with temporary data, of which
 only the recording is kept.
 Emulated ears understand the built-in voice alone: a recording of another one needs DEEPGRAM_API_KEY.
-Exit code: 0 when the call was held, 1 when it failed or nothing of a recording was understood, 2 when the command line is wrong.
+Exit code: 0 when the call was held, 1 when it failed, a fact does not hold, or nothing of a recording was understood, 2 when the command line or a
+file is wrong.
 `;
 
 /** How far into the agent's speech --interrupt begins. */
@@ -72,6 +76,7 @@ function parseCommandLine(argv: readonly string[]) {
         agent: { type: 'string' },
         outbound: { type: 'boolean', default: false },
         to: { type: 'string' },
+        script: { type: 'string', multiple: true, default: [] },
         json: { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },
       },
@@ -108,7 +113,14 @@ function parseCommandLine(argv: readonly string[]) {
     } else if (token.name === 'wav') steps.push(readRecording(token.value));
   }
   if (steps.length === 0) steps.push(...wholeConversation(carrier));
-  return { carrier, steps, noise, outbound, to, agent: values.agent, json: values.json, help: values.help };
+  const { script: scripts, json, help } = values;
+  if (
+    scripts.length > 0 &&
+    tokens.some((token) => token.kind === 'option' && !['script', 'json'].includes(token.name))
+  )
+    throw new UsageError('--script: the file says all else');
+  const more = { scripts, json, help };
+  return { carrier, steps, noise, outbound, to, agent: values.agent, ...more };
 }
 
 function readRecording(argument: string): CallOrder['steps'][number] {
@@ -129,6 +141,7 @@ async function main(owned: DisposableList, signal: AbortSignal): Promise<number>
     process.stdout.write(USAGE);
     return 0;
   }
+  if (wanted.scripts.length > 0) return runScripts(owned, wanted.scripts, { json: wanted.json, signal });
   if (wanted.carrier === 'browser') findBrowser();
   const desk = await openDesk(owned, path.resolve(process.env['PARLEY_DATA_DIR'] ?? '.parley'));
   const number = wanted.carrier === 'browser' ? undefined : desk.numbers[wanted.carrier];

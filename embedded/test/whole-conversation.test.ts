@@ -8,30 +8,38 @@ import { silentLogger } from '@parley/shared/logging/logger';
 import { openDemonstrationPlatform } from '../src/demonstration/demonstration-platform.ts';
 import type { CallResult } from '../src/demonstration/follow-call.ts';
 import { DEMONSTRATION_AGENT } from '../src/demonstration/script.ts';
+import { readConversation } from '../src/conversations/conversation-file.ts';
+import { ConversationRunner } from '../src/conversations/conversation-runner.ts';
+import { filesOf, tableOf } from '../src/conversations/run-scripts.ts';
+import { openToolAddresses } from '../src/conversations/tool-addresses.ts';
+import { LONG } from '../../shared/test/fixtures/long.ts';
 import { CommandProcess, ROOT } from './fixtures/system/parley-process.ts';
 import { TEST_SETTINGS } from './fixtures/system/test-platform.ts';
 import { skip } from './fixtures/talk-page.ts';
 
 // What `npm run call -- --carrier …` holds without further words, on every way of calling. Calls take as long as
 // they take to say: all of them at once.
-t.setTimeout(180_000);
+t.setTimeout(600_000);
 t.jobs = 4;
 
 const owned = new DisposableList();
 t.teardown(() => owned.dispose());
 let dataDir: string;
+let runner: ConversationRunner;
 
 t.before(async () => {
   dataDir = await mkdtemp(path.join(tmpdir(), 'parley-conversation-'));
   owned.defer(() => rm(dataDir, { recursive: true, force: true }));
-  owned.add(
+  const tools = owned.add(await openToolAddresses());
+  const running = owned.add(
     await openDemonstrationPlatform({
-      env: { PORT: '0', ...TEST_SETTINGS, VOICE_MODEL: 'on' },
+      env: { PORT: '0', ...TEST_SETTINGS, VOICE_MODEL: 'on', OUTBOUND_ALLOW: tools.origin },
       dataDir,
       logger: silentLogger(),
       fastEmulators: true,
     }),
   );
+  runner = new ConversationRunner({ running, tools });
 });
 
 const SAID_BEFORE_THE_INTERRUPTION =
@@ -132,3 +140,24 @@ void t.test('without a browser the command says what to install', { buffered: tr
   t.match(await call.exited, { code: 1 });
   t.match(call.output, /No browser found at \/nowhere\/chromium. Install Chromium .*apt install chromium/);
 });
+
+/** Those that every run holds: short ones, each of another part of the product. */
+const SAMPLE = [
+  'confirmation-refused',
+  'hand-over',
+  'keys',
+  'outbound-busy',
+  'remember',
+  'slow-tool',
+  'voicemail',
+];
+const folder = path.join(ROOT, 'embedded/conversations');
+for (const file of await filesOf(folder)) {
+  const name = path.basename(file, '.yaml');
+  if (!LONG && !SAMPLE.includes(name)) continue;
+  void t.test(`the conversation ${name} goes as its file says`, { buffered: true }, async (t) => {
+    await browserStands.promise;
+    const result = await runner.run(await readConversation(file), new AbortController().signal);
+    t.ok(result.ok, tableOf(result));
+  });
+}

@@ -9,7 +9,8 @@ import type { CarrierName } from '@parley/shared/contracts/session-values';
 import type { LocalSpeech } from '@parley/shared/speech/flite';
 import type { CallerStep } from '@parley/emulators/callers/caller-script';
 import { openDirectCall } from '@parley/emulators/callers/direct-call';
-import type { CarrierEmulator, EmulatedCall } from '@parley/emulators/callers/emulated-call';
+import type { CarrierEmulator, EmulatedCall, TransferOutcome } from '@parley/emulators/callers/emulated-call';
+import { telephoneByNumber } from '@parley/emulators/callers/telephone';
 import type { DeepgramEmulator } from '@parley/emulators/providers/deepgram-emulator';
 import { BrowserCaller, MICROPHONE_RATE, type BrowserStep } from '@parley/emulators/callers/browser-caller';
 import { callerLevelDb, openLineNoise, type LineNoise } from '@parley/emulators/noise/line-noise';
@@ -17,6 +18,7 @@ import { Surroundings } from '@parley/emulators/noise/surroundings';
 import { parseNoise } from '@parley/emulators/noise/noise-setting';
 import { callOrderSchema, type CallOrder, type CallOutcome, type PlacedCall } from './call-order.ts';
 import {
+  beepAsCaller,
   recordingAsCaller,
   recordingAt,
   resample,
@@ -65,6 +67,10 @@ interface RunningCall {
   stop(): void | Promise<void>;
 }
 
+/** How long a person talks to whom a transfer went, ms. */
+const TALK_MS = 1500;
+/** How long a telephone rings that nobody answers, ms. */
+const RING_MS = 3000;
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
 /** Places emulated calls, for the demonstration and, over a loopback port, for `npm run call`. */
@@ -131,7 +137,7 @@ export class CallDesk {
     );
     const around = await noiseAround(order, said);
     const caller = {
-      from: `+1415555${String(randomInt(10_000)).padStart(4, '0')}`,
+      from: order.from ?? `+1415555${String(randomInt(10_000)).padStart(4, '0')}`,
       to: order.to ?? '',
       background: around && new Surroundings(around),
     };
@@ -151,13 +157,16 @@ export class CallDesk {
   ): Promise<PlacedCall & { call: RunningCall }> {
     const to = order.to ?? `+1415555${randomInt(2000, 8900)}`;
     await this.#deps.stt?.teach([...PEOPLE_LINES]);
-    const hello = { say: await speakAsCaller(this.#deps.speech, HELLO), label: HELLO, atOnce: true };
-    const { outcome, forget } = this.#people.expect(to, [hello, ...steps]);
+    const hello: CallerStep[] = order.no_hello
+      ? []
+      : [{ say: await speakAsCaller(this.#deps.speech, HELLO), label: HELLO, atOnce: true }];
+    const { outcome, forget } = this.#people.expect(to, [...hello, ...steps]);
     try {
       const { session_id } = await this.#deps.rest.post<{ session_id: string }>('/v1/campaigns/start-call', {
         agent_id: order.agent_id ?? this.#deps.agentId,
         to_number: to,
         phone_number_id: desk.phoneNumberId,
+        ...(order.variables && { variables: order.variables }),
       });
       return {
         call: { outcome, stop: () => this.#people.hangUp() },
@@ -216,6 +225,7 @@ export class CallDesk {
       voiceUrl: callback('voice'),
       statusUrl: callback('status'),
       ...caller,
+      onTransfer: transferByNumber,
     });
     return { call };
   }
@@ -252,7 +262,10 @@ export class CallDesk {
 
   async #toCallerStep(step: CallOrder['steps'][number]): Promise<CallerStep> {
     const { speech } = this.#deps;
-    if ('say' in step) return { say: await speakAsCaller(speech, step.say), label: step.say };
+    if ('say' in step)
+      return { say: await speakAsCaller(speech, step.say), label: step.say, atOnce: step.at_once ?? false };
+    if ('beep_ms' in step) return { say: beepAsCaller(step.beep_ms), label: 'beep', atOnce: true };
+    if ('hang_up' in step) return { hangUp: true };
     if ('interrupt' in step)
       return {
         interrupt: await speakAsCaller(speech, step.interrupt),
@@ -260,7 +273,7 @@ export class CallDesk {
         label: step.interrupt,
       };
     if ('wav' in step) return { say: recordingAsCaller(Buffer.from(step.wav, 'base64')), label: step.text };
-    if ('press' in step) return { press: step.press };
+    if ('press' in step) return { press: step.press, atOnce: step.at_once ?? false };
     return { pauseMs: step.pause_ms };
   }
 
@@ -270,7 +283,8 @@ export class CallDesk {
     if ('interrupt' in step) return { interrupt: await speak(step.interrupt), afterMs: step.after_ms };
     if ('wav' in step) return { say: recordingAt(MICROPHONE_RATE, Buffer.from(step.wav, 'base64')) };
     if ('press' in step) return { press: step.press };
-    return { pauseMs: step.pause_ms };
+    if ('pause_ms' in step) return { pauseMs: step.pause_ms };
+    throw new Error('A browser neither beeps nor hangs up by a step.');
   }
 
   async #serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
@@ -295,6 +309,14 @@ export class CallDesk {
     if (req.method === 'GET' && outcome) answer(res, 200, await outcome);
     else answer(res, 404, { error: 'not found' });
   }
+}
+
+/** What comes of a transfer: as telephones do that are called, by their last digits. */
+function transferByNumber(to: string): TransferOutcome {
+  const { does, afterMs } = telephoneByNumber(to);
+  if (does === 'answer') return { status: 'answered', afterMs: TALK_MS };
+  if (does === 'ring') return { status: 'no-answer', afterMs: RING_MS };
+  return { status: does === 'busy' ? 'busy' : 'failed', afterMs };
 }
 
 function answer(res: ServerResponse, status: number, body: object): void {

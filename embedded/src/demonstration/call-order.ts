@@ -23,6 +23,12 @@ export const callOrderSchema = z.strictObject({
   to: z.string().optional(),
   /** The agent calls, and the steps are those of whoever answers. */
   outbound: z.boolean().optional(),
+  /** Variables of a call of the agent. */
+  variables: z.record(z.string(), z.string()).optional(),
+  /** Whoever answers says nothing by themselves before the steps. */
+  no_hello: z.boolean().optional(),
+  /** The caller's number; made up without it. */
+  from: z.string().optional(),
   /** Another agent than the one that answers the number: its session is made first, and the stream dialled directly. */
   agent_id: z.string().optional(),
   /** What is heard around the caller. */
@@ -30,12 +36,16 @@ export const callOrderSchema = z.strictObject({
   steps: z
     .array(
       z.union([
-        z.strictObject({ say: text }),
+        /** Waits for the agent to finish, unless `at_once`. */
+        z.strictObject({ say: text, at_once: z.boolean().optional() }),
         z.strictObject({ interrupt: text, after_ms: z.number().int().min(0).max(60_000) }),
         /** A recording, base64 of a WAV file, and what it says. */
         z.strictObject({ wav: z.base64(), text }),
-        z.strictObject({ press: z.string().regex(/^[0-9A-D*#]{1,32}$/) }),
+        z.strictObject({ press: z.string().regex(/^[0-9A-D*#]{1,32}$/), at_once: z.boolean().optional() }),
         z.strictObject({ pause_ms: z.number().int().min(0).max(60_000) }),
+        /** The tone of an answering machine. Not of a browser, as the next one. */
+        z.strictObject({ beep_ms: z.number().int().min(100).max(5000) }),
+        z.strictObject({ hang_up: z.literal(true) }),
       ]),
     )
     .min(1)

@@ -5,6 +5,7 @@ import { FLITE_SAMPLE_RATE, type LocalSpeech } from '@parley/shared/speech/flite
 
 /** Hz */
 export const TELEPHONE_RATE = 8000;
+const BEEP_HZ = 1000;
 
 /** A text as a telephone carries it: 8 kHz mu-law. */
 export async function speakAsCaller(speech: LocalSpeech, text: string): Promise<Uint8Array> {
@@ -14,6 +15,14 @@ export async function speakAsCaller(speech: LocalSpeech, text: string): Promise<
 /** A recording as a telephone carries it. @throws WavError */
 export function recordingAsCaller(wav: Uint8Array): Uint8Array {
   return encodeMulaw(recordingAt(TELEPHONE_RATE, wav));
+}
+
+/** The tone of an answering machine, as a telephone carries it. */
+export function beepAsCaller(ms: number): Uint8Array {
+  const samples = Int16Array.from({ length: (ms * TELEPHONE_RATE) / 1000 }, (_, n) =>
+    Math.round(9000 * Math.sin((2 * Math.PI * BEEP_HZ * n) / TELEPHONE_RATE)),
+  );
+  return encodeMulaw(samples);
 }
 
 /** A text as samples. */

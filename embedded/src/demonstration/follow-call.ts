@@ -141,7 +141,7 @@ export async function followCall(options: {
 }
 
 /** The session of a call is found by the caller's number, which is the call's alone. */
-async function findSession({
+export async function findSession({
   rest,
   orgId,
   projectId,

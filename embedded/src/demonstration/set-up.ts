@@ -149,12 +149,29 @@ async function findOrMakeNumber(
       credentials,
     },
   );
-  const number = await numbers.insert({
+  const phoneNumberId = await insertNumber(scope, {
+    ...{ carrier, number: numberAt(carrier), agentId, accountId: account._id },
+  });
+  await verifyAccount(platform, scope, account._id);
+  return { telephonyAccountId: account._id, phoneNumberId };
+}
+
+/** A number of an account, which an agent answers at all times. @returns its id */
+export async function insertNumber(
+  scope: Scope,
+  {
+    carrier,
+    number,
+    agentId,
+    accountId,
+  }: { carrier: CarrierName; number: string; agentId: string; accountId: string },
+): Promise<string> {
+  const record = await scope.collection(phoneNumberCollection).insert({
     _id: newId('phn'),
-    telephony_account_id: account._id,
+    telephony_account_id: accountId,
     provider: carrier,
-    phone_number: numberAt(carrier),
-    active_number: numberAt(carrier),
+    phone_number: number,
+    active_number: number,
     country: 'US',
     type: 'local',
     label: `Emulated ${carrier}`,
@@ -168,8 +185,8 @@ async function findOrMakeNumber(
   await scope.collection(inboundDeploymentCollection).insert({
     _id: newId('ibd'),
     name: `Emulated ${carrier}`,
-    phone_number_id: number._id,
-    active_number_id: number._id,
+    phone_number_id: record._id,
+    active_number_id: record._id,
     agent_id: agentId,
     agent_version: null,
     status: 'active',
@@ -180,8 +197,7 @@ async function findOrMakeNumber(
     blocked_numbers: [],
     variables: {},
   });
-  await verifyAccount(platform, scope, account._id);
-  return { telephonyAccountId: account._id, phoneNumberId: number._id };
+  return record._id;
 }
 
 /** An account that nobody has verified takes no calls. */

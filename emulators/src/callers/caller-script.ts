@@ -7,7 +7,7 @@ export type CallerStep =
   | { say: Uint8Array; label: string; atOnce?: boolean }
   /** Waits until the agent has been speaking for `afterMs`, then speaks over it. */
   | { interrupt: Uint8Array; afterMs: number; label: string }
-  | { press: string }
+  | { press: string; atOnce?: boolean }
   | { pauseMs: number }
   /** Waits until the agent has answered and finished. */
   | { listen: true }
@@ -51,7 +51,7 @@ export async function runCaller(
     else if ('interrupt' in step) {
       await agentSpeaks();
       await line.pause(step.afterMs);
-    } else if (!('say' in step && step.atOnce)) await agentFinishes();
+    } else if (!('atOnce' in step && step.atOnce)) await agentFinishes();
     if (!line.isStreaming) break;
     options.onStep?.(step);
     if ('say' in step) {

@@ -85,6 +85,10 @@ export interface OpenAiEmulator {
   readonly requests: readonly ChatRequest[];
   /** Replaces all faults. @throws ZodError */
   setFaults(faults: readonly Fault<OpenAiFault>[]): void;
+  /** Tries these rules before all others. @returns what takes them back */
+  teach(rules: Script['rules']): () => void;
+  /** Tells `watcher` of every chat request from now on. @returns what ends that */
+  watch(watcher: (request: ChatRequest) => void): () => void;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -97,7 +101,9 @@ const KEPT_REQUESTS = 50;
  * counts tokens by length, and has no embeddings.
  */
 export async function openOpenAiEmulator(options: OpenAiEmulatorOptions): Promise<OpenAiEmulator> {
-  const { script, clock = systemClock, keys, delays = {} } = options;
+  const { clock = systemClock, keys, delays = {} } = options;
+  let { script } = options;
+  const watchers = new Set<(request: ChatRequest) => void>();
   const firstToken = delays.firstToken ?? { p50Ms: 350, p95Ms: 1200 };
   const tokensPerSecond = delays.tokensPerSecond ?? 80;
   const random = seededRandom(options.seed ?? 1);
@@ -180,6 +186,7 @@ export async function openOpenAiEmulator(options: OpenAiEmulatorOptions): Promis
     response: EmulatorResponse,
   ): Promise<HttpAnswer | void> {
     requests.push(chat);
+    for (const watch of watchers) watch(chat);
     if (requests.length > KEPT_REQUESTS) requests.shift();
     const reply = answerByScript(script, chat);
     const completion = toCompletion(chat, reply);
@@ -283,6 +290,14 @@ export async function openOpenAiEmulator(options: OpenAiEmulatorOptions): Promis
     stats,
     requests,
     setFaults: (list) => faults.set(list),
+    teach(rules) {
+      script = { ...script, rules: [...rules, ...script.rules] };
+      return () => (script = { ...script, rules: script.rules.filter((rule) => !rules.includes(rule)) });
+    },
+    watch(watcher) {
+      watchers.add(watcher);
+      return () => watchers.delete(watcher);
+    },
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
 }

@@ -76,7 +76,8 @@ const jsonTemplate = z.record(z.string(), z.unknown()).refine((template) => {
   }
 }, 'has a $match that is not a valid regular expression');
 const reply = z.union([z.strictObject({ json: z.union([z.literal('lead'), jsonTemplate]) }), textReply]);
-const rule = z.strictObject({
+/** One rule of a script: `when` it holds, what is replied. */
+export const ruleSchema = z.strictObject({
   when: z
     .strictObject({
       user: condition.optional(),
@@ -92,14 +93,14 @@ const rule = z.strictObject({
 });
 const scriptSchema = z.strictObject({
   models: z.array(z.string().min(1)).min(1).default(['parley-emulated-model']),
-  rules: z.array(rule).max(1000).default([]),
+  rules: z.array(ruleSchema).max(1000).default([]),
   fallback: z
     .union([z.literal('improvise'), textReply])
     .default({ text: 'I am an emulator, and my script has no answer to that.' }),
 });
 
 type Condition = z.infer<typeof condition>;
-type Rule = z.infer<typeof rule>;
+type Rule = z.infer<typeof ruleSchema>;
 
 /** @throws ZodError that says where the script is wrong */
 export function parseScript(json: unknown): Script {
