@@ -1,11 +1,14 @@
+import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { AccountSpend } from '../src/telephony/account-spend.ts';
 import type { CallingWindows } from '../src/calling-hours/calling-windows.ts';
+import type { CarrierName } from '@parley/shared/contracts/session-values';
 import { newId } from '@parley/shared/ids/new-id';
+import type { OutboundOrder } from '../src/dialling/outbound-calls.ts';
 import type { SessionRecord } from '../src/sessions/session-record.ts';
 import { LONG } from '../../shared/test/fixtures/long.ts';
 import { openDiallingWorld } from './fixtures/dialling-world.ts';
-import { TestGateway } from './fixtures/test-gateway.ts';
+import { TestGateway, type TestPlan } from './fixtures/test-gateway.ts';
 
 /** Tried by `npm run test:long`. */
 const LONG_ONLY = LONG ? {} : { skip: 'npm run test:long' };
@@ -308,4 +311,168 @@ void t.test('an account that has spent enough today calls tomorrow', async (t) =
     'no transfer either',
   );
   await end(made);
+});
+
+/** A caller whom an agent speaks with, and a gateway's hands on both calls of a warm transfer. */
+async function talk(line: Line, order: Partial<OutboundOrder> = {}) {
+  const made = await world.order(line, order);
+  return { made, ...(await taken(made, line.carrier)) };
+}
+
+/** Takes a call up whose stream comes next. */
+async function taken(made: SessionRecord, carrier: CarrierName) {
+  const before = media.sockets.length;
+  const call = await world.callOf(made);
+  const socket = await passUntil('the stream', () => Promise.resolve(media.sockets[before]));
+  await passUntil('the answer', async () => (await session(made._id)).dial!.answered_at);
+  const ticket = socket.path.split('/').at(-1)!;
+  const { body: plan } = await gateway.redeem({
+    ticket,
+    start: { carrier, carrier_call_id: call.callId },
+  });
+  await services.callEvents.handle(gateway.started(plan));
+  return { call, socket, plan };
+}
+
+type Line = Awaited<ReturnType<typeof world.line>> & { carrier: CarrierName };
+
+/** The agent asks for somebody to be called, and the caller waits. */
+async function consult(plan: TestPlan, args: object = {}) {
+  const transferId = randomUUID();
+  const to = `+4420712399${String(++lastTarget)}`;
+  const about = { transfer_id: transferId, destination_id: 'sales' };
+  await services.callEvents.handle(gateway.event(plan, 'transfer', { ...about, phase: 'begun' }));
+  const command = gateway.event(plan, 'carrier_command', {
+    command_id: `c-${transferId}`,
+    action: 'consult',
+    brief: 'Ada wants to buy.',
+    args: { ...about, to, ring_timeout_seconds: 20, ...args },
+  });
+  await services.callEvents.handle(command);
+  return { transferId, to, outcome: await outcomeOf(`c-${transferId}`) };
+}
+let lastTarget = 10;
+
+const outcomeOf = async (id: string) =>
+  (await inbox.next('carrier_result', ({ args }) => args['command_id'] === id)).args;
+const ask = async (plan: TestPlan, action: 'bridge' | 'consult_cancel', transfer_id: string) => {
+  const command_id = `c-${randomUUID()}`;
+  const data = { command_id, action, args: { transfer_id } };
+  await services.callEvents.handle(gateway.event(plan, 'carrier_command', data));
+  return outcomeOf(command_id);
+};
+const resultOf = async (transferId: string) =>
+  (await inbox.next('consult_result', ({ args }) => args['transfer_id'] === transferId)).args;
+const phasesOf = async ({ _id }: SessionRecord) =>
+  (await services.callLog.events(_id, { types: ['transfer'], limit: 50, offset: 0 })).items.map(
+    ({ data }) => data['phase'],
+  );
+
+for (const carrier of ['plivo', 'twilio', 'telnyx'] as const)
+  void t.test(`${carrier}: a caller waits until somebody takes them, and is connected`, async (t) => {
+    const line = { ...(await world.line({ carrier })), carrier };
+    carriers[carrier].setTelephones(() => ({ does: 'answer', afterMs: 2000 }));
+    const caller = await talk(line);
+    const { transferId, to, outcome } = await consult(caller.plan);
+    t.match(outcome, { ok: true });
+    const child = await session(transferId);
+    t.match(child, {
+      ...{ parent_session_id: caller.made._id, to_number: to, from_number: line.number, variables: {} },
+      ...{ record: false, store_transcript: false, dial: { kind: 'transfer', priority: 0 } },
+    });
+    const target = await taken(child, carrier);
+    t.match(target.plan, {
+      consult: { transfer_id: transferId, extension: null, brief: 'Ada wants to buy.' },
+      ...{ tools: [], memories: [], record: { enabled: false } },
+      answer_detection: { carrier: 'async' },
+    });
+    t.match(await session(caller.made._id), { status: 'transferring' });
+    t.match(await ask(target.plan, 'bridge', transferId), { ok: true });
+    t.match(await resultOf(transferId), { result: 'accepted' });
+    t.match(await ask(caller.plan, 'consult_cancel', transferId), { ok: false, code: 'bridged' });
+    // Both gateways leave; on Twilio the carrier has taken the streams already.
+    for (const { socket } of [target, caller]) socket.socket.close();
+    const left = { ended_by: 'agent', hangup_reason: 'transferred' };
+    await services.callEvents.handle(gateway.ended(target.plan, left));
+    await services.callEvents.handle(
+      gateway.event(caller.plan, 'transfer', { transfer_id: transferId, phase: 'bridged' }),
+    );
+    await services.callEvents.handle(gateway.ended(caller.plan, left));
+    t.match(await session(caller.made._id), { status: 'ended', hangup_reason: 'transferred' });
+    t.same((await phasesOf(caller.made)).toSorted(), ['begun', 'bridged', 'briefing', 'ringing']);
+    target.call.hangUp();
+    let ended = 0;
+    for (const { call } of [caller, target]) void call.ended.then(() => ended++);
+    await passUntil('the end of both calls', () => Promise.resolve(ended === 2));
+    t.match(await session(transferId), {
+      consult: { state: 'over', brief: '' },
+      post_call_status: 'skipped',
+    });
+
+    const listed = await plane.call<{ items: { session_id: string }[] }>(
+      'GET',
+      `/v1/orgs/${child.org_id}/projects/${child.project_id}/sessions?agent_id=${line.agentId}`,
+    );
+    t.same(
+      listed.body.items.map(({ session_id: id }) => id),
+      [caller.made._id],
+      'the call to who took the caller is in no list',
+    );
+  });
+
+void t.test('nobody takes the caller, who is told why by their agent', async (t) => {
+  const line = { ...(await world.line()), carrier: 'plivo' as const };
+  plivo.setTelephones(() => ({ does: 'answer', afterMs: 1000 }));
+  const caller = await talk(line);
+  plivo.setTelephones(() => ({ does: 'busy', afterMs: 1000 }));
+  const busy = await consult(caller.plan);
+  await passUntil('the word of it', () =>
+    Promise.resolve(inbox.all.some(({ args }) => args['transfer_id'] === busy.transferId)),
+  );
+  t.match(await resultOf(busy.transferId), { result: 'no_answer', code: 'busy' });
+
+  t.match((await consult(caller.plan, { to: '+33140205050' })).outcome, { ok: false, code: 'blocked' });
+  t.match((await consult(caller.plan, { to: '12' })).outcome, { ok: false, code: 'invalid_number' });
+
+  plivo.setTelephones(() => ({ does: 'answer', afterMs: 1000 }));
+  const declined = await consult(caller.plan);
+  const target = await taken(await session(declined.transferId), 'plivo');
+  const no = { ended_by: 'caller', hangup_reason: 'caller_hangup' };
+  await services.callEvents.handle(gateway.ended(target.plan, no));
+  t.match(await resultOf(declined.transferId), { result: 'declined' });
+  t.match(await ask(target.plan, 'bridge', declined.transferId), { ok: false, code: 'not_wanted' });
+  target.call.hangUp();
+  caller.call.hangUp();
+});
+
+void t.test('a caller who is gone is waited for by nobody', async (t) => {
+  const line = { ...(await world.line()), carrier: 'plivo' as const };
+  plivo.setTelephones(() => ({ does: 'answer', afterMs: 1000 }));
+  const caller = await talk(line);
+  plivo.setTelephones(() => ({ does: 'ring', afterMs: 0 }));
+  const rings = await consult(caller.plan);
+  const child = await session(rings.transferId);
+  const call = await world.callOf(child);
+  await passUntil('the call to be known', async () => (await session(child._id)).dial!.state === 'known');
+  const again = gateway.event(caller.plan, 'carrier_command', {
+    ...{ command_id: `again-${rings.transferId}`, action: 'consult' },
+    args: { transfer_id: rings.transferId, to: rings.to },
+  });
+  await services.callEvents.handle(again);
+  t.match(await outcomeOf(`again-${rings.transferId}`), { ok: true }, 'the same transfer, and no other call');
+  t.match(await ask(caller.plan, 'consult_cancel', rings.transferId), { ok: true });
+  t.match(await call.ended, { source: 'api', answered: false });
+  t.match(await session(child._id), { status: 'cancelled', consult: { state: 'over', brief: '' } });
+
+  // A process died before its gateway could say anything: the end of the session does.
+  const lost = await consult(caller.plan);
+  const other = await world.callOf(await session(lost.transferId));
+  await passUntil(
+    'the call to be known',
+    async () => (await session(lost.transferId)).dial!.state === 'known',
+  );
+  await services.callEvents.handle(gateway.ended(caller.plan));
+  t.match(await other.ended, { source: 'api', answered: false });
+  t.match(await session(lost.transferId), { status: 'cancelled' });
+  caller.call.hangUp();
 });

@@ -3,6 +3,7 @@ import type { PlanAsset } from '@parley/shared/contracts/audio-assets';
 import type { CallPrices } from '@parley/shared/contracts/call-prices';
 import type { SessionPlanWire } from '@parley/shared/contracts/session-plan';
 import type { Turn } from '@parley/shared/contracts/turn';
+import { toConsultPlan } from '../consults/consult-plan.ts';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
 import type { SessionAgent, SessionTools } from '../sessions/session-agent.ts';
 import { flowOf, withoutKnowledge } from '../sessions/session-flow.ts';
@@ -112,7 +113,7 @@ export class SessionPlans {
     }
     const org = await this.#directory.org(session.org_id);
     const mayKnow = org?.feature_flags['knowledge_bases'] !== false;
-    return toSessionPlan({
+    const plan = toSessionPlan({
       session,
       agent,
       projectTimezone: project?.timezone ?? org?.timezone ?? 'UTC',
@@ -131,5 +132,6 @@ export class SessionPlans {
       assets,
       ...this.#settings,
     });
+    return toConsultPlan(plan, session);
   }
 }

@@ -95,6 +95,7 @@ export async function checkContent(
     }
   }
   details.push(...(await archivedDestinations(scope, config, before)), ...unboundedTargets(config, before));
+  details.push(...warmHandOvers(config));
   const references: Reference[] = config.transfer.destinations.flatMap((destination, i) =>
     destination.target.type === 'agent'
       ? [
@@ -180,6 +181,21 @@ function unboundedTargets(config: AgentConfig, before: NamingContent | undefined
       },
     ];
   });
+}
+
+/** An agent goes on with the call at once: nobody is called, or told of anything first. */
+function warmHandOvers(config: AgentConfig): ValidationDetail[] {
+  return config.transfer.destinations.flatMap(({ mode, target }, i) =>
+    mode === 'warm' && target.type === 'agent'
+      ? [
+          {
+            loc: ['body', 'config', 'transfer', 'destinations', i, 'mode'],
+            msg: 'must be "blind" where the target is an agent',
+            type: 'not_available',
+          },
+        ]
+      : [],
+  );
 }
 
 function agentOfDestination({ target }: { target: { type: string; agent_id?: string } }): string[] {

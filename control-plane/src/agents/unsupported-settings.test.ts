@@ -9,7 +9,10 @@ type Json = Record<string, unknown>;
 const destination = {
   id: 'desk',
   target: { type: 'phone', phone_number: '+14155550100' },
+  mode: 'warm', // transfer, consultation, consults
   announce_to_caller: 'One moment.',
+  brief_to_target: 'summary', // caller-brief
+  brief_text: 'A customer.',
   caller_id: 'caller',
   on_failure: 'hangup',
   failure_message: 'Nobody is there.',
@@ -171,9 +174,6 @@ const REFUSED: Readonly<Record<string, unknown>> = {
 };
 
 const refusedDestinations: Readonly<Record<string, Json>> = {
-  mode: { mode: 'warm' },
-  brief_to_target: { brief_to_target: 'summary' },
-  brief_text: { brief_text: 'A customer.' },
   hold_audio_asset_id: { hold_audio_asset_id: 'aud_01k5z8r5m2q7v3x9b4n6c8d0ef' },
 };
 

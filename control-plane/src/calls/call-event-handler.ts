@@ -23,6 +23,8 @@ type Known<T extends CallEventType> = Extract<KnownCallEvent, { type: T }>;
 
 const TRANSFER_STATES = {
   begun: 'transferring',
+  ringing: null,
+  briefing: null,
   bridged: 'transferred',
   failed: 'in_progress',
 } as const;
@@ -131,7 +133,9 @@ export class CallEventHandler {
   }
 
   async #transferred(session: SessionRecord, { id, data }: Known<'transfer'>): Promise<void> {
-    await this.#store.transition(session._id, TRANSFER_STATES[data.phase], {
+    const to = TRANSFER_STATES[data.phase];
+    if (to === null) return;
+    await this.#store.transition(session._id, to, {
       cause: id,
       ...(data.phase === 'failed' ? { set: { transfer: null } } : {}),
     });

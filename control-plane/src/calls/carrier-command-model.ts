@@ -1,10 +1,11 @@
+import type { CarrierCommandData } from '@parley/shared/contracts/call-events';
 import { defineCollection } from '../storage/collection.ts';
 import type { StoredRecord } from '../storage/collection.ts';
 
 /** What a gateway asked the carrier to be told. `_id` is the command's id: it is done once. */
 export interface CarrierCommandRecord extends StoredRecord {
   session_id: string;
-  action: 'hangup' | 'transfer' | 'send_dtmf';
+  action: CarrierCommandData['action'];
   state: 'running' | 'done';
   ok: boolean | null;
   code: string | null;

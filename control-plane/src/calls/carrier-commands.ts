@@ -19,6 +19,15 @@ export interface CarrierSource {
   mayCall(accountId: string, number: string): Promise<boolean>;
 }
 
+/** Callers who wait while somebody is called and told of them: `Consults`. */
+export interface ConsultCommands {
+  /** Safe to repeat. */
+  begin(session: SessionRecord, command: CarrierCommandData): Promise<CommandOutcome>;
+  /** Safe to repeat. */
+  cancel(session: SessionRecord, command: CarrierCommandData): Promise<CommandOutcome>;
+  bridge(session: SessionRecord): Promise<CommandOutcome>;
+}
+
 export interface CommandOutcome {
   ok: boolean;
   code?: string;
@@ -26,6 +35,8 @@ export interface CommandOutcome {
 
 const KEPT_MS = 24 * 60 * 60 * 1000;
 const DEFAULT_RING_SECONDS = 30;
+/** What may be done again. */
+const REPEATABLE: readonly CarrierCommandData['action'][] = ['hangup', 'consult', 'consult_cancel'];
 const EXTENSION = /^[0-9*#wW]{1,32}$/;
 const DIGITS = /^[0-9A-D*#wW]{1,64}$/;
 
@@ -34,6 +45,7 @@ export class CarrierCommands {
   readonly #commands: Model<CarrierCommandRecord>;
   readonly #carriers: CarrierSource;
   readonly #store: SessionStore;
+  readonly #consults: ConsultCommands;
   readonly #publicUrl: string;
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -42,6 +54,7 @@ export class CarrierCommands {
     database: Database;
     carriers: CarrierSource;
     store: SessionStore;
+    consults: ConsultCommands;
     publicUrl: string;
     clock: Clock;
     logger: Logger;
@@ -49,6 +62,7 @@ export class CarrierCommands {
     this.#commands = deps.database.model(carrierCommandCollection);
     this.#carriers = deps.carriers;
     this.#store = deps.store;
+    this.#consults = deps.consults;
     this.#publicUrl = deps.publicUrl;
     this.#clock = deps.clock;
     this.#logger = deps.logger;
@@ -61,9 +75,8 @@ export class CarrierCommands {
       const known = await this.#commands.findOne({ _id: command.command_id }).lean<CarrierCommandRecord>();
       if (known?.state === 'done')
         return { ok: known.ok === true, ...(known.code ? { code: known.code } : {}) };
-      // A process began the command and died. Only a hang-up may be repeated: callers would hear any other command
-      // twice.
-      if (command.action !== 'hangup') return this.#finish(command, { ok: false, code: 'unknown' });
+      // A process began the command and died: callers would hear most of them twice.
+      if (!REPEATABLE.includes(command.action)) return this.#finish(command, { ok: false, code: 'unknown' });
     }
     return this.#finish(command, await this.#attempt(session, command));
   }
@@ -131,6 +144,12 @@ export class CarrierCommands {
         }
         case 'transfer':
           return await this.#transfer(carrier, session, accountId, callId, command.args);
+        case 'consult':
+          return await this.#consults.begin(session, command);
+        case 'consult_cancel':
+          return await this.#consults.cancel(session, command);
+        case 'bridge':
+          return await this.#consults.bridge(session);
       }
     } catch (error) {
       if (!(error instanceof CarrierError)) throw error;

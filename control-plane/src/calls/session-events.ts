@@ -93,6 +93,7 @@ export const LEFT_OUT: Readonly<Record<string, Readonly<Record<string, true>>>> 
   turn: { text: true },
   remember: { content: true },
   flow_node: { state: true },
+  carrier_command: { brief: true },
   call_ended: { turns: true, variables: true, metrics: true, usage: true },
 };
 

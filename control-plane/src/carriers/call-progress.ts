@@ -3,6 +3,7 @@ import type { Logger } from '@parley/shared/logging/logger';
 import type { COMMAND_ARGS } from '@parley/shared/contracts/commands';
 import type { Clock } from '@parley/shared/time/clock';
 import type { SessionCloser } from '../sessions/session-closer.ts';
+import type { SessionRecord } from '../sessions/session-record.ts';
 import { isLive } from '../sessions/session-states.ts';
 import { treatmentEnd } from '../sessions/session-treatment.ts';
 import { owner, type SessionEventLog, type SessionStore } from '../sessions/session-store.ts';
@@ -20,11 +21,19 @@ interface CallGateways {
   ): Promise<unknown>;
 }
 
+/** Calls of which two belong together: `Consults`. */
+export interface PairedCalls {
+  rings(session: SessionRecord): Promise<void>;
+  /** The carrier says that one is over. Safe to repeat. */
+  legEnded(session: SessionRecord): Promise<void>;
+}
+
 /** What a carrier says of a call on its way: it rings, who answers, its stream fails, it is over. */
 export class CallProgress {
   readonly #store: SessionStore;
   readonly #closer: SessionCloser;
   readonly #events: SessionEventLog;
+  readonly #consults: PairedCalls;
   readonly #gateways: CallGateways;
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -33,6 +42,7 @@ export class CallProgress {
     store: SessionStore;
     closer: SessionCloser;
     events: SessionEventLog;
+    consults: PairedCalls;
     gateways: CallGateways;
     clock: Clock;
     logger: Logger;
@@ -40,6 +50,7 @@ export class CallProgress {
     this.#store = deps.store;
     this.#closer = deps.closer;
     this.#events = deps.events;
+    this.#consults = deps.consults;
     this.#gateways = deps.gateways;
     this.#clock = deps.clock;
     this.#logger = deps.logger;
@@ -48,7 +59,15 @@ export class CallProgress {
   /** It rings somewhere. */
   async rings(accountId: string, carrierCallId: string): Promise<void> {
     const session = await this.#store.findCall(accountId, carrierCallId);
-    if (session) await this.#store.transition(session._id, 'ringing', { cause: 'carrier' });
+    if (!session) return;
+    await this.#store.transition(session._id, 'ringing', { cause: 'carrier' });
+    await this.#consults.rings(session);
+  }
+
+  /** The carrier has begun a call. One that does not say when it rings says this. */
+  async begun(accountId: string, carrierCallId: string): Promise<void> {
+    const session = await this.#store.findCall(accountId, carrierCallId);
+    if (session) await this.#consults.rings(session);
   }
 
   /** The carrier's word on the end: the last one only where no media ever flowed. */
@@ -78,6 +97,7 @@ export class CallProgress {
     });
     if (closed) this.#logger.info({ sessionId: session._id }, 'the call ended before its media stream began');
     else await this.#store.change(session._id, told);
+    await this.#consults.legEnded(closed ?? session);
   }
 
   /** Who or what has answered, as the carrier hears it: the gateway weighs it with what it hears itself. */

@@ -13,12 +13,19 @@ export interface TransferTargets {
   transferTarget(session: SessionRecord, transfer: SessionTransfer): TransferTarget;
 }
 
+/** Transfers of which the other side is told first: `Consults`. */
+export interface Conferences {
+  /** Whether a call may go where the conference of a transfer is. */
+  mayJoin(accountId: string, carrierCallId: string, transferId: string): Promise<boolean>;
+}
+
 /** Transfers under way at a carrier: whom it dials, and where the caller goes when nobody answers. */
 export class CallTransfers {
   readonly #store: SessionStore;
   readonly #commands: TransferTargets;
   readonly #agents: SessionAgents;
   readonly #answers: CallAnswers;
+  readonly #consults: Conferences;
   readonly #logger: Logger;
 
   constructor(deps: {
@@ -26,12 +33,14 @@ export class CallTransfers {
     commands: TransferTargets;
     agents: SessionAgents;
     answers: CallAnswers;
+    consults: Conferences;
     logger: Logger;
   }) {
     this.#store = deps.store;
     this.#commands = deps.commands;
     this.#agents = deps.agents;
     this.#answers = deps.answers;
+    this.#consults = deps.consults;
     this.#logger = deps.logger;
   }
 
@@ -45,6 +54,16 @@ export class CallTransfers {
     if (!session?.transfer || session.transfer.transfer_id !== transferId)
       return carrier.acknowledge('hangup');
     return carrier.transferDocument(this.#commands.transferTarget(session, session.transfer));
+  }
+
+  /** The document that brings a call together with the other one of a transfer. */
+  async conference(
+    { carrier, account }: TrustedCallback,
+    carrierCallId: string,
+    transferId: string,
+  ): Promise<CarrierDocument> {
+    const may = await this.#consults.mayJoin(account._id, carrierCallId, transferId);
+    return may ? carrier.conferenceDocument(transferId) : carrier.acknowledge('hangup');
   }
 
   /** Whom the caller was transferred to has answered: keys are pressed, where there are any. */

@@ -64,12 +64,17 @@ export class CarrierCallbackService {
     if (transferId !== null && callback.type !== 'ended') {
       return this.#transfers.document(trusted, callback.carrierCallId, transferId);
     }
+    const conferenceId = new URL(trusted.request.url).searchParams.get('conference');
+    if (conferenceId !== null && callback.type !== 'ended') {
+      return this.#transfers.conference(trusted, callback.carrierCallId, conferenceId);
+    }
     switch (callback.type) {
       case 'incoming':
         return callback.direction === 'inbound'
           ? this.#incoming.arrived(trusted, callback)
           : this.#dialled.connect(trusted, callback.carrierCallId);
       case 'dialled':
+        await this.#progress.begun(account._id, callback.carrierCallId);
         return carrier.acknowledge();
       case 'ringing':
         await this.#progress.rings(account._id, callback.carrierCallId);

@@ -100,6 +100,14 @@ export interface TransferTarget {
   resultUrl: string;
 }
 
+/** Two calls that are answered and are to become one conversation. */
+export interface ConnectedCalls {
+  callerCallId: string;
+  targetCallId: string;
+  /** Asked for the document that brings a call together with the other one, by carriers that fetch it. */
+  documentUrl: string;
+}
+
 /** What becomes of a call that no agent takes: something is said, in the carrier's own voice; then it goes on, or ends. */
 export interface CallTreatment {
   /** null: nothing. `language` is a BCP 47 tag; a carrier that has no voice for it takes the nearest that it has. */
@@ -194,6 +202,15 @@ export interface Carrier {
 
   /** The document behind `TransferTarget.documentUrl`. */
   transferDocument(target: TransferTarget): CarrierDocument;
+
+  /**
+   * Connects two calls with each other; their streams end, now or when their sockets do. The end of either is that of both. Who
+   * was called goes first: where that fails, the caller stays where they are. @throws CarrierError
+   */
+  connect(calls: ConnectedCalls, signal?: AbortSignal): Promise<void>;
+
+  /** The document behind `ConnectedCalls.documentUrl`. @param name of at most 64 letters, digits and dashes */
+  conferenceDocument(name: string): CarrierDocument;
 
   /** @throws CarrierError `unsupported` where only the media stream can send tones */
   sendDtmf(carrierCallId: string, digits: string, signal?: AbortSignal): Promise<void>;

@@ -9,7 +9,9 @@ import { createCallCommands, createCallEvents, createCallLog } from '../calls/ca
 import { toolCallCollection } from '../calls/tool-call-model.ts';
 import { turnCollection } from '../calls/turn-model.ts';
 import { createCampaigns } from '../campaigns/campaign-feature.ts';
+import type { CommandOutcome } from '../calls/carrier-commands.ts';
 import { createCarriers } from '../carriers/carrier-feature.ts';
+import { Consults } from '../consults/consults.ts';
 import { createDialling } from '../dialling/dialling-feature.ts';
 import { createExports } from '../exports/export-feature.ts';
 import { SessionRows } from '../databases/session-rows.ts';
@@ -104,7 +106,14 @@ export function createCallFeatures(
   });
   const { postCall } = afterCalls;
   const { carrierCommands, gatewayCommands } = features.add(
-    createCallCommands({ ...ofSessions, carriers: telephonyAccounts }),
+    createCallCommands({
+      ...{ ...ofSessions, carriers: telephonyAccounts },
+      consults: {
+        begin: (session, command): Promise<CommandOutcome> => consults.begin(session, command),
+        cancel: (session, command): Promise<CommandOutcome> => consults.cancel(session, command),
+        bridge: (session): Promise<CommandOutcome> => consults.bridge(session),
+      },
+    }),
   );
   const sessions = features.add(
     createSessions({
@@ -125,7 +134,10 @@ export function createCallFeatures(
       recordings,
       eraseParts: (id) => features.eraseSession(id),
       needed: [(id) => postCall.isPending(id), (id) => deliveries.isPending(id)],
-      dialEnded: (session): Promise<void> => dialling.dialEnded(session),
+      async dialEnded(session): Promise<void> {
+        await dialling.dialEnded(session);
+        await consults.sessionEnded(session);
+      },
     }),
   );
   const { preCall, retention, sessionSlots, sessionCloser: closer } = sessions;
@@ -151,13 +163,18 @@ export function createCallFeatures(
       ...{ creation: sessionCreation, credentials: sessionCredentials },
     }),
   );
-  dialling.dialFollowers.push(afterCalls.unansweredCalls);
+  const consults: Consults = new Consults({
+    ...{ ...ofSessions, accounts: telephonyAccounts, closer, events: callLog },
+    ...{ calls: dialling.outboundCalls, gateways: gatewayCommands },
+    site: { publicUrl: platform.config.PUBLIC_URL, clock: platform.clock, logger: platform.logger },
+  });
+  dialling.dialFollowers.push(afterCalls.unansweredCalls, consults);
   const { carrierCallbacks, callbackSignatures } = features.add(
     createCarriers({
       ...{ ...ofSessions, accounts: telephonyAccounts, commands: carrierCommands, events: callLog, closer },
       ...{ numbers: phoneNumbers, deployments: inboundDeployments, forwards: telephonyAccounts },
       ...{ creation: sessionCreation, credentials: sessionCredentials, dials: dialling.dialCallbacks },
-      gateways: gatewayCommands,
+      ...{ consults, gateways: gatewayCommands },
     }),
   );
   const { campaignContacts, campaignFeeder, campaignFollower, campaignGate, singleCalls } = features.add(

@@ -52,7 +52,8 @@ export class AccountGate implements DialGate {
     const { maxConcurrentApiDials, callsPerSecond, inboundReserve } = this.#limits;
     const byClient = dial!.source === 'api' || dial!.source === 'webhook';
     // One call at least, however small the account is.
-    const outbound = Math.max(1, Math.floor(account.max_concurrent_calls * (1 - inboundReserve)));
+    const reserve = dial!.kind === 'transfer' ? 0 : inboundReserve;
+    const outbound = Math.max(1, Math.floor(account.max_concurrent_calls * (1 - reserve)));
     return {
       pass: true,
       places: [

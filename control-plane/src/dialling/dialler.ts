@@ -110,7 +110,7 @@ export class Dialler {
       to: session.to_number!,
       answerUrl: callback('voice'),
       statusUrl: callback('status'),
-      machineUrl: agent.config.answer_detection.enabled ? callback('amd') : null,
+      machineUrl: detectsMachines(session, agent) ? callback('amd') : null,
       ringTimeoutSeconds: dial.ring_timeout_seconds,
       timeLimitSeconds: Math.max(TIME_LIMIT_SECONDS, agent.config.limits.max_duration_seconds + 60),
       streamUrl: carrier.answersByCommand ? await this.#streamUrl(session) : null,
@@ -144,4 +144,9 @@ export class Dialler {
       }
     }
   }
+}
+
+/** Whether the carrier is to tell who or what has answered. */
+function detectsMachines({ consult }: SessionRecord, agent: SessionAgent): boolean {
+  return consult ? consult.extension === null : agent.config.answer_detection.enabled;
 }

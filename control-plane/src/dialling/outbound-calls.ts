@@ -1,7 +1,7 @@
 import type { CallingWindows } from '../calling-hours/calling-windows.ts';
 import type { SessionAgent } from '../sessions/session-agent.ts';
 import type { Overrides } from '../sessions/session-overrides.ts';
-import type { SessionRecord } from '../sessions/session-record.ts';
+import type { SessionConsult, SessionRecord } from '../sessions/session-record.ts';
 
 /** One call that somebody wants made. */
 export interface OutboundOrder {
@@ -10,7 +10,7 @@ export interface OutboundOrder {
   sessionId?: string;
   /** As it will run, its version chosen. */
   agent: SessionAgent;
-  kind: 'single' | 'campaign';
+  kind: 'single' | 'campaign' | 'transfer';
   /** E.164. */
   to: string;
   /** Numbers that may be shown, in rotation; none: the agent's, else the project's first active one. */
@@ -27,7 +27,21 @@ export interface OutboundOrder {
   callingHours: CallingWindows | null;
   notBefore: Date | null;
   /** Calls of `api` and `webhook` count in the installation's limit on dials of clients. */
-  source: 'api' | 'webhook' | 'campaign';
+  source: 'api' | 'webhook' | 'campaign' | 'transfer';
+  /** Of a call to whom a caller is to be transferred to. */
+  consult?: ConsultOrder;
+}
+
+/** A call to whom a caller is to be transferred to. */
+export interface ConsultOrder {
+  /** Of the caller. */
+  parentId: string;
+  consult: SessionConsult;
+  /** At which the two can be connected: the caller's. */
+  accountId: string;
+  /** The number that is shown instead of ours; null: ours. */
+  callerId: string | null;
+  ringTimeoutSeconds: number;
 }
 
 /** Calls that the platform makes. */

@@ -1,4 +1,5 @@
 import type { RateCounter, Wakeup } from '@parley/shared/bus/bus';
+import { CONSULT_QUEUE_MS } from '@parley/shared/contracts/consult';
 import { ConflictError, TooManyRequestsError } from '@parley/shared/errors/app-error';
 import type { Clock } from '@parley/shared/time/clock';
 import { refuseArchived } from '../sessions/session-choices.ts';
@@ -17,8 +18,8 @@ import type { DialStore } from './dial-store.ts';
 import type { CallerNumber, CallerNumbers } from './number-gate.ts';
 import type { OutboundCalls, OutboundOrder } from './outbound-calls.ts';
 
-/** So long a single call waits that may be dialled. */
-const QUEUE_TIMEOUT_MS = 15 * 60_000;
+/** So long a call waits that may be dialled. */
+const QUEUE_TIMEOUTS_MS = { single: 15 * 60_000, transfer: CONSULT_QUEUE_MS };
 /** How long one number's turn in the rotation is remembered. */
 const ROTATION_SECONDS = 24 * 60 * 60;
 /** How late the change of a number may be seen by calls of campaigns. */
@@ -59,15 +60,16 @@ export class OutboundQueue implements OutboundCalls {
   /** @inheritdoc */
   async queue(order: OutboundOrder): Promise<SessionRecord> {
     const { agent, scope } = order;
-    refuseArchived(agent);
+    // Of a call that goes on, the agent may have been archived since.
+    if (order.kind !== 'transfer') refuseArchived(agent);
     const numbers = await this.#callers(order);
     const number = await this.#inTurn(order, numbers);
     // Campaigns have asked for all calls that they order at one time; each sets money aside when it is dialled.
-    if (order.kind === 'single') await this.#wallets.requireFunds(scope.orgId);
+    if (order.kind !== 'campaign') await this.#wallets.requireFunds(scope.orgId);
     await this.#checkRoom(order);
     const session = await this.#creation.createOutbound({
       agent,
-      from: number.phone_number,
+      from: order.consult?.callerId ?? number.phone_number,
       to: order.to,
       carrier: number.provider,
       overrides: storedOverrides(order.overrides),
@@ -78,6 +80,7 @@ export class OutboundQueue implements OutboundCalls {
       attemptNumber: order.attemptNumber,
       dial: this.#dial(order, number, numbers),
       sessionId: order.sessionId,
+      consult: order.consult,
     });
     await this.#site.bus.dispatch.publish();
     return session;
@@ -119,7 +122,9 @@ export class OutboundQueue implements OutboundCalls {
   }
 
   /** Numbers that may be shown now, at accounts that may be used now. */
-  async #callers({ kind, scope, numberIds, agent }: OutboundOrder): Promise<CallerNumber[]> {
+  async #callers(order: OutboundOrder): Promise<CallerNumber[]> {
+    const { kind, scope, numberIds, agent, consult } = order;
+    if (consult) return [await this.#numberAt(order, consult.accountId)];
     const own = agent.config.telephony.phone_number_id;
     const asked = numberIds.length > 0 ? numberIds : own === null ? [] : [own];
     const find = () => this.#numbers.callers(scope, asked);
@@ -133,10 +138,19 @@ export class OutboundQueue implements OutboundCalls {
       if (account && isUsable(account)) usable.push(caller);
     }
     if (usable.length > 0) return asked.length > 0 ? usable : usable.slice(0, 1);
-    throw new ConflictError(
-      'invalid_state',
-      'No phone number can be used for the call: it must be active, allow outbound calls, and its telephony account must be usable.',
-    );
+    throw noNumber();
+  }
+
+  /** A number of the one account that will do: that which was asked for, where it may call, else any. */
+  async #numberAt({ scope, numberIds }: OutboundOrder, accountId: string): Promise<CallerNumber> {
+    const account = await this.#accounts.limitsOf(accountId);
+    if (!account || !isUsable(account)) throw noNumber();
+    for (const ids of numberIds.length > 0 ? [numberIds, []] : [[]]) {
+      const callers = await this.#numbers.callers(scope, ids);
+      const number = callers.find(({ telephony_account_id: id }) => id === accountId);
+      if (number) return number;
+    }
+    throw noNumber();
   }
 
   /** The numbers of a campaign, or of one order, take turns. */
@@ -164,26 +178,28 @@ export class OutboundQueue implements OutboundCalls {
   #dial(order: OutboundOrder, number: CallerNumber, numbers: readonly CallerNumber[]): SessionDial {
     const now = this.#site.clock.now();
     const notBefore = Math.max(now, order.notBefore?.getTime() ?? 0);
-    const hours = order.callingHours ?? order.agent.config.telephony.calling_hours;
+    const { telephony } = order.agent.config;
+    const { kind, consult } = order;
+    const hours = kind === 'transfer' ? null : (order.callingHours ?? telephony.calling_hours);
     return {
       id: null,
       state: 'waiting',
-      kind: order.kind,
-      priority: DIAL_PRIORITIES[order.kind],
+      kind,
+      priority: DIAL_PRIORITIES[kind],
       source: order.source,
       account_id: number.telephony_account_id,
       number_id: number._id,
       number_ids: numbers.map(({ _id }) => _id),
       queued_at: new Date(notBefore),
       not_before: new Date(notBefore),
-      give_up_at: order.kind === 'single' ? new Date(notBefore + QUEUE_TIMEOUT_MS) : null,
+      give_up_at: kind === 'campaign' ? null : new Date(notBefore + QUEUE_TIMEOUTS_MS[kind]),
       owner: null,
       lease_until: null,
       tries: 0,
       sent_at: null,
       look_up_at: null,
       answered_at: null,
-      ring_timeout_seconds: order.agent.config.telephony.ring_timeout_seconds,
+      ring_timeout_seconds: consult?.ringTimeoutSeconds ?? telephony.ring_timeout_seconds,
       calling_hours: hours === null ? null : JSON.stringify(hours),
       contact_timezone: order.contactTimezone,
       carrier_request_id: null,
@@ -200,4 +216,11 @@ export interface OutboundQueueSite {
   clock: Clock;
   /** Single calls of one org that wait; 0: no limit. */
   maxQueuedPerOrg: number;
+}
+
+function noNumber(): ConflictError {
+  return new ConflictError(
+    'invalid_state',
+    'No phone number can be used for the call: it must be active, allow outbound calls, and its telephony account must be usable.',
+  );
 }

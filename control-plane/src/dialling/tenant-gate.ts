@@ -40,14 +40,13 @@ export class TenantGate implements DialGate {
     const { org_id: orgId, project_id: projectId, to_number: to } = session;
     const org = await this.#directory.org(orgId);
     if (org?.status !== 'active') return { pass: false, until: nowMs + ASK_AGAIN_MS };
+    // A person who takes a transferred call has been named by the agent's makers, and the caller's call holds its places.
+    if (session.dial!.kind === 'transfer') return { pass: true };
     const agent = await agentOf(this.#agents, session);
     if (!agent || agent.archived)
       return { pass: false, end: { status: 'cancelled', failure_reason: 'internal' } };
-    // A person who takes a transferred call has been named by the agent's makers.
-    if (session.dial!.kind !== 'transfer') {
-      const blocked = await this.#suppressions.blocks({ orgId, projectId }, [to!]);
-      if (blocked.has(to!)) return { pass: false, end: { status: 'failed', failure_reason: 'blocked' } };
-    }
+    const blocked = await this.#suppressions.blocks({ orgId, projectId }, [to!]);
+    if (blocked.has(to!)) return { pass: false, end: { status: 'failed', failure_reason: 'blocked' } };
     const places = await this.#limits.limitsFor({
       ...{ orgId, projectId, agent },
       ...{ visitor: false, accountId: null, dialAccountId: session.dial!.account_id },

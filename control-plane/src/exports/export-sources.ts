@@ -10,7 +10,10 @@ type Cells = Record<string, unknown>;
 type Position = readonly (string | number)[];
 
 /** Sessions as an export reads them. */
-export type ExportedSession = StoredRecord & { test_run_id: string | null };
+export type ExportedSession = StoredRecord & {
+  test_run_id: string | null;
+  parent_session_id: string | null;
+};
 /** Turns as an export reads them. */
 export type ExportedTurn = StoredRecord & { session_id: string; turn_index: number };
 /** Calls of tools as an export reads them. */
@@ -59,8 +62,8 @@ const TOOL_CALL_FIELDS = [
 
 /** What of a project can be exported. `cursor` is the last cell of each record: an export that broke off goes on behind it. */
 export function exportSources(collections: ExportCollections): Record<keyof ExportCollections, ExportSource> {
-  // Lists leave test runs out, and so do exports.
-  const called = { test_run_id: null } as Filter<ExportedSession>;
+  // Lists leave out test runs and calls to whom callers are transferred to, and so do exports.
+  const called = { test_run_id: null, parent_session_id: null } as Filter<ExportedSession>;
   return {
     sessions: {
       columns: ['session_id', ...SESSION_FIELDS, 'cursor'],

@@ -34,6 +34,8 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   recording_id: 'Recording of the session.',
   test_id: 'Test that it is of.',
   test_run_id: 'Run of tests that it is of.',
+  parent_session_id:
+    'Session of the caller whom somebody is called for, to be transferred to; null: it is no such call.',
   credential_id: "Provider credential of the org; null: the installation's.",
   memory_ids: 'Memories that were written.',
   delivery_id: 'Delivery of the webhook.',

@@ -52,8 +52,8 @@ export class PostCallJobs implements AfterCall {
     session: SessionRecord,
     { turns, delayMs = 0 }: { turns: Turn[] | null; delayMs?: number },
   ): Promise<void> {
-    // A test tells nobody, and is judged by its own run.
-    if (session.test_run_id !== null) {
+    // A test tells nobody, and is judged by its own run; whom a caller is transferred to, the caller's own call tells of.
+    if (session.test_run_id !== null || session.parent_session_id != null) {
       await this.#run.finish(session._id, 'skipped');
       return;
     }

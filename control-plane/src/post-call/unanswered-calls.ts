@@ -21,6 +21,8 @@ export class UnansweredCalls {
 
   /** Safe to repeat: a session has one delivery. */
   async ended(session: SessionRecord): Promise<void> {
+    // The caller's own call tells of a transfer that failed.
+    if (session.parent_session_id != null) return;
     if (session.status !== 'failed' || session.started_at !== null || session.erased_at !== null) return;
     await this.#webhook.deliver(session, await agentOf(this.#agents, session), null);
   }

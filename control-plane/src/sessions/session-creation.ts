@@ -12,7 +12,7 @@ import { NO_AGENT, type SessionAgent } from './session-agent.ts';
 import { effectiveVariables, refuseArchived, type SessionChoices } from './session-choices.ts';
 import type { Credentials, SessionCredentials } from './session-credentials.ts';
 import { TEXT_TRANSPORT } from './session-record.ts';
-import type { SessionDial, SessionRecord } from './session-record.ts';
+import type { SessionConsult, SessionDial, SessionRecord } from './session-record.ts';
 import type { SessionSlots } from './session-slots.ts';
 import type { SessionTreatment } from './session-treatment.ts';
 import type { ClientSecretBody, CreateSessionBody, MintBody } from './session-schema.ts';
@@ -48,6 +48,8 @@ export interface DialledCall {
   contactId: string | null;
   attemptNumber: number;
   dial: SessionDial;
+  /** Of a call to whom a caller is to be transferred to: nothing that is said in it is kept. */
+  consult?: { parentId: string; consult: SessionConsult } | undefined;
 }
 
 /** What sessions cost, as far as it decides whether there may be one more. */
@@ -323,17 +325,23 @@ export class SessionCreation {
    * @throws ValidationError for a required variable without a value or a model that can't be used
    */
   async createOutbound(call: DialledCall): Promise<SessionRecord> {
-    const { agent, dial } = call;
+    const { agent, consult, dial } = call;
     const options: NewSession = {
       kind: 'dialled',
       scope: scopeOf(agent),
       agent,
       models: await this.#choices.models(scopeOf(agent), agent, {}),
       record: true,
-      variables: effectiveVariables(agent, call.variables),
+      variables: consult ? {} : effectiveVariables(agent, call.variables),
       analysisIds: call.analysisIds,
       lifeSeconds: 0,
       own: {
+        ...(consult && {
+          ...{ parent_session_id: consult.parentId, consult: consult.consult },
+          ...{ record: false, store_transcript: false },
+          // The agent was told what it asks for before the caller's own call.
+          pre_call: { state: 'done', deadline: new Date(this.#clock.now()) },
+        }),
         provider: call.carrier,
         telephony_account_id: dial.account_id,
         phone_number_id: dial.number_id,

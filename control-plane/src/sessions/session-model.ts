@@ -73,6 +73,9 @@ export const sessionCollection = defineCollection<SessionRecord, 'project'>({
     dial: mixed,
     transfer: mixed,
     treatment: mixed,
+    parent_session_id: text,
+    consult: mixed,
+    consult_id: text,
     hand_overs: { type: [Object], default: [] },
     gateway_id: text,
     claim_id: text,
@@ -111,11 +114,12 @@ export const sessionCollection = defineCollection<SessionRecord, 'project'>({
   indexes: [
     [{ org_id: 1, project_id: 1, created_at: -1, _id: -1 }],
     [{ org_id: 1, project_id: 1, updated_at: -1, _id: -1 }],
-    // Lists leave test runs out: with `test_run_id` in the index their totals are counted from its keys.
-    [{ org_id: 1, project_id: 1, test_run_id: 1, duration_seconds: -1, _id: -1 }],
-    [{ org_id: 1, project_id: 1, test_run_id: -1, created_at: -1, _id: -1 }],
+    // Lists leave out test runs and calls to whom callers are transferred to: with both fields in an index their totals are
+    // counted from its keys.
+    [{ org_id: 1, project_id: 1, test_run_id: 1, parent_session_id: 1, duration_seconds: -1, _id: -1 }],
+    [{ org_id: 1, project_id: 1, test_run_id: -1, parent_session_id: 1, created_at: -1, _id: -1 }],
     ...LISTED_BY.map((field): [IndexDefinition] => [
-      { org_id: 1, project_id: 1, [field]: 1, test_run_id: 1, created_at: -1, _id: -1 },
+      { org_id: 1, project_id: 1, [field]: 1, test_run_id: 1, parent_session_id: 1, created_at: -1, _id: -1 },
     ]),
     [{ status: 1, _id: 1 }],
     // What retention has to erase.

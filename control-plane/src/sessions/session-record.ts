@@ -128,6 +128,14 @@ export interface SessionRecord extends StoredRecord {
   transfer: SessionTransfer | null;
   /** Of an inbound call that no agent takes. Records of earlier versions have none. */
   treatment?: SessionTreatment | null;
+  /**
+   * Of a call to whom a caller is to be transferred to: the caller's session. Such a session is in no list. Records of earlier
+   * versions have neither.
+   */
+  parent_session_id?: string | null;
+  consult?: SessionConsult | null;
+  /** The last call to whom this caller was to be transferred to. */
+  consult_id?: string | null;
   /** Agents that the call was handed over to, in order; the session stays its first one's. */
   hand_overs?: HandOver[];
 
@@ -182,6 +190,21 @@ export interface HandOver {
   version: number;
   /** Number of the first turn that may be this agent's. */
   from_index: number;
+}
+
+/**
+ * How far a call has come to whom a caller is to be transferred to. `dialling`: nobody has answered; `briefing`: somebody has
+ * and is told of the caller; `bridging`: they take the caller, and the carrier connects the two; `bridged`: it has; `over`.
+ */
+export const CONSULT_STATES = ['dialling', 'briefing', 'bridging', 'bridged', 'over'] as const;
+export type ConsultState = (typeof CONSULT_STATES)[number];
+
+/** A call to whom a caller is to be transferred to, of which the caller's session is the parent. */
+export interface SessionConsult {
+  state: ConsultState;
+  extension: string | null;
+  /** Said to who answers; empty once it is over. */
+  brief: string;
 }
 
 export interface SessionTransfer {

@@ -219,6 +219,8 @@ export function sessionRoutes(deps: {
             }),
             // Sessions of test runs are seen only by those who ask for them.
             test_run_id: test_run_id ? { $in: test_run_id } : null,
+            // Those of whom callers are transferred to are parts of the callers' own.
+            parent_session_id: null,
             ...(numbers ? { numbers: { $in: numbers } } : {}),
             ...lasting(filters.min_duration_seconds, filters.max_duration_seconds),
             ...(also.length > 0 && { $and: also }),

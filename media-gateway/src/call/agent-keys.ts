@@ -45,6 +45,28 @@ export class AgentKeys {
     }
   }
 
+  /**
+   * Presses the keys of an extension, and waits where it says so: `w` half a second, `W` a whole one.
+   * @param wait resolves after so many ms
+   */
+  async dial(extension: string, wait: (ms: number) => Promise<void>): Promise<void> {
+    for (const part of extension.match(/[wW]|[0-9*#]+/g) ?? []) {
+      if (part === 'w' || part === 'W') await wait(part === 'w' ? 500 : 1000);
+      else if (this.#participant.dtmfOut === 'tones') await this.#playAlone(part);
+      else await this.press(part);
+    }
+  }
+
+  /** Plays tones though nothing is being said. */
+  async #playAlone(digits: string): Promise<void> {
+    if (this.#phase.on('keys_by_agent') !== 'take') return;
+    this.#emit('dtmf', { direction: 'sent', digits });
+    const { sampleRate } = this.#participant.outputFormat;
+    const samples = bytesFromPcm16(dtmfTones(digits, sampleRate));
+    const recorded = { samples, sampleRate };
+    await this.#speech.say('(keys)', 'say', { interruptible: false, recorded }).done;
+  }
+
   /** Plays tones behind what was said so far. Whoever speaks meanwhile, such as the menu, does not stop them. */
   async #play(tones: Uint8Array): Promise<boolean> {
     const { current } = this.#speech;

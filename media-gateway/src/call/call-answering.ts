@@ -49,8 +49,8 @@ export interface AnsweredCall {
   speech: AgentSpeech;
   turns: CallerTurns;
   transcript: Transcript;
-  dialogue: Dialogue;
-  greeting: Greeting;
+  dialogue: Pick<Dialogue, 'greetAnswerer' | 'respond'>;
+  greeting: Pick<Greeting, 'prepare'>;
   goodbye: Goodbye;
   end(reason: CallEndReason): void;
 }

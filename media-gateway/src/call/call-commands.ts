@@ -17,6 +17,8 @@ export interface CommandedCall {
   event(name: string): void;
   /** The carrier thinks that somebody, or a machine, has answered. */
   carrierVerdict(verdict: z.output<typeof COMMAND_ARGS.answer_verdict>): void;
+  /** How a call went to whom the caller is to be transferred to. */
+  consultResult(result: z.output<typeof COMMAND_ARGS.consult_result>): void;
   /** @returns the code word of the refusal, if refused */
   transfer(destination: TransferDestination): string | undefined;
 }
@@ -89,6 +91,12 @@ export class CallCommands {
         if (refused !== undefined) return refused;
         const args = COMMAND_ARGS.carrier_result.parse(command.args);
         this.#carrier.onResult(args.command_id, args);
+        return undefined;
+      }
+      case 'consult_result': {
+        const refused = refusal(this.#phase.on('carrier_result'));
+        if (refused !== undefined) return refused;
+        this.#call.consultResult(COMMAND_ARGS.consult_result.parse(command.args));
         return undefined;
       }
       case 'answer_verdict': {

@@ -30,6 +30,9 @@ import { CallTiming } from './call-timing.ts';
 import { CallTools, type CallControls, type TransferDestination } from './call-tools.ts';
 import type { CallDeps, NextAgent } from './call.ts';
 import { CarrierRequests } from './carrier-requests.ts';
+import { CallerBrief } from './caller-brief.ts';
+import { ConsultTalk } from './consult-talk.ts';
+import { Consultation } from './consultation.ts';
 import { CostMeter } from './cost-meter.ts';
 import { Failures } from './failures.ts';
 import { Goodbye } from './goodbye.ts';
@@ -181,7 +184,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     clock: time.clock,
     observer,
     events: {
-      mayThink: () => phase.on('answer_due') === 'think',
+      mayThink: () => !plan.consult && phase.on('answer_due') === 'think',
       mayThinkAhead: () => flow.mayThinkAhead,
       onHeard: (text) => owner.onHeard(text),
       onError: (failure) => failures.replyBreaksOff(failure),
@@ -301,12 +304,23 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     },
     onMessageWanted: (message: string | undefined) => void callerMessage.begin(message),
   };
+  const brief = new CallerBrief({
+    ...{ plan, prompt, llms, clock: time.clock, usage: log.usage },
+    messages: () => transcript.messages(prompt.systemPrompt()),
+    onTrouble: (error) => failures.trouble('llm_trouble', error),
+  });
+  const consultation = new Consultation({
+    carrier,
+    clock: time.clock,
+    briefOf: (destination) => brief.of(destination),
+  });
   const transfer = new Transfer({
     plan,
     prompt,
     trusted,
     clock,
     carrier,
+    warm: consultation,
     phase,
     emit,
     events: {
@@ -388,6 +402,16 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
       watchdog.agentChanged(plan);
     },
   });
+  const consult = plan.consult
+    ? new ConsultTalk({
+        ...{ consult: plan.consult, language: config.language.primary, clock, phase, carrier },
+        call: {
+          ...{ speech, turns, keys: agentKeys, hearing, end },
+          onBridged: () => owner.onBridged(),
+          onLost: () => owner.onLost(),
+        },
+      })
+    : undefined;
   const answering: CallAnswering | undefined = plan.answer_detection
     ? new CallAnswering({
         plan,
@@ -396,7 +420,11 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
         clock,
         hearing,
         emit,
-        call: { speech, turns, transcript, dialogue, greeting, goodbye, end },
+        call: {
+          ...{ speech, turns, transcript, goodbye, end },
+          dialogue: consult ?? dialogue,
+          greeting: consult ?? greeting,
+        },
       })
     : undefined;
   const call = new StalledCall({
@@ -406,7 +434,12 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     tools,
     transcript,
     timing,
-    carrier,
+    carrier: {
+      giveUp() {
+        carrier.giveUp();
+        consultation.giveUp();
+      },
+    },
     failures,
   });
   const watchdog = new Watchdog({ plan, emit, call });
@@ -421,6 +454,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     call: {
       end,
       event: (name) => dialogue.event(name),
+      consultResult: (result) => consultation.onResult(result),
       carrierVerdict: (verdict) => answering?.carrierVerdict(verdict),
       endWith: (reason, message) => goodbye.sayAtOnce(reason, message),
       transfer: (destination) => {
@@ -502,6 +536,8 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     answering,
     flow,
     dialogue,
+    consult,
+    consultation,
     cost,
     failures,
     timing,

@@ -27,8 +27,15 @@ export class CarrierRequests {
     this.#send({ command_id: randomUUID(), action, args });
   }
 
-  /** Sends a request and awaits its outcome. Resolves within 15 s, whatever happens. Never rejects. */
-  ask(action: CarrierCommandData['action'], args: CarrierCommandData['args']): Promise<CarrierResult> {
+  /**
+   * Sends a request and awaits its outcome. Resolves within 15 s, whatever happens. Never rejects.
+   * @param brief what is said to whom a caller is transferred to
+   */
+  ask(
+    action: CarrierCommandData['action'],
+    args: CarrierCommandData['args'],
+    brief?: string,
+  ): Promise<CarrierResult> {
     const id = randomUUID();
     const result = new Promise<CarrierResult>((resolve) => {
       const done = (outcome: CarrierResult) => {
@@ -39,7 +46,7 @@ export class CarrierRequests {
       const timer = this.#clock.setTimeout(() => done({ ok: false, code: 'timeout' }), RESULT_MS);
       this.#waiting.set(id, done);
     });
-    this.#send({ command_id: id, action, args });
+    this.#send({ command_id: id, action, args, ...(brief !== undefined && { brief }) });
     return result;
   }
 

@@ -89,7 +89,9 @@ class LiveCall implements Call, ParticipantListener {
     this.#parts.background.begin();
     this.#removeTick = time.ticker.add((now) => this.#onTick(now));
     farEnd.participant.attach(this);
+    this.#parts.consult?.begin();
     if (this.#parts.answering && plan.leg === 0) this.#parts.answering.begin();
+    else if (this.#parts.consult) return;
     else if (plan.leg === 0) this.#parts.dialogue.begin();
     else this.#parts.dialogue.resume();
     if (plan.leg > 0 && plan.returned_from !== null) this.#parts.returned(plan.returned_from);
@@ -117,14 +119,20 @@ class LiveCall implements Call, ParticipantListener {
   }
 
   onDtmf(digit: string): void {
-    this.#parts.keys.press(digit);
+    const { consult, keys } = this.#parts;
+    if (consult) consult.key(digit);
+    else keys.press(digit);
   }
 
   onGone(gone: Gone): void {
-    const answer = this.#phase.on(gone.by === 'caller' && gone.lost ? 'far_end_lost' : 'far_end_left');
+    // Nobody comes back to whom a caller is to be transferred to.
+    const mayReturn = gone.by === 'caller' && gone.lost && !this.#parts.consult;
+    const answer = this.#phase.on(mayReturn ? 'far_end_lost' : 'far_end_left');
     if (answer === 'end') this.#end(reasonOf(gone), { hangUp: false });
-    else if (answer === 'wait_for_carrier') this.#gone = gone;
-    else if (answer === 'wait_for_return') {
+    else if (answer === 'wait_for_carrier') {
+      this.#gone = gone;
+      this.#parts.consultation.callerGone();
+    } else if (answer === 'wait_for_return') {
       // As at an interruption: the next leg must know what was said until now.
       this.#closeConversation();
       this.#rejoinTimer = this.#clock.setTimeout(() => {
@@ -145,6 +153,7 @@ class LiveCall implements Call, ParticipantListener {
     if (this.#parts.turns.deaf) this.#parts.failures.recognitionLost();
     this.#parts.goodbye.tick(now);
     this.#parts.callerMessage.tick(now);
+    this.#parts.consult?.tick(now);
     this.#parts.cost.tick(now);
     this.#parts.flow.takeWaiting();
     this.#parts.texts.sayNext();
@@ -158,7 +167,7 @@ class LiveCall implements Call, ParticipantListener {
   });
 
   #onCallerTurn(words: CallerWords): void {
-    if (this.#parts.callerMessage.take(words)) return;
+    if (this.#parts.callerMessage.take(words) || this.#parts.consult?.take(words)) return;
     this.#parts.speech.cancel({ keepPrepared: true });
     this.#parts.transcript.callerTurn(words);
     this.#parts.answering?.words(words.text, true);
@@ -198,6 +207,8 @@ class LiveCall implements Call, ParticipantListener {
     this.#parts.greeting.stop();
     this.#parts.background.stop();
     this.#parts.keys.close();
+    this.#parts.consult?.close();
+    this.#parts.consultation.close();
     this.#parts.carrier.close();
     this.#parts.tools.close();
     this.#parts.cost.tell();

@@ -3,7 +3,6 @@ import type { CallerTurns } from '../turns/caller-turns.ts';
 import type { PhaseOfCall } from './call-phase.ts';
 import type { CallTiming } from './call-timing.ts';
 import type { CallTools } from './call-tools.ts';
-import type { CarrierRequests } from './carrier-requests.ts';
 import type { Failures } from './failures.ts';
 import type { Transcript } from './transcript.ts';
 import type { CallSigns, Recovery, WatchedCall } from './watchdog.ts';
@@ -16,7 +15,7 @@ export class StalledCall implements WatchedCall {
   readonly #tools: CallTools;
   readonly #transcript: Transcript;
   readonly #timing: CallTiming;
-  readonly #carrier: CarrierRequests;
+  readonly #carrier: { giveUp(): void };
   readonly #failures: Failures;
 
   constructor(deps: {
@@ -26,7 +25,8 @@ export class StalledCall implements WatchedCall {
     tools: CallTools;
     transcript: Transcript;
     timing: CallTiming;
-    carrier: CarrierRequests;
+    /** Waits for carriers. */
+    carrier: { giveUp(): void };
     failures: Failures;
   }) {
     this.#phase = deps.phase;

@@ -8,6 +8,7 @@ import type { CallClock } from './call-clock.ts';
 import type { PhaseOfCall } from './call-phase.ts';
 import type { TransferDestination } from './call-tools.ts';
 import type { CarrierRequests, CarrierResult } from './carrier-requests.ts';
+import type { ConsultArgs } from './consultation.ts';
 import type { PromptTexts } from './prompt.ts';
 import type { TrustedVariables } from './trusted-variables.ts';
 
@@ -21,6 +22,12 @@ export interface TransferFailure {
   onMessageWanted(message: string | undefined): void;
 }
 
+/** What a transfer asks of who has the other side called and told of the caller first. */
+export interface WarmTransfer {
+  /** Never rejects. @returns ok when the caller is with them */
+  run(destination: TransferDestination, args: ConsultArgs): Promise<CarrierResult>;
+}
+
 /** The outcome of a transfer, for the call. */
 export interface TransferEvents extends TransferFailure {
   /** The caller was connected to the destination: the call is over for the agent. */
@@ -29,13 +36,17 @@ export interface TransferEvents extends TransferFailure {
   onLost(): void;
 }
 
-/** A blind transfer: announced, then asked of the carrier, which takes the caller away from us. */
+/**
+ * A transfer, announced and then asked for. Blind, the carrier takes the caller away from us; warm, the caller waits here until who
+ * was called has taken them.
+ */
 export class Transfer {
   readonly #plan: SessionPlan;
   readonly #prompt: PromptTexts;
   readonly #trusted: TrustedVariables;
   readonly #clock: CallClock;
   readonly #carrier: CarrierRequests;
+  readonly #warm: WarmTransfer;
   readonly #phase: PhaseOfCall;
   readonly #emit: Emit;
   readonly #events: TransferEvents;
@@ -47,6 +58,7 @@ export class Transfer {
     trusted: TrustedVariables;
     clock: CallClock;
     carrier: CarrierRequests;
+    warm: WarmTransfer;
     phase: PhaseOfCall;
     emit: Emit;
     events: TransferEvents;
@@ -56,6 +68,7 @@ export class Transfer {
     this.#trusted = deps.trusted;
     this.#clock = deps.clock;
     this.#carrier = deps.carrier;
+    this.#warm = deps.warm;
     this.#phase = deps.phase;
     this.#emit = deps.emit;
     this.#events = deps.events;
@@ -108,17 +121,24 @@ export class Transfer {
   async #askCarrier(transferId: string, destination: TransferDestination): Promise<CarrierResult> {
     const to = numberOf(destination, this.#trusted);
     if (to === undefined || !allows(destination, to)) return { ok: false, code: 'target_not_allowed' };
-    const callerId = this.#callerId(destination);
     const { target } = destination;
     const extension = target.type === 'phone' ? target.extension : null;
-    return this.#carrier.ask('transfer', {
+    const isWarm = destination.mode === 'warm';
+    const callerId = isWarm ? this.#warmCallerId(destination) : this.#callerId(destination);
+    const args = {
       to,
       destination_id: destination.id,
       ...(extension === null ? {} : { extension }),
       ...(callerId === null ? {} : { caller_id: callerId }),
       ring_timeout_seconds: destination.ring_timeout_seconds,
       transfer_id: transferId,
-    });
+    };
+    return isWarm ? this.#warm.run(destination, args) : this.#carrier.ask('transfer', args);
+  }
+
+  /** A number of ours is chosen where the call is made. */
+  #warmCallerId({ caller_id: shown }: TransferDestination): string | null {
+    return shown === 'caller' ? this.#plan.system.caller_number : null;
   }
 
   /** The caller's own number, or ours: on outbound calls the one that called is ours. */

@@ -1,4 +1,5 @@
 import type { CallEventData } from '@parley/shared/contracts/call-events';
+import { consultLimitMs } from '@parley/shared/contracts/consult';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { Emit } from '../reporting/call-reporter.ts';
 import type { AgentActivity } from '../turns/turn-detector.ts';
@@ -88,6 +89,10 @@ export function boundsOf({ agent, llm, tools }: SessionPlan): Readonly<Record<Du
   const { turn_taking: turns, interruption } = agent.config;
   const reply = agent.config.llm.request_timeout_ms * (llm.length + 1) + MARGIN_MS;
   const tool = Math.max(CARRIER_MS, ...tools.map(({ execution }) => execution.timeout_ms)) + MARGIN_MS;
+  // Of who is told of the caller first; behind it one more request to the carrier.
+  const waits = agent.config.transfer.destinations.flatMap((destination) =>
+    destination.mode === 'warm' ? [consultLimitMs(destination.ring_timeout_seconds) + CARRIER_MS] : [],
+  );
   return {
     reply,
     tool,
@@ -96,7 +101,7 @@ export function boundsOf({ agent, llm, tools }: SessionPlan): Readonly<Record<Du
     caller: SOUND_MS,
     answer: ANSWER_MS,
     announcement: reply + tool,
-    transfer: CARRIER_MS + MARGIN_MS,
+    transfer: Math.max(CARRIER_MS, ...waits) + MARGIN_MS,
     return: RETURN_MS + MARGIN_MS,
     goodbye: GOODBYE_MS + MARGIN_MS,
     nobody: Infinity,

@@ -64,7 +64,8 @@ const dtmfData = z.discriminatedUnion('direction', [
 
 const transferData = z.object({
   transfer_id: z.string(),
-  phase: z.enum(['begun', 'bridged', 'failed']),
+  /** `ringing` and `briefing`: of whom a caller waits for who is to be told first. */
+  phase: z.enum(['begun', 'ringing', 'briefing', 'bridged', 'failed']),
   destination_id: z.string().optional(),
   code: code.optional(),
 });
@@ -79,9 +80,16 @@ const handOverData = z.object({
   code: code.optional(),
 });
 
+/** Of what is said to whom a caller is transferred to. */
+export const MAX_BRIEF_LENGTH = 2000;
+
 const carrierCommandData = z.object({
   command_id: z.string(),
-  action: z.enum(['hangup', 'transfer', 'send_dtmf']),
+  /**
+   * `consult`: somebody is called and told of the caller, who waits; `consult_cancel`: the caller waits no more; `bridge`, of
+   * the call to them: they take the caller.
+   */
+  action: z.enum(['hangup', 'transfer', 'send_dtmf', 'consult', 'consult_cancel', 'bridge']),
   args: z.object({
     digits: z.string().max(64).optional(),
     to: z.string().max(64).optional(),
@@ -92,6 +100,8 @@ const carrierCommandData = z.object({
     /** Keys that are pressed when the other side has answered. */
     extension: z.string().max(32).optional(),
   }),
+  /** What is said to whom the caller is transferred to; not stored. */
+  brief: z.string().max(MAX_BRIEF_LENGTH).optional(),
 });
 export type CarrierCommandData = z.infer<typeof carrierCommandData>;
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CARRIER_VERDICTS } from './answer-detection.ts';
+import { CONSULT_RESULTS } from './consult.ts';
 import { timestampSchema } from './session-values.ts';
 
 export const commandTypeSchema = z.enum([
@@ -8,6 +9,7 @@ export const commandTypeSchema = z.enum([
   'event',
   'transfer',
   'carrier_result',
+  'consult_result',
   'answer_verdict',
   'report_stored',
 ]);
@@ -31,6 +33,15 @@ export const COMMAND_ARGS = {
   transfer: z.object({ destination_id: z.string() }),
   /** Answer to a `carrier_command` event. */
   carrier_result: z.object({ command_id: z.string(), ok: z.boolean(), code: z.string().optional() }),
+  /**
+   * How a call went to whom the caller is to be transferred: `accepted` once the two are connected. `code` is the word for a
+   * failure, where there is one that says more.
+   */
+  consult_result: z.object({
+    transfer_id: z.string(),
+    result: z.enum(CONSULT_RESULTS),
+    code: z.string().optional(),
+  }),
   /** What the carrier's machine detection says of who has answered. `beep_at`: when it heard the tone of a recorder. */
   answer_verdict: z.object({
     source: z.literal('carrier'),

@@ -4,6 +4,7 @@ import { agentConfigSchema } from './agent-config.ts';
 import { planAnswerDetectionSchema } from './answer-detection.ts';
 import { planAssetSchema } from './audio-assets.ts';
 import { callPricesSchema, nanoSchema } from './call-prices.ts';
+import { planConsultSchema } from './consult.ts';
 import { flowDefinitionSchema } from './flow-definition.ts';
 import { flowStateSchema } from './flow-state.ts';
 import { carrierSchema, channelSchema, directionSchema, providerSchema } from './session-values.ts';
@@ -166,6 +167,8 @@ export const sessionPlanSchema = z.object({
   }),
   /** Outbound calls whose far end the agent listens to before it greets. */
   answer_detection: planAnswerDetectionSchema.optional(),
+  /** The call is to somebody whom a caller is to be transferred to, and is no conversation with the agent. */
+  consult: planConsultSchema.optional(),
   /** `[0]` is in use, the rest are fallbacks in order. */
   stt: z.array(planProviderSchema).min(1),
   llm: z.array(planProviderSchema).min(1),

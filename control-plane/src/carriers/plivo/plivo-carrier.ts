@@ -11,6 +11,7 @@ import {
   type CarrierCallback,
   type CarrierDocument,
   type CarrierRequest,
+  type ConnectedCalls,
   type StreamTarget,
   type TransferTarget,
 } from '../carrier.ts';
@@ -185,6 +186,24 @@ export class PlivoCarrier implements Carrier {
 
   transferDocument(target: TransferTarget): CarrierDocument {
     return responseDocument(dialElement(target, resultAttributes(target.resultUrl)), '<Hangup/>');
+  }
+
+  /** Each call fetches the document when its stream ends. */
+  async connect(calls: ConnectedCalls, signal?: AbortSignal): Promise<void> {
+    for (const callId of [calls.targetCallId, calls.callerCallId])
+      await this.#client.call({
+        method: 'POST',
+        path: this.#call(callId),
+        json: { legs: 'aleg', aleg_url: calls.documentUrl, aleg_method: 'POST' },
+        signal,
+      });
+  }
+
+  conferenceDocument(name: string): CarrierDocument {
+    return responseDocument(
+      `<Conference endConferenceOnExit="true">${escapeXml(name)}</Conference>`,
+      '<Hangup/>',
+    );
   }
 
   async sendDtmf(carrierCallId: string, digits: string, signal?: AbortSignal): Promise<void> {

@@ -16,6 +16,7 @@ import {
   type CarrierDocument,
   type CarrierOptions,
   type CarrierRequest,
+  type ConnectedCalls,
   type StreamTarget,
   type TransferTarget,
   type TreatmentStep,
@@ -275,6 +276,15 @@ export class TelnyxCarrier implements Carrier {
   }
 
   transferDocument(): CarrierDocument {
+    return EMPTY;
+  }
+
+  /** Unless it is told to park them, the carrier ends a call with the other one. */
+  async connect({ callerCallId, targetCallId }: ConnectedCalls, signal?: AbortSignal): Promise<void> {
+    await this.#action(callerCallId, 'bridge', { call_control_id: targetCallId }, signal);
+  }
+
+  conferenceDocument(): CarrierDocument {
     return EMPTY;
   }
 

@@ -15,6 +15,7 @@ import {
   type CarrierCallback,
   type CarrierDocument,
   type CarrierRequest,
+  type ConnectedCalls,
   type StreamTarget,
   type TransferTarget,
 } from '../carrier.ts';
@@ -265,6 +266,24 @@ export class TwilioCarrier implements Carrier {
 
   transferDocument(target: TransferTarget): CarrierDocument {
     return responseDocument(dialElement(target, resultAttributes(target.resultUrl)), '<Hangup/>');
+  }
+
+  /** The document replaces that of each call at once: its stream ends. */
+  async connect(calls: ConnectedCalls, signal?: AbortSignal): Promise<void> {
+    for (const callId of [calls.targetCallId, calls.callerCallId])
+      await this.#client.call({
+        method: 'POST',
+        path: this.#call(callId),
+        form: { Url: calls.documentUrl, Method: 'POST' },
+        signal,
+      });
+  }
+
+  conferenceDocument(name: string): CarrierDocument {
+    return responseDocument(
+      `<Dial><Conference endConferenceOnExit="true">${escapeXml(name)}</Conference></Dial>`,
+      '<Hangup/>',
+    );
   }
 
   /** Tones would need a new document, and that ends the media stream. */

@@ -1,0 +1,101 @@
+import { MAX_BRIEF_LENGTH, type Usage } from '@parley/shared/contracts/call-events';
+import type { SessionPlan } from '@parley/shared/contracts/session-plan';
+import type { Clock } from '@parley/shared/time/clock';
+import type { LlmMessage, LlmProvider } from '../providers/llm/llm-provider.ts';
+import type { TransferDestination } from './call-tools.ts';
+import type { PromptTexts } from './prompt.ts';
+
+/** So long a summary may take. Without one, `brief_text` is said. */
+const SUMMARY_MS = 6000;
+const SUMMARY_TOKENS = 120;
+
+/** What is said to whom a caller is to be transferred to. */
+export class CallerBrief {
+  readonly #plan: SessionPlan;
+  readonly #prompt: PromptTexts;
+  readonly #llms: readonly LlmProvider[];
+  readonly #messages: () => LlmMessage[];
+  readonly #clock: Clock;
+  readonly #usage: Usage;
+  readonly #onTrouble: (error: unknown) => void;
+
+  constructor(deps: {
+    /** The call's own: another agent may be in it. */
+    plan: SessionPlan;
+    prompt: PromptTexts;
+    llms: readonly LlmProvider[];
+    /** The conversation so far. */
+    messages: () => LlmMessage[];
+    clock: Clock;
+    usage: Usage;
+    onTrouble: (error: unknown) => void;
+  }) {
+    this.#plan = deps.plan;
+    this.#prompt = deps.prompt;
+    this.#llms = deps.llms;
+    this.#messages = deps.messages;
+    this.#clock = deps.clock;
+    this.#usage = deps.usage;
+    this.#onTrouble = deps.onTrouble;
+  }
+
+  /** @returns at most `MAX_BRIEF_LENGTH` characters; empty: nothing is said of the caller. Never rejects. */
+  async of({ brief_to_target: mode, brief_text: text }: TransferDestination): Promise<string> {
+    if (mode === 'none') return '';
+    const summary = mode === 'summary' ? await this.#summary() : '';
+    return (summary === '' ? this.#prompt.render(text) : summary).trim().slice(0, MAX_BRIEF_LENGTH);
+  }
+
+  /** In two or three sentences what the caller wants; empty when no model has said it in time. */
+  async #summary(): Promise<string> {
+    const llm = this.#llms[0];
+    if (!llm) return '';
+    const abort = new AbortController();
+    const timer = this.#clock.setTimeout(
+      () => abort.abort(new Error('The summary took too long.')),
+      SUMMARY_MS,
+    );
+    let text = '';
+    try {
+      const stream = llm.stream(
+        {
+          messages: [...this.#messages(), { role: 'user', content: requestIn(this.#plan) }],
+          tools: [],
+          temperature: 0.2,
+          maxOutputTokens: SUMMARY_TOKENS,
+          timeoutMs: SUMMARY_MS,
+          cacheKey: this.#plan.agent.agent_id ?? this.#plan.session_id,
+        },
+        abort.signal,
+      );
+      for await (const event of stream) {
+        if (event.type === 'text') text += event.text;
+        else if (event.type === 'usage') {
+          this.#usage.llm_input_tokens += event.inputTokens;
+          this.#usage.llm_output_tokens += event.outputTokens;
+        }
+      }
+    } catch (error) {
+      this.#onTrouble(error);
+      return '';
+    } finally {
+      timer.cancel();
+    }
+    return wholeSentences(text);
+  }
+}
+
+function requestIn({ agent }: SessionPlan): string {
+  const language = new Intl.DisplayNames(['en'], { type: 'language' }).of(agent.config.language.primary);
+  return (
+    '[The caller is being transferred to a person, to whom your next words are spoken; the caller does not hear them. ' +
+    `In at most two short sentences in ${language ?? 'English'}, say who the caller is, as far as that is known, and what they want. ` +
+    'Say nothing else, and address nobody.]'
+  );
+}
+
+/** A text that was cut ends behind its last sentence, where it has one. */
+function wholeSentences(text: string): string {
+  const end = Math.max(...['.', '!', '?', '。', '।'].map((mark) => text.lastIndexOf(mark)));
+  return end === -1 ? text.trim() : text.slice(0, end + 1).trim();
+}
