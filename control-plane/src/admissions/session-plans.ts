@@ -38,8 +38,12 @@ export interface PlanSources {
 
 /** Audio assets that a config names, each where it acts. */
 export function playedAssets(config: AgentConfig | undefined): string[] {
-  const { greeting, background_audio: background } = config ?? {};
-  return [greeting?.audio_asset_id, background?.audio_asset_id].filter((id) => typeof id === 'string');
+  const { greeting, background_audio: background, transfer } = config ?? {};
+  const held = transfer?.destinations.flatMap((one) =>
+    one.mode === 'warm' ? [one.hold_audio_asset_id] : [],
+  );
+  const played = [greeting?.audio_asset_id, background?.audio_asset_id, ...(held ?? [])];
+  return [...new Set(played.filter((id) => typeof id === 'string'))];
 }
 
 /** What sessions cost. */

@@ -5,7 +5,7 @@ import type { ValidationDetail } from '@parley/shared/errors/app-error';
 /**
  * Settings of an agent that this version does not support, each with the values that describe what happens anyway
  * (its default first). Any other value is refused, so that nobody relies on a guard that is not there. A change that
- * supports one of them deletes its line. `*` stands for every entry of a list or map.
+ * supports one of them deletes its line.
  */
 export const UNSUPPORTED_SETTINGS: readonly (readonly [path: string, ...accepted: unknown[]])[] = [
   ['language.additional', []],
@@ -17,7 +17,6 @@ export const UNSUPPORTED_SETTINGS: readonly (readonly [path: string, ...accepted
   ['turn_taking.backchannel.phrases', []],
   ['filler.generated', false],
   ['limits.warn_before_end_seconds', 0],
-  ['transfer.destinations.*.hold_audio_asset_id', null],
   ['recording.format', 'wav'],
   ['recording.consent.mode', 'none'],
   ['recording.consent.message', ''],
@@ -47,13 +46,10 @@ export function checkUnsupportedSettings(config: AgentConfig, before?: AgentConf
 function valuesAt(
   value: unknown,
   path: readonly string[],
-  loc: (string | number)[],
-): { value: unknown; loc: (string | number)[] }[] {
+  loc: string[],
+): { value: unknown; loc: string[] }[] {
   const [key, ...rest] = path;
   if (key === undefined) return [{ value, loc }];
   if (typeof value !== 'object' || value === null) return [];
-  if (key !== '*') return valuesAt((value as Record<string, unknown>)[key], rest, [...loc, key]);
-  return Object.entries(value).flatMap(([name, child]) =>
-    valuesAt(child, rest, [...loc, Array.isArray(value) ? Number(name) : name]),
-  );
+  return valuesAt((value as Record<string, unknown>)[key], rest, [...loc, key]);
 }

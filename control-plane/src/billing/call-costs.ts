@@ -20,6 +20,7 @@ export interface CostedSession {
   agent_id: string | null;
   agent_version: number | null;
   test_run_id: string | null;
+  parent_session_id?: string | null;
   channel: Channel;
   direction: Direction;
   to_number: string | null;
@@ -136,7 +137,9 @@ export class CallCosts {
       org_id: session.org_id,
       project_id: session.project_id,
       agent_id: session.agent_id,
-      agent_version: session.test_run_id === null ? session.agent_version : null,
+      // Tests, and calls to whom callers are transferred to, say nothing of how good a version is.
+      agent_version:
+        session.test_run_id === null && session.parent_session_id == null ? session.agent_version : null,
       channel: session.channel,
       direction: session.direction,
       connected: session.started_at !== null,

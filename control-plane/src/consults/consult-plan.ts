@@ -36,6 +36,7 @@ export function toConsultPlan(plan: SessionPlanWire, session: SessionRecord): Se
           screening: { action: 'hangup' },
           ivr: { action: 'hangup' },
         },
+        background_audio: { ...config.background_audio, audio_asset_id: null },
         end_call: { ...config.end_call, phrases: [], message: '' },
         transfer: { destinations: [] },
       },

@@ -12,7 +12,7 @@ type Position = readonly (string | number)[];
 /** Sessions as an export reads them. */
 export type ExportedSession = StoredRecord & {
   test_run_id: string | null;
-  parent_session_id: string | null;
+  parent_session_id?: string | null;
 };
 /** Turns as an export reads them. */
 export type ExportedTurn = StoredRecord & { session_id: string; turn_index: number };

@@ -313,6 +313,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     carrier,
     clock: time.clock,
     briefOf: (destination) => brief.of(destination),
+    hold: (assetId) => background.hold(assetId),
   });
   const transfer = new Transfer({
     plan,

@@ -23,6 +23,7 @@ export class Consultation {
   readonly #carrier: CarrierRequests;
   readonly #clock: Clock;
   readonly #briefOf: (destination: TransferDestination) => Promise<string>;
+  readonly #hold: (assetId: string) => () => void;
   #wait: Wait | undefined;
 
   constructor(deps: {
@@ -30,10 +31,13 @@ export class Consultation {
     clock: Clock;
     /** What is said to who answers; empty: nothing. Never rejects. */
     briefOf: (destination: TransferDestination) => Promise<string>;
+    /** Has the caller hear an audio asset. @returns what ends that */
+    hold: (assetId: string) => () => void;
   }) {
     this.#carrier = deps.carrier;
     this.#clock = deps.clock;
     this.#briefOf = deps.briefOf;
+    this.#hold = deps.hold;
   }
 
   /**
@@ -47,9 +51,12 @@ export class Consultation {
     this.#wait = wait;
     const limitMs = consultLimitMs(args.ring_timeout_seconds);
     const timer = this.#clock.setTimeout(() => resolve({ ok: false, code: 'timeout' }), limitMs);
+    const assetId = destination.hold_audio_asset_id;
+    const endHold = assetId === null ? undefined : this.#hold(assetId);
     void this.#begin(wait, destination, args);
     const result = await promise;
     timer.cancel();
+    endHold?.();
     // The call is over: that was told already.
     if (this.#wait !== wait) return result;
     this.#wait = undefined;

@@ -173,6 +173,40 @@ void t.test('a summary is thought of, or in its place the text is told', async (
   t.match(asked(slow), [{ action: 'consult', brief: 'Ada wants to buy.' }]);
 });
 
+void t.test(
+  'the caller hears the audio of the destination again and again, and no words of it',
+  async (t) => {
+    const samples = new Uint8Array(8000 * 2).fill(0x11);
+    const plan = wirePlan((wire, config) => {
+      wire.agent.greeting = '';
+      wire.assets = { aud_1: { sha256: '0'.repeat(64), duration_ms: 1000, transcript: null } };
+      config.transfer.destinations = [salesDestination({ mode: 'warm', hold_audio_asset_id: 'aud_1' })];
+    });
+    const call = fakeCall({ plan, audio: () => Promise.resolve({ samples, sampleRate: 8000 }) });
+    await call.wait(100);
+    command(call, 'transfer', { destination_id: 'sales' });
+    await call.wait(5000);
+    t.ok(call.phone.playedMs > 4000, `${call.phone.playedMs} ms were heard of a sound of one second`);
+    result(call, 'declined');
+    await call.settle();
+    answer(call, 'consult_cancel', { ok: true });
+    await call.wait(3000);
+    t.equal(call.phone.bufferedMs, 0, 'it is over');
+    t.same(call.texts(), ['agent: Nobody is free.']);
+    call.call.end({ ended_by: 'api', hangup_reason: 'api_hangup' });
+    t.ok((await call.call.ended).agent_talk_ms < 2000, 'the agent has talked for three words');
+
+    const without = fakeCall({ plan });
+    await without.wait(100);
+    command(without, 'transfer', { destination_id: 'sales' });
+    await without.wait(200);
+    t.match(
+      without.events.filter(({ type }) => type === 'warning'),
+      [{ data: { code: 'background_audio_unavailable' } }],
+    );
+  },
+);
+
 // ---- the call to who is to take the caller ----
 
 function targetPlan(change: Partial<NonNullable<ReturnType<typeof wirePlan>['consult']>> = {}) {
@@ -184,7 +218,8 @@ function targetPlan(change: Partial<NonNullable<ReturnType<typeof wirePlan>['con
   });
 }
 
-const QUESTION = 'Somebody is on the line for you. To take the call, press 1 or say yes.';
+/** As it is given to the voice. */
+const QUESTION = 'Somebody is on the line for you. To take the call, press one or say yes.';
 
 /** Somebody who has answered and was asked. */
 async function toldTarget(): Promise<FakeCall> {
@@ -238,7 +273,7 @@ void t.test('a no, an unclear answer and silence', async (t) => {
 
   const silent = await toldTarget();
   await silent.wait(70_000);
-  t.equal(silent.spoken.filter((said) => said.includes('press 1')).length, 3);
+  t.equal(silent.spoken.filter((said) => said.includes('press one')).length, 3);
   t.match(silent.report, { ended_by: 'system', hangup_reason: 'silence' });
   t.notOk(silent.types().includes('stalled'));
 });
