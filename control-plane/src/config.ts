@@ -152,6 +152,8 @@ const environment = z.object({
   OUTBOUND_CALLS_PER_SECOND: envNumber(0.01, 1000).default(1),
   /** Part of the concurrent calls of each telephony account that outbound calls leave free. */
   INBOUND_RESERVE_PERCENT: envInteger(0, 90).default(20),
+  /** How often the complaints of all telephony accounts are pulled from carriers that list them; 0: only when asked for. */
+  COMPLAINT_PULL_MINUTES: envInteger(0, 1440).default(60),
   /** Single calls of one org that wait to be dialled; 0 switches it off. */
   OUTBOUND_QUEUE_SIZE: envInteger(0, 1_000_000).default(10_000),
   /** Providers behind whose address an emulator answers; shown wherever it matters. */

@@ -5,6 +5,7 @@ import { ManualClock } from '@parley/shared/time/manual-clock';
 import { openPlivoCarrierEmulator } from '@parley/emulators/carriers/plivo-carrier-emulator';
 import { signatureBase } from '../src/carriers/plivo/plivo-signature.ts';
 import { orgCollection } from '../src/orgs/org-model.ts';
+import { telephonyAccountCollection } from '../src/telephony/telephony-account-model.ts';
 import { proofDeadline } from '../src/ucc-complaints/complaint-deadline.ts';
 import { uccComplaintCollection } from '../src/ucc-complaints/ucc-complaint-model.ts';
 import { openLoopbackServer } from './fixtures/loopback-server.ts';
@@ -39,7 +40,10 @@ t.teardown(() => crm[Symbol.asyncDispose]());
 const clock = new ManualClock(Date.now());
 const plane = await openTestControlPlane({
   clock,
-  env: { PUBLIC_URL, PLIVO_BASE_URL: carrier.apiUrl, OUTBOUND_ALLOW: crm.url },
+  env: {
+    ...{ PUBLIC_URL, PLIVO_BASE_URL: carrier.apiUrl, OUTBOUND_ALLOW: crm.url },
+    COMPLAINT_PULL_MINUTES: '60',
+  },
 });
 t.teardown(() => plane[Symbol.asyncDispose]());
 const { database, directory, box } = plane.app.services;
@@ -367,4 +371,25 @@ void t.test('a complaint expires at its deadline, and not one that was answered'
   carrier.complaints.set({ reference_id: waiting.reference_id, status: 'accepted' });
   await sync();
   t.equal((await storedOf(waiting.id))!.status, 'accepted', 'the carrier has the last word');
+});
+
+void t.test('complaints come by themselves, to orgs that have them on', async (t) => {
+  carrier.complaints.set({ reference_id: 'UCC-unasked', to_number: '919876590001' });
+  const known = async () => (await list(`to_number=${encodeURIComponent('+919876590001')}`)).total;
+  const pull = plane.app.features.workers.find(({ name }) => name === 'complaints')!;
+  t.equal(pull.everyMs, 60 * 60_000);
+  const { signal } = new AbortController();
+  await pull.work(signal);
+  t.equal(await known(), 0, 'nobody has tried the account at its carrier yet');
+  await database.model(telephonyAccountCollection).updateOne({ _id: accountId }, { status: 'active' });
+  const setFlags = async (feature_flags: object) => {
+    await database.model(orgCollection).updateOne({ _id: orgId }, { $set: { feature_flags } });
+    directory.forget(orgId);
+  };
+  await setFlags({ ucc: false });
+  await pull.work(signal);
+  await setFlags({});
+  t.equal(await known(), 0, 'the org has them off');
+  await pull.work(signal);
+  t.equal(await known(), 1);
 });

@@ -1,7 +1,7 @@
 import { parsePhoneNumberFromString } from 'libphonenumber-js/min';
 import { z } from 'zod';
 import { carrierCallbackPath } from '@parley/shared/contracts/addresses';
-import type { CarrierName } from '@parley/shared/contracts/session-values';
+import { CARRIERS, type CarrierName } from '@parley/shared/contracts/session-values';
 import { ConflictError, ForbiddenError } from '@parley/shared/errors/app-error';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
@@ -48,6 +48,7 @@ export interface AccountInput {
   provider: CarrierName;
   credentials: unknown;
   project_ids?: string[] | null | undefined;
+  region?: string | null | undefined;
   allowed_countries?: string[] | null | undefined;
   max_concurrent_calls?: number | undefined;
   calls_per_second?: number | undefined;
@@ -110,6 +111,7 @@ export class TelephonyAccountService implements CarrierSource, ComplaintAccounts
     address: string,
     input: AccountInput,
   ): Promise<TelephonyAccountRecord> {
+    refuseRegion(input.region);
     await this.#checkProjects(scope, input.project_ids);
     const credentials = this.#seal(input.provider, input.credentials);
     await checkRoom(scope.collection(telephonyAccountCollection), {}, 'org');
@@ -139,8 +141,9 @@ export class TelephonyAccountService implements CarrierSource, ComplaintAccounts
     account: TelephonyAccountRecord,
     patch: AccountPatch,
   ): Promise<TelephonyAccountRecord> {
+    const { credentials, status, region, ...rest } = patch;
+    refuseRegion(region);
     await this.#checkProjects(scope, patch.project_ids);
-    const { credentials, status, ...rest } = patch;
     const sealed = credentials === undefined ? null : this.#seal(account.provider, credentials);
     const basis = ['status', 'last_verified_at', 'last_error'] as const;
     const changed = await scope.collection(telephonyAccountCollection).change(account, basis, (current) => {
@@ -245,6 +248,17 @@ export class TelephonyAccountService implements CarrierSource, ComplaintAccounts
     return scope
       .collection(telephonyAccountCollection)
       .find(equalities({ provider }), { limit: RECORDS_PER_ORG });
+  }
+
+  /** @inheritdoc */
+  withFeed({ after, limit }: { after: string; limit: number }): Promise<TelephonyAccountRecord[]> {
+    const provider = { $in: CARRIERS.filter((name) => carriers[name].complaints !== undefined) };
+    return this.#database
+      .model(telephonyAccountCollection)
+      .find({ provider, status: 'active', _id: { $gt: after } })
+      .sort({ _id: 1 })
+      .limit(limit)
+      .lean<TelephonyAccountRecord[]>();
   }
 
   /** @inheritdoc */
@@ -360,6 +374,16 @@ export class TelephonyAccountService implements CarrierSource, ComplaintAccounts
   ): Promise<void> {
     await this.#audit.record({ orgId: scope.orgId, caller, address, action, target });
   }
+}
+
+/** @throws ValidationError `not_available` */
+function refuseRegion(region: string | null | undefined): void {
+  if (region == null) return;
+  throw invalid(
+    ['body', 'region'],
+    'is not supported in this version: use null, for the region that the carrier takes by itself',
+    'not_available',
+  );
 }
 
 /** @throws ConflictError `invalid_state` */

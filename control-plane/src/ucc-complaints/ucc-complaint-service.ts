@@ -1,6 +1,5 @@
 import type { CarrierName } from '@parley/shared/contracts/session-values';
 import { AppError, ConflictError } from '@parley/shared/errors/app-error';
-import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
 import type { CallbackSignatures } from '../carriers/callback-signatures.ts';
 import type { CarrierComplaint, CarrierComplaints, ProofFile } from '../carriers/carrier-complaints.ts';
@@ -15,6 +14,7 @@ import { commonFilter, equalities, type AnyOf, type ListInput } from '../http/li
 import type { ListPage } from '../storage/list.ts';
 import type { Scope } from '../tenancy/scope.ts';
 import type { ComplaintAccount, ComplaintAccounts } from './complaint-accounts.ts';
+import type { ComplaintFeed } from './complaint-feed.ts';
 import type { ComplaintIntake } from './complaint-intake.ts';
 import { COMPLAINT_TRANSITIONS, takesProof } from './complaint-states.ts';
 import type { ProofDocuments } from './proof-documents.ts';
@@ -29,25 +29,25 @@ const SYNC_MS = 60_000;
 export class UccComplaintService {
   readonly #accounts: ComplaintAccounts;
   readonly #intake: ComplaintIntake;
+  readonly #feed: ComplaintFeed;
   readonly #documents: ProofDocuments;
   readonly #signatures: CallbackSignatures;
   readonly #clock: Clock;
-  readonly #logger: Logger;
 
   constructor(deps: {
     accounts: ComplaintAccounts;
     intake: ComplaintIntake;
+    feed: ComplaintFeed;
     documents: ProofDocuments;
     signatures: CallbackSignatures;
     clock: Clock;
-    logger: Logger;
   }) {
     this.#accounts = deps.accounts;
     this.#intake = deps.intake;
+    this.#feed = deps.feed;
     this.#documents = deps.documents;
     this.#signatures = deps.signatures;
     this.#clock = deps.clock;
-    this.#logger = deps.logger;
   }
 
   async list(
@@ -67,21 +67,9 @@ export class UccComplaintService {
    * @throws AppError 502 `provider_error`, 504 `provider_timeout` when not all could be pulled
    */
   async sync(scope: Scope, carrier: CarrierName, signal: AbortSignal): Promise<ListPage<UccComplaintRecord>> {
-    const endMs = this.#clock.now() + SYNC_MS;
-    let failure: CarrierError | undefined;
-    for (const account of await this.#accounts.seenBy(scope, carrier)) {
-      if (account.status === 'disabled') continue;
-      try {
-        await this.#pull(account, endMs, signal);
-      } catch (error) {
-        if (!(error instanceof CarrierError)) throw error;
-        this.#logger.warn(
-          { accountId: account._id, code: error.code, status: error.status },
-          'complaints could not be pulled from the carrier',
-        );
-        failure ??= error;
-      }
-    }
+    const accounts = await this.#accounts.seenBy(scope, carrier);
+    const asked = accounts.filter(({ status }) => status !== 'disabled');
+    const failure = await this.#feed.pull(asked, this.#clock.now() + SYNC_MS, signal);
     if (failure) throw carrierFailure(failure);
     return this.#page(scope, { provider: carrier }, { limit: SYNC_ITEMS, offset: 0, sort: '-updated_at' });
   }
@@ -136,22 +124,6 @@ export class UccComplaintService {
     }
     if (told) await this.#intake.take(account, told, 'callback');
     return carrier.acknowledge();
-  }
-
-  /** @throws CarrierError */
-  async #pull(account: ComplaintAccount, endMs: number, signal: AbortSignal): Promise<void> {
-    const feed = await this.#accounts.openComplaints(account._id);
-    if (!feed) return;
-    let unreadable = 0;
-    for await (const page of feed.pages(signal)) {
-      for (const told of page) {
-        if (told) await this.#intake.take(account, told, 'list');
-        else unreadable++;
-      }
-      if (this.#clock.now() > endMs) throw new CarrierError(account.provider, 'timeout');
-    }
-    if (unreadable > 0)
-      this.#logger.warn({ accountId: account._id, unreadable }, 'the carrier lists complaints without an id');
   }
 
   /** @throws ConflictError */
