@@ -1,3 +1,4 @@
+import { newId } from '@parley/shared/ids/new-id';
 import t from 'tap';
 import type { Test } from 'tap';
 import { addTo, CampaignCounters, countedOf, noCounters } from '../src/campaigns/campaign-counters.ts';
@@ -7,6 +8,7 @@ import type { CampaignRecord } from '../src/campaigns/campaign-model.ts';
 import { contactCollection } from '../src/campaigns/contact-model.ts';
 import type { ContactRecord } from '../src/campaigns/contact-model.ts';
 import { ContactStore } from '../src/campaigns/contact-store.ts';
+import { phoneNumberCollection } from '../src/telephony/phone-number-model.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
 
 const plane = await openTestControlPlane();
@@ -255,8 +257,16 @@ void t.test('counting goes on where a process died, and counts nothing twice', a
 
 void t.test('what a campaign uses stays, and a campaign that is over goes with its contacts', async (t) => {
   const mine = await plane.call<{ id: string }>('POST', `${P}/agents`, { body: { name: 'Used' } });
-  const { id } = await campaign({ agent_id: mine.body.id });
+  const number = await database.insert(phoneNumberCollection, {
+    ...{ _id: newId('phn'), org_id: orgId, project_id: projectId, telephony_account_id: newId('tel') },
+    ...{ provider: 'plivo', phone_number: '+14155550177', active_number: '+14155550177', country: 'US' },
+    ...{ type: 'local', label: '', origin: 'imported', capabilities: ['voice'], status: 'active' },
+    ...{ outbound_enabled: true, daily_call_limit: null, released_at: null },
+  });
+  const { id } = await campaign({ agent_id: mine.body.id, phone_number_ids: [number._id] });
   await add(id, numbered(3));
+  const release = () => plane.call('DELETE', `/v1/phone-numbers/${number._id}`);
+  t.match(await release(), { status: 409, body: { code: 'resource_in_use', refs: [{ id }] } });
   const archive = () => plane.call<{ code: string; refs: object[] }>('DELETE', `/v1/agents/${mine.body.id}`);
   const refused = await archive();
   t.match(refused, { status: 409, body: { code: 'resource_in_use', refs: [{ type: 'campaign', id }] } });

@@ -275,6 +275,17 @@ void t.test('an action has what its type needs, and goes where the account may c
   t.equal((await change('plivo', forward('+14155559003'))).status, 200);
 });
 
+void t.test('a region of an account is refused, not ignored', async (t) => {
+  const { telephonyAccounts } = app.services;
+  const account = (await telephonyAccounts.find(lines.twilio.accountId))!;
+  const ask = (region: string | null) => telephonyAccounts.change(scope, 'test', '', account, { region });
+  const refused = await ask('ie1').catch((error: unknown) => error);
+  t.match(refused, { details: [{ loc: ['body', 'region'], type: 'not_available' }] });
+  t.notOk('region' in (await ask(null)));
+  const read = await call('GET', `/v1/telephony-accounts/${account._id}`);
+  t.match(read.body, { region: null });
+});
+
 void t.test(
   'nobody can join a call that no agent takes, and it counts as one that nobody took',
   async (t) => {

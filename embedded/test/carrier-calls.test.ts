@@ -8,6 +8,7 @@ import t from 'tap';
 import { runCaller } from '@parley/emulators/callers/caller-script';
 import { carrierCallbackPath } from '@parley/shared/contracts/addresses';
 import { CARRIERS, type CarrierName } from '@parley/shared/contracts/session-values';
+import { Scope } from '@parley/control-plane/tenancy/scope';
 import { createLogger } from '@parley/shared/logging/logger';
 import { speakAsCaller } from '../src/demonstration/caller-voice.ts';
 import { PUT_THROUGH } from '../src/demonstration/conversation.ts';
@@ -15,6 +16,7 @@ import {
   openDemonstrationPlatform,
   type DemonstrationPlatform,
 } from '../src/demonstration/demonstration-platform.ts';
+import { verifyAccount } from '../src/demonstration/set-up.ts';
 import { waitForPostCall } from '../src/demonstration/follow-session.ts';
 import { CALLER_LINES, DEMONSTRATION_AGENT } from '../src/demonstration/script.ts';
 import { TEST_SETTINGS } from './fixtures/system/test-platform.ts';
@@ -236,6 +238,25 @@ void t.test('an agent of one’s own is followed by the emulated model: its fact
   );
   const events = await rest.get<{ items: { data: object }[] }>(`${at}/events?type=tool_started`);
   t.match(events.items, [{ data: { name: 'order_bread', arguments: '{"quantity":2,"day":"Friday"}' } }]);
+});
+
+// No other call is held meanwhile: for a moment the account cannot dial.
+void t.test('an account of an earlier version gets what it dials by', { buffered: false }, async (t) => {
+  const { platform, demonstration } = running;
+  const { orgId, projectId, lines } = demonstration;
+  const { telephonyAccountId: id, emulator } = lines.telnyx!;
+  const scope = new Scope(platform.controlPlane.services.database, {
+    ...{ orgId, projectId, projects: null, role: 'owner' },
+  });
+  const { telephonyAccounts } = platform.controlPlane.services;
+  const { api_key, public_key } = emulator.credentials;
+  const stored = (await telephonyAccounts.find(id))!;
+  await telephonyAccounts.change(scope, 'test', '', stored, { credentials: { api_key, public_key } });
+  await verifyAccount(platform, scope, id, emulator.credentials);
+  const renewed = (await telephonyAccounts.find(id))!;
+  const { box } = platform.controlPlane.services;
+  t.same(JSON.parse(box.decryptSecret(renewed.credentials)), emulator.credentials);
+  t.equal(renewed.status, 'active');
 });
 
 // All of them do: no other call is held meanwhile.

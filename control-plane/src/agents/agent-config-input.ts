@@ -39,7 +39,7 @@ export function applyConfig(
   options: { outboundAllow: readonly string[] },
 ): StoredConfig & { full: AgentConfig } {
   const before = { ...(current.config as Json), webhooks: current.webhooks };
-  const merged = mergePatch(before, keepMaskedHeaders(patch, current.config), WHOLE);
+  const merged = resetToNew(mergePatch(before, keepMaskedHeaders(patch, current.config), WHOLE), patch);
   const parsed = agentConfigSchema.safeParse(merged, { reportInput: true });
   if (!parsed.success) throw new ValidationError(toValidationDetails(parsed.error, ['body', 'config']));
   const details = [
@@ -55,6 +55,20 @@ export function applyConfig(
     webhooks: webhooks as AgentRecord['webhooks'],
     full: parsed.data,
   };
+}
+
+/** Null asks for the default, which for some settings is that of new agents and not the one that is filled in. */
+function resetToNew(merged: Json, patch: Json, defaults: Json = NEW_AGENT.config as Json): Json {
+  const reset = Object.entries(defaults).flatMap(([name, value]): [string, unknown][] => {
+    const [asked, now] = [patch[name], merged[name]];
+    if (asked === null) return [[name, value]];
+    return isObject(asked) && isObject(now) && isObject(value) ? [[name, resetToNew(now, asked, value)]] : [];
+  });
+  return { ...merged, ...Object.fromEntries(reset) };
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Configs that were filled before, by the text of what was stored; the longest unused leave first. */

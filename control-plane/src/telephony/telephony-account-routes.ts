@@ -33,6 +33,10 @@ const fields = {
     .nullable(),
   max_concurrent_calls: z.number().int().min(1).max(2000),
   calls_per_second: z.number().min(0.1).max(50),
+  region: z.string().min(1).max(60).nullable().meta({
+    description:
+      "Null: the carrier's own choice. Any other value is refused (`not_available`): this version asks no carrier for a region.",
+  }),
   daily_spend_limit_amount: z
     .string()
     .regex(/^\d{1,12}(\.\d{1,6})?$/, 'must be a decimal amount such as "25.00"')
@@ -40,6 +44,7 @@ const fields = {
 };
 
 const limits = {
+  region: fields.region.optional(),
   max_concurrent_calls: fields.max_concurrent_calls.optional(),
   calls_per_second: fields.calls_per_second.optional(),
   daily_spend_limit_amount: fields.daily_spend_limit_amount.optional(),
@@ -78,6 +83,7 @@ const accountResponse = z
     provider: z.string(),
     project_ids: z.array(z.string()).nullable(),
     credentials: z.object({ set: z.boolean() }),
+    region: fields.region,
     allowed_countries: z.array(z.string()).nullable(),
     max_concurrent_calls: fields.max_concurrent_calls,
     calls_per_second: fields.calls_per_second,
@@ -124,6 +130,7 @@ export function telephonyAccountRoutes({
       provider: record.provider,
       project_ids: record.project_ids,
       credentials: { set: true },
+      region: null,
       allowed_countries: record.allowed_countries,
       max_concurrent_calls: record.max_concurrent_calls ?? ACCOUNT_LIMITS.max_concurrent_calls,
       calls_per_second: record.calls_per_second ?? ACCOUNT_LIMITS.calls_per_second,

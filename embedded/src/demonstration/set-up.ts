@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { bootstrapInstallation } from '@parley/control-plane/bootstrap';
 import { REFUSE } from '@parley/control-plane/telephony/inbound-action';
 import { inboundDeploymentCollection } from '@parley/control-plane/telephony/inbound-deployment-model';
@@ -30,6 +31,9 @@ export interface Demonstration {
   /** The emulated carriers, and the number at each that the agent answers. */
   lines: Partial<Record<CarrierName, DemonstrationLine>>;
 }
+
+/** Who makes what the demonstration needs. */
+const INSTALLATION = { auth: 'jwt', user_id: 'usr_installation', sign_in_id: 'installation' } as const;
 
 /** +1 415 555 0101 at the first carrier, and on from there. */
 const numberAt = (carrier: CarrierName) =>
@@ -75,9 +79,7 @@ export async function setUpDemonstration(
   for (const [name, emulator] of Object.entries(platform.carriers) as [CarrierName, CarrierEmulator][]) {
     const line = await findOrMakeNumber(platform, scope, agentId, name, emulator.credentials);
     lines[name] = { emulator, number: numberAt(name), ...line };
-    // Accounts that were never tried at their carrier make no calls.
-    const account = await scope.collection(telephonyAccountCollection).get(line.telephonyAccountId);
-    await controlPlane.services.telephonyAccounts.verify(scope, account);
+    await verifyAccount(platform, scope, line.telephonyAccountId, emulator.credentials);
   }
   return { rest, apiKey, keyIsNew, orgId, projectId, agentId, lines };
 }
@@ -136,23 +138,16 @@ async function findOrMakeNumber(
   const numbers = scope.collection(phoneNumberCollection);
   const known = await numbers.findOne({ active_number: numberAt(carrier) });
   if (known) {
-    await verifyAccount(platform, scope, known.telephony_account_id);
     return { telephonyAccountId: known.telephony_account_id, phoneNumberId: known._id };
   }
-  const account = await telephonyAccounts.create(
-    scope,
-    { auth: 'jwt', user_id: 'usr_installation', sign_in_id: 'installation' },
-    '',
-    {
-      name: `Emulated ${carrier}`,
-      provider: carrier,
-      credentials,
-    },
-  );
+  const account = await telephonyAccounts.create(scope, INSTALLATION, '', {
+    name: `Emulated ${carrier}`,
+    provider: carrier,
+    credentials,
+  });
   const phoneNumberId = await insertNumber(scope, {
     ...{ carrier, number: numberAt(carrier), agentId, accountId: account._id },
   });
-  await verifyAccount(platform, scope, account._id);
   return { telephonyAccountId: account._id, phoneNumberId };
 }
 
@@ -200,9 +195,21 @@ export async function insertNumber(
   return record._id;
 }
 
-/** An account that nobody has verified takes no calls. */
-async function verifyAccount(platform: Platform, scope: Scope, accountId: string): Promise<void> {
-  const { telephonyAccounts } = platform.controlPlane.services;
-  const account = await telephonyAccounts.find(accountId);
-  if (account?.status === 'unverified') await telephonyAccounts.verify(scope, account);
+/**
+ * Accounts that were never tried at their carrier take and make no calls. One of an earlier version, without all
+ * credentials that its carrier has by now, gets them.
+ */
+export async function verifyAccount(
+  platform: Platform,
+  scope: Scope,
+  accountId: string,
+  credentials: Record<string, string>,
+): Promise<void> {
+  const { telephonyAccounts, box } = platform.controlPlane.services;
+  const stored = await scope.collection(telephonyAccountCollection).get(accountId);
+  const known: unknown = JSON.parse(box.decryptSecret(stored.credentials));
+  const account = isDeepStrictEqual(known, credentials)
+    ? stored
+    : await telephonyAccounts.change(scope, INSTALLATION, '', stored, { credentials });
+  await telephonyAccounts.verify(scope, account);
 }
