@@ -97,7 +97,7 @@ async function makeLine(carrier: CarrierName, deployment: object = {}, agent: ob
 interface Callback {
   carrier: CarrierName;
   accountId: string;
-  kind?: 'voice' | 'status' | 'stream' | 'recording';
+  kind?: 'voice' | 'status' | 'stream' | 'recording' | 'amd';
   query?: string;
   /** Form fields, or for Telnyx the event's payload. */
   fields: Record<string, string>;
@@ -733,48 +733,68 @@ void t.test(
   },
 );
 
-void t.test("a carrier's own recording of a call is told in its events, once", async (t) => {
-  const cases: Record<CarrierName, Pick<Callback, 'fields' | 'event'>> = {
-    plivo: { fields: { CallUUID: 'rec-plivo', RecordingID: 'R1', RecordUrl: 'https://plivo.example.com/1' } },
-    twilio: { fields: { CallSid: 'rec-twilio', RecordingSid: 'R1', RecordingStatus: 'completed' } },
-    telnyx: {
-      event: 'call.recording.saved',
-      fields: { call_control_id: 'rec-telnyx', recording_id: 'R1' },
-    },
-  };
-  for (const [carrier, told] of Object.entries(cases) as [CarrierName, (typeof cases)['plivo']][]) {
-    const line = await makeLine(carrier);
-    const arrived: Record<CarrierName, Callback> = {
-      plivo: plivoCall(line, 'rec-plivo'),
-      twilio: {
-        ...{ carrier, accountId: line.accountId },
-        fields: { CallSid: 'rec-twilio', From: '+919876543210', To: line.number, CallStatus: 'ringing' },
+void t.test(
+  "a carrier's own recording and its verdict on who answered are told in events, once",
+  async (t) => {
+    const cases: Record<CarrierName, Pick<Callback, 'fields' | 'event'>> = {
+      plivo: {
+        fields: { CallUUID: 'rec-plivo', RecordingID: 'R1', RecordUrl: 'https://plivo.example.com/1' },
       },
+      twilio: { fields: { CallSid: 'rec-twilio', RecordingSid: 'R1', RecordingStatus: 'completed' } },
       telnyx: {
-        ...{ carrier, accountId: line.accountId, event: 'call.initiated' },
-        fields: {
-          call_control_id: 'rec-telnyx',
-          from: '+919876543210',
-          to: line.number,
-          direction: 'incoming',
-        },
+        event: 'call.recording.saved',
+        fields: { call_control_id: 'rec-telnyx', recording_id: 'R1' },
       },
     };
-    t.equal((await callBack(arrived[carrier])).status, 200, carrier);
-    const [session] = await sessionsOf(line);
-    for (const _ of [1, 2])
-      t.equal(
-        (await callBack({ carrier, accountId: line.accountId, kind: 'recording', ...told })).status,
-        200,
+    const verdicts: typeof cases = {
+      plivo: { fields: { CallUUID: 'rec-plivo', Event: 'MachineDetection', Machine: 'true' } },
+      twilio: { fields: { CallSid: 'rec-twilio', AnsweredBy: 'machine_start' } },
+      telnyx: {
+        event: 'call.machine.detection.ended',
+        fields: { call_control_id: 'rec-telnyx', result: 'machine' },
+      },
+    };
+    for (const [carrier, told] of Object.entries(cases) as [CarrierName, (typeof cases)['plivo']][]) {
+      const line = await makeLine(carrier);
+      const arrived: Record<CarrierName, Callback> = {
+        plivo: plivoCall(line, 'rec-plivo'),
+        twilio: {
+          ...{ carrier, accountId: line.accountId },
+          fields: { CallSid: 'rec-twilio', From: '+919876543210', To: line.number, CallStatus: 'ringing' },
+        },
+        telnyx: {
+          ...{ carrier, accountId: line.accountId, event: 'call.initiated' },
+          fields: {
+            call_control_id: 'rec-telnyx',
+            from: '+919876543210',
+            to: line.number,
+            direction: 'incoming',
+          },
+        },
+      };
+      t.equal((await callBack(arrived[carrier])).status, 200, carrier);
+      const [session] = await sessionsOf(line);
+      for (const _ of [1, 2])
+        t.equal(
+          (await callBack({ carrier, accountId: line.accountId, kind: 'recording', ...told })).status,
+          200,
+        );
+      const path = `/v1/sessions/${session!.session_id}/events?type=warning`;
+      const { body } = await plane.call<{ items: object[]; total: number }>('GET', path);
+      t.match(body.items, [{ data: { code: 'carrier_recording_saved', name: 'R1', reason: null } }], carrier);
+      t.equal(body.total, 1);
+      const verdict = { carrier, accountId: line.accountId, kind: 'amd', ...verdicts[carrier] } as const;
+      for (const _ of [1, 2]) t.match(await callBack(verdict), { status: 200 }, carrier);
+      const heard = await plane.call<{ items: object[]; total: number }>(
+        'GET',
+        `/v1/sessions/${session!.session_id}/events?type=carrier_verdict`,
       );
-    const path = `/v1/sessions/${session!.session_id}/events?type=warning`;
-    const { body } = await plane.call<{ items: object[]; total: number }>('GET', path);
-    t.match(body.items, [{ data: { code: 'carrier_recording_saved', name: 'R1', reason: null } }], carrier);
-    t.equal(body.total, 1);
-    // Where it is lies open for minutes, and is nobody's business.
-    t.notMatch(JSON.stringify(body), /example\.com/);
-  }
-});
+      t.match(heard.body, { total: 1, items: [{ data: { class: 'machine', beep: false } }] }, carrier);
+      // Where it is lies open for minutes, and is nobody's business.
+      t.notMatch(JSON.stringify(body), /example\.com/);
+    }
+  },
+);
 
 void t.test('an account is invalid once its carrier refuses the credentials in use', async (t) => {
   const { telephonyAccounts } = services;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CARRIER_VERDICTS } from '@parley/shared/contracts/answer-detection';
 import { CALL_EVENTS, type CallEventDescriptor } from '@parley/shared/contracts/call-events';
 import { carrierSchema, SESSION_STATUSES } from '@parley/shared/contracts/session-values';
 import { timestamp } from '../http/record-schema.ts';
@@ -44,6 +45,13 @@ const OWN_EVENTS = {
         .string()
         .nullable()
         .meta({ description: 'Why, in the words of the carrier, if there is a reason.' }),
+    }),
+  },
+  carrier_verdict: {
+    description: "Who has answered, by the carrier's own detection: `answer_class` says what it came to.",
+    data: z.object({
+      class: z.enum(CARRIER_VERDICTS).meta({ description: 'What the carrier has heard.' }),
+      beep: z.boolean().meta({ description: 'Whether it has heard the tone of a recorder.' }),
     }),
   },
   inbound_action: {

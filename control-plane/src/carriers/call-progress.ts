@@ -103,6 +103,13 @@ export class CallProgress {
   /** Who or what has answered, as the carrier hears it: the gateway weighs it with what it hears itself. */
   async answeredBy(accountId: string, call: Extract<CarrierCallback, { type: 'machine' }>): Promise<void> {
     const session = await this.#store.findCall(accountId, call.carrierCallId);
+    if (session && !session.erased_at)
+      await this.#events.append(owner(session), {
+        type: 'carrier_verdict',
+        data: { class: call.verdict, beep: call.beep },
+        key: `carrier_verdict_${call.verdict}_${call.beep}`,
+        offsetMs: session.started_at ? this.#clock.now() - session.started_at.getTime() : 0,
+      });
     if (!session?.gateway_id || !isLive(session.status)) return;
     const beep = call.beep ? { beep_at: new Date(this.#clock.now()).toISOString() } : {};
     try {
