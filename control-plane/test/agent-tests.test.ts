@@ -215,7 +215,6 @@ void t.test('what can not be tested is refused where it stands', async (t) => {
       ['persona', 'language'],
       'not_available',
     ],
-    [ending({ kind: 'node_reached', node_id: 'n' }), ['checks', 0, 'kind'], 'not_available'],
     [ending({ kind: 'max_latency_ms', value: 900 }), ['checks', 0, 'kind'], 'not_available'],
     [expecting({ kind: 'ended_by', value: 'agent' }), ['turns', 0, 'expect', 0, 'kind'], 'not_available'],
     [

@@ -357,7 +357,7 @@ void t.test('agents', async (t) => {
     }
     const not_yet = {
       ...flow_definition,
-      nodes: [{ id: 'talk', type: 'wait', timeout_seconds: 5 }, wrong.nodes[1]],
+      nodes: [{ id: 'talk', type: 'collect', fields: [{ name: 'x' }] }, wrong.nodes[1]],
     };
     const checked = await cp.call('POST', `/v1/agents/${id}/validate`, {
       body: { flow_definition: not_yet },

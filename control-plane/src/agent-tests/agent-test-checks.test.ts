@@ -17,6 +17,10 @@ const OBSERVED: Observed = {
     { toolId: 'tol_b', name: 'broken', arguments: undefined, turn: 2, code: null },
     { toolId: null, name: 'end_call', arguments: {}, turn: 2, code: null },
   ],
+  nodes: [
+    { nodeId: 'hello', turn: 0 },
+    { nodeId: 'price', turn: 1 },
+  ],
   answers: [
     { turn: 1, latencyMs: 700 },
     { turn: 1, latencyMs: 650 },
@@ -47,6 +51,10 @@ const CASES: [check: Omit<Check, 'id'>, turn: number | undefined, passed: boolea
   [{ kind: 'max_latency_ms', value: 700 } as Check, 1, true],
   [{ kind: 'max_latency_ms', value: 699 } as Check, 1, false],
   [{ kind: 'max_latency_ms', value: 600_000 } as Check, 3, false],
+  [{ kind: 'node_reached', node_id: 'price' } as Check, undefined, true],
+  [{ kind: 'node_reached', node_id: 'price' } as Check, 1, true],
+  [{ kind: 'node_reached', node_id: 'hello' } as Check, 1, false],
+  [{ kind: 'node_reached', node_id: 'gone' } as Check, undefined, false],
   [{ kind: 'ended_by', value: 'agent' } as Check, undefined, true],
   [{ kind: 'ended_by', value: 'caller' } as Check, undefined, false],
 ];

@@ -6,6 +6,8 @@ import type { AgentTestCheck } from './agent-test-schema.ts';
 export interface Observed {
   said: { role: 'caller' | 'agent'; text: string; turn: number }[];
   toolCalls: ToolUse[];
+  /** Nodes of the agent's flow that the call has come to. */
+  nodes: { nodeId: string; turn: number }[];
   /** Answers that were spoken: from the caller's last sound to the agent's first. */
   answers: { turn: number; latencyMs: number }[];
   /** As they were at the end. */
@@ -29,7 +31,7 @@ export interface CheckOutcome {
   reason: string;
 }
 
-type PlainCheck = Exclude<AgentTestCheck, { kind: 'judge' | 'node_reached' }>;
+type PlainCheck = Exclude<AgentTestCheck, { kind: 'judge' }>;
 
 const MAX_QUOTE = 300;
 
@@ -63,6 +65,16 @@ export function evaluate(check: PlainCheck, observed: Observed, turn?: number): 
         reason: last
           ? `${last.name} was called with ${quote(JSON.stringify(last.arguments) ?? 'unreadable arguments')}`
           : 'The tool was not called.',
+      };
+    }
+    case 'node_reached': {
+      const reached = observed.nodes.filter(inScope).map(({ nodeId }) => nodeId);
+      return {
+        passed: reached.includes(check.node_id),
+        reason:
+          reached.length === 0
+            ? 'The conversation came to no node of a flow.'
+            : `The conversation came to: ${quote(reached.join(', '))}`,
       };
     }
     case 'variable': {

@@ -262,12 +262,13 @@ async function ended(
 
 async function observe(deps: ConversationDeps, session: SessionRecord, talk: Talk): Promise<Observed> {
   const { items } = await deps.callLog.events(session._id, {
-    types: ['turn', 'tool_started', 'tool_finished'],
+    types: ['turn', 'tool_started', 'tool_finished', 'flow_node'],
     limit: MAX_EVENTS,
     offset: 0,
   });
   const calls = new Map<unknown, ToolUse>();
   const answers = new Map<unknown, Observed['answers'][number]>();
+  const nodes: Observed['nodes'] = [];
   const taken = new Set<unknown>();
   let turn = 0;
   for (const { type, data } of items) {
@@ -277,6 +278,8 @@ async function observe(deps: ConversationDeps, session: SessionRecord, talk: Tal
       if (role === 'caller' && !taken.has(index)) turn = talk.lineOf(taken.add(index).size);
       const { e2e } = (latency ?? {}) as Partial<TurnLatency>;
       if (role === 'agent' && e2e != null) answers.set(index, { turn, latencyMs: e2e });
+    } else if (type === 'flow_node') {
+      nodes.push({ nodeId: String(data['node_id']), turn });
     } else if (type === 'tool_started') {
       calls.set(data['tool_call_id'], {
         toolId: typeof data['tool_id'] === 'string' ? data['tool_id'] : null,
@@ -293,6 +296,7 @@ async function observe(deps: ConversationDeps, session: SessionRecord, talk: Tal
   return {
     said: talk.said,
     toolCalls: [...calls.values()],
+    nodes,
     answers: [...answers.values()],
     variables: session.variables,
     endedBy: session.ended_by,
@@ -324,9 +328,6 @@ async function toVerdict(
       const said = observed.said.filter((one) => turn === undefined || one.turn <= turn);
       return { id, ...(await judge(model, { criterion: check.criterion, said }, signal)) };
     }
-    // Not to be stored; see AgentTestService.
-    if (check.kind === 'node_reached')
-      return { id, passed: false, reason: 'This version does not support this check.' };
     return { id, ...evaluate(check, observed, turn) };
   };
   const checks: CheckOutcome[] = [];

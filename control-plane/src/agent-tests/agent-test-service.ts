@@ -54,9 +54,6 @@ const MAX_CALLER_TEXT = 4000;
 /** What keys a caller pressed is written like this in a transcript. */
 const KEYS = '(keys) ';
 
-const NOT_YET: Partial<Record<AgentTestCheck['kind'], string>> = {
-  node_reached: 'is not supported in this version: flows are not executed yet',
-};
 /** What only a voice has. */
 const ONLY_ALOUD: readonly AgentTestCheck['kind'][] = ['max_latency_ms'];
 /** A turn does not know what the whole conversation comes to. */
@@ -315,10 +312,13 @@ export class AgentTestService {
       .collection(this.#named.sessions)
       .findOne({ _id: sessionId, project_id: agent.project_id });
     if (!session) throw new ValidationError([referenceNotFound(loc)]);
-    const turns = (await this.#callLog.turns(session._id))
-      .filter(({ role, text }) => role === 'caller' && text.trim() !== '' && !text.startsWith(KEYS))
-      .slice(0, MAX_TURNS)
-      .map(({ text }) => ({ caller: text.trim().slice(0, MAX_CALLER_TEXT), expect: [] }));
+    const said = await this.#callLog.turns(session._id);
+    const turns = said
+      .flatMap(({ role, text }, at) => {
+        if (role !== 'caller' || text.trim() === '' || text.startsWith(KEYS)) return [];
+        return [{ caller: text.trim().slice(0, MAX_CALLER_TEXT), expect: nodesReached(said, at) }];
+      })
+      .slice(0, MAX_TURNS);
     if (turns.length === 0) throw invalid(loc, 'the session has no stored caller turns');
     return { turns, variables: session.variables };
   }
@@ -345,12 +345,11 @@ export class AgentTestService {
         seen.add(check.id);
       }
       const why =
-        NOT_YET[check.kind] ??
-        (inTurn && ONLY_AT_THE_END.includes(check.kind)
+        inTurn && ONLY_AT_THE_END.includes(check.kind)
           ? 'can only be checked at the end of the conversation: move it to checks'
           : content.channel !== 'voice' && ONLY_ALOUD.includes(check.kind)
             ? 'requires the channel "voice"'
-            : undefined);
+            : undefined;
       if (why !== undefined) details.push({ loc: [...loc, 'kind'], msg: why, type: 'not_available' });
       if ('tool_id' in check) named(check.tool_id, loc);
       if (check.kind === 'variable' && !check.op.endsWith('exists') && check.value === undefined)
@@ -480,4 +479,14 @@ function withIds(content: AgentTestContent): AgentTestContent {
 
 function noUse(field: string, type: string): ValidationError {
   return invalid(['body', field], `is not allowed for the type ${type}`, 'extra_forbidden');
+}
+
+/** The node of the flow that a turn of the caller led to, where it led to another one. */
+function nodesReached(
+  turns: readonly { role: string; node_id?: string | null }[],
+  at: number,
+): { kind: 'node_reached'; node_id: string }[] {
+  const answer = turns[at + 1];
+  const id = answer?.role === 'agent' ? answer.node_id : undefined;
+  return id == null || id === turns[at]!.node_id ? [] : [{ kind: 'node_reached', node_id: id }];
 }

@@ -11,7 +11,7 @@ import type { AgentContent } from './agent-record.ts';
 
 /** Records of other features that an agent may name. */
 export interface NamedRecords {
-  readonly tool: Collection<StoredRecord>;
+  readonly tool: Collection<StoredRecord & { type: string }>;
   readonly knowledge_base: Collection<StoredRecord>;
   readonly phone_number: Collection<StoredRecord>;
   readonly audio_asset: Collection<StoredRecord & { status: string }>;
@@ -94,6 +94,7 @@ export async function checkContent(
       details.push(referenceNotFound(loc));
     }
   }
+  if (flow) details.push(...(await serversInFlow(scope, records, flow.references)));
   details.push(...(await archivedDestinations(scope, config, before)), ...unboundedTargets(config, before));
   details.push(...warmHandOvers(config));
   const references: Reference[] = config.transfer.destinations.flatMap((destination, i) =>
@@ -141,6 +142,25 @@ export async function checkContent(
       references.push({ collection: kind === 'agent' ? agentCollection : records[kind], id, loc });
   }
   return [...details, ...(await missingReferences(scope, references))];
+}
+
+/** Servers of many tools (MCP) that nodes are to run as if they were one. */
+async function serversInFlow(
+  scope: Scope,
+  { tool }: NamedRecords,
+  references: readonly { kind: string; id: string; loc: Loc }[],
+): Promise<ValidationDetail[]> {
+  const run = references.filter(({ kind, loc }) => kind === 'tool' && loc.at(-1) === 'tool_id');
+  if (run.length === 0) return [];
+  const filter = { _id: { $in: run.map(({ id }) => id) }, type: 'mcp' };
+  const servers = await scope.collection(tool).find(filter, { limit: run.length });
+  return run
+    .filter(({ id }) => servers.some(({ _id }) => _id === id))
+    .map(({ loc }) => ({
+      loc: [...loc],
+      msg: 'is an MCP server, which has several tools: let a conversation node use it',
+      type: 'not_available',
+    }));
 }
 
 /** Agents that calls are to be handed over to, and that are archived. */

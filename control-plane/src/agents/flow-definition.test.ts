@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { defaultAgentConfig } from '@parley/shared/contracts/agent-config';
 import { checkFlow } from './flow-definition.ts';
@@ -122,18 +123,20 @@ void t.test('what calls do not do yet is refused at its node', async (t) => {
   const definition = flow(
     [
       { id: 'a', type: 'say', audio_asset_id: 'aud_1' },
-      { id: 'b', type: 'wait', timeout_seconds: 5 },
+      { id: 'b', type: 'collect', fields: [{ name: 'x' }] },
+      { id: 'd', type: 'wait', timeout_seconds: 5, hold_audio_asset_id: 'aud_1' },
       talk('c', { overrides: { turn_taking: { backchannel: { enabled: true } } } }),
       end(),
     ],
-    [edge('a', 'b'), edge('b', 'c'), edge('c', 'end')],
+    [edge('a', 'b'), edge('b', 'd'), edge('d', 'c'), edge('c', 'end')],
   );
   t.same(
     checkFlow(definition, config).details.map(({ loc, type }) => `${loc.slice(2).join('.')} ${type}`),
     [
-      'nodes.2.overrides.turn_taking.backchannel.enabled not_available',
+      'nodes.3.overrides.turn_taking.backchannel.enabled not_available',
       'nodes.0.audio_asset_id not_available',
       'nodes.1.type not_available',
+      'nodes.2.hold_audio_asset_id not_available',
     ],
   );
 });
@@ -155,6 +158,12 @@ void t.test('overrides join the settings of the agent, and must fit them', async
     'nodes.0.overrides.silence.max_reminders less_than_equal',
     'nodes.0.overrides.silence.unknown extra_forbidden',
   ]);
+});
+
+void t.test('the example of the documentation is sound', async (t) => {
+  const page = readFileSync(new URL('../../../docs/flows.md', import.meta.url), 'utf8');
+  const { details } = checkFlow(JSON.parse(/```json\n([^]*?)```/.exec(page)![1]!), config);
+  t.same(details, []);
 });
 
 void t.test('bounds on size hold', async (t) => {

@@ -112,7 +112,7 @@ function checkGraph(flow: FlowDefinition, agentConfig: AgentConfig): ValidationD
 }
 
 /** Node types that calls do not run yet. */
-const UNAVAILABLE: readonly FlowNode['type'][] = ['collect', 'tool', 'transfer', 'agent', 'wait'];
+const UNAVAILABLE: readonly FlowNode['type'][] = ['collect', 'transfer', 'agent'];
 
 /** What would be stored and not act. */
 function checkAvailable(flow: FlowDefinition): ValidationDetail[] {
@@ -122,6 +122,8 @@ function checkAvailable(flow: FlowDefinition): ValidationDetail[] {
   for (const [index, one] of flow.nodes.entries()) {
     if (UNAVAILABLE.includes(one.type))
       report(['nodes', index, 'type'], `nodes of the type ${one.type} are not executed yet`);
+    if (one.type === 'wait' && one.hold_audio_asset_id !== null)
+      report(['nodes', index, 'hold_audio_asset_id'], 'use null');
     if (one.type === 'say' && one.audio_asset_id !== null)
       report(['nodes', index, 'audio_asset_id'], 'use null, and text');
   }

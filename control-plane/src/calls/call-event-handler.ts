@@ -97,7 +97,11 @@ export class CallEventHandler {
       case 'call_started':
         if (current) await this.#started(session, event);
         return;
+      case 'flow_node':
+        if (current) await this.#moved(session, event.data.variables, { flow_state: event.data.state });
+        return;
       case 'turn':
+        if (current) await this.#moved(session, event.data.variables);
         if (keepsTranscript(session)) await this.#callLog.storeTurn(owner(session), event.data);
         return;
       case 'transfer':
@@ -130,6 +134,19 @@ export class CallEventHandler {
         transfer: null,
       },
     });
+  }
+
+  /** Keeps what the next leg begins with. */
+  async #moved(
+    session: SessionRecord,
+    variables: Record<string, string> = {},
+    set: Pick<SessionChange, 'flow_state'> = {},
+  ): Promise<void> {
+    // Whole: their names are the tenant's.
+    const changed = Object.keys(variables).length > 0;
+    const change = { ...set, ...(changed ? { variables: { ...session.variables, ...variables } } : {}) };
+    if (session.erased_at === null && !isTerminal(session.status) && Object.keys(change).length > 0)
+      await this.#store.change(session._id, change);
   }
 
   async #transferred(session: SessionRecord, { id, data }: Known<'transfer'>): Promise<void> {

@@ -17,11 +17,13 @@ export async function flowOf(
   const definition = flowDefinitionSchema.parse(agent.flow_definition);
   const resolve = (id: string, use: Parameters<ModelCatalog['resolve']>[2]) =>
     catalog.resolve(session.org_id, id, { ...use, projectId: session.project_id });
+  const kept = session.flow_state ?? null;
+  const state = kept?.agent_id === agent.agent_id ? kept : null;
   const [llms, voices] = await Promise.all([
     resolveAll(llmsOf(definition), (id) => resolve(id, llmUse(agent.config))),
     resolveAll(voicesOf(definition), (voice) => resolve(session.tts_id, ttsUse(agent.config, voice))),
   ]);
-  return { definition: agent.flow_definition as WireFlow['definition'], llms, voices, state: null };
+  return { definition: agent.flow_definition as WireFlow['definition'], llms, voices, state };
 }
 
 /** The same flow for an org that has no knowledge bases. */

@@ -76,6 +76,7 @@ export const sessionCollection = defineCollection<SessionRecord, 'project'>({
     parent_session_id: text,
     consult: mixed,
     consult_id: text,
+    flow_state: mixed,
     hand_overs: { type: [Object], default: [] },
     gateway_id: text,
     claim_id: text,

@@ -1,3 +1,4 @@
+import type { FlowState } from '@parley/shared/contracts/flow-state';
 import type { CallMetrics, Usage } from '@parley/shared/contracts/call-events';
 import type { CarrierName, Channel, Direction, SessionStatus } from '@parley/shared/contracts/session-values';
 import type { StoredRecord } from '../storage/collection.ts';
@@ -136,6 +137,8 @@ export interface SessionRecord extends StoredRecord {
   consult?: SessionConsult | null;
   /** The last call to whom this caller was to be transferred to. */
   consult_id?: string | null;
+  /** Where the call stands in the flow of the agent that speaks. */
+  flow_state?: FlowState | null;
   /** Agents that the call was handed over to, in order; the session stays its first one's. */
   hand_overs?: HandOver[];
 

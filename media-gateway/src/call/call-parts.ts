@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { PlanAsset } from '@parley/shared/contracts/audio-assets';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { CallEndReason } from '@parley/shared/contracts/session-values';
@@ -11,7 +10,7 @@ import { replyMaker } from '../speech/reply-maker.ts';
 import { CallVoices } from '../speech/speaker.ts';
 import { WaitingTexts } from './waiting-texts.ts';
 import { CallerTurns, type CallerWords } from '../turns/caller-turns.ts';
-import { AgentHandOver } from './agent-hand-over.ts';
+import { AgentHandOver, listensAlike, TAKEN_OVER } from './agent-hand-over.ts';
 import { CallAnswering } from './call-answering.ts';
 import { AgentKeys } from './agent-keys.ts';
 import { destinationsOf } from './built-in-tools.ts';
@@ -45,6 +44,7 @@ import { TRANSFERRED } from './tool-answers.ts';
 import { Transcript } from './transcript.ts';
 import { failTransfer, Transfer } from './transfer.ts';
 import { TrustedVariables } from './trusted-variables.ts';
+import { VariableChanges } from './variable-changes.ts';
 import { Watchdog } from './watchdog.ts';
 
 /** What its parts need of a call, and tell it. */
@@ -65,19 +65,6 @@ export interface CallOwner {
   onLost(): void;
 }
 
-/** Told to an agent that takes a call over. */
-const TAKEN_OVER =
-  'You have taken this call over from another agent just now. Go on where it stands: the caller need not repeat anything.';
-
-/** Whether the next agent listens with the same STT in the same way. */
-function listensAlike(now: SessionPlan, next: NextAgent['part']): boolean {
-  const ears = ({ stt, agent }: Pick<SessionPlan, 'stt' | 'agent'>) => [
-    stt.map(({ id, model, language, options }) => ({ id, model, language, options })),
-    { language: agent.config.language.primary, ...agent.config.stt },
-  ];
-  return isDeepStrictEqual(ears(now), ears(next));
-}
-
 /** What a call is made of. */
 export type CallParts = ReturnType<typeof wireCall>;
 
@@ -91,7 +78,8 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
   const providers = { ...deps.providers };
   const { config } = plan.agent;
   const media = new MediaClock(clock, participant.steadyAudio);
-  const log = new TurnLog(reporter, plan.history);
+  const changes = new VariableChanges(variables);
+  const log = new TurnLog(reporter, plan.history, changes);
   const transcript = new Transcript({
     log,
     clock,
@@ -109,8 +97,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     },
   });
   const prompt = new PromptTexts({
-    plan,
-    variables,
+    ...{ plan, variables },
     now: () => clock.now(),
     callSeconds: () => clock.offset() / 1000,
     onMissing: (name) => emit('warning', { code: 'missing_variable', name }),
@@ -364,6 +351,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     events: {
       onTimeToEnd: (reason, message) => goodbye.say(reason, message),
       onUnanswered: (count) => dialogue.unanswered(count),
+      isWaiting: () => flow.isWaiting,
       onAudioMissing: () => end({ ended_by: 'system', failure_reason: 'media_timeout' }),
     },
   });
@@ -381,6 +369,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     emit,
   });
   const { node, flow, dialogue }: FlowParts = wireFlow({
+    changes,
     ...{
       plan,
       variables,
@@ -433,7 +422,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     speech,
     turns,
     tools,
-    transcript,
+    dialogue,
     timing,
     carrier: {
       giveUp() {

@@ -14,6 +14,8 @@ export interface CallTimingEvents {
   onTimeToEnd(reason: CallEndReason, message: string | undefined): void;
   /** So many reminders have gone unanswered. @returns whether that led anywhere */
   onUnanswered(count: number): boolean;
+  /** Whether the agent waits for something else than the caller. */
+  isWaiting(): boolean;
   /** No audio at all has come for too long: the line is lost. */
   onAudioMissing(): void;
 }
@@ -110,7 +112,7 @@ export class CallTiming {
   /** Whether a reminder may be due: the caller is expected to speak, and neither side speaks or works. */
   #isSilent(now: number): boolean {
     // No microphone is open: the caller writes, or pushes to talk.
-    if (!this.#turns.expected || this.#media.isOff(now)) return false;
+    if (!this.#turns.expected || this.#media.isOff(now) || this.#events.isWaiting()) return false;
     if (this.#ignoresSound && this.#turns.openText !== '') this.onSign();
     return !this.#speech.busy && (this.#ignoresSound || !this.#turns.speaking);
   }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { AgentConfig } from '@parley/shared/contracts/agent-config';
 import type { PlanTool, SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { Clock } from '@parley/shared/time/clock';
@@ -185,6 +186,21 @@ export class CallTools implements ReplyTools {
     const outcome = await this.#timely(this.#execute(tool, run, args, key));
     this.#judge(key, outcome);
     return this.#told(run, outcome);
+  }
+
+  /** Runs a tool once as a flow wants it, and waits for it whatever its mode. Never rejects. */
+  async runForFlow(toolId: string, given: Record<string, unknown>): Promise<Outcome & { name: string }> {
+    const tool = this.#deps.plan.tools.find(({ tool_id: id }) => id === toolId);
+    if (!tool) return { name: 'unknown', ok: false, code: 'unknown_tool', content: refusal('Unknown tool.') };
+    const args = typedArguments(given, tool);
+    const call = { id: `flow_${randomUUID()}`, name: tool.name, arguments: JSON.stringify(args) };
+    this.#running++;
+    const told = this.#log.started(call);
+    const outcome = await this.#timely(this.#runTool(tool, call, args));
+    this.#log.finished(told, outcome);
+    this.#running--;
+    if (this.#running === 0) for (const resolve of this.#idle.splice(0)) resolve();
+    return { ...outcome, name: tool.name };
   }
 
   // ---- the client's tools ----
@@ -375,6 +391,19 @@ function learnNames(byName: Map<string, PlanTool>, tools: readonly PlanTool[]): 
 }
 
 const isTransfer = ({ name }: LlmToolCall): boolean => name === 'transfer_call';
+
+/** Texts that templates have filled, as the numbers and truth values that a tool wants. */
+function typedArguments(given: Record<string, unknown>, { parameters }: PlanTool): Record<string, unknown> {
+  const properties = (parameters['properties'] ?? {}) as Record<string, { type?: unknown } | undefined>;
+  const typed = (name: string, value: unknown): unknown => {
+    const type = properties[name]?.type;
+    if (typeof value !== 'string') return value;
+    if (type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true';
+    const isNumber = (type === 'number' || type === 'integer') && value.trim() !== '';
+    return isNumber && Number.isFinite(Number(value)) ? Number(value) : value;
+  };
+  return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, typed(name, value)]));
+}
 
 function broken(error: unknown): Outcome {
   const message = error instanceof Error ? error.message : 'The tool failed because of an internal error.';

@@ -50,6 +50,11 @@ export class Dialogue {
     if (!greets || this.#flow.beginsTalking) this.#flow.take({ type: 'start', greeted: greets });
   }
 
+  /** Number of the caller's turn that the agent owes an answer; undefined: none. */
+  get unansweredTurn(): number | undefined {
+    return this.#flow.isWaiting ? undefined : this.#transcript.unanswered;
+  }
+
   /** The caller's turn is over, and written down. @param endedAt monotonic ms */
   turn(endedAt: number): void {
     if (!this.#flow.exists) this.#speech.answerTurn(endedAt);

@@ -18,7 +18,11 @@ import type { Greeting } from './greeting.ts';
 import { NodeSettings } from './node-settings.ts';
 import type { PromptTexts } from './prompt.ts';
 import type { Transcript } from './transcript.ts';
+import type { VariableChanges } from './variable-changes.ts';
 import type { TurnLog } from './turn-log.ts';
+
+/** How much of a tool's answer the model is told, in characters. */
+const MAX_NOTE = 2000;
 
 /** The parts of a call that run a flow. */
 export type FlowParts = { node: NodeSettings; flow: FlowRun; dialogue: Dialogue };
@@ -27,6 +31,7 @@ export type FlowParts = { node: NodeSettings; flow: FlowRun; dialogue: Dialogue 
 export function wireFlow(call: {
   plan: SessionPlan;
   variables: Record<string, string>;
+  changes: VariableChanges;
   phase: PhaseOfCall;
   emit: Emit;
   providers: CallProviders;
@@ -47,7 +52,7 @@ export function wireFlow(call: {
   /** Other settings hold from now on, those of turn-taking apart. */
   settingsChanged: () => void;
 }): FlowParts {
-  const { plan, prompt, transcript, goodbye, failures, turns } = call;
+  const { plan, prompt, tools, transcript, goodbye, failures, turns } = call;
   const node = new NodeSettings({ ...call, changed: call.settingsChanged });
   const router = new FlowRouter({
     ...call,
@@ -60,6 +65,15 @@ export function wireFlow(call: {
     call: {
       enter: (entered) => node.enter(entered),
       choose: (options, mayStay, signal) => router.choose(options, mayStay, signal),
+      runTool: async (toolId, args) => {
+        const { name, ok, content } = await tools.runForFlow(toolId, args);
+        transcript.note(`The tool ${name} was run. Its answer: ${content.slice(0, MAX_NOTE)}`);
+        return { ok, content };
+      },
+      after: (ms, then) => {
+        const timer = call.clock.setTimeout(then, ms);
+        return () => timer.cancel();
+      },
       end: (message) =>
         goodbye.say(AGENT_ENDS, message ?? (prompt.render(plan.agent.config.end_call.message) || undefined)),
       fail: (code) => failures.flowFailed(code),

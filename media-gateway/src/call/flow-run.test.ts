@@ -17,6 +17,8 @@ import {
   set,
   silence,
   talk,
+  tool,
+  wait,
 } from '../flow/fixtures.ts';
 import { fakeCall, webhookTool, wirePlan, type LlmScript } from './fakes.ts';
 
@@ -390,4 +392,107 @@ void t.test('who writes instead of speaking goes through the flow too', async (t
     await call.wait(2500);
   }
   t.same(call.spoken, ['Answer to a.', 'Answer to a.', 'Goodbye.']);
+});
+
+void t.test(
+  'a tool runs with typed arguments, and what it answers is said; a wait is no silence',
+  async (t) => {
+    const given: unknown[] = [];
+    const call = fakeCall({
+      plan: planOf(
+        flowOf(
+          [
+            tool('book', {
+              arguments: { people: '{{people}}' },
+              result_variables: [{ path: 'id', name: 'table' }],
+            }),
+            wait('hold', { event: 'ready', timeout_seconds: 60 }),
+            say('told', 'Table {{table}}.'),
+            end(),
+            end('sorry', { message: 'Sorry.' }),
+          ],
+          [
+            edge('book', 'sorry', error, { priority: 1 }),
+            edge('book', 'hold'),
+            edge('hold', 'sorry', error, { priority: 1 }),
+            edge('hold', 'told'),
+            edge('told', 'end'),
+          ],
+        ),
+        (plan) => {
+          plan.variables = { people: '4' };
+          plan.tools = [
+            webhookTool({
+              attached: false,
+              parameters: { type: 'object', properties: { people: { type: 'integer' } } },
+            }),
+          ];
+        },
+      ),
+      tool: async (args) => {
+        given.push(args);
+        return { ok: true, content: '{"id":"T7"}', assigned: {}, durationMs: 1 };
+      },
+    });
+    await call.wait(1000);
+    t.same(given, [{ people: 4 }]);
+    await call.hears('Are you still there?');
+    await call.wait(40_000);
+    t.same(call.spoken, [], 'nobody is reminded, and nobody ends the call');
+    t.notOk(call.types().includes('stalled'));
+    call.call.command({
+      v: 1,
+      command_id: 'cmd_1',
+      session_id: call.plan.session_id,
+      type: 'event',
+      args: { name: 'ready', variables: { desk: 'two' } },
+      expires_at: new Date().toISOString(),
+    });
+    await call.wait(4000);
+    t.same(call.spoken, ['Table T7.', 'Goodbye.']);
+    t.same(
+      call.events.flatMap(({ type, data }) =>
+        data['variables'] && type !== 'call_ended' ? [[type, data['variables']]] : [],
+      ),
+      [
+        ['flow_node', { table: 'T7' }],
+        ['flow_node', { desk: 'two' }],
+      ],
+      'each change is told once, with what happens next',
+    );
+    t.match(call.events.findLast(({ type }) => type === 'flow_node')?.data, {
+      state: { node_id: 'end', phase: 'done' },
+    });
+  },
+);
+
+void t.test('a later leg goes on in its node', async (t) => {
+  const definition = flowOf(
+    [talk('a'), talk('b'), end()],
+    [edge('a', 'b', keys('1')), edge('b', 'end', keys('2'))],
+  );
+  const first = fakeCall({ plan: planOf(definition), llm: script() });
+  await first.wait(2000);
+  for (const digit of '1#') first.phone.listener.onDtmf(digit);
+  await first.wait(2000);
+  const { state } = first.events.findLast(({ type }) => type === 'flow_node')!.data;
+  const later = (agentId: string) =>
+    fakeCall({
+      plan: planOf(definition, (plan) => {
+        plan.leg = 1;
+        plan.first_event_index = 100_000;
+        plan.flow = { ...plan.flow!, state: { ...(state as object), agent_id: agentId } as never };
+      }),
+      llm: script(),
+    });
+  const second = later('agt_1');
+  await second.wait(1000);
+  t.same(second.spoken, [], 'nothing is said again');
+  await second.hears('Go on.');
+  await second.wait(2500);
+  t.same(second.spoken, ['Answer to b.']);
+  const other = later('agt_9');
+  await other.hears('Go on.');
+  await other.wait(2500);
+  t.same(other.spoken, ['Answer to a.'], 'what another agent left behind does not count');
 });

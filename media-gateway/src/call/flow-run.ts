@@ -8,6 +8,7 @@ import type { Emit } from '../reporting/call-reporter.ts';
 import type { AgentSpeech } from '../speech/agent-speech.ts';
 import type { AgentUtterance } from '../speech/agent-utterance.ts';
 import type { PhaseOfCall } from './call-phase.ts';
+import type { VariableChanges } from './variable-changes.ts';
 import type { PromptTexts } from './prompt.ts';
 
 /** How many events may wait until nobody speaks; further ones are dropped. */
@@ -21,6 +22,10 @@ export interface FlowCall {
   enter(node: FlowNode): void;
   /** Never rejects. @returns null: none, or there is no answer in time */
   choose(options: readonly RouteOption[], mayStay: boolean, signal: AbortSignal): Promise<Route | null>;
+  /** Runs a tool of the plan. Never rejects. @returns its text */
+  runTool(toolId: string, args: Record<string, unknown>): Promise<{ ok: boolean; content: string }>;
+  /** @returns what cancels it */
+  after(ms: number, then: () => void): () => void;
   /** Says the message, or that of the agent, and ends. */
   end(message: string | undefined): void;
   /** The flow cannot go on: the call ends. */
@@ -43,6 +48,7 @@ export interface FlowAnswer {
 export class FlowRun {
   readonly #plan: SessionPlan;
   readonly #variables: Record<string, string>;
+  readonly #changes: VariableChanges;
   readonly #prompt: PromptTexts;
   readonly #phase: PhaseOfCall;
   readonly #speech: AgentSpeech;
@@ -54,8 +60,9 @@ export class FlowRun {
   #saying: AgentUtterance | undefined;
   /** The decision that a model is asked for. */
   #routing: AbortController | undefined;
-  /** Events that wait until nobody speaks. */
-  readonly #events: FlowInput[] = [];
+  #stopWait: (() => void) | undefined;
+  /** What waits until nobody speaks. */
+  readonly #waiting: FlowInput[] = [];
   /** The variables at the last step. */
   #known: Record<string, string> = {};
 
@@ -63,6 +70,7 @@ export class FlowRun {
     plan: SessionPlan;
     /** The variables of the call itself, not a copy: the flow sets some. */
     variables: Record<string, string>;
+    changes: VariableChanges;
     prompt: PromptTexts;
     phase: PhaseOfCall;
     speech: AgentSpeech;
@@ -71,6 +79,7 @@ export class FlowRun {
   }) {
     this.#plan = deps.plan;
     this.#variables = deps.variables;
+    this.#changes = deps.changes;
     this.#prompt = deps.prompt;
     this.#phase = deps.phase;
     this.#speech = deps.speech;
@@ -81,9 +90,9 @@ export class FlowRun {
 
   /** Another agent is in the plan, with a flow of its own or none. */
   agentChanged(): void {
-    this.#stopRouting();
+    this.close();
     this.#saying = undefined;
-    this.#events.length = 0;
+    this.#waiting.length = 0;
     this.#state = undefined;
     this.#readPlan();
   }
@@ -133,17 +142,32 @@ export class FlowRun {
     return phase === 'talking' && !decides && returns?.length === 0;
   }
 
+  /** Whether an event or a time is waited for, and not the caller. */
+  get isWaiting(): boolean {
+    return this.#state?.phase === 'waiting';
+  }
+
   /** An event from outside; it waits until nobody speaks. */
   event(name: string): void {
-    if (!this.#graph || this.#events.length >= MAX_WAITING) return;
-    this.#events.push({ type: 'event', name });
+    if (this.#graph && this.#waiting.length < MAX_WAITING) this.#takeSoon({ type: 'event', name });
+  }
+
+  /** The call ends, or the flow is another one's. */
+  close(): void {
+    this.#stopRouting();
+    this.#stopWait?.();
+    this.#stopWait = undefined;
+  }
+
+  #takeSoon(input: FlowInput): void {
+    this.#waiting.push(input);
     this.takeWaiting();
   }
 
   /** Takes what has waited, if nobody speaks. */
   takeWaiting(): void {
-    if (this.#events.length === 0 || this.#speech.busy || this.#routing || this.#call.callerSpeaks()) return;
-    if (this.#phase.on('flow_step') === 'take') this.take(this.#events.shift()!);
+    if (this.#waiting.length === 0 || this.#speech.busy || this.#routing || this.#call.callerSpeaks()) return;
+    if (this.#phase.on('flow_step') === 'take') this.take(this.#waiting.shift()!);
   }
 
   /** An utterance of the model was heard: what its tools have set may lead on. */
@@ -163,6 +187,7 @@ export class FlowRun {
     this.#stopRouting();
     const { state, effects } = step(this.#graph, this.#state, input, (name) => this.#prompt.lookup(name));
     this.#state = state;
+    if (state.phase !== 'waiting') this.#stopWait?.();
     const entered = effects.findLast((effect) => effect.type === 'enter');
     for (const effect of effects) {
       if (effect === entered) {
@@ -181,7 +206,7 @@ export class FlowRun {
         const { node, by, edgeId } = effect;
         if (by === 'resume') return;
         const along = edgeId === undefined ? {} : { edge_id: edgeId };
-        this.#emit('flow_node', { node_id: node.id, by, ...along, state });
+        this.#emit('flow_node', { node_id: node.id, by, ...along, state, ...this.#changes.take() });
         return;
       }
       case 'assign':
@@ -192,6 +217,15 @@ export class FlowRun {
         return;
       case 'say':
         this.#say(effect.text, effect.interruptible);
+        return;
+      case 'tool':
+        void this.#call.runTool(effect.toolId, effect.arguments).then(({ ok, content }) => {
+          this.#takeSoon({ type: 'tool_done', ok, result: parsed(content) });
+        });
+        return;
+      case 'wait':
+        this.#stopWait?.();
+        this.#stopWait = this.#call.after(effect.seconds * 1000, () => this.#takeSoon({ type: 'timer' }));
         return;
       case 'reply':
         this.#reply(answer);
@@ -241,5 +275,14 @@ export class FlowRun {
     this.#routing.abort(new Error('The caller went on.'));
     this.#routing = undefined;
     this.#speech.discardPrepared();
+  }
+}
+
+/** The answer of a tool as JSON, or as its text where it is none. */
+function parsed(content: string): unknown {
+  try {
+    return JSON.parse(content);
+  } catch {
+    return content;
   }
 }

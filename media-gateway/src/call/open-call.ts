@@ -206,6 +206,7 @@ class LiveCall implements Call, ParticipantListener {
     this.#rejoinTimer?.cancel();
     this.#parts.greeting.stop();
     this.#parts.background.stop();
+    this.#parts.flow.close();
     this.#parts.keys.close();
     this.#parts.consult?.close();
     this.#parts.consultation.close();

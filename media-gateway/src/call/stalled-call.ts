@@ -3,8 +3,8 @@ import type { CallerTurns } from '../turns/caller-turns.ts';
 import type { PhaseOfCall } from './call-phase.ts';
 import type { CallTiming } from './call-timing.ts';
 import type { CallTools } from './call-tools.ts';
+import type { Dialogue } from './dialogue.ts';
 import type { Failures } from './failures.ts';
-import type { Transcript } from './transcript.ts';
 import type { CallSigns, Recovery, WatchedCall } from './watchdog.ts';
 
 /** Reads of the parts of a call who is due to act, and gets them on again. */
@@ -13,7 +13,7 @@ export class StalledCall implements WatchedCall {
   readonly #speech: AgentSpeech;
   readonly #turns: CallerTurns;
   readonly #tools: CallTools;
-  readonly #transcript: Transcript;
+  readonly #dialogue: Dialogue;
   readonly #timing: CallTiming;
   readonly #carrier: { giveUp(): void };
   readonly #failures: Failures;
@@ -23,7 +23,7 @@ export class StalledCall implements WatchedCall {
     speech: AgentSpeech;
     turns: CallerTurns;
     tools: CallTools;
-    transcript: Transcript;
+    dialogue: Dialogue;
     timing: CallTiming;
     /** Waits for carriers. */
     carrier: { giveUp(): void };
@@ -33,7 +33,7 @@ export class StalledCall implements WatchedCall {
     this.#speech = deps.speech;
     this.#turns = deps.turns;
     this.#tools = deps.tools;
-    this.#transcript = deps.transcript;
+    this.#dialogue = deps.dialogue;
     this.#timing = deps.timing;
     this.#carrier = deps.carrier;
     this.#failures = deps.failures;
@@ -50,7 +50,7 @@ export class StalledCall implements WatchedCall {
       toolRuns,
       words: this.#turns.openText,
       sound: this.#turns.speaking,
-      unanswered: this.#transcript.unanswered,
+      unanswered: this.#dialogue.unansweredTurn,
       expected: this.#turns.expected,
     };
   }

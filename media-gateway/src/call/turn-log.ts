@@ -2,12 +2,14 @@ import type { CallMetrics, CallReport, Usage } from '@parley/shared/contracts/ca
 import type { RecordingResult } from '@parley/shared/contracts/recordings';
 import type { CallEndReason } from '@parley/shared/contracts/session-values';
 import type { Turn, TurnLatency } from '@parley/shared/contracts/turn';
+import type { VariableChanges } from './variable-changes.ts';
 import type { CallReporter } from '../reporting/call-reporter.ts';
 
 /** What was said in a call and how long things took: the source of its turns, metrics and report. */
 export class TurnLog {
   readonly #reporter: CallReporter;
   readonly #turns: Turn[] = [];
+  readonly #changes: VariableChanges;
   #nextTurn: number;
   readonly #samples = {
     turn_e2e_ms: [] as number[],
@@ -28,8 +30,9 @@ export class TurnLog {
   };
 
   /** @param history turns of earlier legs: numbering goes on after them */
-  constructor(reporter: CallReporter, history: readonly Turn[]) {
+  constructor(reporter: CallReporter, history: readonly Turn[], changes: VariableChanges) {
     this.#reporter = reporter;
+    this.#changes = changes;
     this.#turns.push(...history);
     this.#nextTurn = history.reduce((next, turn) => Math.max(next, turn.turn_index + 1), 0);
   }
@@ -54,7 +57,7 @@ export class TurnLog {
     if (known !== -1) this.#turns[known] = turn;
     else this.#turns.push(turn);
     if (turn.latency && known === -1) this.#addLatency(turn.latency);
-    this.#reporter.emit('turn', turn, turn.end_ms);
+    this.#reporter.emit('turn', { ...turn, ...this.#changes.take() }, turn.end_ms);
   }
 
   addSample(kind: 'tool_ms' | 'knowledge_ms' | 'caller_reply_ms', ms: number): void {

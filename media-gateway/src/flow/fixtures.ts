@@ -16,6 +16,13 @@ export const set = (id: string, values: Record<string, string>): Part => ({
   type: 'set',
   assignments: Object.entries(values).map(([name, value]) => ({ name, value })),
 });
+export const tool = (id: string, more: Part = {}): Part => ({ id, type: 'tool', tool_id: 'tol_1', ...more });
+export const wait = (id: string, more: Part = {}): Part => ({
+  id,
+  type: 'wait',
+  timeout_seconds: 10,
+  ...more,
+});
 export const branch = (id: string): Part => ({ id, type: 'branch' });
 export const end = (id = 'end', more: Part = {}): Part => ({ id, type: 'end', message: 'Goodbye.', ...more });
 

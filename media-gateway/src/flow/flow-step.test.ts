@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs';
 import t from 'tap';
-import type { FlowDefinition } from '@parley/shared/contracts/flow-definition';
+import { flowDefinitionSchema, type FlowDefinition } from '@parley/shared/contracts/flow-definition';
 import {
   flowStateSchema,
   MAX_FLOW_STATE_BYTES,
@@ -23,6 +24,8 @@ import {
   set,
   silence,
   talk,
+  tool,
+  wait,
 } from './fixtures.ts';
 import { toFlowGraph, unbegun } from './flow-graph.ts';
 import { step, type FlowEffect, type FlowInput } from './flow-step.ts';
@@ -50,6 +53,10 @@ function told(effect: FlowEffect): string {
       return `"${effect.text}"${effect.interruptible ? '' : '!'}`;
     case 'reply':
       return 'reply';
+    case 'tool':
+      return `run ${effect.toolId} ${JSON.stringify(effect.arguments)}`;
+    case 'wait':
+      return `wait ${effect.seconds}`;
     case 'route':
       return `ask ${effect.options.map(({ route }) => (route.by === 'return' ? 'return' : route.id)).join(', ')}`;
     case 'end':
@@ -281,6 +288,58 @@ void t.test('global nodes are reached from everywhere, rest for a while, and ret
   t.equal(gone.steps.at(-1), 'ask hours, complain', 'it does not return');
 });
 
+void t.test('a tool: its arguments, what it answers, and that it fails', async (t) => {
+  const definition = flowOf(
+    [
+      tool('book', {
+        arguments: { size: '{{size}}', of: [{ at: '{{gone}}' }], n: 2 },
+        result_variables: [
+          { path: 'table.id', name: 'table' },
+          { path: 'note', name: 'note' },
+        ],
+      }),
+      say('booked', 'Table {{table}}.'),
+      end(),
+      end('sorry'),
+    ],
+    [edge('book', 'sorry', error, { priority: 1 }), edge('book', 'booked'), edge('booked', 'end')],
+  );
+  const answered: FlowInput = { type: 'tool_done', ok: true, result: { table: { id: 7 } } };
+  t.same(run(definition, [start, turn, answered], { size: 'l' }).steps, [
+    'start book, missing gone, run tol_1 {"size":"l","of":[{"at":""}],"n":2}',
+    '',
+    'table=7 note=, edge booked, "Table 7."',
+  ]);
+  const failed: FlowInput = { type: 'tool_done', ok: false, result: { table: { id: 7 } } };
+  const sorry = run(definition, [start, failed, answered]);
+  t.same(sorry.steps.slice(1), ['edge sorry, end "Goodbye."', '']);
+  t.notOk(Object.hasOwn(sorry.variables, 'table'));
+  t.equal(run(definition, [start, { type: 'resume' }]).steps[1], 'resume book, edge sorry, end "Goodbye."');
+  const bare = flowOf([tool('a'), end()], [edge('a', 'end', is('x', 'y'))]);
+  t.equal(run(bare, [start, failed]).steps[1], 'flow_stuck');
+});
+
+void t.test('a wait: for an event, a time, keys; the caller alone does not end it', async (t) => {
+  const definition = flowOf(
+    [wait('pay', { event: 'paid' }), say('thanks', 'Thank you.'), end('late'), end('out')],
+    [edge('pay', 'out', keys('0')), edge('pay', 'late', error), edge('pay', 'thanks'), edge('thanks', 'out')],
+  );
+  const paid: FlowInput = { type: 'event', name: 'paid' };
+  const other: FlowInput = { type: 'event', name: 'other' };
+  t.same(run(definition, [start, turn, other, { type: 'silence', count: 1 }, paid]).steps, [
+    'start pay, wait 10',
+    '',
+    '',
+    '',
+    'edge thanks, "Thank you."',
+  ]);
+  t.equal(run(definition, [start, { type: 'timer' }]).steps[1], 'edge late, end "Goodbye."');
+  t.equal(run(definition, [start, press('0')]).steps[1], 'edge out, end "Goodbye."');
+  t.equal(run(definition, [start, { type: 'resume' }]).steps[1], 'resume pay, wait 10');
+  const pause = flowOf([wait('a'), end()], [edge('a', 'end')]);
+  t.equal(run(pause, [start, { type: 'timer' }]).steps[1], 'edge end, end "Goodbye."');
+});
+
 void t.test('a later leg goes on where the one before stood', async (t) => {
   const definition = flowOf(
     [say('a', 'A text.'), talk('b'), end()],
@@ -312,4 +371,36 @@ void t.test('the state of the largest flow stays within its bound', async (t) =>
     steps: 100,
   });
   t.ok(Buffer.byteLength(JSON.stringify(full)) <= MAX_FLOW_STATE_BYTES);
+});
+
+void t.test('the example of the documentation', async (t) => {
+  const page = readFileSync(new URL('../../../docs/flows.md', import.meta.url), 'utf8');
+  const definition = flowDefinitionSchema.parse(JSON.parse(/```json\n([^]*?)```/.exec(page)![1]!));
+  const answer: FlowInput = { type: 'tool_done', ok: true, result: { table: { name: 'seven' } } };
+  const people = { people: '4' };
+  t.same(run(definition, [start, { type: 'result' }, played, answer, played], people).steps, [
+    'start hello, reply',
+    'edge size, "One moment, please."',
+    'edge book, run tol_book {"people":"4"}',
+    'table=seven, edge booked, "Your table is seven."!',
+    'edge bye, outcome=booked, end "Goodbye."',
+  ]);
+  const refused =
+    'edge sorry, reason=no table for 12, edge no, outcome=refused, end "I am sorry, there is no table for 12. Goodbye."';
+  t.equal(run(definition, [start, turn], { people: '12' }).steps[1], `edge size, ${refused}`);
+  t.same(
+    run(definition, [
+      start,
+      turn,
+      take('global', 'hours'),
+      played,
+      { type: 'silence', count: 1 },
+    ]).steps.slice(1),
+    [
+      'ask never_mind, hours',
+      'global hours, "We are open from five to eleven."',
+      'return hello, reply',
+      'edge no, outcome=refused, end "I am sorry, there is no table. Goodbye."',
+    ],
+  );
 });

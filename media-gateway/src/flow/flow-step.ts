@@ -1,6 +1,7 @@
 import type { FlowEdge, FlowNode } from '@parley/shared/contracts/flow-definition';
 import { MAX_NODE_ENTRIES, MAX_RETURNS, MAX_STEPS_ALONE } from '@parley/shared/contracts/flow-state';
 import type { FlowState } from '@parley/shared/contracts/flow-state';
+import { toText, valueAt } from '@parley/shared/tools/tool-template';
 import { renderTemplate } from '@parley/shared/templates/template';
 import { isTrue, type Happening } from './conditions.ts';
 import { unbegun, type FlowGraph } from './flow-graph.ts';
@@ -21,6 +22,10 @@ export type FlowInput =
   | { type: 'result' }
   /** A fixed text that was asked for was heard, or cannot be said. */
   | { type: 'played' }
+  /** The tool that was to run has answered, or failed. @param result its JSON, or its text */
+  | { type: 'tool_done'; ok: boolean; result: unknown }
+  /** The time of a wait is over. */
+  | { type: 'timer' }
   /** The model could not answer. */
   | { type: 'failed' }
   /** What the routing model chose; null: nothing of it. */
@@ -47,6 +52,10 @@ export type FlowEffect =
   | { type: 'missing'; name: string }
   /** Says a fixed text; `played` follows when it was heard. */
   | { type: 'say'; text: string; interruptible: boolean }
+  /** Runs a tool; `tool_done` follows. */
+  | { type: 'tool'; toolId: string; arguments: Record<string, unknown> }
+  /** Waits; `timer` follows, unless something else comes first. */
+  | { type: 'wait'; seconds: number }
   /** The model answers, or goes on, with the prompt of the node. */
   | { type: 'reply' }
   /** A model decides; `route` follows. @param mayStay the node goes on when none is true */
@@ -113,7 +122,15 @@ class Walk {
         // Nothing is being said: what was to be heard was cut off by a caller who then said nothing.
         if (state.phase === 'passing' || state.phase === 'saying') return this.take({ type: 'played' });
         return this.#followIfTrue(input);
+      case 'tool_done':
+        return this.#toolDone(input);
+      case 'timer':
+        // Without what it waited for, a wait has failed.
+        if (state.phase === 'waiting') this.#leave({ type: this.#awaited === null ? 'done' : 'failed' });
+        return;
       case 'event':
+        if (state.phase === 'waiting') return this.#waitingTakes(input);
+        return this.#followIfTrue(input);
       case 'result':
       case 'failed':
         return this.#followIfTrue(input);
@@ -135,6 +152,9 @@ class Walk {
     this.effects.push({ type: 'enter', node: this.#node, by: 'resume' });
     if (phase === 'passing' || phase === 'saying') this.take({ type: 'played' });
     else if (phase === 'choosing') this.#leave({ type: 'done' });
+    // Whether the tool has run is not known: it does not run twice.
+    else if (phase === 'running') this.#leave({ type: 'failed' });
+    else if (phase === 'waiting') this.#wait();
   }
 
   // ---- the caller ----
@@ -148,6 +168,8 @@ class Walk {
       const edge = this.#firstTrue(input);
       return edge ? this.#follow(edge) : this.#leave({ type: 'done' });
     }
+    if (state.phase === 'running') return;
+    if (state.phase === 'waiting') return this.#waitingTakes(input);
     state.turns++;
     const edge = this.#firstTrue(input);
     if (edge) return this.#follow(edge);
@@ -257,6 +279,16 @@ class Walk {
           Object.fromEntries(node.assignments.map(({ name, value }) => [name, this.#render(value)])),
         );
         return this.#leave({ type: 'done' });
+      case 'tool':
+        state.phase = 'running';
+        this.effects.push({
+          type: 'tool',
+          toolId: node.tool_id,
+          arguments: this.#renderAll(node.arguments) as Record<string, unknown>,
+        });
+        return;
+      case 'wait':
+        return this.#wait();
       case 'branch':
         return this.#leave({ type: 'done' });
       case 'end':
@@ -274,6 +306,40 @@ class Walk {
     if (text === '') return this.#leave({ type: 'done' });
     this.state.phase = 'saying';
     this.effects.push({ type: 'say', text, interruptible });
+  }
+
+  // ---- tools and waits ----
+
+  #toolDone({ ok, result }: Extract<FlowInput, { type: 'tool_done' }>): void {
+    const node = this.#node;
+    if (this.state.phase !== 'running' || node.type !== 'tool') return;
+    const found = node.result_variables.map(
+      ({ path, name }) => [name, toText(valueAt(result, path))] as const,
+    );
+    if (ok && found.length > 0) this.#assign(Object.fromEntries(found));
+    this.#leave({ type: ok ? 'done' : 'failed' });
+  }
+
+  #wait(): void {
+    const node = this.#node;
+    if (node.type !== 'wait') return;
+    this.state.phase = 'waiting';
+    this.effects.push({ type: 'wait', seconds: node.timeout_seconds });
+  }
+
+  /** The event that a wait is for. */
+  get #awaited(): string | null {
+    const node = this.#node;
+    return node.type === 'wait' ? node.event : null;
+  }
+
+  /** Who waits is led on by what is waited for, and by edges that want just this. */
+  #waitingTakes(input: Extract<FlowInput, { type: 'turn' | 'keys' | 'event' }>): void {
+    const edge = this.#leaving.find(
+      ({ condition }) => condition.type !== 'always' && isTrue(condition, input, this.#lookup),
+    );
+    if (edge) this.#follow(edge);
+    else if (input.type === 'event' && input.name === this.#awaited) this.#leave({ type: 'done' });
   }
 
   /** The node has done what it does by itself, or has failed. */
@@ -314,6 +380,14 @@ class Walk {
   #assign(variables: Record<string, string>): void {
     for (const [name, value] of Object.entries(variables)) this.#assigned.set(name, value);
     this.effects.push({ type: 'assign', variables });
+  }
+
+  /** Fills the texts of a JSON value. */
+  #renderAll(value: unknown): unknown {
+    if (typeof value === 'string') return this.#render(value);
+    if (Array.isArray(value)) return value.map((one) => this.#renderAll(one));
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, this.#renderAll(one)]));
   }
 
   #render(text: string): string {

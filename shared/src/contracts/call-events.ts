@@ -8,6 +8,8 @@ import { turnSchema } from './turn.ts';
 
 /** A word for programs, not a sentence: an open list. */
 const code = z.string().min(1);
+/** Variables of the call that have changed since they were last told: the next leg begins with them. */
+const changedVariables = z.record(z.string(), z.string()).optional();
 const pressed = z.string().max(64);
 
 const callStartedData = z.object({
@@ -114,6 +116,7 @@ const flowNodeData = z.object({
   edge_id: z.string().optional(),
   /** Where the call now stands, for a later leg. */
   state: flowStateSchema,
+  variables: changedVariables,
 });
 
 const stalledData = z.object({
@@ -227,7 +230,7 @@ export const CALL_EVENTS = {
     description:
       'The caller or the agent said something. The event is repeated, with the same turn, when its text changes.',
     whenFull: 'keep',
-    data: turnSchema,
+    data: turnSchema.extend({ variables: changedVariables }),
   },
   turn_decision: {
     description: 'A turn-taking decision: why the agent spoke, waited, stopped, ignored a sound or resumed.',

@@ -21,9 +21,10 @@ export const flowStateSchema = z.object({
   node_id: z.string().max(64),
   /**
    * What is awaited in the node. `talking`: the caller or the model; `saying`: the end of a fixed text; `passing`: the end of
-   * the text of `edge_id`; `choosing`: the routing model; `done`: nothing any more
+   * the text of `edge_id`; `choosing`: the routing model; `running`: a tool; `waiting`: an event or
+   * a time; `done`: nothing any more
    */
-  phase: z.enum(['talking', 'saying', 'passing', 'choosing', 'done']),
+  phase: z.enum(['talking', 'saying', 'passing', 'choosing', 'running', 'waiting', 'done']),
   /** The edge on whose way the call is. */
   edge_id: z.string().max(64).nullable(),
   /** How often each node was entered, in the order of the definition. */
