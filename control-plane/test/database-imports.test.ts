@@ -6,9 +6,10 @@ import { ManualClock } from '@parley/shared/time/manual-clock';
 import { LONG } from '../../shared/test/fixtures/long.ts';
 import { databaseRowCollection } from '../src/databases/database-model.ts';
 import { MAX_CSV_ROWS } from '../src/csv-imports/csv-upload.ts';
-import { ImportJobs } from '../src/databases/imports/import-jobs.ts';
-import { importCollection, importErrorCollection } from '../src/databases/imports/import-model.ts';
-import { MAX_WAITING } from '../src/databases/imports/import-service.ts';
+import { ImportJobs } from '../src/imports/import-jobs.ts';
+import { importCollection, importErrorCollection } from '../src/imports/import-model.ts';
+import { MAX_WAITING } from '../src/imports/import-service.ts';
+import { RowImports } from '../src/databases/row-imports.ts';
 import { RowStore } from '../src/databases/row-store.ts';
 import { eventually } from './fixtures/loopback-server.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
@@ -19,6 +20,8 @@ interface Import {
   error: string | null;
   rows: number;
   imported: number;
+  updated: number;
+  skipped: number;
   error_count: number;
   errors_url: string | null;
   finished_at: string | null;
@@ -43,6 +46,12 @@ const COLUMNS = [
 async function makeDatabase(): Promise<string> {
   const body = { name: 'x', columns: COLUMNS };
   return (await plane.call<{ id: string }>('POST', `${P}/databases`, { body })).body.id;
+}
+function send<T = Import>(path: string, content: string, fields: Record<string, string> = {}) {
+  const body = new FormData();
+  for (const [name, value] of Object.entries(fields)) body.set(name, value);
+  body.set('file', new File([content], 'people.csv', { type: 'text/csv' }));
+  return plane.call<T>('POST', path, { body });
 }
 function upload<T = Import>(id: string, content: string, name = 'rows.csv', type = 'text/csv') {
   const body = new FormData();
@@ -146,6 +155,9 @@ void t.test('an import goes on where a process died, and repeats no row', async 
     },
   };
   const deps = { database, clock, logger, storageDir: config.STORAGE_DIR };
+  const begin = () => Promise.reject(new Error('not asked'));
+  const kind = (store: Pick<RowStore, 'insert'>) =>
+    new RowImports({ database, rows: store, imports: { begin } });
   const content = `score\n${Array.from({ length: 500 }, (_, n) => (n % 10 === 3 ? 'x' : n)).join('\n')}\n`;
   const begun = await upload(id, 'score\n');
   const first = await settled(begun.body.id);
@@ -157,11 +169,11 @@ void t.test('an import goes on where a process died, and repeats no row', async 
   const later = { ...deps, clock: new ManualClock(far.getTime()) };
   const again = { status: 'queued', run_at: far, lease_until: new Date(0), finished_at: null };
   await imports.updateOne({ _id: first.id }, { $set: again });
-  await new ImportJobs({ ...later, rows: dying }).work(stop.signal);
+  await new ImportJobs({ ...later, kinds: [kind(dying)] }).work(stop.signal);
   t.match(await importOf(first.id), { status: 'queued', rows: 200, imported: 180, error_count: 20 });
   t.equal(await rowCount(id), 360, 'two batches are there');
   await imports.updateOne({ _id: first.id }, { $set: again });
-  await new ImportJobs({ ...later, rows }).work(new AbortController().signal);
+  await new ImportJobs({ ...later, kinds: [kind(rows)] }).work(new AbortController().signal);
   t.match(await importOf(first.id), {
     ...{ status: 'done', rows: 500, imported: 450, error_count: 50 },
   });
@@ -184,6 +196,93 @@ void t.test('a project has no more imports at a time than it may', async (t) => 
     body: { code: 'limit_reached' },
   });
   await imports.deleteMany({ run_at: far });
+});
+
+const agent = (await plane.call<{ id: string }>('POST', `${P}/agents`, { body: { name: 'Caller' } })).body;
+/** Where people are imported: a campaign, and a list. */
+async function peopleTargets(): Promise<{ field: string; id: string; path: string }[]> {
+  const made = async (path: string, body: object) =>
+    (await plane.call<{ id: string }>('POST', `${P}/${path}`, { body })).body.id;
+  const campaign = await made('campaigns', { name: 'x', agent_id: agent.id });
+  const list = await made('recipient-lists', { name: 'x', kind: 'recipients' });
+  return [
+    { field: 'campaign_id', id: campaign, path: `/v1/campaigns/${campaign}/contacts` },
+    { field: 'recipient_list_id', id: list, path: `/v1/recipient-lists/${list}/recipients` },
+  ];
+}
+const importPath = ({ path }: { path: string }) =>
+  path.endsWith('recipients') ? path.replace(/recipients$/, 'import') : `${path}/import`;
+const totalOf = async (path: string) =>
+  (await plane.call<{ total: number }>('GET', `${path}?limit=1`)).body.total;
+/** Every tenth lacks its number. */
+const people = (count: number) =>
+  `phone,name,plan\n${Array.from({ length: count }, (_, n) => `${n % 10 === 3 ? '' : `+1415${2_000_000 + n}`},P${n},gold`).join('\n')}\n`;
+
+void t.test('people are imported behind the answer, each once though a process dies', async (t) => {
+  for (const target of await peopleTargets()) {
+    const path = `${importPath(target)}?async=true`;
+    const begun = await send(path, people(450));
+    t.match(begun, { status: 202, body: { status: 'queued', rows: 0, [target.field]: target.id } });
+    const counts = { rows: 450, imported: 405, updated: 0, skipped: 0, error_count: 45 };
+    const first = await settled(begun.body.id);
+    t.match(first, { status: 'done', error: null, ...counts });
+    t.equal(await totalOf(target.path), 405);
+    const errors = (await text(new URL(first.errors_url!).pathname)).split('\r\n');
+    t.same([errors.length, errors[1]], [47, '4,phone,has no number'], 'every bad row');
+
+    // Its process died when the second batch was stored, and nobody was told so.
+    await writeFile(join(config.STORAGE_DIR, 'imports', `${first.id}.csv`), people(450));
+    const died = { rows: 200, imported: 180, error_count: 20, finished_at: null };
+    const due = { status: 'queued', run_at: new Date(clock.now()), lease_until: new Date(0) };
+    await database.model(importCollection).updateOne({ _id: first.id }, { $set: { ...died, ...due } });
+    t.match(await settled(first.id), { status: 'done', ...counts });
+    t.equal(await totalOf(target.path), 405);
+
+    const again = await settled((await send(path, people(20))).body.id);
+    t.match(again, { imported: 0, updated: 18, skipped: 0, error_count: 2 });
+    const left = await send(path, people(20), { on_duplicate: 'skip' });
+    t.match(await settled(left.body.id), { imported: 0, updated: 0, skipped: 18, error_count: 2 });
+    t.match(await send<Refused>(path, 'name\nAsha\n'), { status: 400, body: { code: 'bad_file' } });
+  }
+});
+
+void t.test('the target of an import may go, and a list is imported at once', async (t) => {
+  const [campaign] = await peopleTargets();
+  const query = `${importPath(campaign!)}?async=true`;
+  const body = { recipient_list_id: 'rcl_01k5z8r5m2q7v3x9b4n6c8d0ef' };
+  t.match(await plane.call('POST', query, { body }), { status: 422 });
+  const { id } = (await send(query, 'phone\n')).body;
+  await settled(id);
+  await writeFile(join(config.STORAGE_DIR, 'imports', `${id}.csv`), people(5));
+  t.equal((await plane.call('DELETE', `/v1/campaigns/${campaign!.id}`)).status, 204);
+  const due = {
+    status: 'queued',
+    run_at: new Date(clock.now()),
+    lease_until: new Date(0),
+    finished_at: null,
+  };
+  await database.model(importCollection).updateOne({ _id: id }, { $set: due });
+  t.match(await settled(id), { status: 'failed', error: 'The campaign was deleted.', imported: 0 });
+  const [other] = await peopleTargets();
+  const lines = `phone\n${'+14155550100\n'.repeat(5001)}`;
+  t.match(await send<Refused>(importPath(other!), lines), { status: 413, body: { detail: /async=true/ } });
+});
+
+void t.test('as many people as a file may have', { skip: !LONG }, async (t) => {
+  for (const target of await peopleTargets()) {
+    const begun = performance.now();
+    const made = await send(`${importPath(target)}?async=true`, people(MAX_CSV_ROWS));
+    const accepted = performance.now() - begun;
+    const isOver = async () => (await importOf(made.body.id)).finished_at !== null;
+    // `eventually` has half a minute.
+    for (let n = 0; n < 20 && !(await eventually(isOver).catch(() => false)); n++);
+    const took = `${MAX_CSV_ROWS} rows in ${Math.round(performance.now() - begun)} ms`;
+    t.comment(`${target.field}: ${took}, accepted after ${Math.round(accepted)} ms`);
+    const found = await importOf(made.body.id);
+    t.match(found, { status: 'done', rows: 50_000, imported: 45_000, error_count: 5000 });
+    t.equal((await text(new URL(found.errors_url!).pathname)).split('\r\n').length, 5002);
+    t.equal(await totalOf(target.path), 45_000);
+  }
 });
 
 void t.test('as many rows as a file may have', { skip: !LONG }, async (t) => {

@@ -30,6 +30,7 @@ import { ContactImports } from './contact-imports.ts';
 import type { ListedPeople } from './contact-imports.ts';
 import { attemptCollection, contactCollection } from './contact-model.ts';
 import { contactRoutes } from './contact-routes.ts';
+import type { ImportService } from '../imports/import-service.ts';
 import { ContactService } from './contact-service.ts';
 import type { SuppressedNumbers } from './contact-service.ts';
 import { ContactStore } from './contact-store.ts';
@@ -40,7 +41,7 @@ import { SingleCalls } from './single-calls.ts';
 const COUNT_INTERVAL_MS = 60_000;
 
 export function createCampaigns(
-  deps: Pick<Platform, 'bus' | 'clock' | 'database' | 'logger' | 'processName'> & {
+  deps: Pick<Platform, 'bus' | 'clock' | 'config' | 'database' | 'logger' | 'processName'> & {
     agents: SessionAgents;
     agentOverrides: CampaignOverrides;
     audit: CampaignAudit;
@@ -48,6 +49,7 @@ export function createCampaigns(
     costs: CampaignCosts;
     funds: { requireFunds(orgId: string): Promise<void> };
     targets: CampaignTargets;
+    imports: Pick<ImportService, 'begin'>;
     lists: ListedPeople;
     sessions: Collection<SessionRecord>;
     suppressions: SuppressedNumbers;
@@ -73,9 +75,9 @@ export function createCampaigns(
   const control = new CampaignControl({ ...stores, closing, needs, feeder: wake, clock });
   const campaigns = new CampaignService({ ...deps, contacts: contactStore });
   const contacts = new ContactService({ ...deps, ...stores });
-  const imports = new ContactImports({ ...deps, contacts, campaigns: store });
+  const contactImports = new ContactImports({ ...deps, contacts, campaigns: store });
   return {
-    campaignContacts: contacts,
+    ...{ campaignContacts: contacts, contactImports },
     campaignFeeder: feeder,
     /** Followed by, and asked before, each dial. */
     campaignFollower: follower,
@@ -85,7 +87,9 @@ export function createCampaigns(
     routes: [
       ...campaignRoutes({ ...deps, campaigns }),
       ...controlRoutes({ ...deps, control }),
-      ...contactRoutes({ ...deps, contacts, imports }),
+      ...contactRoutes({
+        ...{ ...deps, contacts, imports: contactImports, publicUrl: deps.config.PUBLIC_URL },
+      }),
     ],
     parameters: { campaign_id: idSchema('cmp'), contact_id: idSchema('cct') },
     erases: { session: (sessionId) => contacts.forgetSession(sessionId) },
@@ -115,6 +119,7 @@ export function createCampaigns(
     samples: [campaignSample],
   } satisfies Feature & {
     campaignContacts: ContactService;
+    contactImports: ContactImports;
     campaignFeeder: CampaignFeeder;
     campaignFollower: CampaignFollower;
     campaignGate: CampaignGate;

@@ -128,6 +128,7 @@ export const campaignSample: Sample = {
         return { body };
       };
       await send(200, file('phone,name,plan\n+14155550178,Asha,gold\n'));
+      await send(202, { query: 'async=true', ...file('phone\n+14155550179\n') });
       await send(400, file('name\nAsha\n'));
       const campaign_id = await storedCampaign(world, { status: 'completed' });
       await send(409, { ids: { campaign_id }, ...file('phone\n+14155550178\n') });

@@ -1,9 +1,15 @@
 import type { IncomingMessage } from 'node:http';
-import { NotFoundError } from '@parley/shared/errors/app-error';
+import { ConflictError, NotFoundError } from '@parley/shared/errors/app-error';
 import { readCsvUpload } from '../csv-imports/csv-upload.ts';
+import { peopleColumns } from '../csv-imports/people-columns.ts';
 import type { Person } from '../csv-imports/people-columns.ts';
 import { checkPeople } from '../csv-imports/people-file.ts';
 import { invalid, parseInput } from '../http/validation.ts';
+import { importedId } from '../imports/import-kind.ts';
+import type { ImportKind, StoredRows } from '../imports/import-kind.ts';
+import type { ImportRecord } from '../imports/import-record.ts';
+import type { ImportService } from '../imports/import-service.ts';
+import type { Principal } from '../tenancy/principal.ts';
 import type { Scope } from '../tenancy/scope.ts';
 import type { CampaignRecord } from './campaign-model.ts';
 import type { CampaignStore } from './campaign-store.ts';
@@ -25,6 +31,8 @@ export interface ListedPeople {
 interface Row {
   row: number;
   person: Person;
+  /** Of the contact that the row becomes, where it may be stored again. */
+  id?: string;
 }
 
 const WHY: Readonly<Record<SkipReason, string>> = {
@@ -36,19 +44,23 @@ const WHY: Readonly<Record<SkipReason, string>> = {
 };
 
 /** Makes the people of CSV files and of recipient lists contacts. */
-export class ContactImports {
-  readonly #contacts: Pick<ContactService, 'add' | 'update'>;
-  readonly #campaigns: Pick<CampaignStore, 'tookList'>;
+export class ContactImports implements ImportKind {
+  readonly target = 'campaign_id';
+  readonly #contacts: Pick<ContactService, 'add' | 'existing' | 'update'>;
+  readonly #campaigns: Pick<CampaignStore, 'find' | 'tookList'>;
   readonly #lists: ListedPeople;
+  readonly #imports: Pick<ImportService, 'begin'>;
 
   constructor(deps: {
-    contacts: Pick<ContactService, 'add' | 'update'>;
-    campaigns: Pick<CampaignStore, 'tookList'>;
+    contacts: Pick<ContactService, 'add' | 'existing' | 'update'>;
+    campaigns: Pick<CampaignStore, 'find' | 'tookList'>;
     lists: ListedPeople;
+    imports: Pick<ImportService, 'begin'>;
   }) {
     this.#contacts = deps.contacts;
     this.#campaigns = deps.campaigns;
     this.#lists = deps.lists;
+    this.#imports = deps.imports;
   }
 
   /**
@@ -79,6 +91,47 @@ export class ContactImports {
     });
   }
 
+  /** Takes the file of a multipart body: its rows are read later. @throws ConflictError `invalid_state`; as `ImportService.begin` */
+  begin(
+    scope: Scope,
+    campaign: CampaignRecord,
+    caller: Principal,
+    request: IncomingMessage,
+  ): Promise<ImportRecord> {
+    checkOpen(campaign);
+    return this.#imports.begin(scope, caller, request, {
+      target: { campaign_id: campaign._id },
+      fields: ['default_country', 'on_duplicate'],
+      check(header, sent) {
+        const { default_country = null, on_duplicate } = parseInput(importContactsFields, sent, 'body');
+        peopleColumns(header);
+        return { default_country, on_duplicate };
+      },
+    });
+  }
+
+  async open(claimed: ImportRecord, header: readonly string[]): ReturnType<ImportKind['open']> {
+    const columns = peopleColumns(header, { defaultCountry: claimed.default_country ?? undefined });
+    return async (rows) => {
+      const campaign = await this.#campaigns.find(claimed.campaign_id!);
+      if (!campaign) throw new ConflictError('invalid_state', 'The campaign was deleted.');
+      const read = rows.map(({ record, cells }) => ({ record, ...columns.read(cells) }));
+      const ids = read.map(({ record }) => importedId('cct', claimed._id, record));
+      // Stored before, and not told of.
+      const there = await this.#contacts.existing(ids);
+      const people = read.flatMap((one, n) =>
+        'person' in one && !there.has(ids[n]!) ? [{ row: one.record, person: one.person, id: ids[n]! }] : [],
+      );
+      const update = claimed.on_duplicate === 'update';
+      const stored = await this.#put(campaign, people, update, columns.phone);
+      return {
+        ...stored,
+        imported: stored.imported + there.size,
+        errors: [...read.flatMap((one) => ('problems' in one ? [one] : [])), ...stored.errors],
+      };
+    };
+  }
+
   /** The same with those of a recipient list who may be called. @throws ValidationError for a list that there is not */
   async fromList(scope: Scope, campaign: CampaignRecord, listId: string): Promise<ImportedContacts> {
     checkOpen(campaign);
@@ -103,10 +156,26 @@ export class ContactImports {
     update: boolean,
     report: Report,
   ): Promise<void> {
-    if (rows.length === 0) return;
-    const people = rows.map(({ person: { valid: _, ...person } }) => person);
+    const stored = await this.#put(campaign, rows, update, report.phone);
+    report.result.imported += stored.imported;
+    report.result.updated += stored.updated;
+    report.result.skipped += stored.skipped;
+    for (const { record, problems } of stored.errors) report.skip(record, problems);
+  }
+
+  /** @param phone name of the column of numbers */
+  async #put(
+    campaign: CampaignRecord,
+    rows: readonly Row[],
+    update: boolean,
+    phone: string,
+  ): Promise<StoredRows> {
+    if (rows.length === 0) return { imported: 0, updated: 0, skipped: 0, errors: [] };
+    const people = rows.map(({ person: { valid: _, ...person }, id }) => ({
+      ...person,
+      ...(id !== undefined && { id }),
+    }));
     const { added, skipped } = await this.#contacts.add(campaign, people);
-    report.result.imported += added;
     const double = skipped.filter(({ reason }) => reason === 'duplicate').map(({ index }) => index);
     const updated = update
       ? await this.#contacts.update(
@@ -114,10 +183,15 @@ export class ContactImports {
           double.map((index) => people[index]!),
         )
       : 0;
-    report.result.updated += updated;
-    report.result.skipped += double.length - updated;
-    for (const { index, reason } of skipped)
-      if (reason !== 'duplicate') report.skip(rows[index]!.row, [{ column: report.phone, msg: WHY[reason] }]);
+    return {
+      ...{ imported: added, updated, skipped: double.length - updated },
+      errors: skipped
+        .filter(({ reason }) => reason !== 'duplicate')
+        .map(({ index, reason }) => ({
+          record: rows[index]!.row,
+          problems: [{ column: phone, msg: WHY[reason] }],
+        })),
+    };
   }
 }
 

@@ -1,6 +1,9 @@
 import { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { MAX_CSV_ROWS } from '../csv-imports/csv-upload.ts';
+import { importQuery, MAX_ROWS_AT_ONCE } from '../csv-imports/people-file.ts';
+import { importResponse, toImportResponse } from '../imports/import-response.ts';
+import { invalid } from '../http/validation.ts';
 import { textStream } from '../exports/text-stream.ts';
 import { anyOf, listOf, listQuery, toPage } from '../http/list-query.ts';
 import { defineOperation, HttpResponse, jsonBody, patchBody, streamBody } from '../http/operation.ts';
@@ -36,10 +39,12 @@ const feature = 'campaigns';
 export function contactRoutes({
   contacts,
   imports,
+  publicUrl,
   audit,
 }: {
   contacts: ContactService;
   imports: ContactImports;
+  publicUrl: string;
   audit: CampaignAudit;
 }): Operation[] {
   return [
@@ -91,8 +96,9 @@ export function contactRoutes({
       ...{ tag, feature },
       summary: 'Import contacts into a campaign',
       description:
-        `A CSV file (UTF-8, or UTF-16 with a byte order mark; comma, semicolon or tab) of at most 20 MiB and ${MAX_CSV_ROWS} rows, ` +
-        'or a recipient list. The number is in the first column called `phone_number`, `phone`, `mobile`, `number` or ' +
+        `A CSV file (UTF-8, or UTF-16 with a byte order mark; comma, semicolon or tab) of at most 20 MiB and ${MAX_CSV_ROWS} rows ` +
+        `(more than ${MAX_ROWS_AT_ONCE} with \`async\` alone), or a recipient list. ` +
+        'The number is in the first column called `phone_number`, `phone`, `mobile`, `number` or ' +
         '`contact_number`; `name`, `external_id` and `timezone` go by their names; every other column is a variable, its ' +
         'header in lower case with `_` for what is no letter or digit.',
       access: WRITE,
@@ -101,12 +107,22 @@ export function contactRoutes({
         streamBody({ contentTypes: ['multipart/form-data'], described: importContactsFile }),
         jsonBody(importContactsList),
       ],
-      responses: { 200: { description: 'What became of the rows', schema: importedContactsResponse } },
+      query: importQuery,
+      responses: {
+        200: { description: 'What became of the rows', schema: importedContactsResponse },
+        202: { description: 'The import, where `async` was asked for', schema: importResponse },
+      },
       errors: [400, 409],
-      handle: ({ scope, item: campaign, body }) =>
-        body instanceof IncomingMessage
-          ? imports.fromFile(campaign, body)
-          : imports.fromList(scope, campaign, body.recipient_list_id),
+      handle: async ({ scope, item: campaign, caller, query, body }) => {
+        if (query.async !== true)
+          return body instanceof IncomingMessage
+            ? imports.fromFile(campaign, body)
+            : imports.fromList(scope, campaign, body.recipient_list_id);
+        if (!(body instanceof IncomingMessage))
+          throw invalid(['query', 'async'], 'A list is imported before the answer', 'not_available');
+        const begun = await imports.begin(scope, campaign, caller, body);
+        return new HttpResponse(202, toImportResponse(begun, publicUrl));
+      },
     }),
     defineOperation({
       id: 'exportCampaign',

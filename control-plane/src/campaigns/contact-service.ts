@@ -89,7 +89,7 @@ export class ContactService {
    */
   async add(
     campaign: CampaignRecord,
-    people: readonly NewContact[],
+    people: readonly (NewContact & { id?: string })[],
   ): Promise<{ added: number; skipped: SkippedContact[] }> {
     checkOpen(campaign);
     const { fresh, skipped } = await this.#sorted(campaign, people);
@@ -97,9 +97,9 @@ export class ContactService {
     const now = new Date(this.#clock.now());
     // Their order is that of the request.
     const ids = fresh.map(() => newId('cct', now.getTime())).sort();
-    const records = fresh.map(({ person }, n) =>
+    const records = fresh.map(({ person: { id, ...person } }, n) =>
       newRecord(contactCollection, {
-        _id: ids[n]!,
+        _id: id ?? ids[n]!,
         ...{ org_id: campaign.org_id, project_id: campaign.project_id, campaign_id: campaign._id },
         ...person,
         unique_number: campaign.deduplicate ? person.phone_number : null,
@@ -114,7 +114,7 @@ export class ContactService {
     } catch (error) {
       // Another request was faster with some of them; the others are in.
       if (!isDuplicateKey(error)) throw error;
-      const stored = await this.#stored(records.map(({ _id }) => _id));
+      const stored = await this.existing(records.map(({ _id }) => _id));
       for (const [n, { _id }] of records.entries())
         if (!stored.has(_id)) skipped.push({ index: fresh[n]!.index, reason: 'duplicate' });
     }
@@ -249,8 +249,11 @@ export class ContactService {
   /** Whom to add, and who is none to add, and why. */
   async #sorted(
     campaign: CampaignRecord,
-    people: readonly NewContact[],
-  ): Promise<{ fresh: { index: number; person: NewContact }[]; skipped: SkippedContact[] }> {
+    people: readonly (NewContact & { id?: string })[],
+  ): Promise<{
+    fresh: { index: number; person: NewContact & { id?: string } }[];
+    skipped: SkippedContact[];
+  }> {
     const numbered = people.map((person) => ({
       ...person,
       phone_number: toE164(person.phone_number) ?? null,
@@ -265,7 +268,7 @@ export class ContactService {
       numbers,
       numbered.flatMap((one) => one.external_id ?? []),
     );
-    const fresh: { index: number; person: NewContact }[] = [];
+    const fresh: { index: number; person: NewContact & { id?: string } }[] = [];
     const skipped: SkippedContact[] = [];
     for (const [index, person] of numbered.entries()) {
       const { phone_number, external_id } = person;
@@ -308,7 +311,8 @@ export class ContactService {
     };
   }
 
-  async #stored(ids: string[]): Promise<ReadonlySet<string>> {
+  /** Those ids of contacts that there are. */
+  async existing(ids: readonly string[]): Promise<ReadonlySet<string>> {
     const found = await this.#database
       .model(contactCollection)
       .find({ _id: { $in: ids } })

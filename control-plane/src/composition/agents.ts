@@ -10,6 +10,7 @@ import { createAudioAssets } from '../audio-assets/audio-asset-feature.ts';
 import { audioAssetCollection } from '../audio-assets/audio-asset-model.ts';
 import { AutoDatabases } from '../databases/auto-database.ts';
 import { createDatabases } from '../databases/database-feature.ts';
+import { createImports } from '../imports/import-feature.ts';
 import { knowledgeBaseCollection } from '../knowledge-bases/knowledge-base-model.ts';
 import { createMemories } from '../memories/memory-feature.ts';
 import type { ProviderAccounts } from '../providers/provider-accounts.ts';
@@ -70,9 +71,11 @@ export async function createAgentFeatures(
     }),
   );
   const { analyses } = features.add(createAnalyses({ ...ofAgents, models, tools: toolCollection }));
-  const { databaseRows } = features.add(
-    createDatabases({ ...platform, agents: agentCollection, analyses: analysisCollection }),
+  const { imports, importKinds } = features.add(createImports(platform));
+  const { databaseRows, rowImports } = features.add(
+    createDatabases({ ...platform, imports, agents: agentCollection, analyses: analysisCollection }),
   );
+  importKinds.push(rowImports);
   const forMore = { ...ofAgents, sessions: sessionCollection, accounts };
   for (const { createFeature } of await Promise.all(MORE())) features.add(createFeature(forMore));
   return {
@@ -84,6 +87,8 @@ export async function createAgentFeatures(
     autoDatabases,
     databaseRows,
     headerSecrets,
+    imports,
+    importKinds,
     memories,
     storedAgents,
     tools,

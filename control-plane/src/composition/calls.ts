@@ -75,6 +75,7 @@ export function createCallFeatures(
     ...platform
   } = deps;
   const { agents, agentVersions, analyses, audioAssets, autoDatabases, databaseRows } = agentFeatures;
+  const { imports, importKinds } = agentFeatures;
   const { agentOverrides, memories, storedAgents, tools } = agentFeatures;
   const { database } = platform;
   const { tickets } = features.add(createWsTickets(platform));
@@ -153,9 +154,10 @@ export function createCallFeatures(
       exported: { sessions: sessionCollection, turns: turnCollection, tool_calls: toolCallCollection },
     }),
   );
-  const { recipientLists, suppressions } = features.add(
-    createRecipientLists({ ...platform, uses: (scope, id) => features.usesOfList(scope, id) }),
+  const { recipientLists, recipientImports, suppressions } = features.add(
+    createRecipientLists({ ...platform, imports, uses: (scope, id) => features.usesOfList(scope, id) }),
   );
+  importKinds.push(recipientImports);
   const dialling = features.add(
     createDialling({
       ...{ ...ofSessions, accounts: telephonyAccounts, numbers: phoneNumbers, sessions: sessionCollection },
@@ -177,15 +179,17 @@ export function createCallFeatures(
       ...{ consults, gateways: gatewayCommands },
     }),
   );
-  const { campaignContacts, campaignFeeder, campaignFollower, campaignGate, singleCalls } = features.add(
+  const campaigns = features.add(
     createCampaigns({
       ...{ ...platform, agents: storedAgents, agentOverrides, costs, funds: wallets, suppressions },
       targets: { agents: agentCollection, phoneNumbers: phoneNumberCollection },
       sessions: sessionCollection,
       calls: dialling.outboundCalls,
-      lists: recipientLists,
+      ...{ imports, lists: recipientLists },
     }),
   );
+  const { campaignContacts, campaignFeeder, campaignFollower, campaignGate, singleCalls } = campaigns;
+  importKinds.push(campaigns.contactImports);
   dialling.dialGates.push(campaignGate);
   dialling.dialFollowers.push(campaignFollower);
   features.add(

@@ -6,11 +6,9 @@ import { databaseCollection, databaseRowCollection } from './database-model.ts';
 import { databaseRoutes } from './database-routes.ts';
 import { databaseSample } from './database-sample.ts';
 import { DatabaseService } from './database-service.ts';
-import { ImportJobs } from './imports/import-jobs.ts';
-import { importCollection, importErrorCollection } from './imports/import-model.ts';
-import { importRoutes } from './imports/import-routes.ts';
-import { ImportService } from './imports/import-service.ts';
 import { removedDatabaseCollection, RowRemoval } from './row-removal.ts';
+import { rowImportRoutes } from './row-import-routes.ts';
+import { RowImports } from './row-imports.ts';
 import { RowCounts } from './row-counts.ts';
 import { ROW_AUDIT, rowRoutes } from './row-routes.ts';
 import { RowStore } from './row-store.ts';
@@ -19,8 +17,6 @@ import { RowStore } from './row-store.ts';
 const REMOVAL_INTERVAL_MS = 60_000;
 /** How often databases are looked for whose rows are to be counted. */
 const COUNT_INTERVAL_MS = 60_000;
-/** How often files are looked for that another process left behind; a new one wakes the task. */
-const IMPORT_INTERVAL_MS = 5000;
 
 type Needs<T extends abstract new (deps: never) => unknown> = ConstructorParameters<T>[0];
 
@@ -28,27 +24,23 @@ export function createDatabases(
   deps: Omit<Needs<typeof DatabaseService>, 'removal'> &
     Needs<typeof RowStore> &
     Needs<typeof RowRemoval> &
+    Pick<Needs<typeof RowImports>, 'imports'> &
     Pick<Platform, 'config' | 'logger'> & { audit: AuditLog<(typeof ROW_AUDIT)[number]> },
 ) {
   const removal = new RowRemoval(deps);
   const databases = new DatabaseService({ ...deps, removal });
   const rows = new RowStore(deps);
   const counts = new RowCounts(deps);
-  const { STORAGE_DIR: storageDir, PUBLIC_URL: publicUrl } = deps.config;
-  const jobs = new ImportJobs({ ...deps, rows, storageDir });
-  const imports = new ImportService({ ...deps, jobs, storageDir });
+  const rowImports = new RowImports({ ...deps, rows });
   return {
-    databaseRows: rows,
-    collections: [
-      ...[databaseCollection, databaseRowCollection, removedDatabaseCollection],
-      ...[importCollection, importErrorCollection],
-    ],
+    ...{ databaseRows: rows, rowImports },
+    collections: [databaseCollection, databaseRowCollection, removedDatabaseCollection],
     routes: [
       ...databaseRoutes({ databases }),
       ...rowRoutes({ ...deps, rows }),
-      ...importRoutes({ imports, publicUrl }),
+      ...rowImportRoutes({ imports: rowImports, publicUrl: deps.config.PUBLIC_URL }),
     ],
-    parameters: { database_id: idSchema('dbs'), row_id: idSchema('dbr'), import_id: idSchema('imp') },
+    parameters: { database_id: idSchema('dbs'), row_id: idSchema('dbr') },
     erases: { agent: (scope, agentId) => databases.forgetAgent(scope, agentId) },
     audit: ROW_AUDIT,
     flags: [{ key: 'databases', description: 'Databases of calls' }],
@@ -63,13 +55,7 @@ export function createDatabases(
         everyMs: COUNT_INTERVAL_MS,
         work: (signal) => counts.sweep(signal),
       },
-      {
-        name: 'imports of rows',
-        everyMs: IMPORT_INTERVAL_MS,
-        work: (signal) => jobs.work(signal),
-        wakeWith: (task) => jobs.wakeWith(task),
-      },
     ],
     samples: [databaseSample],
-  } satisfies Feature & { databaseRows: RowStore };
+  } satisfies Feature & { databaseRows: RowStore; rowImports: RowImports };
 }

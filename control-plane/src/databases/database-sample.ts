@@ -10,7 +10,7 @@ import {
   unique,
 } from '../composition/sample.ts';
 import type { Sample, SampleWorld } from '../composition/sample.ts';
-import { MAX_WAITING } from './imports/import-service.ts';
+import { MAX_WAITING } from '../imports/import-service.ts';
 import { encodeCursor } from './row-cursor.ts';
 import { withColumns } from './known-keys.ts';
 import { rowContent } from './row-values.ts';

@@ -78,6 +78,7 @@ const TAG_TEXTS: Readonly<Record<string, string>> = {
   Description: 'This document.',
   'Feature flags': 'What an org has switched off.',
   Health: 'Whether the service lives and can take work.',
+  Imports: 'Files that are read behind the answer, and what was wrong with them.',
   Inbound: 'Which agent answers which number.',
   'Knowledge bases': 'What agents may look things up in.',
   Logs: 'Transcripts, events, metrics and tool calls of sessions.',

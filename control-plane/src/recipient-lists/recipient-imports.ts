@@ -1,9 +1,20 @@
 import type { IncomingMessage } from 'node:http';
+import type { Model } from 'mongoose';
+import { ConflictError } from '@parley/shared/errors/app-error';
 import { readCsvUpload } from '../csv-imports/csv-upload.ts';
 import { checkPeople } from '../csv-imports/people-file.ts';
+import { peopleColumns } from '../csv-imports/people-columns.ts';
 import type { PeopleColumns, PersonProblem } from '../csv-imports/people-columns.ts';
 import { parseInput } from '../http/validation.ts';
+import { importedId } from '../imports/import-kind.ts';
+import type { ImportKind } from '../imports/import-kind.ts';
+import type { ImportRecord } from '../imports/import-record.ts';
+import type { ImportService } from '../imports/import-service.ts';
+import type { Database } from '../storage/database.ts';
+import { principalId } from '../tenancy/principal.ts';
 import type { Principal } from '../tenancy/principal.ts';
+import type { Scope } from '../tenancy/scope.ts';
+import { recipientListCollection } from './recipient-list-model.ts';
 import type { RecipientListRecord } from './recipient-list-model.ts';
 import { importRecipientsFields, MAX_ERRORS } from './recipient-list-schema.ts';
 import type { ImportedRecipients } from './recipient-list-schema.ts';
@@ -14,11 +25,66 @@ const BATCH = 500;
 const MAX_REASON = 500;
 
 /** Puts the people of CSV files into lists. */
-export class RecipientImports {
+export class RecipientImports implements ImportKind {
+  readonly target = 'recipient_list_id';
   readonly #lists: Pick<RecipientListService, 'put' | 'room'>;
+  readonly #stored: Model<RecipientListRecord>;
+  readonly #imports: Pick<ImportService, 'begin'>;
 
-  constructor({ lists }: { lists: Pick<RecipientListService, 'put' | 'room'> }) {
-    this.#lists = lists;
+  constructor(deps: {
+    lists: Pick<RecipientListService, 'put' | 'room'>;
+    database: Database;
+    imports: Pick<ImportService, 'begin'>;
+  }) {
+    this.#lists = deps.lists;
+    this.#stored = deps.database.model(recipientListCollection);
+    this.#imports = deps.imports;
+  }
+
+  /**
+   * Takes a file from a multipart body: its rows are read later.
+   * @throws ConflictError `invalid_state` for the org's own list; as `ImportService.begin`
+   */
+  begin(
+    scope: Scope,
+    list: RecipientListRecord,
+    caller: Principal,
+    request: IncomingMessage,
+  ): Promise<ImportRecord> {
+    if (list.project_id === null) {
+      const message = 'The list is of the org, and an import is of a project: import without async.';
+      throw new ConflictError('invalid_state', message);
+    }
+    return this.#imports.begin(scope, caller, request, {
+      target: { recipient_list_id: list._id },
+      fields: ['default_country', 'on_duplicate'],
+      check(header, sent) {
+        const { default_country = null, on_duplicate } = parseInput(importRecipientsFields, sent, 'body');
+        peopleColumns(header);
+        return { default_country, on_duplicate };
+      },
+    });
+  }
+
+  async open(claimed: ImportRecord, header: readonly string[]): ReturnType<ImportKind['open']> {
+    const columns = peopleColumns(header, { defaultCountry: claimed.default_country ?? undefined });
+    const update = claimed.on_duplicate === 'update';
+    return async (rows) => {
+      const list = await this.#stored
+        .findOne({ _id: claimed.recipient_list_id! })
+        .lean<RecipientListRecord>();
+      if (!list) throw new ConflictError('invalid_state', 'The list was deleted.');
+      const read = rows.map(({ record, cells }) => ({ record, ...recipientOf(list, columns, cells) }));
+      const people = read.flatMap((one) =>
+        'person' in one ? [{ ...one.person, id: importedId('rcp', claimed._id, one.record) }] : [],
+      );
+      const errors = read.flatMap((one) => ('problems' in one ? [one] : []));
+      const by = claimed.created_by;
+      const room = await this.#lists.room(list);
+      const imported = await this.#lists.put(list, people, { by, source: 'import', update, room });
+      const others = people.length - imported;
+      return { imported, updated: update ? others : 0, skipped: update ? 0 : others, errors };
+    };
   }
 
   /**
@@ -37,9 +103,10 @@ export class RecipientImports {
       const report: ImportedRecipients = { imported: 0, updated: 0, skipped: 0, errors: [] };
       const update = fields.on_duplicate === 'update';
       let room = await this.#lists.room(list);
+      const by = principalId(caller);
       let batch: NewRecipient[] = [];
       const store = async (): Promise<void> => {
-        const added = await this.#lists.put(list, batch, { caller, source: 'import', update, room });
+        const added = await this.#lists.put(list, batch, { by, source: 'import', update, room });
         room -= added;
         report.imported += added;
         report[update ? 'updated' : 'skipped'] += batch.length - added;

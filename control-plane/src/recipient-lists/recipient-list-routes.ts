@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { MAX_CSV_ROWS } from '../csv-imports/csv-upload.ts';
+import { importQuery, MAX_ROWS_AT_ONCE } from '../csv-imports/people-file.ts';
 import { anyOf, listOf, listQuery, toPage } from '../http/list-query.ts';
+import { importResponse, toImportResponse } from '../imports/import-response.ts';
 import { defineOperation, HttpResponse, jsonBody, patchBody, streamBody } from '../http/operation.ts';
 import type { Operation } from '../http/operation.ts';
 import type { Collection, StoredRecord } from '../storage/collection.ts';
@@ -37,9 +39,11 @@ const WRITE = { key: 'editor', user: 'editor' } as const;
 export function recipientListRoutes({
   lists,
   imports,
+  publicUrl,
 }: {
   lists: RecipientListService;
   imports: RecipientImports;
+  publicUrl: string;
 }): Operation[] {
   return [
     defineOperation({
@@ -154,17 +158,28 @@ export function recipientListRoutes({
       feature,
       summary: 'Import numbers into a list',
       description:
-        `A CSV file (UTF-8, or UTF-16 with a byte order mark; comma, semicolon or tab) of at most 20 MiB and ${MAX_CSV_ROWS} rows. ` +
+        `A CSV file (UTF-8, or UTF-16 with a byte order mark; comma, semicolon or tab) of at most 20 MiB and ${MAX_CSV_ROWS} rows; ` +
+        `more than ${MAX_ROWS_AT_ONCE} with \`async\` alone. ` +
         'The number is in the first column called `phone_number`, `phone`, `mobile`, `number` or `contact_number`; `name`, ' +
         '`external_id` and `timezone` go by their names; every other column is a variable, its header in lower case with `_` ' +
         'for what is no letter or digit. In a list of recipients a number that cannot be dialled is kept as `invalid`; in a ' +
         'suppression list it is an error, and of the variables only `reason` is kept.',
       access: WRITE,
       target: writableList,
+      query: importQuery,
       body: streamBody({ contentTypes: ['multipart/form-data'], described: importRecipientsRequest }),
-      responses: { 200: { description: 'What became of the rows', schema: importedRecipientsResponse } },
-      errors: [400],
-      handle: ({ item: found, caller, body }) => imports.import(found, caller, body),
+      responses: {
+        200: { description: 'What became of the rows', schema: importedRecipientsResponse },
+        202: { description: 'The import, where `async` was asked for', schema: importResponse },
+      },
+      errors: [400, 409],
+      handle: async ({ scope, item: found, caller, query, body }) =>
+        query.async === true
+          ? new HttpResponse(
+              202,
+              toImportResponse(await imports.begin(scope, found, caller, body), publicUrl),
+            )
+          : imports.import(found, caller, body),
     }),
     defineOperation({
       id: 'exportRecipients',

@@ -22,14 +22,18 @@ export const recipientListSample: Sample = {
       await send(204, { ids: { list_id: await newList(world) } });
       await send(409, { ids: { list_id: await builtInList(world) }, token: world.owner.token });
     },
-    importRecipients: async (_, send) => {
+    importRecipients: async (world, send) => {
       const file = (content: string) => {
         const body = new FormData();
         body.set('file', new File([content], 'people.csv', { type: 'text/csv' }));
         return { body };
       };
       await send(200, file('phone,name\n+14155550104,Asha\n'));
+      await send(202, { query: 'async=true', ...file('phone\n+14155550105\n') });
       await send(400, file('name\nAsha\n'));
+      const list_id = await builtInList(world);
+      const body = file('phone\n+14155550106\n');
+      await send(409, { ids: { list_id }, token: world.owner.token, query: 'async=true', ...body });
     },
     addRecipients: (_, send) => send(201, { body: { recipients: [{ phone_number: '+14155550102' }] } }),
     updateRecipient: (_, send) => send(200, { body: { reason: 'Asked by letter.' } }),

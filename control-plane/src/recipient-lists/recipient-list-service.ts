@@ -59,7 +59,11 @@ type Counted = RecipientListRecord & { recipient_count: number };
 /** What keeps a list from being deleted. */
 export type ListUses = (scope: Scope, listId: string) => Promise<ErrorRef[]>;
 /** Somebody who is to be in a list. */
-export type NewRecipient = Person & Pick<RecipientRecord, 'reason'>;
+export type NewRecipient = Person &
+  Pick<RecipientRecord, 'reason'> & {
+    /** Of the record that they become, where they may be put again. */
+    id?: string;
+  };
 interface Origin {
   caller: Principal;
   address: string;
@@ -160,7 +164,9 @@ export class RecipientListService {
     if (details.length > 0) throw new ValidationError(details);
     const people = recipients.map((one) => ({ ...one, valid: toE164(one.phone_number) !== undefined }));
     const room = await this.room(list);
-    const added = await this.put(list, people, { caller, source: 'api', update: false, room });
+    const added = await this.put(list, people, {
+      ...{ by: principalId(caller), source: 'api', update: false, room },
+    });
     return { added, known: recipients.length - added };
   }
 
@@ -178,7 +184,7 @@ export class RecipientListService {
   async put(
     list: RecipientListRecord,
     people: readonly NewRecipient[],
-    how: { caller: Principal; source: 'api' | 'import'; update: boolean; room: number },
+    how: { by: string | null; source: 'api' | 'import'; update: boolean; room: number },
   ): Promise<number> {
     const model = this.#database.model(recipientCollection);
     const byNumber = new Map<string, NewRecipient>();
@@ -204,11 +210,11 @@ export class RecipientListService {
     if (how.update && changes.length > 0) await model.bulkWrite(changes, { ordered: false });
     const { org_id, project_id, kind } = list;
     const now = this.#clock.now();
-    const records = [...byNumber.values()].map(({ valid, ...one }) =>
+    const records = [...byNumber.values()].map(({ id, valid, ...one }) =>
       newRecord(recipientCollection, {
-        ...{ _id: newId('rcp', now), org_id, project_id, list_id: list._id, kind, ...one },
+        ...{ _id: id ?? newId('rcp', now), org_id, project_id, list_id: list._id, kind, ...one },
         status: valid || kind === 'suppression' ? 'valid' : 'invalid',
-        ...{ source: how.source, added_by: principalId(how.caller), session_id: null },
+        ...{ source: how.source, added_by: how.by, session_id: null },
         created_at: new Date(now),
       }),
     );
@@ -219,7 +225,9 @@ export class RecipientListService {
       if (!isDuplicateKey(error)) throw error;
     }
     await this.#seen(list, people);
-    return records.length;
+    // What was stored before under these very ids, and not told of, is new, too.
+    const ids = new Set(people.map(({ id }) => id));
+    return records.length + known.filter(({ _id }) => ids.has(_id)).length;
   }
 
   /** Notes which variables there are in a list. */

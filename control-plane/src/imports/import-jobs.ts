@@ -3,34 +3,29 @@ import type { Model } from 'mongoose';
 import { AppError } from '@parley/shared/errors/app-error';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
-import { LeasedJobs } from '../../jobs/leased-jobs.ts';
-import type { Retry } from '../../jobs/leased-jobs.ts';
-import type { PeriodicTask } from '../../jobs/periodic-task.ts';
-import type { Database } from '../../storage/database.ts';
-import { newRecord } from '../../storage/new-record.ts';
-import type { Column } from '../database-columns.ts';
-import { databaseCollection } from '../database-model.ts';
-import type { DatabaseRecord } from '../database-model.ts';
-import type { NewRow, RowStore } from '../row-store.ts';
-import { BadCsvError, readCsv } from '../../csv-imports/csv-records.ts';
-import { MAX_CSV_ROWS } from '../../csv-imports/csv-upload.ts';
-import { columnsOf, valuesOf } from './import-columns.ts';
-import type { Problem } from './import-columns.ts';
+import { LeasedJobs } from '../jobs/leased-jobs.ts';
+import type { Retry } from '../jobs/leased-jobs.ts';
+import type { PeriodicTask } from '../jobs/periodic-task.ts';
+import type { Database } from '../storage/database.ts';
+import { newRecord } from '../storage/new-record.ts';
+import { BadCsvError, readCsv } from '../csv-imports/csv-records.ts';
+import { MAX_CSV_ROWS } from '../csv-imports/csv-upload.ts';
+import type { ImportKind, ImportRow, StoredRows } from './import-kind.ts';
 import { importCollection, importErrorCollection } from './import-model.ts';
-import type { ImportErrorRecord, ImportRecord } from './import-model.ts';
+import type { ImportErrorRecord } from './import-model.ts';
+import type { ImportRecord } from './import-record.ts';
 import { importFile } from './import-service.ts';
 
 /** Rows that are written, and told of, at a time. */
 const BATCH = 200;
 
-type Progress = Pick<ImportRecord, 'rows' | 'imported' | 'error_count'>;
+type Progress = Pick<ImportRecord, 'rows' | 'imported' | 'updated' | 'skipped' | 'error_count'>;
 
-/** Turns files into rows. Another process goes on where one has died. */
+/** Turns files into rows, contacts and recipients. Another process goes on where one has died. */
 export class ImportJobs {
   readonly #jobs: LeasedJobs<ImportRecord>;
   readonly #errors: Model<ImportErrorRecord>;
-  readonly #databases: Model<DatabaseRecord>;
-  readonly #rows: Pick<RowStore, 'insert'>;
+  readonly #kinds: readonly ImportKind[];
   readonly #storageDir: string;
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -38,15 +33,14 @@ export class ImportJobs {
 
   constructor(deps: {
     database: Database;
-    rows: Pick<RowStore, 'insert'>;
+    kinds: readonly ImportKind[];
     storageDir: string;
     clock: Clock;
     logger: Logger;
   }) {
     this.#jobs = new LeasedJobs({ ...deps, records: deps.database.model(importCollection) });
     this.#errors = deps.database.model(importErrorCollection);
-    this.#databases = deps.database.model(databaseCollection);
-    this.#rows = deps.rows;
+    this.#kinds = deps.kinds;
     this.#storageDir = deps.storageDir;
     this.#clock = deps.clock;
     this.#logger = deps.logger;
@@ -75,52 +69,59 @@ export class ImportJobs {
 
   /** @returns why it went no further, for its owner; null: it was read to its end */
   async #import(claimed: ImportRecord, signal: AbortSignal): Promise<string | null> {
-    const database = await this.#databases.findOne({ _id: claimed.database_id }).lean<DatabaseRecord>();
-    if (!database) return 'The database was deleted.';
+    const kind = this.#kinds.find(({ target }) => claimed[target] !== null);
+    if (!kind) return 'Nothing takes such files.';
     // Those of a batch that was told of no more.
     await this.#errors.deleteMany({ import_id: claimed._id, record: { $gt: claimed.rows } });
-    const batch = new Batch(claimed);
-    const store = async (): Promise<void> => {
+    let store: ((rows: readonly ImportRow[]) => Promise<StoredRows>) | undefined;
+    const done: Progress = progressOf(claimed);
+    let batch: ImportRow[] = [];
+    const storeBatch = async (): Promise<void> => {
       signal.throwIfAborted();
-      await this.#store(claimed, database, batch);
+      if (batch.length > 0 && store) await this.#store(claimed, batch.length, await store(batch), done);
+      batch = [];
     };
     try {
-      let columns: Column[] | undefined;
       let record = 0;
       for await (const cells of readCsv(importFile(this.#storageDir, claimed._id))) {
-        if (!columns) {
-          columns = columnsOf(database, cells);
+        if (!store) {
+          const opened = await kind.open(claimed, cells);
+          if (typeof opened === 'string') return opened;
+          store = opened;
           continue;
         }
         if (++record <= claimed.rows) continue;
         if (record > MAX_CSV_ROWS)
           throw new BadCsvError(`Only the first ${MAX_CSV_ROWS} rows were read: split the file.`);
-        batch.add(record, valuesOf(columns, cells));
-        if (batch.size >= BATCH) await store();
+        batch.push({ record, cells });
+        if (batch.length >= BATCH) await storeBatch();
       }
-      await store();
+      await storeBatch();
       return null;
     } catch (error) {
       if (!(error instanceof BadCsvError)) throw error;
-      await store();
+      await storeBatch();
       return error.message;
     }
   }
 
-  async #store(claimed: ImportRecord, database: DatabaseRecord, batch: Batch): Promise<void> {
-    if (batch.size === 0) return;
-    if (batch.rows.length > 0) await this.#rows.insert(database, batch.rows);
+  /** Tells of a batch that is stored. @param done so far; changed */
+  async #store(claimed: ImportRecord, rows: number, stored: StoredRows, done: Progress): Promise<void> {
     const { org_id, project_id, expires_at } = claimed;
-    const errors = batch.errors.map(({ record, problems }) =>
+    const errors = stored.errors.map(({ record, problems }) =>
       newRecord(importErrorCollection, {
         _id: `${claimed._id}:${record}`,
-        ...{ org_id, project_id, import_id: claimed._id, record, problems, expires_at },
+        ...{ org_id, project_id, import_id: claimed._id, record, problems: [...problems], expires_at },
       }),
     );
     if (errors.length > 0) await this.#errors.insertMany(errors, { ordered: false, lean: true });
-    const ours = await this.#jobs.settle(claimed, batch.progress());
+    done.rows += rows;
+    done.imported += stored.imported;
+    done.updated += stored.updated;
+    done.skipped += stored.skipped;
+    done.error_count += stored.errors.length;
+    const ours = await this.#jobs.settle(claimed, done);
     if (!ours) throw new Error('Another process has taken this import over.');
-    batch.clear();
   }
 
   async #finish(claimed: ImportRecord, error: string | null): Promise<void> {
@@ -144,44 +145,8 @@ export class ImportJobs {
   }
 }
 
-/** Records that were read and are not stored yet. */
-class Batch {
-  rows: NewRow[] = [];
-  errors: { record: number; problems: Problem[] }[] = [];
-  readonly #importId: string;
-  readonly #done: Progress;
-
-  constructor({ _id, rows, imported, error_count }: ImportRecord) {
-    this.#importId = _id;
-    this.#done = { rows, imported, error_count };
-  }
-
-  get size(): number {
-    return this.rows.length + this.errors.length;
-  }
-
-  add(record: number, read: ReturnType<typeof valuesOf>): void {
-    if ('problems' in read) this.errors.push({ record, problems: read.problems });
-    else this.rows.push({ id: rowId(this.#importId, record), values: read.values, source: 'api' });
-  }
-
-  /** Of the import once this is stored. */
-  progress(): Progress {
-    const { rows, imported, error_count } = this.#done;
-    return {
-      rows: rows + this.size,
-      imported: imported + this.rows.length,
-      error_count: error_count + this.errors.length,
-    };
-  }
-
-  clear(): void {
-    Object.assign(this.#done, this.progress());
-    [this.rows, this.errors] = [[], []];
-  }
-}
-
-/** One for each record of a file, however often it is written; in the order of the records. */
-function rowId(importId: string, record: number): string {
-  return `dbr_${importId.slice(4, 24)}${String(record).padStart(6, '0')}`;
-}
+const progressOf = ({ rows, imported, updated, skipped, error_count }: ImportRecord): Progress => ({
+  ...{ rows, imported, error_count },
+  // Imports of earlier versions have neither.
+  ...{ updated: updated ?? 0, skipped: skipped ?? 0 },
+});

@@ -1,17 +1,11 @@
-import type { DatabaseRecord, DatabaseRowRecord } from '../database-model.ts';
-import { parseText } from '../database-columns.ts';
-import type { Column } from '../database-columns.ts';
-import { BadCsvError } from '../../csv-imports/csv-records.ts';
+import type { DatabaseRecord, DatabaseRowRecord } from './database-model.ts';
+import { parseText } from './database-columns.ts';
+import type { Column } from './database-columns.ts';
+import type { Problem } from '../imports/import-kind.ts';
+import { BadCsvError } from '../csv-imports/csv-records.ts';
 
 /** Names that a sentence lists. */
 const MOST_NAMED = 10;
-
-/** What is wrong with one cell, or with the record as a whole. */
-export interface Problem {
-  /** Its key; empty: the record. */
-  column: string;
-  msg: string;
-}
 
 /**
  * The columns that the cells of a file are for, by the keys or the labels in its header.

@@ -3,15 +3,15 @@ import type { IncomingMessage } from 'node:http';
 import { ConflictError } from '@parley/shared/errors/app-error';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
-import { BadCsvError, readCsv } from '../../csv-imports/csv-records.ts';
-import { badFile, importPath, storeCsvUpload } from '../../csv-imports/csv-upload.ts';
-import { csvLine, BYTE_ORDER_MARK } from '../../exports/csv.ts';
-import type { Scope } from '../../tenancy/scope.ts';
-import type { DatabaseRecord } from '../database-model.ts';
-import { columnsOf } from './import-columns.ts';
+import { BadCsvError, readCsv } from '../csv-imports/csv-records.ts';
+import { badFile, importPath, storeCsvUpload } from '../csv-imports/csv-upload.ts';
+import { csvLine, BYTE_ORDER_MARK } from '../exports/csv.ts';
+import { principalId } from '../tenancy/principal.ts';
+import type { Principal } from '../tenancy/principal.ts';
+import type { Scope } from '../tenancy/scope.ts';
 import type { ImportJobs } from './import-jobs.ts';
 import { importCollection, importErrorCollection } from './import-model.ts';
-import type { ImportRecord } from './import-model.ts';
+import type { ImportRecord, ImportTarget } from './import-record.ts';
 
 /** Of a project, at work or waiting. */
 export const MAX_WAITING = 20;
@@ -26,7 +26,19 @@ export function importFile(storageDir: string, importId: string): string {
   return importPath(storageDir, importId);
 }
 
-/** Files that become rows. */
+/** What a file is imported into, and how. */
+export interface ImportOrder {
+  target: Partial<Record<ImportTarget, string>>;
+  /** Text fields that may come beside the file. */
+  fields: readonly string[];
+  /** @returns what the fields say @throws BadCsvError for a header that does not fit; ValidationError */
+  check(
+    header: readonly string[],
+    fields: Record<string, string>,
+  ): Pick<ImportRecord, 'default_country' | 'on_duplicate'>;
+}
+
+/** Files that become rows, contacts and recipients. */
 export class ImportService {
   readonly #storageDir: string;
   readonly #jobs: Pick<ImportJobs, 'wake'>;
@@ -39,28 +51,42 @@ export class ImportService {
   }
 
   /**
-   * Takes a file from a multipart body: its rows are read later.
-   * @throws AppError 400 `bad_file` for a header that does not fit the database, 400, 413, 415; ConflictError
-   * `limit_reached`; ValidationError
+   * Takes a file from a multipart body: its records are read later.
+   * @throws AppError 400 `bad_file` for a header that does not fit, 400, 413, 415; ConflictError `limit_reached`;
+   * ValidationError
    */
-  async begin(scope: Scope, database: DatabaseRecord, request: IncomingMessage): Promise<ImportRecord> {
+  async begin(
+    scope: Scope,
+    caller: Principal,
+    request: IncomingMessage,
+    { target, fields: known, check }: ImportOrder,
+  ): Promise<ImportRecord> {
     await this.#checkRoom(scope);
     const now = this.#clock.now();
     const _id = newId('imp', now);
     const file = importFile(this.#storageDir, _id);
     try {
-      const { name, sizeBytes } = await storeCsvUpload(request, file);
-      await checkHeader(database, file);
+      const { name, sizeBytes, fields } = await storeCsvUpload(request, file, known);
+      const how = check(await headerOf(file), fields);
       const begun = await scope.collection(importCollection).insert({
-        ...{ _id, database_id: database._id, name, size_bytes: sizeBytes, status: 'queued', error: null },
-        ...{ rows: 0, imported: 0, error_count: 0, attempts: 0, failures: 0, finished_at: null },
-        ...{ run_at: new Date(now), lease_until: new Date(0), expires_at: new Date(now + KEPT_MS) },
+        ...{ database_id: null, campaign_id: null, recipient_list_id: null, ...target, ...how },
+        ...{
+          _id,
+          created_by: principalId(caller),
+          name,
+          size_bytes: sizeBytes,
+          status: 'queued',
+          error: null,
+        },
+        ...{ rows: 0, imported: 0, updated: 0, skipped: 0, error_count: 0, attempts: 0, failures: 0 },
+        ...{ finished_at: null, run_at: new Date(now), lease_until: new Date(0) },
+        expires_at: new Date(now + KEPT_MS),
       });
       this.#jobs.wake();
       return begun;
     } catch (error) {
       await rm(file, { force: true });
-      throw error;
+      throw error instanceof BadCsvError ? badFile(error) : error;
     }
   }
 
@@ -91,11 +117,7 @@ export class ImportService {
   }
 }
 
-async function checkHeader(database: DatabaseRecord, file: string): Promise<void> {
-  try {
-    for await (const header of readCsv(file)) return void columnsOf(database, header);
-    throw new BadCsvError('It is empty.');
-  } catch (error) {
-    throw error instanceof BadCsvError ? badFile(error) : error;
-  }
+async function headerOf(file: string): Promise<string[]> {
+  for await (const header of readCsv(file)) return header;
+  throw new BadCsvError('It is empty.');
 }

@@ -1,45 +1,26 @@
-import { defineCollection } from '../../storage/collection.ts';
-import type { StoredRecord } from '../../storage/collection.ts';
-
-export const IMPORT_STATUSES = ['queued', 'running', 'done', 'failed'] as const;
-
-/** A CSV file whose records become rows of a database, and how far that has gone. */
-export interface ImportRecord extends StoredRecord {
-  org_id: string;
-  project_id: string;
-  database_id: string;
-  /** Of the file. */
-  name: string;
-  size_bytes: number;
-  status: (typeof IMPORT_STATUSES)[number];
-  /** Why it failed. */
-  error: string | null;
-  /** Records that are dealt with; an import that was interrupted goes on behind them. */
-  rows: number;
-  imported: number;
-  error_count: number;
-  finished_at: Date | null;
-  /** When it is to be worked on; null: it is over. */
-  run_at: Date | null;
-  lease_until: Date;
-  /** Counts claims: whoever works on it settles only what is still theirs. */
-  attempts: number;
-  /** How often it has failed in a row for reasons of our own. */
-  failures: number;
-  expires_at: Date;
-}
+import { defineCollection } from '../storage/collection.ts';
+import type { StoredRecord } from '../storage/collection.ts';
+import { IMPORT_STATUSES } from './import-record.ts';
+import type { ImportRecord } from './import-record.ts';
 
 export const importCollection = defineCollection<ImportRecord, 'project'>({
   name: 'database_imports',
   tenancy: 'project',
   fields: {
-    database_id: { type: String, required: true },
+    database_id: { type: String, default: null },
+    campaign_id: { type: String, default: null },
+    recipient_list_id: { type: String, default: null },
+    created_by: { type: String, default: null },
+    default_country: { type: String, default: null },
+    on_duplicate: { type: String, default: null },
     name: { type: String, required: true },
     size_bytes: { type: Number, required: true },
     status: { type: String, enum: IMPORT_STATUSES, required: true },
     error: { type: String, default: null },
     rows: { type: Number, required: true, default: 0 },
     imported: { type: Number, required: true, default: 0 },
+    updated: { type: Number, required: true, default: 0 },
+    skipped: { type: Number, required: true, default: 0 },
     error_count: { type: Number, required: true, default: 0 },
     finished_at: { type: Date, default: null },
     run_at: { type: Date, default: null },
@@ -55,7 +36,7 @@ export const importCollection = defineCollection<ImportRecord, 'project'>({
   ],
 });
 
-/** A record of the file that became no row. What stands in it is kept out: people are spoken of there. */
+/** A record of the file that became nothing. What stands in it is kept out: people are spoken of there. */
 export interface ImportErrorRecord extends StoredRecord {
   org_id: string;
   project_id: string;
