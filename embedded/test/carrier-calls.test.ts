@@ -18,7 +18,7 @@ import {
 } from '../src/demonstration/demonstration-platform.ts';
 import { verifyAccount } from '../src/demonstration/set-up.ts';
 import { waitForPostCall } from '../src/demonstration/follow-session.ts';
-import { CALLER_LINES, DEMONSTRATION_AGENT } from '../src/demonstration/script.ts';
+import { CALLER_LINES, DEMONSTRATION_AGENT, MANAGER_NUMBER } from '../src/demonstration/script.ts';
 import { TEST_SETTINGS } from './fixtures/system/test-platform.ts';
 
 const TIMEOUT_MS = 60_000;
@@ -54,6 +54,45 @@ t.teardown(async () => {
 
 // Calls run at the pace of speech: all of them at once.
 t.jobs = 2;
+
+void t.test('a caller waits until the manager was told and has pressed 1, at every carrier', async (t) => {
+  const { desk, demonstration } = running;
+  const { orgId, projectId, rest } = demonstration;
+  const { config } = DEMONSTRATION_AGENT;
+  const told = { mode: 'warm', brief_to_target: 'text', brief_text: 'Somebody asks for the manager.' };
+  const agent = await rest.post<{ id: string }>(`/v1/orgs/${orgId}/projects/${projectId}/agents`, {
+    ...DEMONSTRATION_AGENT,
+    name: 'Bistro that tells',
+    config: { ...config, transfer: { destinations: [{ ...config.transfer.destinations[0], ...told }] } },
+  });
+  await Promise.all(
+    CARRIERS.map(async (carrier, i) => {
+      const to = `+1415555210${i}`;
+      // A busy machine takes its time: the stream's end ends the wait.
+      const steps = [{ say: CALLER_LINES.manager }, { pause_ms: 60_000 }];
+      const order = { carrier, outbound: true, agent_id: agent.id, to, steps };
+      const placed = await desk.place(order);
+      const session = await waitForPostCall<{ status: string }>(
+        rest,
+        placed.session_id!,
+        2 * TIMEOUT_MS,
+        AbortSignal.timeout(2 * TIMEOUT_MS),
+      );
+      t.match(session, { status: 'ended', ended_by: 'agent', hangup_reason: 'transferred' }, carrier);
+      const { items } = await rest.get<{ items: { data: { phase: string; transfer_id: string } }[] }>(
+        `/v1/sessions/${placed.session_id}/events?type=transfer`,
+      );
+      const phases = items.map(({ data }) => data.phase);
+      t.same(phases.toSorted(), ['begun', 'bridged', 'briefing', 'ringing'], carrier);
+      const target = await rest.get(`/v1/sessions/${items[0]!.data.transfer_id}`);
+      t.match(target, {
+        hangup_reason: 'transferred',
+        detail: { parent_session_id: placed.session_id, to_number: MANAGER_NUMBER, answered_by: 'human' },
+      });
+    }),
+  );
+  t.equal(connections, 0, NOWHERE_ELSE);
+});
 
 void t.test('every carrier’s call is held, though webhooks come twice', async (t) => {
   const { platform, demonstration } = running;

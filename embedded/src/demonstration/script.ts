@@ -3,6 +3,9 @@
  * that both belong to. With a real model's key the same caller talks to that model.
  */
 
+/** A number that is given to nobody: the emulated carriers answer it. */
+export const MANAGER_NUMBER = '+14155550199';
+
 export const DEMONSTRATION_AGENT = {
   name: 'Lakeside Bistro',
   system_prompt: [
@@ -31,8 +34,7 @@ export const DEMONSTRATION_AGENT = {
         {
           id: 'manager',
           description: 'The manager of the restaurant.',
-          // A number that is given to nobody: the emulated carriers answer it.
-          target: { type: 'phone', phone_number: '+14155550199' },
+          target: { type: 'phone', phone_number: MANAGER_NUMBER },
         },
       ],
     },
