@@ -100,6 +100,8 @@ const ACTING: Readonly<Record<string, unknown>> = {
   },
   'recording.enabled': false, // session-creation
   'recording.channels': 'mono', // wav-mixer
+  'recording.consent.mode': 'ask', // gateway: recording-consent
+  'recording.consent.message': 'May we record?',
   'privacy.redact': ['email'], // gateway: redacting-reporter
   'privacy.redact_before_llm': true, // gateway: call-redaction
   'privacy.store_audio': false, // session-creation
@@ -167,8 +169,6 @@ const REFUSED: Readonly<Record<string, unknown>> = {
   'filler.generated': true,
   'limits.warn_before_end_seconds': 30,
   'recording.format': 'mp3',
-  'recording.consent.mode': 'ask',
-  'recording.consent.message': 'May we record?',
   'guardrails.prompt_injection': true,
   'guardrails.blocked_topics': ['politics'],
   'guardrails.refusal': 'No.',

@@ -18,8 +18,6 @@ export const UNSUPPORTED_SETTINGS: readonly (readonly [path: string, ...accepted
   ['filler.generated', false],
   ['limits.warn_before_end_seconds', 0],
   ['recording.format', 'wav'],
-  ['recording.consent.mode', 'none'],
-  ['recording.consent.message', ''],
   ['guardrails.prompt_injection', false],
   ['guardrails.blocked_topics', []],
   ['guardrails.refusal', ''],

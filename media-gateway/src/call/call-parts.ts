@@ -38,6 +38,7 @@ import { Goodbye } from './goodbye.ts';
 import { Greeting } from './greeting.ts';
 import { MediaClock } from './media-clock.ts';
 import { PromptTexts } from './prompt.ts';
+import { RecordingConsent } from './recording-consent.ts';
 import { StalledCall } from './stalled-call.ts';
 import { Steering } from './steering.ts';
 import { TRANSFERRED } from './tool-answers.ts';
@@ -368,6 +369,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     callerWasHeard: () => timing.callerWasHeard,
     emit,
   });
+  const consent = new RecordingConsent({ plan, prompt, clock, phase, speech, transcript, recorder, emit });
   const { node, flow, dialogue }: FlowParts = wireFlow({
     changes,
     ...{
@@ -385,7 +387,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
       transcript,
       log,
     },
-    ...{ greeting, goodbye, failures, clock: time.clock, signal: owner.signal },
+    ...{ greeting, consent, goodbye, failures, clock: time.clock, signal: owner.signal },
     settingsChanged: () => {
       prompt.agentChanged();
       timing.nodeChanged();
@@ -528,6 +530,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     dialogue,
     consult,
     consultation,
+    consent,
     cost,
     failures,
     timing,

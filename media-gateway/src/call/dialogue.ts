@@ -1,24 +1,37 @@
 import type { AgentSpeech, AnswerOrder } from '../speech/agent-speech.ts';
 import type { FlowRun } from './flow-run.ts';
 import type { Greeting } from './greeting.ts';
+import type { RecordingConsent } from './recording-consent.ts';
 import type { Transcript } from './transcript.ts';
 
 /** Decides what the agent does when it is its move: as its flow says, or, without one, as its model does. */
 export class Dialogue {
   readonly #flow: FlowRun;
   readonly #greeting: Greeting;
+  readonly #consent: RecordingConsent;
   readonly #speech: AgentSpeech;
   readonly #transcript: Transcript;
 
-  constructor(deps: { flow: FlowRun; greeting: Greeting; speech: AgentSpeech; transcript: Transcript }) {
+  constructor(deps: {
+    flow: FlowRun;
+    greeting: Greeting;
+    consent: RecordingConsent;
+    speech: AgentSpeech;
+    transcript: Transcript;
+  }) {
     this.#flow = deps.flow;
     this.#greeting = deps.greeting;
+    this.#consent = deps.consent;
     this.#speech = deps.speech;
     this.#transcript = deps.transcript;
   }
 
   /** The call begins. */
   begin(): void {
+    if (this.#consent.isDue) {
+      this.#consent.begin(() => this.#afterConsent());
+      return;
+    }
     this.#start();
     if (this.#greeting.exists || !this.#flow.exists) this.#greeting.begin();
   }
@@ -31,6 +44,10 @@ export class Dialogue {
 
   /** Greets who has answered a call that the agent made. @param heard they have said something */
   greetAnswerer(heard: boolean): void {
+    if (this.#consent.isDue) {
+      this.#consent.begin(() => this.#afterConsent());
+      return;
+    }
     if (!this.#flow.exists) {
       this.#greeting.greetAnswerer(heard);
       return;
@@ -42,6 +59,13 @@ export class Dialogue {
     }
     this.#start();
     if (this.#greeting.exists) this.#greeting.greetAnswerer(heard);
+  }
+
+  /** The caller was told of the recording, or has answered. */
+  #afterConsent(): void {
+    this.#start();
+    if (this.#greeting.exists) this.#greeting.greetAfterConsent();
+    else if (!this.#flow.exists && this.#transcript.awaitsAnswer) this.#speech.answer();
   }
 
   /** The flow begins; one whose first node is not for talking waits until the greeting was heard. */

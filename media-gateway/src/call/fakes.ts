@@ -16,6 +16,8 @@ import type { LlmEvent, LlmProvider, LlmRequest } from '../providers/llm/llm-pro
 import type { SttListener, SttProvider } from '../providers/stt/stt-provider.ts';
 import type { TtsListener, TtsProvider } from '../providers/tts/tts-provider.ts';
 import type { ConnectionEnd, Participant, ParticipantListener } from '../participants/participant.ts';
+import { ConsentRecorder } from '../recording/consent-recorder.ts';
+import { needsConsent } from './recording-consent.ts';
 import type { CallRecorder } from '../recording/call-recorder.ts';
 import { CallRedaction } from '../redaction/call-redaction.ts';
 import { RedactingReporter } from '../redaction/redacting-reporter.ts';
@@ -408,13 +410,14 @@ export function fakeCall(
   };
   /** What of the recording was made silent. */
   const muted: { side: string; fromMs: number; toMs: number }[] = [];
-  const recorder: CallRecorder = {
+  const kept: CallRecorder = {
     caller: (bytes, atMs) => void recorded.caller.push({ atMs, ms: bytes.length / 8 }),
     agent: (bytes, atMs) => void recorded.agent.push({ atMs, ms: bytes.length / 8 }),
     finish: async () => ({ recording_id: 'rec_1', status: 'stored' }),
     settled() {},
     redact: { mute: (side, fromMs, toMs) => void muted.push({ side, fromMs, toMs }), judged() {} },
   };
+  const recorder = needsConsent(plan) ? new ConsentRecorder('rec_1', () => kept) : kept;
   const reporter: CallReporter = {
     emit: (type, data, offsetMs) => {
       index++;

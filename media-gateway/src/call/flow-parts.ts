@@ -17,6 +17,7 @@ import type { Goodbye } from './goodbye.ts';
 import type { Greeting } from './greeting.ts';
 import { NodeSettings } from './node-settings.ts';
 import type { PromptTexts } from './prompt.ts';
+import type { RecordingConsent } from './recording-consent.ts';
 import type { Transcript } from './transcript.ts';
 import type { VariableChanges } from './variable-changes.ts';
 import type { TurnLog } from './turn-log.ts';
@@ -44,6 +45,7 @@ export function wireFlow(call: {
   transcript: Transcript;
   log: TurnLog;
   greeting: Greeting;
+  consent: RecordingConsent;
   goodbye: Goodbye;
   failures: Failures;
   clock: Clock;

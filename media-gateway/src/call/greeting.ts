@@ -77,6 +77,12 @@ export class Greeting {
     else if (!this.#isNone || callerFirst) void this.#due({ though: true });
   }
 
+  /** The agent greets a caller who has just been told of the recording, or has answered. */
+  greetAfterConsent(): void {
+    this.#load();
+    this.greetAnswerer(false);
+  }
+
   stop(): void {
     this.#over = true;
     this.#timer?.cancel();

@@ -12,6 +12,7 @@ import { wireCall, type CallParts } from './call-parts.ts';
 import { PhaseOfCall } from './call-phase.ts';
 import type { Call, CallDeps, CallSteering } from './call.ts';
 import { reasonOf } from './end-reason.ts';
+import { needsConsent } from './recording-consent.ts';
 
 /** How long a call waits for a far end that lost its connection to rejoin. */
 const REJOIN_GRACE_MS = 15_000;
@@ -77,7 +78,7 @@ class LiveCall implements Call, ParticipantListener {
       sample_rate: sampleRate,
       emulated: emulatedProviders(plan),
     });
-    if (plan.record.enabled)
+    if (plan.record.enabled && !needsConsent(plan))
       this.#emit('recording', { recording_id: plan.record.recording_id, status: 'recording' });
     this.#parts.speech.setTextOnly(farEnd.textOnly ?? false);
     if (!plan.text_only) {
@@ -167,7 +168,8 @@ class LiveCall implements Call, ParticipantListener {
   });
 
   #onCallerTurn(words: CallerWords): void {
-    if (this.#parts.callerMessage.take(words) || this.#parts.consult?.take(words)) return;
+    const { callerMessage, consult, consent } = this.#parts;
+    if (callerMessage.take(words) || consult?.take(words) || consent.take(words)) return;
     this.#parts.speech.cancel({ keepPrepared: true });
     this.#parts.transcript.callerTurn(words);
     this.#parts.answering?.words(words.text, true);
@@ -186,7 +188,7 @@ class LiveCall implements Call, ParticipantListener {
     if (phrases.some((phrase) => said.includes(phrase.toLowerCase())))
       this.end({ ended_by: 'agent', hangup_reason: 'agent_hangup' });
     else {
-      this.#parts.dialogue.heard();
+      if (!this.#parts.consent.underWay) this.#parts.dialogue.heard();
       this.#parts.texts.sayNext();
     }
   }
@@ -205,6 +207,7 @@ class LiveCall implements Call, ParticipantListener {
     this.#removeTick?.();
     this.#rejoinTimer?.cancel();
     this.#parts.greeting.stop();
+    this.#parts.consent.close();
     this.#parts.background.stop();
     this.#parts.flow.close();
     this.#parts.keys.close();

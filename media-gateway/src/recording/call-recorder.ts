@@ -13,8 +13,10 @@ export interface CallRecorder {
   finish(endMs: number): Promise<RecordingResult>;
   /** The result of `finish` is on disk with the call's report: nothing else has to remember it. */
   settled(): void;
+  /** Only of a recording that waits for consent: nothing is kept before. */
+  begin?(): void;
   /** Only where something of the call is masked. */
-  readonly redact?: RecordingRedaction;
+  readonly redact?: RecordingRedaction | undefined;
 }
 
 /** What of a recording is made silent. Times are those of the recording. */

@@ -4,6 +4,8 @@ import type { CallEndReason } from '@parley/shared/contracts/session-values';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
 import type { AgentSource, Call, CallDeps, CallResources, FarEnd } from '../call/call.ts';
+import { needsConsent } from '../call/recording-consent.ts';
+import { ConsentRecorder } from '../recording/consent-recorder.ts';
 import { Ticker } from '../speech/ticker.ts';
 import type { VoiceModel } from '../hearing/voice-model/voice-model.ts';
 import type { CallProviders, ProviderRegistry } from '../providers/provider-registry.ts';
@@ -89,7 +91,8 @@ export class CallStarter {
     });
     try {
       const redaction = new CallRedaction(plan);
-      const recorder = this.#recordings.recorder({ plan, participant, answeredAt, reporter, logger });
+      const record = () => this.#recordings.recorder({ plan, participant, answeredAt, reporter, logger });
+      const recorder = needsConsent(plan) ? new ConsentRecorder(plan.record.recording_id, record) : record();
       const { variables } = plan;
       const call = this.#openCall({
         plan,

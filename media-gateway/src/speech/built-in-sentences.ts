@@ -8,6 +8,9 @@ export interface BuiltInSentences {
   filler: string;
   /** Asks whom a caller is to be transferred to whether they take the call: by key 1 or a yes. */
   takeCaller: string;
+  /** The caller is told that the call is recorded, or asked whether it may be. */
+  recordingNotice: string;
+  recordingQuestion: string;
 }
 
 const SENTENCES: Record<string, BuiltInSentences> = {
@@ -16,6 +19,8 @@ const SENTENCES: Record<string, BuiltInSentences> = {
     givingUp: 'I am sorry, something is not working at the moment. Please call again later.',
     filler: 'One moment.',
     takeCaller: 'Somebody is on the line for you. To take the call, press 1 or say yes.',
+    recordingNotice: 'This call is recorded.',
+    recordingQuestion: 'May we record this call? Please say yes or no.',
   },
   de: {
     apology: 'Entschuldigung, ich hatte ein technisches Problem. Können Sie das bitte noch einmal sagen?',
@@ -23,66 +28,88 @@ const SENTENCES: Record<string, BuiltInSentences> = {
     filler: 'Einen Moment, bitte.',
     takeCaller:
       'Jemand möchte mit Ihnen sprechen. Um das Gespräch anzunehmen, drücken Sie die 1 oder sagen Sie ja.',
+    recordingNotice: 'Dieses Gespräch wird aufgezeichnet.',
+    recordingQuestion: 'Dürfen wir dieses Gespräch aufzeichnen? Bitte sagen Sie ja oder nein.',
   },
   fr: {
     apology: "Excusez-moi, j'ai eu un problème technique. Pouvez-vous répéter, s'il vous plaît ?",
     givingUp: 'Je suis désolé, quelque chose ne fonctionne pas pour le moment. Merci de rappeler plus tard.',
     filler: 'Un instant, je vous prie.',
     takeCaller: "Quelqu'un souhaite vous parler. Pour prendre l'appel, appuyez sur 1 ou dites oui.",
+    recordingNotice: 'Cet appel est enregistré.',
+    recordingQuestion: 'Pouvons-nous enregistrer cet appel ? Répondez par oui ou par non.',
   },
   es: {
     apology: 'Perdone, he tenido un problema técnico. ¿Puede repetirlo, por favor?',
     givingUp: 'Lo siento, algo no funciona en este momento. Por favor, llame más tarde.',
     filler: 'Un momento, por favor.',
     takeCaller: 'Alguien quiere hablar con usted. Para aceptar la llamada, pulse 1 o diga sí.',
+    recordingNotice: 'Esta llamada se graba.',
+    recordingQuestion: '¿Podemos grabar esta llamada? Diga sí o no, por favor.',
   },
   it: {
     apology: 'Mi scusi, ho avuto un problema tecnico. Può ripetere, per favore?',
     givingUp: 'Mi dispiace, al momento qualcosa non funziona. La preghiamo di richiamare più tardi.',
     filler: 'Un momento, per favore.',
     takeCaller: 'Qualcuno desidera parlare con lei. Per accettare la chiamata, prema 1 o dica sì.',
+    recordingNotice: 'Questa chiamata viene registrata.',
+    recordingQuestion: 'Possiamo registrare questa chiamata? Risponda sì o no, per favore.',
   },
   pt: {
     apology: 'Desculpe, tive um problema técnico. Pode repetir, por favor?',
     givingUp: 'Lamento, algo não está a funcionar neste momento. Por favor, ligue mais tarde.',
     filler: 'Um momento, por favor.',
     takeCaller: 'Alguém deseja falar consigo. Para aceitar a chamada, prima 1 ou diga sim.',
+    recordingNotice: 'Esta chamada é gravada.',
+    recordingQuestion: 'Podemos gravar esta chamada? Diga sim ou não, por favor.',
   },
   nl: {
     apology: 'Excuses, ik had een technisch probleem. Kunt u dat nog een keer zeggen?',
     givingUp: 'Het spijt me, er werkt op dit moment iets niet. Belt u later alstublieft nog eens.',
     filler: 'Een ogenblik, alstublieft.',
     takeCaller: 'Iemand wil u spreken. Druk op 1 of zeg ja om het gesprek aan te nemen.',
+    recordingNotice: 'Dit gesprek wordt opgenomen.',
+    recordingQuestion: 'Mogen wij dit gesprek opnemen? Zegt u alstublieft ja of nee.',
   },
   pl: {
     apology: 'Przepraszam, wystąpił problem techniczny. Czy można to powtórzyć?',
     givingUp: 'Przepraszam, w tej chwili coś nie działa. Proszę zadzwonić później.',
     filler: 'Chwileczkę.',
     takeCaller: 'Ktoś chce z Państwem rozmawiać. Aby odebrać rozmowę, proszę nacisnąć 1 lub powiedzieć tak.',
+    recordingNotice: 'Ta rozmowa jest nagrywana.',
+    recordingQuestion: 'Czy możemy nagrać tę rozmowę? Proszę powiedzieć tak lub nie.',
   },
   tr: {
     apology: 'Özür dilerim, teknik bir sorun yaşadım. Tekrar söyler misiniz?',
     givingUp: 'Üzgünüm, şu anda bir şey çalışmıyor. Lütfen daha sonra tekrar arayın.',
     filler: 'Bir saniye lütfen.',
     takeCaller: "Biri sizinle görüşmek istiyor. Görüşmeyi kabul etmek için 1'e basın veya evet deyin.",
+    recordingNotice: 'Bu görüşme kaydedilmektedir.',
+    recordingQuestion: 'Bu görüşmeyi kaydedebilir miyiz? Lütfen evet veya hayır deyin.',
   },
   hi: {
     apology: 'माफ़ कीजिए, एक तकनीकी समस्या हुई। क्या आप दोबारा कह सकते हैं?',
     givingUp: 'माफ़ कीजिए, इस समय कुछ काम नहीं कर रहा है। कृपया बाद में फिर से कॉल करें।',
     filler: 'एक क्षण, कृपया।',
     takeCaller: 'कोई आपसे बात करना चाहता है। कॉल लेने के लिए 1 दबाएँ या हाँ कहें।',
+    recordingNotice: 'यह कॉल रिकॉर्ड की जा रही है।',
+    recordingQuestion: 'क्या हम यह कॉल रिकॉर्ड कर सकते हैं? कृपया हाँ या नहीं कहिए।',
   },
   ja: {
     apology: '申し訳ございません、技術的な問題が発生しました。もう一度おっしゃっていただけますか。',
     givingUp: '申し訳ございません、ただいま問題が発生しております。後ほどおかけ直しください。',
     filler: '少々お待ちください。',
     takeCaller: 'お話ししたい方がお待ちです。電話に出る場合は、1を押すか、はいとおっしゃってください。',
+    recordingNotice: 'この通話は録音されます。',
+    recordingQuestion: 'この通話を録音してもよろしいですか。「はい」か「いいえ」でお答えください。',
   },
   zh: {
     apology: '抱歉，刚才出了技术问题。请您再说一遍好吗？',
     givingUp: '抱歉，系统目前出现故障。请您稍后再来电。',
     filler: '请稍等。',
     takeCaller: '有人想和您通话。如需接听，请按1或说是。',
+    recordingNotice: '本次通话将被录音。',
+    recordingQuestion: '我们可以对本次通话录音吗？请回答可以或不可以。',
   },
 };
 

@@ -325,6 +325,15 @@ export const CALL_EVENTS = {
     whenFull: 'keep',
     data: recordingResultSchema,
   },
+  recording_consent: {
+    description: 'The caller was told of the recording, or has answered whether they consent to it.',
+    whenFull: 'keep',
+    data: z.object({
+      mode: z.enum(['announce', 'ask']),
+      /** Only after `told` and `yes` the call is recorded. */
+      answer: z.enum(['told', 'yes', 'no', 'unclear', 'silent']),
+    }),
+  },
   remember: {
     description: 'The agent noted something about the caller for later calls.',
     whenFull: 'keep',
