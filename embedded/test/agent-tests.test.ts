@@ -69,6 +69,16 @@ interface Result {
   checks: { id: string; passed: boolean; reason: string }[];
   error: string | null;
 }
+interface Replay {
+  id: string;
+  status: string;
+  error: string | null;
+  version: number;
+  replay_session_id: string | null;
+  replies_changed: number | null;
+  tools_changed: number | null;
+  turns: { caller: string | null; before: object; after: object | null; reply_changed: boolean }[];
+}
 interface Page<T> {
   items: T[];
   total: number;
@@ -139,6 +149,64 @@ void t.test('tests talk to an agent as callers do', async (t) => {
   const { platform, openai, agentId, toolId, otherToolId, rest, create, start, results, one } =
     await bench(t);
   const { installation, receiver } = platform;
+
+  await t.test('a session is replayed against another version, and set beside what it was', async (t) => {
+    const replayed = await installation.agent();
+    await rest.post(`/v1/agents/${replayed}/tools`, { tool_id: toolId });
+    const { result } = await api(platform, replayed).one({
+      type: 'scripted',
+      turns: [said('What is the price?'), said('Where is order A1?')],
+    });
+    const sessionId = result.session_id!;
+    const asked = receiver.of('/orders').length;
+    const forget = openai.teach(
+      parseScript({
+        rules: [{ when: { user: 'price', system: 'dearer' }, reply: { text: 'A pizza costs 14 euros.' } }],
+      }).rules,
+    );
+    await rest.patch(`/v1/agents/${replayed}`, { system_prompt: 'You are dearer now.' });
+    const replay = async (body: object) => {
+      const { id } = await rest.post<{ id: string }>(`/v1/sessions/${sessionId}/replays`, body);
+      return eventually('the end of a replay', async () => {
+        const now = await rest.get<Replay>(`/v1/replays/${id}`);
+        return !['queued', 'running'].includes(now.status) && now;
+      });
+    };
+    const same = await replay({ version: 2 });
+    t.match(same, { status: 'completed', error: null, version: 2, replies_changed: 0, tools_changed: 0 });
+    const other = await replay({});
+    forget();
+    t.match(other, { status: 'completed', version: 3, replies_changed: 1, tools_changed: 0 });
+    t.match(
+      other.turns.filter(({ caller }) => caller !== null),
+      [
+        {
+          caller: 'What is the price?',
+          before: { text: 'A pizza costs 12 euros.', tools: [] },
+          after: { text: 'A pizza costs 14 euros.', tools: [] },
+          reply_changed: true,
+        },
+        {
+          caller: 'Where is order A1?',
+          before: { text: 'It is on its way.', tools: [{ name: 'order_status', ok: true }] },
+          after: { text: 'It is on its way.', tools: [{ name: 'order_status', ok: true }] },
+          reply_changed: false,
+          tools_changed: false,
+        },
+      ],
+    );
+    t.equal(receiver.of('/orders').length, asked, 'no tool was asked again');
+    const list = await rest.get<Page<Replay>>(`/v1/sessions/${sessionId}/replays`);
+    t.match(list, { total: 2, items: [{ version: 3, replies_changed: 1 }, { version: 2 }] });
+    t.notOk('turns' in list.items[0]!);
+    t.equal(await statusOf(rest.post(`/v1/sessions/${sessionId}/replays`, { version: 9 })), 422);
+
+    await rest.delete(`/v1/sessions/${sessionId}`);
+    t.equal(await statusOf(rest.get(`/v1/replays/${other.id}`)), 404, 'it is erased with its session');
+    const again = await rest.get<Page<object>>(`/v1/sessions/${other.replay_session_id}/transcript`);
+    t.same(again.items, [], 'and so is what was said in it');
+    t.equal(await statusOf(rest.post(`/v1/sessions/${sessionId}/replays`, {})), 409);
+  });
 
   await t.test('a script whose checks all hold passes, and its calls are those of the engine', async (t) => {
     await installation.webhook(agentId, `${receiver.origin}/ended`);

@@ -99,6 +99,20 @@ export async function runTest(deps: ConversationDeps, test: TestCase, signal: Ab
   }
 }
 
+/**
+ * Holds the conversation alone: nothing is checked.
+ * @returns its session, which is over
+ * @throws TestCallError, TestTimeout, AppError; the reason of `signal`
+ */
+export async function holdConversation(
+  deps: ConversationDeps,
+  test: TestCase,
+  signal: AbortSignal,
+): Promise<SessionRecord> {
+  const { session } = await converse(deps, test, signal);
+  return session;
+}
+
 /** In words for those who read the result. @throws what is nobody's but ours */
 function reasonOf(error: unknown): string {
   if (error instanceof TestCallError || error instanceof TestTimeout || error instanceof AppError)

@@ -2,8 +2,8 @@ import { realtimeWsUrl } from '@parley/shared/contracts/addresses';
 import type { Feature } from '../composition/feature.ts';
 import type { Platform } from '../composition/platform.ts';
 import { idSchema } from '../http/operation.ts';
-import { runTest } from './agent-test-conversation.ts';
-import type { ConversationDeps } from './agent-test-conversation.ts';
+import { holdConversation, runTest } from './agent-test-conversation.ts';
+import type { ConversationDeps, TestCase } from './agent-test-conversation.ts';
 import { AgentTestConversations } from './agent-test-conversations.ts';
 import { AgentTestLeases } from './agent-test-leases.ts';
 import {
@@ -15,6 +15,9 @@ import { agentTestRoutes } from './agent-test-routes.ts';
 import { AgentTestRunner } from './agent-test-runner.ts';
 import { agentTestSample } from './agent-test-sample.ts';
 import { AgentTestService, eraseTestReasons, removeTestsOf } from './agent-test-service.ts';
+
+/** Holds a conversation in writing. @returns its session, which is over */
+type HoldConversation = (test: TestCase, signal: AbortSignal) => ReturnType<typeof holdConversation>;
 
 type LeaseDeps = ConstructorParameters<typeof AgentTestLeases>[0];
 type ConversationsDeps = ConstructorParameters<typeof AgentTestConversations>[0];
@@ -43,6 +46,7 @@ export function createAgentTests({
   const agentTests = new AgentTestService({ ...deps, runner });
   return {
     runner,
+    hold: (test: TestCase, signal: AbortSignal) => holdConversation(conversation, test, signal),
     collections: [agentTestCollection, agentTestResultCollection, agentTestRunCollection],
     routes: agentTestRoutes({ agentTests }),
     parameters: { test_id: idSchema('tst'), test_run_id: idSchema('trn') },
@@ -52,5 +56,5 @@ export function createAgentTests({
     },
     flags: [{ key: 'agent_tests', description: 'Agent tests' }],
     samples: [agentTestSample],
-  } satisfies Feature & { runner: AgentTestRunner };
+  } satisfies Feature & { runner: AgentTestRunner; hold: HoldConversation };
 }

@@ -47,6 +47,11 @@ export class StoredAgents implements SessionAgents {
     return agent && this.#inVersion(agent, version);
   }
 
+  /** The newest version; null when the agent is gone. */
+  async latestVersion(agentId: string): Promise<number | null> {
+    return (await this.#find(agentId))?.version ?? null;
+  }
+
   /** Links of a version, as it was. Null when the agent or version is gone. */
   async contentOf(agentId: string, version: number): Promise<AgentContent | null> {
     const agent = await this.#find(agentId);

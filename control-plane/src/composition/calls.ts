@@ -26,6 +26,7 @@ import type { OrgChats } from '../providers/org-chats.ts';
 import type { RateLimitService } from '../rate-limits/rate-limit-service.ts';
 import type { ToolCallLimits } from '../rate-limits/tool-call-limits.ts';
 import { createRecipientLists } from '../recipient-lists/recipient-list-feature.ts';
+import { createReplays } from '../replays/replay-feature.ts';
 import { createRecordings } from '../recordings/recording-feature.ts';
 import { createSessions } from '../sessions/session-feature.ts';
 import { sessionCollection } from '../sessions/session-model.ts';
@@ -223,7 +224,7 @@ export function createCallFeatures(
     createForTest: (agent, test) => sessionCreation.createForTest(agent, test),
     end: (session) => sessionControl.end(session),
   };
-  const { runner: agentTestRunner } = features.add(
+  const { runner: agentTestRunner, hold } = features.add(
     createAgentTests({
       ...{ ...platform, models, chats, store, callLog, localVoice },
       agents: storedAgents,
@@ -231,6 +232,12 @@ export function createCallFeatures(
       sessions: testSessions,
       named: { sessions: sessionCollection, tools: toolCollection },
       owner: platform.processName,
+    }),
+  );
+  const { replays, replayRunner } = features.add(
+    createReplays({
+      ...{ ...platform, store, callLog, hold, agents: storedAgents, toolCalls: toolCallCollection },
+      eraseSession: (session) => sessionErasure.erase(session),
     }),
   );
 
@@ -253,6 +260,8 @@ export function createCallFeatures(
       recipientLists,
       suppressions,
       agentTestRunner,
+      replays,
+      replayRunner,
       sessionCloser: closer,
       sessionStore: store,
       telephonyAccounts,

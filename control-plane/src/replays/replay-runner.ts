@@ -1,0 +1,223 @@
+import type { Model } from 'mongoose';
+import { AppError } from '@parley/shared/errors/app-error';
+import type { PlanToolMock } from '@parley/shared/contracts/session-plan';
+import type { Logger } from '@parley/shared/logging/logger';
+import type { Clock } from '@parley/shared/time/clock';
+import type { TestCase } from '../agent-tests/agent-test-conversation.ts';
+import type { CallLog } from '../calls/call-log.ts';
+import type { PeriodicTask } from '../jobs/periodic-task.ts';
+import type { SessionAgent } from '../sessions/session-agent.ts';
+import type { SessionRecord } from '../sessions/session-record.ts';
+import type { SessionStore } from '../sessions/session-store.ts';
+import type { Collection, StoredRecord } from '../storage/collection.ts';
+import type { Database } from '../storage/database.ts';
+import { diffOf, exchangesOf, isSpoken } from './replay-diff.ts';
+import type { StoredToolCall } from './replay-diff.ts';
+import { replayCollection } from './replay-model.ts';
+import type { ReplayRecord } from './replay-model.ts';
+
+/** A conversation in writing takes at most so long. */
+const TIMEOUT_SECONDS = 600;
+/** Behind it a replay whose process has not ended it was lost with it. */
+const LEASE_MS = (TIMEOUT_SECONDS + 300) * 1000;
+const LOST_AT_ONCE = 100;
+
+/** A call of a tool in a session, as it is stored. */
+export interface SessionToolCall extends StoredRecord, StoredToolCall {
+  session_id: string;
+  /** Null for the built-in tools and those of a client. */
+  tool_id: string | null;
+  result: string | null;
+}
+
+/** Versions of agents, and what is attached to them: `StoredAgents`. */
+export interface ReplayAgents {
+  version(agentId: string, version: number): Promise<SessionAgent | null>;
+  contentOf(agentId: string, version: number): Promise<{ tools: { id: string; enabled: boolean }[] } | null>;
+}
+
+/** Holds a conversation in writing, as tests of agents do. @returns its session, which is over */
+export type HoldConversation = (test: TestCase, signal: AbortSignal) => Promise<SessionRecord>;
+
+/** Holds the replays that wait, one at a time in this process, and notes how they compare. */
+export class ReplayRunner {
+  readonly #replays: Model<ReplayRecord>;
+  readonly #toolCalls: Model<SessionToolCall>;
+  readonly #store: SessionStore;
+  readonly #agents: ReplayAgents;
+  readonly #callLog: CallLog;
+  readonly #hold: HoldConversation;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  #task: PeriodicTask | undefined;
+
+  constructor(deps: {
+    database: Database;
+    toolCalls: Collection<SessionToolCall>;
+    store: SessionStore;
+    agents: ReplayAgents;
+    callLog: CallLog;
+    hold: HoldConversation;
+    clock: Clock;
+    logger: Logger;
+  }) {
+    this.#replays = deps.database.model(replayCollection);
+    this.#toolCalls = deps.database.model(deps.toolCalls);
+    this.#store = deps.store;
+    this.#agents = deps.agents;
+    this.#callLog = deps.callLog;
+    this.#hold = deps.hold;
+    this.#clock = deps.clock;
+    this.#logger = deps.logger;
+  }
+
+  /** `task` runs `work`: a replay that is ordered wakes it. */
+  wakeWith(task: PeriodicTask): void {
+    this.#task = task;
+  }
+
+  wake(): void {
+    void this.#task?.runNow();
+  }
+
+  /** Fails what was lost with its process, and runs what waits. */
+  async work(signal: AbortSignal): Promise<void> {
+    const lost = await this.#replays
+      .find({ status: 'running', lease_until: { $lte: new Date(this.#clock.now()) } })
+      .limit(LOST_AT_ONCE)
+      .lean<ReplayRecord[]>();
+    for (const { _id } of lost) await this.#end(_id, { status: 'failed', error: STOPPED });
+    while (!signal.aborted) {
+      const replay = await this.#claim();
+      if (!replay) return;
+      await this.#run(replay, signal);
+    }
+  }
+
+  #claim(): Promise<ReplayRecord | null> {
+    const now = this.#clock.now();
+    return this.#replays
+      .findOneAndUpdate(
+        { status: 'queued' },
+        { $set: { status: 'running', started_at: new Date(now), lease_until: new Date(now + LEASE_MS) } },
+        { sort: { created_at: 1 }, returnDocument: 'after' },
+      )
+      .lean<ReplayRecord>();
+  }
+
+  async #run(replay: ReplayRecord, signal: AbortSignal): Promise<void> {
+    try {
+      const turns = await this.#compare(replay, signal);
+      await this.#end(replay._id, { status: 'completed', turns: JSON.stringify(turns) });
+    } catch (error) {
+      if (!signal.aborted && !isForReaders(error))
+        this.#logger.error({ err: error, replayId: replay._id }, 'a replay failed unexpectedly');
+      const why = signal.aborted
+        ? STOPPED
+        : isForReaders(error)
+          ? error.message
+          : 'An internal error occurred.';
+      await this.#end(replay._id, { status: 'failed', error: why });
+    }
+  }
+
+  async #compare(replay: ReplayRecord, signal: AbortSignal) {
+    const { agent_id, agent_version } = replay;
+    const session = await this.#store.find(replay.session_id);
+    const agent = await this.#agents.version(agent_id, agent_version);
+    if (!session || session.erased_at !== null || !agent)
+      throw new ReplayError('The session or the version is gone.');
+    const before = await this.#exchanges(session._id);
+    const calls = await this.#callsOf(session._id);
+    const lines = before.flatMap(({ caller }) => (caller !== null && isSpoken(caller) ? [caller] : []));
+    const held = await this.#hold(
+      {
+        // Nothing outside is asked again: what the call before the call found is among the variables.
+        agent: { ...agent, config: { ...agent.config, pre_call: { ...agent.config.pre_call, url: null } } },
+        runId: replay._id,
+        content: {
+          channel: 'text',
+          variables: session.variables,
+          turns: lines.map((caller) => ({ caller, expect: [] })),
+          persona: null,
+          max_turns: lines.length,
+          timeout_seconds: TIMEOUT_SECONDS,
+          checks: [],
+          tool_mocks: await this.#mocks(replay, calls),
+        },
+        onSession: async (sessionId) => {
+          await this.#replays.updateOne({ _id: replay._id }, { $set: { replay_session_id: sessionId } });
+        },
+      },
+      signal,
+    );
+    return diffOf(before, await this.#exchanges(held._id));
+  }
+
+  async #exchanges(sessionId: string) {
+    return exchangesOf(await this.#callLog.turns(sessionId), await this.#callsOf(sessionId));
+  }
+
+  #callsOf(sessionId: string): Promise<SessionToolCall[]> {
+    return this.#toolCalls
+      .find({ session_id: sessionId })
+      .sort({ offset_ms: 1, _id: 1 })
+      .lean<SessionToolCall[]>();
+  }
+
+  /** Every tool of the version answers what it answered then, or fails: none is asked again. */
+  async #mocks(replay: ReplayRecord, calls: readonly SessionToolCall[]): Promise<PlanToolMock[]> {
+    const content = await this.#agents.contentOf(replay.agent_id, replay.agent_version);
+    const known = calls.flatMap(({ tool_id, ...call }) => (tool_id === null ? [] : [toMock(tool_id, call)]));
+    const unknown = (content?.tools ?? [])
+      .filter(({ id }) => !known.some(({ tool_id }) => tool_id === id))
+      .map(({ id }) => ({ tool_id: id, function: null, match: {}, result: null, error: NEVER_CALLED }));
+    return [...known, ...unknown];
+  }
+
+  /** Of a session that was erased meanwhile nothing is kept. */
+  async #end(replayId: string, set: Pick<ReplayRecord, 'status'> & Partial<ReplayRecord>): Promise<void> {
+    await this.#replays.updateOne(
+      { _id: replayId, status: 'running' },
+      { $set: { ...set, ended_at: new Date(this.#clock.now()), lease_until: null } },
+    );
+  }
+}
+
+const STOPPED = 'The process that ran the replay stopped. Start another one.';
+const NEVER_CALLED = 'This tool was not called in the conversation that is replayed.';
+
+/** Why a replay came to nothing, for those who read it. */
+class ReplayError extends Error {}
+
+function isForReaders(error: unknown): error is Error {
+  return (
+    error instanceof ReplayError ||
+    error instanceof AppError ||
+    (error instanceof Error && ['TestCallError', 'TestTimeout'].includes(error.name))
+  );
+}
+
+function toMock(
+  tool_id: string,
+  { arguments: given, ok, result }: Pick<SessionToolCall, 'arguments' | 'ok' | 'result'>,
+): PlanToolMock {
+  const match = parsed(given);
+  const answer = result ?? '';
+  return {
+    ...{ tool_id, function: null, match: isObject(match) ? match : {} },
+    ...(ok === false ? { result: null, error: answer } : { result: parsed(answer), error: null }),
+  };
+}
+
+function parsed(text: string | null): unknown {
+  try {
+    return JSON.parse(text ?? '{}') as unknown;
+  } catch {
+    return text;
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
