@@ -1,8 +1,10 @@
+import path from 'node:path';
 import t, { type Test } from 'tap';
 import { openOpenAiEmulator } from '@parley/emulators/providers/openai-emulator';
 import { parseScript } from '@parley/emulators/providers/openai/script';
 import { RestError } from '../src/demonstration/rest-client.ts';
 import { eventually } from './fixtures/system/eventually.ts';
+import { CommandProcess, ROOT } from './fixtures/system/parley-process.ts';
 import { openTestPlatform, type TestPlatform } from './fixtures/system/test-platform.ts';
 
 /** What the agent's model says, how the caller is played, and what a judge finds. */
@@ -84,6 +86,11 @@ interface Page<T> {
   total: number;
 }
 
+function owned<T extends AsyncDisposable>(t: Test, thing: T): T {
+  t.teardown(() => thing[Symbol.asyncDispose]());
+  return thing;
+}
+
 /** An agent with a tool, in a platform whose language model follows the script. */
 async function bench(t: Test) {
   const openai = await openOpenAiEmulator({
@@ -155,7 +162,7 @@ void t.test('tests talk to an agent as callers do', async (t) => {
     await rest.post(`/v1/agents/${replayed}/tools`, { tool_id: toolId });
     const { result } = await api(platform, replayed).one({
       type: 'scripted',
-      turns: [said('What is the price?'), said('Where is order A1?')],
+      turns: [said('What is the price?'), said('Where is order B7?')],
     });
     const sessionId = result.session_id!;
     const asked = receiver.of('/orders').length;
@@ -175,6 +182,19 @@ void t.test('tests talk to an agent as callers do', async (t) => {
     const same = await replay({ version: 2 });
     t.match(same, { status: 'completed', error: null, version: 2, replies_changed: 0, tools_changed: 0 });
     const other = await replay({});
+    const command = owned(
+      t,
+      new CommandProcess(
+        process.execPath,
+        ['--disable-warning=ExperimentalWarning', path.join(ROOT, 'embedded/src/replay.ts'), sessionId],
+        { PARLEY_URL: platform.platform.localUrl, PARLEY_API_KEY: installation.apiKey },
+      ),
+    );
+    t.match(await command.exited, { code: 1 }, 'something has changed');
+    t.match(
+      command.stdout,
+      /caller: What is the price\?\n- agent: A pizza costs 12 euros\.\n\+ agent: A pizza costs 14/,
+    );
     forget();
     t.match(other, { status: 'completed', version: 3, replies_changed: 1, tools_changed: 0 });
     t.match(
@@ -187,7 +207,7 @@ void t.test('tests talk to an agent as callers do', async (t) => {
           reply_changed: true,
         },
         {
-          caller: 'Where is order A1?',
+          caller: 'Where is order B7?',
           before: { text: 'It is on its way.', tools: [{ name: 'order_status', ok: true }] },
           after: { text: 'It is on its way.', tools: [{ name: 'order_status', ok: true }] },
           reply_changed: false,
@@ -197,7 +217,7 @@ void t.test('tests talk to an agent as callers do', async (t) => {
     );
     t.equal(receiver.of('/orders').length, asked, 'no tool was asked again');
     const list = await rest.get<Page<Replay>>(`/v1/sessions/${sessionId}/replays`);
-    t.match(list, { total: 2, items: [{ version: 3, replies_changed: 1 }, { version: 2 }] });
+    t.match(list, { total: 3, items: [{ version: 3 }, { version: 3, replies_changed: 1 }, { version: 2 }] });
     t.notOk('turns' in list.items[0]!);
     t.equal(await statusOf(rest.post(`/v1/sessions/${sessionId}/replays`, { version: 9 })), 422);
 

@@ -82,6 +82,8 @@ const SHOWN: readonly [RegExp, Shown][] = [
   [/^npm run test:file \S+\.test\.ts$/, { by: 'shared/test/test-path.test.ts' }],
   [/^npm run call -- --carrier (twilio|browser)$/, { by: 'embedded/test/whole-conversation.test.ts' }],
   [/^npm run call -- (--text .* --interrupt|--noise) /, { by: 'embedded/test/command-line.test.ts' }],
+  [/^npm run call -- --script /, { by: 'embedded/test/whole-conversation.test.ts' }],
+  [/^npm run replay -- /, { by: 'embedded/test/agent-tests.test.ts' }],
   [/^npm run call -- --outbound|^npm run campaign -- --contacts \d+$/, { here: 'the agent calls' }],
   [/^npm run (call|campaign) -- --help$/, { here: 'what commands print' }],
   [/^npm run --silent openapi > openapi\.json$/, { here: 'what commands print' }],
