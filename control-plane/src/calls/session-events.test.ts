@@ -20,7 +20,7 @@ const variant = (type: string) => schemas[union.discriminator!.mapping[type]!.sp
 
 void t.test('every event is described by its type, with what its data holds', async (t) => {
   const shown = Object.keys(CALL_EVENTS).filter((type) => type !== 'cost');
-  const types = [...shown, 'state', 'memory', 'webhook', 'dial'];
+  const types = [...shown, 'state', 'memory', 'webhook', 'dial', 'inbound_action', 'carrier_verdict'];
   t.equal(union.discriminator?.propertyName, 'type');
   t.same(Object.keys(union.discriminator!.mapping).sort(), types.sort());
   t.equal(union.oneOf?.length, types.length);
@@ -32,6 +32,8 @@ void t.test('what is not kept of an event is not described', async (t) => {
   t.notOk('text' in variant('turn').properties!.data.properties!);
   for (const name of ['turns', 'variables', 'metrics', 'usage'])
     t.notOk(name in variant('call_ended').properties!.data.properties!, name);
+  for (const name of ['state', 'variables'])
+    t.notOk(name in variant('flow_node').properties!.data.properties!, name);
 });
 
 void t.test('an event of another version is shown as it came', async (t) => {
