@@ -52,6 +52,8 @@ export interface ModelCatalog {
   resolve(orgId: string, id: string, use: ModelUse): Promise<PlanProviderWire | undefined>;
   /** Whether what the org does with the model is on an account of the installation. */
   paidByInstallation(orgId: string, id: string, use: Pick<ModelUse, 'projectId' | 'voice'>): Promise<boolean>;
+  /** Names the account that the model is used with; null for what runs inside the installation, or cannot be used. */
+  credentialOf(orgId: string, id: string, projectId: string | null): Promise<string | null>;
   /** How a resolved model is called from here: its address may be a tenant's. */
   fetchFor(orgId: string): typeof globalThis.fetch;
   /** Whether agents of the org may speak with this voice of this TTS model. */
@@ -197,6 +199,14 @@ export class OrgModelCatalog implements ModelCatalog {
   ): Promise<boolean> {
     const opened = await this.open(orgId, id, use);
     return opened?.account?.credentialId === null && opened.model.orgId === null;
+  }
+
+  async credentialOf(orgId: string, id: string, projectId: string | null): Promise<string | null> {
+    const account = (await this.#find(orgId, id, projectId))?.account;
+    if (!account) return null;
+    if (account.credentialId !== null) return account.credentialId;
+    // One of the installation's, or a server that an own model names and that asks for no key.
+    return account.version === 'installation' ? `installation:${account.provider}` : account.version;
   }
 
   fetchFor(orgId: string): typeof globalThis.fetch {
