@@ -51,6 +51,7 @@ export async function createFeatures(deps: PlatformDeps) {
     chats: new OrgChats({ catalog: models, charges: tenants.chatCharges }),
     localVoice,
     rateLimits: tenants.rateLimits,
+    outboundLimits: tenants.outboundLimits,
     toolCallLimits: tenants.toolCallLimits,
     apiKeys: tenants.apiKeys,
     costs: tenants.callCosts,

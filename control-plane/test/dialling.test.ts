@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
+import { signWebhook } from '@parley/shared/http/webhook-signature';
+import { contactCollection } from '../src/campaigns/contact-model.ts';
+import type { DialGate } from '../src/dialling/outbound-calls.ts';
 import { AccountSpend } from '../src/telephony/account-spend.ts';
 import type { CallingWindows } from '../src/calling-hours/calling-windows.ts';
 import type { CarrierName } from '@parley/shared/contracts/session-values';
@@ -85,6 +88,9 @@ void t.test('why nobody answered is told', async (t) => {
     carriers.plivo.setTelephones(() => ({ does, afterMs: 1000 }));
     const failed = await becomes(await world.order(line), 'failed');
     t.match(failed, { failure_reason: reason, ended_by: 'carrier' }, does);
+    const states = await services.callLog.events(failed._id, { types: ['state'], limit: 10, offset: 0 });
+    t.type(failed.carrier_cause, 'string');
+    t.same(states.items.at(-1)!.data['cause'], failed.carrier_cause, "the state's event has the cause");
     await passUntil('the end of the dial', async () => (await session(failed._id)).dial!.state === 'gone');
     t.equal(await bus.slots.count(`account:${line.accountId}`), 0);
   }
@@ -211,7 +217,7 @@ void t.test('whom an org or an account must not call is not called', async (t) =
     ended_by: 'system',
   });
   const open = await world.line();
-  const to = '+442071230042';
+  const to = '+442071239942';
   const earlier = {
     ...(await world.order(open, { notBefore: new Date(clock.now() + 60_000) })),
     to_number: to,
@@ -250,6 +256,24 @@ void t.test(
     const waiting = [];
     for (let i = 0; i < 4; i++) waiting.push(await world.order(line, { notBefore }));
     await t.rejects(world.order(line), { code: 'queue_full', status: 429 });
+    const wish = { agent_id: line.agentId, to_number: '+442071239999' };
+    const full = { status: 429, body: { code: 'queue_full' } };
+    const asked = await plane.call('POST', '/v1/campaigns/start-call', { body: wish });
+    t.match(asked, full);
+    t.equal(asked.headers.get('retry-after'), '10');
+    const webhook = `/api/v1/webhooks/agents/${line.agentId}`;
+    const { body } = await plane.call<{ secret: string }>('POST', `${webhook}/rotate-secret`);
+    const text = JSON.stringify({ to_number: wish.to_number });
+    const told = await plane.call('POST', `${webhook}/incoming`, {
+      ...{ body: Buffer.from(text), token: null },
+      headers: { 'x-webhook-signature': signWebhook(body.secret, text, clock.now()) },
+    });
+    t.match(told, full);
+    t.equal(
+      await services.database.model(contactCollection).countDocuments({ phone_number: wish.to_number }),
+      0,
+      'nothing is left of them',
+    );
     const ofCampaign = { kind: 'campaign', campaignId: newId('cmp'), source: 'campaign', notBefore } as const;
     const campaign = await world.order(line, ofCampaign);
     t.equal(await services.outboundCalls.withdraw({ campaignId: ofCampaign.campaignId }), 1);
@@ -280,16 +304,103 @@ void t.test('clients have few dials at a time, and outbound calls leave room for
   t.equal(await bus.slots.count(account), 0);
 });
 
-void t.test('a single call that may be dialled waits a quarter of an hour at most', LONG_ONLY, async (t) => {
+void t.test('a call that may be dialled waits a quarter of an hour at most', LONG_ONLY, async (t) => {
   const line = await world.line({ account: { max_concurrent_calls: 1 } });
   const account = [{ bucket: `account:${line.accountId}`, limit: 1 }];
   await bus.slots.take('somebody else', account, 3_600_000);
-  const made = await world.order(line);
-  const failed = await becomes(made, 'failed', 20_000);
-  t.match(failed, { failure_reason: 'queue_timeout', ended_by: 'system' });
-  const waited = failed.ended_at!.getTime() - failed.created_at.getTime();
-  t.ok(waited >= 15 * 60_000 && waited < 16 * 60_000);
-  t.same(await news(made), []);
+  const campaign = { kind: 'campaign', source: 'campaign', campaignId: newId('cmp') } as const;
+  const waiting = [await world.order(line), await world.order(line, campaign)];
+  for (const made of waiting) {
+    const failed = await becomes(made, 'failed', 20_000);
+    t.match(failed, { failure_reason: 'queue_timeout', ended_by: 'system' });
+    const waited = failed.ended_at!.getTime() - failed.created_at.getTime();
+    t.ok(waited >= 15 * 60_000 && waited < 16 * 60_000);
+    t.same(await news(made), []);
+  }
+});
+
+void t.test('time in which a call of a campaign may not be dialled is no time in the queue', async (t) => {
+  const line = await world.line();
+  const until = clock.now() + 3_600_000;
+  const gate: DialGate = {
+    name: 'closed',
+    check: (_, nowMs) => Promise.resolve(nowMs < until ? { pass: false, until } : { pass: true }),
+  };
+  const { dialGates } = services;
+  dialGates.push(gate);
+  const campaign = { kind: 'campaign', source: 'campaign', campaignId: newId('cmp') } as const;
+  const made = await world.order(line, campaign);
+  t.equal(made.dial!.give_up_at!.getTime() - made.dial!.queued_at.getTime(), 15 * 60_000);
+  const waits = await passUntil('the wait', async () => {
+    const { dial } = await session(made._id);
+    return dial!.not_before.getTime() === until && dial;
+  });
+  t.ok(waits.give_up_at!.getTime() >= until + 14 * 60_000);
+  dialGates.splice(dialGates.indexOf(gate), 1);
+  t.equal(await services.outboundCalls.withdraw({ campaignId: campaign.campaignId }), 1);
+});
+
+void t.test("an org's own limits let its calls wait, or refuse them", async (t) => {
+  const tenant = await plane.makeTenant();
+  const token = tenant.apiKey;
+  const line = await world.line({ tenant });
+  const limit = (body: object) =>
+    plane.call<{ id: string }>('POST', `/v1/orgs/${tenant.org._id}/rate-limit-configs`, { body, token });
+  const lift = (id: string) => plane.call('DELETE', `/v1/rate-limit-configs/${id}`, { token });
+  const hangUp = (made: SessionRecord) => plane.call('POST', `/v1/sessions/${made._id}/end`, { token });
+  const isDialled = async ({ _id }: SessionRecord) => (await session(_id)).status !== 'queued';
+  plivo.setTelephones(() => ({ does: 'ring', afterMs: 0 }));
+
+  const one = await limit({
+    ...{ resource: 'concurrent_outbound', limit: 1, action: 'queue', agent_id: line.agentId },
+  });
+  t.match(one, { status: 201, body: { action: 'queue' } });
+  const waiting = [await world.order(line), await world.order(line)];
+  await passUntil('a call', async () => (await Promise.all(waiting.map(isDialled))).includes(true));
+  await plane.atRest();
+  const dialled = await Promise.all(waiting.map(isDialled));
+  t.equal(dialled.filter(Boolean).length, 1, 'the other one waits');
+  await hangUp(waiting[dialled.indexOf(true)]!);
+  const next = waiting[dialled.indexOf(false)]!;
+  await passUntil('the other one', () => isDialled(next));
+  await lift(one.body.id);
+  const busy = await limit({
+    resource: 'concurrent_outbound',
+    limit: 1,
+    telephony_account_id: line.accountId,
+  });
+  await services.outboundCalls.withdraw({ campaignId: 'none' });
+  await hangUp(next);
+  await goneOf(next);
+  const only = await world.order(line);
+  await passUntil('the only one', () => isDialled(only));
+  await t.rejects(world.order(line), { code: 'concurrency_limit', status: 429 });
+  await hangUp(only);
+  await goneOf(only);
+  await lift(busy.body.id);
+
+  const pace = { resource: 'outbound_dials', limit: 60, window_seconds: 3600 };
+  const minute = await limit({ ...pace, action: 'queue' });
+  const paced = [await world.order(line), await world.order(line)];
+  const sent = await passUntil('both', async () => {
+    const now = await Promise.all(paced.map(({ _id }) => session(_id)));
+    return now.every(({ dial }) => dial!.sent_at) && now.map(({ dial }) => dial!.sent_at!.getTime());
+  });
+  const apart = Math.abs(sent[0]! - sent[1]!);
+  t.ok(apart >= 59_000 && apart <= 65_000, `a minute apart (${apart} ms)`);
+  for (const made of paced) await hangUp(made);
+  await lift(minute.body.id);
+  await limit({ ...pace, limit: 1, window_seconds: 86_400, agent_id: line.agentId });
+  await hangUp(await world.order(line));
+  await t.rejects(world.order(line), { code: 'rate_limited', status: 429 });
+
+  for (const wrong of [
+    { resource: 'session_starts', limit: 1, window_seconds: 60, action: 'queue' },
+    { resource: 'concurrent_outbound', limit: 1, window_seconds: 60 },
+    { resource: 'outbound_dials', limit: 1 },
+    { resource: 'outbound_dials', limit: 1_000_000, window_seconds: 1 },
+  ])
+    t.equal((await limit(wrong)).status, 422, JSON.stringify(wrong));
 });
 
 void t.test('an account that has spent enough today calls tomorrow', async (t) => {

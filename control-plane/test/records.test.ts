@@ -619,7 +619,10 @@ void t.test('after a call', async (t) => {
 
 void t.test("an org's own limit is none above the installation's, however it is said", async (t) => {
   const clock = new ManualClock(Date.now());
-  const maximum = { api_requests: 600, session_starts: 60, concurrent_sessions: 10, tool_calls: 0 };
+  const maximum = {
+    ...{ api_requests: 600, session_starts: 60, concurrent_sessions: 10, tool_calls: 0 },
+    ...{ outbound_dials: 60, concurrent_outbound: 10 },
+  };
   const targets = { agents: agentCollection, telephonyAccounts: telephonyAccountCollection };
   const limits = new RateLimitService({ database, clock, maximum, targets });
   const scope = new Scope(database, { orgId: 'org_l', projectId: null, projects: null, role: 'admin' });

@@ -13,6 +13,7 @@ import type { CommandOutcome } from '../calls/carrier-commands.ts';
 import { createCarriers } from '../carriers/carrier-feature.ts';
 import { Consults } from '../consults/consults.ts';
 import { createDialling } from '../dialling/dialling-feature.ts';
+import { ProviderPressure } from '../dialling/provider-pressure.ts';
 import { createExports } from '../exports/export-feature.ts';
 import { SessionRows } from '../databases/session-rows.ts';
 import { SessionMemories } from '../memories/session-memories.ts';
@@ -23,6 +24,7 @@ import type { Wallets } from '../billing/wallets.ts';
 import type { CallCosts } from '../billing/call-costs.ts';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
 import type { OrgChats } from '../providers/org-chats.ts';
+import type { OutboundLimits } from '../rate-limits/outbound-limits.ts';
 import type { RateLimitService } from '../rate-limits/rate-limit-service.ts';
 import type { ToolCallLimits } from '../rate-limits/tool-call-limits.ts';
 import { createRecipientLists } from '../recipient-lists/recipient-list-feature.ts';
@@ -54,6 +56,7 @@ export function createCallFeatures(
     chats: OrgChats;
     localVoice: LocalVoice;
     rateLimits: RateLimitService;
+    outboundLimits: OutboundLimits;
     toolCallLimits: ToolCallLimits;
     apiKeys: ApiKeyService;
     costs: CallCosts;
@@ -67,6 +70,7 @@ export function createCallFeatures(
     chats,
     localVoice,
     rateLimits,
+    outboundLimits,
     toolCallLimits,
     apiKeys,
     costs,
@@ -163,7 +167,7 @@ export function createCallFeatures(
     createDialling({
       ...{ ...ofSessions, accounts: telephonyAccounts, numbers: phoneNumbers, sessions: sessionCollection },
       ...{ closer, costs, events: callLog, preCall, suppressions, wallets, limits: sessionSlots },
-      ...{ creation: sessionCreation, credentials: sessionCredentials },
+      ...{ creation: sessionCreation, credentials: sessionCredentials, orderLimits: outboundLimits },
     }),
   );
   const consults: Consults = new Consults({
@@ -171,6 +175,8 @@ export function createCallFeatures(
     ...{ calls: dialling.outboundCalls, gateways: gatewayCommands },
     site: { publicUrl: platform.config.PUBLIC_URL, clock: platform.clock, logger: platform.logger },
   });
+  const providerPressure = new ProviderPressure({ ...platform, models });
+  dialling.dialGates.push(outboundLimits, providerPressure);
   dialling.dialFollowers.push(afterCalls.unansweredCalls, consults);
   const { carrierCallbacks, callbackSignatures } = features.add(
     createCarriers({
@@ -208,7 +214,7 @@ export function createCallFeatures(
   const agentNotes = new AgentNotes({ agents: storedAgents, memories, suppressions });
   const { callEvents, reaper } = features.add(
     createCallEvents({
-      ...{ ...ofSessions, closer, callLog, followers: [log.toolCalls, agentNotes], costs },
+      ...{ ...ofSessions, closer, callLog, followers: [log.toolCalls, agentNotes, providerPressure], costs },
       ...{ recordings, carrierCommands, gatewayCommands },
     }),
   );
@@ -266,6 +272,7 @@ export function createCallFeatures(
       sessionStore: store,
       telephonyAccounts,
       dispatcher: dialling.dispatcher,
+      dialGates: dialling.dialGates,
       outboundCalls: dialling.outboundCalls,
       widget,
     },

@@ -44,7 +44,7 @@ export function createTenantFeatures(
   );
   const { apiKeys } = features.add(createApiKeys(platform));
   features.add(createFeatureFlags({ orgs, features }));
-  const { rateLimits, toolCallLimits } = features.add(
+  const { rateLimits, outboundLimits, toolCallLimits } = features.add(
     createRateLimits({
       ...platform,
       targets: { agents: agentCollection, telephonyAccounts: telephonyAccountCollection },
@@ -71,7 +71,7 @@ export function createTenantFeatures(
     }),
   );
   return {
-    ...{ apiKeys, orgs, projects, rateLimits, signIns, toolCallLimits, userAccounts },
+    ...{ apiKeys, orgs, outboundLimits, projects, rateLimits, signIns, toolCallLimits, userAccounts },
     ...{ callCosts, chatCharges, invoiceCloser, invoicePrinter, invoices },
     ...{ rates, speechCharges, usageSums, wallets },
   };

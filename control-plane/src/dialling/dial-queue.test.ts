@@ -10,12 +10,13 @@ interface Call {
   org: string;
   kind?: DialKind;
   account?: string;
+  agent?: string;
   campaign?: string;
 }
 
-function toSession({ id, org, kind = 'single', account = 'tel', campaign }: Call): SessionRecord {
+function toSession({ id, org, kind = 'single', account = 'tel', agent, campaign }: Call): SessionRecord {
   return {
-    ...{ _id: id, org_id: org, project_id: 'prj', agent_id: 'agt', campaign_id: campaign ?? null },
+    ...{ _id: id, org_id: org, project_id: 'prj', agent_id: agent ?? 'agt', campaign_id: campaign ?? null },
     dial: { priority: DIAL_PRIORITIES[kind], account_id: account, source: 'campaign' },
   } as unknown as SessionRecord;
 }
@@ -32,9 +33,16 @@ function waiting(calls: Call[]) {
     due(org, priority, where, limit) {
       reads++;
       const accounts = (where as { 'dial.account_id'?: { $nin: string[] } })['dial.account_id']?.$nin ?? [];
+      const limited = (where as { $nor?: { agent_id?: string; 'dial.account_id'?: string }[] }).$nor ?? [];
       const found = left.filter(
-        ({ org_id, dial }) =>
-          org_id === org && dial!.priority === priority && !accounts.includes(dial!.account_id),
+        ({ org_id, agent_id, dial }) =>
+          org_id === org &&
+          dial!.priority === priority &&
+          !accounts.includes(dial!.account_id) &&
+          !limited.some(
+            (one) =>
+              one.agent_id === agent_id && (one['dial.account_id'] ?? dial!.account_id) === dial!.account_id,
+          ),
       );
       return Promise.resolve(found.slice(0, limit));
     },
@@ -99,6 +107,35 @@ void t.test('what a limit holds up is passed over, also where it is more than a 
     await drain(),
     full.map(({ id }) => id),
   );
+});
+
+void t.test("an org's own limit holds up what it is on, and nothing else", async (t) => {
+  const limited = Array.from({ length: 50 }, (_, i) => ({ id: `l${i}`, org: 'org_a', agent: 'agt_1' }));
+  const others = [
+    { id: 'other account', org: 'org_a', agent: 'agt_1', account: 'tel_2' },
+    { id: 'other agent', org: 'org_a', agent: 'agt_2' },
+  ];
+  const { sleeping, drain, queue } = waiting([...limited, ...others, { id: 'other org', org: 'org_b' }]);
+  sleeping.sleep({ by: 'limit:agt_1:tel', kind: 'slot', inMs: 60_000 }, NOW);
+  t.same(await drain(), ['other account', 'other org', 'other agent']);
+  sleeping.sleep({ by: 'limit:org_a', kind: 'pace', inMs: 60_000 }, NOW);
+  sleeping.slotsAreFree();
+  queue.refresh();
+  t.same(await drain(), []);
+});
+
+void t.test('calls that go first are looked for without reading the others again', async (t) => {
+  const { queue, left, next, reads } = waiting([
+    { id: 'c1', org: 'a', kind: 'campaign' },
+    { id: 'c2', org: 'a', kind: 'campaign' },
+  ]);
+  t.equal(await next(), 'c1');
+  const before = reads();
+  left.push(toSession({ id: 'new', org: 'a' }));
+  queue.refresh(DIAL_PRIORITIES.campaign);
+  t.equal(await next(), 'new');
+  t.equal(await next(), 'c2');
+  t.equal(reads(), before + 1);
 });
 
 void t.test('a pace that pauses what was read costs no further reading', async (t) => {

@@ -20,6 +20,9 @@ const PAGE = 20;
 const MAX_ORGS = 100;
 const PRIORITIES = Object.values(DIAL_PRIORITIES).sort((a, b) => a - b);
 
+/** What an org's own limit is on, by the beginning of its id. */
+const LIMITED: Readonly<Record<string, string>> = { agt: 'agent_id', prj: 'project_id', org: 'org_id' };
+
 /** One org's place in the round. */
 interface OrgQueue {
   readonly orgId: string;
@@ -107,7 +110,8 @@ export class DialQueue {
   }
 
   async #nextOf(org: OrgQueue, priority: number, nowMs: number): Promise<SessionRecord | null> {
-    if (this.#sleeping.isAsleep(`org:${org.orgId}`, nowMs)) return null;
+    for (const scope of ['org', 'limit'])
+      if (this.#sleeping.isAsleep(`${scope}:${org.orgId}`, nowMs)) return null;
     const awake = (call: SessionRecord) =>
       !this.#heldUp.has(call._id) && scopesOf(call).every((scope) => !this.#sleeping.isAsleep(scope, nowMs));
     const known = take(org.calls, awake);
@@ -130,11 +134,21 @@ export class DialQueue {
       campaign_id: asleep('campaign:'),
       project_id: asleep('project:'),
     };
-    return Object.fromEntries(
-      Object.entries(conditions)
-        .filter(([, ids]) => ids.length > 0)
-        .map(([field, ids]) => [field, { $nin: ids }]),
-    );
+    const limited = asleep('limit:').map((scope) => {
+      const [whose = '', accountId] = scope.split(':');
+      return {
+        [LIMITED[whose.slice(0, 3)] ?? 'org_id']: whose,
+        ...(accountId !== undefined && { 'dial.account_id': accountId }),
+      };
+    });
+    return {
+      ...Object.fromEntries(
+        Object.entries(conditions)
+          .filter(([, ids]) => ids.length > 0)
+          .map(([field, ids]) => [field, { $nin: ids }]),
+      ),
+      ...(limited.length > 0 && { $nor: limited }),
+    };
   }
 }
 

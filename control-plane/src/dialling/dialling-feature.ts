@@ -39,7 +39,7 @@ export function createDialling({
   Omit<MoveDeps, 'dials' | 'bus'> &
   Omit<DiallerDeps, 'moves' | 'site'> & { accounts: DialAccountLimits } & Pick<NumberDeps, 'numbers'> &
   TenantDeps &
-  Pick<QueueDeps, 'creation' | 'wallets'>) {
+  Pick<QueueDeps, 'creation' | 'orderLimits' | 'wallets'>) {
   const { clock, logger } = deps;
   const dials = new DialStore(deps);
   const agents = new KnownAgents(deps);

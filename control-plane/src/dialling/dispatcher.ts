@@ -196,6 +196,8 @@ export class Dispatcher {
       } else if ('end' in verdict) return this.#moves.finish(call, verdict.end);
       else return this.#defer(call, verdict.until, clock.now());
     }
+    const shared = [...slots.map(({ bucket }) => bucket), ...paces.map(({ scope }) => scope)];
+    if (shared.some((scope) => this.#sleeping.isAsleep(scope, clock.now()))) return this.#queue.holdUp(call);
     const ttlMs = call.dial!.ring_timeout_seconds * 1000 + 2 * CALLBACK_GRACE_MS;
     const refusal = await bus.slots.takeAtPace(call._id, { slots, paces }, ttlMs);
     if (refusal) {

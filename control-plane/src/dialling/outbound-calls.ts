@@ -49,7 +49,7 @@ export interface OutboundCalls {
   /**
    * Stores a call that waits for its turn, and wakes who dials.
    * @throws PaymentRequiredError; ConflictError `invalid_state` (agent archived, no usable number, account disabled);
-   *   TooManyRequestsError `queue_full`; ValidationError (variables, models);
+   *   TooManyRequestsError `queue_full`, `rate_limited`, `concurrency_limit`; ValidationError (variables, models);
    *   MongoServerError 11000 for a `sessionId` that there is already
    */
   queue(order: OutboundOrder): Promise<SessionRecord>;

@@ -19,7 +19,7 @@ import type { CallerNumber, CallerNumbers } from './number-gate.ts';
 import type { OutboundCalls, OutboundOrder } from './outbound-calls.ts';
 
 /** So long a call waits that may be dialled. */
-const QUEUE_TIMEOUTS_MS = { single: 15 * 60_000, transfer: CONSULT_QUEUE_MS };
+const QUEUE_TIMEOUTS_MS = { single: 15 * 60_000, campaign: 15 * 60_000, transfer: CONSULT_QUEUE_MS };
 /** How long one number's turn in the rotation is remembered. */
 const ROTATION_SECONDS = 24 * 60 * 60;
 /** How late the change of a number may be seen by calls of campaigns. */
@@ -34,6 +34,7 @@ export class OutboundQueue implements OutboundCalls {
   readonly #numbers: CallerNumbers;
   readonly #accounts: DialAccountLimits;
   readonly #wallets: { requireFunds(orgId: string): Promise<void> };
+  readonly #limits: OrderLimits;
   readonly #site: OutboundQueueSite;
   /** Numbers of campaigns. */
   readonly #known: ExpiringCache<CallerNumber[]>;
@@ -45,6 +46,7 @@ export class OutboundQueue implements OutboundCalls {
     numbers: CallerNumbers;
     accounts: DialAccountLimits;
     wallets: { requireFunds(orgId: string): Promise<void> };
+    orderLimits: OrderLimits;
     site: OutboundQueueSite;
   }) {
     this.#dials = deps.dials;
@@ -53,6 +55,7 @@ export class OutboundQueue implements OutboundCalls {
     this.#numbers = deps.numbers;
     this.#accounts = deps.accounts;
     this.#wallets = deps.wallets;
+    this.#limits = deps.orderLimits;
     this.#site = deps.site;
     this.#known = new ExpiringCache({ clock: deps.site.clock, ttlMs: KNOWN_MS, maxEntries: 1000 });
   }
@@ -67,6 +70,11 @@ export class OutboundQueue implements OutboundCalls {
     // Campaigns have asked for all calls that they order at one time; each sets money aside when it is dialled.
     if (order.kind !== 'campaign') await this.#wallets.requireFunds(scope.orgId);
     await this.#checkRoom(order);
+    if (order.kind === 'single')
+      await this.#limits.order({
+        ...{ orgId: scope.orgId, projectId: scope.projectId },
+        ...{ agentId: agent.agent_id, accountId: number.telephony_account_id },
+      });
     const session = await this.#creation.createOutbound({
       agent,
       from: order.consult?.callerId ?? number.phone_number,
@@ -129,9 +137,9 @@ export class OutboundQueue implements OutboundCalls {
     const asked = numberIds.length > 0 ? numberIds : own === null ? [] : [own];
     const find = () => this.#numbers.callers(scope, asked);
     // A client may have changed a number just now.
-    const callers = await (kind === 'single'
-      ? find()
-      : this.#known.get(`${scope.projectId}:${asked.join()}`, find));
+    const callers = await (kind === 'campaign'
+      ? this.#known.get(`${scope.projectId}:${asked.join()}`, find)
+      : find());
     const usable: CallerNumber[] = [];
     for (const caller of callers) {
       const account = await this.#accounts.limitsOf(caller.telephony_account_id);
@@ -192,7 +200,7 @@ export class OutboundQueue implements OutboundCalls {
       number_ids: numbers.map(({ _id }) => _id),
       queued_at: new Date(notBefore),
       not_before: new Date(notBefore),
-      give_up_at: kind === 'campaign' ? null : new Date(notBefore + QUEUE_TIMEOUTS_MS[kind]),
+      give_up_at: new Date(notBefore + QUEUE_TIMEOUTS_MS[kind]),
       owner: null,
       lease_until: null,
       tries: 0,
@@ -209,6 +217,12 @@ export class OutboundQueue implements OutboundCalls {
 
 /** Sessions that may still be cancelled. */
 const OPEN = { leg: -1, status: { $in: ['queued' as const, 'dialing' as const, 'ringing' as const] } };
+
+/** Limits that an org has set on what its clients order: `OutboundLimits`. */
+export interface OrderLimits {
+  /** Counts one more. @throws TooManyRequestsError `rate_limited`, `concurrency_limit` */
+  order(target: { orgId: string; projectId: string; agentId: string; accountId: string }): Promise<void>;
+}
 
 /** Where calls are queued. */
 export interface OutboundQueueSite {

@@ -82,11 +82,7 @@ export class ProviderPressure implements DialGate {
   readonly #credentials: ExpiringCache<string | null>;
   readonly #pressures = new Map<string, Pressure>();
 
-  constructor(deps: {
-    models: ModelCredentials;
-    bus: { rates: RateCounter; slots: Slots };
-    clock: Clock;
-  }) {
+  constructor(deps: { models: ModelCredentials; bus: { rates: RateCounter; slots: Slots }; clock: Clock }) {
     this.#models = deps.models;
     this.#bus = deps.bus;
     this.#credentials = new ExpiringCache({ clock: deps.clock, ttlMs: KNOWN_MS, maxEntries: 10_000 });

@@ -6,6 +6,7 @@ const SLOT_SLEEP_MS = 1000;
 
 /** What a call shares with others, by the names that limits on them have. */
 export function scopesOf({ org_id, project_id, agent_id, campaign_id, dial }: SessionRecord): string[] {
+  const accountId = dial?.account_id ?? null;
   return [
     SERVER_SCOPE,
     ...(dial?.source === 'api' || dial?.source === 'webhook' ? [API_DIALS] : []),
@@ -14,6 +15,11 @@ export function scopesOf({ org_id, project_id, agent_id, campaign_id, dial }: Se
     ...(agent_id === null ? [] : [`agent:${agent_id}`]),
     ...(campaign_id === null ? [] : [`campaign:${campaign_id}`]),
     ...(dial ? [`account:${dial.account_id}`] : []),
+    // Limits of the org's own, on each of its parts, and on what each of them dials by the account.
+    ...[org_id, project_id, ...(agent_id === null ? [] : [agent_id])].flatMap((whose) => [
+      `limit:${whose}`,
+      ...(accountId === null ? [] : [`limit:${whose}:${accountId}`]),
+    ]),
   ];
 }
 

@@ -1,6 +1,7 @@
 import type { Feature } from '../composition/feature.ts';
 import type { Platform } from '../composition/platform.ts';
 import { idSchema } from '../http/operation.ts';
+import { OutboundLimits } from './outbound-limits.ts';
 import { rateLimitCollection } from './rate-limit-model.ts';
 import { rateLimitRoutes } from './rate-limit-routes.ts';
 import { rateLimitSample } from './rate-limit-sample.ts';
@@ -20,8 +21,11 @@ export function createRateLimits({
       session_starts: config.SESSION_STARTS_PER_MINUTE,
       concurrent_sessions: config.CONCURRENT_SESSIONS_PER_ORG,
       tool_calls: 0,
+      outbound_dials: config.OUTBOUND_CALLS_PER_SECOND * 60,
+      concurrent_outbound: config.CONCURRENT_SESSIONS_PER_ORG,
     },
   });
+  const outboundLimits = new OutboundLimits({ limits: rateLimits, bus, clock: deps.clock, logger });
   const toolCallLimits = new ToolCallLimits({
     limits: rateLimits,
     rates: bus.rates,
@@ -30,10 +34,15 @@ export function createRateLimits({
   });
   return {
     rateLimits,
+    outboundLimits,
     toolCallLimits,
     collections: [rateLimitCollection],
     routes: rateLimitRoutes({ rateLimits }),
     parameters: { config_id: idSchema('rlc') },
     samples: [rateLimitSample],
-  } satisfies Feature & { rateLimits: RateLimitService; toolCallLimits: ToolCallLimits };
+  } satisfies Feature & {
+    rateLimits: RateLimitService;
+    outboundLimits: OutboundLimits;
+    toolCallLimits: ToolCallLimits;
+  };
 }

@@ -7,8 +7,21 @@ export const LIMITED_RESOURCES = [
   'session_starts',
   'concurrent_sessions',
   'tool_calls',
+  'outbound_dials',
+  'concurrent_outbound',
 ] as const;
 export type LimitedResource = (typeof LIMITED_RESOURCES)[number];
+/** Those of which there are so many at one time, and not in a window. */
+export const CONCURRENT_RESOURCES: readonly LimitedResource[] = [
+  'concurrent_sessions',
+  'concurrent_outbound',
+];
+/** Those whose work can wait. */
+export const QUEUED_RESOURCES: readonly LimitedResource[] = ['outbound_dials', 'concurrent_outbound'];
+
+/** What becomes of what is over a limit. */
+export const LIMIT_ACTIONS = ['reject', 'queue'] as const;
+export type LimitAction = (typeof LIMIT_ACTIONS)[number];
 
 export interface RateLimitRecord extends StoredRecord {
   org_id: string;
@@ -24,6 +37,8 @@ export interface RateLimitRecord extends StoredRecord {
   window_seconds: number | null;
   /** Within one second. */
   burst: number | null;
+  /** Records of earlier versions have none: they reject. */
+  action?: LimitAction;
   enabled: boolean;
 }
 
@@ -37,6 +52,7 @@ export const rateLimitCollection = defineCollection<RateLimitRecord, 'shared'>({
     limit: { type: Number, required: true },
     window_seconds: { type: Number, default: null },
     burst: { type: Number, default: null },
+    action: { type: String, default: 'reject' },
     enabled: { type: Boolean, required: true, default: true },
   },
   indexes: [

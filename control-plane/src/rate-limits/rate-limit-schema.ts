@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { idSchema } from '../http/operation.ts';
 import { patchOf } from '../http/patch-schema.ts';
 import { recordFields, toTimes } from '../http/record-schema.ts';
-import { LIMITED_RESOURCES } from './rate-limit-model.ts';
+import { LIMIT_ACTIONS, LIMITED_RESOURCES } from './rate-limit-model.ts';
 import type { RateLimitRecord } from './rate-limit-model.ts';
 
 const writable = {
@@ -23,7 +23,10 @@ export const createRateLimitRequest = z
     }),
     resource: z.enum(LIMITED_RESOURCES),
     ...writable,
-    action: z.literal('reject').default('reject'),
+    action: z.enum(LIMIT_ACTIONS).default('reject').meta({
+      description:
+        'What becomes of what is over the limit: `reject` answers 429. `queue`, of `outbound_dials` and `concurrent_outbound` alone, lets the call wait for its turn. Calls of campaigns wait in either case.',
+    }),
   })
   .meta({ id: 'CreateRateLimitConfigRequest' });
 
@@ -55,7 +58,7 @@ export const rateLimitResponse = z
     limit: z.number().int(),
     window_seconds: z.number().int().nullable(),
     burst: z.number().int().nullable(),
-    action: z.literal('reject'),
+    action: z.enum(LIMIT_ACTIONS),
     enabled: z.boolean(),
     ...recordFields,
   })
@@ -72,7 +75,7 @@ export function toRateLimitResponse(record: RateLimitRecord): z.infer<typeof rat
     limit: record.limit,
     window_seconds: record.window_seconds,
     burst: record.burst,
-    action: 'reject',
+    action: record.action ?? 'reject',
     enabled: record.enabled,
     ...toTimes(record),
   };

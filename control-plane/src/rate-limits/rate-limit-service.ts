@@ -16,7 +16,7 @@ import type { Principal } from '../tenancy/principal.ts';
 import { checkProjects } from '../tenancy/project-references.ts';
 import { checkReferences, referenceNotFound } from '../tenancy/references.ts';
 import type { Scope } from '../tenancy/scope.ts';
-import { rateLimitCollection } from './rate-limit-model.ts';
+import { CONCURRENT_RESOURCES, QUEUED_RESOURCES, rateLimitCollection } from './rate-limit-model.ts';
 import type { LimitedResource, RateLimitRecord } from './rate-limit-model.ts';
 import type { createRateLimitRequest, patchRateLimitRequest } from './rate-limit-schema.ts';
 
@@ -122,6 +122,7 @@ export class RateLimitService {
       limit: request.limit,
       window_seconds: request.window_seconds,
       burst: request.burst,
+      action: request.action,
       enabled: request.enabled,
     };
     this.#check(fields);
@@ -164,7 +165,7 @@ export class RateLimitService {
   #check(
     fields: Pick<
       RateLimitRecord,
-      'resource' | 'limit' | 'window_seconds' | 'burst' | 'agent_id' | 'telephony_account_id'
+      'resource' | 'limit' | 'window_seconds' | 'burst' | 'action' | 'agent_id' | 'telephony_account_id'
     >,
   ): void {
     for (const field of ['agent_id', 'telephony_account_id'] as const)
@@ -173,7 +174,12 @@ export class RateLimitService {
           ['body', field],
           'must be null for api_requests: requests are counted by org and project, whatever they are about',
         );
-    const concurrent = fields.resource === 'concurrent_sessions';
+    if (fields.action === 'queue' && !QUEUED_RESOURCES.includes(fields.resource))
+      throw invalid(
+        ['body', 'action'],
+        `must be reject for ${fields.resource}: only outbound calls can wait`,
+      );
+    const concurrent = CONCURRENT_RESOURCES.includes(fields.resource);
     if (concurrent && fields.window_seconds !== null) {
       throw invalid(['body', 'window_seconds'], 'must be null for concurrency limits');
     }

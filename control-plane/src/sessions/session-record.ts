@@ -45,7 +45,7 @@ export interface SessionDial {
   number_ids: string[];
   queued_at: Date;
   not_before: Date;
-  /** When it has been dialable and not dialled for too long; null: it may wait. */
+  /** When it has been dialable and not dialled for too long; null, of earlier versions: it may wait. */
   give_up_at: Date | null;
   /** The process that has taken it up, and until when nobody else does. */
   owner: string | null;
