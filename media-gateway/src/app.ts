@@ -9,6 +9,7 @@ import type { Logger } from '@parley/shared/logging/logger';
 import { systemClock } from '@parley/shared/time/clock';
 import type { Clock } from '@parley/shared/time/clock';
 import packageJson from '../package.json' with { type: 'json' };
+import { TextLanguages } from './languages/text-language.ts';
 import { AudioAssets } from './sessions/audio-assets.ts';
 import { CallRegistry } from './sessions/call-registry.ts';
 import { CallStarter } from './sessions/call-starter.ts';
@@ -142,6 +143,7 @@ export async function openGateway(config: GatewayConfig, deps: GatewayDeps): Pro
       new GatewayPresence({ identity, presence: bus.presence, load, clock, logger }),
     );
     const audio = new AudioAssets({ source });
+    const languages = owned.add(new TextLanguages({ clock, logger }));
     const starter = new CallStarter({
       openCall: deps.openCall ?? openCall,
       providers,
@@ -150,6 +152,7 @@ export async function openGateway(config: GatewayConfig, deps: GatewayDeps): Pro
           tools: toolsFor(plan, { tools, rates: bus.rates, clock, logger }),
           knowledge: source,
           audio,
+          languages,
         }),
         handOver: (sessionId, request, signal) => source.handOver(sessionId, request, signal),
       },

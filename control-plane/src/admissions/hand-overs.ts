@@ -75,10 +75,10 @@ export class HandOvers {
   ): Promise<HandOverPartWire> {
     const variables = effectiveVariables(agent, pass ? session.variables : {}, { required: false });
     const plan = await this.#plans.make({ ...session, variables }, agent, session.claim_id ?? '');
-    const { flow, memories, knowledge, assets, system, stt, llm, tts, tools, limits } = plan;
+    const { flow, memories, knowledge, assets, system, stt, llm, tts, languages, tools, limits } = plan;
     return {
       ...{ agent: plan.agent, variables: plan.variables },
-      ...{ flow, memories, knowledge, assets, system, stt, llm, tts, tools, limits },
+      ...{ flow, memories, knowledge, assets, system, stt, llm, tts, languages, tools, limits },
     };
   }
 }

@@ -71,9 +71,28 @@ export async function checkContent(
       ? []
       : [model('llm', config.analysis.llm_id, ['analysis', 'llm_id'])]),
   ];
+  const { primary, additional, voices } = config.language;
+  const misplaced = [
+    ...additional.flatMap((tag, i) =>
+      tag === primary || additional.indexOf(tag) < i
+        ? [
+            {
+              loc: ['body', 'config', 'language', 'additional', i],
+              msg: 'is a language of the agent already',
+            },
+          ]
+        : [],
+    ),
+    ...Object.keys(voices).flatMap((tag) =>
+      additional.includes(tag)
+        ? []
+        : [{ loc: ['body', 'config', 'language', 'voices', tag], msg: 'must be one of language.additional' }],
+    ),
+  ];
   const flow = content.flow_definition === null ? null : checkFlow(content.flow_definition, config);
   for (const { kind, id, loc } of flow?.references ?? []) if (kind === 'llm') named.push({ kind, id, loc });
-  const details: ValidationDetail[] = flow ? [...flow.details] : [];
+  const details: ValidationDetail[] = misplaced.map((one) => ({ ...one, type: 'value_error' }));
+  if (flow) details.push(...flow.details);
   for (const { kind, id, loc, unchanged } of named) {
     if (unchanged) continue;
     const found = await models.find(scope.orgId, id, scope.projectIdOrNull);

@@ -24,6 +24,9 @@ const destination = {
 const ACTING: Readonly<Record<string, unknown>> = {
   timezone: 'Asia/Kolkata', // session-plan, prompt
   'language.primary': 'en-GB', // deepgram-stt, prompt, phrases
+  'language.additional': ['de-DE'], // call-languages
+  'language.detection': 'first_turn', // call-languages, deepgram-stt, text-language
+  'language.voices': { 'de-DE': { greeting: 'Hallo' } }, // session-plan
   'greeting.mode': 'caller_first', // open-call
   'greeting.delay_ms': 200,
   'greeting.interruptible': false,
@@ -159,9 +162,6 @@ const WITH_COMPANY: Readonly<Record<string, Json>> = {
 
 /** Values in bounds that are not what happens anyway. */
 const REFUSED: Readonly<Record<string, unknown>> = {
-  'language.additional': ['de-DE'],
-  'language.detection': 'first_turn',
-  'language.voices': { 'de-DE': { greeting: 'Hallo' } },
   'stt.noise_suppression': 'high',
   'turn_taking.backchannel.enabled': true,
   'turn_taking.backchannel.frequency': 0.9,

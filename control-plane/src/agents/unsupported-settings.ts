@@ -8,9 +8,6 @@ import type { ValidationDetail } from '@parley/shared/errors/app-error';
  * supports one of them deletes its line.
  */
 export const UNSUPPORTED_SETTINGS: readonly (readonly [path: string, ...accepted: unknown[]])[] = [
-  ['language.additional', []],
-  ['language.detection', 'off'],
-  ['language.voices', {}],
   ['stt.noise_suppression', 'off'],
   ['turn_taking.backchannel.enabled', false],
   ['turn_taking.backchannel.frequency', 0.4],

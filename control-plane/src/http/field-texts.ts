@@ -339,6 +339,9 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   digits: 'The keys.',
   transfer_id: 'Id of the transfer.',
   handover_id: 'Id of the hand-over.',
+  previous_language: 'BCP 47 tag of the language before.',
+  changed_by:
+    'What has changed it: the variable `language`, what the caller spoke, or the tool `set_language`.',
   extension: 'Keys that are pressed when the other side has answered.',
   phase: 'How far it is.',
   destination_id: 'Destination in the config of the agent.',

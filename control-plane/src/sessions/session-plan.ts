@@ -42,6 +42,8 @@ export interface PlanProviders {
   stt: PlanProviderWire[];
   llm: PlanProviderWire[];
   tts: PlanProviderWire[];
+  /** By BCP 47 tag: those of which a model can be used now. */
+  languages: NonNullable<SessionPlanWire['languages']>;
 }
 
 /** Session, agent version and what they name, put together for the gateway (pure). */
@@ -99,6 +101,7 @@ export function toSessionPlan(facts: PlanFacts): SessionPlanWire {
     stt: facts.providers.stt,
     llm: facts.providers.llm,
     tts: facts.providers.tts,
+    languages: facts.providers.languages,
     tools: facts.tools,
     tool_mocks:
       session.tool_mocks === null
@@ -180,20 +183,41 @@ export async function resolveProviders(
 ): Promise<PlanProviders> {
   const config = agent?.config ?? NO_AGENT.config;
   const language = config.language.primary;
-  const sttUse = {
+  const sttUse = (language: string) => ({
     language,
     options: {
       keywords: config.stt.keywords,
       ...(config.stt.endpointing_ms === null ? {} : { endpointing_ms: config.stt.endpointing_ms }),
     },
-  };
+  });
   const resolve = (id: string, use: Parameters<ModelCatalog['resolve']>[2]) =>
     catalog.resolve(session.org_id, id, { ...use, projectId: session.project_id });
+  const stts = (first: string, language: string) =>
+    Promise.all([first, ...config.stt.fallback_stt_ids].map((id) => resolve(id, sttUse(language))));
+  const voices = (ttsId: string, voiceId: string | null, primary: string) => {
+    const spoken = { ...config, language: { ...config.language, primary } };
+    return Promise.all([
+      resolve(ttsId, ttsUse(spoken, voiceId)),
+      ...config.tts.fallback_voices.map((voice) => resolve(voice.tts_id, ttsUse(spoken, voice.tts_voice_id))),
+    ]);
+  };
+  const languages = config.language.additional.map(async (tag) => {
+    const own = config.language.voices[tag];
+    const voice = own?.tts_voice_id ?? (own?.tts_id === undefined ? session.tts_voice_id : null);
+    const [stt, tts] = await Promise.all([
+      stts(own?.stt_id ?? session.stt_id, tag),
+      voices(own?.tts_id ?? session.tts_id, voice, tag),
+    ]);
+    const part = {
+      stt: stt.filter((one) => one !== undefined),
+      tts: tts.filter((one) => one !== undefined),
+      greeting: own?.greeting ?? null,
+    };
+    return part.stt.length === 0 || part.tts.length === 0 ? [] : [[tag, part] as const];
+  });
   return {
-    stt: present(
-      session.stt_id,
-      await Promise.all([session.stt_id, ...config.stt.fallback_stt_ids].map((id) => resolve(id, sttUse))),
-    ),
+    languages: Object.fromEntries((await Promise.all(languages)).flat()),
+    stt: present(session.stt_id, await stts(session.stt_id, language)),
     llm: present(
       session.llm_id,
       await Promise.all(
@@ -201,15 +225,7 @@ export async function resolveProviders(
       ),
     ),
     // A voice may have been withdrawn by those who lent it: that is what fallback voices are for.
-    tts: anyPresent(
-      session.tts_id,
-      await Promise.all([
-        resolve(session.tts_id, ttsUse(config, session.tts_voice_id)),
-        ...config.tts.fallback_voices.map((voice) =>
-          resolve(voice.tts_id, ttsUse(config, voice.tts_voice_id)),
-        ),
-      ]),
-    ),
+    tts: anyPresent(session.tts_id, await voices(session.tts_id, session.tts_voice_id, language)),
   };
 }
 

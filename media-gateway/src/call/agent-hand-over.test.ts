@@ -36,7 +36,21 @@ function billingPart(): HandOverPart {
       config.silence.reminder_messages = ['Sind Sie noch da?'];
       config.silence.end_call_after_seconds = 300;
     });
-  return { agent, flow, tools, limits, memories, knowledge, assets, system, stt, llm, tts, variables };
+  return {
+    agent,
+    flow,
+    tools,
+    limits,
+    memories,
+    knowledge,
+    assets,
+    system,
+    stt,
+    llm,
+    tts,
+    languages: {},
+    variables,
+  };
 }
 
 /** The desk hands over at its first answer; later answers say who gives them. */

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
 import type { HandOverRequest } from '@parley/shared/contracts/hand-over';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { Emit } from '../reporting/call-reporter.ts';
@@ -18,15 +17,6 @@ const PATIENCE_MS = 5000;
 /** Told to an agent that takes a call over. */
 export const TAKEN_OVER =
   'You have taken this call over from another agent just now. Go on where it stands: the caller need not repeat anything.';
-
-/** Whether the next agent listens with the same STT in the same way. */
-export function listensAlike(now: SessionPlan, next: NextAgent['part']): boolean {
-  const ears = ({ stt, agent }: Pick<SessionPlan, 'stt' | 'agent'>) => [
-    stt.map(({ id, model, language, options }) => ({ id, model, language, options })),
-    { language: agent.config.language.primary, ...agent.config.stt },
-  ];
-  return isDeepStrictEqual(ears(now), ears(next));
-}
 
 /** The control plane refuses a hand-over. */
 export class HandOverError extends Error {

@@ -15,6 +15,7 @@ function context(allowed: boolean): BuiltInContext & { done: string[] } {
     config.end_call.agent_may_end = allowed;
     config.dtmf.send = allowed;
     if (allowed) {
+      wire.languages = { 'de-DE': { stt: wire.stt, tts: wire.tts, greeting: null } };
       const phone = { type: 'phone', phone_number: '+14155550100' };
       const agent = { type: 'agent', agent_id: 'agt_1' };
       config.transfer.destinations = [
@@ -29,6 +30,7 @@ function context(allowed: boolean): BuiltInContext & { done: string[] } {
     controls: {
       endAfterSpeech: () => void done.push('end'),
       transferAfterSpeech: ({ id }) => void done.push(id),
+      setLanguage: (tag) => done.push(tag) > 0,
       sendDtmf: async (digits) => done.push(digits) > 0,
       searchKnowledge: async (query) => void done.push(query),
       apology: () => 'Sorry.',
@@ -57,7 +59,9 @@ void t.test('an agent that may has every built-in tool, and each is run', async 
     code: 'unknown_destination',
   });
   t.match(await runBuiltIn('end_call', {}, all), { ok: true, final: true });
-  t.same(all.done, ['12#', 'sales', 'other', 'end']);
+  t.match(await runBuiltIn('set_language', { language: 'de-DE' }, all), { ok: true });
+  t.match(await runBuiltIn('set_language', {}, all), { code: 'unknown_language' });
+  t.same(all.done, ['12#', 'sales', 'other', 'end', 'de-DE']);
 });
 
 void t.test('where no carrier can transfer the caller, other agents alone are destinations', async (t) => {

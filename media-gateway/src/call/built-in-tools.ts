@@ -5,11 +5,12 @@ import type { Participant } from '../participants/participant.ts';
 import type { LlmTool } from '../providers/llm/llm-provider.ts';
 import type { ToolResult } from '../speech/reply.ts';
 import { hasKnowledge } from './call-knowledge.ts';
+import { languagesOf } from '../languages/plan-languages.ts';
 import type { CallControls, TransferDestination } from './call-tools.ts';
 
 /** What a built-in tool reads of its call, and does to it. */
 export interface BuiltInContext {
-  plan: Pick<SessionPlan, 'agent' | 'channel' | 'knowledge' | 'system'>;
+  plan: Pick<SessionPlan, 'agent' | 'channel' | 'knowledge' | 'languages' | 'system'>;
   participant: Pick<Participant, 'carrierCommands' | 'dtmfOut'>;
   controls: CallControls;
   /** A transfer that this call of the tool began has failed. @param code the carrier's, or our own */
@@ -102,6 +103,24 @@ const builtIn: Record<BuiltInToolName, BuiltIn> = {
       if (text === undefined) return refused('invalid_arguments', 'reason must be a text.');
       controls.emitTool('do_not_call', { reason: text });
       return DONE;
+    },
+  },
+  set_language: {
+    offer({ plan }) {
+      const tags = languagesOf(plan);
+      if (tags.length < 2) return undefined;
+      const { parameters } = BUILT_IN_TOOLS.set_language;
+      return {
+        parameters: {
+          ...parameters,
+          properties: { language: { ...parameters.properties.language, enum: tags } },
+        },
+      };
+    },
+    run({ language }, { controls }) {
+      return typeof language === 'string' && controls.setLanguage(language)
+        ? DONE
+        : refused('unknown_language', 'Unknown language: use one of those listed.');
     },
   },
 };

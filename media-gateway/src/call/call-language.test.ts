@@ -14,7 +14,7 @@ const planIn = (language: string, messages: string[] | null = null) =>
   });
 
 void t.test('twelve languages have every sentence and every list of phrases, each its own', (t) => {
-  for (const part of ['apology', 'givingUp', 'filler'] as const)
+  for (const part of ['apology', 'givingUp', 'filler', 'goodbye'] as const)
     t.equal(new Set(LANGUAGES.map((language) => builtInSentences(language)[part])).size, 12, part);
   for (const table of [BACKCHANNELS, STOPS]) t.same(Object.keys(table).sort(), [...LANGUAGES].sort());
   t.same(builtInSentences('de-AT'), builtInSentences('de'));

@@ -10,7 +10,7 @@ import { replyMaker } from '../speech/reply-maker.ts';
 import { CallVoices } from '../speech/speaker.ts';
 import { WaitingTexts } from './waiting-texts.ts';
 import { CallerTurns, type CallerWords } from '../turns/caller-turns.ts';
-import { AgentHandOver, listensAlike, TAKEN_OVER } from './agent-hand-over.ts';
+import { AgentHandOver, TAKEN_OVER } from './agent-hand-over.ts';
 import { CallAnswering } from './call-answering.ts';
 import { AgentKeys } from './agent-keys.ts';
 import { destinationsOf } from './built-in-tools.ts';
@@ -23,6 +23,7 @@ import { CallCommands, refusal } from './call-commands.ts';
 import { TurnLog } from './turn-log.ts';
 import { PhaseOfCall } from './call-phase.ts';
 import { BackgroundAudio } from './background-audio.ts';
+import { CallLanguages, listensAlike } from './call-languages.ts';
 import { CallKnowledge } from './call-knowledge.ts';
 import { CallReport } from './call-report.ts';
 import { CallTiming } from './call-timing.ts';
@@ -37,7 +38,7 @@ import { Failures } from './failures.ts';
 import { Goodbye } from './goodbye.ts';
 import { Greeting } from './greeting.ts';
 import { MediaClock } from './media-clock.ts';
-import { PromptTexts } from './prompt.ts';
+import { languageName, PromptTexts } from './prompt.ts';
 import { RecordingConsent } from './recording-consent.ts';
 import { StalledCall } from './stalled-call.ts';
 import { Steering } from './steering.ts';
@@ -77,6 +78,14 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
   // The call's own: another agent that takes over takes its part of them.
   const plan: SessionPlan = { ...deps.plan };
   const providers = { ...deps.providers };
+  const languages: CallLanguages = new CallLanguages({
+    plan,
+    variables,
+    detect: deps.resources.languages.detect,
+    emit,
+    onChanged: (change) => changeLanguage(change),
+  });
+  if (languages.begin()) Object.assign(providers, providers.inLanguage?.(plan));
   const { config } = plan.agent;
   const media = new MediaClock(clock, participant.steadyAudio);
   const changes = new VariableChanges(variables);
@@ -138,6 +147,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     transferAfterSpeech: (destination, onFailed) => bringTo(destination, onFailed),
     apology: (destination) => prompt.render(destination?.failure_message ?? '') || failures.apology,
     sendDtmf: (digits) => agentKeys.press(digits),
+    setLanguage: (tag) => languages.change(tag, 'tool'),
     searchKnowledge: (query) => knowledge.answer(query, owner.signal),
     emitTool: (type, data) => emit(type, data),
     toolTook: (ms) => log.addSample('tool_ms', ms),
@@ -476,16 +486,32 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     figures: () => ({ agentTalkMs: playout.ledger.talkedMs, transferMs: transfer.ringingMs }),
     logger: deps.logger,
   });
+  /** The call goes on in another language: what is in the plan and `providers` is that of the language. */
+  const changeLanguage = ({ sameEars }: { sameEars: boolean }) => {
+    node.languageChanged();
+    Object.assign(providers, providers.inLanguage?.(plan));
+    voices.use(providers.tts);
+    if (!plan.text_only) voices.current.warm();
+    // It was thought in the language before.
+    speech.discardPrepared();
+    prompt.agentChanged();
+    timing.languageChanged();
+    turns.agentChanged(sameEars ? undefined : providers.stt);
+    transcript.note(`The call goes on in ${languageName(languages.current)} from here.`);
+  };
   /** Another agent goes on with the call. */
   const takeOver = ({ part, providers: theirs, tools: runner }: NextAgent) => {
-    const sameEars = listensAlike(plan, part);
+    const before = { stt: plan.stt, agent: plan.agent };
+    const spoken = languages.current;
     Object.assign(variables, { ...part.variables, ...variables });
     Object.assign(plan, part);
     redaction.widen(plan.agent.config.privacy);
     Object.assign(providers, theirs);
+    if (languages.agentChanged(spoken)) Object.assign(providers, theirs.inLanguage?.(plan));
+    const sameEars = listensAlike(before, plan);
     llms.splice(0, llms.length, ...theirs.llm.map((make) => make()));
     for (const llm of llms) llm.warm();
-    voices.use(theirs.tts);
+    voices.use(providers.tts);
     if (!plan.text_only) voices.current.warm();
     tools.agentChanged(runner);
     prompt.agentChanged();
@@ -494,7 +520,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     timing.agentChanged();
     background.begin();
     watchdog.agentChanged(plan);
-    turns.agentChanged(sameEars ? undefined : theirs.stt);
+    turns.agentChanged(sameEars ? undefined : providers.stt);
     transcript.note(TAKEN_OVER);
     node.agentChanged();
     // A caller who has begun to speak is answered when they have finished.
@@ -525,6 +551,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     goodbye,
     greeting,
     background,
+    languages,
     answering,
     flow,
     dialogue,

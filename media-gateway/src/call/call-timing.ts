@@ -75,6 +75,11 @@ export class CallTiming {
     this.#silence.remindAnew();
   }
 
+  /** The call goes on in another language: reminders are in it. */
+  languageChanged(): void {
+    this.#silence.configure(this.#plan.agent.config.silence);
+  }
+
   /** The caller has given any sign of life at all. */
   get callerWasHeard(): boolean {
     return this.#silence.everBroken;

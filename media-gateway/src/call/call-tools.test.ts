@@ -50,6 +50,7 @@ function scene(options: { clientTools?: LlmTool[]; sayBefore?: string; confirm?:
     controls: {
       endAfterSpeech: () => undefined,
       transferAfterSpeech: () => undefined,
+      setLanguage: () => false,
       sendDtmf: () => Promise.resolve(false),
       searchKnowledge: () => Promise.resolve(undefined),
       apology: () => 'Sorry.',

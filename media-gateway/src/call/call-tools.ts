@@ -40,6 +40,8 @@ export interface CallControls extends ToolEvents {
    * @returns the code word of the refusal, if refused
    */
   transferAfterSpeech(destination: TransferDestination, onFailed: (code: string) => void): string | undefined;
+  /** Goes on in another language. @returns false for one that the agent does not have */
+  setLanguage(tag: string): boolean;
   /** @returns whether the digits went out */
   sendDtmf(digits: string): Promise<boolean>;
   /** @returns passages for the model; undefined: there was no answer */

@@ -7,6 +7,7 @@ import type { GatewayCommand } from '@parley/shared/contracts/commands';
 import type { CallEndReason } from '@parley/shared/contracts/session-values';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { Logger } from '@parley/shared/logging/logger';
+import type { DetectLanguage } from '../languages/text-language.ts';
 import type { CallRecorder } from '../recording/call-recorder.ts';
 import type { Participant } from '../participants/participant.ts';
 import type { CallProviders } from '../providers/provider-registry.ts';
@@ -44,6 +45,7 @@ export interface CallResources {
   tools: ToolRunner;
   knowledge: KnowledgeSource;
   audio: AudioSource;
+  languages: LanguageSource;
   agents: AgentSource;
 }
 
@@ -59,6 +61,13 @@ export interface NextAgent {
   part: HandOverPart;
   providers: CallProviders;
   tools: ToolRunner;
+}
+
+/** Who tells the language of what callers say, where their STT does not. */
+export interface LanguageSource {
+  /** Makes ready for the first question. */
+  warm(): void;
+  readonly detect: DetectLanguage;
 }
 
 /** Audio that was uploaded for agents. */

@@ -26,6 +26,7 @@ import { CALL_CLOSE_CODES } from '../server/close-codes.ts';
 import type { AudioSource, Call, FarEnd as CallFarEnd } from './call.ts';
 import { openCall } from './open-call.ts';
 import { Ticker } from '../speech/ticker.ts';
+import type { DetectLanguage } from '../languages/text-language.ts';
 import type { KnowledgeSource } from './call-knowledge.ts';
 import type { ToolOutcome } from '@parley/shared/tools/tool-runner';
 
@@ -267,6 +268,8 @@ export function fakeCall(
     knowledge?: KnowledgeSource['searchKnowledge'];
     /** Audio assets. */
     audio?: AudioSource['load'];
+    /** Tells languages of texts. */
+    detect?: DetectLanguage;
     /** What is different of another agent; it listens as `other-stt` and speaks as `other`. */
     otherAgent?: (request: HandOverRequest, signal: AbortSignal) => Promise<Partial<HandOverPart>>;
     ttsFails?: () => ProviderError | undefined;
@@ -447,6 +450,12 @@ export function fakeCall(
         llms: new Map(Object.keys(plan.flow?.llms ?? {}).map((id) => [id, () => model(id)])),
         voices: new Map(Object.keys(plan.flow?.voices ?? {}).map((id) => [id, () => voice(id)])),
       },
+      // Named as the provider of the plan is.
+      inLanguage: (part) => ({
+        stt: [() => sttProvider(part.stt[0]!.id)],
+        tts: [() => voice(part.tts[0]!.id)],
+        withVoice: undefined,
+      }),
       ...(options.localVoice ? { lastVoice: () => voice('local', options.localVoice!.fails) } : {}),
       voiceModel: options.voiceModel,
     },
@@ -462,6 +471,7 @@ export function fakeCall(
       },
       knowledge: { searchKnowledge: options.knowledge ?? (async () => []) },
       audio: { load: options.audio ?? (() => Promise.reject(new Error('there is no audio'))) },
+      languages: { warm() {}, detect: options.detect ?? (async () => undefined) },
       agents: {
         async take(request, signal) {
           if (!options.otherAgent) throw new Error('there is no other agent');

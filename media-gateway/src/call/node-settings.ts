@@ -28,6 +28,7 @@ export class NodeSettings {
   /** Of the nodes' models, those that were used. */
   readonly #made = new Map<string, LlmProvider>();
   #voice: string | undefined;
+  #node: FlowNode | undefined;
 
   constructor(deps: {
     /** The call's own: the settings of the node are written into it. */
@@ -58,8 +59,18 @@ export class NodeSettings {
     this.#own = ownOf(this.#plan, this.#llms);
     this.#made.clear();
     this.#voice = undefined;
+    this.#node = undefined;
     this.#prompt.setNode('');
     this.#tools.setNode([]);
+  }
+
+  /** The agent in the plan speaks another language: what the node has otherwise holds on top of it, its voice apart. */
+  languageChanged(): void {
+    const { agent } = this.#plan;
+    this.#own = { ...this.#own, agent };
+    this.#voice = undefined;
+    if (this.#node)
+      this.#plan.agent = { ...agent, config: overriddenConfig(agent.config, this.#node.overrides) };
   }
 
   /** The model with an id that the flow names; null, or one that cannot be used: the agent's own. */
@@ -76,6 +87,7 @@ export class NodeSettings {
   enter(node: FlowNode): void {
     const { agent, knowledge } = this.#own;
     const { overrides } = node;
+    this.#node = node;
     const config = overriddenConfig(agent.config, overrides);
     const before = this.#plan.agent.config;
     this.#plan.agent = { ...agent, config };

@@ -39,6 +39,7 @@ class LiveCall implements Call, ParticipantListener {
   readonly #clock: CallClock;
   readonly #parts: CallParts;
 
+  #callerTurns = 0;
   #removeTick: (() => void) | undefined;
   #rejoinTimer: Timer | undefined;
   /** How the caller's connection ended during a transfer. */
@@ -78,6 +79,8 @@ class LiveCall implements Call, ParticipantListener {
       sample_rate: sampleRate,
       emulated: emulatedProviders(plan),
     });
+    this.#parts.languages.tellBegun();
+    if (this.#parts.languages.detects) this.#deps.resources.languages.warm();
     if (plan.record.enabled && !needsConsent(plan))
       this.#emit('recording', { recording_id: plan.record.recording_id, status: 'recording' });
     this.#parts.speech.setTextOnly(farEnd.textOnly ?? false);
@@ -173,6 +176,17 @@ class LiveCall implements Call, ParticipantListener {
     this.#parts.speech.cancel({ keepPrepared: true });
     this.#parts.transcript.callerTurn(words);
     this.#parts.answering?.words(words.text, true);
+    const turn = ++this.#callerTurns;
+    const settled = this.#parts.languages.heard(words.text, words.language);
+    if (!settled) this.#answerTurn(words);
+    else
+      void settled.then(() => {
+        // Meanwhile the caller may have gone on, or the call be over.
+        if (turn === this.#callerTurns && this.#phase.phase !== 'over') this.#answerTurn(words);
+      });
+  }
+
+  #answerTurn(words: CallerWords): void {
     if (this.#parts.turns.answered) this.#parts.dialogue.turn(words.endedAt);
     // What was made ready for who has answered is still to be said.
     else if (!this.#parts.answering?.listening) this.#parts.speech.discardPrepared();

@@ -12,8 +12,17 @@ const SPOKEN_RULES = [
 
 /** The language of the call, for a model that would else take that of its prompt. */
 function languageRule(tag: string): string {
-  const name = new Intl.DisplayNames(['en'], { type: 'language' }).of(toLocale(tag).baseName);
-  return `The call is in ${name}: speak it, unless you are told otherwise above.`;
+  return `The call is in ${languageName(tag)}: speak it, unless you are told otherwise above.`;
+}
+
+/** As `languageRule`, where the call may change its language. */
+function presentLanguageRule(tag: string): string {
+  return `The call is in ${languageName(tag)} at present: answer in it, whatever was spoken before and whatever language these instructions are in.`;
+}
+
+/** English name of the language of a BCP 47 tag. */
+export function languageName(tag: string): string {
+  return new Intl.DisplayNames(['en'], { type: 'language' }).of(toLocale(tag).baseName) ?? tag;
 }
 
 /** Rules that stand before the memories of the caller. */
@@ -53,11 +62,13 @@ export class PromptTexts {
     this.agentChanged();
   }
 
-  /** Another agent is in the plan. */
+  /** Another agent, or another language, is in the plan. */
   agentChanged(): void {
     this.#memories = memoryText(this.#plan.memories);
     this.#knowledge = hasKnowledge(this.#plan) ? KNOWLEDGE_RULES : '';
-    this.#language = languageRule(this.#plan.agent.config.language.primary);
+    const { primary } = this.#plan.agent.config.language;
+    const changes = Object.keys(this.#plan.languages).length > 0;
+    this.#language = changes ? presentLanguageRule(primary) : languageRule(primary);
   }
 
   /** What a node of a flow adds to the prompt, with placeholders; empty: nothing. */

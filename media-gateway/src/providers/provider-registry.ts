@@ -16,9 +16,14 @@ export interface CallProviders {
     llms: ReadonlyMap<string, () => LlmProvider>;
     voices: ReadonlyMap<string, () => TtsProvider>;
   };
+  /** The providers of another language of the plan: its STT and its voices. */
+  inLanguage?: ((part: Pick<SessionPlan, 'stt' | 'tts'>) => LanguageProviders) | undefined;
   /** The same voices with another first one. @param voice the provider's own id */
   withVoice?: ((voice: string) => CallProviders['tts']) | undefined;
 }
+
+/** What of the providers a language changes. */
+export type LanguageProviders = Pick<CallProviders, 'stt' | 'tts' | 'withVoice'>;
 
 /** Turns names in a plan into providers. Shares what calls can share: HTTP pools, TLS contexts, the local voice. */
 export interface ProviderRegistry {

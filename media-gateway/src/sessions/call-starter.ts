@@ -155,9 +155,16 @@ export class CallStarter {
     };
   }
 
-  #providersFor(plan: SessionPlan, { outputFormat }: FarEnd['participant']): CallProviders {
+  #providersFor(
+    plan: SessionPlan,
+    { outputFormat }: Pick<FarEnd['participant'], 'outputFormat'>,
+  ): CallProviders {
     return {
       ...this.#providers.forCall(plan, outputFormat),
+      inLanguage: (part) => {
+        const { stt, tts, withVoice } = this.#providersFor({ ...plan, ...part }, { outputFormat });
+        return { stt, tts, withVoice };
+      },
       withVoice: (voice) => {
         const [first, ...rest] = plan.tts;
         const changed = { ...plan, tts: [{ ...first!, voice }, ...rest] };

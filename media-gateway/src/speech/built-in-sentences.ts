@@ -11,6 +11,8 @@ export interface BuiltInSentences {
   /** The caller is told that the call is recorded, or asked whether it may be. */
   recordingNotice: string;
   recordingQuestion: string;
+  /** The call ends, in a language that the agent's owner has given no last words in. */
+  goodbye: string;
 }
 
 const SENTENCES: Record<string, BuiltInSentences> = {
@@ -21,6 +23,7 @@ const SENTENCES: Record<string, BuiltInSentences> = {
     takeCaller: 'Somebody is on the line for you. To take the call, press 1 or say yes.',
     recordingNotice: 'This call is recorded.',
     recordingQuestion: 'May we record this call? Please say yes or no.',
+    goodbye: 'Thank you for calling. Goodbye.',
   },
   de: {
     apology: 'Entschuldigung, ich hatte ein technisches Problem. Können Sie das bitte noch einmal sagen?',
@@ -30,6 +33,7 @@ const SENTENCES: Record<string, BuiltInSentences> = {
       'Jemand möchte mit Ihnen sprechen. Um das Gespräch anzunehmen, drücken Sie die 1 oder sagen Sie ja.',
     recordingNotice: 'Dieses Gespräch wird aufgezeichnet.',
     recordingQuestion: 'Dürfen wir dieses Gespräch aufzeichnen? Bitte sagen Sie ja oder nein.',
+    goodbye: 'Vielen Dank für Ihren Anruf. Auf Wiederhören.',
   },
   fr: {
     apology: "Excusez-moi, j'ai eu un problème technique. Pouvez-vous répéter, s'il vous plaît ?",
@@ -38,6 +42,7 @@ const SENTENCES: Record<string, BuiltInSentences> = {
     takeCaller: "Quelqu'un souhaite vous parler. Pour prendre l'appel, appuyez sur 1 ou dites oui.",
     recordingNotice: 'Cet appel est enregistré.',
     recordingQuestion: 'Pouvons-nous enregistrer cet appel ? Répondez par oui ou par non.',
+    goodbye: 'Merci de votre appel. Au revoir.',
   },
   es: {
     apology: 'Perdone, he tenido un problema técnico. ¿Puede repetirlo, por favor?',
@@ -46,6 +51,7 @@ const SENTENCES: Record<string, BuiltInSentences> = {
     takeCaller: 'Alguien quiere hablar con usted. Para aceptar la llamada, pulse 1 o diga sí.',
     recordingNotice: 'Esta llamada se graba.',
     recordingQuestion: '¿Podemos grabar esta llamada? Diga sí o no, por favor.',
+    goodbye: 'Gracias por llamar. Adiós.',
   },
   it: {
     apology: 'Mi scusi, ho avuto un problema tecnico. Può ripetere, per favore?',
@@ -54,6 +60,7 @@ const SENTENCES: Record<string, BuiltInSentences> = {
     takeCaller: 'Qualcuno desidera parlare con lei. Per accettare la chiamata, prema 1 o dica sì.',
     recordingNotice: 'Questa chiamata viene registrata.',
     recordingQuestion: 'Possiamo registrare questa chiamata? Risponda sì o no, per favore.',
+    goodbye: 'Grazie per la chiamata. Arrivederci.',
   },
   pt: {
     apology: 'Desculpe, tive um problema técnico. Pode repetir, por favor?',
@@ -62,6 +69,7 @@ const SENTENCES: Record<string, BuiltInSentences> = {
     takeCaller: 'Alguém deseja falar consigo. Para aceitar a chamada, prima 1 ou diga sim.',
     recordingNotice: 'Esta chamada é gravada.',
     recordingQuestion: 'Podemos gravar esta chamada? Diga sim ou não, por favor.',
+    goodbye: 'Obrigado pela sua chamada. Até breve.',
   },
   nl: {
     apology: 'Excuses, ik had een technisch probleem. Kunt u dat nog een keer zeggen?',
@@ -70,6 +78,7 @@ const SENTENCES: Record<string, BuiltInSentences> = {
     takeCaller: 'Iemand wil u spreken. Druk op 1 of zeg ja om het gesprek aan te nemen.',
     recordingNotice: 'Dit gesprek wordt opgenomen.',
     recordingQuestion: 'Mogen wij dit gesprek opnemen? Zegt u alstublieft ja of nee.',
+    goodbye: 'Bedankt voor uw telefoontje. Tot ziens.',
   },
   pl: {
     apology: 'Przepraszam, wystąpił problem techniczny. Czy można to powtórzyć?',
@@ -78,6 +87,7 @@ const SENTENCES: Record<string, BuiltInSentences> = {
     takeCaller: 'Ktoś chce z Państwem rozmawiać. Aby odebrać rozmowę, proszę nacisnąć 1 lub powiedzieć tak.',
     recordingNotice: 'Ta rozmowa jest nagrywana.',
     recordingQuestion: 'Czy możemy nagrać tę rozmowę? Proszę powiedzieć tak lub nie.',
+    goodbye: 'Dziękuję za telefon. Do widzenia.',
   },
   tr: {
     apology: 'Özür dilerim, teknik bir sorun yaşadım. Tekrar söyler misiniz?',
@@ -86,6 +96,7 @@ const SENTENCES: Record<string, BuiltInSentences> = {
     takeCaller: "Biri sizinle görüşmek istiyor. Görüşmeyi kabul etmek için 1'e basın veya evet deyin.",
     recordingNotice: 'Bu görüşme kaydedilmektedir.',
     recordingQuestion: 'Bu görüşmeyi kaydedebilir miyiz? Lütfen evet veya hayır deyin.',
+    goodbye: 'Aradığınız için teşekkürler. Hoşça kalın.',
   },
   hi: {
     apology: 'माफ़ कीजिए, एक तकनीकी समस्या हुई। क्या आप दोबारा कह सकते हैं?',
@@ -94,6 +105,7 @@ const SENTENCES: Record<string, BuiltInSentences> = {
     takeCaller: 'कोई आपसे बात करना चाहता है। कॉल लेने के लिए 1 दबाएँ या हाँ कहें।',
     recordingNotice: 'यह कॉल रिकॉर्ड की जा रही है।',
     recordingQuestion: 'क्या हम यह कॉल रिकॉर्ड कर सकते हैं? कृपया हाँ या नहीं कहिए।',
+    goodbye: 'कॉल करने के लिए धन्यवाद। नमस्ते।',
   },
   ja: {
     apology: '申し訳ございません、技術的な問題が発生しました。もう一度おっしゃっていただけますか。',
@@ -102,6 +114,7 @@ const SENTENCES: Record<string, BuiltInSentences> = {
     takeCaller: 'お話ししたい方がお待ちです。電話に出る場合は、1を押すか、はいとおっしゃってください。',
     recordingNotice: 'この通話は録音されます。',
     recordingQuestion: 'この通話を録音してもよろしいですか。「はい」か「いいえ」でお答えください。',
+    goodbye: 'お電話ありがとうございました。失礼いたします。',
   },
   zh: {
     apology: '抱歉，刚才出了技术问题。请您再说一遍好吗？',
@@ -110,6 +123,7 @@ const SENTENCES: Record<string, BuiltInSentences> = {
     takeCaller: '有人想和您通话。如需接听，请按1或说是。',
     recordingNotice: '本次通话将被录音。',
     recordingQuestion: '我们可以对本次通话录音吗？请回答可以或不可以。',
+    goodbye: '感谢您的来电，再见。',
   },
 };
 

@@ -35,7 +35,7 @@ export function replyMaker({
   return ({ question, ...order }) => {
     const asked = looksUp(plan) ? question?.() : undefined;
     const recall = asked === undefined ? undefined : (signal: AbortSignal) => knowledge.recall(asked, signal);
-    return new Reply({ ...shared, model: modelOf(plan, llms, styleOf(plan)) }, { ...order, recall });
+    return new Reply({ ...shared, model: modelOf(plan, llms, () => styleOf(plan)) }, { ...order, recall });
   };
 }
 
@@ -59,7 +59,7 @@ function styles(format: AudioFormat): (plan: SessionPlan) => SpokenStyle {
   };
 }
 
-function modelOf(plan: SessionPlan, llms: readonly LlmProvider[], style: SpokenStyle): ReplyModel {
+function modelOf(plan: SessionPlan, llms: readonly LlmProvider[], style: () => SpokenStyle): ReplyModel {
   const { llm, limits, filler, language } = plan.agent.config;
   return {
     llms: [...llms],

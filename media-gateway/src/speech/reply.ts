@@ -72,7 +72,7 @@ export interface ReplyModel {
   maxToolSteps: number;
   /** Said when nothing is heard for a while. */
   filler: { afterMs: number; messages: readonly string[]; maxPerTurn: number } | undefined;
-  style: SpokenStyle;
+  style: () => SpokenStyle;
 }
 
 /** What all replies of a call have in common. */

@@ -12,6 +12,8 @@ export class CallVoices {
   #current: TtsProvider | undefined;
   readonly #opened: TtsProvider[] = [];
   #last: (() => TtsProvider) | undefined;
+  /** Rises with each change of the voices that was asked for. */
+  changes = 0;
 
   /** @param last the voice of last resort, see `CallProviders.lastVoice` */
   constructor(makers: readonly (() => TtsProvider)[], last?: () => TtsProvider) {
@@ -29,6 +31,7 @@ export class CallVoices {
 
   /** Replaces the voices from the next utterance on. */
   use(makers: readonly (() => TtsProvider)[]): void {
+    this.changes++;
     this.#makers = makers;
     this.#index = 0;
     this.#current = undefined;
@@ -79,11 +82,12 @@ export class Speaker {
   readonly #voices: CallVoices;
   readonly #playout: Playout;
   readonly #output: AudioFormat;
-  readonly #style: SpokenStyle;
+  readonly #style: () => SpokenStyle;
   readonly #signal: AbortSignal;
   readonly #events: SpeakerEvents;
   readonly #written = new WrittenWords();
   #utterance: Utterance | undefined;
+  #voicesAt = 0;
   #spoke = false;
   #audible = false;
   /** Characters given to voices, for usage. */
@@ -93,7 +97,8 @@ export class Speaker {
     voices: CallVoices;
     playout: Playout;
     output: AudioFormat;
-    style: SpokenStyle;
+    /** At the time: the language may change within a reply. */
+    style: () => SpokenStyle;
     signal: AbortSignal;
     events: SpeakerEvents;
   }) {
@@ -113,12 +118,14 @@ export class Speaker {
     await this.#playout.room(this.#signal);
     // Meanwhile the playout may belong to another reply.
     this.#signal.throwIfAborted();
+    // What was begun in another voice ends in it.
+    if (this.#utterance && this.#voicesAt !== this.#voices.changes) await this.flush();
     if (this.#utterance?.failure) await this.#recover();
     if (!this.#spoke) {
       this.#spoke = true;
       this.#events.onFirstText();
     }
-    const spoken = this.#style.toSpoken(text);
+    const spoken = this.#style().toSpoken(text);
     this.characters += spoken.text.length;
     this.#playout.addText(text, spoken.units);
     this.#written.add(spoken);
@@ -142,11 +149,12 @@ export class Speaker {
   }
 
   #open(): Utterance {
+    this.#voicesAt = this.#voices.changes;
     return new Utterance({
       voice: this.#voices.current,
       playout: this.#playout,
       output: this.#output,
-      amplify: this.#style.amplify,
+      amplify: this.#style().amplify,
       written: this.#written,
       signal: this.#signal,
       onAudio: () => {

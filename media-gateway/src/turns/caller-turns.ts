@@ -3,6 +3,7 @@ import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { ProviderError } from '@parley/shared/errors/provider-error';
 import type { Clock } from '@parley/shared/time/clock';
 import type { SttProvider, SttTranscript } from '../providers/stt/stt-provider.ts';
+import { languagesOf } from '../languages/plan-languages.ts';
 import { countryOfNumber } from './dictation/dialled-number.ts';
 import { PushToTalk, type PushedUtterance } from './push-to-talk.ts';
 import { SttCadence } from './stt-cadence.ts';
@@ -160,6 +161,7 @@ export class CallerTurns {
         return {
           format: deps.format,
           language: language.primary,
+          ...(language.detection === 'off' ? {} : { among: languagesOf(this.#plan) }),
           keywords: stt.keywords,
           endpointingMs: stt.endpointing_ms,
         };

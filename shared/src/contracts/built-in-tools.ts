@@ -88,15 +88,20 @@ export const BUILT_IN_TOOLS = {
     },
     offered: 'In telephone calls whose far end has a number.',
   },
+  set_language: {
+    description:
+      'Changes the language of the call: what the caller says is understood, and what you say is spoken, in that language from then on. Use it when the caller wants another language, and go on in it yourself.',
+    parameters: {
+      type: 'object',
+      properties: { language: { type: 'string', description: 'BCP 47 tag' } },
+      required: ['language'],
+      additionalProperties: false,
+    },
+    offered: '`language.additional` has languages.',
+  },
 } as const satisfies Record<string, BuiltInTool>;
 
 export type BuiltInToolName = keyof typeof BUILT_IN_TOOLS;
 
-/** Not built yet. Their names are kept free, so that no agent's own tool stands in their way when they come. */
-const PLANNED_TOOL_NAMES = ['set_language'];
-
 /** Names that no tool of the catalogue may have. */
-export const RESERVED_TOOL_NAMES: ReadonlySet<string> = new Set([
-  ...Object.keys(BUILT_IN_TOOLS),
-  ...PLANNED_TOOL_NAMES,
-]);
+export const RESERVED_TOOL_NAMES: ReadonlySet<string> = new Set(Object.keys(BUILT_IN_TOOLS));

@@ -310,6 +310,17 @@ export const CALL_EVENTS = {
       duration_ms: z.number().int(),
     }),
   },
+  language: {
+    description: 'The call has changed to another language: it is understood, answered and spoken in it.',
+    whenFull: 'keep',
+    data: z.object({
+      /** BCP 47 tags. */
+      language: z.string(),
+      previous_language: z.string(),
+      /** The session's variable `language`, what the caller said, or the tool `set_language`. */
+      changed_by: z.enum(['variable', 'detection', 'tool']),
+    }),
+  },
   carrier_command: {
     description: 'The carrier must execute a command, once for each `command_id`.',
     whenFull: 'keep',

@@ -27,6 +27,7 @@ export const handOverPart = sessionPlanSchema.pick({
   stt: true,
   llm: true,
   tts: true,
+  languages: true,
   tools: true,
   limits: true,
 });

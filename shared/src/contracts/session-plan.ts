@@ -173,6 +173,18 @@ export const sessionPlanSchema = z.object({
   stt: z.array(planProviderSchema).min(1),
   llm: z.array(planProviderSchema).min(1),
   tts: z.array(planProviderSchema).min(1),
+  /** Further languages that the call may change to, by BCP 47 tag, each with what takes the place of the above. */
+  languages: z
+    .record(
+      z.string(),
+      z.object({
+        stt: z.array(planProviderSchema).min(1),
+        tts: z.array(planProviderSchema).min(1),
+        /** Placeholders are not rendered yet; null: the agent has none in this language. */
+        greeting: z.string().nullable(),
+      }),
+    )
+    .default({}),
   tools: z.array(planToolSchema),
   /** Of an agent test. */
   tool_mocks: z.array(planToolMockSchema).default([]),

@@ -324,7 +324,7 @@ class DeepgramStream implements SttStream {
 function novaQuery(plan: PlanProvider, options: SttOptions): URLSearchParams {
   const query = new URLSearchParams({
     model: plan.model,
-    language: languageOption(plan) ?? options.language,
+    language: languageOption(plan) ?? (listensToAll(plan, options) ? 'multi' : options.language),
     encoding: ENCODINGS[options.format.encoding],
     sample_rate: String(options.format.sampleRate),
     channels: '1',
@@ -348,7 +348,9 @@ function fluxQuery(plan: PlanProvider, options: SttOptions, listener: SttListene
     sample_rate: String(options.format.sampleRate),
   });
   if (listener.onEagerTurnEnd) query.set('eager_eot_threshold', String(EAGER_THRESHOLD));
-  if (plan.model === 'flux-general-multi') query.set('language_hint', options.language.split('-')[0]!);
+  if (plan.model === 'flux-general-multi')
+    for (const language of new Set((options.among ?? [options.language]).map(baseOf)))
+      query.append('language_hint', language);
   for (const keyword of options.keywords) query.append('keyterm', keyword);
   applyOptions(query, plan, FLUX_OPTIONS);
   return query;
@@ -363,6 +365,19 @@ function applyOptions(query: URLSearchParams, plan: PlanProvider, known: readonl
     if (value === null) continue;
     for (const one of Array.isArray(value) ? (value as unknown[]) : [value]) query.append(name, String(one));
   }
+}
+
+/** Languages of Nova-3's `language=multi`, which tells what was spoken. */
+const NOVA_3_MULTI = new Set(['en', 'es', 'fr', 'de', 'hi', 'ru', 'pt', 'ja', 'it', 'nl']);
+
+function listensToAll({ model }: PlanProvider, { among = [] }: SttOptions): boolean {
+  return (
+    model.startsWith('nova-3') && among.length > 1 && among.every((tag) => NOVA_3_MULTI.has(baseOf(tag)))
+  );
+}
+
+function baseOf(tag: string): string {
+  return tag.split('-', 1)[0]!.toLowerCase();
 }
 
 /** `multi`, for example: a way of listening rather than the agent's language. */

@@ -15,6 +15,8 @@ export interface SttOptions {
   /** What `write` is given. Adapters pass it on unchanged where the provider takes it. */
   format: AudioFormat;
   language: string;
+  /** Languages that the caller may speak, the one above among them: what was spoken is told with each transcript. */
+  among?: readonly string[];
   keywords: readonly string[];
   /** Silence after which the provider should close a segment; null = the adapter's default. */
   endpointingMs: number | null;
