@@ -50,8 +50,8 @@ export class RedactingReporter implements CallReporter {
 
   emit<T extends ReportedType>(type: T, data: CallEventData<T>, offsetMs: number): void {
     if (!this.#conversation.active) this.#reporter.emit(type, data, offsetMs);
-    else if (type === 'turn') this.#takeTurn(data as Turn);
-    else this.#reporter.emit(type, this.#masked(type, data), offsetMs);
+    else if (type === 'turn') this.#takeTurn(this.#withVariables(data as Turn));
+    else this.#reporter.emit(type, this.#withVariables(this.#masked(type, data)), offsetMs);
   }
 
   saveProgress(report: CallReport, options?: { over: boolean }): void {
@@ -114,20 +114,24 @@ export class RedactingReporter implements CallReporter {
 
   #report(report: CallReport): CallReport {
     if (!this.#conversation.active) return report;
-    const variables = Object.entries(report.variables).map(([name, value]) => [
+    return this.#withVariables({ ...report, turns: report.turns.map((turn) => this.#turnOf(turn)) });
+  }
+
+  /** Masks what variables have come to hold in the call. */
+  #withVariables<T extends object>(data: T): T {
+    const { variables } = data as { variables?: Record<string, string> };
+    if (!variables) return data;
+    const masked = Object.entries(variables).map(([name, value]) => [
       name,
       value === this.#variables[name] ? value : this.#conversation.text(value),
     ]);
-    return {
-      ...report,
-      turns: report.turns.map((turn) => this.#turnOf(turn)),
-      variables: Object.fromEntries(variables) as Record<string, string>,
-    };
+    return { ...data, variables: Object.fromEntries(masked) };
   }
 
   #turnOf(turn: Turn): Turn {
     const known = this.#turns.get(turn.turn_index);
-    if (known?.turn === turn) return known.masked;
+    if (known?.turn.text === turn.text)
+      return { ...turn, text: known.masked.text, redacted: known.masked.redacted };
     let masked = this.#others.get(turn);
     if (!masked) {
       const text = this.#conversation.peek({ role: turn.role, text: turn.text });
