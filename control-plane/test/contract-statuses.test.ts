@@ -37,11 +37,12 @@ const PUBLIC_BODIES = Object.assign(
   {},
   ...features.samples.map(({ publicBodies }) => publicBodies),
 ) as Record<string, object>;
-/** `npm run test:long` tries all operations, `npm test` every other one. */
-const FIRST = LONG ? 0 : Number(process.env['STATUSES_FIRST'] ?? randomInt(2));
+/** `npm run test:long` tries all operations, `npm test` one in so many. */
+const STRIDE = LONG ? 1 : 4;
+const FIRST = Number(process.env['STATUSES_FIRST'] ?? randomInt(STRIDE));
 const described = all.filter((operation) => operation.described !== false);
-const operations = described.filter((_, at) => LONG || at % 2 === FIRST);
-if (!LONG) t.comment(`1 in 2 operations: STATUSES_FIRST=${FIRST}`);
+const operations = described.filter((_, at) => at % STRIDE === FIRST);
+t.comment(`1 in ${STRIDE} operations: STATUSES_FIRST=${FIRST}`);
 const credentialed = operations.filter((operation) => typeof operation.access === 'object');
 
 const databases = await mkdtemp(join(tmpdir(), 'parley-contract-'));
@@ -299,7 +300,7 @@ void t.test(
   'features have named what they wrote to the audit trail, and what switches their routes',
   async (t) => {
     const written = await cp.app.services.database.model(auditCollection).distinct('action');
-    t.ok(written.length > 20);
+    t.ok(written.length > 20 / STRIDE);
     t.same(
       written.filter((action) => !features.audit.has(action)),
       [],
@@ -333,6 +334,6 @@ void t.test('every declared status has been seen, and nothing else', (t) => {
   t.comment(
     `${operations.length} operations, ${seen} of ${pairs} declared statuses, ${recorder.answers} answers`,
   );
-  t.ok(pairs > 1000);
+  t.ok(pairs > 2000 / STRIDE);
   t.end();
 });

@@ -28,7 +28,7 @@ const replay: Replay = {
 };
 const plain = (_: unknown, text: string) => text;
 
-t.test('what has changed stands below what the caller said', async (t) => {
+void t.test('what has changed stands below what the caller said', async (t) => {
   t.equal(
     printReplay(replay, false, plain),
     `caller: Where is A1?

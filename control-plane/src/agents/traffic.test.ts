@@ -11,12 +11,12 @@ const callers = Array.from({ length: 4000 }, (_, n) => `+1415555${String(n).padS
 const share = (splits: TrafficSplit[], version: number) =>
   callers.filter((caller) => versionFor(agent(splits), caller) === version).length / callers.length;
 
-t.test('without splits the newest version answers', async (t) => {
+void t.test('without splits the newest version answers', async (t) => {
   t.equal(versionFor(agent([]), '+1'), 9);
   t.same(versionsInUse(agent([])), [9]);
 });
 
-t.test('versions get callers by their weights', async (t) => {
+void t.test('versions get callers by their weights', async (t) => {
   const splits = [1, 2, 3, 4].map((version, n) => ({ version, weight: [50, 30, 15, 5][n]! }));
   t.same(versionsInUse(agent(splits)), [1, 2, 3, 4]);
   for (const { version, weight } of splits) {
@@ -26,7 +26,7 @@ t.test('versions get callers by their weights', async (t) => {
   t.equal(share([{ version: 7, weight: 100 }], 7), 1);
 });
 
-t.test('a caller keeps its version, and another agent divides the same callers otherwise', async (t) => {
+void t.test('a caller keeps its version, and another agent divides the same callers otherwise', async (t) => {
   const splits = [
     { version: 1, weight: 50 },
     { version: 2, weight: 50 },
@@ -43,7 +43,7 @@ t.test('a caller keeps its version, and another agent divides the same callers o
   t.ok(Math.abs(same.length / callers.length - 0.5) < 0.05);
 });
 
-t.test('a change of weights moves hardly more callers than it must', async (t) => {
+void t.test('a change of weights moves hardly more callers than it must', async (t) => {
   const moves = (from: number[], to: number[]) => {
     const splits = (weights: number[]) => weights.map((weight, n) => ({ version: n + 1, weight }));
     return callers

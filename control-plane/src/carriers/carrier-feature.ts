@@ -2,6 +2,7 @@ import type { Feature } from '../composition/feature.ts';
 import type { Platform } from '../composition/platform.ts';
 import { CallAnswers } from './call-answers.ts';
 import { CallHours } from './call-hours.ts';
+import { CalledLines } from './called-lines.ts';
 import { CallProgress } from './call-progress.ts';
 import { CallTransfers } from './call-transfers.ts';
 import { CallTreatments } from './call-treatments.ts';
@@ -13,6 +14,7 @@ import { DialledCalls } from './dialled-calls.ts';
 import { IncomingCalls } from './incoming-calls.ts';
 
 type AnswerDeps = ConstructorParameters<typeof CallAnswers>[0];
+type LineDeps = ConstructorParameters<typeof CalledLines>[0];
 type IncomingDeps = ConstructorParameters<typeof IncomingCalls>[0];
 type ProgressDeps = ConstructorParameters<typeof CallProgress>[0];
 type TransferDeps = ConstructorParameters<typeof CallTransfers>[0];
@@ -26,7 +28,8 @@ export function createCarriers({
   config,
   ...deps
 }: Omit<AnswerDeps, 'leases' | 'publicUrl'> &
-  Omit<IncomingDeps, 'answers' | 'hours' | 'treatments'> &
+  LineDeps &
+  Omit<IncomingDeps, 'answers' | 'hours' | 'lines' | 'treatments'> &
   Omit<TreatmentDeps, 'publicUrl'> &
   ProgressDeps &
   Omit<DialledDeps, 'answers'> &
@@ -41,6 +44,7 @@ export function createCarriers({
     dialled: new DialledCalls({ ...deps, answers }),
     incoming: new IncomingCalls({
       ...{ ...deps, answers },
+      lines: new CalledLines(deps),
       hours: new CallHours(deps),
       treatments: new CallTreatments({ ...deps, publicUrl }),
     }),

@@ -5,12 +5,12 @@ import type { InboundCall, SessionCreation } from '../sessions/session-creation.
 import type { SessionRecord } from '../sessions/session-record.ts';
 import { isTerminal } from '../sessions/session-states.ts';
 import type { TreatmentReason } from '../sessions/session-treatment.ts';
-import type { Directory } from '../tenancy/directory.ts';
 import type { CallAnswers } from './call-answers.ts';
 import type { CallHours } from './call-hours.ts';
+import type { CalledLines } from './called-lines.ts';
 import type { CallTreatments } from './call-treatments.ts';
 import type { CarrierCallback, CarrierDocument } from './carrier.ts';
-import type { CalledNumber, CalledNumbers, DeployedNumber, NumberDeployments } from './deployed-number.ts';
+import type { CalledNumber, DeployedNumber } from './deployed-number.ts';
 import type { TrustedCallback } from './trusted-callback.ts';
 
 type IncomingCall = Extract<CarrierCallback, { type: 'incoming' }>;
@@ -27,10 +27,8 @@ interface DeployedCall {
 
 /** Calls that people make to numbers: who answers them, or why nobody does. */
 export class IncomingCalls {
-  readonly #numbers: CalledNumbers;
-  readonly #deployments: NumberDeployments;
+  readonly #lines: CalledLines;
   readonly #agents: SessionAgents;
-  readonly #directory: Directory;
   readonly #creation: SessionCreation;
   readonly #answers: CallAnswers;
   readonly #hours: CallHours;
@@ -38,20 +36,16 @@ export class IncomingCalls {
   readonly #logger: Logger;
 
   constructor(deps: {
-    numbers: CalledNumbers;
-    deployments: NumberDeployments;
+    lines: CalledLines;
     agents: SessionAgents;
-    directory: Directory;
     creation: SessionCreation;
     answers: CallAnswers;
     hours: CallHours;
     treatments: CallTreatments;
     logger: Logger;
   }) {
-    this.#numbers = deps.numbers;
-    this.#deployments = deps.deployments;
+    this.#lines = deps.lines;
     this.#agents = deps.agents;
-    this.#directory = deps.directory;
     this.#creation = deps.creation;
     this.#answers = deps.answers;
     this.#hours = deps.hours;
@@ -65,12 +59,9 @@ export class IncomingCalls {
     // One that the carrier has refused since then is known by its signature all the same.
     if (account.status === 'disabled' || account.status === 'unverified')
       return this.#refuse(trusted, call, 'busy', `account_${account.status}`);
-    const number = call.to === null ? null : await this.#numbers.findActive(account._id, call.to);
-    if (!number) return this.#refuse(trusted, call, 'rejected', 'unknown_number');
-    const deployment = await this.#deployments.forNumber(number._id);
-    if (!deployment) return this.#refuse(trusted, call, 'rejected', 'not_deployed');
-    const org = await this.#directory.org(number.org_id);
-    if (org?.status !== 'active') return this.#refuse(trusted, call, 'busy', 'org_suspended');
+    const line = await this.#lines.find(account._id, call.to);
+    if ('why' in line) return this.#refuse(trusted, call, line.reason, line.why);
+    const { number, deployment } = line;
     const { carrierCallId } = call;
     const known = await this.#creation.knownInbound({ accountId: account._id, carrierCallId });
     if (known) return this.#connect(trusted, known);

@@ -29,7 +29,7 @@ const BEFORE = exchangesOf(
   [call('find', '{"id":"A1","fast":true}', 2500)],
 );
 
-t.test('a conversation is what the caller said, and what the agent did about it', async (t) => {
+void t.test('a conversation is what the caller said, and what the agent did about it', async (t) => {
   t.match(BEFORE, [
     { caller: null, text: 'Hello.', tools: [] },
     {
@@ -43,7 +43,7 @@ t.test('a conversation is what the caller said, and what the agent did about it'
   ]);
 });
 
-t.test('two of them are compared by the turns of the caller; keys are not said again', async (t) => {
+void t.test('two of them are compared by the turns of the caller; keys are not said again', async (t) => {
   const after = exchangesOf(
     [
       turn('agent', 'Hello.', 0),
@@ -69,7 +69,7 @@ t.test('two of them are compared by the turns of the caller; keys are not said a
   t.equal(diff[1]!.after?.text, 'It is at the door.');
 });
 
-t.test('where the repetition ended earlier there is nothing to compare', async (t) => {
+void t.test('where the repetition ended earlier there is nothing to compare', async (t) => {
   const diff = diffOf(BEFORE, exchangesOf([turn('agent', 'Good day.', 0)], []));
   t.match(diff, [{ reply_changed: true }, { after: null, reply_changed: false }, {}, { after: null }]);
   const other = exchangesOf([turn('caller', 'Where is A1?', 10)], [call('find', '{"id":"B2"}', 15)]);

@@ -13,7 +13,7 @@ import {
 import { commonFilter, equalities, type AnyOf, type ListInput } from '../http/list-query.ts';
 import type { ListPage } from '../storage/list.ts';
 import type { Scope } from '../tenancy/scope.ts';
-import type { ComplaintAccount, ComplaintAccounts } from './complaint-accounts.ts';
+import type { ComplaintAccounts } from './complaint-accounts.ts';
 import type { ComplaintFeed } from './complaint-feed.ts';
 import type { ComplaintIntake } from './complaint-intake.ts';
 import { COMPLAINT_TRANSITIONS, takesProof } from './complaint-states.ts';

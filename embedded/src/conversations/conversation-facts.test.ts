@@ -61,7 +61,7 @@ const FAIL: Fact[] = [
   { get: '/v1/me', has: { items: [{ name: 'c' }] } },
 ];
 
-t.test('facts that hold, and facts that do not', async (t) => {
+void t.test('facts that hold, and facts that do not', async (t) => {
   for (const fact of HOLD) t.match(checkFact(fact, evidence), { ok: true, found: '' }, JSON.stringify(fact));
   for (const fact of FAIL) {
     const checked = checkFact(fact, evidence);
@@ -70,7 +70,7 @@ t.test('facts that hold, and facts that do not', async (t) => {
   }
 });
 
-t.test('a file that says something unknown, or nothing to expect, is refused by its name', async (t) => {
+void t.test('a file that says something unknown, or nothing to expect, is refused by its name', async (t) => {
   const good = { title: 'A', agent: {}, caller: [{ say: 'Hi.' }], expect: [{ said: 'Hello' }] };
   t.match(parseConversation(good, 'a.yaml'), { carrier: 'plivo', agent: { greeting: '' } });
   for (const bad of [

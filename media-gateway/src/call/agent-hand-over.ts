@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { HandOverRequest } from '@parley/shared/contracts/hand-over';
-import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { Emit } from '../reporting/call-reporter.ts';
 import type { AgentSpeech } from '../speech/agent-speech.ts';
 import { announce } from './announcement.ts';

@@ -9,7 +9,10 @@ const OFFICE = 'aud_office';
 const MUSIC = 'aud_music';
 const asset = { sha256: 'a', duration_ms: 1000, transcript: null };
 /** A second of one value, as PCM16 bytes. */
-const tone = (value: number) => new Uint8Array(Int16Array.from({ length: 8000 }, () => value).buffer);
+const tone = (value: number) => {
+  const { buffer, byteOffset, byteLength } = Int16Array.from({ length: 8000 }, () => value);
+  return new Uint8Array(buffer, byteOffset, byteLength);
+};
 
 const planWith = (volume: number) =>
   wirePlan((plan, config) => {

@@ -10,7 +10,8 @@ import { replyMaker } from '../speech/reply-maker.ts';
 import { CallVoices } from '../speech/speaker.ts';
 import { WaitingTexts } from './waiting-texts.ts';
 import { CallerTurns, type CallerWords } from '../turns/caller-turns.ts';
-import { AgentHandOver, TAKEN_OVER } from './agent-hand-over.ts';
+import { TAKEN_OVER } from './agent-hand-over.ts';
+import { AgentTools } from './agent-tools.ts';
 import { CallAnswering } from './call-answering.ts';
 import { AgentKeys } from './agent-keys.ts';
 import { destinationsOf } from './built-in-tools.ts';
@@ -27,12 +28,10 @@ import { CallLanguages, listensAlike } from './call-languages.ts';
 import { CallKnowledge } from './call-knowledge.ts';
 import { CallReport } from './call-report.ts';
 import { CallTiming } from './call-timing.ts';
-import { CallTools, type CallControls, type TransferDestination } from './call-tools.ts';
+import { CallTools, type CallControls } from './call-tools.ts';
 import type { CallDeps, NextAgent } from './call.ts';
 import { CarrierRequests } from './carrier-requests.ts';
-import { CallerBrief } from './caller-brief.ts';
 import { ConsultTalk } from './consult-talk.ts';
-import { Consultation } from './consultation.ts';
 import { CostMeter } from './cost-meter.ts';
 import { Failures } from './failures.ts';
 import { Goodbye } from './goodbye.ts';
@@ -42,9 +41,8 @@ import { languageName, PromptTexts } from './prompt.ts';
 import { RecordingConsent } from './recording-consent.ts';
 import { StalledCall } from './stalled-call.ts';
 import { Steering } from './steering.ts';
-import { TRANSFERRED } from './tool-answers.ts';
 import { Transcript } from './transcript.ts';
-import { failTransfer, Transfer } from './transfer.ts';
+import { wireTransfers, type TransferParts } from './transfer-parts.ts';
 import { TrustedVariables } from './trusted-variables.ts';
 import { VariableChanges } from './variable-changes.ts';
 import { Watchdog } from './watchdog.ts';
@@ -73,7 +71,8 @@ export type CallParts = ReturnType<typeof wireCall>;
 /** Makes the parts of one call, each from those it works with: what each has in its hands is read here. Starts nothing. */
 export function wireCall(deps: CallDeps, owner: CallOwner) {
   const { phase, clock, variables, emit, end } = owner;
-  const { farEnd, reporter, recorder, redaction, time } = deps;
+  const { farEnd, time } = deps;
+  const { reporter, recorder, redaction } = deps.records;
   const { participant, observer } = farEnd;
   // The call's own: another agent that takes over takes its part of them.
   const plan: SessionPlan = { ...deps.plan };
@@ -152,16 +151,14 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     emitTool: (type, data) => emit(type, data),
     toolTook: (ms) => log.addSample('tool_ms', ms),
   };
-  const tools = new CallTools({
-    plan,
-    participant,
+  const agentTools = new AgentTools({
+    ...{ plan, variables, trusted, signal: owner.signal },
     runner: deps.resources.tools,
+  });
+  const tools = new CallTools({
+    ...{ plan, participant, controls, clock: time.clock },
+    agent: agentTools,
     client: farEnd.clientTools,
-    variables,
-    trusted,
-    controls,
-    clock: time.clock,
-    signal: owner.signal,
   });
   const speech = new AgentSpeech({
     makeReply: replyMaker({
@@ -289,68 +286,13 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     logger: deps.logger,
     end,
   });
-  const whenTransferFails = {
-    onReturned: (note: string, message: string | undefined) => {
-      media.touch();
-      transcript.note(note);
-      if (message === undefined) speech.answer();
-      else speech.say(message, 'say', { interruptible: true });
-    },
-    onGivenUp: (reason: CallEndReason, note: string, message: string | undefined) => {
-      transcript.note(note);
-      goodbye.say(reason, message);
-    },
-    onMessageWanted: (message: string | undefined) => void callerMessage.begin(message),
-  };
-  const brief = new CallerBrief({
-    ...{ plan, prompt, llms, clock: time.clock, usage: log.usage },
-    messages: () => transcript.messages(prompt.systemPrompt()),
-    onTrouble: (error) => failures.trouble('llm_trouble', error),
-  });
-  const consultation = new Consultation({
-    carrier,
-    clock: time.clock,
-    briefOf: (destination) => brief.of(destination),
-    hold: (assetId) => background.hold(assetId),
-  });
-  const transfer = new Transfer({
-    plan,
-    prompt,
-    trusted,
-    clock,
-    carrier,
-    warm: consultation,
-    phase,
-    emit,
-    events: {
-      onBridged: () => owner.onBridged(),
-      onLost: () => owner.onLost(),
-      ...whenTransferFails,
-    },
-  });
-  const handOver = new AgentHandOver({
+  const { consultation, transfer, bringTo, returned }: TransferParts = wireTransfers({
+    ...{ plan, prompt, trusted, clock, phase, emit, carrier, llms, speech, tools, transcript, log },
+    ...{ media, goodbye, callerMessage, failures, owner, timers: time.clock },
     agents: deps.resources.agents,
-    nextTurnIndex: () => log.nextTurnIndex,
-    prompt,
-    clock,
-    phase,
-    signal: owner.signal,
-    emit,
-    events: { onChanged: (next) => takeOver(next), ...whenTransferFails },
+    hold: (assetId) => background.hold(assetId),
+    onAgentChanged: (next) => takeOver(next),
   });
-  /** Transfers the caller, or hands the call over. @returns the code word of the refusal, if refused */
-  const bringTo = (
-    destination: TransferDestination,
-    onFailed?: (code: string) => void,
-  ): string | undefined => {
-    const { target } = destination;
-    const refused = refusal(phase.on(target.type === 'agent' ? 'hand_over' : 'transfer'));
-    if (refused !== undefined) return refused;
-    tools.confirmations.drop(TRANSFERRED);
-    if (target.type === 'agent') void handOver.run(destination, target.agent_id, speech, onFailed);
-    else void transfer.run(destination, speech, onFailed);
-    return undefined;
-  };
   const timing = new CallTiming({
     plan,
     prompt,
@@ -381,22 +323,8 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
   });
   const consent = new RecordingConsent({ plan, prompt, clock, phase, speech, transcript, recorder, emit });
   const { node, flow, dialogue }: FlowParts = wireFlow({
-    changes,
-    ...{
-      plan,
-      variables,
-      phase,
-      emit,
-      providers,
-      llms,
-      voices,
-      tools,
-      prompt,
-      turns,
-      speech,
-      transcript,
-      log,
-    },
+    ...{ plan, variables, changes, phase, emit, providers, llms, voices },
+    ...{ agentTools, tools, prompt, turns, speech, transcript, log },
     ...{ greeting, consent, goodbye, failures, clock: time.clock, signal: owner.signal },
     settingsChanged: () => {
       prompt.agentChanged();
@@ -513,7 +441,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     for (const llm of llms) llm.warm();
     voices.use(providers.tts);
     if (!plan.text_only) voices.current.warm();
-    tools.agentChanged(runner);
+    agentTools.agentChanged(runner);
     prompt.agentChanged();
     knowledge.warm(owner.signal);
     keys.configure(plan.agent.config.dtmf);
@@ -525,11 +453,6 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     node.agentChanged();
     // A caller who has begun to speak is answered when they have finished.
     dialogue.agentChanged(turns.openText === '');
-  };
-  /** The caller is back from the carrier, which could not connect them. */
-  const returned = (destinationId: string) => {
-    const destination = plan.agent.config.transfer.destinations.find(({ id }) => id === destinationId);
-    if (destination) failTransfer(destination, prompt, whenTransferFails);
   };
   return {
     plan,

@@ -2,8 +2,9 @@ import t from 'tap';
 import { ManualClock } from '@parley/shared/time/manual-clock';
 import { checkEvent } from '../../../shared/test/fixtures/strict-events.ts';
 import type { LlmTool, LlmToolCall } from '../providers/llm/llm-provider.ts';
+import { AgentTools } from './agent-tools.ts';
 import { CallTools } from './call-tools.ts';
-import type { ToolOutcome } from '@parley/shared/tools/tool-runner';
+import type { ToolOutcome, ToolRunner } from '@parley/shared/tools/tool-runner';
 import { webhookTool, wirePlan } from './fakes.ts';
 import { TrustedVariables } from './trusted-variables.ts';
 
@@ -23,30 +24,31 @@ function scene(options: { clientTools?: LlmTool[]; sayBefore?: string; confirm?:
   const results = new Map<string, string>();
   const pending: ((outcome: Partial<ToolOutcome>) => void)[] = [];
   const { clientTools } = options;
-  const tools = new CallTools({
-    plan: wirePlan((plan, config) => {
-      config.end_call.agent_may_end = false;
-      plan.system.caller_number = null;
-      plan.tools = [
-        webhookTool({
-          execution: { say_before: options.sayBefore ?? '', confirm: options.confirm ?? false },
-        }),
-      ];
-    }),
-    participant: { carrierCommands: true, dtmfOut: 'none' },
-    runner: {
-      run: (_tool, call) => {
-        ran.push(`${call.toolCallId} ${JSON.stringify(call.arguments)} ${call.session.variables['name']}`);
-        return new Promise((resolve) =>
-          pending.push((outcome) =>
-            resolve({ ok: true, content: 'yes', assigned: {}, durationMs: 1, ...outcome }),
-          ),
-        );
-      },
+  const plan = wirePlan((plan, config) => {
+    config.end_call.agent_may_end = false;
+    plan.system.caller_number = null;
+    plan.tools = [
+      webhookTool({
+        execution: { say_before: options.sayBefore ?? '', confirm: options.confirm ?? false },
+      }),
+    ];
+  });
+  const runner: ToolRunner = {
+    run: (_tool, call) => {
+      ran.push(`${call.toolCallId} ${JSON.stringify(call.arguments)} ${call.session.variables['name']}`);
+      return new Promise((resolve) =>
+        pending.push((outcome) =>
+          resolve({ ok: true, content: 'yes', assigned: {}, durationMs: 1, ...outcome }),
+        ),
+      );
     },
+  };
+  const { signal } = new AbortController();
+  const tools = new CallTools({
+    plan,
+    participant: { carrierCommands: true, dtmfOut: 'none' },
+    agent: new AgentTools({ plan, runner, variables, trusted, signal }),
     client: clientTools && { list: () => clientTools, begin: (call) => void asked.push(call) },
-    variables,
-    trusted,
     controls: {
       endAfterSpeech: () => undefined,
       transferAfterSpeech: () => undefined,
@@ -61,7 +63,6 @@ function scene(options: { clientTools?: LlmTool[]; sayBefore?: string; confirm?:
       toolTook: (ms) => void took.push(ms),
     },
     clock,
-    signal: new AbortController().signal,
   });
   const run = (call: LlmToolCall) =>
     tools.run(call, results, (text) => Promise.resolve(void spoken.push(text)));

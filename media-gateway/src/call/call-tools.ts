@@ -2,17 +2,16 @@ import { randomUUID } from 'node:crypto';
 import type { AgentConfig } from '@parley/shared/contracts/agent-config';
 import type { PlanTool, SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { Clock } from '@parley/shared/time/clock';
-import type { ToolRunner, ToolSession } from '@parley/shared/tools/tool-runner';
 import type { Participant } from '../participants/participant.ts';
 import type { LlmTool, LlmToolCall } from '../providers/llm/llm-provider.ts';
 import type { ReplyTools, ToolResult } from '../speech/reply.ts';
+import type { AgentTools } from './agent-tools.ts';
 import { destinationOf, offeredTools, refusal, runBuiltIn } from './built-in-tools.ts';
 import { Confirmations, type Confirmable } from './confirmations.ts';
 import { DueCalls, type Speak } from './due-calls.ts';
 import * as answers from './tool-answers.ts';
 import { ToolGuard, toolCallKey } from './tool-guard.ts';
 import { ToolLog, type Outcome, type ToldCall, type ToolEvents } from './tool-log.ts';
-import type { TrustedVariables } from './trusted-variables.ts';
 
 /** Tools that a far end brings along and runs itself (realtime clients). */
 export interface ClientTools {
@@ -62,15 +61,10 @@ interface Running extends ToldCall {
 export interface CallToolsDeps {
   plan: SessionPlan;
   participant: Pick<Participant, 'carrierCommands' | 'dtmfOut'>;
-  runner: ToolRunner;
+  agent: AgentTools;
   client: ClientTools | undefined;
-  /** The variables of the call itself, not a copy: tools set some. */
-  variables: Record<string, string>;
-  trusted: TrustedVariables;
   controls: CallControls;
   clock: Pick<Clock, 'monotonic'>;
-  /** Aborts at the end of the call, not of the reply: a tool that was started is finished. */
-  signal: AbortSignal;
 }
 
 /**
@@ -79,9 +73,8 @@ export interface CallToolsDeps {
  */
 export class CallTools implements ReplyTools {
   readonly #deps: CallToolsDeps;
-  readonly #byName = new Map<string, PlanTool>();
+  readonly #agent: AgentTools;
   readonly #log: ToolLog;
-  #runner: ToolRunner;
   readonly #guard = new ToolGuard();
   readonly #runs = new Map<string, Promise<ToolResult>>();
   /** Tool calls that the client was asked to run and has not answered. */
@@ -95,35 +88,17 @@ export class CallTools implements ReplyTools {
   readonly confirmations: Confirmations;
   #running = 0;
   #idle: (() => void)[] = [];
-  /** Tools that the present node of a flow adds. */
-  #ofNode: ReadonlySet<string> = new Set();
 
   constructor(deps: CallToolsDeps) {
     this.#deps = deps;
-    this.#runner = deps.runner;
-    learnNames(this.#byName, deps.plan.tools);
-    this.#log = new ToolLog({ byName: this.#byName, events: deps.controls, clock: deps.clock });
+    this.#agent = deps.agent;
+    this.#log = new ToolLog({ byName: deps.agent.byName, events: deps.controls, clock: deps.clock });
     this.confirmations = new Confirmations({
       log: this.#log,
       due: this.#due,
       language: () => deps.plan.agent.config.language.primary,
       run: (agreed, speak) => this.#runAgreed(agreed, speak),
     });
-  }
-
-  /** Another agent is in the plan. What the tools of the one before still do is told to it. @param runner of its tools */
-  agentChanged(runner: ToolRunner): void {
-    this.#runner = runner;
-    learnNames(this.#byName, this.#deps.plan.tools);
-  }
-
-  /** From now on the model has these tools too, and no more those of the node before. */
-  setNode(toolIds: readonly string[]): void {
-    this.#ofNode = new Set(toolIds);
-  }
-
-  #isOffered({ attached, tool_id }: PlanTool): boolean {
-    return attached || this.#ofNode.has(tool_id);
   }
 
   /** Whether any tool is running that the next reply waits for. */
@@ -158,13 +133,7 @@ export class CallTools implements ReplyTools {
 
   /** Tools of the agent and built-in tools. They take precedence over a client's tool of the same name. */
   #own(): LlmTool[] {
-    const offered = this.#deps.plan.tools.filter((tool) => this.#isOffered(tool));
-    const own = offered.map(({ name, description, parameters }) => ({
-      name,
-      description,
-      parameters,
-    }));
-    return [...own, ...offeredTools(this.#deps)];
+    return [...this.#agent.list(), ...offeredTools(this.#deps)];
   }
 
   // ---- what a later reply tells ----
@@ -198,7 +167,7 @@ export class CallTools implements ReplyTools {
     const call = { id: `flow_${randomUUID()}`, name: tool.name, arguments: JSON.stringify(args) };
     this.#running++;
     const told = this.#log.started(call);
-    const outcome = await this.#timely(this.#runTool(tool, call, args));
+    const outcome = await this.#timely(this.#agent.run(tool, call.id, args));
     this.#log.finished(told, outcome);
     this.#running--;
     if (this.#running === 0) for (const resolve of this.#idle.splice(0)) resolve();
@@ -314,8 +283,7 @@ export class CallTools implements ReplyTools {
     key: string,
   ): Promise<Outcome> {
     const { call } = run;
-    const known = this.#byName.get(call.name);
-    const tool = known && this.#isOffered(known) ? known : undefined;
+    const tool = this.#agent.find(call.name);
     if (tool?.execution.confirm) return this.confirmations.ask({ ...run, tool, args, key });
     if (tool) return this.#execute(tool, run, args, key);
     try {
@@ -326,7 +294,7 @@ export class CallTools implements ReplyTools {
       };
       return await runBuiltIn(call.name, args, { ...this.#deps, onTransferFailed });
     } catch (error) {
-      return broken(error);
+      return answers.broken(error);
     }
   }
 
@@ -337,7 +305,7 @@ export class CallTools implements ReplyTools {
       // The reply handles a voice that fails; the tool runs all the same.
       void run.speak(tool.execution.say_before).catch(() => {});
     }
-    const work = this.#runTool(tool, run.call, args);
+    const work = this.#agent.run(tool, run.call.id, args);
     if (!runsBeside) return work;
     this.#late.add(run);
     void work.then((outcome) => {
@@ -349,47 +317,6 @@ export class CallTools implements ReplyTools {
     });
     return Promise.resolve({ ok: true, later: true, content: answers.STARTED });
   }
-
-  /** Never rejects. */
-  async #runTool(tool: PlanTool, call: LlmToolCall, args: Record<string, unknown>): Promise<Outcome> {
-    const { plan, variables, trusted, signal } = this.#deps;
-    try {
-      const outcome = await this.#runner.run(
-        tool,
-        {
-          toolCallId: call.id,
-          arguments: args,
-          session: this.#session(),
-          orgId: plan.org_id,
-          allow: plan.outbound_allow,
-        },
-        signal,
-      );
-      Object.assign(variables, outcome.assigned);
-      trusted.add(outcome.assigned);
-      return { ok: outcome.ok, status: outcome.status, code: outcome.code, content: outcome.content };
-    } catch (error) {
-      return signal.aborted ? answers.ENDED : broken(error);
-    }
-  }
-
-  #session(): ToolSession {
-    const { plan, variables } = this.#deps;
-    return {
-      session_id: plan.session_id,
-      agent_id: plan.agent.agent_id,
-      channel: plan.channel,
-      direction: plan.direction,
-      from_number: plan.system.caller_number,
-      to_number: plan.system.called_number,
-      variables: { ...variables },
-    };
-  }
-}
-
-function learnNames(byName: Map<string, PlanTool>, tools: readonly PlanTool[]): void {
-  byName.clear();
-  for (const tool of tools) byName.set(tool.name, tool);
 }
 
 const isTransfer = ({ name }: LlmToolCall): boolean => name === 'transfer_call';
@@ -405,11 +332,6 @@ function typedArguments(given: Record<string, unknown>, { parameters }: PlanTool
     return isNumber && Number.isFinite(Number(value)) ? Number(value) : value;
   };
   return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, typed(name, value)]));
-}
-
-function broken(error: unknown): Outcome {
-  const message = error instanceof Error ? error.message : 'The tool failed because of an internal error.';
-  return { ok: false, code: 'tool_failed', content: refusal(message) };
 }
 
 function parseArguments(text: string): Record<string, unknown> | undefined {

@@ -76,6 +76,14 @@ export interface AudioSource {
   load(assetId: string, asset: PlanAsset, sampleRate: number): Promise<RecordedSpeech>;
 }
 
+/** What is kept of a call. */
+export interface CallRecords {
+  reporter: CallReporter;
+  recorder: CallRecorder;
+  /** What the reporter masks; the LLM is told by it as well. */
+  redaction: CallRedaction;
+}
+
 export interface CallDeps {
   plan: SessionPlan;
   farEnd: FarEnd;
@@ -84,10 +92,7 @@ export interface CallDeps {
    * to all its calls; without it loudness alone tells who speaks.
    */
   providers: CallProviders & { voiceModel: VoiceModel | undefined };
-  reporter: CallReporter;
-  recorder: CallRecorder;
-  /** What the reporter masks; the LLM is told by it as well. */
-  redaction: CallRedaction;
+  records: CallRecords;
   resources: CallResources;
   time: CallTime;
   logger: Logger;

@@ -459,9 +459,10 @@ export function fakeCall(
       ...(options.localVoice ? { lastVoice: () => voice('local', options.localVoice!.fails) } : {}),
       voiceModel: options.voiceModel,
     },
-    reporter: new RedactingReporter({ reporter, redaction, recorder, variables }),
-    recorder,
-    redaction,
+    records: {
+      reporter: new RedactingReporter({ reporter, redaction, recorder, variables }),
+      ...{ recorder, redaction },
+    },
     resources: {
       tools: {
         run: (_tool, call) =>

@@ -6,6 +6,7 @@ import type { Emit } from '../reporting/call-reporter.ts';
 import type { AgentSpeech } from '../speech/agent-speech.ts';
 import type { CallVoices } from '../speech/speaker.ts';
 import type { CallerTurns } from '../turns/caller-turns.ts';
+import type { AgentTools } from './agent-tools.ts';
 import type { PhaseOfCall } from './call-phase.ts';
 import type { CallTools } from './call-tools.ts';
 import { Dialogue } from './dialogue.ts';
@@ -39,6 +40,7 @@ export function wireFlow(call: {
   llms: LlmProvider[];
   voices: CallVoices;
   tools: CallTools;
+  agentTools: AgentTools;
   prompt: PromptTexts;
   turns: CallerTurns;
   speech: AgentSpeech;

@@ -1,3 +1,4 @@
+import type { AgentTools } from './agent-tools.ts';
 import { isDeepStrictEqual } from 'node:util';
 import type { AgentConfig } from '@parley/shared/contracts/agent-config';
 import {
@@ -10,7 +11,6 @@ import type { LlmProvider } from '../providers/llm/llm-provider.ts';
 import type { CallProviders } from '../providers/provider-registry.ts';
 import type { CallVoices } from '../speech/speaker.ts';
 import type { CallerTurns } from '../turns/caller-turns.ts';
-import type { CallTools } from './call-tools.ts';
 import type { PromptTexts } from './prompt.ts';
 
 /** Has the settings of a node hold in the call, and those of the agent again afterwards. */
@@ -19,7 +19,7 @@ export class NodeSettings {
   readonly #providers: CallProviders;
   readonly #llms: LlmProvider[];
   readonly #voices: CallVoices;
-  readonly #tools: CallTools;
+  readonly #tools: AgentTools;
   readonly #prompt: PromptTexts;
   readonly #turns: CallerTurns;
   readonly #changed: () => void;
@@ -37,7 +37,7 @@ export class NodeSettings {
     /** The models of the next reply. */
     llms: LlmProvider[];
     voices: CallVoices;
-    tools: CallTools;
+    agentTools: AgentTools;
     prompt: PromptTexts;
     turns: CallerTurns;
     /** Other settings hold from now on, those of turn-taking apart. */
@@ -47,7 +47,7 @@ export class NodeSettings {
     this.#providers = deps.providers;
     this.#llms = deps.llms;
     this.#voices = deps.voices;
-    this.#tools = deps.tools;
+    this.#tools = deps.agentTools;
     this.#prompt = deps.prompt;
     this.#turns = deps.turns;
     this.#changed = deps.changed;

@@ -111,7 +111,7 @@ class LiveCall implements Call, ParticipantListener {
     if (this.#phase.on('caller_audio') !== 'hear') return;
     const now = this.#clock.monotonic();
     const durationMs = bytes.length / this.#inputBytesPerMs;
-    this.#deps.recorder.caller(bytes, this.#parts.media.place(timestampMs, now, durationMs));
+    this.#deps.records.recorder.caller(bytes, this.#parts.media.place(timestampMs, now, durationMs));
     this.#parts.log.usage.stt_seconds += durationMs / 1000;
     this.#parts.turns.audio(bytes, durationMs, now);
     this.#parts.answering?.audio(bytes);
@@ -260,7 +260,7 @@ class LiveCall implements Call, ParticipantListener {
     this.#over.resolve(await this.#parts.report.finish(reason, endedAt));
   }
 
-  readonly #emit: Emit = (type, data) => this.#deps.reporter.emit(type, data, this.#clock.offset());
+  readonly #emit: Emit = (type, data) => this.#deps.records.reporter.emit(type, data, this.#clock.offset());
 }
 
 function emulatedProviders(plan: SessionPlan): string[] {

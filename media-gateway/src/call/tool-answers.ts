@@ -52,3 +52,9 @@ export function repeatedFailure(what: string): Outcome {
 function notDone(code: string, message: string): Outcome {
   return { ok: false, code, content: refusal(message) };
 }
+
+/** A tool that threw. */
+export function broken(error: unknown): Outcome {
+  const message = error instanceof Error ? error.message : 'The tool failed because of an internal error.';
+  return { ok: false, code: 'tool_failed', content: refusal(message) };
+}

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { CallEndReason } from '@parley/shared/contracts/session-values';
 import type { Emit } from '../reporting/call-reporter.ts';
 import type { AgentSpeech } from '../speech/agent-speech.ts';
@@ -10,7 +9,7 @@ import type { TransferDestination } from './call-tools.ts';
 import type { CarrierRequests, CarrierResult } from './carrier-requests.ts';
 import type { ConsultArgs } from './consultation.ts';
 import type { PromptTexts } from './prompt.ts';
-import type { TrustedVariables } from './trusted-variables.ts';
+import type { TransferTargets } from './transfer-targets.ts';
 
 /** What follows from a transfer that failed. */
 export interface TransferFailure {
@@ -41,9 +40,8 @@ export interface TransferEvents extends TransferFailure {
  * was called has taken them.
  */
 export class Transfer {
-  readonly #plan: SessionPlan;
   readonly #prompt: PromptTexts;
-  readonly #trusted: TrustedVariables;
+  readonly #targets: TransferTargets;
   readonly #clock: CallClock;
   readonly #carrier: CarrierRequests;
   readonly #warm: WarmTransfer;
@@ -53,9 +51,8 @@ export class Transfer {
   #ringingMs = 0;
 
   constructor(deps: {
-    plan: SessionPlan;
     prompt: PromptTexts;
-    trusted: TrustedVariables;
+    targets: TransferTargets;
     clock: CallClock;
     carrier: CarrierRequests;
     warm: WarmTransfer;
@@ -63,9 +60,8 @@ export class Transfer {
     emit: Emit;
     events: TransferEvents;
   }) {
-    this.#plan = deps.plan;
     this.#prompt = deps.prompt;
-    this.#trusted = deps.trusted;
+    this.#targets = deps.targets;
     this.#clock = deps.clock;
     this.#carrier = deps.carrier;
     this.#warm = deps.warm;
@@ -119,32 +115,11 @@ export class Transfer {
 
   /** @returns the outcome; the carrier is not asked to dial a number that is not allowed (`target_not_allowed`) */
   async #askCarrier(transferId: string, destination: TransferDestination): Promise<CarrierResult> {
-    const to = numberOf(destination, this.#trusted);
-    if (to === undefined || !allows(destination, to)) return { ok: false, code: 'target_not_allowed' };
-    const { target } = destination;
-    const extension = target.type === 'phone' ? target.extension : null;
-    const isWarm = destination.mode === 'warm';
-    const callerId = isWarm ? this.#warmCallerId(destination) : this.#callerId(destination);
-    const args = {
-      to,
-      destination_id: destination.id,
-      ...(extension === null ? {} : { extension }),
-      ...(callerId === null ? {} : { caller_id: callerId }),
-      ring_timeout_seconds: destination.ring_timeout_seconds,
-      transfer_id: transferId,
-    };
-    return isWarm ? this.#warm.run(destination, args) : this.#carrier.ask('transfer', args);
-  }
-
-  /** A number of ours is chosen where the call is made. */
-  #warmCallerId({ caller_id: shown }: TransferDestination): string | null {
-    return shown === 'caller' ? this.#plan.system.caller_number : null;
-  }
-
-  /** The caller's own number, or ours: on outbound calls the one that called is ours. */
-  #callerId(destination: TransferDestination): string | null {
-    const { caller_number: caller, called_number: called } = this.#plan.system;
-    return destination.caller_id === 'caller' || this.#plan.direction === 'outbound' ? caller : called;
+    const args = this.#targets.argsOf(destination, transferId);
+    if (!args) return { ok: false, code: 'target_not_allowed' };
+    return destination.mode === 'warm'
+      ? this.#warm.run(destination, args)
+      : this.#carrier.ask('transfer', args);
   }
 }
 
@@ -159,17 +134,4 @@ export function failTransfer(
   if (on_failure === 'return') events.onReturned(note, message);
   else if (on_failure === 'voicemail') events.onMessageWanted(message);
   else events.onGivenUp({ ended_by: 'agent', hangup_reason: 'agent_hangup' }, note, message);
-}
-
-function numberOf({ target }: TransferDestination, trusted: TrustedVariables): string | undefined {
-  if (target.type === 'phone') return target.phone_number;
-  return target.type === 'variable' ? trusted.get(target.name) : undefined;
-}
-
-function allows({ target }: TransferDestination, to: string): boolean {
-  if (target.type !== 'variable') return true;
-  return (
-    (target.allowed_numbers?.includes(to) ?? false) ||
-    (target.allowed_prefixes?.some((prefix) => to.startsWith(prefix)) ?? false)
-  );
 }

@@ -103,9 +103,10 @@ export class CallStarter {
           ...(textOnly === undefined ? {} : { textOnly }),
         },
         providers: { ...this.#providersFor(plan, participant), voiceModel: this.#voiceModel },
-        reporter: new RedactingReporter({ reporter, redaction, recorder, variables }),
-        recorder,
-        redaction,
+        records: {
+          reporter: new RedactingReporter({ reporter, redaction, recorder, variables }),
+          ...{ recorder, redaction },
+        },
         resources: { ...this.#resources.of(plan), agents: this.#agentsFor(plan, participant) },
         time: { clock: this.#clock, ticker: this.#ticker, answeredAt },
         logger,

@@ -4,7 +4,7 @@ import { REDACTION_KINDS } from './kinds.ts';
 
 const all = () => new ConversationRedaction({ kinds: REDACTION_KINDS, language: 'en-US' });
 
-t.test('a later turn that completes a number masks the earlier ones', (t) => {
+void t.test('a later turn that completes a number masks the earlier ones', (t) => {
   const conversation = all();
   t.same(conversation.turn(1, { role: 'caller', text: 'it is 4111 1111' }), [
     { id: 1, text: 'it is [number]', redacted: false },
@@ -24,7 +24,7 @@ t.test('a later turn that completes a number masks the earlier ones', (t) => {
   t.end();
 });
 
-t.test('what turns out to be nothing personal is shown again', (t) => {
+void t.test('what turns out to be nothing personal is shown again', (t) => {
   const conversation = all();
   t.same(conversation.turn(1, { role: 'caller', text: 'I counted 48210' })[0]!.text, 'I counted [number]');
   t.same(conversation.turn(2, { role: 'caller', text: 'of them in all' }), [
@@ -36,7 +36,7 @@ t.test('what turns out to be nothing personal is shown again', (t) => {
   t.end();
 });
 
-t.test('a name that was said once is masked wherever it is said', (t) => {
+void t.test('a name that was said once is masked wherever it is said', (t) => {
   const conversation = all();
   conversation.turn(1, { role: 'agent', text: 'May I have your name?' });
   t.equal(conversation.turn(2, { role: 'caller', text: 'Margaret Thompson' })[0]!.text, '[person_name]');
@@ -53,7 +53,7 @@ t.test('a name that was said once is masked wherever it is said', (t) => {
   t.end();
 });
 
-t.test('a turn that is told again with another text is masked anew', (t) => {
+void t.test('a turn that is told again with another text is masked anew', (t) => {
   const conversation = all();
   conversation.turn(1, { role: 'agent', text: 'Call 415 555 2671 or' });
   t.same(conversation.turn(1, { role: 'agent', text: 'Call' }), [{ id: 1, text: 'Call', redacted: false }]);

@@ -41,7 +41,7 @@ function kinds(turns: readonly SpokenTurn[] | string, language = 'en-US'): strin
   );
 }
 
-t.test(
+void t.test(
   '98 of 100 numbers, e-mail addresses and codes are found, and 1 of 100 other phrases is masked at most',
   (t) => {
     for (const [name, language] of Object.entries(LANGUAGES)) {
@@ -63,7 +63,7 @@ t.test(
   },
 );
 
-t.test('names and addresses are found in the sentences that announce them', (t) => {
+void t.test('names and addresses are found in the sentences that announce them', (t) => {
   for (const [name, language] of Object.entries(LANGUAGES))
     for (const kind of ['name', 'address'] as const)
       for (const half of ['tuned', 'heldOut'] as const) {
@@ -73,7 +73,7 @@ t.test('names and addresses are found in the sentences that announce them', (t) 
   t.end();
 });
 
-t.test('a number is known by what announces it, by its check digits, or by what was asked', (t) => {
+void t.test('a number is known by what announces it, by its check digits, or by what was asked', (t) => {
   t.same(kinds('it is 4111 1111 1111 1111'), ['card_number: 4111 1111 1111 1111']);
   t.same(kinds('it is 4111 1111 1111 1112'), [], 'no card has this number');
   t.same(
@@ -101,7 +101,7 @@ t.test('a number is known by what announces it, by its check digits, or by what 
   t.end();
 });
 
-t.test('a value that is given in several turns is found in each of them', (t) => {
+void t.test('a value that is given in several turns is found in each of them', (t) => {
   const turns: SpokenTurn[] = [
     { role: 'agent', text: 'Go ahead.' },
     { role: 'caller', text: 'four one one one' },
@@ -123,7 +123,7 @@ t.test('a value that is given in several turns is found in each of them', (t) =>
   t.end();
 });
 
-t.test('digits are read in other languages, too', (t) => {
+void t.test('digits are read in other languages, too', (t) => {
   const card = {
     es: 'cuatro uno uno uno',
     fr: 'quatre un un un',
@@ -141,7 +141,7 @@ t.test('digits are read in other languages, too', (t) => {
   t.end();
 });
 
-t.test('a text of any kind takes time in proportion to its length', (t) => {
+void t.test('a text of any kind takes time in proportion to its length', (t) => {
   for (const piece of ['4111 ', '@a.', 'my name is ', 'hundert', '12 Baker Street '])
     t.ok(findPersonalData([{ role: 'caller', text: piece.repeat(8000) }], { language: 'de' }));
   t.end();

@@ -3,31 +3,31 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import t from 'tap';
 import { openTelnyxCarrierEmulator } from '@parley/emulators/carriers/telnyx-carrier-emulator';
-import { openEmulators } from '@parley/embedded/emulators';
+import { openEmulators } from '../src/emulators.ts';
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import { sleep } from '@parley/shared/async/timeout';
 import { openLocalBus } from '@parley/shared/bus/local-bus';
 import { newId } from '@parley/shared/ids/new-id';
 import { silentLogger } from '@parley/shared/logging/logger';
-import { hasRedis } from '../../embedded/test/fixtures/system/redis-process.ts';
+import { hasRedis } from './fixtures/system/redis-process.ts';
 import { LONG } from '../../shared/test/fixtures/long.ts';
-import { openControlPlane } from '../src/app.ts';
-import { bootstrapInstallation } from '../src/bootstrap.ts';
-import { addTo, countedOf, noCounters } from '../src/campaigns/campaign-counters.ts';
-import { campaignCollection } from '../src/campaigns/campaign-model.ts';
-import type { CampaignRecord } from '../src/campaigns/campaign-model.ts';
-import { attemptCollection, contactCollection } from '../src/campaigns/contact-model.ts';
-import type { AttemptRecord, ContactRecord } from '../src/campaigns/contact-model.ts';
-import { loadControlPlaneConfig } from '../src/config.ts';
-import { sessionCollection } from '../src/sessions/session-model.ts';
-import type { SessionRecord } from '../src/sessions/session-record.ts';
-import { openDatabase } from '../src/storage/database.ts';
-import { phoneNumberCollection } from '../src/telephony/phone-number-model.ts';
-import { Scope } from '../src/tenancy/scope.ts';
-import { openInstallationProcesses, type KillableProcess } from './fixtures/installation-processes.ts';
+import { openControlPlane } from '@parley/control-plane/app';
+import { bootstrapInstallation } from '@parley/control-plane/bootstrap';
+import { addTo, countedOf, noCounters } from '@parley/control-plane/campaigns/campaign-counters';
+import { campaignCollection } from '@parley/control-plane/campaigns/campaign-model';
+import type { CampaignRecord } from '@parley/control-plane/campaigns/campaign-model';
+import { attemptCollection, contactCollection } from '@parley/control-plane/campaigns/contact-model';
+import type { AttemptRecord, ContactRecord } from '@parley/control-plane/campaigns/contact-model';
+import { loadControlPlaneConfig } from '@parley/control-plane/config';
+import { sessionCollection } from '@parley/control-plane/sessions/session-model';
+import type { SessionRecord } from '@parley/control-plane/sessions/session-record';
+import { openDatabase } from '@parley/control-plane/storage/database';
+import { phoneNumberCollection } from '@parley/control-plane/telephony/phone-number-model';
+import { Scope } from '@parley/control-plane/tenancy/scope';
+import { openInstallationProcesses, type KillableProcess } from './fixtures/system/installation-processes.ts';
 
 // Real processes, a real clock and real deaths: only where somebody asks for it (`npm run test:long`).
-//   CAMPAIGN_PEOPLE=500 CAMPAIGN_DEATHS=2 TEST_LONG=1 npm run test:file -- control-plane/test/campaign-processes.long.ts
+//   CAMPAIGN_PEOPLE=500 CAMPAIGN_DEATHS=2 TEST_LONG=1 npm run test:file -- embedded/test/campaign-processes.long.ts
 const PEOPLE = Number(process.env['CAMPAIGN_PEOPLE'] ?? 10_000);
 /** Of each: either control plane, both at once, the gateway. */
 const DEATHS = Number(process.env['CAMPAIGN_DEATHS'] ?? 5);
