@@ -89,7 +89,7 @@ void t.test('a caller waits until the manager was told and has pressed 1, at eve
       const target = await rest.get(`/v1/sessions/${items[0]!.data.transfer_id}`);
       t.match(target, {
         hangup_reason: 'transferred',
-        detail: { parent_session_id: placed.session_id, to_number: MANAGER_NUMBER, answered_by: 'human' },
+        detail: { parent_session_id: placed.session_id, to_number: MANAGER_NUMBER },
       });
     }),
   );

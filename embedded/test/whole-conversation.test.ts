@@ -47,6 +47,14 @@ const SAID_BEFORE_THE_INTERRUPTION =
   'One moment, I am looking. Your table is booked for Friday at seven, and your reference is L 42. On Fridays we have live music from eight until eleven, and our chef recommends the trout, which comes fresh from the lake every morning.';
 const words = (text: string) => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
 
+/** What a browser says that a busy machine gives no time to. */
+const STARVED = 'recorded only silence';
+const commandOf = (carrier: string) => [
+  '--disable-warning=ExperimentalWarning',
+  path.join(ROOT, 'embedded/src/call.ts'),
+  ...['--carrier', carrier, '--json'],
+];
+
 /** Nothing of a call is as much work as the start of a browser: the others begin behind it. */
 const browserStands = Promise.withResolvers<void>();
 if (skip !== false) browserStands.resolve();
@@ -55,21 +63,16 @@ for (const carrier of ['browser', ...CARRIERS] as const) {
   const options = { buffered: true, skip: carrier === 'browser' ? skip : false };
   void t.test(`${carrier}: barge-in, a tool, keys, a transfer`, options, async (t) => {
     if (carrier !== 'browser') await browserStands.promise;
-    const call = owned.add(
-      new CommandProcess(
-        process.execPath,
-        [
-          '--disable-warning=ExperimentalWarning',
-          path.join(ROOT, 'embedded/src/call.ts'),
-          '--carrier',
-          carrier,
-          '--json',
-        ],
-        { PARLEY_DATA_DIR: dataDir },
-      ),
-    );
+    const begin = () =>
+      owned.add(new CommandProcess(process.execPath, commandOf(carrier), { PARLEY_DATA_DIR: dataDir }));
+    let call = begin();
     if (carrier === 'browser') browserStands.resolve(call.prints('answered'));
-    const { code } = await call.exited;
+    let { code } = await call.exited;
+    if (carrier === 'browser' && call.output.includes(STARVED)) {
+      t.comment('the browser had no time to capture sound: once more');
+      call = begin();
+      ({ code } = await call.exited);
+    }
     t.equal(code, 0, call.output);
     const result = JSON.parse(call.stdout) as CallResult;
     const said = (role: string) => result.turns.filter((turn) => turn.role === role);

@@ -3,6 +3,7 @@ import type { Clock } from '@parley/shared/time/clock';
 import { toNano } from '../billing/money.ts';
 import { isOpen, nextOpening } from '../calling-hours/calling-windows.ts';
 import type { AgentChoice, SessionAgent } from '../sessions/session-agent.ts';
+import type { CampaignCounters } from './campaign-counters.ts';
 import type { CampaignRecord, PauseReason } from './campaign-model.ts';
 import type { CampaignNeeds } from './campaign-needs.ts';
 import { CALLED_CONTACTS } from './campaign-states.ts';
@@ -37,6 +38,7 @@ export class CampaignFeed {
   readonly #needs: CampaignNeeds;
   readonly #suppressions: SuppressedNumbers;
   readonly #costs: CampaignCosts;
+  readonly #counters: CampaignCounters;
   readonly #clock: Clock;
 
   constructor(deps: {
@@ -46,6 +48,7 @@ export class CampaignFeed {
     needs: CampaignNeeds;
     suppressions: SuppressedNumbers;
     costs: CampaignCosts;
+    counters: CampaignCounters;
     clock: Clock;
   }) {
     this.#campaigns = deps.campaigns;
@@ -54,6 +57,7 @@ export class CampaignFeed {
     this.#needs = deps.needs;
     this.#suppressions = deps.suppressions;
     this.#costs = deps.costs;
+    this.#counters = deps.counters;
     this.#clock = deps.clock;
   }
 
@@ -164,7 +168,9 @@ export class CampaignFeed {
     return this.#campaigns.move(campaign._id, 'pause', { pause_reason });
   }
 
-  #complete(campaign: CampaignRecord): Promise<CampaignRecord | null> {
+  /** Who reads that it is over also reads how it went. */
+  async #complete(campaign: CampaignRecord): Promise<CampaignRecord | null> {
+    await this.#counters.count(campaign._id);
     return this.#campaigns.move(campaign._id, 'complete', { finished_at: new Date(this.#clock.now()) });
   }
 }
