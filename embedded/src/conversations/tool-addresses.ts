@@ -21,6 +21,15 @@ export interface ToolAddresses {
 
 const MAX_BODY_BYTES = 1024 * 1024;
 
+/** A tool may be asked without a body. */
+function argumentsOf(body: string): unknown {
+  try {
+    return (JSON.parse(body) as { arguments?: unknown } | null)?.arguments ?? {};
+  } catch {
+    return {};
+  }
+}
+
 export async function openToolAddresses(): Promise<ToolAddresses> {
   const addresses = new Map<string, Address>();
   const timers = new Set<NodeJS.Timeout>();
@@ -35,8 +44,7 @@ export async function openToolAddresses(): Promise<ToolAddresses> {
       else parts.push(part);
     });
     req.on('end', () => {
-      const body = JSON.parse(Buffer.concat(parts).toString('utf8')) as { arguments?: unknown };
-      address.asked.push(body.arguments ?? {});
+      address.asked.push(argumentsOf(Buffer.concat(parts).toString('utf8')));
       const { answer, status, after_ms } = address.tool;
       const timer = setTimeout(() => {
         timers.delete(timer);
