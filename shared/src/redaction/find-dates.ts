@@ -12,7 +12,10 @@ export function findDates(reading: Reading): void {
     if (!found) continue;
     const [from, to] = found;
     if (!findings.isFree(from, to)) continue;
-    findings.claim(from, to, cueAt(from, to, reading) === 'birth' ? 'date_of_birth' : 'none');
+    const cue = cueAt(from, to, reading);
+    // Groups of an account or a card that might be a date: the number is looked at as what it was announced as.
+    if (cue !== undefined && cue !== 'birth' && cue !== 'other' && tokens[from + 1]?.word === '-') continue;
+    findings.claim(from, to, cue === 'birth' ? 'date_of_birth' : 'none');
     at = to - 1;
   }
 }

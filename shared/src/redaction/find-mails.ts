@@ -12,20 +12,29 @@ const NO_PART = new Set(
 );
 
 /** Finds e-mail addresses, written, or spoken: "anna dot smith at example dot com". */
-export function findMails(reading: Reading): void {
-  const { tokens, findings } = reading;
+export function findMails({ tokens, findings }: Reading): void {
+  for (const { from, to } of mailsIn(tokens)) findings.claim(from, to, 'email');
+}
+
+/** Where e-mail addresses lie, in tokens. `to` is excluded; `at` is their "@". */
+export function mailsIn(tokens: readonly TextToken[]): { from: number; at: number; to: number }[] {
+  const found: { from: number; at: number; to: number }[] = [];
   for (let at = 1; at < tokens.length - 1; at++) {
     if (tokens[at]!.said.kind !== 'at' && tokens[at]!.word !== '@') continue;
     const to = domainEnd(tokens, at + 1);
     if (to === undefined) continue;
     const from = localStart(tokens, at - 1);
     if (from === at && tokens[at]!.word !== '@') continue;
-    findings.claim(from, to, 'email');
+    found.push({ from, at, to });
     at = to - 1;
   }
+  return found;
 }
 
 const isDot = (token: TextToken) => token.said.kind === 'dot' || token.word === '.';
+/** What may stand apart behind a written dot: "example. com". Two letters there begin a sentence. */
+const isLongTopLevel = (token: TextToken | undefined) =>
+  token !== undefined && token.word.length > 2 && TOP_LEVEL.test(token.word);
 /** Turns and pauses within an address. */
 const isNothing = (token: TextToken) => token.type === 'turn' || token.word === ',';
 const isSign = (token: TextToken) =>
@@ -50,7 +59,8 @@ function domainEnd(tokens: readonly TextToken[], start: number): number | undefi
     const token = tokens[at]!;
     if (isDot(token)) {
       // The sentence ends here: what follows stands apart.
-      if (token.word === '.' && !touch(token, tokens[at + 1]) && end !== undefined) break;
+      const apart = token.word === '.' && !touch(token, tokens[at + 1]);
+      if (apart && (end !== undefined || !isLongTopLevel(tokens[at + 1]))) break;
       dotted = true;
       words = 0;
       spelled = '';
@@ -65,6 +75,8 @@ function domainEnd(tokens: readonly TextToken[], start: number): number | undefi
       continue;
     }
     if (token.type === 'mark') break;
+    // Another "at": what stands before it is its name. Behind a dot it is Austria.
+    if (token.said.kind === 'at' && !isDot(tokens[at - 1]!)) break;
     if (dotted) {
       // Top-level domains: a word, or letters that are spelled.
       spelled += token.word;

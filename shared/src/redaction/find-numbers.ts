@@ -40,16 +40,20 @@ export function findNumbers(reading: Reading): void {
 export function cueAt(from: number, to: number, reading: Reading): Cue | undefined {
   const { tokens, words } = reading;
   const { text, asked } = wordsBefore(tokens, from, CUE_WORDS_BEFORE);
-  const before = lastCue(text, words.cues);
+  // A mail address is known by its form: no number is one.
+  const before = lastCue(text, words.cues, 'mail');
   if (before) return before;
   const after = lastCue(wordsAfter(tokens, to, 5), words.cues);
   if (after && after !== 'other' && after !== 'mail') return after;
   const early = text.length <= 2 || text.trim().split(' ').length <= ANSWER_WORDS;
-  return early ? lastCue(` ${asked} `, words.cues) : undefined;
+  return early ? lastCue(` ${asked} `, words.cues, 'mail') : undefined;
 }
 
 function cueOf(run: Run, reading: Reading): Cue | undefined {
-  return cueAt(run.atoms[0]!.from, run.atoms.at(-1)!.to, reading);
+  const [first, second] = run.atoms;
+  // "Tax ID 123": these letters announce the number, and are none of it.
+  const from = first!.letters && second && /^(?:ID|NR|NO)$/.test(first!.text) ? second.from : first!.from;
+  return cueAt(from, run.atoms.at(-1)!.to, reading);
 }
 
 function claim(atoms: readonly Atom[], kind: RedactionKind, { findings, values }: Reading): void {
@@ -154,7 +158,14 @@ function classifyRest(atoms: Atom[], plus: boolean, cue: Cue | undefined, readin
     digits.length < 7
   )
     return;
-  const announced = cue && ANNOUNCED[cue];
+  // What was announced is longer or shorter: perhaps it is what follows ("849 as the security code").
+  const { least = 0, most = Infinity } = (cue && ANNOUNCED[cue]) ?? {};
+  const fits = digits.length >= least && digits.length <= most;
+  const meant =
+    fits || cue === undefined || cue === 'other'
+      ? cue
+      : lastCue(wordsAfter(tokens, atoms.at(-1)!.to, 5), reading.words.cues, 'mail');
+  const announced = meant && ANNOUNCED[meant];
   if (announced && digits.length >= announced.least && digits.length <= announced.most) {
     if (isPlain(digits, announced.kind, atoms, reading)) return;
     claim(atoms, announced.kind, reading);

@@ -1,5 +1,5 @@
 import { lastCue, wordsBefore, type Reading } from './findings.ts';
-import type { TextToken } from './text-tokens.ts';
+import { touch, type TextToken } from './text-tokens.ts';
 
 const MOST_WORDS = 4;
 const ANSWER_WORDS = 9;
@@ -25,7 +25,10 @@ export function findSecrets(reading: Reading): void {
   findKeys(tokens, findings);
 }
 
-const isLink = ({ word }: TextToken) => /^(is|was|would|it's|ist|lautet|heißt|wäre|=)$/.test(word);
+const isLink = ({ word }: TextToken) => /^(is|was|be|would|it's|ist|war|lautet|heißt|wäre|=)$/.test(word);
+/** Words between what is announced and its value that say since when. */
+const SINCE = /^(?:used to|will|code|number)?$/;
+const OFTEN = /^(?:always|still|now|immer|früher|jetzt|bisher)$/;
 
 /** The words before are "my password", "the code". */
 function endsWithSecret(tokens: readonly TextToken[], at: number, { words }: Reading): boolean {
@@ -34,7 +37,7 @@ function endsWithSecret(tokens: readonly TextToken[], at: number, { words }: Rea
   pattern.lastIndex = 0;
   for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
     const rest = text.slice(match.index + match[0].length).trim();
-    if (rest === '' || rest === 'code' || rest === 'number') return true;
+    if (SINCE.test(rest)) return true;
     pattern.lastIndex = Math.max(match.index + 1, match.index + match[0].length - 1);
   }
   return false;
@@ -44,14 +47,17 @@ function announced(from: number, { tokens, words, findings }: Reading): void {
   let at = from;
   while (
     tokens[at] &&
-    ((words.links.has(tokens[at]!.word) && tokens[at]!.said.kind !== 'number') || tokens[at]!.word === ':')
+    ((words.links.has(tokens[at]!.word) && tokens[at]!.said.kind !== 'number') ||
+      tokens[at]!.word === ':' ||
+      OFTEN.test(tokens[at]!.word))
   )
     at++;
   const first = tokens[at];
   if (!first || first.type === 'turn') return;
   const end = endOfValue(tokens, at);
   // "The password is correct": said of it. With more words it is a phrase.
-  if (words.noValue.has(first.word) || (end === at + 1 && words.saidOfIt.has(first.word))) return;
+  const said = tokens.slice(at, end).some(({ word }) => words.noValue.has(word));
+  if (said || (end === at + 1 && words.saidOfIt.has(first.word))) return;
   findings.claim(at, end, 'secret');
 }
 
@@ -75,15 +81,26 @@ function endOfValue(tokens: readonly TextToken[], from: number): number {
 
 /** The answer to a question for a secret. */
 function answered(from: number, { tokens, words, findings }: Reading): void {
-  let end = from;
+  const clauses: [number, number][] = [];
+  let start = from;
+  let to = from;
+  for (; to < tokens.length && tokens[to]!.type !== 'turn'; to++)
+    if (/^[.,;!?]$/.test(tokens[to]!.word) && !touch(tokens[to], tokens[to + 1])) {
+      clauses.push([start, to]);
+      start = to + 1;
+    }
+  clauses.push([start, to]);
+  // A clause with letters and figures in one word is the answer, wherever it stands; else it is all that was said.
+  const mixed = clauses.find(([first, end]) => hasMixedWord(tokens, first, end));
+  const [first, end] = mixed ?? [from, to];
   let count = 0;
   let refuses = false;
-  for (; end < tokens.length && tokens[end]!.type !== 'turn'; end++) {
-    if (tokens[end]!.type === 'word') count++;
-    if (words.noValue.has(tokens[end]!.word)) refuses = true;
+  for (let at = first; at < end; at++) {
+    if (tokens[at]!.type === 'word') count++;
+    if (words.noValue.has(tokens[at]!.word)) refuses = true;
   }
   if (count > ANSWER_WORDS || refuses) return;
-  let at = from;
+  let at = first;
   while (
     at < end &&
     ((words.links.has(tokens[at]!.word) && tokens[at]!.said.kind !== 'number') ||
@@ -92,6 +109,24 @@ function answered(from: number, { tokens, words, findings }: Reading): void {
   )
     at++;
   if (at < end) findings.claim(at, end, 'secret');
+}
+
+/** Whether letters and figures touch somewhere between two places, or capitals stand within a word. */
+function hasMixedWord(tokens: readonly TextToken[], from: number, to: number): boolean {
+  for (let at = from; at < to; at++) {
+    const [one, next] = [tokens[at]!, tokens[at + 1]];
+    if (/\p{Ll}\p{Lu}/u.test(one.raw) || /\p{L}\d|\d\p{L}/u.test(one.raw)) return true;
+    if (
+      at + 1 < to &&
+      next &&
+      touch(one, next) &&
+      one.type !== next.type &&
+      one.type !== 'mark' &&
+      next.type !== 'mark'
+    )
+      return true;
+  }
+  return false;
 }
 
 function findKeys(tokens: readonly TextToken[], findings: Reading['findings']): void {

@@ -91,10 +91,11 @@ export function wordsAfter(tokens: readonly TextToken[], at: number, most: numbe
 }
 
 /** The cue that comes last in a text. */
-export function lastCue(text: string, cues: ReadonlyMap<Cue, RegExp>): Cue | undefined {
+export function lastCue(text: string, cues: ReadonlyMap<Cue, RegExp>, except?: Cue): Cue | undefined {
   let best: Cue | undefined;
   let bestAt = -1;
   for (const [cue, pattern] of cues) {
+    if (cue === except) continue;
     pattern.lastIndex = 0;
     for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
       const end = match.index + match[0].length;

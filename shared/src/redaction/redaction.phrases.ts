@@ -1,4 +1,5 @@
 import { FRAMES, NAMES_AND_ADDRESSES } from './redaction.corpus.ts';
+import { SECOND, THIRD } from './redaction.unseen.ts';
 import type { SpokenTurn } from './find-personal-data.ts';
 
 /** A conversation, with what of each turn is to be masked. */
@@ -293,4 +294,27 @@ export function namedPhrases(
   return NAMES_AND_ADDRESSES[language][half]
     .filter((frame) => frame.includes(`{${kind}:`))
     .map((frame) => fill(frame, 0, language, seeded(1)));
+}
+
+/** Of what was put together after the finders: each sentence in each form, with an opening and an ending by chance. */
+export function unseenPhrases(
+  language: Language,
+  set: 'second' | 'third',
+): { personal: Phrase[]; harmless: Phrase[] } {
+  const { openings, endings, personal, harmless } = (set === 'second' ? SECOND : THIRD)[language];
+  const random = seeded(language === 'en' ? 4099 : 8209);
+  const dressed = (frame: string) => {
+    // What the caller says first, and last.
+    const turns = frame.split(' | ');
+    const first = turns.findIndex((turn) => !turn.startsWith('A: '));
+    turns[first] = `${pick(random, openings)}${turns[first]!}`;
+    turns[turns.length - 1] += pick(random, endings);
+    return turns.join(' | ');
+  };
+  return {
+    personal: personal.flatMap((frame) =>
+      Array.from({ length: FORMS }, (_, form) => fill(dressed(frame), form, language, random)),
+    ),
+    harmless: harmless.map((frame) => fill(dressed(frame), 0, language, random)),
+  };
 }

@@ -1,6 +1,12 @@
 import t from 'tap';
 import { findPersonalData, type SpokenTurn } from './find-personal-data.ts';
-import { harmlessPhrases, namedPhrases, structuredPhrases, type Phrase } from './redaction.phrases.ts';
+import {
+  harmlessPhrases,
+  namedPhrases,
+  structuredPhrases,
+  unseenPhrases,
+  type Phrase,
+} from './redaction.phrases.ts';
 
 const LANGUAGES = { en: 'en-US', de: 'de-DE' } as const;
 const long = process.env['TEST_LONG'] === '1';
@@ -62,6 +68,25 @@ void t.test(
     t.end();
   },
 );
+
+void t.test('as many are found of sentences that were written after the finders', (t) => {
+  for (const set of ['second', 'third'] as const) {
+    const all = { phrases: 0, values: 0, found: 0, wrong: 0 };
+    for (const [name, language] of Object.entries(LANGUAGES)) {
+      const { personal, harmless } = unseenPhrases(name as keyof typeof LANGUAGES, set);
+      const [count, other] = [look(personal, language), look(harmless, language)];
+      t.comment(set, name, personal.length, count, harmless.length, other);
+      t.ok(personal.length >= 150);
+      all.phrases += personal.length + harmless.length;
+      all.values += count.values;
+      all.found += count.found;
+      all.wrong += count.wrong + other.wrong;
+    }
+    t.ok(all.found / all.values >= 0.98, `${set}: ${all.found} of ${all.values}`);
+    t.ok(all.wrong / all.phrases <= 0.01, `${set}: ${all.wrong} wrong`);
+  }
+  t.end();
+});
 
 void t.test('names and addresses are found in the sentences that announce them', (t) => {
   for (const [name, language] of Object.entries(LANGUAGES))
