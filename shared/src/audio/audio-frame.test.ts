@@ -17,7 +17,7 @@ void t.test('silence is silent in every encoding and whole samples long', async 
   t.equal(silence({ encoding: 'pcm16', sampleRate: 8000 }, -5).length, 0);
 });
 
-void t.test('bytes become samples at even and odd offsets of a larger buffer', async (t) => {
+void t.test('rule 25: bytes become samples at even and odd offsets of a larger buffer', async (t) => {
   for (const offset of [0, 1, 2, 3]) {
     const pool = new Uint8Array(offset + 6).fill(0xee);
     pool.set([0x01, 0x00, 0xff, 0x7f, 0x00, 0x80], offset);
@@ -26,7 +26,7 @@ void t.test('bytes become samples at even and odd offsets of a larger buffer', a
   t.same(Array.from(pcm16FromBytes(Uint8Array.of(5, 0, 9))), [5], 'half a sample is left out');
 });
 
-void t.test('samples become the bytes of their own part of a buffer', async (t) => {
+void t.test('rule 25: samples become the bytes of their own part of a buffer', async (t) => {
   const pool = Int16Array.of(9, 1, -2, 9);
   t.same(Array.from(bytesFromPcm16(pool.subarray(1, 3))), [1, 0, 0xfe, 0xff]);
 });

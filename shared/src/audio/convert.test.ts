@@ -45,7 +45,7 @@ void t.test('at another rate a tone keeps its length and its loudness', async (t
   t.equal(convertWhole(bytesFromPcm16(tone(24_000, 500)), PCM_24, ALAW_8).length, 4000);
 });
 
-void t.test('chunks that end inside a sample give what the whole stream gives', async (t) => {
+void t.test('rule 26: chunks that end inside a sample give what the whole stream gives', async (t) => {
   const bytes = bytesFromPcm16(tone(24_000, 100));
   for (const to of [PCM_8, MULAW_8, { encoding: 'pcma', sampleRate: 24_000 } as const]) {
     const whole = convertWhole(bytes, PCM_24, to);

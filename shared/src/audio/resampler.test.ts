@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import t from 'tap';
-import { Resampler } from './resampler.ts';
+import { filterBank, Resampler } from './resampler.ts';
 
 function sine(hz: number, rate: number, samples: number, amplitude = 20_000): Int16Array {
   return Int16Array.from({ length: samples }, (_, i) =>
@@ -87,24 +87,27 @@ void t.test('another resampler makes the same of the same signal', async (t) => 
   }
 });
 
-void t.test('however the stream is cut, the samples are the same, and as long as what went in', async (t) => {
-  for (const [from, to] of PAIRS) {
-    const samples = Int16Array.from({ length: 5003 }, (_, i) => ((i * 7919) % 65_536) - 32_768);
-    const whole = resampleWhole(samples, from, to);
-    t.equal(whole.length, Math.ceil((samples.length * to) / from), `${from} to ${to}: length`);
-    for (const sizes of [[1], [160], [7, 0, 513, 1, 64], [512, 1024, 2]]) {
-      const resampler = new Resampler(from, to);
-      const pieces: number[] = [];
-      for (let at = 0, n = 0; at < samples.length; n++) {
-        const size = sizes[n % sizes.length]!;
-        pieces.push(...resampler.process(samples.subarray(at, at + size)));
-        at += size;
+void t.test(
+  'rule 24: however the stream is cut, the samples are the same, and as long as what went in',
+  async (t) => {
+    for (const [from, to] of PAIRS) {
+      const samples = Int16Array.from({ length: 5003 }, (_, i) => ((i * 7919) % 65_536) - 32_768);
+      const whole = resampleWhole(samples, from, to);
+      t.equal(whole.length, Math.ceil((samples.length * to) / from), `${from} to ${to}: length`);
+      for (const sizes of [[1], [160], [7, 0, 513, 1, 64], [512, 1024, 2]]) {
+        const resampler = new Resampler(from, to);
+        const pieces: number[] = [];
+        for (let at = 0, n = 0; at < samples.length; n++) {
+          const size = sizes[n % sizes.length]!;
+          pieces.push(...resampler.process(samples.subarray(at, at + size)));
+          at += size;
+        }
+        pieces.push(...resampler.flush());
+        t.same(pieces, whole, `${from} to ${to} in pieces of ${sizes.join()}`);
       }
-      pieces.push(...resampler.flush());
-      t.same(pieces, whole, `${from} to ${to} in pieces of ${sizes.join()}`);
     }
-  }
-});
+  },
+);
 
 void t.test('a slow tone has no step where chunks meet', async (t) => {
   for (const [from, to] of PAIRS) {
@@ -150,6 +153,13 @@ void t.test('a flushed resampler starts anew', async (t) => {
   const resampler = new Resampler(8000, 16_000);
   const first = [...resampler.process(sine(440, 8000, 400)), ...resampler.flush()];
   t.same([...resampler.process(sine(440, 8000, 400)), ...resampler.flush()], first);
+});
+
+void t.test('rule 29: filters are made once for a pair of rates, and shared by all streams', async (t) => {
+  const made = filterBank(8000, 24_000);
+  t.equal(filterBank(8000, 24_000), made);
+  t.equal(filterBank(16_000, 48_000), filterBank(16_000, 48_000));
+  t.not(filterBank(24_000, 8000), made);
 });
 
 void t.test('equal rates pass through; nonsense rates are refused', async (t) => {

@@ -111,7 +111,7 @@ export class Resampler {
   }
 }
 
-function filterBank(fromHz: number, toHz: number): FilterBank {
+export function filterBank(fromHz: number, toHz: number): FilterBank {
   const divisor = greatestCommonDivisor(fromHz, toHz);
   const up = toHz / divisor;
   const down = fromHz / divisor;

@@ -2,6 +2,7 @@ import type { Test } from 'tap';
 import { newId, uuidV7 } from '../ids/new-id.ts';
 import type { CallEvent } from '../contracts/call-events.ts';
 import type { GatewayCommand } from '../contracts/commands.ts';
+import type { LiveEntry } from '../contracts/live-events.ts';
 import type { Clock } from '../time/clock.ts';
 import { ManualClock } from '../time/manual-clock.ts';
 import type { Bus, ConsumeOptions } from './bus.ts';
@@ -458,6 +459,47 @@ export function busConformance(t: Test, open: (options?: { clock?: Clock }) => P
       return others > 0;
     });
     t.equal(woken, before, 'not after its end');
+    const told = new Set<boolean>();
+    bus.dispatch.subscribe((urgent) => told.add(urgent));
+    await until('both words', async () => {
+      await bus.dispatch.publish();
+      await bus.dispatch.publish(true);
+      return told.size === 2;
+    });
+  });
+
+  void t.test('who listens is told what happens in sessions, from then on and in order', async (t) => {
+    const bus = await openIn(t);
+    const [one, other] = [uuidV7(), uuidV7()];
+    const entry = (session_id: string, n: number) => ({
+      session_id,
+      project_id: 'prj_1',
+      event: `{"n":${n}}`,
+    });
+    await bus.live.append([entry(one, 0)]);
+    const heard: LiveEntry[][] = [[], []];
+    const subscriptions = await Promise.all(
+      heard.map((all) =>
+        bus.live.subscribe({
+          entry: (entry) => void all.push(entry),
+          missed: () => t.fail('none was missed'),
+        }),
+      ),
+    );
+    await bus.live.append([entry(one, 1), entry(other, 1), entry(one, 2)]);
+    await bus.live.append([]);
+    await bus.live.append([entry(one, 3)]);
+    await until('all that came later', () => heard.every(({ length }) => length === 4));
+    for (const all of heard) {
+      t.same(
+        all.filter(({ session_id }) => session_id === one),
+        [1, 2, 3].map((n) => entry(one, n)),
+      );
+    }
+    await subscriptions[0]![Symbol.asyncDispose]();
+    await bus.live.append([entry(other, 4)]);
+    await until('what comes then', () => heard[1]!.length === 5);
+    t.equal(heard[0]!.length, 4);
   });
 
   void t.test('rates count within fixed windows', async (t) => {

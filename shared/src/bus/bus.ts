@@ -1,5 +1,6 @@
 import type { CallEvent } from '../contracts/call-events.ts';
 import type { GatewayCommand } from '../contracts/commands.ts';
+import type { LiveEntry } from '../contracts/live-events.ts';
 
 /**
  * What control planes and gateways share besides HTTP. Two implementations pass one suite: Redis
@@ -13,6 +14,7 @@ export interface Bus {
   readonly rates: RateCounter;
   readonly presence: Presence;
   readonly dispatch: Wakeup;
+  readonly live: LiveLog;
   /** Whether the bus can be reached now; a false lasts until it can. */
   healthy(): boolean;
   /** One round trip. @throws when it does not come back in time */
@@ -142,9 +144,28 @@ export interface Refusal {
 
 /** Tells every process that there may be something to do. What is told while nobody listens is lost. */
 export interface Wakeup {
-  publish(): Promise<void>;
-  /** @returns ends the subscription */
-  subscribe(listener: () => void): () => void;
+  /** @param urgent what there is goes before what waits */
+  publish(urgent?: boolean): Promise<void>;
+  /** @param listener also told when something may have been missed, which may be urgent @returns ends the subscription */
+  subscribe(listener: (urgent: boolean) => void): () => void;
+}
+
+/** Tells every process that listens what happens in sessions. What is told while nobody listens is lost. */
+export interface LiveLog {
+  /** Resolves once all are on their way, in the order given. @throws when the bus can't be reached */
+  append(entries: readonly LiveEntry[]): Promise<void>;
+  /**
+   * Delivers all that is appended from now on, in order within a session.
+   * @returns once nothing that is appended later is missed @throws when the bus can't be reached
+   */
+  subscribe(listener: LiveListener): Promise<AsyncDisposable>;
+}
+
+export interface LiveListener {
+  /** Must not throw. */
+  entry(entry: LiveEntry): void;
+  /** The bus was away: entries may have been lost. */
+  missed(): void;
 }
 
 /** Fixed windows: how many in `bucket` in the window that holds `now`. */

@@ -8,6 +8,7 @@ import { LocalEventStore } from './local-event-store.ts';
 import {
   LocalCommands,
   LocalLeases,
+  LocalLive,
   LocalPresence,
   LocalRates,
   LocalSlots,
@@ -47,6 +48,7 @@ export async function openLocalBus(options: {
     rates: new LocalRates(clock),
     presence: new LocalPresence(clock),
     dispatch: new LocalWakeup(),
+    live: new LocalLive(),
     healthy: () => store.healthy(),
     ping: () => store.ping(),
     [Symbol.asyncDispose]() {

@@ -1,9 +1,12 @@
 import type { GatewayCommand } from '../contracts/commands.ts';
+import type { LiveEntry } from '../contracts/live-events.ts';
 import type { Clock } from '../time/clock.ts';
 import type {
   CommandBus,
   GatewayBeat,
   Leases,
+  LiveListener,
+  LiveLog,
   Pace,
   PacedSlots,
   Presence,
@@ -195,16 +198,36 @@ export class LocalRates implements RateCounter {
 }
 
 export class LocalWakeup implements Wakeup {
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Set<(urgent: boolean) => void>();
 
-  publish(): Promise<void> {
-    for (const listener of [...this.#listeners]) listener();
+  publish(urgent = false): Promise<void> {
+    for (const listener of [...this.#listeners]) listener(urgent);
     return Promise.resolve();
   }
 
-  subscribe(listener: () => void): () => void {
+  subscribe(listener: (urgent: boolean) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
+  }
+}
+
+export class LocalLive implements LiveLog {
+  readonly #listeners = new Set<LiveListener>();
+
+  append(entries: readonly LiveEntry[]): Promise<void> {
+    // Later, so that whoever appends is not in the middle of it.
+    for (const listener of this.#listeners)
+      setImmediate(() => {
+        if (this.#listeners.has(listener)) for (const entry of entries) listener.entry(entry);
+      });
+    return Promise.resolve();
+  }
+
+  subscribe(listener: LiveListener): Promise<AsyncDisposable> {
+    this.#listeners.add(listener);
+    return Promise.resolve({
+      [Symbol.asyncDispose]: () => Promise.resolve(void this.#listeners.delete(listener)),
+    });
   }
 }
 

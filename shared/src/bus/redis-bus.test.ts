@@ -106,12 +106,14 @@ void t.test('over Redis', { skip: redisMissing ?? false }, async (t) => {
     await bus.rates.hit('key:1', 60);
     await bus.slots.take('s1', [{ bucket: 'api_dials', limit: 1 }], 20_000);
     await bus.leases.acquire('reaper', 'a', 10_000);
+    await bus.live.append([{ session_id: 's1', project_id: 'p1', event: '{}' }]);
     const lives = {
       [redisKeys.gateway('gw_a')]: 15_000,
       [redisKeys.call('s1')]: 30_000,
       [redisKeys.commands('gw_a')]: 3_600_000,
       [redisKeys.slots('api_dials')]: 20_000,
       [redisKeys.lease('reaper')]: 10_000,
+      [redisKeys.live(eventPartition('s1', 8))]: 600_000,
     };
     for (const [key, life] of Object.entries(lives)) {
       const left = await redis.pttl(key);

@@ -7,6 +7,7 @@ import { EventReader } from './event-reader.ts';
 import { RedisCommands } from './redis-commands.ts';
 import { BlockingConnection, connectRedis, createRedis } from './redis-connection.ts';
 import { appendEvents, RedisEventStore, redisLetterStore } from './redis-event-store.ts';
+import { RedisLive } from './redis-live.ts';
 import { RedisLeases, RedisPresence, RedisRates, RedisSlots } from './redis-state.ts';
 import { RedisWakeup } from './redis-wakeup.ts';
 
@@ -31,6 +32,7 @@ export async function openRedisBus(options: {
   const leases = new RedisLeases(redis);
   const openBlocking = (name: string) => new BlockingConnection(url, redis, { name, logger });
   const commands = new RedisCommands(redis, () => openBlocking('commands'), logger);
+  const live = new RedisLive(redis, partitions, () => openBlocking('live'), logger);
   const dispatch = new RedisWakeup(redis, () => createRedis(url, { name: 'dispatch', logger }));
   const consumers = new Set<EventConsumer>();
   let answers = true;
@@ -75,6 +77,7 @@ export async function openRedisBus(options: {
     rates: new RedisRates(redis, clock),
     presence: new RedisPresence(redis, clock),
     dispatch,
+    live,
     healthy: () => !disposing && answers && redis.status === 'ready',
     async ping() {
       await redis.ping();
@@ -82,7 +85,7 @@ export async function openRedisBus(options: {
     [Symbol.asyncDispose]() {
       disposing ??= (async () => {
         heartbeat.cancel();
-        await Promise.all([commands, ...consumers].map((owned) => owned[Symbol.asyncDispose]()));
+        await Promise.all([commands, live, ...consumers].map((owned) => owned[Symbol.asyncDispose]()));
         dispatch.close();
         redis.disconnect();
       })();

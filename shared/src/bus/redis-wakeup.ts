@@ -2,11 +2,14 @@ import type { Redis } from 'ioredis';
 import { redisKeys } from '../contracts/redis-keys.ts';
 import type { Wakeup } from './bus.ts';
 
+/** The message of what is urgent. */
+const URGENT = 'urgent';
+
 /** One channel. Who listens has a connection for it, opened with the first listener; it comes back by itself. */
 export class RedisWakeup implements Wakeup {
   readonly #redis: Redis;
   readonly #open: () => Redis;
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Set<(urgent: boolean) => void>();
   #subscriber: Redis | undefined;
 
   constructor(redis: Redis, open: () => Redis) {
@@ -14,11 +17,11 @@ export class RedisWakeup implements Wakeup {
     this.#open = open;
   }
 
-  async publish(): Promise<void> {
-    await this.#redis.publish(redisKeys.dispatch, '');
+  async publish(urgent = false): Promise<void> {
+    await this.#redis.publish(redisKeys.dispatch, urgent ? URGENT : '');
   }
 
-  subscribe(listener: () => void): () => void {
+  subscribe(listener: (urgent: boolean) => void): () => void {
     this.#listeners.add(listener);
     this.#listen();
     return () => void this.#listeners.delete(listener);
@@ -33,12 +36,19 @@ export class RedisWakeup implements Wakeup {
     if (this.#subscriber) return;
     const subscriber = this.#open();
     this.#subscriber = subscriber;
-    const wake = () => {
-      for (const listener of [...this.#listeners]) listener();
+    const wake = (urgent: boolean) => {
+      for (const listener of [...this.#listeners]) listener(urgent);
     };
-    subscriber.on('message', wake);
+    subscriber.on('message', (_channel, message) => wake(message === URGENT));
     // Each time it stands, the first included: what was told meanwhile is lost.
-    subscriber.on('ready', () => void subscriber.subscribe(redisKeys.dispatch).then(wake, () => undefined));
+    subscriber.on(
+      'ready',
+      () =>
+        void subscriber.subscribe(redisKeys.dispatch).then(
+          () => wake(true),
+          () => undefined,
+        ),
+    );
     subscriber.connect().catch(() => undefined);
   }
 }

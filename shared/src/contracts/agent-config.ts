@@ -88,6 +88,8 @@ export const transferDestinationSchema = z.strictObject({
   on_failure: z.enum(['return', 'hangup', 'voicemail']).default('return'),
   failure_message: z.string().max(1000).default(''),
 });
+/** Whom a caller may be brought to. */
+export type TransferDestination = z.output<typeof transferDestinationSchema>;
 
 export const agentConfigSchema = z.strictObject({
   timezone: timezone.nullable().default(null),
@@ -333,6 +335,7 @@ export const agentConfigSchema = z.strictObject({
       prompt_injection: z.boolean().default(false),
       blocked_topics: phrases(20).default([]),
       refusal: z.string().max(1000).default(''),
+      undecided: z.enum(['say', 'refuse']).default('say'),
     })
     .prefault({}),
   analysis: z

@@ -216,6 +216,8 @@ export interface CallEventDescriptor {
   whenFull: 'keep' | 'drop' | 'drop_first';
   /** Only for the control plane: neither stored with the session's events nor shown. */
   internal?: true;
+  /** Told to those who follow the session, and never stored. */
+  passing?: true;
   data: z.ZodType<Record<string, unknown>>;
 }
 
@@ -310,6 +312,22 @@ export const CALL_EVENTS = {
       duration_ms: z.number().int(),
     }),
   },
+  guardrail: {
+    description:
+      'A guardrail of the agent has refused something, or could not judge it in time. What it has judged to be harmless is not told.',
+    whenFull: 'keep',
+    data: z.object({
+      /** What the caller said, or what the agent was about to say. */
+      rule: z.enum(['prompt_injection', 'blocked_topics']),
+      /** `passed`: it was answered or said, since nothing was found against it. */
+      verdict: z.enum(['refused', 'passed']),
+      /** In the words of `guardrails.blocked_topics`. */
+      topic: z.string().optional(),
+      /** There was no verdict: it came too late, the model failed, or its answer was none. */
+      undecided: z.enum(['late', 'failed', 'unclear']).optional(),
+      duration_ms: z.number().int(),
+    }),
+  },
   language: {
     description: 'The call has changed to another language: it is understood, answered and spoken in it.',
     whenFull: 'keep',
@@ -398,6 +416,13 @@ export const CALL_EVENTS = {
     whenFull: 'drop_first',
     internal: true,
     data: z.object({ amount: nanoSchema }),
+  },
+  words: {
+    description:
+      'What a side has said of its unfinished turn, while somebody follows the session. Replaces the one before.',
+    whenFull: 'drop_first',
+    passing: true,
+    data: z.object({ role: z.enum(['caller', 'agent']), text: z.string(), final: z.literal(false) }),
   },
   call_ended: {
     description: 'The call has ended. The last event of each leg, with the report of the whole leg.',

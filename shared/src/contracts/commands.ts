@@ -10,7 +10,9 @@ export const commandTypeSchema = z.enum([
   'transfer',
   'carrier_result',
   'consult_result',
+  'transfer_result',
   'answer_verdict',
+  'watch',
   'report_stored',
 ]);
 export type CommandType = z.infer<typeof commandTypeSchema>;
@@ -42,12 +44,22 @@ export const COMMAND_ARGS = {
     result: z.enum(CONSULT_RESULTS),
     code: z.string().optional(),
   }),
+  /**
+   * What became of a transfer that the carrier has taken. `returns`: it could not connect the caller, and brings them back on another
+   * connection; `caller_left`: the caller has hung up.
+   */
+  transfer_result: z.object({
+    transfer_id: z.string(),
+    result: z.enum(['bridged', 'returns', 'caller_left']),
+  }),
   /** What the carrier's machine detection says of who has answered. `beep_at`: when it heard the tone of a recorder. */
   answer_verdict: z.object({
     source: z.literal('carrier'),
     class: z.enum(CARRIER_VERDICTS),
     beep_at: timestampSchema.optional(),
   }),
+  /** Somebody follows the call until then at least: it tells what is being said (`words`). */
+  watch: z.object({ until: timestampSchema }),
   /** The end report is safely in the database: the gateway may delete its copy. */
   report_stored: z.object({ event_id: z.string() }),
 } as const;

@@ -1,6 +1,11 @@
 import { z } from 'zod';
 import { VARIABLE_OPS } from '../values/variable-comparison.ts';
-import { agentConfigSchema, transferDestinationSchema, type AgentConfigInput } from './agent-config.ts';
+import {
+  agentConfigSchema,
+  transferDestinationSchema,
+  type AgentConfigInput,
+  type TransferDestination,
+} from './agent-config.ts';
 
 /** The graph that an agent's calls go through: the same schema where it is stored and where it is run. */
 
@@ -13,7 +18,8 @@ const config = agentConfigSchema.shape;
 export const OVERRIDDEN_SECTIONS = ['interruption', 'turn_taking', 'silence', 'filler', 'llm'] as const;
 export type OverriddenSection = (typeof OVERRIDDEN_SECTIONS)[number];
 
-const overridesShape = z
+/** What a node may have otherwise than its agent: each setting by itself, with the defaults of a config. */
+export const nodeOverridesSchema = z
   .strictObject({
     interruption: config.interruption,
     turn_taking: config.turn_taking,
@@ -36,7 +42,7 @@ const overrides = z
   .record(z.string(), z.unknown())
   .default({})
   .transform((sent, context): NodeOverrides => {
-    const { error } = overridesShape.safeParse(sent);
+    const { error } = nodeOverridesSchema.safeParse(sent);
     for (const issue of error?.issues ?? []) context.addIssue({ ...issue });
     // It was found to be one just now; what was parsed has defaults in it.
     return sent as NodeOverrides;
@@ -200,3 +206,26 @@ export const flowDefinitionSchema = z.strictObject({
 });
 
 export type FlowDefinition = z.output<typeof flowDefinitionSchema>;
+
+/** Destinations that nodes bring along: the agent's config does not know them. */
+export function destinationsIn({ nodes }: Pick<FlowDefinition, 'nodes'>): TransferDestination[] {
+  return nodes.flatMap((one) => (one.type === 'transfer' && one.destination ? [one.destination] : []));
+}
+
+/** Agents that nodes name, by themselves or by their destinations. */
+export function agentsIn(flow: Pick<FlowDefinition, 'nodes'>): string[] {
+  return [
+    ...flow.nodes.flatMap((one) => (one.type === 'agent' ? [one.agent_id] : [])),
+    ...destinationsIn(flow).flatMap(({ target }) => (target.type === 'agent' ? [target.agent_id] : [])),
+  ];
+}
+
+/** Audio assets that nodes play, the same one perhaps twice. */
+export function assetsIn(flow: Pick<FlowDefinition, 'nodes'>): string[] {
+  const played = flow.nodes.flatMap((one) => {
+    if (one.type === 'say') return [one.audio_asset_id];
+    return one.type === 'wait' ? [one.hold_audio_asset_id] : [];
+  });
+  const held = destinationsIn(flow).map((one) => (one.mode === 'warm' ? one.hold_audio_asset_id : null));
+  return [...played, ...held].filter((id) => id !== null);
+}

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MAX_BRIEF_LENGTH } from './call-events.ts';
 import { sessionPlanSchema } from './session-plan.ts';
 
 /** How many times a session may be handed over to another agent. */
@@ -12,6 +13,10 @@ export const handOverRequest = z.object({
   from_index: z.number().int().min(0),
   /** Whether the variables of the session join those of the other agent. */
   pass_variables: z.boolean().default(true),
+  /** How much of what was said so far the other agent's model is told. */
+  pass_history: z.enum(['all', 'summary', 'none']).default('all'),
+  /** Where it is told a summary. */
+  summary: z.string().max(MAX_BRIEF_LENGTH).default(''),
 });
 export type HandOverRequest = z.output<typeof handOverRequest>;
 

@@ -2,6 +2,8 @@
 export const redisKeys = {
   events: (partition: number) => `parley:events:${partition}`,
   deadEvents: 'parley:events:dead',
+  /** Events after they were stored, and words while they are said, for those who follow calls. */
+  live: (partition: number) => `parley:live:${partition}`,
   /** Living consumers of the streams, by when they end: each takes its even share of the partitions. */
   eventConsumers: 'parley:events:consumers',
   commands: (gatewayId: string) => `parley:commands:${gatewayId}`,

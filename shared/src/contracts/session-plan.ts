@@ -133,6 +133,11 @@ export const sessionPlanSchema = z.object({
   first_event_index: z.number().int().min(0),
   /** What was said on earlier legs. */
   history: z.array(turnSchema),
+  /** What the model is told of the history: turns from here on, and in short what was before; null: all. */
+  known_history: z
+    .object({ from_index: z.number().int().min(0), summary: z.string() })
+    .nullable()
+    .default(null),
   /** When the first leg was answered; null on leg 0. */
   answered_at: z.string().nullable().default(null),
   /** The destination of a transfer that failed while the carrier had the caller, who is back with this leg. */

@@ -26,6 +26,8 @@ export const turnSchema = z.object({
   language: z.string().optional(),
   /** The agent was cut off here; `text` ends with the last word that was heard. */
   interrupted: z.boolean().default(false),
+  /** Said while the other side had the floor: it takes no turn. */
+  backchannel: z.boolean().optional(),
   confidence: z.number().min(0).max(1).optional(),
   node_id: z.string().optional(),
   redacted: z.boolean().default(false),

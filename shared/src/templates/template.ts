@@ -17,3 +17,8 @@ export function renderTemplate(
     return fallback?.trim() ?? '';
   });
 }
+
+/** The names in a text's placeholders. */
+export function placeholdersOf(text: string): string[] {
+  return Array.from(text.matchAll(PLACEHOLDER), ([, name]) => name!);
+}

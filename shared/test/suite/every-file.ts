@@ -9,7 +9,7 @@ import t from 'tap';
 // hooks that watch which modules it loads, for coverage and mocks that are not used here: half of its processor time.
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
-const WORKSPACES = '{shared,document-store,control-plane,media-gateway,emulators,loadtest,embedded}';
+const WORKSPACES = '{shared,document-store,control-plane,media-gateway,emulators,loadtest,embedded,console}';
 const CACHE = new URL('cached-modules.js', import.meta.url).href;
 const SEVERAL = path.join(import.meta.dirname, 'several-files.ts');
 /** Of a process; each file has 300 s of its own in it: with as much again on the machine, the longest take half of that. */
@@ -27,7 +27,7 @@ const KINDS: readonly { files: RegExp; together: number; begun: number }[] = [
   // A vendor's SDK, with Node's own fetch: where undici is imported, that one sends through it, and it refuses a header.
   { files: /^emulators\/src\/providers\/deepgram-emulator\.test/, together: 1, begun: 1 },
   // They mostly wait, for what is said in calls.
-  { files: /^(embedded|loadtest)\/test\//, together: 3, begun: 0.6 },
+  { files: /^(embedded|loadtest|console)\/test\//, together: 3, begun: 0.6 },
   // They try every operation, in an installation with one of everything.
   {
     files: /^control-plane\/test\/(contract|contract-statuses|fuzz|tenancy|voices)\.test/,
