@@ -26,6 +26,7 @@ import { carriers } from './carriers/carriers.ts';
 import { spoolDir } from './config.ts';
 import type { GatewayConfig } from './config.ts';
 import type { GatewayServices } from './gateway-services.ts';
+import { ThreadedNoiseSuppression } from './hearing/noise/noise-suppression.ts';
 import { openVoiceModel } from './hearing/voice-model/threaded-voice-model.ts';
 import { createProviderRegistry } from './providers/create-provider-registry.ts';
 import type { ProviderRegistry } from './providers/provider-registry.ts';
@@ -144,6 +145,9 @@ export async function openGateway(config: GatewayConfig, deps: GatewayDeps): Pro
     );
     const audio = new AudioAssets({ source });
     const languages = owned.add(new TextLanguages({ clock, logger }));
+    const noise = owned.add(
+      new ThreadedNoiseSuppression({ maxStreams: Math.min(config.MAX_CALLS, MAX_VOICE_STREAMS), logger }),
+    );
     const starter = new CallStarter({
       openCall: deps.openCall ?? openCall,
       providers,
@@ -153,6 +157,7 @@ export async function openGateway(config: GatewayConfig, deps: GatewayDeps): Pro
           knowledge: source,
           audio,
           languages,
+          noise,
         }),
         handOver: (sessionId, request, signal) => source.handOver(sessionId, request, signal),
       },

@@ -292,7 +292,7 @@ void t.test('a carrier that vanishes ends its call', async (t) => {
   await until(() => gateway.calls === 0);
 });
 
-void t.test('a carrier whose connection is half open is noticed', async (t) => {
+void t.test('rule 19: a carrier whose connection is half open is noticed', async (t) => {
   const clock = new ManualClock(Date.now());
   const { gateway, api, connect, events } = await openTestGateway(t, { deps: { clock } });
   const { ticket, sessionId } = api.issue();

@@ -86,133 +86,141 @@ async function holdCall({
   };
 }
 
-void t.test('floods leave nothing behind', { skip: existsSync(fds) ? false : 'needs /proc' }, async (t) => {
-  const before = openSockets();
-  t.jobs = 4;
+void t.test(
+  'rule 35: floods leave nothing behind',
+  { skip: existsSync(fds) ? false : 'needs /proc' },
+  async (t) => {
+    const before = openSockets();
+    t.jobs = 4;
 
-  const loris = t.test('requests that never end are cut off', { buffered: true }, async (t) => {
-    const test = await openTestGateway(t, { env: PATIENT });
-    const call = await holdCall(test);
-    const path = () => `/media/v1/streams/plivo/${test.api.issue().ticket}`;
-    const { ended } = flood(t, {
-      port: test.gateway.port,
-      connections: [
-        ...connections(200, 'silent', path),
-        ...connections(200, 'unfinished', path),
-        ...connections(200, 'trickle', path),
-      ],
-    });
-    t.ok(await call.answers());
-    t.same(await ended, { cut: 600 });
-    t.ok(await call.answers(), 'a call is held all the while');
-    t.same([test.api.checks.length, test.gateway.calls], [1, 1], 'nobody was asked about their tickets');
-    call.client.close();
-    await until(() => test.gateway.calls === 0);
-  });
-
-  const idle = t.test(
-    '2,000 sockets that never start: so many stand, and not for long',
-    { buffered: true },
-    async (t) => {
-      const clock = new ManualClock(Date.now());
-      const test = await openTestGateway(t, {
-        env: { ...PATIENT, MAX_CONNECTIONS: '1501', START_TIMEOUT_MS: '2000', IDLE_TIMEOUT_SECONDS: '960' },
-        deps: { clock },
-      });
+    const loris = t.test('requests that never end are cut off', { buffered: true }, async (t) => {
+      const test = await openTestGateway(t, { env: PATIENT });
       const call = await holdCall(test);
       const path = () => `/media/v1/streams/plivo/${test.api.issue().ticket}`;
-      const { settled, ended } = flood(t, {
+      const { ended } = flood(t, {
         port: test.gateway.port,
-        connections: connections(2000, 'idle', path),
+        connections: [
+          ...connections(200, 'silent', path),
+          ...connections(200, 'unfinished', path),
+          ...connections(200, 'trickle', path),
+        ],
       });
-      // A machine with much else to do may turn some away: its control plane did not answer in time.
-      const before = await settled;
-      const { 'status:503': refused = 0, cut = 0, ...stand } = before;
-      t.same(stand, { open: 1500 }, 'MAX_CONNECTIONS');
-      t.equal(cut + refused, 500);
+      t.ok(await call.answers());
+      t.same(await ended, { cut: 600 });
       t.ok(await call.answers(), 'a call is held all the while');
-      clock.advance(2000);
-      t.same(await ended, { ...before, 'closed:4408': 1500 }, 'START_TIMEOUT_MS');
-      t.same([test.api.redeems.length, test.gateway.calls], [1, 1], 'no ticket was spent, no session begun');
-      const next = await holdCall(test);
-      t.ok(await next.answers(), 'and there is room again');
-      for (const { client } of [call, next]) client.close();
-      await until(() => test.gateway.calls === 0);
-    },
-  );
-
-  const mute = t.test(
-    'streams that may wait long are cut off when they answer no ping',
-    { buffered: true },
-    async (t) => {
-      const test = await openTestGateway(t, { env: { ...PATIENT, IDLE_TIMEOUT_SECONDS: '8' } });
-      // Telnyx connects while it rings: its streams wait until their ticket ends, in an hour here.
-      const path = () => `/media/v1/streams/telnyx/${test.api.issue({ lifeMs: 3_600_000 }).ticket}`;
-      const { ended } = flood(t, { port: test.gateway.port, connections: connections(200, 'idle', path) });
-      // A machine with much else to do may turn some away: its control plane did not answer in time.
-      const { open = 0, 'status:503': refused = 0, ...rest } = await ended;
-      t.equal(open + refused, 200);
-      t.ok(open > 100, `${open} were let in`);
-      t.same(rest, { cut: open }, 'IDLE_TIMEOUT_SECONDS');
-      t.same([test.api.redeems.length, test.gateway.calls], [0, 0]);
-    },
-  );
-
-  const loud = t.test(
-    'too much, and too large: the call ends and is reported',
-    { buffered: true },
-    async (t) => {
-      const test = await openTestGateway(t, {
-        env: {
-          ...PATIENT,
-          MAX_MESSAGES_PER_SECOND: '100',
-          MAX_MESSAGE_BYTES: '4096',
-          REALTIME_MAX_MESSAGE_BYTES: '65536',
-        },
-      });
-      const call = await holdCall(test);
-      const many = (message: string) => (client: WebSocket) => {
-        for (let i = 0; i < 200; i++) client.send(message);
-      };
-      const large = (bytes: number) => (client: WebSocket) => client.send('x'.repeat(bytes));
-      const cases: [string, (client: WebSocket) => void, [number, string]][] = [
-        ['a flood of audio', many(plivo.media(1)), [1013, 'too_many_messages']],
-        ['a flood of keys', many(plivo.dtmf('1')), [1013, 'too_many_messages']],
-        ['a frame too large', large(4097), [1009, 'frame_too_large']],
-        ['a frame far too large', large(1_000_000), [1006, '']],
-      ];
-      for (const started of [true, false]) {
-        await Promise.all(
-          cases.flatMap(([what, misbehave, expected]) =>
-            Array.from({ length: 5 }, async () => {
-              const { ticket, sessionId } = test.api.issue();
-              const client = await opened(test, ticket);
-              if (started) {
-                client.send(plivo.start());
-                client.send(plivo.media(7));
-                await once(client, 'message');
-              }
-              const closed = closeOf(client);
-              misbehave(client);
-              const [code, reason] = await closed;
-              // Before its start media is a mistake already, and the first one ends it.
-              if (!started && what === 'a flood of audio')
-                t.same([code, reason], [4400, 'media_before_start']);
-              else t.same([code, reason], expected, what);
-              if (started) t.ok(await test.events.next('call_ended', sessionId), 'and is reported');
-            }),
-          ),
-        );
-        t.equal(test.gateway.calls, 1, 'only the one that behaves');
-        t.ok(await call.answers());
-      }
-      t.equal(test.api.redeems.length, 1 + 20, 'tickets of those that never started are not spent');
+      t.same([test.api.checks.length, test.gateway.calls], [1, 1], 'nobody was asked about their tickets');
       call.client.close();
       await until(() => test.gateway.calls === 0);
-    },
-  );
+    });
 
-  await Promise.all([loris, idle, mute, loud]);
-  await until(() => openSockets() <= before);
-  t.ok(openSockets() <= before, 'no socket is left in this process');
-});
+    const idle = t.test(
+      '2,000 sockets that never start: so many stand, and not for long',
+      { buffered: true },
+      async (t) => {
+        const clock = new ManualClock(Date.now());
+        const test = await openTestGateway(t, {
+          env: { ...PATIENT, MAX_CONNECTIONS: '1501', START_TIMEOUT_MS: '2000', IDLE_TIMEOUT_SECONDS: '960' },
+          deps: { clock },
+        });
+        const call = await holdCall(test);
+        const path = () => `/media/v1/streams/plivo/${test.api.issue().ticket}`;
+        const { settled, ended } = flood(t, {
+          port: test.gateway.port,
+          connections: connections(2000, 'idle', path),
+        });
+        // A machine with much else to do may turn some away: its control plane did not answer in time.
+        const before = await settled;
+        const { 'status:503': refused = 0, cut = 0, ...stand } = before;
+        t.same(stand, { open: 1500 }, 'MAX_CONNECTIONS');
+        t.equal(cut + refused, 500);
+        t.ok(await call.answers(), 'a call is held all the while');
+        clock.advance(2000);
+        t.same(await ended, { ...before, 'closed:4408': 1500 }, 'START_TIMEOUT_MS');
+        t.same(
+          [test.api.redeems.length, test.gateway.calls],
+          [1, 1],
+          'no ticket was spent, no session begun',
+        );
+        const next = await holdCall(test);
+        t.ok(await next.answers(), 'and there is room again');
+        for (const { client } of [call, next]) client.close();
+        await until(() => test.gateway.calls === 0);
+      },
+    );
+
+    const mute = t.test(
+      'streams that may wait long are cut off when they answer no ping',
+      { buffered: true },
+      async (t) => {
+        const test = await openTestGateway(t, { env: { ...PATIENT, IDLE_TIMEOUT_SECONDS: '8' } });
+        // Telnyx connects while it rings: its streams wait until their ticket ends, in an hour here.
+        const path = () => `/media/v1/streams/telnyx/${test.api.issue({ lifeMs: 3_600_000 }).ticket}`;
+        const { ended } = flood(t, { port: test.gateway.port, connections: connections(200, 'idle', path) });
+        // A machine with much else to do may turn some away: its control plane did not answer in time.
+        const { open = 0, 'status:503': refused = 0, ...rest } = await ended;
+        t.equal(open + refused, 200);
+        t.ok(open > 100, `${open} were let in`);
+        t.same(rest, { cut: open }, 'IDLE_TIMEOUT_SECONDS');
+        t.same([test.api.redeems.length, test.gateway.calls], [0, 0]);
+      },
+    );
+
+    const loud = t.test(
+      'too much, and too large: the call ends and is reported',
+      { buffered: true },
+      async (t) => {
+        const test = await openTestGateway(t, {
+          env: {
+            ...PATIENT,
+            MAX_MESSAGES_PER_SECOND: '100',
+            MAX_MESSAGE_BYTES: '4096',
+            REALTIME_MAX_MESSAGE_BYTES: '65536',
+          },
+        });
+        const call = await holdCall(test);
+        const many = (message: string) => (client: WebSocket) => {
+          for (let i = 0; i < 200; i++) client.send(message);
+        };
+        const large = (bytes: number) => (client: WebSocket) => client.send('x'.repeat(bytes));
+        const cases: [string, (client: WebSocket) => void, [number, string]][] = [
+          ['a flood of audio', many(plivo.media(1)), [1013, 'too_many_messages']],
+          ['a flood of keys', many(plivo.dtmf('1')), [1013, 'too_many_messages']],
+          ['a frame too large', large(4097), [1009, 'frame_too_large']],
+          ['a frame far too large', large(1_000_000), [1006, '']],
+        ];
+        for (const started of [true, false]) {
+          await Promise.all(
+            cases.flatMap(([what, misbehave, expected]) =>
+              Array.from({ length: 5 }, async () => {
+                const { ticket, sessionId } = test.api.issue();
+                const client = await opened(test, ticket);
+                if (started) {
+                  client.send(plivo.start());
+                  client.send(plivo.media(7));
+                  await once(client, 'message');
+                }
+                const closed = closeOf(client);
+                misbehave(client);
+                const [code, reason] = await closed;
+                // Before its start media is a mistake already, and the first one ends it.
+                if (!started && what === 'a flood of audio')
+                  t.same([code, reason], [4400, 'media_before_start']);
+                else t.same([code, reason], expected, what);
+                if (started) t.ok(await test.events.next('call_ended', sessionId), 'and is reported');
+              }),
+            ),
+          );
+          t.equal(test.gateway.calls, 1, 'only the one that behaves');
+          t.ok(await call.answers());
+        }
+        t.equal(test.api.redeems.length, 1 + 20, 'tickets of those that never started are not spent');
+        call.client.close();
+        await until(() => test.gateway.calls === 0);
+      },
+    );
+
+    await Promise.all([loris, idle, mute, loud]);
+    await until(() => openSockets() <= before);
+    t.ok(openSockets() <= before, 'no socket is left in this process');
+  },
+);

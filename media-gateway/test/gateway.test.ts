@@ -82,7 +82,7 @@ void t.test('health tells who should send calls here', async (t) => {
 });
 
 void t.test(
-  'a gateway that is late with the calls it has takes no more until it has caught up',
+  'rule 28: a gateway that is late with the calls it has takes no more until it has caught up',
   async (t) => {
     const test = await openTestGateway(t, { env: { MAX_LOOP_DELAY_MS: '100' } });
     const ready = async () =>

@@ -147,7 +147,7 @@ void t.test('a knock in quiet holds the agent only until it is seen to be nothin
   t.ok(stops.length <= 2, `${stops.length} stops`);
 });
 
-void t.test('the echo of the agent does not stop it, the caller does', async (t) => {
+void t.test('rule 14: the echo of the agent does not stop it, the caller does', async (t) => {
   for (const delayMs of [50, 130, 285, 400]) {
     const echo = whole({ echo: { db: -20, delayMs } });
     await echo.untilSaid();

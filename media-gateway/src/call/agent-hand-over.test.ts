@@ -153,7 +153,7 @@ void t.test('the caller is told first, and what they then say is answered by the
   t.equal(call.spoken.at(-1), '(other) Your invoice is paid.');
 });
 
-void t.test('words that are being said when the agent changes are heard to their end', async (t) => {
+void t.test('rule 33: words that are being said when the agent changes are heard to their end', async (t) => {
   const other = Promise.withResolvers<HandOverPart>();
   const call = await atDesk({ otherAgent: () => other.promise });
   await call.hears('I have a question about my invoice.');

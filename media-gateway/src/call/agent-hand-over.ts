@@ -1,3 +1,4 @@
+import type { TransferDestination } from '@parley/shared/contracts/agent-config';
 import { randomUUID } from 'node:crypto';
 import type { HandOverRequest } from '@parley/shared/contracts/hand-over';
 import type { Emit } from '../reporting/call-reporter.ts';
@@ -5,10 +6,9 @@ import type { AgentSpeech } from '../speech/agent-speech.ts';
 import { announce } from './announcement.ts';
 import type { CallClock } from './call-clock.ts';
 import type { PhaseOfCall } from './call-phase.ts';
-import type { TransferDestination } from './call-tools.ts';
 import type { AgentSource, NextAgent } from './call.ts';
 import type { PromptTexts } from './prompt.ts';
-import { failTransfer, type TransferFailure } from './transfer.ts';
+import { failTransfer, type TransferAsker, type TransferFailure } from './transfer.ts';
 
 /** How long the caller waits for another agent before it counts as not to be had. */
 const PATIENCE_MS = 5000;
@@ -16,6 +16,20 @@ const PATIENCE_MS = 5000;
 /** Told to an agent that takes a call over. */
 export const TAKEN_OVER =
   'You have taken this call over from another agent just now. Go on where it stands: the caller need not repeat anything.';
+/** As `TAKEN_OVER`, for an agent that is told nothing, or little, of what was said. */
+export const TAKEN_OVER_ANEW = 'You have taken this call over from another agent just now.';
+
+/** How much of the conversation another agent is told. */
+export type PassedHistory = HandOverRequest['pass_history'];
+
+/** Whom a call is to be handed over to, and what they get of it. */
+export interface HandOverOrder {
+  agentId: string;
+  /** Of the agent's config or a transfer node; undefined: nothing is said of it, and who has wanted it goes on. */
+  destination?: TransferDestination;
+  passVariables: boolean;
+  passHistory: PassedHistory;
+}
 
 /** The control plane refuses a hand-over. */
 export class HandOverError extends Error {
@@ -31,13 +45,23 @@ export class HandOverError extends Error {
 
 export interface HandOverEvents extends TransferFailure {
   /** The other agent is there: from now on the call is its. */
-  onChanged(next: NextAgent): void;
+  onChanged(next: NextAgent, passed: Passed): void;
+}
+
+/** What another agent gets of a call. */
+export type Passed = Pick<HandOverRequest, 'pass_variables' | 'pass_history' | 'summary'>;
+
+/** The conversation that is handed over. */
+export interface HandedTalk {
+  nextTurnIndex(): number;
+  /** In a few sentences, for another agent; empty when there are none in time. Never rejects. */
+  summary(): Promise<string>;
 }
 
 /** Hands the call over to another agent, which goes on with it: the caller stays on the line and is heard all along. */
 export class AgentHandOver {
   readonly #agents: AgentSource;
-  readonly #nextTurnIndex: () => number;
+  readonly #talk: HandedTalk;
   readonly #prompt: PromptTexts;
   readonly #clock: CallClock;
   readonly #phase: PhaseOfCall;
@@ -47,7 +71,7 @@ export class AgentHandOver {
 
   constructor(deps: {
     agents: AgentSource;
-    nextTurnIndex: () => number;
+    talk: HandedTalk;
     prompt: PromptTexts;
     clock: CallClock;
     phase: PhaseOfCall;
@@ -57,7 +81,7 @@ export class AgentHandOver {
     events: HandOverEvents;
   }) {
     this.#agents = deps.agents;
-    this.#nextTurnIndex = deps.nextTurnIndex;
+    this.#talk = deps.talk;
     this.#prompt = deps.prompt;
     this.#clock = deps.clock;
     this.#phase = deps.phase;
@@ -66,36 +90,39 @@ export class AgentHandOver {
     this.#events = deps.events;
   }
 
-  /**
-   * Hands over once what is being said was heard. Resolves when that has worked or failed, or does not matter any more.
-   * @param onFailed told before anything else comes of a failure
-   */
-  async run(
-    destination: TransferDestination,
-    agentId: string,
-    speech: AgentSpeech,
-    onFailed?: (code: string) => void,
-  ): Promise<void> {
+  /** Hands over once what is being said was heard. Resolves when that has worked or failed, or does not matter any more. */
+  async run(order: HandOverOrder, speech: AgentSpeech, asker: TransferAsker = {}): Promise<void> {
+    const { agentId, destination } = order;
     const isDue = () => this.#phase.phase === 'changing_agent';
-    await announce(this.#prompt.render(destination.announce_to_caller), speech, isDue);
+    const summing = order.passHistory === 'summary' ? this.#talk.summary() : '';
+    await announce(this.#prompt.render(destination?.announce_to_caller ?? ''), speech, isDue);
+    const summary = await summing;
     if (!isDue()) return;
-    const about = { handover_id: randomUUID(), destination_id: destination.id, agent_id: agentId };
-    this.#emit('handover', { ...about, phase: 'begun' });
-    const next = await this.#take({
-      handover_id: about.handover_id,
+    const about = {
+      handover_id: randomUUID(),
+      ...(destination && { destination_id: destination.id }),
       agent_id: agentId,
-      from_index: this.#nextTurnIndex(),
-      pass_variables: true,
-    });
+    };
+    this.#emit('handover', { ...about, phase: 'begun' });
+    const passed: Passed = { pass_variables: order.passVariables, pass_history: order.passHistory, summary };
+    const { handover_id } = about;
+    const from_index = this.#talk.nextTurnIndex();
+    const next = await this.#take({ handover_id, agent_id: agentId, from_index, ...passed });
     if (this.#phase.on('agent_changed') === 'drop') return;
     if (typeof next !== 'string') {
       this.#emit('handover', { ...about, phase: 'done', version: next.part.agent.version });
-      this.#events.onChanged(next);
+      this.#events.onChanged(next, passed);
       return;
     }
     this.#emit('handover', { ...about, phase: 'failed', code: next });
-    onFailed?.(next);
-    failTransfer(destination, this.#prompt, this.#events);
+    asker.onFailed?.(next);
+    if (destination) failTransfer(destination, this.#prompt, this.#events, asker);
+    else
+      this.#events.onReturned(
+        'Another agent was to go on with the call, and could not.',
+        undefined,
+        asker.onReturned,
+      );
   }
 
   /** @returns the code of what went wrong */

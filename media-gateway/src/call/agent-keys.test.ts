@@ -27,7 +27,7 @@ async function menu(dtmfOut: 'tones' | 'none') {
 const result = (call: Awaited<ReturnType<typeof menu>>) =>
   call.events.find(({ type }) => type === 'tool_finished')?.data;
 
-void t.test('where a line takes no digits the agent plays their tones', async (t) => {
+void t.test('rule 37: where a line takes no digits the agent plays their tones', async (t) => {
   const call = await menu('tones');
   await call.wait(600);
   t.equal(result(call), undefined, 'nothing is claimed before the tones have gone out');

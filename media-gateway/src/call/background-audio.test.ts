@@ -20,7 +20,7 @@ const planWith = (volume: number) =>
     plan.assets = { [OFFICE]: asset, [MUSIC]: asset };
   });
 
-void t.test('a background is heard from the beginning, and a call ends as without it', async (t) => {
+void t.test('rule 27: a background is heard from the beginning, and a call ends as without it', async (t) => {
   const call = fakeCall({
     plan: planWith(0.5),
     audio: async () => ({ samples: tone(8000), sampleRate: 8000 }),

@@ -1,3 +1,4 @@
+import type { TransferDestination } from '@parley/shared/contracts/agent-config';
 import { BUILT_IN_TOOLS, type BuiltInToolName } from '@parley/shared/contracts/built-in-tools';
 import { MEMORY_KINDS } from '@parley/shared/contracts/session-values';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
@@ -6,7 +7,7 @@ import type { LlmTool } from '../providers/llm/llm-provider.ts';
 import type { ToolResult } from '../speech/reply.ts';
 import { hasKnowledge } from './call-knowledge.ts';
 import { languagesOf } from '../languages/plan-languages.ts';
-import type { CallControls, TransferDestination } from './call-tools.ts';
+import type { CallControls } from './call-tools.ts';
 
 /** What a built-in tool reads of its call, and does to it. */
 export interface BuiltInContext {

@@ -131,7 +131,7 @@ void t.test('where nobody speaks the agent does, and whoever then answers is a p
   await end(call);
 });
 
-void t.test('without a word until the deadline nobody knows who it is', async (t) => {
+void t.test('rule 36: without a word until the deadline nobody knows who it is', async (t) => {
   const call = outbound();
   await call.wait(6100);
   t.same(answers(call), ['unknown by deadline']);
@@ -202,6 +202,24 @@ void t.test('without a beep the message follows a silence', async (t) => {
   );
   await call.wait(4 * WORD_MS + 400);
   t.match(await call.call.ended, { hangup_reason: 'voicemail' });
+});
+
+void t.test('a recorder that does not stop talking is waited for as long as the agent says', async (t) => {
+  for (const [seconds, said] of [
+    [2, ['Please call us back.']],
+    [9, []],
+  ] as const) {
+    const call = outbound(({ answer_detection: { voicemail } }) => {
+      voicemail.action = 'leave_message';
+      voicemail.message = 'Please call us back.';
+      voicemail.wait_for_beep_seconds = seconds;
+    });
+    await call.wait(400);
+    await says(call, RECORDER, 4200);
+    await call.wait(4000, true);
+    t.same(call.sent(), said);
+    await end(call);
+  }
 });
 
 void t.test('a message that nobody has written is thought of by the model', async (t) => {
@@ -290,7 +308,7 @@ void t.test('texts from outside wait until it is known who listens', async (t) =
   await end(call);
 });
 
-void t.test("a carrier's word alone makes no machine of a person", async (t) => {
+void t.test("rule 36: a carrier's word alone makes no machine of a person", async (t) => {
   const call = outbound();
   await call.wait(300);
   t.equal(verdict(call, { class: 'machine' }), undefined);

@@ -168,6 +168,11 @@ void t.test('while a transfer rings', async (t) => {
     await call.settle();
     t.equal(call.report, undefined);
     order(call, 'carrier_result', { command_id: commandId, ok: true });
+    await call.settle();
+    const asked = call.events.find(({ type }) => type === 'carrier_command')!.data as {
+      args: { transfer_id: string };
+    };
+    order(call, 'transfer_result', { transfer_id: asked.args.transfer_id, result: 'bridged' });
     t.match(await call.call.ended, { ended_by: 'agent', hangup_reason: 'transferred' });
   });
 

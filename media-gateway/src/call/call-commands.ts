@@ -1,9 +1,9 @@
+import type { TransferDestination } from '@parley/shared/contracts/agent-config';
 import { COMMAND_ARGS, type GatewayCommand } from '@parley/shared/contracts/commands';
 import type { CallEndReason } from '@parley/shared/contracts/session-values';
 import type { z } from 'zod';
 import type { WaitingTexts } from './waiting-texts.ts';
 import type { PhaseOfCall } from './call-phase.ts';
-import type { TransferDestination } from './call-tools.ts';
 import type { CarrierRequests } from './carrier-requests.ts';
 import type { PromptTexts } from './prompt.ts';
 import type { Transcript } from './transcript.ts';
@@ -17,8 +17,12 @@ export interface CommandedCall {
   event(name: string): void;
   /** The carrier thinks that somebody, or a machine, has answered. */
   carrierVerdict(verdict: z.output<typeof COMMAND_ARGS.answer_verdict>): void;
+  /** Somebody follows the call. @param until ms since the epoch */
+  watch(until: number): void;
   /** How a call went to whom the caller is to be transferred to. */
   consultResult(result: z.output<typeof COMMAND_ARGS.consult_result>): void;
+  /** What became of a transfer that the carrier has taken. */
+  transferResult(result: z.output<typeof COMMAND_ARGS.transfer_result>): void;
   /** @returns the code word of the refusal, if refused */
   transfer(destination: TransferDestination): string | undefined;
 }
@@ -99,12 +103,21 @@ export class CallCommands {
         this.#call.consultResult(COMMAND_ARGS.consult_result.parse(command.args));
         return undefined;
       }
+      case 'transfer_result': {
+        const refused = refusal(this.#phase.on('carrier_result'));
+        if (refused !== undefined) return refused;
+        this.#call.transferResult(COMMAND_ARGS.transfer_result.parse(command.args));
+        return undefined;
+      }
       case 'answer_verdict': {
         const refused = refusal(this.#phase.on('answer_verdict'));
         if (refused !== undefined) return refused;
         this.#call.carrierVerdict(COMMAND_ARGS.answer_verdict.parse(command.args));
         return undefined;
       }
+      case 'watch':
+        this.#call.watch(Date.parse(COMMAND_ARGS.watch.parse(command.args).until));
+        return undefined;
       case 'report_stored':
         return undefined;
     }

@@ -33,6 +33,32 @@ void t.test('at the time limit the goodbye is said, then the call ends', async (
   t.equal(report.turns.at(-1)!.text, 'Our time is up.');
 });
 
+void t.test('before the time limit the caller is told, as soon as nobody speaks', async (t) => {
+  const limited = (maxSeconds: number, warnSeconds: number) =>
+    wirePlan((wire, config) => {
+      wire.limits.max_duration_seconds = maxSeconds;
+      config.language.primary = 'de-DE';
+      config.silence.max_reminders = 0;
+      config.limits.warn_before_end_seconds = warnSeconds;
+    });
+  const call = fakeCall({ plan: limited(30, 20), llm: () => text('Um zehn Uhr.') });
+  await call.wait(5000);
+  await call.hears('Und wann schließen Sie denn heute', 8000);
+  t.equal(call.spoken.length, 1, 'not while the caller speaks');
+  await call.wait(3500);
+  t.same(call.texts().slice(2), ['agent: Um zehn Uhr.']);
+  await call.wait(1500);
+  t.equal(call.texts()[3], 'agent: Dieses Gespräch endet in 15 Sekunden.', 'so long when it is said');
+  await call.wait(6000);
+  t.equal(call.spoken.length, 3, 'and not again');
+  call.call.end({ ended_by: 'api', hangup_reason: 'api_hangup' });
+
+  const short = fakeCall({ plan: limited(10, 60) });
+  await short.wait(8000);
+  t.same(short.texts(), ['agent: Hello there friend.'], 'a call that is no longer is not begun with it');
+  short.call.end({ ended_by: 'api', hangup_reason: 'api_hangup' });
+});
+
 void t.test('what cannot be said within 30 s is not waited for any longer', async (t) => {
   const plan = wirePlan((wire, config) => {
     wire.limits.max_duration_seconds = 4;
@@ -79,7 +105,7 @@ void t.test('a transfer that fails ends the call where the destination says so',
   });
 });
 
-void t.test('what a call owns is closed with it, whichever way it ends', async (t) => {
+void t.test('rule 34: what a call owns is closed with it, whichever way it ends', async (t) => {
   const ways: Record<string, (call: ReturnType<typeof fakeCall>) => void> = {
     'the caller hangs up': (call) => call.phone.listener.onGone({ by: 'caller', lost: false }),
     'the process stops': (call) => call.call.end({ ended_by: 'system', hangup_reason: 'shutdown' }),
@@ -103,7 +129,7 @@ void t.test('what a call owns is closed with it, whichever way it ends', async (
   }
 });
 
-void t.test('how a call ended is on disk before anything that its end takes time for', async (t) => {
+void t.test('rule 20: how a call ended is on disk before anything that its end takes time for', async (t) => {
   const call = fakeCall();
   await call.wait(1600);
   await call.hears('When do you close?');

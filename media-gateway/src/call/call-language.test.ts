@@ -1,6 +1,6 @@
 import t from 'tap';
 import { ProviderError } from '@parley/shared/errors/provider-error';
-import { builtInSentences } from '../speech/built-in-sentences.ts';
+import { builtInSentences, endsInSentence } from '../speech/built-in-sentences.ts';
 import { BACKCHANNELS, STOPS } from '../turns/phrase-tables.ts';
 import { backchannelPhrases, stopPhrases, toWords } from '../turns/phrases.ts';
 import { fakeCall, wirePlan } from './fakes.ts';
@@ -14,9 +14,23 @@ const planIn = (language: string, messages: string[] | null = null) =>
   });
 
 void t.test('twelve languages have every sentence and every list of phrases, each its own', (t) => {
-  for (const part of ['apology', 'givingUp', 'filler', 'goodbye'] as const)
+  for (const part of ['apology', 'givingUp', 'filler', 'goodbye', 'endsIn', 'refusal'] as const)
     t.equal(new Set(LANGUAGES.map((language) => builtInSentences(language)[part])).size, 12, part);
   for (const table of [BACKCHANNELS, STOPS]) t.same(Object.keys(table).sort(), [...LANGUAGES].sort());
+  t.same(
+    [
+      endsInSentence('en-US', 58),
+      endsInSentence('pl', 60),
+      endsInSentence('ja', 300),
+      endsInSentence('fil', 2),
+    ],
+    [
+      'This call will end in 60 seconds.',
+      'Ta rozmowa zakończy się za 1 minutę.',
+      'この通話は5 分後に終了します。',
+      'This call will end in 5 seconds.',
+    ],
+  );
   t.same(builtInSentences('de-AT'), builtInSentences('de'));
   t.same(builtInSentences('fil'), builtInSentences('en'), 'English where there are none');
   t.end();

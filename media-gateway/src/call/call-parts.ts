@@ -10,7 +10,7 @@ import { replyMaker } from '../speech/reply-maker.ts';
 import { CallVoices } from '../speech/speaker.ts';
 import { WaitingTexts } from './waiting-texts.ts';
 import { CallerTurns, type CallerWords } from '../turns/caller-turns.ts';
-import { TAKEN_OVER } from './agent-hand-over.ts';
+import { AgentBackchannels } from './agent-backchannels.ts';
 import { AgentTools } from './agent-tools.ts';
 import { CallAnswering } from './call-answering.ts';
 import { AgentKeys } from './agent-keys.ts';
@@ -24,20 +24,23 @@ import { CallCommands, refusal } from './call-commands.ts';
 import { TurnLog } from './turn-log.ts';
 import { PhaseOfCall } from './call-phase.ts';
 import { BackgroundAudio } from './background-audio.ts';
-import { CallLanguages, listensAlike } from './call-languages.ts';
+import { wireChanges, type CallChanges } from './call-changes.ts';
+import { CallLanguages } from './call-languages.ts';
 import { CallKnowledge } from './call-knowledge.ts';
 import { CallReport } from './call-report.ts';
 import { CallTiming } from './call-timing.ts';
 import { CallTools, type CallControls } from './call-tools.ts';
-import type { CallDeps, NextAgent } from './call.ts';
+import type { CallDeps } from './call.ts';
 import { CarrierRequests } from './carrier-requests.ts';
 import { ConsultTalk } from './consult-talk.ts';
 import { CostMeter } from './cost-meter.ts';
 import { Failures } from './failures.ts';
 import { Goodbye } from './goodbye.ts';
 import { Greeting } from './greeting.ts';
+import { Guardrails } from './guardrails.ts';
+import { LiveWords } from './live-words.ts';
 import { MediaClock } from './media-clock.ts';
-import { languageName, PromptTexts } from './prompt.ts';
+import { PromptTexts } from './prompt.ts';
 import { RecordingConsent } from './recording-consent.ts';
 import { StalledCall } from './stalled-call.ts';
 import { Steering } from './steering.ts';
@@ -59,10 +62,14 @@ export interface CallOwner {
   onCallerTurn(words: CallerWords): void;
   /** All of an utterance was heard. */
   onHeard(text: string): void;
+  /** The carrier has taken the caller away, to connect them with somebody else. */
+  onTaken(): void;
   /** The caller talks to whom the call was transferred to. */
   onBridged(): void;
   /** The caller left during a transfer. */
   onLost(): void;
+  /** The transfer failed, and the carrier brings the caller back on another connection. */
+  onReturns(): void;
 }
 
 /** What a call is made of. */
@@ -92,7 +99,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
   const transcript = new Transcript({
     log,
     clock,
-    history: plan.history,
+    plan,
     observer,
     nodeId: () => flow.nodeId,
     redaction,
@@ -118,6 +125,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     format: participant.inputFormat,
     threshold: config.turn_taking.vad_threshold,
     model: providers.voiceModel,
+    noise: deps.resources.noise,
   });
   const playout = new Playout({
     participant,
@@ -143,7 +151,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
       if (refused === undefined) goodbye.say(AGENT_ENDS, message);
       return refused;
     },
-    transferAfterSpeech: (destination, onFailed) => bringTo(destination, onFailed),
+    transferAfterSpeech: (destination, onFailed) => bringTo(destination, { onFailed }),
     apology: (destination) => prompt.render(destination?.failure_message ?? '') || failures.apology,
     sendDtmf: (digits) => agentKeys.press(digits),
     setLanguage: (tag) => languages.change(tag, 'tool'),
@@ -160,6 +168,10 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     agent: agentTools,
     client: farEnd.clientTools,
   });
+  const guardrails = new Guardrails({
+    ...{ plan, llms, prompt, transcript, emit },
+    ...{ clock: time.clock, usage: log.usage },
+  });
   const speech = new AgentSpeech({
     makeReply: replyMaker({
       plan,
@@ -170,6 +182,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
       knowledge,
       clock: time.clock,
       usage: log.usage,
+      guard: () => guardrails.guard,
       onTrouble: (code, error) => failures.trouble(code, error),
     }),
     playout,
@@ -254,6 +267,11 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     tools,
     mustListen: () => (answering?.listening ?? false) || flow.isDeciding,
   });
+  const backchannels = new AgentBackchannels({
+    ...{ plan, phase, clock: time.clock, signal: owner.signal },
+    call: { participant, voices, playout, hearing, turns, speech, transcript, log },
+    mustListen: () => consent.underWay || (answering?.listening ?? false),
+  });
   const callerMessage = new CallerMessage({
     phase,
     clock,
@@ -286,12 +304,12 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     logger: deps.logger,
     end,
   });
-  const { consultation, transfer, bringTo, returned }: TransferParts = wireTransfers({
+  const { consultation, blind, transfer, bringTo, handOver, returned }: TransferParts = wireTransfers({
     ...{ plan, prompt, trusted, clock, phase, emit, carrier, llms, speech, tools, transcript, log },
     ...{ media, goodbye, callerMessage, failures, owner, timers: time.clock },
     agents: deps.resources.agents,
     hold: (assetId) => background.hold(assetId),
-    onAgentChanged: (next) => takeOver(next),
+    onAgentChanged: (next, passed) => takeOver(next, passed),
   });
   const timing = new CallTiming({
     plan,
@@ -303,6 +321,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     turns,
     events: {
       onTimeToEnd: (reason, message) => goodbye.say(reason, message),
+      onEndIsNear: (text) => texts.addUrgent(text),
       onUnanswered: (count) => dialogue.unanswered(count),
       isWaiting: () => flow.isWaiting,
       onAudioMissing: () => end({ ended_by: 'system', failure_reason: 'media_timeout' }),
@@ -323,7 +342,8 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
   });
   const consent = new RecordingConsent({ plan, prompt, clock, phase, speech, transcript, recorder, emit });
   const { node, flow, dialogue }: FlowParts = wireFlow({
-    ...{ plan, variables, changes, phase, emit, providers, llms, voices },
+    ...{ plan, variables, trusted, changes, phase, emit, participant, providers, llms, voices },
+    ...{ transfers: { bringTo, handOver }, background, loadAudio },
     ...{ agentTools, tools, prompt, turns, speech, transcript, log },
     ...{ greeting, consent, goodbye, failures, clock: time.clock, signal: owner.signal },
     settingsChanged: () => {
@@ -368,11 +388,13 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
       giveUp() {
         carrier.giveUp();
         consultation.giveUp();
+        blind.giveUp();
       },
     },
     failures,
   });
   const watchdog = new Watchdog({ plan, emit, call });
+  const liveWords = new LiveWords({ clock, emit });
   const commands = new CallCommands({
     destinations: () => destinationsOf({ plan, participant }),
     phase,
@@ -384,7 +406,9 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     call: {
       end,
       event: (name) => dialogue.event(name),
+      watch: (until) => liveWords.watch(until),
       consultResult: (result) => consultation.onResult(result),
+      transferResult: (result) => blind.onResult(result),
       carrierVerdict: (verdict) => answering?.carrierVerdict(verdict),
       endWith: (reason, message) => goodbye.sayAtOnce(reason, message),
       transfer: (destination) => {
@@ -414,79 +438,55 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     figures: () => ({ agentTalkMs: playout.ledger.talkedMs, transferMs: transfer.ringingMs }),
     logger: deps.logger,
   });
-  /** The call goes on in another language: what is in the plan and `providers` is that of the language. */
-  const changeLanguage = ({ sameEars }: { sameEars: boolean }) => {
-    node.languageChanged();
-    Object.assign(providers, providers.inLanguage?.(plan));
-    voices.use(providers.tts);
-    if (!plan.text_only) voices.current.warm();
-    // It was thought in the language before.
-    speech.discardPrepared();
-    prompt.agentChanged();
-    timing.languageChanged();
-    turns.agentChanged(sameEars ? undefined : providers.stt);
-    transcript.note(`The call goes on in ${languageName(languages.current)} from here.`);
-  };
-  /** Another agent goes on with the call. */
-  const takeOver = ({ part, providers: theirs, tools: runner }: NextAgent) => {
-    const before = { stt: plan.stt, agent: plan.agent };
-    const spoken = languages.current;
-    Object.assign(variables, { ...part.variables, ...variables });
-    Object.assign(plan, part);
-    redaction.widen(plan.agent.config.privacy);
-    Object.assign(providers, theirs);
-    if (languages.agentChanged(spoken)) Object.assign(providers, theirs.inLanguage?.(plan));
-    const sameEars = listensAlike(before, plan);
-    llms.splice(0, llms.length, ...theirs.llm.map((make) => make()));
-    for (const llm of llms) llm.warm();
-    voices.use(providers.tts);
-    if (!plan.text_only) voices.current.warm();
-    agentTools.agentChanged(runner);
-    prompt.agentChanged();
-    knowledge.warm(owner.signal);
-    keys.configure(plan.agent.config.dtmf);
-    timing.agentChanged();
-    background.begin();
-    watchdog.agentChanged(plan);
-    turns.agentChanged(sameEars ? undefined : providers.stt);
-    transcript.note(TAKEN_OVER);
-    node.agentChanged();
-    // A caller who has begun to speak is answered when they have finished.
-    dialogue.agentChanged(turns.openText === '');
-  };
+  const { changeLanguage, takeOver }: CallChanges = wireChanges({
+    ...{
+      plan,
+      variables,
+      providers,
+      llms,
+      voices,
+      languages,
+      redaction,
+      speech,
+      agentTools,
+      prompt,
+      knowledge,
+    },
+    ...{ keys, timing, background, watchdog, turns, transcript, report, node, dialogue },
+    signal: owner.signal,
+  });
   return {
-    plan,
-    callerMessage,
-    returned,
-    media,
-    log,
-    transcript,
-    llms,
-    voices,
-    playout,
-    carrier,
-    speech,
-    knowledge,
-    turns,
-    keys,
-    texts,
-    tools,
-    goodbye,
-    greeting,
-    background,
-    languages,
-    answering,
-    flow,
-    dialogue,
-    consult,
-    consultation,
-    consent,
-    cost,
-    failures,
-    timing,
-    watchdog,
-    commands,
-    report,
-    steering,
+    ...{
+      plan,
+      media,
+      log,
+      transcript,
+      llms,
+      voices,
+      playout,
+      carrier,
+      speech,
+      knowledge,
+      turns,
+      keys,
+      liveWords,
+      texts,
+    },
+    ...{
+      tools,
+      goodbye,
+      greeting,
+      background,
+      languages,
+      answering,
+      flow,
+      dialogue,
+      consent,
+      callerMessage,
+      backchannels,
+    },
+    ...{ consult, consultation, blind, cost, failures, timing, watchdog, commands, report, steering },
+    /** The caller is back from the carrier, which could not connect them. */
+    returned: (id: string) => returned(id, flow.isLeading ? { onReturned: () => flow.returned() } : {}),
   };
 }

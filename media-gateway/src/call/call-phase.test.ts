@@ -32,6 +32,15 @@ function order(call: FakeCall, type: CommandType, args: object): string {
 
 const transferTo = (call: FakeCall) => order(call, 'transfer', { destination_id: 'sales' });
 
+/** The carrier has taken the caller, and says what came of it. */
+async function transferEnds(call: FakeCall, result: string): Promise<string> {
+  const asked = call.events.find((event) => event.type === 'carrier_command');
+  transferResult(call, true);
+  await call.settle();
+  const args = asked?.data['args'] as { transfer_id: string } | undefined;
+  return order(call, 'transfer_result', { transfer_id: args?.transfer_id ?? 'none', result });
+}
+
 function transferResult(call: FakeCall, ok: boolean): string {
   const asked = call.events.find((event) => event.type === 'carrier_command');
   return order(call, 'carrier_result', { command_id: asked?.data['command_id'] ?? 'cmd_0', ok });
@@ -98,7 +107,8 @@ const happenings: Record<string, (call: FakeCall) => unknown> = {
   'an event that says something': (call) => order(call, 'event', { name: 'taxi', say: 'Your taxi is here.' }),
   transfer: transferTo,
   'the carrier could not transfer': (call) => transferResult(call, false),
-  'the carrier has transferred': (call) => transferResult(call, true),
+  'the carrier has taken the caller': (call) => transferResult(call, true),
+  'the carrier has transferred': (call) => transferEnds(call, 'bridged'),
   'end with a message': (call) => order(call, 'end', { ...API, message: 'Goodbye then.' }),
   end: (call) => order(call, 'end', API),
 };
@@ -243,6 +253,17 @@ const effects: Record<string, Record<CallPhase, string>> = {
     announcing: 'taken',
     transferring: 'taken, says "Nobody is free."',
     handed_over: 'taken, ends (caller_hangup)',
+    changing_agent: 'taken',
+    taking_message: 'taken',
+    saying_goodbye: 'taken',
+    over: 'not_live',
+  },
+  'the carrier has taken the caller': {
+    talking: 'taken',
+    away: 'taken',
+    announcing: 'taken',
+    transferring: 'taken',
+    handed_over: 'taken',
     changing_agent: 'taken',
     taking_message: 'taken',
     saying_goodbye: 'taken',

@@ -4,7 +4,7 @@
  * - `away`: the connection was lost and may come back on another one
  * - `announcing`: a transfer was decided; what is being said is heard out, and the caller is told
  * - `transferring`: the carrier was asked to connect the caller elsewhere
- * - `handed_over`: as `transferring`, and the carrier has taken the stream away to do it
+ * - `handed_over`: as `transferring`, and the carrier has taken the caller, or their stream, away to do it
  * - `changing_agent`: another agent is to go on with the call; it is told so and waited for, and the caller is heard
  * - `taking_message`: nobody could be reached, and the caller leaves a message
  * - `saying_goodbye`: the call ends as soon as what is being said was heard
@@ -103,6 +103,8 @@ export const CALL_TABLE = {
 
   // How a transfer goes.
   transfer_announced:  row('drop',                        'drop',              to('transferring', 'ask'),   'drop',                                'drop',                 'drop',                        'drop',              'drop',              'drop'),
+  transfer_taken:      row('drop',                        'drop',              'drop',                      to('handed_over', 'let_go'),           'let_go',               'drop',                        'drop',              'drop',              'drop'),
+  transfer_returns:    row('drop',                        'drop',              'drop',                      'drop',                                to('away', 'wait_for_return'), 'drop',                 'drop',              'drop',              'drop'),
   transfer_bridged:    row('drop',                        'drop',              'drop',                      'end',                                 'end',                  'drop',                        'drop',              'drop',              'drop'),
   transfer_failed:     row('drop',                        'drop',              'drop',                      to('talking', 'go_on'),                'far_end_left',         'drop',                        'drop',              'drop',              'drop'),
 

@@ -31,6 +31,8 @@ export class CallReport {
   readonly #variables: Record<string, string>;
   readonly #figures: () => { agentTalkMs: number; transferMs: number };
   readonly #logger: Logger;
+  /** Those that an agent had which did not pass them on. */
+  #kept: Readonly<Record<string, string>> = {};
   #underWayDueAt = 0;
   /** What was written last of it. */
   #underWay = '\n';
@@ -53,6 +55,12 @@ export class CallReport {
     this.#variables = deps.variables;
     this.#figures = deps.figures;
     this.#logger = deps.logger;
+  }
+
+  /** The variables so far are taken from the call, and stay those of the session. */
+  keepVariables(): void {
+    this.#kept = { ...this.#kept, ...this.#variables };
+    for (const name of Object.keys(this.#variables)) delete this.#variables[name];
   }
 
   /** Writes the report so far, without an end: when the process dies, this is what is known of the call. */
@@ -117,7 +125,7 @@ export class CallReport {
       endedAt,
       reason,
       ...this.#figures(),
-      variables: this.#variables,
+      variables: { ...this.#kept, ...this.#variables },
       language: this.#plan.agent.config.language.primary,
       recording,
     });

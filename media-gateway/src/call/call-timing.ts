@@ -1,6 +1,7 @@
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { CallEndReason } from '@parley/shared/contracts/session-values';
 import type { AgentSpeech } from '../speech/agent-speech.ts';
+import { endsInSentence } from '../speech/built-in-sentences.ts';
 import type { CallerTurns } from '../turns/caller-turns.ts';
 import { SilenceWatch } from '../turns/silence-watch.ts';
 import type { CallClock } from './call-clock.ts';
@@ -12,6 +13,8 @@ import { TICK_MS } from '../speech/ticker.ts';
 export interface CallTimingEvents {
   /** A time limit is reached: the call ends after the present utterance. @param message said before the end */
   onTimeToEnd(reason: CallEndReason, message: string | undefined): void;
+  /** The caller is to be told that the call will end. @param text at the time when it is said */
+  onEndIsNear(text: () => string): void;
   /** So many reminders have gone unanswered. @returns whether that led anywhere */
   onUnanswered(count: number): boolean;
   /** Whether the agent waits for something else than the caller. */
@@ -36,6 +39,8 @@ export class CallTiming {
   readonly #silence: SilenceWatch;
   /** When the longest duration of the call is reached; monotonic ms. */
   #endsAt: number;
+  /** When the caller is told of that; Infinity: never, or they were. */
+  #warnsAt = Infinity;
   /** Sounds without words are taken for silence, until there are words. */
   #ignoresSound = false;
 
@@ -58,6 +63,7 @@ export class CallTiming {
     this.#turns = deps.turns;
     this.#events = deps.events;
     this.#endsAt = deps.clock.zero + deps.plan.limits.max_duration_seconds * 1000;
+    this.#planWarning();
     this.#silence = new SilenceWatch(deps.plan.agent.config.silence);
   }
 
@@ -66,6 +72,7 @@ export class CallTiming {
     const { agent, limits } = this.#plan;
     const endsAt = this.#clock.monotonic() + limits.max_duration_seconds * 1000;
     this.#endsAt = Math.min(endsAt, this.#clock.zero + MAX_CALL_MS);
+    this.#planWarning();
     this.#silence.configure(agent.config.silence);
   }
 
@@ -102,6 +109,7 @@ export class CallTiming {
   }
 
   tick(now: number): void {
+    if (now >= this.#warnsAt) this.#warn();
     if (now >= this.#endsAt && this.#phase.on('limit_reached') === 'say_goodbye') {
       const { message } = this.#plan.agent.config.end_call;
       this.#events.onTimeToEnd(
@@ -112,6 +120,23 @@ export class CallTiming {
     if (this.#media.isMissing(now) && this.#phase.on('audio_missing') === 'end')
       this.#events.onAudioMissing();
     else if (this.#phase.on('silence') === 'count' && this.#isSilent(now)) this.#countSilence();
+  }
+
+  /** A warning whose time is past has been given, on an earlier leg, or would come before anything was said. */
+  #planWarning(): void {
+    const { warn_before_end_seconds: seconds } = this.#plan.agent.config.limits;
+    const warnsAt = this.#endsAt - seconds * 1000;
+    this.#warnsAt = seconds > 0 && warnsAt > this.#clock.monotonic() ? warnsAt : Infinity;
+  }
+
+  #warn(): void {
+    this.#warnsAt = Infinity;
+    this.#events.onEndIsNear(() =>
+      endsInSentence(
+        this.#plan.agent.config.language.primary,
+        (this.#endsAt - this.#clock.monotonic()) / 1000,
+      ),
+    );
   }
 
   /** Whether a reminder may be due: the caller is expected to speak, and neither side speaks or works. */

@@ -69,28 +69,31 @@ function scene(options: { clientTools?: LlmTool[]; sayBefore?: string; confirm?:
   return { tools, run, clock, ran, asked, events, took, spoken, variables, trusted, results, pending };
 }
 
-void t.test('a tool call runs once, however often it is asked for, and each call by itself', async (t) => {
-  const { run, ran, pending, events, results } = scene();
-  const first = run(toolCall('call_1', 'find_table', '{"at":"8"}'));
-  const again = run(toolCall('call_1', 'find_table', '{"at":"8"}'));
-  const other = run(toolCall('call_2', 'find_table', '{"at":"8"}'));
-  t.same(ran, ['call_1 {"at":"8"} Ada', 'call_2 {"at":"8"} Ada']);
-  pending[0]!({ content: 'free' });
-  pending[1]!({ content: 'taken' });
-  t.same(await first, { content: 'free' });
-  t.same(await again, { content: 'free' });
-  t.same(await other, { content: 'taken' });
-  await run(toolCall('call_1', 'find_table', '{"at":"8"}'));
-  t.equal(ran.length, 2, 'nor when it is over');
-  t.same(
-    [...results],
-    [
-      ['call_1', 'free'],
-      ['call_2', 'taken'],
-    ],
-  );
-  t.equal(events.filter(({ type }) => type === 'tool_started').length, 2);
-});
+void t.test(
+  'rule 4: a tool call runs once, however often it is asked for, and each call by itself',
+  async (t) => {
+    const { run, ran, pending, events, results } = scene();
+    const first = run(toolCall('call_1', 'find_table', '{"at":"8"}'));
+    const again = run(toolCall('call_1', 'find_table', '{"at":"8"}'));
+    const other = run(toolCall('call_2', 'find_table', '{"at":"8"}'));
+    t.same(ran, ['call_1 {"at":"8"} Ada', 'call_2 {"at":"8"} Ada']);
+    pending[0]!({ content: 'free' });
+    pending[1]!({ content: 'taken' });
+    t.same(await first, { content: 'free' });
+    t.same(await again, { content: 'free' });
+    t.same(await other, { content: 'taken' });
+    await run(toolCall('call_1', 'find_table', '{"at":"8"}'));
+    t.equal(ran.length, 2, 'nor when it is over');
+    t.same(
+      [...results],
+      [
+        ['call_1', 'free'],
+        ['call_2', 'taken'],
+      ],
+    );
+    t.equal(events.filter(({ type }) => type === 'tool_started').length, 2);
+  },
+);
 
 void t.test('the next reply waits until the last tool that runs has answered', async (t) => {
   const { tools, run, pending, took, clock } = scene();

@@ -1,5 +1,4 @@
-import { randomUUID } from 'node:crypto';
-import type { AgentConfig } from '@parley/shared/contracts/agent-config';
+import type { TransferDestination } from '@parley/shared/contracts/agent-config';
 import type { PlanTool, SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { Clock } from '@parley/shared/time/clock';
 import type { Participant } from '../participants/participant.ts';
@@ -9,6 +8,8 @@ import type { AgentTools } from './agent-tools.ts';
 import { destinationOf, offeredTools, refusal, runBuiltIn } from './built-in-tools.ts';
 import { Confirmations, type Confirmable } from './confirmations.ts';
 import { DueCalls, type Speak } from './due-calls.ts';
+import { FlowTools } from './flow-tools.ts';
+import { RunningTools } from './running-tools.ts';
 import * as answers from './tool-answers.ts';
 import { ToolGuard, toolCallKey } from './tool-guard.ts';
 import { ToolLog, type Outcome, type ToldCall, type ToolEvents } from './tool-log.ts';
@@ -22,8 +23,6 @@ export interface ClientTools {
    */
   begin(call: LlmToolCall): void;
 }
-
-export type TransferDestination = AgentConfig['transfer']['destinations'][number];
 
 /** What built-in tools do to the call. */
 export interface CallControls extends ToolEvents {
@@ -79,20 +78,25 @@ export class CallTools implements ReplyTools {
   readonly #runs = new Map<string, Promise<ToolResult>>();
   /** Tool calls that the client was asked to run and has not answered. */
   readonly #asked = new Map<string, (content: string) => void>();
-  /** What ends the wait for each tool that runs. */
-  readonly #overdue = new Set<(outcome: Outcome) => void>();
   readonly #due = new DueCalls();
   /** Tools that run beside the conversation. */
   readonly #late = new Set<ToldCall>();
   /** Learns of what both sides say, and asks the caller before a tool is run. */
   readonly confirmations: Confirmations;
-  #running = 0;
-  #idle: (() => void)[] = [];
+  /** The tools that a flow runs by itself. */
+  readonly flow: FlowTools;
+  readonly #running = new RunningTools();
 
   constructor(deps: CallToolsDeps) {
     this.#deps = deps;
     this.#agent = deps.agent;
     this.#log = new ToolLog({ byName: deps.agent.byName, events: deps.controls, clock: deps.clock });
+    this.flow = new FlowTools({
+      plan: deps.plan,
+      agent: deps.agent,
+      log: this.#log,
+      running: this.#running,
+    });
     this.confirmations = new Confirmations({
       log: this.#log,
       due: this.#due,
@@ -103,17 +107,17 @@ export class CallTools implements ReplyTools {
 
   /** Whether any tool is running that the next reply waits for. */
   get busy(): boolean {
-    return this.#running > 0;
+    return this.#running.any;
   }
 
   /** Resolves when no tool is running: the next reply must know what the tools did. */
   idle(): Promise<void> {
-    return this.#running === 0 ? Promise.resolve() : new Promise((resolve) => this.#idle.push(resolve));
+    return this.#running.idle();
   }
 
   /** Waits no longer for the tools that run: the model is told that they did not answer. */
   giveUp(): void {
-    for (const end of this.#overdue) end(answers.OVERDUE);
+    this.#running.giveUp();
   }
 
   /** The call is over: what runs beside it or waits is told as cancelled. What a reply waits for ends by its signal. */
@@ -121,6 +125,7 @@ export class CallTools implements ReplyTools {
     for (const told of this.#late) this.#log.finished(told, answers.ENDED);
     this.#late.clear();
     this.confirmations.drop(answers.ENDED);
+    this.flow.close();
   }
 
   list(): readonly LlmTool[] {
@@ -154,24 +159,9 @@ export class CallTools implements ReplyTools {
 
   async #runAgreed({ tool, call, args, key }: Confirmable, speak: Speak): Promise<ToolResult> {
     const run: Running = { call, speak, startedAt: this.#deps.clock.monotonic() };
-    const outcome = await this.#timely(this.#execute(tool, run, args, key));
+    const outcome = await this.#running.timely(this.#execute(tool, run, args, key));
     this.#judge(key, outcome);
     return this.#told(run, outcome);
-  }
-
-  /** Runs a tool once as a flow wants it, and waits for it whatever its mode. Never rejects. */
-  async runForFlow(toolId: string, given: Record<string, unknown>): Promise<Outcome & { name: string }> {
-    const tool = this.#deps.plan.tools.find(({ tool_id: id }) => id === toolId);
-    if (!tool) return { name: 'unknown', ok: false, code: 'unknown_tool', content: refusal('Unknown tool.') };
-    const args = typedArguments(given, tool);
-    const call = { id: `flow_${randomUUID()}`, name: tool.name, arguments: JSON.stringify(args) };
-    this.#running++;
-    const told = this.#log.started(call);
-    const outcome = await this.#timely(this.#agent.run(tool, call.id, args));
-    this.#log.finished(told, outcome);
-    this.#running--;
-    if (this.#running === 0) for (const resolve of this.#idle.splice(0)) resolve();
-    return { ...outcome, name: tool.name };
   }
 
   // ---- the client's tools ----
@@ -212,11 +202,10 @@ export class CallTools implements ReplyTools {
       this.#askClient(call, results);
     }
     if (!run) {
-      this.#running++;
+      this.#running.began();
       run = (due ? due(speak) : this.#runOnce(call, results, speak)).then((result) => {
         results.set(call.id, result.content);
-        this.#running--;
-        if (this.#running === 0) for (const resolve of this.#idle.splice(0)) resolve();
+        this.#running.ended();
         return result;
       });
       this.#runs.set(call.id, run);
@@ -226,15 +215,7 @@ export class CallTools implements ReplyTools {
 
   async #runOnce(call: LlmToolCall, results: Map<string, string>, speak: Speak): Promise<ToolResult> {
     const run: Running = { ...this.#log.started(call), speak };
-    return this.#told(run, await this.#timely(this.#guarded(run, results)));
-  }
-
-  async #timely(work: Promise<Outcome>): Promise<Outcome> {
-    const { promise: overdue, resolve: end } = Promise.withResolvers<Outcome>();
-    this.#overdue.add(end);
-    const outcome = await Promise.race([work, overdue]);
-    this.#overdue.delete(end);
-    return outcome;
+    return this.#told(run, await this.#running.timely(this.#guarded(run, results)));
   }
 
   #told(run: Running, outcome: Outcome): ToolResult {
@@ -320,19 +301,6 @@ export class CallTools implements ReplyTools {
 }
 
 const isTransfer = ({ name }: LlmToolCall): boolean => name === 'transfer_call';
-
-/** Texts that templates have filled, as the numbers and truth values that a tool wants. */
-function typedArguments(given: Record<string, unknown>, { parameters }: PlanTool): Record<string, unknown> {
-  const properties = (parameters['properties'] ?? {}) as Record<string, { type?: unknown } | undefined>;
-  const typed = (name: string, value: unknown): unknown => {
-    const type = properties[name]?.type;
-    if (typeof value !== 'string') return value;
-    if (type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true';
-    const isNumber = (type === 'number' || type === 'integer') && value.trim() !== '';
-    return isNumber && Number.isFinite(Number(value)) ? Number(value) : value;
-  };
-  return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, typed(name, value)]));
-}
 
 function parseArguments(text: string): Record<string, unknown> | undefined {
   try {

@@ -1,3 +1,4 @@
+import type { NoiseSuppression } from '../hearing/noise/noise-suppression.ts';
 import type { VoiceModel } from '../hearing/voice-model/voice-model.ts';
 import type { Clock } from '@parley/shared/time/clock';
 import type { PlanAsset } from '@parley/shared/contracts/audio-assets';
@@ -46,6 +47,8 @@ export interface CallResources {
   knowledge: KnowledgeSource;
   audio: AudioSource;
   languages: LanguageSource;
+  /** Undefined: callers are heard with their noise. */
+  noise?: NoiseSuppression | undefined;
   agents: AgentSource;
 }
 

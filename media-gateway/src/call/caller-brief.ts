@@ -1,15 +1,19 @@
+import type { TransferDestination } from '@parley/shared/contracts/agent-config';
 import { MAX_BRIEF_LENGTH, type Usage } from '@parley/shared/contracts/call-events';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { Clock } from '@parley/shared/time/clock';
 import type { LlmMessage, LlmProvider } from '../providers/llm/llm-provider.ts';
-import type { TransferDestination } from './call-tools.ts';
 import type { PromptTexts } from './prompt.ts';
 
 /** So long a summary may take. Without one, `brief_text` is said. */
 const SUMMARY_MS = 6000;
 const SUMMARY_TOKENS = 120;
 
-/** What is said to whom a caller is to be transferred to. */
+const AGENT_REQUEST =
+  '[Another agent takes this call over, and gets your next words instead of the conversation; the caller does not hear them. ' +
+  'In at most four short sentences, say who the caller is, as far as that is known, what they want, and what was done. Say nothing else.]';
+
+/** What is said of a caller to whom they are to be brought to. */
 export class CallerBrief {
   readonly #plan: SessionPlan;
   readonly #prompt: PromptTexts;
@@ -42,12 +46,17 @@ export class CallerBrief {
   /** @returns at most `MAX_BRIEF_LENGTH` characters; empty: nothing is said of the caller. Never rejects. */
   async of({ brief_to_target: mode, brief_text: text }: TransferDestination): Promise<string> {
     if (mode === 'none') return '';
-    const summary = mode === 'summary' ? await this.#summary() : '';
+    const summary = mode === 'summary' ? await this.#summary(briefRequest(this.#plan)) : '';
     return (summary === '' ? this.#prompt.render(text) : summary).trim().slice(0, MAX_BRIEF_LENGTH);
   }
 
-  /** In two or three sentences what the caller wants; empty when no model has said it in time. */
-  async #summary(): Promise<string> {
+  /** What another agent is told of the call. @returns as `of` */
+  async forAgent(): Promise<string> {
+    return (await this.#summary(AGENT_REQUEST)).slice(0, MAX_BRIEF_LENGTH);
+  }
+
+  /** In a few sentences what the caller wants; empty when no model has said it in time. */
+  async #summary(request: string): Promise<string> {
     const llm = this.#llms[0];
     if (!llm) return '';
     const abort = new AbortController();
@@ -59,7 +68,7 @@ export class CallerBrief {
     try {
       const stream = llm.stream(
         {
-          messages: [...this.#messages(), { role: 'user', content: requestIn(this.#plan) }],
+          messages: [...this.#messages(), { role: 'user', content: request }],
           tools: [],
           temperature: 0.2,
           maxOutputTokens: SUMMARY_TOKENS,
@@ -85,7 +94,7 @@ export class CallerBrief {
   }
 }
 
-function requestIn({ agent }: SessionPlan): string {
+function briefRequest({ agent }: SessionPlan): string {
   const language = new Intl.DisplayNames(['en'], { type: 'language' }).of(agent.config.language.primary);
   return (
     '[The caller is being transferred to a person, to whom your next words are spoken; the caller does not hear them. ' +

@@ -1,9 +1,9 @@
+import type { TransferDestination } from '@parley/shared/contracts/agent-config';
 import type { CarrierCommandData } from '@parley/shared/contracts/call-events';
 import type { COMMAND_ARGS } from '@parley/shared/contracts/commands';
 import { consultLimitMs } from '@parley/shared/contracts/consult';
 import type { Clock } from '@parley/shared/time/clock';
 import type { z } from 'zod';
-import type { TransferDestination } from './call-tools.ts';
 import type { CarrierRequests, CarrierResult } from './carrier-requests.ts';
 
 /** What the carrier is asked for. */

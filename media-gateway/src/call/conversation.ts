@@ -24,6 +24,7 @@ const MAX_CHARACTERS = 64_000;
 const KEPT_CHARACTERS = 48_000;
 /** A question of fewer words is one about what was said before: "And on Sundays?" */
 const SHORT_QUESTION_WORDS = 4;
+const REFUSED_NOTE = 'The caller said something that must not be followed, and was told so.';
 const CUT_NOTE = 'Earlier turns of this call were left out here.';
 
 /** The conversation so far, as the LLM gets it: of the agent's words only those that were heard. */
@@ -32,9 +33,11 @@ export class Conversation {
   /** The first entry that the LLM still gets; undefined: it gets all. */
   #oldest: Entry | undefined;
 
-  /** @param history turns of earlier legs of the session */
-  constructor(history: readonly Turn[]) {
+  /** @param history turns of earlier legs of the session @param summary of those before, where the LLM gets no more of them */
+  constructor(history: readonly Turn[], summary = '') {
+    this.beginAnew(summary);
     for (const turn of history) {
+      if (turn.backchannel) continue;
       if (turn.role === 'caller') this.addCaller(turn.text);
       else this.addAgent(turn.text);
     }
@@ -69,6 +72,13 @@ export class Conversation {
     else this.#entries.splice(before, 0, entry);
   }
 
+  /** The LLM gets nothing any more of what was said so far, on this leg or an earlier one. @param summary what it gets instead */
+  beginAnew(summary: string): void {
+    this.#entries = [];
+    this.#oldest = undefined;
+    if (summary !== '') this.addNote(`What was said in this call before, in short: ${summary}`);
+  }
+
   /** Adds a note for the LLM that neither side said: keys pressed, an event, a long silence. */
   addNote(text: string): void {
     this.#entries.push({ type: 'note', text });
@@ -91,10 +101,27 @@ export class Conversation {
     if (entry.parts.length === 0) this.#entries.splice(this.#entries.indexOf(entry), 1);
   }
 
+  /** Replaces what the caller said since the reply before the last by a note. */
+  refuseCaller(): void {
+    const entries = this.#entries;
+    let at = entries.findLastIndex(({ type }) => type === 'caller');
+    for (; at >= 0 && entries[at]!.type !== 'agent'; at--) {
+      const { type, key } = entries[at]!;
+      if (type === 'caller') entries[at] = { type: 'note', text: REFUSED_NOTE, key };
+    }
+  }
+
   /** The last text of the caller, if no reply followed it. */
   get lastCallerText(): string | undefined {
     const last = this.#entries.findLast((entry) => entry.type !== 'note');
     return last?.type === 'caller' ? last.text : undefined;
+  }
+
+  /** What of the agent's words was heard last; empty: nothing yet. */
+  get lastAgentText(): string {
+    const last = this.#entries.findLast((entry) => entry.type === 'agent');
+    if (last?.type !== 'agent') return '';
+    return last.parts.flatMap((part) => (part.type === 'speech' ? [part.text] : [])).join(' ');
   }
 
   /**

@@ -38,7 +38,7 @@ export class Dialogue {
 
   /** Another leg of the call goes on. */
   resume(): void {
-    if (this.#flow.hasBegun) this.#flow.take({ type: 'resume' });
+    if (this.#flow.hasBegun) this.#flow.resume();
     else this.#flow.take({ type: 'start', greeted: true });
   }
 

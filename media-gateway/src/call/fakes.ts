@@ -11,9 +11,10 @@ import type { CallReport } from '@parley/shared/contracts/call-events';
 import type { HandOverPart, HandOverRequest } from '@parley/shared/contracts/hand-over';
 import { ProviderError } from '@parley/shared/errors/provider-error';
 import { checkEvent } from '../../../shared/test/fixtures/strict-events.ts';
+import type { NoiseSuppression } from '../hearing/noise/noise-suppression.ts';
 import type { VoiceModel } from '../hearing/voice-model/voice-model.ts';
 import type { LlmEvent, LlmProvider, LlmRequest } from '../providers/llm/llm-provider.ts';
-import type { SttListener, SttProvider } from '../providers/stt/stt-provider.ts';
+import type { SttListener, SttOptions, SttProvider } from '../providers/stt/stt-provider.ts';
 import type { TtsListener, TtsProvider } from '../providers/tts/tts-provider.ts';
 import type { ConnectionEnd, Participant, ParticipantListener } from '../participants/participant.ts';
 import { ConsentRecorder } from '../recording/consent-recorder.ts';
@@ -273,13 +274,18 @@ export function fakeCall(
     /** What is different of another agent; it listens as `other-stt` and speaks as `other`. */
     otherAgent?: (request: HandOverRequest, signal: AbortSignal) => Promise<Partial<HandOverPart>>;
     ttsFails?: () => ProviderError | undefined;
+    /** Whether the voice goes on with what it was not to say any more. */
+    ttsIgnoresAbort?: boolean;
     /** How long the voice takes to its first audio, ms; 50 unless given. */
     ttsMs?: number;
+    /** Whether there is a second STT, LLM and voice, `second-stt` and so on, behind the first ones. */
+    fallbacks?: boolean;
     /** The voice of last resort. */
     localVoice?: { fails?: () => ProviderError | undefined };
     words?: boolean;
     /** Loudness alone tells voices without it. */
     voiceModel?: VoiceModel;
+    noise?: NoiseSuppression;
     /** What the voice sounds like: 8 kHz mu-law. Words take as long as they take then. */
     speak?: (text: string) => Uint8Array;
     /** How the telephone takes keys. */
@@ -308,10 +314,13 @@ export function fakeCall(
   const sttFrames: { ms: number; mayWait: boolean }[] = [];
   /** Which STT got each frame. */
   const listeners: string[] = [];
+  /** What each STT was opened with. */
+  const sttOptions: SttOptions[] = [];
 
   const sttProvider = (name: string): SttProvider => ({
     name,
-    open(_, listener) {
+    open(options, listener) {
+      sttOptions.push(options);
       stt = listener;
       open.stt++;
       return {
@@ -377,7 +386,7 @@ export function fakeCall(
           pending++;
           clock.setTimeout(() => {
             pending--;
-            if (signal.aborted || failed) return;
+            if ((signal.aborted && !options.ttsIgnoresAbort) || failed) return;
             spoken.push(name === 'fake-tts' ? text : `(${name}) ${text}`);
             const said = text.split(' ');
             const audio = options.speak?.(text) ?? new Uint8Array(said.length * WORD_MS * 8).fill(0x20);
@@ -402,6 +411,7 @@ export function fakeCall(
     async [Symbol.asyncDispose]() {},
   });
   const tts = voice('fake-tts', options.ttsFails);
+  const second = (name: string) => (options.fallbacks ? [name] : []);
 
   let report: CallReport | undefined;
   /** What would be left on disk at each moment. */
@@ -443,9 +453,9 @@ export function fakeCall(
     plan,
     farEnd: { participant: farEnd.participant, ...farEnd.deps },
     providers: {
-      stt: [() => sttProvider('fake-stt')],
-      llm: [() => llm],
-      tts: [() => tts],
+      stt: ['fake-stt', ...second('second-stt')].map((name) => () => sttProvider(name)),
+      llm: [() => llm, ...second('second-llm').map((name) => () => model(name))],
+      tts: [() => tts, ...second('second-tts').map((name) => () => voice(name))],
       nodes: {
         llms: new Map(Object.keys(plan.flow?.llms ?? {}).map((id) => [id, () => model(id)])),
         voices: new Map(Object.keys(plan.flow?.voices ?? {}).map((id) => [id, () => voice(id)])),
@@ -472,6 +482,7 @@ export function fakeCall(
       },
       knowledge: { searchKnowledge: options.knowledge ?? (async () => []) },
       audio: { load: options.audio ?? (() => Promise.reject(new Error('there is no audio'))) },
+      noise: options.noise,
       languages: { warm() {}, detect: options.detect ?? (async () => undefined) },
       agents: {
         async take(request, signal) {
@@ -510,6 +521,7 @@ export function fakeCall(
     /** What the STT was given, frame by frame. */
     sttFrames,
     listeners,
+    sttOptions,
     ticker,
     get stt() {
       return stt!;

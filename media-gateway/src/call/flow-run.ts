@@ -3,11 +3,13 @@ import type { FlowNode } from '@parley/shared/contracts/flow-definition';
 import type { FlowState } from '@parley/shared/contracts/flow-state';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import { toFlowGraph, type FlowGraph } from '../flow/flow-graph.ts';
-import { step, type FlowEffect, type FlowInput, type Route, type RouteOption } from '../flow/flow-step.ts';
+import type { Assignment, FlowEffect, FlowInput } from '../flow/flow-effects.ts';
+import { step } from '../flow/flow-step.ts';
 import type { Emit } from '../reporting/call-reporter.ts';
 import type { AgentSpeech } from '../speech/agent-speech.ts';
-import type { AgentUtterance } from '../speech/agent-utterance.ts';
+import type { UtteranceEnd } from '../speech/agent-utterance.ts';
 import type { PhaseOfCall } from './call-phase.ts';
+import type { Decision, Question } from './flow-router.ts';
 import type { VariableChanges } from './variable-changes.ts';
 import type { PromptTexts } from './prompt.ts';
 
@@ -20,10 +22,32 @@ const GO_ON = 'It is your turn to speak: go on with your task.';
 export interface FlowCall {
   /** Has a node's prompt, tools and settings hold. */
   enter(node: FlowNode): void;
-  /** Never rejects. @returns null: none, or there is no answer in time */
-  choose(options: readonly RouteOption[], mayStay: boolean, signal: AbortSignal): Promise<Route | null>;
+  assign(assignment: Assignment): void;
+  /** Has a model decide which way to go, and read what the caller has said. Never rejects. */
+  decide(question: Question, signal: AbortSignal): Promise<Decision>;
+  /** What the model is to do in the node now. */
+  setTask(text: string): void;
+  /** What the caller has said that nobody has answered, and what the agent said before. */
+  said(): { text: string; asked: string };
+  /** Tells the model what to ask the caller before a tool runs. */
+  askForTool(effect: Extract<FlowEffect, { type: 'ask' }>): void;
+  answeredForTool(answer: Extract<FlowEffect, { type: 'answered' }>['answer']): void;
   /** Runs a tool of the plan. Never rejects. @returns its text */
   runTool(toolId: string, args: Record<string, unknown>): Promise<{ ok: boolean; content: string }>;
+  /**
+   * Plays an audio asset as words of the agent. Never rejects.
+   * @param isDue whether it is still wanted when it is there
+   * @returns how it ended; undefined: nothing was said
+   */
+  playAsset(
+    effect: Extract<FlowEffect, { type: 'say' }>,
+    assetId: string,
+    isDue: () => boolean,
+  ): Promise<UtteranceEnd['status'] | undefined>;
+  /** Has the caller hear an audio asset. @returns what ends that */
+  hold(assetId: string): () => void;
+  /** Brings the caller to somebody else; `FlowRun.returned` follows when they are still with the agent. */
+  lead(effect: Extract<FlowEffect, { type: 'transfer' | 'hand_over' }>): void;
   /** @returns what cancels it */
   after(ms: number, then: () => void): () => void;
   /** Says the message, or that of the agent, and ends. */
@@ -56,8 +80,8 @@ export class FlowRun {
   readonly #call: FlowCall;
   #graph: FlowGraph | undefined;
   #state: FlowState | undefined;
-  /** The fixed text that is being said. */
-  #saying: AgentUtterance | undefined;
+  /** Stands for the fixed text that is being said, or waits for its audio. */
+  #saying: object | undefined;
   /** The decision that a model is asked for. */
   #routing: AbortController | undefined;
   #stopWait: (() => void) | undefined;
@@ -99,7 +123,9 @@ export class FlowRun {
 
   #readPlan(): void {
     const { flow, agent } = this.#plan;
-    this.#graph = flow ? toFlowGraph(flow.definition, agent.agent_id) : undefined;
+    const confirmed = this.#plan.tools.filter(({ execution }) => execution.confirm);
+    const ids = new Set(confirmed.map(({ tool_id: id }) => id));
+    this.#graph = flow ? toFlowGraph(flow.definition, agent.agent_id, ids) : undefined;
     const state = flow?.state;
     const fits =
       state?.agent_id === agent.agent_id &&
@@ -152,6 +178,23 @@ export class FlowRun {
     if (this.#graph && this.#waiting.length < MAX_WAITING) this.#takeSoon({ type: 'event', name });
   }
 
+  /** A later leg goes on where the one before stood. */
+  resume(): void {
+    this.take({ type: 'resume' });
+    // Of a transfer that the carrier could not make more is known: what is said of it comes first.
+    if (this.#plan.returned_from === null) this.take({ type: 'returned' });
+  }
+
+  /** Whether the caller is being brought to somebody else, as a node wants it. */
+  get isLeading(): boolean {
+    return this.#state?.phase === 'leading';
+  }
+
+  /** The caller was to be brought to somebody else, and is still with the agent. */
+  returned(): void {
+    if (this.isLeading) this.#takeSoon({ type: 'returned' });
+  }
+
   /** The call ends, or the flow is another one's. */
   close(): void {
     this.#stopRouting();
@@ -166,7 +209,8 @@ export class FlowRun {
 
   /** Takes what has waited, if nobody speaks. */
   takeWaiting(): void {
-    if (this.#waiting.length === 0 || this.#speech.busy || this.#routing || this.#call.callerSpeaks()) return;
+    if (this.#waiting.length === 0 || this.#speech.busy || this.#call.callerSpeaks()) return;
+    if (this.#routing || this.#saying) return;
     if (this.#phase.on('flow_step') === 'take') this.take(this.#waiting.shift()!);
   }
 
@@ -185,9 +229,11 @@ export class FlowRun {
   take(input: FlowInput, answer: FlowAnswer = {}): boolean {
     if (!this.#graph || this.#phase.on('flow_step') !== 'take') return false;
     this.#stopRouting();
-    const { state, effects } = step(this.#graph, this.#state, input, (name) => this.#prompt.lookup(name));
+    const heard = input.type === 'turn' ? { ...input, ...this.#call.said() } : input;
+    const { state, effects } = step(this.#graph, this.#state, heard, (name) => this.#prompt.lookup(name));
     this.#state = state;
     if (state.phase !== 'waiting') this.#stopWait?.();
+    if (state.phase !== 'saying' && state.phase !== 'passing') this.#saying = undefined;
     const entered = effects.findLast((effect) => effect.type === 'enter');
     for (const effect of effects) {
       if (effect === entered) {
@@ -210,13 +256,13 @@ export class FlowRun {
         return;
       }
       case 'assign':
-        Object.assign(this.#variables, effect.variables);
+        this.#call.assign(effect);
         return;
       case 'missing':
         this.#prompt.missing(effect.name);
         return;
       case 'say':
-        this.#say(effect.text, effect.interruptible);
+        this.#say(effect);
         return;
       case 'tool':
         void this.#call.runTool(effect.toolId, effect.arguments).then(({ ok, content }) => {
@@ -224,14 +270,28 @@ export class FlowRun {
         });
         return;
       case 'wait':
-        this.#stopWait?.();
-        this.#stopWait = this.#call.after(effect.seconds * 1000, () => this.#takeSoon({ type: 'timer' }));
+        this.#wait(effect);
+        return;
+      case 'transfer':
+      case 'hand_over':
+        this.#call.lead(effect);
         return;
       case 'reply':
         this.#reply(answer);
         return;
+      case 'ask':
+        this.#call.askForTool(effect);
+        this.#reply(answer);
+        return;
+      case 'answered':
+        this.#call.answeredForTool(effect.answer);
+        return;
+      case 'task':
+        this.#call.setTask(effect.text);
+        return;
       case 'route':
-        this.#route(effect, answer);
+      case 'read':
+        this.#decide(effect, answer);
         return;
       case 'end':
         this.#call.end(effect.message);
@@ -241,10 +301,24 @@ export class FlowRun {
     }
   }
 
-  #say(text: string, interruptible: boolean): void {
-    const saying = this.#speech.say(text, 'say', { interruptible });
-    this.#saying = saying;
-    void saying.done.then(({ status }) => {
+  #wait({ seconds, holdAssetId }: Extract<FlowEffect, { type: 'wait' }>): void {
+    this.#stopWait?.();
+    const endHold = holdAssetId === null ? undefined : this.#call.hold(holdAssetId);
+    const cancel = this.#call.after(seconds * 1000, () => this.#takeSoon({ type: 'timer' }));
+    this.#stopWait = () => {
+      cancel();
+      endHold?.();
+    };
+  }
+
+  #say(effect: Extract<FlowEffect, { type: 'say' }>): void {
+    const { text, interruptible, assetId } = effect;
+    const saying = (this.#saying = {});
+    const said =
+      assetId === null
+        ? this.#speech.say(text, 'say', { interruptible }).done.then(({ status }) => status)
+        : this.#call.playAsset(effect, assetId, () => this.#saying === saying);
+    void said.then((status) => {
       if (this.#saying !== saying) return;
       this.#saying = undefined;
       // Who interrupted will be done in a moment.
@@ -259,14 +333,16 @@ export class FlowRun {
     else this.#speech.answer({ note: GO_ON, ...how });
   }
 
-  #route({ options, mayStay }: Extract<FlowEffect, { type: 'route' }>, answer: FlowAnswer): void {
+  #decide(effect: Question, answer: FlowAnswer): void {
     const routing = (this.#routing = new AbortController());
     // The node may stay: then its answer is on its way already.
+    const mayStay = effect.type === 'route' && effect.mayStay;
     if (mayStay && this.#plan.agent.config.turn_taking.preemptive_generation) this.#speech.prepare();
-    void this.#call.choose(options, mayStay, routing.signal).then((choice) => {
+    void this.#call.decide(effect, routing.signal).then(({ choice, values }) => {
       if (this.#routing !== routing) return;
       this.#routing = undefined;
-      this.take({ type: 'route', choice }, answer);
+      if (effect.type === 'route') this.take({ type: 'route', choice }, answer);
+      else this.take({ type: 'read', choice, values, said: effect.said }, answer);
     });
   }
 

@@ -8,10 +8,10 @@ import type { CallClock } from './call-clock.ts';
 import type { PhaseOfCall } from './call-phase.ts';
 import type { PromptTexts } from './prompt.ts';
 
-/** How long a greeting that is due waits for its audio. Then it is spoken. */
+/** How long a text that is due waits for its audio. Then it is spoken. */
 export const AUDIO_PATIENCE_MS = 1500;
 /** Stands in transcripts for audio of which nobody has said what it says. */
-const WORDLESS = '(audio)';
+export const WORDLESS = '(audio)';
 
 /** The agent speaks first: an audio asset, a fixed text, or what its model thinks of. */
 export class Greeting {

@@ -102,6 +102,12 @@ export class NodeSettings {
     this.#changed();
   }
 
+  /** What the model is to do in the node now. */
+  setTask(text: string): void {
+    const said = this.#node ? promptOf(this.#node, this.#plan) : '';
+    this.#prompt.setNode([...(said === '' ? [] : [said]), text].join('\n\n'));
+  }
+
   #useModels({ llm_id: id, llm }: NodeOverrides): void {
     const [first, ...fallbacks] = this.#own.llms;
     const named = llm?.fallback_llm_ids?.map((one) => this.llm(one));
@@ -134,10 +140,10 @@ function ownOf({ agent, knowledge }: SessionPlan, llms: readonly LlmProvider[]) 
 /** What a node adds to the prompt of the agent, with placeholders. */
 function promptOf(node: FlowNode, { flow }: SessionPlan): string {
   const global = flow?.definition.global_prompt ?? '';
-  if (node.type !== 'conversation') return global;
+  if (node.type !== 'conversation' && node.type !== 'collect') return global;
   const task = `Your task at this point of the call:\n${node.prompt}`;
-  return [
-    ...(node.use_global_prompt && global !== '' ? [global] : []),
-    ...(node.prompt === '' ? [] : [task]),
-  ].join('\n\n');
+  const usesGlobal = node.type === 'collect' || node.use_global_prompt;
+  return [...(usesGlobal && global !== '' ? [global] : []), ...(node.prompt === '' ? [] : [task])].join(
+    '\n\n',
+  );
 }

@@ -109,35 +109,38 @@ void t.test('barge-in', async (t) => {
     );
   });
 
-  await t.test('what was not heard is not in the transcript, nor in what the LLM is told', async (t) => {
-    const call = fakeCall({
-      llm: (request) =>
-        text(
-          lastUser(request) === 'Tell me everything'
-            ? 'one two three four five six seven eight nine ten'
-            : 'Of course.',
-        ),
-    });
-    await call.wait(1600);
-    await call.hears('Tell me everything');
-    await call.wait(160 + 3 * WORD_MS);
-    const before = call.phone.clears.length;
-    await call.wait(80, true);
-    t.equal(
-      call.phone.clears.length,
-      before + 1,
-      'cleared at the carrier with the fourth voiced frame at the latest',
-    );
-    await call.hears('Hold on a moment');
-    await call.wait(1500);
-    const cut = call.turns().find((turn) => turn.interrupted)!;
-    t.equal(cut.text, 'one two three', 'the words that were played, and no more');
-    t.match(agentWords(call.requests.at(-1)!), ['Hello there friend.', 'one two three']);
-    t.equal(call.texts().at(-1), 'agent: Of course.');
-    t.equal(call.requests.length, 2);
-  });
+  await t.test(
+    'rule 15: what was not heard is not in the transcript, nor in what the LLM is told',
+    async (t) => {
+      const call = fakeCall({
+        llm: (request) =>
+          text(
+            lastUser(request) === 'Tell me everything'
+              ? 'one two three four five six seven eight nine ten'
+              : 'Of course.',
+          ),
+      });
+      await call.wait(1600);
+      await call.hears('Tell me everything');
+      await call.wait(160 + 3 * WORD_MS);
+      const before = call.phone.clears.length;
+      await call.wait(80, true);
+      t.equal(
+        call.phone.clears.length,
+        before + 1,
+        'cleared at the carrier with the fourth voiced frame at the latest',
+      );
+      await call.hears('Hold on a moment');
+      await call.wait(1500);
+      const cut = call.turns().find((turn) => turn.interrupted)!;
+      t.equal(cut.text, 'one two three', 'the words that were played, and no more');
+      t.match(agentWords(call.requests.at(-1)!), ['Hello there friend.', 'one two three']);
+      t.equal(call.texts().at(-1), 'agent: Of course.');
+      t.equal(call.requests.length, 2);
+    },
+  );
 
-  await t.test('without word times of the voice the cut is in proportion', async (t) => {
+  await t.test('rule 16: without word times of the voice the cut is in proportion', async (t) => {
     const call = fakeCall({ words: false, llm: () => text('aaa bbb ccc ddd eee fff ggg hhh iii jjj') });
     await call.wait(1600);
     await call.hears('Tell me everything');
@@ -221,7 +224,7 @@ void t.test('tools', async (t) => {
   });
 
   await t.test(
-    'that run when the caller speaks are finished, and the next answer knows their result',
+    'rule 4: that run when the caller speaks are finished, and the next answer knows their result',
     async (t) => {
       let finish!: () => void;
       let runs = 0;
@@ -274,7 +277,7 @@ void t.test('tools', async (t) => {
     });
   });
 
-  await t.test('end_call hangs up when the goodbye was heard, and only once', async (t) => {
+  await t.test('rule 23: end_call hangs up when the goodbye was heard, and only once', async (t) => {
     const call = fakeCall({
       llm: () => ({
         events: [
@@ -385,21 +388,24 @@ void t.test('failures', async (t) => {
     t.match(await call.call.ended, { failure_reason: 'tts_error' });
   });
 
-  await t.test('when all voices fail the local one says so, and the call ends with tts_error', async (t) => {
-    const dead = () => new ProviderError('fake-tts', 'auth', 'no');
-    const german = wirePlan((_plan, config) => (config.language.primary = 'de-DE'));
-    const call = fakeCall({ plan: german, ttsFails: dead, localVoice: {} });
-    await call.wait(7000);
-    const words = 'I am sorry, something is not working at the moment. Please call again later.';
-    t.same(call.spoken, [`(local) ${words}`], 'in English: it has no other language');
-    t.same(call.texts(), [`agent: ${words}`]);
-    t.match(call.events.findLast(({ type }) => type === 'warning')?.data, { code: 'local_voice' });
-    t.match(await call.call.ended, { ended_by: 'system', failure_reason: 'tts_error' });
+  await t.test(
+    'rule 31: when all voices fail the local one says so, and the call ends with tts_error',
+    async (t) => {
+      const dead = () => new ProviderError('fake-tts', 'auth', 'no');
+      const german = wirePlan((_plan, config) => (config.language.primary = 'de-DE'));
+      const call = fakeCall({ plan: german, ttsFails: dead, localVoice: {} });
+      await call.wait(7000);
+      const words = 'I am sorry, something is not working at the moment. Please call again later.';
+      t.same(call.spoken, [`(local) ${words}`], 'in English: it has no other language');
+      t.same(call.texts(), [`agent: ${words}`]);
+      t.match(call.events.findLast(({ type }) => type === 'warning')?.data, { code: 'local_voice' });
+      t.match(await call.call.ended, { ended_by: 'system', failure_reason: 'tts_error' });
 
-    const mute = fakeCall({ ttsFails: dead, localVoice: { fails: dead } });
-    await mute.wait(400);
-    t.match(await mute.call.ended, { failure_reason: 'tts_error' }, 'and without it at once');
-  });
+      const mute = fakeCall({ ttsFails: dead, localVoice: { fails: dead } });
+      await mute.wait(400);
+      t.match(await mute.call.ended, { failure_reason: 'tts_error' }, 'and without it at once');
+    },
+  );
 
   await t.test('without any STT the caller is told, and the call ends with stt_error', async (t) => {
     const call = fakeCall();
@@ -411,7 +417,7 @@ void t.test('failures', async (t) => {
   });
 
   await t.test(
-    'a telephone that goes silent without a word is media_timeout; a reset is the carrier',
+    'rule 18: a telephone that goes silent without a word is media_timeout; a reset is the carrier',
     async (t) => {
       const silent = fakeCall();
       await silent.wait(2000);
@@ -431,7 +437,7 @@ void t.test('failures', async (t) => {
   );
 });
 
-void t.test('what the caller was saying when the call ended is kept', async (t) => {
+void t.test('rule 17: what the caller was saying when the call ended is kept', async (t) => {
   const call = fakeCall();
   await call.wait(1600);
   await call.wait(300, true);
@@ -507,36 +513,65 @@ void t.test('a blind transfer is asked of the carrier once, and ends our part', 
       call,
       command: call.events.find((event) => event.type === 'carrier_command')!.data as {
         command_id: string;
-        args: { to: string };
+        args: { to: string; transfer_id: string };
       },
     };
   };
-  const answer = (call: Awaited<ReturnType<typeof start>>['call'], commandId: string, ok: boolean) =>
+  type Started = Awaited<ReturnType<typeof start>>;
+  const order = (call: Started['call'], type: 'carrier_result' | 'transfer_result', args: object) =>
     call.call.command({
       v: 1,
       command_id: 'x',
       session_id: call.plan.session_id,
-      type: 'carrier_result',
-      args: { command_id: commandId, ok },
+      type,
+      args: { ...args },
       expires_at: new Date().toISOString(),
     });
+  const answer = (call: Started['call'], commandId: string, ok: boolean) =>
+    order(call, 'carrier_result', { command_id: commandId, ok });
+  const tell = ({ call, command }: Started, result: string) =>
+    order(call, 'transfer_result', { transfer_id: command.args.transfer_id, result });
+  const phasesOf = ({ events }: Started['call']) =>
+    events.filter(({ type }) => type === 'transfer').map(({ data }) => data['phase']);
 
   const good = await start();
   t.equal(good.command.args.to, '+14155550123');
   t.equal(good.call.texts().at(-1), 'agent: I am connecting you.');
   answer(good.call, good.command.command_id, true);
-  t.match(await good.call.call.ended, { hangup_reason: 'transferred' });
-  t.same(
-    good.call.events.filter((event) => event.type === 'transfer').map((event) => event.data['phase']),
-    ['begun', 'bridged'],
-  );
+  await good.call.wait(20);
+  t.equal(good.call.phone.closed?.code, 1000, 'the carrier goes on when our connection ends');
+  await good.call.wait(20_000);
+  t.equal(good.call.report, undefined, 'it rings somewhere');
+  await good.call.wait(15_000);
+  t.match(await good.call.call.ended, { hangup_reason: 'transferred' }, 'nobody has said otherwise');
+  t.same(phasesOf(good.call), ['begun', 'bridged']);
 
   const taken = await start();
   taken.call.phone.listener.onGone({ by: 'caller', lost: false });
   await taken.call.wait(100);
   t.equal(taken.call.report, undefined, 'a stream that goes while the carrier connects is no hang-up');
   answer(taken.call, taken.command.command_id, true);
+  await taken.call.wait(20);
+  tell(taken, 'bridged');
   t.match(await taken.call.call.ended, { ended_by: 'agent', hangup_reason: 'transferred' });
+
+  const back = await start();
+  answer(back.call, back.command.command_id, true);
+  await back.call.wait(3000);
+  tell(back, 'returns');
+  await back.call.wait(14_000);
+  t.equal(back.call.report, undefined, 'the caller comes back on another connection');
+  await back.call.wait(1100);
+  t.match(await back.call.call.ended, { ended_by: 'caller', hangup_reason: 'caller_hangup' }, 'or not');
+  t.same(phasesOf(back.call), ['begun'], 'who knows from the carrier tells that it failed');
+  t.same(back.call.spoken, ['Hello there friend.', 'I am connecting you.'], 'that leg says nothing more');
+
+  const gone = await start();
+  answer(gone.call, gone.command.command_id, true);
+  await gone.call.wait(20);
+  tell(gone, 'caller_left');
+  t.match(await gone.call.call.ended, { ended_by: 'caller', hangup_reason: 'caller_hangup' });
+  t.match(gone.call.events.findLast(({ type }) => type === 'transfer')?.data, { code: 'caller_left' });
 
   const lost = await start();
   lost.call.phone.listener.onGone({ by: 'caller', lost: false });

@@ -60,8 +60,10 @@ class LiveCall implements Call, ParticipantListener {
       end: (reason) => this.end(reason),
       onCallerTurn: (words) => this.#onCallerTurn(words),
       onHeard: (text) => this.#onHeard(text),
+      onTaken: () => this.#letGo(),
       onBridged: () => this.#end({ ended_by: 'agent', hangup_reason: 'transferred' }, { hangUp: false }),
       onLost: () => this.#end(reasonOf(this.#gone!), { hangUp: false }),
+      onReturns: () => this.#awaitReturn(this.#gone!),
     });
     this.steering = this.#parts.steering;
   }
@@ -139,20 +141,34 @@ class LiveCall implements Call, ParticipantListener {
     } else if (answer === 'wait_for_return') {
       // As at an interruption: the next leg must know what was said until now.
       this.#closeConversation();
-      this.#rejoinTimer = this.#clock.setTimeout(() => {
-        if (this.#phase.on('return_overdue') === 'end') this.#end(reasonOf(gone), { hangUp: false });
-      }, REJOIN_GRACE_MS);
+      this.#awaitReturn(gone);
     }
+  }
+
+  /** The carrier has the caller. Its document begins, where it takes one, when our connection ends. */
+  #letGo(): void {
+    this.#gone ??= { by: 'caller', lost: false };
+    // As at an interruption: the next leg must know what was said until now.
+    this.#closeConversation();
+    this.#deps.farEnd.participant.end('over', 'transferred');
+  }
+
+  /** Another leg goes on with the call, or nobody does. @param gone why it is over then */
+  #awaitReturn(gone: Gone): void {
+    this.#rejoinTimer = this.#clock.setTimeout(() => {
+      if (this.#phase.on('return_overdue') === 'end') this.#end(reasonOf(gone), { hangUp: false });
+    }, REJOIN_GRACE_MS);
   }
 
   // ---- the conversation ----
 
   #onTick(now: number): void {
     this.#parts.watchdog.tick(now);
-    if (this.#phase.phase === 'away') return;
+    if (this.#phase.phase === 'away' || this.#phase.phase === 'handed_over') return;
     this.#parts.playout.pump();
     this.#parts.turns.tick(now);
     this.#parts.answering?.tick(now);
+    this.#parts.backchannels.tick(now);
     this.#parts.timing.tick(now);
     if (this.#parts.turns.deaf) this.#parts.failures.recognitionLost();
     this.#parts.goodbye.tick(now);
@@ -162,6 +178,7 @@ class LiveCall implements Call, ParticipantListener {
     this.#parts.flow.takeWaiting();
     this.#parts.texts.sayNext();
     this.#parts.report.saveUnderWay(now, this.#underWay);
+    this.#parts.liveWords.tick(now, this.#underWay);
   }
 
   readonly #underWay = () => ({
@@ -227,6 +244,7 @@ class LiveCall implements Call, ParticipantListener {
     this.#parts.keys.close();
     this.#parts.consult?.close();
     this.#parts.consultation.close();
+    this.#parts.blind.close();
     this.#parts.carrier.close();
     this.#parts.tools.close();
     this.#parts.cost.tell();

@@ -50,24 +50,27 @@ async function waitRefusing(call: FakeCall, ms: number): Promise<number> {
   return asked;
 }
 
-void t.test('a model that insists on a transfer that fails is stopped, and the caller is told', async (t) => {
-  const call = fakeCall({
-    plan: planWith(''),
-    llm: () => ({ events: [toolCall('transfer_call', { destination_id: 'sales' })] }),
-  });
-  await call.wait(1600);
-  await call.hears('Sales please');
-  const asked = await waitRefusing(call, 8000);
-  t.equal(asked, 3, 'the carrier is asked three times, not for ever');
-  t.same(warnings(call), ['tool_refused transfer_call', 'tool_given_up transfer_call']);
-  t.equal(call.texts().at(-1), 'agent: I am sorry, I had a technical problem. Could you say that again?');
-  const finished = named(call, 'tool_finished', 'transfer_call');
-  t.same(
-    finished.map(({ ok, code }) => (ok ? 'begun' : code)),
-    ['begun', 'begun', 'begun', 'repeated_failure', 'repeated_failure', 'repeated_failure'],
-  );
-  t.equal(call.report, undefined, 'the call goes on');
-});
+void t.test(
+  'rule 23: a model that insists on a transfer that fails is stopped, and the caller is told',
+  async (t) => {
+    const call = fakeCall({
+      plan: planWith(''),
+      llm: () => ({ events: [toolCall('transfer_call', { destination_id: 'sales' })] }),
+    });
+    await call.wait(1600);
+    await call.hears('Sales please');
+    const asked = await waitRefusing(call, 8000);
+    t.equal(asked, 3, 'the carrier is asked three times, not for ever');
+    t.same(warnings(call), ['tool_refused transfer_call', 'tool_given_up transfer_call']);
+    t.equal(call.texts().at(-1), 'agent: I am sorry, I had a technical problem. Could you say that again?');
+    const finished = named(call, 'tool_finished', 'transfer_call');
+    t.same(
+      finished.map(({ ok, code }) => (ok ? 'begun' : code)),
+      ['begun', 'begun', 'begun', 'repeated_failure', 'repeated_failure', 'repeated_failure'],
+    );
+    t.equal(call.report, undefined, 'the call goes on');
+  },
+);
 
 void t.test('what a destination says of its failure is told when the model insists', async (t) => {
   const call = fakeCall({

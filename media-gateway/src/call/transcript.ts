@@ -1,4 +1,5 @@
-import type { Turn, TurnLatency } from '@parley/shared/contracts/turn';
+import type { SessionPlan } from '@parley/shared/contracts/session-plan';
+import type { TurnLatency } from '@parley/shared/contracts/turn';
 import type { LlmMessage } from '../providers/llm/llm-provider.ts';
 import type { ReplyPart } from '../speech/reply.ts';
 import type { ReplyTokens } from '../speech/reply-observer.ts';
@@ -9,6 +10,7 @@ import type { TurnLog } from './turn-log.ts';
 import type { CallObserver } from './call-observer.ts';
 import type { CallRedaction } from '../redaction/call-redaction.ts';
 import { Conversation } from './conversation.ts';
+import { TurnWriter } from './turn-writer.ts';
 
 /** What the transcript must know of a reply. */
 export interface AgentWords {
@@ -40,10 +42,8 @@ export interface Talk {
  * and for whoever follows the call.
  */
 export class Transcript {
-  readonly #log: TurnLog;
-  readonly #clock: CallClock;
+  readonly #turns: TurnWriter;
   readonly #observer: CallObserver | undefined;
-  readonly #onTurn: () => void;
   readonly #talk: Talk | undefined;
   readonly #nodeId: () => string | undefined;
   readonly #redaction: CallRedaction | undefined;
@@ -57,21 +57,24 @@ export class Transcript {
   constructor(deps: {
     log: TurnLog;
     clock: CallClock;
-    history: readonly Turn[];
+    plan: Pick<SessionPlan, 'history' | 'known_history'>;
     observer: CallObserver | undefined;
     onTurn: () => void;
     talk?: Talk;
     nodeId?: () => string | undefined;
     redaction?: CallRedaction;
   }) {
-    this.#log = deps.log;
-    this.#clock = deps.clock;
-    this.#observer = deps.observer;
-    this.#onTurn = deps.onTurn;
-    this.#talk = deps.talk;
     this.#nodeId = deps.nodeId ?? (() => undefined);
+    this.#turns = new TurnWriter({ ...deps, nodeId: this.#nodeId });
+    this.#observer = deps.observer;
+    this.#talk = deps.talk;
     this.#redaction = deps.redaction;
-    this.#conversation = new Conversation(deps.history);
+    const { history, known_history: known } = deps.plan;
+    const since = known?.from_index ?? 0;
+    this.#conversation = new Conversation(
+      history.filter(({ turn_index: index }) => index >= since),
+      known?.summary,
+    );
   }
 
   // ---- the caller ----
@@ -91,22 +94,22 @@ export class Transcript {
 
   /** Takes words that take no turn: the model never gets them. */
   backchannel(words: CallerWords): void {
-    this.#recordCaller(this.#log.newTurnIndex(), words);
+    this.#turns.callerSaid(this.#turns.newIndex(), words, true);
     this.#observer?.onBackchannel?.({ text: words.text, audioEndMs: words.audioEndMs });
   }
 
   /** Takes keys that the caller pressed. */
   keys(digits: string): void {
-    this.#recordNow(this.#log.newTurnIndex(), `(keys) ${digits}`);
+    this.#turns.callerWrote(this.#turns.newIndex(), `(keys) ${digits}`);
     this.#talk?.callerSaid('', undefined);
   }
 
   /** Takes a text that the caller wrote. @param after see `Place` @returns the key of the entry */
   written(text: string, after?: string | null): string {
-    const turnIndex = this.#log.newTurnIndex();
+    const turnIndex = this.#turns.newIndex();
     const key = keyOf(turnIndex);
     this.#conversation.addCaller(text, { key, after });
-    this.#recordNow(turnIndex, text);
+    this.#turns.callerWrote(turnIndex, text);
     this.#talk?.callerSaid(text, undefined);
     return key;
   }
@@ -120,7 +123,7 @@ export class Transcript {
 
   /** The first audio of a reply is heard: its turn begins. */
   replyAudible(reply: AgentWords): void {
-    reply.turnIndex ??= this.#log.newTurnIndex();
+    reply.turnIndex ??= this.#turns.newIndex();
     reply.nodeId ??= this.#nodeId();
   }
 
@@ -137,6 +140,11 @@ export class Transcript {
     });
   }
 
+  /** Takes words that the agent said while the caller had the floor: the model never gets them. Monotonic ms. */
+  agentBackchannel(text: string, startedAt: number, endedAt: number): void {
+    this.#turns.agentBackchannel(this.#turns.newIndex(), text, startedAt, endedAt);
+  }
+
   /** Corrects a reply of which less was heard than was written down. */
   replyCorrected(reply: AgentWords, heard: HeardSpeech): void {
     this.#writeReply(reply, heard);
@@ -151,6 +159,11 @@ export class Transcript {
 
   // ---- the model ----
 
+  /** Another agent has taken over, which is told nothing of what was said so far. @param summary what it is told instead */
+  beginAnew(summary: string): void {
+    this.#conversation.beginAnew(summary);
+  }
+
   /** Adds a note for the model that neither side said. */
   note(text: string): void {
     this.#conversation.addNote(text);
@@ -161,9 +174,24 @@ export class Transcript {
     return this.#conversation.remove(key);
   }
 
+  /** The model is never told what the caller said last: it was refused. The record keeps it. */
+  refuseCallerWords(): void {
+    this.#conversation.refuseCaller();
+  }
+
   /** Number of the caller's turn that nothing of the agent's followed, undefined when something did. */
   get unanswered(): number | undefined {
     return this.#conversation.lastCallerText === undefined ? undefined : this.#callerTurn;
+  }
+
+  /** The caller's words that nothing of the agent's followed; empty: there are none. */
+  get callerText(): string {
+    return this.#conversation.lastCallerText ?? '';
+  }
+
+  /** What the agent said last; empty: nothing yet. */
+  get agentText(): string {
+    return this.#conversation.lastAgentText;
   }
 
   /** Whether the caller has said or written something that nothing of the agent's followed. */
@@ -191,41 +219,11 @@ export class Transcript {
   // ---- inside ----
 
   #rememberCaller(words: CallerWords): string {
-    const turnIndex = (this.#callerTurn = this.#log.newTurnIndex());
+    const turnIndex = (this.#callerTurn = this.#turns.newIndex());
     const key = keyOf(turnIndex);
     this.#conversation.addCaller(words.text, { key });
-    this.#recordCaller(turnIndex, words);
+    this.#turns.callerSaid(turnIndex, words);
     return key;
-  }
-
-  #recordCaller(turnIndex: number, words: CallerWords): void {
-    const { text, confidence, language, startMs, endMs } = words;
-    this.#record({
-      turn_index: turnIndex,
-      role: 'caller',
-      text,
-      start_ms: startMs,
-      end_ms: endMs,
-      ...(language === undefined ? {} : { language }),
-      interrupted: false,
-      ...(confidence === undefined ? {} : { confidence: toProbability(confidence) }),
-      ...inNode(this.#nodeId()),
-      redacted: false,
-    });
-  }
-
-  #recordNow(turnIndex: number, text: string): void {
-    const at = this.#clock.offset();
-    this.#record({
-      turn_index: turnIndex,
-      role: 'caller',
-      text,
-      start_ms: at,
-      end_ms: at,
-      interrupted: false,
-      ...inNode(this.#nodeId()),
-      redacted: false,
-    });
   }
 
   /** Records the part of a reply that was heard. */
@@ -235,30 +233,15 @@ export class Transcript {
     this.#talk?.agentSaid(reply.parts, text);
     this.#conversation.settleReply(reply.parts, complete ? undefined : text);
     if (text === '' || heard?.startedAt === undefined) return;
-    this.#record({
-      turn_index: (reply.turnIndex ??= this.#log.newTurnIndex()),
-      role: 'agent',
+    this.#turns.agentSaid((reply.turnIndex ??= this.#turns.newIndex()), {
       text,
-      start_ms: this.#clock.offsetOf(heard.startedAt),
-      end_ms: this.#clock.offsetOf(heard.endedAt ?? heard.startedAt),
+      startedAt: heard.startedAt,
+      endedAt: heard.endedAt ?? heard.startedAt,
       interrupted: !complete,
-      redacted: false,
-      ...inNode(reply.nodeId ?? this.#nodeId()),
+      nodeId: reply.nodeId,
       latency: reply.latency,
     });
   }
-
-  #record(turn: Turn): void {
-    this.#log.commit(turn);
-    this.#onTurn();
-  }
 }
-
-const inNode = (nodeId: string | undefined) => (nodeId === undefined ? {} : { node_id: nodeId });
 
 const keyOf = (turnIndex: number) => `turn:${turnIndex}`;
-
-/** Providers' confidences, and the means of several, as four decimals from 0 to 1. */
-function toProbability(confidence: number): number {
-  return Math.round(Math.min(1, Math.max(0, confidence)) * 1e4) / 1e4;
-}

@@ -1,7 +1,13 @@
+import type { TransferDestination } from '@parley/shared/contracts/agent-config';
+import { destinationsIn } from '@parley/shared/contracts/flow-definition';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
-import type { TransferDestination } from './call-tools.ts';
 import type { ConsultArgs } from './consultation.ts';
 import type { TrustedVariables } from './trusted-variables.ts';
+
+/** All that the caller may be brought to: the agent's destinations, and those of its flow's nodes. */
+export function allDestinations({ agent, flow }: Pick<SessionPlan, 'agent' | 'flow'>): TransferDestination[] {
+  return [...agent.config.transfer.destinations, ...(flow ? destinationsIn(flow.definition) : [])];
+}
 
 /** Whom the carrier is to call for a transfer, and how. */
 export class TransferTargets {

@@ -13,6 +13,7 @@ export class WaitingTexts {
   readonly #tools: { readonly news: boolean };
   readonly #mustListen: () => boolean;
   readonly #texts: string[] = [];
+  #urgent: (() => string) | undefined;
 
   constructor(deps: {
     phase: PhaseOfCall;
@@ -37,13 +38,21 @@ export class WaitingTexts {
     return true;
   }
 
+  /** Says a text before all others. @param text is made when it is said, since that may be a while from now */
+  addUrgent(text: () => string): void {
+    this.#urgent = text;
+    this.sayNext();
+  }
+
   /** Says the next one, unless somebody has the floor: the agent, or a caller whose words await an answer. */
   sayNext(): void {
     // Where the far end decides when the agent speaks, results wait for its next request.
     const news = this.#tools.news && this.#turns.expected;
-    if ((this.#texts.length === 0 && !news) || this.#phase.on('waiting_text') !== 'say') return;
+    if ((this.#texts.length === 0 && !this.#urgent && !news) || this.#phase.on('waiting_text') !== 'say')
+      return;
     if (this.#speech.busy || this.#turns.openText !== '' || this.#mustListen()) return;
-    const text = this.#texts.shift();
+    const text = this.#urgent?.() ?? this.#texts.shift();
+    this.#urgent = undefined;
     if (text === undefined) this.#speech.answer();
     else this.#speech.say(text, 'say', { interruptible: true });
   }

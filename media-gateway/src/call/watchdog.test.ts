@@ -88,7 +88,7 @@ function expectedDuty(signs: CallSigns): Duty {
   }
 }
 
-void t.test('in every state of a call it is somebody’s move, within a bound', (t) => {
+void t.test('rule 9: in every state of a call it is somebody’s move, within a bound', (t) => {
   const bounds = boundsOf(wirePlan());
   let states = 0;
   for (const signs of allSigns()) {
@@ -228,7 +228,8 @@ void t.test('a tool that never answers is given up, and the model is told', asyn
   });
   await call.wait(1600);
   await call.hears('Find it');
-  await call.wait(26_000);
+  // Two fillers, from whose end on it is waited for.
+  await call.wait(30_000);
   t.same(stalls(call), ['tool: give_up_tool']);
   t.match(call.texts().at(-1), /I could not find it/);
   t.match(call.events.find(({ type }) => type === 'tool_finished')?.data, { ok: false, code: 'timeout' });

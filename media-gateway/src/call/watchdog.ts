@@ -3,7 +3,9 @@ import { consultLimitMs } from '@parley/shared/contracts/consult';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { Emit } from '../reporting/call-reporter.ts';
 import type { AgentActivity } from '../turns/turn-detector.ts';
+import { blindLimitMs } from './blind-transfer.ts';
 import type { CallPhase } from './call-phase.ts';
+import { allDestinations } from './transfer-targets.ts';
 
 /** How often a call is looked at: what is overdue by seconds need not be found within a tick. */
 const CHECK_MS = 240;
@@ -85,13 +87,15 @@ export function dutyOf(signs: CallSigns): Duty {
 }
 
 /** How long each duty may last without any progress, ms. */
-export function boundsOf({ agent, llm, tools }: SessionPlan): Readonly<Record<Duty, number>> {
+export function boundsOf(plan: SessionPlan): Readonly<Record<Duty, number>> {
+  const { agent, llm, tools } = plan;
   const { turn_taking: turns, interruption } = agent.config;
   const reply = agent.config.llm.request_timeout_ms * (llm.length + 1) + MARGIN_MS;
   const tool = Math.max(CARRIER_MS, ...tools.map(({ execution }) => execution.timeout_ms)) + MARGIN_MS;
-  // Of who is told of the caller first; behind it one more request to the carrier.
-  const waits = agent.config.transfer.destinations.flatMap((destination) =>
-    destination.mode === 'warm' ? [consultLimitMs(destination.ring_timeout_seconds) + CARRIER_MS] : [],
+  // Before or behind the wait there is a request to the carrier.
+  const waits = allDestinations(plan).map(
+    ({ mode, ring_timeout_seconds: seconds }) =>
+      CARRIER_MS + (mode === 'warm' ? consultLimitMs(seconds) : blindLimitMs(seconds)),
   );
   return {
     reply,

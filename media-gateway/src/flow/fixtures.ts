@@ -23,6 +23,13 @@ export const wait = (id: string, more: Part = {}): Part => ({
   timeout_seconds: 10,
   ...more,
 });
+export const transfer = (id: string, more: Part): Part => ({ id, type: 'transfer', ...more });
+export const agent = (id: string, more: Part = {}): Part => ({
+  id,
+  type: 'agent',
+  agent_id: 'agt_2',
+  ...more,
+});
 export const branch = (id: string): Part => ({ id, type: 'branch' });
 export const end = (id = 'end', more: Part = {}): Part => ({ id, type: 'end', message: 'Goodbye.', ...more });
 

@@ -13,9 +13,15 @@ export interface FlowGraph {
   readonly leaving: ReadonlyMap<string, readonly FlowEdge[]>;
   readonly edges: ReadonlyMap<string, FlowEdge>;
   readonly globals: readonly FlowNode[];
+  /** Tools that run only with the caller's yes. */
+  readonly confirmed: ReadonlySet<string>;
 }
 
-export function toFlowGraph(definition: FlowDefinition, agentId: string | null): FlowGraph {
+export function toFlowGraph(
+  definition: FlowDefinition,
+  agentId: string | null,
+  confirmed: ReadonlySet<string> = new Set(),
+): FlowGraph {
   const { nodes, edges } = definition;
   // Stable: edges of one priority stay in the order given.
   const sorted = edges.toSorted((a, b) => a.priority - b.priority);
@@ -27,6 +33,7 @@ export function toFlowGraph(definition: FlowDefinition, agentId: string | null):
     leaving: Map.groupBy(sorted, ({ from }) => from),
     edges: new Map(edges.map((edge) => [edge.id, edge])),
     globals: nodes.filter(({ global }) => global !== null),
+    confirmed,
   };
 }
 
@@ -40,6 +47,8 @@ export function unbegun({ definition, agentId }: FlowGraph): FlowState {
     entries: definition.nodes.map(() => 0),
     cooldowns: definition.nodes.map(() => 0),
     returns: [],
+    collect: null,
+    collects: [],
     turns: 0,
     steps: 0,
   };

@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
-import { flowDefinitionSchema, type FlowDefinition } from '@parley/shared/contracts/flow-definition';
+import { flowDefinitionSchema } from '@parley/shared/contracts/flow-definition';
 import {
   flowStateSchema,
   MAX_FLOW_STATE_BYTES,
   MAX_NODE_ENTRIES,
   MAX_RETURNS,
   MAX_STEPS_ALONE,
-  type FlowState,
 } from '@parley/shared/contracts/flow-state';
 import {
+  agent,
   always,
   branch,
   edge,
@@ -25,63 +25,12 @@ import {
   silence,
   talk,
   tool,
+  transfer,
   wait,
 } from './fixtures.ts';
 import { toFlowGraph, unbegun } from './flow-graph.ts';
-import { step, type FlowEffect, type FlowInput } from './flow-step.ts';
-
-const start: FlowInput = { type: 'start', greeted: false };
-const turn: FlowInput = { type: 'turn' };
-const played: FlowInput = { type: 'played' };
-const press = (digits: string): FlowInput => ({ type: 'keys', digits });
-const take = (by: 'edge' | 'global', id: string): FlowInput => ({ type: 'route', choice: { by, id } });
-const goBack: FlowInput = { type: 'route', choice: { by: 'return' } };
-const stay: FlowInput = { type: 'route', choice: null };
-
-/** An effect in a few words. */
-function told(effect: FlowEffect): string {
-  switch (effect.type) {
-    case 'enter':
-      return `${effect.by} ${effect.node.id}`;
-    case 'assign':
-      return Object.entries(effect.variables)
-        .map((one) => one.join('='))
-        .join(' ');
-    case 'missing':
-      return `missing ${effect.name}`;
-    case 'say':
-      return `"${effect.text}"${effect.interruptible ? '' : '!'}`;
-    case 'reply':
-      return 'reply';
-    case 'tool':
-      return `run ${effect.toolId} ${JSON.stringify(effect.arguments)}`;
-    case 'wait':
-      return `wait ${effect.seconds}`;
-    case 'route':
-      return `ask ${effect.options.map(({ route }) => (route.by === 'return' ? 'return' : route.id)).join(', ')}`;
-    case 'end':
-      return `end${effect.message === undefined ? '' : ` "${effect.message}"`}`;
-    case 'fail':
-      return effect.code;
-  }
-}
-
-/** What a list of inputs leads to, each with its effects. */
-function run(definition: FlowDefinition, inputs: FlowInput[], variables: Record<string, string> = {}) {
-  const graph = toFlowGraph(definition, 'agt_1');
-  let state: FlowState | undefined;
-  const known = { ...variables };
-  const steps = inputs.map((input) => {
-    // A step that wrote into the state it was given would throw.
-    for (const part of [state, ...Object.values(state ?? {})]) Object.freeze(part);
-    const stepped = step(graph, state, input, (name) => known[name]);
-    state = stepped.state;
-    for (const effect of stepped.effects)
-      if (effect.type === 'assign') Object.assign(known, effect.variables);
-    return stepped.effects.map(told).join(', ');
-  });
-  return { steps, state: state!, variables: known };
-}
+import type { FlowInput } from './flow-effects.ts';
+import { goBack, played, press, run, start, stay, take, turn } from './walk.fixture.ts';
 
 void t.test('a call from the first node to the last, by each kind of edge', async (t) => {
   const definition = flowOf(
@@ -340,6 +289,59 @@ void t.test('a wait: for an event, a time, keys; the caller alone does not end i
   t.equal(run(pause, [start, { type: 'timer' }]).steps[1], 'edge end, end "Goodbye."');
 });
 
+void t.test('audio in nodes: of a text, and while a wait lasts', async (t) => {
+  const definition = flowOf(
+    [
+      { id: 'jingle', type: 'say', audio_asset_id: 'aud_1' },
+      say('terms', 'The terms of {{firm}}.', { audio_asset_id: 'aud_2', interruptible: false }),
+      wait('hold', { hold_audio_asset_id: 'aud_3' }),
+      end(),
+    ],
+    [edge('jingle', 'terms'), edge('terms', 'hold'), edge('hold', 'end')],
+  );
+  t.same(run(definition, [start, played, played], { firm: 'Parley' }).steps, [
+    'start jingle, aud_1 ""',
+    'edge terms, aud_2 "The terms of Parley."!',
+    'edge hold, wait 10 aud_3',
+  ]);
+});
+
+void t.test('a transfer that comes back leaves by the edge for errors, or by the last one', async (t) => {
+  const inline = { id: 'boss', target: { type: 'phone', phone_number: '+14155550100' } };
+  const definition = flowOf(
+    [
+      transfer('sales', { destination_id: 'sales' }),
+      transfer('boss', { destination: inline }),
+      agent('billing'),
+      talk('sorry'),
+      end(),
+    ],
+    [
+      edge('sales', 'sorry', error, { priority: 1 }),
+      edge('sales', 'end'),
+      edge('boss', 'billing'),
+      edge('billing', 'end', error),
+      edge('sorry', 'boss', keys('1')),
+    ],
+  );
+  const back: FlowInput = { type: 'returned' };
+  t.same(
+    run(definition, [start, { type: 'silence', count: 1 }, press('1'), back]).steps,
+    ['start sales, transfer sales', '', 'edge sorry, reply', ''],
+    'who speaks before the word of it is with the agent again',
+  );
+  t.same(run(definition, [start, back, back, press('1'), back, back]).steps.slice(1), [
+    'edge sorry, reply',
+    '',
+    'edge boss, transfer to boss',
+    'edge billing, hand over to agt_2',
+    'edge end, end "Goodbye."',
+  ]);
+  const bare = flowOf([agent('billing')], []);
+  t.same(run(bare, [start, back]).steps, ['start billing, hand over to agt_2', 'flow_stuck']);
+  t.equal(run(definition, [start, { type: 'resume' }]).steps[1], 'resume sales', 'it is not begun again');
+});
+
 void t.test('a later leg goes on where the one before stood', async (t) => {
   const definition = flowOf(
     [say('a', 'A text.'), talk('b'), end()],
@@ -361,12 +363,18 @@ void t.test('the state of the largest flow stays within its bound', async (t) =>
   const nodes = Array.from({ length: 200 }, (_, n) => talk(id(n)));
   const edges = nodes.map((_, n) => ({ id: `e${n}`, from: id(n), to: id((n + 1) % 200), condition: always }));
   const state = unbegun(toFlowGraph(flowOf(nodes, edges), 'agt_1'));
+  const collecting = (candidate: string | null) => {
+    const filled = Array.from({ length: 20 }, () => false);
+    return { at: 19, attempts: 10, candidate, partial: false, filled };
+  };
   const full = flowStateSchema.parse({
     ...state,
     edge_id: id(1),
     entries: state.entries.map(() => MAX_NODE_ENTRIES),
     cooldowns: state.cooldowns.map(() => MAX_NODE_ENTRIES),
     returns: Array.from({ length: MAX_RETURNS }, (_, n) => id(n)),
+    collect: collecting('\u0001'.repeat(200)),
+    collects: Array.from({ length: MAX_RETURNS }, () => collecting(null)),
     turns: 100,
     steps: 100,
   });

@@ -2,76 +2,14 @@ import type { FlowEdge, FlowNode } from '@parley/shared/contracts/flow-definitio
 import { MAX_NODE_ENTRIES, MAX_RETURNS, MAX_STEPS_ALONE } from '@parley/shared/contracts/flow-state';
 import type { FlowState } from '@parley/shared/contracts/flow-state';
 import { toText, valueAt } from '@parley/shared/tools/tool-template';
-import { renderTemplate } from '@parley/shared/templates/template';
-import { isTrue, type Happening } from './conditions.ts';
+import { placeholdersOf } from '@parley/shared/templates/template';
+import { yesOrNo } from '../turns/yes-no.ts';
+import type { Happening } from './conditions.ts';
+import { Collection, type Collected } from './collect/collection.ts';
+import type { FlowEffect, FlowInput, FlowStepped, Lookup, Route, Way } from './flow-effects.ts';
 import { unbegun, type FlowGraph } from './flow-graph.ts';
-
-/** What happens to a flow. */
-export type FlowInput =
-  /** @param greeted the agent has greeted already: a node that talks waits for the caller */
-  | { type: 'start'; greeted: boolean }
-  /** A later leg goes on where the one before stood. */
-  | { type: 'resume' }
-  /** The caller's turn is over, and written down. */
-  | { type: 'turn' }
-  | { type: 'keys'; digits: string }
-  | { type: 'event'; name: string }
-  /** So many reminders have gone unanswered. */
-  | { type: 'silence'; count: number }
-  /** Tools of the model have changed variables. */
-  | { type: 'result' }
-  /** A fixed text that was asked for was heard, or cannot be said. */
-  | { type: 'played' }
-  /** The tool that was to run has answered, or failed. @param result its JSON, or its text */
-  | { type: 'tool_done'; ok: boolean; result: unknown }
-  /** The time of a wait is over. */
-  | { type: 'timer' }
-  /** The model could not answer. */
-  | { type: 'failed' }
-  /** What the routing model chose; null: nothing of it. */
-  | { type: 'route'; choice: Route | null };
-
-/** A way that only a model can decide on: along an edge, to a global node, or back from one. */
-export type Route = { by: 'edge' | 'global'; id: string } | { by: 'return' };
-
-/** A route with what must be true for it. */
-export interface RouteOption {
-  route: Route;
-  condition: string;
-}
-
-/** How a node was come to. */
-export type Way = 'start' | 'edge' | 'global' | 'return';
-
-/** What a call does for its flow, in order. */
-export type FlowEffect =
-  /** From now on the node's prompt, tools and settings hold. */
-  | { type: 'enter'; node: FlowNode; by: Way | 'resume'; edgeId?: string }
-  | { type: 'assign'; variables: Record<string, string> }
-  /** A placeholder names a variable that has no value. */
-  | { type: 'missing'; name: string }
-  /** Says a fixed text; `played` follows when it was heard. */
-  | { type: 'say'; text: string; interruptible: boolean }
-  /** Runs a tool; `tool_done` follows. */
-  | { type: 'tool'; toolId: string; arguments: Record<string, unknown> }
-  /** Waits; `timer` follows, unless something else comes first. */
-  | { type: 'wait'; seconds: number }
-  /** The model answers, or goes on, with the prompt of the node. */
-  | { type: 'reply' }
-  /** A model decides; `route` follows. @param mayStay the node goes on when none is true */
-  | { type: 'route'; options: readonly RouteOption[]; mayStay: boolean }
-  /** Says the message, if there is one, and ends the call. */
-  | { type: 'end'; message: string | undefined }
-  /** The flow cannot go on. `flow_loop`: it goes round; `flow_stuck`: no edge of a node is true */
-  | { type: 'fail'; code: 'flow_loop' | 'flow_stuck' };
-
-export interface FlowStepped {
-  state: FlowState;
-  effects: FlowEffect[];
-}
-
-/** The value of a variable or of a placeholder of the system's. */
-export type Lookup = (name: string) => string | undefined;
+import { StepVariables } from './step-variables.ts';
+import { WaysOn } from './ways-on.ts';
 
 /**
  * One step of a flow. Pure: the same state, input and variables give the same step.
@@ -88,19 +26,24 @@ export function step(
   return { state: walk.state, effects: walk.effects };
 }
 
+type ToolNode = Extract<FlowNode, { type: 'tool' }>;
+
+/** How often the caller is asked whether a tool is to run. */
+const MAX_ASKED = 2;
+
 /** The state and effects of one step while it is made. */
 class Walk {
   readonly state: FlowState;
   readonly effects: FlowEffect[] = [];
   readonly #graph: FlowGraph;
-  readonly #lookup: Lookup;
-  /** Variables that this step has set. */
-  readonly #assigned = new Map<string, string>();
+  readonly #variables: StepVariables;
+  readonly #ways: WaysOn;
 
   constructor(graph: FlowGraph, state: FlowState, lookup: Lookup) {
     this.#graph = graph;
     this.state = state;
-    this.#lookup = (name) => this.#assigned.get(name) ?? lookup(name);
+    this.#variables = new StepVariables(lookup, this.effects);
+    this.#ways = new WaysOn(graph, state, this.#variables);
   }
 
   take(input: FlowInput): void {
@@ -124,6 +67,9 @@ class Walk {
         return this.#followIfTrue(input);
       case 'tool_done':
         return this.#toolDone(input);
+      case 'returned':
+        if (state.phase === 'leading') this.#leave({ type: 'failed' });
+        return;
       case 'timer':
         // Without what it waited for, a wait has failed.
         if (state.phase === 'waiting') this.#leave({ type: this.#awaited === null ? 'done' : 'failed' });
@@ -136,15 +82,14 @@ class Walk {
         return this.#followIfTrue(input);
       case 'route':
         return this.#routed(input.choice);
+      case 'read':
+        if (input.choice !== null) return this.#routed(input.choice);
+        return this.#collected(this.#collection?.read(input.values, input.said));
     }
   }
 
   get #node(): FlowNode {
     return this.#graph.nodes.get(this.state.node_id)!;
-  }
-
-  get #leaving(): readonly FlowEdge[] {
-    return this.#graph.leaving.get(this.state.node_id) ?? [];
   }
 
   #resume(): void {
@@ -154,7 +99,9 @@ class Walk {
     else if (phase === 'choosing') this.#leave({ type: 'done' });
     // Whether the tool has run is not known: it does not run twice.
     else if (phase === 'running') this.#leave({ type: 'failed' });
+    else if (phase === 'confirming' && this.#node.type === 'tool') this.#askForYes(this.#node, false);
     else if (phase === 'waiting') this.#wait();
+    else this.#collection?.resume();
   }
 
   // ---- the caller ----
@@ -165,48 +112,36 @@ class Walk {
     state.cooldowns = state.cooldowns.map((turns) => Math.max(0, turns - 1));
     if (state.phase === 'passing') return this.#arrive();
     if (state.phase === 'saying') {
-      const edge = this.#firstTrue(input);
+      const edge = this.#ways.firstTrue(input);
       return edge ? this.#follow(edge) : this.#leave({ type: 'done' });
     }
     if (state.phase === 'running') return;
+    // The caller is with the agent again, and was faster than the word of it.
+    if (state.phase === 'leading') return this.take({ type: 'returned' });
     if (state.phase === 'waiting') return this.#waitingTakes(input);
     state.turns++;
-    const edge = this.#firstTrue(input);
-    if (edge) return this.#follow(edge);
+    if (state.phase === 'collecting') return this.#collects(input);
     const node = this.#node;
+    if (state.phase === 'confirming' && node.type === 'tool') return this.#confirms(input, node);
+    const edge = this.#ways.firstTrue(input);
+    if (edge) return this.#follow(edge);
     if (node.type === 'conversation' && state.turns >= node.max_turns) return this.#fail();
-    const options = this.#routes();
-    if (options.length > 0) this.effects.push({ type: 'route', options, mayStay: true });
-    else this.effects.push({ type: 'reply' });
+    this.#decide(() => this.effects.push({ type: 'reply' }));
   }
 
-  /** What a model must decide on after a turn of the caller. */
-  #routes(): RouteOption[] {
-    const { state } = this;
-    const edges = this.#leaving.flatMap(({ id, condition }): RouteOption[] =>
-      condition.type === 'llm'
-        ? [{ route: { by: 'edge', id }, condition: this.#render(condition.prompt) }]
-        : [],
-    );
-    const globals = this.#graph.globals.flatMap((node): RouteOption[] => {
-      const rests = state.cooldowns[this.#graph.places.get(node.id)!]! > 0;
-      if (rests || node.id === state.node_id) return [];
-      return [{ route: { by: 'global', id: node.id }, condition: this.#render(node.global!.condition) }];
-    });
-    const back: RouteOption[] =
-      state.returns.length === 0
-        ? []
-        : [
-            {
-              route: { by: 'return' },
-              condition: 'What the caller asked in between is dealt with, and the conversation can go on.',
-            },
-          ];
-    return [...edges, ...globals, ...back];
+  /** A model decides where the call goes on. @param stay done where there is nothing to decide */
+  #decide(stay: () => void): void {
+    const options = this.#ways.routes();
+    if (options.length > 0) this.effects.push({ type: 'route', options, mayStay: true });
+    else stay();
   }
 
   #routed(choice: Route | null): void {
     const { state } = this;
+    const node = this.#node;
+    if (choice === null && state.phase === 'confirming' && node.type === 'tool')
+      return this.#askForYes(node, true);
+    if (state.phase === 'confirming') this.effects.push({ type: 'answered', answer: 'unconfirmed' });
     state.phase = 'talking';
     if (choice === null) {
       this.effects.push({ type: 'reply' });
@@ -215,33 +150,37 @@ class Walk {
     if (choice.by === 'return') return this.#return();
     if (choice.by === 'edge') return this.#follow(this.#graph.edges.get(choice.id)!);
     const { global } = this.#graph.nodes.get(choice.id)!;
-    if (global!.return) state.returns = [...state.returns, state.node_id].slice(-MAX_RETURNS);
-    else state.returns = [];
+    if (global!.return) {
+      state.returns = [...state.returns, state.node_id].slice(-MAX_RETURNS);
+      // What was to be confirmed is asked for anew.
+      const kept = state.collect && { ...state.collect, candidate: null, partial: false };
+      state.collects = [...state.collects, kept].slice(-MAX_RETURNS);
+    } else state.returns = state.collects = [];
     state.cooldowns[this.#graph.places.get(choice.id)!] = global!.cooldown_turns;
     this.#enter(choice.id, { by: 'global' });
   }
 
   // ---- edges ----
 
-  #firstTrue(happening: Happening): FlowEdge | undefined {
-    return this.#leaving.find(({ condition }) => isTrue(condition, happening, this.#lookup));
-  }
-
   #followIfTrue(happening: Happening): void {
-    if (this.state.phase !== 'talking') return;
-    const edge = this.#firstTrue(happening);
+    const { phase } = this.state;
+    if (phase !== 'talking' && phase !== 'collecting') return;
+    const edge =
+      phase === 'talking' || happening.type === 'failed'
+        ? this.#ways.firstTrue(happening)
+        : this.#ways.firstWanting(happening);
     if (edge) this.#follow(edge);
   }
 
   #follow(edge: FlowEdge): void {
-    const text = edge.say === null ? '' : this.#render(edge.say).trim();
+    const text = edge.say === null ? '' : this.#variables.render(edge.say).trim();
     if (text === '') {
       this.#enter(edge.to, { by: 'edge', edgeId: edge.id });
       return;
     }
     this.state.phase = 'passing';
     this.state.edge_id = edge.id;
-    this.effects.push({ type: 'say', text, interruptible: true });
+    this.effects.push({ type: 'say', text, interruptible: true, assetId: null });
   }
 
   /** What was said on the way was heard. */
@@ -259,7 +198,9 @@ class Walk {
     const { state } = this;
     const node = this.#graph.nodes.get(id)!;
     // What leaves a global node by an edge does not come back.
-    if (way.by === 'edge' && this.#node.global !== null) state.returns = [];
+    if (way.by === 'edge' && this.#node.global !== null) state.returns = state.collects = [];
+    const kept = way.by === 'return' ? state.collect : null;
+    state.collect = null;
     state.node_id = id;
     state.turns = 0;
     state.phase = 'talking';
@@ -273,50 +214,117 @@ class Walk {
         if (speaks) this.effects.push({ type: 'reply' });
         return;
       case 'say':
-        return this.#say(this.#render(node.text).trim(), node.interruptible);
+        return this.#say(node);
       case 'set':
-        this.#assign(
-          Object.fromEntries(node.assignments.map(({ name, value }) => [name, this.#render(value)])),
+        this.#variables.assign(
+          node.assignments.map(({ name, value }) => [
+            name,
+            this.#variables.render(value),
+            placeholdersOf(value),
+          ]),
         );
         return this.#leave({ type: 'done' });
       case 'tool':
-        state.phase = 'running';
-        this.effects.push({
-          type: 'tool',
-          toolId: node.tool_id,
-          arguments: this.#renderAll(node.arguments) as Record<string, unknown>,
-        });
-        return;
+        if (this.#graph.confirmed.has(node.tool_id)) return this.#askForYes(node, false);
+        return this.#run(node);
       case 'wait':
         return this.#wait();
       case 'branch':
         return this.#leave({ type: 'done' });
       case 'end':
-        if (node.outcome !== '') this.#assign({ outcome: node.outcome });
+        if (node.outcome !== '') this.#variables.assign([['outcome', node.outcome, []]]);
         state.phase = 'done';
-        this.effects.push({ type: 'end', message: this.#render(node.message).trim() || undefined });
+        this.effects.push({ type: 'end', message: this.#variables.render(node.message).trim() || undefined });
         return;
-      default:
-        // No agent can be stored with one.
-        return this.#end('flow_stuck');
+      case 'collect':
+        return this.#collected(this.#collection!.begin(kept));
+      case 'transfer':
+        state.phase = 'leading';
+        this.effects.push({ type: 'transfer', to: node.destination ?? node.destination_id! });
+        return;
+      case 'agent':
+        state.phase = 'leading';
+        this.effects.push({ type: 'hand_over', node });
+        return;
     }
   }
 
-  #say(text: string, interruptible: boolean): void {
-    if (text === '') return this.#leave({ type: 'done' });
+  #say({ text: written, interruptible, audio_asset_id: assetId }: Extract<FlowNode, { type: 'say' }>): void {
+    const text = this.#variables.render(written).trim();
+    if (text === '' && assetId === null) return this.#leave({ type: 'done' });
     this.state.phase = 'saying';
-    this.effects.push({ type: 'say', text, interruptible });
+    this.effects.push({ type: 'say', text, interruptible, assetId });
+  }
+
+  // ---- collecting ----
+
+  /** Of a node that collects values. */
+  get #collection(): Collection | undefined {
+    const node = this.#node;
+    return node.type === 'collect'
+      ? new Collection(node, this.state, this.#variables, this.effects)
+      : undefined;
+  }
+
+  #collects(input: Extract<FlowInput, { type: 'turn' | 'keys' }>): void {
+    const edge = this.#ways.firstWanting(input);
+    if (edge) return this.#follow(edge);
+    this.#collected(this.#collection?.heard(input), input.type === 'turn' ? (input.text ?? '') : '');
+  }
+
+  #collected(verdict: Collected | undefined, said = ''): void {
+    if (verdict === 'done' || verdict === 'failed') return this.#leave({ type: verdict });
+    if (verdict !== 'unread') return;
+    const fields = this.#collection!.wanted;
+    this.effects.push({ type: 'read', fields, options: this.#ways.routes(), said });
   }
 
   // ---- tools and waits ----
 
+  #run(node: ToolNode): void {
+    this.state.phase = 'running';
+    const { tool_id: toolId } = node;
+    this.effects.push({ type: 'tool', toolId, arguments: this.#variables.renderRecord(node.arguments) });
+  }
+
+  #askForYes(node: ToolNode, again: boolean): void {
+    this.state.phase = 'confirming';
+    const { tool_id: toolId } = node;
+    this.effects.push({
+      type: 'ask',
+      toolId,
+      arguments: this.#variables.renderRecord(node.arguments),
+      again,
+    });
+  }
+
+  /** What the caller has said may be the yes that a tool waits for. */
+  #confirms(input: Extract<FlowInput, { type: 'turn' | 'keys' }>, node: ToolNode): void {
+    const language = this.#variables.lookup('system.language') ?? 'en';
+    const answer =
+      input.type === 'turn' ? yesOrNo(input.text ?? '', input.asked ?? '', language) : ('unclear' as const);
+    if (answer !== 'unclear') {
+      this.effects.push({ type: 'answered', answer });
+      return answer === 'yes' ? this.#run(node) : this.#leave({ type: 'failed' });
+    }
+    const edge = this.#ways.firstWanting(input);
+    if (!edge && this.state.turns < MAX_ASKED) {
+      this.effects.push({ type: 'answered', answer });
+      return this.#decide(() => this.#askForYes(node, true));
+    }
+    this.effects.push({ type: 'answered', answer: 'unconfirmed' });
+    return edge ? this.#follow(edge) : this.#leave({ type: 'failed' });
+  }
+
   #toolDone({ ok, result }: Extract<FlowInput, { type: 'tool_done' }>): void {
     const node = this.#node;
     if (this.state.phase !== 'running' || node.type !== 'tool') return;
-    const found = node.result_variables.map(
-      ({ path, name }) => [name, toText(valueAt(result, path))] as const,
-    );
-    if (ok && found.length > 0) this.#assign(Object.fromEntries(found));
+    const found = node.result_variables.map(({ path, name }): [string, string, string[]] => [
+      name,
+      toText(valueAt(result, path)),
+      [],
+    ]);
+    if (ok && found.length > 0) this.#variables.assign(found);
     this.#leave({ type: ok ? 'done' : 'failed' });
   }
 
@@ -324,7 +332,8 @@ class Walk {
     const node = this.#node;
     if (node.type !== 'wait') return;
     this.state.phase = 'waiting';
-    this.effects.push({ type: 'wait', seconds: node.timeout_seconds });
+    const { timeout_seconds: seconds, hold_audio_asset_id: holdAssetId } = node;
+    this.effects.push({ type: 'wait', seconds, holdAssetId });
   }
 
   /** The event that a wait is for. */
@@ -335,23 +344,21 @@ class Walk {
 
   /** Who waits is led on by what is waited for, and by edges that want just this. */
   #waitingTakes(input: Extract<FlowInput, { type: 'turn' | 'keys' | 'event' }>): void {
-    const edge = this.#leaving.find(
-      ({ condition }) => condition.type !== 'always' && isTrue(condition, input, this.#lookup),
-    );
+    const edge = this.#ways.firstFromWaiting(input);
     if (edge) this.#follow(edge);
     else if (input.type === 'event' && input.name === this.#awaited) this.#leave({ type: 'done' });
   }
 
   /** The node has done what it does by itself, or has failed. */
   #leave(happening: { type: 'done' | 'failed' }): void {
-    const edge = this.#firstTrue(happening);
+    const edge = this.#ways.firstTrue(happening);
     if (edge) return this.#follow(edge);
     if (this.state.returns.length > 0 && this.#node.global !== null) return this.#return();
-    const options = this.#routes().filter(({ route }) => route.by === 'edge');
+    const options = this.#ways.routes().filter(({ route }) => route.by === 'edge');
     if (options.length > 0 && this.#node.type !== 'say') {
       this.state.phase = 'choosing';
       this.effects.push({ type: 'route', options, mayStay: false });
-    } else if (this.#node.type === 'say' && this.#leaving.length > 0)
+    } else if (this.#node.type === 'say' && this.#ways.edges.length > 0)
       // The other edges wait for what the caller does.
       this.state.phase = 'talking';
     else this.#end('flow_stuck');
@@ -359,7 +366,7 @@ class Walk {
 
   /** A node that talks has talked for too long. */
   #fail(): void {
-    const edge = this.#firstTrue({ type: 'failed' });
+    const edge = this.#ways.firstTrue({ type: 'failed' });
     if (edge) return this.#follow(edge);
     this.state.phase = 'done';
     this.effects.push({ type: 'end', message: undefined });
@@ -367,30 +374,12 @@ class Walk {
 
   #return(): void {
     const id = this.state.returns.pop()!;
+    this.state.collect = this.state.collects.pop() ?? null;
     this.#enter(id, { by: 'return', speaks: true });
   }
 
   #end(code: 'flow_loop' | 'flow_stuck'): void {
     this.state.phase = 'done';
     this.effects.push({ type: 'fail', code });
-  }
-
-  // ---- variables ----
-
-  #assign(variables: Record<string, string>): void {
-    for (const [name, value] of Object.entries(variables)) this.#assigned.set(name, value);
-    this.effects.push({ type: 'assign', variables });
-  }
-
-  /** Fills the texts of a JSON value. */
-  #renderAll(value: unknown): unknown {
-    if (typeof value === 'string') return this.#render(value);
-    if (Array.isArray(value)) return value.map((one) => this.#renderAll(one));
-    if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, this.#renderAll(one)]));
-  }
-
-  #render(text: string): string {
-    return renderTemplate(text, this.#lookup, (name) => this.effects.push({ type: 'missing', name }));
   }
 }

@@ -1,5 +1,7 @@
 import { bytesPerMs, type AudioFormat } from '@parley/shared/audio/audio-frame';
+import type { SuppressionLevel } from '@parley/shared/audio/noise-suppressor';
 import { EchoGuard } from './echo-guard.ts';
+import type { NoiseStream, NoiseSuppression } from './noise/noise-suppression.ts';
 import { decibels, loudness, SoundMeter } from './sound-meter.ts';
 import { Doubt, EVIDENCE, evidenceOf, type Evidence } from './voice-evidence.ts';
 import { VoiceLevels } from './voice-levels.ts';
@@ -39,6 +41,10 @@ const WORDLESS_MS = 3000;
 export class CallerHearing {
   readonly #meter: SoundMeter;
   readonly #model: VoiceModelStream | undefined;
+  readonly #noise: NoiseSuppression | undefined;
+  readonly #format: AudioFormat;
+  /** Of what the STT gets; everything here judges the audio as it came. */
+  #clean: NoiseStream | undefined;
   #threshold: number;
   readonly #levels = new VoiceLevels();
   readonly #echo = new EchoGuard();
@@ -60,7 +66,14 @@ export class CallerHearing {
   audioMs = 0;
 
   /** @param threshold 0.1 (hears everything) to 0.95 (only loud and clear voices) */
-  constructor(deps: { format: AudioFormat; threshold: number; model: VoiceModel | undefined }) {
+  constructor(deps: {
+    format: AudioFormat;
+    threshold: number;
+    model: VoiceModel | undefined;
+    noise?: NoiseSuppression | undefined;
+  }) {
+    this.#noise = deps.noise;
+    this.#format = deps.format;
     this.#meter = new SoundMeter(deps.format, deps.threshold);
     this.#threshold = modelThreshold(deps.threshold);
     this.#model = deps.model?.open(deps.format);
@@ -70,6 +83,17 @@ export class CallerHearing {
   setThreshold(threshold: number): void {
     this.#meter.setThreshold(threshold);
     this.#threshold = modelThreshold(threshold);
+  }
+
+  /** Takes noise out of what the STT gets from now on, or no more. */
+  suppressNoise(level: SuppressionLevel | 'off'): void {
+    this.#clean?.close();
+    this.#clean = level === 'off' ? undefined : this.#noise?.open(this.#format, level);
+  }
+
+  /** @returns the audio for the STT, good until the next call; with noise suppression a little later, possibly nothing */
+  forStt(bytes: Uint8Array): Uint8Array {
+    return this.#clean?.clean(bytes) ?? bytes;
   }
 
   /** The least evidence that stops the agent. */
@@ -200,6 +224,7 @@ export class CallerHearing {
 
   [Symbol.dispose](): void {
     this.#model?.close();
+    this.#clean?.close();
   }
 
   // ---- inside ----

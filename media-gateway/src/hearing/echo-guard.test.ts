@@ -32,7 +32,7 @@ function listen(line: (bin: number) => number) {
   return { verdicts };
 }
 
-void t.test('an echo follows the agent at a constant distance, whatever its delay', async (t) => {
+void t.test('rule 14: an echo follows the agent at a constant distance, whatever its delay', async (t) => {
   for (const delayMs of [50, 100, 200, 300, 400]) {
     const bins = Math.round(delayMs / 20);
     const { verdicts } = listen((bin) => (bin < bins ? -91 : AGENT[bin - bins]! - 20));

@@ -195,7 +195,7 @@ void t.test('what breaks the format closes the stream with its code', async (t) 
   t.same(call.heard, [['gone', { by: 'carrier', lost: false }]]);
 });
 
-void t.test('marks of before a clear prove nothing', async (t) => {
+void t.test('rule 21: marks of before a clear prove nothing', async (t) => {
   for (const carrier of ['plivo', 'twilio', 'telnyx'] as const) {
     const { participant, start, sent, receive } = open(carrier);
     await start();
@@ -258,7 +258,7 @@ void t.test('media of Telnyx is put in order', async (t) => {
   );
 });
 
-void t.test('digits go out on the stream where the carrier has a message for them', async (t) => {
+void t.test('rule 37: digits go out on the stream where the carrier has a message for them', async (t) => {
   const { participant, start, sent } = open('plivo');
   await start();
   t.equal(participant.dtmfOut, 'socket');
@@ -287,19 +287,22 @@ void t.test('a silent line is pinged, and a pong is a sign of life', async (t) =
   t.same(ended, [[1001, 'media_timeout']]);
 });
 
-void t.test('a line that gives no sign of life is given up, one that answers pings is not', async (t) => {
-  const { participant, start, clock, ended } = open();
-  await start();
-  const call = listener();
-  participant.attach(call);
-  await settled();
-  for (let i = 0; i < 30; i++) {
-    clock.advance(2000);
-    participant.onPong();
-  }
-  t.same(call.heard, []);
-  clock.advance(12_000);
-  t.same(call.heard, [['gone', { by: 'carrier', lost: true }]]);
-  t.same(ended, [[1001, 'media_timeout']]);
-  t.equal(clock.pendingTimers, 0);
-});
+void t.test(
+  'rule 19: a line that gives no sign of life is given up, one that answers pings is not',
+  async (t) => {
+    const { participant, start, clock, ended } = open();
+    await start();
+    const call = listener();
+    participant.attach(call);
+    await settled();
+    for (let i = 0; i < 30; i++) {
+      clock.advance(2000);
+      participant.onPong();
+    }
+    t.same(call.heard, []);
+    clock.advance(12_000);
+    t.same(call.heard, [['gone', { by: 'carrier', lost: true }]]);
+    t.same(ended, [[1001, 'media_timeout']]);
+    t.equal(clock.pendingTimers, 0);
+  },
+);

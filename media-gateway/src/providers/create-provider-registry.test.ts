@@ -1,5 +1,8 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
 import t from 'tap';
+import { WebSocketServer } from 'ws';
 import { openDeepgramEmulator } from '@parley/emulators/providers/deepgram-emulator';
 import { openElevenLabsEmulator } from '@parley/emulators/providers/elevenlabs-emulator';
 import { openOpenAiEmulator } from '@parley/emulators/providers/openai-emulator';
@@ -139,6 +142,38 @@ void t.test('the local voice is there for a plan that does not have it', async (
   t.equal(spoken.done, 1);
   t.ok(spoken.bytes > 8000);
   await voice[Symbol.asyncDispose]();
+});
+
+void t.test('a voice is as fast and as even as the agent says', async (t) => {
+  const vendor = new WebSocketServer({ port: 0, host: '127.0.0.1' });
+  await once(vendor, 'listening');
+  const said = new Promise<Record<string, unknown>>((resolve) =>
+    vendor.on('connection', (socket) =>
+      socket.once('message', (data: Buffer) =>
+        resolve(JSON.parse(data.toString()) as Record<string, unknown>),
+      ),
+    ),
+  );
+  const registry = createProviderRegistry({ logger: createLogger({ name: 'test', level: 'silent' }) });
+  t.teardown(async () => {
+    await registry[Symbol.asyncDispose]();
+    for (const client of vendor.clients) client.terminate();
+    vendor.close();
+  });
+  const url = `http://127.0.0.1:${(vendor.address() as AddressInfo).port}`;
+  const tts = [provider('elevenlabs', url, 'eleven_flash_v2_5')];
+  const made = plan({
+    stt: [provider('deepgram', url, 'nova-3')],
+    llm: [provider('openai_compatible', url, 'm')],
+    tts,
+  });
+  Object.assign(made.agent.config.tts, { speed: 0.9, stability: 0.3 });
+  const speaker = registry.forCall(made, TELEPHONE).tts[0]!().open(
+    new Spoken(),
+    new AbortController().signal,
+  );
+  speaker.push('Hello.');
+  t.match(await said, { voice_settings: { speed: 0.9, stability: 0.3 } });
 });
 
 void t.test("a tenant's own address may not be a private one", async (t) => {

@@ -3,6 +3,7 @@ import * as nodeFs from 'node:fs/promises';
 import { mkdtemp, mkdir, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { MPEGDecoder } from 'mpg123-decoder';
 import t from 'tap';
 import type { Test } from 'tap';
 import type { AudioFormat } from '@parley/shared/audio/audio-frame';
@@ -23,6 +24,7 @@ import { until } from '../../test/fixtures/until.ts';
 
 const PCMU: AudioFormat = { encoding: 'pcmu', sampleRate: 8000 };
 const KEY = 'recordings/org_1/prj_1/rec_1.wav';
+const MP3_KEY = KEY.replace('.wav', '.mp3');
 
 interface Options {
   dir?: string;
@@ -31,6 +33,7 @@ interface Options {
   channels?: 'dual' | 'mono';
   caller?: AudioFormat;
   agent?: AudioFormat;
+  format?: 'wav' | 'mp3';
   /** Something of the call is masked. */
   masks?: boolean;
 }
@@ -73,9 +76,9 @@ async function open(t: Test, options: Options = {}) {
           enabled: true,
           recording_id: 'rec_1',
           channels: options.channels ?? 'dual',
-          format: 'wav',
+          format: options.format ?? 'wav',
           store,
-          key: KEY,
+          key: options.format === 'mp3' ? MP3_KEY : KEY,
         },
       },
       participant: { inputFormat: options.caller ?? PCMU, outputFormat: options.agent ?? PCMU },
@@ -223,6 +226,92 @@ void t.test('in mono both sides are mixed, and do not wrap around', async (t) =>
   t.ok(Math.abs(at(wav, 1200) - 20_000) < 1000);
 });
 
+void t.test('an MP3 is made when the call is over', async (t) => {
+  /** How loud a stretch of one side is, of 1. */
+  const level = (samples: Float32Array, fromMs: number, toMs: number) => {
+    const part = samples.subarray(fromMs * 8, toMs * 8);
+    return Math.hypot(...part) / Math.sqrt(part.length);
+  };
+  const tone = (ms: number) =>
+    encodeMulaw(
+      Int16Array.from(
+        { length: 160 },
+        (_, i) => 16_000 * Math.sin(((ms * 8 + i) * 2 * Math.PI * 440) / 8000),
+      ),
+    );
+  const decode = async (file: string) => {
+    const decoder = new MPEGDecoder({ enableGapless: true });
+    await decoder.ready;
+    const { channelData, sampleRate } = decoder.decode(await readFile(file));
+    decoder.free();
+    return { channelData, sampleRate };
+  };
+
+  await t.test('of both sides, each where it was, and silent where something is masked', async (t) => {
+    const { recorder, storage, spoolDir } = await open(t, { format: 'mp3', masks: true });
+    const call = recorder();
+    for (let ms = 0; ms < 4000; ms += 20) {
+      call.caller(tone(ms), ms);
+      if (ms >= 2000) call.agent(tone(ms), ms);
+    }
+    call.redact!.mute('caller', 1500, 1600);
+    call.redact!.judged(4000);
+    const first = await call.finish(4000);
+    const file = path.join(storage, MP3_KEY);
+    await until(async () => (await readdir(spoolDir)).join() === 'rec_1.recording.json');
+    const bytes = await readFile(file);
+    if (first.status === 'stored')
+      t.same(first, {
+        recording_id: 'rec_1',
+        status: 'stored',
+        key: MP3_KEY,
+        size_bytes: bytes.length,
+        sha256: createHash('sha256').update(bytes).digest('hex'),
+        duration_ms: 4000,
+        channels: 2,
+        format: 'mp3',
+      });
+    t.ok(bytes.length < (4000 * 8 * 4) / 7, 'a seventh of the WAV');
+    const { channelData, sampleRate } = await decode(file);
+    t.equal(sampleRate, 8000);
+    t.same(
+      channelData.map((side) => side.length),
+      [32_000, 32_000],
+      'as long as the call',
+    );
+    const [caller, agent] = channelData as [Float32Array, Float32Array];
+    t.ok(level(caller, 0, 50) > 0.2, 'the first word is not lost');
+    t.ok(level(caller, 100, 900) > 0.3);
+    t.ok(level(caller, 1150, 1750) < 0.001, 'masked');
+    t.ok(level(caller, 2000, 3900) > 0.3);
+    t.ok(level(agent, 0, 1900) < 0.001, 'nothing of one side is on the other');
+    t.ok(level(agent, 2020, 3980) > 0.3);
+  });
+
+  await t.test('in mono, and of a recording that another process left', async (t) => {
+    const dir = await mkdtemp(path.join(tmpdir(), 'parley-recording-'));
+    t.teardown(() => rm(dir, { recursive: true, force: true }));
+    const died = await open(t, { dir, format: 'mp3', channels: 'mono' });
+    const call = died.recorder();
+    for (let ms = 0; ms < 6000; ms += 20) call.caller(tone(ms), ms);
+    const job = path.join(died.spoolDir, 'rec_1.recording.json');
+    const part = path.join(died.spoolDir, 'rec_1.part');
+    await until(async () => (await stat(part).catch(() => undefined))?.size === 44 + 2 * 16_000);
+    const left = [await readFile(job), await readFile(part)] as const;
+    await call.finish(6000);
+    await died.spool[Symbol.asyncDispose]();
+    await rm(path.join(died.storage, MP3_KEY), { force: true });
+    await writeFile(job, left[0]);
+    await writeFile(part, left[1]);
+    const next = await open(t, { dir, format: 'mp3' });
+    await until(() => Promise.resolve(next.sent.length > 0 || next.outbox.pushed > 0));
+    const { channelData } = await decode(path.join(next.storage, MP3_KEY));
+    // The decoder has two channels of everything.
+    t.equal(channelData[0]!.length, 16_000, 'what was on disk');
+    t.ok(level(channelData[0]!, 0, 2000) > 0.3);
+  });
+});
+
 void t.test('sides of different rates are recorded at the higher one', async (t) => {
   const caller: AudioFormat = { encoding: 'pcm16', sampleRate: 16_000 };
   const { recorder, read } = await open(t, { caller });
@@ -306,7 +395,7 @@ void t.test('a full disk ends the recording and not the call', async (t) => {
   t.same(await readdir(spoolDir), [], 'what is useless does not stay on a full disk');
 });
 
-void t.test('a disk that does not keep up leaves silence, counted and told once', async (t) => {
+void t.test('rule 35: a disk that does not keep up leaves silence, counted and told once', async (t) => {
   const gate = Promise.withResolvers<void>();
   const fs: RecordingFs = {
     ...nodeFs,

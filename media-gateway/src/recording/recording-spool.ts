@@ -15,6 +15,7 @@ import type { EventOutbox } from '../reporting/event-outbox.ts';
 import type { Participant } from '../participants/participant.ts';
 import type { CallRecorder } from './call-recorder.ts';
 import { noRecorder } from './call-recorder.ts';
+import { Mp3Encoder } from './mp3-encoder.ts';
 import { PartFile, WAV_HEADER_BYTES } from './part-file.ts';
 import type { RecordingFs } from './part-file.ts';
 import { StoreConflictError, hashFile } from './recording-store.ts';
@@ -44,6 +45,8 @@ const jobSchema = z.object({
   answered_at: z.string(),
   store: recordingStoreSchema,
   key: z.string(),
+  /** As it is stored; the part is WAV, and an MP3 is made of it when it is whole. */
+  format: z.enum(['wav', 'mp3']).default('wav'),
   channels: z.number().int().min(1).max(2),
   sample_rate: z.number().int(),
   /** The file is whole; since when it is to be stored. */
@@ -69,6 +72,7 @@ export class RecordingSpool {
   /** Outcomes that went out as events, with the place of theirs in the outbox. */
   readonly #told = new Map<Job, number>();
   readonly #working = new Set<Promise<unknown>>();
+  readonly #mp3 = new Mp3Encoder();
   /** Files of calls that have not ended. */
   readonly #open = new Set<PartFile>();
   #pending = 0;
@@ -128,8 +132,8 @@ export class RecordingSpool {
       first_event_index: call.plan.first_event_index,
       answered_at: new Date(answeredAt).toISOString(),
       store: record.store,
-      // Only WAV is written.
-      key: record.key.replace(/\.mp3$/, '.wav'),
+      key: record.key,
+      format: record.format,
       channels: record.channels === 'dual' ? 2 : 1,
       sample_rate: sampleRate,
       finished_at: null,
@@ -251,20 +255,28 @@ export class RecordingSpool {
   async #store(job: Job, attempt: number, done: Notify): Promise<void> {
     const { logger, clock, stores } = this.#deps;
     const part = this.#partOf(job);
+    const whole = job.format === 'wav' ? part : this.#mp3Of(job);
     try {
-      if (job.outcome && (await this.#isGone(part))) {
+      if (job.outcome && (await this.#isGone(whole))) {
         // It was taken, and the process died before it could tell.
+        await this.#fs.rm(part, { force: true });
         done(job.outcome);
         return;
       }
-      const { size } = await this.#fs.stat(part);
+      const frames = ((await this.#fs.stat(part)).size - WAV_HEADER_BYTES) / (job.channels * 2);
+      if (whole !== part)
+        await this.#mp3.encode(
+          { path: part, sampleRate: job.sample_rate, channels: job.channels },
+          whole,
+          this.#abort.signal,
+        );
+      const { size } = await this.#fs.stat(whole);
       const file: StoredFile = {
         recordingId: job.recording_id,
         key: job.key,
         sizeBytes: size,
-        sha256: await hashFile(part, this.#fs),
+        sha256: await hashFile(whole, this.#fs),
       };
-      const frames = (size - WAV_HEADER_BYTES) / (job.channels * 2);
       const outcome: RecordingResult = {
         recording_id: job.recording_id,
         status: 'stored',
@@ -273,11 +285,12 @@ export class RecordingSpool {
         sha256: file.sha256,
         duration_ms: Math.round((frames * 1000) / job.sample_rate),
         channels: job.channels,
-        format: 'wav',
+        format: job.format,
         ...(job.gap_ms > 0 ? { gap_ms: job.gap_ms } : {}),
       };
       await this.#note(job, outcome);
-      await stores[job.store]!.store(part, file, this.#abort.signal);
+      await stores[job.store]!.store(whole, file, this.#abort.signal);
+      if (whole !== part) await this.#fs.rm(part, { force: true });
       done(outcome);
     } catch (error) {
       if (this.#abort.signal.aborted) return;
@@ -295,6 +308,7 @@ export class RecordingSpool {
         };
         await this.#note(job, outcome);
         await this.#fs.rename(part, `${part}.failed`).catch(() => undefined);
+        if (whole !== part) await this.#fs.rm(whole, { force: true }).catch(() => undefined);
         done(outcome);
         return;
       }
@@ -448,6 +462,10 @@ export class RecordingSpool {
 
   #partOf(job: Pick<Job, 'recording_id'>): string {
     return path.join(this.#deps.dir, `${job.recording_id}.part`);
+  }
+
+  #mp3Of(job: Pick<Job, 'recording_id'>): string {
+    return path.join(this.#deps.dir, `${job.recording_id}.mp3`);
   }
 
   #jobOf(job: Pick<Job, 'recording_id'>): string {

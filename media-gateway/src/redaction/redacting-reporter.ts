@@ -50,6 +50,8 @@ export class RedactingReporter implements CallReporter {
 
   emit<T extends ReportedType>(type: T, data: CallEventData<T>, offsetMs: number): void {
     if (!this.#conversation.active) this.#reporter.emit(type, data, offsetMs);
+    // What is said next may show that it is to be masked.
+    else if (type === 'words') return;
     else if (type === 'turn') this.#takeTurn(this.#withVariables(data as Turn));
     else this.#reporter.emit(type, this.#withVariables(this.#masked(type, data)), offsetMs);
   }

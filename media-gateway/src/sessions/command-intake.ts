@@ -64,7 +64,7 @@ export class CommandIntake {
     const running = registry.find(command.session_id);
     const live = running !== undefined && Date.parse(command.expires_at) > clock.now();
     const code = live ? this.#run(running.call, command) : 'not_live';
-    if (command.type === 'carrier_result') return; // itself an answer
+    if (command.type === 'carrier_result' || command.type === 'watch') return; // itself an answer, or asks for none
     const result = { command_id: command.command_id, ok: code === undefined, ...(code ? { code } : {}) };
     if (running) running.reporter.emit('command_result', result, clock.now() - running.answeredAt);
     else this.#answerStray(command.session_id, result);

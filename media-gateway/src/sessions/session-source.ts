@@ -198,7 +198,7 @@ export class SessionSource {
       path: this.#prefix + INTERNAL_PATHS.recording(recordingId),
       headers: {
         ...this.#headers,
-        'content-type': 'audio/wav',
+        'content-type': 'application/octet-stream',
         'content-length': String(file.sizeBytes),
         // RFC 3230: base64, unlike everywhere else.
         digest: `sha-256=${Buffer.from(file.sha256, 'hex').toString('base64')}`,

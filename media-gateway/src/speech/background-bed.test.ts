@@ -89,32 +89,35 @@ void t.test('a loop is heard without a hole, before a speech, under it and behin
   t.end();
 });
 
-void t.test('a barge-in clears at once, what was heard is right, and the loop goes on where it was', (t) => {
-  const { playout, phone, pass, say, sent } = scene();
-  playout.bed.play(loopOf(STEPS, 1));
-  pass(300);
-  say(WORDS);
-  pass(500);
-  const held = phone.bufferedMs;
-  t.ok(held > 100);
-  playout.hold();
-  t.equal(phone.bufferedMs, 0, 'nothing is left, the loop neither');
-  const at = phone.sent.length;
-  pass(20);
-  // 800 ms had been heard of the loop; what was dropped of it is heard now.
-  const next = MULAW_TO_PCM16[phone.sent[at]![0]!]!;
-  t.ok(Math.abs(next - STEPS[820 * 8 - 160]!) < 400, `goes on with ${next}`);
-  t.equal(playout.heardMs, 500);
-  pass(400);
-  t.equal(playout.heardMs, 500, 'the loop is no speech');
-  playout.resume();
-  t.ok(phone.bufferedMs <= 300, 'the speech goes on at once');
-  pass(200);
-  t.match(playout.cancel(), { text: 'one two three four five six seven', heardMs: 700 });
-  t.equal(phone.bufferedMs, 0);
-  t.ok(sent().length > 0);
-  t.end();
-});
+void t.test(
+  'rule 27: a barge-in clears at once, what was heard is right, and the loop goes on where it was',
+  (t) => {
+    const { playout, phone, pass, say, sent } = scene();
+    playout.bed.play(loopOf(STEPS, 1));
+    pass(300);
+    say(WORDS);
+    pass(500);
+    const held = phone.bufferedMs;
+    t.ok(held > 100);
+    playout.hold();
+    t.equal(phone.bufferedMs, 0, 'nothing is left, the loop neither');
+    const at = phone.sent.length;
+    pass(20);
+    // 800 ms had been heard of the loop; what was dropped of it is heard now.
+    const next = MULAW_TO_PCM16[phone.sent[at]![0]!]!;
+    t.ok(Math.abs(next - STEPS[820 * 8 - 160]!) < 400, `goes on with ${next}`);
+    t.equal(playout.heardMs, 500);
+    pass(400);
+    t.equal(playout.heardMs, 500, 'the loop is no speech');
+    playout.resume();
+    t.ok(phone.bufferedMs <= 300, 'the speech goes on at once');
+    pass(200);
+    t.match(playout.cancel(), { text: 'one two three four five six seven', heardMs: 700 });
+    t.equal(phone.bufferedMs, 0);
+    t.ok(sent().length > 0);
+    t.end();
+  },
+);
 
 void t.test('a voice that is late in the middle of a speech leaves no hole, and is heard at once', (t) => {
   const { playout, phone, pass, finished } = scene();

@@ -50,6 +50,14 @@ export class HeardLedger {
     while (speech.runs.length > 1 && speech.runs[1]!.startByte <= heardBytes) speech.runs.shift();
   }
 
+  /** Records what was heard and is no speech. @returns when it ended, monotonic ms */
+  noteOther(bytes: Uint8Array, startedAt: number): number {
+    const ms = bytes.length / this.#bytesPerMs;
+    this.#talkedMs += ms;
+    this.#recorder.agent(bytes, Math.round(startedAt - this.#zero));
+    return startedAt + ms;
+  }
+
   /** What was heard of a speech that has ended. @param complete the speech was sent and heard to its end */
   account(speech: Speech, heardBytes: number, complete: boolean): HeardSpeech {
     const heardMs = heardBytes / this.#bytesPerMs;

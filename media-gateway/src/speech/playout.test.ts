@@ -117,7 +117,7 @@ void t.test(
   },
 );
 
-void t.test('without marks the clock says what was heard', (t) => {
+void t.test('rule 16: without marks the clock says what was heard', (t) => {
   const { begin, pass, phone, playout } = scene();
   Object.defineProperty(phone, 'marks', { value: false });
   begin(WORDS);
@@ -207,22 +207,25 @@ void t.test('a far end that plays late is known to by its marks', (t) => {
   t.end();
 });
 
-void t.test('a last mark that is late is waited for, and one that is lost is not waited for long', (t) => {
-  const late = scene({ line: { markDelayMs: () => 500 } });
-  late.begin(WORDS);
-  late.pass(1460);
-  t.equal(late.finished.length, 0);
-  late.pass(40);
-  t.match(late.finished, [{ complete: true, heardMs: 1000 }]);
+void t.test(
+  'rule 21: a last mark that is late is waited for, and one that is lost is not waited for long',
+  (t) => {
+    const late = scene({ line: { markDelayMs: () => 500 } });
+    late.begin(WORDS);
+    late.pass(1460);
+    t.equal(late.finished.length, 0);
+    late.pass(40);
+    t.match(late.finished, [{ complete: true, heardMs: 1000 }]);
 
-  const lost = scene({ line: { losesMarks: true } });
-  lost.begin(WORDS);
-  lost.pass(2980);
-  t.equal(lost.finished.length, 0, 'two seconds longer than it takes');
-  lost.pass(60);
-  t.match(lost.finished, [{ complete: true, heardMs: 1000 }]);
-  t.end();
-});
+    const lost = scene({ line: { losesMarks: true } });
+    lost.begin(WORDS);
+    lost.pass(2980);
+    t.equal(lost.finished.length, 0, 'two seconds longer than it takes');
+    lost.pass(60);
+    t.match(lost.finished, [{ complete: true, heardMs: 1000 }]);
+    t.end();
+  },
+);
 
 void t.test('a mark of another speech, of what was cleared, or beyond what was sent proves nothing', (t) => {
   const { begin, pass, playout } = scene();
@@ -310,43 +313,46 @@ void t.test('the recording holds what was heard, when it was heard', (t) => {
   t.end();
 });
 
-void t.test('however it is held, resumed and cancelled, no sample is lost, doubled or claimed', (t) => {
-  // A small generator of its own, so that a failure can be run again.
-  let seed = 7;
-  const random = () => (seed = (seed * 1103515245 + 12345) & 0x7fffffff) / 0x7fffffff;
-  const lines: PhoneLine[] = [{}, { markDelayMs: (index) => (index * 7) % 60 }, { losesMarks: true }];
-  for (let round = 0; round < 300; round++) {
-    const recorded: { atMs: number; bytes: number }[] = [];
-    const { begin, pass, playout, phone, finished } = scene({ recorded, line: lines[round % 3]! });
-    /** Late marks make it look as if a little less had been played: that is said again. */
-    const againMs = round % 3 === 1 ? 40 : 0.001;
-    begin(WORDS);
-    for (let step = 0; step < 12 && finished.length === 0; step++) {
-      const dice = random();
-      if (dice < 0.5) pass(20 * Math.ceil(random() * 12));
-      else if (dice < 0.7) playout.hold();
-      else playout.resume();
+void t.test(
+  'rule 13: however it is held, resumed and cancelled, no sample is lost, doubled or claimed',
+  (t) => {
+    // A small generator of its own, so that a failure can be run again.
+    let seed = 7;
+    const random = () => (seed = (seed * 1103515245 + 12345) & 0x7fffffff) / 0x7fffffff;
+    const lines: PhoneLine[] = [{}, { markDelayMs: (index) => (index * 7) % 60 }, { losesMarks: true }];
+    for (let round = 0; round < 300; round++) {
+      const recorded: { atMs: number; bytes: number }[] = [];
+      const { begin, pass, playout, phone, finished } = scene({ recorded, line: lines[round % 3]! });
+      /** Late marks make it look as if a little less had been played: that is said again. */
+      const againMs = round % 3 === 1 ? 40 : 0.001;
+      begin(WORDS);
+      for (let step = 0; step < 12 && finished.length === 0; step++) {
+        const dice = random();
+        if (dice < 0.5) pass(20 * Math.ceil(random() * 12));
+        else if (dice < 0.7) playout.hold();
+        else playout.resume();
+      }
+      const cancel = random() < 0.5 && finished.length === 0;
+      const heard = cancel ? playout.cancel()! : undefined;
+      if (!cancel) {
+        playout.resume();
+        pass(3000);
+      }
+      const final = heard ?? finished[0];
+      if (!final) return t.fail(`round ${round}: never finished`);
+      const playedMs = phone.playedMs;
+      if (Math.abs(playedMs - final.heardMs) > 40)
+        return t.fail(`round ${round}: played ${playedMs} ms, claimed ${final.heardMs} ms`);
+      if (!cancel && Math.abs(playedMs - 1000) > againMs)
+        return t.fail(`round ${round}: ${playedMs} ms played of a whole speech`);
+      const words = final.text === '' ? 0 : final.text.split(' ').length;
+      if (Math.abs(words - playedMs / 100) > 1.01)
+        return t.fail(`round ${round}: ${words} words for ${playedMs} ms`);
+      const recordedMs = recorded.reduce((sum, part) => sum + part.bytes / 8, 0);
+      if (Math.abs(recordedMs - final.heardMs) > 1)
+        return t.fail(`round ${round}: recorded ${recordedMs} ms of ${final.heardMs}`);
     }
-    const cancel = random() < 0.5 && finished.length === 0;
-    const heard = cancel ? playout.cancel()! : undefined;
-    if (!cancel) {
-      playout.resume();
-      pass(3000);
-    }
-    const final = heard ?? finished[0];
-    if (!final) return t.fail(`round ${round}: never finished`);
-    const playedMs = phone.playedMs;
-    if (Math.abs(playedMs - final.heardMs) > 40)
-      return t.fail(`round ${round}: played ${playedMs} ms, claimed ${final.heardMs} ms`);
-    if (!cancel && Math.abs(playedMs - 1000) > againMs)
-      return t.fail(`round ${round}: ${playedMs} ms played of a whole speech`);
-    const words = final.text === '' ? 0 : final.text.split(' ').length;
-    if (Math.abs(words - playedMs / 100) > 1.01)
-      return t.fail(`round ${round}: ${words} words for ${playedMs} ms`);
-    const recordedMs = recorded.reduce((sum, part) => sum + part.bytes / 8, 0);
-    if (Math.abs(recordedMs - final.heardMs) > 1)
-      return t.fail(`round ${round}: recorded ${recordedMs} ms of ${final.heardMs}`);
-  }
-  t.pass('300 rounds');
-  t.end();
-});
+    t.pass('300 rounds');
+    t.end();
+  },
+);

@@ -5,6 +5,7 @@ import type { Participant } from '../participants/participant.ts';
 import type { CallRecorder } from '../recording/call-recorder.ts';
 import { BackgroundBed } from './background-bed.ts';
 import { HeardLedger } from './heard-ledger.ts';
+import { Interjection } from './interjection.ts';
 import { heardText, type SpokenWord } from './heard-text.ts';
 import { ListenerClock } from './listener-clock.ts';
 import { Speech, type HeardSpeech, type PlayoutEvents } from './speech.ts';
@@ -65,6 +66,8 @@ export class Playout {
   readonly #soften: (bytes: Uint8Array) => Uint8Array;
   /** What is heard under the speech, and where there is none. */
   readonly bed: BackgroundBed;
+  /** What is heard while the agent has not the floor. */
+  readonly interjection: Interjection;
 
   #generation = 0;
   #speech: Speech | undefined;
@@ -93,6 +96,10 @@ export class Playout {
       participant: deps.participant,
       listener: this.#listener,
       format: this.format,
+    });
+    this.interjection = new Interjection({
+      ...{ participant: deps.participant, listener: this.#listener, bed: this.bed },
+      ...{ echo: deps.echo, format: this.format },
     });
     this.ledger = new HeardLedger({
       recorder: deps.recorder,
@@ -309,11 +316,15 @@ export class Playout {
   pump(earlyMs = NEAREST_TICK_MS): void {
     const speech = this.#speech;
     const now = this.#clock.monotonic();
+    if (!speech || this.silent || speech.availableBytes === 0) this.interjection.pump(now);
     if (!speech || this.silent) {
       this.bed.fill(now, false);
       return;
     }
-    if (speech.sentBytes < speech.availableBytes) this.bed.makeWay(now);
+    if (speech.sentBytes < speech.availableBytes) {
+      this.interjection.stop(now);
+      this.bed.makeWay(now);
+    }
     while (speech.sentBytes < speech.availableBytes) {
       const lead = this.#listener.lead(now);
       if (!this.#isDue(speech, now, lead, earlyMs)) break;

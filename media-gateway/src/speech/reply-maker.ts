@@ -4,13 +4,14 @@ import type { AgentConfig } from '@parley/shared/contracts/agent-config';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { LlmProvider } from '../providers/llm/llm-provider.ts';
 import { builtInSentences } from './built-in-sentences.ts';
+import type { ReplyGuard } from './reply-guard.ts';
 import type { SpokenStyle } from './speaker.ts';
 import { spokenForm } from './spoken-form/spoken-form.ts';
 import { Reply, type ReplyDeps, type ReplyKnowledge, type ReplyModel, type ReplyOrder } from './reply.ts';
 
 /** Begins a reply in the playout's speech. */
 export type MakeReply = (
-  order: Omit<ReplyOrder, 'recall'> & {
+  order: Omit<ReplyOrder, 'recall' | 'answers' | 'guard'> & {
     /** What the caller wants answered; undefined: the reply is no answer. */
     question?: () => string | undefined;
   },
@@ -24,18 +25,33 @@ export function replyMaker({
   plan,
   llms,
   knowledge,
+  guard,
   ...shared
 }: Omit<ReplyDeps, 'model'> & {
   plan: SessionPlan;
   llms: readonly LlmProvider[];
   /** Asked by itself where the agent has documents and does not look them up as a tool. */
   knowledge: ReplyKnowledge;
+  /** What guards replies that begin now. */
+  guard: () => ReplyGuard | undefined;
 }): MakeReply {
   const styleOf = styles(shared.playout.format);
   return ({ question, ...order }) => {
-    const asked = looksUp(plan) ? question?.() : undefined;
-    const recall = asked === undefined ? undefined : (signal: AbortSignal) => knowledge.recall(asked, signal);
-    return new Reply({ ...shared, model: modelOf(plan, llms, () => styleOf(plan)) }, { ...order, recall });
+    const asked = question?.();
+    const recall =
+      asked === undefined || !looksUp(plan)
+        ? undefined
+        : (signal: AbortSignal) => knowledge.recall(asked, signal);
+    return new Reply(
+      { ...shared, model: modelOf(plan, llms, () => styleOf(plan)) },
+      {
+        ...order,
+        answers: asked !== undefined,
+        recall,
+        // A fixed text is what somebody wrote for this.
+        guard: order.speech === undefined ? guard() : undefined,
+      },
+    );
   };
 }
 
@@ -73,8 +89,10 @@ function modelOf(plan: SessionPlan, llms: readonly LlmProvider[], style: () => S
           afterMs: filler.after_ms,
           messages: filler.messages ?? [builtInSentences(language.primary).filler],
           maxPerTurn: filler.max_per_turn,
+          generated: filler.generated,
         }
       : undefined,
+    language: language.primary,
     style,
   };
 }

@@ -1,13 +1,16 @@
 import { ProviderError } from '@parley/shared/errors/provider-error';
-import type { Clock, Timer } from '@parley/shared/time/clock';
+import type { Clock } from '@parley/shared/time/clock';
 import type { Usage } from '@parley/shared/contracts/call-events';
 import type { LlmMessage, LlmProvider, LlmTool, LlmToolCall } from '../providers/llm/llm-provider.ts';
 import type { Playout } from './playout.ts';
 import { recordedPieces, recordedWords, type RecordedSpeech } from './recorded-speech.ts';
 import type { ReplyTokens } from './reply-observer.ts';
+import { GuardedReply, Refused, type ReplyGuard } from './reply-guard.ts';
+import { ReplyFillers, type FillerPlan } from './reply-fillers.ts';
 import { RepeatedStart } from './repeated-start.ts';
 import { SentenceSplitter } from './sentence-splitter.ts';
 import { Speaker, type CallVoices, type SpokenStyle } from './speaker.ts';
+import { wordedFiller } from './worded-filler.ts';
 
 /** What the agent did in one reply, in order. */
 export type ReplyPart =
@@ -71,7 +74,9 @@ export interface ReplyModel {
   cacheKey: string;
   maxToolSteps: number;
   /** Said when nothing is heard for a while. */
-  filler: { afterMs: number; messages: readonly string[]; maxPerTurn: number } | undefined;
+  filler: (Omit<FillerPlan, 'word'> & { generated: boolean }) | undefined;
+  /** BCP 47. */
+  language: string;
   style: () => SpokenStyle;
 }
 
@@ -95,8 +100,12 @@ export interface ReplyOrder {
   recorded?: RecordedSpeech | undefined;
   /** The messages for the LLM at the time of the request. */
   messages: () => LlmMessage[];
+  /** What the caller said is answered. */
+  answers?: boolean;
   /** Looks up, before the model is asked, what documents say; see `ReplyKnowledge`. */
   recall?: ((signal: AbortSignal) => Promise<string | undefined>) | undefined;
+  /** Looks at it before it is heard; undefined: the reply may say what it likes. */
+  guard?: ReplyGuard | undefined;
   /** Text only: no voice speaks it. */
   textOnly: boolean;
   /** False for a prepared reply: nothing is heard and no tool runs until `release`. */
@@ -120,8 +129,9 @@ export class Reply {
   readonly #released: Promise<void>;
   #release!: () => void;
   #isReleased: boolean;
-  #fillerTimer: Timer | undefined;
-  #fillers = 0;
+  readonly #fillers: ReplyFillers;
+  /** Undefined: the reply may say what it likes. */
+  readonly #guarded: GuardedReply | undefined;
   /** The model has written something. */
   #wrote = false;
   /** What was said since the model wrote something. */
@@ -142,6 +152,16 @@ export class Reply {
     this.#released = new Promise((resolve) => (this.#release = resolve));
     this.#isReleased = order.released;
     if (order.released) this.#release();
+    this.#guarded = order.guard && this.#guardedBy(order.guard);
+    this.#fillers = new ReplyFillers({
+      plan: this.#fillerPlan(),
+      clock: deps.clock,
+      isSilent: () => deps.playout.queuedMs === 0 && !deps.playout.held,
+      say: (text) =>
+        void this.#sayBetween(text).catch(() => {
+          // The reply itself meets the same failure, and decides.
+        }),
+    });
     this.#speaker = new Speaker({
       voices: deps.voices,
       playout: deps.playout,
@@ -152,7 +172,6 @@ export class Reply {
         onFirstText: () => (this.times.ttsFirstTextAt ??= deps.clock.monotonic()),
         onFirstAudio: () => {
           this.times.ttsFirstAudioAt ??= deps.clock.monotonic();
-          this.#fillerTimer?.cancel();
         },
         onTrouble: (error) => deps.onTrouble('tts_trouble', error),
       },
@@ -182,7 +201,7 @@ export class Reply {
   }
 
   cancel(): void {
-    this.#fillerTimer?.cancel();
+    this.#fillers.close();
     this.#abort.abort(new Error('The reply was cancelled.'));
     // Work that waits for the release goes on and finds the abort.
     this.#release();
@@ -191,8 +210,14 @@ export class Reply {
   async #run(speech: string | undefined): Promise<ReplyOutcome> {
     const { playout, usage } = this.#deps;
     try {
-      if (speech === undefined) await this.#think();
-      else {
+      if (speech === undefined) {
+        try {
+          await this.#think();
+        } catch (error) {
+          if (!(error instanceof Refused) || !this.#guarded) throw error;
+          await this.#refuse(this.#guarded);
+        }
+      } else {
         this.#order.onText(speech);
         if (this.#order.recorded && !this.#order.textOnly)
           await this.#playRecorded(speech, this.#order.recorded);
@@ -209,14 +234,14 @@ export class Reply {
       if (error instanceof VoiceFailure) return { status: 'failed', reason: 'tts_error', error: error.cause };
       return { status: 'failed', reason: 'internal', error };
     } finally {
-      this.#fillerTimer?.cancel();
+      this.#fillers.close();
       usage.tts_characters += this.#speaker.characters;
     }
   }
 
   async #say(text: string, fromModel: boolean): Promise<void> {
     // What fills a silence would come behind the words that the voice is at work on.
-    if (fromModel) this.#fillerTimer?.cancel();
+    if (fromModel) this.#fillers.cancel();
     const last = this.parts.at(-1);
     if (last?.type === 'speech' && last.fromModel === fromModel) last.text = `${last.text} ${text}`;
     else this.parts.push({ type: 'speech', text, fromModel });
@@ -257,6 +282,7 @@ export class Reply {
   async #think(): Promise<void> {
     const { model, tools } = this.#deps;
     const due = this.#isReleased ? tools.takeDue() : [];
+    if (due.length > 0) await this.#guarded?.admit();
     if (due.length > 0 && (await this.#runTools(due))) return;
     if (this.#order.recall) {
       this.#recalled = await this.#order.recall(this.#abort.signal);
@@ -269,6 +295,7 @@ export class Reply {
       // A tool acts on the world: not before the caller's turn is over.
       await this.#released;
       this.#abort.signal.throwIfAborted();
+      await this.#guarded?.admit();
       if (await this.#runTools(calls)) return;
     }
   }
@@ -292,19 +319,32 @@ export class Reply {
       let spoke = false;
       let wroteNow = false;
       let untold = '';
+      const tell = (text: string) => {
+        // What follows a tool is a new stretch of speech.
+        this.#order.onText(this.#wrote && !wroteNow ? ` ${text}` : text);
+        this.#wrote = wroteNow = true;
+        this.#between = undefined;
+      };
       const say = async (text: string, last: boolean) => {
-        untold += text;
         const sentences = splitter.push(text);
         const rest = last ? splitter.flush() : undefined;
         if (rest !== undefined) sentences.push(rest);
+        if (this.#guarded) {
+          // Nothing is shown or heard before the verdict on it.
+          for (const sentence of sentences) {
+            await this.#guarded.pass(sentence, this.#saidByModel);
+            tell(wroteNow ? ` ${sentence}` : sentence);
+            spoke = true;
+            await this.#say(sentence, true);
+          }
+          return;
+        }
+        untold += text;
         // Until something is said, the model may fail and begin anew: what it wrote is not shown before. What is only
         // read is shown as it comes.
         if (untold !== '' && (textOnly || spoke || sentences.length > 0)) {
           spoke ||= textOnly;
-          // What follows a tool is a new stretch of speech.
-          this.#order.onText(this.#wrote && !wroteNow ? ` ${untold}` : untold);
-          this.#wrote = wroteNow = true;
-          this.#between = undefined;
+          tell(untold);
           untold = '';
         }
         for (const sentence of sentences) {
@@ -371,21 +411,45 @@ export class Reply {
     return results.some((result) => result.final);
   }
 
-  /** Says something when nothing has been heard for a while. Counted from the end of the caller's turn. */
+  /** Fills silence when nothing has been heard for a while. Counted from the end of the caller's turn. */
   #armFiller(): void {
-    const { filler } = this.#deps.model;
-    this.#fillerTimer?.cancel();
-    if (!filler || !this.#isReleased || this.#fillers >= filler.maxPerTurn || filler.messages.length === 0)
-      return;
-    this.#fillerTimer = this.#deps.clock.setTimeout(() => {
-      if (this.#abort.signal.aborted || this.#deps.playout.queuedMs > 0 || this.#deps.playout.held) return;
-      const message = filler.messages[this.#fillers % filler.messages.length]!;
-      this.#fillers++;
-      this.#sayBetween(message).catch(() => {
-        // The reply itself meets the same failure, and decides.
-      });
-      this.#armFiller();
-    }, filler.afterMs);
+    if (this.#isReleased) this.#fillers.arm();
+  }
+
+  #fillerPlan(): FillerPlan | undefined {
+    const { model, clock, usage } = this.#deps;
+    if (!model.filler?.generated) return model.filler;
+    const guarded = this.#guarded;
+    const word = wordedFiller({
+      ...{ llm: model.llms[0]!, language: model.language, cacheKey: model.cacheKey, clock, usage },
+      messages: this.#order.messages,
+      mayBeSaid: guarded && ((text, signal) => guarded.mayBeSaid(text, signal)),
+    });
+    return { ...model.filler, word };
+  }
+
+  #guardedBy(guard: ReplyGuard): GuardedReply {
+    return new GuardedReply({
+      guard,
+      answers: this.#order.answers ?? false,
+      messages: this.#order.messages(),
+      signal: this.#abort.signal,
+      released: this.#released,
+    });
+  }
+
+  /** What the model has said so far. */
+  get #saidByModel(): string {
+    return this.parts
+      .flatMap((part) => (part.type === 'speech' && part.fromModel ? [part.text] : []))
+      .join(' ');
+  }
+
+  /** Says, in place of what must not be said, that it is not. */
+  async #refuse(guarded: GuardedReply): Promise<void> {
+    const { refusal } = guarded;
+    this.#order.onText(this.#wrote ? ` ${refusal}` : refusal);
+    await this.#say(refusal, true);
   }
 }
 

@@ -191,6 +191,7 @@ export class CallerTurns {
 
   /** Begins to listen. */
   open(): void {
+    this.#hearing.suppressNoise(this.#plan.agent.config.stt.noise_suppression);
     this.#stt.open();
   }
 
@@ -198,7 +199,8 @@ export class CallerTurns {
   audio(bytes: Uint8Array, durationMs: number, now: number): void {
     const evidence = this.#hearing.push(bytes, durationMs, now);
     const mayWait = this.#cadence.mayWait(durationMs, this.#hearing, this.#detector.isOpen);
-    this.#stt.write(bytes, mayWait);
+    const audio = this.#hearing.forStt(bytes);
+    if (audio.length > 0) this.#stt.write(audio, mayWait);
     if (!this.#detection.listen) this.#pushed.audio(durationMs);
     else this.#onEvidence('voice', evidence, now);
   }
@@ -213,6 +215,7 @@ export class CallerTurns {
       this.closeTurn();
       this.#detector = newDetector(this.#plan);
       this.#hearing.setThreshold(this.#plan.agent.config.turn_taking.vad_threshold);
+      this.#hearing.suppressNoise(this.#plan.agent.config.stt.noise_suppression);
       if (providers !== undefined) this.#stt.replace(providers);
     }
     if (

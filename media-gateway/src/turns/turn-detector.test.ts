@@ -76,7 +76,7 @@ function table(change: (config: AgentConfig) => void = () => {}) {
   return seat;
 }
 
-void t.test('an end of turn of the STT closes the turn with all its text', (t) => {
+void t.test('rule 5: an end of turn of the STT closes the turn with all its text', (t) => {
   const { say, all } = table();
   t.same(say({ type: 'interim', transcript: said('I would like') }), []);
   t.same(say({ type: 'turn_end', transcript: said('I would like to book a table.') }), ['turn']);
@@ -85,7 +85,7 @@ void t.test('an end of turn of the STT closes the turn with all its text', (t) =
 });
 
 void t.test('while the agent speaks', async (t) => {
-  await t.test('voice stops it at once, words cancel it', async (t) => {
+  await t.test('rule 12: voice stops it at once, words cancel it', async (t) => {
     const { agent, say, rules } = table();
     agent('speaking');
     t.same(say(VOICE), ['hold']);
@@ -94,7 +94,7 @@ void t.test('while the agent speaks', async (t) => {
     t.same(rules(), ['sound', 'words', 'stt_end']);
   });
 
-  await t.test('"uh-huh" stops nothing for good: it goes on where it was stopped', async (t) => {
+  await t.test('rule 12: "uh-huh" stops nothing for good: it goes on where it was stopped', async (t) => {
     const { agent, say } = table();
     agent('speaking');
     t.same(say(VOICE), ['hold']);
@@ -102,7 +102,7 @@ void t.test('while the agent speaks', async (t) => {
     t.same(say({ type: 'turn_end', transcript: said('Uh-huh.') }), ['backchannel', 'resume']);
   });
 
-  await t.test('a cough without words is forgotten', async (t) => {
+  await t.test('rule 12: a cough without words is forgotten', async (t) => {
     const { agent, say, wait } = table();
     agent('speaking');
     t.same(say(VOICE), ['hold']);
@@ -131,7 +131,7 @@ void t.test('while the agent speaks', async (t) => {
     t.same(wait(1500), ['cancel']);
   });
 
-  await t.test('a stop phrase cuts it off however short it is', async (t) => {
+  await t.test('rule 12: a stop phrase cuts it off however short it is', async (t) => {
     const { agent, say, view } = table();
     agent('speaking');
     view.voicedMs = 120;
@@ -152,6 +152,52 @@ void t.test('while the agent speaks', async (t) => {
     t.same(short.say({ type: 'interim', transcript: said('tomorrow') }), []);
     short.view.voicedMs = 320;
     t.same(short.say({ type: 'interim', transcript: said('tomorrow morning') }), ['cancel']);
+  });
+
+  await t.test('an agent that nobody may interrupt speaks to its end', async (t) => {
+    const { agent, say } = table((config) => (config.interruption.enabled = false));
+    agent('speaking');
+    t.same(say(VOICE), []);
+    t.same(say({ type: 'turn_end', transcript: said('But I want something else.') }), ['backchannel']);
+  });
+
+  await t.test('as much voice as the agent asks for interrupts', async (t) => {
+    const { agent, say, view } = table((config) => (config.interruption.min_speech_ms = 800));
+    agent('speaking');
+    say(VOICE);
+    t.same(say({ type: 'interim', transcript: said('tomorrow morning') }), [], 'of 500 ms');
+    view.voicedMs = 800;
+    t.same(say({ type: 'interim', transcript: said('tomorrow morning') }), ['cancel']);
+  });
+
+  await t.test('the agent has its own phrases that never interrupt, and that always do', async (t) => {
+    const own = table(({ interruption }) => {
+      interruption.ignore_phrases = ['very well'];
+      interruption.stop_phrases = ['enough'];
+    });
+    own.agent('speaking');
+    own.view.voicedMs = 120;
+    t.same(own.say({ type: 'turn_end', transcript: said('Very well.') }), ['backchannel']);
+    t.same(own.say({ type: 'interim', transcript: said('enough') }), ['hold', 'cancel']);
+    const usual = table();
+    usual.agent('speaking');
+    t.same(usual.say({ type: 'turn_end', transcript: said('Very well.') }), ['hold', 'cancel', 'turn']);
+    const short = table();
+    short.agent('speaking');
+    short.view.voicedMs = 120;
+    t.same(short.say({ type: 'interim', transcript: said('enough') }), []);
+  });
+
+  await t.test('words that are too few are waited for as long as the agent says', async (t) => {
+    const { agent, say, wait } = table(({ interruption }) => {
+      interruption.min_words = 3;
+      interruption.false_after_ms = 900;
+    });
+    agent('speaking');
+    say(VOICE);
+    say({ type: 'interim', transcript: said('my number') });
+    t.same(wait(880), []);
+    t.same(wait(20), ['resume']);
   });
 
   await t.test('what may not be interrupted is not', async (t) => {
@@ -248,7 +294,7 @@ void t.test('an answer is an answer', async (t) => {
 });
 
 void t.test('before the first sample of a reply', async (t) => {
-  await t.test('a caller who goes on takes the floor back', async (t) => {
+  await t.test('rule 10: a caller who goes on takes the floor back', async (t) => {
     const { agent, say } = table();
     agent('thinking');
     t.same(say(VOICE), ['hold']);
@@ -268,7 +314,7 @@ void t.test('before the first sample of a reply', async (t) => {
 });
 
 void t.test('patience', async (t) => {
-  await t.test('somebody who dictates is not cut off, and gets one turn', async (t) => {
+  await t.test('rule 11: somebody who dictates is not cut off, and gets one turn', async (t) => {
     const { say, wait, view, all } = table();
     t.same(say({ type: 'turn_end', transcript: said('My number is four one five') }), []);
     t.same(wait(1000), []);
@@ -321,6 +367,22 @@ void t.test('patience', async (t) => {
     t.same(quick.wait(300), ['turn']);
   });
 
+  await t.test('the waits after whole and unfinished sentences are those of the agent', async (t) => {
+    const waits = (text: string) => {
+      const { say, wait } = table(({ turn_taking }) => {
+        turn_taking.mode = 'semantic';
+        turn_taking.min_endpointing_ms = 700;
+        turn_taking.max_endpointing_ms = 1200;
+      });
+      say({ type: 'turn_end', transcript: said(text) });
+      let waited = 0;
+      while (wait(20).length === 0) waited += 20;
+      return waited + 20;
+    };
+    t.equal(waits('I would like a coffee.'), 700);
+    t.equal(waits('I would like to'), 1200);
+  });
+
   await t.test('eagerness makes every wait longer or shorter', async (t) => {
     const waits = (eagerness: 'patient' | 'balanced' | 'eager', text: string) => {
       const { say, wait } = table((config) => {
@@ -364,7 +426,7 @@ void t.test('patience', async (t) => {
     t.equal(confidence(0.7, undefined), undefined, 'unless it is the last');
   });
 
-  await t.test('an STT that never ends the turn is asked, then overruled', async (t) => {
+  await t.test('rule 6: an STT that never ends the turn is asked, then overruled', async (t) => {
     const { say, wait, view } = table();
     say({ type: 'interim', transcript: said('Are you there?') });
     view.lastVoicedAt = view.nowMs;
@@ -388,7 +450,7 @@ void t.test('patience', async (t) => {
     t.same(say({ type: 'turn_end', transcript: said('Seven.') }), ['hold', 'cancel', 'turn'], 'said again');
   });
 
-  await t.test('more words than were known take the turn, however late', async (t) => {
+  await t.test('rule 6: more words than were known take the turn, however late', async (t) => {
     const { say, wait, view, agent } = table();
     say({ type: 'interim', transcript: said('Could you make it eight') });
     view.lastVoicedAt = view.nowMs;
@@ -403,6 +465,17 @@ void t.test('patience', async (t) => {
     view.lastVoicedAt = view.nowMs;
     t.same(wait(300), ['finalize']);
     t.same(say({ type: 'turn_end', transcript: said('Are you there?') }), ['turn']);
+  });
+
+  await t.test('silence mode takes as long a pause as the agent says', async (t) => {
+    const { say, wait, view } = table(({ turn_taking }) => {
+      turn_taking.mode = 'silence';
+      turn_taking.vad_min_silence_ms = 800;
+    });
+    say({ type: 'interim', transcript: said('Are you there?') });
+    view.lastVoicedAt = view.nowMs;
+    t.same(wait(780), []);
+    t.same(wait(20), ['finalize']);
   });
 
   await t.test('a monologue is cut in on', async (t) => {
@@ -473,7 +546,7 @@ void t.test('thinking ahead', async (t) => {
   );
 });
 
-void t.test('in every order of inputs the floor is held by one at a time', (t) => {
+void t.test('rule 8: in every order of inputs the floor is held by one at a time', (t) => {
   const inputs: (TurnInput | 'wait' | 'long')[] = [
     VOICE,
     { type: 'interim', transcript: said('I need help') },

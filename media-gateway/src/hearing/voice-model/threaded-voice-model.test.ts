@@ -26,7 +26,7 @@ async function judged(stream: VoiceModelStream, bytes: Uint8Array): Promise<Verd
   return found;
 }
 
-void t.test('a thread judges, sleeps, is woken and ends', async (t) => {
+void t.test('rule 28: a thread judges, sleeps, is woken and ends', async (t) => {
   const model = await openVoiceModel({ maxStreams: 4, clock: new ManualClock(), logger: silentLogger() });
   const alone = new SyncVoiceModel().open(PCMU);
   alone.judging = true;

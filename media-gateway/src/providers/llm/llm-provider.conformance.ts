@@ -192,20 +192,23 @@ export function llmProviderConformance(
     await t.rejects(answer, { name: 'ProviderError', fault: 'timeout' });
   });
 
-  void t.test(`${name}: an abort ends the answer at once, quietly, and at the provider`, async (t) => {
-    const { provider, counts } = await bench(t);
-    const aborting = new AbortController();
-    const heard: LlmEvent[] = [];
-    for await (const event of provider.stream(request('Slowly, please.'), aborting.signal)) {
-      heard.push(event);
-      if (heard.length === 3) aborting.abort();
-      t.ok(heard.length <= 3, 'nothing is told after the abort');
-    }
-    await until(() => counts().running === 0);
-    const { tokensSent, aborted } = counts();
-    t.equal(aborted, 1);
-    t.ok(tokensSent < 1000, `the provider stopped generating (${tokensSent} tokens)`);
-  });
+  void t.test(
+    `rule 3: ${name}: an abort ends the answer at once, quietly, and at the provider`,
+    async (t) => {
+      const { provider, counts } = await bench(t);
+      const aborting = new AbortController();
+      const heard: LlmEvent[] = [];
+      for await (const event of provider.stream(request('Slowly, please.'), aborting.signal)) {
+        heard.push(event);
+        if (heard.length === 3) aborting.abort();
+        t.ok(heard.length <= 3, 'nothing is told after the abort');
+      }
+      await until(() => counts().running === 0);
+      const { tokensSent, aborted } = counts();
+      t.equal(aborted, 1);
+      t.ok(tokensSent < 1000, `the provider stopped generating (${tokensSent} tokens)`);
+    },
+  );
 
   void t.test(`${name}: an abort before the first token, and before the request`, async (t) => {
     const { provider, counts } = await bench(t, [{ kind: 'stall', after: 0, count: 1 }]);

@@ -156,7 +156,7 @@ export function sttProviderConformance(
   });
 
   for (const kind of ['cut', 'reset'] as const) {
-    void t.test(`${name}: a connection ${kind} in mid-speech costs no word`, async (t) => {
+    void t.test(`rule 30: ${name}: a connection ${kind} in mid-speech costs no word`, async (t) => {
       const { heard, say, counts } = await listen(t, [{ kind, after: 2, count: 1 }]);
       say(Uint8Array.from([...quiet(200), ...voice(800)]));
       await heard.until(() => counts().connections === 2);
@@ -176,7 +176,7 @@ export function sttProviderConformance(
     t.equal(counts().connections, 1);
   });
 
-  void t.test(`${name}: a connection that says nothing any more is replaced`, async (t) => {
+  void t.test(`rule 30: ${name}: a connection that says nothing any more is replaced`, async (t) => {
     const clock = new ManualClock();
     const { heard, say, counts } = await listen(t, [{ kind: 'stall', after: 2, count: 1 }], clock);
     say(Uint8Array.from([...quiet(200), ...voice(300)]));

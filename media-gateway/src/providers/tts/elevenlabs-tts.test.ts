@@ -116,7 +116,7 @@ void t.test('calls share a socket, up to five replies at a time', async (t) => {
   await until(() => service.stats.openContexts === 0);
 });
 
-void t.test('rapid barge-ins never open a sixth context on a socket', async (t) => {
+void t.test('rule 32: rapid barge-ins never open a sixth context on a socket', async (t) => {
   const service = await emulator(t, { delays: { firstAudio: 100 } });
   const provider = tts(pools(t), service.url);
   provider.warm();
@@ -175,7 +175,7 @@ for (const kind of ['cut', 'reset', 'rate_limit'] as const) {
   });
 }
 
-void t.test('an answer without a sound is a failure', async (t) => {
+void t.test('rule 31: an answer without a sound is a failure', async (t) => {
   const service = await emulator(t, { faults: [{ kind: 'zero_audio', count: 1 }] });
   const provider = tts(pools(t), service.url);
   t.match((await sayAll(provider, 'Hello.')).failures, [{ fault: 'unavailable' }]);
@@ -290,7 +290,7 @@ void t.test('what is asked for, and how a reply is said', async (t) => {
   ]);
 });
 
-void t.test('samples cut in two by the provider are put together', async (t) => {
+void t.test('rule 26: samples cut in two by the provider are put together', async (t) => {
   const vendor = await peer(t);
   const provider = tts(pools(t), vendor.url, {
     voice: { output: { encoding: 'pcm16', sampleRate: 48_000 } },

@@ -469,7 +469,7 @@ const PHRASES: Record<string, Phrases> = {
 };
 
 for (const [language, { over, usual, waits }] of Object.entries(PHRASES)) {
-  void t.test(`${language}: whole things end a turn, parts of things wait`, (t) => {
+  void t.test(`rule 11: ${language}: whole things end a turn, parts of things wait`, (t) => {
     const state = (text: string) => dictationState(text, { language });
     for (const text of over) t.equal(state(text), 'complete', text);
     for (const text of usual) t.match(state(text), /^(none|may_grow)$/, text);
