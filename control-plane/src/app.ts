@@ -1,4 +1,5 @@
 import type { Server } from 'node:http';
+import { openConsole } from '@parley/console/build/open-console';
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import type { Bus } from '@parley/shared/bus/bus';
 import { makeFolder } from '@parley/shared/config/make-folder';
@@ -10,6 +11,9 @@ import { gatewayAuthentication } from './admissions/admission-routes.ts';
 import { API_KEY_START } from './api-keys/api-key-service.ts';
 import type { AllFeatures } from './composition/all-features.ts';
 import type { ControlPlaneConfig } from './config.ts';
+import { createConsoleApp } from './console/console-app.ts';
+import type { ConsoleDeps } from './console/console-app.ts';
+import { StartLinks } from './console/start-links.ts';
 import type { Mailer } from './identity/mailer.ts';
 import { bearerToken } from './http/bearer-token.ts';
 import { trustedProxies } from '@parley/shared/http/client-address';
@@ -35,6 +39,10 @@ export interface ControlPlaneDeps {
   mailer?: Mailer;
   /** A listener that has taken its port already, instead of one at `HOST` and `PORT`. Closed with the rest. */
   publicHttp?: HttpServer;
+  /** Likewise of the console, instead of one at `CONSOLE_HOST` and `CONSOLE_PORT`. */
+  consoleHttp?: HttpServer;
+  /** The console may be opened by links that sign in: where the platform runs on the machine of its owner. */
+  startLinks?: boolean;
   /** Answers that break their description become errors: for tests. */
   checkResponses?: boolean;
 }
@@ -48,6 +56,10 @@ export interface ControlPlane {
   readonly url: string;
   /** `http://host:port` of the internal listener. */
   readonly internalUrl: string;
+  /** Where people open the console, and the port of its listener; null where it is not served. */
+  readonly console: { url: string; port: number } | null;
+  /** A link that signs in whoever started the platform, once; null where none may. */
+  startLink(): string | null;
   readonly services: Services;
   readonly features: AllFeatures;
   /** Turns unready, takes nothing new, and waits at most `maxMs` for what is under way. */
@@ -104,16 +116,28 @@ export async function openControlPlane(
       deps.publicHttp ?? (await HttpServer.listen({ host: config.HOST, port: config.PORT })),
     );
     http.serve(handler(publicApp));
+    const startLinks =
+      deps.startLinks === true && config.CONSOLE_URL !== undefined
+        ? new StartLinks({ ...services, clock, consoleUrl: config.CONSOLE_URL })
+        : null;
+    const consoleHttp = await openConsoleHttp(config, deps.consoleHttp);
+    if (consoleHttp) {
+      owned.add(consoleHttp);
+      consoleHttp.serve(handler(createConsoleApp(await consoleDeps(config, services, runtime, startLinks))));
+    }
     return {
       server: http.server,
       port: http.port,
       url: listenerUrl(config.HOST, http.port),
       internalUrl: listenerUrl(config.INTERNAL_HOST, internal.port),
+      console: consoleHttp ? { url: config.CONSOLE_URL!, port: consoleHttp.port } : null,
+      startLink: () => startLinks?.create() ?? null,
       services,
       features,
       async drain(maxMs) {
         draining = true;
-        await Promise.all([http.drain(maxMs), internal.drain(maxMs)]);
+        services.liveStreams.close();
+        await Promise.all([http, internal, consoleHttp].map((one) => one?.drain(maxMs)));
       },
       async [Symbol.asyncDispose]() {
         draining = true;
@@ -124,6 +148,37 @@ export async function openControlPlane(
     await owned.dispose();
     throw error;
   }
+}
+
+/** @returns undefined where no port is set: the console is not served */
+async function openConsoleHttp(
+  config: ControlPlaneConfig,
+  given: HttpServer | undefined,
+): Promise<HttpServer | undefined> {
+  if (config.CONSOLE_PORT === undefined) return undefined;
+  const host = config.CONSOLE_HOST ?? config.HOST;
+  return given ?? HttpServer.listen({ host, port: config.CONSOLE_PORT }, 'CONSOLE_');
+}
+
+async function consoleDeps(
+  config: ControlPlaneConfig,
+  services: Services,
+  runtime: HttpRuntime,
+  startLinks: Pick<StartLinks<never>, 'redeem'> | null,
+): Promise<ConsoleDeps> {
+  const { passwordSignIn, signIns } = services;
+  return {
+    ...runtime,
+    url: config.CONSOLE_URL!,
+    addresses: { api: config.PUBLIC_URL, media: config.MEDIA_PUBLIC_URL },
+    source: await openConsole(),
+    signIn: {
+      login: (...args) => passwordSignIn.login(...args),
+      refresh: (...args) => signIns.refresh(...args),
+      logout: (...args) => signIns.logout(...args),
+      start: startLinks ? (...args) => startLinks.redeem(...args) : undefined,
+    },
+  };
 }
 
 function handler(app: ReturnType<typeof createHttpApp>) {

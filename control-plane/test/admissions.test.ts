@@ -161,14 +161,12 @@ void t.test('overrides that cannot be are refused, each where it stands', async 
     await problems({
       config: {
         greeting: { audio_asset_id },
-        stt: { noise_suppression: 'high' },
         limits: { max_duration_seconds: 61, max_cost_amount: '0.51' },
       },
     }),
     [
       'body.overrides.config.limits.max_duration_seconds: less_than_equal',
       'body.overrides.config.limits.max_cost_amount: less_than_equal',
-      'body.overrides.config.stt.noise_suppression: not_available',
       'body.overrides.config.greeting.audio_asset_id: reference_not_found',
     ],
   );

@@ -73,7 +73,10 @@ void t.test('agents', async (t) => {
   void t.test('config is merged: what is not sent stays, null goes back to the default', async (t) => {
     const { id } = await make({
       name: 'Merge',
-      config: { greeting: { mode: 'caller_first', delay_ms: 100 } },
+      config: {
+        greeting: { mode: 'caller_first', delay_ms: 100 },
+        variables: [{ name: 'plan', description: 'What they have bought' }],
+      },
     });
     const path = `/v1/agents/${id}`;
     const patched = await cp.call<Agent>('PATCH', path, {
@@ -83,6 +86,7 @@ void t.test('agents', async (t) => {
     t.match(patched.body.config, {
       greeting: { mode: 'caller_first', delay_ms: 100 },
       silence: { max_reminders: 5 },
+      variables: [{ name: 'plan', description: 'What they have bought' }],
     });
     const reset = await cp.call<Agent>('PATCH', path, { body: { config: { greeting: { mode: null } } } });
     t.match(reset.body.config.greeting, { mode: 'agent_first', delay_ms: 100 });
@@ -355,14 +359,17 @@ void t.test('agents', async (t) => {
         { loc: [...loc, 'tool_ids', 0], type: 'reference_not_found' },
       ]);
     }
-    const not_yet = {
+    const unfit = {
       ...flow_definition,
-      nodes: [{ id: 'talk', type: 'collect', fields: [{ name: 'x' }] }, wrong.nodes[1]],
+      nodes: [{ id: 'talk', type: 'collect', fields: [{ name: 'x', type: 'enum' }] }, wrong.nodes[1]],
     };
     const checked = await cp.call('POST', `/v1/agents/${id}/validate`, {
-      body: { flow_definition: not_yet },
+      body: { flow_definition: unfit },
     });
-    t.match(checked.body, { valid: false, errors: [{ loc: [...loc, 'type'], type: 'not_available' }] });
+    t.match(checked.body, {
+      valid: false,
+      errors: [{ loc: [...loc, 'fields', 0, 'options'], type: 'missing' }],
+    });
   });
 
   void t.test('an old version is read, labelled, restored and pinned', async (t) => {
@@ -438,6 +445,16 @@ void t.test('agents', async (t) => {
     await put(split([2, 100]));
     t.equal(await versionOf(await mint(ofOne)), 2);
     t.equal(await versionOf(first), 1, 'a session keeps its version');
+
+    const mintVersion = (agent_version: number) =>
+      cp.call<{ session_id: string }>('POST', '/v1/realtime/sessions', {
+        body: { agent_id: id, agent_version },
+      });
+    t.equal(await versionOf((await mintVersion(1)).body.session_id), 1, 'a version that gets no callers');
+    t.match(await mintVersion(9), {
+      status: 422,
+      body: { detail: [{ loc: ['body', 'agent_version'], type: 'reference_not_found' }] },
+    });
   });
 
   void t.test(

@@ -4,6 +4,7 @@ import t from 'tap';
 import type { CallEvent } from '@parley/shared/contracts/call-events';
 import { ManualClock } from '@parley/shared/time/manual-clock';
 import type { SessionResponse } from '../src/sessions/session-schema.ts';
+import { EventStreamClient } from './fixtures/event-stream.ts';
 import { chatAnswer, eventually, openLoopbackServer } from './fixtures/loopback-server.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
 import { TestGateway, type TestPlan } from './fixtures/test-gateway.ts';
@@ -39,6 +40,11 @@ const eventsOf = async (plan: TestPlan) =>
   (await plane.call<Events>('GET', `/v1/sessions/${plan.session_id}/events?limit=200`)).body.items;
 const statesOf = async (plan: TestPlan) =>
   (await eventsOf(plan)).filter((event) => event.type === 'state').map((event) => event.data['status']);
+
+const key = plane.first.apiKey;
+const follow = (path: string, more: { token?: string; lastEventId?: string } = {}) =>
+  EventStreamClient.open(`${plane.url}${path}`, { token: key, ...more });
+const typesOf = (client: EventStreamClient) => client.events.map(({ data }) => data['type']);
 
 async function handle(...events: CallEvent[]): Promise<void> {
   for (const event of events) await callEvents.handle(event);
@@ -102,6 +108,100 @@ void t.test('a call goes from its start to its report, and can be read on the wa
   await inbox.close();
 });
 
+void t.test('who follows a session is told what is stored, then what happens', async (t) => {
+  const plan = await begin();
+  const path = `/v1/sessions/${plan.session_id}/events`;
+  await handle(gateway.started(plan), gateway.turn(plan, 0, 'agent', 'Hello, this is Acme.'));
+  const client = await follow(path);
+  t.equal(client.status, 200);
+  t.match(client.headers, { 'content-type': /^text\/event-stream/, 'x-accel-buffering': 'no' });
+  await client.until(({ events }) => events.length === 4);
+  await handle(gateway.turn(plan, 1, 'caller', 'Ten licences.'));
+  await client.until(({ events }) => events.length === 5);
+  const other = await begin();
+  await handle(gateway.started(other), gateway.ended(other), gateway.ended(plan));
+  await client.until((client) => typesOf(client).includes('call_ended'));
+  const stored = await eventsOf(plan);
+  t.same(
+    client.events.map(({ id }) => id),
+    stored.filter(({ id }) => client.events.some((event) => event.id === id)).map(({ id }) => id),
+    'in order, each once, and none of another session',
+  );
+  t.same(
+    client.events.flatMap(({ data }) => (data['type'] === 'turn' ? [data['data']] : [])),
+    [
+      { ...stored.find(({ type }) => type === 'turn')!.data, text: 'Hello, this is Acme.' },
+      { ...stored.findLast(({ type }) => type === 'turn')!.data, text: 'Ten licences.' },
+    ],
+    'turns have their text',
+  );
+  const { text: _, ...turn } = client.events.find(({ data }) => data['type'] === 'turn')!.data['data'] as {
+    text: string;
+  };
+  t.same(turn, stored.find(({ type }) => type === 'turn')!.data);
+  client.close();
+
+  const again = await follow(`${path}?type=state&type=turn`, { lastEventId: client.events[2]!.id! });
+  const rest = stored.filter(
+    ({ type, index }) => ['state', 'turn'].includes(type) && index > stored[2]!.index,
+  );
+  await again.until(({ events }) => events.length >= rest.length);
+  t.same(
+    again.events.map(({ id }) => id),
+    rest.map(({ id }) => id),
+    'who was cut off goes on behind the last event',
+  );
+  again.close();
+});
+
+void t.test('who follows a project is told of its sessions alone', async (t) => {
+  const { org, project } = plane.first;
+  const path = `/v1/orgs/${org._id}/projects/${project._id}/sessions/live`;
+  const stranger = await plane.makeTenant();
+  const client = await follow(path);
+  t.equal((await follow(path, { token: stranger.apiKey })).status, 404);
+  const plan = await begin();
+  await handle(gateway.started(plan));
+  const live = await plane.call<{ items: { session_id: string }[] }>('GET', path);
+  t.ok(live.body.items.some(({ session_id }) => session_id === plan.session_id));
+  await plane.call('POST', '/v1/sessions', { token: stranger.apiKey, body: {} });
+  await handle(gateway.ended(plan));
+  const sessions = ({ events }: EventStreamClient) => events.map(({ data }) => data['session'] as Session);
+  await client.until((client) => sessions(client).at(-1)?.status === 'ended');
+  t.ok(sessions(client).every(({ session_id }) => session_id === plan.session_id));
+  t.match(await read(plan), sessions(client).at(-1)!);
+  client.close();
+  const again = await follow(path, { lastEventId: client.events[0]!.id! });
+  await again.until((client) =>
+    sessions(client).some(({ session_id, status }) => session_id === plan.session_id && status === 'ended'),
+  );
+  again.close();
+});
+
+void t.test('words are asked for while somebody follows, passed on and stored nowhere', async (t) => {
+  const plan = await begin();
+  const inbox = await gateway.commands();
+  const ofPlan = (command: { session_id: string }) => command.session_id === plan.session_id;
+  const client = await follow(`/v1/sessions/${plan.session_id}/events`);
+  await client.until(({ events }) => events.length > 0);
+  t.notOk(inbox.all.some(ofPlan), 'no gateway has the call yet');
+  await handle(gateway.started(plan));
+  const command = await inbox.next('watch', ofPlan);
+  t.equal(Date.parse(command.args['until'] as string) - clock.now(), 45_000);
+  await handle(gateway.event(plan, 'words', { role: 'caller', text: 'I want', final: false }));
+  await client.until((client) => typesOf(client).includes('words'));
+  const [words] = client.events.filter(({ data }) => data['type'] === 'words');
+  t.match(words, { id: undefined, data: { data: { role: 'caller', text: 'I want', final: false } } });
+  const stored = await eventsOf(plan);
+  t.notOk(stored.some(({ type }) => type === 'words'));
+  await plane.atRest();
+  clock.advance(30_000);
+  await inbox.next('watch', (other) => ofPlan(other) && other !== command);
+  client.close();
+  await handle(gateway.ended(plan));
+  await inbox.close();
+});
+
 void t.test('events of the bus are handled and acknowledged, in order', async (t) => {
   const real = await openTestControlPlane({ env: { OPENAI_BASE_URL: `${llm.url}/v1` } });
   t.teardown(() => real[Symbol.asyncDispose]());
@@ -117,7 +217,7 @@ void t.test('events of the bus are handled and acknowledged, in order', async (t
   await inbox.close();
 });
 
-void t.test('every event may come again, after a crash at any point', async (t) => {
+void t.test('rule 22: every event may come again, after a crash at any point', async (t) => {
   const plan = await begin();
   const events = [
     gateway.started(plan),
@@ -414,7 +514,7 @@ void t.test('a session nobody joined expires with its last credential', async (t
 });
 
 void t.test(
-  'a call whose gateway died is closed by the reaper; a late report has the last word',
+  'rule 20: a call whose gateway died is closed by the reaper; a late report has the last word',
   async (t) => {
     const plan = await begin();
     await handle(gateway.started(plan));
@@ -549,7 +649,7 @@ void t.test('the reaper closes nothing while the bus is silent, nor right after'
   t.equal((await read(plan)).status, 'ended');
 });
 
-void t.test('slots of a running call are renewed, and released at its end', async (t) => {
+void t.test('rule 22: slots of a running call are renewed, and released at its end', async (t) => {
   const agent = await plane.call<{ id: string }>(
     'POST',
     `/v1/orgs/${plane.first.org._id}/projects/${plane.first.project._id}/agents`,
@@ -582,4 +682,29 @@ void t.test('ending a live call asks its gateway', async (t) => {
     await plane.call('POST', `/v1/sessions/${plan.session_id}/events`, { body: say });
   t.equal((await plane.call('POST', `/v1/sessions/${plan.session_id}/events`, { body: say })).status, 429);
   await inbox.close();
+});
+
+void t.test('streams end with the right to read, have a limit, and are closed first', async (t) => {
+  const plan = await begin();
+  const path = `/v1/sessions/${plan.session_id}/events`;
+  const made = await plane.call<{ id: string; key: string }>(
+    'POST',
+    `/v1/projects/${plane.first.project._id}/api-keys`,
+    { body: { name: 'short', role: 'viewer' } },
+  );
+  const clients = [];
+  for (let n = 0; n < 10; n++) clients.push(await follow(path, { token: made.body.key }));
+  const refused = await follow(path, { token: made.body.key });
+  t.equal(refused.status, 429);
+  t.match(refused.headers, { 'retry-after': '10' });
+  const other = await follow(path);
+  await Promise.all(clients.map((client) => client.until(({ events }) => events.length > 0)));
+  await plane.call('DELETE', `/v1/projects/${plane.first.project._id}/api-keys/${made.body.id}`);
+  await plane.atRest();
+  clock.advance(5000);
+  await Promise.all(clients.map(({ ended }) => ended));
+  t.equal((await follow(path, { token: made.body.key })).status, 401);
+  plane.app.services.liveStreams.close();
+  await other.ended;
+  t.equal((await follow(path)).status, 503);
 });

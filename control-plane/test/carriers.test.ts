@@ -163,34 +163,37 @@ const sessionsOf = async (line: Line) =>
   (await plane.call<{ items: SessionResponse[] }>('GET', `${P}/sessions?agent_id=${line.agentId}`)).body
     .items;
 
-void t.test('an incoming Plivo call is answered with its stream and a hang-up behind it', async (t) => {
-  const line = await makeLine('plivo', { variables: { shop: 'North' } });
-  const answer = await callBack(plivoCall(line, 'call-p1'));
-  t.match(answer, { status: 200, type: 'application/xml; charset=utf-8' });
-  t.match(
-    answer.body,
-    /<Stream bidirectional="true" keepCallAlive="true"[^>]*>wss:\/\/voice\.example\.com\/media\/v1\/streams\/plivo\//,
-  );
-  t.match(answer.body, /<\/Stream><Hangup\/><\/Response>$/);
-  t.match(await sessionsOf(line), [
-    {
-      status: 'ringing',
-      direction: 'inbound',
-      channel: 'telephony',
-      provider: 'plivo',
-      transport: 'media_stream',
-    },
-  ]);
-  const ticket = ticketOf(answer.body)!;
-  const plan = await gateway.redeem({ ticket, start: { carrier_call_id: 'call-p1' } });
-  t.match(plan, {
-    status: 200,
-    body: {
-      system: { caller_number: '+919876543210', called_number: line.number },
-      variables: { shop: 'North' },
-    },
-  });
-});
+void t.test(
+  'rule 22: an incoming Plivo call is answered with its stream and a hang-up behind it',
+  async (t) => {
+    const line = await makeLine('plivo', { variables: { shop: 'North' } });
+    const answer = await callBack(plivoCall(line, 'call-p1'));
+    t.match(answer, { status: 200, type: 'application/xml; charset=utf-8' });
+    t.match(
+      answer.body,
+      /<Stream bidirectional="true" keepCallAlive="true"[^>]*>wss:\/\/voice\.example\.com\/media\/v1\/streams\/plivo\//,
+    );
+    t.match(answer.body, /<\/Stream><Hangup\/><\/Response>$/);
+    t.match(await sessionsOf(line), [
+      {
+        status: 'ringing',
+        direction: 'inbound',
+        channel: 'telephony',
+        provider: 'plivo',
+        transport: 'media_stream',
+      },
+    ]);
+    const ticket = ticketOf(answer.body)!;
+    const plan = await gateway.redeem({ ticket, start: { carrier_call_id: 'call-p1' } });
+    t.match(plan, {
+      status: 200,
+      body: {
+        system: { caller_number: '+919876543210', called_number: line.number },
+        variables: { shop: 'North' },
+      },
+    });
+  },
+);
 
 void t.test(
   'the same call told again is the same session with a new ticket; the old ticket is dead',
@@ -399,7 +402,7 @@ async function liveCall(line: Line, callId: string) {
 const requestsFor = (callId: string): Received[] =>
   carrierApi.received.filter(({ path }) => path.includes(callId));
 
-void t.test('what the gateway asks of the carrier is done once, and answered', async (t) => {
+void t.test('rule 22: what the gateway asks of the carrier is done once, and answered', async (t) => {
   const line = await makeLine('plivo');
   const plan = await liveCall(line, 'cmd-1');
   const inbox = await gateway.commands();
@@ -479,7 +482,24 @@ void t.test(
         ...plivoCall(line, 'xfer-1', { DialStatus, DialALegUUID: 'xfer-1' }),
         query: '?transfer_result=tr-1',
       });
+    const inbox = await gateway.commands();
+    const told = async (of: string) =>
+      (await inbox.next('transfer_result', ({ args }) => args['result'] === of)).args;
+    await result('no-answer');
+    t.match(await told('returns'), { transfer_id: 'tr-1' }, 'who had the caller waits for them no more');
     const back = await result('no-answer');
+    const events = await plane.call<{ items: { data: object }[] }>(
+      'GET',
+      `/v1/sessions/${plan.session_id}/events?type=transfer`,
+    );
+    t.match(
+      events.body.items.map(({ data }) => data),
+      [
+        { phase: 'begun' },
+        { phase: 'failed', code: 'no_answer', transfer_id: 'tr-1', destination_id: 'sales' },
+      ],
+      'once, though the carrier says it twice',
+    );
     const again = await gateway.redeem({
       ticket: ticketOf(back.body)!,
       start: { carrier_call_id: 'xfer-1' },
@@ -630,7 +650,7 @@ void t.test(
       event: 'call.hangup',
       fields: { ...hungUp, client_state: taken.client_state },
     });
-    t.same(commands().slice(before), ['streaming_stop', 'transfer'], 'their talk is over, not begun');
+    t.same(commands().slice(before), ['transfer', 'streaming_stop'], 'their talk is over, not begun');
   },
 );
 

@@ -1,11 +1,14 @@
 import { request } from 'node:http';
 import t from 'tap';
+import { z } from 'zod';
+import { agentConfigSchema } from '@parley/shared/contracts/agent-config';
 import { ENDED_BY, FAILURE_REASONS, HANGUP_REASONS } from '@parley/shared/contracts/session-values';
 import { ManualClock } from '@parley/shared/time/manual-clock';
 import { describeOperations } from '../src/http/openapi.ts';
 import { SAMPLE_ORIGIN } from '../src/composition/sample.ts';
 import { AGENT_CONFIG_TEXTS } from '../src/agents/agent-config-texts.ts';
 import { agentCollection } from '../src/agents/agent-model.ts';
+import { FLOW_TEXTS } from '../src/agents/flow-definition-texts.ts';
 import { FIELD_TEXTS } from '../src/http/field-texts.ts';
 import { PARAMETER_TEXTS } from '../src/http/parameter-texts.ts';
 import { defineOperation, parameterNames } from '../src/http/operation.ts';
@@ -158,6 +161,18 @@ void t.test('bodies have names, refusals fit their route, and replayed secrets m
   t.end();
 });
 
+/** What the texts of fields with such names must say. */
+const UNITS = [
+  ['_ms', /millisecond/i],
+  ['_seconds', /second/i],
+  ['_days', /days/i],
+  ['_characters', /character/i],
+  ['_tokens', /token/i],
+  ['_words', /words/i],
+  ['_digits', /keys/i],
+  ['_turns', /turns/i],
+] as const;
+
 void t.test('every field and parameter says what it is', (t) => {
   const document = whole();
   let fields = 0;
@@ -177,29 +192,81 @@ void t.test('every field and parameter says what it is', (t) => {
     for (const { name, description, schema } of operation.parameters ?? [])
       if (!(description ?? schema?.description)) t.fail(`${operation.operationId}: ${name}`);
   }
-  t.ok(fields > 1800, `${fields} fields`);
+  t.ok(fields > 2000, `${fields} fields`);
   // A text of nothing is one that nobody corrects.
   const said = JSON.stringify(document);
-  for (const [key, text] of Object.entries({ ...FIELD_TEXTS, ...PARAMETER_TEXTS, ...AGENT_CONFIG_TEXTS }))
+  for (const [key, text] of Object.entries({
+    ...FIELD_TEXTS,
+    ...PARAMETER_TEXTS,
+    ...AGENT_CONFIG_TEXTS,
+    ...FLOW_TEXTS,
+  }))
     if (!said.includes(JSON.stringify(text).slice(0, -1))) t.fail(`${key} is said of nothing`);
   const ended = document.components.schemas['CallEndedEvent'];
   for (const reason of [...ENDED_BY, ...HANGUP_REASONS, ...FAILURE_REASONS])
     t.match(JSON.stringify(ended), `\`${reason}\``);
+  // `config` and `flow_definition` of requests have a type, and their texts name units and defaults.
+  t.match(document.components.schemas['CreateAgentRequest'], {
+    properties: {
+      config: { $ref: '#/components/schemas/AgentConfigPatch' },
+      flow_definition: { anyOf: [{ $ref: '#/components/schemas/FlowDefinition' }, { type: 'null' }] },
+    },
+  });
+  const { properties: flow = {} } = document.components.schemas['FlowDefinition'] as Schema;
+  t.equal(flow['nodes']?.items?.oneOf?.length, 10);
+  t.match(flow['nodes'], {
+    items: {
+      oneOf: [
+        { properties: { overrides: { properties: { silence: { properties: { max_reminders: {} } } } } } },
+      ],
+    },
+  });
+  for (const name of ['AgentConfigPatch', 'Overrides', 'FlowDefinition', 'AgentConfig'])
+    for (const [path, { description = '' }] of fieldsOf(document.components.schemas[name] as Schema, name)) {
+      const unit = UNITS.find(([ending]) => path.endsWith(ending))?.[1];
+      if (unit && !unit.test(description)) t.fail(`${path} does not say its unit: ${description}`);
+    }
+  const defaults = fieldsOf(agentConfigJson(), '');
+  const patched = new Map(fieldsOf(document.components.schemas['AgentConfigPatch'] as Schema, ''));
+  for (const [path, { default: value, properties }] of defaults) {
+    const field = patched.get(path);
+    // Items of lists are sent whole: their schema has the default. So have sections, whose settings say theirs.
+    if (value === undefined || properties || field?.default !== undefined) continue;
+    const said = field?.description ?? '';
+    if (!said.includes(`Default: \`${JSON.stringify(value)}\`.`) && !said.includes('for new agents'))
+      t.fail(`${path} does not say its default: ${said}`);
+  }
   t.match(document.components.schemas['AgentConfigPatch'], {
     properties: {
       guardrails: {
-        anyOf: [
-          { properties: { prompt_injection: { description: /Only `false` is taken in this version\.$/ } } },
-        ],
+        anyOf: [{ properties: { prompt_injection: { description: /Default: `false`\.$/ } } }],
       },
     },
   });
   t.end();
 });
 
+function agentConfigJson(): Schema {
+  return z.toJSONSchema(agentConfigSchema, { io: 'input', unrepresentable: 'any' }) as Schema;
+}
+
+/** All fields of a schema, however deep, by their paths; items, variants and values of maps stand where their field does. */
+function fieldsOf(schema: Schema, at: string): [string, Schema][] {
+  const { properties = {}, anyOf = [], oneOf = [], allOf = [], items, additionalProperties } = schema;
+  const parts = [...anyOf, ...oneOf, ...allOf, items, additionalProperties];
+  return [
+    ...Object.entries(properties).flatMap(([name, field]): [string, Schema][] => {
+      const path = at === '' ? name : `${at}.${name}`;
+      return [[path, field], ...fieldsOf(field, path)];
+    }),
+    ...parts.flatMap((part) => (typeof part === 'object' ? fieldsOf(part, at) : [])),
+  ];
+}
+
 interface Schema {
   $ref?: string;
   description?: string;
+  default?: unknown;
   anyOf?: Schema[];
   oneOf?: Schema[];
   allOf?: Schema[];

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import t from 'tap';
 import { signWebhook } from '@parley/shared/http/webhook-signature';
 import { contactCollection } from '../src/campaigns/contact-model.ts';
@@ -11,6 +11,7 @@ import type { OutboundOrder } from '../src/dialling/outbound-calls.ts';
 import type { SessionRecord } from '../src/sessions/session-record.ts';
 import { LONG } from '../../shared/test/fixtures/long.ts';
 import { openDiallingWorld } from './fixtures/dialling-world.ts';
+import { openMortalProcess } from './fixtures/mortal-process.ts';
 import { TestGateway, type TestPlan } from './fixtures/test-gateway.ts';
 
 /** Tried by `npm run test:long`. */
@@ -210,6 +211,36 @@ void t.test('nobody is called outside the hours, nor after a week of them', LONG
   t.match(await becomes(late, 'failed', 1000), { failure_reason: 'outside_hours' });
 });
 
+void t.test('an agent calls from its number, for as long and at the hours that it says', async (t) => {
+  const other = await world.line();
+  const windows = [{ days: ['mon'], start: '09:00', end: '10:00' }];
+  const telephony = {
+    ...{ phone_number_id: other.numberId, ring_timeout_seconds: 44 },
+    calling_hours: { timezone: 'UTC', windows },
+  };
+  const line = await world.line({ config: { telephony } });
+  const made = await world.order(line, { numberIds: [], notBefore: new Date(clock.now() + 3_600_000) });
+  t.match(made, { from_number: other.number, dial: { ring_timeout_seconds: 44 } });
+  t.match(JSON.parse(made.dial!.calling_hours!), { timezone: 'UTC', windows });
+  await end(made);
+});
+
+void t.test('calls that nobody took are told of where the agent wants it', async (t) => {
+  plivo.setTelephones(() => ({ does: 'busy', afterMs: 100 }));
+  const told = async (include_unanswered: boolean) => {
+    const call_ended = { enabled: true, url: 'https://example.com/crm', include_unanswered };
+    const line = await world.line({ config: { webhooks: { call_ended } } });
+    const made = await becomes(await world.order(line), 'failed');
+    await goneOf(made);
+    const { body } = await plane.call<{ items: object[] }>(
+      'GET',
+      `/v1/agents/${line.agentId}/webhook-deliveries?session_id=${made._id}`,
+    );
+    return body.items.length;
+  };
+  t.same([await told(true), await told(false)], [1, 0]);
+});
+
 void t.test('whom an org or an account must not call is not called', async (t) => {
   const line = await world.line({ account: { allowed_countries: ['US'] } });
   t.match(await becomes(await world.order(line), 'failed'), {
@@ -362,6 +393,11 @@ void t.test("an org's own limits let its calls wait, or refuse them", async (t) 
   t.equal(dialled.filter(Boolean).length, 1, 'the other one waits');
   await hangUp(waiting[dialled.indexOf(true)]!);
   const next = waiting[dialled.indexOf(false)]!;
+  const patch = (action: string) =>
+    plane.call('PATCH', `/v1/rate-limit-configs/${one.body.id}`, { body: { action }, token });
+  t.match(await patch('reject'), { status: 200, body: { action: 'reject' } });
+  await t.rejects(world.order(line), { status: 429, code: 'concurrency_limit' });
+  t.match(await patch('queue'), { status: 200, body: { action: 'queue' } });
   await passUntil('the other one', () => isDialled(next));
   await lift(one.body.id);
   const busy = await limit({
@@ -401,6 +437,10 @@ void t.test("an org's own limits let its calls wait, or refuse them", async (t) 
     { resource: 'outbound_dials', limit: 1_000_000, window_seconds: 1 },
   ])
     t.equal((await limit(wrong)).status, 422, JSON.stringify(wrong));
+  const starts = await limit({ resource: 'session_starts', limit: 1, window_seconds: 60 });
+  const path = `/v1/rate-limit-configs/${starts.body.id}`;
+  t.match(await plane.call('PATCH', path, { body: { action: 'queue' }, token }), { status: 422 });
+  await lift(starts.body.id);
 });
 
 void t.test('an account that has spent enough today calls tomorrow', async (t) => {
@@ -531,6 +571,37 @@ for (const carrier of ['plivo', 'twilio', 'telnyx'] as const)
     );
   });
 
+// A step is a process's last, each time one of its own: all of them by `npm run test:long`.
+void t.test('who connects two calls may die at any step, and they are connected', async (t) => {
+  const line = { ...(await world.line()), carrier: 'plivo' as const };
+  const stride = LONG ? 1 : 7;
+  let lived = false;
+  for (let steps = 1 + randomInt(stride); !lived; steps += stride) {
+    carriers.plivo.setTelephones(() => ({ does: 'answer', afterMs: 2000 }));
+    const caller = await talk(line);
+    const { transferId } = await consult(caller.plan);
+    const target = await taken(await session(transferId), 'plivo');
+    const command_id = `bridge-${transferId}`;
+    const data = { command_id, action: 'bridge' as const, args: { transfer_id: transferId } };
+    const event = gateway.event(target.plan, 'carrier_command', data);
+    const mortal = await openMortalProcess(plane);
+    lived = await mortal.live(steps, ({ callEvents }) => callEvents.handle(event));
+    await mortal[Symbol.asyncDispose]();
+    // Nobody has confirmed the event: another process gets it.
+    if (!lived) await services.callEvents.handle(event);
+    t.match(await outcomeOf(command_id), { ok: true }, `${steps} steps: who was called is told`);
+    t.match(await resultOf(transferId), { result: 'accepted' }, `${steps} steps: so is the caller's gateway`);
+    t.match(await session(transferId), { consult: { state: 'bridged' } });
+    for (const { socket } of [target, caller]) socket.socket.close();
+    for (const { plan } of [target, caller])
+      await services.callEvents.handle(
+        gateway.ended(plan, { ended_by: 'agent', hangup_reason: 'transferred' }),
+      );
+    target.call.hangUp();
+    await passUntil('the end', async () => (await session(transferId)).consult!.state === 'over');
+  }
+});
+
 void t.test('nobody takes the caller, who is told why by their agent', async (t) => {
   const line = { ...(await world.line()), carrier: 'plivo' as const };
   plivo.setTelephones(() => ({ does: 'answer', afterMs: 1000 }));
@@ -545,6 +616,19 @@ void t.test('nobody takes the caller, who is told why by their agent', async (t)
   t.match((await consult(caller.plan, { to: '+33140205050' })).outcome, { ok: false, code: 'blocked' });
   t.match((await consult(caller.plan, { to: '12' })).outcome, { ok: false, code: 'invalid_number' });
 
+  const to = '+442071239990';
+  await services.suppressions.addComplainant(caller.made.org_id, to);
+  const told = (id: string) =>
+    passUntil('the word of it', () =>
+      Promise.resolve(inbox.all.find(({ args }) => args['transfer_id'] === id)?.args),
+    );
+  const suppressed = await consult(caller.plan, { to });
+  t.match(await told(suppressed.transferId), { code: 'blocked' }, 'nobody calls who is not to be called');
+  const blind = { to, transfer_id: randomUUID(), destination_id: 'sales' };
+  const command = { command_id: 'c-blind', action: 'transfer' as const, args: blind };
+  await services.callEvents.handle(gateway.event(caller.plan, 'carrier_command', command));
+  t.match(await outcomeOf('c-blind'), { ok: false, code: 'blocked' }, 'nor does the carrier for them');
+
   plivo.setTelephones(() => ({ does: 'answer', afterMs: 1000 }));
   const declined = await consult(caller.plan);
   const target = await taken(await session(declined.transferId), 'plivo');
@@ -554,6 +638,16 @@ void t.test('nobody takes the caller, who is told why by their agent', async (t)
   t.match(await ask(target.plan, 'bridge', declined.transferId), { ok: false, code: 'not_wanted' });
   target.call.hangUp();
   caller.call.hangUp();
+
+  const one = { resource: 'concurrent_sessions', limit: 1, agent_id: line.agentId };
+  const token = plane.first.apiKey;
+  const limits = `/v1/orgs/${caller.made.org_id}/rate-limit-configs`;
+  const { body } = await plane.call<{ id: string }>('POST', limits, { body: one, token });
+  const only = await talk(line);
+  const full = await consult(only.plan);
+  t.match(await told(full.transferId), { code: 'queue_timeout' }, 'the caller has the only place');
+  await plane.call('DELETE', `/v1/rate-limit-configs/${body.id}`, { token });
+  only.call.hangUp();
 });
 
 void t.test('a caller who is gone is waited for by nobody', async (t) => {

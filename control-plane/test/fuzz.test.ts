@@ -5,7 +5,7 @@ import { operations as all } from './fixtures/described-features.ts';
 import { openContractWorld } from './fixtures/contract-world.ts';
 import { soundValues, type DescribedSchema } from './fixtures/sound-values.ts';
 
-const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? (LONG ? 20_000 : 450));
+const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? (LONG ? 20_000 : 350));
 const AT_ONCE = 16;
 
 /** Numbers from 0 to 1, the same for the same seed (mulberry32). */

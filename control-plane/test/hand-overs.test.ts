@@ -1,4 +1,6 @@
 import t from 'tap';
+import { sessionCollection } from '../src/sessions/session-model.ts';
+import type { SessionRecord } from '../src/sessions/session-record.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
 import { signInUser } from './fixtures/test-users.ts';
 import { TestGateway, type TestPlan } from './fixtures/test-gateway.ts';
@@ -86,6 +88,91 @@ void t.test('another agent takes a call over, once for each hand-over', async (t
     rejoined.body,
     { leg: 1, agent: { agent_id: billing } },
     'a later leg begins with the agent that spoke',
+  );
+});
+
+void t.test('nodes of a flow name agents; what they do not pass on later legs do not know', async (t) => {
+  const billing = await makeAgent('Billing by flow', {
+    config: { variables: [{ name: 'currency', default: 'euros' }] },
+  });
+  const archived = await makeAgent('Archived');
+  await cp.call('DELETE', `/v1/agents/${archived}`);
+  const flow = (nodes: object[]) => ({
+    start_node_id: 'talk',
+    nodes: [{ id: 'talk', type: 'conversation', prompt: 'Talk.' }, ...nodes],
+    edges: nodes.map((node) => {
+      const { id } = node as { id: string };
+      return { id: `to_${id}`, from: 'talk', to: id, condition: { type: 'dtmf', digits: '1' } };
+    }),
+  });
+  const desk = await makeAgent('Desk with a flow', {
+    flow_definition: flow([{ id: 'other', type: 'agent', agent_id: billing }]),
+  });
+  t.equal((await cp.call('DELETE', `/v1/agents/${billing}`)).status, 409, 'it is named');
+  const inline = (target: object, more: object = {}) => ({
+    ...{ id: 'lead', type: 'transfer' },
+    destination: { id: 'x', target, on_failure: 'hangup', ...more },
+  });
+  const at = (...place: (string | number)[]) => ['body', 'flow_definition', 'nodes', 1, ...place];
+  for (const [node, loc, type] of [
+    [{ id: 'other', type: 'agent', agent_id: archived }, at('agent_id'), 'not_available'],
+    [inline({ type: 'variable', name: 'n' }), at('destination', 'target'), 'missing'],
+    [
+      inline({ type: 'agent', agent_id: billing }, { mode: 'warm' }),
+      at('destination', 'mode'),
+      'not_available',
+    ],
+    [
+      {
+        id: 'hold',
+        type: 'wait',
+        timeout_seconds: 5,
+        hold_audio_asset_id: 'aud_gone',
+        global: { condition: 'x' },
+      },
+      at('hold_audio_asset_id'),
+      'reference_not_found',
+    ],
+  ] as const) {
+    const refused = await cp.call<Refused>('PATCH', `/v1/agents/${desk}`, {
+      body: { flow_definition: flow([node]) },
+    });
+    t.match(refused.body.detail, [{ loc, type }]);
+  }
+
+  const plan = await begin(desk, { customer: 'Ada', order: '7' });
+  const state = { agent_id: desk, node_id: 'other', phase: 'leading' as const, edge_id: null };
+  await cp.app.services.callEvents.handle(
+    gateway.event(plan, 'flow_node', {
+      ...{ node_id: 'other', by: 'edge', edge_id: 'to_other', variables: { asked: 'yes' } },
+      state: { ...state, entries: [1, 1], cooldowns: [0, 0], returns: [], turns: 0, steps: 1 },
+    }),
+  );
+  const later = async () => {
+    const { body } = await cp.call<{ token: string }>('POST', `/v1/sessions/${plan.session_id}/token`);
+    return (await gateway.redeem({ token: body.token })).body as TestPlan & Record<string, unknown>;
+  };
+  t.match(await later(), {
+    flow: { state: { ...state, entries: [1, 1] } },
+    variables: { customer: 'Ada', asked: 'yes' },
+    known_history: null,
+  });
+  const more = { pass_variables: false, pass_history: 'summary', summary: 'Ada wants a refund.' };
+  t.equal((await handOver(plan.session_id, billing, undefined, more)).status, 200);
+  const { variables, known_history: known, flow: none } = await later();
+  t.same(variables, {});
+  t.same(known, { from_index: 3, summary: 'Ada wants a refund.' });
+  t.equal(none, null, 'the other agent has no flow');
+
+  const sessions = cp.app.services.database.model(sessionCollection);
+  await sessions.updateOne({ _id: plan.session_id }, { $set: { status: 'ended' } });
+  t.ok((await cp.call('DELETE', `/v1/sessions/${plan.session_id}`)).status < 300);
+  const record = await sessions.findOne({ _id: plan.session_id }).lean<SessionRecord>();
+  t.equal(record!.flow_state, null);
+  t.same(
+    Object.keys(record!.hand_overs![0]!).toSorted(),
+    ['agent_id', 'from_index', 'handover_id', 'version'],
+    'what was told to the other agent is erased',
   );
 });
 

@@ -23,11 +23,12 @@ interface Member {
 }
 
 const password = 'correct horse battery';
+const CONSOLE_URL = 'https://console.example.test';
 
 void t.test('people', async (t) => {
   // Near the real time: the database deletes by its own clock what has expired.
   const clock = new ManualClock(Date.now());
-  const cp = await openTestControlPlane({ clock });
+  const cp = await openTestControlPlane({ clock, env: { CONSOLE_URL, CONSOLE_PORT: '0' } });
   t.teardown(() => cp[Symbol.asyncDispose]());
   const { org, project } = cp.first;
   const ownerBody = { email: 'Owner@Example.com', password, name: 'Olga' };
@@ -155,6 +156,153 @@ void t.test('people', async (t) => {
     t.equal((await cp.call('PATCH', path, { token, body: { role: 'admin' } })).status, 409);
     t.equal((await cp.call('PATCH', path, { token, body: { status: 'suspended' } })).status, 409);
     t.equal((await cp.call('GET', `/v1/orgs/${org._id}/members`, { token })).status, 200);
+  });
+
+  /** What a page of the console sends to its own host. */
+  const inConsole = async (
+    action: string,
+    options: { body?: unknown; cookie?: string; headers?: object } = {},
+  ) => {
+    const answer = await fetch(`http://127.0.0.1:${cp.app.console!.port}/session/${action}`, {
+      method: 'POST',
+      headers: {
+        origin: CONSOLE_URL,
+        'content-type': 'application/json',
+        cookie: `other=1; __Host-parley=${options.cookie ?? ''}`,
+        ...options.headers,
+      },
+      body: typeof options.body === 'string' ? options.body : JSON.stringify(options.body ?? {}),
+    });
+    const text = await answer.text();
+    const set = answer.headers.get('set-cookie');
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      body: (text === '' ? {} : JSON.parse(text)) as {
+        access_token: string;
+        expires_in: number;
+        code: string;
+      },
+      set,
+      cookie: /^__Host-parley=([^;]*)/.exec(set ?? '')?.[1] ?? '',
+    };
+  };
+  const credentials = { email: 'owner@example.com', password };
+  let signedIn: Awaited<ReturnType<typeof inConsole>>;
+
+  void t.test('the console keeps the refresh token in a cookie that no script reads', async (t) => {
+    signedIn = await inConsole('login', { body: credentials });
+    t.equal(signedIn.status, 200);
+    t.same(Object.keys(signedIn.body).sort(), ['access_token', 'expires_in']);
+    t.match(
+      signedIn.set,
+      /^__Host-parley=[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Strict; Secure$/,
+    );
+    t.equal(signedIn.headers.get('cache-control'), 'no-store');
+    t.match(signedIn.headers.get('strict-transport-security'), /max-age=31536000/);
+    t.equal((await cp.call('GET', '/v1/me', { token: signedIn.body.access_token })).status, 200);
+    const wrong = await inConsole('login', { body: { ...credentials, password: 'wrong' } });
+    t.same([wrong.status, wrong.body.code, wrong.set], [401, 'unauthenticated', null]);
+  });
+
+  void t.test('it is asked by its own pages only, in JSON of a small size', async (t) => {
+    for (const action of ['login', 'refresh', 'logout']) {
+      const body = action === 'login' ? credentials : {};
+      const options = { body, cookie: signedIn.cookie };
+      const refused = async (headers: object, status: number) =>
+        t.equal((await inConsole(action, { ...options, headers })).status, status, JSON.stringify(headers));
+      await refused({ origin: 'https://evil.example.test' }, 403);
+      await refused({ origin: `${CONSOLE_URL}.evil.test` }, 403);
+      await refused({ origin: 'null' }, 403);
+      await refused({ origin: '' }, 403);
+      await refused({ 'sec-fetch-site': 'same-site' }, 403);
+      await refused({ 'content-type': 'text/plain' }, 415);
+      const big = await inConsole(action, { ...options, body: ' '.repeat(20_000) });
+      t.equal(big.status, 413);
+    }
+    t.equal((await inConsole('start', { body: { code: 'x' } })).status, 404, 'links sign in nowhere else');
+    t.equal((await inConsole('toString')).status, 404);
+    const get = await fetch(`http://127.0.0.1:${cp.app.console!.port}/session/login`);
+    t.same([get.status, get.headers.get('allow')], [405, 'POST']);
+    const options = await fetch(`http://127.0.0.1:${cp.app.console!.port}/session/refresh`, {
+      method: 'OPTIONS',
+      headers: { origin: 'https://evil.example.test', 'access-control-request-method': 'POST' },
+    });
+    t.equal(options.headers.get('access-control-allow-origin'), null);
+  });
+
+  void t.test(
+    'a cookie is renewed once, and once more within ten seconds; later it ends the sign-in',
+    async (t) => {
+      const { cookie } = signedIn;
+      const [first, second, third] = [
+        await inConsole('refresh', { cookie }),
+        await inConsole('refresh', { cookie }),
+        await inConsole('refresh', { cookie }),
+      ];
+      t.same([first.status, second.status, third.status], [200, 200, 401]);
+      t.equal(second.cookie, first.cookie, 'a tab that did not hear of it gets the same');
+      t.equal(third.set, null, 'and one that is refused leaves it to the others');
+      clock.advance(11_000);
+      t.equal((await inConsole('refresh', { cookie })).status, 401);
+      t.equal(
+        (await inConsole('refresh', { cookie: first.cookie })).status,
+        401,
+        'the whole sign-in is over',
+      );
+      t.equal((await inConsole('refresh')).status, 401);
+    },
+  );
+
+  void t.test('signing out ends the sign-in and takes the cookie away', async (t) => {
+    const { cookie, body } = await inConsole('login', { body: credentials });
+    const out = await inConsole('logout', { cookie });
+    t.equal(out.status, 204);
+    t.match(out.set, /^__Host-parley=; Max-Age=0; Path=\/; HttpOnly; SameSite=Strict; Secure$/);
+    t.equal((await cp.call('GET', '/v1/me', { token: body.access_token })).status, 401);
+    t.equal((await inConsole('refresh', { cookie })).status, 401);
+  });
+
+  void t.test('the REST host sets and reads no cookie', async (t) => {
+    const { cookie } = await inConsole('login', { body: credentials });
+    const answer = await fetch(`${cp.url}/v1/me`, { headers: { cookie: `__Host-parley=${cookie}` } });
+    t.equal(answer.status, 401);
+    const login = await fetch(`${cp.url}/auth/v1/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', origin: CONSOLE_URL },
+      body: JSON.stringify(credentials),
+    });
+    t.same([login.status, login.headers.get('set-cookie')], [200, null]);
+    t.equal(login.headers.get('access-control-allow-origin'), CONSOLE_URL);
+    t.equal(login.headers.get('access-control-allow-credentials'), null);
+  });
+
+  void t.test('every page has a policy and a nonce of its own', async (t) => {
+    const at = (path: string, headers = {}) =>
+      fetch(`http://127.0.0.1:${cp.app.console!.port}${path}`, { headers });
+    const [one, two] = [await at('/'), await at('/projects/prj_x/calls?q=1')];
+    const nonces = await Promise.all(
+      [one, two].map(async (answer) => {
+        const policy = answer.headers.get('content-security-policy')!;
+        const [, nonce] = /style-src 'self' 'nonce-([\w+/]{24})'/.exec(policy)!;
+        t.match(await answer.text(), `<meta name="csp-nonce" content="${nonce}" />`);
+        t.notMatch(policy, /unsafe|\*/);
+        t.match(policy, "default-src 'none'; script-src 'self';");
+        t.match(policy, "connect-src 'self' http://127.0.0.1:8080 ws://127.0.0.1:8080;");
+        t.match(policy, "frame-ancestors 'none'");
+        t.equal(answer.headers.get('cache-control'), 'no-store');
+        t.equal(answer.headers.get('x-content-type-options'), 'nosniff');
+        return nonce;
+      }),
+    );
+    t.not(nonces[0], nonces[1]);
+    const [, script] = /<script type="module" src="(\/assets\/[^"]+)">/.exec(await (await at('/')).text())!;
+    const file = await at(script!);
+    t.match(file.headers.get('cache-control'), 'immutable');
+    t.equal(file.headers.get('content-encoding'), 'gzip');
+    t.match(await file.text(), /^import/);
+    for (const missing of ['/assets/none.js', '/assets/%2e%2e%2fpackage.json', '/favicon.ico', '/assets/x/y'])
+      t.equal((await at(missing)).status, 404, missing);
   });
 
   void t.test('a forgotten password is replaced by mailed link, once, and ends all sign-ins', async (t) => {

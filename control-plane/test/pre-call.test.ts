@@ -59,6 +59,13 @@ void t.test('what the owner’s system answers joins the variables before media 
   });
 });
 
+void t.test('an agent that only asks sends no facts', async (t) => {
+  answer = () => ({ body: { customer: 'Asha' } });
+  const session = await begin({ method: 'GET' });
+  t.match(await gateway.redeem({ token: session.token! }), { body: { variables: { customer: 'Asha' } } });
+  t.match(owner.received.at(-1), { method: 'GET', body: '' });
+});
+
 void t.test('a failure is passed over, or ends the session, as the agent says', async (t) => {
   for (const bad of [{ status: 500 }, { body: 'no JSON' }, { body: { nested: { a: 1 } } }]) {
     answer = () => bad;

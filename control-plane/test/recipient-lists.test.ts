@@ -206,6 +206,24 @@ void t.test('a file that is none, or a field that cannot be, changes nothing', a
   t.match((await upload(list.id, `phone\n${numbers}\n`)).body, { imported: 600 }, 'more than one batch');
 });
 
+void t.test('a file fills the org’s own list behind the answer', async (t) => {
+  const own = await builtIn();
+  const body = new FormData();
+  body.set('file', new File(['phone\n+14155550191\nx\n'], 'people.csv', { type: 'text/csv' }));
+  const path = `/v1/recipient-lists/${own.id}/import?async=true`;
+  const begun = await plane.call<{ id: string }>('POST', path, { body, token: owner.token });
+  t.match(begun, { status: 202, body: { project_id: null, recipient_list_id: own.id } });
+  const found = async () =>
+    (await plane.call<{ status: string; errors_url: string }>('GET', `/v1/imports/${begun.body.id}`)).body;
+  await eventually(async () => (await found()).status === 'done');
+  t.match(await found(), { rows: 2, imported: 1, error_count: 1 });
+  const errors = await fetch(`${plane.url}${new URL((await found()).errors_url).pathname}`, {
+    headers: { authorization: `Bearer ${owner.token}` },
+  });
+  t.match(await errors.text(), /\r\n2,phone,/);
+  t.same(await blocks('+14155550191'), ['+14155550191'], 'and nobody of the org calls it');
+});
+
 void t.test('a file fills a suppression list, with numbers and reasons alone', async (t) => {
   const list = await makeList('suppression', 'Filled');
   const { body } = await upload(list.id, 'phone,reason,plan\n+14155550170,By letter,Gold\n12,,\n');

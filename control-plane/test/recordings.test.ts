@@ -29,10 +29,10 @@ async function begin(body: object = {}): Promise<TestPlan> {
   return plan;
 }
 
-async function store(plan: TestPlan): Promise<void> {
+async function store(plan: TestPlan, format: 'wav' | 'mp3' = 'wav'): Promise<void> {
   const { recording_id } = plan.record;
   await gateway.internal('PUT', `/internal/v1/recordings/${recording_id}`, AUDIO, {
-    'content-type': 'audio/wav',
+    'content-type': 'application/octet-stream',
     digest: `sha-256=${Buffer.from(SHA256, 'hex').toString('base64')}`,
   });
   await callEvents.handle(
@@ -44,7 +44,7 @@ async function store(plan: TestPlan): Promise<void> {
       sha256: SHA256,
       duration_ms: 1250,
       channels: 2,
-      format: 'wav',
+      format,
     }),
   );
 }
@@ -92,6 +92,33 @@ void t.test('a recording is shown from the start, and heard once it is stored', 
   }
   t.match(heard.headers.get('cache-control'), /private/);
 });
+
+void t.test(
+  'one in MP3 is called and served as that, by parts as well, and deleted like others',
+  async (t) => {
+    const { org, project } = plane.first;
+    const agent = await plane.call<{ id: string }>(
+      'POST',
+      `/v1/orgs/${org._id}/projects/${project._id}/agents`,
+      {
+        body: { name: 'Recorder', config: { recording: { format: 'mp3' } } },
+      },
+    );
+    const plan = await begin({ agent_id: agent.body.id });
+    t.match(plan.record, { format: 'mp3', key: /\/rec_[^/]+\.mp3$/ });
+    await store(plan, 'mp3');
+    const { body } = await recordingOf(plan);
+    t.match(body, { status: 'ready', format: 'mp3', duration_seconds: 1.25 });
+    for (const answer of [await follow(body.url!), await follow(body.url!, { range: 'bytes=4-9' })]) {
+      t.equal(answer.headers.get('content-type'), 'audio/mpeg');
+      t.match(answer.headers.get('content-disposition'), new RegExp(`${body.id}\\.mp3`));
+      const whole = answer.status === 200;
+      t.ok((await bytes(answer)).equals(whole ? AUDIO : AUDIO.subarray(4, 10)), String(answer.status));
+    }
+    t.equal((await plane.call('DELETE', `/v1/sessions/${plan.session_id}/recording`)).status, 204);
+    t.equal(await plane.app.services.recordings.store.size(plan.record.key), null);
+  },
+);
 
 void t.test('parts can be had, with and without the signed link', async (t) => {
   const plan = await begin();
@@ -160,12 +187,14 @@ void t.test('what nobody wanted recorded has no recording', async (t) => {
   const plan = await begin({ record: false });
   t.equal(plan.record.enabled, false);
   t.equal((await recordingOf(plan)).status, 404);
-  const { body: agent } = await plane.call<{ id: string }>(
-    'POST',
-    `/v1/orgs/${plane.first.org._id}/projects/${plane.first.project._id}/agents`,
-    { body: { name: `Quiet ${randomUUID()}`, config: { privacy: { store_audio: false } } } },
-  );
-  t.equal((await begin({ agent_id: agent.id, record: true })).record.enabled, false);
+  for (const config of [{ privacy: { store_audio: false } }, { recording: { enabled: false } }]) {
+    const { body: agent } = await plane.call<{ id: string }>(
+      'POST',
+      `/v1/orgs/${plane.first.org._id}/projects/${plane.first.project._id}/agents`,
+      { body: { name: `Quiet ${randomUUID()}`, config } },
+    );
+    t.equal((await begin({ agent_id: agent.id, record: true })).record.enabled, false);
+  }
 });
 
 void t.test('a recording that failed says so', async (t) => {

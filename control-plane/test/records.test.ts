@@ -387,6 +387,8 @@ void t.test('webhooks', async (t) => {
   const open = async (answer: () => Promise<number>) => {
     const clock = new ManualClock(Date.now());
     const told: Record<string, unknown>[] = [];
+    /** How long each receiver was given. */
+    const waits: (number | undefined)[] = [];
     const service = (owner: string) =>
       new WebhookDeliveryService({
         database,
@@ -395,17 +397,17 @@ void t.test('webhooks', async (t) => {
         owner,
         webhooks: {
           find: () =>
-            Promise.resolve({ webhooks: { call_ended: { enabled: true, url: 'https://example.com' } } }),
+            Promise.resolve({
+              webhooks: { call_ended: { enabled: true, url: 'https://example.com', timeout_ms: 4321 } },
+            }),
           secrets: () => Promise.resolve(['whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz']),
         },
         callLog: { append: (_owner, { data }) => Promise.resolve(void told.push(data)) },
         safeFetch: {
-          request: async () => ({
-            status: await answer(),
-            headers: {},
-            body: Buffer.alloc(0),
-            truncated: false,
-          }),
+          request: async ({ timeoutMs }) => {
+            waits.push(timeoutMs);
+            return { status: await answer(), headers: {}, body: Buffer.alloc(0), truncated: false };
+          },
         },
       });
     const first = service('one');
@@ -422,10 +424,16 @@ void t.test('webhooks', async (t) => {
     const read = async () => (await model.findOne({ _id }).lean())!;
     /** How long after now it is tried again. */
     const dueIn = async () => (await read()).next_attempt_at!.getTime() - clock.now();
-    return { clock, first, service, model, read, dueIn, told, _id };
+    return { clock, first, service, model, read, dueIn, told, waits, _id };
   };
   const never = new AbortController().signal;
   const about = (ms: number, expected: number) => Math.abs(ms - expected) <= expected / 10;
+
+  await t.test('a receiver has as long as the agent says', async (t) => {
+    const { first, waits } = await open(() => Promise.resolve(200));
+    await first.work(never);
+    t.same(waits, [4321]);
+  });
 
   await t.test('asked for again, it begins its attempts anew', async (t) => {
     const { clock, first, read, dueIn } = await open(() => Promise.resolve(500));
@@ -472,6 +480,19 @@ void t.test('webhooks', async (t) => {
     t.match(told, [{ attempt: 1, ok: false, last_error: 'timeout' }]);
   });
 });
+
+const DESK: SessionAgent = {
+  ...{ agent_id: 'agt_1', version: 1, org_id: 'org_1', project_id: 'prj_1', name: 'Desk' },
+  ...{
+    system_prompt: '',
+    greeting: '',
+    llm_id: 'llm_1',
+    stt_id: 'stt_1',
+    tts_id: 'tts_1',
+    tts_voice_id: null,
+  },
+  ...{ config: defaultAgentConfig(), flow_definition: null, knowledge_base_ids: [], archived: false },
+};
 
 void t.test('after a call', async (t) => {
   const never = new AbortController().signal;
@@ -565,6 +586,46 @@ void t.test('after a call', async (t) => {
     t.notOk(await jobs.isPending(session._id));
   });
 
+  await t.test(
+    'a lead is analysed by whom, in what language and from how many turns on the agent says',
+    async (t) => {
+      const { insert } = scene();
+      const asked: string[] = [];
+      const turn = { start_ms: 0, end_ms: 900, interrupted: false, redacted: false, text: 'I want ten.' };
+      const turns = [0, 1].map((turn_index) => ({ ...turn, turn_index, role: 'caller' as const }));
+      const analyse = async (analysis: Partial<SessionAgent['config']['analysis']>) => {
+        const session = await insert({ status: 'ended' });
+        const analyst = new LeadAnalyst({
+          results: new AnalysisResults({ database, store: { find: () => Promise.resolve(session) } }),
+          logger,
+          chats: {
+            open: ({ llmId }) =>
+              Promise.resolve({
+                answer({ messages }) {
+                  asked.push(`${llmId}: ${String(messages[0]!.content)}`);
+                  return Promise.resolve({
+                    text: '{}',
+                    call: null,
+                    tokens: { read: 1, written: 1, estimated: true },
+                  });
+                },
+              }),
+          },
+        });
+        const config = defaultAgentConfig();
+        config.analysis = { ...config.analysis, ...analysis };
+        await analyst.analyse(session, { ...DESK, config }, turns, never);
+        return asked.splice(0);
+      };
+      t.match(await analyse({}), [/^llm_1: /]);
+      t.match(await analyse({ llm_id: 'llm_2', language: 'de-DE', goal: 'A sale' }), [/^llm_2: [^]*de-DE/]);
+      t.match(await analyse({ goal: 'A sale of licences' }), [/A sale of licences/]);
+      t.match(await analyse({ min_caller_turns: 2 }), [/^llm_1/]);
+      t.same(await analyse({ min_caller_turns: 3 }), []);
+      t.same(await analyse({ lead_analysis: false }), []);
+    },
+  );
+
   await t.test('a lead is analysed once', async (t) => {
     const { insert } = scene();
     const session = await insert({ status: 'ended' });
@@ -582,23 +643,7 @@ void t.test('after a call', async (t) => {
     });
     const config = defaultAgentConfig();
     config.analysis.lead_analysis = true;
-    const agent: SessionAgent = {
-      agent_id: 'agt_1',
-      version: 1,
-      org_id: 'org_1',
-      project_id: 'prj_1',
-      name: 'Desk',
-      system_prompt: '',
-      greeting: '',
-      llm_id: 'llm_1',
-      stt_id: 'stt_1',
-      tts_id: 'tts_1',
-      tts_voice_id: null,
-      config,
-      flow_definition: null,
-      knowledge_base_ids: [],
-      archived: false,
-    };
+    const agent = { ...DESK, config };
     const turn = { start_ms: 0, end_ms: 900, interrupted: false, redacted: false };
     const turns = [0, 1, 2, 3].map((turn_index) => ({
       ...turn,

@@ -18,7 +18,7 @@ import { TestGateway, type TestPlan } from './fixtures/test-gateway.ts';
 // Each end is tried once for every step it has (`npm run test:long`) or for one step in so many, each time by a process
 // of its own.
 t.setTimeout(600_000);
-const STRIDE = LONG ? 1 : 8;
+const STRIDE = LONG ? 1 : 12;
 const FIRST_STEP = Number(process.env['SESSION_CLOSE_FIRST_STEP'] ?? randomInt(STRIDE));
 t.comment(`1 in ${STRIDE} steps is a process's last: SESSION_CLOSE_FIRST_STEP=${FIRST_STEP}`);
 

@@ -324,6 +324,12 @@ void t.test('lists are filtered and sorted', async (t) => {
   ] as const) {
     t.same(await list(query), ids, query);
   }
+  const detailed = await plane.call<{ items: { detail: object }[] }>('GET', `${at}?q=asha&detail=true`, {
+    token,
+  });
+  const { body: one } = await plane.call<{ detail: object }>('GET', `/v1/sessions/${called}`, { token });
+  t.same(detailed.body.items[0]?.detail, one.detail, 'with their detail on request');
+  t.match(one.detail, { from_number: '+14155550100', outcome: 'call back' });
   await plane.call('POST', `/v1/sessions/${called}/end`, { token });
   t.equal((await plane.call('DELETE', `/v1/sessions/${called}`, { token })).status, 204);
   t.same(await list('?q=asha'), [], 'what is erased is not found');

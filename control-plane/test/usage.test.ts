@@ -54,6 +54,7 @@ const call = (more: Partial<BookedCall> = {}): BookedCall => ({
   ended_at: new Date('2037-11-20T10:00:00Z'),
   connected_ms: 60_000,
   replies: { count: 0, total_ms: 0 },
+  end_reason: 'caller_hangup',
   amount_nano: 1_000_000_000n,
   currency: 'USD',
   ...more,
@@ -260,6 +261,62 @@ void t.test('each version of an agent has its own results', async (t) => {
   });
   await plane.call('PUT', `${path}/traffic`, { body: { mode: 'latest' } });
   t.match(await results(), { items: [{ version: 2, weight: 100, sessions: 1 }] });
+});
+
+void t.test('statistics tell by day and agent how calls ended and how fast they were answered', async (t) => {
+  const at = await plane.makeTenant();
+  const of = { org_id: at.org._id, project_id: at.project._id };
+  const [one, other] = [newId('agt'), newId('agt')];
+  const had = (agent_id: string | null, more: Partial<BookedCall> = {}) =>
+    call({ ...of, agent_id, agent_version: agent_id === null ? null : 1, ...more });
+  const fast = { count: 2, total_ms: 1000 };
+  const calls = [
+    ...[had(one, { replies: fast }), had(one, { replies: { count: 1, total_ms: 9000 } })],
+    had(one, { connected: false, connected_ms: 0, end_reason: 'no_answer' }),
+    ...[had(other, { end_reason: 'a.$b' }), had(null, { end_reason: null })],
+    had(one, { ended_at: new Date('2037-11-20T23:59:59Z') }),
+    had(one, { ended_at: new Date('2037-11-21T00:00:00Z') }),
+    // A test, and a call of long ago.
+    ...[had(one, { agent_version: null }), had(one, { ended_at: new Date('2037-10-01T10:00:00Z') })],
+  ];
+  for (const booked of calls) await usageSums.booked(booked);
+  await usageSums.work(signal);
+  const read = async (query: string, token = at.apiKey) =>
+    plane.call<{ items: object[]; total: number }>(
+      'GET',
+      `/v1/orgs/${of.org_id}/projects/${of.project_id}/statistics/daily${query}`,
+      { token },
+    );
+  const { items } = (await read('?from=2037-11-20&to=2037-11-21')).body;
+  t.match(items, [
+    {
+      ...{ date: '2037-11-20', agent_id: one, sessions: 4, connected_sessions: 3 },
+      ...{ minutes: 3, answer_rate: 0.75 },
+      end_reasons: [
+        { reason: 'caller_hangup', sessions: 3 },
+        { reason: 'no_answer', sessions: 1 },
+      ],
+    },
+    { date: '2037-11-20', sessions: 1 },
+    { date: '2037-11-20', sessions: 1 },
+    { date: '2037-11-21', agent_id: one, sessions: 1 },
+  ]);
+  t.same((items[0] as { reply_times: unknown }).reply_times, [
+    { up_to_ms: 250, sessions: 0 },
+    { up_to_ms: 500, sessions: 1 },
+    ...[750, 1000, 1500, 2000, 3000, 5000].map((up_to_ms) => ({ up_to_ms, sessions: 0 })),
+    { up_to_ms: null, sessions: 1 },
+  ]);
+  t.match(
+    items.find((item) => (item as { agent_id: string | null }).agent_id === null),
+    { end_reasons: [{ reason: 'unknown', sessions: 1 }] },
+  );
+  t.match((await read(`?to=2037-11-21&agent_id=${other}`)).body.items, [
+    { agent_id: other, end_reasons: [{ reason: 'other', sessions: 1 }] },
+  ]);
+  t.equal((await read('')).body.total, 4, 'the last seven days');
+  t.equal((await read('?from=2037-10-01&to=2037-11-20')).status, 422);
+  t.equal((await read('', plane.first.apiKey)).status, 404);
 });
 
 void t.test('a process may die after any step', async (t) => {

@@ -12,7 +12,7 @@ import { Generator } from './fixtures/generator.ts';
 // The seed is printed; DOCUMENT_STORE_SEED repeats a run, DOCUMENT_STORE_ROUNDS makes it longer.
 
 const SEED = Number(process.env['DOCUMENT_STORE_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
-const ROUNDS = Number(process.env['DOCUMENT_STORE_ROUNDS'] ?? (LONG ? 200 : 12));
+const ROUNDS = Number(process.env['DOCUMENT_STORE_ROUNDS'] ?? (LONG ? 200 : 8));
 const PER_ROUND = 25;
 /** So many of the questions at least must have answers: a refused one compares nothing. */
 const LEAST_ANSWERED = 0.8;

@@ -43,7 +43,7 @@ export function createAdmissions({
   const plans = new SessionPlans({
     ...deps,
     sources: {
-      recording: (session, leg) => recordings.forLeg(session, leg),
+      recording: (session, leg, format) => recordings.forLeg(session, leg, format),
       history: async (sessionId) => (await callLog.turns(sessionId)).map(toTurn),
       memories: (session, agent) => memories.forPlan(session, agent),
       mayNote: (session, agent) => memories.mayNote(session, agent),
@@ -52,7 +52,7 @@ export function createAdmissions({
           ...{ orgId: org_id, projectId: project_id },
           ...{ agentId: agent_id, accountId: telephony_account_id },
         }),
-      assets: (session, agent) => audioAssets.forPlan(session.project_id, playedAssets(agent?.config)),
+      assets: (session, agent) => audioAssets.forPlan(session.project_id, playedAssets(agent)),
     },
     settings: { recordingStore: config.RECORDING_STORE, outboundAllow: config.OUTBOUND_ALLOW },
   });

@@ -6,6 +6,7 @@ import type {
 import type { SessionPlanWire } from '@parley/shared/contracts/session-plan';
 import type { Clock } from '@parley/shared/time/clock';
 import type { PreCallService } from '../sessions/pre-call.ts';
+import { visibleVariables } from '../sessions/session-plan.ts';
 import { speakingAgentOf, type SessionAgents } from '../sessions/session-agent.ts';
 import type { SessionCloser } from '../sessions/session-closer.ts';
 import type { KeyAdmission } from './key-admission.ts';
@@ -76,6 +77,6 @@ export class AdmissionService {
       });
       throw sessionOver();
     }
-    return this.#plans.make(session, agent, request.claim_id);
+    return this.#plans.make({ ...session, variables: visibleVariables(session) }, agent, request.claim_id);
   }
 }

@@ -1,12 +1,14 @@
+import { agentsIn, flowDefinitionSchema } from '@parley/shared/contracts/flow-definition';
 import { MAX_HAND_OVERS } from '@parley/shared/contracts/hand-over';
 import type { HandOverPartWire, HandOverRequest } from '@parley/shared/contracts/hand-over';
 import { ConflictError } from '@parley/shared/errors/app-error';
 import type { SessionAgent, SessionAgents } from '../sessions/session-agent.ts';
 import { speakingAgentOf } from '../sessions/session-agent.ts';
 import { effectiveVariables } from '../sessions/session-choices.ts';
-import type { SessionRecord } from '../sessions/session-record.ts';
+import type { HandOver, SessionRecord } from '../sessions/session-record.ts';
 import { isTerminal } from '../sessions/session-states.ts';
 import type { SessionStore } from '../sessions/session-store.ts';
+import { visibleVariables } from '../sessions/session-plan.ts';
 import { sessionOver } from './session-legs.ts';
 import type { SessionPlans } from './session-plans.ts';
 
@@ -47,8 +49,7 @@ export class HandOvers {
         `A call can be handed over at most ${MAX_HAND_OVERS} times.`,
       );
     const agent = await this.#destination(session, request.agent_id);
-    const { handover_id, from_index } = request;
-    const next = { handover_id, agent_id: agent.agent_id, version: agent.version, from_index };
+    const next = handOverOf(session, agent, request);
     const changed = await this.#store.change(
       sessionId,
       { hand_overs: [...before, next] },
@@ -60,9 +61,7 @@ export class HandOvers {
 
   async #destination(session: SessionRecord, agentId: string): Promise<SessionAgent> {
     const from = await speakingAgentOf(this.#agents, session);
-    const leads = from?.config.transfer.destinations.some(
-      ({ target }) => target.type === 'agent' && target.agent_id === agentId,
-    );
+    const leads = from && leadsTo(from, agentId);
     const agent = leads === true ? await this.#agents.forNewSession(agentId, callerOf(session)) : null;
     if (!agent || agent.archived || agent.project_id !== session.project_id) throw unavailable();
     return agent;
@@ -73,7 +72,7 @@ export class HandOvers {
     agent: SessionAgent,
     { pass_variables: pass }: HandOverRequest,
   ): Promise<HandOverPartWire> {
-    const variables = effectiveVariables(agent, pass ? session.variables : {}, { required: false });
+    const variables = effectiveVariables(agent, pass ? visibleVariables(session) : {}, { required: false });
     const plan = await this.#plans.make({ ...session, variables }, agent, session.claim_id ?? '');
     const { flow, memories, knowledge, assets, system, stt, llm, tts, languages, tools, limits } = plan;
     return {
@@ -81,6 +80,24 @@ export class HandOvers {
       ...{ flow, memories, knowledge, assets, system, stt, llm, tts, languages, tools, limits },
     };
   }
+}
+
+/** Whether an agent hands calls over to another: by a destination of its own, or by a node of its flow. */
+function leadsTo({ config, flow_definition: flow }: SessionAgent, agentId: string): boolean {
+  const named = config.transfer.destinations.some(
+    ({ target }) => target.type === 'agent' && target.agent_id === agentId,
+  );
+  return named || (flow !== null && agentsIn(flowDefinitionSchema.parse(flow)).includes(agentId));
+}
+
+/** What is kept of a hand-over, for later legs. */
+function handOverOf(session: SessionRecord, agent: SessionAgent, request: HandOverRequest): HandOver {
+  const { handover_id, from_index, pass_variables: pass, pass_history, summary } = request;
+  return {
+    ...{ handover_id, agent_id: agent.agent_id, version: agent.version, from_index },
+    ...(pass_history === 'all' ? {} : { summary }),
+    ...(pass ? {} : { hidden_variables: Object.entries(session.variables) }),
+  };
 }
 
 /** Whoever keeps their version of an agent. */

@@ -1,6 +1,6 @@
-import type { AgentConfig } from '@parley/shared/contracts/agent-config';
 import type { PlanAsset } from '@parley/shared/contracts/audio-assets';
 import type { CallPrices } from '@parley/shared/contracts/call-prices';
+import { assetsIn, flowDefinitionSchema } from '@parley/shared/contracts/flow-definition';
 import type { SessionPlanWire } from '@parley/shared/contracts/session-plan';
 import type { Turn } from '@parley/shared/contracts/turn';
 import { toConsultPlan } from '../consults/consult-plan.ts';
@@ -22,8 +22,12 @@ interface PlanMemory {
 
 /** The stored parts of a session that a plan needs. */
 export interface PlanSources {
-  /** The recording of one leg; the same one when asked again. */
-  recording(session: SessionRecord, leg: number): Promise<{ _id: string }>;
+  /** The recording of one leg; the same one when asked again. @param format of one that is new */
+  recording(
+    session: SessionRecord,
+    leg: number,
+    format: PlanFacts['recording']['format'],
+  ): Promise<PlanFacts['recording']>;
   /** The turns so far, in order. */
   history(sessionId: string): Promise<Turn[]>;
   /** What the agent remembers of the person. */
@@ -36,13 +40,15 @@ export interface PlanSources {
   assets(session: SessionRecord, agent: SessionAgent | null): Promise<Record<string, PlanAsset>>;
 }
 
-/** Audio assets that a config names, each where it acts. */
-export function playedAssets(config: AgentConfig | undefined): string[] {
-  const { greeting, background_audio: background, transfer } = config ?? {};
+/** Audio assets that an agent names, each where it acts. */
+export function playedAssets(agent: Pick<SessionAgent, 'config' | 'flow_definition'> | null): string[] {
+  const { greeting, background_audio: background, transfer } = agent?.config ?? {};
+  const flow = agent?.flow_definition;
+  const inNodes = flow ? assetsIn(flowDefinitionSchema.parse(flow)) : [];
   const held = transfer?.destinations.flatMap((one) =>
     one.mode === 'warm' ? [one.hold_audio_asset_id] : [],
   );
-  const played = [greeting?.audio_asset_id, background?.audio_asset_id, ...(held ?? [])];
+  const played = [greeting?.audio_asset_id, background?.audio_asset_id, ...(held ?? []), ...inNodes];
   return [...new Set(played.filter((id) => typeof id === 'string'))];
 }
 
@@ -100,7 +106,7 @@ export class SessionPlans {
       toolCallLimits,
       assets,
     ] = await Promise.all([
-      this.#sources.recording(session, session.leg),
+      this.#sources.recording(session, session.leg, agent?.config.recording.format ?? 'wav'),
       resolveProviders(this.#catalog, withModelsOf(session, agent), agent),
       flowOf(this.#catalog, withModelsOf(session, agent), agent),
       this.#costs.open(session),
@@ -123,7 +129,7 @@ export class SessionPlans {
       projectTimezone: project?.timezone ?? org?.timezone ?? 'UTC',
       claimId,
       leg: session.leg,
-      recordingId: recording._id,
+      recording,
       history,
       providers,
       prices,

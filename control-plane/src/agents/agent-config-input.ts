@@ -5,7 +5,7 @@ import type { ValidationDetail } from '@parley/shared/errors/app-error';
 import { mergePatch } from '../http/merge-patch.ts';
 import { isOutboundUrl, OUTBOUND_URL_MESSAGE } from '../http/outbound-url.ts';
 import { toValidationDetails } from '../http/validation.ts';
-import { checkUnsupportedSettings } from './unsupported-settings.ts';
+import { checkInstalledParts } from './installed-parts.ts';
 import type { AgentRecord } from './agent-record.ts';
 
 type Json = Record<string, unknown>;
@@ -45,7 +45,7 @@ export function applyConfig(
   const details = [
     ...checkHeaders(patch),
     ...checkAddresses(parsed.data, options.outboundAllow),
-    ...checkUnsupportedSettings(parsed.data, fillConfig(current)),
+    ...checkInstalledParts(parsed.data, fillConfig(current)),
     ...checkSecretsMoved(current.config, merged, patch),
   ];
   if (details.length > 0) throw new ValidationError(details);

@@ -1,4 +1,4 @@
-import { UNSUPPORTED_SETTINGS } from './unsupported-settings.ts';
+import { defaultAgentConfig } from '@parley/shared/contracts/agent-config';
 
 interface JsonSchema {
   description?: string;
@@ -11,32 +11,39 @@ interface JsonSchema {
 
 /**
  * Puts what each setting does into the JSON Schema of a `config`.
- * @param input whether clients send it: then it says as well which values alone are taken in this version
+ * @param defaults what is left out is as in a config that sets nothing: it says so
  */
-export function describeConfig(schema: object, { input }: { input: boolean }): void {
-  describeAt(schema as JsonSchema, '', input);
+export function describeConfig(schema: object, { defaults = false } = {}): void {
+  describeAt(schema as JsonSchema, '', defaults);
 }
 
-function describeAt(schema: JsonSchema, at: string, input: boolean): void {
+function describeAt(schema: JsonSchema, at: string, defaults: boolean): void {
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     const path = at === '' ? name : `${at}.${name}`;
     const text = AGENT_CONFIG_TEXTS[path];
-    if (text !== undefined) property.description = input ? text + onlyAccepted(path) : text;
-    describeAt(property, path, input);
+    if (text !== undefined) property.description = text + (defaults ? defaultOf(path) : '');
+    describeAt(property, path, defaults);
   }
   const parts = [schema.items, schema.additionalProperties, ...(schema.anyOf ?? []), ...(schema.oneOf ?? [])];
-  for (const part of parts) if (typeof part === 'object') describeAt(part, at, input);
+  for (const part of parts) if (typeof part === 'object') describeAt(part, at, defaults);
 }
 
-function onlyAccepted(path: string): string {
-  const setting = UNSUPPORTED_SETTINGS.find(([one]) => one.replaceAll('.*', '') === path);
-  const values = (setting?.slice(1) ?? []).filter((value) => value !== undefined);
-  if (values.length === 0) return '';
-  const listed = values.map((value) => `\`${JSON.stringify(value)}\``).join(' or ');
-  return ` Only ${listed} is taken in this version.`;
+/** What a setting is where nobody sets it: requests are partial, so that their schema cannot say it. */
+function defaultOf(path: string): string {
+  let value: unknown = defaultAgentConfig();
+  for (const key of path.split('.')) value = isRecord(value) ? value[key] : undefined;
+  // A section has the defaults of its settings; two settings have another default for new agents, as their texts say.
+  const isSection = isRecord(value) && Object.keys(value).length > 0;
+  const forNewAgents = ['auto_database', 'answer_detection.enabled'].includes(path);
+  if (value === undefined || isSection || forNewAgents) return '';
+  return ` Default: \`${JSON.stringify(value)}\`.`;
 }
 
-/** What each setting of an agent's `config` does, by its path: unit and effect. Bounds and defaults the schema says. */
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** What each setting of an agent's `config` does, by its path: unit and effect. Bounds the schema says. */
 export const AGENT_CONFIG_TEXTS: Readonly<Record<string, string>> = {
   timezone: "IANA timezone of `system.*` times and calling hours; null: the project's.",
 
@@ -71,7 +78,8 @@ export const AGENT_CONFIG_TEXTS: Readonly<Record<string, string>> = {
   'stt.keywords': 'Names and terms that the speech-to-text model should expect.',
   'stt.endpointing_ms':
     "Milliseconds of silence after which the speech-to-text model ends a sentence; null: the model's own.",
-  'stt.noise_suppression': "How strongly noise is taken out of the caller's audio.",
+  'stt.noise_suppression':
+    'How strongly noise is taken out of what the speech-to-text model hears. In a small trial it understood less with it in every noise but that of a car; recordings and turn-taking have the audio as it came. About 0.8 s of processor time a minute. Refused where the suppressor is not installed.',
   'stt.fallback_stt_ids': 'Models that are used in this order when the one before fails.',
 
   tts: 'How the agent sounds.',
@@ -107,7 +115,8 @@ export const AGENT_CONFIG_TEXTS: Readonly<Record<string, string>> = {
   'turn_taking.preemptive_generation':
     'Whether the agent prepares its reply before the end of the turn is certain: faster, with more model requests.',
   'turn_taking.max_caller_turn_seconds': 'Seconds after which the agent answers a caller who does not stop.',
-  'turn_taking.backchannel': 'Short words of the agent while the caller speaks, such as "I see".',
+  'turn_taking.backchannel':
+    'Short words of the agent in pauses of a caller who goes on, such as "I see": they take no turn, and no reply waits for them. In telephone calls.',
   'turn_taking.backchannel.enabled': 'Whether the agent says them.',
   'turn_taking.backchannel.frequency': 'How often, at the pauses that allow it: 0 never, 1 always.',
   'turn_taking.backchannel.phrases': 'The words; an empty list: those of the language.',
@@ -130,7 +139,8 @@ export const AGENT_CONFIG_TEXTS: Readonly<Record<string, string>> = {
   'filler.enabled': 'Whether the agent says anything then.',
   'filler.after_ms': 'Milliseconds of waiting before it does.',
   'filler.messages': 'Sentences to choose from; null: the built-in sentence of the language.',
-  'filler.generated': 'Whether the model words them.',
+  'filler.generated':
+    'Whether the model words them to fit what the caller said, beside its answer. It has 1.2 s for that, within `after_ms`; without its words one of `messages` is said.',
   'filler.max_per_turn': 'How many of them may come in one turn.',
 
   silence: 'What happens when nobody speaks. The time runs only while nothing is spoken, awaited or at work.',
@@ -144,7 +154,8 @@ export const AGENT_CONFIG_TEXTS: Readonly<Record<string, string>> = {
 
   limits: 'What a call may take.',
   'limits.max_duration_seconds': 'Seconds after which a call ends.',
-  'limits.warn_before_end_seconds': 'Seconds before that end at which the agent says so; 0: never.',
+  'limits.warn_before_end_seconds':
+    'Seconds before that end at which the agent says so, in its own words of the language, as soon as neither side speaks; 0, or no less than the longest duration: never.',
   'limits.max_tool_steps': 'Rounds of tool calls within one turn.',
   'limits.max_cost_amount':
     "Estimated cost of a call at which it ends, in the org's currency; null: no limit.",
@@ -217,7 +228,8 @@ export const AGENT_CONFIG_TEXTS: Readonly<Record<string, string>> = {
   'recording.enabled':
     'Whether calls are recorded, when session, project and `privacy.store_audio` allow it.',
   'recording.channels': '`dual`: the caller left, the agent right. `mono`: both together.',
-  'recording.format': 'Format of the file.',
+  'recording.format':
+    'Format of the file. An MP3 is made when the call is over: a seventh of the size of the WAV, both channels kept apart, as long and as silent where something is masked.',
   'recording.consent': 'How the caller is asked.',
   'recording.consent.mode': 'Not at all, told, or asked: then recording begins after a yes.',
   'recording.consent.message': 'What the caller is told or asked.',
@@ -257,9 +269,13 @@ export const AGENT_CONFIG_TEXTS: Readonly<Record<string, string>> = {
   'memory.ttl_days': 'Days that a memory is kept; null: for good.',
 
   guardrails: 'What the agent must not do.',
-  'guardrails.prompt_injection': 'Whether attempts of callers to change the instructions are looked for.',
-  'guardrails.blocked_topics': 'Topics that the agent does not speak about.',
-  'guardrails.refusal': 'What it says instead.',
+  'guardrails.prompt_injection':
+    "Whether a model looks, before each answer, for attempts of the caller to change the agent's instructions: `refusal` is said instead of an answer, and what was said is kept from the agent. A judgement of a model, which errs.",
+  'guardrails.blocked_topics':
+    'Topics that the agent does not speak about. A model judges each sentence of the agent before any of it is heard, within 400 ms; `refusal` is said in place of the rest. A judgement of a model, which errs.',
+  'guardrails.refusal': 'What it says instead; empty: the built-in sentence of the language.',
+  'guardrails.undecided':
+    'What happens when the model has not judged within 400 ms, or fails: the agent says it all the same, or refuses.',
 
   analysis: 'The analysis after a call.',
   'analysis.lead_analysis': 'Whether calls are analysed: summary, interest, requests and more.',

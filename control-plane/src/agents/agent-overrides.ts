@@ -12,7 +12,7 @@ import { describeConfig } from './agent-config-texts.ts';
 import { checkContent } from './agent-references.ts';
 import type { NamedRecords } from './agent-references.ts';
 import { agentFields } from './agent-schema.ts';
-import { checkUnsupportedSettings } from './unsupported-settings.ts';
+import { checkInstalledParts } from './installed-parts.ts';
 
 const settings = pick(agentConfigSchema.shape, OVERRIDABLE_SETTINGS);
 const limit = agentConfigSchema.shape.limits.unwrap().shape;
@@ -48,7 +48,7 @@ export const overridesSchema: z.ZodType<Overrides, Overrides> = z
             io: 'input',
             unrepresentable: 'any',
           });
-          describeConfig(json, { input: true });
+          describeConfig(json);
           Object.assign(jsonSchema, json);
         },
       }),
@@ -84,7 +84,7 @@ export class AgentOverrides {
       type: 'less_than_equal',
     }));
     details.push(
-      ...checkUnsupportedSettings(changed.config, agent.config),
+      ...checkInstalledParts(changed.config, agent.config),
       ...(await checkContent(scope, this.#models, this.#named, changed, changed.config, agent)).filter(
         // What the agent names itself is not the caller's mistake.
         ({ loc: [, field, ...path] }) =>

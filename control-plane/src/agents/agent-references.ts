@@ -1,4 +1,5 @@
-import type { AgentConfig } from '@parley/shared/contracts/agent-config';
+import type { AgentConfig, AgentConfigInput } from '@parley/shared/contracts/agent-config';
+import { flowDefinitionSchema } from '@parley/shared/contracts/flow-definition';
 import type { ValidationDetail } from '@parley/shared/errors/app-error';
 import type { ModelCatalog, ModelKind } from '../providers/model-catalog.ts';
 import type { Collection, StoredRecord } from '../storage/collection.ts';
@@ -114,8 +115,10 @@ export async function checkContent(
     }
   }
   if (flow) details.push(...(await serversInFlow(scope, records, flow.references)));
-  details.push(...(await archivedDestinations(scope, config, before)), ...unboundedTargets(config, before));
-  details.push(...warmHandOvers(config));
+  const led = ledTo(content.flow_definition, config);
+  const ledBefore = ledTo(before?.flow_definition ?? null, before?.config);
+  details.push(...(await archivedAgents(scope, led, ledBefore)), ...unboundedTargets(led, ledBefore));
+  details.push(...warmHandOvers(led));
   const references: Reference[] = config.transfer.destinations.flatMap((destination, i) =>
     destination.target.type === 'agent'
       ? [
@@ -157,6 +160,15 @@ export async function checkContent(
     references.push({ collection: records.phone_number, id: phoneNumberId, loc });
   }
   for (const { kind, id, loc } of flow?.references ?? []) {
+    if (
+      kind === 'audio_asset' &&
+      (await scope.collection(records.audio_asset).findOne({ _id: id, status: 'failed' }))
+    )
+      details.push({
+        loc: [...loc],
+        msg: 'is an audio asset that could not be made ready: upload another one',
+        type: 'not_available',
+      });
     if (kind !== 'llm')
       references.push({ collection: kind === 'agent' ? agentCollection : records[kind], id, loc });
   }
@@ -182,39 +194,81 @@ async function serversInFlow(
     }));
 }
 
+/** As it was sent, or stored. */
+type Destination = NonNullable<NonNullable<AgentConfigInput['transfer']>['destinations']>[number];
+
+/** Whom calls are brought to: a destination of the config or of a node, or an agent that a node names. */
+interface Led {
+  loc: Loc;
+  destination?: Destination;
+  agentId?: string;
+}
+
+/** @param flow as it was sent: one that is no flow leads nowhere */
+function ledTo(flow: unknown, config: Pick<AgentConfigInput, 'transfer'> | undefined): Led[] {
+  const parsed = flowDefinitionSchema.safeParse(flow);
+  const nodes = parsed.success ? parsed.data.nodes : [];
+  const ofConfig = config?.transfer?.destinations ?? [];
+  const places: [Destination, Loc][] = [
+    ...ofConfig.map((one, i): [Destination, Loc] => [one, ['config', 'transfer', 'destinations', i]]),
+    ...nodes.flatMap((one, i): [Destination, Loc][] =>
+      one.type === 'transfer' && one.destination
+        ? [[one.destination, ['flow_definition', 'nodes', i, 'destination']]]
+        : [],
+    ),
+  ];
+  return [
+    ...places.map(([destination, place]): Led => {
+      const { target } = destination;
+      return {
+        loc: ['body', ...place],
+        destination,
+        ...(target.type === 'agent' ? { agentId: target.agent_id } : {}),
+      };
+    }),
+    ...nodes.flatMap((one, i): Led[] =>
+      one.type === 'agent' ? [{ loc: ['body', 'flow_definition', 'nodes', i], agentId: one.agent_id }] : [],
+    ),
+  ];
+}
+
 /** Agents that calls are to be handed over to, and that are archived. */
-async function archivedDestinations(
+async function archivedAgents(
   scope: Scope,
-  config: AgentConfig,
-  before: NamingContent | undefined,
+  led: readonly Led[],
+  before: readonly Led[],
 ): Promise<ValidationDetail[]> {
-  const known = new Set(before?.config.transfer?.destinations?.flatMap(agentOfDestination) ?? []);
-  const named = config.transfer.destinations.flatMap((destination, i) =>
-    agentOfDestination(destination).flatMap((id) => (known.has(id) ? [] : [{ id, i }])),
-  );
+  const known = new Set(before.map(({ agentId }) => agentId));
+  const named = led.filter(({ agentId }) => agentId !== undefined && !known.has(agentId));
   if (named.length === 0) return [];
   const archived = await scope
     .collection(agentCollection)
-    .find({ _id: { $in: named.map(({ id }) => id) }, archived_at: { $ne: null } }, { limit: named.length });
+    .find(
+      { _id: { $in: named.map(({ agentId }) => agentId!) }, archived_at: { $ne: null } },
+      { limit: named.length },
+    );
   return named
-    .filter(({ id }) => archived.some(({ _id }) => _id === id))
-    .map(({ i }) => ({
-      loc: ['body', 'config', 'transfer', 'destinations', i, 'target', 'agent_id'],
+    .filter(({ agentId }) => archived.some(({ _id }) => _id === agentId))
+    .map(({ loc, destination }) => ({
+      loc: [...loc, ...(destination ? ['target', 'agent_id'] : ['agent_id'])],
       msg: 'is an agent that is archived: restore it first',
       type: 'not_available',
     }));
 }
 
 /** Variables that could lead to any number at all: such a call would not be made. */
-function unboundedTargets(config: AgentConfig, before: NamingContent | undefined): ValidationDetail[] {
-  const known = before?.config.transfer?.destinations ?? [];
-  return config.transfer.destinations.flatMap(({ id, target }, i) => {
-    if (target.type !== 'variable') return [];
+function unboundedTargets(led: readonly Led[], before: readonly Led[]): ValidationDetail[] {
+  return led.flatMap(({ loc, destination }) => {
+    const target = destination?.target;
+    if (target?.type !== 'variable') return [];
     const bounds = [...(target.allowed_numbers ?? []), ...(target.allowed_prefixes ?? [])];
-    if (bounds.length > 0 || known.some((one) => one.id === id && one.target.type === 'variable')) return [];
+    const same = before.some(
+      ({ destination: old }) => old?.id === destination!.id && old.target.type === 'variable',
+    );
+    if (bounds.length > 0 || same) return [];
     return [
       {
-        loc: ['body', 'config', 'transfer', 'destinations', i, 'target'],
+        loc: [...loc, 'target'],
         msg: 'must say which numbers the variable may hold: allowed_numbers or allowed_prefixes',
         type: 'missing',
       },
@@ -223,22 +277,18 @@ function unboundedTargets(config: AgentConfig, before: NamingContent | undefined
 }
 
 /** An agent goes on with the call at once: nobody is called, or told of anything first. */
-function warmHandOvers(config: AgentConfig): ValidationDetail[] {
-  return config.transfer.destinations.flatMap(({ mode, target }, i) =>
-    mode === 'warm' && target.type === 'agent'
+function warmHandOvers(led: readonly Led[]): ValidationDetail[] {
+  return led.flatMap(({ loc, destination }) =>
+    destination?.mode === 'warm' && destination.target.type === 'agent'
       ? [
           {
-            loc: ['body', 'config', 'transfer', 'destinations', i, 'mode'],
+            loc: [...loc, 'mode'],
             msg: 'must be "blind" where the target is an agent',
             type: 'not_available',
           },
         ]
       : [],
   );
-}
-
-function agentOfDestination({ target }: { target: { type: string; agent_id?: string } }): string[] {
-  return target.type === 'agent' && target.agent_id !== undefined ? [target.agent_id] : [];
 }
 
 /** Voices, each with the TTS model that is to speak with it. */

@@ -5,6 +5,7 @@ import { patchOf } from '../http/patch-schema.ts';
 import { maybeTime, recordFields, time, timestamp, toTimes } from '../http/record-schema.ts';
 import { maskedSecret } from '../http/value-schemas.ts';
 import { describeConfig } from './agent-config-texts.ts';
+import { flowJsonSchema } from './flow-definition-texts.ts';
 import { fillConfig } from './agent-config-input.ts';
 import type { AgentContent, AgentRecord, AgentVersionRecord } from './agent-record.ts';
 import { maskHeaders } from './header-secrets.ts';
@@ -15,7 +16,7 @@ const modelId = z.string().min(1).max(120);
 function described(schema: () => z.ZodType) {
   return ({ jsonSchema }: { jsonSchema: object }) => {
     const { $schema: _, ...json } = z.toJSONSchema(schema(), { io: 'input', unrepresentable: 'any' });
-    describeConfig(json, { input: true });
+    describeConfig(json, { defaults: true });
     Object.assign(jsonSchema, json);
   };
 }
@@ -28,9 +29,22 @@ const configPatch = z.record(z.string(), z.unknown()).meta({
   override: described(() => patchOf(agentConfigSchema.shape)),
 });
 
-const flowDefinition = z.record(z.string(), z.unknown()).nullable().meta({
-  description: 'A graph of nodes and edges that calls go through; null: the model alone leads them.',
-});
+/** Checked when it is stored, so that each fault is told at its place. */
+const flowDefinition = z
+  .record(z.string(), z.unknown())
+  .meta({
+    id: 'FlowDefinition',
+    description: 'A graph of nodes and edges.',
+    example: {
+      start_node_id: 'bye',
+      nodes: [{ id: 'bye', type: 'end', message: 'Goodbye.' }],
+    },
+    override: ({ jsonSchema }: { jsonSchema: object }) => void Object.assign(jsonSchema, flowJsonSchema()),
+  })
+  .nullable()
+  .meta({
+    description: 'A graph of nodes and edges that calls go through; null: the model alone leads them.',
+  });
 
 /** What an agent says and with what, each with its bounds. */
 export const agentFields = {
@@ -85,7 +99,7 @@ const agentConfigResponse = agentConfigSchema
   })
   .meta({
     id: 'AgentConfig',
-    override: ({ jsonSchema }: { jsonSchema: object }) => describeConfig(jsonSchema, { input: false }),
+    override: ({ jsonSchema }: { jsonSchema: object }) => describeConfig(jsonSchema),
   });
 
 export const agentResponse = z
@@ -102,7 +116,7 @@ export const agentResponse = z
     tts_voice_id: z.string().nullable(),
     config: agentConfigResponse,
     version: z.number().int(),
-    flow_definition: z.record(z.string(), z.unknown()).nullable(),
+    flow_definition: flowDefinition,
     archived_at: maybeTime,
     auto_database_id: z.string().nullable(),
     ...recordFields,

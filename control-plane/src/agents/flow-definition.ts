@@ -1,6 +1,7 @@
 import type { AgentConfig } from '@parley/shared/contracts/agent-config';
 import {
   flowDefinitionSchema,
+  type CollectField,
   type FlowDefinition,
   type FlowNode,
 } from '@parley/shared/contracts/flow-definition';
@@ -8,7 +9,6 @@ import type { ValidationDetail } from '@parley/shared/errors/app-error';
 import { agentConfigSchema } from '@parley/shared/contracts/agent-config';
 import { OVERRIDDEN_SECTIONS } from '@parley/shared/contracts/flow-definition';
 import { toValidationDetails } from '../http/validation.ts';
-import { checkUnsupportedSettings } from './unsupported-settings.ts';
 
 const MAX_BYTES = 512 * 1024;
 
@@ -38,7 +38,7 @@ export function checkFlow(
   const found = [
     ...checkGraph(flow, agentConfig),
     ...checkOverrides(flow, agentConfig),
-    ...checkAvailable(flow),
+    ...checkVariables(flow),
   ];
   const details = found.map(({ loc, msg, type }) => ({
     loc: [...base, ...loc],
@@ -96,12 +96,6 @@ function checkGraph(flow: FlowDefinition, agentConfig: AgentConfig): ValidationD
         "must have the lowest priority of its node's edges, as its condition is always",
       );
     }
-    if (one.type === 'collect') {
-      for (const [at, field] of one.fields.entries()) {
-        const needsOptions = field.type === 'enum' && field.options.length === 0;
-        if (needsOptions) report(['nodes', index, 'fields', at, 'options'], 'Field required', 'missing');
-      }
-    }
   }
   const looping = silentCycle(flow);
   if (looping !== null) {
@@ -111,26 +105,44 @@ function checkGraph(flow: FlowDefinition, agentConfig: AgentConfig): ValidationD
   return details;
 }
 
-/** Node types that calls do not run yet. */
-const UNAVAILABLE: readonly FlowNode['type'][] = ['collect', 'transfer', 'agent'];
+/** Types of fields that cannot be entered with the keys of a telephone. */
+const SPOKEN_ONLY: readonly CollectField['type'][] = ['string', 'email'];
 
-/** What would be stored and not act. */
-function checkAvailable(flow: FlowDefinition): ValidationDetail[] {
+/** What is wrong with the fields of nodes that collect values, and with names of variables that nodes set. */
+function checkVariables(flow: FlowDefinition): ValidationDetail[] {
   const details: ValidationDetail[] = [];
-  const report = (loc: (string | number)[], msg: string) =>
-    details.push({ loc, msg: `is not supported in this version: ${msg}`, type: 'not_available' });
+  const report = (loc: (string | number)[], msg: string, type = 'flow_invalid') =>
+    details.push({ loc, msg, type });
   for (const [index, one] of flow.nodes.entries()) {
-    if (UNAVAILABLE.includes(one.type))
-      report(['nodes', index, 'type'], `nodes of the type ${one.type} are not executed yet`);
-    if (one.type === 'wait' && one.hold_audio_asset_id !== null)
-      report(['nodes', index, 'hold_audio_asset_id'], 'use null');
-    if (one.type === 'say' && one.audio_asset_id !== null)
-      report(['nodes', index, 'audio_asset_id'], 'use null, and text');
+    const [list, named] = variablesOf(one);
+    for (const [at, { name }] of named.entries()) {
+      const loc = ['nodes', index, list, at, 'name'];
+      if (name.startsWith('system.'))
+        report(loc, 'must not begin with "system.": such variables are read-only');
+      if (one.type === 'collect' && named.findIndex((other) => other.name === name) < at)
+        report(loc, 'must be unique', 'duplicate');
+    }
+    if (one.type !== 'collect') continue;
+    for (const [at, { type, options }] of one.fields.entries()) {
+      const loc = ['nodes', index, 'fields', at];
+      if (type === 'enum' && options.length === 0) report([...loc, 'options'], 'Field required', 'missing');
+      if (type !== 'enum' && options.length > 0)
+        report([...loc, 'options'], 'must be empty unless the type is enum');
+      if (one.input === 'dtmf' && SPOKEN_ONLY.includes(type))
+        report([...loc, 'type'], `cannot be entered with keys alone: use input "both" or "speech"`);
+    }
   }
   return details;
 }
 
-/** Sections of overrides must fit those of the agent, and each of their settings must act. */
+/** The variables that a node sets, and the field that lists them. */
+function variablesOf(one: FlowNode): [string, readonly { name: string }[]] {
+  if (one.type === 'set') return ['assignments', one.assignments];
+  if (one.type === 'tool') return ['result_variables', one.result_variables];
+  return ['fields', one.type === 'collect' ? one.fields : []];
+}
+
+/** Sections of overrides must fit those of the agent. */
 function checkOverrides(flow: FlowDefinition, agentConfig: AgentConfig): ValidationDetail[] {
   return flow.nodes.flatMap(({ overrides }, index) =>
     OVERRIDDEN_SECTIONS.flatMap((section) => {
@@ -140,9 +152,7 @@ function checkOverrides(flow: FlowDefinition, agentConfig: AgentConfig): Validat
         { ...agentConfig, [section]: merged },
         { reportInput: true },
       );
-      const found = parsed.success
-        ? checkUnsupportedSettings(parsed.data, agentConfig)
-        : toValidationDetails(parsed.error, ['body', 'config']);
+      const found = parsed.success ? [] : toValidationDetails(parsed.error, ['body', 'config']);
       return found.map((detail) => ({
         ...detail,
         loc: ['nodes', index, 'overrides', ...detail.loc.slice(2)],
@@ -213,6 +223,7 @@ function referencesOf(flow: FlowDefinition): FlowReference[] {
     if (one.type === 'agent') add('agent', one.agent_id, [...loc, 'agent_id']);
     if (one.type === 'tool') add('tool', one.tool_id, [...loc, 'tool_id']);
     if (one.type === 'say') add('audio_asset', one.audio_asset_id, [...loc, 'audio_asset_id']);
+    if (one.type === 'wait') add('audio_asset', one.hold_audio_asset_id, [...loc, 'hold_audio_asset_id']);
     if (one.type === 'transfer' && one.destination) {
       const { target, hold_audio_asset_id: hold } = one.destination;
       if (target.type === 'agent')

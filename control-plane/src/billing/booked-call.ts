@@ -17,6 +17,8 @@ export interface BookedCall {
   connected_ms: number;
   /** Answers of the agent whose time was taken, and how long they took together. */
   replies: { count: number; total_ms: number };
+  /** `hangup_reason`, or why it failed; null where nobody has said it. */
+  end_reason: string | null;
   amount_nano: bigint;
   /** ISO 4217. */
   currency: string;

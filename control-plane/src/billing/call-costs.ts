@@ -19,6 +19,8 @@ export interface CostedSession {
   project_id: string;
   agent_id: string | null;
   agent_version: number | null;
+  hangup_reason: string | null;
+  failure_reason: string | null;
   test_run_id: string | null;
   parent_session_id?: string | null;
   channel: Channel;
@@ -145,6 +147,7 @@ export class CallCosts {
       connected: session.started_at !== null,
       connected_ms: connectedMs(session),
       replies: repliesOf(session.metrics),
+      end_reason: session.hangup_reason ?? session.failure_reason,
       ended_at: session.ended_at ?? entry.booked_at ?? new Date(this.#clock.now()),
       amount_nano: amount,
       currency: entry.currency,
@@ -178,15 +181,16 @@ export class CallCosts {
 
   /** The entry of the session, booked: now, or by whoever was first. */
   async #close(session: CostedSession): Promise<Stored<CostEntryRecord>> {
-    const known = await this.#find(session._id);
     const booked = { state: 'booked', booked_at: new Date(this.#clock.now()) } as const;
-    if (!known) {
-      // Nobody has joined it.
+    // Of one that nobody has joined there is none as a rule.
+    const probable = session.started_at === null ? null : await this.#find(session._id);
+    if (!probable) {
       const currency = await this.#currencies.get(session.org_id, () => this.#rates.currency(session.org_id));
       const entry = { ...tenantOf(session), ...booked, currency, reserved_nano: 0n, amount_nano: 0n };
       const inserted = await this.#insert(entry);
-      return inserted ?? this.#close(session);
+      if (inserted) return inserted;
     }
+    const known = probable ?? (await this.#find(session._id))!;
     if (known.state === 'booked') return known;
     const changed = await this.#database
       .model(costEntryCollection)

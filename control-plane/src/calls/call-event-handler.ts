@@ -86,9 +86,19 @@ export class CallEventHandler {
       await this.#callLog.storeGatewayEvent(owner(session), stored);
       if (known) for (const follower of this.#followers) await follower.store(session, known);
     }
+    // Before what follows of it; but who is told of a turn reads its text.
+    if (stored && event.type !== 'turn') this.#callLog.tell(owner(session), stored);
     if (known) await this.#act(session, known);
+    if (stored && event.type === 'turn') this.#callLog.tell(owner(session), stored);
     // The report is stored, whatever it says: the gateway need not keep it.
     if (event.type === 'call_ended') await this.#confirm(event);
+  }
+
+  /** Passes on what is not stored, to those who follow the session. */
+  async pass(event: CallEvent): Promise<void> {
+    const session = await this.#store.find(event.session_id);
+    if (session && session.erased_at === null && this.#parse(event))
+      this.#callLog.pass(owner(session), event);
   }
 
   async #act(session: SessionRecord, event: KnownCallEvent): Promise<void> {

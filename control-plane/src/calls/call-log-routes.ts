@@ -3,9 +3,12 @@ import { latencyStatsSchema, usageSchema } from '@parley/shared/contracts/call-e
 import { anyOf, listOf, queryInteger, toPage } from '../http/list-query.ts';
 import { defineOperation, HttpResponse, type Operation } from '../http/operation.ts';
 import { sessionTarget } from '../sessions/session-target.ts';
+import { EVENT_STREAM, lastEventId, wantsEventStream, type LiveStreams } from '../live/live-streams.ts';
 import type { CallLog } from './call-log.ts';
-import type { SessionEventRecord } from './session-event-model.ts';
+import { toEvent } from './session-event-model.ts';
 import { sessionEventResponse } from './session-events.ts';
+import { sessionStream } from './session-stream.ts';
+import type { SessionWatches } from './session-watches.ts';
 import { toText, toWebVtt } from './transcript-format.ts';
 import type { TurnRecord } from './turn-model.ts';
 
@@ -21,6 +24,7 @@ const turnResponse = z
     end_ms: z.number().int(),
     language: z.string().nullable(),
     interrupted: z.boolean(),
+    backchannel: z.boolean(),
     confidence: z.number().nullable(),
     node_id: z.string().nullable(),
     redacted: z.boolean(),
@@ -51,7 +55,15 @@ const metricsResponse = z
   .meta({ id: 'SessionMetrics' });
 
 /** Routes of a session's transcript, events and metrics, readable while the call runs. */
-export function callLogRoutes({ callLog }: { callLog: CallLog }): Operation[] {
+export function callLogRoutes({
+  callLog,
+  streams,
+  watches,
+}: {
+  callLog: CallLog;
+  streams: LiveStreams;
+  watches: SessionWatches;
+}): Operation[] {
   return [
     defineOperation({
       id: 'getTranscript',
@@ -84,7 +96,14 @@ export function callLogRoutes({ callLog }: { callLog: CallLog }): Operation[] {
       tag: TAG,
       summary: 'List events of a session',
       description:
-        'Ordered by `index` and written while the call runs: to follow it, ask again with the last `index` as `after_index`. Event types may be added.',
+        'Ordered by `index` and written while the call runs. Event types may be added. With `Accept: text/event-stream` the ' +
+        'answer goes on: server-sent events, first those that are stored (behind `Last-Event-ID` or `after_index`, if given), then ' +
+        'each as it happens. The `data` of each is an event as in the list; that of a `turn` has its `text` as well, where it is ' +
+        'stored. While the call runs, `words` events without an `id` tell at most five times a second what a side has said of ' +
+        'its unfinished turn, `{"role", "text", "final": false}`; they are stored nowhere, and not told where personal data is ' +
+        'masked. A session that is over may still have events, such as `webhook`. An event may come twice, with the same `id`. ' +
+        'A comment comes every 15 seconds. The answer ends when the caller may no longer read it, when the service stops or when ' +
+        'it is read too slowly: come back with `Last-Event-ID`. Without the header, ask again with the last `index` as `after_index`.',
       access: READ,
       target: sessionTarget,
       query: z.object({
@@ -93,17 +112,33 @@ export function callLogRoutes({ callLog }: { callLog: CallLog }): Operation[] {
         limit: queryInteger(1, 200).default(50),
         offset: queryInteger(0, 100_000).default(0),
       }),
-      responses: { 200: { description: 'Events', schema: listOf(sessionEventResponse) } },
-      handle: async ({ item, query }) =>
-        toPage(
+      requestHeaders: {
+        'Last-Event-ID': z.string().max(200).optional().meta({
+          description: 'Of server-sent events: the `id` of the last one that was received.',
+        }),
+      },
+      responses: {
+        200: { description: 'Events', schema: listOf(sessionEventResponse), alsoAs: [EVENT_STREAM] },
+      },
+      handle: async (request) => {
+        const { item, query, headers } = request;
+        if (wantsEventStream(headers)) {
+          const after = { id: lastEventId(headers), index: query.after_index };
+          return streams.open(
+            request,
+            await sessionStream(callLog, item._id, { after, types: query.type, watches }),
+          );
+        }
+        return toPage(
           await callLog.events(item._id, {
             types: query.type,
             afterIndex: query.after_index,
             limit: query.limit,
             offset: query.offset,
           }),
-          toEventResponse,
-        ),
+          toEvent,
+        );
+      },
     }),
     defineOperation({
       id: 'getSessionMetrics',
@@ -138,19 +173,9 @@ function toTurnResponse(turn: TurnRecord): z.input<typeof turnResponse> {
     end_ms: turn.end_ms,
     language: turn.language,
     interrupted: turn.interrupted,
+    backchannel: turn.backchannel ?? false,
     confidence: turn.confidence,
     node_id: turn.node_id,
     redacted: turn.redacted,
-  };
-}
-
-function toEventResponse(event: SessionEventRecord): z.input<typeof sessionEventResponse> {
-  return {
-    id: event._id,
-    index: event.index,
-    at: event.at.toISOString(),
-    offset_ms: event.offset_ms,
-    type: event.type,
-    data: event.data,
   };
 }

@@ -1,12 +1,13 @@
 import type { Model } from 'mongoose';
 import type { CallEvent } from '@parley/shared/contracts/call-events';
 import { turnSchema, type Turn } from '@parley/shared/contracts/turn';
+import type { LiveEvent } from '@parley/shared/contracts/live-events';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
 import type { Database } from '../storage/database.ts';
 import { isDuplicateKey } from '../storage/duplicate.ts';
 import { TOTAL_LIMIT, type ListPage } from '../storage/list.ts';
-import { INDEX_STEP, sessionEventCollection } from './session-event-model.ts';
+import { INDEX_STEP, sessionEventCollection, toEvent } from './session-event-model.ts';
 import type { SessionEventRecord } from './session-event-model.ts';
 import type { OwnEventData, OwnEventType } from './session-events.ts';
 import { turnCollection } from './turn-model.ts';
@@ -27,6 +28,11 @@ const APPEND_TRIES = 8;
 /** Sessions whose last event is remembered. */
 const MAX_REMEMBERED = 10_000;
 
+/** Who tells those that follow a session of its events. */
+export interface EventListeners {
+  publish(of: LogOwner, event: LiveEvent): void;
+}
+
 type LastEvent = Pick<SessionEventRecord, 'index' | 'at' | 'offset_ms'>;
 
 /** The stored events and turns of sessions. */
@@ -35,11 +41,21 @@ export class CallLog {
   readonly #events: Model<SessionEventRecord>;
   readonly #turns: Model<TurnRecord>;
   readonly #clock: Clock;
+  readonly #listeners: EventListeners | undefined;
   /** By session, the last event that this process has appended, the one that was longest ago first. */
   readonly #lasts = new Map<string, LastEvent>();
 
-  constructor({ database, clock }: { database: Database; clock: Clock }) {
+  constructor({
+    database,
+    clock,
+    listeners,
+  }: {
+    database: Database;
+    clock: Clock;
+    listeners?: EventListeners;
+  }) {
     this.#database = database;
+    this.#listeners = listeners;
     this.#events = database.model(sessionEventCollection);
     this.#turns = database.model(turnCollection);
     this.#clock = clock;
@@ -62,6 +78,17 @@ export class CallLog {
       if (isDuplicateKey(error)) return false;
       throw error;
     }
+  }
+
+  /** Tells those who follow the session of a gateway's event: once it and all that belongs to it are stored. */
+  tell(owner: LogOwner, { id, at, offset_ms, type, data, ...event }: CallEvent): void {
+    const index = (event.index + 1) * INDEX_STEP;
+    this.#listeners?.publish(owner, toEvent({ _id: id, index, at: new Date(at), offset_ms, type, data }));
+  }
+
+  /** Passes on what is never stored. */
+  pass(owner: LogOwner, { id, at, offset_ms, type, data }: CallEvent): void {
+    this.#listeners?.publish(owner, { id, index: null, at, offset_ms, type, data });
   }
 
   /**
@@ -96,6 +123,7 @@ export class CallLog {
       try {
         await this.#database.insert(sessionEventCollection, { _id: id, ...owner, ...place, type, data });
         if (first || alone) this.#remember(owner.session_id, place);
+        this.#listeners?.publish(owner, toEvent({ _id: id, ...place, type, data }));
         return;
       } catch (error) {
         if (isDuplicateKey(error, '_id')) return;
@@ -133,6 +161,7 @@ export class CallLog {
           end_ms: said.end_ms,
           language: said.language ?? null,
           interrupted: said.interrupted,
+          backchannel: said.backchannel ?? false,
           confidence: said.confidence ?? null,
           node_id: said.node_id ?? null,
           redacted: said.redacted,
@@ -184,6 +213,35 @@ export class CallLog {
     return count > TOTAL_LIMIT ? { items, total: TOTAL_LIMIT, total_capped: true } : { items, total: count };
   }
 
+  /** Events behind a place, in order; none of those before it. */
+  eventsAfter(
+    sessionId: string,
+    { types, index, limit }: { types?: readonly string[] | undefined; index: number; limit: number },
+  ): Promise<SessionEventRecord[]> {
+    return this.#events
+      .find({
+        session_id: sessionId,
+        ...(types ? { type: { $in: [...types] } } : {}),
+        index: { $gt: index },
+      })
+      .sort({ index: 1 })
+      .limit(limit)
+      .lean<SessionEventRecord[]>();
+  }
+
+  /** An event of the session, by its id. */
+  event(sessionId: string, id: string): Promise<SessionEventRecord | null> {
+    return this.#events.findOne({ _id: id, session_id: sessionId }).lean<SessionEventRecord>();
+  }
+
+  /** Those of these turns that are stored, in any order. */
+  turnsNumbered(sessionId: string, indexes: readonly number[]): Promise<TurnRecord[]> {
+    return this.#turns
+      .find({ _id: { $in: indexes.map((index) => `${sessionId}:${index}`) } })
+      .limit(indexes.length)
+      .lean<TurnRecord[]>();
+  }
+
   /** Removes turns and the texts of events; state events stay where they are. */
   async erase(sessionId: string): Promise<void> {
     await this.#turns.deleteMany({ session_id: sessionId });
@@ -200,6 +258,7 @@ export function toTurn(record: TurnRecord): Turn {
     start_ms: record.start_ms,
     end_ms: record.end_ms,
     interrupted: record.interrupted,
+    ...(record.backchannel ? { backchannel: true } : {}),
     redacted: record.redacted,
     ...(record.language === null ? {} : { language: record.language }),
     ...(record.confidence === null ? {} : { confidence: record.confidence }),

@@ -19,13 +19,19 @@ export interface CarrierSource {
   mayCall(accountId: string, number: string): Promise<boolean>;
 }
 
+/** Numbers that an org must not call: `Suppressions`. */
+export interface BlockedNumbers {
+  blocks(at: { orgId: string; projectId: string }, numbers: readonly string[]): Promise<ReadonlySet<string>>;
+}
+
 /** Callers who wait while somebody is called and told of them: `Consults`. */
 export interface ConsultCommands {
   /** Safe to repeat. */
   begin(session: SessionRecord, command: CarrierCommandData): Promise<CommandOutcome>;
   /** Safe to repeat. */
   cancel(session: SessionRecord, command: CarrierCommandData): Promise<CommandOutcome>;
-  bridge(session: SessionRecord): Promise<CommandOutcome>;
+  /** @param again a process has begun it and died */
+  bridge(session: SessionRecord, again: boolean): Promise<CommandOutcome>;
 }
 
 export interface CommandOutcome {
@@ -36,7 +42,7 @@ export interface CommandOutcome {
 const KEPT_MS = 24 * 60 * 60 * 1000;
 const DEFAULT_RING_SECONDS = 30;
 /** What may be done again. */
-const REPEATABLE: readonly CarrierCommandData['action'][] = ['hangup', 'consult', 'consult_cancel'];
+const REPEATABLE: readonly CarrierCommandData['action'][] = ['hangup', 'consult', 'consult_cancel', 'bridge'];
 const EXTENSION = /^[0-9*#wW]{1,32}$/;
 const DIGITS = /^[0-9A-D*#wW]{1,64}$/;
 
@@ -46,6 +52,7 @@ export class CarrierCommands {
   readonly #carriers: CarrierSource;
   readonly #store: SessionStore;
   readonly #consults: ConsultCommands;
+  readonly #suppressions: BlockedNumbers;
   readonly #publicUrl: string;
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -55,6 +62,7 @@ export class CarrierCommands {
     carriers: CarrierSource;
     store: SessionStore;
     consults: ConsultCommands;
+    suppressions: BlockedNumbers;
     publicUrl: string;
     clock: Clock;
     logger: Logger;
@@ -63,6 +71,7 @@ export class CarrierCommands {
     this.#carriers = deps.carriers;
     this.#store = deps.store;
     this.#consults = deps.consults;
+    this.#suppressions = deps.suppressions;
     this.#publicUrl = deps.publicUrl;
     this.#clock = deps.clock;
     this.#logger = deps.logger;
@@ -78,7 +87,7 @@ export class CarrierCommands {
       // A process began the command and died: callers would hear most of them twice.
       if (!REPEATABLE.includes(command.action)) return this.#finish(command, { ok: false, code: 'unknown' });
     }
-    return this.#finish(command, await this.#attempt(session, command));
+    return this.#finish(command, await this.#attempt(session, command, !fresh));
   }
 
   /** Ends the call at its carrier. A failure is logged and not thrown. */
@@ -125,7 +134,11 @@ export class CarrierCommands {
     return outcome;
   }
 
-  async #attempt(session: SessionRecord, command: CarrierCommandData): Promise<CommandOutcome> {
+  async #attempt(
+    session: SessionRecord,
+    command: CarrierCommandData,
+    again = false,
+  ): Promise<CommandOutcome> {
     const { telephony_account_id: accountId, carrier_call_id: callId } = session;
     // A call that the client's own carrier logic connected is out of our reach.
     if (accountId === null || callId === null) return { ok: false, code: 'no_account' };
@@ -149,7 +162,7 @@ export class CarrierCommands {
         case 'consult_cancel':
           return await this.#consults.cancel(session, command);
         case 'bridge':
-          return await this.#consults.bridge(session);
+          return await this.#consults.bridge(session, again);
       }
     } catch (error) {
       if (!(error instanceof CarrierError)) throw error;
@@ -173,6 +186,8 @@ export class CarrierCommands {
     if (args.extension !== undefined && !EXTENSION.test(args.extension))
       return { ok: false, code: 'invalid_digits' };
     if (!(await this.#carriers.mayCall(accountId, args.to))) return { ok: false, code: 'blocked' };
+    const at = { orgId: session.org_id, projectId: session.project_id };
+    if ((await this.#suppressions.blocks(at, [args.to])).size > 0) return { ok: false, code: 'blocked' };
     const transfer: SessionTransfer = {
       transfer_id: args.transfer_id ?? session._id,
       to: args.to,

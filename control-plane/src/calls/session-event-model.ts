@@ -1,3 +1,4 @@
+import type { LiveEvent } from '@parley/shared/contracts/live-events';
 import { defineCollection } from '../storage/collection.ts';
 import type { StoredRecord } from '../storage/collection.ts';
 
@@ -34,3 +35,17 @@ export const sessionEventCollection = defineCollection<SessionEventRecord, 'proj
   },
   indexes: [[{ session_id: 1, index: 1 }, { unique: true }], [{ session_id: 1, type: 1, index: 1 }]],
 });
+
+/** An event as clients get it. */
+export function toEvent(
+  event: Pick<SessionEventRecord, '_id' | 'index' | 'at' | 'offset_ms' | 'type' | 'data'>,
+): LiveEvent & { index: number } {
+  return {
+    id: event._id,
+    index: event.index,
+    at: event.at.toISOString(),
+    offset_ms: event.offset_ms,
+    type: event.type,
+    data: event.data,
+  };
+}

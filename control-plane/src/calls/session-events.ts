@@ -107,7 +107,9 @@ export const LEFT_OUT: Readonly<Record<string, Readonly<Record<string, true>>>> 
 
 const keptEvents: Record<string, SessionEventDescriptor> = {
   ...Object.fromEntries(
-    Object.entries<CallEventDescriptor>(CALL_EVENTS).filter(([, { internal }]) => !internal),
+    Object.entries<CallEventDescriptor>(CALL_EVENTS).filter(
+      ([, { internal, passing }]) => !internal && !passing,
+    ),
   ),
   ...OWN_EVENTS,
 };

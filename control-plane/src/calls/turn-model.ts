@@ -14,6 +14,8 @@ export interface TurnRecord extends StoredRecord {
   end_ms: number;
   language: string | null;
   interrupted: boolean;
+  /** Not in records of earlier versions. */
+  backchannel?: boolean;
   confidence: number | null;
   node_id: string | null;
   redacted: boolean;
@@ -32,6 +34,7 @@ export const turnCollection = defineCollection<TurnRecord, 'project'>({
     end_ms: { type: Number, required: true },
     language: { type: String, default: null },
     interrupted: { type: Boolean, default: false },
+    backchannel: { type: Boolean, default: false },
     confidence: { type: Number, default: null },
     node_id: { type: String, default: null },
     redacted: { type: Boolean, default: false },

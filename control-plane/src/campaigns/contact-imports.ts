@@ -100,6 +100,7 @@ export class ContactImports implements ImportKind {
   ): Promise<ImportRecord> {
     checkOpen(campaign);
     return this.#imports.begin(scope, caller, request, {
+      projectId: campaign.project_id,
       target: { campaign_id: campaign._id },
       fields: ['default_country', 'on_duplicate'],
       check(header, sent) {

@@ -28,7 +28,10 @@ export interface PairedCalls {
   legEnded(session: SessionRecord): Promise<void>;
 }
 
-/** What a carrier says of a call on its way: it rings, who answers, its stream fails, it is over. */
+/**
+ * What a carrier says of a call on its way: it rings, who answers, its stream fails, it is over. `known`: its session, where that was
+ * read just now.
+ */
 export class CallProgress {
   readonly #store: SessionStore;
   readonly #closer: SessionCloser;
@@ -57,23 +60,27 @@ export class CallProgress {
   }
 
   /** It rings somewhere. */
-  async rings(accountId: string, carrierCallId: string): Promise<void> {
-    const session = await this.#store.findCall(accountId, carrierCallId);
+  async rings(accountId: string, carrierCallId: string, known?: SessionRecord): Promise<void> {
+    const session = known ?? (await this.#store.findCall(accountId, carrierCallId));
     if (!session) return;
     await this.#store.transition(session._id, 'ringing', { cause: 'carrier' });
     await this.#consults.rings(session);
   }
 
   /** The carrier has begun a call. One that does not say when it rings says this. */
-  async begun(accountId: string, carrierCallId: string): Promise<void> {
-    const session = await this.#store.findCall(accountId, carrierCallId);
+  async begun(accountId: string, carrierCallId: string, known?: SessionRecord): Promise<void> {
+    const session = known ?? (await this.#store.findCall(accountId, carrierCallId));
     if (session) await this.#consults.rings(session);
   }
 
-  /** The carrier's word on the end: the last one only where no media ever flowed. */
-  async ended(accountId: string, call: Extract<CarrierCallback, { type: 'ended' }>): Promise<void> {
-    const session = await this.#store.findCall(accountId, call.carrierCallId);
-    if (!session) return;
+  /** The carrier's word on the end: the last one only where no media ever flowed. @returns the call's session, if it has one */
+  async ended(
+    accountId: string,
+    call: Extract<CarrierCallback, { type: 'ended' }>,
+    known?: SessionRecord,
+  ): Promise<SessionRecord | null> {
+    const session = known ?? (await this.#store.findCall(accountId, call.carrierCallId));
+    if (!session) return null;
     const told = {
       carrier_cause: call.cause,
       ...(call.cost === null ? {} : { carrier_cost: call.cost }),
@@ -98,6 +105,7 @@ export class CallProgress {
     if (closed) this.#logger.info({ sessionId: session._id }, 'the call ended before its media stream began');
     else await this.#store.change(session._id, told);
     await this.#consults.legEnded(closed ?? session);
+    return closed ?? session;
   }
 
   /** Who or what has answered, as the carrier hears it: the gateway weighs it with what it hears itself. */

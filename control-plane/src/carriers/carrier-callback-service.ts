@@ -1,5 +1,6 @@
 import type { CarrierName } from '@parley/shared/contracts/session-values';
 import { AppError } from '@parley/shared/errors/app-error';
+import type { SessionRecord } from '../sessions/session-record.ts';
 import type { CallProgress } from './call-progress.ts';
 import type { CallTransfers } from './call-transfers.ts';
 import type { CallbackSignatures } from './callback-signatures.ts';
@@ -53,11 +54,16 @@ export class CarrierCallbackService {
       throw new AppError(400, 'bad_request', error.message, { cause: error });
     }
     if (!callback) return carrier.acknowledge();
-    const givenUp = dialId === null ? null : await this.#dialled.named(trusted, dialId, callback);
-    return givenUp ?? this.#answer(trusted, callback);
+    const named = dialId === null ? {} : await this.#dialled.named(trusted, dialId, callback);
+    return named.answer ?? this.#answer(trusted, callback, named.session);
   }
 
-  async #answer(trusted: TrustedCallback, callback: CarrierCallback): Promise<CarrierDocument> {
+  /** @param known the session of the call, where it was read just now */
+  async #answer(
+    trusted: TrustedCallback,
+    callback: CarrierCallback,
+    known?: SessionRecord,
+  ): Promise<CarrierDocument> {
     const { carrier, account } = trusted;
     // A transfer under way asks at the voice address too: for its document first.
     const transferId = new URL(trusted.request.url).searchParams.get('transfer');
@@ -74,16 +80,16 @@ export class CarrierCallbackService {
           ? this.#incoming.arrived(trusted, callback)
           : this.#dialled.connect(trusted, callback.carrierCallId);
       case 'dialled':
-        await this.#progress.begun(account._id, callback.carrierCallId);
+        await this.#progress.begun(account._id, callback.carrierCallId, known);
         return carrier.acknowledge();
       case 'ringing':
-        await this.#progress.rings(account._id, callback.carrierCallId);
+        await this.#progress.rings(account._id, callback.carrierCallId, known);
         return carrier.acknowledge();
       case 'answered':
         await this.#dialled.answered(trusted, callback.carrierCallId);
         return carrier.acknowledge();
       case 'ended':
-        await this.#progress.ended(account._id, callback);
+        await this.#transfers.callerLeft(await this.#progress.ended(account._id, callback, known));
         return carrier.acknowledge();
       case 'machine':
         await this.#progress.answeredBy(account._id, callback);

@@ -33,15 +33,16 @@ export class DialledCalls {
 
   /**
    * A callback names the dial that it is of.
-   * @returns null where it is to be taken as any other; else the call was given up, and is hung up
+   * @returns the call's session; `answer` where the call was given up, and is hung up. Without one it is taken as any other
    */
   async named(
     { carrier, account }: TrustedCallback,
     dialId: string,
     callback: CarrierCallback,
-  ): Promise<CarrierDocument | null> {
+  ): Promise<{ answer?: CarrierDocument; session?: SessionRecord }> {
     const session = await this.#dials.bind(account._id, dialId, callback.carrierCallId);
-    if (session || callback.type === 'ended') return null;
+    if (session) return { session };
+    if (callback.type === 'ended') return {};
     this.#logger.info(
       { carrier: carrier.name, accountId: account._id },
       'a call that was given up is hung up',
@@ -52,7 +53,7 @@ export class DialledCalls {
       if (!(error instanceof CarrierError)) throw error;
       this.#logger.warn({ carrier: carrier.name, code: error.code }, 'a call could not be cancelled');
     }
-    return carrier.acknowledge('hangup');
+    return { answer: carrier.acknowledge('hangup') };
   }
 
   /** Somebody has answered, and the carrier asks where the audio goes. */

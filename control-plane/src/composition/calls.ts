@@ -15,6 +15,7 @@ import { Consults } from '../consults/consults.ts';
 import { createDialling } from '../dialling/dialling-feature.ts';
 import { ProviderPressure } from '../dialling/provider-pressure.ts';
 import { createExports } from '../exports/export-feature.ts';
+import { createLive } from '../live/live-feature.ts';
 import { SessionRows } from '../databases/session-rows.ts';
 import { SessionMemories } from '../memories/session-memories.ts';
 import { orgCollection } from '../orgs/org-model.ts';
@@ -32,6 +33,7 @@ import { createReplays } from '../replays/replay-feature.ts';
 import { createRecordings } from '../recordings/recording-feature.ts';
 import { createSessions } from '../sessions/session-feature.ts';
 import { sessionCollection } from '../sessions/session-model.ts';
+import { isLive } from '../sessions/session-states.ts';
 import { SessionStore } from '../sessions/session-store.ts';
 import { phoneNumberCollection } from '../telephony/phone-number-model.ts';
 import { createStartCalls } from '../start-calls/start-call-feature.ts';
@@ -84,7 +86,16 @@ export function createCallFeatures(
   const { agentOverrides, memories, storedAgents, tools } = agentFeatures;
   const { database } = platform;
   const { tickets } = features.add(createWsTickets(platform));
-  const log = createCallLog(platform);
+  const live = features.add(createLive(platform));
+  const log = createCallLog({
+    ...{ ...platform, live },
+    async watch(sessionId, until): Promise<void> {
+      const session = await store.find(sessionId);
+      if (!session || session.gateway_id === null || !isLive(session.status)) return;
+      const target = { gatewayId: session.gateway_id, sessionId };
+      await gatewayCommands.send(target, 'watch', { until: until.toISOString() });
+    },
+  });
   const { callLog } = log;
   const store = new SessionStore({ database, events: callLog });
   const media = createRecordings(platform);
@@ -117,7 +128,10 @@ export function createCallFeatures(
       consults: {
         begin: (session, command): Promise<CommandOutcome> => consults.begin(session, command),
         cancel: (session, command): Promise<CommandOutcome> => consults.cancel(session, command),
-        bridge: (session): Promise<CommandOutcome> => consults.bridge(session),
+        bridge: (session, again): Promise<CommandOutcome> => consults.bridge(session, again),
+      },
+      suppressions: {
+        blocks: (at, numbers): Promise<ReadonlySet<string>> => suppressions.blocks(at, numbers),
       },
     }),
   );
@@ -138,6 +152,7 @@ export function createCallFeatures(
       hangup: (session) => carrierCommands.hangup(session),
       afterCall: postCall,
       recordings,
+      streams: live.liveStreams,
       eraseParts: (id) => features.eraseSession(id),
       needed: [(id) => postCall.isPending(id), (id) => deliveries.isPending(id)],
       async dialEnded(session): Promise<void> {
@@ -270,6 +285,7 @@ export function createCallFeatures(
       replayRunner,
       sessionCloser: closer,
       sessionStore: store,
+      liveStreams: live.liveStreams,
       telephonyAccounts,
       dispatcher: dialling.dispatcher,
       dialGates: dialling.dialGates,

@@ -72,7 +72,7 @@ export function createTenantFeatures(
   );
   return {
     ...{ apiKeys, orgs, outboundLimits, projects, rateLimits, signIns, toolCallLimits, userAccounts },
-    ...{ callCosts, chatCharges, invoiceCloser, invoicePrinter, invoices },
+    ...{ callCosts, chatCharges, invoiceCloser, invoicePrinter, invoices, passwordSignIn },
     ...{ rates, speechCharges, usageSums, wallets },
   };
 }

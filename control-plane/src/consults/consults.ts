@@ -130,10 +130,17 @@ export class Consults implements DialFollower {
     return answer === 'too_late' ? { ok: false, code: 'bridged' } : { ok: true };
   }
 
-  /** Who was called takes the caller: the carrier connects the two. */
-  async bridge(target: SessionRecord): Promise<Outcome> {
+  /** Who was called takes the caller: the carrier connects the two. @param again a process has begun it and died */
+  async bridge(target: SessionRecord, again: boolean): Promise<Outcome> {
     const taken = await this.#move(target._id, 'target_accepts');
-    if (taken?.answer !== 'bridge') return { ok: false, code: 'not_wanted' };
+    const state = again ? taken?.target.consult?.state : undefined;
+    if (state === 'bridged') {
+      await this.#report(taken!.target, 'accepted');
+      return { ok: true };
+    }
+    // Calls that the carrier has connected already, it connects once more.
+    if (!taken || (taken.answer !== 'bridge' && state !== 'bridging'))
+      return { ok: false, code: 'not_wanted' };
     const caller = await this.#store.find(taken.target.parent_session_id!);
     const code = await this.#connect(caller, taken.target);
     if (code !== null) {

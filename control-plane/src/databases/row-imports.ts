@@ -37,6 +37,7 @@ export class RowImports implements ImportKind {
     request: IncomingMessage,
   ): Promise<ImportRecord> {
     return this.#imports.begin(scope, caller, request, {
+      projectId: database.project_id,
       target: { database_id: database._id },
       fields: [],
       check: (header) => {

@@ -3,7 +3,6 @@ import { isTerminal } from '../sessions/session-states.ts';
 import type { DialAccounts } from './dialler.ts';
 import type { DialMoves } from './dial-moves.ts';
 import type { DialStore } from './dial-store.ts';
-import { stateAfterEnd } from './dial-states.ts';
 import type { DialFollower } from './outbound-calls.ts';
 
 /** What carriers and gateways tell of calls that were dialled. */
@@ -33,9 +32,10 @@ export class DialCallbacks {
   async bind(accountId: string, dialId: string, carrierCallId: string): Promise<SessionRecord | null> {
     const session = await this.#dials.byDial(dialId);
     if (!session || session.telephony_account_id !== accountId) return null;
-    if (!(await this.#moves.bind(session, carrierCallId))) return null;
-    if (session.dial!.state !== 'known') await this.#moves.known(session);
-    return isTerminal(session.status) ? null : session;
+    const isNew = session.dial!.state !== 'known';
+    const known = isNew ? await this.#moves.known(session, carrierCallId) : null;
+    if (!known && !(await this.#moves.bind(session, carrierCallId))) return null;
+    return isTerminal(session.status) ? null : (known ?? { ...session, carrier_call_id: carrierCallId });
   }
 
   /** Somebody has answered, or a machine. */
@@ -54,7 +54,6 @@ export class DialCallbacks {
       // Its closer ends a call that is known by its own id.
       if (callId === null && session.closed_by !== 'carrier') await this.#cancel(session);
     }
-    if (stateAfterEnd(dial.state) === 'gone') await this.#moves.gone(session);
     for (const follower of this.#followers) await follower.ended(session);
   }
 

@@ -95,9 +95,23 @@ export class DialMoves {
     if (isTerminal(known.status)) await this.hangUp(carrier, known, ids);
   }
 
-  /** The carrier has it, as a callback or a look-up says. @returns null when it is known already, or gone */
-  known(session: SessionRecord): Promise<SessionRecord | null> {
-    return this.#dials.move(session._id, 'known', { where: { 'dial.id': session.dial!.id } });
+  /**
+   * The carrier has it, as a callback or a look-up says.
+   * @param carrierCallId which of the carrier's calls it is
+   * @returns null when it is known already or gone, or when that cannot be noted by the same write
+   */
+  async known(session: SessionRecord, carrierCallId?: string): Promise<SessionRecord | null> {
+    const isThis = { 'dial.id': session.dial!.id };
+    if (carrierCallId === undefined) return this.#dials.move(session._id, 'known', { where: isThis });
+    try {
+      return await this.#dials.move(session._id, 'known', {
+        where: { ...isThis, carrier_call_id: { $in: [null, carrierCallId] } },
+        fields: { carrier_call_id: carrierCallId },
+      });
+    } catch (error) {
+      if (!isDuplicateKey(error)) throw error;
+      return null;
+    }
   }
 
   /** Notes which of the carrier's calls it is. @returns false when it is another one */

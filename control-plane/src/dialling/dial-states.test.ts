@@ -1,6 +1,7 @@
 import t from 'tap';
 import { DIAL_STATES } from '../sessions/session-record.ts';
-import { dialStatesBefore, stateAfterEnd } from './dial-states.ts';
+import { stateAfterEnd } from '../sessions/session-states.ts';
+import { dialStatesBefore } from './dial-states.ts';
 
 void t.test('every move of a dial, and no other', (t) => {
   const before = Object.fromEntries(DIAL_STATES.map((state) => [state, dialStatesBefore(state)]));

@@ -15,11 +15,3 @@ const NEXT: Readonly<Record<DialState, readonly DialState[]>> = {
 export function dialStatesBefore(to: DialState): DialState[] {
   return DIAL_STATES.filter((from) => NEXT[from].includes(to));
 }
-
-/**
- * The state of a dial whose session is over. What is on its way at a carrier that has not said what became of it is still
- * looked for, to be hung up.
- */
-export function stateAfterEnd(state: DialState): DialState {
-  return state === 'sent' || state === 'uncertain' ? state : 'gone';
-}

@@ -14,10 +14,14 @@ type Filter = QueryFilter<SessionRecord>;
 
 /** The dials of sessions, and the one place where their states move. */
 export class DialStore {
+  readonly #database: Database;
+  readonly #collection: Collection<SessionRecord>;
   readonly #sessions: Model<SessionRecord>;
   readonly #clock: Clock;
 
   constructor(deps: { database: Database; sessions: Collection<SessionRecord>; clock: Clock }) {
+    this.#database = deps.database;
+    this.#collection = deps.sessions;
     this.#sessions = deps.database.model(deps.sessions);
     this.#clock = deps.clock;
   }
@@ -115,13 +119,11 @@ export class DialStore {
     where: Filter,
     { dial, fields }: { dial?: Partial<SessionDial>; fields?: Partial<SessionRecord> },
   ): Promise<SessionRecord | null> {
-    return this.#sessions
-      .findOneAndUpdate(
-        { $and: [{ _id: sessionId }, where] },
-        { $set: { ...fields, ...dialFields(dial) } },
-        { returnDocument: 'after' },
-      )
-      .lean<SessionRecord>();
+    return this.#database.change(
+      this.#collection,
+      { $and: [{ _id: sessionId }, where] },
+      { ...fields, ...dialFields(dial) },
+    );
   }
 
   #due(priority: number) {

@@ -19,8 +19,11 @@ const RENEW_MS = 1000;
 /** How often work is looked for that nobody has told of. */
 export const SWEEP_MS = 1000;
 const RECOVER_MS = 5000;
-/** New calls of those that go first are looked for this often at most: with nothing else to do, and while there is. */
-const URGENT_MS = { idle: 20, busy: 100 };
+/**
+ * New calls of those that go first are looked for this often at most, unless they are told of as such: with nothing else to do, and
+ * while there is.
+ */
+const URGENT_MS = { idle: 100, busy: 500 };
 /** So are all calls, whatever was said of them. */
 const REFRESH_MS = { idle: 250, busy: SWEEP_MS };
 /** What gates have said of a call holds so long. */
@@ -52,6 +55,7 @@ export class Dispatcher {
   #stopListening: (() => void) | undefined;
   #wake = Promise.withResolvers<void>();
   #stale = true;
+  #urgent = false;
   #renewedAt = -Infinity;
   #refreshedAt = -Infinity;
   #urgentAt = -Infinity;
@@ -83,8 +87,9 @@ export class Dispatcher {
   /** The task that runs `work`, to be woken when there is something new. */
   wakeWith(task: PeriodicTask): void {
     this.#task = task;
-    this.#stopListening = this.#process.bus.dispatch.subscribe(() => {
+    this.#stopListening = this.#process.bus.dispatch.subscribe((urgent) => {
       this.#stale = true;
+      this.#urgent ||= urgent;
       this.#sleeping.slotsAreFree();
       this.#wake.resolve();
       void this.#task?.runNow();
@@ -146,14 +151,15 @@ export class Dispatcher {
   #refresh(work: 'idle' | 'busy'): boolean {
     const now = this.#process.clock.monotonic();
     if (now - this.#refreshedAt >= (this.#stale ? REFRESH_MS[work] : SWEEP_MS)) {
-      this.#stale = false;
+      this.#stale = this.#urgent = false;
       this.#refreshedAt = this.#urgentAt = now;
       this.#queue.refresh();
       for (const [id, { at }] of this.#asked)
         if (this.#process.clock.now() - at >= FRESH_MS) this.#asked.delete(id);
       return true;
     }
-    if (!this.#stale || now - this.#urgentAt < URGENT_MS[work]) return false;
+    if (!this.#urgent && (!this.#stale || now - this.#urgentAt < URGENT_MS[work])) return false;
+    this.#urgent = false;
     this.#urgentAt = now;
     this.#queue.refresh(DIAL_PRIORITIES.campaign);
     return true;
@@ -161,6 +167,7 @@ export class Dispatcher {
 
   /** In how many ms there is to be looked again for calls that may be new; Infinity: not before the next sweep. */
   #nextLookMs(): number {
+    if (this.#urgent) return 0;
     if (!this.#stale) return Infinity;
     const now = this.#process.clock.monotonic();
     const urgentAt = this.#urgentAt + URGENT_MS.idle;

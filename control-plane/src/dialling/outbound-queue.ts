@@ -90,7 +90,7 @@ export class OutboundQueue implements OutboundCalls {
       sessionId: order.sessionId,
       consult: order.consult,
     });
-    await this.#site.bus.dispatch.publish();
+    await this.#site.bus.dispatch.publish(order.kind !== 'campaign');
     return session;
   }
 

@@ -40,10 +40,9 @@ export class TenantGate implements DialGate {
     const { org_id: orgId, project_id: projectId, to_number: to } = session;
     const org = await this.#directory.org(orgId);
     if (org?.status !== 'active') return { pass: false, until: nowMs + ASK_AGAIN_MS };
-    // A person who takes a transferred call has been named by the agent's makers, and the caller's call holds its places.
-    if (session.dial!.kind === 'transfer') return { pass: true };
     const agent = await agentOf(this.#agents, session);
-    if (!agent || agent.archived)
+    // A call that is to be transferred goes on, though its agent was archived meanwhile.
+    if (!agent || (agent.archived && session.dial!.kind !== 'transfer'))
       return { pass: false, end: { status: 'cancelled', failure_reason: 'internal' } };
     const blocked = await this.#suppressions.blocks({ orgId, projectId }, [to!]);
     if (blocked.has(to!)) return { pass: false, end: { status: 'failed', failure_reason: 'blocked' } };

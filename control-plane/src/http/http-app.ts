@@ -264,6 +264,7 @@ function prepare(operation: Operation, runtime: HttpRuntime) {
         requestId,
         address,
         log,
+        permitAgain: () => permitAgain(operation, runtime, ctx, params),
         get signal(): AbortSignal {
           return abortedWithClient(ctx);
         },
@@ -279,6 +280,22 @@ function prepare(operation: Operation, runtime: HttpRuntime) {
     // What may be kept by its tag says so by declaring 304.
     if (operation.responses[304] && ctx.fresh) ctx.status = 304;
   };
+}
+
+/** The checks of a caller that may have changed since the request began. Counts nothing. @throws AppError */
+async function permitAgain(
+  { access, target, feature }: Operation,
+  runtime: HttpRuntime,
+  ctx: Context,
+  params: Readonly<Record<string, string>>,
+): Promise<void> {
+  if (typeof access !== 'object') return;
+  const principal = await runtime.authenticate(ctx.req.headers.authorization);
+  checkKind(access, principal);
+  const reach = new Access(principal, runtime);
+  const query = collect(new URLSearchParams(ctx.querystring));
+  const scope = (await target?.resolve(reach, { params, query }))?.scope;
+  if (scope) await reach.permit(scope, neededRole(access, principal), { write: false, feature });
 }
 
 interface Answer {
@@ -476,7 +493,7 @@ function checkResponse(operation: Operation, answer: Answer): void {
   if (answer.headers['Idempotency-Replayed'] !== undefined) return;
   const spec = operation.responses[answer.status];
   if (!spec) throw new Error(`${operation.id}: status ${answer.status} is not described`);
-  if (!spec.schema || typeof answer.body === 'string') return;
+  if (!spec.schema || typeof answer.body === 'string' || isStream(answer.body)) return;
   const result = spec.schema.safeParse(JSON.parse(JSON.stringify(answer.body)));
   if (!result.success)
     throw new Error(`${operation.id}: the answer breaks its description: ${result.error.message}`);

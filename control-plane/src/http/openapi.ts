@@ -94,6 +94,7 @@ const TAG_TEXTS: Readonly<Record<string, string>> = {
   Realtime: 'Tokens for one connection to an agent.',
   Sessions: 'Conversations, from their creation to their report.',
   'Sign-in': 'Accounts of people, and their tokens.',
+  Statistics: 'What calls were like, by day.',
   'Telephony accounts': 'Accounts at carriers.',
   Tools: 'What agents can do besides talking.',
   Voices: 'Voices of the catalogue, and clones.',

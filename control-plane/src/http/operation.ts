@@ -149,6 +149,8 @@ export interface OperationRequest<Params, Query, Body, Item, S> {
   /** Client address, behind trusted proxies the one they report. */
   address: string;
   log: Logger;
+  /** Looks again whether the caller may do this, for answers that go on for long. @throws AppError as at first */
+  permitAgain(): Promise<void>;
   /** Aborted when the client goes away. */
   signal: AbortSignal;
 }

@@ -102,7 +102,8 @@ export async function parseBody(
   }
 }
 
-function parseJsonBody(spec: JsonBody<unknown>, raw: Buffer): unknown {
+/** @throws ValidationError */
+export function parseJsonBody<T>(spec: JsonBody<T>, raw: Buffer): T {
   if (raw.length === 0) {
     if (!spec.optional) throw invalid(['body'], 'Field required', 'missing');
     return parseInput(spec.schema, {}, 'body');

@@ -10,11 +10,14 @@ import { isDuplicateKey, orDuplicate } from '../storage/duplicate.ts';
 import { normalEmail, sha256 } from './identity-common.ts';
 import type { IdentityAction, Origin } from './identity-common.ts';
 import { installationCollection, userCollection } from './identity-model.ts';
-import type { UserRecord } from './identity-model.ts';
+import type { InstallationFact, UserRecord } from './identity-model.ts';
 import type { PasswordHasher } from './password.ts';
 import { checkPassword } from './password-strength.ts';
 
 const RESET_MS = 3_600_000;
+
+/** Who starts an installation on their own machine and has not registered. */
+const LOCAL_OWNER = { email: 'owner@localhost', name: 'Local owner' };
 
 export interface NewUser {
   email: string;
@@ -50,8 +53,15 @@ export class UserAccounts {
   }
 
   async hasUsers(): Promise<boolean> {
-    const fact = await this.#database.model(installationCollection).findOne({ _id: 'first_user' }).lean();
-    return fact !== null;
+    return (await this.#firstUserId()) !== null;
+  }
+
+  async #firstUserId(): Promise<string | null> {
+    const fact = await this.#database
+      .model(installationCollection)
+      .findOne({ _id: 'first_user' })
+      .lean<InstallationFact>();
+    return fact?.value ?? null;
   }
 
   /**
@@ -83,6 +93,20 @@ export class UserAccounts {
     await checkPassword(user.password, 'password');
     await this.#claimFirst(id, user.setupCode);
     return this.#createUser(id, user, origin);
+  }
+
+  /**
+   * The person at the machine itself: the first user, or a new one, whose password nobody knows, in its place.
+   * @param origin of who asks
+   */
+  async localOwner(origin: Origin): Promise<{ user: UserRecord; isNew: boolean }> {
+    const first = await this.#firstUserId();
+    if (first !== null) return { user: await this.user(first), isNew: false };
+    const id = newId('usr', this.#clock.now());
+    await this.#claimFirst(id, this.setupCode());
+    const password = randomBytes(32).toString('base64url');
+    const user = await this.#createUser(id, { ...LOCAL_OWNER, password }, origin);
+    return { user, isNew: true };
   }
 
   /** @throws ConflictError `duplicate` */

@@ -3,9 +3,9 @@ import type { StoredRecord } from '../storage/collection.ts';
 import { IMPORT_STATUSES } from './import-record.ts';
 import type { ImportRecord } from './import-record.ts';
 
-export const importCollection = defineCollection<ImportRecord, 'project'>({
+export const importCollection = defineCollection<ImportRecord, 'shared'>({
   name: 'database_imports',
-  tenancy: 'project',
+  tenancy: 'shared',
   fields: {
     database_id: { type: String, default: null },
     campaign_id: { type: String, default: null },
@@ -39,7 +39,8 @@ export const importCollection = defineCollection<ImportRecord, 'project'>({
 /** A record of the file that became nothing. What stands in it is kept out: people are spoken of there. */
 export interface ImportErrorRecord extends StoredRecord {
   org_id: string;
-  project_id: string;
+  /** That of its import. */
+  project_id: string | null;
   import_id: string;
   /** From 1, the header not counted. */
   record: number;
@@ -47,9 +48,9 @@ export interface ImportErrorRecord extends StoredRecord {
   expires_at: Date;
 }
 
-export const importErrorCollection = defineCollection<ImportErrorRecord, 'project'>({
+export const importErrorCollection = defineCollection<ImportErrorRecord, 'shared'>({
   name: 'database_import_errors',
-  tenancy: 'project',
+  tenancy: 'shared',
   fields: {
     import_id: { type: String, required: true },
     record: { type: Number, required: true },

@@ -9,7 +9,8 @@ export type ImportTarget = (typeof IMPORT_TARGETS)[number];
 /** A CSV file whose records become rows of a database, contacts or recipients, and how far that has gone. One of the targets is named. */
 export interface ImportRecord extends StoredRecord {
   org_id: string;
-  project_id: string;
+  /** null: it is into a list of the org. */
+  project_id: string | null;
   database_id: string | null;
   campaign_id: string | null;
   recipient_list_id: string | null;

@@ -8,7 +8,10 @@ const count = z.number().int().min(0);
 export const importResponse = z
   .object({
     id: z.string().meta({ example: 'imp_01k5z8r5m2q7v3x9b4n6c8d0ef' }),
-    project_id: z.string(),
+    project_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'Null: it is into the do-not-call list of the org.' }),
     database_id: z.string().nullable().meta({ description: 'Database that the rows go to, if one.' }),
     campaign_id: z
       .string()

@@ -13,7 +13,7 @@ import type { ImportJobs } from './import-jobs.ts';
 import { importCollection, importErrorCollection } from './import-model.ts';
 import type { ImportRecord, ImportTarget } from './import-record.ts';
 
-/** Of a project, at work or waiting. */
+/** Of a project, or of the org alone, at work or waiting. */
 export const MAX_WAITING = 20;
 /** How long what became of an import can be read. */
 const KEPT_MS = 30 * 24 * 3_600_000;
@@ -28,6 +28,8 @@ export function importFile(storageDir: string, importId: string): string {
 
 /** What a file is imported into, and how. */
 export interface ImportOrder {
+  /** Of what it is imported into. */
+  projectId: string | null;
   target: Partial<Record<ImportTarget, string>>;
   /** Text fields that may come beside the file. */
   fields: readonly string[];
@@ -59,9 +61,9 @@ export class ImportService {
     scope: Scope,
     caller: Principal,
     request: IncomingMessage,
-    { target, fields: known, check }: ImportOrder,
+    { projectId, target, fields: known, check }: ImportOrder,
   ): Promise<ImportRecord> {
-    await this.#checkRoom(scope);
+    await this.#checkRoom(scope, projectId);
     const now = this.#clock.now();
     const _id = newId('imp', now);
     const file = importFile(this.#storageDir, _id);
@@ -69,6 +71,7 @@ export class ImportService {
       const { name, sizeBytes, fields } = await storeCsvUpload(request, file, known);
       const how = check(await headerOf(file), fields);
       const begun = await scope.collection(importCollection).insert({
+        project_id: projectId,
         ...{ database_id: null, campaign_id: null, recipient_list_id: null, ...target, ...how },
         ...{
           _id,
@@ -105,10 +108,10 @@ export class ImportService {
     }
   }
 
-  async #checkRoom(scope: Scope): Promise<void> {
+  async #checkRoom(scope: Scope, projectId: string | null): Promise<void> {
     const waiting = await scope
       .collection(importCollection)
-      .count({ run_at: { $gte: new Date(0) } }, { limit: MAX_WAITING });
+      .count({ project_id: projectId, run_at: { $gte: new Date(0) } }, { limit: MAX_WAITING });
     if (waiting >= MAX_WAITING)
       throw new ConflictError(
         'limit_reached',

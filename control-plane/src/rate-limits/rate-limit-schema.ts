@@ -10,6 +10,10 @@ const writable = {
   window_seconds: z.number().int().min(1).max(86_400).nullable().default(null),
   burst: z.number().int().min(1).max(1_000_000).nullable().default(null),
   enabled: z.boolean().default(true),
+  action: z.enum(LIMIT_ACTIONS).default('reject').meta({
+    description:
+      'What becomes of what is over the limit: `reject` answers 429. `queue`, of `outbound_dials` and `concurrent_outbound` alone, lets the call wait for its turn. Calls of campaigns wait in either case.',
+  }),
 };
 
 export const createRateLimitRequest = z
@@ -23,10 +27,6 @@ export const createRateLimitRequest = z
     }),
     resource: z.enum(LIMITED_RESOURCES),
     ...writable,
-    action: z.enum(LIMIT_ACTIONS).default('reject').meta({
-      description:
-        'What becomes of what is over the limit: `reject` answers 429. `queue`, of `outbound_dials` and `concurrent_outbound` alone, lets the call wait for its turn. Calls of campaigns wait in either case.',
-    }),
   })
   .meta({ id: 'CreateRateLimitConfigRequest' });
 
@@ -39,7 +39,6 @@ export const RATE_LIMIT_READ_ONLY = [
   'agent_id',
   'telephony_account_id',
   'resource',
-  'action',
   'created_at',
   'updated_at',
 ] as const;

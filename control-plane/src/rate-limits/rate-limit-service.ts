@@ -141,7 +141,7 @@ export class RateLimitService {
     record: RateLimitRecord,
     change: z.output<typeof patchRateLimitRequest>,
   ): Promise<RateLimitRecord> {
-    const basis = ['limit', 'window_seconds', 'burst'] as const;
+    const basis = ['limit', 'window_seconds', 'burst', 'action'] as const;
     const changed = await scope.collection(rateLimitCollection).change(record, basis, (current) => {
       this.#check({ ...current, ...defined(change) });
       return Promise.resolve(change);

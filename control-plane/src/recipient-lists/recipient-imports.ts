@@ -43,7 +43,7 @@ export class RecipientImports implements ImportKind {
 
   /**
    * Takes a file from a multipart body: its rows are read later.
-   * @throws ConflictError `invalid_state` for the org's own list; as `ImportService.begin`
+   * @throws as `ImportService.begin`
    */
   begin(
     scope: Scope,
@@ -51,11 +51,8 @@ export class RecipientImports implements ImportKind {
     caller: Principal,
     request: IncomingMessage,
   ): Promise<ImportRecord> {
-    if (list.project_id === null) {
-      const message = 'The list is of the org, and an import is of a project: import without async.';
-      throw new ConflictError('invalid_state', message);
-    }
     return this.#imports.begin(scope, caller, request, {
+      projectId: list.project_id,
       target: { recipient_list_id: list._id },
       fields: ['default_country', 'on_duplicate'],
       check(header, sent) {

@@ -1,3 +1,4 @@
+import { MAX_WAITING } from '../imports/import-service.ts';
 import { MANY_NUMBER, nthId, projectPath, RARE_NUMBER, unique } from '../composition/sample.ts';
 import type { Sample, SampleWorld } from '../composition/sample.ts';
 
@@ -31,9 +32,14 @@ export const recipientListSample: Sample = {
       await send(200, file('phone,name\n+14155550104,Asha\n'));
       await send(202, { query: 'async=true', ...file('phone\n+14155550105\n') });
       await send(400, file('name\nAsha\n'));
-      const list_id = await builtInList(world);
-      const body = file('phone\n+14155550106\n');
-      await send(409, { ids: { list_id }, token: world.owner.token, query: 'async=true', ...body });
+      const own = { ids: { list_id: await builtInList(world) }, token: world.owner.token };
+      await send(202, { ...own, query: 'async=true', ...file('phone\n+14155550106\n') });
+      const { org_id } = world.project.ids;
+      const far = new Date(Date.now() + 3_600_000);
+      const waiting = { name: 'people.csv', size_bytes: 1, status: 'queued', run_at: far, expires_at: far };
+      const _id = nthId('imp', far.getTime() * 1e4 + 1e3);
+      await world.put('database_imports', { _id, org_id, project_id: null, ...waiting }, MAX_WAITING);
+      await send(409, { ...own, query: 'async=true', ...file('phone\n+14155550107\n') });
     },
     addRecipients: (_, send) => send(201, { body: { recipients: [{ phone_number: '+14155550102' }] } }),
     updateRecipient: (_, send) => send(200, { body: { reason: 'Asked by letter.' } }),

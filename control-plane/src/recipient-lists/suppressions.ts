@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Model } from 'mongoose';
+import { Batches, done } from '@parley/shared/async/batches';
 import { newId } from '@parley/shared/ids/new-id';
 import type { SessionRecord } from '../sessions/session-record.ts';
 import type { Database } from '../storage/database.ts';
@@ -7,35 +8,59 @@ import { isDuplicateKey } from '../storage/duplicate.ts';
 import { doNotCallId, recipientCollection, recipientListCollection } from './recipient-list-model.ts';
 import type { RecipientListRecord, RecipientRecord } from './recipient-list-model.ts';
 
+/** Numbers that are asked for by one query. */
+const MAX_BATCH = 500;
+
+/** A number, and who wants to call it. */
+interface CalledNumber {
+  orgId: string;
+  projectId: string;
+  number: string;
+}
+
 /** Numbers that an org must not call. Asked wherever campaigns and start-calls dial. */
 export class Suppressions {
   readonly #lists: Model<RecipientListRecord>;
   readonly #recipients: Model<RecipientRecord>;
+  readonly #asked: Batches<CalledNumber, boolean>;
 
   constructor({ database }: { database: Database }) {
     this.#lists = database.model(recipientListCollection);
     this.#recipients = database.model(recipientCollection);
+    this.#asked = new Batches({ maxBatch: MAX_BATCH, send: (numbers) => this.#look(numbers) });
   }
 
   /**
    * Those of `numbers` (E.164) that stand in the org's own list, or in a suppression list of the project.
-   * A transfer is no call of this kind: its target is a person the agent's makers have named.
    */
   async blocks(
     at: { orgId: string; projectId: string },
     numbers: readonly string[],
   ): Promise<ReadonlySet<string>> {
-    if (numbers.length === 0) return new Set();
-    const found = await this.#recipients
-      .find({
-        org_id: at.orgId,
-        phone_number: { $in: [...numbers] },
-        project_id: { $in: [null, at.projectId] },
-        kind: { $ne: 'recipients' },
-      })
-      .select({ phone_number: 1 })
-      .lean<Pick<RecipientRecord, 'phone_number'>[]>();
-    return new Set(found.map(({ phone_number }) => phone_number));
+    const blocked = await Promise.all(numbers.map((number) => this.#asked.add({ ...at, number })));
+    return new Set(numbers.filter((_, i) => blocked[i]));
+  }
+
+  /** Whether each stands in a list that holds for it. */
+  async #look(numbers: readonly CalledNumber[]): Promise<PromiseSettledResult<boolean>[]> {
+    const found = await this.#recipients.collection
+      .find<Pick<RecipientRecord, 'org_id' | 'project_id' | 'phone_number'>>(
+        {
+          org_id: { $in: [...new Set(numbers.map(({ orgId }) => orgId))] },
+          phone_number: { $in: [...new Set(numbers.map(({ number }) => number))] },
+          kind: { $ne: 'recipients' },
+        },
+        { projection: { org_id: 1, project_id: 1, phone_number: 1 } },
+      )
+      .toArray();
+    return numbers.map(({ orgId, projectId, number }) =>
+      done(
+        found.some(
+          ({ org_id, project_id, phone_number }) =>
+            org_id === orgId && phone_number === number && (project_id ?? projectId) === projectId,
+        ),
+      ),
+    );
   }
 
   /** Makes sure that an org has its own list. @returns its id */

@@ -36,8 +36,8 @@ const recordingResponse = z
   .meta({ id: 'Recording' });
 
 const audio = {
-  200: { description: 'The audio', contentType: 'audio/wav' },
-  206: { description: 'The requested range', contentType: 'audio/wav' },
+  200: { description: 'WAV or MP3', contentType: 'audio/*' },
+  206: { description: 'The requested range', contentType: 'audio/*' },
 } as const;
 
 export function recordingRoutes({

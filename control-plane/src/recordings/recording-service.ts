@@ -24,8 +24,12 @@ export class RecordingService {
     this.store = store;
   }
 
-  /** The recording of one leg; the same one when asked again. */
-  async forLeg(session: SessionRecord, leg: number): Promise<RecordingRecord> {
+  /** The recording of one leg; the same one when asked again. @param format of one that is new */
+  async forLeg(
+    session: SessionRecord,
+    leg: number,
+    format: RecordingRecord['format'],
+  ): Promise<RecordingRecord> {
     const known = await this.#recordings.findOne({ session_id: session._id, leg }).lean<RecordingRecord>();
     if (known) return known;
     const recordingId = newId('rec', this.#clock.now());
@@ -39,8 +43,8 @@ export class RecordingService {
         session_id: session._id,
         leg,
         status: 'recording',
-        key: recordingKey(ids, session.created_at),
-        format: 'wav',
+        key: recordingKey(ids, session.created_at, format),
+        format,
       });
       await created.save();
       return created.toObject() as RecordingRecord;

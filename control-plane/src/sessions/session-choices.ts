@@ -48,6 +48,15 @@ export class SessionChoices {
     return agent;
   }
 
+  /** The version that was asked for; null: the one that was chosen. @throws ValidationError */
+  async version(chosen: SessionAgent, version: number | null): Promise<SessionAgent> {
+    if (version === null || version === chosen.version) return chosen;
+    const agent = await this.#agents.version(chosen.agent_id, version);
+    if (!agent)
+      throw invalid(['body', 'agent_version'], 'The agent has no such version', 'reference_not_found');
+    return agent;
+  }
+
   /** The project: of the key, of the agent, or the one named; what is named must agree. */
   async scope(access: Access, body: CreateSessionBody, agent: SessionAgent | null): Promise<Scope> {
     const caller = access.principal;

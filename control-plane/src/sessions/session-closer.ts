@@ -124,7 +124,7 @@ export class SessionCloser {
     async (session) => session.closed_by === 'reaper' && this.#recordings.lost(session._id),
     async (session) => session.erase_at_end && this.#erase(session),
     (session, turns) => this.#enqueue(session, turns),
-    (session) => this.#store.change(session._id, { follow_up: false }),
+    (session) => this.#store.followedUp(session),
   ];
 
   /** Ends the call at its carrier when nobody else has: it may still be ringing. */

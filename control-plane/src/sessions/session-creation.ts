@@ -191,10 +191,11 @@ export class SessionCreation {
    * @param token one that its holder has already; a new one without it
    */
   async mint(access: Access, body: MintBody, token?: string): Promise<Minted> {
-    const agent = await this.#choices.agent(access, body.agent_id, body.user_identifier ?? null);
-    const scope = await access.project(agent.project_id);
+    const chosen = await this.#choices.agent(access, body.agent_id, body.user_identifier ?? null);
+    const scope = await access.project(chosen.project_id);
     await access.permit(scope, 'editor', { write: true, feature: 'realtime_websocket' });
-    refuseArchived(agent);
+    refuseArchived(chosen);
+    const agent = await this.#choices.version(chosen, body.agent_version ?? null);
     const order: NewSession = {
       kind: 'web',
       scope,

@@ -81,6 +81,11 @@ export class SessionErasure {
       outcome: null,
       recording_id: null,
       tool_mocks: null,
+      flow_state: null,
+      // Who has held the call stays; what they were told goes.
+      hand_overs: (session.hand_overs ?? []).map(({ handover_id, agent_id, version, from_index }) => ({
+        ...{ handover_id, agent_id, version, from_index },
+      })),
     });
     await this.#eraseParts(session._id);
     const memories = await this.#memories.forgetSession(session._id);

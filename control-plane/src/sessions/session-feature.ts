@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import type { Feature } from '../composition/feature.ts';
 import type { Platform } from '../composition/platform.ts';
+import type { LiveStreams } from '../live/live-streams.ts';
+import { liveSessionRoutes } from './live-session-routes.ts';
 import { PreCallService } from './pre-call.ts';
 import { Retention, RETENTION_INTERVAL_MS } from './retention.ts';
 import { SessionChoices } from './session-choices.ts';
@@ -44,6 +46,7 @@ export function createSessions({
   Pick<CreationDeps, 'costs'> & {
     tickets: Pick<WsTicketService, 'revokeUnclaimed'>;
     costs: { book(session: SessionRecord): Promise<unknown> };
+    streams: LiveStreams;
     /** Told of every session that is over. Safe to repeat. */
     dialEnded: (session: SessionRecord) => Promise<void>;
   } & Pick<RetentionDeps, 'database' | 'needed' | 'tenants'>) {
@@ -70,7 +73,8 @@ export function createSessions({
     ...{ ...deps, erase },
     book: (session) => deps.costs.book(session),
     async release(session) {
-      await deps.tickets.revokeUnclaimed(session._id);
+      // Nobody was let in, or to be let in.
+      if (session.join_by !== null) await deps.tickets.revokeUnclaimed(session._id);
       await deps.dialEnded(session);
       await sessionSlots.release(session._id, session.slot_scopes);
     },
@@ -92,10 +96,13 @@ export function createSessions({
     ...{ preCall, retention, sessionSlots },
     ...{ sessionCloser, sessionControl, sessionCreation, sessionCredentials, sessionErasure },
     collections: [sessionCollection],
-    routes: sessionRoutes({
-      ...{ sessionControl, sessionCreation, sessionCredentials, sessionErasure },
-      audit: deps.audit,
-    }),
+    routes: [
+      ...sessionRoutes({
+        ...{ sessionControl, sessionCreation, sessionCredentials, sessionErasure },
+        audit: deps.audit,
+      }),
+      ...liveSessionRoutes({ ...deps, addresses: sessionCredentials.addresses }),
+    ],
     parameters: { session_id: z.uuid() },
     flags: [{ key: 'realtime_websocket', description: 'Realtime sessions over a WebSocket' }],
     audit: SESSION_AUDIT,

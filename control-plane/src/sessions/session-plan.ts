@@ -1,7 +1,7 @@
 import type { AgentConfig } from '@parley/shared/contracts/agent-config';
 import type { PlanAsset } from '@parley/shared/contracts/audio-assets';
 import type { CallPrices } from '@parley/shared/contracts/call-prices';
-import { recordingKey, type recordingStoreSchema } from '@parley/shared/contracts/recordings';
+import type { recordingStoreSchema } from '@parley/shared/contracts/recordings';
 import { EVENT_INDEXES_PER_LEG, type SessionPlanWire } from '@parley/shared/contracts/session-plan';
 import type { Turn } from '@parley/shared/contracts/turn';
 import type { z } from 'zod';
@@ -18,8 +18,8 @@ export interface PlanFacts {
   projectTimezone: string;
   claimId: string;
   leg: number;
-  recordingId: string;
-  /** When the session's recordings are filed: the same for every leg and every repetition. */
+  /** The leg's own: the same for every repetition. */
+  recording: { _id: string; key: string; format: 'wav' | 'mp3' };
   recordingStore: z.infer<typeof recordingStoreSchema>;
   history: Turn[];
   providers: PlanProviders;
@@ -64,6 +64,7 @@ export function toSessionPlan(facts: PlanFacts): SessionPlanWire {
     leg,
     first_event_index: leg * EVENT_INDEXES_PER_LEG,
     history: facts.history,
+    known_history: knownHistoryOf(session),
     answered_at: session.started_at?.toISOString() ?? null,
     returned_from: session.transfer?.outcome === 'failed' ? (session.transfer.destination_id ?? null) : null,
     agent: {
@@ -111,20 +112,11 @@ export function toSessionPlan(facts: PlanFacts): SessionPlanWire {
     redaction: { kinds: config.privacy.redact, before_llm: config.privacy.redact_before_llm },
     record: {
       enabled: session.record && session.erased_at === null,
-      recording_id: facts.recordingId,
+      recording_id: facts.recording._id,
       channels: config.recording.channels,
-      // The gateway writes WAV; other forms are made afterwards.
-      format: 'wav',
+      format: facts.recording.format,
       store: facts.recordingStore,
-      key: recordingKey(
-        {
-          orgId: session.org_id,
-          projectId: session.project_id,
-          sessionId: session._id,
-          recordingId: facts.recordingId,
-        },
-        session.created_at,
-      ),
+      key: facts.recording.key,
     },
     ...(facts.prices && {
       prices: { ...facts.prices, ceiling: ceilingOf(config.limits.max_cost_amount) },
@@ -152,6 +144,19 @@ export function withModelsOf(session: SessionRecord, agent: SessionAgent | null)
   return { ...session, llm_id, stt_id, tts_id, tts_voice_id };
 }
 
+/** The variables of a session that the agent knows which speaks: an agent that took over may not have been given all. */
+export function visibleVariables({ variables, hand_overs: agents }: SessionRecord): Record<string, string> {
+  const hidden = new Map(agents?.flatMap((one) => one.hidden_variables ?? []));
+  // What was set anew since is known to whoever speaks.
+  return Object.fromEntries(Object.entries(variables).filter(([name, value]) => hidden.get(name) !== value));
+}
+
+/** What the model of the agent that speaks may know of earlier turns; null: all. */
+function knownHistoryOf({ hand_overs: agents }: SessionRecord): SessionPlanWire['known_history'] {
+  const last = agents?.findLast(({ summary }) => summary !== undefined);
+  return last ? { from_index: last.from_index, summary: last.summary! } : null;
+}
+
 /** Of outbound telephone calls whose agent is to find out who has answered; a later leg goes on with whoever it was. */
 function answerDetectionOf({ session, agent, leg }: PlanFacts): Pick<SessionPlanWire, 'answer_detection'> {
   const { enabled, decide_within_seconds: seconds } = (agent?.config ?? NO_AGENT.config).answer_detection;
@@ -177,7 +182,7 @@ export function roomName(session: Pick<SessionRecord, '_id' | 'channel'>): strin
  * @throws ModelUnavailableError
  */
 export async function resolveProviders(
-  catalog: ModelCatalog,
+  catalog: Pick<ModelCatalog, 'resolve'>,
   session: SessionRecord,
   agent: SessionAgent | null,
 ): Promise<PlanProviders> {

@@ -193,6 +193,10 @@ export interface HandOver {
   version: number;
   /** Number of the first turn that may be this agent's. */
   from_index: number;
+  /** What its model is told instead of earlier turns; absent: it is told them. */
+  summary?: string;
+  /** Variables that the agent before has not passed on, as they were then. */
+  hidden_variables?: readonly (readonly [name: string, value: string])[];
 }
 
 /**

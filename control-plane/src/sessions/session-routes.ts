@@ -15,6 +15,7 @@ import {
   equalities,
   listOf,
   listQuery,
+  queryBoolean,
   queryInteger,
   queryTime,
   toPage,
@@ -35,12 +36,14 @@ import {
   erasureBody,
   erasureSchema,
   mintBody,
+  listedSessionSchema,
   sessionDetailSchema,
   sessionEventBody,
   sessionSchema,
   sessionTokenSchema,
   toSessionDetail,
   toSessionResponse,
+  UNDETAILED,
   type ListedSession,
 } from './session-schema.ts';
 import { sessionCollection } from './session-model.ts';
@@ -85,6 +88,10 @@ const query = listQuery({
     }),
     min_duration_seconds: duration.meta({ description: 'Only sessions of so many seconds or more.' }),
     max_duration_seconds: duration.meta({ description: 'Only sessions of so many seconds or less.' }),
+    detail: queryBoolean.optional().meta({
+      description:
+        'Whether each session comes with its `detail`: numbers, version, outcome, variables and more.',
+    }),
     q: z
       .string()
       .min(1)
@@ -192,9 +199,17 @@ export function sessionRoutes(deps: {
       access: { key: 'viewer', user: 'viewer' },
       target: inProject,
       query,
-      responses: { 200: { description: 'Sessions', schema: listOf(sessionSchema) } },
+      responses: { 200: { description: 'Sessions', schema: listOf(listedSessionSchema) } },
       handle: async ({ scope, query }) => {
-        const { phone_number: numbers, started_after, started_before, test_run_id, q, ...filters } = query;
+        const {
+          phone_number: numbers,
+          started_after,
+          started_before,
+          test_run_id,
+          q,
+          detail,
+          ...filters
+        } = query;
         const also = [
           ...(filters.channel ? [{ direction: { $in: directionsOf(filters.channel) } }] : []),
           ...(q === undefined ? [] : searchedWords(q)).map((word) => ({ words: word })),
@@ -227,9 +242,10 @@ export function sessionRoutes(deps: {
             ...startedBetween(filters, started_after, started_before),
           },
           query,
-          UNLISTED,
+          detail === true ? UNDETAILED : UNLISTED,
         );
-        return toPage(page, (record) => toSessionResponse(record, credentials.addresses));
+        const convert = detail === true ? toSessionDetail : toSessionResponse;
+        return toPage(page, (record) => convert(record, credentials.addresses));
       },
     }),
     defineOperation({

@@ -91,41 +91,48 @@ const sessionFields = {
 export const sessionSchema = z.object(sessionFields).meta({ id: 'CreateSessionOut' });
 export type SessionResponse = z.output<typeof sessionSchema>;
 
+const detailSchema = z.object({
+  agent_version: z.number().int().nullable(),
+  agents: z
+    .array(
+      z.object({
+        agent_id: z.string(),
+        version: z.number().int(),
+        from_index: z.number().int().meta({
+          description: "Number (`index`) of the first turn of the transcript that may be this agent's.",
+        }),
+      }),
+    )
+    .meta({
+      description: 'The agents that have held the call, in order: one, unless it was handed over.',
+    }),
+  from_number: nullableText,
+  to_number: nullableText,
+  telephony_account_id: nullableText,
+  phone_number_id: nullableText,
+  campaign_id: nullableText,
+  contact_id: nullableText,
+  inbound_deployment_id: nullableText,
+  test_run_id: nullableText,
+  parent_session_id: nullableText,
+  answered_by: nullableText,
+  outcome: nullableText,
+  variables: z.record(z.string(), z.string()),
+  post_call: z.object({ status: z.string(), finished_at: timestamp.nullable() }),
+  recording_id: nullableText,
+});
+
 export const sessionDetailSchema = z
+  .object({ ...sessionFields, detail: detailSchema })
+  .meta({ id: 'SessionDetail' });
+
+/** A session of a list; with `detail` where that was asked for. */
+export const listedSessionSchema = z
   .object({
     ...sessionFields,
-    detail: z.object({
-      agent_version: z.number().int().nullable(),
-      agents: z
-        .array(
-          z.object({
-            agent_id: z.string(),
-            version: z.number().int(),
-            from_index: z.number().int().meta({
-              description: "Number (`index`) of the first turn of the transcript that may be this agent's.",
-            }),
-          }),
-        )
-        .meta({
-          description: 'The agents that have held the call, in order: one, unless it was handed over.',
-        }),
-      from_number: nullableText,
-      to_number: nullableText,
-      telephony_account_id: nullableText,
-      phone_number_id: nullableText,
-      campaign_id: nullableText,
-      contact_id: nullableText,
-      inbound_deployment_id: nullableText,
-      test_run_id: nullableText,
-      parent_session_id: nullableText,
-      answered_by: nullableText,
-      outcome: nullableText,
-      variables: z.record(z.string(), z.string()),
-      post_call: z.object({ status: z.string(), finished_at: timestamp.nullable() }),
-      recording_id: nullableText,
-    }),
+    detail: detailSchema.optional().meta({ description: 'Only where it was asked for.' }),
   })
-  .meta({ id: 'SessionDetail' });
+  .meta({ id: 'ListedSession' });
 
 /** Where clients open their sockets. */
 export interface SessionAddresses {
@@ -179,7 +186,16 @@ export function toSessionResponse(
   };
 }
 
-function agentsOf({ agent_id, agent_version, hand_overs }: SessionRecord) {
+/** Fields that nothing of a session's detail is made of: its longest. */
+export const UNDETAILED = [
+  ...(['metrics', 'usage', 'legs', 'pre_call', 'tool_mocks', 'numbers', 'words', 'flow_state'] as const),
+] as const satisfies readonly (keyof SessionRecord)[];
+
+function agentsOf({
+  agent_id,
+  agent_version,
+  hand_overs,
+}: Pick<SessionRecord, 'agent_id' | 'agent_version' | 'hand_overs'>) {
   const own =
     agent_id === null || agent_version === null ? [] : [{ agent_id, version: agent_version, from_index: 0 }];
   return [
@@ -189,7 +205,7 @@ function agentsOf({ agent_id, agent_version, hand_overs }: SessionRecord) {
 }
 
 export function toSessionDetail(
-  session: SessionRecord,
+  session: Omit<SessionRecord, (typeof UNDETAILED)[number]>,
   addresses: SessionAddresses,
 ): z.input<typeof sessionDetailSchema> {
   return {
@@ -237,6 +253,9 @@ export type SessionEventBody = z.output<typeof sessionEventBody>;
 /** `POST /v1/realtime/sessions`. */
 export const mintBody = z.strictObject({
   agent_id: idSchema('agt'),
+  agent_version: z.number().int().min(1).max(1_000_000_000).nullish().meta({
+    description: "A version to talk to, such as the newest. Without it: as the agent's traffic is shared.",
+  }),
   variables: variablesSchema.nullish(),
   user_identifier: z.string().min(1).max(255).nullish(),
   post_call_analysis_ids: z.array(idSchema('ana')).max(20).nullish(),

@@ -3,6 +3,7 @@ import {
   TERMINAL_STATUSES,
   type SessionStatus,
 } from '@parley/shared/contracts/session-values';
+import type { DialState } from './session-record.ts';
 
 /** A session in one of these is over. */
 export type TerminalStatus = Extract<SessionStatus, 'ended' | 'failed' | 'expired' | 'cancelled'>;
@@ -41,6 +42,17 @@ export const ADMITTING_STATUSES: readonly SessionStatus[] = [
   'in_progress',
   'transferring',
 ];
+
+/**
+ * The state of a dial whose session is over. What is on its way at a carrier that has not said what became of it is still
+ * looked for, to be hung up.
+ */
+export function stateAfterEnd(state: DialState): DialState {
+  return state === 'sent' || state === 'uncertain' ? state : 'gone';
+}
+
+/** Somebody is called, or speaks. */
+export const UNDER_WAY_STATUSES: readonly SessionStatus[] = ['dialing', 'ringing', ...LIVE_STATUSES];
 
 export function isLive(status: SessionStatus): boolean {
   return LIVE_STATUSES.includes(status);

@@ -1,7 +1,13 @@
 import type { Model, QueryFilter } from 'mongoose';
 import { TERMINAL_STATUSES, type SessionStatus } from '@parley/shared/contracts/session-values';
 import type { Database } from '../storage/database.ts';
-import { ADMITTING_STATUSES, isTerminal, statesBefore, type TerminalStatus } from './session-states.ts';
+import {
+  ADMITTING_STATUSES,
+  isTerminal,
+  stateAfterEnd,
+  statesBefore,
+  type TerminalStatus,
+} from './session-states.ts';
 import { sessionCollection } from './session-model.ts';
 import type { LegAccount, SessionDial, SessionRecord } from './session-record.ts';
 import { wordsOf } from './session-words.ts';
@@ -106,20 +112,12 @@ export class SessionStore {
       'from_number' in set && 'to_number' in set
         ? { ...set, numbers: numbersOf(set), words: wordsOf(set) }
         : set;
-    return this.#sessions
-      .findOneAndUpdate({ $and: [{ _id: sessionId }, where] }, { $set: known }, { returnDocument: 'after' })
-      .lean<SessionRecord>();
+    return this.#write({ $and: [{ _id: sessionId }, where] }, known);
   }
 
   /** Notes what a leg used; the same leg again replaces it. @returns the session as it is now, or null */
   accountLeg(sessionId: string, leg: number, account: LegAccount): Promise<SessionRecord | null> {
-    return this.#sessions
-      .findOneAndUpdate(
-        { _id: sessionId },
-        { $set: { [`legs.${leg}`]: account } },
-        { returnDocument: 'after' },
-      )
-      .lean<SessionRecord>();
+    return this.#write({ _id: sessionId }, { [`legs.${leg}`]: account });
   }
 
   /** Moves a live session in one atomic step, and writes an event of it.
@@ -142,6 +140,14 @@ export class SessionStore {
     return null;
   }
 
+  /** All that follows the end of a session is done; for its dial, there is nothing more to do. */
+  async followedUp({ _id, dial }: SessionRecord): Promise<void> {
+    await this.#write(
+      { _id },
+      { follow_up: false, ...dialFields(dial && { state: stateAfterEnd(dial.state) }) },
+    );
+  }
+
   /**
    * The last move, of which nobody is told yet: `follow_up` says that the rest is still to be done.
    * @returns as `transition`
@@ -155,13 +161,14 @@ export class SessionStore {
     to: SessionStatus,
     { set, dial, where }: Transition,
   ): Promise<SessionRecord | null> {
-    return this.#sessions
-      .findOneAndUpdate(
-        { $and: [{ _id: sessionId, status: { $in: statesBefore(to) } }, where ?? {}] },
-        { $set: { ...set, ...dialFields(dial), status: to } },
-        { returnDocument: 'after' },
-      )
-      .lean<SessionRecord>();
+    return this.#write(
+      { $and: [{ _id: sessionId, status: { $in: statesBefore(to) } }, where ?? {}] },
+      { ...set, ...dialFields(dial), status: to },
+    );
+  }
+
+  #write(where: QueryFilter<SessionRecord>, set: Record<string, unknown>): Promise<SessionRecord | null> {
+    return this.#database.change(sessionCollection, where, set);
   }
 
   /**
@@ -231,8 +238,8 @@ export class SessionStore {
 }
 
 /** Each by its path: others of the dial may change at the same time. */
-export function dialFields(dial: Partial<SessionDial> = {}): Record<`dial.${string}`, unknown> {
-  return Object.fromEntries(Object.entries(dial).map(([name, value]) => [`dial.${name}`, value]));
+export function dialFields(dial?: Partial<SessionDial> | null): Record<`dial.${string}`, unknown> {
+  return Object.fromEntries(Object.entries(dial ?? {}).map(([name, value]) => [`dial.${name}`, value]));
 }
 
 export function owner(session: Pick<SessionRecord, '_id' | 'org_id' | 'project_id'>) {

@@ -1,5 +1,5 @@
 import mongoose from 'mongoose';
-import type { Connection, Model } from 'mongoose';
+import type { Connection, Model, mongo, QueryFilter } from 'mongoose';
 import { ConfigError } from '@parley/shared/errors/config-error';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Collection, StoredRecord } from './collection.ts';
@@ -50,6 +50,26 @@ export class Database {
       this.#reads.set(collection.name, batches);
     }
     return (await batches.add(id)) as T | null;
+  }
+
+  /**
+   * Sets fields of one record, as `model(…).findOneAndUpdate` does for a fraction of the cost: nothing is cast, and what is undefined
+   * stays. Unscoped as `model` is.
+   * @param where what the driver understands: dates, not numbers or texts that stand for some
+   * @param set fields, or paths of theirs
+   * @returns the record as it is then; null when there is none
+   */
+  async change<T extends StoredRecord>(
+    collection: Collection<T>,
+    where: QueryFilter<T>,
+    set: Record<string, unknown>,
+  ): Promise<T | null> {
+    const target = this.model(collection).collection;
+    return (await target.findOneAndUpdate(
+      where as mongo.Filter<mongo.Document>,
+      { $set: { ...set, updated_at: new Date() } },
+      { returnDocument: 'after', includeResultMetadata: false, ignoreUndefined: true },
+    )) as T | null;
   }
 
   /** Creates what indexes are missing, and drops what hinders. Unique ones hold rules, so a start without them must fail. */

@@ -1,6 +1,8 @@
 import type { AuditLog } from '../audit/audit-trail.ts';
 import type { Feature } from '../composition/feature.ts';
 import { usageEntryCollection, usageSumCollection } from './usage-model.ts';
+import { DailyStatistics } from './daily-statistics.ts';
+import { statisticsRoutes } from './statistics-routes.ts';
 import { trafficResultRoutes } from './traffic-result-routes.ts';
 import { TrafficResults } from './traffic-results.ts';
 import { USAGE_AUDIT, usageRoutes } from './usage-routes.ts';
@@ -20,10 +22,15 @@ export function createUsage(
   const usageSums = new UsageSums(deps);
   const usage = new UsageService(deps);
   const results = new TrafficResults({ usage });
+  const statistics = new DailyStatistics({ usage });
   return {
     ...{ usage, usageSums },
     collections: [usageEntryCollection, usageSumCollection],
-    routes: [...usageRoutes({ ...deps, usage }), ...trafficResultRoutes(results)],
+    routes: [
+      ...usageRoutes({ ...deps, usage }),
+      ...trafficResultRoutes(results),
+      ...statisticsRoutes(statistics),
+    ],
     audit: USAGE_AUDIT,
     workers: [
       {

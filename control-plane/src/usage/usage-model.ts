@@ -20,6 +20,8 @@ export interface UsageEntryRecord extends StoredRecord {
   reply_ms: number;
   connected: boolean;
   connected_ms: number;
+  /** Why it ended. Entries of earlier versions have none. */
+  end_reason?: string | null;
   /** In 10⁻⁹ of the currency. */
   amount_nano: bigint;
   currency: string;
@@ -42,6 +44,7 @@ export const usageEntryCollection = defineCollection<UsageEntryRecord, 'project'
     reply_ms: { type: Number, required: true, default: 0 },
     connected: { type: Boolean, required: true },
     connected_ms: { type: Number, required: true },
+    end_reason: { type: String, default: null },
     amount_nano: { type: BigInt, required: true },
     currency: { type: String, required: true },
     sum_id: { type: String, required: true },
@@ -67,6 +70,20 @@ export interface VersionFigures extends Figures {
   goals: Partial<Record<Goal, number>>;
 }
 
+/** The same of an agent on one day: how its calls ended, and how fast it answered. */
+export interface AgentFigures {
+  sessions: number;
+  connected_sessions: number;
+  connected_ms: bigint;
+  /** By the word for it. */
+  ended?: Record<string, number>;
+  /** Calls by the mean time of their answers: `b` and the place in `REPLY_BOUNDS_MS`. */
+  replies?: Record<string, number>;
+}
+
+/** Upper bounds of the histogram of reply times; behind the last one is the rest. */
+export const REPLY_BOUNDS_MS = [250, 500, 750, 1000, 1500, 2000, 3000, 5000] as const;
+
 /** The calls of one project that ended in one quarter of an hour. */
 export interface UsageSumRecord extends StoredRecord, Figures {
   org_id: string;
@@ -76,6 +93,8 @@ export interface UsageSumRecord extends StoredRecord, Figures {
   agents: Record<string, Figures>;
   /** By agent and version, `v7`; tests are in none. */
   versions: Record<string, Record<string, VersionFigures>>;
+  /** By agent, or `none`; tests are in none. Sums of earlier versions have none. */
+  statistics?: Record<string, AgentFigures>;
   /** Grows with each addition. */
   revision: number;
   /** Sessions of the last addition, whose entries may not say yet that they are counted. */
@@ -95,6 +114,7 @@ export const usageSumCollection = defineCollection<UsageSumRecord, 'org'>({
     amounts: { type: Object, default: {} },
     agents: { type: Object, default: {} },
     versions: { type: Object, default: {} },
+    statistics: { type: Object, default: {} },
     revision: { type: Number, required: true },
     unconfirmed: { type: [String], default: [] },
   },

@@ -5,7 +5,7 @@ import type { PeriodicTask } from '../jobs/periodic-task.ts';
 import type { Database } from '../storage/database.ts';
 import { isDuplicateKey } from '../storage/duplicate.ts';
 import type { NewFields } from '../storage/new-record.ts';
-import { usageEntryCollection, usageSumCollection } from './usage-model.ts';
+import { REPLY_BOUNDS_MS, usageEntryCollection, usageSumCollection } from './usage-model.ts';
 import type { Goal, UsageEntryRecord, UsageSumRecord } from './usage-model.ts';
 
 const QUARTER_MS = 15 * 60_000;
@@ -62,6 +62,7 @@ export class UsageSums implements BookedCalls {
       connected_ms: call.connected_ms,
       reply_count: call.replies.count,
       reply_ms: call.replies.total_ms,
+      end_reason: call.end_reason,
       amount_nano: call.amount_nano,
       currency: call.currency,
     });
@@ -191,10 +192,30 @@ function increments(added: readonly UsageEntryRecord[]): Record<string, number |
       sum(`${path}connected_ms`, BigInt(entry.connected_ms));
       sum(`${path}amounts.${entry.currency}`, BigInt(entry.amount_nano));
     }
+    // A session of an agent without a version is a test's.
+    if (version || agent_id === null) {
+      const path = `statistics.${agent_id ?? 'none'}.`;
+      count(`${path}sessions`, 1);
+      count(`${path}connected_sessions`, entry.connected ? 1 : 0);
+      sum(`${path}connected_ms`, BigInt(entry.connected_ms));
+      count(`${path}ended.${wordOf(entry.end_reason ?? null)}`, 1);
+      if (entry.reply_count > 0)
+        count(`${path}replies.b${replyBucket(entry.reply_ms / entry.reply_count)}`, 1);
+    }
     for (const path of ofVersion) {
       count(`${path}reply_count`, entry.reply_count ?? 0);
       sum(`${path}reply_ms`, BigInt(entry.reply_ms ?? 0));
     }
   }
   return by;
+}
+
+/** A reason as part of a path: whatever else a gateway of another version says is `other`. */
+function wordOf(reason: string | null): string {
+  return reason === null ? 'unknown' : /^[a-z][a-z_]{0,39}$/.test(reason) ? reason : 'other';
+}
+
+function replyBucket(ms: number): number {
+  const at = REPLY_BOUNDS_MS.findIndex((bound) => ms <= bound);
+  return at === -1 ? REPLY_BOUNDS_MS.length : at;
 }

@@ -258,10 +258,6 @@ export class TelnyxCarrier implements Carrier {
   }
 
   async transfer(carrierCallId: string, target: TransferTarget, signal?: AbortSignal): Promise<void> {
-    // Whether a transfer leaves the stream open is not documented: the agent is to hear nothing more either way.
-    await this.#action(carrierCallId, 'streaming_stop', {}, signal).catch((error: unknown) => {
-      if (!(error instanceof CarrierError) || error.code !== 'refused') throw error;
-    });
     await this.#action(
       carrierCallId,
       'transfer',
@@ -273,6 +269,11 @@ export class TelnyxCarrier implements Carrier {
       },
       signal,
     );
+    // Whether a transfer leaves the stream open is not documented: the agent is to hear nothing more either way. Not before it is
+    // taken: a caller whose transfer is refused is still with the agent.
+    await this.#action(carrierCallId, 'streaming_stop', {}, signal).catch((error: unknown) => {
+      if (!(error instanceof CarrierError)) throw error;
+    });
   }
 
   transferDocument(): CarrierDocument {

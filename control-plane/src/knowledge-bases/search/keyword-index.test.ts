@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import t from 'tap';
 import { readIndex, writeIndex } from './index-file.ts';
 import { KeywordIndex, KeywordIndexBuilder } from './keyword-index.ts';
+import { searchIndex } from './search-index.ts';
+import { VectorIndex } from './vectors.ts';
 import { Words } from './words.ts';
 
 const english = await Words.of(['en']);
@@ -131,4 +133,26 @@ void t.test('the first passage of a document counts more than one inside another
   const index = new KeywordIndex(english, builder.finish());
   const ranks = new Map(index.search('brass', 10).map(({ doc, rank }) => [doc, rank]));
   t.ok(ranks.get(2)! > 1.1 * ranks.get(3)!);
+});
+
+void t.test('what somebody tells beside their question makes no passage worse', async (t) => {
+  const texts = [
+    'Unused chairs are taken back within 30 days.',
+    'The shop is open from nine to six, and closed on Sunday.',
+    'Delivery costs 20 euros within the city and takes three days.',
+    'We repair tables and chairs in our workshop; ask for a date.',
+  ];
+  const index = {
+    keywords: new KeywordIndex(english, build(english, texts)),
+    vectors: new VectorIndex(new Int8Array(), 0),
+  };
+  const found = async (query: string) =>
+    (await searchIndex(index, { query, limit: 4, mode: 'keyword', vector: undefined }))
+      .filter(({ score }) => score >= 0.3)
+      .map(({ doc }) => doc);
+  const told =
+    'Hi, I bought something from you last week and my wife does not like it at all, so do you take unused chairs back?';
+  t.same((await found('Do you take unused chairs back?'))[0], 0);
+  t.same((await found(told))[0], 0, 'the score is that of the part which asks');
+  t.same(await found('My grandmother comes from Portugal, and she never liked the weather here.'), []);
 });
