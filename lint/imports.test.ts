@@ -39,7 +39,7 @@ const NAMES_ALL: Record<string, string> = {
 const BY_NAME = { 'uwebsockets-compat': 'media-gateway/src/server/load-uws.ts' };
 
 /** Half a second of processor time and more, which a platform's start is not to wait for. */
-const HEAVY = ['@elevenlabs/elevenlabs-js', 'playwright-core'];
+const HEAVY = ['@elevenlabs/elevenlabs-js', 'esbuild', 'playwright-core'];
 
 const repository = readRepository(root);
 

@@ -1,0 +1,51 @@
+import createClient from 'openapi-fetch';
+import { toApiError, unreachable } from './api-error.ts';
+import { apiUrl } from './page-settings.ts';
+import type { paths } from './schema.d.ts';
+import { accessToken, renew } from './session.ts';
+
+export { ApiError } from './api-error.ts';
+export { followEvents } from './follow-events.ts';
+
+/** The platform's API, by its own description. */
+export const api = createClient<paths>({ baseUrl: apiUrl, fetch: authorizedFetch });
+
+/** Sends a request as the person who is signed in; where the sign-in ran out meanwhile, once more with a new token. */
+export async function authorizedFetch(request: Request): Promise<Response> {
+  const again = request.clone();
+  const response = await send(request);
+  if (response.status !== 401 || !(await renew())) return response;
+  return send(again);
+}
+
+async function send(request: Request): Promise<Response> {
+  const token = await accessToken();
+  if (token !== undefined) request.headers.set('authorization', `Bearer ${token}`);
+  try {
+    return await fetch(request);
+  } catch (error) {
+    if (request.signal.aborted) throw error;
+    throw unreachable(error);
+  }
+}
+
+/** The data of a request of `api`. @throws ApiError */
+export async function take<Data>(
+  answer: Promise<{ data?: Data; error?: unknown; response: Response }>,
+): Promise<Data> {
+  const { data, error, response } = await answer;
+  if (!response.ok) throw toApiError(response.status, error, response.headers.get('x-request-id'));
+  return data as Data;
+}
+
+/** The bytes of a route that answers with a file, such as an export. @throws ApiError */
+export async function takeFile(path: string, signal?: AbortSignal): Promise<Blob> {
+  const response = await authorizedFetch(new Request(`${apiUrl}${path}`, signal ? { signal } : {}));
+  if (!response.ok)
+    throw toApiError(
+      response.status,
+      await response.json().catch(() => null),
+      response.headers.get('x-request-id'),
+    );
+  return response.blob();
+}

@@ -1,0 +1,160 @@
+import type { LucideIcon } from 'lucide-react';
+import {
+  AudioLines,
+  BookOpen,
+  Database,
+  ListChecks,
+  Megaphone,
+  Music,
+  Phone,
+  PhoneIncoming,
+  PhoneOff,
+  Server,
+  ShieldCheck,
+  Wrench,
+} from '../components/build-icons.ts';
+
+/** Records that are listed, made and changed by what the description says of their operations. */
+export interface RecordKind {
+  /** In the address of the page. */
+  id: string;
+  title: string;
+  group: 'Conversations' | 'Build' | 'Telephony';
+  icon: LucideIcon;
+  /** As names of operations have it: `listTools`, `createTool`. */
+  many: string;
+  one: string;
+  /** Fields of the table, the name first. */
+  columns: readonly string[];
+  /** What they are for, when there are none. */
+  text: string;
+}
+
+/** One line each. */
+export const RECORD_KINDS: readonly RecordKind[] = [
+  {
+    id: 'tools',
+    title: 'Tools',
+    group: 'Build',
+    icon: Wrench,
+    many: 'Tools',
+    one: 'Tool',
+    columns: ['name', 'type', 'description', 'enabled', 'updated_at'],
+    text: 'A tool lets an agent do something: ask your system, book, look up. The language model decides when.',
+  },
+  {
+    id: 'knowledge-bases',
+    title: 'Knowledge',
+    group: 'Build',
+    icon: BookOpen,
+    many: 'KnowledgeBases',
+    one: 'KnowledgeBase',
+    columns: ['name', 'description', 'status', 'file_count', 'updated_at'],
+    text: 'Documents that agents look things up in while they talk.',
+  },
+  {
+    id: 'databases',
+    title: 'Databases',
+    group: 'Build',
+    icon: Database,
+    many: 'Databases',
+    one: 'Database',
+    columns: ['name', 'kind', 'row_count', 'updated_at'],
+    text: 'Tables in which each call leaves a row with what came of it.',
+  },
+  {
+    id: 'analyses',
+    title: 'Analyses',
+    group: 'Build',
+    icon: ListChecks,
+    many: 'Analyses',
+    one: 'Analysis',
+    columns: ['name', 'type', 'enabled', 'updated_at'],
+    text: 'Questions that are answered about a call once it is over.',
+  },
+  {
+    id: 'audio-assets',
+    title: 'Audio',
+    group: 'Build',
+    icon: Music,
+    many: 'AudioAssets',
+    one: 'AudioAsset',
+    columns: ['name', 'kind', 'duration_seconds', 'created_at'],
+    text: 'Sounds for greetings, waiting and the background.',
+  },
+  {
+    id: 'voices',
+    title: 'Voices',
+    group: 'Build',
+    icon: AudioLines,
+    many: 'Voices',
+    one: 'Voice',
+    columns: ['name', 'provider', 'languages', 'gender', 'source', 'status'],
+    text: 'Voices that agents speak with.',
+  },
+  {
+    id: 'phone-numbers',
+    title: 'Numbers',
+    group: 'Telephony',
+    icon: Phone,
+    many: 'PhoneNumbers',
+    one: 'PhoneNumber',
+    columns: ['phone_number', 'label', 'carrier', 'status', 'created_at'],
+    text: 'Telephone numbers that people call, and that calls come from.',
+  },
+  {
+    id: 'inbound-deployments',
+    title: 'Inbound',
+    group: 'Telephony',
+    icon: PhoneIncoming,
+    many: 'InboundDeployments',
+    one: 'InboundDeployment',
+    columns: ['name', 'agent_id', 'phone_number_id', 'enabled', 'updated_at'],
+    text: 'Which agent answers which number, and when.',
+  },
+  {
+    id: 'campaigns',
+    title: 'Campaigns',
+    group: 'Telephony',
+    icon: Megaphone,
+    many: 'Campaigns',
+    one: 'Campaign',
+    columns: ['name', 'status', 'agent_id', 'started_at', 'finished_at'],
+    text: 'A list of people whom an agent calls, at your pace and within your hours.',
+  },
+  {
+    id: 'telephony-accounts',
+    title: 'Accounts',
+    group: 'Telephony',
+    icon: Server,
+    many: 'TelephonyAccounts',
+    one: 'TelephonyAccount',
+    columns: ['name', 'carrier', 'status', 'verified_at'],
+    text: 'Accounts at carriers, by which calls are made and received.',
+  },
+  {
+    id: 'recipient-lists',
+    title: 'Do-not-call',
+    group: 'Telephony',
+    icon: PhoneOff,
+    many: 'RecipientLists',
+    one: 'RecipientList',
+    columns: ['name', 'kind', 'recipient_count', 'updated_at'],
+    text: 'Numbers that are never called, and lists of people for campaigns.',
+  },
+  {
+    id: 'ucc-complaints',
+    title: 'Complaints',
+    group: 'Telephony',
+    icon: ShieldCheck,
+    many: 'UccComplaints',
+    one: 'UccComplaint',
+    columns: ['id', 'status', 'phone_number', 'deadline_at', 'created_at'],
+    text: 'Complaints about unwanted calls, with their deadline and proof.',
+  },
+];
+
+export function recordKindOf(pathname: string): RecordKind | undefined {
+  const part = pathname.split('/')[3];
+  return RECORD_KINDS.find(({ id }) => id === part);
+}

@@ -1,0 +1,34 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import { ErrorMessage } from '../components/error-message.tsx';
+import { Landing } from './landing.tsx';
+import { NotFound } from './not-found.tsx';
+import { PAGES } from './pages.ts';
+import { Shell } from './shell.tsx';
+
+const root = createRootRoute({ notFoundComponent: NotFound });
+
+/** Everything behind the sign-in. */
+const shell = createRoute({ getParentRoute: () => root, id: 'shell', component: Shell });
+
+const pages = PAGES.map(({ path, load }) =>
+  createRoute({ getParentRoute: () => shell, path, component: lazyRouteComponent(load) }),
+);
+
+const outside = [
+  { path: '/sign-in', load: () => import('../pages/sign-in/sign-in-page.tsx') },
+  { path: '/register', load: () => import('../pages/register/register-page.tsx') },
+  { path: '/accept-invite', load: () => import('../pages/accept-invite/accept-invite-page.tsx') },
+  { path: '/reset-password', load: () => import('../pages/reset-password/reset-password-page.tsx') },
+  { path: '/start', load: () => import('../pages/start/start-page.tsx') },
+].map(({ path, load }) =>
+  createRoute({ getParentRoute: () => root, path, component: lazyRouteComponent(load) }),
+);
+
+const landing = createRoute({ getParentRoute: () => shell, path: '/', component: Landing });
+
+export const router = createRouter({
+  routeTree: root.addChildren([shell.addChildren([landing, ...pages]), ...outside]),
+  defaultPreload: 'intent',
+  scrollRestoration: true,
+  defaultErrorComponent: ({ error, reset }) => <ErrorMessage error={error} onRetry={reset} />,
+});

@@ -1,0 +1,143 @@
+import { AppShell, Burger, Center, Group, ScrollArea } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useQuery } from '@tanstack/react-query';
+import { Outlet, useLocation, useParams, useRouter } from '@tanstack/react-router';
+import { useEffect, useState, useSyncExternalStore } from 'react';
+import { api, take } from '../api/client.ts';
+import { renew, session } from '../api/session.ts';
+import { ErrorMessage } from '../components/error-message.tsx';
+import { Loading } from '../components/loading.tsx';
+import { Brand } from './brand.tsx';
+import { GoTo } from './go-to.tsx';
+import { Navigation } from './navigation.tsx';
+import { ProfileValue, ProjectValue, lastProject, useProfile } from './project.ts';
+import type { ProjectContext } from './project.ts';
+import { ProjectSwitch } from './project-switch.tsx';
+import { queryClient } from './query-client.ts';
+import { may } from './roles.ts';
+import { UserMenu } from './user-menu.tsx';
+
+/** The frame of every page behind the sign-in: who is here, where they are, where they may go. */
+export function Shell() {
+  const state = useSyncExternalStore(session.subscribe, () => session.state);
+  const [error, setError] = useState<unknown>();
+  const router = useRouter();
+  useEffect(() => {
+    if (state === 'unknown') renew().catch(setError);
+    if (state !== 'out') return;
+    // The next person is not to see what this one saw.
+    queryClient.clear();
+    void router.navigate({ to: '/sign-in', search: { to: router.state.location.href }, replace: true });
+  }, [state, router]);
+  if (state === 'in') return <Signed />;
+  return (
+    <Center mih="100vh" p="md">
+      {error === undefined ? <Loading /> : <ErrorMessage error={error} onRetry={() => location.reload()} />}
+    </Center>
+  );
+}
+
+function Signed() {
+  const { data, error, refetch } = useQuery({
+    queryKey: ['profile'],
+    queryFn: () => take(api.GET('/auth/v1/profile')),
+  });
+  if (!data)
+    return (
+      <Center mih="100vh" p="md">
+        {error ? <ErrorMessage error={error} onRetry={() => void refetch()} /> : <Loading />}
+      </Center>
+    );
+  return (
+    <ProfileValue value={data}>
+      <Frame />
+    </ProfileValue>
+  );
+}
+
+function Frame() {
+  const [opened, menu] = useDisclosure(false);
+  const { pathname } = useLocation();
+  const { close } = menu;
+  useEffect(() => close(), [pathname, close]);
+  const project = useProjectOfAddress();
+  return (
+    <ProjectValue value={project.value}>
+      <a className="skip-link" href="#content">
+        Skip to the content
+      </a>
+      <AppShell
+        layout="alt"
+        header={{ height: 52 }}
+        navbar={{ width: 232, breakpoint: 'sm', collapsed: { mobile: !opened } }}
+        padding={{ base: 'md', md: 'xl' }}
+      >
+        <AppShell.Header bg="var(--parley-ground)" withBorder={false} px="md" hiddenFrom="sm">
+          <Group h="100%" gap="sm">
+            <Burger opened={opened} onClick={menu.toggle} size="sm" aria-label="Navigation" />
+            <Brand />
+          </Group>
+        </AppShell.Header>
+        <AppShell.Navbar bg="var(--parley-surface)" p="sm" style={{ borderColor: 'var(--parley-line)' }}>
+          <Group justify="space-between" px={6} pb="sm" wrap="nowrap">
+            <Brand />
+            <Burger opened={opened} onClick={menu.toggle} size="sm" aria-label="Close" hiddenFrom="sm" />
+          </Group>
+          <ProjectSwitch />
+          <GoTo />
+          <ScrollArea style={{ flex: 1 }} mt="sm" type="scroll">
+            <Navigation />
+          </ScrollArea>
+          <UserMenu />
+        </AppShell.Navbar>
+        <AppShell.Main id="content" tabIndex={-1} style={{ outline: 'none' }}>
+          <div style={{ maxWidth: 1440, marginInline: 'auto' }}>
+            {project.error ? (
+              <ErrorMessage error={project.error} onRetry={project.retry} />
+            ) : project.loading ? (
+              <Loading height="40vh" />
+            ) : (
+              <Outlet />
+            )}
+          </div>
+        </AppShell.Main>
+      </AppShell>
+    </ProjectValue>
+  );
+}
+
+/** The project that the address names. */
+function useProjectOfAddress(): {
+  value: ProjectContext | null;
+  loading: boolean;
+  error: unknown;
+  retry: () => void;
+} {
+  const { projectId } = useParams({ strict: false });
+  const { memberships, timezone } = useProfile();
+  const { data, error, refetch } = useQuery({
+    queryKey: ['project', projectId],
+    enabled: projectId !== undefined,
+    queryFn: () =>
+      take(api.GET('/v1/projects/{project_id}', { params: { path: { project_id: projectId! } } })),
+  });
+  const id = data?.id;
+  useEffect(() => {
+    if (id !== undefined) lastProject.set(id);
+    // One that is gone, or of another person on this machine.
+    else if (error) lastProject.forget();
+  }, [id, error]);
+  const retry = () => void refetch();
+  if (projectId === undefined) return { value: null, loading: false, error: null, retry };
+  if (!data) return { value: null, loading: !error, error, retry };
+  const role = memberships.find(({ org_id }) => org_id === data.org_id)?.role ?? 'viewer';
+  const value: ProjectContext = {
+    orgId: data.org_id,
+    projectId: data.id,
+    projectName: data.name,
+    timezone: data.timezone ?? timezone,
+    role,
+    can: (action) => may(role, action),
+  };
+  return { value, loading: false, error: null, retry };
+}

@@ -1,0 +1,31 @@
+import { Alert, Button, Code, Group, Stack, Text } from '@mantine/core';
+import { ApiError } from '../api/client.ts';
+import { CircleAlert, RefreshCw } from './icons.ts';
+
+/** What went wrong, in the server's words, with the id that finds the request in its log. */
+export function ErrorMessage({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
+  const api = error instanceof ApiError ? error : undefined;
+  const title = api?.status === 403 ? 'Your role does not allow this' : 'This did not work';
+  return (
+    <Alert color="red" variant="light" icon={<CircleAlert size={18} />} title={title} role="alert">
+      <Stack gap="xs" align="flex-start">
+        <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+          {error instanceof Error ? error.message : String(error)}
+        </Text>
+        {api?.requestId && (
+          <Group gap={6}>
+            <Text size="xs" c="dimmed">
+              Request
+            </Text>
+            <Code>{api.requestId}</Code>
+          </Group>
+        )}
+        {onRetry && api?.status !== 403 && (
+          <Button size="compact-sm" variant="default" leftSection={<RefreshCw size={14} />} onClick={onRetry}>
+            Try again
+          </Button>
+        )}
+      </Stack>
+    </Alert>
+  );
+}

@@ -1,0 +1,48 @@
+/** `short`: day and time, the year when it is another one. `time`: of the day, with seconds. `long`: all of it. */
+export type TimeForm = 'short' | 'time' | 'date' | 'long';
+
+/** @param timezone IANA name; an unknown one counts as UTC */
+export function formatTime(iso: string, timezone: string, form: TimeForm, now = new Date()): string {
+  const at = new Date(iso);
+  if (Number.isNaN(at.getTime())) return iso;
+  const year = at.getUTCFullYear() === now.getUTCFullYear() ? {} : ({ year: 'numeric' } as const);
+  const day = { day: 'numeric', month: 'short' } as const;
+  const minutes = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
+  const forms: Record<TimeForm, Intl.DateTimeFormatOptions> = {
+    short: { ...day, ...year, ...minutes },
+    time: { ...minutes, second: '2-digit' },
+    date: { ...day, year: 'numeric' },
+    long: { ...day, year: 'numeric', ...minutes, second: '2-digit', timeZoneName: 'short' },
+  };
+  const text = (timeZone: string) =>
+    new Intl.DateTimeFormat('en-GB', { ...forms[form], timeZone }).format(at);
+  try {
+    return text(timezone);
+  } catch {
+    return text('UTC');
+  }
+}
+
+/** Seconds as `0:07`, `12:30` or `1:02:03`. */
+export function formatDuration(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  const [h, m, s] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  const two = (value: number) => String(value).padStart(2, '0');
+  return h > 0 ? `${h}:${two(m)}:${two(s)}` : `${m}:${two(s)}`;
+}
+
+/** Milliseconds as `820 ms` or `1.4 s`. */
+export function formatLatency(ms: number): string {
+  return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
+}
+
+/** `no_answer` as `No answer`. */
+export function inWords(value: string): string {
+  const words = value.replaceAll('_', ' ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** A number with separators: `12,345`. */
+export function formatCount(value: number): string {
+  return new Intl.NumberFormat('en-GB').format(value);
+}

@@ -1,0 +1,35 @@
+import { Group, Stack, Text, Title } from '@mantine/core';
+import { useDocumentTitle } from '@mantine/hooks';
+import type { ReactNode } from 'react';
+
+/** A page's name, also of the browser's tab, with its main actions. */
+export function PageHeader({
+  title,
+  text,
+  actions,
+  above,
+}: {
+  title: string;
+  text?: ReactNode;
+  actions?: ReactNode;
+  /** A way back, or a row of badges. */
+  above?: ReactNode;
+}) {
+  useDocumentTitle(`${title} · Parley`);
+  return (
+    <Group justify="space-between" align="flex-start" mb="lg" gap="md">
+      <Stack gap={4} style={{ minWidth: 0, maxWidth: '100%' }}>
+        {above}
+        <Title order={1} size="h2" style={{ overflowWrap: 'anywhere' }}>
+          {title}
+        </Title>
+        {text !== undefined && (
+          <Text c="dimmed" size="sm" maw={680}>
+            {text}
+          </Text>
+        )}
+      </Stack>
+      {actions !== undefined && <Group gap="xs">{actions}</Group>}
+    </Group>
+  );
+}

@@ -1,0 +1,104 @@
+import { ActionIcon, Badge, Box, Group, Stack, Tabs, Text, Title, Tooltip } from '@mantine/core';
+import { useDocumentTitle } from '@mantine/hooks';
+import { Link, useLocation, useNavigate } from '@tanstack/react-router';
+import { ChevronLeft } from '../../components/build-icons.ts';
+import type { ReactNode } from 'react';
+import { PAGES } from '../../app/pages.ts';
+import { useProject } from '../../app/project.ts';
+import { ErrorMessage } from '../../components/error-message.tsx';
+import { liveVersionOf } from './agent-draft.ts';
+import { useAgent, useTraffic } from './use-agent-editor.ts';
+
+/** Pages of an agent, by the end of their path; those that are there are offered. */
+const TABS = [
+  { end: '', id: 'editor', title: 'Editor' },
+  { end: '/flow', id: 'flow', title: 'Flow' },
+  { end: '/talk', id: 'talk', title: 'Talk' },
+  { end: '/tests', id: 'tests', title: 'Tests' },
+  { end: '/versions', id: 'versions', title: 'Versions' },
+  { end: '/advance', id: 'advance', title: 'Advance' },
+] as const;
+
+/** What stands above each page of an agent. */
+export function AgentFrame({
+  agentId,
+  actions,
+  children,
+}: {
+  agentId: string;
+  actions?: ReactNode;
+  children: ReactNode;
+}) {
+  const { projectId } = useProject();
+  useDocumentTitle(`${useAgent(agentId).data?.name ?? 'Agent'} · Parley`);
+  const navigate = useNavigate();
+  const agent = useAgent(agentId);
+  const traffic = useTraffic(agentId);
+  const { pathname } = useLocation();
+  const root = `/projects/${projectId}/agents/${agentId}`;
+  const tab = TABS.find(({ end }) => pathname === `${root}${end}`)?.id ?? 'editor';
+  const offered = TABS.filter(({ end }) =>
+    PAGES.some(({ path }) => path === `/projects/$projectId/agents/$agentId${end}`),
+  );
+  if (agent.error) return <ErrorMessage error={agent.error} onRetry={() => void agent.refetch()} />;
+  const live = agent.data && traffic.data && liveVersionOf(agent.data.version, traffic.data);
+  return (
+    <Stack gap="md">
+      <Group justify="space-between" align="center" gap="sm">
+        <Group gap="xs" wrap="nowrap" miw={0}>
+          <ActionIcon
+            variant="subtle"
+            color="gray"
+            aria-label="All agents"
+            renderRoot={(props) => (
+              <Link {...props} to="/projects/$projectId/agents" params={{ projectId }} />
+            )}
+          >
+            <ChevronLeft size={18} />
+          </ActionIcon>
+          <Title order={1} size="h3" textWrap="balance" lineClamp={1}>
+            {agent.data?.name ?? ' '}
+          </Title>
+          {agent.data && live !== undefined && (
+            <Group gap={6} wrap="nowrap">
+              <Tooltip label="The version that callers get">
+                <Badge variant="dot" color="green" tt="none">
+                  v{live} live
+                </Badge>
+              </Tooltip>
+              {live !== agent.data.version && (
+                <Tooltip label="The newest version: callers do not get it yet">
+                  <Badge variant="dot" color="yellow" tt="none">
+                    v{agent.data.version} draft
+                  </Badge>
+                </Tooltip>
+              )}
+              {agent.data.archived_at !== null && (
+                <Badge variant="default" tt="none">
+                  archived
+                </Badge>
+              )}
+            </Group>
+          )}
+        </Group>
+        {actions && <Box>{actions}</Box>}
+      </Group>
+      <Tabs
+        value={tab}
+        onChange={(next) => void navigate({ to: `${root}${TABS.find(({ id }) => id === next)?.end ?? ''}` })}
+        styles={{ list: { flexWrap: 'nowrap', overflowX: 'auto', overflowY: 'hidden' } }}
+      >
+        <Tabs.List>
+          {offered.map(({ id, title }) => (
+            <Tabs.Tab key={id} value={id}>
+              <Text size="sm" fw={tab === id ? 600 : 400}>
+                {title}
+              </Text>
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+      </Tabs>
+      {children}
+    </Stack>
+  );
+}

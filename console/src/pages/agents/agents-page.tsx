@@ -1,0 +1,303 @@
+import {
+  ActionIcon,
+  Anchor,
+  Badge,
+  Button,
+  Card,
+  Group,
+  Menu,
+  SegmentedControl,
+  Skeleton,
+  Table,
+  Text,
+  TextInput,
+} from '@mantine/core';
+import { useDebouncedValue, useInViewport } from '@mantine/hooks';
+import { notifications } from '@mantine/notifications';
+import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import {
+  Archive,
+  Bot,
+  Copy,
+  MoreHorizontal,
+  Plus,
+  RotateCcw,
+  Search,
+  Trash2,
+} from '../../components/build-icons.ts';
+import { useState } from 'react';
+import { api, take } from '../../api/client.ts';
+import type { components } from '../../api/schema.d.ts';
+import { useProject } from '../../app/project.ts';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { ErrorMessage } from '../../components/error-message.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { Time } from '../../components/time.tsx';
+import { liveVersionOf } from './agent-draft.ts';
+import { CreateAgent } from './create-agent.tsx';
+
+type Agent = components['schemas']['Agent'];
+
+const WEEK_DAYS = 6;
+
+export default function AgentsPage() {
+  const { orgId, projectId, can } = useProject();
+  const [typed, setTyped] = useState('');
+  const [q] = useDebouncedValue(typed.trim(), 200);
+  const [shown, setShown] = useState('live');
+  const [creating, setCreating] = useState(false);
+  const query = { limit: 200, archived: shown === 'archived', ...(q !== '' && { q }) };
+  const agents = useQuery({
+    queryKey: ['agents', projectId, query],
+    queryFn: () =>
+      take(
+        api.GET('/v1/orgs/{org_id}/projects/{project_id}/agents', {
+          params: { path: { org_id: orgId, project_id: projectId }, query },
+        }),
+      ),
+    placeholderData: keepPreviousData,
+  });
+  const mayWrite = can('edit');
+  const isFiltered = q !== '' || shown === 'archived';
+  return (
+    <>
+      <PageHeader
+        title="Agents"
+        text="Who answers and calls. Figures are of the last seven days."
+        actions={
+          mayWrite && (
+            <Button leftSection={<Plus size={16} />} onClick={() => setCreating(true)}>
+              New agent
+            </Button>
+          )
+        }
+      />
+      <Group gap="sm" mb="md">
+        <TextInput
+          flex={1}
+          miw={160}
+          maw={360}
+          leftSection={<Search size={16} />}
+          placeholder="Search by name"
+          aria-label="Search agents"
+          value={typed}
+          onChange={(event) => setTyped(event.currentTarget.value)}
+        />
+        <SegmentedControl
+          value={shown}
+          onChange={setShown}
+          aria-label="Which agents"
+          data={[
+            { value: 'live', label: 'In use' },
+            { value: 'archived', label: 'Archived' },
+          ]}
+        />
+      </Group>
+      {agents.error ? (
+        <ErrorMessage error={agents.error} onRetry={() => void agents.refetch()} />
+      ) : agents.data?.items.length === 0 ? (
+        isFiltered ? (
+          <EmptyState title="Nothing found" text="No agent has such a name." icon={Search} />
+        ) : (
+          <EmptyState
+            icon={Bot}
+            title="No agents yet"
+            text="An agent is what talks: a prompt, a voice and what it can do. Begin with a template and change it as you like."
+            action={mayWrite && <Button onClick={() => setCreating(true)}>Create the first agent</Button>}
+          />
+        )
+      ) : (
+        <AgentTable agents={agents.data?.items} mayWrite={mayWrite} />
+      )}
+      <CreateAgent opened={creating} onClose={() => setCreating(false)} />
+    </>
+  );
+}
+
+function AgentTable({ agents, mayWrite }: { agents: readonly Agent[] | undefined; mayWrite: boolean }) {
+  return (
+    <Card withBorder radius="md" p={0}>
+      <Table verticalSpacing="sm" highlightOnHover layout="fixed">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Name</Table.Th>
+            <Table.Th w={150} visibleFrom="sm">
+              Callers get
+            </Table.Th>
+            <Table.Th w={90} ta="right">
+              Calls
+            </Table.Th>
+            <Table.Th w={100} ta="right" visibleFrom="md">
+              Minutes
+            </Table.Th>
+            <Table.Th w={120} ta="right" visibleFrom="md">
+              Reply time
+            </Table.Th>
+            <Table.Th w={150} visibleFrom="lg">
+              Changed
+            </Table.Th>
+            <Table.Th w={48} aria-label="Actions" />
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {agents?.map((agent) => <AgentRow key={agent.id} agent={agent} mayWrite={mayWrite} />) ??
+            Array.from({ length: 5 }, (_, index) => (
+              <Table.Tr key={index}>
+                <Table.Td colSpan={7}>
+                  <Skeleton h={28} />
+                </Table.Td>
+              </Table.Tr>
+            ))}
+        </Table.Tbody>
+      </Table>
+    </Card>
+  );
+}
+
+function AgentRow({ agent, mayWrite }: { agent: Agent; mayWrite: boolean }) {
+  const { projectId, timezone } = useProject();
+  const { ref, inViewport } = useInViewport<HTMLTableRowElement>();
+  const path = { agent_id: agent.id };
+  const traffic = useQuery({
+    queryKey: ['agent', agent.id, 'traffic'],
+    queryFn: () => take(api.GET('/v1/agents/{agent_id}/traffic', { params: { path } })),
+    enabled: inViewport,
+    staleTime: 60_000,
+  });
+  const from = new Date(Date.now() - WEEK_DAYS * 86_400_000).toISOString().slice(0, 10);
+  const results = useQuery({
+    queryKey: ['agent', agent.id, 'results', from, timezone],
+    queryFn: () =>
+      take(api.GET('/v1/agents/{agent_id}/traffic/results', { params: { path, query: { from, timezone } } })),
+    enabled: inViewport,
+    staleTime: 60_000,
+  });
+  const arms = results.data?.items ?? [];
+  const sessions = arms.reduce((sum, arm) => sum + arm.sessions, 0);
+  const minutes = arms.reduce((sum, arm) => sum + arm.minutes, 0);
+  const answered = arms.filter((arm) => arm.average_reply_ms !== null);
+  const weight = answered.reduce((sum, arm) => sum + arm.connected_sessions, 0);
+  const reply =
+    weight === 0
+      ? null
+      : answered.reduce((sum, arm) => sum + arm.average_reply_ms! * arm.connected_sessions, 0) / weight;
+  const live = liveVersionOf(agent.version, traffic.data);
+  return (
+    <Table.Tr ref={ref}>
+      <Table.Td>
+        <Anchor
+          fw={600}
+          c="inherit"
+          truncate
+          display="block"
+          renderRoot={(props) => (
+            <Link
+              {...props}
+              to="/projects/$projectId/agents/$agentId"
+              params={{ projectId, agentId: agent.id }}
+            />
+          )}
+        >
+          {agent.name}
+        </Anchor>
+        <Text size="xs" c="dimmed" truncate>
+          {agent.flow_definition ? 'Flow · ' : ''}
+          {agent.system_prompt === '' ? 'No prompt yet' : agent.system_prompt}
+        </Text>
+      </Table.Td>
+      <Table.Td visibleFrom="sm">
+        {traffic.data && (
+          <Group gap={6} wrap="nowrap">
+            <Badge variant="dot" color="green" tt="none">
+              {traffic.data.mode === 'pinned' && traffic.data.splits.length > 1
+                ? traffic.data.splits
+                    .map(({ version, weight: share }) => `v${version} ${share} %`)
+                    .join(' · ')
+                : `v${live}`}
+            </Badge>
+            {live !== agent.version && (
+              <Badge variant="dot" color="yellow" tt="none">
+                draft v{agent.version}
+              </Badge>
+            )}
+          </Group>
+        )}
+      </Table.Td>
+      <Figure value={results.data && String(sessions)} />
+      <Figure value={results.data && Math.round(minutes).toLocaleString('en')} visibleFrom="md" />
+      <Figure
+        value={results.data && (reply === null ? '–' : `${(reply / 1000).toFixed(2)} s`)}
+        visibleFrom="md"
+      />
+      <Table.Td visibleFrom="lg">
+        <Text size="sm" c="dimmed">
+          <Time value={agent.updated_at} />
+        </Text>
+      </Table.Td>
+      <Table.Td>{mayWrite && <AgentMenu agent={agent} />}</Table.Td>
+    </Table.Tr>
+  );
+}
+
+function Figure({ value, visibleFrom }: { value: string | undefined; visibleFrom?: 'md' }) {
+  return (
+    <Table.Td ta="right" {...(visibleFrom && { visibleFrom })} style={{ fontVariantNumeric: 'tabular-nums' }}>
+      {value ?? <Skeleton h={14} w={40} ml="auto" />}
+    </Table.Td>
+  );
+}
+
+function AgentMenu({ agent }: { agent: Agent }) {
+  const { can } = useProject();
+  const queries = useQueryClient();
+  const path = { agent_id: agent.id };
+  const act = useMutation({
+    mutationFn: async (what: 'duplicate' | 'archive' | 'restore' | 'purge') => {
+      if (what === 'duplicate') await take(api.POST('/v1/agents/{agent_id}/duplicate', { params: { path } }));
+      else if (what === 'restore')
+        await take(api.POST('/v1/agents/{agent_id}/restore', { params: { path } }));
+      else {
+        const query = what === 'purge' ? { purge: true } : {};
+        await take(api.DELETE('/v1/agents/{agent_id}', { params: { path, query } }));
+      }
+    },
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['agents'] }),
+    onError: (error) => notifications.show({ color: 'red', title: agent.name, message: error.message }),
+  });
+  return (
+    <Menu position="bottom-end" withinPortal>
+      <Menu.Target>
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          aria-label={`Actions for ${agent.name}`}
+          loading={act.isPending}
+        >
+          <MoreHorizontal size={16} />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item leftSection={<Copy size={14} />} onClick={() => act.mutate('duplicate')}>
+          Duplicate
+        </Menu.Item>
+        {agent.archived_at === null ? (
+          <Menu.Item leftSection={<Archive size={14} />} color="red" onClick={() => act.mutate('archive')}>
+            Archive
+          </Menu.Item>
+        ) : (
+          <>
+            <Menu.Item leftSection={<RotateCcw size={14} />} onClick={() => act.mutate('restore')}>
+              Restore
+            </Menu.Item>
+            {can('administer') && (
+              <Menu.Item leftSection={<Trash2 size={14} />} color="red" onClick={() => act.mutate('purge')}>
+                Delete for good
+              </Menu.Item>
+            )}
+          </>
+        )}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

@@ -1,0 +1,168 @@
+import { Button, Code, CopyButton, Modal, Select, Stack, Text, TextInput } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, take } from '../../api/client.ts';
+import type { components } from '../../api/schema.d.ts';
+import { useProject } from '../../app/project.ts';
+import { ConfirmButton } from '../../components/confirm-button.tsx';
+import { CopyCurl } from '../../components/copy-curl.tsx';
+import { DataTable } from '../../components/data-table.tsx';
+import type { DataColumn } from '../../components/data-table.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { FormDialog } from '../../components/form-dialog.tsx';
+import { KeyRound } from '../../components/icons.ts';
+import { PageHeader } from '../../components/page-header.tsx';
+import { QueryContent } from '../../components/query-content.tsx';
+import { StatusBadge } from '../../components/status-badge.tsx';
+import { Time } from '../../components/time.tsx';
+
+type ApiKey = components['schemas']['ApiKey'];
+
+const ROLES = [
+  { value: 'viewer', label: 'Viewer: reads' },
+  { value: 'editor', label: 'Editor: places calls and changes records' },
+  { value: 'admin', label: 'Admin: administers the project' },
+] as const;
+type KeyRole = (typeof ROLES)[number]['value'];
+
+export default function ApiKeysPage() {
+  const { projectId, can } = useProject();
+  const queries = useQueryClient();
+  const path = { project_id: projectId };
+  const query = useQuery({
+    queryKey: ['api-keys', projectId],
+    queryFn: () =>
+      take(api.GET('/v1/projects/{project_id}/api-keys', { params: { path, query: { limit: 100 } } })),
+  });
+  const changed = () => queries.invalidateQueries({ queryKey: ['api-keys', projectId] });
+  const [opened, dialog] = useDisclosure(false);
+  const [name, setName] = useState('');
+  const [role, setRole] = useState<KeyRole>('editor');
+  const [secret, setSecret] = useState<string | null>(null);
+
+  async function create() {
+    const { key } = await take(
+      api.POST('/v1/projects/{project_id}/api-keys', { params: { path }, body: { name: name.trim(), role } }),
+    );
+    setSecret(key);
+    setName('');
+    await changed();
+  }
+  async function revoke(id: string) {
+    await take(
+      api.DELETE('/v1/projects/{project_id}/api-keys/{key_id}', {
+        params: { path: { ...path, key_id: id } },
+      }),
+    );
+    await changed();
+  }
+
+  const columns: DataColumn<ApiKey>[] = [
+    { id: 'name', title: 'Name', cell: ({ name }) => name, width: 'minmax(160px, 2fr)' },
+    {
+      id: 'key',
+      title: 'Key',
+      cell: ({ key_start, last_four }) => <Code>{`${key_start}…${last_four}`}</Code>,
+      width: 'minmax(190px, 1fr)',
+    },
+    { id: 'role', title: 'Role', cell: ({ role }) => role, width: '90px' },
+    { id: 'status', title: 'Status', cell: ({ status }) => <StatusBadge status={status} />, width: '110px' },
+    {
+      id: 'used',
+      title: 'Last used',
+      cell: ({ last_used_at }) => <Time value={last_used_at} fallback="never" />,
+      width: '140px',
+    },
+    {
+      id: 'created',
+      title: 'Created',
+      cell: ({ created_at }) => <Time value={created_at} />,
+      width: '140px',
+    },
+    ...(can('administer')
+      ? [
+          {
+            id: 'actions',
+            title: 'Actions',
+            width: '110px',
+            align: 'end' as const,
+            cell: (key: ApiKey) =>
+              key.status === 'active' && (
+                <ConfirmButton
+                  size="compact-xs"
+                  title={`Revoke ${key.name}?`}
+                  text="Programs that use this key are refused from the next request on. Keys that it made end with it. This cannot be undone."
+                  confirm="Revoke"
+                  onConfirm={() => revoke(key.id)}
+                >
+                  Revoke
+                </ConfirmButton>
+              ),
+          },
+        ]
+      : []),
+  ];
+  const createButton = can('administer') && <Button onClick={dialog.open}>New key</Button>;
+  return (
+    <>
+      <PageHeader
+        title="API keys"
+        text="What programs sign in with. A key belongs to this project and is shown once, when it is made."
+        actions={
+          <>
+            <CopyCurl request={{ method: 'GET', path: `/v1/projects/${projectId}/api-keys` }} />
+            {createButton}
+          </>
+        }
+      />
+      <QueryContent query={query}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <EmptyState
+              icon={KeyRound}
+              title="No key yet"
+              text="A key lets a program place calls, read transcripts and change agents of this project."
+              action={createButton}
+            />
+          ) : (
+            <DataTable label="API keys" rows={items} columns={columns} rowKey={({ id }) => id} />
+          )
+        }
+      </QueryContent>
+      <FormDialog
+        title="New API key"
+        opened={opened}
+        onClose={dialog.close}
+        submit="Create"
+        onSubmit={create}
+      >
+        <TextInput
+          label="Name"
+          description="What uses it"
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+          data-autofocus
+        />
+        <Select
+          label="Role"
+          data={ROLES}
+          value={role}
+          allowDeselect={false}
+          onChange={(value) => setRole(value as KeyRole)}
+        />
+      </FormDialog>
+      <Modal opened={secret !== null} onClose={() => setSecret(null)} title="Copy the key now">
+        <Stack>
+          <Text size="sm">It is not shown again. Keep it where your program reads its secrets.</Text>
+          <Code block tabIndex={0} style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}>
+            {secret}
+          </Code>
+          <CopyButton value={secret ?? ''}>
+            {({ copied, copy }) => <Button onClick={copy}>{copied ? 'Copied' : 'Copy'}</Button>}
+          </CopyButton>
+        </Stack>
+      </Modal>
+    </>
+  );
+}

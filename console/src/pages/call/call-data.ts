@@ -1,0 +1,108 @@
+import { useQuery } from '@tanstack/react-query';
+import { api, ApiError, take } from '../../api/client.ts';
+import type { components } from '../../api/schema.d.ts';
+import { EVENTS_PER_PAGE, readEvents } from './log-pages.ts';
+import type { LogEvent, LogTurn } from './session-log.ts';
+
+export type Session = components['schemas']['SessionDetail'];
+export type AnalysisResult = components['schemas']['AnalysisResult'];
+export type Delivery = components['schemas']['WebhookDelivery'];
+
+const byId = (session_id: string) => ({ params: { path: { session_id } } });
+
+export function useSession(sessionId: string, refetchInterval: number | false = false, enabled = true) {
+  return useQuery({
+    enabled,
+    queryKey: ['session', sessionId],
+    queryFn: () => take(api.GET('/v1/sessions/{session_id}', byId(sessionId))),
+    refetchInterval,
+  });
+}
+
+export function useTranscript(sessionId: string) {
+  return useQuery({
+    queryKey: ['transcript', sessionId],
+    queryFn: async (): Promise<readonly LogTurn[]> => {
+      const answer = await take(api.GET('/v1/sessions/{session_id}/transcript', byId(sessionId)));
+      // Text is what other formats are answered in.
+      return typeof answer === 'string' ? [] : answer.items;
+    },
+  });
+}
+
+/** All events; asked for again, only those that are new. */
+export function useEvents(sessionId: string, refetchInterval: number | false = false, enabled = true) {
+  return useQuery({
+    enabled,
+    queryKey: ['session-events', sessionId],
+    queryFn: ({ client, queryKey, signal }) =>
+      readEvents(client.getQueryData<readonly LogEvent[]>(queryKey) ?? [], async (after_index) => {
+        const query = { limit: EVENTS_PER_PAGE, ...(after_index !== undefined && { after_index }) };
+        const page = await take(
+          api.GET('/v1/sessions/{session_id}/events', {
+            params: { path: { session_id: sessionId }, query },
+            signal,
+          }),
+        );
+        // Text is what a stream of events is answered in.
+        return typeof page === 'string' ? [] : (page.items as readonly LogEvent[]);
+      }),
+    refetchInterval,
+    structuralSharing: false,
+  });
+}
+
+/** The recording; null: there is none. Asked for where the session names one, and again until it is ready. */
+export function useRecording({ session_id: sessionId, detail }: Session) {
+  return useQuery({
+    enabled: detail.recording_id !== null,
+    queryKey: ['recording', sessionId],
+    queryFn: async () => {
+      try {
+        return await take(api.GET('/v1/sessions/{session_id}/recording', byId(sessionId)));
+      } catch (error) {
+        if (error instanceof ApiError && error.status === 404) return null;
+        throw error;
+      }
+    },
+    refetchInterval: ({ state }) =>
+      state.data && !['ready', 'failed', 'deleted'].includes(state.data.status) ? 3000 : false,
+  });
+}
+
+const UNDONE = ['pending', 'running', 'retrying'];
+
+export function useAnalyses(sessionId: string) {
+  return useQuery({
+    queryKey: ['session-analyses', sessionId],
+    queryFn: async () => (await take(api.GET('/v1/sessions/{session_id}/analyses', byId(sessionId)))).items,
+    refetchInterval: ({ state }) =>
+      state.data?.some(({ status }) => UNDONE.includes(status)) ? 2000 : false,
+  });
+}
+
+export function useDeliveries(sessionId: string, agentId: string | null) {
+  return useQuery({
+    queryKey: ['session-deliveries', sessionId],
+    enabled: agentId !== null,
+    queryFn: async () =>
+      (
+        await take(
+          api.GET('/v1/agents/{agent_id}/webhook-deliveries', {
+            params: { path: { agent_id: agentId! }, query: { session_id: [sessionId], limit: 50 } },
+          }),
+        )
+      ).items,
+    refetchInterval: ({ state }) =>
+      state.data?.some(({ status }) => UNDONE.includes(status)) ? 2000 : false,
+  });
+}
+
+export function useAgent(agentId: string | null) {
+  return useQuery({
+    queryKey: ['agent', agentId],
+    enabled: agentId !== null,
+    staleTime: 60_000,
+    queryFn: () => take(api.GET('/v1/agents/{agent_id}', { params: { path: { agent_id: agentId! } } })),
+  });
+}

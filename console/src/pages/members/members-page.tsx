@@ -1,0 +1,225 @@
+import { Button, Select, Stack, TextInput, Title } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, take } from '../../api/client.ts';
+import type { components } from '../../api/schema.d.ts';
+import { useOrg, useProfile } from '../../app/project.ts';
+import { roleAtLeast } from '../../app/roles.ts';
+import type { Role } from '../../app/roles.ts';
+import { ConfirmButton } from '../../components/confirm-button.tsx';
+import { CopyCurl } from '../../components/copy-curl.tsx';
+import { DataTable } from '../../components/data-table.tsx';
+import type { DataColumn } from '../../components/data-table.tsx';
+import { ErrorMessage } from '../../components/error-message.tsx';
+import { FormDialog } from '../../components/form-dialog.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { QueryContent } from '../../components/query-content.tsx';
+import { StatusBadge } from '../../components/status-badge.tsx';
+import { Time } from '../../components/time.tsx';
+
+type Member = components['schemas']['Member'];
+type Invite = components['schemas']['Invite'];
+
+const ROLES: readonly { value: Role; label: string }[] = [
+  { value: 'viewer', label: 'Viewer: sees everything' },
+  { value: 'editor', label: 'Editor: also places calls and changes records' },
+  { value: 'admin', label: 'Admin: also members, keys and credentials' },
+  { value: 'owner', label: 'Owner: also the organisation itself' },
+];
+
+export default function MembersPage() {
+  const { orgId, role: own, can } = useOrg();
+  const { user_id } = useProfile();
+  const queries = useQueryClient();
+  const path = { org_id: orgId };
+  const members = useQuery({
+    queryKey: ['members', orgId],
+    queryFn: () => take(api.GET('/v1/orgs/{org_id}/members', { params: { path, query: { limit: 100 } } })),
+  });
+  const invites = useQuery({
+    queryKey: ['invites', orgId],
+    enabled: can('administer'),
+    queryFn: () => take(api.GET('/v1/orgs/{org_id}/invites', { params: { path, query: { limit: 100 } } })),
+  });
+  const changed = () =>
+    Promise.all(['members', 'invites'].map((key) => queries.invalidateQueries({ queryKey: [key, orgId] })));
+  const [opened, dialog] = useDisclosure(false);
+  const [email, setEmail] = useState('');
+  const [role, setRole] = useState<Role>('viewer');
+  const [error, setError] = useState<unknown>();
+  const given = ROLES.filter(({ value }) => roleAtLeast(own, value));
+
+  async function invite() {
+    await take(
+      api.POST('/v1/orgs/{org_id}/invites', { params: { path }, body: { email: email.trim(), role } }),
+    );
+    setEmail('');
+    await changed();
+  }
+  async function setRoleOf(member: Member, next: Role) {
+    setError(undefined);
+    try {
+      await take(
+        api.PATCH('/v1/members/{member_id}', {
+          params: { path: { member_id: member.id } },
+          body: { role: next },
+        }),
+      );
+    } catch (reason) {
+      setError(reason);
+    }
+    await changed();
+  }
+  async function remove(id: string) {
+    await take(api.DELETE('/v1/members/{member_id}', { params: { path: { member_id: id } } }));
+    await changed();
+  }
+  async function withdraw(id: string) {
+    await take(api.DELETE('/v1/invites/{invite_id}', { params: { path: { invite_id: id } } }));
+    await changed();
+  }
+  const changes = (member: Member) =>
+    can('administer') && member.user_id !== user_id && roleAtLeast(own, member.role);
+
+  const columns: DataColumn<Member>[] = [
+    { id: 'name', title: 'Name', cell: ({ name }) => name, width: 'minmax(150px, 1fr)' },
+    { id: 'email', title: 'E-mail', cell: ({ email }) => email, width: 'minmax(190px, 1fr)' },
+    {
+      id: 'role',
+      title: 'Role',
+      width: '150px',
+      cell: (member) =>
+        changes(member) ? (
+          <Select
+            size="xs"
+            aria-label={`Role of ${member.name}`}
+            data={given.map(({ value }) => value)}
+            value={member.role}
+            allowDeselect={false}
+            onChange={(value) => void setRoleOf(member, value as Role)}
+          />
+        ) : (
+          member.role
+        ),
+    },
+    { id: 'status', title: 'Status', cell: ({ status }) => <StatusBadge status={status} />, width: '110px' },
+    {
+      id: 'seen',
+      title: 'Last seen',
+      cell: ({ last_seen_at }) => <Time value={last_seen_at} fallback="never" />,
+      width: '140px',
+    },
+    {
+      id: 'actions',
+      title: 'Actions',
+      width: '110px',
+      align: 'end',
+      cell: (member) =>
+        changes(member) && (
+          <ConfirmButton
+            size="compact-xs"
+            title={`Remove ${member.name}?`}
+            text="They are out of the organisation with their next request."
+            confirm="Remove"
+            onConfirm={() => remove(member.id)}
+          >
+            Remove
+          </ConfirmButton>
+        ),
+    },
+  ];
+  const inviteColumns: DataColumn<Invite>[] = [
+    { id: 'email', title: 'E-mail', cell: ({ email }) => email, width: 'minmax(190px, 1fr)' },
+    { id: 'role', title: 'Role', cell: ({ role }) => role, width: '90px' },
+    { id: 'status', title: 'Status', cell: ({ status }) => <StatusBadge status={status} />, width: '110px' },
+    {
+      id: 'until',
+      title: 'Good until',
+      cell: ({ expires_at }) => <Time value={expires_at} />,
+      width: '150px',
+    },
+    {
+      id: 'actions',
+      title: 'Actions',
+      width: '120px',
+      align: 'end',
+      cell: ({ id, email, status }) =>
+        status === 'pending' && (
+          <ConfirmButton
+            size="compact-xs"
+            title="Withdraw the invite?"
+            text={`The link that was mailed to ${email} lets nobody in any more.`}
+            confirm="Withdraw"
+            onConfirm={() => withdraw(id)}
+          >
+            Withdraw
+          </ConfirmButton>
+        ),
+    },
+  ];
+  return (
+    <>
+      <PageHeader
+        title="Members"
+        text="Who works in this organisation, and what each may do. A role may do all that the ones before it may."
+        actions={
+          <>
+            <CopyCurl request={{ method: 'GET', path: `/v1/orgs/${orgId}/members` }} />
+            {can('administer') && <Button onClick={dialog.open}>Invite</Button>}
+          </>
+        }
+      />
+      <Stack>
+        {error !== undefined && <ErrorMessage error={error} />}
+        <QueryContent query={members}>
+          {({ items }) => (
+            <DataTable
+              label="Members"
+              rows={items}
+              columns={columns}
+              rowKey={({ id }) => id}
+              rowHeight={48}
+            />
+          )}
+        </QueryContent>
+        {can('administer') && (invites.data?.items.length ?? 0) > 0 && (
+          <>
+            <Title order={2} size="h4" mt="md">
+              Invites
+            </Title>
+            <DataTable
+              label="Invites"
+              rows={invites.data!.items}
+              columns={inviteColumns}
+              rowKey={({ id }) => id}
+            />
+          </>
+        )}
+      </Stack>
+      <FormDialog
+        title="Invite somebody"
+        opened={opened}
+        onClose={dialog.close}
+        submit="Invite"
+        onSubmit={invite}
+      >
+        <TextInput
+          label="E-mail"
+          type="email"
+          description="A link is mailed there, good for seven days"
+          value={email}
+          onChange={(event) => setEmail(event.currentTarget.value)}
+          data-autofocus
+        />
+        <Select
+          label="Role"
+          data={given}
+          value={role}
+          allowDeselect={false}
+          onChange={(value) => setRole(value as Role)}
+        />
+      </FormDialog>
+    </>
+  );
+}

@@ -1,0 +1,105 @@
+import { Button, Card, Group, NumberInput, Select, Stack, Switch, Textarea, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { api, take } from '../../api/client.ts';
+import { useProject } from '../../app/project.ts';
+import type { Project } from '../../app/project.ts';
+import { ErrorMessage } from '../../components/error-message.tsx';
+import { PageHeader } from '../../components/page-header.tsx';
+import { QueryContent } from '../../components/query-content.tsx';
+
+export default function ProjectSettingsPage() {
+  const { projectId } = useProject();
+  const query = useQuery({
+    queryKey: ['project', projectId],
+    queryFn: () =>
+      take(api.GET('/v1/projects/{project_id}', { params: { path: { project_id: projectId } } })),
+  });
+  return (
+    <>
+      <PageHeader title="Project" text="What holds for all agents and calls of this project." />
+      <QueryContent query={query}>
+        {(project) => <Settings key={project.updated_at} project={project} />}
+      </QueryContent>
+    </>
+  );
+}
+
+function Settings({ project }: { project: Project }) {
+  const { orgId, can } = useProject();
+  const queries = useQueryClient();
+  const form = useForm({
+    mode: 'uncontrolled',
+    initialValues: {
+      name: project.name,
+      description: project.description,
+      timezone: project.timezone,
+      recording_enabled: project.recording_enabled,
+      retention_days: project.retention_days ?? '',
+    },
+    validate: { name: (value) => (value.trim() === '' ? 'A project needs a name' : null) },
+  });
+  const save = useMutation({
+    mutationFn: ({ retention_days, ...rest }: typeof form.values) =>
+      take(
+        api.PATCH('/v1/projects/{project_id}', {
+          params: { path: { project_id: project.id } },
+          body: { ...rest, retention_days: retention_days === '' ? null : Number(retention_days) },
+        }),
+      ),
+    async onSuccess() {
+      notifications.show({ message: 'Saved.' });
+      await queries.invalidateQueries({ queryKey: ['project', project.id] });
+      await queries.invalidateQueries({ queryKey: ['projects', orgId] });
+    },
+  });
+  const disabled = !can('administer');
+  return (
+    <Card withBorder maw={640} padding="lg" bg="var(--parley-surface)">
+      <form onSubmit={form.onSubmit((values) => save.mutate(values))} noValidate>
+        <Stack>
+          <TextInput label="Name" disabled={disabled} {...form.getInputProps('name')} />
+          <Textarea
+            label="What it is for"
+            autosize
+            minRows={2}
+            disabled={disabled}
+            {...form.getInputProps('description')}
+          />
+          <Select
+            label="Timezone"
+            description="Times of the console and calling hours without a zone of their own"
+            placeholder="UTC"
+            searchable
+            clearable
+            disabled={disabled}
+            data={Intl.supportedValuesOf('timeZone')}
+            {...form.getInputProps('timezone')}
+          />
+          <Switch
+            label="Calls may be recorded"
+            disabled={disabled}
+            {...form.getInputProps('recording_enabled', { type: 'checkbox' })}
+          />
+          <NumberInput
+            label="Days until calls are erased"
+            description="Empty: as the organisation says, or never"
+            min={0}
+            allowDecimal={false}
+            disabled={disabled}
+            {...form.getInputProps('retention_days')}
+          />
+          {save.error && <ErrorMessage error={save.error} />}
+          {!disabled && (
+            <Group justify="flex-end">
+              <Button type="submit" loading={save.isPending}>
+                Save
+              </Button>
+            </Group>
+          )}
+        </Stack>
+      </form>
+    </Card>
+  );
+}

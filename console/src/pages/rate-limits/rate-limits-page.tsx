@@ -1,0 +1,167 @@
+import { Button, NumberInput, Select } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, take } from '../../api/client.ts';
+import type { components } from '../../api/schema.d.ts';
+import { useOrg, useProjects } from '../../app/project.ts';
+import { ConfirmButton } from '../../components/confirm-button.tsx';
+import { DataTable } from '../../components/data-table.tsx';
+import type { DataColumn } from '../../components/data-table.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { formatCount, inWords } from '../../components/format.ts';
+import { FormDialog } from '../../components/form-dialog.tsx';
+import { Gauge } from '../../components/icons.ts';
+import { PageHeader } from '../../components/page-header.tsx';
+import { QueryContent } from '../../components/query-content.tsx';
+import { StatusBadge } from '../../components/status-badge.tsx';
+
+type Limit = components['schemas']['RateLimitConfig'];
+type Resource = Limit['resource'];
+
+const RESOURCES: readonly Resource[] = [
+  'api_requests',
+  'session_starts',
+  'concurrent_sessions',
+  'tool_calls',
+  'outbound_dials',
+  'concurrent_outbound',
+];
+/** What is counted at one time has no window. */
+const atOneTime = (resource: Resource) => resource.startsWith('concurrent_');
+
+export default function RateLimitsPage() {
+  const { orgId, can } = useOrg();
+  const queries = useQueryClient();
+  const projects = useProjects(orgId);
+  const query = useQuery({
+    queryKey: ['rate-limits', orgId],
+    queryFn: () =>
+      take(
+        api.GET('/v1/orgs/{org_id}/rate-limit-configs', {
+          params: { path: { org_id: orgId }, query: { limit: 100 } },
+        }),
+      ),
+  });
+  const changed = () => queries.invalidateQueries({ queryKey: ['rate-limits', orgId] });
+  const [opened, dialog] = useDisclosure(false);
+  const [resource, setResource] = useState<Resource>('session_starts');
+  const [projectId, setProjectId] = useState<string | null>(null);
+  const [limit, setLimit] = useState<number | string>(60);
+  const [seconds, setSeconds] = useState<number | string>(60);
+
+  async function create() {
+    await take(
+      api.POST('/v1/orgs/{org_id}/rate-limit-configs', {
+        params: { path: { org_id: orgId } },
+        body: {
+          resource,
+          limit: Number(limit),
+          project_id: projectId,
+          ...(!atOneTime(resource) && { window_seconds: Number(seconds) }),
+        },
+      }),
+    );
+    await changed();
+  }
+  async function remove(id: string) {
+    await take(api.DELETE('/v1/rate-limit-configs/{config_id}', { params: { path: { config_id: id } } }));
+    await changed();
+  }
+  const nameOf = (id: string | null) =>
+    id === null ? 'Whole organisation' : (projects.data?.items.find((one) => one.id === id)?.name ?? id);
+  const columns: DataColumn<Limit>[] = [
+    { id: 'what', title: 'Counted', cell: ({ resource }) => inWords(resource), width: 'minmax(170px, 1fr)' },
+    {
+      id: 'limit',
+      title: 'At most',
+      width: '170px',
+      cell: ({ limit, window_seconds }) =>
+        window_seconds === null
+          ? `${formatCount(limit)} at a time`
+          : `${formatCount(limit)} in ${window_seconds} s`,
+    },
+    {
+      id: 'where',
+      title: 'Where',
+      cell: ({ project_id }) => nameOf(project_id),
+      width: 'minmax(170px, 1fr)',
+    },
+    { id: 'action', title: 'Beyond it', cell: ({ action }) => inWords(action), width: '110px' },
+    {
+      id: 'state',
+      title: 'Status',
+      cell: ({ enabled }) => <StatusBadge status={enabled ? 'active' : 'off'} />,
+      width: '100px',
+    },
+    {
+      id: 'actions',
+      title: 'Actions',
+      width: '110px',
+      align: 'end',
+      cell: ({ id }) =>
+        can('administer') && (
+          <ConfirmButton
+            size="compact-xs"
+            title="Remove the limit?"
+            text="The installation's own limits stay."
+            confirm="Remove"
+            onConfirm={() => remove(id)}
+          >
+            Remove
+          </ConfirmButton>
+        ),
+    },
+  ];
+  const add = can('administer') && <Button onClick={dialog.open}>New limit</Button>;
+  return (
+    <>
+      <PageHeader
+        title="Rate limits"
+        text="Limits that the organisation sets itself, below those of the installation."
+        actions={add}
+      />
+      <QueryContent query={query}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <EmptyState
+              icon={Gauge}
+              title="No limit of your own"
+              text="A limit keeps one project, or a mistake in a program, from using up what the others need."
+              action={add}
+            />
+          ) : (
+            <DataTable label="Rate limits" rows={items} columns={columns} rowKey={({ id }) => id} />
+          )
+        }
+      </QueryContent>
+      <FormDialog title="New limit" opened={opened} onClose={dialog.close} submit="Create" onSubmit={create}>
+        <Select
+          label="What is counted"
+          data={RESOURCES.map((value) => ({ value, label: inWords(value) }))}
+          value={resource}
+          allowDeselect={false}
+          onChange={(value) => setResource(value as Resource)}
+        />
+        <NumberInput label="At most" min={1} value={limit} onChange={setLimit} allowDecimal={false} />
+        {!atOneTime(resource) && (
+          <NumberInput
+            label="In seconds"
+            min={1}
+            value={seconds}
+            onChange={setSeconds}
+            allowDecimal={false}
+          />
+        )}
+        <Select
+          label="Project"
+          placeholder="Whole organisation"
+          clearable
+          data={(projects.data?.items ?? []).map(({ id, name }) => ({ value: id, label: name }))}
+          value={projectId}
+          onChange={setProjectId}
+        />
+      </FormDialog>
+    </>
+  );
+}

@@ -1,0 +1,2 @@
+// Runs beside the page: see `microphone.ts`.
+import '@parley/shared/browser/microphone-worklet.js';

@@ -1,0 +1,2 @@
+// Runs beside the page: see `player.ts`.
+import '@parley/shared/browser/player-worklet.js';

@@ -1,0 +1,108 @@
+import { Group, Paper, Stack, Tabs, Text } from '@mantine/core';
+import { clock } from '../call/call-clock.ts';
+import { useSession } from '../call/call-data.ts';
+import { eventText } from '../call/event-text.ts';
+import { toolCallsOf } from '../call/lanes.ts';
+import { ToolOutcome } from '../call/outcome-badge.tsx';
+import type { LogEvent } from '../call/session-log.ts';
+import { Details } from '../call/timeline.tsx';
+
+const STEPS: ReadonlySet<string> = new Set([
+  ...['flow_node', 'transfer', 'handover', 'language', 'recording_consent', 'knowledge', 'interruption'],
+  ...['turn_decision', 'error', 'warning', 'stalled', 'dtmf', 'do_not_call', 'tool_confirmation'],
+]);
+
+/** What the agent does while it talks. */
+export function TalkSide({
+  sessionId,
+  events,
+  running,
+}: {
+  sessionId: string | null;
+  events: readonly LogEvent[];
+  running: boolean;
+}) {
+  const tools = toolCallsOf(events);
+  const steps = events.filter(({ type }) => STEPS.has(type));
+  const session = useSession(sessionId ?? '', running ? 3000 : false, sessionId !== null);
+  const variables = Object.entries(session.data?.detail.variables ?? {});
+  return (
+    <Paper withBorder className="call-side">
+      <Tabs defaultValue="tools">
+        <Tabs.List>
+          <Tabs.Tab value="tools">Tools{tools.length > 0 ? ` (${tools.length})` : ''}</Tabs.Tab>
+          <Tabs.Tab value="steps">Steps</Tabs.Tab>
+          <Tabs.Tab value="variables">Variables</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="tools" p="md">
+          {tools.length === 0 && (
+            <Nothing text="Tools that the agent calls appear here with their arguments and answers." />
+          )}
+          <Stack gap="md">
+            {tools.map((tool) => (
+              <section key={tool.id}>
+                <Group gap={8}>
+                  <Text size="sm" fw={600} style={{ overflowWrap: 'anywhere' }}>
+                    {tool.name}
+                  </Text>
+                  <ToolOutcome call={tool} running={running} />
+                  <span className="dim tabular">
+                    {tool.end_ms === null ? '' : `${tool.end_ms - tool.start_ms} ms`}
+                  </span>
+                </Group>
+                <Details
+                  details={[
+                    ...(tool.arguments === undefined ? [] : [{ name: 'Arguments', value: tool.arguments }]),
+                    ...(tool.result === undefined ? [] : [{ name: 'Answer', value: tool.result }]),
+                  ]}
+                />
+              </section>
+            ))}
+          </Stack>
+        </Tabs.Panel>
+        <Tabs.Panel value="steps" p="md">
+          {steps.length === 0 && (
+            <Nothing text="Why the agent speaks, waits or stops, nodes of its flow, keys and faults." />
+          )}
+          <ol className="history">
+            {steps.slice(-100).map((event) => {
+              const { title, details } = eventText(event);
+              return (
+                <li key={event.id}>
+                  <span className="dim tabular">{clock(event.offset_ms)}</span> {title}
+                  {details.length > 0 && (
+                    <span className="dim">
+                      {' '}
+                      {details.map(({ name, value }) => `${name}: ${value}`).join(' · ')}
+                    </span>
+                  )}
+                </li>
+              );
+            })}
+          </ol>
+        </Tabs.Panel>
+        <Tabs.Panel value="variables" p="md">
+          {variables.length === 0 && <Nothing text="The call has no variables." />}
+          <dl className="fields">
+            {variables.map(([name, value]) => (
+              <div key={name}>
+                <dt>
+                  <bdi>{name}</bdi>
+                </dt>
+                <dd dir="auto">{value}</dd>
+              </div>
+            ))}
+          </dl>
+        </Tabs.Panel>
+      </Tabs>
+    </Paper>
+  );
+}
+
+function Nothing({ text }: { text: string }) {
+  return (
+    <Text size="sm" c="dimmed">
+      {text}
+    </Text>
+  );
+}
