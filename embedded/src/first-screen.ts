@@ -16,6 +16,14 @@ export function printFirstScreen(
   write('');
   write(bold('Parley') + styleText('gray', '  a voice agent platform, whole, in this process'));
   write('');
+  const startLink = platform.controlPlane.startLink();
+  if (startLink !== null) {
+    write(`  ${'Open this first'.padEnd(width)}${bold(startLink)}`);
+    write(
+      `  ${''.padEnd(width)}${styleText('gray', 'the console; the link signs you in, once, within ten minutes')}`,
+    );
+    write('');
+  }
   for (const part of platform.parts) {
     write(
       `  ${part.name.padEnd(width)}${part.emulated ? styleText('yellow', 'EMULATED  ') : ''}${part.what}`,

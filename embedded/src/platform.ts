@@ -12,6 +12,7 @@ import type { Bus } from '@parley/shared/bus/bus';
 import { openLocalBus } from '@parley/shared/bus/local-bus';
 import { openRedisBus } from '@parley/shared/bus/redis-bus';
 import { envPort, readEnv } from '@parley/shared/config/read-env';
+import { ConfigError } from '@parley/shared/errors/config-error';
 import type { Logger } from '@parley/shared/logging/logger';
 import { toWebSocketUrl } from '@parley/shared/contracts/addresses';
 import type { CarrierName } from '@parley/shared/contracts/session-values';
@@ -87,6 +88,8 @@ export async function openPlatform(options: PlatformOptions): Promise<Platform> 
     // Taken before anything is told the address, and never let go.
     const publicHttp = owned.add(await listen(host, env['PORT']));
     const { port } = publicHttp;
+    const consoleHttp = owned.add(await listenForConsole(env, port));
+    const consoleUrl = (env['CONSOLE_URL'] ?? `http://127.0.0.1:${consoleHttp.port}`).replace(/\/+$/, '');
     const localUrl = `http://${reachable(host)}:${port}`;
     const publicUrl = (env['PUBLIC_URL'] ?? localUrl).replace(/\/+$/, '');
 
@@ -121,13 +124,21 @@ export async function openPlatform(options: PlatformOptions): Promise<Platform> 
           ...common,
           PORT: String(port),
           PUBLIC_URL: publicUrl,
+          CONSOLE_PORT: String(consoleHttp.port),
+          CONSOLE_URL: consoleUrl,
           INTERNAL_PORT: '0',
           MONGODB_URI: mongoUri,
           ENCRYPTION_KEYS: env['ENCRYPTION_KEYS'] ?? secrets.encryption_keys,
           JWT_PRIVATE_KEYS: env['JWT_PRIVATE_KEYS'] ?? secrets.jwt_private_keys,
           OUTBOUND_ALLOW: allow.join(','),
         }),
-        { bus, logger: logger.child({ service: 'control-plane' }), publicHttp },
+        {
+          bus,
+          logger: logger.child({ service: 'control-plane' }),
+          publicHttp,
+          consoleHttp,
+          startLinks: true,
+        },
       ),
     );
     const gateway = owned.add(
@@ -162,6 +173,7 @@ export async function openPlatform(options: PlatformOptions): Promise<Platform> 
       carriers,
       exposed: emulators.parts.length > 0 && !isLoopback(host),
       parts: [
+        { name: 'Console', what: consoleUrl, emulated: false },
         { name: 'REST API and webhooks', what: `${localUrl}/v1`, emulated: false },
         {
           name: 'Media gateway',
@@ -207,6 +219,23 @@ async function listen(host: string, wanted: string | undefined): Promise<HttpSer
     wanted === undefined ? {} : { PORT: wanted },
   );
   return HttpServer.listen({ host, port });
+}
+
+/**
+ * The console's port: the one after the API's, or another free one unless it was asked for. Other machines reach it only
+ * where `CONSOLE_URL` says how: its sign-in needs TLS off this machine.
+ */
+async function listenForConsole(env: NodeJS.ProcessEnv, apiPort: number): Promise<HttpServer> {
+  const { CONSOLE_PORT, PORT } = env;
+  const host = env['CONSOLE_HOST'] ?? (env['CONSOLE_URL'] === undefined ? '127.0.0.1' : env['HOST']);
+  const wanted = CONSOLE_PORT === undefined ? {} : { CONSOLE_PORT };
+  const fallback = PORT === '0' ? 0 : (apiPort + 1) % 65_536;
+  const { CONSOLE_PORT: port } = readEnv(z.object({ CONSOLE_PORT: envPort.default(fallback) }), wanted);
+  const at = (port: number) => HttpServer.listen({ host: host ?? '127.0.0.1', port }, 'CONSOLE_');
+  return at(port).catch((error: unknown) => {
+    if (CONSOLE_PORT !== undefined || !(error instanceof ConfigError)) throw error;
+    return at(0);
+  });
 }
 
 /** Through a unix socket that only this user can open; its path must be short (108 bytes, unix(7)). */

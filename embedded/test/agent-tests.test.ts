@@ -228,6 +228,38 @@ void t.test('tests talk to an agent as callers do', async (t) => {
     t.equal(await statusOf(rest.post(`/v1/sessions/${sessionId}/replays`, {})), 409);
   });
 
+  await t.test('a guardrail has the emulated model judge what it is about to say', async (t) => {
+    const guarded = await installation.agent();
+    const forget = openai.teach(
+      parseScript({
+        rules: [
+          { when: { system: 'about to say', user: 'euros' }, reply: { text: '2' } },
+          { when: { system: 'about to say' }, reply: { text: '0' } },
+        ],
+      }).rules,
+    );
+    const talk = async (guardrails: object) => {
+      await rest.patch(`/v1/agents/${guarded}`, { config: { guardrails } });
+      const { result } = await api(platform, guarded).one({
+        type: 'scripted',
+        turns: [said('What is the price?')],
+      });
+      const transcript = await rest.get<Page<{ role: string; text: string }>>(
+        `/v1/sessions/${result.session_id}/transcript`,
+      );
+      const events = await rest.get<Page<{ type: string; data: object }>>(
+        `/v1/sessions/${result.session_id}/events?type=guardrail`,
+      );
+      return [transcript.items.at(-1)?.text, ...events.items.map(({ data }) => data)];
+    };
+    const refusal = 'We do not talk about money.';
+    // One that is late is refused here as well: a busy machine does not make this another test.
+    const guardrails = { blocked_topics: ['politics', 'money'], refusal, undecided: 'refuse' };
+    t.match(await talk(guardrails), [refusal, { rule: 'blocked_topics', verdict: 'refused' }]);
+    t.same(await talk({ blocked_topics: [] }), ['A pizza costs 12 euros.']);
+    forget();
+  });
+
   await t.test('a script whose checks all hold passes, and its calls are those of the engine', async (t) => {
     await installation.webhook(agentId, `${receiver.origin}/ended`);
     const { run, result } = await one({

@@ -38,12 +38,12 @@ void t.test('a person talks to the agent in a browser, and interrupts it', { ski
   await page.getByText(LINES.friday).waitFor();
   // The demonstration's own tool, run by the gateway.
   await page.getByText(/Your table is booked for Friday at seven/i).waitFor();
-  const seen = await turns.evaluateAll((items) =>
-    items.map((item) => ({
-      who: item.getAttribute('data-who'),
-      words: item.querySelector('.words')!.textContent,
-      cut: item.querySelector('.cut')?.textContent ?? null,
-      latency: item.querySelector('.latency')?.textContent ?? null,
+  const seen = await Promise.all(
+    (await turns.all()).map(async (turn) => ({
+      who: await turn.getAttribute('data-who'),
+      words: (await turn.locator('.words').textContent()) ?? '',
+      cut: (await turn.locator('.cut').allTextContents())[0] ?? null,
+      latency: (await turn.locator('.latency').allTextContents())[0] ?? null,
     })),
   );
   t.match(seen.slice(0, 4), [

@@ -262,6 +262,56 @@ void t.test('a caller who asks for the manager is transferred, at every carrier'
   t.equal(connections, 0, NOWHERE_ELSE);
 });
 
+void t.test('a caller who could not be connected is with the agent again, at every carrier', async (t) => {
+  const { platform, demonstration } = running;
+  const { rest, orgId, projectId } = demonstration;
+  const question = await speakAsCaller(platform.emulators.speech, CALLER_LINES.manager);
+  const { failure_message: message } = DEMONSTRATION_AGENT.config.transfer.destinations[0];
+  const one = Number(process.env['CARRIER'] ?? randomInt(CARRIERS.length));
+  if (!LONG) t.comment(`one of ${CARRIERS.length} carriers: CARRIER=${one}`);
+  await Promise.all(
+    CARRIERS.map(async (carrier, i) => {
+      if (!LONG && i !== one) return;
+      const { emulator, telephonyAccountId, number } = demonstration.lines[carrier]!;
+      const address = (kind: 'voice' | 'status') =>
+        `${platform.publicUrl}${carrierCallbackPath(carrier, kind, telephonyAccountId)}`;
+      const from = `+1415555030${i}`;
+      const call = await emulator.placeCall({
+        ...{ voiceUrl: address('voice'), statusUrl: address('status'), from, to: number },
+        repeatWebhooks: true,
+        onTransfer: () => ({ status: 'busy', afterMs: 300 }),
+      });
+      const first = call.line;
+      await runCaller(first, [{ say: question, label: CALLER_LINES.manager }, { pauseMs: TIMEOUT_MS }]);
+      const second = await call.lineAfter(first);
+      if (!second) return t.fail(`${carrier}: ${JSON.stringify(await call.ended)}`);
+      await runCaller(second, [{ listen: true }, { hangUp: true }]);
+      call.hangUp();
+      const { items } = await rest.get<{ items: { session_id: string }[] }>(
+        `/v1/orgs/${orgId}/projects/${projectId}/sessions?phone_number=${encodeURIComponent(from)}`,
+      );
+      const at = `/v1/sessions/${items[0]!.session_id}`;
+      const session = await waitForPostCall<{ status: string; hangup_reason: string | null }>(
+        rest,
+        items[0]!.session_id,
+        TIMEOUT_MS,
+        AbortSignal.timeout(TIMEOUT_MS),
+      );
+      t.match(session, { status: 'ended', hangup_reason: 'caller_hangup' }, carrier);
+      const transcript = await rest.get<{ items: { role: string; text: string }[] }>(`${at}/transcript`);
+      t.equal(transcript.items.at(-1)?.text, message, JSON.stringify(transcript.items));
+      const events = await rest.get<{ items: { data: object }[] }>(`${at}/events?type=transfer`);
+      t.match(
+        events.items.map(({ data }) => data),
+        [{ phase: 'begun' }, { phase: 'failed', code: 'busy' }],
+        carrier,
+      );
+      t.equal(events.items.length, 2, `${carrier}: once, though webhooks come twice`);
+    }),
+  );
+  t.equal(connections, 0, NOWHERE_ELSE);
+});
+
 void t.test('an agent of one’s own is followed by the emulated model: its facts, its tool', async (t) => {
   const { desk, demonstration, receivers } = running;
   const { rest, orgId, projectId } = demonstration;

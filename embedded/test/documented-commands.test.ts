@@ -113,6 +113,7 @@ const SHOWN: readonly [RegExp, Shown][] = [
     /^api=http:\/\/127\.0\.0\.1:8080|^agent=|^run=|^while curl |^curl [^]*\/(tests|results)\b/,
     { here: 'a test of an agent' },
   ],
+  [/^curl -N [^]*text\/event-stream/, { by: 'control-plane/test/calls.test.ts' }],
   [/^npm run loadtest -- --help$/, { here: 'what commands print' }],
   [/^npm run loadtest:answers$/, { by: 'media-gateway/src/answering/answer-corpus.test.ts' }],
   [/^npm run loadtest:plan -- /, { here: 'what commands print' }],

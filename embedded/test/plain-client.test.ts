@@ -9,6 +9,7 @@ import { createLogger } from '@parley/shared/logging/logger';
 import { openDemonstrationPlatform } from '../src/demonstration/demonstration-platform.ts';
 import { waitForPostCall } from '../src/demonstration/follow-session.ts';
 import { CALLER_LINES } from '../src/demonstration/script.ts';
+import { TEST_SETTINGS } from './fixtures/system/test-platform.ts';
 
 const CLIENTS = path.resolve(import.meta.dirname, '../../emulators/plain-clients');
 const CALL_TIMEOUT_MS = 90_000;
@@ -30,7 +31,7 @@ async function runClient(file: string, env: Record<string, string>) {
 void t.test('clients that share no code with the platform hold calls with it', async (t) => {
   const dataDir = await mkdtemp(path.join(tmpdir(), 'parley-plain-client-'));
   const { platform, demonstration, ...running } = await openDemonstrationPlatform({
-    env: { PORT: '0', LOG_LEVEL: 'error' },
+    env: { ...TEST_SETTINGS, PORT: '0', LOG_LEVEL: 'error' },
     dataDir,
     logger: createLogger({ name: 'plain-client-test', level: 'error' }),
     fastEmulators: true,

@@ -28,8 +28,37 @@ function follow(socket: WebSocket) {
   };
 }
 
-void t.test('a web session outlives a lost connection', async (t) => {
-  const { url, mint, rest, platform } = await openRealtimePlatform(t, { agent: { greeting: '' } });
+/** Each turn of the caller leads to the next node. */
+const flow = {
+  start_node_id: 'first',
+  nodes: [
+    { id: 'first', type: 'conversation', prompt: 'Listen.' },
+    { id: 'note', type: 'set', assignments: [{ name: 'asked', value: 'once' }] },
+    { id: 'second', type: 'conversation', prompt: 'Listen on.' },
+    { id: 'third', type: 'conversation', prompt: 'Listen to the end.' },
+    { id: 'bye', type: 'end' },
+  ],
+  edges: [
+    { id: 'a', from: 'first', to: 'note', condition: { type: 'always' } },
+    { id: 'b', from: 'note', to: 'second', condition: { type: 'always' } },
+    {
+      id: 'c',
+      from: 'second',
+      to: 'third',
+      condition: { type: 'expression', rules: [{ variable: 'asked', op: 'eq', value: 'once' }] },
+    },
+    { id: 'd', from: 'third', to: 'bye', condition: { type: 'event', name: 'over' } },
+  ],
+};
+
+void t.test('a web session outlives a lost connection, in the node that it was in', async (t) => {
+  const { url, mint, rest, platform } = await openRealtimePlatform(t, {
+    agent: {
+      greeting: '',
+      config: { greeting: { mode: 'caller_first', caller_first_timeout_seconds: 60 } },
+      flow_definition: flow,
+    },
+  });
   const { token, sessionId } = await mint();
   const first = new WebSocket(url, { headers: { authorization: `Bearer ${token}` } });
   const before = follow(first);
@@ -68,6 +97,13 @@ void t.test('a web session outlives a lost connection', async (t) => {
   write(second, 'I would like to book a table.');
   const done = await after.next('response.done', from);
   t.match(done['response'], { status: 'completed', output: [{ content: [{ text: /^With pleasure/ }] }] });
+  type Events = { items: { type: string; data: { node_id?: string; by?: string } }[] };
+  const nodes = async () =>
+    (await rest.get<Events>(`/v1/sessions/${sessionId}/events?limit=200`)).items.flatMap(({ type, data }) =>
+      type === 'flow_node' ? [data.node_id] : [],
+    );
+  while ((await nodes()).length < 4) await new Promise((resolve) => setTimeout(resolve, 50));
+  t.same(await nodes(), ['first', 'note', 'second', 'third'], 'and with the variables as they were');
   while (platform.gateway.calls > 1) await new Promise((resolve) => setTimeout(resolve, 20));
   t.equal(platform.gateway.calls, 1, 'the leg before is over');
 

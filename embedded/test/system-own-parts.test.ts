@@ -100,6 +100,7 @@ void t.test('a call over providers, a database and an address of the operator’
   t.match(
     platform.parts.map(({ name, what, emulated }) => ({ name, what, emulated })),
     [
+      { name: 'Console', emulated: false },
       { name: 'REST API and webhooks', emulated: false },
       { name: 'Media gateway', emulated: false },
       { name: 'Documents', what: 'MongoDB', emulated: false },

@@ -145,17 +145,25 @@ void t.test('without a browser the command says what to install', { buffered: tr
   t.match(call.output, /No browser found at \/nowhere\/chromium. Install Chromium .*apt install chromium/);
 });
 
-/** Short ones, each of another part of the product: a run holds three of them, other ones each time. */
+/** Short ones, each of another part of the product: a run holds ten of them, other ones each time. */
 const SAMPLE = [
+  'card-number',
   'confirmation-refused',
+  'consent-refused',
+  'filler',
   'hand-over',
+  'injected-prompt',
   'keys',
+  'keys-masked',
+  'knowledge-auto',
+  'language-switch',
   'outbound-busy',
   'remember',
   'slow-tool',
+  'street-noise',
   'voicemail',
 ];
-const SAMPLED = 3;
+const SAMPLED = 10;
 const first = Number(process.env['CONVERSATIONS_FIRST'] ?? randomInt(SAMPLE.length));
 if (!LONG) t.comment(`${SAMPLED} of ${SAMPLE.length} short conversations: CONVERSATIONS_FIRST=${first}`);
 const held = Array.from({ length: SAMPLED }, (_, at) => SAMPLE[(first + at) % SAMPLE.length]!);

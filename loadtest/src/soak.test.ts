@@ -31,7 +31,7 @@ void t.test('what goes up and down, or fills once, is no leak', (t) => {
   t.end();
 });
 
-void t.test('what grows with every call is one, in memory and in handles', (t) => {
+void t.test('rule 34: what grows with every call is one, in memory and in handles', (t) => {
   const memory = judgeSoak(cycles((cycle) => 80 + cycle + (cycle % 2) * 0.4));
   t.same(memory.leaks, ['memory']);
   t.ok(Math.abs(memory.bytesPerCall - MB / 100) < MB / 500, 'and it says how much');

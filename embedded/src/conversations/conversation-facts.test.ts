@@ -5,7 +5,8 @@ import { parseConversation, type Fact } from './conversation-file.ts';
 const evidence: Evidence = {
   turns: [
     { role: 'agent', text: 'Hello.', interrupted: false },
-    { role: 'caller', text: 'When do you close?', interrupted: false },
+    { role: 'caller', text: 'When do you close?', interrupted: false, start_ms: 100, end_ms: 200 },
+    { role: 'caller', text: '[card_number]', interrupted: false, start_ms: 0, end_ms: 90 },
     { role: 'agent', text: 'We close', interrupted: true },
   ],
   events: [
@@ -15,6 +16,11 @@ const evidence: Evidence = {
   session: { status: 'ended', detail: { agents: [{ agent_id: 'agt_1', from_index: 0 }] } },
   llm: ['system: You are the desk.', 'user: When do you close?'],
   tools: [{ name: 'look_up', arguments: { id: 'A1', more: true } }],
+  audio: {
+    sampleRate: 1000,
+    channels: 2,
+    samples: Int16Array.from({ length: 400 }, (_, at) => (at >= 200 && at % 2 === 0 ? 4000 : 0)),
+  },
   fetched: { '/v1/me': { items: [{ name: 'a' }, { name: 'b' }] } },
 };
 
@@ -37,6 +43,8 @@ const HOLD: Fact[] = [
   { llm_got: 'user: when' },
   { llm_not_got: 'goodbye' },
   { recording: 'stored' },
+  { recording_silent: '[card_number]' },
+  { recording_audible: 'When do you close' },
   { get: '/v1/me', has: { items: [{ name: 'b' }] } },
 ];
 const FAIL: Fact[] = [
@@ -58,6 +66,9 @@ const FAIL: Fact[] = [
   { llm_got: 'goodbye' },
   { llm_not_got: 'desk' },
   { recording: 'none' },
+  { recording_silent: 'When do you close' },
+  { recording_audible: '[card_number]' },
+  { recording_silent: 'nobody said this' },
   { get: '/v1/me', has: { items: [{ name: 'c' }] } },
 ];
 

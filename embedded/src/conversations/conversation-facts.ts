@@ -3,7 +3,9 @@ import { toPattern, type Fact } from './conversation-file.ts';
 
 /** What was found of a conversation that is over. */
 export interface Evidence {
-  turns: readonly { role: string; text: string; interrupted: boolean }[];
+  turns: readonly { role: string; text: string; interrupted: boolean; start_ms?: number; end_ms?: number }[];
+  /** The stored recording, whose left channel is the caller's; null where it was not asked for. */
+  audio: { sampleRate: number; channels: number; samples: Int16Array } | null;
   events: readonly { type: string; data: Record<string, unknown> }[];
   /** As `GET /v1/sessions/{session_id}` answers. */
   session: Record<string, unknown>;
@@ -86,8 +88,36 @@ function verdictOf(fact: Fact, evidence: Evidence): { ok: boolean; found: string
     const stored = events.some(({ type, data }) => type === 'recording' && data['status'] === 'stored');
     return { ok: stored === (fact.recording === 'stored'), found: stored ? 'stored' : 'none' };
   }
+  if ('recording_silent' in fact || 'recording_audible' in fact) {
+    const wanted = 'recording_silent' in fact ? fact.recording_silent : fact.recording_audible;
+    const peaks = turns
+      .filter((turn) => turn.role === 'caller' && fits(wanted, turn.text))
+      .map((turn) => peakOf(evidence.audio, turn));
+    const holds = (peak: number) => ('recording_silent' in fact ? peak <= SILENT_PEAK : peak > AUDIBLE_PEAK);
+    return {
+      ok: evidence.audio !== null && peaks.length > 0 && peaks.every(holds),
+      found: evidence.audio ? `peaks of these turns: ${listed(peaks.map(String))}` : 'no recording',
+    };
+  }
   const body = evidence.fetched[fact.get];
   return { ok: holds(fact.has, body), found: JSON.stringify(body).slice(0, 500) };
+}
+
+/** Of 32,767: what rounding leaves of silence, and less than the softest voice. */
+const SILENT_PEAK = 16;
+const AUDIBLE_PEAK = 500;
+
+/** The loudest sample of the caller's channel while a turn was said. */
+function peakOf(
+  audio: Evidence['audio'],
+  { start_ms: from = 0, end_ms: to = 0 }: Evidence['turns'][number],
+): number {
+  if (!audio) return 0;
+  const { sampleRate, channels, samples } = audio;
+  let peak = 0;
+  for (let at = Math.floor((from * sampleRate) / 1000); at < (to * sampleRate) / 1000; at++)
+    peak = Math.max(peak, Math.abs(samples[at * channels] ?? 0));
+  return peak;
 }
 
 /** Whether a text has a wording: without regard to case, or by a regular expression. */

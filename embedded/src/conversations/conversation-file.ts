@@ -19,6 +19,8 @@ const agentSchema = z.strictObject({
   system_prompt: z.string().default(''),
   tts_voice_id: z.string().optional(),
   config: subset.default({}),
+  /** Names tools of the file as `$tool:name`. */
+  flow_definition: subset.optional(),
 });
 export type ConversationAgent = z.infer<typeof agentSchema>;
 
@@ -53,6 +55,8 @@ const fact = z.union([
   z.strictObject({ llm_got: wording }),
   z.strictObject({ llm_not_got: wording }),
   z.strictObject({ recording: z.enum(['stored', 'none']) }),
+  z.strictObject({ recording_silent: wording }),
+  z.strictObject({ recording_audible: wording }),
   z.strictObject({ get: z.string().startsWith('/v1/'), has: z.unknown() }),
 ]);
 export type Fact = z.infer<typeof fact>;

@@ -1,3 +1,4 @@
+import { parseWav } from '@parley/shared/audio/wav';
 import { withTimeout } from '@parley/shared/async/timeout';
 import { Scope } from '@parley/control-plane/tenancy/scope';
 import type { Script } from '@parley/emulators/providers/openai/script';
@@ -117,8 +118,12 @@ export class ConversationRunner {
         fetched[fact.get] = await rest.get(
           fact.get.replace(/\{(\w+)\}/g, (all, key: string) => ids[key] ?? all),
         );
+    const listens = conversation.expect.some(
+      (fact) => 'recording_silent' in fact || 'recording_audible' in fact,
+    );
+    const audio = listens ? await this.#recordingOf(session) : null;
     return {
-      ...{ turns: transcript.items, events, session, fetched },
+      ...{ turns: transcript.items, events, session, fetched, audio },
       llm: run.requests.flatMap(({ messages }) => messages.map((one) => `${one.role}: ${textOf(one)}`)),
       tools: conversation.tools.flatMap(({ name }) =>
         this.#tools.asked(toolId(run.number, name)).map((given) => ({ name, arguments: given })),
@@ -155,6 +160,12 @@ export class ConversationRunner {
     return { events: await eventsOf(rest, sessionId), session, sessionId };
   }
 
+  async #recordingOf(session: Record<string, unknown>): Promise<Evidence['audio']> {
+    const id = (session['detail'] as { recording_id?: string | null } | undefined)?.recording_id;
+    if (!id) return null;
+    return parseWav(await this.#running.demonstration.rest.bytes(`/v1/recordings/${id}/content`));
+  }
+
   /** A number that this agent alone answers. */
   async #numberOf(
     agentId: string,
@@ -178,7 +189,8 @@ export class ConversationRunner {
     { number, marker }: { number: number; marker: string },
   ): Promise<string> {
     const { rest, orgId, projectId } = this.#running.demonstration;
-    const make = async (body: ConversationAgent, title: string, config: object) => {
+    const make = async (agent: ConversationAgent, title: string, config: object) => {
+      const { flow_definition: _, ...body } = agent;
       const made = await rest.post<{ id: string }>(`/v1/orgs/${orgId}/projects/${projectId}/agents`, {
         ...body,
         name: title,
@@ -194,6 +206,7 @@ export class ConversationRunner {
       JSON.stringify(agent.config).replaceAll('"$second_agent"', JSON.stringify(secondId ?? null)),
     ) as object;
     const agentId = await make(agent, title, config);
+    let flow = agent.flow_definition && JSON.stringify(agent.flow_definition);
     for (const tool of tools) {
       const id = toolId(number, tool.name);
       const { name: toolName, description, parameters, execution } = tool;
@@ -202,7 +215,10 @@ export class ConversationRunner {
         webhook: { url: this.#tools.add(id, tool), method: 'POST' },
       });
       await rest.post(`/v1/agents/${agentId}/tools`, { tool_id: made.id });
+      flow = flow?.replaceAll(`"$tool:${toolName}"`, JSON.stringify(made.id));
     }
+    if (flow !== undefined)
+      await rest.patch(`/v1/agents/${agentId}`, { flow_definition: JSON.parse(flow) as object });
     if (knowledge !== undefined) await this.#attachKnowledge(agentId, title, knowledge);
     return agentId;
   }

@@ -35,6 +35,7 @@ export const DEMONSTRATION_AGENT = {
           id: 'manager',
           description: 'The manager of the restaurant.',
           target: { type: 'phone', phone_number: MANAGER_NUMBER },
+          failure_message: 'The manager cannot be reached just now. What else can I do for you?',
         },
       ],
     },

@@ -1,24 +1,29 @@
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import { basename } from 'node:path';
 import type { Logger } from '@parley/shared/logging/logger';
 
 /** Where a person talks to the demonstration's agent. */
 export const TALK_PATH = '/talk';
 
-const FILES: Record<string, { file: string; type: string }> = {
-  [TALK_PATH]: { file: 'talk.html', type: 'text/html; charset=utf-8' },
+const own = (file: string) => new URL(`static/${file}`, import.meta.url);
+/** Scripts that the console has in common with this page. */
+const common = (file: string) => new URL(import.meta.resolve(`@parley/shared/browser/${file}`));
+
+const SCRIPTS = [
+  ...['talk.js', 'realtime-connection.js', 'conversation-view.js', 'microphone.js', 'player.js'].map(own),
+  ...['microphone-worklet.js', 'player-worklet.js'].map(common),
+];
+
+const FILES: Record<string, { file: URL; type: string }> = {
+  [TALK_PATH]: { file: own('talk.html'), type: 'text/html; charset=utf-8' },
   ...Object.fromEntries(
-    [
-      'talk.js',
-      'realtime-connection.js',
-      'conversation-view.js',
-      'microphone.js',
-      'microphone-worklet.js',
-      'player.js',
-      'player-worklet.js',
-    ].map((file) => [`${TALK_PATH}/${file}`, { file, type: 'text/javascript; charset=utf-8' }]),
+    SCRIPTS.map((file) => [
+      `${TALK_PATH}/${basename(file.pathname)}`,
+      { file, type: 'text/javascript; charset=utf-8' },
+    ]),
   ),
-  [`${TALK_PATH}/talk.css`]: { file: 'talk.css', type: 'text/css; charset=utf-8' },
+  [`${TALK_PATH}/talk.css`]: { file: own('talk.css'), type: 'text/css; charset=utf-8' },
 };
 
 const HEADERS = {
@@ -84,7 +89,7 @@ export function serveTalkPage(
     if (!known) return answer(response, 404, 'Page not found.');
     if (request.method !== 'GET' && request.method !== 'HEAD')
       return answer(response, 405, 'Method not allowed. Use GET.');
-    const bytes = await readFile(new URL(`static/${known.file}`, import.meta.url));
+    const bytes = await readFile(known.file);
     response.writeHead(200, { ...HEADERS, 'Content-Type': known.type, 'Content-Length': bytes.length });
     response.end(request.method === 'HEAD' ? undefined : bytes);
   }
