@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import t from 'tap';
 
 // Every test file. What loads tap, a service and its libraries, and lets V8 learn them, costs more than most files' own
-// tests: so several files of a folder share a process (several-files.ts). tap's own runner would have each process load
-// hooks that watch which modules it loads, for coverage and mocks that are not used here: half of its processor time.
+// tests: so several files of a folder share a process (several-files.ts). tap's own runner is not used (run.ts): it would
+// have each process load hooks that watch which modules it loads, for coverage and mocks: half of its processor time.
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const WORKSPACES = '{shared,document-store,control-plane,media-gateway,emulators,loadtest,embedded,console}';
@@ -16,8 +16,8 @@ const SEVERAL = path.join(import.meta.dirname, 'several-files.ts');
 const TIMEOUT_MS = 1_200_000;
 /** Where what they print on stderr goes: tap's reporters pass it over. */
 const STDERR_VARIABLE = 'TEST_STDERR';
-/** What .taprc asks for. */
-const NODE_ARGS = process.execArgv.filter((arg) => !arg.includes('@tapjs') && arg !== '--enable-source-maps');
+/** What run.ts asks for. */
+const NODE_ARGS = process.execArgv;
 
 /**
  * Kinds of files, the most of one kind that share a process, and the part of the run in which their processes are begun:
@@ -88,7 +88,7 @@ t.jobs = availableParallelism() + 2;
 for (const [index, { name, files }] of groups.entries()) {
   const running = path.join(folder, String(index));
   const command = [
-    // In place of those hooks, for the files and whatever they start.
+    // For the files and whatever they start.
     `NODE_OPTIONS=--import=${CACHE}`,
     `TEST_FILES=${JSON.stringify(files)}`,
     `TEST_RUNNING=${running}`,

@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs';
 import { Secret } from '@parley/shared/config/secret';
 import { KEPT_LOGS_VARIABLE, keptSecretsFile } from '@parley/shared/logging/kept-logs';
 
-// Loaded before every test file (.taprc): notes each secret that is used, so that the run's logs can be searched for it.
+// Loaded before every test file (run.ts): notes each secret that is used, so that the run's logs can be searched for it.
 
 const dir = process.env[KEPT_LOGS_VARIABLE];
 if (dir !== undefined && dir !== '') {

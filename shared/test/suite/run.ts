@@ -1,14 +1,25 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { createWriteStream, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { KEPT_LOGS_VARIABLE, searchKeptLogs } from '@parley/shared/logging/kept-logs';
+import { failureText, Results, type Failure } from './results.ts';
 
-// `npm test`: runs tap, then searches everything that was logged meanwhile, by every process and at every level, for
-// tickets, tokens, keys and whatever else was secret in the run. Found ones fail it as a test would.
+// `npm test`: runs every file, tells what failed, then searches everything that was logged meanwhile, by every process
+// and at every level, for tickets, tokens, keys and whatever else was secret in the run. Found ones fail it as a test would.
 
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+/** What every test said, for whoever looks for more than is shown. */
+const KEPT = '.tap/results.tap';
+const NODE_ARGS = [
+  '--disable-warning=ExperimentalWarning',
+  '--import=./shared/test/suite/note-secrets.ts',
+  '--import=./shared/test/suite/without-domains.ts',
+];
+/** Seconds, of a test file. */
+const TAP_TIMEOUT = '300';
 const MAX_SHOWN = 20;
 const MAX_STDERR_SHOWN = 20_000;
 
@@ -19,34 +30,57 @@ const stderr = path.join(folder, 'stderr');
 // What Node has made of a file once is kept for the processes after it: V8's part by Node, the rest by cached-modules.js.
 const modules = path.join(folder, 'modules');
 mkdirSync(modules);
+mkdirSync(path.join(ROOT, '.tap'), { recursive: true });
+const kept = createWriteStream(path.join(ROOT, KEPT));
 try {
-  const tap = createRequire(import.meta.url).resolve('tap/package.json');
-  const child = spawn(
-    process.execPath,
-    [path.join(path.dirname(tap), 'dist/esm/run.mjs'), '--reporter=terse', ...process.argv.slice(2)],
-    {
-      stdio: 'inherit',
-      env: {
-        ...process.env,
-        [KEPT_LOGS_VARIABLE]: dir,
-        TEST_STDERR: stderr,
-        TEST_MODULE_CACHE: modules,
-        NODE_COMPILE_CACHE: path.join(folder, 'compiled'),
-      },
+  const child = spawn(process.execPath, [...NODE_ARGS, path.join(import.meta.dirname, 'every-file.ts')], {
+    cwd: ROOT,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: {
+      ...process.env,
+      TAP_TIMEOUT,
+      [KEPT_LOGS_VARIABLE]: dir,
+      TEST_STDERR: stderr,
+      TEST_MODULE_CACHE: modules,
+      NODE_COMPILE_CACHE: path.join(folder, 'compiled'),
     },
-  );
-  const [code] = (await once(child, 'exit')) as [number | null];
-  if (code !== 0 && existsSync(stderr))
+  });
+  const began = Date.now();
+  const failures: Failure[] = [];
+  const results = new Results({
+    onFailure: (failure) => failures.push(failure),
+    onGroup(name) {
+      const { pass, fail } = results.counts;
+      const seconds = String(Math.round((Date.now() - began) / 1000)).padStart(4);
+      process.stdout.write(`${seconds} s  ${pass} passed, ${fail} failed  (${name})\n`);
+      // At once, for who watches; all of them again at the end.
+      for (const failure of failures.slice(shown)) process.stdout.write(`${failureText(failure)}\n`);
+      shown = failures.length;
+    },
+  });
+  let shown = 0;
+  child.stdout.on('data', (chunk: Buffer) => {
+    results.write(chunk);
+    kept.write(chunk);
+  });
+  const [code] = (await once(child, 'close')) as [number | null];
+  const ok = results.end() && code === 0;
+  if (!ok && existsSync(stderr))
     process.stderr.write(
       `stderr of the tests, its end:\n${readFileSync(stderr, 'utf8').slice(-MAX_STDERR_SHOWN)}\n`,
     );
+  for (const [reason, count] of results.skipped) process.stdout.write(`${count} skipped: ${reason}\n`);
+  for (const failure of failures) process.stdout.write(`${failureText(failure)}\n`);
   const { leaks, lines, secrets } = searchKeptLogs(dir);
   for (const leak of leaks.slice(0, MAX_SHOWN))
     process.stderr.write(`${leak.what} was logged: ${leak.text.slice(0, 2000)}\n`);
   process.stdout.write(
     `logs of the run: ${lines} lines, ${secrets} secrets noted, ${leaks.length} found in them\n`,
   );
-  process.exitCode = code !== 0 ? (code ?? 1) : leaks.length > 0 || lines === 0 ? 1 : 0;
+  const { total, pass, fail, skip } = results.counts;
+  process.stdout.write(`# { total: ${total}, pass: ${pass}, fail: ${fail}, skip: ${skip} }\n`);
+  process.exitCode = ok && leaks.length === 0 && lines > 0 ? 0 : 1;
 } finally {
+  kept.end();
   rmSync(folder, { recursive: true, force: true });
 }

@@ -1,6 +1,6 @@
 import { registerHooks } from 'node:module';
 
-// Loaded before every test file (.taprc). tap tells by async hooks which test an error thrown later belongs to, and
+// Loaded before every test file (run.ts). tap tells by async hooks which test an error thrown later belongs to, and
 // these hooks watch every promise of the code under test: a fifth of the suite's processor time. Without them such an
 // error ends the process with its stack, which fails the file just as well.
 
