@@ -16,6 +16,9 @@ t.teardown(() => cp[Symbol.asyncDispose]());
 const gateway = new TestGateway(cp);
 const P = `/v1/orgs/${cp.first.org._id}/projects/${cp.first.project._id}`;
 
+const DESK = '+14155550123';
+const ELSEWHERE = '+14155550666';
+
 const toAgent = (id: string, agent_id: string) => ({ id, target: { type: 'agent', agent_id } });
 
 async function makeAgent(name: string, body: Record<string, unknown> = {}): Promise<string> {
@@ -144,7 +147,8 @@ void t.test('nodes of a flow name agents; what they do not pass on later legs do
   const state = { agent_id: desk, node_id: 'other', phase: 'leading' as const, edge_id: null };
   await cp.app.services.callEvents.handle(
     gateway.event(plan, 'flow_node', {
-      ...{ node_id: 'other', by: 'edge', edge_id: 'to_other', variables: { asked: 'yes' } },
+      ...{ node_id: 'other', by: 'edge', edge_id: 'to_other', variables: { asked: 'yes', desk: DESK } },
+      trusted_variables: ['desk'],
       state: { ...state, entries: [1, 1], cooldowns: [0, 0], returns: [], turns: 0, steps: 1 },
     }),
   );
@@ -152,11 +156,22 @@ void t.test('nodes of a flow name agents; what they do not pass on later legs do
     const { body } = await cp.call<{ token: string }>('POST', `/v1/sessions/${plan.session_id}/token`);
     return (await gateway.redeem({ token: body.token })).body as TestPlan & Record<string, unknown>;
   };
-  t.match(await later(), {
+  const second = await later();
+  t.match(second, {
     flow: { state: { ...state, entries: [1, 1] } },
-    variables: { customer: 'Ada', asked: 'yes' },
+    variables: { customer: 'Ada', asked: 'yes', desk: DESK },
+    trusted_variables: ['desk'],
     known_history: null,
   });
+  await cp.app.services.callEvents.handle(
+    gateway.event(second, 'turn', {
+      ...{ turn_index: 3, role: 'caller', text: 'Call me here.', start_ms: 1, end_ms: 2 },
+      variables: { desk: ELSEWHERE },
+    }),
+  );
+  const third = await later();
+  t.match(third, { variables: { desk: ELSEWHERE } });
+  t.same(third.trusted_variables, [], 'what others have replaced may not be a number to transfer to');
   const more = { pass_variables: false, pass_history: 'summary', summary: 'Ada wants a refund.' };
   t.equal((await handOver(plan.session_id, billing, undefined, more)).status, 200);
   const { variables, known_history: known, flow: none } = await later();

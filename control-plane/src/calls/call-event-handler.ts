@@ -108,10 +108,10 @@ export class CallEventHandler {
         if (current) await this.#started(session, event);
         return;
       case 'flow_node':
-        if (current) await this.#moved(session, event.data.variables, { flow_state: event.data.state });
+        if (current) await this.#moved(session, event.data, { flow_state: event.data.state });
         return;
       case 'turn':
-        if (current) await this.#moved(session, event.data.variables);
+        if (current) await this.#moved(session, event.data);
         if (keepsTranscript(session)) await this.#callLog.storeTurn(owner(session), event.data);
         return;
       case 'transfer':
@@ -149,12 +149,10 @@ export class CallEventHandler {
   /** Keeps what the next leg begins with. */
   async #moved(
     session: SessionRecord,
-    variables: Record<string, string> = {},
+    told: Pick<Known<'turn'>['data'], 'variables' | 'trusted_variables'>,
     set: Pick<SessionChange, 'flow_state'> = {},
   ): Promise<void> {
-    // Whole: their names are the tenant's.
-    const changed = Object.keys(variables).length > 0;
-    const change = { ...set, ...(changed ? { variables: { ...session.variables, ...variables } } : {}) };
+    const change = { ...set, ...variablesAfter(session, told) };
     if (session.erased_at === null && !isTerminal(session.status) && Object.keys(change).length > 0)
       await this.#store.change(session._id, change);
   }
@@ -241,6 +239,25 @@ export class CallEventHandler {
     }
     return known;
   }
+}
+
+/** The variables of a session after some have changed, whole: their names are the tenant's. */
+function variablesAfter(
+  session: SessionRecord,
+  {
+    variables = {},
+    trusted_variables: trusted = [],
+  }: Pick<Known<'turn'>['data'], 'variables' | 'trusted_variables'>,
+): Pick<SessionChange, 'variables' | 'trusted_variables'> {
+  const isChanged = (name: string) => Object.hasOwn(variables, name);
+  if (Object.keys(variables).length === 0) return {};
+  return {
+    variables: { ...session.variables, ...variables },
+    trusted_variables: [
+      ...(session.trusted_variables ?? []).filter((name) => !isChanged(name)),
+      ...trusted.filter(isChanged),
+    ],
+  };
 }
 
 /** Marks the leg as answered, once, whichever event says so first. */

@@ -33,7 +33,7 @@ void t.test('what is not kept of an event is not described', async (t) => {
   t.notOk('text' in variant('turn').properties!.data.properties!);
   for (const name of ['turns', 'variables', 'metrics', 'usage'])
     t.notOk(name in variant('call_ended').properties!.data.properties!, name);
-  for (const name of ['state', 'variables'])
+  for (const name of ['state', 'variables', 'trusted_variables'])
     t.notOk(name in variant('flow_node').properties!.data.properties!, name);
 });
 

@@ -98,9 +98,9 @@ export type OwnEventData<T extends OwnEventType> = z.input<(typeof OWN_EVENTS)[T
 
 /** The fields of events that are not stored, because they are kept elsewhere, or not at all. */
 export const LEFT_OUT: Readonly<Record<string, Readonly<Record<string, true>>>> = {
-  turn: { text: true, variables: true },
+  turn: { text: true, variables: true, trusted_variables: true },
   remember: { content: true },
-  flow_node: { state: true, variables: true },
+  flow_node: { state: true, variables: true, trusted_variables: true },
   carrier_command: { brief: true },
   call_ended: { turns: true, variables: true, metrics: true, usage: true },
 };

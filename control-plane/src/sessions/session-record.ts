@@ -90,7 +90,7 @@ export interface SessionRecord extends StoredRecord {
   /** null = the agent's. */
   post_call_analysis_ids: string[] | null;
   variables: Record<string, string>;
-  /** Names of those that the call before the call has given. Records of earlier versions have none. */
+  /** Names of those that the request before the call, tools or the flow have given. Records of earlier versions have none. */
   trusted_variables?: string[];
   /** What it has otherwise than its agent, as JSON (`Overrides`). */
   overrides: string | null;

@@ -94,7 +94,8 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
   if (languages.begin()) Object.assign(providers, providers.inLanguage?.(plan));
   const { config } = plan.agent;
   const media = new MediaClock(clock, participant.steadyAudio);
-  const changes = new VariableChanges(variables);
+  const trusted = new TrustedVariables(variables, plan.trusted_variables);
+  const changes = new VariableChanges(variables, trusted);
   const log = new TurnLog(reporter, plan.history, changes);
   const transcript = new Transcript({
     log,
@@ -118,7 +119,6 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     callSeconds: () => clock.offset() / 1000,
     onMissing: (name) => emit('warning', { code: 'missing_variable', name }),
   });
-  const trusted = new TrustedVariables(variables, plan.trusted_variables);
   const llms = providers.llm.map((make) => make());
   const voices = new CallVoices(providers.tts, providers.lastVoice);
   const hearing = new CallerHearing({

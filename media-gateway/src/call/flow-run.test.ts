@@ -452,11 +452,13 @@ void t.test(
     t.same(call.spoken, ['Table T7.', 'Goodbye.']);
     t.same(
       call.events.flatMap(({ type, data }) =>
-        data['variables'] && type !== 'call_ended' ? [[type, data['variables']]] : [],
+        data['variables'] && type !== 'call_ended'
+          ? [[type, data['variables'], data['trusted_variables']]]
+          : [],
       ),
       [
-        ['flow_node', { table: 'T7' }],
-        ['flow_node', { desk: 'two' }],
+        ['flow_node', { table: 'T7' }, ['table']],
+        ['flow_node', { desk: 'two' }, undefined],
       ],
       'each change is told once, with what happens next',
     );

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { fakeCall, salesDestination, webhookTool, wirePlan } from './fakes.ts';
 import { TrustedVariables } from './trusted-variables.ts';
+import { VariableChanges } from './variable-changes.ts';
 
 const DESK = '+14155550123';
 const ELSEWHERE = '+14155550666';
@@ -18,6 +19,18 @@ void t.test('a value counts as long as nothing else has replaced it', (t) => {
   t.equal(trusted.get('desk'), DESK, 'the same value again');
   t.equal(trusted.get('night'), DESK);
   t.end();
+});
+
+void t.test('a later leg is told which values count', async (t) => {
+  const variables: Record<string, string> = { desk: DESK, night: DESK };
+  const trusted = new TrustedVariables(variables, ['desk']);
+  const changes = new VariableChanges(variables, trusted);
+  t.same(changes.take(), {}, 'it begins with what is so now');
+  trusted.add({ night: DESK });
+  t.same(changes.take(), { variables: { night: DESK }, trusted_variables: ['night'] }, 'the same, by a tool');
+  variables['desk'] = ELSEWHERE;
+  t.same(changes.take(), { variables: { desk: ELSEWHERE } });
+  t.same(changes.take(), {});
 });
 
 const target = { type: 'variable' as const, name: 'desk', allowed_prefixes: ['+1415'] };
@@ -73,4 +86,6 @@ void t.test('callers are sent to numbers of the request before the call and of t
   await looked.call.hears('Who is there today');
   await looked.call.wait(1500);
   t.equal(await looked.asked(), DESK, 'of a tool');
+  const told = looked.call.events.flatMap(({ data }) => data['trusted_variables'] ?? []);
+  t.same(told, ['desk'], 'which a later leg is told');
 });

@@ -9,7 +9,11 @@ import { turnSchema } from './turn.ts';
 /** A word for programs, not a sentence: an open list. */
 const code = z.string().min(1);
 /** Variables of the call that have changed since they were last told: the next leg begins with them. */
-const changedVariables = z.record(z.string(), z.string()).optional();
+const changed = {
+  variables: z.record(z.string(), z.string()).optional(),
+  /** Those of them that trusted sources have given, see `trusted_variables` of the plan; the others are not trusted any more. */
+  trusted_variables: z.array(z.string()).optional(),
+};
 const pressed = z.string().max(64);
 
 const callStartedData = z.object({
@@ -116,7 +120,7 @@ const flowNodeData = z.object({
   edge_id: z.string().optional(),
   /** Where the call now stands, for a later leg. */
   state: flowStateSchema,
-  variables: changedVariables,
+  ...changed,
 });
 
 const stalledData = z.object({
@@ -232,7 +236,7 @@ export const CALL_EVENTS = {
     description:
       'The caller or the agent said something. The event is repeated, with the same turn, when its text changes.',
     whenFull: 'keep',
-    data: turnSchema.extend({ variables: changedVariables }),
+    data: turnSchema.extend(changed),
   },
   turn_decision: {
     description: 'A turn-taking decision: why the agent spoke, waited, stopped, ignored a sound or resumed.',

@@ -160,7 +160,7 @@ export const sessionPlanSchema = z.object({
   /** Audio that the call may play, by id. */
   assets: z.record(z.string(), planAssetSchema).default({}),
   variables: z.record(z.string(), z.string()),
-  /** Names of variables that the request before the call has given: these may hold a number to transfer to. */
+  /** Names of variables that the request before the call, tools or the flow have given: these may hold a number to transfer to. */
   trusted_variables: z.array(z.string()).default([]),
   system: z.object({
     /** The person's number, whoever called. */
