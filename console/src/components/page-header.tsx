@@ -1,6 +1,8 @@
 import { Group, Stack, Text, Title } from '@mantine/core';
 import { useDocumentTitle } from '@mantine/hooks';
 import type { ReactNode } from 'react';
+import { CopyCurl } from './copy-curl.tsx';
+import type { ApiRequest } from './curl.ts';
 
 /** A page's name, also of the browser's tab, with its main actions. */
 export function PageHeader({
@@ -8,12 +10,15 @@ export function PageHeader({
   text,
   actions,
   above,
+  request,
 }: {
   title: string;
   text?: ReactNode;
   actions?: ReactNode;
   /** A way back, or a row of badges. */
   above?: ReactNode;
+  /** What the page reads: behind its actions is the `curl` that does the same. */
+  request?: ApiRequest;
 }) {
   useDocumentTitle(`${title} · Parley`);
   return (
@@ -29,7 +34,12 @@ export function PageHeader({
           </Text>
         )}
       </Stack>
-      {actions !== undefined && <Group gap="xs">{actions}</Group>}
+      {(actions !== undefined || request) && (
+        <Group gap="xs">
+          {actions}
+          {request && <CopyCurl request={request} />}
+        </Group>
+      )}
     </Group>
   );
 }

@@ -14,7 +14,7 @@ import {
 } from '@mantine/core';
 import { useDebouncedValue, useInViewport } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
-import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import {
   Archive,
@@ -26,12 +26,18 @@ import {
   Search,
   Trash2,
 } from '../../components/build-icons.ts';
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import { api, take } from '../../api/client.ts';
 import type { components } from '../../api/schema.d.ts';
+import { useDailyStatistics } from '../../api/daily-statistics.ts';
+import { usePages } from '../../api/use-pages.ts';
 import { useProject } from '../../app/project.ts';
+import { figuresOf } from '../../components/daily-figures.ts';
+import type { Figures } from '../../components/daily-figures.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
+import { formatCount, formatLatency } from '../../components/format.ts';
+import { LoadMore } from '../../components/load-more.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Time } from '../../components/time.tsx';
 import { liveVersionOf } from './agent-draft.ts';
@@ -39,7 +45,7 @@ import { CreateAgent } from './create-agent.tsx';
 
 type Agent = components['schemas']['Agent'];
 
-const WEEK_DAYS = 6;
+const WEEK_DAYS = 7;
 
 export default function AgentsPage() {
   const { orgId, projectId, can } = useProject();
@@ -47,17 +53,18 @@ export default function AgentsPage() {
   const [q] = useDebouncedValue(typed.trim(), 200);
   const [shown, setShown] = useState('live');
   const [creating, setCreating] = useState(false);
-  const query = { limit: 200, archived: shown === 'archived', ...(q !== '' && { q }) };
-  const agents = useQuery({
-    queryKey: ['agents', projectId, query],
-    queryFn: () =>
+  const query = { archived: shown === 'archived', ...(q !== '' && { q }) };
+  const path = { org_id: orgId, project_id: projectId };
+  const agents = usePages({
+    queryKey: ['agents', projectId, 'pages', query],
+    read: (page) =>
       take(
         api.GET('/v1/orgs/{org_id}/projects/{project_id}/agents', {
-          params: { path: { org_id: orgId, project_id: projectId }, query },
+          params: { path, query: { ...query, ...page } },
         }),
       ),
-    placeholderData: keepPreviousData,
   });
+  const { items } = agents;
   const mayWrite = can('edit');
   const isFiltered = q !== '' || shown === 'archived';
   return (
@@ -72,6 +79,10 @@ export default function AgentsPage() {
             </Button>
           )
         }
+        request={{
+          method: 'GET',
+          path: `/v1/orgs/${orgId}/projects/${projectId}/agents?archived=${String(query.archived)}`,
+        }}
       />
       <Group gap="sm" mb="md">
         <TextInput
@@ -95,8 +106,8 @@ export default function AgentsPage() {
         />
       </Group>
       {agents.error ? (
-        <ErrorMessage error={agents.error} onRetry={() => void agents.refetch()} />
-      ) : agents.data?.items.length === 0 ? (
+        <ErrorMessage error={agents.error} onRetry={agents.retry} />
+      ) : items?.length === 0 ? (
         isFiltered ? (
           <EmptyState title="Nothing found" text="No agent has such a name." icon={Search} />
         ) : (
@@ -108,7 +119,10 @@ export default function AgentsPage() {
           />
         )
       ) : (
-        <AgentTable agents={agents.data?.items} mayWrite={mayWrite} />
+        <>
+          <AgentTable agents={items} mayWrite={mayWrite} />
+          <LoadMore shown={items?.length ?? 0} {...agents} />
+        </>
       )}
       <CreateAgent opened={creating} onClose={() => setCreating(false)} />
     </>
@@ -116,6 +130,11 @@ export default function AgentsPage() {
 }
 
 function AgentTable({ agents, mayWrite }: { agents: readonly Agent[] | undefined; mayWrite: boolean }) {
+  const statistics = useDailyStatistics(WEEK_DAYS).query.data;
+  const byAgent = useMemo(
+    () => statistics && Map.groupBy(statistics, ({ agent_id }) => agent_id),
+    [statistics],
+  );
   return (
     <Card withBorder radius="md" p={0}>
       <Table verticalSpacing="sm" highlightOnHover layout="fixed">
@@ -141,7 +160,14 @@ function AgentTable({ agents, mayWrite }: { agents: readonly Agent[] | undefined
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
-          {agents?.map((agent) => <AgentRow key={agent.id} agent={agent} mayWrite={mayWrite} />) ??
+          {agents?.map((agent) => (
+            <AgentRow
+              key={agent.id}
+              agent={agent}
+              figures={byAgent && figuresOf(byAgent.get(agent.id) ?? [])}
+              mayWrite={mayWrite}
+            />
+          )) ??
             Array.from({ length: 5 }, (_, index) => (
               <Table.Tr key={index}>
                 <Table.Td colSpan={7}>
@@ -155,8 +181,17 @@ function AgentTable({ agents, mayWrite }: { agents: readonly Agent[] | undefined
   );
 }
 
-function AgentRow({ agent, mayWrite }: { agent: Agent; mayWrite: boolean }) {
-  const { projectId, timezone } = useProject();
+function AgentRow({
+  agent,
+  figures,
+  mayWrite,
+}: {
+  agent: Agent;
+  /** Of the last week; undefined until they are there. */
+  figures: Figures | undefined;
+  mayWrite: boolean;
+}) {
+  const { projectId } = useProject();
   const { ref, inViewport } = useInViewport<HTMLTableRowElement>();
   const path = { agent_id: agent.id };
   const traffic = useQuery({
@@ -165,23 +200,6 @@ function AgentRow({ agent, mayWrite }: { agent: Agent; mayWrite: boolean }) {
     enabled: inViewport,
     staleTime: 60_000,
   });
-  const from = new Date(Date.now() - WEEK_DAYS * 86_400_000).toISOString().slice(0, 10);
-  const results = useQuery({
-    queryKey: ['agent', agent.id, 'results', from, timezone],
-    queryFn: () =>
-      take(api.GET('/v1/agents/{agent_id}/traffic/results', { params: { path, query: { from, timezone } } })),
-    enabled: inViewport,
-    staleTime: 60_000,
-  });
-  const arms = results.data?.items ?? [];
-  const sessions = arms.reduce((sum, arm) => sum + arm.sessions, 0);
-  const minutes = arms.reduce((sum, arm) => sum + arm.minutes, 0);
-  const answered = arms.filter((arm) => arm.average_reply_ms !== null);
-  const weight = answered.reduce((sum, arm) => sum + arm.connected_sessions, 0);
-  const reply =
-    weight === 0
-      ? null
-      : answered.reduce((sum, arm) => sum + arm.average_reply_ms! * arm.connected_sessions, 0) / weight;
   const live = liveVersionOf(agent.version, traffic.data);
   return (
     <Table.Tr ref={ref}>
@@ -224,10 +242,10 @@ function AgentRow({ agent, mayWrite }: { agent: Agent; mayWrite: boolean }) {
           </Group>
         )}
       </Table.Td>
-      <Figure value={results.data && String(sessions)} />
-      <Figure value={results.data && Math.round(minutes).toLocaleString('en')} visibleFrom="md" />
+      <Figure value={figures && formatCount(figures.sessions)} />
+      <Figure value={figures && formatCount(Math.round(figures.minutes))} visibleFrom="md" />
       <Figure
-        value={results.data && (reply === null ? '–' : `${(reply / 1000).toFixed(2)} s`)}
+        value={figures && (figures.replyMs === null ? '–' : formatLatency(figures.replyMs))}
         visibleFrom="md"
       />
       <Table.Td visibleFrom="lg">

@@ -29,6 +29,7 @@ export default function FeatureFlagsPage() {
       <PageHeader
         title="Features"
         text="What the organisation uses. What is switched off is refused by the API."
+        request={{ method: 'GET', path: `/v1/orgs/${orgId}/feature-flags` }}
       />
       <Stack maw={720}>
         {set.error && <ErrorMessage error={set.error} />}

@@ -14,6 +14,7 @@ import { PageHeader } from '../../components/page-header.tsx';
 import { QueryContent } from '../../components/query-content.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { Time } from '../../components/time.tsx';
+import { DailyCharts } from './daily-charts.tsx';
 import { firstSteps } from './first-steps.ts';
 import type { StepId } from './first-steps.ts';
 
@@ -22,7 +23,7 @@ type Session = components['schemas']['CreateSessionOut'];
 const LATEST = 10;
 
 export default function HomePage() {
-  const { orgId, projectId, projectName } = useProject();
+  const { orgId, projectId, projectName, timezone } = useProject();
   const navigate = useNavigate();
   const path = { org_id: orgId, project_id: projectId };
   const sessions = useQuery({
@@ -37,9 +38,17 @@ export default function HomePage() {
   });
   return (
     <>
-      <PageHeader title={projectName} text="The latest calls of this project, and what is left to set up." />
+      <PageHeader
+        title={projectName}
+        text="What the calls of this project are like, and what is left to set up."
+        request={{
+          method: 'GET',
+          path: `/v1/orgs/${orgId}/projects/${projectId}/statistics/daily?timezone=${encodeURIComponent(timezone)}`,
+        }}
+      />
       <Stack gap="xl">
         {sessions.data && <FirstSteps calls={sessions.data.total ?? sessions.data.items.length} />}
+        <DailyCharts />
         <section aria-labelledby="latest">
           <Group justify="space-between" mb="sm">
             <Title order={2} size="h4" id="latest">

@@ -18,7 +18,11 @@ export default function ProjectSettingsPage() {
   });
   return (
     <>
-      <PageHeader title="Project" text="What holds for all agents and calls of this project." />
+      <PageHeader
+        title="Project"
+        text="What holds for all agents and calls of this project."
+        request={{ method: 'GET', path: `/v1/projects/${projectId}` }}
+      />
       <QueryContent query={query}>
         {(project) => <Settings key={project.updated_at} project={project} />}
       </QueryContent>

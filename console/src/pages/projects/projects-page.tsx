@@ -11,7 +11,11 @@ export default function ProjectsPage() {
   const { data, error, refetch } = useProjects(orgId);
   return (
     <>
-      <PageHeader title="Projects" text={`What ${orgName} keeps apart: agents, numbers, calls and keys.`} />
+      <PageHeader
+        title="Projects"
+        text={`What ${orgName} keeps apart: agents, numbers, calls and keys.`}
+        request={{ method: 'GET', path: `/v1/orgs/${orgId}/projects` }}
+      />
       {error ? (
         <ErrorMessage error={error} onRetry={() => void refetch()} />
       ) : !data ? (

@@ -120,6 +120,7 @@ export default function RateLimitsPage() {
         title="Rate limits"
         text="Limits that the organisation sets itself, below those of the installation."
         actions={add}
+        request={{ method: 'GET', path: `/v1/orgs/${orgId}/rate-limit-configs` }}
       />
       <QueryContent query={query}>
         {({ items }) =>

@@ -1,0 +1,28 @@
+import { Text } from '@mantine/core';
+import { isObject } from '../../components/schema-form/form-value.ts';
+import { referenceKindOf } from '../../components/schema-form/reference-kind.ts';
+import { useChoices } from '../../components/schema-form/references.ts';
+import { StatusBadge } from '../../components/status-badge.tsx';
+import { Time } from '../../components/time.tsx';
+
+/** A field of a record as people read it: moments, states, and other records by their names. */
+export function RecordValue({ name, value }: { name: string; value: unknown }) {
+  const kind = referenceKindOf(name);
+  const choices = useChoices(typeof value === 'string' ? kind : undefined);
+  if (value === null || value === undefined || value === '') return <>–</>;
+  if (name.endsWith('_at') && typeof value === 'string') return <Time value={value} />;
+  if (name === 'status' && typeof value === 'string') return <StatusBadge status={value} />;
+  if (typeof value === 'boolean') return <>{value ? 'Yes' : 'No'}</>;
+  const text = Array.isArray(value)
+    ? value.map(String).join(', ')
+    : isObject(value)
+      ? JSON.stringify(value)
+      : kind && typeof value === 'string'
+        ? (choices.find((one) => one.value === value)?.label ?? value)
+        : String(value as string | number);
+  return (
+    <Text span inherit lineClamp={1} style={{ overflowWrap: 'anywhere' }}>
+      {text}
+    </Text>
+  );
+}
