@@ -22,7 +22,7 @@ export function GoTo() {
         variant="default"
         size="compact-md"
         fullWidth
-        justify="space-between"
+        styles={{ label: { flex: 1 } }}
         leftSection={<Search size={15} aria-hidden />}
         rightSection={<Kbd size="xs">Ctrl K</Kbd>}
         onClick={spotlight.open}

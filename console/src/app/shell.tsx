@@ -68,7 +68,7 @@ function Frame() {
       </a>
       <AppShell
         layout="alt"
-        header={{ height: 52 }}
+        header={{ height: { base: 52, sm: 0 } }}
         navbar={{ width: 232, breakpoint: 'sm', collapsed: { mobile: !opened } }}
         padding={{ base: 'md', md: 'xl' }}
       >

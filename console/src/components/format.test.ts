@@ -21,6 +21,6 @@ void t.test('a moment is told in the zone that is asked for', async (t) => {
 void t.test('durations, latencies, counts and codes read as people say them', async (t) => {
   t.same([0, 7.4, 59.6, 750, 3723].map(formatDuration), ['0:00', '0:07', '1:00', '12:30', '1:02:03']);
   t.same([0.4, 820, 1449].map(formatLatency), ['0 ms', '820 ms', '1.4 s']);
-  t.equal(inWords('no_answer'), 'No answer');
+  t.same(['no_answer', 'call.ended'].map(inWords), ['No answer', 'Call ended']);
   t.equal(formatCount(12345), '12,345');
 });

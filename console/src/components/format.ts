@@ -36,9 +36,9 @@ export function formatLatency(ms: number): string {
   return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 }
 
-/** `no_answer` as `No answer`. */
+/** A code word of the API as words for people: `no_answer` as `No answer`, `call.ended` as `Call ended`. */
 export function inWords(value: string): string {
-  const words = value.replaceAll('_', ' ');
+  const words = value.replaceAll(/[._]/g, ' ');
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 

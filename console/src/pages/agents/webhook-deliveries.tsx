@@ -1,32 +1,17 @@
-import {
-  Badge,
-  Button,
-  Card,
-  Code,
-  Drawer,
-  Group,
-  ScrollArea,
-  Skeleton,
-  Stack,
-  Table,
-  Text,
-  Title,
-  UnstyledButton,
-} from '@mantine/core';
-import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Card, Drawer, ScrollArea, Table, Text, Title, UnstyledButton } from '@mantine/core';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { ReactNode } from 'react';
 import { api, take } from '../../api/client.ts';
-import { useProject } from '../../app/project.ts';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { Time } from '../../components/time.tsx';
+import { DELIVERIES, WebhookDelivery } from '../../components/webhook-delivery.tsx';
 
 /** What was sent by the call-ended webhook, and how it was answered. */
 export function Deliveries({ agentId }: { agentId: string }) {
   const [open, setOpen] = useState<string | null>(null);
   const deliveries = useQuery({
-    queryKey: ['agent', agentId, 'deliveries'],
+    queryKey: [DELIVERIES, 'agent', agentId],
     queryFn: () =>
       take(
         api.GET('/v1/agents/{agent_id}/webhook-deliveries', {
@@ -36,6 +21,7 @@ export function Deliveries({ agentId }: { agentId: string }) {
     refetchInterval: 10_000,
     placeholderData: keepPreviousData,
   });
+  const shown = deliveries.data?.items.find(({ id }) => id === open);
   return (
     <Card withBorder radius="md" p="lg">
       <Title order={2} size="h4">
@@ -87,82 +73,14 @@ export function Deliveries({ agentId }: { agentId: string }) {
         </ScrollArea>
       )}
       <Drawer
-        opened={open !== null}
+        opened={shown !== undefined}
         onClose={() => setOpen(null)}
         position="right"
         size="lg"
         title="Delivery"
       >
-        {open !== null && <Delivery agentId={agentId} deliveryId={open} />}
+        {shown && <WebhookDelivery delivery={shown} />}
       </Drawer>
     </Card>
-  );
-}
-
-function Delivery({ agentId, deliveryId }: { agentId: string; deliveryId: string }) {
-  const { can } = useProject();
-  const queries = useQueryClient();
-  const path = { delivery_id: deliveryId };
-  const delivery = useQuery({
-    queryKey: ['delivery', deliveryId],
-    queryFn: () => take(api.GET('/v1/webhook-deliveries/{delivery_id}', { params: { path } })),
-  });
-  const redeliver = useMutation({
-    mutationFn: () => take(api.POST('/v1/webhook-deliveries/{delivery_id}/redeliver', { params: { path } })),
-    onSuccess: () =>
-      Promise.all([
-        queries.invalidateQueries({ queryKey: ['delivery', deliveryId] }),
-        queries.invalidateQueries({ queryKey: ['agent', agentId, 'deliveries'] }),
-      ]),
-  });
-  if (delivery.error) return <ErrorMessage error={delivery.error} />;
-  if (!delivery.data) return <Skeleton h={240} />;
-  const { status, attempts, url, last_status, last_error, created_at, delivered_at, payload } = delivery.data;
-  return (
-    <Stack>
-      <Group justify="space-between">
-        <Group gap="xs">
-          <StatusBadge status={status} />
-          <Badge variant="default" tt="none">
-            {attempts} {attempts === 1 ? 'attempt' : 'attempts'}
-          </Badge>
-        </Group>
-        {can('edit') && (
-          <Button
-            size="xs"
-            variant="default"
-            loading={redeliver.isPending}
-            onClick={() => redeliver.mutate()}
-          >
-            Send again
-          </Button>
-        )}
-      </Group>
-      {redeliver.error && <ErrorMessage error={redeliver.error} />}
-      <Fact name="Address">{url}</Fact>
-      <Fact name="Made">
-        <Time value={created_at} form="long" />
-      </Fact>
-      <Fact name="Delivered">
-        <Time value={delivered_at} form="long" />
-      </Fact>
-      <Fact name="Answer">{last_error ?? last_status ?? '–'}</Fact>
-      <Code block tabIndex={0} style={{ maxHeight: 480, overflow: 'auto' }}>
-        {payload === null ? 'The body was erased.' : JSON.stringify(payload, null, 2)}
-      </Code>
-    </Stack>
-  );
-}
-
-function Fact({ name, children }: { name: string; children: ReactNode }) {
-  return (
-    <Group wrap="nowrap" gap="md" align="flex-start">
-      <Text size="sm" c="dimmed" w={90}>
-        {name}
-      </Text>
-      <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-        {children}
-      </Text>
-    </Group>
   );
 }

@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { api, take } from '../../api/client.ts';
 import type { components } from '../../api/schema.d.ts';
 import { useProject } from '../../app/project.ts';
-import { ConfirmButton } from '../../components/confirm-button.tsx';
+import { confirmColumn, statusColumn, timeColumn } from '../../components/columns.tsx';
 import { CopyCurl } from '../../components/copy-curl.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import type { DataColumn } from '../../components/data-table.tsx';
@@ -14,8 +14,6 @@ import { FormDialog } from '../../components/form-dialog.tsx';
 import { KeyRound } from '../../components/icons.ts';
 import { PageHeader } from '../../components/page-header.tsx';
 import { QueryContent } from '../../components/query-content.tsx';
-import { StatusBadge } from '../../components/status-badge.tsx';
-import { Time } from '../../components/time.tsx';
 
 type ApiKey = components['schemas']['ApiKey'];
 
@@ -67,39 +65,19 @@ export default function ApiKeysPage() {
       width: 'minmax(190px, 1fr)',
     },
     { id: 'role', title: 'Role', cell: ({ role }) => role, width: '90px' },
-    { id: 'status', title: 'Status', cell: ({ status }) => <StatusBadge status={status} />, width: '110px' },
-    {
-      id: 'used',
-      title: 'Last used',
-      cell: ({ last_used_at }) => <Time value={last_used_at} fallback="never" />,
-      width: '140px',
-    },
-    {
-      id: 'created',
-      title: 'Created',
-      cell: ({ created_at }) => <Time value={created_at} />,
-      width: '140px',
-    },
+    statusColumn(),
+    timeColumn('Last used', ({ last_used_at }) => last_used_at, 'never'),
+    timeColumn('Created', ({ created_at }) => created_at),
     ...(can('administer')
       ? [
-          {
-            id: 'actions',
-            title: 'Actions',
-            width: '110px',
-            align: 'end' as const,
-            cell: (key: ApiKey) =>
-              key.status === 'active' && (
-                <ConfirmButton
-                  size="compact-xs"
-                  title={`Revoke ${key.name}?`}
-                  text="Programs that use this key are refused from the next request on. Keys that it made end with it. This cannot be undone."
-                  confirm="Revoke"
-                  onConfirm={() => revoke(key.id)}
-                >
-                  Revoke
-                </ConfirmButton>
-              ),
-          },
+          confirmColumn<ApiKey>({
+            verb: 'Revoke',
+            offered: ({ status }) => status === 'active',
+            title: ({ name }) => `Revoke ${name}?`,
+            text: () =>
+              'Programs that use this key are refused from the next request on. Keys that it made end with it. This cannot be undone.',
+            onConfirm: ({ id }) => revoke(id),
+          }),
         ]
       : []),
   ];

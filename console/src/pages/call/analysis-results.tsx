@@ -1,10 +1,11 @@
 import { Alert, Badge, Button, Group, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import type { UseQueryResult } from '@tanstack/react-query';
-import { useState } from 'react';
+import { Fragment, useState } from 'react';
 import { api, take } from '../../api/client.ts';
 import { useProject } from '../../app/project.ts';
 import { ErrorMessage } from '../../components/error-message.tsx';
+import { Fields } from '../../components/fields.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { RefreshCw } from '../../components/icons.ts';
 import { analysisFields } from './analysis-fields.ts';
@@ -102,23 +103,21 @@ function Result({
         </Text>
       )}
       {fields.length > 0 && (
-        <dl className="fields">
-          {fields.map((field) => (
-            <div key={field.path}>
-              <dt>{field.label.replaceAll('_', ' ')}</dt>
-              <dd>
-                <span dir="auto">{field.value}</span>
-                {field.turns.length > 0 && (
-                  <span className="evidence">
-                    {field.turns.slice(0, 6).map((turn) => (
-                      <Evidence key={turn} turn={turn} turns={turns} onShow={onShow} />
-                    ))}
-                  </span>
-                )}
-              </dd>
-            </div>
-          ))}
-        </dl>
+        <Fields
+          rows={fields.map((field) => [
+            field.label.replaceAll('_', ' '),
+            <Fragment key={field.path}>
+              <span dir="auto">{field.value}</span>
+              {field.turns.length > 0 && (
+                <span className="evidence">
+                  {field.turns.slice(0, 6).map((turn) => (
+                    <Evidence key={turn} turn={turn} turns={turns} onShow={onShow} />
+                  ))}
+                </span>
+              )}
+            </Fragment>,
+          ])}
+        />
       )}
       {row.tool_invocation !== null && (
         <pre className="json">{JSON.stringify(row.tool_invocation, null, 2)}</pre>

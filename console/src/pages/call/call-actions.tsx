@@ -14,7 +14,6 @@ import type { Session } from './call-data.ts';
 import { MakeTest } from './make-test.tsx';
 import { usePlayback } from './playback.ts';
 import type { Playback } from './playback.ts';
-import { isOver } from './session-log.ts';
 import type { LogEvent, LogTurn } from './session-log.ts';
 
 /** What can be done with a call. */
@@ -38,7 +37,6 @@ export function CallActions({
   const [testOpened, test] = useDisclosure(false);
   const navigate = useNavigate();
   const client = useQueryClient();
-  const over = isOver(session.status);
 
   function copyLink() {
     const at = second > 0 ? `?at=${(playback.timeMs / 1000).toFixed(1)}` : '';
@@ -97,7 +95,7 @@ export function CallActions({
           <Menu.Item onClick={() => void download(transcript, `${id}.json`)}>Transcript as JSON</Menu.Item>
         </Menu.Dropdown>
       </Menu>
-      {can('edit') && over && session.agent_id !== null && turns.some(({ role }) => role === 'caller') && (
+      {can('edit') && session.agent_id !== null && turns.some(({ role }) => role === 'caller') && (
         <>
           <Button
             variant="default"
@@ -118,7 +116,7 @@ export function CallActions({
         </>
       )}
       <CopyCurl request={{ method: 'GET', path: `/v1/sessions/${id}` }} />
-      {can('administer') && over && (
+      {can('administer') && (
         <ConfirmButton
           size="compact-sm"
           color="red"

@@ -1,6 +1,8 @@
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useRef } from 'react';
 import { api, ApiError, take } from '../../api/client.ts';
 import type { components } from '../../api/schema.d.ts';
+import { DELIVERIES } from '../../components/webhook-delivery.tsx';
 import { EVENTS_PER_PAGE, readEvents } from './log-pages.ts';
 import type { LogEvent, LogTurn } from './session-log.ts';
 
@@ -17,6 +19,18 @@ export function useSession(sessionId: string, refetchInterval: number | false = 
     queryFn: () => take(api.GET('/v1/sessions/{session_id}', byId(sessionId))),
     refetchInterval,
   });
+}
+
+/** Asks again for what a call has left behind whenever what follows its end has come further. */
+export function useFreshAfterEnd({ session_id: sessionId, detail }: Session): void {
+  const queries = useQueryClient();
+  const { status } = detail.post_call;
+  const before = useRef(status);
+  useEffect(() => {
+    if (before.current === status) return;
+    before.current = status;
+    void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey.includes(sessionId) });
+  }, [queries, sessionId, status]);
 }
 
 export function useTranscript(sessionId: string) {
@@ -83,7 +97,7 @@ export function useAnalyses(sessionId: string) {
 
 export function useDeliveries(sessionId: string, agentId: string | null) {
   return useQuery({
-    queryKey: ['session-deliveries', sessionId],
+    queryKey: [DELIVERIES, 'session', sessionId],
     enabled: agentId !== null,
     queryFn: async () =>
       (

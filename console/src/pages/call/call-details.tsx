@@ -3,10 +3,11 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useProject } from '../../app/project.ts';
 import { Duration } from '../../components/duration.tsx';
-import { formatLatency } from '../../components/format.ts';
+import { Fields } from '../../components/fields.tsx';
+import { formatLatency, inWords } from '../../components/format.ts';
 import { Time } from '../../components/time.tsx';
 import type { Session } from './call-data.ts';
-import { eventText, inWords } from './event-text.ts';
+import { EventLines } from './event-lines.tsx';
 import type { LogEvent } from './session-log.ts';
 
 /** Of the way a call has gone, outside of the conversation. */
@@ -77,31 +78,13 @@ export function CallDetails({
   ];
   return (
     <Stack gap="lg">
-      <dl className="fields">
-        {fields.map(([name, value]) =>
-          value === null ? null : (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </div>
-          ),
-        )}
-      </dl>
+      <Fields rows={fields} />
       {variables.length > 0 && (
         <section>
           <Text fw={600} size="sm" component="h3" mb={6}>
             Variables
           </Text>
-          <dl className="fields">
-            {variables.map(([name, value]) => (
-              <div key={name}>
-                <dt>
-                  <bdi>{name}</bdi>
-                </dt>
-                <dd dir="auto">{value}</dd>
-              </div>
-            ))}
-          </dl>
+          <Fields rows={variables} />
         </section>
       )}
       {history.length > 0 && (
@@ -109,22 +92,7 @@ export function CallDetails({
           <Text fw={600} size="sm" component="h3" mb={6}>
             History
           </Text>
-          <ol className="history">
-            {history.map((event) => {
-              const { title, details } = eventText(event);
-              return (
-                <li key={event.id}>
-                  <Time value={event.at} form="time" /> <span>{title}</span>
-                  {details.length > 0 && (
-                    <span className="dim">
-                      {' '}
-                      {details.map(({ name, value }) => `${name}: ${value}`).join(' · ')}
-                    </span>
-                  )}
-                </li>
-              );
-            })}
-          </ol>
+          <EventLines events={history} time={({ at }) => <Time value={at} form="time" />} />
         </section>
       )}
     </Stack>

@@ -176,7 +176,7 @@ void t.test('what happened is put into lanes', (t) => {
   t.equal(lanes.agent[1]?.tone, 'cut');
   t.match(lanes.tools[0], { start_ms: 1300, end_ms: 1500 });
   t.match(lanes.decisions[0]?.details, [
-    { name: 'Because', value: 'Went on' },
+    { name: 'Because', value: 'The caller went on speaking' },
     { name: 'Heard by then', value: 'stop' },
   ]);
   t.end();

@@ -1,11 +1,14 @@
 import './call.css';
 import { Anchor, Skeleton, Stack } from '@mantine/core';
 import { Link, useParams } from '@tanstack/react-router';
+import { Fragment } from 'react';
 import { useProject } from '../../app/project.ts';
+import { CopyCurl } from '../../components/copy-curl.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { LiveCall } from '../live-call/live-call.tsx';
 import { useSession } from './call-data.ts';
 import type { Session } from './call-data.ts';
+import { CallHeader } from './call-header.tsx';
 import { FinishedCall } from './finished-call.tsx';
 import { isOver } from './session-log.ts';
 
@@ -32,10 +35,19 @@ export default function CallPage() {
       {session.error ? (
         <ErrorMessage error={session.error} onRetry={() => void session.refetch()} />
       ) : session.data ? (
-        <>
-          {live && <LiveCall key={sessionId} sessionId={sessionId} />}
-          <FinishedCall key={`log:${sessionId}`} session={session.data} live={live} />
-        </>
+        <Fragment key={sessionId}>
+          {live ? (
+            <>
+              <CallHeader
+                session={session.data}
+                actions={<CopyCurl request={{ method: 'GET', path: `/v1/sessions/${sessionId}/events` }} />}
+              />
+              <LiveCall sessionId={sessionId} />
+            </>
+          ) : (
+            <FinishedCall session={session.data} />
+          )}
+        </Fragment>
       ) : (
         <Stack aria-label="Loading" aria-busy>
           <Skeleton h={48} />

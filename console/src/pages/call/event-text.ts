@@ -1,3 +1,4 @@
+import { inWords } from '../../components/format.ts';
 import { number, text } from './session-log.ts';
 import type { LogEvent } from './session-log.ts';
 
@@ -31,11 +32,25 @@ const HANDOVER: Readonly<Record<string, string>> = {
   failed: 'Hand-over failed',
 };
 
-/** A code word of the API as words for people. */
-export function inWords(code: string): string {
-  const spaced = code.replaceAll('_', ' ').replaceAll('.', ' ');
-  return spaced.charAt(0).toUpperCase() + spaced.slice(1);
-}
+/** Why the agent took a turn, waited or stopped. */
+const RULES: Readonly<Record<string, string>> = {
+  stt_end: 'Speech-to-text heard the end of what was said',
+  pause: 'The caller was silent long enough',
+  too_long: 'The caller has spoken for very long',
+  unfinished: 'The sentence sounds unfinished',
+  dictating: 'The caller is dictating, and something is missing',
+  sound: 'A sound on the line',
+  voice: 'A voice was heard',
+  near_voice: 'A voice close to the telephone was heard',
+  lasting_voice: 'A voice was heard for some time',
+  words: 'The caller said something',
+  stop_phrase: 'The caller asked the agent to stop',
+  answer: 'The caller answered the question',
+  went_on: 'The caller went on speaking',
+  backchannel: 'The caller only showed that they listen',
+  no_words: 'No words followed',
+  no_voice: 'It was not a voice',
+};
 
 /** What an event says to a person. Of a type that is not known: its name and all that it holds. */
 export function eventText({ type, data }: Pick<LogEvent, 'type' | 'data'>): EventText {
@@ -55,12 +70,13 @@ export function eventText({ type, data }: Pick<LogEvent, 'type' | 'data'>): Even
   switch (type) {
     case 'turn_decision': {
       const action = get('action') ?? '';
+      const rule = get('rule') ?? '';
       const waits = number(data['timer_ms']);
       return {
         title: ACTIONS[action] ?? inWords(action),
         tone: 'normal',
         details: [
-          { name: 'Because', value: inWords(get('rule') ?? '') },
+          { name: 'Because', value: RULES[rule] ?? inWords(rule) },
           ...(get('words') ? [{ name: 'Heard by then', value: get('words')! }] : []),
           ...(waits === undefined ? [] : [{ name: 'Waits', value: `${Math.round(waits)} ms` }]),
         ],

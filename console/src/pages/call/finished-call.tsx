@@ -1,16 +1,21 @@
-import { Badge, Group, Paper, Tabs, Text } from '@mantine/core';
+import { Badge, Paper, Tabs } from '@mantine/core';
 import { useSearch } from '@tanstack/react-router';
 import { useEffect, useMemo, useState } from 'react';
-import { PageHeader } from '../../components/page-header.tsx';
-import { StatusBadge } from '../../components/status-badge.tsx';
-import { Time } from '../../components/time.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
-import { DIRECTION_WORDS, endOf, farEndOf, wordFor } from '../calls/call-words.ts';
 import { AnalysisResults } from './analysis-results.tsx';
 import { CallActions } from './call-actions.tsx';
 import { readAt } from './call-clock.ts';
+import { CallHeader } from './call-header.tsx';
 import { CallDetails } from './call-details.tsx';
-import { useAgent, useAnalyses, useDeliveries, useEvents, useRecording, useTranscript } from './call-data.ts';
+import {
+  useAgent,
+  useAnalyses,
+  useDeliveries,
+  useEvents,
+  useFreshAfterEnd,
+  useRecording,
+  useTranscript,
+} from './call-data.ts';
 import type { Session } from './call-data.ts';
 import { lanesOf } from './lanes.ts';
 import { Playback } from './playback.ts';
@@ -25,11 +30,12 @@ const NO_TURNS: readonly LogTurn[] = [];
 const NO_EVENTS: readonly LogEvent[] = [];
 
 /** A call that can be read and heard. */
-export function FinishedCall({ session, live }: { session: Session; live: boolean }) {
+export function FinishedCall({ session }: { session: Session }) {
   const { session_id: id, agent_id: agentId } = session;
   const { at } = useSearch({ strict: false }) as { at?: unknown };
+  useFreshAfterEnd(session);
   const transcript = useTranscript(id);
-  const log = useEvents(id, live ? 3000 : false);
+  const log = useEvents(id);
   const recording = useRecording(session);
   const analyses = useAnalyses(id);
   const deliveries = useDeliveries(id, agentId);
@@ -45,8 +51,6 @@ export function FinishedCall({ session, live }: { session: Session; live: boolea
   const playback = usePlaybackOf(durationMs, readAt(at));
   const sound = useRecordingSound(recording.data, playback);
   const [wanted, setWanted] = useState<{ turn: number; asked: number } | null>(null);
-  const caller = farEndOf(session) ?? (session.direction === 'web' ? 'Web call' : 'Unknown caller');
-  const end = endOf(session);
   const failedDeliveries = deliveries.data?.filter(({ status }) => status === 'failed').length ?? 0;
 
   function show(turn: number) {
@@ -57,24 +61,8 @@ export function FinishedCall({ session, live }: { session: Session; live: boolea
 
   return (
     <>
-      <PageHeader
-        title={caller}
-        text={
-          <Group gap={8} component="span">
-            <StatusBadge status={session.status} />
-            <Badge variant="outline" color="gray" radius="sm" tt="none">
-              {wordFor(DIRECTION_WORDS, session.direction)}
-            </Badge>
-            {end !== null && (
-              <Text span size="sm" c={session.failure_reason === null ? 'dimmed' : 'red'}>
-                {end}
-              </Text>
-            )}
-            <Text span size="sm" c="dimmed">
-              <Time value={session.started_at ?? session.created_at} form="long" />
-            </Text>
-          </Group>
-        }
+      <CallHeader
+        session={session}
         actions={
           <CallActions
             session={session}

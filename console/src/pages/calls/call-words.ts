@@ -1,4 +1,5 @@
 import type { paths } from '../../api/schema.d.ts';
+import { inWords } from '../../components/format.ts';
 
 type Query = NonNullable<
   paths['/v1/orgs/{org_id}/projects/{project_id}/sessions']['get']['parameters']['query']
@@ -64,9 +65,7 @@ export const FAILURE_WORDS = {
 
 /** A value of an open list in words: values may be added. */
 export function wordFor(words: Readonly<Record<string, string>>, value: string): string {
-  if (Object.hasOwn(words, value)) return words[value]!;
-  const spaced = value.replaceAll('_', ' ');
-  return spaced.charAt(0).toUpperCase() + spaced.slice(1);
+  return Object.hasOwn(words, value) ? words[value]! : inWords(value);
 }
 
 /** How a call ended, in words; null while it has not. */

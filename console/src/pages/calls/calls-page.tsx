@@ -17,6 +17,7 @@ import { useMemo, useState } from 'react';
 import type { ReactNode } from 'react';
 import { takeFile } from '../../api/client.ts';
 import { useProject } from '../../app/project.ts';
+import { STATUS_WIDTH } from '../../components/columns.tsx';
 import { CopyCurl } from '../../components/copy-curl.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import type { DataColumn } from '../../components/data-table.tsx';
@@ -173,7 +174,7 @@ const WIDTHS: Readonly<Record<CallColumn, string>> = {
   agent: 'minmax(140px, 1.2fr)',
   version: '86px',
   direction: '120px',
-  status: '126px',
+  status: STATUS_WIDTH,
   end: 'minmax(140px, 1fr)',
   duration: '96px',
   reply: '104px',

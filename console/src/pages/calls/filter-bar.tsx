@@ -10,6 +10,7 @@ import {
   Text,
   TextInput,
 } from '@mantine/core';
+import type { TextInputProps } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { useEffect, useState } from 'react';
 import { ListFilter as FilterIcon, Search, X } from '../../components/icons.ts';
@@ -59,14 +60,22 @@ export function FilterBar({
     openOnFocus: false,
     comboboxProps: { withinPortal: false },
   });
+  function typed<Name extends keyof CallFilter>(name: Name, form: TypedForm<NonNullable<CallFilter[Name]>>) {
+    return {
+      form,
+      value: filter[name],
+      onChange: (value: CallFilter[Name] | undefined) => set({ [name]: value }),
+    };
+  }
   return (
     <Group gap="xs" align="flex-end">
-      <TypedText
-        value={filter.q ?? ''}
-        onChange={(q) => set({ q: q === '' ? undefined : q })}
+      <TypedInput
+        {...typed('q', TEXT)}
+        aria-label="Search calls"
         placeholder="Number, name or ID of the caller"
-        label="Search calls"
-        grow
+        leftSection={<Search size={15} />}
+        maxLength={100}
+        style={{ flex: '1 1 240px' }}
       />
       <Select
         aria-label="Time"
@@ -103,35 +112,12 @@ export function FilterBar({
             <MultiSelect label="Direction" data={options(DIRECTION_WORDS)} {...list('direction')} />
             <MultiSelect label="How it ended" data={options(HANGUP_WORDS)} {...list('hangup_reason')} />
             <MultiSelect label="Why it failed" data={options(FAILURE_WORDS)} {...list('failure_reason')} />
-            <TypedList label="Outcome" values={filter.outcome} onChange={(outcome) => set({ outcome })} />
-            <TypedList
-              label="Number, whole"
-              values={filter.phone_number}
-              onChange={(phone_number) => set({ phone_number })}
-              placeholder="+14155550100"
-            />
-            <TypedList
-              label="Campaign ID"
-              values={filter.campaign_id}
-              onChange={(campaign_id) => set({ campaign_id })}
-              placeholder="cmp_…"
-            />
-            <TypedList
-              label="Language"
-              values={filter.language}
-              onChange={(language) => set({ language })}
-              placeholder="en-US"
-            />
-            <DurationInput
-              label="Lasted at least"
-              seconds={filter.min_duration}
-              onChange={(min_duration) => set({ min_duration })}
-            />
-            <DurationInput
-              label="Lasted at most"
-              seconds={filter.max_duration}
-              onChange={(max_duration) => set({ max_duration })}
-            />
+            <TypedInput label="Outcome" {...typed('outcome', LIST)} />
+            <TypedInput label="Number, whole" placeholder="+14155550100" {...typed('phone_number', LIST)} />
+            <TypedInput label="Campaign ID" placeholder="cmp_…" {...typed('campaign_id', LIST)} />
+            <TypedInput label="Language" placeholder="en-US" {...typed('language', LIST)} />
+            <TypedInput label="Lasted at least" placeholder="1:30" {...typed('min_duration', DURATION)} />
+            <TypedInput label="Lasted at most" placeholder="1:30" {...typed('max_duration', DURATION)} />
             <TimeInput
               label="From"
               value={filter.after}
@@ -171,112 +157,65 @@ function changed(filter: CallFilter, change: object): CallFilter {
   ) as CallFilter;
 }
 
-/** A text that is told shortly after it was typed. */
-function TypedText({
-  value,
-  onChange,
-  placeholder,
-  label,
-  grow = false,
-}: {
-  value: string;
-  onChange: (value: string) => void;
-  placeholder: string;
-  label: string;
-  grow?: boolean;
-}) {
-  const [text, setText] = useState(value);
-  const tell = useDebouncedCallback(onChange, TYPED_MS);
-  useEffect(() => {
-    // From elsewhere: a view, the address, `Clear`. What is being typed has blanks at its end that the address has not.
-    setText((before) => (before.trim() === value ? before : value));
-  }, [value]);
-  return (
-    <TextInput
-      aria-label={label}
-      placeholder={placeholder}
-      leftSection={<Search size={15} />}
-      value={text}
-      maxLength={100}
-      onChange={(event) => {
-        const next = event.currentTarget.value;
-        setText(next);
-        tell(next.trim());
-      }}
-      style={grow ? { flex: '1 1 240px' } : {}}
-    />
-  );
+/** How a value stands in a field, and what is typed there means. */
+interface TypedForm<Value> {
+  write: (value: Value | undefined) => string;
+  /** @returns undefined for nothing, and for what it does not understand */
+  read: (text: string) => Value | undefined;
+  /** What a text is to look like that is not understood. */
+  hint?: string;
 }
 
-function TypedList({
-  label,
-  values,
-  onChange,
-  placeholder,
-}: {
-  label: string;
-  values: readonly string[] | undefined;
-  onChange: (values: string[] | undefined) => void;
-  placeholder?: string;
-}) {
-  const told = (values ?? []).join(', ');
-  const [text, setText] = useState(told);
-  const tell = useDebouncedCallback((next: string) => {
-    const list = next
+const TEXT: TypedForm<string> = {
+  write: (text = '') => text,
+  read: (text) => text.trim() || undefined,
+};
+
+const LIST: TypedForm<string[]> = {
+  write: (values = []) => values.join(', '),
+  read(text) {
+    const values = text
       .split(',')
       .map((one) => one.trim())
       .filter(Boolean);
-    onChange(list.length === 0 ? undefined : list);
-  }, TYPED_MS);
+    return values.length === 0 ? undefined : values;
+  },
+};
+
+const DURATION: TypedForm<number> = {
+  write: (seconds) => (seconds === undefined ? '' : formatDuration(seconds)),
+  read: parseDuration,
+  hint: 'Such as 90, 1:30 or 2m',
+};
+
+/** A value that is told shortly after it was typed. */
+function TypedInput<Value>({
+  value,
+  onChange,
+  form: { write, read, hint },
+  ...input
+}: {
+  value: Value | undefined;
+  onChange: (value: Value | undefined) => void;
+  form: TypedForm<Value>;
+} & Omit<TextInputProps, 'value' | 'onChange' | 'form'>) {
+  const told = write(value);
+  const [text, setText] = useState(told);
+  const isUnderstood = (typed: string) =>
+    hint === undefined || typed.trim() === '' || read(typed) !== undefined;
+  const tell = useDebouncedCallback(onChange, TYPED_MS);
   useEffect(() => {
-    setText((before) => (listed(before) === told ? before : told));
+    // From elsewhere: a view, the address, `Clear`. What is being typed may mean the same in other characters.
+    setText((before) => (write(read(before)) === told ? before : told));
   }, [told]);
   return (
     <TextInput
-      label={label}
-      {...(placeholder !== undefined && { placeholder })}
+      {...input}
       value={text}
-      onChange={(event) => {
-        setText(event.currentTarget.value);
-        tell(event.currentTarget.value);
-      }}
-    />
-  );
-}
-
-function listed(text: string): string {
-  return text
-    .split(',')
-    .map((one) => one.trim())
-    .filter(Boolean)
-    .join(', ');
-}
-
-function DurationInput({
-  label,
-  seconds,
-  onChange,
-}: {
-  label: string;
-  seconds: number | undefined;
-  onChange: (seconds: number | undefined) => void;
-}) {
-  const told = seconds === undefined ? '' : formatDuration(seconds);
-  const [text, setText] = useState(told);
-  const understood = text.trim() === '' || parseDuration(text) !== undefined;
-  useEffect(() => {
-    setText((before) => (parseDuration(before) === seconds ? before : told));
-  }, [seconds, told]);
-  return (
-    <TextInput
-      label={label}
-      placeholder="1:30"
-      value={text}
-      error={understood ? undefined : 'Such as 90, 1:30 or 2m'}
-      onChange={(event) => {
-        const next = event.currentTarget.value;
+      error={isUnderstood(text) ? undefined : hint}
+      onChange={({ currentTarget: { value: next } }) => {
         setText(next);
-        if (next.trim() === '' || parseDuration(next) !== undefined) onChange(parseDuration(next));
+        if (isUnderstood(next)) tell(read(next));
       }}
     />
   );

@@ -7,7 +7,7 @@ import type { components } from '../../api/schema.d.ts';
 import { useOrg, useProfile } from '../../app/project.ts';
 import { roleAtLeast } from '../../app/roles.ts';
 import type { Role } from '../../app/roles.ts';
-import { ConfirmButton } from '../../components/confirm-button.tsx';
+import { confirmColumn, statusColumn, timeColumn } from '../../components/columns.tsx';
 import { CopyCurl } from '../../components/copy-curl.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import type { DataColumn } from '../../components/data-table.tsx';
@@ -15,8 +15,6 @@ import { ErrorMessage } from '../../components/error-message.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { QueryContent } from '../../components/query-content.tsx';
-import { StatusBadge } from '../../components/status-badge.tsx';
-import { Time } from '../../components/time.tsx';
 
 type Member = components['schemas']['Member'];
 type Invite = components['schemas']['Invite'];
@@ -103,60 +101,28 @@ export default function MembersPage() {
           member.role
         ),
     },
-    { id: 'status', title: 'Status', cell: ({ status }) => <StatusBadge status={status} />, width: '110px' },
-    {
-      id: 'seen',
-      title: 'Last seen',
-      cell: ({ last_seen_at }) => <Time value={last_seen_at} fallback="never" />,
-      width: '140px',
-    },
-    {
-      id: 'actions',
-      title: 'Actions',
-      width: '110px',
-      align: 'end',
-      cell: (member) =>
-        changes(member) && (
-          <ConfirmButton
-            size="compact-xs"
-            title={`Remove ${member.name}?`}
-            text="They are out of the organisation with their next request."
-            confirm="Remove"
-            onConfirm={() => remove(member.id)}
-          >
-            Remove
-          </ConfirmButton>
-        ),
-    },
+    statusColumn(),
+    timeColumn('Last seen', ({ last_seen_at }) => last_seen_at, 'never'),
+    confirmColumn({
+      verb: 'Remove',
+      offered: changes,
+      title: ({ name }) => `Remove ${name}?`,
+      text: () => 'They are out of the organisation with their next request.',
+      onConfirm: ({ id }) => remove(id),
+    }),
   ];
   const inviteColumns: DataColumn<Invite>[] = [
     { id: 'email', title: 'E-mail', cell: ({ email }) => email, width: 'minmax(190px, 1fr)' },
     { id: 'role', title: 'Role', cell: ({ role }) => role, width: '90px' },
-    { id: 'status', title: 'Status', cell: ({ status }) => <StatusBadge status={status} />, width: '110px' },
-    {
-      id: 'until',
-      title: 'Good until',
-      cell: ({ expires_at }) => <Time value={expires_at} />,
-      width: '150px',
-    },
-    {
-      id: 'actions',
-      title: 'Actions',
-      width: '120px',
-      align: 'end',
-      cell: ({ id, email, status }) =>
-        status === 'pending' && (
-          <ConfirmButton
-            size="compact-xs"
-            title="Withdraw the invite?"
-            text={`The link that was mailed to ${email} lets nobody in any more.`}
-            confirm="Withdraw"
-            onConfirm={() => withdraw(id)}
-          >
-            Withdraw
-          </ConfirmButton>
-        ),
-    },
+    statusColumn(),
+    timeColumn('Good until', ({ expires_at }) => expires_at),
+    confirmColumn({
+      verb: 'Withdraw',
+      offered: ({ status }) => status === 'pending',
+      title: () => 'Withdraw the invite?',
+      text: ({ email }) => `The link that was mailed to ${email} lets nobody in any more.`,
+      onConfirm: ({ id }) => withdraw(id),
+    }),
   ];
   return (
     <>

@@ -1,7 +1,8 @@
 import { Group, Paper, Stack, Tabs, Text } from '@mantine/core';
+import { Fields } from '../../components/fields.tsx';
 import { clock } from '../call/call-clock.ts';
 import { useSession } from '../call/call-data.ts';
-import { eventText } from '../call/event-text.ts';
+import { EventLines } from '../call/event-lines.tsx';
 import { toolCallsOf } from '../call/lanes.ts';
 import { ToolOutcome } from '../call/outcome-badge.tsx';
 import type { LogEvent } from '../call/session-log.ts';
@@ -64,35 +65,14 @@ export function TalkSide({
           {steps.length === 0 && (
             <Nothing text="Why the agent speaks, waits or stops, nodes of its flow, keys and faults." />
           )}
-          <ol className="history">
-            {steps.slice(-100).map((event) => {
-              const { title, details } = eventText(event);
-              return (
-                <li key={event.id}>
-                  <span className="dim tabular">{clock(event.offset_ms)}</span> {title}
-                  {details.length > 0 && (
-                    <span className="dim">
-                      {' '}
-                      {details.map(({ name, value }) => `${name}: ${value}`).join(' · ')}
-                    </span>
-                  )}
-                </li>
-              );
-            })}
-          </ol>
+          <EventLines
+            events={steps.slice(-100)}
+            time={({ offset_ms }) => <span className="dim tabular">{clock(offset_ms)}</span>}
+          />
         </Tabs.Panel>
         <Tabs.Panel value="variables" p="md">
           {variables.length === 0 && <Nothing text="The call has no variables." />}
-          <dl className="fields">
-            {variables.map(([name, value]) => (
-              <div key={name}>
-                <dt>
-                  <bdi>{name}</bdi>
-                </dt>
-                <dd dir="auto">{value}</dd>
-              </div>
-            ))}
-          </dl>
+          <Fields rows={variables} />
         </Tabs.Panel>
       </Tabs>
     </Paper>
