@@ -102,7 +102,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     clock,
     plan,
     observer,
-    nodeId: () => flow.nodeId,
+    nodeId: () => flow.place?.node_id,
     redaction,
     onTurn: () => {
       report.saveProgress();
@@ -117,6 +117,11 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     ...{ plan, variables },
     now: () => clock.now(),
     callSeconds: () => clock.offset() / 1000,
+    counts: () => ({
+      nodeTurns: flow.place?.turns ?? 0,
+      totalTurns: log.callerTurns,
+      silences: timing.unanswered,
+    }),
     onMissing: (name) => emit('warning', { code: 'missing_variable', name }),
   });
   const llms = providers.llm.map((make) => make());

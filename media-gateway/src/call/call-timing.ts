@@ -92,6 +92,11 @@ export class CallTiming {
     return this.#silence.everBroken;
   }
 
+  /** Reminders that have gone unanswered one after the other. */
+  get unanswered(): number {
+    return this.#silence.unanswered;
+  }
+
   /** Notes a sign of life of the caller: the wait for a reminder starts anew. */
   onSign(): void {
     this.#ignoresSound = false;

@@ -321,7 +321,10 @@ void t.test('a tool that sets a variable leads on once its answer was heard', as
 void t.test('silence, an event, a failing model: each has its edge', async (t) => {
   const quiet = fakeCall({
     plan: planOf(
-      flowOf([talk('a'), say('b', 'Call us again.'), end()], [edge('a', 'b', silence(1)), edge('b', 'end')]),
+      flowOf(
+        [talk('a'), say('b', 'Call us after {{system.silence_count}} reminder.'), end()],
+        [edge('a', 'b', silence(1)), edge('b', 'end')],
+      ),
       (_, config) => {
         config.silence.reminder_after_seconds = 3;
         config.silence.reminder_messages = ['Hello?'];
@@ -331,7 +334,7 @@ void t.test('silence, an event, a failing model: each has its edge', async (t) =
     llm: script(),
   });
   await quiet.wait(14_000);
-  t.same(quiet.spoken, ['Answer to a.', 'Hello?', 'Call us again.', 'Goodbye.']);
+  t.same(quiet.spoken, ['Answer to a.', 'Hello?', 'Call us after one reminder.', 'Goodbye.']);
 
   const told = fakeCall({
     plan: planOf(
@@ -471,7 +474,7 @@ void t.test(
 void t.test('a later leg goes on in its node', async (t) => {
   const definition = flowOf(
     [talk('a'), talk('b'), end()],
-    [edge('a', 'b', keys('1')), edge('b', 'end', keys('2'))],
+    [edge('a', 'b', keys('1')), edge('b', 'end', is('system.total_turns', '3'))],
   );
   const first = fakeCall({ plan: planOf(definition), llm: script() });
   await first.wait(2000);
@@ -483,6 +486,7 @@ void t.test('a later leg goes on in its node', async (t) => {
       plan: planOf(definition, (plan) => {
         plan.leg = 1;
         plan.first_event_index = 100_000;
+        plan.history = [{ turn_index: 0, role: 'caller', text: '(keys) 1', start_ms: 0, end_ms: 0 }];
         plan.flow = { ...plan.flow!, state: { ...(state as object), agent_id: agentId } as never };
       }),
       llm: script(),
@@ -493,6 +497,9 @@ void t.test('a later leg goes on in its node', async (t) => {
   await second.hears('Go on.');
   await second.wait(2500);
   t.same(second.spoken, ['Answer to b.']);
+  await second.hears('I am done.');
+  await second.wait(2500);
+  t.same(second.spoken, ['Answer to b.', 'Goodbye.'], 'turns of earlier legs are counted');
   const other = later('agt_9');
   await other.hears('Go on.');
   await other.wait(2500);

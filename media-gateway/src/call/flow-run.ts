@@ -149,9 +149,9 @@ export class FlowRun {
     return start?.type === 'conversation';
   }
 
-  /** The node that the call is in. */
-  get nodeId(): string | undefined {
-    return this.#state?.node_id;
+  /** The node that the call is in, and the turns of the caller in it. */
+  get place(): Pick<FlowState, 'node_id' | 'turns'> | undefined {
+    return this.#state;
   }
 
   /** Whether a model is being asked which way to go. */

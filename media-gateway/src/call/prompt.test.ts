@@ -13,6 +13,7 @@ function promptOf(memories: SessionPlan['memories']): string {
     variables: { company: 'Acme' },
     now: () => 0,
     callSeconds: () => 0,
+    counts: () => ({ nodeTurns: 0, totalTurns: 0, silences: 0 }),
     onMissing: () => {},
   }).systemPrompt();
 }
@@ -63,6 +64,7 @@ void t.test('every system variable has its value, in the language and zone of th
     variables,
     now: () => Date.UTC(2026, 0, 31, 18, 5),
     callSeconds: () => 61.6,
+    counts: () => ({ nodeTurns: 2, totalTurns: 5, silences: 1 }),
     onMissing: (name) => void missing.push(name),
   });
   const expected = {
@@ -78,6 +80,9 @@ void t.test('every system variable has its value, in the language and zone of th
     language: 'de-DE',
     attempt_number: '3',
     call_seconds: '62',
+    node_turns: '2',
+    total_turns: '5',
+    silence_count: '1',
   };
   for (const [name, value] of Object.entries(expected))
     t.equal(texts.render(`<{{system.${name}}}>`), `<${value}>`, name);

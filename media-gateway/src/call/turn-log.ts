@@ -47,6 +47,11 @@ export class TurnLog {
     return this.#nextTurn;
   }
 
+  /** How often the caller has taken a turn, with words or keys. */
+  get callerTurns(): number {
+    return this.#turns.filter(({ role, backchannel }) => role === 'caller' && !backchannel).length;
+  }
+
   get turns(): readonly Turn[] {
     return this.#turns;
   }

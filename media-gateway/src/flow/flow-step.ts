@@ -42,7 +42,7 @@ class Walk {
   constructor(graph: FlowGraph, state: FlowState, lookup: Lookup) {
     this.#graph = graph;
     this.state = state;
-    this.#variables = new StepVariables(lookup, this.effects);
+    this.#variables = new StepVariables(lookup, state, this.effects);
     this.#ways = new WaysOn(graph, state, this.#variables);
   }
 

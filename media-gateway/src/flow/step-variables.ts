@@ -1,20 +1,27 @@
+import type { FlowState } from '@parley/shared/contracts/flow-state';
 import { renderTemplate } from '@parley/shared/templates/template';
 import type { FlowEffect, Lookup } from './flow-effects.ts';
 
 /** The variables of a call as one step of its flow sees and sets them. */
 export class StepVariables {
   readonly #before: Lookup;
+  readonly #state: Pick<FlowState, 'turns'>;
   readonly #effects: FlowEffect[];
   /** Those that this step has set. */
   readonly #assigned = new Map<string, string>();
 
-  /** @param effects what the step comes to: told of what is set, and of what is missing */
-  constructor(before: Lookup, effects: FlowEffect[]) {
+  /** @param state of the step, read at the time @param effects what the step comes to: told of what is set, and of what is missing */
+  constructor(before: Lookup, state: Pick<FlowState, 'turns'>, effects: FlowEffect[]) {
     this.#before = before;
+    this.#state = state;
     this.#effects = effects;
   }
 
-  readonly lookup: Lookup = (name) => this.#assigned.get(name) ?? this.#before(name);
+  readonly lookup: Lookup = (name) => {
+    // The step counts turns itself.
+    if (name === 'system.node_turns') return String(this.#state.turns);
+    return this.#assigned.get(name) ?? this.#before(name);
+  };
 
   /** Sets values that the flow or its tools have given. @param values name, value, and the variables that were filled in */
   assign(values: readonly (readonly [name: string, value: string, filled: readonly string[]])[]): void {

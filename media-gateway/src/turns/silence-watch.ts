@@ -40,6 +40,11 @@ export class SilenceWatch {
     this.#unanswered = 0;
   }
 
+  /** Reminders that have gone unanswered one after the other. */
+  get unanswered(): number {
+    return this.#unanswered;
+  }
+
   /** The caller has given any sign of life at all. */
   get everBroken(): boolean {
     return this.#everBroken;
