@@ -84,7 +84,11 @@ class Walk {
         return this.#routed(input.choice);
       case 'read':
         if (input.choice !== null) return this.#routed(input.choice);
-        return this.#collected(this.#collection?.read(input.values, input.said));
+        return this.#collected(
+          (collection) => collection.read(input.values, input.said),
+          { type: 'result' },
+          input.said,
+        );
     }
   }
 
@@ -101,7 +105,7 @@ class Walk {
     else if (phase === 'running') this.#leave({ type: 'failed' });
     else if (phase === 'confirming' && this.#node.type === 'tool') this.#askForYes(this.#node, false);
     else if (phase === 'waiting') this.#wait();
-    else this.#collection?.resume();
+    else this.#collected((collection) => collection.resume());
   }
 
   // ---- the caller ----
@@ -168,7 +172,7 @@ class Walk {
     const edge =
       phase === 'talking' || happening.type === 'failed'
         ? this.#ways.firstTrue(happening)
-        : this.#ways.firstWanting(happening);
+        : this.#ways.firstWithCondition(happening);
     if (edge) this.#follow(edge);
   }
 
@@ -237,7 +241,7 @@ class Walk {
         this.effects.push({ type: 'end', message: this.#variables.render(node.message).trim() || undefined });
         return;
       case 'collect':
-        return this.#collected(this.#collection!.begin(kept));
+        return this.#collected((collection) => collection.begin(kept));
       case 'transfer':
         state.phase = 'leading';
         this.effects.push({ type: 'transfer', to: node.destination ?? node.destination_id! });
@@ -258,25 +262,31 @@ class Walk {
 
   // ---- collecting ----
 
-  /** Of a node that collects values. */
-  get #collection(): Collection | undefined {
-    const node = this.#node;
-    return node.type === 'collect'
-      ? new Collection(node, this.state, this.#variables, this.effects)
-      : undefined;
-  }
-
   #collects(input: Extract<FlowInput, { type: 'turn' | 'keys' }>): void {
-    const edge = this.#ways.firstWanting(input);
-    if (edge) return this.#follow(edge);
-    this.#collected(this.#collection?.heard(input), input.type === 'turn' ? (input.text ?? '') : '');
+    // Keys that an edge wants are no value.
+    if (this.#ways.firstWanting(input)) return this.#follow(this.#ways.firstWithCondition(input)!);
+    const said = input.type === 'turn' ? (input.text ?? '') : '';
+    this.#collected((collection) => collection.heard(input), input, said);
   }
 
-  #collected(verdict: Collected | undefined, said = ''): void {
+  /**
+   * Goes on with a node that collects values.
+   * @param happening what may lead on before all is collected; undefined: nothing has happened
+   * @param said the words of the caller, for a model to read
+   */
+  #collected(goOn: (collection: Collection) => Collected, happening?: Happening, said = ''): void {
+    const node = this.#node;
+    if (node.type !== 'collect') return;
+    const collection = new Collection(node, this.state, this.#variables);
+    const verdict = goOn(collection);
     if (verdict === 'done' || verdict === 'failed') return this.#leave({ type: verdict });
-    if (verdict !== 'unread') return;
-    const fields = this.#collection!.wanted;
-    this.effects.push({ type: 'read', fields, options: this.#ways.routes(), said });
+    const edge = happening && this.#ways.firstWithCondition(happening);
+    if (edge) return this.#follow(edge);
+    if (verdict === 'stays') this.effects.push(...collection.asks);
+    else {
+      const fields = collection.wanted;
+      this.effects.push({ type: 'read', fields, options: this.#ways.routes(), said });
+    }
   }
 
   // ---- tools and waits ----
@@ -344,7 +354,7 @@ class Walk {
 
   /** Who waits is led on by what is waited for, and by edges that want just this. */
   #waitingTakes(input: Extract<FlowInput, { type: 'turn' | 'keys' | 'event' }>): void {
-    const edge = this.#ways.firstFromWaiting(input);
+    const edge = this.#ways.firstWithCondition(input);
     if (edge) this.#follow(edge);
     else if (input.type === 'event' && input.name === this.#awaited) this.#leave({ type: 'done' });
   }

@@ -27,7 +27,7 @@ export class WaysOn {
     return this.edges.find(({ condition }) => isTrue(condition, happening, this.#variables.lookup));
   }
 
-  /** Of the edges of a node that is not done, the first that wants just this. */
+  /** The first edge that wants just this. */
   firstWanting(happening: Happening): FlowEdge | undefined {
     return this.edges.find(
       ({ condition }) =>
@@ -37,8 +37,8 @@ export class WaysOn {
     );
   }
 
-  /** Of the edges of a node that waits, the first that is true and has a condition. */
-  firstFromWaiting(happening: Happening): FlowEdge | undefined {
+  /** Of the edges of a node that is not done, the first that is true and has a condition. */
+  firstWithCondition(happening: Happening): FlowEdge | undefined {
     return this.edges.find(
       ({ condition }) => condition.type !== 'always' && isTrue(condition, happening, this.#variables.lookup),
     );

@@ -1,9 +1,10 @@
 import t from 'tap';
-import { edge, end, error, flowOf, keys, llm, say, talk, tool } from '../fixtures.ts';
+import { edge, end, error, flowOf, is, keys, llm, say, talk, tool } from '../fixtures.ts';
 import type { FlowInput } from '../flow-effects.ts';
 import { played, press, run, start, take, turn } from '../walk.fixture.ts';
 
 const says = (text: string, asked?: string): FlowInput => ({ type: 'turn', text, ...(asked && { asked }) });
+const happens = (name: string): FlowInput => ({ type: 'event', name });
 const reads = (values: Record<string, unknown> | null, said = ''): FlowInput => ({
   ...{ type: 'read', choice: null, values, said },
 });
@@ -120,6 +121,36 @@ void t.test('keys, and words where keys are wanted', async (t) => {
     /^\(What the caller has given was not understood as digits/,
     'and keys where words are',
   );
+});
+
+void t.test('what the caller has said leads on before all is collected', async (t) => {
+  const definition = flowOf(
+    [
+      collect([{ name: 'people', type: 'number' }, { name: 'day', type: 'date' }, { name: 'name' }]),
+      end('out'),
+      end('bye'),
+    ],
+    [
+      edge('ask', 'out', is('people', '9'), { priority: 2, say: 'So many.' }),
+      edge('ask', 'out', is('system.node_turns', '3'), { id: 'slow', priority: 3 }),
+      edge('ask', 'out', is('vip', 'yes'), { id: 'vip', priority: 4 }),
+      edge('ask', 'out', keys('0'), { id: 'zero', priority: 5 }),
+      edge('ask', 'out', llm('Wants a person.'), { id: 'person' }),
+      edge('ask', 'bye'),
+    ],
+  );
+  const last = (...inputs: FlowInput[]) => steps(definition, ...inputs).at(-1);
+  const out = 'edge out, end "Goodbye."';
+  t.equal(last(says('Nine.')), 'people=9, "So many."', 'and nothing more is asked');
+  t.equal(last(says('A whole team.'), reads({ people: 9, name: 'Ada' })), 'name=Ada, people=9, "So many."');
+  t.match(last(says('Four.'), says('Hm.')), /^read day, name or go on$/);
+  t.equal(last(says('Four.'), says('Hm.'), reads({}), says('Hm.')), out, 'no model is asked');
+  t.equal(last(press('0')), out, 'keys of an edge are no value');
+  const vip = (input: FlowInput) => run(definition, [start, input], { ...here, vip: 'yes' });
+  t.match(vip(says('Four.')).variables, { people: '4' }, 'what was said with it is kept');
+  for (const input of [says('Four.'), says('Hm.'), press('0'), { type: 'result' } as const, happens('paid')])
+    t.match(vip(input).steps[1], /edge out/, JSON.stringify(input));
+  t.match(vip(says('Four.')).steps[0], /^start ask, \(Ask the caller now/, 'it asks first');
 });
 
 void t.test('edges of a node that collects, and a global node in between', async (t) => {

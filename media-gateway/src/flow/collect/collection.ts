@@ -25,18 +25,18 @@ type Collect = NonNullable<FlowState['collect']>;
  */
 export type Collected = 'stays' | 'unread' | 'done' | 'failed';
 
-/** The fields of a node, filled one after the other. Writes into the state, variables and effects of a step. */
+/** The fields of a node, filled one after the other. Writes into the state and the variables of a step. */
 export class Collection {
+  /** How the caller is asked, if the call stays in the node. */
+  readonly asks: FlowEffect[] = [];
   readonly #node: CollectNode;
   readonly #state: FlowState;
   readonly #variables: StepVariables;
-  readonly #effects: FlowEffect[];
 
-  constructor(node: CollectNode, state: FlowState, variables: StepVariables, effects: FlowEffect[]) {
+  constructor(node: CollectNode, state: FlowState, variables: StepVariables) {
     this.#node = node;
     this.#state = state;
     this.#variables = variables;
-    this.#effects = effects;
   }
 
   /** @param kept what was collected before the caller asked for something else in between */
@@ -55,8 +55,9 @@ export class Collection {
   }
 
   /** A later leg: the caller is heard where they were asked. */
-  resume(): void {
-    this.#effects.push({ type: 'task', text: this.#task() });
+  resume(): Collected {
+    this.asks.push({ type: 'task', text: this.#task() });
+    return 'stays';
   }
 
   /** The caller has said something, or entered keys. */
@@ -236,12 +237,12 @@ export class Collection {
   }
 
   #ask(task: string): void {
-    this.#effects.push({ type: 'task', text: task }, { type: 'reply' });
+    this.asks.push({ type: 'task', text: task }, { type: 'reply' });
   }
 
   #confirm(): void {
     const text = this.#question(this.#collect.candidate!);
-    this.#effects.push({ type: 'say', text, interruptible: true, assetId: null });
+    this.asks.push({ type: 'say', text, interruptible: true, assetId: null });
   }
 
   #question(value: string): string {
