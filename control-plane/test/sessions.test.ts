@@ -1,4 +1,7 @@
+import { randomUUID } from 'node:crypto';
+import mongoose from 'mongoose';
 import t from 'tap';
+import { sessionCollection } from '../src/sessions/session-model.ts';
 import type { SessionResponse } from '../src/sessions/session-schema.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
 import { TestGateway } from './fixtures/test-gateway.ts';
@@ -271,6 +274,62 @@ void t.test('events reach live sessions only', async (t) => {
   t.equal(answer.body.code, 'invalid_state');
   const bad = await plane.call<Body>('POST', `/v1/sessions/${body.session_id}/events`, { body: {} });
   t.equal(bad.status, 422);
+});
+
+void t.test('sessions are found by the words of their transcripts', async (t) => {
+  const tenant = await plane.makeTenant();
+  const token = tenant.apiKey;
+  const [org_id, project_id] = [tenant.org._id, tenant.project._id];
+  const { callLog, database } = plane.app.services;
+  const start = async () => (await create({}, { token })).body.session_id;
+  const [one, other] = [await start(), await start()];
+  const say = (session_id: string, turn_index: number, text: string) =>
+    callLog.storeTurn(
+      { session_id, org_id, project_id },
+      { turn_index, role: 'caller', text, start_ms: 0, end_ms: 1, interrupted: false, redacted: false },
+    );
+  const found = async (transcript: string) => {
+    const path = `/v1/orgs/${org_id}/projects/${project_id}/sessions?sort=created_at&transcript=${encodeURIComponent(transcript)}`;
+    const answer = await plane.call<Listed>('GET', path, { token });
+    return answer.status === 200 ? answer.body.items.map(({ session_id }) => session_id) : answer.status;
+  };
+  await say(one, 0, 'Good morning, my number is 555 0199.');
+  await say(one, 1, 'I want a refund!');
+  await say(other, 0, 'Good evening. A refund, please.');
+  t.same(await found('good'), [one, other]);
+  t.same(await found('REFUND morning'), [one], 'words of several turns, in any order');
+  t.same(await found('morning evening'), []);
+  t.same(await found('refun'), [], 'whole words');
+  t.same(await found('0199'), [one]);
+  await say(one, 0, 'Good morning, my number is [phone_number].');
+  t.same(await found('0199'), [], 'what a turn no longer has is not found');
+  t.same(await found('morning refund'), [one], 'and the rest still is');
+  t.equal(await found('...'), 422);
+  t.equal(await found(Array.from({ length: 17 }, (_, n) => `w${n}`).join(' ')), 422);
+
+  const record = {
+    ...{ org_id, project_id, channel: 'web', direction: 'web', transport: 'websocket', status: 'ended' },
+    ...{ test_run_id: null, parent_session_id: null, created_at: new Date(), said: ['good', 'afternoon'] },
+  };
+  const native = database.model(sessionCollection).collection;
+  await native.insertMany(Array.from({ length: 200 }, () => ({ ...record, _id: randomUUID() as never })));
+  const sent: object[] = [];
+  mongoose.set('debug', (_: string, method: string, filter: object) => {
+    if (method === 'find') sent.push(filter);
+  });
+  t.teardown(() => mongoose.set('debug', false));
+  t.same(await found('good refund'), [one, other]);
+  const { executionStats } = await native.find(sent.at(-1)!).explain('executionStats');
+  t.match(
+    executionStats,
+    { nReturned: 2, totalDocsExamined: 2 },
+    'none but those of the rarest word are read',
+  );
+
+  await plane.call('POST', `/v1/sessions/${one}/end`, { token });
+  t.equal((await plane.call('DELETE', `/v1/sessions/${one}`, { token })).status, 204);
+  await say(one, 2, 'A late refund');
+  t.same(await found('refund'), [other], 'nothing of what is erased is found');
 });
 
 void t.test('lists are filtered and sorted', async (t) => {

@@ -5,7 +5,7 @@ import type { LiveStreams } from '../live/live-streams.ts';
 import { CallEventHandler } from './call-event-handler.ts';
 import { callLogRoutes } from './call-log-routes.ts';
 import { callLogSample } from './call-log-sample.ts';
-import { CallLog, type EventListeners } from './call-log.ts';
+import { CallLog, type EventListeners, type TurnWords } from './call-log.ts';
 import { carrierCommandCollection } from './carrier-command-model.ts';
 import { CarrierCommands } from './carrier-commands.ts';
 import { GatewayCommands } from './gateway-commands.ts';
@@ -28,6 +28,7 @@ export function createCallLog({
   watch,
   ...deps
 }: Pick<Platform, 'clock' | 'database' | 'logger'> & {
+  words: TurnWords;
   live: { livePublisher: EventListeners; liveStreams: LiveStreams };
   watch: WatchDeps['watch'];
 }) {

@@ -33,6 +33,16 @@ export interface EventListeners {
   publish(of: LogOwner, event: LiveEvent): void;
 }
 
+/** Who keeps the words that transcripts are searched by. Safe to repeat. */
+export interface TurnWords {
+  add(sessionId: string, text: string): Promise<void>;
+  change(
+    sessionId: string,
+    texts: { before: string; after: string },
+    turns: () => Promise<string[]>,
+  ): Promise<void>;
+}
+
 type LastEvent = Pick<SessionEventRecord, 'index' | 'at' | 'offset_ms'>;
 
 /** The stored events and turns of sessions. */
@@ -42,6 +52,7 @@ export class CallLog {
   readonly #turns: Model<TurnRecord>;
   readonly #clock: Clock;
   readonly #listeners: EventListeners | undefined;
+  readonly #words: TurnWords | undefined;
   /** By session, the last event that this process has appended, the one that was longest ago first. */
   readonly #lasts = new Map<string, LastEvent>();
 
@@ -49,13 +60,16 @@ export class CallLog {
     database,
     clock,
     listeners,
+    words,
   }: {
     database: Database;
     clock: Clock;
     listeners?: EventListeners;
+    words?: TurnWords;
   }) {
     this.#database = database;
     this.#listeners = listeners;
+    this.#words = words;
     this.#events = database.model(sessionEventCollection);
     this.#turns = database.model(turnCollection);
     this.#clock = clock;
@@ -151,6 +165,7 @@ export class CallLog {
   /** Stores a turn; it replaces an earlier form of the same turn. */
   async storeTurn(owner: LogOwner, turn: Turn): Promise<void> {
     const { turn_index, ...said } = turn;
+    await this.#keepWords(owner.session_id, turn);
     await this.#turns.updateOne(
       { _id: `${owner.session_id}:${turn_index}` },
       {
@@ -171,6 +186,18 @@ export class CallLog {
       },
       { upsert: true },
     );
+  }
+
+  /** Before the turn itself is: what a crash cuts off is done when its event comes again. */
+  async #keepWords(sessionId: string, { turn_index, text: after }: Turn): Promise<void> {
+    if (!this.#words) return;
+    const [known] = await this.turnsNumbered(sessionId, [turn_index]);
+    if (!known) return this.#words.add(sessionId, after);
+    if (known.text === after) return;
+    await this.#words.change(sessionId, { before: known.text, after }, async () => {
+      const others = (await this.turns(sessionId)).filter((turn) => turn.turn_index !== turn_index);
+      return [...others.map(({ text }) => text), after];
+    });
   }
 
   /** The whole transcript, in order. */

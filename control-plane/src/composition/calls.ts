@@ -35,6 +35,7 @@ import { createSessions } from '../sessions/session-feature.ts';
 import { sessionCollection } from '../sessions/session-model.ts';
 import { isLive } from '../sessions/session-states.ts';
 import { SessionStore } from '../sessions/session-store.ts';
+import { TranscriptWords } from '../sessions/transcript-words.ts';
 import { phoneNumberCollection } from '../telephony/phone-number-model.ts';
 import { createStartCalls } from '../start-calls/start-call-feature.ts';
 import { createTelephony } from '../telephony/telephony-feature.ts';
@@ -88,7 +89,7 @@ export function createCallFeatures(
   const { tickets } = features.add(createWsTickets(platform));
   const live = features.add(createLive(platform));
   const log = createCallLog({
-    ...{ ...platform, live },
+    ...{ ...platform, live, words: new TranscriptWords(platform) },
     async watch(sessionId, until): Promise<void> {
       const session = await store.find(sessionId);
       if (!session || session.gateway_id === null || !isLive(session.status)) return;

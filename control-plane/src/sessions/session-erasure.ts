@@ -77,6 +77,7 @@ export class SessionErasure {
       from_number: null,
       to_number: null,
       user_identifier: null,
+      said: [],
       goal_status: null,
       outcome: null,
       recording_id: null,

@@ -110,6 +110,8 @@ export interface SessionRecord extends StoredRecord {
   numbers: string[];
   /** What the list is searched by. Kept by the store. */
   words: string[];
+  /** The words of its transcript, for searching. Records of earlier versions have none. */
+  said?: string[];
   telephony_account_id: string | null;
   phone_number_id: string | null;
   inbound_deployment_id: string | null;

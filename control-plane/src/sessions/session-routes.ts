@@ -50,6 +50,7 @@ import { sessionCollection } from './session-model.ts';
 import type { SessionRecord } from './session-record.ts';
 import { sessionTarget } from './session-target.ts';
 import { searchedWords } from './session-words.ts';
+import { saying, transcriptQuery } from './transcript-search.ts';
 import { mintedSchema } from './session-token.ts';
 
 /** What it writes to the audit trail. */
@@ -104,6 +105,7 @@ const query = listQuery({
           '`user_identifier`, or of the variables `name` and `external_id` that the session was made with, all of which ' +
           'must occur. Upper and lower case are the same.',
       }),
+    transcript: transcriptQuery.optional(),
   },
 });
 
@@ -118,7 +120,18 @@ function directionsOf(channels: readonly Channel[]): Direction[] {
 
 /** Fields that a list does not show: most of a record, and its longest. */
 const UNLISTED = [
-  ...['variables', 'metrics', 'usage', 'legs', 'slot_scopes', 'pre_call', 'tool_mocks', 'numbers', 'words'],
+  ...[
+    'variables',
+    'metrics',
+    'usage',
+    'legs',
+    'slot_scopes',
+    'pre_call',
+    'tool_mocks',
+    'numbers',
+    'words',
+    'said',
+  ],
   ...['agent_version', 'store_transcript', 'retention_days', 'post_call_analysis_ids', 'client_tools'],
   ...['from_number', 'to_number', 'telephony_account_id', 'phone_number_id', 'inbound_deployment_id'],
   ...['campaign_id', 'contact_id', 'test_run_id', 'carrier_call_id', 'carrier_cause', 'carrier_cost'],
@@ -207,16 +220,27 @@ export function sessionRoutes(deps: {
           started_before,
           test_run_id,
           q,
+          transcript,
           detail,
           ...filters
         } = query;
+        const sessions = scope.collection(sessionCollection);
+        const listed = {
+          ...commonFilter(filters),
+          // Sessions of test runs are seen only by those who ask for them.
+          test_run_id: test_run_id ? { $in: test_run_id } : null,
+          // Those of whom callers are transferred to are parts of the callers' own.
+          parent_session_id: null,
+          ...startedBetween(filters, started_after, started_before),
+        };
         const also = [
           ...(filters.channel ? [{ direction: { $in: directionsOf(filters.channel) } }] : []),
           ...(q === undefined ? [] : searchedWords(q)).map((word) => ({ words: word })),
+          ...(transcript === undefined ? [] : await saying(sessions, transcript, listed)),
         ];
-        const page = await scope.collection(sessionCollection).page(
+        const page = await sessions.page(
           {
-            ...commonFilter(filters),
+            ...listed,
             ...equalities({
               status: filters.status,
               channel: filters.channel,
@@ -232,14 +256,9 @@ export function sessionRoutes(deps: {
               hangup_reason: filters.hangup_reason,
               outcome: filters.outcome,
             }),
-            // Sessions of test runs are seen only by those who ask for them.
-            test_run_id: test_run_id ? { $in: test_run_id } : null,
-            // Those of whom callers are transferred to are parts of the callers' own.
-            parent_session_id: null,
             ...(numbers ? { numbers: { $in: numbers } } : {}),
             ...lasting(filters.min_duration_seconds, filters.max_duration_seconds),
             ...(also.length > 0 && { $and: also }),
-            ...startedBetween(filters, started_after, started_before),
           },
           query,
           detail === true ? UNDETAILED : UNLISTED,

@@ -78,6 +78,7 @@ export const sessionSample: Sample = {
         failure_reason: rare ? 'no_answer' : null,
         hangup_reason: rare ? null : 'caller_hangup',
         outcome: rare ? 'voicemail' : 'sold',
+        said: rare ? ['good', 'refund'] : ['good', 'morning'],
         words: rare ? ['rare'] : ['user', `${n % 1000}`],
         started_at: new Date(MANY_START + n * MANY_APART_MS + 5000),
         duration_seconds: (n * 31) % 1800,
@@ -103,5 +104,6 @@ export const sessionSample: Sample = {
     min_duration_seconds: ['0', '1795', '1800'],
     max_duration_seconds: ['1800', '5', '0'],
     q: ['user', 'rare', 'nobody'],
+    transcript: ['good morning', 'Refund, good', 'goodbye'],
   }),
 };

@@ -188,7 +188,17 @@ export function toSessionResponse(
 
 /** Fields that nothing of a session's detail is made of: its longest. */
 export const UNDETAILED = [
-  ...(['metrics', 'usage', 'legs', 'pre_call', 'tool_mocks', 'numbers', 'words', 'flow_state'] as const),
+  ...([
+    'metrics',
+    'usage',
+    'legs',
+    'pre_call',
+    'tool_mocks',
+    'numbers',
+    'words',
+    'said',
+    'flow_state',
+  ] as const),
 ] as const satisfies readonly (keyof SessionRecord)[];
 
 function agentsOf({

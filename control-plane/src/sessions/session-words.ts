@@ -17,7 +17,7 @@ export function wordsOf(session: Partial<Searched>): string[] {
     return Array.from({ length: ends }, (_, from) => digits.slice(from));
   });
   const texts = [session.user_identifier, ...WHO.map((name) => session.variables?.[name])];
-  const words = texts.flatMap((text) => split(text ?? ''));
+  const words = texts.flatMap((text) => splitWords(text ?? ''));
   return [...new Set([...numbers, ...words])].slice(0, MAX_WORDS);
 }
 
@@ -30,10 +30,11 @@ export function searchedWords(text: string): string[] {
     const digits = text.replace(/\D/g, '');
     return digits === '' ? [] : [digits];
   }
-  return [...new Set(split(text))];
+  return [...new Set(splitWords(text))];
 }
 
-function split(text: string): string[] {
+/** Words of a text in order, lower-cased: whatever stands between letters and digits separates them. */
+export function splitWords(text: string): string[] {
   const words = text
     .normalize('NFKC')
     .toLowerCase()

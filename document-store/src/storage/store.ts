@@ -161,11 +161,7 @@ export class Store {
       if (index.decidedBy && !changed.some((field) => index.decidedBy!.has(field))) return [];
       const old = this.#keysFor(index, before);
       const now = this.#keysFor(index, after);
-      return {
-        index,
-        gone: old.filter((key) => !now.some((other) => other.equals(key))),
-        added: now.filter((key) => !old.some((other) => other.equals(key))),
-      };
+      return { index, gone: keysWithout(old, now), added: keysWithout(now, old) };
     });
     for (const { index, added } of changes) this.#checkUnique(collection, index, added, rowId, after);
     for (const { index, gone, added } of changes) {
@@ -281,6 +277,12 @@ export class Store {
     }
     return faults;
   }
+}
+
+/** Those of `keys` that are not among `others`: arrays have thousands. */
+function keysWithout(keys: readonly Buffer[], others: readonly Buffer[]): Buffer[] {
+  const known = new Set(others.map((key) => key.toString('latin1')));
+  return keys.filter((key) => !known.has(key.toString('latin1')));
 }
 
 /** Fields of a document that have another value, or are there in one of the two alone. */
