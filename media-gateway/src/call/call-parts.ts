@@ -113,7 +113,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
       callerSaid: (text, language) => tools.confirmations.callerSaid(text, language),
     },
   });
-  const prompt = new PromptTexts({
+  const prompt: PromptTexts = new PromptTexts({
     ...{ plan, variables },
     now: () => clock.now(),
     callSeconds: () => clock.offset() / 1000,
@@ -316,7 +316,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     hold: (assetId) => background.hold(assetId),
     onAgentChanged: (next, passed) => takeOver(next, passed),
   });
-  const timing = new CallTiming({
+  const timing: CallTiming = new CallTiming({
     plan,
     prompt,
     clock,
