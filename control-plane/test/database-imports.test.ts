@@ -246,6 +246,57 @@ void t.test('people are imported behind the answer, each once though a process d
   }
 });
 
+/** How often the store is asked for people of files while `work` runs, by collection and what it is asked. */
+async function operations(work: () => Promise<unknown>): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  const { db } = database.model(importCollection);
+  db.set('debug', (collection: string, operation: string) => {
+    const name = `${collection}.${operation}`;
+    if (OPERATIONS_OF_BATCHES.includes(name)) counts[name] = (counts[name] ?? 0) + 1;
+  });
+  try {
+    await work();
+  } finally {
+    db.set('debug', false);
+  }
+  return counts;
+}
+const OPERATIONS_OF_BATCHES = [
+  ...['find', 'insertMany', 'insertOne', 'bulkWrite', 'updateOne'].flatMap((operation) => [
+    `campaign_contacts.${operation}`,
+    `recipients.${operation}`,
+    `database_import_errors.${operation}`,
+  ]),
+  ...['recipients.countDocuments', 'campaigns.findOneAndUpdate', 'campaigns.updateOne'],
+];
+
+void t.test('the store is asked by the batch, not by the person', async (t) => {
+  const batches = 2;
+  const file = people(600);
+  const [campaign, list] = await peopleTargets();
+  const importInto = (target: { path: string }) => async () => {
+    const { id } = (await send(`${importPath(target)}?async=true`, file)).body;
+    t.match(await settled(id), { status: 'done', imported: 540, error_count: 60 });
+  };
+  t.same(await operations(importInto(campaign!)), {
+    // Whom the campaign has; and, of the first batch, who was stored by a process that died.
+    'campaign_contacts.find': batches + 1,
+    'recipients.find': batches,
+    'campaign_contacts.insertMany': batches,
+    // Counted, and marked as such.
+    'campaigns.findOneAndUpdate': batches,
+    'campaign_contacts.bulkWrite': batches,
+    'campaigns.updateOne': batches,
+    'database_import_errors.insertMany': batches,
+  });
+  t.same(await operations(importInto(list!)), {
+    'recipients.countDocuments': batches,
+    'recipients.find': batches,
+    'recipients.insertMany': batches,
+    'database_import_errors.insertMany': batches,
+  });
+});
+
 void t.test('the target of an import may go, and a list is imported at once', async (t) => {
   const [campaign] = await peopleTargets();
   const query = `${importPath(campaign!)}?async=true`;

@@ -36,8 +36,17 @@ export function noCounters(): Counters {
   return Object.fromEntries(COUNTERS.map((name) => [name, 0])) as Counters;
 }
 
+type CountedFields = Pick<
+  ContactRecord,
+  'status' | 'attempts_made' | 'answered_count' | 'voicemail_count' | 'counted' | 'revision' | 'removed'
+>;
+const COUNTED_FIELDS: Readonly<Record<keyof CountedFields, 1>> = {
+  ...{ status: 1, attempts_made: 1, answered_count: 1, voicemail_count: 1 },
+  ...{ counted: 1, revision: 1, removed: 1 },
+};
+
 /** What a contact adds to the counters of its campaign. */
-export function countedOf(contact: ContactRecord): Counted {
+export function countedOf(contact: Omit<CountedFields, 'counted' | 'revision' | 'removed'>): Counted {
   return {
     status: contact.status,
     attempts: contact.attempts_made,
@@ -84,6 +93,21 @@ export class CampaignCounters {
     throw new Error('The counters of a campaign were changed by others all the time.');
   }
 
+  /**
+   * Counts contacts that were just stored, without reading them again, unless somebody else has counted since.
+   * @param batches `counted_batches` of the campaign, as it was read before they were stored
+   * @param contacts as they were stored, `BATCH` at most
+   */
+  async countAdded(
+    campaignId: string,
+    batches: number,
+    contacts: readonly (CountedFields & { _id: string })[],
+  ): Promise<void> {
+    if (contacts.length === 0) return;
+    if (contacts.length > BATCH || !(await this.#add(campaignId, batches, contacts)))
+      await this.count(campaignId);
+  }
+
   /** Counts what processes that died have left. */
   async sweep(signal: AbortSignal): Promise<void> {
     for (let after = ''; !signal.aborted;) {
@@ -104,8 +128,19 @@ export class CampaignCounters {
       .find({ uncounted: true, campaign_id: campaignId })
       .sort({ _id: 1 })
       .limit(BATCH)
-      .lean<ContactRecord[]>();
+      .select(COUNTED_FIELDS)
+      .lean<(CountedFields & { _id: string })[]>();
     if (changed.length === 0) return 'last';
+    const ours = await this.#add(campaignId, batches, changed);
+    return ours && changed.length < BATCH ? 'last' : 'more';
+  }
+
+  /** Counts a batch behind the batch `batches`. @returns whether no other was faster */
+  async #add(
+    campaignId: string,
+    batches: number,
+    changed: readonly (CountedFields & { _id: string })[],
+  ): Promise<boolean> {
     const differences = noCounters();
     const contacts = changed.map((contact) => {
       const counted = countedOf(contact);
@@ -124,29 +159,31 @@ export class CampaignCounters {
       },
       { timestamps: false, projection: { _id: 1 } },
     );
-    if (!ours) return 'more';
-    await this.#mark(campaignId, batches + 1, contacts);
-    return changed.length < BATCH ? 'last' : 'more';
+    if (ours) await this.#mark(campaignId, batches + 1, contacts);
+    return ours !== null;
   }
 
   /** Marks the contacts of a batch as counted, and forgets the batch. Safe to repeat, however late. */
   async #mark(campaignId: string, batch: number, contacts: readonly CountedContact[]): Promise<void> {
     const quietly = { timestamps: false };
     const alike = Map.groupBy(contacts, ({ counted, revision }) => JSON.stringify([counted, revision]));
-    const marks = [...alike.values()].flatMap((same) => {
+    const marks = [...alike.values()].map((same) => {
       const { counted, revision } = same[0]!;
-      const uncounted = { _id: { $in: same.map(({ id }) => id) }, counted_batch: { $lt: batch } };
-      const set = { counted, counted_batch: batch };
-      return [
-        {
-          updateMany: { filter: { ...uncounted, revision }, update: { $set: { ...set, uncounted: false } } },
-        },
-        // What has changed since is counted again.
-        { updateMany: { filter: uncounted, update: { $set: set } } },
-      ];
+      const filter = { _id: { $in: same.map(({ id }) => id) }, counted_batch: { $lt: batch } };
+      return { filter, revision, set: { counted, counted_batch: batch } };
     });
-    // Past the model, which would note when contacts were changed.
-    await this.#contacts.collection.bulkWrite(marks as never[], { ordered: true });
+    const mark = (writes: { filter: object; set: object }[]) =>
+      // Past the model, which would note when contacts were changed.
+      this.#contacts.collection.bulkWrite(
+        writes.map(({ filter, set }) => ({ updateMany: { filter, update: { $set: set } } })) as never[],
+      );
+    const { matchedCount } = await mark(
+      marks.map(({ filter, revision, set }) => ({
+        ...{ filter: { ...filter, revision }, set: { ...set, uncounted: false } },
+      })),
+    );
+    // What has changed since is counted again.
+    if (matchedCount < contacts.length) await mark(marks);
     const removed = contacts.filter((contact) => contact.removed).map(({ id }) => id);
     if (removed.length > 0) await this.#contacts.deleteMany({ _id: { $in: removed }, removed: true });
     await this.#campaigns.updateOne(

@@ -46,6 +46,7 @@ const WHY: Readonly<Record<SkipReason, string>> = {
 /** Makes the people of CSV files and of recipient lists contacts. */
 export class ContactImports implements ImportKind {
   readonly target = 'campaign_id';
+  readonly batch = BATCH;
   readonly #contacts: Pick<ContactService, 'add' | 'existing' | 'update'>;
   readonly #campaigns: Pick<CampaignStore, 'find' | 'tookList'>;
   readonly #lists: ListedPeople;
@@ -113,13 +114,13 @@ export class ContactImports implements ImportKind {
 
   async open(claimed: ImportRecord, header: readonly string[]): ReturnType<ImportKind['open']> {
     const columns = peopleColumns(header, { defaultCountry: claimed.default_country ?? undefined });
-    return async (rows) => {
+    return async (rows, mayBeThere) => {
       const campaign = await this.#campaigns.find(claimed.campaign_id!);
       if (!campaign) throw new ConflictError('invalid_state', 'The campaign was deleted.');
       const read = rows.map(({ record, cells }) => ({ record, ...columns.read(cells) }));
       const ids = read.map(({ record }) => importedId('cct', claimed._id, record));
       // Stored before, and not told of.
-      const there = await this.#contacts.existing(ids);
+      const there = mayBeThere ? await this.#contacts.existing(ids) : new Set<string>();
       const people = read.flatMap((one, n) =>
         'person' in one && !there.has(ids[n]!) ? [{ row: one.record, person: one.person, id: ids[n]! }] : [],
       );
@@ -172,10 +173,7 @@ export class ContactImports implements ImportKind {
     phone: string,
   ): Promise<StoredRows> {
     if (rows.length === 0) return { imported: 0, updated: 0, skipped: 0, errors: [] };
-    const people = rows.map(({ person: { valid: _, ...person }, id }) => ({
-      ...person,
-      ...(id !== undefined && { id }),
-    }));
+    const people = rows.map(({ person, id }) => ({ ...person, ...(id !== undefined && { id }) }));
     const { added, skipped } = await this.#contacts.add(campaign, people);
     const double = skipped.filter(({ reason }) => reason === 'duplicate').map(({ index }) => index);
     const updated = update

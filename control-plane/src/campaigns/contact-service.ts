@@ -33,6 +33,14 @@ export interface SuppressedNumbers {
 /** The part of a session that an attempt shows. */
 export type CalledSession = StoredRecord & { status: string; started_at: Date | null };
 
+/** Somebody who is to be made a contact. */
+export type AddedPerson = NewContact & {
+  /** Of the contact, where it may be stored again. */
+  id?: string;
+  /** Whether the number is E.164, where that is known. */
+  valid?: boolean;
+};
+
 /** Somebody who was not made a contact. */
 export interface SkippedContact {
   index: number;
@@ -89,15 +97,15 @@ export class ContactService {
    */
   async add(
     campaign: CampaignRecord,
-    people: readonly (NewContact & { id?: string })[],
+    people: readonly AddedPerson[],
   ): Promise<{ added: number; skipped: SkippedContact[] }> {
     checkOpen(campaign);
     const { fresh, skipped } = await this.#sorted(campaign, people);
-    await this.#checkRoom(campaign, fresh.length);
+    const { counted_batches } = await this.#checkRoom(campaign, fresh.length);
     const now = new Date(this.#clock.now());
     // Their order is that of the request.
     const ids = fresh.map(() => newId('cct', now.getTime())).sort();
-    const records = fresh.map(({ person: { id, ...person } }, n) =>
+    const records = fresh.map(({ person: { id, valid: _, ...person } }, n) =>
       newRecord(contactCollection, {
         _id: id ?? ids[n]!,
         ...{ org_id: campaign.org_id, project_id: campaign.project_id, campaign_id: campaign._id },
@@ -111,14 +119,15 @@ export class ContactService {
     try {
       const model = this.#database.model(contactCollection);
       if (records.length > 0) await model.insertMany(records, { ordered: false, lean: true });
+      await this.#counters.countAdded(campaign._id, counted_batches, records);
     } catch (error) {
       // Another request was faster with some of them; the others are in.
       if (!isDuplicateKey(error)) throw error;
       const stored = await this.existing(records.map(({ _id }) => _id));
       for (const [n, { _id }] of records.entries())
         if (!stored.has(_id)) skipped.push({ index: fresh[n]!.index, reason: 'duplicate' });
+      await this.#counters.count(campaign._id);
     }
-    await this.#counters.count(campaign._id);
     const after = await this.#campaigns.find(campaign._id);
     // It ended meanwhile: who is left is told so.
     if (after && isFinished(after.status)) await this.#campaigns.awaken(campaign._id);
@@ -127,11 +136,11 @@ export class ContactService {
   }
 
   /** Gives contacts that wait for a call what is known of them now. @returns how many of `people` they were */
-  async update(campaign: CampaignRecord, people: readonly NewContact[]): Promise<number> {
+  async update(campaign: CampaignRecord, people: readonly AddedPerson[]): Promise<number> {
     if (people.length === 0) return 0;
     const model = this.#database.model(contactCollection);
     const waiting = { campaign_id: campaign._id, status: { $in: WAITING_CONTACTS }, removed: false };
-    const numbers = people.map(({ phone_number }) => toE164(phone_number) ?? '');
+    const numbers = people.map((person) => numberOf(person) ?? '');
     const ids = people.flatMap(({ external_id }) => external_id ?? []);
     const known = await model
       .find({ ...waiting, $or: [{ unique_number: { $in: numbers } }, { external_id: { $in: ids } }] })
@@ -249,26 +258,20 @@ export class ContactService {
   /** Whom to add, and who is none to add, and why. */
   async #sorted(
     campaign: CampaignRecord,
-    people: readonly (NewContact & { id?: string })[],
+    people: readonly AddedPerson[],
   ): Promise<{
-    fresh: { index: number; person: NewContact & { id?: string } }[];
+    fresh: { index: number; person: AddedPerson }[];
     skipped: SkippedContact[];
   }> {
-    const numbered = people.map((person) => ({
-      ...person,
-      phone_number: toE164(person.phone_number) ?? null,
-    }));
+    const numbered = people.map((person) => ({ ...person, phone_number: numberOf(person) }));
     const numbers = numbered.flatMap(({ phone_number }) => phone_number ?? []);
     const at = { orgId: campaign.org_id, projectId: campaign.project_id };
-    const suppressed = campaign.skip_suppressed
-      ? await this.#suppressions.blocks(at, numbers)
-      : new Set<string>();
-    const known = await this.#known(
-      campaign,
-      numbers,
-      numbered.flatMap((one) => one.external_id ?? []),
-    );
-    const fresh: { index: number; person: NewContact & { id?: string } }[] = [];
+    const externalIds = numbered.flatMap((one) => one.external_id ?? []);
+    const [suppressed, known] = await Promise.all([
+      campaign.skip_suppressed ? this.#suppressions.blocks(at, numbers) : new Set<string>(),
+      this.#known(campaign, numbers, externalIds),
+    ]);
+    const fresh: { index: number; person: AddedPerson }[] = [];
     const skipped: SkippedContact[] = [];
     for (const [index, person] of numbered.entries()) {
       const { phone_number, external_id } = person;
@@ -321,9 +324,10 @@ export class ContactService {
     return new Set(found.map(({ _id }) => _id));
   }
 
-  async #checkRoom(campaign: CampaignRecord, more: number): Promise<void> {
-    const now = await this.#campaigns.find(campaign._id);
-    if ((now ?? campaign).counters.total + more <= CONTACTS_PER_CAMPAIGN) return;
+  /** @returns the campaign as it is now */
+  async #checkRoom(campaign: CampaignRecord, more: number): Promise<CampaignRecord> {
+    const now = (await this.#campaigns.find(campaign._id)) ?? campaign;
+    if (now.counters.total + more <= CONTACTS_PER_CAMPAIGN) return now;
     throw new ConflictError(
       'limit_reached',
       `A campaign has at most ${CONTACTS_PER_CAMPAIGN} contacts. Make another one.`,
@@ -337,6 +341,12 @@ export function checkOpen(campaign: Pick<CampaignRecord, 'status' | 'kind'>): vo
     throw new ConflictError('invalid_state', 'The campaign is over: it takes no contacts.');
   if (campaign.kind === 'single')
     throw new ConflictError('invalid_state', 'The campaign is for one call: it takes no contacts.');
+}
+
+/** In E.164. */
+function numberOf({ phone_number, valid }: AddedPerson): string | null {
+  if (valid !== undefined) return valid ? phone_number : null;
+  return toE164(phone_number) ?? null;
 }
 
 function checkWaiting({ status, removed }: Pick<ContactRecord, 'status' | 'removed'>): void {

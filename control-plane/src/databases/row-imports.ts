@@ -12,9 +12,13 @@ import type { DatabaseRecord } from './database-model.ts';
 import { columnsOf, valuesOf } from './import-columns.ts';
 import type { RowStore } from './row-store.ts';
 
+/** Rows that are written at a time. */
+const BATCH = 200;
+
 /** Files whose records become rows of databases. */
 export class RowImports implements ImportKind {
   readonly target = 'database_id';
+  readonly batch = BATCH;
   readonly #databases: Model<DatabaseRecord>;
   readonly #rows: Pick<RowStore, 'insert'>;
   readonly #imports: Pick<ImportService, 'begin'>;

@@ -10,14 +10,11 @@ import type { Database } from '../storage/database.ts';
 import { newRecord } from '../storage/new-record.ts';
 import { BadCsvError, readCsv } from '../csv-imports/csv-records.ts';
 import { MAX_CSV_ROWS } from '../csv-imports/csv-upload.ts';
-import type { ImportKind, ImportRow, StoredRows } from './import-kind.ts';
+import type { ImportKind, ImportRow, StoredRows, StoreRows } from './import-kind.ts';
 import { importCollection, importErrorCollection } from './import-model.ts';
 import type { ImportErrorRecord } from './import-model.ts';
 import type { ImportRecord } from './import-record.ts';
 import { importFile } from './import-service.ts';
-
-/** Rows that are written, and told of, at a time. */
-const BATCH = 200;
 
 type Progress = Pick<ImportRecord, 'rows' | 'imported' | 'updated' | 'skipped' | 'error_count'>;
 
@@ -73,12 +70,17 @@ export class ImportJobs {
     if (!kind) return 'Nothing takes such files.';
     // Those of a batch that was told of no more.
     await this.#errors.deleteMany({ import_id: claimed._id, record: { $gt: claimed.rows } });
-    let store: ((rows: readonly ImportRow[]) => Promise<StoredRows>) | undefined;
+    let store: StoreRows | undefined;
     const done: Progress = progressOf(claimed);
     let batch: ImportRow[] = [];
+    // Whoever had it before went no further than one batch behind what it told of.
+    let mayBeThere = true;
     const storeBatch = async (): Promise<void> => {
       signal.throwIfAborted();
-      if (batch.length > 0 && store) await this.#store(claimed, batch.length, await store(batch), done);
+      if (batch.length > 0 && store) {
+        await this.#store(claimed, batch.length, await store(batch, mayBeThere), done);
+        mayBeThere = false;
+      }
       batch = [];
     };
     try {
@@ -94,7 +96,7 @@ export class ImportJobs {
         if (record > MAX_CSV_ROWS)
           throw new BadCsvError(`Only the first ${MAX_CSV_ROWS} rows were read: split the file.`);
         batch.push({ record, cells });
-        if (batch.length >= BATCH) await storeBatch();
+        if (batch.length >= kind.batch) await storeBatch();
       }
       await storeBatch();
       return null;

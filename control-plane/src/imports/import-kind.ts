@@ -25,15 +25,20 @@ export interface StoredRows {
 /** What files of one kind become. */
 export interface ImportKind {
   readonly target: ImportTarget;
+  /** Rows that are stored, and told of, at a time. */
+  readonly batch: number;
   /**
-   * @returns what stores rows, each once though it be told of it again; or why none can be: the target is gone
+   * @returns what stores rows, or why none can be: the target is gone
    * @throws BadCsvError for a header that does not fit
    */
-  open(
-    claimed: ImportRecord,
-    header: readonly string[],
-  ): Promise<((rows: readonly ImportRow[]) => Promise<StoredRows>) | string>;
+  open(claimed: ImportRecord, header: readonly string[]): Promise<StoreRows | string>;
 }
+
+/**
+ * Stores rows, each once though it be told of it again.
+ * @param mayBeThere whether some may have been stored before, by a process that died before it told of them
+ */
+export type StoreRows = (rows: readonly ImportRow[], mayBeThere: boolean) => Promise<StoredRows>;
 
 /** An id for what a record of a file becomes: the same however often it is stored, in the order of the records. */
 export function importedId(prefix: string, importId: string, record: number): string {

@@ -27,6 +27,7 @@ const MAX_REASON = 500;
 /** Puts the people of CSV files into lists. */
 export class RecipientImports implements ImportKind {
   readonly target = 'recipient_list_id';
+  readonly batch = BATCH;
   readonly #lists: Pick<RecipientListService, 'put' | 'room'>;
   readonly #stored: Model<RecipientListRecord>;
   readonly #imports: Pick<ImportService, 'begin'>;
