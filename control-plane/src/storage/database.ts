@@ -77,12 +77,18 @@ export class Database {
     await Promise.all(
       collections.map(async (collection) => {
         const model = this.model(collection);
-        await model.createCollection();
+        const indexes = collection.schema.indexes();
+        // Else the first index makes the collection.
+        if (indexes.length === 0 || collection.droppedIndexes.length > 0) await model.createCollection();
         for (const index of collection.droppedIndexes)
           await model.collection.dropIndex(index).catch((error: unknown) => {
             if (!isIndexNotFound(error)) throw error;
           });
-        await model.createIndexes();
+        // One command for all of them, where Mongoose sends one for each.
+        if (indexes.length > 0)
+          await model.collection.createIndexes(
+            indexes.map(([key, options]) => ({ key, ...options }) as mongo.IndexDescription),
+          );
       }),
     );
   }
