@@ -38,7 +38,7 @@ const PUBLIC_BODIES = Object.assign(
   ...features.samples.map(({ publicBodies }) => publicBodies),
 ) as Record<string, object>;
 /** `npm run test:long` tries all operations, `npm test` one in so many. */
-const STRIDE = LONG ? 1 : 10;
+const STRIDE = LONG ? 1 : 20;
 const FIRST = Number(process.env['STATUSES_FIRST'] ?? randomInt(STRIDE));
 const described = all.filter((operation) => operation.described !== false);
 const operations = described.filter((_, at) => at % STRIDE === FIRST);

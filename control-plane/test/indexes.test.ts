@@ -26,7 +26,7 @@ const FIRST_PAIR = Number(process.env['INDEX_TEST_FIRST_PAIR'] ?? randomInt(PAIR
 const ORDER_STRIDE = LONG ? 1 : 5;
 const FIRST_ORDER = Number(process.env['INDEX_TEST_FIRST_ORDER'] ?? randomInt(ORDER_STRIDE));
 /** Of the lists themselves one in so many. */
-const LIST_STRIDE = LONG ? 1 : 3;
+const LIST_STRIDE = LONG ? 1 : 6;
 const FIRST_LIST = Number(process.env['INDEX_TEST_FIRST_LIST'] ?? randomInt(LIST_STRIDE));
 /** Counting stops behind it. */
 const MOST_COUNTED = TOTAL_LIMIT + 1;

@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -17,7 +16,7 @@ import {
   openDemonstrationPlatform,
   type DemonstrationPlatform,
 } from '../src/demonstration/demonstration-platform.ts';
-import { LONG } from '../../shared/test/fixtures/long.ts';
+import { sampleOf } from '../../shared/test/fixtures/long.ts';
 import { verifyAccount } from '../src/demonstration/set-up.ts';
 import { waitForPostCall } from '../src/demonstration/follow-session.ts';
 import { CALLER_LINES, DEMONSTRATION_AGENT, MANAGER_NUMBER } from '../src/demonstration/script.ts';
@@ -68,7 +67,7 @@ void t.test('a caller waits until the manager was told and has pressed 1, at eve
     config: { ...config, transfer: { destinations: [{ ...config.transfer.destinations[0], ...told }] } },
   });
   await Promise.all(
-    CARRIERS.map(async (carrier, i) => {
+    sampleOf(t, 'CARRIER', CARRIERS).map(async (carrier, i) => {
       const to = `+1415555210${i}`;
       // A busy machine takes its time: the stream's end ends the wait.
       const steps = [{ say: CALLER_LINES.manager }, { pause_ms: 60_000 }];
@@ -101,7 +100,7 @@ void t.test('every carrier’s call is held, though webhooks come twice', async 
   const { rest, orgId, projectId } = demonstration;
   const question = await speakAsCaller(platform.emulators.speech, CALLER_LINES.hours);
   await Promise.all(
-    CARRIERS.map(async (carrier, i) => {
+    sampleOf(t, 'CARRIER', CARRIERS, 2).map(async (carrier, i) => {
       const { emulator, telephonyAccountId, number } = demonstration.lines[carrier]!;
       const address = (kind: 'voice' | 'status') =>
         `${platform.publicUrl}${carrierCallbackPath(carrier, kind, telephonyAccountId)}`;
@@ -228,12 +227,8 @@ void t.test('machines that answer get a message, an answer, and keys', async (t)
       },
     ],
   ];
-  const one = Number(process.env['MACHINE'] ?? randomInt(machines.length));
-  if (!LONG) t.comment(`one of ${machines.length} machines: MACHINE=${one}`);
   await Promise.all(
-    machines
-      .filter((_, at) => LONG || at === one)
-      .map(async ([carrier, to, check]) => check(await call(carrier, to))),
+    sampleOf(t, 'MACHINE', machines).map(async ([carrier, to, check]) => check(await call(carrier, to))),
   );
   t.equal(connections, 0, NOWHERE_ELSE);
 });
@@ -241,7 +236,7 @@ void t.test('machines that answer get a message, an answer, and keys', async (t)
 void t.test('a caller who asks for the manager is transferred, at every carrier', async (t) => {
   const { desk, demonstration } = running;
   await Promise.all(
-    CARRIERS.map(async (carrier) => {
+    sampleOf(t, 'CARRIER', CARRIERS).map(async (carrier) => {
       const { number } = demonstration.lines[carrier]!;
       const placed = await desk.place({ carrier, to: number, steps: PUT_THROUGH });
       const outcome = await placed.outcome;
@@ -267,11 +262,8 @@ void t.test('a caller who could not be connected is with the agent again, at eve
   const { rest, orgId, projectId } = demonstration;
   const question = await speakAsCaller(platform.emulators.speech, CALLER_LINES.manager);
   const { failure_message: message } = DEMONSTRATION_AGENT.config.transfer.destinations[0];
-  const one = Number(process.env['CARRIER'] ?? randomInt(CARRIERS.length));
-  if (!LONG) t.comment(`one of ${CARRIERS.length} carriers: CARRIER=${one}`);
   await Promise.all(
-    CARRIERS.map(async (carrier, i) => {
-      if (!LONG && i !== one) return;
+    sampleOf(t, 'CARRIER', CARRIERS).map(async (carrier, i) => {
       const { emulator, telephonyAccountId, number } = demonstration.lines[carrier]!;
       const address = (kind: 'voice' | 'status') =>
         `${platform.publicUrl}${carrierCallbackPath(carrier, kind, telephonyAccountId)}`;

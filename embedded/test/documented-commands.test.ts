@@ -13,6 +13,7 @@ import {
 } from '../src/demonstration/demonstration-platform.ts';
 import { eventually } from './fixtures/system/eventually.ts';
 import { ROOT } from './fixtures/system/parley-process.ts';
+import { sampleOf } from '../../shared/test/fixtures/long.ts';
 import { TEST_SETTINGS, temporaryFolder } from './fixtures/system/test-platform.ts';
 
 // Every command that the documentation tells somebody to type is run: here, in another test, or not at all for a
@@ -162,21 +163,27 @@ void t.test('every documented command is shown somewhere', (t) => {
 void t.test('what commands print', async (t) => {
   const npm = async (...args: string[]) =>
     (await run('npm', ['run', '--silent', ...args], { cwd: ROOT, maxBuffer: 16 * 1024 * 1024 })).stdout;
-  const texts = await Promise.all([
-    npm('call', '--', '--help'),
-    npm('admin', '--', '--help'),
-    npm('loadtest', '--', '--help'),
-    npm('openapi'),
-    npm('loadtest:plan', '--', '--calls-per-core', '150', '--cores', '8'),
-    npm('campaign', '--', '--help'),
-  ]);
-  const [call, admin, load, description, plan, campaign] = texts;
-  t.match([call, admin, load, plan], [/--carrier NAME/, /create-key/, /--capacity/, /1,000,000/]);
-  t.match(campaign, /--contacts N/);
-  t.match(
-    JSON.parse(description),
-    { openapi: '3.1.0', info: { version: '0.1.0' }, paths: { '/v1/agents/{agent_id}': {} } },
-    'nothing but the description, without any configuration',
+  const commands: [args: string[], check: (printed: string) => void][] = [
+    [['call', '--', '--help'], (printed) => t.match(printed, /--carrier NAME/)],
+    [['admin', '--', '--help'], (printed) => t.match(printed, /create-key/)],
+    [['loadtest', '--', '--help'], (printed) => t.match(printed, /--capacity/)],
+    [
+      ['loadtest:plan', '--', '--calls-per-core', '150', '--cores', '8'],
+      (printed) => t.match(printed, /1,000,000/),
+    ],
+    [['campaign', '--', '--help'], (printed) => t.match(printed, /--contacts N/)],
+    [
+      ['openapi'],
+      (printed) =>
+        t.match(
+          JSON.parse(printed),
+          { openapi: '3.1.0', info: { version: '0.1.0' }, paths: { '/v1/agents/{agent_id}': {} } },
+          'nothing but the description, without any configuration',
+        ),
+    ],
+  ];
+  await Promise.all(
+    sampleOf(t, 'COMMAND', commands, 2).map(async ([args, check]) => check(await npm(...args))),
   );
 });
 

@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap';
 import type { Fault } from '@parley/emulators/server/faults';
 import type { OpenAiFault } from '@parley/emulators/providers/openai/completion-stream';
+import { sampleOf } from '../../shared/test/fixtures/long.ts';
 import { eventually } from './fixtures/system/eventually.ts';
 import { openTestPlatform, type TestPlatform } from './fixtures/system/test-platform.ts';
 
@@ -64,7 +65,7 @@ void t.test('speech to text that fails', { buffered: true }, async (t) => {
   const test = await open(t);
   const { deepgram } = test.platform.emulators;
 
-  for (const kind of ['reset', 'cut'] as const) {
+  for (const kind of sampleOf(t, 'FAULT', ['reset', 'cut'] as const)) {
     await t.test(`${kind} in the middle of a sentence: another connection hears it again`, async (t) => {
       const fail = () => deepgram!.setFaults([{ kind, count: 1, after: 2 }]);
       const call = await talk(test, fail, ANSWER);
@@ -99,7 +100,7 @@ void t.test('a language model that fails', { buffered: true }, async (t) => {
     t.ok(call.codes.includes('llm_error rate_limit'), call.codes.join());
     t.match(call.turns.at(-1), { role: 'agent', text: /sorry/i });
   });
-  for (const kind of ['stall', 'reset'] as const) {
+  for (const kind of sampleOf(t, 'FAULT', ['stall', 'reset'] as const)) {
     await t.test(`${kind} in the middle of an answer: the caller gets an answer`, async (t) => {
       const call = await talk(test, fails({ kind, count: 1, after: 8 }), /We are open/);
       t.match(call.end, HELD);
@@ -126,7 +127,7 @@ void t.test('a voice that fails', { buffered: true }, async (t) => {
     elevenlabs!.setFaults([]);
   });
 
-  for (const kind of ['stall', 'reset'] as const) {
+  for (const kind of sampleOf(t, 'FAULT', ['stall', 'reset'] as const)) {
     await t.test(`${kind} in the middle of a sentence: the rest is said`, async (t) => {
       const call = await talk(test, () => elevenlabs!.setFaults([{ kind, count: 1, after: 2 }]), ANSWER);
       t.match(call.end, HELD);

@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -13,7 +12,7 @@ import { readConversation } from '../src/conversations/conversation-file.ts';
 import { ConversationRunner } from '../src/conversations/conversation-runner.ts';
 import { filesOf, tableOf } from '../src/conversations/run-scripts.ts';
 import { openToolAddresses } from '../src/conversations/tool-addresses.ts';
-import { LONG } from '../../shared/test/fixtures/long.ts';
+import { LONG, sampleOf } from '../../shared/test/fixtures/long.ts';
 import { CommandProcess, ROOT } from './fixtures/system/parley-process.ts';
 import { TEST_SETTINGS } from './fixtures/system/test-platform.ts';
 import { skip } from './fixtures/talk-page.ts';
@@ -59,7 +58,7 @@ const commandOf = (carrier: string) => [
 const browserStands = Promise.withResolvers<void>();
 if (skip !== false) browserStands.resolve();
 
-for (const carrier of ['browser', ...CARRIERS] as const) {
+for (const carrier of ['browser', ...sampleOf(t, 'CARRIER', CARRIERS)] as const) {
   const options = { buffered: true, skip: carrier === 'browser' ? skip : false };
   void t.test(`${carrier}: barge-in, a tool, keys, a transfer`, options, async (t) => {
     if (carrier !== 'browser') await browserStands.promise;
@@ -163,10 +162,7 @@ const SAMPLE = [
   'street-noise',
   'voicemail',
 ];
-const SAMPLED = 10;
-const first = Number(process.env['CONVERSATIONS_FIRST'] ?? randomInt(SAMPLE.length));
-if (!LONG) t.comment(`${SAMPLED} of ${SAMPLE.length} short conversations: CONVERSATIONS_FIRST=${first}`);
-const held = Array.from({ length: SAMPLED }, (_, at) => SAMPLE[(first + at) % SAMPLE.length]!);
+const held = sampleOf(t, 'CONVERSATIONS_FIRST', SAMPLE, 10);
 const folder = path.join(ROOT, 'embedded/conversations');
 for (const file of await filesOf(folder)) {
   const name = path.basename(file, '.yaml');
