@@ -148,6 +148,7 @@ void t.test('the console, as a person uses it', { skip }, async (t) => {
   await t.test('nothing keeps anybody out of home and the settings', async (t) => {
     const links = page.getByRole('navigation').getByRole('link');
     const names = ['Home', 'Projects', 'Project', 'API keys', 'Members', 'Rate limits', 'Features'];
+    names.push('Usage', 'Billing', 'Campaigns', 'Complaints');
     const one = Number(process.env['CONSOLE_PAGE'] ?? randomInt(names.length));
     if (!LONG) t.comment(`one of ${names.length} pages: CONSOLE_PAGE=${one}`);
     for (const name of names.filter((_, at) => LONG || at === one)) {

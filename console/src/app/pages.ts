@@ -1,7 +1,7 @@
 import type { ComponentType } from 'react';
 import type { LucideIcon } from 'lucide-react';
 import * as icons from '../components/icons.ts';
-import { Bot } from '../components/build-icons.ts';
+import { Bot, Megaphone } from '../components/build-icons.ts';
 import { RECORD_KINDS } from './record-kinds.ts';
 
 /** What a person does there: the headings of the navigation, in its order. */
@@ -78,6 +78,24 @@ export const PAGES: readonly Page[] = [
     title: 'Advance',
     load: () => import('../pages/agents/advance-page.tsx'),
   },
+  {
+    path: '/projects/$projectId/campaigns',
+    title: 'Campaigns',
+    group: 'Telephony',
+    icon: Megaphone,
+    load: () => import('../pages/campaigns/campaigns-page.tsx'),
+  },
+  {
+    path: '/projects/$projectId/campaigns/new',
+    title: 'New campaign',
+    role: 'editor',
+    load: () => import('../pages/campaigns/new-campaign-page.tsx'),
+  },
+  {
+    path: '/projects/$projectId/campaigns/$campaignId',
+    title: 'Campaign',
+    load: () => import('../pages/campaigns/campaign-page.tsx'),
+  },
   ...RECORD_KINDS.map(({ id, title, group, icon }) => ({
     path: `/projects/$projectId/${id}`,
     title,
@@ -123,6 +141,20 @@ export const PAGES: readonly Page[] = [
     icon: icons.Gauge,
 
     load: () => import('../pages/rate-limits/rate-limits-page.tsx'),
+  },
+  {
+    path: '/orgs/$orgId/usage',
+    title: 'Usage',
+    group: 'Organisation',
+    icon: icons.ChartColumn,
+    load: () => import('../pages/usage/usage-page.tsx'),
+  },
+  {
+    path: '/orgs/$orgId/billing',
+    title: 'Billing',
+    group: 'Organisation',
+    icon: icons.Wallet,
+    load: () => import('../pages/billing/billing-page.tsx'),
   },
   {
     path: '/orgs/$orgId/feature-flags',

@@ -4,7 +4,6 @@ import {
   BookOpen,
   Database,
   ListChecks,
-  Megaphone,
   Music,
   Phone,
   PhoneIncoming,
@@ -113,16 +112,6 @@ export const RECORD_KINDS: readonly RecordKind[] = [
     text: 'Which agent answers which number, and when.',
   },
   {
-    id: 'campaigns',
-    title: 'Campaigns',
-    group: 'Telephony',
-    icon: Megaphone,
-    many: 'Campaigns',
-    one: 'Campaign',
-    columns: ['name', 'status', 'agent_id', 'started_at', 'finished_at'],
-    text: 'A list of people whom an agent calls, at your pace and within your hours.',
-  },
-  {
     id: 'telephony-accounts',
     title: 'Accounts',
     group: 'Telephony',
@@ -149,7 +138,7 @@ export const RECORD_KINDS: readonly RecordKind[] = [
     icon: ShieldCheck,
     many: 'UccComplaints',
     one: 'UccComplaint',
-    columns: ['id', 'status', 'phone_number', 'deadline_at', 'created_at'],
+    columns: ['reference_id', 'status', 'from_number', 'to_number', 'deadline_at', 'created_at'],
     text: 'Complaints about unwanted calls, with their deadline and proof.',
   },
 ];

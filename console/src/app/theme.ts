@@ -18,6 +18,9 @@ const iris: MantineColorsTuple = [
 const SYSTEM_FONT =
   'ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Helvetica Neue", Arial, sans-serif';
 
+/** What a screen reader says of the cross that closes a dialog. */
+const NAMED_CLOSE = { closeButtonProps: { 'aria-label': 'Close' } };
+
 /** Shades that keep 4.5:1 between text and button, in the light and in the dark. */
 export const theme = createTheme({
   primaryColor: 'iris',
@@ -34,7 +37,10 @@ export const theme = createTheme({
     Button: { defaultProps: { size: 'sm' } },
     Table: { defaultProps: { verticalSpacing: 'xs', horizontalSpacing: 'md' } },
     Tooltip: { defaultProps: { withArrow: true, openDelay: 300 } },
-    Modal: { defaultProps: { centered: true, overlayProps: { backgroundOpacity: 0.45, blur: 2 } } },
+    Modal: {
+      defaultProps: { centered: true, overlayProps: { backgroundOpacity: 0.45, blur: 2 }, ...NAMED_CLOSE },
+    },
+    Drawer: { defaultProps: NAMED_CLOSE },
     ActionIcon: { defaultProps: { variant: 'default' } },
   },
 });
@@ -61,6 +67,7 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--mantine-color-dimmed': '#a5abb8',
     '--mantine-color-placeholder': '#9299a6',
     '--mantine-color-error': '#ff8f8f',
+    '--mantine-color-anchor': '#a4a2ea',
     '--mantine-color-body': '#14151a',
     '--parley-surface': '#1b1c23',
     '--parley-ground': '#14151a',

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { formatCount, formatDuration, formatLatency, formatTime, inWords } from './format.ts';
+import { formatCount, formatDuration, formatLatency, formatMoney, formatTime, inWords } from './format.ts';
 
 const AT = '2026-03-29T01:30:05.000Z';
 const NOW = new Date('2026-11-01T00:00:00Z');
@@ -23,4 +23,9 @@ void t.test('durations, latencies, counts and codes read as people say them', as
   t.same([0.4, 820, 1449].map(formatLatency), ['0 ms', '820 ms', '1.4 s']);
   t.same(['no_answer', 'call.ended'].map(inWords), ['No answer', 'Call ended']);
   t.equal(formatCount(12345), '12,345');
+  t.same(
+    ['12.5', '0.000125', 0].map((amount) => formatMoney(amount, 'USD')),
+    ['$12.50', '$0.000125', '$0.00'],
+  );
+  t.equal(formatMoney('3', 'no currency'), '3.00 no currency');
 });

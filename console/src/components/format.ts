@@ -46,3 +46,18 @@ export function inWords(value: string): string {
 export function formatCount(value: number): string {
   return new Intl.NumberFormat('en-GB').format(value);
 }
+
+/** An amount of the API with its currency: `$12.50`; what is less than a hundredth is told to a millionth. */
+export function formatMoney(amount: string | number, currency: string): string {
+  const value = Number(amount);
+  const isSmall = value !== 0 && Math.abs(value) < 0.01;
+  const digits = { minimumFractionDigits: 2, maximumFractionDigits: isSmall ? 6 : 2 };
+  try {
+    return new Intl.NumberFormat('en-GB', {
+      ...({ style: 'currency', currency, currencyDisplay: 'narrowSymbol' } as const),
+      ...digits,
+    }).format(value);
+  } catch {
+    return `${new Intl.NumberFormat('en-GB', digits).format(value)} ${currency}`;
+  }
+}

@@ -17,6 +17,7 @@ const COLORS: Record<string, string> = {
     'delivered',
     'answered',
     'resolved',
+    'paid',
   ),
   ...of(
     'blue',
@@ -43,8 +44,10 @@ const COLORS: Record<string, string> = {
     'busy',
     'voicemail',
     'draft',
+    'waiting_retry',
+    'proof_submitted',
   ),
-  ...of('red', 'failed', 'error', 'rejected', 'blocked', 'suspended', 'overdue'),
+  ...of('red', 'failed', 'error', 'rejected', 'blocked', 'suspended', 'overdue', 'expired', 'uncollectible'),
 };
 
 function of(color: string, ...states: string[]): Record<string, string> {

@@ -282,10 +282,10 @@ function Runs({ agentId, tests }: { agentId: string; tests: readonly AgentTest[]
                       />
                     </Table.Td>
                     <Table.Td>
-                      <Progress.Root size="md" aria-label={`${run.passed} of ${run.total} passed`}>
-                        <Progress.Section value={parts.passed} color="green" />
-                        <Progress.Section value={parts.failed} color="red" />
-                        <Progress.Section value={parts.errored} color="orange" />
+                      <Progress.Root size="md" role="img" aria-label={`${run.passed} of ${run.total} passed`}>
+                        <Progress.Section value={parts.passed} color="green" withAria={false} />
+                        <Progress.Section value={parts.failed} color="red" withAria={false} />
+                        <Progress.Section value={parts.errored} color="orange" withAria={false} />
                       </Progress.Root>
                     </Table.Td>
                     <Table.Td w={90} ta="right" style={{ fontVariantNumeric: 'tabular-nums' }}>

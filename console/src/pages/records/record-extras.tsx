@@ -12,7 +12,6 @@ const EXTRAS: Readonly<Record<string, ReturnType<typeof lazy<React.ComponentType
   'knowledge-bases': lazy(() => import('./knowledge-extra.tsx')),
   databases: lazy(() => import('./database-extra.tsx')),
   voices: lazy(() => import('./voice-extra.tsx')),
-  campaigns: lazy(() => import('./campaign-extra.tsx')),
 };
 
 export function RecordExtras({ kindId, record, onChanged }: ExtraProps & { kindId: string }) {

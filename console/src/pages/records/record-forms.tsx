@@ -176,7 +176,8 @@ export function EditRecord({
 /** The page is about them anyway. */
 const PLACES = ['org_id', 'project_id'];
 
-function pick(record: Json, form: GroupField): Json {
+/** The fields of a record that a form has. */
+export function pick(record: Json, form: GroupField): Json {
   return Object.fromEntries(form.fields.flatMap(({ key }) => (key in record ? [[key, record[key]]] : [])));
 }
 

@@ -1,0 +1,102 @@
+import { Card, ScrollArea, Table, Text, Title } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { api, take } from '../../api/client.ts';
+import { figuresOf } from '../../components/daily-figures.ts';
+import { daysBefore } from '../../components/days.ts';
+import { formatCount, formatLatency } from '../../components/format.ts';
+import { QueryContent } from '../../components/query-content.tsx';
+
+/** The API tells figures of agents for so many days at once. */
+const MOST_DAYS = 30;
+
+/** What each agent of a project did in the last days of the time that is shown. */
+export function UsageByAgent({
+  orgId,
+  projectId,
+  from: first,
+  to,
+  timezone,
+}: {
+  orgId: string;
+  projectId: string;
+  from: string;
+  to: string;
+  timezone: string;
+}) {
+  const path = { org_id: orgId, project_id: projectId };
+  const earliest = daysBefore(to, MOST_DAYS - 1);
+  const from = first < earliest ? earliest : first;
+  const query = useQuery({
+    queryKey: ['usage-by-agent', projectId, from, to, timezone],
+    queryFn: async () => {
+      const [statistics, agents] = await Promise.all([
+        take(
+          api.GET('/v1/orgs/{org_id}/projects/{project_id}/statistics/daily', {
+            params: { path, query: { from, to, timezone } },
+          }),
+        ),
+        take(
+          api.GET('/v1/orgs/{org_id}/projects/{project_id}/agents', {
+            params: { path, query: { limit: 200 } },
+          }),
+        ),
+      ]);
+      const names = new Map(agents.items.map(({ id, name }) => [id, name]));
+      return [...Map.groupBy(statistics.items, ({ agent_id }) => agent_id)]
+        .map(([id, items]) => ({
+          id,
+          name: id === null ? 'No agent' : (names.get(id) ?? id),
+          ...figuresOf(items),
+        }))
+        .sort((a, b) => b.sessions - a.sessions);
+    },
+  });
+  return (
+    <section aria-labelledby="by-agent">
+      <Title order={2} size="h4" id="by-agent" mb="sm">
+        {from === first ? 'By agent' : `By agent, the last ${MOST_DAYS} of these days`}
+      </Title>
+      <QueryContent query={query}>
+        {(agents) => (
+          <Card withBorder radius="md" p={0}>
+            <ScrollArea tabIndex={0} aria-label="Usage by agent" role="region">
+              <Table miw={480} style={{ fontVariantNumeric: 'tabular-nums' }}>
+                <Table.Thead>
+                  <Table.Tr>
+                    <Table.Th>Agent</Table.Th>
+                    <Table.Th ta="right">Calls</Table.Th>
+                    <Table.Th ta="right">Answered</Table.Th>
+                    <Table.Th ta="right">Minutes</Table.Th>
+                    <Table.Th ta="right">Reply time</Table.Th>
+                  </Table.Tr>
+                </Table.Thead>
+                <Table.Tbody>
+                  {agents.map(({ id, name, sessions, answered, minutes, replyMs }) => (
+                    <Table.Tr key={id}>
+                      <Table.Td style={{ overflowWrap: 'anywhere' }}>{name}</Table.Td>
+                      <Table.Td ta="right">{formatCount(sessions)}</Table.Td>
+                      <Table.Td ta="right">
+                        {answered === null ? '–' : `${Math.round(100 * answered)} %`}
+                      </Table.Td>
+                      <Table.Td ta="right">{formatCount(Math.round(minutes * 10) / 10)}</Table.Td>
+                      <Table.Td ta="right">{replyMs === null ? '–' : formatLatency(replyMs)}</Table.Td>
+                    </Table.Tr>
+                  ))}
+                  {agents.length === 0 && (
+                    <Table.Tr>
+                      <Table.Td colSpan={5}>
+                        <Text size="sm" c="dimmed" ta="center" py="md">
+                          No call ended on these days.
+                        </Text>
+                      </Table.Td>
+                    </Table.Tr>
+                  )}
+                </Table.Tbody>
+              </Table>
+            </ScrollArea>
+          </Card>
+        )}
+      </QueryContent>
+    </section>
+  );
+}
