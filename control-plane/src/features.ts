@@ -8,6 +8,7 @@ import { createTenantFeatures } from './composition/tenants.ts';
 import { describeOperations } from './http/openapi.ts';
 import { OrgChats } from './providers/org-chats.ts';
 import { createProviders } from './providers/provider-feature.ts';
+import { createSearch } from './search/search-feature.ts';
 import { LocalVoice } from './voices/local-voice.ts';
 import { createVoiceLookup, createVoices } from './voices/voice-feature.ts';
 
@@ -59,6 +60,9 @@ export async function createFeatures(deps: PlatformDeps) {
     wallets: tenants.wallets,
     agentFeatures,
   });
+  features.add(
+    createSearch({ sources: features.searches, routes: features.routes, directory: platform.directory }),
+  );
 
   const services = { ...platform, ...tenants, ...agentFeatures, ...calls } satisfies Platform;
   const owned = new DisposableList();

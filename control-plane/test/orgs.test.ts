@@ -1,9 +1,17 @@
+import { randomUUID } from 'node:crypto';
+import mongoose from 'mongoose';
 import t from 'tap';
 import { ManualClock } from '@parley/shared/time/manual-clock';
 import { agentCollection } from '../src/agents/agent-model.ts';
 import { auditCollection } from '../src/audit/audit-trail.ts';
+import { memberCollection } from '../src/members/member-model.ts';
 import { OrgRemover } from '../src/orgs/org-remover.ts';
+import { projectCollection } from '../src/projects/project-model.ts';
+import { sessionCollection } from '../src/sessions/session-model.ts';
+import { sessionSearch } from '../src/sessions/session-search.ts';
+import { Scope } from '../src/tenancy/scope.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
+import { signInUser } from './fixtures/test-users.ts';
 
 interface Org {
   id: string;
@@ -17,7 +25,7 @@ interface Page<T> {
 
 void t.test('orgs and projects', async (t) => {
   const clock = new ManualClock(Date.now());
-  const cp = await openTestControlPlane({ clock });
+  const cp = await openTestControlPlane({ clock, env: { REGISTRATION: 'open' } });
   t.teardown(() => cp[Symbol.asyncDispose]());
   const registered = await cp.call<{ access_token: string }>('POST', '/auth/v1/register', {
     token: null,
@@ -108,6 +116,136 @@ void t.test('orgs and projects', async (t) => {
         .status,
       404,
     );
+  });
+
+  void t.test('a search finds any record of the org, as far as the caller may read', async (t) => {
+    const { org, project } = cp.first;
+    const other = await cp.makeTenant();
+    const second = await cp.call<{ id: string }>('POST', `/v1/orgs/${org._id}/projects`, {
+      token,
+      body: { name: 'Zebra' },
+    });
+    const make = async (what: string, name: string, { projectId = project._id, as = token } = {}) => {
+      const orgId = as === other.apiKey ? other.org._id : org._id;
+      const path = `/v1/orgs/${orgId}/projects/${projectId}/${what}`;
+      const made = await cp.call<{ id: string }>('POST', path, { token: as, body: { name } });
+      t.equal(made.status, 201, `${what} ${name}`);
+      return made.body.id;
+    };
+    const agent = await make('agents', 'Zebra (sales)');
+    await make('agents', 'Okapi');
+    const base = await make('knowledge-bases', 'About every zebra');
+    const hidden = await make('agents', 'Zebra of the second', { projectId: second.body.id });
+    await make('agents', 'Zebra of another org', { projectId: other.project._id, as: other.apiKey });
+    const native = cp.app.services.database.model(sessionCollection).collection;
+    const session = {
+      ...{ org_id: org._id, project_id: project._id, agent_id: null, channel: 'web', direction: 'web' },
+      ...{ transport: 'websocket', status: 'ended', test_run_id: null, parent_session_id: null },
+      ...{ variables: { name: 'Zoe Zebra' }, user_identifier: null, words: ['zoe', 'zebra'] },
+    };
+    const [called, nobody] = [randomUUID(), randomUUID()];
+    await native.insertMany([
+      { ...session, _id: called as never, created_at: new Date() },
+      ...Array.from({ length: 200 }, (_, n) => ({
+        ...session,
+        _id: (n === 0 ? nobody : randomUUID()) as never,
+        variables: {},
+        words: n < 100 ? ['zoe', 'common'] : [],
+        created_at: new Date(n),
+      })),
+    ]);
+    type Hits = Page<{ type: string; id: string; name: string; project_id: string | null }> & {
+      total_capped?: true;
+    };
+    // Agents have databases of their names.
+    const types = 'types=project&types=agent&types=session&types=knowledge_base';
+    const search = (query: string, as = token) =>
+      cp.call<Hits>('GET', `/v1/orgs/${org._id}/search?${query}`, { token: as });
+    const found = async (query: string, as?: string) =>
+      (await search(query.includes('types') ? query : `${query}&${types}`, as)).body.items.map(
+        ({ id }) => id,
+      );
+
+    const all = [second.body.id, hidden, agent, called, base];
+    t.same(await found('q=zebra'), all, 'best first');
+    t.same(await found('q=zebra&limit=2'), all.slice(0, 2));
+    t.match((await search(`q=zebra&limit=2&${types}`)).body, { total: 2, total_capped: true });
+    const byKey = (await search(`q=zebra&${types}`, cp.first.apiKey)).body;
+    t.same(
+      byKey.items.map(({ id }) => id),
+      [agent, called, base],
+      'a key finds what its project has',
+    );
+    t.match(byKey.items[1], { type: 'session', name: 'Zoe Zebra', project_id: project._id });
+    t.same(await found('q=SALES%20zeb'), [agent], 'all words, in any order');
+    t.same(await found('q=(sales)'), [agent], 'what means something in patterns is a text');
+    t.same(await found(`q=${base}`), [base], 'by id');
+    t.same(await found(`q=${hidden}`, cp.first.apiKey), []);
+    t.same(await found(`q=${nobody}`), [nobody]);
+    t.match((await search('q=SALES', token)).body.items[0], { type: 'database', name: 'Zebra (sales)' });
+    t.same(await found('q=zebra&types=knowledge_base&types=session'), [called, base]);
+    t.same((await search('q=quagga')).body, { items: [], total: 0 });
+    t.equal((await search('q=zebra', other.apiKey)).status, 404, 'another org');
+    t.ok([200, 422].includes((await search('q=a%00')).status), 'a zero byte is no server error');
+    for (const bad of ['', 'q=', 'q=%20', `q=${'a%20'.repeat(9)}`, 'q=a&types=secret', 'q=a&limit=51'])
+      t.equal((await search(bad)).status, 422, bad);
+
+    const dated = await make('agents', 'Launch 2026-11');
+    t.same(await found('q=2026-11'), [dated], 'digits with signs between them are a part of a name too');
+    const old = await make('agents', 'quokka');
+    for (let n = 0; n < 3; n++) await make('agents', `No quokka ${n}`);
+    t.equal((await found('q=Quokka&limit=1'))[0], old, 'the best one is found however old it is');
+
+    const { database, directory } = cp.app.services;
+    const member = await signInUser(cp, 'narrowed@example.com');
+    await member.join(org._id, 'viewer');
+    await database
+      .model(memberCollection)
+      .updateOne({ org_id: org._id, user_id: member.userId }, { $set: { project_ids: [second.body.id] } });
+    directory.forget(member.userId);
+    t.same(await found('q=zebra', member.token), all.slice(0, 2), 'a member finds what their projects have');
+    t.same(await found(`q=${nobody}`, member.token), []);
+
+    const flag = `/v1/orgs/${org._id}/feature-flags/knowledge_bases`;
+    await cp.call('PUT', flag, { token, body: { enabled: false } });
+    t.same(await found('q=zebra'), all.slice(0, 4), 'nothing of a feature that is off');
+    await cp.call('PUT', flag, { token, body: { enabled: true } });
+
+    const scope = new Scope(database, { orgId: org._id, projectId: null, projects: null, role: 'viewer' });
+    const few = sessionSearch({ projects: projectCollection }, 50);
+    const both = { text: 'zoe common', words: [], digits: null };
+    t.equal(
+      (await few.find(scope, both, 200)).length,
+      49,
+      'of words that are everywhere: among the 50 newest',
+    );
+
+    const sent: [string, object, { sort?: object; limit?: number }][] = [];
+    mongoose.set('debug', (collection: string, method: string, filter: object, options: object) => {
+      if (method === 'find') sent.push([collection, filter, options]);
+    });
+    t.teardown(() => mongoose.set('debug', false));
+    await search('q=zoe%20zebra', token);
+    mongoose.set('debug', false);
+    t.ok(
+      new Set(sent.map(([name]) => name)).size >= cp.app.features.searches.length,
+      'every kind is asked for',
+    );
+    for (const [name, filter, options] of sent) {
+      const known = cp.app.features.collections.find((one) => one.name === name)!;
+      const { collection } = cp.app.services.database.model(known);
+      const explained = await collection
+        .find(filter, { sort: options.sort as never, limit: options.limit! })
+        .explain('executionStats');
+      const { queryPlanner, executionStats } = explained as unknown as {
+        queryPlanner: object;
+        executionStats: { totalDocsExamined: number };
+      };
+      t.notMatch(JSON.stringify(queryPlanner), /COLLSCAN/, `${name} is read by an index`);
+      const inOrg = await collection.countDocuments({ org_id: org._id });
+      const most = name === 'sessions' ? 1 : inOrg;
+      t.ok(executionStats.totalDocsExamined <= most, `${name}: ${executionStats.totalDocsExamined} read`);
+    }
   });
 
   void t.test('a deleted org is closed at once and gone after thirty days', async (t) => {

@@ -1,5 +1,6 @@
 import { realtimeWsUrl } from '@parley/shared/contracts/addresses';
 import type { Feature } from '../composition/feature.ts';
+import { namedRecords } from '../composition/search-source.ts';
 import type { Platform } from '../composition/platform.ts';
 import { idSchema } from '../http/operation.ts';
 import { holdConversation, runTest } from './agent-test-conversation.ts';
@@ -48,6 +49,7 @@ export function createAgentTests({
     runner,
     hold: (test: TestCase, signal: AbortSignal) => holdConversation(conversation, test, signal),
     collections: [agentTestCollection, agentTestResultCollection, agentTestRunCollection],
+    searches: [namedRecords('agent_test', agentTestCollection, { list: 'listAgentTests' })],
     routes: agentTestRoutes({ agentTests }),
     parameters: { test_id: idSchema('tst'), test_run_id: idSchema('trn') },
     erases: {

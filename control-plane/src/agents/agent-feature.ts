@@ -1,4 +1,5 @@
 import type { Feature } from '../composition/feature.ts';
+import { namedRecords } from '../composition/search-source.ts';
 import type { Platform } from '../composition/platform.ts';
 import { idSchema } from '../http/operation.ts';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
@@ -51,6 +52,9 @@ export function createAgents({
   return {
     ...{ agents, agentLinks, agentOverrides, agentVersions, headerSecrets, storedAgents },
     collections: [agentCollection, agentSecretCollection, agentVersionCollection],
+    searches: [
+      namedRecords('agent', agentCollection, { list: 'listAgents', where: () => ({ archived_at: null }) }),
+    ],
     routes: [
       ...agentRoutes({ agents, versions: agentVersions, links: agentLinks }),
       ...agentLinkRoutes(agentLinks),

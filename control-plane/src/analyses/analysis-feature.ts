@@ -1,4 +1,5 @@
 import type { Feature } from '../composition/feature.ts';
+import { namedRecords } from '../composition/search-source.ts';
 import { idSchema } from '../http/operation.ts';
 import type { Database } from '../storage/database.ts';
 import { analysisCollection } from './analysis-model.ts';
@@ -11,6 +12,7 @@ export function createAnalyses(deps: ConstructorParameters<typeof AnalysisServic
   return {
     analyses,
     collections: [analysisCollection],
+    searches: [namedRecords('analysis', analysisCollection, { list: 'listAnalyses' })],
     routes: analysisRoutes({ analyses }),
     parameters: { analysis_id: idSchema('ana') },
     uses: { models: (orgId, ids) => analysesNaming(deps.database, orgId, ids) },

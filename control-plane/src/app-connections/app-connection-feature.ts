@@ -1,4 +1,5 @@
 import type { Feature } from '../composition/feature.ts';
+import { namedRecords } from '../composition/search-source.ts';
 import type { Platform } from '../composition/platform.ts';
 import { idSchema } from '../http/operation.ts';
 import type { Collection } from '../storage/collection.ts';
@@ -34,6 +35,7 @@ export function createAppConnections({ config, ...deps }: Platform & { tools: Co
     appActions: new AppActions({ ...deps, apps, credentials }),
     owns: [credentials],
     collections: [appConnectionCollection, appAuthorizationCollection, appRevocationCollection],
+    searches: [namedRecords('app_connection', appConnectionCollection, { list: 'listAppConnections' })],
     routes: appConnectionRoutes({
       connections,
       authorizations,

@@ -1,5 +1,6 @@
 import { systemClock } from '@parley/shared/time/clock';
 import type { Feature } from '../composition/feature.ts';
+import { namedRecords } from '../composition/search-source.ts';
 import type { Platform } from '../composition/platform.ts';
 import { idSchema } from '../http/operation.ts';
 import { MediaLinks } from '../recordings/media-links.ts';
@@ -34,6 +35,7 @@ export function createAudioAssets(
   return {
     audioAssets,
     collections: [audioAssetCollection],
+    searches: [namedRecords('audio_asset', audioAssetCollection, { list: 'listAudioAssets' })],
     routes: audioAssetRoutes({ assets: audioAssets, links }),
     internalRoutes: internalAudioAssetRoutes({ assets: audioAssets }),
     parameters: { asset_id: idSchema('aud') },

@@ -1,4 +1,5 @@
 import type { Feature } from '../composition/feature.ts';
+import { namedRecords } from '../composition/search-source.ts';
 import type { Platform } from '../composition/platform.ts';
 import { idSchema } from '../http/operation.ts';
 import type { SessionAgents } from '../sessions/session-agent.ts';
@@ -84,6 +85,13 @@ export function createCampaigns(
     campaignGate: new CampaignGate(stores),
     singleCalls: new SingleCalls({ attempts, counters, feeder: wake, clock }),
     collections: [campaignCollection, contactCollection, attemptCollection],
+    searches: [
+      namedRecords('campaign', campaignCollection, {
+        list: 'listCampaigns',
+        // A single call is found as a session.
+        where: () => ({ kind: 'batch' as const }),
+      }),
+    ],
     routes: [
       ...campaignRoutes({ ...deps, campaigns }),
       ...controlRoutes({ ...deps, control }),

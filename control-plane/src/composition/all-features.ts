@@ -6,6 +6,7 @@ import type { Collection, StoredRecord } from '../storage/collection.ts';
 import type { Scope } from '../tenancy/scope.ts';
 import type { Feature, FeatureFlag, PeriodicWork } from './feature.ts';
 import type { Sample } from './sample.ts';
+import type { SearchSource } from './search-source.ts';
 
 /**
  * The features of a control plane, in the order in which they were made. It is asked, and so may be handed to a
@@ -49,6 +50,10 @@ export class AllFeatures {
 
   get workers(): PeriodicWork[] {
     return this.#features.flatMap(({ workers }) => workers ?? []);
+  }
+
+  get searches(): SearchSource[] {
+    return this.#features.flatMap(({ searches }) => searches ?? []);
   }
 
   get samples(): Sample[] {

@@ -5,6 +5,7 @@ import type { PeriodicTask } from '../jobs/periodic-task.ts';
 import type { Collection, StoredRecord } from '../storage/collection.ts';
 import type { Scope } from '../tenancy/scope.ts';
 import type { Sample } from './sample.ts';
+import type { SearchSource } from './search-source.ts';
 
 /**
  * What a feature brings besides its services: `createFeature` returns both in one object. Whatever the product and
@@ -32,6 +33,8 @@ export interface Feature {
   readonly workers?: readonly PeriodicWork[];
   /** What it keeps open, closed with the control plane. */
   readonly owns?: readonly AsyncDisposable[];
+  /** What of it the search over an org finds. */
+  readonly searches?: readonly SearchSource[];
   /** Records of each kind it has, for the tests that go through all features. */
   readonly samples?: readonly Sample[];
 }

@@ -1,5 +1,6 @@
 import type { AuditLog } from '../audit/audit-trail.ts';
 import type { Feature } from '../composition/feature.ts';
+import { namedRecords } from '../composition/search-source.ts';
 import type { Platform } from '../composition/platform.ts';
 import { idSchema } from '../http/operation.ts';
 import { databaseCollection, databaseRowCollection } from './database-model.ts';
@@ -35,6 +36,7 @@ export function createDatabases(
   return {
     ...{ databaseRows: rows, rowImports },
     collections: [databaseCollection, databaseRowCollection, removedDatabaseCollection],
+    searches: [namedRecords('database', databaseCollection, { list: 'listDatabases' })],
     routes: [
       ...databaseRoutes({ databases }),
       ...rowRoutes({ ...deps, rows }),

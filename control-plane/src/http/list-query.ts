@@ -120,7 +120,8 @@ export function equalities<
   return filter as { [K in keyof F]?: Equality<Exclude<F[K], undefined>> };
 }
 
-function escapePattern(text: string): string {
+/** A text as a regular expression that finds just it. */
+export function escapePattern(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&');
 }
 

@@ -92,6 +92,7 @@ const TAG_TEXTS: Readonly<Record<string, string>> = {
   Providers: 'Models, and credentials for those who serve them.',
   'Rate limits': 'Limits that an org sets itself.',
   Realtime: 'Tokens for one connection to an agent.',
+  Search: 'Any record of an org, by name, number or id.',
   Sessions: 'Conversations, from their creation to their report.',
   'Sign-in': 'Accounts of people, and their tokens.',
   Statistics: 'What calls were like, by day.',

@@ -3,6 +3,7 @@ import { createSafeFetch } from '@parley/shared/http/safe-fetch';
 import { knowledgeSearchAnswer, knowledgeSearchRequest } from '@parley/shared/contracts/knowledge';
 import { INTERNAL_PATHS } from '@parley/shared/contracts/addresses';
 import type { Feature } from '../composition/feature.ts';
+import { namedRecords } from '../composition/search-source.ts';
 import type { Platform } from '../composition/platform.ts';
 import { defineOperation, idSchema, jsonBody } from '../http/operation.ts';
 import type { Collection } from '../storage/collection.ts';
@@ -60,6 +61,7 @@ export function createFeature({
   return {
     owns: [fetch, searching, indexing],
     collections: [knowledgeBaseCollection, knowledgeFileCollection, knowledgeChunkCollection],
+    searches: [namedRecords('knowledge_base', knowledgeBaseCollection, { list: 'listKnowledgeBases' })],
     routes: [
       ...knowledgeBaseRoutes({ ...deps, knowledgeBases }),
       ...knowledgeFileRoutes({ ...deps, knowledgeFiles, search }),

@@ -1,4 +1,5 @@
 import type { Feature } from '../composition/feature.ts';
+import { namedRecords } from '../composition/search-source.ts';
 import type { Platform } from '../composition/platform.ts';
 import { idSchema } from '../http/operation.ts';
 import type { Database } from '../storage/database.ts';
@@ -14,6 +15,12 @@ export function createProjects(
   return {
     projects,
     collections: [projectCollection],
+    searches: [
+      namedRecords('project', projectCollection, {
+        list: 'listProjects',
+        where: ({ projects }) => ({ archived_at: null, ...(projects && { _id: { $in: [...projects] } }) }),
+      }),
+    ],
     routes: projectRoutes({ projects }),
     parameters: { project_id: idSchema('prj') },
     uses: { models: (orgId, ids) => projectsNaming(deps.database, orgId, ids) },

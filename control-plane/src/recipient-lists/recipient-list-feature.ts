@@ -1,4 +1,5 @@
 import type { Feature } from '../composition/feature.ts';
+import { namedRecords } from '../composition/search-source.ts';
 import type { Platform } from '../composition/platform.ts';
 import { idSchema } from '../http/operation.ts';
 import type { ImportService } from '../imports/import-service.ts';
@@ -22,6 +23,7 @@ export function createRecipientLists(
   return {
     ...{ suppressions, recipientLists: lists, recipientImports },
     collections: [recipientListCollection, recipientCollection],
+    searches: [namedRecords('recipient_list', recipientListCollection, { list: 'listRecipientLists' })],
     routes: recipientListRoutes({ lists, imports: recipientImports, publicUrl: deps.config.PUBLIC_URL }),
     parameters: { list_id: idSchema('rcl'), recipient_id: idSchema('rcp') },
     flags: [{ key: 'recipient_lists', description: 'Recipient lists' }],

@@ -13,6 +13,7 @@ import { SessionCredentials } from './session-credentials.ts';
 import { SessionErasure } from './session-erasure.ts';
 import { sessionCollection } from './session-model.ts';
 import type { SessionRecord } from './session-record.ts';
+import { sessionSearch } from './session-search.ts';
 import { SessionSlots } from './session-slots.ts';
 import { SESSION_AUDIT, sessionRoutes } from './session-routes.ts';
 import type { WsTicketService } from '../ws-tickets/ws-ticket-service.ts';
@@ -96,6 +97,7 @@ export function createSessions({
     ...{ preCall, retention, sessionSlots },
     ...{ sessionCloser, sessionControl, sessionCreation, sessionCredentials, sessionErasure },
     collections: [sessionCollection],
+    searches: [sessionSearch(deps.tenants)],
     routes: [
       ...sessionRoutes({
         ...{ sessionControl, sessionCreation, sessionCredentials, sessionErasure },

@@ -5,7 +5,7 @@ import type { SessionRecord } from './session-record.ts';
 import { MAX_SEARCHED_WORDS, transcriptWords } from './transcript-words.ts';
 
 /** Sessions that a search of several words may read. */
-const MAX_READ = 50_000;
+export const MAX_READ = 50_000;
 
 export const transcriptQuery = z
   .string()
@@ -25,8 +25,7 @@ export const transcriptQuery = z
   });
 
 /**
- * The conditions of a search in transcripts, the one that fits fewest sessions first: that is the one which the database
- * looks up, and the others it tests.
+ * The conditions of a search in transcripts.
  * @param among what else holds of all sessions of the list
  * @throws ValidationError when too many would have to be read
  */
@@ -35,9 +34,29 @@ export async function saying(
   text: string,
   among: Filter<SessionRecord>,
 ): Promise<{ said: string }[]> {
-  const conditions = transcriptWords(text).map((said) => ({ said }));
-  if (conditions.length < 2) return conditions;
-  let least = MAX_READ + 1;
+  const words = transcriptWords(text).map((said) => ({ said }));
+  const { conditions, least } = await rarestFirst(sessions, words, among);
+  if (least > MAX_READ)
+    throw invalid(
+      ['query', 'transcript'],
+      'each of these words occurs in more than 50,000 sessions: add a rarer one, or a time range',
+    );
+  return conditions;
+}
+
+/**
+ * Conditions on an array, the one that fits fewest sessions first: that is the one which the database looks up, and the
+ * others it tests. Counted from the keys of an index, up to `most`.
+ * @returns `least`: how many sessions that one fits, where it had to be known; `most` + 1: more
+ */
+export async function rarestFirst<C extends Filter<SessionRecord>>(
+  sessions: ScopedCollection<SessionRecord>,
+  conditions: readonly C[],
+  among: Filter<SessionRecord>,
+  most = MAX_READ,
+): Promise<{ conditions: C[]; least: number }> {
+  if (conditions.length < 2) return { conditions: [...conditions], least: 0 };
+  let least = most + 1;
   let rarest = conditions[0]!;
   for (const condition of conditions) {
     const count = await sessions.count({ ...among, ...condition }, { limit: least });
@@ -45,10 +64,5 @@ export async function saying(
     [least, rarest] = [count, condition];
     if (count === 0) break;
   }
-  if (least > MAX_READ)
-    throw invalid(
-      ['query', 'transcript'],
-      'each of these words occurs in more than 50,000 sessions: add a rarer one, or a time range',
-    );
-  return [rarest, ...conditions.filter((condition) => condition !== rarest)];
+  return { conditions: [rarest, ...conditions.filter((condition) => condition !== rarest)], least };
 }

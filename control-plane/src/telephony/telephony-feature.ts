@@ -1,4 +1,5 @@
 import type { Feature } from '../composition/feature.ts';
+import { namedRecords } from '../composition/search-source.ts';
 import type { Platform } from '../composition/platform.ts';
 import { carrierApiUrls } from '../config.ts';
 import { idSchema } from '../http/operation.ts';
@@ -51,6 +52,16 @@ export function createTelephony({
       inboundDeploymentCollection,
       phoneNumberCollection,
       telephonyAccountCollection,
+    ],
+    searches: [
+      namedRecords('phone_number', phoneNumberCollection, {
+        list: 'listPhoneNumbers',
+        fields: ['phone_number', 'label'],
+        number: 'phone_number',
+        name: ({ phone_number, label }) => (label === '' ? phone_number : `${phone_number} (${label})`),
+      }),
+      namedRecords('inbound_deployment', inboundDeploymentCollection, { list: 'listInboundDeployments' }),
+      namedRecords('telephony_account', telephonyAccountCollection, { list: 'listTelephonyAccounts' }),
     ],
     routes: [
       ...telephonyAccountRoutes({ telephonyAccounts, publicUrl: config.PUBLIC_URL }),

@@ -2,6 +2,7 @@ import { INTERNAL_PATHS } from '@parley/shared/contracts/addresses';
 import { toolCallAnswer, toolCallRequest } from '@parley/shared/contracts/tool-calls';
 import { createToolRunner } from '@parley/shared/tools/webhook-tool';
 import type { Feature } from '../composition/feature.ts';
+import { namedRecords } from '../composition/search-source.ts';
 import type { Platform } from '../composition/platform.ts';
 import { defineOperation, idSchema, jsonBody } from '../http/operation.ts';
 import { McpConnections } from './mcp-connections.ts';
@@ -36,6 +37,7 @@ export function createTools({
     tools: functions,
     owns: [connections],
     collections: [toolCollection, toolRunCollection],
+    searches: [namedRecords('tool', toolCollection, { list: 'listTools' })],
     routes: toolRoutes({ ...deps, tools, functions }),
     internalRoutes: [
       defineOperation({

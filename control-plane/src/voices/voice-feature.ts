@@ -1,4 +1,5 @@
 import type { Feature } from '../composition/feature.ts';
+import { namedRecords } from '../composition/search-source.ts';
 import type { Platform } from '../composition/platform.ts';
 import { CloneEditor } from './clone-editor.ts';
 import type { LocalVoice } from './local-voice.ts';
@@ -40,6 +41,7 @@ export function createVoices({
   return {
     cloning,
     collections: [voiceCollection],
+    searches: [namedRecords('voice', voiceCollection, { list: 'listVoices' })],
     routes: voiceRoutes({
       voices: new VoiceReader(deps),
       audition,
