@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import t from 'tap';
 import { LONG } from '../../shared/test/fixtures/long.ts';
 import { bundleConsole, firstViewBytes } from '../build/bundle.ts';
+import { AUDIT_ACTIONS } from '../src/pages/audit/audit-filter.ts';
 import { OWNER, openConsole, seriousFaults, skip } from './fixtures/console-browser.ts';
 
 // One platform and one browser for the main task of every page.
@@ -15,6 +16,10 @@ void t.test('the console, as a person uses it', { skip }, async (t) => {
   const { platform, demonstration, page, context, problems, url, project } = await openConsole(t);
   const faults = async () =>
     t.same(await seriousFaults(page), [], `nothing keeps anybody out of ${page.url()}`);
+
+  const ofNoOrg = /^(sign_in|password)\.|^org\.deleted$/;
+  const audited = [...platform.controlPlane.features.audit].filter((action) => !ofNoOrg.test(action));
+  t.same(AUDIT_ACTIONS, audited.sort(), 'the audit trail can be filtered by every action of an org');
 
   await t.test('the start link signs in, once', async (t) => {
     const link = platform.controlPlane.startLink()!;
@@ -148,7 +153,7 @@ void t.test('the console, as a person uses it', { skip }, async (t) => {
   await t.test('nothing keeps anybody out of home and the settings', async (t) => {
     const links = page.getByRole('navigation').getByRole('link');
     const names = ['Home', 'Projects', 'Project', 'API keys', 'Members', 'Rate limits', 'Features'];
-    names.push('Usage', 'Billing', 'Campaigns', 'Complaints');
+    names.push('Usage', 'Billing', 'Campaigns', 'Complaints', 'Audit trail');
     const one = Number(process.env['CONSOLE_PAGE'] ?? randomInt(names.length));
     if (!LONG) t.comment(`one of ${names.length} pages: CONSOLE_PAGE=${one}`);
     for (const name of names.filter((_, at) => LONG || at === one)) {

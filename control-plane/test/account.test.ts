@@ -12,6 +12,10 @@ interface Profile {
   timezone: string;
 }
 
+interface Entries {
+  items: { org_id: string; actor: string; action: string; target: string }[];
+}
+
 const password = 'correct horse battery';
 
 function register(cp: TestControlPlane, email: string, more: object = {}) {
@@ -129,5 +133,40 @@ void t.test('an account from sign-in to its end', async (t) => {
         ({ actor, address, target }) => actor !== '' && target !== '' && typeof address === 'string',
       ),
     );
+  });
+
+  void t.test('who administers the whole org reads what was done in it, and nobody else', async (t) => {
+    const path = (query = '') => `/v1/orgs/${cp.first.org._id}/audit-entries${query}`;
+    const token = owner.access_token;
+    const read = async (query: string) => {
+      const { status, body } = await cp.call<Entries>('GET', path(query), { token });
+      t.equal(status, 200, query);
+      return body.items;
+    };
+    const all = await read('?limit=200&sort=created_at');
+    t.same([...new Set(all.map(({ org_id }) => org_id))], [cp.first.org._id]);
+    t.same(await read('?limit=200'), all.toReversed());
+    for (const field of ['actor', 'action', 'target'] as const) {
+      const one = all.find(({ action }) => action === 'member.joined')!;
+      const those = all.filter((other) => other[field] === one[field]);
+      t.ok(those.length < all.length);
+      t.same(await read(`?${field}=${one[field]}&sort=created_at`), those);
+    }
+    t.match(await cp.call('GET', path()), { status: 403, body: { code: 'user_required' } });
+
+    const { items: members } = (
+      await cp.call<{ items: { id: string; role: string }[] }>(
+        'GET',
+        `/v1/orgs/${cp.first.org._id}/members`,
+        { token },
+      )
+    ).body;
+    const { id } = members.find(({ role }) => role === 'editor')!;
+    const as = async (role: string) => {
+      await cp.call('PATCH', `/v1/members/${id}`, { token, body: { role } });
+      return cp.call('GET', path(), { token: (await login('an even better one')).body.access_token });
+    };
+    t.match(await as('editor'), { status: 403, body: { code: 'role_too_low' } });
+    t.match(await as('admin'), { status: 200 });
   });
 });

@@ -11,11 +11,14 @@ export function usePages<Item extends { id: string }>({
   queryKey,
   read,
   everyMs = false,
+  enabled = true,
 }: {
   queryKey: QueryKey;
   read: (page: { offset: number; limit: number }) => Promise<ListPage<Item>>;
   /** All pages that are shown are read again this often; false: not by themselves. */
   everyMs?: number | false;
+  /** Whether it is read at all. */
+  enabled?: boolean;
 }) {
   const query = useInfiniteQuery({
     queryKey,
@@ -24,6 +27,7 @@ export function usePages<Item extends { id: string }>({
     getNextPageParam: (_last: ListPage<Item>, pages: ListPage<Item>[]) => nextOffset(pages, PER_PAGE),
     placeholderData: keepPreviousData,
     refetchInterval: everyMs,
+    enabled,
   });
   const pages = query.data?.pages;
   return {

@@ -164,4 +164,12 @@ export const PAGES: readonly Page[] = [
 
     load: () => import('../pages/feature-flags/feature-flags-page.tsx'),
   },
+  {
+    path: '/orgs/$orgId/audit',
+    title: 'Audit trail',
+    group: 'Organisation',
+    icon: icons.ScrollText,
+    role: 'admin',
+    load: () => import('../pages/audit/audit-page.tsx'),
+  },
 ];

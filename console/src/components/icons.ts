@@ -46,5 +46,6 @@ export { default as KeyRound } from 'lucide-react/icons/key-round';
 export { default as Settings } from 'lucide-react/icons/settings';
 export { default as ToggleRight } from 'lucide-react/icons/toggle-right';
 export { default as Users } from 'lucide-react/icons/users';
+export { default as ScrollText } from 'lucide-react/icons/scroll-text';
 export { default as ChartColumn } from 'lucide-react/icons/chart-column';
 export { default as Wallet } from 'lucide-react/icons/wallet';

@@ -1,8 +1,12 @@
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
+import { commonFilter, equalities } from '../http/list-query.ts';
+import type { AnyOf, ListInput } from '../http/list-query.ts';
 import { defineCollection } from '../storage/collection.ts';
 import type { StoredRecord } from '../storage/collection.ts';
 import type { Database } from '../storage/database.ts';
+import { listPage } from '../storage/list.ts';
+import type { ListPage } from '../storage/list.ts';
 import { principalId } from '../tenancy/principal.ts';
 import type { Principal } from '../tenancy/principal.ts';
 import type { Scope } from '../tenancy/scope.ts';
@@ -35,7 +39,13 @@ export const auditCollection = defineCollection<AuditRecord, 'none'>({
     target: { type: String, required: true },
     expires_at: { type: Date, required: true },
   },
-  indexes: [[{ expires_at: 1 }, { expireAfterSeconds: 0 }], [{ org_id: 1, created_at: -1, _id: -1 }]],
+  indexes: [
+    [{ expires_at: 1 }, { expireAfterSeconds: 0 }],
+    [{ org_id: 1, created_at: -1, _id: -1 }],
+    [{ org_id: 1, actor: 1, created_at: -1, _id: -1 }],
+    [{ org_id: 1, action: 1, created_at: -1, _id: -1 }],
+    [{ org_id: 1, target: 1, created_at: -1, _id: -1 }],
+  ],
 });
 
 export interface AuditEntry<Action extends string> {
@@ -76,5 +86,18 @@ export class AuditTrail implements AuditLog<string> {
       target: entry.target,
       expires_at: new Date(now + KEPT_MS),
     });
+  }
+
+  /** What was done in an org. */
+  list(
+    { orgId }: Scope,
+    list: ListInput & AnyOf<AuditRecord, 'actor' | 'action' | 'target'>,
+  ): Promise<ListPage<AuditRecord>> {
+    const { actor, action, target } = list;
+    return listPage(
+      this.#database.model(auditCollection),
+      { ...commonFilter(list), ...equalities({ actor, action, target }), org_id: orgId },
+      list,
+    );
   }
 }

@@ -4,6 +4,8 @@ import { createSafeFetch } from '@parley/shared/http/safe-fetch';
 import type { SafeFetch } from '@parley/shared/http/safe-fetch';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
+import { auditRoutes } from '../audit/audit-routes.ts';
+import { auditSample } from '../audit/audit-sample.ts';
 import { auditCollection, AuditTrail } from '../audit/audit-trail.ts';
 import type { ControlPlaneConfig } from '../config.ts';
 import { SecretBox } from '../crypto/secret-box.ts';
@@ -82,8 +84,10 @@ export function createPlatformFeature(platform: Platform, describe: () => unknow
     routes: [
       ...healthRoutes({ ...platform, storageDir: platform.config.STORAGE_DIR }),
       ...descriptionRoutes({ describe, consoleUrl: platform.config.CONSOLE_URL }),
+      ...auditRoutes(platform),
     ],
     samples: [
+      auditSample,
       {
         scenarios: {
           async getDescription(_, send) {

@@ -74,6 +74,7 @@ const TAG_TEXTS: Readonly<Record<string, string>> = {
   'Agent tests': 'Conversations that an agent must pass.',
   Agents: 'What answers: prompt, models, voice, tools; each change is a version.',
   Analyses: 'Questions about a call that is over.',
+  'Audit trail': 'Who did what in an org, and when.',
   'App connections': 'Accounts at other services, for tools.',
   Description: 'This document.',
   'Feature flags': 'What an org has switched off.',
