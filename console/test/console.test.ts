@@ -204,6 +204,20 @@ void t.test('the console, as a person uses it', { skip }, async (t) => {
     await page.getByRole('button', { name: 'Create' }).click();
     await page.getByRole('button', { name: 'Opening hours' }).click();
     await page.getByRole('textbox', { name: 'Test question' }).waitFor();
+
+    // And found again, from anywhere.
+    await page.goto(`${url}/projects/${project}/calls`);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.keyboard.press('Control+K');
+    const finder = page.getByRole('dialog', { name: /^Find a page, or a record/ });
+    await finder.getByRole('textbox').fill('nothing of this name');
+    await finder.getByText('Nothing has this name, number or id').waitFor();
+    await finder.getByRole('textbox').fill('ning HOURS');
+    await finder.getByRole('button', { name: /Opening hours/ }).waitFor();
+    if (LONG) await faults();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/knowledge-bases\?record=kbs_/);
+    await page.getByRole('textbox', { name: 'Test question' }).waitFor();
   });
 
   t.same(problems, [], 'nothing went wrong in the pages');

@@ -1,6 +1,7 @@
 import { Anchor, Button, Card, Drawer, ScrollArea, Skeleton, Table, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
-import { useLocation } from '@tanstack/react-router';
+import { useQuery } from '@tanstack/react-query';
+import { useLocation, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useDescription } from '../../api/description.ts';
 import type { ListPage } from '../../api/list-pages.ts';
@@ -12,6 +13,7 @@ import { Plus, Search } from '../../components/build-icons.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
+import { Loading } from '../../components/loading.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { labelOf } from '../../components/schema-form/field.ts';
 import type { Schemas } from '../../components/schema-form/field.ts';
@@ -55,8 +57,8 @@ function Records({
   const project = useProject();
   const [typed, setTyped] = useState('');
   const [q] = useDebouncedValue(typed.trim(), 200);
-  const [open, setOpen] = useState<Json | 'new' | null>(null);
-  const { list, create } = operations;
+  const [isNew, setNew] = useState(false);
+  const { list, create, get } = operations;
   const known = { org_id: project.orgId, project_id: project.projectId };
   const asked = { ...known, ...(q !== '' && { q }) };
   const records = usePages({
@@ -68,9 +70,23 @@ function Records({
       )) as ListPage<Listed>,
   });
   const { items } = records;
+  // The address names the record that is open.
+  const navigate = useNavigate();
+  const { pathname } = useLocation();
+  const { record: openId } = useSearch({ strict: false }) as { record?: string };
+  const setOpen = (record: string | undefined) =>
+    void navigate({ to: pathname, search: (record === undefined ? {} : { record }) as never });
+  const listed = items?.find(({ id }) => id === openId);
+  const linked = useQuery({
+    queryKey: ['record', kind.id, openId],
+    queryFn: async () => (await request('GET', addressOf(get!, known, openId))) as Json,
+    enabled: openId !== undefined && listed === undefined && get !== undefined,
+  });
+  const open = openId === undefined ? undefined : (listed ?? linked.data);
+  const close = () => (isNew ? setNew(false) : setOpen(undefined));
   const createForm = bodyForm(create, schemas);
   const add = createForm && mayDo(create, project.role) && (
-    <Button leftSection={<Plus size={16} />} onClick={() => setOpen('new')}>
+    <Button leftSection={<Plus size={16} />} onClick={() => setNew(true)}>
       New
     </Button>
   );
@@ -125,7 +141,7 @@ function Records({
                             fw={600}
                             size="sm"
                             ta="left"
-                            onClick={() => setOpen(record)}
+                            onClick={() => setOpen(record.id)}
                           >
                             <RecordValue name={column} value={record[column]} />
                           </Anchor>
@@ -149,30 +165,28 @@ function Records({
         </Card>
       )}
       <Drawer
-        opened={open !== null}
-        onClose={() => setOpen(null)}
+        opened={isNew || openId !== undefined}
+        onClose={close}
         position="right"
         size="xl"
-        title={open === 'new' ? `New: ${kind.title}` : recordTitle(kind, open)}
+        title={isNew ? `New: ${kind.title}` : recordTitle(kind, open ?? null)}
       >
-        {open === 'new' && create && createForm ? (
-          <NewRecord
-            kind={kind}
-            operation={create}
-            form={createForm}
-            schemas={schemas}
-            onDone={() => setOpen(null)}
-          />
-        ) : open !== null && open !== 'new' ? (
+        {isNew && create && createForm ? (
+          <NewRecord kind={kind} operation={create} form={createForm} schemas={schemas} onDone={close} />
+        ) : open ? (
           <EditRecord
-            key={String(open['id'])}
+            key={openId}
             kind={kind}
             listed={open}
             operations={operations}
             createForm={createForm}
             schemas={schemas}
-            onDone={() => setOpen(null)}
+            onDone={close}
           />
+        ) : linked.error ? (
+          <ErrorMessage error={linked.error} onRetry={() => void linked.refetch()} />
+        ) : openId !== undefined ? (
+          <Loading />
         ) : null}
       </Drawer>
     </>
