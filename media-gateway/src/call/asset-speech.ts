@@ -49,7 +49,10 @@ export class AssetSpeech {
     if (!recorded && !this.#plan.text_only) this.#emit('warning', { code: 'node_audio_unavailable' });
     const words = recorded ? (asset?.transcript ?? (text || WORDLESS)) : spoken;
     if (words === '') return undefined;
-    const utterance = this.#speech.say(words, 'say', { interruptible, ...(recorded && { recorded }) });
+    const utterance = this.#speech.say(words, 'say', {
+      interruptible,
+      ...(recorded ? { recorded } : { keep: true }),
+    });
     return (await utterance.done).status;
   }
 

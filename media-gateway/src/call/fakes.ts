@@ -15,6 +15,7 @@ import type { NoiseSuppression } from '../hearing/noise/noise-suppression.ts';
 import type { VoiceModel } from '../hearing/voice-model/voice-model.ts';
 import type { LlmEvent, LlmProvider, LlmRequest } from '../providers/llm/llm-provider.ts';
 import type { SttListener, SttOptions, SttProvider } from '../providers/stt/stt-provider.ts';
+import { keepingTts, type KeptSpeech } from '../providers/tts/kept-speech.ts';
 import type { TtsListener, TtsProvider } from '../providers/tts/tts-provider.ts';
 import type { ConnectionEnd, Participant, ParticipantListener } from '../participants/participant.ts';
 import { ConsentRecorder } from '../recording/consent-recorder.ts';
@@ -278,6 +279,8 @@ export function fakeCall(
     ttsIgnoresAbort?: boolean;
     /** How long the voice takes to its first audio, ms; 50 unless given. */
     ttsMs?: number;
+    /** What the voices of calls have spoken of fixed texts; without it each speaks anew. */
+    kept?: KeptSpeech;
     /** Whether there is a second STT, LLM and voice, `second-stt` and so on, behind the first ones. */
     fallbacks?: boolean;
     /** The voice of last resort. */
@@ -359,7 +362,11 @@ export function fakeCall(
     },
   });
   const llm = model('fake-llm');
-  const voice = (name: string, fails?: () => ProviderError | undefined): TtsProvider => ({
+  const voice = (name: string, fails?: () => ProviderError | undefined): TtsProvider => {
+    const made = speaking(name, fails);
+    return options.kept ? keepingTts(made, { kept: options.kept, key: name }) : made;
+  };
+  const speaking = (name: string, fails?: () => ProviderError | undefined): TtsProvider => ({
     name,
     format: PCMU,
     warm() {},

@@ -7,6 +7,7 @@ import type { HandOverRequest } from '@parley/shared/contracts/hand-over';
 import type { SessionPlanWire } from '@parley/shared/contracts/session-plan';
 import {
   agent,
+  always,
   edge,
   end,
   error,
@@ -20,6 +21,8 @@ import {
   transfer,
   wait,
 } from '../flow/fixtures.ts';
+import { ManualClock } from '@parley/shared/time/manual-clock';
+import { KeptSpeech } from '../providers/tts/kept-speech.ts';
 import { fakeCall, salesDestination, webhookTool, wirePlan, type LlmScript } from './fakes.ts';
 
 type FakeCall = ReturnType<typeof fakeCall>;
@@ -351,4 +354,37 @@ void t.test('an agent of a node takes over, with what it is to get, or the flow 
     code: 'unavailable',
     agent_id: 'agt_2',
   });
+});
+
+void t.test('what a node says is spoken once for all calls that say the same', async (t) => {
+  const kept = new KeptSpeech({ clock: new ManualClock() });
+  const said = async (shop: string, change: Change = () => {}) => {
+    const call = fakeCall({
+      plan: planOf(
+        flowOf([say('a', 'Welcome to {{shop}}.'), end()], [edge('a', 'end', always, { say: 'One moment.' })]),
+        (plan, config) => {
+          plan.variables = { shop };
+          change(plan, config);
+        },
+      ),
+      kept,
+    });
+    await call.wait(8000);
+    t.match(call.report, { ended_by: 'agent' });
+    const heard = call.turns().map(({ text }) => text);
+    t.same(heard, [`Welcome to ${shop}.`, 'One moment.', 'Goodbye.'], 'all is heard');
+    const audioMs = call.recorded.agent.reduce((sum, { ms }) => sum + ms, 0);
+    return { spoken: call.spoken, characters: call.report!.usage.tts_characters, audioMs };
+  };
+  const first = await said('Acme');
+  t.same(first.spoken, ['Welcome to Acme.', 'One moment.', 'Goodbye.']);
+  const second = await said('Acme');
+  t.same(second.spoken, ['Goodbye.'], 'the end of a call is not a node that says something');
+  t.equal(second.audioMs, first.audioMs);
+  t.equal(second.characters, 'Goodbye.'.length, 'what no voice has spoken costs nothing');
+  t.same((await said('Bolt')).spoken, ['Welcome to Bolt.', 'Goodbye.'], 'of other variables');
+  const pronounced = await said('Acme', (_, { tts }) => {
+    tts.pronunciations = [{ word: 'Acme', say: 'Ack me' }];
+  });
+  t.same(pronounced.spoken, ['Welcome to Ack me.', 'Goodbye.']);
 });

@@ -312,11 +312,11 @@ export class FlowRun {
   }
 
   #say(effect: Extract<FlowEffect, { type: 'say' }>): void {
-    const { text, interruptible, assetId } = effect;
+    const { text, interruptible, assetId, keep } = effect;
     const saying = (this.#saying = {});
     const said =
       assetId === null
-        ? this.#speech.say(text, 'say', { interruptible }).done.then(({ status }) => status)
+        ? this.#speech.say(text, 'say', { interruptible, keep }).done.then(({ status }) => status)
         : this.#call.playAsset(effect, assetId, () => this.#saying === saying);
     void said.then((status) => {
       if (this.#saying !== saying) return;

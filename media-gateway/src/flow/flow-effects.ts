@@ -61,8 +61,9 @@ export type FlowEffect =
   /**
    * Says a fixed text; `played` follows when it was heard, or cannot be said.
    * @param assetId what it sounds like; null: a voice says it
+   * @param keep other calls say it too
    */
-  | { type: 'say'; text: string; interruptible: boolean; assetId: string | null }
+  | { type: 'say'; text: string; interruptible: boolean; assetId: string | null; keep: boolean }
   /** Runs a tool; `tool_done` follows. */
   | { type: 'tool'; toolId: string; arguments: Record<string, unknown> }
   /** Has the model ask the caller whether the tool is to run, and tells of the answer; `unconfirmed`: there is no clear one. */

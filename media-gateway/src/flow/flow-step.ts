@@ -184,7 +184,7 @@ class Walk {
     }
     this.state.phase = 'passing';
     this.state.edge_id = edge.id;
-    this.effects.push({ type: 'say', text, interruptible: true, assetId: null });
+    this.effects.push({ type: 'say', text, interruptible: true, assetId: null, keep: true });
   }
 
   /** What was said on the way was heard. */
@@ -257,7 +257,7 @@ class Walk {
     const text = this.#variables.render(written).trim();
     if (text === '' && assetId === null) return this.#leave({ type: 'done' });
     this.state.phase = 'saying';
-    this.effects.push({ type: 'say', text, interruptible, assetId });
+    this.effects.push({ type: 'say', text, interruptible, assetId, keep: true });
   }
 
   // ---- collecting ----

@@ -87,6 +87,29 @@ void t.test('providers of a plan, in its order, over real connections', async (t
     await tts[Symbol.asyncDispose]();
   }
 
+  // A fixed text is spoken once for all calls.
+  const said = async (change: Partial<WireProvider> = {}) => {
+    const own = { ...provider('elevenlabs', elevenlabs.url, 'eleven_flash_v2_5'), ...change };
+    const { stt, llm } = {
+      stt: [provider('deepgram', '', '')],
+      llm: [provider('openai_compatible', '', '')],
+    };
+    const tts = registry.forCall(plan({ stt, llm, tts: [own] }), TELEPHONE).tts[0]!();
+    const spoken = new Spoken();
+    const utterance = tts.open(spoken, new AbortController().signal, { keep: true });
+    utterance.push('Welcome.');
+    utterance.end();
+    await spoken.over;
+    await tts[Symbol.asyncDispose]();
+    return spoken.bytes;
+  };
+  const before = elevenlabs.stats.utterances;
+  const bytes = await said();
+  t.equal(await said(), bytes);
+  t.equal(elevenlabs.stats.utterances, before + 1);
+  await said({ language: 'de-DE' });
+  t.equal(elevenlabs.stats.utterances, before + 2, 'what sounds otherwise is spoken itself');
+
   // A failure is logged, and its error goes up: neither holds the key.
   deepgram.setFaults([{ kind: 'refuse', status: 401 }]);
   elevenlabs.setFaults([{ kind: 'reset', after: 0 }]);

@@ -14,6 +14,7 @@ import type { ProviderFactory, SharedConnections } from './provider-factory.ts';
 import type { CallProviders, ProviderRegistry } from './provider-registry.ts';
 import { SocketAgents } from './provider-socket.ts';
 import { providers } from './providers.ts';
+import { KeptSpeech, keepingTts, voiceKey } from './tts/kept-speech.ts';
 
 /** Rules that hold for every public address. */
 const ANY_PUBLIC_URL = 'https://provider.invalid';
@@ -46,6 +47,8 @@ export function createProviderRegistry(options: {
 }): ProviderRegistry {
   const { logger, clock = systemClock } = options;
   const owned = new DisposableList();
+  const kept = new KeptSpeech({ clock });
+  owned.defer(() => kept[Symbol.dispose]());
   // Connections outlive the pauses of a conversation.
   const agent = new Agent({ ...HTTP1_ONLY, keepAliveTimeout: 60_000, keepAliveMaxTimeout: 300_000 });
   owned.defer(() => agent.destroy());
@@ -90,8 +93,10 @@ export function createProviderRegistry(options: {
       const { speed, stability } = plan.agent.config.tts;
       const voice = { output, speed, stability };
       const llm = (one: PlanProvider) => () => named(factories(one, plan).llm, one, 'language model')(one);
-      const tts = (one: PlanProvider) => () =>
-        named(factories(one, plan).tts, one, 'text to speech')(one, voice);
+      const tts = (one: PlanProvider) => () => {
+        const made = named(factories(one, plan).tts, one, 'text to speech')(one, voice);
+        return keepingTts(made, { kept, key: voiceKey(plan.org_id, one, voice) });
+      };
       const { llms = {}, voices = {} } = plan.flow ?? {};
       return {
         stt: plan.stt.map((one) => () => named(factories(one, plan).stt, one, 'speech to text')(one)),

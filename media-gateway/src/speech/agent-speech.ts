@@ -190,12 +190,14 @@ export class AgentSpeech implements Floor {
   /**
    * Says a fixed text, in place of the present utterance.
    * @param options.recorded what it sounds like, instead of a voice that speaks it
+   * @param options.keep other calls say it too: what a voice has spoken of it is heard again
    */
   say(
     text: string,
     kind: ReplyKind,
-    { interruptible, recorded }: { interruptible: boolean; recorded?: RecordedSpeech },
+    options: { interruptible: boolean; recorded?: RecordedSpeech; keep?: boolean },
   ): AgentUtterance {
+    const { interruptible, recorded, keep = false } = options;
     const prepared = this.#prepared;
     const ready = prepared?.speech === text && !recorded && prepared.textOnly === this.#textOnly;
     this.cancel({ keepPrepared: ready });
@@ -214,6 +216,7 @@ export class AgentSpeech implements Floor {
     const reply = this.#makeReply({
       speech: text,
       recorded,
+      keep,
       messages: () => [],
       textOnly,
       released: true,

@@ -98,6 +98,8 @@ export interface ReplyOrder {
   speech?: string;
   /** What `speech` sounds like; without it a voice speaks it. */
   recorded?: RecordedSpeech | undefined;
+  /** Other calls say `speech` too: what a voice has spoken of it is heard again. */
+  keep?: boolean;
   /** The messages for the LLM at the time of the request. */
   messages: () => LlmMessage[];
   /** What the caller said is answered. */
@@ -167,6 +169,7 @@ export class Reply {
       playout: deps.playout,
       output: deps.playout.format,
       style: deps.model.style,
+      keep: order.speech !== undefined && (order.keep ?? false),
       signal: this.#abort.signal,
       events: {
         onFirstText: () => (this.times.ttsFirstTextAt ??= deps.clock.monotonic()),

@@ -83,6 +83,7 @@ export class Speaker {
   readonly #playout: Playout;
   readonly #output: AudioFormat;
   readonly #style: () => SpokenStyle;
+  readonly #keep: boolean;
   readonly #signal: AbortSignal;
   readonly #events: SpeakerEvents;
   readonly #written = new WrittenWords();
@@ -99,6 +100,8 @@ export class Speaker {
     output: AudioFormat;
     /** At the time: the language may change within a reply. */
     style: () => SpokenStyle;
+    /** It is one fixed text, which other calls say too. */
+    keep: boolean;
     signal: AbortSignal;
     events: SpeakerEvents;
   }) {
@@ -106,6 +109,7 @@ export class Speaker {
     this.#playout = deps.playout;
     this.#output = deps.output;
     this.#style = deps.style;
+    this.#keep = deps.keep;
     this.#signal = deps.signal;
     this.#events = deps.events;
   }
@@ -126,12 +130,12 @@ export class Speaker {
       this.#events.onFirstText();
     }
     const spoken = this.#style().toSpoken(text);
-    this.characters += spoken.text.length;
     this.#playout.addText(text, spoken.units);
     this.#written.add(spoken);
     if (spoken.text === '') return;
     this.#utterance ??= this.#open();
     this.#utterance.push(spoken.text);
+    if (!this.#utterance.isRemembered) this.characters += spoken.text.length;
   }
 
   /** Resolves when the playout has all audio of what was said so far. More may be said afterwards. */
@@ -156,6 +160,7 @@ export class Speaker {
       output: this.#output,
       amplify: this.#style().amplify,
       written: this.#written,
+      keep: this.#keep,
       signal: this.#signal,
       onAudio: () => {
         if (this.#audible) return;
@@ -206,6 +211,7 @@ class Utterance {
     output,
     amplify,
     written,
+    keep,
     signal,
     onAudio,
   }: {
@@ -214,6 +220,7 @@ class Utterance {
     output: AudioFormat;
     amplify: SpokenStyle['amplify'];
     written: WrittenWords;
+    keep: boolean;
     signal: AbortSignal;
     onAudio: () => void;
   }) {
@@ -260,7 +267,13 @@ class Utterance {
         },
       },
       signal,
+      { keep },
     );
+  }
+
+  /** What was pushed is heard from memory: no provider has to speak it. */
+  get isRemembered(): boolean {
+    return this.#tts.isRemembered ?? false;
   }
 
   push(text: string): void {

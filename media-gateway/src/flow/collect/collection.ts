@@ -242,7 +242,7 @@ export class Collection {
 
   #confirm(): void {
     const text = this.#question(this.#collect.candidate!);
-    this.asks.push({ type: 'say', text, interruptible: true, assetId: null });
+    this.asks.push({ type: 'say', text, interruptible: true, assetId: null, keep: false });
   }
 
   #question(value: string): string {

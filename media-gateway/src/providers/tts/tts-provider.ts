@@ -11,12 +11,15 @@ export interface TtsProvider {
   /**
    * Begins one reply. Text is pushed in whole sentences or phrases. Aborting `signal` frees it at once: nothing is
    * delivered afterwards, late audio of the provider included.
+   * @param options.keep it is one fixed text, which other calls say too: what was spoken once may be heard again
    */
-  open(listener: TtsListener, signal: AbortSignal): TtsUtterance;
+  open(listener: TtsListener, signal: AbortSignal, options?: { keep: boolean }): TtsUtterance;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 export interface TtsUtterance {
+  /** What was pushed was spoken before, and is heard from memory. */
+  readonly isRemembered?: boolean;
   /** One sentence or phrase. */
   push(text: string): void;
   /** No more text: `onDone` follows when all audio was delivered. */
