@@ -1,14 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import mongoose from 'mongoose';
 import t from 'tap';
+import { newId } from '@parley/shared/ids/new-id';
 import { ManualClock } from '@parley/shared/time/manual-clock';
 import { agentCollection } from '../src/agents/agent-model.ts';
 import { auditCollection } from '../src/audit/audit-trail.ts';
 import { memberCollection } from '../src/members/member-model.ts';
 import { OrgRemover } from '../src/orgs/org-remover.ts';
 import { projectCollection } from '../src/projects/project-model.ts';
+import { searchRoutes } from '../src/search/search-routes.ts';
 import { sessionCollection } from '../src/sessions/session-model.ts';
 import { sessionSearch } from '../src/sessions/session-search.ts';
+import { phoneNumberCollection } from '../src/telephony/phone-number-model.ts';
 import { Scope } from '../src/tenancy/scope.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
 import { signInUser } from './fixtures/test-users.ts';
@@ -192,6 +195,16 @@ void t.test('orgs and projects', async (t) => {
 
     const dated = await make('agents', 'Launch 2026-11');
     t.same(await found('q=2026-11'), [dated], 'digits with signs between them are a part of a name too');
+    const line = { _id: newId('num'), org_id: org._id, project_id: project._id, created_at: new Date() };
+    await cp.app.services.database
+      .model(phoneNumberCollection)
+      .collection.insertOne({ ...line, phone_number: '+14155550123', label: 'Front desk' } as never);
+    for (const q of ['(415) 555-01', '%2B1 415 555 0123', 'front'])
+      t.match(
+        (await search(`q=${q}`)).body.items,
+        [{ type: 'phone_number', id: line._id, name: '+14155550123 (Front desk)' }],
+        q,
+      );
     const old = await make('agents', 'quokka');
     for (let n = 0; n < 3; n++) await make('agents', `No quokka ${n}`);
     t.equal((await found('q=Quokka&limit=1'))[0], old, 'the best one is found however old it is');
@@ -210,6 +223,13 @@ void t.test('orgs and projects', async (t) => {
     await cp.call('PUT', flag, { token, body: { enabled: false } });
     t.same(await found('q=zebra'), all.slice(0, 4), 'nothing of a feature that is off');
     await cp.call('PUT', flag, { token, body: { enabled: true } });
+
+    const sources = [{ type: 'secret', list: 'listApiKeys', find: () => Promise.resolve([]) }];
+    t.throws(
+      () => searchRoutes({ sources, routes: cp.app.features.routes, directory }),
+      /callers who may not list them/,
+      'what only some roles may list is not found by others',
+    );
 
     const scope = new Scope(database, { orgId: org._id, projectId: null, projects: null, role: 'viewer' });
     const few = sessionSearch({ projects: projectCollection }, 50);
