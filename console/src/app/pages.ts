@@ -1,7 +1,7 @@
 import type { ComponentType } from 'react';
 import type { LucideIcon } from 'lucide-react';
 import * as icons from '../components/icons.ts';
-import { Bot, Megaphone } from '../components/build-icons.ts';
+import { Bot, Megaphone, ShieldCheck } from '../components/build-icons.ts';
 import { RECORD_KINDS } from './record-kinds.ts';
 
 /** What a person does there: the headings of the navigation, in its order. */
@@ -103,6 +103,13 @@ export const PAGES: readonly Page[] = [
     icon,
     load: () => import('../pages/records/records-page.tsx'),
   })),
+  {
+    path: '/projects/$projectId/ucc-complaints',
+    title: 'Complaints',
+    group: 'Telephony',
+    icon: ShieldCheck,
+    load: () => import('../pages/complaints/complaints-page.tsx'),
+  },
   {
     path: '/orgs/$orgId/projects',
     title: 'Projects',

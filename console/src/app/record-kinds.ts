@@ -9,7 +9,6 @@ import {
   PhoneIncoming,
   PhoneOff,
   Server,
-  ShieldCheck,
   Wrench,
 } from '../components/build-icons.ts';
 
@@ -130,16 +129,6 @@ export const RECORD_KINDS: readonly RecordKind[] = [
     one: 'RecipientList',
     columns: ['name', 'kind', 'recipient_count', 'updated_at'],
     text: 'Numbers that are never called, and lists of people for campaigns.',
-  },
-  {
-    id: 'ucc-complaints',
-    title: 'Complaints',
-    group: 'Telephony',
-    icon: ShieldCheck,
-    many: 'UccComplaints',
-    one: 'UccComplaint',
-    columns: ['reference_id', 'status', 'from_number', 'to_number', 'deadline_at', 'created_at'],
-    text: 'Complaints about unwanted calls, with their deadline and proof.',
   },
 ];
 

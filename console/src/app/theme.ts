@@ -18,7 +18,7 @@ const iris: MantineColorsTuple = [
 const SYSTEM_FONT =
   'ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Helvetica Neue", Arial, sans-serif';
 
-/** What a screen reader says of the cross that closes a dialog. */
+/** What a screen reader says of the cross that closes a dialog or a notification. */
 const NAMED_CLOSE = { closeButtonProps: { 'aria-label': 'Close' } };
 
 /** Shades that keep 4.5:1 between text and button, in the light and in the dark. */
@@ -41,6 +41,7 @@ export const theme = createTheme({
       defaultProps: { centered: true, overlayProps: { backgroundOpacity: 0.45, blur: 2 }, ...NAMED_CLOSE },
     },
     Drawer: { defaultProps: NAMED_CLOSE },
+    Notification: { defaultProps: NAMED_CLOSE },
     ActionIcon: { defaultProps: { variant: 'default' } },
   },
 });
