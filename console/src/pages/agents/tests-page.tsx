@@ -121,7 +121,9 @@ export default function TestsPage() {
                     </Table.Td>
                     <Table.Td visibleFrom="sm">
                       <Badge variant="default" tt="none">
-                        {test.type === 'scripted' ? `${test.turns.length} lines` : 'Simulation'}
+                        {test.type === 'scripted'
+                          ? `${test.turns.length} ${test.turns.length === 1 ? 'line' : 'lines'}`
+                          : 'Simulation'}
                       </Badge>{' '}
                       <Badge variant="default" tt="none">
                         {test.channel}

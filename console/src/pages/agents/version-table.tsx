@@ -55,7 +55,7 @@ export function VersionTable({
         <Table.Thead>
           <Table.Tr>
             <Table.Th w={130}>Compare</Table.Th>
-            <Table.Th w={120}>Version</Table.Th>
+            <Table.Th w={140}>Version</Table.Th>
             <Table.Th>Note</Table.Th>
             <Table.Th w={150}>Saved</Table.Th>
             <Table.Th w={110} />
@@ -88,7 +88,7 @@ export function VersionTable({
                     v{version}
                   </Text>
                   {share(version) > 0 && (
-                    <Badge size="sm" variant="dot" color="green" tt="none">
+                    <Badge size="sm" variant="dot" color="green" tt="none" style={{ flexShrink: 0 }}>
                       {share(version)} %
                     </Badge>
                   )}

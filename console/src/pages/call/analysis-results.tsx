@@ -49,9 +49,11 @@ export function AnalysisResults({
     <Stack gap="lg">
       {rows.length === 0 && (
         <Text size="sm" c="dimmed">
-          {isOver(session.status)
-            ? 'No analysis has run over this call. Analyses that are attached to the agent run when a call ends.'
-            : 'Analyses run when the call has ended.'}
+          {!isOver(session.status)
+            ? 'Analyses run when the call has ended.'
+            : ['pending', 'running'].includes(session.detail.post_call.status)
+              ? 'The analyses are running.'
+              : 'No analysis has run over this call. Analyses that are attached to the agent run when a call ends.'}
         </Text>
       )}
       {rows.map((row) => (

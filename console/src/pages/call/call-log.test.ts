@@ -9,7 +9,7 @@ import type { LogEvent, LogTurn } from './session-log.ts';
 import { findRows, transcriptRows } from './transcript-rows.ts';
 import { mocksOf } from './tool-mocks.ts';
 import { loudest, WavPeaks } from './wav-peaks.ts';
-import { placeAt, wordAt, wordTimes } from './word-times.ts';
+import { placeAt, turnAt, wordAt, wordTimes } from './word-times.ts';
 
 let count = 0;
 function event(type: string, offset_ms: number, data: Record<string, unknown> = {}): LogEvent {
@@ -98,6 +98,16 @@ void t.test('words that were timed keep their times, the others share what is le
   t.equal(wordAt(shown, 1900), 1);
   t.equal(wordAt(shown, 999), -1);
   t.equal(wordAt(shown, 3000), -1, 'a word is over at its end');
+  t.end();
+});
+
+void t.test('the turn that is heard goes on behind a short one within it', (t) => {
+  const turns = [
+    turn(0, 'agent', 'On Fridays we have live music', 1000, 5000),
+    turn(1, 'caller', 'Uh-huh', 2000, 2500),
+  ];
+  const heard = [999, 1500, 2200, 3000, 6000].map((ms) => turnAt(turns, ms));
+  t.same(heard, [-1, 0, 1, 0, 1], 'between turns it is the last that began');
   t.end();
 });
 

@@ -22,7 +22,7 @@ import type { LogEvent, LogTurn } from './session-log.ts';
 import { Details } from './timeline.tsx';
 import { findRows, transcriptRows } from './transcript-rows.ts';
 import type { TranscriptRow } from './transcript-rows.ts';
-import { placeAt, wordAt, wordTimes } from './word-times.ts';
+import { turnAt, wordAt, wordTimes } from './word-times.ts';
 
 /** After the reader has scrolled, the transcript stays where it is for so long. */
 const HANDS_OFF_MS = 4000;
@@ -185,11 +185,16 @@ function latencyOf(row: TranscriptRow, latencies: ReadonlyMap<number, ReplyLaten
 /** The row of the turn that is heard, or was heard last; -1 before anything was played. */
 function useActiveRow(rows: readonly TranscriptRow[], playback: Playback): number {
   const turns = useMemo(
-    () => rows.flatMap((row, at) => (row.kind === 'turn' ? [{ start_ms: row.turn.start_ms, at }] : [])),
+    () =>
+      rows.flatMap((row, at) => {
+        if (row.kind !== 'turn') return [];
+        const { start_ms, end_ms } = row.turn;
+        return [{ start_ms, end_ms, at }];
+      }),
     [rows],
   );
   return usePlayback(playback, ({ timeMs }) =>
-    timeMs === 0 ? -1 : (turns[placeAt(turns, timeMs)]?.at ?? -1),
+    timeMs === 0 ? -1 : (turns[turnAt(turns, timeMs)]?.at ?? -1),
   );
 }
 

@@ -80,6 +80,17 @@ export function placeAt(items: readonly { start_ms: number }[], ms: number): num
   return low - 1;
 }
 
+/**
+ * The place of the turn that is heard at `ms`, or was heard last; -1 before the first. Of several at once it is the one that
+ * began last: an agent's turn goes on when somebody's short word in it is over.
+ */
+export function turnAt(turns: readonly { start_ms: number; end_ms: number }[], ms: number): number {
+  const last = placeAt(turns, ms);
+  let at = last;
+  while (at >= 0 && turns[at]!.end_ms < ms) at--;
+  return at < 0 ? last : at;
+}
+
 /** The word that is heard at `ms`; -1 between words and outside of the turn. */
 export function wordAt(words: readonly ShownWord[], ms: number): number {
   const at = placeAt(words, ms);

@@ -86,9 +86,7 @@ function Conversation({ log }: { log: LiveLog }) {
           <Text size="sm" fw={600}>
             {WHO[role]}
           </Text>
-          <Text size="sm" inherit>
-            {log.words[role]}…
-          </Text>
+          <Text size="sm">{log.words[role]}…</Text>
         </li>
       ))}
     </ul>
@@ -105,7 +103,8 @@ function Floor({ log }: { log: LiveLog }) {
       {why && (
         <Text size="sm" c="dimmed" mt={4}>
           {why.title}
-          {why.details.map(({ name, value }) => ` · ${name}: ${value}`).join('')}
+          <br />
+          {why.details.map(({ name, value }) => `${name}: ${value}`).join(' · ')}
         </Text>
       )}
     </Paper>

@@ -1,24 +1,12 @@
 import '../call/call.css';
 import './talk.css';
-import {
-  Alert,
-  Anchor,
-  Button,
-  Group,
-  Paper,
-  Progress,
-  SimpleGrid,
-  Stack,
-  Text,
-  TextInput,
-} from '@mantine/core';
+import { Alert, Button, Group, Paper, Progress, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { Link, useParams } from '@tanstack/react-router';
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import { useProject } from '../../app/project.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
-import { ErrorMessage } from '../../components/error-message.tsx';
 import { FlaskConical, Keyboard, Mic, MicOff, PhoneOff, Scissors, Send } from '../../components/icons.ts';
-import { PageHeader } from '../../components/page-header.tsx';
+import { AgentFrame } from '../agents/agent-frame.tsx';
 import { useAgent, useEvents } from '../call/call-data.ts';
 import { LatencyBar, LatencyLegend } from '../call/latency-bar.tsx';
 import { MakeTest } from '../call/make-test.tsx';
@@ -46,61 +34,58 @@ const FLOOR: Readonly<Record<Floor, string>> = {
 /** A conversation with an agent's newest version, in the page. */
 export default function TalkPage() {
   const { agentId = '' } = useParams({ strict: false });
-  const { projectId, can } = useProject();
+  const { can } = useProject();
   const agent = useAgent(agentId);
   const { talk, level, start, end } = useTalk(agentId, agent.data?.version);
   const [variables, setVariables] = useState<Record<string, string>>({});
   const declared = agent.data?.config.variables ?? [];
   const running = talk !== null && talk.state !== 'over';
-  if (agent.error) return <ErrorMessage error={agent.error} onRetry={() => void agent.refetch()} />;
   if (!can('edit'))
     return (
-      <EmptyState
-        icon={Mic}
-        title="Your role does not allow this"
-        text="Who may edit agents may talk to their drafts."
-      />
+      <AgentFrame agentId={agentId}>
+        <EmptyState
+          icon={Mic}
+          title="Your role does not allow this"
+          text="Who may edit agents may talk to their drafts."
+        />
+      </AgentFrame>
     );
   return (
-    <>
-      <PageHeader
-        above={
-          <Anchor component={Link} to={`/projects/${projectId}/agents/${agentId}`} size="sm">
-            <bdi>{agent.data?.name ?? 'Agent'}</bdi>
-          </Anchor>
-        }
-        title="Talk to the draft"
-        text={
-          agent.data ? `Version ${agent.data.version}, the newest, whatever callers get at present.` : ' '
-        }
-        actions={
-          running ? (
-            <Button color="red.9" leftSection={<PhoneOff size={16} />} onClick={end}>
-              End
+    <AgentFrame
+      agentId={agentId}
+      actions={
+        running ? (
+          <Button color="red.9" leftSection={<PhoneOff size={16} />} onClick={end}>
+            End
+          </Button>
+        ) : (
+          <Group gap="xs">
+            <Button
+              variant="default"
+              leftSection={<Keyboard size={16} />}
+              disabled={!agent.data}
+              onClick={() => start({ microphone: false, variables })}
+            >
+              Type
             </Button>
-          ) : (
-            <>
-              <Button
-                variant="default"
-                leftSection={<Keyboard size={16} />}
-                disabled={!agent.data}
-                onClick={() => start({ microphone: false, variables })}
-              >
-                Type
-              </Button>
-              <Button
-                leftSection={<Mic size={16} />}
-                disabled={!agent.data}
-                onClick={() => start({ microphone: true, variables })}
-              >
-                {talk ? 'Talk again' : 'Start talking'}
-              </Button>
-            </>
-          )
-        }
-      />
+            <Button
+              leftSection={<Mic size={16} />}
+              disabled={!agent.data}
+              onClick={() => start({ microphone: true, variables })}
+            >
+              {talk ? 'Talk again' : 'Start talking'}
+            </Button>
+          </Group>
+        )
+      }
+    >
+      {agent.data && (
+        <Text size="sm" c="dimmed">
+          You talk to version {agent.data.version}, the newest, whatever callers get at present.
+        </Text>
+      )}
       {!running && declared.length > 0 && (
-        <Paper withBorder p="md" mb="md">
+        <Paper withBorder p="md">
           <Text fw={600} size="sm" mb="xs">
             Variables of the call
           </Text>
@@ -133,7 +118,7 @@ export default function TalkPage() {
           agentName={agent.data?.name ?? 'Agent'}
         />
       )}
-    </>
+    </AgentFrame>
   );
 }
 

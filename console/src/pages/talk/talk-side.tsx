@@ -47,9 +47,9 @@ export function TalkSide({
                     {tool.name}
                   </Text>
                   <ToolOutcome call={tool} running={running} />
-                  <span className="dim tabular">
+                  <Text span size="xs" c="dimmed" className="tabular">
                     {tool.end_ms === null ? '' : `${tool.end_ms - tool.start_ms} ms`}
-                  </span>
+                  </Text>
                 </Group>
                 <Details
                   details={[
