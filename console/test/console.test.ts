@@ -1,11 +1,10 @@
-import { randomInt } from 'node:crypto';
-import t from 'tap';
-import { LONG } from '../../shared/test/fixtures/long.ts';
+import t, { type Test } from 'tap';
+import { LONG, sampleOf } from '../../shared/test/fixtures/long.ts';
 import { bundleConsole, firstViewBytes } from '../build/bundle.ts';
 import { AUDIT_ACTIONS } from '../src/pages/audit/audit-filter.ts';
 import { OWNER, openConsole, seriousFaults, skip } from './fixtures/console-browser.ts';
 
-// One platform and one browser for the main task of every page.
+// One platform and one browser for the main task of every page but those of a newcomer (newcomer.test.ts).
 
 /** What somebody may say who wants to break the page. */
 const HOSTILE = '<script>alert(1)</script> \u202egnirts <img src=x onerror=alert(2)>';
@@ -14,8 +13,11 @@ t.setTimeout(240_000);
 
 void t.test('the console, as a person uses it', { skip }, async (t) => {
   const { platform, demonstration, page, context, problems, url, project } = await openConsole(t);
-  const faults = async () =>
-    t.same(await seriousFaults(page), [], `nothing keeps anybody out of ${page.url()}`);
+  const faults = async () => {
+    if (LONG) t.same(await seriousFaults(page), [], `nothing keeps anybody out of ${page.url()}`);
+  };
+  /** Done every time by `npm run test:long`; `npm test` does one of them, another one each time. */
+  const tasks: [title: string, task: (t: Test) => Promise<void>][] = [];
 
   const ofNoOrg = /^(sign_in|password)\.|^org\.deleted$/;
   const audited = [...platform.controlPlane.features.audit].filter((action) => !ofNoOrg.test(action));
@@ -61,102 +63,86 @@ void t.test('the console, as a person uses it', { skip }, async (t) => {
     await page.waitForURL(`${url}/projects/${project}/home`);
   });
 
-  await t.test('one talks to the draft by typing, and makes a test of it', async (t) => {
-    await page.goto(`${url}/projects/${project}/agents/${demonstration.agentId}/talk`);
-    await page.getByRole('button', { name: 'Type', exact: true }).click();
-    const write = page.getByLabel('Type to the agent');
-    await page.locator('[data-who=agent]').getByText('How can I help you?').waitFor();
-    await write.fill(HOSTILE);
-    await write.press('Enter');
-    await page.locator('[data-who=caller]').getByText(HOSTILE).waitFor();
-    await write.fill('A table for two on Friday at seven, please');
-    await write.press('Enter');
-    await page.getByText('"reference":"L 42"').waitFor();
-    await page.locator('[data-who=agent]').getByText('booked for Friday').waitFor();
-    await page
-      .getByRole('img', { name: /Reply after/ })
-      .first()
-      .waitFor();
-    await faults();
-    await page.getByRole('button', { name: 'End', exact: true }).click();
-    await page.getByRole('button', { name: 'Save as test' }).click();
-    await page.getByLabel('Name').fill('Books a table');
-    await page.getByLabel('Tools answer as they did in this call (1)').waitFor();
-    await page.getByRole('button', { name: 'Make the test' }).click();
-    await page.getByText('The test is made').waitFor();
-    const { items } = await demonstration.rest.get<{ items: object[] }>(
-      `/v1/agents/${demonstration.agentId}/tests`,
-    );
-    t.match(items, [
-      {
-        name: 'Books a table',
-        turns: [{ caller: HOSTILE }, { caller: 'A table for two on Friday at seven, please' }],
-        tool_mocks: [{ result: { ok: true, reference: 'L 42' } }],
-      },
-    ]);
-  });
+  tasks.push([
+    'what a caller says is text: talked, listed, read, and erased',
+    async (t) => {
+      await page.goto(`${url}/projects/${project}/agents/${demonstration.agentId}/talk`);
+      await page.getByRole('button', { name: 'Type', exact: true }).click();
+      const write = page.getByLabel('Type to the agent');
+      await page.locator('[data-who=agent]').getByText('How can I help you?').waitFor();
+      await write.fill(HOSTILE);
+      await write.press('Enter');
+      await page.locator('[data-who=caller]').getByText(HOSTILE).waitFor();
+      await write.fill('A table for two on Friday at seven, please');
+      await write.press('Enter');
+      await page.getByText('"reference":"L 42"').waitFor();
+      await page.locator('[data-who=agent]').getByText('booked for Friday').waitFor();
+      await page
+        .getByRole('img', { name: /Reply after/ })
+        .first()
+        .waitFor();
+      await faults();
+      await page.getByRole('button', { name: 'End', exact: true }).click();
+      await page.goto(`${url}/projects/${project}/calls?status=failed`);
+      await page.getByText('No call fits').waitFor();
+      await page.getByRole('button', { name: 'Clear the filters' }).click();
+      const calls = page.getByRole('table', { name: 'Calls' });
+      await calls.getByRole('row', { name: /Lakeside Bistro/ }).waitFor();
+      await faults();
+      await page.getByLabel('Search calls').fill('nobody of this name');
+      await page.waitForURL(/q=nobody/);
+      await page.getByText('No call fits').waitFor();
+      await page.getByRole('button', { name: 'Clear', exact: true }).click();
+      await calls.getByRole('link').first().click();
 
-  await t.test('a call is found in the list, read, and heard from a word on', async (t) => {
-    await page.goto(`${url}/projects/${project}/calls?status=failed`);
-    await page.getByText('No call fits').waitFor();
-    await page.getByRole('button', { name: 'Clear the filters' }).click();
-    const calls = page.getByRole('table', { name: 'Calls' });
-    await calls.getByRole('row', { name: /Lakeside Bistro/ }).waitFor();
-    await faults();
-    await page.getByLabel('Search calls').fill('nobody of this name');
-    await page.waitForURL(/q=nobody/);
-    await page.getByText('No call fits').waitFor();
-    await page.getByRole('button', { name: 'Clear', exact: true }).click();
-    await calls.getByRole('link').first().click();
+      const transcript = page.getByRole('region', { name: 'Transcript' });
+      await transcript.getByText(HOSTILE).waitFor();
+      t.equal(await page.locator('.words script').count(), 0, 'what was said is text');
+      await page.getByRole('group', { name: 'Tools' }).getByRole('button').first().click();
+      await page.locator('.selected').getByText('"reference":"L 42"').waitFor();
+      await faults();
+      await page.setViewportSize({ width: 360, height: 780 });
+      await page.waitForFunction('document.documentElement.scrollWidth <= 360');
+      await page.setViewportSize({ width: 1440, height: 900 });
 
-    const transcript = page.getByRole('region', { name: 'Transcript' });
-    await transcript.getByText(HOSTILE).waitFor();
-    t.equal(await page.locator('.words script').count(), 0, 'what was said is text');
-    await page.locator('[aria-label=Play]:not([disabled])').waitFor();
-    await transcript.locator('[data-word]').first().click();
-    await page.getByRole('button', { name: 'Pause' }).click();
-    await page.getByRole('group', { name: 'Tools' }).getByRole('button').first().click();
-    await page.locator('.selected').getByText('"reference":"L 42"').waitFor();
-    await faults();
-    await page.setViewportSize({ width: 360, height: 780 });
-    await page.waitForFunction('document.documentElement.scrollWidth <= 360');
-    await page.setViewportSize({ width: 1440, height: 900 });
+      const [call] = /calls\/[0-9a-f-]{36}/.exec(page.url())!;
+      await page.goto(`${url}/projects/${project}/${call}?at=1.5`);
+      await page.getByTestId('time').getByText('0:01').waitFor();
+      await page.getByRole('button', { name: 'Erase' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Erase' }).click();
+      await page.waitForURL(/\/calls$/);
+      await page.goto(`${url}/projects/${project}/${call}`);
+      await page.getByText('Nothing was said, or it is not kept').waitFor();
+    },
+  ]);
 
-    const [call] = /calls\/[0-9a-f-]{36}/.exec(page.url())!;
-    await page.goto(`${url}/projects/${project}/${call}?at=1.5`);
-    await page.getByTestId('time').getByText('0:01').waitFor();
-    await page.getByRole('button', { name: 'Erase' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Erase' }).click();
-    await page.waitForURL(/\/calls$/);
-    await page.goto(`${url}/projects/${project}/${call}`);
-    await page.getByText('Nothing was said, or it is not kept').waitFor();
-  });
-
-  await t.test('a key is made, shown once, used, and revoked', async (t) => {
-    await page.getByRole('link', { name: 'API keys' }).click();
-    await page.getByRole('button', { name: 'New key' }).first().click();
-    await page.getByLabel('Name').fill('<b>Warehouse</b>');
-    await page.getByRole('button', { name: 'Create' }).click();
-    const shown = page.getByRole('dialog', { name: 'Copy the key now' });
-    const key = (await shown.getByText(/^sk-svc-/).textContent())!;
-    const me = () => fetch(`${platform.localUrl}/v1/me`, { headers: { authorization: `Bearer ${key}` } });
-    t.equal((await me()).status, 200);
-    await page.keyboard.press('Escape');
-    await shown.waitFor({ state: 'detached' });
-    const row = page.getByRole('row').filter({ hasText: '<b>Warehouse</b>' });
-    await row.getByRole('button', { name: 'Revoke' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
-    await row.getByText('Revoked').waitFor();
-    t.equal((await me()).status, 401);
-  });
+  tasks.push([
+    'a key is made, shown once, used, and revoked',
+    async (t) => {
+      await page.goto(`${url}/projects/${project}/home`);
+      await page.getByRole('link', { name: 'API keys' }).click();
+      await page.getByRole('button', { name: 'New key' }).first().click();
+      await page.getByLabel('Name').fill('<b>Warehouse</b>');
+      await page.getByRole('button', { name: 'Create' }).click();
+      const shown = page.getByRole('dialog', { name: 'Copy the key now' });
+      const key = (await shown.getByText(/^sk-svc-/).textContent())!;
+      const me = () => fetch(`${platform.localUrl}/v1/me`, { headers: { authorization: `Bearer ${key}` } });
+      t.equal((await me()).status, 200);
+      await page.keyboard.press('Escape');
+      await shown.waitFor({ state: 'detached' });
+      const row = page.getByRole('row').filter({ hasText: '<b>Warehouse</b>' });
+      await row.getByRole('button', { name: 'Revoke' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+      await row.getByText('Revoked').waitFor();
+      t.equal((await me()).status, 401);
+    },
+  ]);
 
   await t.test('nothing keeps anybody out of home and the settings', async (t) => {
     const links = page.getByRole('navigation').getByRole('link');
     const names = ['Home', 'Projects', 'Project', 'API keys', 'Members', 'Rate limits', 'Features'];
     names.push('Usage', 'Billing', 'Campaigns', 'Complaints', 'Audit trail');
-    const one = Number(process.env['CONSOLE_PAGE'] ?? randomInt(names.length));
-    if (!LONG) t.comment(`one of ${names.length} pages: CONSOLE_PAGE=${one}`);
-    for (const name of names.filter((_, at) => LONG || at === one)) {
+    for (const name of sampleOf(t, 'CONSOLE_PAGE', names)) {
       await links.filter({ hasText: new RegExp(`^${name}$`) }).click();
       await page.getByRole('heading', { level: 1 }).waitFor();
       await page.locator('[role=status][aria-label^=Loading]').waitFor({ state: 'detached' });
@@ -172,53 +158,61 @@ void t.test('the console, as a person uses it', { skip }, async (t) => {
     }
   });
 
-  await t.test('an agent is made from a template, changed, checked and saved as a draft', async (t) => {
-    await page.goto(`${url}/projects/${project}/agents`);
-    await page.getByRole('button', { name: 'New agent' }).click();
-    await page.getByRole('textbox', { name: 'Name' }).fill('<script>alert(1)</script>');
-    await page.getByRole('button', { name: 'Create agent' }).click();
-    await page.getByRole('heading', { level: 1, name: '<script>alert(1)</script>' }).waitFor();
-    await page.getByRole('button', { name: 'Turn-taking' }).click();
-    const least = page.getByRole('textbox', { name: 'Minimum endpointing' });
-    await least.fill('9000');
-    await page.getByText('Too big: expected number to be <=2000').waitFor();
-    await least.fill('400');
-    await page.getByText('1 unsaved').waitFor();
-    await page.reload();
-    await page.getByText('1 unsaved').waitFor();
-    t.equal(await least.inputValue(), '400 ms', 'what was not saved is kept');
-    await page.getByRole('button', { name: 'More ways to save' }).click();
-    await page.getByRole('menuitem', { name: 'Save as a draft' }).click();
-    await page.getByRole('button', { name: 'Publish v2' }).waitFor();
-    await page.getByRole('tab', { name: 'Versions' }).click();
-    await page.getByText('Turn taking › Minimum endpointing').waitFor();
-    await page.getByRole('tab', { name: 'Flow' }).click();
-    await page.getByRole('button', { name: 'Begin a flow' }).click();
-    await page.getByText('The caller has no further question.').waitFor();
-  });
+  tasks.push([
+    'an agent is made from a template, changed, checked and saved as a draft',
+    async (t) => {
+      await page.goto(`${url}/projects/${project}/agents`);
+      await page.getByRole('button', { name: 'New agent' }).click();
+      await page.getByRole('textbox', { name: 'Name' }).fill('<script>alert(1)</script>');
+      await page.getByRole('button', { name: 'Create agent' }).click();
+      await page.getByRole('heading', { level: 1, name: '<script>alert(1)</script>' }).waitFor();
+      await page.getByRole('button', { name: 'Turn-taking' }).click();
+      const least = page.getByRole('textbox', { name: 'Minimum endpointing' });
+      await least.fill('9000');
+      await page.getByText('Too big: expected number to be <=2000').waitFor();
+      await least.fill('400');
+      await page.getByText('1 unsaved').waitFor();
+      await page.reload();
+      await page.getByText('1 unsaved').waitFor();
+      t.equal(await least.inputValue(), '400 ms', 'what was not saved is kept');
+      await page.getByRole('button', { name: 'More ways to save' }).click();
+      await page.getByRole('menuitem', { name: 'Save as a draft' }).click();
+      await page.getByRole('button', { name: 'Publish v2' }).waitFor();
+      await page.getByRole('tab', { name: 'Versions' }).click();
+      await page.getByText('Turn taking › Minimum endpointing').waitFor();
+      await page.getByRole('tab', { name: 'Flow' }).click();
+      await page.getByRole('button', { name: 'Begin a flow' }).click();
+      await page.getByText('The caller has no further question.').waitFor();
+    },
+  ]);
 
-  await t.test('a record is made by the form of the description', async () => {
-    await page.goto(`${url}/projects/${project}/knowledge-bases`);
-    await page.getByRole('button', { name: 'New' }).first().click();
-    await page.getByRole('textbox', { name: 'Name' }).fill('Opening hours');
-    await page.getByRole('button', { name: 'Create' }).click();
-    await page.getByRole('button', { name: 'Opening hours' }).click();
-    await page.getByRole('textbox', { name: 'Test question' }).waitFor();
+  tasks.push([
+    'a record is made by the form of the description, and found',
+    async () => {
+      await page.goto(`${url}/projects/${project}/knowledge-bases`);
+      await page.getByRole('button', { name: 'New' }).first().click();
+      await page.getByRole('textbox', { name: 'Name' }).fill('Opening hours');
+      await page.getByRole('button', { name: 'Create' }).click();
+      await page.getByRole('button', { name: 'Opening hours' }).click();
+      await page.getByRole('textbox', { name: 'Test question' }).waitFor();
 
-    // And found again, from anywhere.
-    await page.goto(`${url}/projects/${project}/calls`);
-    await page.getByRole('heading', { level: 1 }).waitFor();
-    await page.keyboard.press('Control+K');
-    const finder = page.getByRole('dialog', { name: /^Find a page, or a record/ });
-    await finder.getByRole('textbox').fill('nothing of this name');
-    await finder.getByText('Nothing has this name, number or id').waitFor();
-    await finder.getByRole('textbox').fill('ning HOURS');
-    await finder.getByRole('button', { name: /Opening hours/ }).waitFor();
-    if (LONG) await faults();
-    await page.keyboard.press('Enter');
-    await page.waitForURL(/knowledge-bases\?record=kbs_/);
-    await page.getByRole('textbox', { name: 'Test question' }).waitFor();
-  });
+      // And found again, from anywhere.
+      await page.goto(`${url}/projects/${project}/calls`);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      await page.keyboard.press('Control+K');
+      const finder = page.getByRole('dialog', { name: /^Find a page, or a record/ });
+      await finder.getByRole('textbox').fill('nothing of this name');
+      await finder.getByText('Nothing has this name, number or id').waitFor();
+      await finder.getByRole('textbox').fill('ning HOURS');
+      await finder.getByRole('button', { name: /Opening hours/ }).waitFor();
+      await faults();
+      await page.keyboard.press('Enter');
+      await page.waitForURL(/knowledge-bases\?record=kbs_/);
+      await page.getByRole('textbox', { name: 'Test question' }).waitFor();
+    },
+  ]);
+
+  for (const [title, task] of sampleOf(t, 'CONSOLE_TASK', tasks)) await t.test(title, task);
 
   t.same(problems, [], 'nothing went wrong in the pages');
 });

@@ -1,27 +1,21 @@
-import { execFile } from 'node:child_process';
 import { readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import { parseWav } from '@parley/shared/audio/wav';
-import { DataFolder, readRuntime } from '../src/data-folder.ts';
 import type { CallResult } from '../src/demonstration/follow-call.ts';
 import { CommandProcess, ROOT } from './fixtures/system/parley-process.ts';
 import { temporaryFolder } from './fixtures/system/test-platform.ts';
 
-// The two commands a newcomer types, as they are typed: with the emulators' real delays and a whole conversation.
-// This is the slowest file of all: more than a minute.
+// `npm run call`, as it is typed: with the emulators' real delays. `npm start` is in console/test/newcomer.test.ts.
 
 t.setTimeout(240_000);
-t.jobs = 2;
 
 const owned = new DisposableList();
 t.teardown(() => owned.dispose());
 const QUESTION = 'When do you close?';
 /** What `npm run call` runs. */
 const CALL = path.join(ROOT, 'embedded/src/call.ts');
-const run = promisify(execFile);
 
 type Result = Omit<CallResult, 'recording_path'> & { recording_path: string };
 
@@ -81,70 +75,6 @@ async function checkRecording(t: Test, file: string, turns: Result['turns']): Pr
     t.ok(listens < speaks / 4, `and the other is not: ${listens}`);
   }
 }
-
-void t.test('npm start shows a whole call, and all it prints can be used', { buffered: true }, async (t) => {
-  const dataDir = temporaryFolder(owned);
-  const npm = owned.add(
-    new CommandProcess('npm', ['start'], { PARLEY_DATA_DIR: dataDir, PORT: '0', MAX_LOOP_DELAY_MS: '0' }),
-  );
-  await npm.prints('Parley is running at');
-  const { output } = npm;
-
-  const spoken = (who: string) => output.match(new RegExp(`^ +[0-9:.]+ +${who} +.+$`, 'gm')) ?? [];
-  t.ok(spoken('caller').length >= 3, 'three turns of the caller');
-  t.ok(spoken('agent').length >= 3);
-  t.match(output, /interrupted by the caller after/);
-  t.match(output, /tool book_table .*\n/);
-  t.match(output, /tool book_table answered/);
-  t.match(output, /your reference is/);
-  t.match(output, /ended by the agent: agent_hangup/);
-  t.match(output, /Call-ended webhook delivered .*signature checked/);
-  t.match(output, /customer_name +Anna Weber/);
-  const log = await readFile(path.join(dataDir, 'parley.log'), 'utf8');
-  t.match(log, /"call ended"/);
-  t.notMatch(log, /"level":"(error|fatal)"/);
-
-  const key = /export PARLEY_API_KEY=(\S+)/.exec(output)?.[1] ?? '';
-  const commands = output.match(/curl -s .*$/gm) ?? [];
-  t.equal(commands.length, 5);
-  const folder = temporaryFolder(owned);
-  const answers = new Map<string, string>();
-  for (const command of commands) {
-    const { stdout } = await run('sh', ['-c', command], {
-      cwd: folder,
-      env: { ...process.env, PARLEY_API_KEY: key },
-      encoding: 'utf8',
-    });
-    answers.set(
-      /^ *(\w+) +curl/m.exec(
-        output
-          .slice(0, output.indexOf(command) + 4)
-          .split('\n')
-          .at(-1)!,
-      )![1]!,
-      stdout,
-    );
-  }
-  t.match(JSON.parse(answers.get('session')!), { status: 'ended', hangup_reason: 'agent_hangup' });
-  t.match(answers.get('transcript'), /Lakeside Bistro/);
-  t.match(answers.get('transcript'), /eight instead of seven/);
-  const events = JSON.parse(answers.get('events')!) as { items: { type: string }[] };
-  t.ok(events.items.length > 5);
-  t.match(JSON.parse(answers.get('webhook')!), { items: [{ status: 'succeeded', attempts: 1 }] });
-  t.equal(parseWav(await readFile(`${folder}/call.wav`)).channels, 2);
-  const recording = /^ +recording +(\S+)/m.exec(output)![1]!;
-  t.same(await readFile(recording), await readFile(`${folder}/call.wav`));
-
-  npm.interrupt();
-  // npm ends itself by the signal once its child has ended.
-  const { code, signal } = await npm.exited;
-  t.ok(code === 0 || signal === 'SIGINT', `${code} ${signal}`);
-  t.match(npm.output, /finishing calls and closing/);
-  t.notMatch(npm.output, /"level":"(error|fatal)"|^Error/m);
-  t.equal(readRuntime(dataDir), undefined);
-  // Whatever npm had started has let go of the folder.
-  await DataFolder.open(dataDir)[Symbol.asyncDispose]();
-});
 
 void t.test(
   'npm run call needs no running platform, and says what is wrong with its words',

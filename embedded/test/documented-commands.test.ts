@@ -77,7 +77,7 @@ const SHOWN: readonly [RegExp, Shown][] = [
   [/^npm run (lint|typecheck)$/, { by: '.ci/run' }],
   [/^npm run test:long$/, { not: 'takes minutes; `npm test` tries a sample of the same' }],
   [/^npm run format$/, { not: 'rewrites the sources; `npm run lint` fails where it would' }],
-  [/^npx -y -p node@22 -c 'npm ci && npm start'$|^npm start$/, { by: 'embedded/test/command-line.test.ts' }],
+  [/^npx -y -p node@22 -c 'npm ci && npm start'$|^npm start$/, { by: 'console/test/newcomer.test.ts' }],
   [/^npm run dev$/, { by: 'embedded/test/dev.test.ts' }],
   [/^npm run test:path -- /, { by: 'shared/test/test-path.test.ts' }],
   [/^npm run test:file \S+\.test\.ts$/, { by: 'shared/test/test-path.test.ts' }],
