@@ -54,8 +54,9 @@ void t.test('a file run alone has the time that the suite gives it', async (t) =
     const { stdout } = await run('npm', args, { cwd: ROOT, env: { ...others, ...env } });
     return Number(/^# (\d+)$/m.exec(stdout)?.[1]);
   };
-  const suite = /^timeout: (\d+)$/m.exec(await readFile(path.join(ROOT, '.taprc'), 'utf8'))?.[1];
-  t.equal(await limit({}), Number(suite) * 1000);
+  const suite = await readFile(path.join(ROOT, 'shared/test/suite/several-files.ts'), 'utf8');
+  const given = /^const FILE_TIMEOUT_MS = ([\d_]+);$/m.exec(suite)![1]!;
+  t.equal(await limit({}), Number(given.replaceAll('_', '')));
   t.equal(await limit({ TAP_TIMEOUT: '7' }), 7000, 'or what one asks for');
 });
 
