@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import t from 'tap';
+import { ALTERNATING, isRun } from './suite/alternating.ts';
 import { testsOf } from './suite/tests-of.ts';
 
 const run = promisify(execFile);
@@ -58,6 +60,22 @@ void t.test('a file run alone has the time that the suite gives it', async (t) =
   const given = /^const FILE_TIMEOUT_MS = ([\d_]+);$/m.exec(suite)![1]!;
   t.equal(await limit({}), Number(given.replaceAll('_', '')));
   t.equal(await limit({ TAP_TIMEOUT: '7' }), 7000, 'or what one asks for');
+});
+
+void t.test('each of two runs has half of the long files, and the long run all of them', async (t) => {
+  const { scripts } = JSON.parse(await readFile(path.join(ROOT, 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>;
+  };
+  const all = scripts['test:long']!.split(' ');
+  for (const file of ALTERNATING) {
+    t.ok(existsSync(path.join(ROOT, file)), file);
+    t.ok(all.includes(file), `npm run test:long has ${file}`);
+    t.not(isRun(file, 0), isRun(file, 1), `${file} is in one of them`);
+  }
+  t.ok(
+    [0, 1].every((first) => isRun('shared/test/test-path.test.ts', first)),
+    'others are in both',
+  );
 });
 
 void t.test('npm run test:path runs them', async (t) => {

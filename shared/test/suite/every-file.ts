@@ -3,6 +3,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
+import { FIRST_VARIABLE, isRun } from './alternating.ts';
 
 // Every test file. What loads tap, a service and its libraries, and lets V8 learn them, costs more than most files' own
 // tests: so several files of a folder share a process (several-files.ts). tap's own runner is not used (run.ts): it would
@@ -26,6 +27,8 @@ const NODE_ARGS = process.execArgv;
 const KINDS: readonly { files: RegExp; together: number; begun: number }[] = [
   // A vendor's SDK, with Node's own fetch: where undici is imported, that one sends through it, and it refuses a header.
   { files: /^emulators\/src\/providers\/deepgram-emulator\.test/, together: 1, begun: 1 },
+  // It waits longer than any other.
+  { files: /^embedded\/test\/whole-conversation\.test/, together: 1, begun: 1 },
   // They mostly wait, for what is said in calls.
   { files: /^(embedded|loadtest|console)\/test\//, together: 5, begun: 0.5 },
   // They try every operation, in an installation with one of everything.
@@ -42,8 +45,12 @@ const KINDS: readonly { files: RegExp; together: number; begun: number }[] = [
   { files: /^/, together: 40, begun: 1 },
 ];
 
+/** Which half of the longest files. */
+const first = Number(process.env[FIRST_VARIABLE] ?? 0);
+
 const files = [`${WORKSPACES}/src/**/*.test.ts`, `${WORKSPACES}/test/*.test.ts`, 'lint/*.test.ts']
   .flatMap((pattern) => globSync(pattern, { cwd: ROOT }))
+  .filter((file) => isRun(file, first))
   .sort();
 const kindOf = (file: string) => KINDS.findIndex((kind) => kind.files.test(file));
 /** `media-gateway/src`: what lies in one folder imports the same. */

@@ -1,10 +1,12 @@
 import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createWriteStream, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { KEPT_LOGS_VARIABLE, searchKeptLogs } from '@parley/shared/logging/kept-logs';
+import { ALTERNATING, FIRST_VARIABLE } from './alternating.ts';
 import { failureText, Results, type Failure } from './results.ts';
 
 // `npm test`: runs every file, tells what failed, then searches everything that was logged meanwhile, by every process
@@ -31,6 +33,10 @@ const stderr = path.join(folder, 'stderr');
 const modules = path.join(folder, 'modules');
 mkdirSync(modules);
 mkdirSync(path.join(ROOT, '.tap'), { recursive: true });
+const first = process.env[FIRST_VARIABLE] ?? String(randomInt(2));
+process.stdout.write(
+  `half of ${ALTERNATING.length} long files: ${FIRST_VARIABLE}=${first} (all: npm run test:long)\n`,
+);
 const kept = createWriteStream(path.join(ROOT, KEPT));
 try {
   const child = spawn(process.execPath, [...NODE_ARGS, path.join(import.meta.dirname, 'every-file.ts')], {
@@ -39,6 +45,7 @@ try {
     env: {
       ...process.env,
       TAP_TIMEOUT,
+      [FIRST_VARIABLE]: first,
       [KEPT_LOGS_VARIABLE]: dir,
       TEST_STDERR: stderr,
       TEST_MODULE_CACHE: modules,
