@@ -1,39 +1,33 @@
+const embedded = (...names: string[]) => names.map((name) => `embedded/test/${name}.test.ts`);
+const controlPlane = (...names: string[]) => names.map((name) => `control-plane/test/${name}.test.ts`);
+
 /**
- * Files with one long scenario each, which mostly start processes or hold calls in real time. `npm test` runs every second
- * of them, beginning with another one each time; `npm run test:long` runs all.
+ * Files of one long scenario each, which mostly start processes or hold calls in real time: in sets that take about as long
+ * as each other. `npm test` runs one set, another one each time; `npm run test:long` runs all.
  */
-export const ALTERNATING: readonly string[] = [
-  ...[
-    'agent-tests',
-    'audio-formats',
-    'browser-page',
-    'browser-talk',
-    'call-tools',
-    'carrier-calls',
-    'command-line',
-    'dev',
-    'documented-commands',
-    'full-disk',
-    'plain-client',
-    'realtime-widget',
-    'system-bad-input',
-    'system-crash',
-    'system-providers',
-    'system-redis',
-    'system-shutdown',
-  ].map((name) => `embedded/test/${name}.test.ts`),
-  ...['command-line', 'contract-statuses', 'invoices', 'session-close'].map(
-    (name) => `control-plane/test/${name}.test.ts`,
-  ),
-  'document-store/src/query/planner.test.ts',
-  'emulators/src/providers/deepgram-emulator.recognise.test.ts',
+export const ALTERNATING: readonly (readonly string[])[] = [
+  [
+    ...embedded('agent-tests', 'audio-formats', 'browser-page', 'call-tools', 'command-line', 'system-crash'),
+    ...controlPlane('command-line'),
+  ],
+  [
+    ...embedded('browser-talk', 'dev', 'documented-commands', 'full-disk', 'system-bad-input'),
+    ...embedded('system-shutdown'),
+    ...controlPlane('contract-statuses'),
+  ],
+  [
+    ...embedded('carrier-calls', 'plain-client', 'realtime-widget', 'system-providers', 'system-redis'),
+    ...controlPlane('invoices'),
+    'document-store/src/query/planner.test.ts',
+    'emulators/src/providers/deepgram-emulator.recognise.test.ts',
+  ],
 ];
 
-/** Says which of them a run begins with, 0 or 1. */
-export const FIRST_VARIABLE = 'FILES_FIRST';
+/** Says which set a run has, from 0 on. */
+export const SET_VARIABLE = 'FILES_SET';
 
-/** @param first 0 or 1 @returns whether `npm test` runs it */
-export function isRun(file: string, first: number): boolean {
-  const at = ALTERNATING.indexOf(file);
-  return at === -1 || at % 2 === first % 2;
+/** @returns whether `npm test` runs a file with this set */
+export function isRun(file: string, set: number): boolean {
+  const of = ALTERNATING.findIndex((files) => files.includes(file));
+  return of === -1 || of === set;
 }

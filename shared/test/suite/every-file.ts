@@ -3,7 +3,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { FIRST_VARIABLE, isRun } from './alternating.ts';
+import { isRun, SET_VARIABLE } from './alternating.ts';
 
 // Every test file. What loads tap, a service and its libraries, and lets V8 learn them, costs more than most files' own
 // tests: so several files of a folder share a process (several-files.ts). tap's own runner is not used (run.ts): it would
@@ -45,12 +45,12 @@ const KINDS: readonly { files: RegExp; together: number; begun: number }[] = [
   { files: /^/, together: 40, begun: 1 },
 ];
 
-/** Which half of the longest files. */
-const first = Number(process.env[FIRST_VARIABLE] ?? 0);
+/** Which of the sets of long files. */
+const set = Number(process.env[SET_VARIABLE] ?? 0);
 
 const files = [`${WORKSPACES}/src/**/*.test.ts`, `${WORKSPACES}/test/*.test.ts`, 'lint/*.test.ts']
   .flatMap((pattern) => globSync(pattern, { cwd: ROOT }))
-  .filter((file) => isRun(file, first))
+  .filter((file) => isRun(file, set))
   .sort();
 const kindOf = (file: string) => KINDS.findIndex((kind) => kind.files.test(file));
 /** `media-gateway/src`: what lies in one folder imports the same. */

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { KEPT_LOGS_VARIABLE, searchKeptLogs } from '@parley/shared/logging/kept-logs';
-import { ALTERNATING, FIRST_VARIABLE } from './alternating.ts';
+import { ALTERNATING, SET_VARIABLE } from './alternating.ts';
 import { failureText, Results, type Failure } from './results.ts';
 
 // `npm test`: runs every file, tells what failed, then searches everything that was logged meanwhile, by every process
@@ -33,9 +33,9 @@ const stderr = path.join(folder, 'stderr');
 const modules = path.join(folder, 'modules');
 mkdirSync(modules);
 mkdirSync(path.join(ROOT, '.tap'), { recursive: true });
-const first = process.env[FIRST_VARIABLE] ?? String(randomInt(2));
+const set = process.env[SET_VARIABLE] ?? String(randomInt(ALTERNATING.length));
 process.stdout.write(
-  `half of ${ALTERNATING.length} long files: ${FIRST_VARIABLE}=${first} (all: npm run test:long)\n`,
+  `one of ${ALTERNATING.length} sets of long files: ${SET_VARIABLE}=${set} (all: npm run test:long)\n`,
 );
 const kept = createWriteStream(path.join(ROOT, KEPT));
 try {
@@ -45,7 +45,7 @@ try {
     env: {
       ...process.env,
       TAP_TIMEOUT,
-      [FIRST_VARIABLE]: first,
+      [SET_VARIABLE]: set,
       [KEPT_LOGS_VARIABLE]: dir,
       TEST_STDERR: stderr,
       TEST_MODULE_CACHE: modules,
