@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import t from 'tap';
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import { CARRIERS } from '@parley/shared/contracts/session-values';
@@ -166,13 +167,27 @@ const SAMPLE = [
   'voicemail',
 ];
 const held = sampleOf(t, 'CONVERSATIONS_FIRST', SAMPLE, 10);
+
+/** Whoever speaks with pauses that are not theirs, because the machine gives them no time, is understood otherwise. */
+const MOST_LATE_MS = 200;
+const ATTEMPTS = 3;
+
 const folder = path.join(ROOT, 'embedded/conversations');
 for (const file of await filesOf(folder)) {
   const name = path.basename(file, '.yaml');
   if (!LONG && !held.includes(name)) continue;
   void t.test(`the conversation ${name} goes as its file says`, { buffered: true }, async (t) => {
     await browserStands.promise;
-    const result = await runner.run(await readConversation(file), new AbortController().signal);
-    t.ok(result.ok, tableOf(result));
+    const conversation = await readConversation(file);
+    for (let attempt = 1; ; attempt++) {
+      const delay = monitorEventLoopDelay({ resolution: 10 });
+      delay.enable();
+      const result = await runner.run(conversation, new AbortController().signal);
+      delay.disable();
+      const late = Math.round(delay.max / 1e6);
+      if (result.ok || late < MOST_LATE_MS || attempt === ATTEMPTS)
+        return void t.ok(result.ok, tableOf(result));
+      t.comment(`what was said came up to ${late} ms late: once more`);
+    }
   });
 }

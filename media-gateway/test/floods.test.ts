@@ -12,8 +12,10 @@ import { until } from './fixtures/until.ts';
 
 t.setTimeout(120_000);
 const { plivo } = wire;
-/** Four gateways and all their clients share this process: its event loop may be late. */
-const PATIENT = { MAX_LOOP_DELAY_MS: '0' };
+/** Four gateways and all their clients share this process: its event loop may be late, and so may the control plane. */
+const PATIENT = { MAX_LOOP_DELAY_MS: '0', CONTROL_PLANE_TIMEOUT_MS: '30000' };
+/** Who is not to be cut off may be silent until the test comes back to it. */
+const SILENT_FOR_LONG = { IDLE_TIMEOUT_SECONDS: '960' };
 
 const fds = '/proc/self/fd';
 /** Sockets this process holds, listening ones included. */
@@ -119,7 +121,7 @@ void t.test(
       async (t) => {
         const clock = new ManualClock(Date.now());
         const test = await openTestGateway(t, {
-          env: { ...PATIENT, MAX_CONNECTIONS: '1501', START_TIMEOUT_MS: '2000', IDLE_TIMEOUT_SECONDS: '960' },
+          env: { ...PATIENT, MAX_CONNECTIONS: '1501', START_TIMEOUT_MS: '2000', ...SILENT_FOR_LONG },
           deps: { clock },
         });
         const call = await holdCall(test);
@@ -172,6 +174,7 @@ void t.test(
         const test = await openTestGateway(t, {
           env: {
             ...PATIENT,
+            ...SILENT_FOR_LONG,
             MAX_MESSAGES_PER_SECOND: '100',
             MAX_MESSAGE_BYTES: '4096',
             REALTIME_MAX_MESSAGE_BYTES: '65536',
