@@ -68,13 +68,16 @@ export class CarrierClient {
 
   /**
    * Asks for an outbound call.
-   * @param read what the carrier's answers say: the ids of a call that was placed, or why it was refused
+   * @param read what the carrier's answers say: the ids of a call that was placed, or why it was refused; `again`: for now
    */
   async dial(
     call: CarrierCall,
     read: {
       placed: (body: string) => { carrierCallId: string | null; requestId: string | null };
-      refused: (body: string, status: number) => { failure: FailureReason; cause: string | null };
+      refused: (
+        body: string,
+        status: number,
+      ) => { failure: FailureReason; cause: string | null; again?: boolean };
     },
   ): Promise<DialAnswer> {
     const answer = await this.attempt(call);

@@ -14,6 +14,10 @@ import { TELNYX_REFUSALS } from './telnyx-causes.ts';
 
 const PAGE_SIZE = 100;
 const MAX_PAGES = 20;
+/** The longest call that the vendor takes. */
+const MAX_TIME_LIMIT_SECONDS = 14_400;
+/** Refusals of an account, a profile or an application that has as many calls as it may. */
+const FULL = ['D1', 'D2', 'D3'];
 
 /** How a call's stream is to be, whatever begins it. */
 export const STREAM_SETTINGS = {
@@ -60,7 +64,7 @@ export class TelnyxDialling implements CarrierDialling {
           webhook_url: request.answerUrl,
           webhook_url_method: 'POST',
           timeout_secs: request.ringTimeoutSeconds,
-          time_limit_secs: request.timeLimitSeconds,
+          time_limit_secs: Math.min(MAX_TIME_LIMIT_SECONDS, request.timeLimitSeconds),
           client_state: clientState(request.dialId),
           command_id: request.dialId,
           // Verdicts come to `webhook_url`, as all events do.
@@ -76,7 +80,8 @@ export class TelnyxDialling implements CarrierDialling {
         }),
         refused: (body) => {
           const code = readAnswer(errorSchema, body)?.errors[0]?.code ?? null;
-          return { failure: TELNYX_REFUSALS[code ?? ''] ?? 'carrier_error', cause: code };
+          const failure = TELNYX_REFUSALS[code ?? ''] ?? 'carrier_error';
+          return { failure, cause: code, ...(FULL.includes(code ?? '') && { again: true }) };
         },
       },
     );
