@@ -382,6 +382,21 @@ void t.test('people of a recipient list become contacts', async (t) => {
     status: 422,
     body: { detail: [{ type: 'reference_not_found' }] },
   });
+  const named = (recipient_list_id: string) =>
+    plane.call<Campaign>('POST', `${P}/campaigns`, {
+      body: { name: 'By list', agent_id: agent.id, recipient_list_id },
+    });
+  t.match(await named(list.body.id), {
+    status: 201,
+    body: { status: 'draft', recipient_list_id: list.body.id, counters: { total: 2, pending: 2 } },
+  });
+  t.match(await named(unknown.recipient_list_id), {
+    status: 422,
+    body: { detail: [{ loc: ['body', 'recipient_list_id'], type: 'reference_not_found' }] },
+  });
+  const { body: all } = await plane.call<{ items: { name: string }[] }>('GET', `${P}/campaigns?q=By%20list`);
+  t.equal(all.items.length, 1, 'nothing is left behind');
+
   await state(id, 'running');
   const refused = await plane.call('DELETE', `/v1/recipient-lists/${list.body.id}`);
   t.match(refused, { status: 409, body: { code: 'resource_in_use' } });

@@ -93,7 +93,7 @@ export function createCampaigns(
       }),
     ],
     routes: [
-      ...campaignRoutes({ ...deps, campaigns }),
+      ...campaignRoutes({ ...deps, campaigns, imports: contactImports }),
       ...controlRoutes({ ...deps, control }),
       ...contactRoutes({
         ...{ ...deps, contacts, imports: contactImports, publicUrl: deps.config.PUBLIC_URL },

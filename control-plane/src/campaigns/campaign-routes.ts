@@ -14,6 +14,7 @@ import {
   toCampaignResponse,
 } from './campaign-schema.ts';
 import type { CampaignService } from './campaign-service.ts';
+import type { ContactImports } from './contact-imports.ts';
 
 /** What campaigns write to the audit trail. */
 export const CAMPAIGN_AUDIT = [
@@ -35,9 +36,11 @@ const changed = { 200: { description: 'The campaign', schema: campaignResponse }
 
 export function campaignRoutes({
   campaigns,
+  imports,
   audit,
 }: {
   campaigns: CampaignService;
+  imports: Pick<ContactImports, 'fromList'>;
   audit: CampaignAudit;
 }): Operation[] {
   return [
@@ -69,15 +72,26 @@ export function campaignRoutes({
       path: '/v1/orgs/{org_id}/projects/{project_id}/campaigns',
       ...{ tag, feature },
       summary: 'Create a campaign',
-      description: 'It is a draft: add contacts, then start it.',
+      description: 'It is a draft: add contacts, here or later, then start it.',
       access: WRITE,
       target: inProject,
-      body: jsonBody(createCampaignRequest, { readOnly: CAMPAIGN_READ_ONLY }),
+      body: jsonBody(createCampaignRequest, {
+        readOnly: CAMPAIGN_READ_ONLY.filter((name) => name !== 'recipient_list_id'),
+      }),
       responses: { 201: { description: 'The campaign', schema: campaignResponse } },
       errors: [409],
       idempotent: {},
-      handle: async ({ scope, caller, body }) =>
-        toCampaignResponse(await campaigns.create(scope, caller, body)),
+      handle: async ({ scope, caller, body: { recipient_list_id: listId, ...input } }) => {
+        const campaign = await campaigns.create(scope, caller, input);
+        if (listId === null) return toCampaignResponse(campaign);
+        try {
+          await imports.fromList(scope, campaign, listId);
+        } catch (error) {
+          await campaigns.delete(scope, campaign);
+          throw error;
+        }
+        return toCampaignResponse(await scope.collection(campaignCollection).get(campaign._id));
+      },
     }),
     defineOperation({
       id: 'getCampaign',

@@ -63,8 +63,15 @@ const writable = {
   deduplicate: z.boolean().default(true),
 };
 
-export const createCampaignRequest = z.strictObject(writable).meta({ id: 'CreateCampaignRequest' });
-export type NewCampaign = z.output<typeof createCampaignRequest>;
+export const createCampaignRequest = z
+  .strictObject({
+    ...writable,
+    recipient_list_id: idSchema('rcl').nullable().default(null).meta({
+      description: 'Recipient list whose people become contacts at once; null: contacts are added later.',
+    }),
+  })
+  .meta({ id: 'CreateCampaignRequest' });
+export type NewCampaign = Omit<z.output<typeof createCampaignRequest>, 'recipient_list_id'>;
 
 export const patchCampaignRequest = patchOf(writable, ['calling_hours', 'overrides']).meta({
   id: 'PatchCampaignRequest',
