@@ -295,6 +295,69 @@ void t.test('models cost only where the account is the installation’s', async 
   t.equal(spoken(await withVoice()), 0);
 });
 
+void t.test('each agent that holds a call costs what its own models do', async (t) => {
+  const [llm, voice] = ['llm_openai_gpt41_mini', 'tts_elevenlabs_flash'];
+  const priced = (perMinute: string, written: string) =>
+    rateTableSchema.parse({
+      currency: 'EUR',
+      calls: [{ per_minute: perMinute }],
+      models: [
+        { model: llm, unit: '1m_output_tokens', amount: written },
+        { model: voice, unit: '1k_characters', amount: '1' },
+      ],
+    });
+  await rates.set(priced('6', '2'));
+  t.teardown(() => rates.set(TABLE));
+  const tenant = await prepaid(100n * NANO);
+  const makeAgent = async (body: object) =>
+    (
+      await plane.call<{ id: string }>(
+        'POST',
+        `/v1/orgs/${tenant.org._id}/projects/${tenant.project._id}/agents`,
+        { token: tenant.apiKey, body: { llm_id: llm, ...body } },
+      )
+    ).body.id;
+  // Its voice costs nothing.
+  const expert = await makeAgent({
+    ...{ name: 'Expert', tts_id: 'tts_local' },
+    config: { limits: { max_cost_amount: '40' } },
+  });
+  const destination = { id: 'expert', target: { type: 'agent', agent_id: expert } };
+  const desk = await makeAgent({
+    ...{ name: 'Desk', tts_id: voice },
+    config: { transfer: { destinations: [destination] } },
+  });
+  const { body: session } = await create(tenant, { agent_id: desk });
+  const start = { carrier_call_id: randomUUID() };
+  const plan = (await gateway.redeem({ ticket: session.ws_ticket!, start })).body;
+  t.match(plan.prices, { per_minute: 6e9, llm_out: 2e9, tts_1k: 1e9, ceiling: null });
+  await callEvents.handle(gateway.started(plan));
+
+  await rates.set(priced('600', '8'));
+  const handOver = { handover_id: 'hand-over-1', agent_id: expert, from_index: 3 };
+  const take = () => gateway.internal('POST', `/internal/v1/sessions/${plan.session_id}/handover`, handOver);
+  const expected = { per_minute: 6e9, llm_out: 8e9, tts_1k: 0, ceiling: 40e9 };
+  t.match((await take()).body.prices, expected, 'its models as they are now, and the minute as it was');
+  await rates.set(priced('600', '800'));
+  t.match((await take()).body.prices, expected, 'asked for again');
+
+  const used = (llm_output_tokens: number, tts_characters: number) => ({
+    ...{ stt_seconds: 0, llm_input_tokens: 0, llm_output_tokens, tts_characters, carrier_seconds: 0 },
+  });
+  const before = used(1_000_000, 3000);
+  await callEvents.handle(
+    ended(plan, 60_000, {
+      usage: used(1_500_000, 9000),
+      hand_overs: [{ handover_id: handOver.handover_id, usage: before }],
+    }),
+  );
+  t.match(
+    await walletOf(tenant),
+    { balance_amount: '85.000000' },
+    'a minute 6, the first agent 2 and 3, the second 4',
+  );
+});
+
 void t.test('an operator sets rates and keeps wallets', async (t) => {
   const tenant = await plane.makeTenant();
   const orgId = tenant.org._id;

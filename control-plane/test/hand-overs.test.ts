@@ -186,7 +186,7 @@ void t.test('nodes of a flow name agents; what they do not pass on later legs do
   t.equal(record!.flow_state, null);
   t.same(
     Object.keys(record!.hand_overs![0]!).toSorted(),
-    ['agent_id', 'from_index', 'handover_id', 'version'],
+    ['agent_id', 'from_index', 'handover_id', 'leg', 'version'],
     'what was told to the other agent is erased',
   );
 });

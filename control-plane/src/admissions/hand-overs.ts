@@ -74,8 +74,10 @@ export class HandOvers {
   ): Promise<HandOverPartWire> {
     const variables = effectiveVariables(agent, pass ? visibleVariables(session) : {}, { required: false });
     const plan = await this.#plans.make({ ...session, variables }, agent, session.claim_id ?? '');
-    const { flow, memories, knowledge, assets, system, stt, llm, tts, languages, tools, limits } = plan;
+    const { flow, memories, knowledge, assets, system, stt, llm, tts, languages, tools, limits, prices } =
+      plan;
     return {
+      ...(prices && { prices }),
       ...{ agent: plan.agent, variables: plan.variables },
       ...{ flow, memories, knowledge, assets, system, stt, llm, tts, languages, tools, limits },
     };
@@ -94,7 +96,7 @@ function leadsTo({ config, flow_definition: flow }: SessionAgent, agentId: strin
 function handOverOf(session: SessionRecord, agent: SessionAgent, request: HandOverRequest): HandOver {
   const { handover_id, from_index, pass_variables: pass, pass_history, summary } = request;
   return {
-    ...{ handover_id, agent_id: agent.agent_id, version: agent.version, from_index },
+    ...{ handover_id, agent_id: agent.agent_id, version: agent.version, leg: session.leg, from_index },
     ...(pass_history === 'all' ? {} : { summary }),
     ...(pass ? {} : { hidden_variables: Object.entries(session.variables) }),
   };

@@ -54,7 +54,11 @@ export function playedAssets(agent: Pick<SessionAgent, 'config' | 'flow_definiti
 
 /** What sessions cost. */
 export interface PlanCosts {
-  /** The prices of a session, the same for all of its legs, and what earlier legs have counted; null: no rates. */
+  /**
+   * The prices of a session, the same for all of its legs until another agent takes it over, and what was counted before;
+   * null: no rates.
+   * @param session with the models of the agent that speaks
+   */
   open(session: SessionRecord): Promise<(CallPrices & { spent: number }) | null>;
 }
 
@@ -109,7 +113,7 @@ export class SessionPlans {
       this.#sources.recording(session, session.leg, agent?.config.recording.format ?? 'wav'),
       resolveProviders(this.#catalog, withModelsOf(session, agent), agent),
       flowOf(this.#catalog, withModelsOf(session, agent), agent),
-      this.#costs.open(session),
+      this.#costs.open(withModelsOf(session, agent)),
       session.leg === 0 ? [] : this.#sources.history(session._id),
       this.#directory.project(session.project_id),
       agent ? this.#tools.forPlan(agent) : [],

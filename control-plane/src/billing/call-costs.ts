@@ -1,6 +1,6 @@
-import { costOf } from '@parley/shared/contracts/call-prices';
+import { costOf, NOTHING_USED } from '@parley/shared/contracts/call-prices';
 import type { CallPrices } from '@parley/shared/contracts/call-prices';
-import type { CallMetrics, Usage } from '@parley/shared/contracts/call-events';
+import type { CallMetrics } from '@parley/shared/contracts/call-events';
 import type { Channel, Direction } from '@parley/shared/contracts/session-values';
 import type { Clock } from '@parley/shared/time/clock';
 import type { Database } from '../storage/database.ts';
@@ -10,10 +10,12 @@ import type { BookedCall, BookedCalls } from './booked-call.ts';
 import { costEntryCollection } from './cost-entry-model.ts';
 import type { CostEntryRecord } from './cost-entry-model.ts';
 import type { Rates } from './rates.ts';
+import { usageByAgent } from './usage-by-agent.ts';
+import type { SharedUsage } from './usage-by-agent.ts';
 import type { Wallets } from './wallets.ts';
 
 /** A session as far as its cost depends on it: of `SessionRecord`. */
-export interface CostedSession {
+export interface CostedSession extends SharedUsage {
   _id: string;
   org_id: string;
   project_id: string;
@@ -33,7 +35,6 @@ export interface CostedSession {
   started_at: Date | null;
   ended_at: Date | null;
   duration_seconds: number | null;
-  usage: Usage | null;
   metrics: CallMetrics | null;
   closed_by: string | null;
   campaign_id: string | null;
@@ -105,12 +106,18 @@ export class CallCosts {
   }
 
   /**
-   * Fixes the prices of a session whose first leg begins; those of later legs are the same.
-   * @returns null where there are no rates; `spent`: what earlier legs have counted
+   * Fixes the prices of a session whose first leg begins; those of later legs are the same. Where another agent takes it
+   * over, what its models cost is fixed then.
+   * @param session with the models of the agent that speaks
+   * @returns null where there are no rates; `spent`: what was counted before
    */
   async open(session: CostedSession): Promise<(CallPrices & { spent: number }) | null> {
-    const entry = (await this.#find(session._id)) ?? (await this.#insertReserved(session));
-    return entry?.prices ? { ...entry.prices, spent: Number(entry.reserved_nano) } : null;
+    const handOver = session.hand_overs?.at(-1);
+    // What had no prices when it began has none later.
+    const entry = (await this.#find(session._id)) ?? (handOver ? null : await this.#insertReserved(session));
+    if (!entry?.prices) return null;
+    const prices = handOver ? await this.#pricesFrom(handOver.handover_id, entry, session) : entry.prices;
+    return { ...prices, spent: Number(entry.reserved_nano) };
   }
 
   /** Notes what a gateway has counted of a session that runs: more than before, or nothing changes. */
@@ -211,6 +218,29 @@ export class CallCosts {
     return (await this.#insert(entry)) ?? this.#find(session._id);
   }
 
+  /** The prices from a hand-over on: a minute costs what it did, and so does everything without rates in its currency. */
+  async #pricesFrom(
+    handover_id: string,
+    entry: Stored<CostEntryRecord>,
+    session: CostedSession,
+  ): Promise<CallPrices> {
+    const first = entry.prices!;
+    const known = pricesAfter(handover_id, entry);
+    if (known) return known;
+    const now = await this.#pricesFor(session);
+    const prices = now?.currency === first.currency ? { ...now, per_minute: first.per_minute } : first;
+    const changed = await this.#database
+      .model(costEntryCollection)
+      .findOneAndUpdate(
+        { _id: entry._id, state: 'reserved', 'hand_overs.handover_id': { $ne: handover_id } },
+        { $push: { hand_overs: { handover_id, prices } } },
+        { returnDocument: 'after' },
+      )
+      .lean<Stored<CostEntryRecord>>();
+    const stored = changed ?? (await this.#find(entry._id));
+    return (stored && pricesAfter(handover_id, stored)) ?? prices;
+  }
+
   /** @returns null when there is one already */
   async #insert(
     entry: Omit<CostEntryRecord, 'created_at' | 'updated_at' | 'amount_nano' | 'booked_at' | 'prices'> &
@@ -245,21 +275,25 @@ function tenantOf({ _id, org_id, project_id, agent_id, campaign_id }: CostedSess
   return { _id, org_id, project_id, agent_id, campaign_id };
 }
 
-/** By the report of the call; where it is missing, by its time, and at least what its gateway had counted. */
-function amountOf(session: CostedSession, { prices, reserved_nano }: Stored<CostEntryRecord>): bigint {
+/**
+ * By the report of the call, each agent's part by its own models; where it is missing, by its time, and at least what its gateway
+ * had counted.
+ */
+function amountOf(session: CostedSession, entry: Stored<CostEntryRecord>): bigint {
+  const { prices, reserved_nano } = entry;
   if (!prices) return 0n;
-  const {
-    stt_seconds = 0,
-    llm_input_tokens = 0,
-    llm_output_tokens = 0,
-    tts_characters = 0,
-  } = session.usage ?? {};
-  const connected_ms = connectedMs(session);
-  const cost = costOf(prices, {
-    ...{ connected_ms, stt_seconds, llm_input_tokens, llm_output_tokens, tts_characters },
-  });
+  let cost = costOf(prices, { ...NOTHING_USED, connected_ms: connectedMs(session) });
+  for (const [handOver, used] of usageByAgent(session))
+    cost += costOf((handOver === null ? null : pricesAfter(handOver, entry)) ?? prices, {
+      ...{ ...used, connected_ms: 0 },
+    });
   const counted = BigInt(reserved_nano);
   return session.closed_by === 'report' || counted < cost ? cost : counted;
+}
+
+/** The prices that hold from a hand-over on; undefined: those of the first agent. */
+function pricesAfter(handOver: string, { hand_overs }: Stored<CostEntryRecord>): CallPrices | undefined {
+  return hand_overs?.find(({ handover_id }) => handover_id === handOver)?.prices;
 }
 
 function repliesOf(metrics: CallMetrics | null): BookedCall['replies'] {

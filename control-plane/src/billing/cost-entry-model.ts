@@ -13,6 +13,8 @@ export interface CostEntryRecord extends StoredRecord {
   currency: string;
   /** As they were when the first leg began; null: nothing is counted. */
   prices: CallPrices | null;
+  /** By the hand-over from which on they hold, as they were then; of other agents than the first. */
+  hand_overs?: { handover_id: string; prices: CallPrices }[];
   /** What its gateway has counted so far. */
   reserved_nano: bigint;
   /** Null until it is booked. */
@@ -29,6 +31,7 @@ export const costEntryCollection = defineCollection<CostEntryRecord, 'project'>(
     state: { type: String, enum: ['reserved', 'booked'], required: true },
     currency: { type: String, required: true },
     prices: { type: Object, default: null },
+    hand_overs: { type: [Object], default: [] },
     reserved_nano: { type: BigInt, required: true },
     amount_nano: { type: BigInt, default: null },
     booked_at: { type: Date, default: null },

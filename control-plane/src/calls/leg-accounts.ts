@@ -2,8 +2,8 @@ import type { CallReport } from '@parley/shared/contracts/call-events';
 import type { LegAccount, SessionRecord } from '../sessions/session-record.ts';
 
 /** Usage of one leg. */
-export function accountOf(report: CallReport): LegAccount {
-  return { usage: report.usage, agent_talk_ms: report.agent_talk_ms, transfer_ms: report.transfer_ms };
+export function accountOf({ usage, agent_talk_ms, transfer_ms, hand_overs }: CallReport): LegAccount {
+  return { usage, agent_talk_ms, transfer_ms, ...(hand_overs && { hand_overs }) };
 }
 
 /** Usage of all legs that have reported, summed: a call that was rejoined is one call. */

@@ -102,7 +102,7 @@ export const LEFT_OUT: Readonly<Record<string, Readonly<Record<string, true>>>> 
   remember: { content: true },
   flow_node: { state: true, variables: true, trusted_variables: true },
   carrier_command: { brief: true },
-  call_ended: { turns: true, variables: true, metrics: true, usage: true },
+  call_ended: { turns: true, variables: true, metrics: true, usage: true, hand_overs: true },
 };
 
 const keptEvents: Record<string, SessionEventDescriptor> = {

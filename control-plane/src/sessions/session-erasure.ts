@@ -84,8 +84,8 @@ export class SessionErasure {
       tool_mocks: null,
       flow_state: null,
       // Who has held the call stays; what they were told goes.
-      hand_overs: (session.hand_overs ?? []).map(({ handover_id, agent_id, version, from_index }) => ({
-        ...{ handover_id, agent_id, version, from_index },
+      hand_overs: (session.hand_overs ?? []).map(({ handover_id, agent_id, version, leg, from_index }) => ({
+        ...{ handover_id, agent_id, version, ...(leg !== undefined && { leg }), from_index },
       })),
     });
     await this.#eraseParts(session._id);

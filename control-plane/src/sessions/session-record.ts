@@ -1,5 +1,5 @@
 import type { FlowState } from '@parley/shared/contracts/flow-state';
-import type { CallMetrics, Usage } from '@parley/shared/contracts/call-events';
+import type { CallMetrics, CallReport, Usage } from '@parley/shared/contracts/call-events';
 import type { CarrierName, Channel, Direction, SessionStatus } from '@parley/shared/contracts/session-values';
 import type { StoredRecord } from '../storage/collection.ts';
 import type { SessionTreatment } from './session-treatment.ts';
@@ -15,6 +15,7 @@ export interface LegAccount {
   usage: Usage;
   agent_talk_ms: number;
   transfer_ms: number;
+  hand_overs?: CallReport['hand_overs'];
 }
 
 /**
@@ -193,6 +194,8 @@ export interface HandOver {
   handover_id: string;
   agent_id: string;
   version: number;
+  /** Number of the leg in which it took the call over; those of earlier versions have none. */
+  leg?: number;
   /** Number of the first turn that may be this agent's. */
   from_index: number;
   /** What its model is told instead of earlier turns; absent: it is told them. */

@@ -49,7 +49,7 @@ export interface HandOverEvents extends TransferFailure {
 }
 
 /** What another agent gets of a call. */
-export type Passed = Pick<HandOverRequest, 'pass_variables' | 'pass_history' | 'summary'>;
+export type Passed = Pick<HandOverRequest, 'handover_id' | 'pass_variables' | 'pass_history' | 'summary'>;
 
 /** The conversation that is handed over. */
 export interface HandedTalk {
@@ -104,10 +104,12 @@ export class AgentHandOver {
       agent_id: agentId,
     };
     this.#emit('handover', { ...about, phase: 'begun' });
-    const passed: Passed = { pass_variables: order.passVariables, pass_history: order.passHistory, summary };
-    const { handover_id } = about;
+    const passed: Passed = {
+      handover_id: about.handover_id,
+      ...{ pass_variables: order.passVariables, pass_history: order.passHistory, summary },
+    };
     const from_index = this.#talk.nextTurnIndex();
-    const next = await this.#take({ handover_id, agent_id: agentId, from_index, ...passed });
+    const next = await this.#take({ agent_id: agentId, from_index, ...passed });
     if (this.#phase.on('agent_changed') === 'drop') return;
     if (typeof next !== 'string') {
       this.#emit('handover', { ...about, phase: 'done', version: next.part.agent.version });

@@ -12,12 +12,14 @@ import type { CallKnowledge } from './call-knowledge.ts';
 import { listensAlike, type CallLanguages } from './call-languages.ts';
 import type { CallReport } from './call-report.ts';
 import type { CallTiming } from './call-timing.ts';
+import type { CostMeter } from './cost-meter.ts';
 import type { NextAgent } from './call.ts';
 import type { CallerKeys } from './caller-keys.ts';
 import type { Dialogue } from './dialogue.ts';
 import type { NodeSettings } from './node-settings.ts';
 import { languageName, type PromptTexts } from './prompt.ts';
 import type { Transcript } from './transcript.ts';
+import type { TurnLog } from './turn-log.ts';
 import type { Watchdog } from './watchdog.ts';
 
 /** What a running call may go on with. */
@@ -48,14 +50,16 @@ export function wireChanges(call: {
   turns: CallerTurns;
   transcript: Transcript;
   report: CallReport;
+  log: TurnLog;
+  cost: CostMeter;
   node: NodeSettings;
   dialogue: Dialogue;
   /** Aborts when the call is over. */
   signal: AbortSignal;
 }): CallChanges {
   const { plan, variables, providers, llms, voices, languages, redaction, speech, agentTools, prompt } = call;
-  const { knowledge, keys, timing, background, watchdog, turns, transcript, report, node, dialogue, signal } =
-    call;
+  const { knowledge, keys, timing, background, watchdog, turns, transcript, node, dialogue, signal } = call;
+  const { report, log, cost } = call;
   const changeLanguage: CallChanges['changeLanguage'] = ({ sameEars }) => {
     node.languageChanged();
     Object.assign(providers, providers.inLanguage?.(plan));
@@ -74,6 +78,8 @@ export function wireChanges(call: {
     if (!passed.pass_variables) report.keepVariables();
     Object.assign(variables, { ...part.variables, ...variables });
     Object.assign(plan, part);
+    log.agentChanged(passed.handover_id);
+    cost.agentChanged(plan.prices);
     redaction.widen(plan.agent.config.privacy);
     Object.assign(providers, theirs);
     if (languages.agentChanged(spoken)) Object.assign(providers, theirs.inLanguage?.(plan));

@@ -455,6 +455,8 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
       speech,
       agentTools,
       prompt,
+      log,
+      cost,
       knowledge,
     },
     ...{ keys, timing, background, watchdog, turns, transcript, report, node, dialogue },

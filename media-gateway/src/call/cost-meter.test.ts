@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
-import { fakeCall, wirePlan } from './fakes.ts';
+import { fakeCall, salesDestination, wirePlan } from './fakes.ts';
 
 const FREE = { currency: 'EUR', per_minute: 0, stt_minute: 0, llm_in: 0, llm_out: 0, tts_1k: 0 };
 type Prices = Partial<NonNullable<SessionPlan['prices']>>;
@@ -83,4 +83,39 @@ void t.test('without prices nothing is counted', async (t) => {
   call.call.end({ ended_by: 'api', hangup_reason: 'api_hangup' });
   await call.call.ended;
   t.same(costs(call), []);
+});
+
+void t.test('what another agent uses costs what its own models do, up to its own ceiling', async (t) => {
+  const billing = salesDestination({ id: 'billing', target: { type: 'agent', agent_id: 'agt_2' } });
+  const plan = wirePlan((wire, config) => {
+    wire.prices = { ...FREE, llm_out: 1_000_000, ceiling: null, spent: 500 };
+    config.transfer.destinations = [billing];
+    config.silence.reminder_after_seconds = 100;
+    config.silence.end_call_after_seconds = 200;
+  });
+  const toBilling = { id: 'call_1', name: 'transfer_call', arguments: '{"destination_id":"billing"}' };
+  let replies = 0;
+  const call = fakeCall({
+    plan,
+    llm: () => ({
+      events: [
+        replies++ === 0 ? { type: 'tool_call', call: toBilling } : { type: 'text', text: 'It is paid.' },
+        { type: 'usage', inputTokens: 0, outputTokens: 10 },
+      ],
+    }),
+    otherAgent: () => Promise.resolve({ prices: { ...FREE, llm_out: 3_000_000, ceiling: 570, spent: 0 } }),
+  });
+  await call.wait(2000);
+  await call.hears('I have a question about my invoice.');
+  await call.wait(31_000);
+  t.same(costs(call).at(-1), 500 + 10 + 30);
+  t.same(warnings(call), ['cost_limit_near']);
+  await call.hears('And the one before?');
+  await call.wait(3000);
+  t.match(await call.call.ended, {
+    hangup_reason: 'budget',
+    usage: { llm_output_tokens: 30 },
+    hand_overs: [{ usage: { llm_output_tokens: 10 } }],
+  });
+  t.same(costs(call).at(-1), 500 + 10 + 60);
 });

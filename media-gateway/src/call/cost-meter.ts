@@ -1,5 +1,6 @@
 import type { Usage } from '@parley/shared/contracts/call-events';
-import { costOf } from '@parley/shared/contracts/call-prices';
+import { costOf, NOTHING_USED, usedSince } from '@parley/shared/contracts/call-prices';
+import type { CallQuantities } from '@parley/shared/contracts/call-prices';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { Emit } from '../reporting/call-reporter.ts';
 import type { CallClock } from './call-clock.ts';
@@ -14,7 +15,11 @@ const WARN_PERCENT = 80n;
  * in the end it works out from the report; this is what a call is stopped by.
  */
 export class CostMeter {
-  readonly #prices: SessionPlan['prices'];
+  /** Of the agent that speaks. */
+  #prices: SessionPlan['prices'];
+  /** What was used when it began, and what that had cost: earlier legs, and agents that have handed the call over. */
+  #usedBefore: Readonly<Usage> = NOTHING_USED;
+  #spentBefore: bigint;
   readonly #usage: Readonly<Usage>;
   readonly #clock: CallClock;
   readonly #emit: Emit;
@@ -36,12 +41,22 @@ export class CostMeter {
     onCeiling: () => void;
   }) {
     this.#prices = deps.prices;
+    this.#spentBefore = BigInt(deps.prices?.spent ?? 0);
     this.#usage = deps.usage;
     this.#clock = deps.clock;
     this.#emit = deps.emit;
     this.#onCeiling = deps.onCeiling;
     this.#beganAt = deps.clock.offset();
     this.#tellDueAt = deps.clock.monotonic() + TELL_MS;
+  }
+
+  /** Another agent has taken the call over: what its models cost counts from now on, and its ceiling is that of the whole call. */
+  agentChanged(prices: SessionPlan['prices']): void {
+    if (!this.#prices || !prices) return;
+    this.#spentBefore += costOf(this.#prices, this.#used(0));
+    this.#usedBefore = { ...this.#usage };
+    this.#prices = prices;
+    this.#warned = false;
   }
 
   tick(now: number): void {
@@ -76,7 +91,11 @@ export class CostMeter {
   /** In 10⁻⁹ of the currency, with what earlier legs have cost. */
   #amount(): bigint {
     if (!this.#prices) return 0n;
-    const connected_ms = this.#clock.offset() - this.#beganAt;
-    return BigInt(this.#prices.spent) + costOf(this.#prices, { ...this.#usage, connected_ms });
+    // A minute costs the same whoever speaks.
+    return this.#spentBefore + costOf(this.#prices, this.#used(this.#clock.offset() - this.#beganAt));
+  }
+
+  #used(connected_ms: number): CallQuantities {
+    return { ...usedSince(this.#usedBefore, this.#usage), connected_ms };
   }
 }

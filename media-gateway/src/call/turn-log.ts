@@ -1,4 +1,5 @@
 import type { CallMetrics, CallReport, Usage } from '@parley/shared/contracts/call-events';
+import { NOTHING_USED } from '@parley/shared/contracts/call-prices';
 import type { RecordingResult } from '@parley/shared/contracts/recordings';
 import type { CallEndReason } from '@parley/shared/contracts/session-values';
 import type { Turn, TurnLatency } from '@parley/shared/contracts/turn';
@@ -21,13 +22,8 @@ export class TurnLog {
     caller_reply_ms: [] as number[],
     thought_ahead_ms: [] as number[],
   };
-  readonly usage: Usage = {
-    stt_seconds: 0,
-    llm_input_tokens: 0,
-    llm_output_tokens: 0,
-    tts_characters: 0,
-    carrier_seconds: 0,
-  };
+  readonly usage: Usage = { ...NOTHING_USED };
+  readonly #handOvers: NonNullable<CallReport['hand_overs']> = [];
 
   /** @param history turns of earlier legs: numbering goes on after them */
   constructor(reporter: CallReporter, history: readonly Turn[], changes: VariableChanges) {
@@ -54,6 +50,11 @@ export class TurnLog {
 
   get turns(): readonly Turn[] {
     return this.#turns;
+  }
+
+  /** Another agent has taken the call over: what is used from now on is its. */
+  agentChanged(handoverId: string): void {
+    this.#handOvers.push({ handover_id: handoverId, usage: { ...this.usage } });
   }
 
   /** Stores and reports a turn; it replaces an earlier one of the same number. */
@@ -99,6 +100,7 @@ export class TurnLog {
       turns_truncated: false,
       metrics: this.#metrics(),
       usage: { ...this.usage, carrier_seconds: durationMs / 1000 },
+      ...(this.#handOvers.length > 0 && { hand_overs: [...this.#handOvers] }),
       variables: facts.variables,
       language: facts.language,
       ...(facts.recording === undefined ? {} : { recording: facts.recording }),

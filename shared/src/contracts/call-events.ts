@@ -203,6 +203,8 @@ export const callReportSchema = z.object({
   turns_truncated: z.boolean().default(false),
   metrics: metricsSchema,
   usage: usageSchema,
+  /** Each time that another agent took the call over in this leg, in order: what of the usage was before it. */
+  hand_overs: z.array(z.object({ handover_id: z.string(), usage: usageSchema })).optional(),
   variables: z.record(z.string(), z.string()),
   language: z.string().nullable(),
   recording: recordingResultSchema.optional(),

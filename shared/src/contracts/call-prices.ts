@@ -4,7 +4,10 @@ import type { Usage } from './call-events.ts';
 /** A price or an amount: whole 10⁻⁹ of its currency. */
 export const nanoSchema = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 
-/** What a call costs, in 10⁻⁹ of the currency; fixed when its first leg begins. */
+/**
+ * What a call costs, in 10⁻⁹ of the currency; fixed when its first leg begins, and the models of an agent that takes it over
+ * when it does.
+ */
 export const callPricesSchema = z.object({
   /** ISO 4217. */
   currency: z.string().regex(/^[A-Z]{3}$/),
@@ -37,6 +40,22 @@ export function costOf(prices: CallPrices, used: CallQuantities): bigint {
     part(prices.tts_1k, used.tts_characters, 1000n)
   );
 }
+
+/** What was used between two counts. */
+export function usedSince(before: Usage, now: Usage): Usage {
+  return {
+    stt_seconds: now.stt_seconds - before.stt_seconds,
+    llm_input_tokens: now.llm_input_tokens - before.llm_input_tokens,
+    llm_output_tokens: now.llm_output_tokens - before.llm_output_tokens,
+    tts_characters: now.tts_characters - before.tts_characters,
+    carrier_seconds: now.carrier_seconds - before.carrier_seconds,
+  };
+}
+
+/** The beginning of a count. */
+export const NOTHING_USED: Readonly<Usage> = {
+  ...{ stt_seconds: 0, llm_input_tokens: 0, llm_output_tokens: 0, tts_characters: 0, carrier_seconds: 0 },
+};
 
 function part(price: number, quantity: number, per: bigint): bigint {
   return (BigInt(price) * BigInt(Math.max(0, Math.round(quantity))) + per / 2n) / per;

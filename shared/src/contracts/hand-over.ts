@@ -35,6 +35,7 @@ export const handOverPart = sessionPlanSchema.pick({
   languages: true,
   tools: true,
   limits: true,
+  prices: true,
 });
 export type HandOverPart = z.output<typeof handOverPart>;
 /** As sent by the control plane, secrets in the clear. */
