@@ -7,7 +7,6 @@ import { bootstrapInstallation } from '@parley/control-plane/bootstrap';
 import { loadControlPlaneConfig } from '@parley/control-plane/config';
 import { campaignCollection } from '@parley/control-plane/campaigns/campaign-model';
 import { contactCollection } from '@parley/control-plane/campaigns/contact-model';
-import type { OutboundOrder } from '@parley/control-plane/dialling/outbound-calls';
 import { phoneNumberCollection } from '@parley/control-plane/telephony/phone-number-model';
 import { Scope } from '@parley/control-plane/tenancy/scope';
 import { DisposableList } from '@parley/shared/async/disposable-list';
@@ -27,14 +26,17 @@ const USAGE = `Usage: npm run loadtest:dispatch -- [--contacts 100000] [--paces 
 
 How outbound calls are dispatched: contacts of five running campaigns of three orgs wait, and one control plane feeds and
 dials them at the pace of the installation; nobody takes a call, so that each is dialled, told to be busy, and over. Each
-pace is kept for so long; single calls come in between, whose way from the order to the carrier is timed. The carrier and
-the document store are processes of their own. --operations counts what the control plane asks of the store, by name,
-and costs some time.
+pace is kept for so long; single calls come in between, whose way from the request to start them to the carrier is timed: at
+a slow pace they wait for their turn. They are timed on an idle line, too, where nobody else is to be called. The carrier
+and the document store are processes of their own. --operations counts what the control plane asks of the store, by
+name, and costs some time.
 `;
 
 const DAY_MS = 86_400_000;
 const SEED_BATCH = 1000;
 const SINGLE_EVERY_MS = 2000;
+/** On an idle line: each call is over before the next one. */
+const IDLE = { calls: 60, everyMs: 600, pace: 50 };
 /** Until a control plane dials as it does later. */
 const WARM_UP_MS = 3000;
 /** Until the carrier has told of the last dials. */
@@ -62,10 +64,16 @@ interface Figures {
   unfair: number;
   /** Processor time a dial, in ms: of the control plane, of the document store, and of the carrier, which is none of ours. */
   cpuMs: { controlPlane: number; store: number; carrier: number };
-  singleP50: number;
-  singleP95: number;
+  singles: Ways;
   /** Operations of the store a dial, by name; empty where nobody has asked. */
   operations: Record<string, number>;
+}
+
+/** From the request that starts a call to the carrier's, in ms. */
+interface Ways {
+  calls: number;
+  p50: number;
+  p95: number;
 }
 
 async function main(signal: AbortSignal): Promise<void> {
@@ -83,12 +91,15 @@ async function main(signal: AbortSignal): Promise<void> {
   const owned = new DisposableList();
   try {
     const bench = await openBench(owned, await makeTemporary(owned, 'dispatch'), values.operations);
+    const idle = await bench.measureIdle(signal);
     await bench.seed(Number(values.contacts));
     const figures: Figures[] = [];
     for (const pace of values.paces.split(',').map(Number))
       figures.push(await bench.measure(pace, Number(values.seconds) * 1000, signal));
     process.stdout.write(
-      values.json ? `${JSON.stringify(figures)}\n` : report(Number(values.contacts), figures),
+      values.json
+        ? `${JSON.stringify({ idle, figures })}\n`
+        : report(Number(values.contacts), { idle, figures }),
     );
   } finally {
     await owned.dispose();
@@ -144,12 +155,29 @@ async function openBench(owned: DisposableList, directory: string, counting: boo
   };
 
   return {
-    /** Three orgs, and their five campaigns, which run and whose contacts wait. */
+    /** Three orgs, and single calls of theirs, while nobody else is to be called. */
+    async measureIdle(signal: AbortSignal): Promise<Ways> {
+      const opened = new DisposableList();
+      try {
+        const plane = await open(IDLE.pace, opened);
+        for (let i = 0; i < 3; i++) orgs.push(await makeOrg(plane, i, authToken));
+        await sleep(WARM_UP_MS, signal);
+        const ordered = new Map<string, number>();
+        for (let i = 0; i < IDLE.calls; i++) {
+          await startCall(plane, orgs[i % orgs.length]!, `+49301${String(i).padStart(7, '0')}`, ordered);
+          await sleep(IDLE.everyMs, signal);
+        }
+        return waysOf(seen, ordered);
+      } finally {
+        await opened.dispose();
+      }
+    },
+
+    /** Five campaigns of the three orgs, which run and whose contacts wait. */
     async seed(contacts: number): Promise<void> {
       const opened = new DisposableList();
       try {
         const plane = await open(null, opened);
-        for (let i = 0; i < 3; i++) orgs.push(await makeOrg(plane, i, authToken));
         for (const [index, org] of CAMPAIGNS.entries())
           await seedCampaign(plane, orgs[org]!, { index, count: Math.floor(contacts / CAMPAIGNS.length) });
       } finally {
@@ -168,9 +196,8 @@ async function openBench(owned: DisposableList, directory: string, counting: boo
         const from = Date.now();
         const ordered = new Map<string, number>();
         while (Date.now() - from < ms) {
-          const to = `+4930${String(ordered.size + pace * 10_000).padStart(8, '0')}`;
-          ordered.set(to.slice(1), Date.now());
-          await plane.services.outboundCalls.queue(await orderOf(plane, orgs[0]!, to));
+          const to = `+49302${String(ordered.size + pace * 10_000).padStart(7, '0')}`;
+          await startCall(plane, orgs[0]!, to, ordered);
           await sleep(SINGLE_EVERY_MS, signal);
         }
         const until = Date.now();
@@ -182,9 +209,6 @@ async function openBench(owned: DisposableList, directory: string, counting: boo
         const shares = orgs.map(
           ({ number }) => campaigns.filter((dial) => `+${dial.from}` === number).length,
         );
-        const ways = dials
-          .flatMap(({ to, at }) => (ordered.has(to) ? [at - ordered.get(to)!] : []))
-          .sort((a, b) => a - b);
         const perSecond = (dials.length * 1000) / (until - from);
         const even = campaigns.length / orgs.length;
         return {
@@ -198,8 +222,7 @@ async function openBench(owned: DisposableList, directory: string, counting: boo
             store: (used.store - cpu.store) / dials.length,
             carrier: (used.carrier - cpu.carrier) / dials.length,
           },
-          singleP50: ways[Math.floor(ways.length / 2)] ?? NaN,
-          singleP95: ways[Math.floor(ways.length * 0.95)] ?? NaN,
+          singles: waysOf(dials, ordered),
           operations: Object.fromEntries(
             Object.entries(done)
               .map(([name, count]): [string, number] => [name, (count - (counted[name] ?? 0)) / dials.length])
@@ -242,19 +265,29 @@ async function makeOrg(plane: ControlPlane, index: number, authToken: string): P
   return { path, authorization, number, numberId, agentId };
 }
 
-/** A single call, as a client orders it. */
-async function orderOf(
-  { services }: ControlPlane,
-  { agentId, numberId }: Org,
+/** Starts a single call, as a client does, and notes when. */
+async function startCall(
+  plane: ControlPlane,
+  { authorization, agentId, numberId }: Org,
   to: string,
-): Promise<OutboundOrder> {
-  const agent = (await services.storedAgents.forNewSession(agentId, null))!;
-  return {
-    ...{ scope: { orgId: agent.org_id, projectId: agent.project_id }, agent, kind: 'single', to },
-    ...{ numberIds: [numberId], variables: {}, overrides: null, analysisIds: null, campaignId: null },
-    ...{ contactId: null, attemptNumber: 1, contactTimezone: null, callingHours: null, notBefore: null },
-    source: 'api',
-  };
+  ordered: Map<string, number>,
+): Promise<void> {
+  ordered.set(to.slice(1), Date.now());
+  const answer = await fetch(`${plane.url}/v1/campaigns/start-call`, {
+    method: 'POST',
+    headers: { authorization, 'content-type': 'application/json' },
+    body: JSON.stringify({ agent_id: agentId, phone_number_id: numberId, to_number: to }),
+  });
+  if (answer.status !== 202) throw new Error(`start-call: ${answer.status} ${await answer.text()}`);
+  await answer.body?.cancel();
+}
+
+function waysOf(dials: readonly DialSeen[], ordered: ReadonlyMap<string, number>): Ways {
+  const ways = dials
+    .flatMap(({ to, at }) => (ordered.has(to) ? [at - ordered.get(to)!] : []))
+    .sort((a, b) => a - b);
+  const at = (share: number) => ways[Math.floor(ways.length * share)] ?? NaN;
+  return { calls: ways.length, p50: at(0.5), p95: at(0.95) };
 }
 
 /** A campaign that runs. Its contacts are put into the store, which takes a fraction of the time that importing takes. */
@@ -311,14 +344,17 @@ function countOperations(plane: ControlPlane): Record<string, number> {
   return counts;
 }
 
-function report(contacts: number, figures: readonly Figures[]): string {
+function report(
+  contacts: number,
+  { idle, figures }: { idle: Ways; figures: readonly Figures[] },
+): string {
   const rows = figures.map(({ cpuMs, ...one }) => [
     `${one.pace}/s`,
     `${one.perSecond.toFixed(2)}/s (${one.off.toFixed(1)} %)`,
     `${one.unfair.toFixed(1)} %`,
     ...[cpuMs.controlPlane, cpuMs.store, cpuMs.carrier].map((ms) => `${ms.toFixed(1)} ms`),
-    `${one.singleP50} ms`,
-    `${one.singleP95} ms`,
+    `${one.singles.p50} ms`,
+    `${one.singles.p95} ms`,
   ]);
   const cpu = ['CPU a dial: control plane', 'store', 'carrier'];
   const head = ['pace', 'dialled', 'off an even share', ...cpu, 'start to carrier p50', 'p95'];
@@ -330,7 +366,8 @@ function report(contacts: number, figures: readonly Figures[]): string {
     return [`${sum.toFixed(1)} operations of the store a dial at ${pace}/s\n\n${table(most)}\n`];
   });
   const title = `${contacts} contacts wait in five campaigns of three orgs; ${machine()}`;
-  return [title, `${table([head, ...rows])}\n`, ...operations].join('\n\n');
+  const alone = `On an idle line, ${idle.calls} single calls: start to carrier p50 ${idle.p50} ms, p95 ${idle.p95} ms`;
+  return [title, alone, `${table([head, ...rows])}\n`, ...operations].join('\n\n');
 }
 
 await runCommand(main);
