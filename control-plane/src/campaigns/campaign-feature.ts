@@ -83,7 +83,7 @@ export function createCampaigns(
     /** Followed by, and asked before, each dial. */
     campaignFollower: follower,
     campaignGate: new CampaignGate(stores),
-    singleCalls: new SingleCalls({ attempts, counters, feeder: wake, clock }),
+    singleCalls: new SingleCalls({ attempts, clock }),
     collections: [campaignCollection, contactCollection, attemptCollection],
     searches: [
       namedRecords('campaign', campaignCollection, {

@@ -3,11 +3,10 @@ import type { Clock } from '@parley/shared/time/clock';
 import type { SessionAgent } from '../sessions/session-agent.ts';
 import { storedOverrides } from '../sessions/session-overrides.ts';
 import type { Overrides } from '../sessions/session-overrides.ts';
-import type { Scope } from '../tenancy/scope.ts';
-import type { CampaignCounters } from './campaign-counters.ts';
-import { noCounters } from './campaign-counters.ts';
+import type { NewRecord, Scope } from '../tenancy/scope.ts';
+import { addTo, countedOf, noCounters } from './campaign-counters.ts';
 import { campaignCollection } from './campaign-model.ts';
-import type { RetryRule } from './campaign-model.ts';
+import type { CampaignRecord, RetryRule } from './campaign-model.ts';
 import { attemptCollection, contactCollection } from './contact-model.ts';
 import type { ContactAttempts } from './contact-attempts.ts';
 
@@ -45,19 +44,10 @@ const NO_BREAKER = { enabled: false, failure_percent: 50, window_seconds: 300, m
 /** Calls by themselves: each is a campaign with one contact. */
 export class SingleCalls {
   readonly #attempts: ContactAttempts;
-  readonly #counters: CampaignCounters;
-  readonly #feeder: { wake(campaignId: string): void };
   readonly #clock: Clock;
 
-  constructor(deps: {
-    attempts: ContactAttempts;
-    counters: CampaignCounters;
-    feeder: { wake(campaignId: string): void };
-    clock: Clock;
-  }) {
+  constructor(deps: { attempts: ContactAttempts; clock: Clock }) {
     this.#attempts = deps.attempts;
-    this.#counters = deps.counters;
-    this.#feeder = deps.feeder;
     this.#clock = deps.clock;
   }
 
@@ -74,8 +64,25 @@ export class SingleCalls {
     const { agent, startAt } = call;
     const now = new Date(this.#clock.now());
     const isLater = startAt !== null && startAt > now;
-    const campaign = await scope.collection(campaignCollection).insert({
-      _id: newId('cmp', now.getTime()),
+    const campaignId = newId('cmp', now.getTime());
+    const progress = isLater
+      ? { ...WAITING, due_at: startAt }
+      : { ...CALLED, last_session_id: uuidV7(now.getTime()), queued_at: now };
+    const counted = countedOf({ ...progress, ...NOBODY_REACHED });
+    // Before its campaign: without that it is nobody's to call, and the campaign is counted from its beginning.
+    const contact = await scope.collection(contactCollection).insert({
+      _id: newId('cct', now.getTime()),
+      campaign_id: campaignId,
+      ...{ phone_number: call.to, unique_number: null, name: call.name, external_id: call.externalId },
+      ...{ timezone: call.timezone, variables: call.variables },
+      ...{ outcome: null, skip_reason: null, goal_status: null, next_attempt_at: null, deferred: false },
+      ...{ ...progress, ...NOBODY_REACHED },
+      ...{ revision: 0, counted, counted_batch: 0, uncounted: false, removed: false },
+    });
+    const counters = noCounters();
+    addTo(counters, counted, 1);
+    const campaign: NewRecord<CampaignRecord> = {
+      _id: campaignId,
       name: agent.name,
       kind: 'single',
       agent_id: agent.agent_id,
@@ -89,33 +96,19 @@ export class SingleCalls {
       ...{ started_at: isLater ? null : now, finished_at: null, resumed_at: null },
       ...{ created_by: call.createdBy, source: call.source, recipient_list_id: null },
       ...{ overrides: storedOverrides(call.overrides), analysis_ids: call.analysisIds },
-      ...{ counters: noCounters(), counted_batches: 0, counting: null, active: true },
-    });
-    const contact = await scope.collection(contactCollection).insert({
-      _id: newId('cct', now.getTime()),
-      campaign_id: campaign._id,
-      ...{ phone_number: call.to, unique_number: null, name: call.name, external_id: call.externalId },
-      ...{ timezone: call.timezone, variables: call.variables },
-      ...{ outcome: null, skip_reason: null, goal_status: null, next_attempt_at: null, deferred: false },
-      ...(isLater
-        ? { ...WAITING, due_at: startAt }
-        : { ...CALLED, last_session_id: uuidV7(now.getTime()), queued_at: now }),
-      ...{ answered_count: 0, voicemail_count: 0 },
-      ...{ revision: 0, counted: null, counted_batch: 0, uncounted: true, removed: false },
-    });
-    if (!isLater)
-      try {
-        await this.#attempts.place(campaign, agent, contact);
-      } catch (error) {
-        await scope.collection(attemptCollection).deleteMany({ contact_id: contact._id });
-        await scope.collection(contactCollection).delete({ _id: contact._id });
-        await scope.collection(campaignCollection).delete({ _id: campaign._id });
-        throw error;
-      }
-    await this.#counters.count(campaign._id);
-    this.#feeder.wake(campaign._id);
+      ...{ counters, counted_batches: 0, counting: null, active: true },
+    };
+    try {
+      const stored = await scope.collection(campaignCollection).insert(campaign);
+      if (!isLater) await this.#attempts.place(stored, agent, contact);
+    } catch (error) {
+      await scope.collection(attemptCollection).deleteMany({ contact_id: contact._id });
+      await scope.collection(contactCollection).delete({ _id: contact._id });
+      await scope.collection(campaignCollection).delete({ _id: campaignId });
+      throw error;
+    }
     return {
-      campaignId: campaign._id,
+      campaignId,
       contactId: contact._id,
       sessionId: contact.last_session_id,
       queuedAt: now,
@@ -128,3 +121,4 @@ const WAITING = {
   ...{ attempts_made: 0, round_attempts: 0, last_session_id: null, queued_at: null },
 } as const;
 const CALLED = { status: 'queued', attempts_made: 1, round_attempts: 1, due_at: null } as const;
+const NOBODY_REACHED = { answered_count: 0, voicemail_count: 0 };

@@ -12,26 +12,42 @@ interface Call {
   account?: string;
   agent?: string;
   campaign?: string;
+  /** ms since the epoch. */
+  notBefore?: number;
 }
 
-function toSession({ id, org, kind = 'single', account = 'tel', agent, campaign }: Call): SessionRecord {
+function toSession({
+  id,
+  org,
+  kind = 'single',
+  account = 'tel',
+  agent,
+  campaign,
+  notBefore = NOW,
+}: Call): SessionRecord {
   return {
     ...{ _id: id, org_id: org, project_id: 'prj', agent_id: agent ?? 'agt', campaign_id: campaign ?? null },
-    dial: { priority: DIAL_PRIORITIES[kind], account_id: account, source: 'campaign' },
+    dial: {
+      ...{ priority: DIAL_PRIORITIES[kind], account_id: account, source: 'campaign' },
+      not_before: new Date(notBefore),
+    },
   } as unknown as SessionRecord;
 }
 
-/** Calls in memory, oldest first; how often they were asked for. */
+const byOrg = (one: SessionRecord, other: SessionRecord) => one.org_id.localeCompare(other.org_id);
+
+/** Calls in memory, oldest first; and of which priorities they were asked for. */
 function waiting(calls: Call[]) {
   const left = calls.map(toSession);
-  let reads = 0;
+  const reads: number[] = [];
   const store: WaitingCalls = {
-    nextOrg: (priority, after) => {
-      const orgs = left.filter(({ dial }) => dial!.priority === priority).map(({ org_id }) => org_id);
-      return Promise.resolve(orgs.sort().find((org) => org > after) ?? null);
+    byOrg(priority, after, limit) {
+      reads.push(priority);
+      const found = left.filter(({ org_id, dial }) => dial!.priority === priority && org_id > after);
+      return Promise.resolve(found.sort(byOrg).slice(0, limit));
     },
     due(org, priority, where, limit) {
-      reads++;
+      reads.push(priority);
       const accounts = (where as { 'dial.account_id'?: { $nin: string[] } })['dial.account_id']?.$nin ?? [];
       const limited = (where as { $nor?: { agent_id?: string; 'dial.account_id'?: string }[] }).$nor ?? [];
       const found = left.filter(
@@ -52,19 +68,17 @@ function waiting(calls: Call[]) {
   /** Takes the next call as the dispatcher does. */
   async function next(): Promise<string | null> {
     const call = await queue.next(NOW);
-    if (call)
-      left.splice(
-        left.findIndex(({ _id }) => _id === call._id),
-        1,
-      );
-    return call?._id ?? null;
+    if (!call) return null;
+    left.splice(left.indexOf(call), 1);
+    queue.letGo(call);
+    return call._id;
   }
   const drain = async () => {
     const order: string[] = [];
     for (let id = await next(); id !== null; id = await next()) order.push(id);
     return order;
   };
-  return { queue, sleeping, next, drain, reads: () => reads, left };
+  return { queue, sleeping, next, drain, reads, left };
 }
 
 void t.test('transfers before singles before campaigns, the orgs in turns, oldest first', async (t) => {
@@ -130,24 +144,24 @@ void t.test('calls that go first are looked for without reading the others again
     { id: 'c2', org: 'a', kind: 'campaign' },
   ]);
   t.equal(await next(), 'c1');
-  const before = reads();
+  reads.length = 0;
   left.push(toSession({ id: 'new', org: 'a' }));
   queue.refresh(DIAL_PRIORITIES.campaign);
   t.equal(await next(), 'new');
   t.equal(await next(), 'c2');
-  t.equal(reads(), before + 1);
+  t.same(reads.sort(), [DIAL_PRIORITIES.transfer, DIAL_PRIORITIES.single], 'each once');
 });
 
 void t.test('a pace that pauses what was read costs no further reading', async (t) => {
   const calls = Array.from({ length: 10 }, (_, i) => ({ id: `${i}`, org: 'a' }));
   const { sleeping, next, reads } = waiting(calls);
   t.equal(await next(), '0');
-  const before = reads();
+  reads.length = 0;
   for (let i = 1; i < 10; i++) {
     sleeping.sleep({ by: 'account:tel', kind: 'pace', inMs: 20 }, NOW - 30);
     t.equal(await next(), `${i}`);
   }
-  t.equal(reads(), before);
+  t.same(reads, []);
   sleeping.sleep({ by: 'server', kind: 'pace', inMs: 20 }, NOW);
   t.equal(await next(), null);
   t.equal(sleeping.firstWake(NOW), NOW + 20);
@@ -185,3 +199,41 @@ void t.test('what a pace has refused is the next of its org again', async (t) =>
   queue.putBack(left[1]!);
   t.equal((await queue.next(NOW + 20))?._id, 'second');
 });
+
+void t.test('a call is handed out once, until it is known what became of it', async (t) => {
+  const { queue, left } = waiting([
+    { id: 'one', org: 'a' },
+    { id: 'two', org: 'a' },
+  ]);
+  const one = (await queue.next(NOW))!;
+  t.equal(one._id, 'one');
+  queue.refresh();
+  t.equal((await queue.next(NOW))?._id, 'two', 'though the store has it still waiting');
+  queue.refresh();
+  const reading = queue.next(NOW);
+  left.shift();
+  queue.letGo(one);
+  t.equal(await reading, null, 'what was read before it was let go is too old');
+  left.unshift(one);
+  queue.refresh();
+  t.equal((await queue.next(NOW))?._id, 'one', 'it waits again');
+});
+
+void t.test(
+  'more orgs than a page holds have their turns, and calls for later are passed over',
+  async (t) => {
+    const names = Array.from({ length: 45 }, (_, i) => `org ${i + 10}`);
+    const later = Array.from({ length: 30 }, (_, i) => ({
+      id: `later ${i}`,
+      org: 'org 20',
+      notBefore: NOW + 1,
+    }));
+    const calls = names.map((org) => ({ id: org, org })).filter(({ org }) => org !== 'org 20');
+    const { queue, next, drain } = waiting([...calls, ...later]);
+    t.equal(await next(), 'org 10');
+    t.equal(await next(), 'org 11');
+    queue.refresh();
+    const rest = names.filter((org) => !['org 10', 'org 11', 'org 20'].includes(org));
+    t.same(await drain(), rest);
+  },
+);

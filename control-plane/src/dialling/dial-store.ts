@@ -26,19 +26,13 @@ export class DialStore {
     this.#clock = deps.clock;
   }
 
-  /** The first org behind `after` that has calls of this priority which may be dialled. */
-  async nextOrg(priority: number, after: string): Promise<string | null> {
-    const now = this.#clock.now();
-    // Each org's first: where it is for later, so are all others of the org, which are not looked at.
-    for (let org = after; ;) {
-      const first = await this.#sessions
-        .findOne({ 'dial.state': 'waiting', 'dial.priority': priority, org_id: { $gt: org } })
-        .sort({ org_id: 1, 'dial.not_before': 1 })
-        .select({ org_id: 1, 'dial.not_before': 1 })
-        .lean<{ org_id: string; dial: Pick<SessionDial, 'not_before'> }>();
-      if (!first || first.dial.not_before.getTime() <= now) return first?.org_id ?? null;
-      org = first.org_id;
-    }
+  /** Calls that wait, of all orgs behind `afterOrg`: by org, and then by when they may be dialled. */
+  byOrg(priority: number, afterOrg: string, limit: number): Promise<SessionRecord[]> {
+    return this.#sessions
+      .find({ 'dial.state': 'waiting', 'dial.priority': priority, org_id: { $gt: afterOrg } })
+      .sort({ org_id: 1, 'dial.not_before': 1, _id: 1 })
+      .limit(limit)
+      .lean<SessionRecord[]>();
   }
 
   /** Calls of an org that may be dialled, oldest first. */

@@ -200,8 +200,10 @@ export class Dispatcher {
       if (verdict.pass) {
         slots.push(...(verdict.places ?? []));
         paces.push(...(verdict.paces ?? []));
-      } else if ('end' in verdict) return this.#moves.finish(call, verdict.end);
-      else return this.#defer(call, verdict.until, clock.now());
+      } else if ('end' in verdict) {
+        await this.#moves.finish(call, verdict.end);
+        return this.#queue.letGo(call);
+      } else return this.#defer(call, verdict.until, clock.now());
     }
     const shared = [...slots.map(({ bucket }) => bucket), ...paces.map(({ scope }) => scope)];
     if (shared.some((scope) => this.#sleeping.isAsleep(scope, clock.now()))) return this.#queue.holdUp(call);
@@ -256,7 +258,9 @@ export class Dispatcher {
   async #claim(call: SessionRecord, buckets: string[]): Promise<void> {
     const { bus, logger, name } = this.#process;
     try {
-      const claimed = await this.#dials.claim(call, name, { slot_scopes: buckets });
+      const claimed = await this.#dials
+        .claim(call, name, { slot_scopes: buckets })
+        .finally(() => this.#queue.letGo(call));
       if (!claimed) return await bus.slots.release(call._id, buckets);
       await this.#dialler.dial(claimed);
     } catch (error) {
