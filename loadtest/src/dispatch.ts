@@ -344,10 +344,7 @@ function countOperations(plane: ControlPlane): Record<string, number> {
   return counts;
 }
 
-function report(
-  contacts: number,
-  { idle, figures }: { idle: Ways; figures: readonly Figures[] },
-): string {
+function report(contacts: number, { idle, figures }: { idle: Ways; figures: readonly Figures[] }): string {
   const rows = figures.map(({ cpuMs, ...one }) => [
     `${one.pace}/s`,
     `${one.perSecond.toFixed(2)}/s (${one.off.toFixed(1)} %)`,
