@@ -26,7 +26,9 @@ const { carriers, clock, media, plane, passUntil } = world;
 const gateway = new TestGateway(plane);
 const { database, callEvents } = plane.app.services;
 const P = `/v1/orgs/${plane.first.org._id}/projects/${plane.first.project._id}`;
-const line = await world.line({ config: { telephony: { ring_timeout_seconds: 60 } } });
+const line = await world.line({
+  config: { telephony: { ring_timeout_seconds: 60 }, end_call: { message: 'We have to stop here.' } },
+});
 
 interface Campaign {
   id: string;
@@ -262,6 +264,39 @@ void t.test('what its calls may cost is not passed', LONG_ONLY, async (t) => {
   await plane.call('PATCH', `/v1/campaigns/${id}`, { body: { max_cost_amount: '2' } });
   await act(id, 'resume');
   await becomes(id, 'completed');
+});
+
+void t.test('calls under way end when the campaign has spent what it may', async (t) => {
+  telephones('answer');
+  const id = await campaign(numbers(1, 450), { max_cost_amount: '1.50' });
+  const before = media.sockets.length;
+  await act(id, 'start');
+  const stream = await passUntil('the answered call', () => Promise.resolve(media.sockets[before]));
+  const [contact] = await contacts(id);
+  const { carrier_call_id } = await world.session(contact!.last_session_id);
+  const ticket = stream.path.split('/').at(-1)!;
+  const plan = await gateway.redeem({ ticket, start: { carrier: 'plivo', carrier_call_id } });
+  await callEvents.handle(gateway.started(plan.body));
+  await passUntil(
+    'the contact to be in a call',
+    async () => (await contacts(id))[0]!.status === 'in_progress',
+  );
+  const commands = await gateway.commands();
+  t.teardown(() => commands.close());
+  await database.insert(costEntryCollection, {
+    _id: contact!.last_session_id,
+    ...{ org_id: plane.first.org._id, project_id: plane.first.project._id, campaign_id: id },
+    ...{ state: 'reserved', currency: 'USD', reserved_nano: 1_500_000_000n, amount_nano: null },
+  });
+  const end = await passUntil('the command', () =>
+    Promise.resolve(commands.all.find(({ type }) => type === 'end')),
+  );
+  t.match(end, {
+    session_id: plan.body.session_id,
+    args: { ended_by: 'system', hangup_reason: 'budget', message: 'We have to stop here.' },
+  });
+  t.match(await read(id), { status: 'paused', pause_reason: 'budget' });
+  await callEvents.handle(gateway.ended(plan.body));
 });
 
 void t.test('it begins and ends when it is to', async (t) => {

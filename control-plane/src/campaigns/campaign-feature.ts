@@ -3,15 +3,17 @@ import { namedRecords } from '../composition/search-source.ts';
 import type { Platform } from '../composition/platform.ts';
 import { idSchema } from '../http/operation.ts';
 import type { SessionAgents } from '../sessions/session-agent.ts';
+import type { SessionGateways } from '../sessions/session-gateways.ts';
 import type { SessionRecord } from '../sessions/session-record.ts';
 import type { Collection } from '../storage/collection.ts';
 import type { Scope } from '../tenancy/scope.ts';
+import { CampaignBudget } from './campaign-budget.ts';
+import type { CampaignCosts } from './campaign-budget.ts';
 import type { CampaignCalls } from './campaign-calls.ts';
 import { CampaignClosing } from './campaign-closing.ts';
 import { CampaignControl } from './campaign-control.ts';
 import { CampaignCounters } from './campaign-counters.ts';
 import { CampaignFeed } from './campaign-feed.ts';
-import type { CampaignCosts } from './campaign-feed.ts';
 import { CampaignFeeder, FEED_INTERVAL_MS } from './campaign-feeder.ts';
 import { CampaignFollower } from './campaign-follower.ts';
 import { CampaignGate } from './campaign-gate.ts';
@@ -49,6 +51,7 @@ export function createCampaigns(
     calls: CampaignCalls;
     costs: CampaignCosts;
     funds: { requireFunds(orgId: string): Promise<void> };
+    gateways: SessionGateways;
     targets: CampaignTargets;
     imports: Pick<ImportService, 'begin'>;
     lists: ListedPeople;
@@ -67,9 +70,10 @@ export function createCampaigns(
   const wake = { wake: (campaignId: string) => feeder.wake(campaignId) };
   const breaker = new CircuitBreaker(deps);
   const follower = new CampaignFollower({ ...stores, attempts, breaker, feeder: wake });
+  const budget = new CampaignBudget({ ...deps, ...stores });
   const feeder = new CampaignFeeder({
-    ...{ campaigns: store, closing, counters },
-    feed: new CampaignFeed({ ...deps, ...stores, attempts, needs }),
+    ...{ campaigns: store, budget, closing, counters },
+    feed: new CampaignFeed({ ...deps, ...stores, attempts, budget, needs }),
     reconciler: new CampaignReconciler({ ...deps, contacts: contactStore, attempts, follower, needs }),
     process: { name: processName, bus, clock, logger },
   });

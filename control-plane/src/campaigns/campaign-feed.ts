@@ -1,8 +1,8 @@
 import { PaymentRequiredError } from '@parley/shared/errors/app-error';
 import type { Clock } from '@parley/shared/time/clock';
-import { toNano } from '../billing/money.ts';
 import { isOpen, nextOpening } from '../calling-hours/calling-windows.ts';
 import type { AgentChoice, SessionAgent } from '../sessions/session-agent.ts';
+import type { CampaignBudget } from './campaign-budget.ts';
 import type { CampaignCounters } from './campaign-counters.ts';
 import type { CampaignRecord, PauseReason } from './campaign-model.ts';
 import type { CampaignNeeds } from './campaign-needs.ts';
@@ -24,12 +24,6 @@ const AT_ONCE = 20;
 /** When a contact is looked at again whose hours never come. */
 const NEVER_OPEN_MS = 24 * 3_600_000;
 
-/** What the calls of campaigns have cost: `CallCosts`. */
-export interface CampaignCosts {
-  /** In 10⁻⁹ of the currency. */
-  spentBy(campaignId: string): Promise<bigint>;
-}
-
 /** Hands the contacts of one running campaign over to be dialled, as fast as they are. */
 export class CampaignFeed {
   readonly #campaigns: CampaignStore;
@@ -37,7 +31,7 @@ export class CampaignFeed {
   readonly #attempts: ContactAttempts;
   readonly #needs: CampaignNeeds;
   readonly #suppressions: SuppressedNumbers;
-  readonly #costs: CampaignCosts;
+  readonly #budget: Pick<CampaignBudget, 'isSpent'>;
   readonly #counters: CampaignCounters;
   readonly #clock: Clock;
 
@@ -47,7 +41,7 @@ export class CampaignFeed {
     attempts: ContactAttempts;
     needs: CampaignNeeds;
     suppressions: SuppressedNumbers;
-    costs: CampaignCosts;
+    budget: Pick<CampaignBudget, 'isSpent'>;
     counters: CampaignCounters;
     clock: Clock;
   }) {
@@ -56,7 +50,7 @@ export class CampaignFeed {
     this.#attempts = deps.attempts;
     this.#needs = deps.needs;
     this.#suppressions = deps.suppressions;
-    this.#costs = deps.costs;
+    this.#budget = deps.budget;
     this.#counters = deps.counters;
     this.#clock = deps.clock;
   }
@@ -142,9 +136,7 @@ export class CampaignFeed {
 
   /** What calls are made with, or why none can be made. */
   async #ready(campaign: CampaignRecord): Promise<{ agent: AgentChoice } | { not: PauseReason }> {
-    const { max_cost_amount } = campaign;
-    if (max_cost_amount !== null && (await this.#costs.spentBy(campaign._id)) >= toNano(max_cost_amount))
-      return { not: 'budget' };
+    if (await this.#budget.isSpent(campaign)) return { not: 'budget' };
     const agent = await this.#needs.agent(campaign);
     if (!agent) return { not: 'agent_unavailable' };
     if (!(await this.#needs.hasNumber(campaign, agent))) return { not: 'number_unavailable' };

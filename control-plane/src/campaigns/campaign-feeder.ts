@@ -3,6 +3,7 @@ import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
 import type { PeriodicTask } from '../jobs/periodic-task.ts';
 import { isDatabaseUnreachable } from '../storage/unreachable.ts';
+import type { CampaignBudget } from './campaign-budget.ts';
 import type { CampaignClosing } from './campaign-closing.ts';
 import type { CampaignCounters } from './campaign-counters.ts';
 import type { CampaignFeed } from './campaign-feed.ts';
@@ -15,7 +16,7 @@ import type { CampaignStore } from './campaign-store.ts';
 const LEASE = 'campaign_feeder';
 const LEASE_MS = 10_000;
 export const FEED_INTERVAL_MS = 1000;
-/** How often calls under way are compared with their sessions, and campaigns that are over are looked at. */
+/** How often calls under way are compared with their sessions and with what they may cost, and campaigns that are over are looked at. */
 const RECONCILE_MS = 15_000;
 const PAGE = 100;
 /** Campaigns that are tended side by side. */
@@ -37,6 +38,7 @@ export class CampaignFeeder {
   readonly #campaigns: CampaignStore;
   readonly #feed: CampaignFeed;
   readonly #reconciler: CampaignReconciler;
+  readonly #budget: Pick<CampaignBudget, 'keep'>;
   readonly #closing: CampaignClosing;
   readonly #counters: CampaignCounters;
   readonly #process: FeederProcess;
@@ -51,6 +53,7 @@ export class CampaignFeeder {
     campaigns: CampaignStore;
     feed: CampaignFeed;
     reconciler: CampaignReconciler;
+    budget: Pick<CampaignBudget, 'keep'>;
     closing: CampaignClosing;
     counters: CampaignCounters;
     process: FeederProcess;
@@ -58,6 +61,7 @@ export class CampaignFeeder {
     this.#campaigns = deps.campaigns;
     this.#feed = deps.feed;
     this.#reconciler = deps.reconciler;
+    this.#budget = deps.budget;
     this.#closing = deps.closing;
     this.#counters = deps.counters;
     this.#process = deps.process;
@@ -138,7 +142,7 @@ export class CampaignFeeder {
       await this.#reconciler.reconcile(campaign, signal);
     }
     const { status, start_at } = campaign;
-    let current: CampaignRecord | null = campaign;
+    let current: CampaignRecord | null = isDue ? await this.#budget.keep(campaign, signal) : campaign;
     if (status === 'scheduled' && (start_at?.getTime() ?? 0) <= clock.now())
       current = await this.#campaigns.move(campaign._id, 'start', { started_at: new Date(clock.now()) });
     if (current?.status === 'running') current = await this.#feed.feed(current, signal);

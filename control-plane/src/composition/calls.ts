@@ -208,7 +208,7 @@ export function createCallFeatures(
       targets: { agents: agentCollection, phoneNumbers: phoneNumberCollection },
       sessions: sessionCollection,
       calls: dialling.outboundCalls,
-      ...{ imports, lists: recipientLists },
+      ...{ imports, lists: recipientLists, gateways: gatewayCommands },
     }),
   );
   const { campaignContacts, campaignFeeder, campaignFollower, campaignGate, singleCalls } = campaigns;
