@@ -164,6 +164,23 @@ void t.test('a call for later has its session then', async (t) => {
   t.match(queued, { campaign_id: body.campaign_id, to_number: TO, dial: { kind: 'single', source: 'api' } });
 });
 
+void t.test('what a call for later lacks now is told at once, and leaves nothing behind', async (t) => {
+  const schedule_at = new Date(clock.now() + 3_600_000).toISOString();
+  const line = await world.line({ config: { variables: [{ name: 'plan', required: true }] } });
+  const call = { agent_id: line.agentId, to_number: TO, schedule_at };
+  t.match(await start(call), { status: 422, body: { detail: [{ loc: ['body', 'variables', 'plan'] }] } });
+  const { numberId } = await world.line({ number: { outbound_enabled: false } });
+  const named = { ...call, variables: { plan: 'Gold' } };
+  t.match(await start({ ...named, phone_number_id: numberId }), {
+    status: 409,
+    body: { code: 'invalid_state' },
+  });
+  const campaigns = `/v1/orgs/${plane.first.org._id}/projects/${plane.first.project._id}/campaigns`;
+  const all = () => plane.call<{ total: number }>('GET', `${campaigns}?kind=single&agent_id=${line.agentId}`);
+  t.equal((await all()).body.total, 0);
+  t.equal((await start(named)).status, 202);
+});
+
 void t.test('an account that is disabled and a number that is suspended are told of', async (t) => {
   const line = await world.line();
   await database

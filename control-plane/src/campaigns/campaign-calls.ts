@@ -33,6 +33,11 @@ export interface CampaignCalls {
    *   ValidationError for a required variable without a value
    */
   queue(call: CampaignCall): Promise<SessionRecord>;
+  /**
+   * Looks whether there could be such a call now.
+   * @throws ConflictError (no number can be called from), ValidationError for a required variable without a value
+   */
+  check(call: Omit<CampaignCall, 'sessionId'>): Promise<void>;
   /** Takes back what is queued and was not sent to a carrier. @returns how many that were */
   withdraw(where: { campaignId: string }): Promise<number>;
 }

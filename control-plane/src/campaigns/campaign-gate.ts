@@ -1,9 +1,12 @@
+import { isOpen, nextOpening } from '../calling-hours/calling-windows.ts';
 import type { SessionRecord } from '../sessions/session-record.ts';
 import type { CampaignStore } from './campaign-store.ts';
 import type { ContactStore } from './contact-store.ts';
 
 /** How often a call is looked at again that its campaign holds back. */
 const ASK_AGAIN_MS = 5000;
+/** When a call is looked at again whose hours never come. */
+const NEVER_OPEN_MS = 24 * 3_600_000;
 
 type Verdict =
   | {
@@ -17,10 +20,10 @@ type Verdict =
 /** What a campaign has to say before a call of it is dialled: that it still is to be, how many at a time, and how fast. */
 export class CampaignGate {
   readonly name = 'campaign';
-  readonly #campaigns: CampaignStore;
-  readonly #contacts: ContactStore;
+  readonly #campaigns: Pick<CampaignStore, 'find'>;
+  readonly #contacts: Pick<ContactStore, 'read'>;
 
-  constructor(deps: { campaigns: CampaignStore; contacts: ContactStore }) {
+  constructor(deps: { campaigns: Pick<CampaignStore, 'find'>; contacts: Pick<ContactStore, 'read'> }) {
     this.#campaigns = deps.campaigns;
     this.#contacts = deps.contacts;
   }
@@ -34,12 +37,16 @@ export class CampaignGate {
     const isWanted =
       contact?.status === 'queued' && contact.last_session_id === session._id && !contact.removed;
     if (!campaign || !isWanted) return WITHDRAWN;
-    const { status, end_at } = campaign;
+    const { status, end_at, calling_hours: hours } = campaign;
     // What ends with the campaign is withdrawn by it.
     const isOver = status === 'running' && end_at !== null && end_at.getTime() <= nowMs;
     if (status === 'paused' || isOver) return { pass: false, until: nowMs + ASK_AGAIN_MS };
     if (status !== 'running') return WITHDRAWN;
     if (campaign.kind === 'single') return { pass: true };
+    // They may be others than when the call was ordered.
+    const zone = { contactTimezone: session.dial!.contact_timezone };
+    if (hours && !isOpen(hours, nowMs, zone))
+      return { pass: false, until: nextOpening(hours, nowMs, zone) ?? nowMs + NEVER_OPEN_MS };
     const bucket = `campaign:${campaign._id}`;
     return {
       pass: true,

@@ -12,7 +12,7 @@ import type { SessionAgent } from '../sessions/session-agent.ts';
 import { readOverrides, withOverrides } from '../sessions/session-overrides.ts';
 import type { Database } from '../storage/database.ts';
 import { isDuplicateKey } from '../storage/duplicate.ts';
-import type { CampaignCalls } from './campaign-calls.ts';
+import type { CampaignCall, CampaignCalls } from './campaign-calls.ts';
 import type { CampaignRecord, PauseReason } from './campaign-model.ts';
 import { isFinished } from './campaign-states.ts';
 import { attemptCollection } from './contact-model.ts';
@@ -105,36 +105,19 @@ export class ContactAttempts {
 
   /** The same, throwing what dialling refuses it with. */
   async place(campaign: CampaignRecord, agent: SessionAgent, contact: ContactRecord): Promise<void> {
-    const { _id, name, external_id, phone_number, attempts_made, last_session_id } = contact;
-    const sessionId = last_session_id!;
+    const sessionId = contact.last_session_id!;
     await this.#note(contact, sessionId);
-    const overrides = readOverrides(campaign.overrides);
-    const given = { name, external_id, phone_number, ...campaign.variables, ...contact.variables };
     try {
-      await this.#calls.queue({
-        sessionId,
-        scope: { orgId: campaign.org_id, projectId: campaign.project_id },
-        agent: withOverrides(agent, overrides),
-        kind: campaign.kind === 'single' ? 'single' : 'campaign',
-        to: phone_number!,
-        numberIds: campaign.phone_number_ids,
-        variables: Object.fromEntries(
-          Object.entries(given).filter((entry): entry is [string, string] => entry[1] !== null),
-        ),
-        overrides,
-        analysisIds: campaign.analysis_ids,
-        campaignId: campaign._id,
-        contactId: _id,
-        attemptNumber: attempts_made,
-        contactTimezone: contact.timezone,
-        callingHours: campaign.calling_hours,
-        notBefore: contact.queued_at,
-        source: campaign.source,
-      });
+      await this.#calls.queue({ sessionId, ...callOf(campaign, agent, contact) });
     } catch (error) {
       // It is there already.
       if (!isDuplicateKey(error, '_id')) throw error;
     }
+  }
+
+  /** Looks whether a contact that is called later could be called now. @throws what dialling would refuse it with */
+  check(campaign: CampaignRecord, agent: SessionAgent, contact: ContactRecord): Promise<void> {
+    return this.#calls.check(callOf(campaign, agent, contact));
   }
 
   /** Somebody, or something, has answered. */
@@ -229,6 +212,36 @@ export class ContactAttempts {
       if (!isDuplicateKey(error, '_id')) throw error;
     }
   }
+}
+
+/** The call of a contact, as it is ordered. */
+function callOf(
+  campaign: CampaignRecord,
+  agent: SessionAgent,
+  contact: ContactRecord,
+): Omit<CampaignCall, 'sessionId'> {
+  const { name, external_id, phone_number } = contact;
+  const overrides = readOverrides(campaign.overrides);
+  const given = { name, external_id, phone_number, ...campaign.variables, ...contact.variables };
+  return {
+    scope: { orgId: campaign.org_id, projectId: campaign.project_id },
+    agent: withOverrides(agent, overrides),
+    kind: campaign.kind === 'single' ? 'single' : 'campaign',
+    to: phone_number!,
+    numberIds: campaign.phone_number_ids,
+    variables: Object.fromEntries(
+      Object.entries(given).filter((entry): entry is [string, string] => entry[1] !== null),
+    ),
+    overrides,
+    analysisIds: campaign.analysis_ids,
+    campaignId: campaign._id,
+    contactId: contact._id,
+    attemptNumber: contact.attempts_made,
+    contactTimezone: contact.timezone,
+    callingHours: campaign.calling_hours,
+    notBefore: contact.queued_at,
+    source: campaign.source,
+  };
 }
 
 /** One for each session, whoever notes it, and however often. */

@@ -52,8 +52,8 @@ export class SingleCalls {
   }
 
   /**
-   * Makes a campaign of kind `single`, running or scheduled, and queues the call that is for now. What it throws leaves
-   * nothing behind.
+   * Makes a campaign of kind `single`, running or scheduled, and queues the call that is for now; one that is for later
+   * must be possible now. What it throws leaves nothing behind.
    * @throws PaymentRequiredError; ConflictError `invalid_state` (agent archived, no usable number, account disabled);
    *   TooManyRequestsError `queue_full`; ValidationError (variables, models)
    */
@@ -100,7 +100,9 @@ export class SingleCalls {
     };
     try {
       const stored = await scope.collection(campaignCollection).insert(campaign);
-      if (!isLater) await this.#attempts.place(stored, agent, contact);
+      await (isLater
+        ? this.#attempts.check(stored, agent, contact)
+        : this.#attempts.place(stored, agent, contact));
     } catch (error) {
       await scope.collection(attemptCollection).deleteMany({ contact_id: contact._id });
       await scope.collection(contactCollection).delete({ _id: contact._id });

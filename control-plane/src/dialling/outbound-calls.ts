@@ -55,6 +55,13 @@ export interface OutboundCalls {
   queue(order: OutboundOrder): Promise<SessionRecord>;
 
   /**
+   * Looks whether there could be such a call now, whatever else waits.
+   * @throws ConflictError `invalid_state` (agent archived, no usable number, account disabled); ValidationError for a
+   *   required variable without a value
+   */
+  check(order: OutboundOrder): Promise<void>;
+
+  /**
    * Cancels the calls of a campaign that wait, and those on their way that nobody has answered where `ringing` says so.
    * @returns how many were cancelled
    */

@@ -2,7 +2,7 @@ import type { RateCounter, Wakeup } from '@parley/shared/bus/bus';
 import { CONSULT_QUEUE_MS } from '@parley/shared/contracts/consult';
 import { ConflictError, TooManyRequestsError } from '@parley/shared/errors/app-error';
 import type { Clock } from '@parley/shared/time/clock';
-import { refuseArchived } from '../sessions/session-choices.ts';
+import { effectiveVariables, refuseArchived } from '../sessions/session-choices.ts';
 import type { SessionCreation } from '../sessions/session-creation.ts';
 import type { SessionCloser } from '../sessions/session-closer.ts';
 import { storedOverrides } from '../sessions/session-overrides.ts';
@@ -92,6 +92,13 @@ export class OutboundQueue implements OutboundCalls {
     });
     await this.#site.bus.dispatch.publish(order.kind !== 'campaign');
     return session;
+  }
+
+  /** @inheritdoc */
+  async check(order: OutboundOrder): Promise<void> {
+    refuseArchived(order.agent);
+    await this.#callers(order);
+    effectiveVariables(order.agent, order.variables);
   }
 
   /** @inheritdoc */

@@ -491,7 +491,8 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   failure_percent: 'Share of the calls in the window that fail for technical reasons.',
   'circuit_breaker.window_seconds': 'Seconds that are looked back.',
   min_calls: 'Calls that there must be in the window.',
-  'Campaign.max_cost_amount': 'What its calls may cost: then it is paused. Null: no limit.',
+  'Campaign.max_cost_amount':
+    'What its calls may cost: then it is paused, and calls under way end. Null: no limit.',
   'Campaign.variables': 'Values of variables in all calls, unless the contact has others.',
   'Campaign.overrides': 'What the calls have otherwise than the agent; null: nothing. Replaced as one value.',
   recipient_list_id: 'Recipient list whose people were made contacts last; null: there was none.',
