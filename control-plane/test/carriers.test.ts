@@ -271,6 +271,30 @@ void t.test('a bad signature is a 403 and leaves nothing behind', async (t) => {
   );
 });
 
+void t.test('an account tells when its carrier last called, to the minute', async (t) => {
+  const line = await makeLine('plivo');
+  const account = async () => {
+    const path = `/v1/telephony-accounts/${line.accountId}`;
+    const { body } = await plane.call<{ last_callback_at: string | null; updated_at: string }>('GET', path);
+    return body;
+  };
+  const before = await account();
+  t.equal(before.last_callback_at, null, 'none has come');
+  const call = { ...plivoCall(line, 'seen'), accountId: line.accountId };
+  t.equal((await callBack({ ...call, forge: true })).status, 403);
+  t.equal((await account()).last_callback_at, null, 'a wrong signature is none');
+  const sentAt = Date.now();
+  t.equal((await callBack(call)).status, 200);
+  await eventually(async () => {
+    const { last_callback_at: at, updated_at } = await account();
+    if (at === null) return false;
+    t.equal(Date.parse(at) % 60_000, 0);
+    t.ok(Date.parse(at) > sentAt - 60_000);
+    t.equal(updated_at, before.updated_at, 'nobody has changed the account');
+    return true;
+  });
+});
+
 void t.test('a callback signed by this account and of another one is a 403', async (t) => {
   const plivo = await makeLine('plivo');
   const named = (ids: Record<string, string>) => callBack(plivoCall(plivo, 'named', ids));

@@ -1,4 +1,5 @@
 import type { LucideIcon } from 'lucide-react';
+import type { components } from '../api/schema.d.ts';
 import {
   AudioLines,
   BookOpen,
@@ -28,9 +29,20 @@ export interface RecordKind {
   text: string;
 }
 
+type Schemas = components['schemas'];
+/** The types of the API say what fields a record has: a column that is none does not compile. */
+type KindOf<One extends keyof Schemas> = Omit<RecordKind, 'one' | 'columns'> & {
+  one: One;
+  columns: readonly (keyof Schemas[One] & string)[];
+};
+
+function kind<One extends keyof Schemas>(described: KindOf<One>): RecordKind {
+  return described;
+}
+
 /** One line each. */
 export const RECORD_KINDS: readonly RecordKind[] = [
-  {
+  kind({
     id: 'tools',
     title: 'Tools',
     group: 'Build',
@@ -39,8 +51,8 @@ export const RECORD_KINDS: readonly RecordKind[] = [
     one: 'Tool',
     columns: ['name', 'type', 'description', 'enabled', 'updated_at'],
     text: 'A tool lets an agent do something: ask your system, book, look up. The language model decides when.',
-  },
-  {
+  }),
+  kind({
     id: 'knowledge-bases',
     title: 'Knowledge',
     group: 'Build',
@@ -49,8 +61,8 @@ export const RECORD_KINDS: readonly RecordKind[] = [
     one: 'KnowledgeBase',
     columns: ['name', 'description', 'status', 'file_count', 'updated_at'],
     text: 'Documents that agents look things up in while they talk.',
-  },
-  {
+  }),
+  kind({
     id: 'databases',
     title: 'Databases',
     group: 'Build',
@@ -59,8 +71,8 @@ export const RECORD_KINDS: readonly RecordKind[] = [
     one: 'Database',
     columns: ['name', 'kind', 'row_count', 'updated_at'],
     text: 'Tables in which each call leaves a row with what came of it.',
-  },
-  {
+  }),
+  kind({
     id: 'analyses',
     title: 'Analyses',
     group: 'Build',
@@ -69,8 +81,8 @@ export const RECORD_KINDS: readonly RecordKind[] = [
     one: 'Analysis',
     columns: ['name', 'type', 'enabled', 'updated_at'],
     text: 'Questions that are answered about a call once it is over.',
-  },
-  {
+  }),
+  kind({
     id: 'audio-assets',
     title: 'Audio',
     group: 'Build',
@@ -79,8 +91,8 @@ export const RECORD_KINDS: readonly RecordKind[] = [
     one: 'AudioAsset',
     columns: ['name', 'kind', 'duration_seconds', 'created_at'],
     text: 'Sounds for greetings, waiting and the background.',
-  },
-  {
+  }),
+  kind({
     id: 'voices',
     title: 'Voices',
     group: 'Build',
@@ -89,38 +101,38 @@ export const RECORD_KINDS: readonly RecordKind[] = [
     one: 'Voice',
     columns: ['name', 'provider', 'languages', 'gender', 'source', 'status'],
     text: 'Voices that agents speak with.',
-  },
-  {
+  }),
+  kind({
     id: 'phone-numbers',
     title: 'Numbers',
     group: 'Telephony',
     icon: Phone,
     many: 'PhoneNumbers',
     one: 'PhoneNumber',
-    columns: ['phone_number', 'label', 'carrier', 'status', 'created_at'],
+    columns: ['phone_number', 'label', 'provider', 'telephony_account_id', 'status', 'created_at'],
     text: 'Telephone numbers that people call, and that calls come from.',
-  },
-  {
+  }),
+  kind({
     id: 'inbound-deployments',
     title: 'Inbound',
     group: 'Telephony',
     icon: PhoneIncoming,
     many: 'InboundDeployments',
     one: 'InboundDeployment',
-    columns: ['name', 'agent_id', 'phone_number_id', 'enabled', 'updated_at'],
+    columns: ['name', 'agent_id', 'phone_number_id', 'status', 'updated_at'],
     text: 'Which agent answers which number, and when.',
-  },
-  {
+  }),
+  kind({
     id: 'telephony-accounts',
     title: 'Accounts',
     group: 'Telephony',
     icon: Server,
     many: 'TelephonyAccounts',
     one: 'TelephonyAccount',
-    columns: ['name', 'carrier', 'status', 'verified_at'],
+    columns: ['name', 'provider', 'status', 'last_verified_at', 'last_callback_at'],
     text: 'Accounts at carriers, by which calls are made and received.',
-  },
-  {
+  }),
+  kind({
     id: 'recipient-lists',
     title: 'Do-not-call',
     group: 'Telephony',
@@ -129,7 +141,7 @@ export const RECORD_KINDS: readonly RecordKind[] = [
     one: 'RecipientList',
     columns: ['name', 'kind', 'recipient_count', 'updated_at'],
     text: 'Numbers that are never called, and lists of people for campaigns.',
-  },
+  }),
 ];
 
 export function recordKindOf(pathname: string): RecordKind | undefined {

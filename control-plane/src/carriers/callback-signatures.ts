@@ -9,6 +9,8 @@ export interface CalledAccounts {
   find(accountId: string): Promise<CalledAccount | null>;
   /** @returns null when there is no such account */
   open(accountId: string): Promise<Carrier | null>;
+  /** A callback of the account has come, and its signature is right. */
+  called(account: CalledAccount): void;
 }
 
 /** Whether callbacks come from the carriers whose they are said to be. */
@@ -35,7 +37,10 @@ export class CallbackSignatures {
     const account = await this.#accounts.find(accountId);
     const carrier = account?.provider === carrierName ? await this.#accounts.open(accountId) : null;
     const signed = { ...request, url: `${this.#publicUrl}${request.url}` };
-    if (account && carrier?.verifyWebhook(signed)) return { carrier, account, request: signed };
+    if (account && carrier?.verifyWebhook(signed)) {
+      this.#accounts.called(account);
+      return { carrier, account, request: signed };
+    }
     this.#logger.warn(
       { carrier: carrierName, known: account !== null },
       'carrier callback refused: invalid signature',

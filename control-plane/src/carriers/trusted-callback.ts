@@ -13,6 +13,8 @@ export interface CalledAccount {
   provider: CarrierName;
   /** A disabled or unverified one answers no calls; those that run go on. */
   status: 'unverified' | 'active' | 'invalid' | 'disabled';
+  /** When the last callback came, to the minute. */
+  last_callback_at?: Date | null;
 }
 
 /** A callback that may be trusted, and what it is about. */

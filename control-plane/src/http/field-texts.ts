@@ -217,6 +217,8 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   required: 'Whether it must be given.',
   values: 'Fields of the credential. Read back masked.',
   self_hosted: 'Whether it runs at an address of your own.',
+  'TelephonyAccount.last_callback_at':
+    'When a callback of the carrier with a right signature last came, to the minute; null: none has come yet, and so nothing shows that its webhooks are set.',
   last_verified_at: 'When the credentials were last found to be good; null: never.',
   last_error: 'Why it last failed; null: it did not.',
   is_public: 'Whether all orgs of the installation may use it.',

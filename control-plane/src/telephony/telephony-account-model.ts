@@ -15,6 +15,7 @@ export const telephonyAccountCollection = defineCollection<TelephonyAccountRecor
     status: { type: String, required: true },
     last_verified_at: { type: Date, default: null },
     last_error: { type: String, default: null },
+    last_callback_at: { type: Date, default: null },
   },
   indexes: [[{ org_id: 1, created_at: -1, _id: -1 }]],
 });

@@ -22,6 +22,8 @@ export interface TelephonyAccountRecord extends StoredRecord {
   /** When the carrier was last asked about these credentials; null = never. */
   last_verified_at: Date | null;
   last_error: string | null;
+  /** When a callback came with a right signature, to the minute. Records of earlier versions have none. */
+  last_callback_at?: Date | null;
 }
 
 /** What the carriers allow new accounts. */

@@ -21,7 +21,13 @@ import type { TelephonyAccountService } from './telephony-account-service.ts';
 const TAG = 'Telephony accounts';
 const ADMIN = { user: 'admin' } as const;
 const account = item(telephonyAccountCollection, 'telephony_account_id');
-const READ_ONLY = [...READ_ONLY_FIELDS, 'callback_urls', 'last_verified_at', 'last_error'];
+const READ_ONLY = [
+  ...READ_ONLY_FIELDS,
+  'callback_urls',
+  'last_verified_at',
+  'last_error',
+  'last_callback_at',
+];
 
 const fields = {
   name: z.string().min(1).max(120),
@@ -92,6 +98,7 @@ const accountResponse = z
     status: z.string(),
     last_verified_at: maybeTime,
     last_error: z.string().nullable(),
+    last_callback_at: maybeTime,
     ...recordFields,
   })
   .meta({ id: 'TelephonyAccount' });
@@ -143,6 +150,7 @@ export function telephonyAccountRoutes({
       status: record.status,
       last_verified_at: time(record.last_verified_at),
       last_error: record.last_error,
+      last_callback_at: time(record.last_callback_at),
       ...toTimes(record),
     };
   };

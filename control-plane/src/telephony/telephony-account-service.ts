@@ -11,6 +11,7 @@ import type { AccountProblem } from '../carriers/account-problem.ts';
 import type { CarrierComplaints } from '../carriers/carrier-complaints.ts';
 import type { Carrier, CarrierOptions } from '../carriers/carrier.ts';
 import { carriers } from '../carriers/carriers.ts';
+import type { CalledAccount } from '../carriers/trusted-callback.ts';
 import type { SecretBox } from '../crypto/secret-box.ts';
 import { invalid, parseInput } from '../http/validation.ts';
 import type { BackgroundWork } from '../lifecycle/background-work.ts';
@@ -36,6 +37,9 @@ export const TELEPHONY_AUDIT = ['credential.created', 'credential.changed', 'cre
 
 /** How late another process's change of an account may be seen. */
 const KNOWN_MS = 1000;
+
+/** How exactly it is known when a carrier's last callback came. */
+const CALLED_EVERY_MS = 60_000;
 
 /** Each is asked for at the carrier. */
 const MAX_VERIFIED_NUMBERS = 10;
@@ -220,6 +224,20 @@ export class TelephonyAccountService implements CarrierSource, ComplaintAccounts
   /** As it is now, or was within the last second. */
   find(accountId: string): Promise<TelephonyAccountRecord | null> {
     return this.#known.get(accountId, () => this.#database.read(telephonyAccountCollection, accountId));
+  }
+
+  /** A callback of the carrier has come, and its signature was right: `last_callback_at` tells of it. */
+  called(account: CalledAccount): void {
+    const now = this.#clock.now();
+    const last = account.last_callback_at;
+    if (last && now - last.getTime() < CALLED_EVERY_MS) return;
+    const minute = new Date(now - (now % CALLED_EVERY_MS));
+    account.last_callback_at = minute;
+    this.#background.run("the time of a carrier's callback could not be recorded", () =>
+      this.#database
+        .model(telephonyAccountCollection)
+        .updateOne({ _id: account._id }, { $set: { last_callback_at: minute } }, { timestamps: false }),
+    );
   }
 
   /** Whether calls may be dialled by an account, and how many. */

@@ -55,6 +55,8 @@ export type Field =
   | (Common & { kind: 'choices'; options: readonly string[] })
   | (Common & { kind: 'texts'; maxItems: number | undefined })
   | (Common & { kind: 'rows'; row: Field; maxItems: number | undefined })
+  /** Times of a week. */
+  | (Common & { kind: 'week' })
   | (Common & { kind: 'map'; entry: Field })
   | (Common & { kind: 'variant'; tag: string; variants: readonly { value: string; group: GroupField }[] })
   | (Common & { kind: 'json' });
@@ -158,6 +160,8 @@ function toField(
       const row = inner(schema.items ?? {}, key.replace(/s$/, ''), true);
       if (row.kind === 'choice') return { ...common, kind: 'choices', options: row.options };
       if (row.kind === 'text' && !row.long) return { ...common, kind: 'texts', maxItems: schema.maxItems };
+      if (row.kind === 'group' && row.fields.map((one) => one.key).join() === 'days,start,end')
+        return { ...common, kind: 'week' };
       return { ...common, kind: 'rows', row, maxItems: schema.maxItems };
     }
     case 'object': {

@@ -1,3 +1,4 @@
+import { WORKING_WEEK } from '../week-windows.ts';
 import type { Field } from './field.ts';
 
 /** Values of a form: plain JSON, changed by making new ones. */
@@ -79,6 +80,8 @@ export function emptyOf(field: Field): unknown {
     case 'texts':
     case 'rows':
       return [];
+    case 'week':
+      return WORKING_WEEK;
     case 'variant':
       return variantOf(field, field.variants[0]!.value);
     case 'map':

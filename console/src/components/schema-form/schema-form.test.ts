@@ -148,6 +148,19 @@ void t.test('a change is a patch, and the patch makes the change again', async (
   t.same(setAt([1, 2, 3], [1], undefined), [1, 3]);
 });
 
+void t.test('windows of days and times are a week, which begins with working hours', async (t) => {
+  const properties = {
+    days: { type: 'array', items: { type: 'string', enum: ['mon', 'tue'] } },
+    start: { type: 'string' },
+    end: { type: 'string' },
+  };
+  const rowsOf = (items: JsonSchema) => fieldOf({ type: 'array', items }, {});
+  const week = rowsOf({ type: 'object', properties });
+  t.equal(week.kind, 'week');
+  t.match(emptyOf(week), [{ days: ['mon', 'tue', 'wed', 'thu', 'fri'], start: '09:00', end: '18:00' }]);
+  t.equal(rowsOf({ type: 'object', properties: { ...properties, note: { type: 'string' } } }).kind, 'rows');
+});
+
 void t.test('new values are as small as can be', async (t) => {
   t.same(emptyOf(form), { target: { type: 'phone', number: '' } });
   t.equal(emptyOf(at('silence', 'reminder_after_seconds')), 8);

@@ -12,7 +12,10 @@ import {
   Text,
   TextInput,
 } from '@mantine/core';
+import { useProject } from '../../app/project.ts';
 import { ArrowDown, ArrowUp, Plus, Trash2 } from '../build-icons.ts';
+import { Week } from '../week.tsx';
+import type { Window } from '../week-windows.ts';
 import { useId, useState } from 'react';
 import type { ReactNode } from 'react';
 import { FieldLabel } from './field-label.tsx';
@@ -82,11 +85,12 @@ export function FieldRow({ field, path }: { field: Field; path: Path }) {
 /** Controls that want the whole width. */
 function isWide(field: Field): boolean {
   if (field.kind === 'text') return field.long;
-  return ['rows', 'map', 'json', 'variant'].includes(field.kind);
+  return ['rows', 'week', 'map', 'json', 'variant'].includes(field.kind);
 }
 
 function GroupRow({ group, path, error }: { group: GroupField; path: Path; error: string | undefined }) {
   const { value, readOnly, change } = useForm();
+  const { timezone } = useProject();
   const now = getAt(value, path);
   const isOptional = group.nullable || (!group.required && group.fallback === undefined);
   const isOff = isOptional && !isObject(shownOf(group, now));
@@ -103,7 +107,7 @@ function GroupRow({ group, path, error }: { group: GroupField; path: Path; error
               change(
                 path,
                 event.currentTarget.checked
-                  ? emptyOf({ ...group, nullable: false, fallback: undefined })
+                  ? inZone(emptyOf({ ...group, nullable: false, fallback: undefined }), timezone)
                   : group.nullable
                     ? null
                     : undefined,
@@ -116,6 +120,11 @@ function GroupRow({ group, path, error }: { group: GroupField; path: Path; error
       {!isOff && <GroupFields group={group} path={path} />}
     </Card>
   );
+}
+
+/** Times begin with the project's zone. */
+function inZone(value: unknown, timezone: string): unknown {
+  return isObject(value) && value['timezone'] === '' ? { ...value, timezone } : value;
 }
 
 /** The control alone, without a name beside it. */
@@ -137,6 +146,8 @@ export function Control({ field, path, id, error }: ControlProps) {
       return <TextsControl field={field} path={path} id={id} error={error} />;
     case 'rows':
       return <RowsControl field={field} path={path} id={id} error={error} />;
+    case 'week':
+      return <WeekControl field={field} path={path} id={id} error={error} />;
     case 'map':
       return <MapControl field={field} path={path} id={id} error={error} />;
     case 'variant':
@@ -212,6 +223,28 @@ function RowsControl({ field, path, error }: Kind<'rows'>) {
         </Box>
       )}
     </Stack>
+  );
+}
+
+function WeekControl({ field, path, error }: Kind<'week'>) {
+  const { errors } = useForm();
+  const { shown, readOnly, set } = useControl(field, path);
+  const against = (...at: Path) => errors.get(pathKey([...path, ...at])) ?? [];
+  return (
+    <>
+      <Week
+        windows={Array.isArray(shown) ? (shown as Window[]) : []}
+        readOnly={readOnly}
+        errorOf={(at) =>
+          ['days', 'start', 'end']
+            .flatMap((key) => against(at, key))
+            .concat(against(at))
+            .join(' ') || undefined
+        }
+        onChange={set}
+      />
+      {error !== undefined && <Input.Error>{error}</Input.Error>}
+    </>
   );
 }
 

@@ -1,18 +1,9 @@
 import type { components } from '../../api/schema.d.ts';
+import { DAYS, WORKING_WEEK, problemOfWeek } from '../../components/week-windows.ts';
+import type { Day, Window } from '../../components/week-windows.ts';
 
 type NewCampaign = components['schemas']['CreateCampaignRequest'];
-export type Day = NonNullable<NewCampaign['calling_hours']>['windows'][number]['days'][number];
 export type RetriedOutcome = NonNullable<NonNullable<NewCampaign['retry']>['retry_on']>[number];
-
-export const DAYS: readonly { value: Day; label: string }[] = [
-  { value: 'mon', label: 'Mon' },
-  { value: 'tue', label: 'Tue' },
-  { value: 'wed', label: 'Wed' },
-  { value: 'thu', label: 'Thu' },
-  { value: 'fri', label: 'Fri' },
-  { value: 'sat', label: 'Sat' },
-  { value: 'sun', label: 'Sun' },
-];
 
 export const RETRIED: readonly { value: RetriedOutcome; label: string }[] = [
   { value: 'no_answer', label: 'does not answer' },
@@ -21,12 +12,6 @@ export const RETRIED: readonly { value: RetriedOutcome; label: string }[] = [
   { value: 'voicemail', label: 'has voicemail answer' },
   { value: 'rejected', label: 'declines' },
 ];
-
-export interface Window {
-  days: Day[];
-  start: string;
-  end: string;
-}
 
 /** What is asked for in the steps that make a campaign. */
 export interface CampaignPlan {
@@ -54,7 +39,7 @@ export function emptyPlan(timezone: string): CampaignPlan {
   return {
     ...{ name: '', agentId: null, numberIds: [], startAt: '', endAt: '' },
     ...{ hasHours: true, timezone, useContactTimezone: true },
-    windows: [{ days: ['mon', 'tue', 'wed', 'thu', 'fri'], start: '09:00', end: '18:00' }],
+    windows: [...WORKING_WEEK],
     ...{ maxAttempts: 3, delays: '30, 120', retryOn: ['no_answer', 'busy', 'failed'] },
     ...{ maxConcurrent: 5, callsPerSecond: 1, maxCost: '' },
   };
@@ -91,10 +76,8 @@ export function problemOf(plan: CampaignPlan, step: number): string | null {
   }
   if (step === 2 && plan.hasHours) {
     if (plan.windows.length === 0) return 'Add a window, or let calls be made at the hours of the agent.';
-    for (const { days, start, end } of plan.windows) {
-      if (days.length === 0) return 'A window needs a day.';
-      if (!(start < end)) return 'A window ends later than it begins.';
-    }
+    const problem = problemOfWeek(plan.windows);
+    if (problem !== null) return problem;
   }
   if (step === 2 && plan.endAt !== '' && plan.startAt !== '' && plan.endAt <= plan.startAt)
     return 'The campaign ends later than it begins.';

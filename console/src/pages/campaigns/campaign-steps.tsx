@@ -1,8 +1,5 @@
 import {
-  ActionIcon,
-  Button,
   Chip,
-  Fieldset,
   Group,
   MultiSelect,
   NumberInput,
@@ -13,10 +10,10 @@ import {
   Text,
   TextInput,
 } from '@mantine/core';
-import { Plus, Trash2 } from '../../components/build-icons.ts';
 import { useChoices } from '../../components/schema-form/references.ts';
-import { DAYS, RETRIED } from './campaign-plan.ts';
-import type { CampaignPlan, Day, RetriedOutcome, Window } from './campaign-plan.ts';
+import { Week } from '../../components/week.tsx';
+import { RETRIED } from './campaign-plan.ts';
+import type { CampaignPlan, RetriedOutcome } from './campaign-plan.ts';
 
 interface StepProps {
   plan: CampaignPlan;
@@ -60,8 +57,6 @@ export function WhoStep({ plan, change }: StepProps) {
 
 export function TimesStep({ plan, change }: StepProps) {
   const zones = useChoices('zone');
-  const setWindow = (at: number, part: Partial<Window>) =>
-    change({ windows: plan.windows.map((one, index) => (index === at ? { ...one, ...part } : one)) });
   return (
     <Stack>
       <Select
@@ -97,60 +92,7 @@ export function TimesStep({ plan, change }: StepProps) {
       />
       {plan.hasHours && (
         <>
-          {plan.windows.map((window, at) => (
-            <Fieldset key={at} legend={`Window ${at + 1}`}>
-              <Group gap="md" align="flex-end">
-                <Chip.Group
-                  multiple
-                  value={window.days}
-                  onChange={(days) => setWindow(at, { days: days as Day[] })}
-                >
-                  <Group gap={6} role="group" aria-label="Days">
-                    {DAYS.map(({ value, label }) => (
-                      <Chip key={value} value={value} size="xs">
-                        {label}
-                      </Chip>
-                    ))}
-                  </Group>
-                </Chip.Group>
-                <Group gap="xs" align="flex-end">
-                  <TextInput
-                    type="time"
-                    label="From"
-                    value={window.start}
-                    onChange={(event) => setWindow(at, { start: event.currentTarget.value })}
-                  />
-                  <TextInput
-                    type="time"
-                    label="To"
-                    value={window.end}
-                    onChange={(event) => setWindow(at, { end: event.currentTarget.value })}
-                  />
-                  {plan.windows.length > 1 && (
-                    <ActionIcon
-                      size="lg"
-                      aria-label={`Remove window ${at + 1}`}
-                      onClick={() => change({ windows: plan.windows.filter((_, index) => index !== at) })}
-                    >
-                      <Trash2 size={15} />
-                    </ActionIcon>
-                  )}
-                </Group>
-              </Group>
-            </Fieldset>
-          ))}
-          <div>
-            <Button
-              variant="default"
-              size="xs"
-              leftSection={<Plus size={14} />}
-              onClick={() =>
-                change({ windows: [...plan.windows, { days: ['sat'], start: '10:00', end: '14:00' }] })
-              }
-            >
-              Another window
-            </Button>
-          </div>
+          <Week windows={plan.windows} onChange={(windows) => change({ windows })} />
           <Switch
             label="By the clock of the person called"
             description="Where their timezone is known."

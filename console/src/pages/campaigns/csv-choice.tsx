@@ -1,18 +1,6 @@
-import {
-  Alert,
-  Button,
-  Card,
-  FileButton,
-  Group,
-  ScrollArea,
-  Stack,
-  Table,
-  Text,
-  TextInput,
-} from '@mantine/core';
+import { Alert, ScrollArea, Stack, Table, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
-import type { DragEvent } from 'react';
-import { Upload } from '../../components/build-icons.ts';
+import { DropFiles } from '../../components/drop-files.tsx';
 import { previewCsv } from './csv-preview.ts';
 import type { CsvPreview } from './csv-preview.ts';
 
@@ -35,10 +23,8 @@ export function CsvChoice({
   chosen: ChosenCsv | null;
   onChange: (chosen: ChosenCsv | null) => void;
 }) {
-  const [isOver, setIsOver] = useState(false);
   const [error, setError] = useState<string | null>(null);
-  async function take(file: File | null | undefined) {
-    if (!file) return;
+  async function take(file: File) {
     setError(null);
     if (file.size > MAX_BYTES) return setError('The file is larger than 20 MiB: split it.');
     const bytes = new Uint8Array(await file.slice(0, PREVIEW_BYTES).arrayBuffer());
@@ -48,39 +34,12 @@ export function CsvChoice({
   }
   return (
     <Stack gap="sm">
-      <Card
-        withBorder
-        radius="md"
-        p="lg"
-        ta="center"
-        style={{
-          borderStyle: 'dashed',
-          ...(isOver && { background: 'var(--mantine-primary-color-light)' }),
-        }}
-        onDragOver={(event: DragEvent) => {
-          event.preventDefault();
-          setIsOver(true);
-        }}
-        onDragLeave={() => setIsOver(false)}
-        onDrop={(event: DragEvent) => {
-          event.preventDefault();
-          setIsOver(false);
-          void take(event.dataTransfer.files[0]);
-        }}
-      >
-        <Text size="sm" mb="xs" style={{ overflowWrap: 'anywhere' }}>
-          {chosen ? chosen.file.name : 'Drop a CSV file here: one row for each person, with a header'}
-        </Text>
-        <Group justify="center">
-          <FileButton accept=".csv,text/csv,text/plain" onChange={(file) => void take(file)}>
-            {(props) => (
-              <Button {...props} variant="default" size="xs" leftSection={<Upload size={14} />}>
-                {chosen ? 'Choose another file' : 'Choose a file'}
-              </Button>
-            )}
-          </FileButton>
-        </Group>
-      </Card>
+      <DropFiles
+        text={chosen ? chosen.file.name : 'Drop a CSV file here: one row for each person, with a header'}
+        choose={chosen ? 'Choose another file' : 'Choose a file'}
+        accept=".csv,text/csv,text/plain"
+        onFiles={([file]) => void take(file!)}
+      />
       {error !== null && (
         <Alert color="red" variant="light" role="alert">
           {error}

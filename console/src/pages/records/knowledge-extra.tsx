@@ -1,12 +1,11 @@
-import { Button, Card, FileButton, Group, Stack, Table, Text, TextInput } from '@mantine/core';
+import { Button, Card, Group, Stack, Table, Text, TextInput } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { DragEvent } from 'react';
-import { toApiError } from '../../api/api-error.ts';
-import { api, authorizedFetch, take } from '../../api/client.ts';
-import { apiUrl } from '../../api/page-settings.ts';
+import { api, take } from '../../api/client.ts';
+import { upload } from '../../api/upload.ts';
 import { useProject } from '../../app/project.ts';
-import { Search, Upload } from '../../components/build-icons.ts';
+import { Search } from '../../components/build-icons.ts';
+import { DropFiles } from '../../components/drop-files.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import type { ExtraProps } from './record-extras.tsx';
@@ -16,7 +15,6 @@ const WHILE_WORKING_MS = 1500;
 /** Documents by dropping, and a question to see what agents would find. */
 export default function KnowledgeExtra({ record, onChanged }: ExtraProps) {
   const { can } = useProject();
-  const [isOver, setIsOver] = useState(false);
   const [question, setQuestion] = useState('');
   const params = { path: { kb_id: String(record['id']) } };
   const files = useQuery({
@@ -28,17 +26,12 @@ export default function KnowledgeExtra({ record, onChanged }: ExtraProps) {
         ? WHILE_WORKING_MS
         : false,
   });
-  const upload = useMutation({
+  const add = useMutation({
     async mutationFn(chosen: readonly File[]) {
       for (const file of chosen) {
         const body = new FormData();
         body.set('file', file);
-        const address = `${apiUrl}/v1/knowledge-bases/${encodeURIComponent(params.path.kb_id)}/files`;
-        const response = await authorizedFetch(new Request(address, { method: 'POST', body }));
-        if (!response.ok) {
-          const answer: unknown = await response.json().catch(() => null);
-          throw toApiError(response.status, answer, response.headers.get('x-request-id'));
-        }
+        await upload(`/v1/knowledge-bases/${encodeURIComponent(params.path.kb_id)}/files`, body);
       }
     },
     async onSettled() {
@@ -50,49 +43,18 @@ export default function KnowledgeExtra({ record, onChanged }: ExtraProps) {
     mutationFn: () =>
       take(api.POST('/v1/knowledge-bases/{kb_id}/search', { params, body: { query: question } as never })),
   });
-  const drop = (event: DragEvent) => {
-    event.preventDefault();
-    setIsOver(false);
-    upload.mutate([...event.dataTransfer.files]);
-  };
   return (
     <Stack>
       {can('edit') && (
-        <Card
-          withBorder
-          radius="md"
-          p="lg"
-          ta="center"
-          style={{
-            borderStyle: 'dashed',
-            ...(isOver && { background: 'var(--mantine-primary-color-light)' }),
-          }}
-          onDragOver={(event) => {
-            event.preventDefault();
-            setIsOver(true);
-          }}
-          onDragLeave={() => setIsOver(false)}
-          onDrop={drop}
-        >
-          <Text size="sm" mb="xs">
-            Drop documents here
-          </Text>
-          <FileButton multiple onChange={(chosen) => chosen.length > 0 && upload.mutate(chosen)}>
-            {(props) => (
-              <Button
-                {...props}
-                variant="default"
-                size="xs"
-                leftSection={<Upload size={14} />}
-                loading={upload.isPending}
-              >
-                Choose files
-              </Button>
-            )}
-          </FileButton>
-        </Card>
+        <DropFiles
+          text="Drop documents here"
+          choose="Choose files"
+          multiple
+          busy={add.isPending}
+          onFiles={(chosen) => add.mutate(chosen)}
+        />
       )}
-      {upload.error && <ErrorMessage error={upload.error} />}
+      {add.error && <ErrorMessage error={add.error} />}
       {files.error && <ErrorMessage error={files.error} onRetry={() => void files.refetch()} />}
       {(files.data?.items.length ?? 0) > 0 && (
         <Table>

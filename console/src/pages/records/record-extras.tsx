@@ -11,7 +11,22 @@ export interface ExtraProps {
 const EXTRAS: Readonly<Record<string, ReturnType<typeof lazy<React.ComponentType<ExtraProps>>>>> = {
   'knowledge-bases': lazy(() => import('./knowledge-extra.tsx')),
   databases: lazy(() => import('./database-extra.tsx')),
+  'phone-numbers': lazy(() => import('./number-extra.tsx')),
+  'telephony-accounts': lazy(() => import('./account-extra.tsx')),
   voices: lazy(() => import('./voice-extra.tsx')),
+};
+
+export interface NewRecordProps {
+  onChanged: () => void;
+  onDone: () => void;
+}
+
+/** What makes records of a kind, where a form of the description is not enough. */
+export const NEW_RECORDS: Readonly<
+  Record<string, ReturnType<typeof lazy<React.ComponentType<NewRecordProps>>>>
+> = {
+  'audio-assets': lazy(() => import('./new-audio.tsx')),
+  'phone-numbers': lazy(() => import('./new-number.tsx')),
 };
 
 export function RecordExtras({ kindId, record, onChanged }: ExtraProps & { kindId: string }) {

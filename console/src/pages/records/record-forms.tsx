@@ -25,7 +25,7 @@ export function recordTitle(kind: RecordKind, record: Json | null): string {
   return record ? String(record[kind.columns[0]!] ?? kind.title) : '';
 }
 
-function useRefresh(kind: RecordKind) {
+export function useRefresh(kind: RecordKind) {
   const queries = useQueryClient();
   return () =>
     Promise.all([
@@ -178,7 +178,14 @@ const PLACES = ['org_id', 'project_id'];
 
 /** The fields of a record that a form has. */
 export function pick(record: Json, form: GroupField): Json {
-  return Object.fromEntries(form.fields.flatMap(({ key }) => (key in record ? [[key, record[key]]] : [])));
+  return Object.fromEntries(
+    form.fields.flatMap(({ key }) => (key in record ? [[key, withoutMark(record[key])]] : [])),
+  );
+}
+
+/** Secrets are read back as a mark that they are there: a form has none of them until somebody writes them anew. */
+function withoutMark(value: unknown): unknown {
+  return isObject(value) && Object.keys(value).join() === 'set' ? {} : value;
 }
 
 /** Told in a line. */

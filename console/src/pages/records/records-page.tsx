@@ -2,7 +2,7 @@ import { Anchor, Button, Card, Drawer, ScrollArea, Skeleton, Table, TextInput } 
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useLocation, useNavigate, useSearch } from '@tanstack/react-router';
-import { useState } from 'react';
+import { Suspense, useState } from 'react';
 import { useDescription } from '../../api/description.ts';
 import type { ListPage } from '../../api/list-pages.ts';
 import { usePages } from '../../api/use-pages.ts';
@@ -18,13 +18,18 @@ import { PageHeader } from '../../components/page-header.tsx';
 import { labelOf } from '../../components/schema-form/field.ts';
 import type { Schemas } from '../../components/schema-form/field.ts';
 import type { Json } from '../../components/schema-form/form-value.ts';
-import { EditRecord, NewRecord, recordTitle } from './record-forms.tsx';
+import { NEW_RECORDS } from './record-extras.tsx';
+import { EditRecord, NewRecord, recordTitle, useRefresh } from './record-forms.tsx';
 import { addressOf, bodyForm, operationsOf } from './record-operations.ts';
 import type { RecordOperations } from './record-operations.ts';
 import { mayDo, request } from './record-request.ts';
 import { RecordValue } from './record-value.tsx';
 
 type Listed = Json & { id: string };
+
+/** States that end by themselves. */
+const MOVING = ['provisioning', 'releasing', 'queued', 'processing'];
+const WHILE_MOVING_MS = 3000;
 
 /** A kind of record: its table, and each as a form. */
 export default function RecordsPage() {
@@ -61,6 +66,7 @@ function Records({
   const { list, create, get } = operations;
   const known = { org_id: project.orgId, project_id: project.projectId };
   const asked = { ...known, ...(q !== '' && { q }) };
+  const [isMoving, setMoving] = useState(false);
   const records = usePages({
     queryKey: ['records', kind.id, project.projectId, q],
     read: async ({ offset, limit }) =>
@@ -68,8 +74,11 @@ function Records({
         'GET',
         addressOf(list!, { ...asked, limit: `${limit}`, offset: `${offset}` }),
       )) as ListPage<Listed>,
+    everyMs: isMoving ? WHILE_MOVING_MS : false,
   });
   const { items } = records;
+  const moves = items?.some(({ status }) => MOVING.includes(String(status))) ?? false;
+  if (moves !== isMoving) setMoving(moves);
   // The address names the record that is open.
   const navigate = useNavigate();
   const { pathname } = useLocation();
@@ -85,7 +94,9 @@ function Records({
   const open = openId === undefined ? undefined : (listed ?? linked.data);
   const close = () => (isNew ? setNew(false) : setOpen(undefined));
   const createForm = bodyForm(create, schemas);
-  const add = createForm && mayDo(create, project.role) && (
+  const refresh = useRefresh(kind);
+  const Own = NEW_RECORDS[kind.id];
+  const add = (Own ?? createForm) && mayDo(create, project.role) && (
     <Button leftSection={<Plus size={16} />} onClick={() => setNew(true)}>
       New
     </Button>
@@ -171,7 +182,11 @@ function Records({
         size="xl"
         title={isNew ? `New: ${kind.title}` : recordTitle(kind, open ?? null)}
       >
-        {isNew && create && createForm ? (
+        {isNew && Own ? (
+          <Suspense fallback={<Loading />}>
+            <Own onChanged={() => void refresh()} onDone={close} />
+          </Suspense>
+        ) : isNew && create && createForm ? (
           <NewRecord kind={kind} operation={create} form={createForm} schemas={schemas} onDone={close} />
         ) : open ? (
           <EditRecord
