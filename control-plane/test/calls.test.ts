@@ -684,6 +684,59 @@ void t.test('ending a live call asks its gateway', async (t) => {
   await inbox.close();
 });
 
+void t.test('whoever may write brings the caller of a live call to somebody', async (t) => {
+  const agents = `/v1/orgs/${plane.first.org._id}/projects/${plane.first.project._id}/agents`;
+  const make = async (body: object) => {
+    const made = await plane.call<{ id: string }>('POST', agents, { body: { name: randomUUID(), ...body } });
+    t.equal(made.status, 201);
+    return made.body.id;
+  };
+  const destinations = [
+    { id: 'sales', target: { type: 'phone', phone_number: '+14155550123' } },
+    { id: 'colleague', target: { type: 'agent', agent_id: await make({}) } },
+  ];
+  const agent_id = await make({ config: { transfer: { destinations } } });
+  const plan = await begin({ channel: 'telephony', provider: 'plivo', agent_id });
+  const ask = (body: object, token?: string) =>
+    plane.call<{ command_id: string }>('POST', `/v1/sessions/${plan.session_id}/transfer`, {
+      body,
+      ...(token !== undefined && { token }),
+    });
+  const inbox = await gateway.commands();
+  const sent = async ({ command_id }: { command_id: string }) =>
+    (await inbox.next('transfer', (command) => command.command_id === command_id)).args;
+  t.equal((await ask({ destination_id: 'colleague' })).status, 409, 'nobody has answered yet');
+  await handle(gateway.started(plan));
+
+  const toAgent = await ask({ destination_id: 'colleague' });
+  t.equal(toAgent.status, 202);
+  t.same(await sent(toAgent.body), { destination_id: 'colleague' });
+  for (const body of [{ destination_id: 'sales' }, { phone_number: '+14155550123' }])
+    t.equal((await ask(body)).status, 409, 'no account of the project carries the call');
+  const ours = { telephony_account_id: newId('tel', clock.now()), carrier_call_id: 'call' };
+  await sessionStore.change(plan.session_id, ours);
+  t.same(await sent((await ask({ destination_id: 'sales' })).body), { destination_id: 'sales' });
+  t.match(await sent((await ask({ phone_number: '+14155550177' })).body), {
+    destination: {
+      target: { type: 'phone', phone_number: '+14155550177' },
+      ...{ mode: 'warm', brief_to_target: 'summary', on_failure: 'return' },
+    },
+  });
+  const both = { destination_id: 'sales', phone_number: '+14155550177' };
+  for (const body of [{ destination_id: 'nobody' }, {}, both, { phone_number: '112' }])
+    t.equal((await ask(body)).status, 422);
+  const viewer = await plane.call<{ key: string }>(
+    'POST',
+    `/v1/projects/${plane.first.project._id}/api-keys`,
+    {
+      body: { name: 'viewer', role: 'viewer' },
+    },
+  );
+  t.equal((await ask({ destination_id: 'sales' }, viewer.body.key)).status, 403);
+  t.equal((await ask({ destination_id: 'sales' }, (await plane.makeTenant()).apiKey)).status, 404);
+  await inbox.close();
+});
+
 void t.test('streams end with the right to read, have a limit, and are closed first', async (t) => {
   const plan = await begin();
   const path = `/v1/sessions/${plan.session_id}/events`;

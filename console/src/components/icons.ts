@@ -24,6 +24,7 @@ export { default as Monitor } from 'lucide-react/icons/monitor';
 export { default as Moon } from 'lucide-react/icons/moon';
 export { default as Pause } from 'lucide-react/icons/pause';
 export { default as Phone } from 'lucide-react/icons/phone';
+export { default as PhoneForwarded } from 'lucide-react/icons/phone-forwarded';
 export { default as PhoneIncoming } from 'lucide-react/icons/phone-incoming';
 export { default as PhoneOff } from 'lucide-react/icons/phone-off';
 export { default as PhoneOutgoing } from 'lucide-react/icons/phone-outgoing';

@@ -1,4 +1,9 @@
-import { defaultAgentConfig, type AgentConfig } from '@parley/shared/contracts/agent-config';
+import {
+  defaultAgentConfig,
+  type AgentConfig,
+  type TransferDestination,
+} from '@parley/shared/contracts/agent-config';
+import { destinationsIn, flowDefinitionSchema } from '@parley/shared/contracts/flow-definition';
 import type { SessionPlanWire } from '@parley/shared/contracts/session-plan';
 import { readOverrides, withOverrides } from './session-overrides.ts';
 
@@ -65,6 +70,17 @@ export function speakingAgentOf(
 ): Promise<SessionAgent | null> {
   const last = session.hand_overs?.at(-1);
   return last ? agents.version(last.agent_id, last.version) : agentOf(agents, session);
+}
+
+/** All that a caller may be brought to: the agent's destinations, and those of its flow's nodes. */
+export function destinationsOf({
+  config,
+  flow_definition: flow,
+}: Pick<SessionAgent, 'config' | 'flow_definition'>): TransferDestination[] {
+  return [
+    ...config.transfer.destinations,
+    ...(flow === null ? [] : destinationsIn(flowDefinitionSchema.parse(flow))),
+  ];
 }
 
 /** Tools of an agent version, secrets in the clear: only ever for a plan. */

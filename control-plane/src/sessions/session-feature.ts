@@ -42,7 +42,7 @@ export function createSessions({
   ChoiceDeps &
   ErasureDeps &
   Omit<CloserDeps, 'book' | 'erase' | 'release'> &
-  Pick<ControlDeps, 'gateways'> &
+  Pick<ControlDeps, 'agents' | 'gateways'> &
   Pick<CredentialDeps, 'tickets'> &
   Pick<CreationDeps, 'costs'> & {
     tickets: Pick<WsTicketService, 'revokeUnclaimed'>;

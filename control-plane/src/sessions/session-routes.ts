@@ -38,9 +38,11 @@ import {
   mintBody,
   listedSessionSchema,
   sessionDetailSchema,
+  sessionCommandSchema,
   sessionEventBody,
   sessionSchema,
   sessionTokenSchema,
+  transferBody,
   toSessionDetail,
   toSessionResponse,
   UNDETAILED,
@@ -338,6 +340,23 @@ export function sessionRoutes(deps: {
         await control.sendEvent(item, body);
         return new HttpResponse(202, undefined);
       },
+    }),
+    defineOperation({
+      id: 'transferSession',
+      method: 'POST',
+      path: '/v1/sessions/{session_id}/transfer',
+      tag: TAG,
+      summary: 'Transfer the caller of a live session',
+      description:
+        'To a destination of the agent, or to a telephone number of your own. What holds for transfers by the agent holds here: countries that the account may call, do-not-call lists, limits. Events of the types `transfer` and `handover` tell how it goes; the event `command_result` tells when the gateway refuses it, such as while another transfer is under way.',
+      access: { key: 'editor', user: 'editor' },
+      target: sessionTarget,
+      body: jsonBody(transferBody),
+      responses: { 202: { description: 'Accepted for delivery', schema: sessionCommandSchema } },
+      errors: [409],
+      idempotent: {},
+      handle: async ({ item, body }) =>
+        new HttpResponse(202, { command_id: await control.transfer(item, body) }),
     }),
     defineOperation({
       id: 'deleteSession',

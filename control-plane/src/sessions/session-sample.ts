@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   MANY_APART_MS,
   MANY_NUMBER,
@@ -33,6 +34,19 @@ export const sessionSample: Sample = {
       const body = { name: 'paid' };
       await send(202, { body, ids: { session_id: (await call(project, 'live')).session_id } });
       await send(409, { body });
+    },
+    transferSession: async ({ call, make, project }, send) => {
+      const body = { phone_number: '+14155550123' };
+      // A web call: nobody can be called for it.
+      await send(409, { body, ids: { session_id: (await call(project, 'live')).session_id } });
+      const { org_id, project_id, agent_id } = project.ids;
+      const colleague = { id: 'colleague', target: { type: 'agent', agent_id } };
+      const agent = await make(`/v1/orgs/${org_id}/projects/${project_id}/agents`, {
+        name: randomUUID(),
+        config: { transfer: { destinations: [colleague] } },
+      });
+      const { session_id } = await call(project, 'live', { agent_id: agent.id });
+      await send(202, { body: { destination_id: 'colleague' }, ids: { session_id } });
     },
     deleteSession: async ({ call, project }, send) => {
       await send(204, { ids: { session_id: (await call(project, 'ended')).session_id } });

@@ -9,7 +9,7 @@ import {
   SESSION_STATUSES,
 } from '@parley/shared/contracts/session-values';
 import { idSchema } from '../http/operation.ts';
-import { variablesSchema } from '../http/value-schemas.ts';
+import { e164, variablesSchema } from '../http/value-schemas.ts';
 import { roomName } from './session-plan.ts';
 import type { SessionRecord } from './session-record.ts';
 import { REALTIME_AUDIO_FORMATS } from './session-record.ts';
@@ -258,6 +258,35 @@ export const sessionEventBody = z.strictObject({
   variables: variablesSchema.optional(),
   say: z.string().min(1).max(2000).optional(),
 });
+/** Where the caller of a live session is to be brought. */
+export const transferBody = z
+  .strictObject({
+    destination_id: z.string().min(1).max(64).optional().meta({
+      description: '`id` of a destination of the agent that speaks, or of a node of its flow.',
+    }),
+    phone_number: e164.optional().meta({
+      description:
+        'Instead of a destination: somebody who is called, is told in two sentences who the caller is and what they want, and takes the call with the key 1 or a yes (`warm`).',
+    }),
+  })
+  .refine(
+    ({ destination_id, phone_number }) => (destination_id === undefined) !== (phone_number === undefined),
+    {
+      path: ['destination_id'],
+      message: 'is needed, or phone_number; not both',
+    },
+  )
+  .meta({ id: 'TransferSessionRequest' });
+export type TransferBody = z.output<typeof transferBody>;
+
+export const sessionCommandSchema = z
+  .object({
+    command_id: z.string().meta({
+      description: 'That of the event `command_result`, which tells whether the gateway has done it.',
+    }),
+  })
+  .meta({ id: 'SessionCommand' });
+
 export type SessionEventBody = z.output<typeof sessionEventBody>;
 
 /** `POST /v1/realtime/sessions`. */

@@ -86,8 +86,11 @@ export class CallCommands {
         // A hand-over to another agent is refused where a transfer is.
         const refused = refusal(this.#phase.answerTo('transfer'));
         if (refused !== undefined) return refused;
-        const { destination_id: id } = COMMAND_ARGS.transfer.parse(command.args);
-        const destination = this.#destinations().find((candidate) => candidate.id === id);
+        const args = COMMAND_ARGS.transfer.parse(command.args);
+        const destination =
+          'destination' in args
+            ? args.destination
+            : this.#destinations().find(({ id }) => id === args.destination_id);
         return destination ? this.#call.transfer(destination) : 'unknown_destination';
       }
       case 'carrier_result': {

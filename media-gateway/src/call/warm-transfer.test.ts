@@ -48,6 +48,26 @@ function answer(call: FakeCall, action: string, result: { ok: boolean; code?: st
   command(call, 'carrier_result', { command_id, ...result });
 }
 
+void t.test('a command may bring a destination along that the agent has not', async (t) => {
+  const call = fakeCall({ plan: warmPlan() });
+  await call.wait(1600);
+  t.equal(command(call, 'transfer', { destination_id: 'operator' }), 'unknown_destination');
+  const destination = {
+    id: 'operator',
+    mode: 'warm',
+    target: { type: 'phone', phone_number: '+14155550199' },
+  };
+  t.equal(command(call, 'transfer', { destination }), undefined);
+  await call.wait(200);
+  t.match(asked(call), [{ action: 'consult', args: { to: '+14155550199', destination_id: 'operator' } }]);
+  answer(call, 'consult', { ok: false, code: 'blocked' });
+  await call.settle();
+  answer(call, 'consult_cancel', { ok: true });
+  await call.wait(200);
+  t.equal(phases(call).at(-1), 'failed: blocked');
+  t.equal(command(call, 'transfer', { destination }), undefined, 'the agent has the caller again');
+});
+
 /** A caller who waits, while somebody is called. */
 async function waiting(change: Partial<Destination> = {}, llm?: LlmScript): Promise<FakeCall> {
   const call = fakeCall({ plan: warmPlan(change), ...(llm && { llm }) });

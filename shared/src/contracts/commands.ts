@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { transferDestinationSchema } from './agent-config.ts';
 import { CARRIER_VERDICTS } from './answer-detection.ts';
 import { CONSULT_RESULTS } from './consult.ts';
 import { timestampSchema } from './session-values.ts';
@@ -32,7 +33,11 @@ export const COMMAND_ARGS = {
     variables: z.record(z.string(), z.string()).optional(),
     say: z.string().max(2000).optional(),
   }),
-  transfer: z.object({ destination_id: z.string() }),
+  /** To a destination of the agent that speaks or of its flow, or to one that only this command knows. */
+  transfer: z.union([
+    z.object({ destination_id: z.string() }),
+    z.object({ destination: transferDestinationSchema }),
+  ]),
   /** Answer to a `carrier_command` event. */
   carrier_result: z.object({ command_id: z.string(), ok: z.boolean(), code: z.string().optional() }),
   /**

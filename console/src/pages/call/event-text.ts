@@ -120,6 +120,8 @@ export function eventText({ type, data }: Pick<LogEvent, 'type' | 'data'>): Even
       const tone = phase === 'failed' ? 'bad' : 'normal';
       return told(HANDOVER[phase] ?? inWords(phase), ['agent_id', 'version', 'code'], tone);
     }
+    case 'command_result':
+      return told('A request from outside was refused', ['code'], 'bad');
     case 'flow_node':
       return told(`Node ${get('node_id') ?? ''}`, ['by', 'edge_id']);
     case 'language':

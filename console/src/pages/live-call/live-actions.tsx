@@ -6,10 +6,12 @@ import { ConfirmButton } from '../../components/confirm-button.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { PhoneOff, Send } from '../../components/icons.ts';
 
+import { TakeOver } from './take-over.tsx';
+
 /** The name of the event that what is said from here comes with. */
 const SAY_EVENT = 'operator_message';
 
-/** What a person may do to a call that runs: have something said, send an event, end it. */
+/** What a person may do to a call that runs: have something said, send an event, take it over, end it. */
 export function LiveActions({ sessionId }: { sessionId: string }) {
   const { can } = useProject();
   const [say, setSay] = useState('');
@@ -80,17 +82,20 @@ export function LiveActions({ sessionId }: { sessionId: string }) {
           </Group>
         </form>
         {error !== undefined && <ErrorMessage error={error} />}
-        <ConfirmButton
-          color="red"
-          variant="default"
-          leftSection={<PhoneOff size={14} />}
-          title="End this call?"
-          text="The caller is hung up on. This cannot be undone."
-          confirm="End the call"
-          onConfirm={() => take(api.POST('/v1/sessions/{session_id}/end', { params }))}
-        >
-          End the call
-        </ConfirmButton>
+        <Group gap="xs">
+          <TakeOver sessionId={sessionId} />
+          <ConfirmButton
+            color="red"
+            variant="default"
+            leftSection={<PhoneOff size={14} />}
+            title="End this call?"
+            text="The caller is hung up on. This cannot be undone."
+            confirm="End the call"
+            onConfirm={() => take(api.POST('/v1/sessions/{session_id}/end', { params }))}
+          >
+            End the call
+          </ConfirmButton>
+        </Group>
       </Stack>
     </Paper>
   );

@@ -33,6 +33,16 @@ void t.test('words become turns, and tell whose turn it is', (t) => {
   t.end();
 });
 
+void t.test('a transfer is told, and a request that was refused', (t) => {
+  const log = after(EMPTY_LOG, event('turn', { turn_index: 1, role: 'agent', text: 'Hello.' }));
+  const away = after(log, event('state', { status: 'transferring' }));
+  t.match(floorOf(away).text, /brought to somebody else/);
+  t.equal(floorOf(after(away, event('state', { status: 'in_progress' }))).who, 'caller');
+  const refused = event('command_result', { command_id: 'cmd_1', ok: false, code: 'away' });
+  t.same(after(log, event('command_result', { command_id: 'cmd_2', ok: true }), refused).others, [refused]);
+  t.end();
+});
+
 void t.test('a turn that comes again replaces itself, in order', (t) => {
   const one = event('turn', { turn_index: 2, role: 'agent', text: 'Yes', start_ms: 2000 });
   const earlier = event('turn', { turn_index: 1, role: 'caller', text: 'Hello', start_ms: 1000 });

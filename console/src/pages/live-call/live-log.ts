@@ -66,8 +66,10 @@ export function withEvent(log: LiveLog, event: LogEvent): LiveLog {
       });
     case 'state':
       return { ...withOther(log, event), status: text(data['status']) ?? log.status };
-    case 'call_ended':
     case 'command_result':
+      return data['ok'] === false ? withOther(log, event) : log;
+    case 'call_ended':
+    case 'carrier_command':
     case 'tool_confirmation':
       return log;
     default:
@@ -78,6 +80,8 @@ export function withEvent(log: LiveLog, event: LogEvent): LiveLog {
 /** Whose turn it is, in words. */
 export function floorOf(log: LiveLog): { who: 'caller' | 'agent' | 'tool' | 'nobody'; text: string } {
   const tool = log.tools.find(({ outcome }) => outcome === 'running');
+  if (log.status === 'transferring')
+    return { who: 'nobody', text: 'The caller is being brought to somebody else' };
   if (log.words.caller !== '') return { who: 'caller', text: 'The caller is speaking' };
   if (log.words.agent !== '') return { who: 'agent', text: 'The agent is speaking' };
   if (tool) return { who: 'tool', text: `Waiting for ${tool.name}` };
