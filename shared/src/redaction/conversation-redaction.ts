@@ -1,6 +1,6 @@
 import { findPersonalData, type SpokenTurn, type Stretch } from './find-personal-data.ts';
 import { KnownValues } from './known-values.ts';
-import { NUMBER_KINDS, type RedactionKind } from './kinds.ts';
+import { LONG_NUMBER_KINDS, NUMBER_KINDS, type FoundKind, type RedactionKind } from './kinds.ts';
 
 /** What is said over so many turns is read together. */
 const WINDOW = 12;
@@ -9,9 +9,11 @@ const SHORTEST_NAME = 3;
 const NO_NAME_WORDS = new Set(['von', 'van', 'der', 'den', 'and', 'und', 'the']);
 /** Stands for a number of which it is not known yet what it is. */
 const OPEN = 'number';
+/** Written by a program, in JSON. */
+const JSON_TEXT = /^\s*[[{]/;
 
 interface Mask extends Pick<Stretch, 'start' | 'end'> {
-  name: RedactionKind | typeof OPEN;
+  name: FoundKind;
 }
 
 interface KnownTurn<Id> extends SpokenTurn {
@@ -101,9 +103,12 @@ export class ConversationRedaction<Id = number> {
   /** Masks a text that is no turn. A number at its end is masked if it could be the beginning of something. */
   text(text: string): string {
     if (!this.active || text === '') return text;
-    const { findings, open } = findPersonalData([{ role: 'caller', text }], this.#options());
+    const { findings, open } = findPersonalData([{ role: 'caller', text }], {
+      ...this.#options(),
+      announcedOnly: JSON_TEXT.test(text),
+    });
     const masks: Mask[] = findings
-      .filter(({ kind }) => this.#kinds.has(kind))
+      .filter(({ kind }) => this.#masks(kind))
       .map(({ start, end, kind }) => ({ start, end, name: kind }));
     if (this.masksNumbers)
       addMasks(
@@ -121,7 +126,7 @@ export class ConversationRedaction<Id = number> {
     const { findings, open } = findPersonalData(turns, this.#options());
     return turns.map(({ text }, at) => {
       const masks: Mask[] = findings
-        .filter(({ turn, kind }) => turn === at && this.#kinds.has(kind))
+        .filter(({ turn, kind }) => turn === at && this.#masks(kind))
         .map(({ start, end, kind }) => ({ start, end, name: kind }));
       if (this.masksNumbers)
         addMasks(
@@ -130,6 +135,11 @@ export class ConversationRedaction<Id = number> {
         );
       return maskedText(text, masks);
     });
+  }
+
+  #masks(kind: FoundKind): boolean {
+    if (kind !== 'number') return this.#kinds.has(kind);
+    return [...LONG_NUMBER_KINDS].some((one) => this.#kinds.has(one));
   }
 
   #options() {
@@ -141,7 +151,8 @@ export class ConversationRedaction<Id = number> {
     let { findings, open } = findPersonalData(turns, this.#options());
     if (this.#learn(findings)) ({ findings, open } = findPersonalData(turns, this.#options()));
     for (const { turn, start, end, kind } of findings)
-      if (this.#kinds.has(kind)) addMasks(turns[turn]!.masks, [{ start, end, name: kind }]);
+      if (this.#masks(kind) && (settled || kind !== OPEN || !isOpen(open, turn, end)))
+        addMasks(turns[turn]!.masks, [{ start, end, name: kind }]);
     this.#open = settled || !this.masksNumbers ? [] : open.map(({ turn }) => turns[turn]!.id);
     const results: MaskedTurn<Id>[] = [];
     for (const [at, turn] of turns.entries()) {
@@ -160,7 +171,7 @@ export class ConversationRedaction<Id = number> {
   }
 
   /** Names that were found are masked wherever they are said. @returns whether there are new ones */
-  #learn(findings: readonly { turn: number; start: number; end: number; kind: RedactionKind }[]): boolean {
+  #learn(findings: readonly { turn: number; start: number; end: number; kind: FoundKind }[]): boolean {
     if (!this.#kinds.has('person_name')) return false;
     const before = this.#names.size;
     for (const { turn, start, end, kind } of findings)
@@ -174,6 +185,10 @@ export class ConversationRedaction<Id = number> {
         this.#names.add(word);
   }
 }
+
+/** The next turn may tell what a number is. */
+const isOpen = (open: readonly Stretch[], turn: number, end: number) =>
+  open.some((one) => one.turn === turn && one.end >= end);
 
 /** Adds masks where there are none yet. */
 function addMasks(masks: Mask[], more: readonly Mask[]): void {
@@ -189,7 +204,8 @@ function addMasks(masks: Mask[], more: readonly Mask[]): void {
       const start = Math.min(mask.start, ...same.map((other) => other.start));
       const end = Math.max(mask.end, ...same.map((other) => other.end));
       masks.splice(0, masks.length, ...masks.filter((other) => !same.includes(other)), {
-        ...first,
+        // What was not known is known now.
+        name: first.name === OPEN ? mask.name : first.name,
         start,
         end,
       });

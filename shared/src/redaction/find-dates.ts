@@ -1,8 +1,12 @@
-import { cueAt } from './find-numbers.ts';
-import type { Reading } from './findings.ts';
+import { askedFor, cueAt } from './find-numbers.ts';
+import { wordsAfter, wordsBefore, type Reading } from './findings.ts';
 import { touch, type TextToken } from './text-tokens.ts';
 
 const FURTHEST = 7;
+
+/** Whoever was born since hardly calls. */
+const YOUNGEST = 15;
+const EVENT_WORDS = 8;
 
 /** Finds dates: those of a birth are claimed as such, others as nothing personal. */
 export function findDates(reading: Reading): void {
@@ -15,9 +19,26 @@ export function findDates(reading: Reading): void {
     const cue = cueAt(from, to, reading);
     // Groups of an account or a card that might be a date: the number is looked at as what it was announced as.
     if (cue !== undefined && cue !== 'birth' && cue !== 'other' && tokens[from + 1]?.word === '-') continue;
-    findings.claim(from, to, cue === 'birth' ? 'date_of_birth' : 'none');
+    const isBirth = cue === 'birth' || (cue !== 'other' && isLongAgo(from, to, reading));
+    findings.claim(from, to, isBirth ? 'date_of_birth' : 'none');
     at = to - 1;
   }
+}
+
+/** A day of a year in which callers were born, and nothing says what else was on it. */
+function isLongAgo(from: number, to: number, { tokens, words }: Reading): boolean {
+  const until = new Date().getUTCFullYear() - YOUNGEST;
+  const numbers = tokens.slice(from, to).filter((token) => isNumber(token, words));
+  const month = tokens.slice(from, to).some(({ word }) => words.months.has(word));
+  if (numbers.length < (month ? 2 : 3)) return false;
+  const years = numbers.map(({ raw, said }, at) => {
+    const value = said.figures ? (raw.length === 4 ? Number(raw) : 0) : said.value;
+    return !said.figures && value === 19 ? 1900 + (numbers[at + 1]?.said.value ?? 0) : value;
+  });
+  if (!years.some((year) => year > 1900 && year <= until)) return false;
+  const around = `${wordsBefore(tokens, from, EVENT_WORDS).text}|${wordsAfter(tokens, to, EVENT_WORDS)}`;
+  words.events.lastIndex = 0;
+  return !words.events.test(around);
 }
 
 /** "03/12/1985", "3.12.85", "1985-12-03". */
@@ -28,7 +49,9 @@ function writtenDate(tokens: readonly TextToken[], at: number): [number, number]
     first!.word !== second!.word ||
     !/^[./-]$/.test(first!.word) ||
     !touch(day, first) ||
-    !touch(second, year)
+    // "12. 3. 1985".
+    (first!.word !== '.' && !touch(second, year)) ||
+    !touch(month, second)
   )
     return undefined;
   const sizes = `${day.raw.length}${month.raw.length}${year.raw.length}`;
@@ -39,26 +62,53 @@ function writtenDate(tokens: readonly TextToken[], at: number): [number, number]
 }
 
 /** "March 12th, 1985", "the third of May nineteen sixty", "12. März 1985". */
-function datesWithMonth({ tokens, words }: Reading, at: number): [number, number] | undefined {
+function datesWithMonth(reading: Reading, at: number): [number, number] | undefined {
+  const { tokens, words } = reading;
   const month = tokens[at]!;
-  if (month.type !== 'word' || !words.months.has(month.word)) return undefined;
+  if (month.type !== 'word') return undefined;
+  const byOrder = isMonthByOrder(reading, at);
+  if (!words.months.has(month.word) && !byOrder) return undefined;
   let from = at;
   for (let place = at - 1; place >= Math.max(0, at - FURTHEST); place--) {
     const token = tokens[place]!;
     if (isNumber(token, words)) from = place;
-    else if (!words.dateWords.has(token.word) && token.word !== '.') break;
+    else if (!mayStandWithin(token, reading)) break;
   }
   let to = at + 1;
   for (let place = at + 1; place < Math.min(tokens.length, at + 1 + FURTHEST); place++) {
     const token = tokens[place]!;
     if (isNumber(token, words)) to = place + 1;
     else if (/^(th|st|nd|rd)$/.test(token.word)) to = place + 1;
-    else if (!words.dateWords.has(token.word) && !/^[.,]$/.test(token.word)) break;
+    else if (!mayStandWithin(token, reading)) break;
   }
+  if (byOrder && (from === at || to === at + 1)) return undefined;
   if (from === at && to === at + 1) return undefined;
   const article = tokens[from - 1];
   return [article && /^(the|der|den)$/.test(article.word) ? from - 1 : from, to];
 }
+
+/** Between the parts of a date, which may be given in two turns: but not where something else is asked. */
+function mayStandWithin(token: TextToken, reading: Reading): boolean {
+  if (token.type !== 'turn') return reading.words.dateWords.has(token.word) || /^[.,'’-]$/.test(token.word);
+  const asked = askedFor(token.asked ?? '', reading);
+  return asked === undefined || asked === 'birth';
+}
+
+/** "The third of the fifth, eighty-five". */
+function isMonthByOrder({ tokens, words }: Reading, at: number): boolean {
+  if (!isOrder(tokens[at]!, words)) return false;
+  for (let place = at - 1; place >= Math.max(0, at - 4); place--) {
+    const token = tokens[place]!;
+    if (isOrder(token, words))
+      return isNumber(tokens[at + 1] ?? token, words) || isNumber(tokens[at + 2] ?? token, words);
+    if (!words.dateWords.has(token.word)) return false;
+  }
+  return false;
+}
+
+const isOrder = (token: TextToken, words: Reading['words']) =>
+  token.type === 'word' &&
+  (words.ordinals.has(token.word) || (words.source.ordinalEnd !== '' && isOrdinal(token.word)));
 
 function isNumber(token: TextToken, words: Reading['words']): boolean {
   if (token.type === 'figures') return true;

@@ -13,7 +13,19 @@ const NO_PART = new Set(
 
 /** Finds e-mail addresses, written, or spoken: "anna dot smith at example dot com". */
 export function findMails({ tokens, findings }: Reading): void {
-  for (const { from, to } of mailsIn(tokens)) findings.claim(from, to, 'email');
+  for (const { from, to } of mailsIn(tokens)) findings.claim(nameStart(tokens, from), to, 'email');
+}
+
+/** Words that are said apart before an address may belong to it: "anna huber 77 at …". Not the whole sentence. */
+const MOST_NAME_WORDS = 3;
+
+function nameStart(tokens: readonly TextToken[], from: number): number {
+  for (let at = from - 1; at >= Math.max(0, from - MOST_NAME_WORDS - 1); at--) {
+    const token = tokens[at]!;
+    if (token.type === 'turn' || NO_PART.has(token.word)) return at + 1;
+    if (token.type === 'mark') return from;
+  }
+  return from;
 }
 
 /** Where e-mail addresses lie, in tokens. `to` is excluded; `at` is their "@". */
@@ -21,7 +33,7 @@ export function mailsIn(tokens: readonly TextToken[]): { from: number; at: numbe
   const found: { from: number; at: number; to: number }[] = [];
   for (let at = 1; at < tokens.length - 1; at++) {
     if (tokens[at]!.said.kind !== 'at' && tokens[at]!.word !== '@') continue;
-    const to = domainEnd(tokens, at + 1);
+    const to = domainEnd(tokens, at + 1) ?? providerEnd(tokens, at + 1);
     if (to === undefined) continue;
     const from = localStart(tokens, at - 1);
     if (from === at && tokens[at]!.word !== '@') continue;
@@ -30,6 +42,12 @@ export function mailsIn(tokens: readonly TextToken[]): { from: number; at: numbe
   }
   return found;
 }
+
+/** Providers whose addresses are said without what stands behind the dot. */
+const PROVIDER = /^(?:gmail|googlemail|hotmail|outlook|yahoo|icloud|gmx|protonmail|aol|freenet)$/;
+
+const providerEnd = (tokens: readonly TextToken[], at: number) =>
+  PROVIDER.test(tokens[at]?.word ?? '') ? at + 1 : undefined;
 
 const isDot = (token: TextToken) => token.said.kind === 'dot' || token.word === '.';
 /** What may stand apart behind a written dot: "example. com". Two letters there begin a sentence. */

@@ -2,18 +2,25 @@ import { parsePhoneNumberFromString } from 'libphonenumber-js/max';
 import type { CountryCode } from 'libphonenumber-js/max';
 import { ID_PATTERNS, IBAN_LENGTHS, isCardNumber, isIban, WRITTEN_IDS } from './check-digits.ts';
 import type { Cue } from './cue-tables.ts';
-import { lastCue, wordsAfter, wordsBefore, type Reading } from './findings.ts';
-import type { RedactionKind } from './kinds.ts';
-import type { Atom, Run } from './text-tokens.ts';
+import { cuesIn, lastCue, questionBefore, wordsAfter, wordsBefore, type Reading } from './findings.ts';
+import type { FoundKind, RedactionKind } from './kinds.ts';
+import { isBetween, type Atom, type Run } from './text-tokens.ts';
 
 /** How far before a number its announcement may stand, in words. */
 const CUE_WORDS_BEFORE = 12;
-/** A number that comes within so many words of a turn answers what was asked. */
-const ANSWER_WORDS = 8;
+/** A number that comes within so many words of a turn answers what was asked; a short one, such as a PIN, within fewer. */
+const ANSWER_WORDS = 24;
+const SHORT_ANSWER_WORDS = 8;
 /** So many digits at the end of a turn may be the beginning of something personal; fewer are a time or a count. */
 const OPEN_DIGITS = 5;
 const LONGEST_CARD = 19;
 const LONGEST_PHONE = 15;
+/** Cards of today have so many digits at least; whatever an order is numbered with may look like an older one. */
+const SHORTEST_CARD_ANYWHERE = 15;
+/** A number may be given in so many breaths, with so many words before each. */
+const MOST_BREATHS = 5;
+const WORDS_BETWEEN = 6;
+const WORDS_WITHIN = 3;
 
 /** By what announces it: the kind, and how many digits it has. */
 const ANNOUNCED: Partial<Record<Cue, { kind: RedactionKind; least: number; most: number }>> = {
@@ -27,7 +34,8 @@ const ANNOUNCED: Partial<Record<Cue, { kind: RedactionKind; least: number; most:
 
 /** Finds numbers: cards, accounts, ids, telephone numbers, codes, and dates of birth in figures alone. */
 export function findNumbers(reading: Reading): void {
-  for (const run of reading.runs) {
+  findContinued(reading);
+  for (const run of reading.runs.flatMap((whole) => partsOf(whole, reading))) {
     const cue = cueOf(run, reading);
     findIbans(run, cue, reading);
     findIds(run, cue, reading);
@@ -39,29 +47,187 @@ export function findNumbers(reading: Reading): void {
 /** What a place is announced as: by the words before it, else by those after it, else by what was asked. */
 export function cueAt(from: number, to: number, reading: Reading): Cue | undefined {
   const { tokens, words } = reading;
-  const { text, asked } = wordsBefore(tokens, from, CUE_WORDS_BEFORE);
-  // A mail address is known by its form: no number is one.
-  const before = lastCue(text, words.cues, 'mail');
-  if (before) return before;
-  const after = lastCue(wordsAfter(tokens, to, 5), words.cues);
-  if (after && after !== 'other' && after !== 'mail') return after;
-  const early = text.length <= 2 || text.trim().split(' ').length <= ANSWER_WORDS;
-  return early ? lastCue(` ${asked} `, words.cues, 'mail') : undefined;
+  const { text } = wordsBefore(tokens, from, CUE_WORDS_BEFORE);
+  const before = announcedBy(text, reading);
+  const after = cuesIn(wordsAfter(tokens, to, 8, { follows: true }), words.cues).find(
+    ({ cue }) => cue !== 'mail',
+  )?.cue;
+  const personalAfter = after !== 'other' ? after : undefined;
+  if (before) return before.cue === 'other' && before.apart ? (personalAfter ?? 'other') : before.cue;
+  if (personalAfter) return personalAfter;
+  const { asked, count } = questionBefore(tokens, from, ANSWER_WORDS);
+  const question = askedFor(asked, reading);
+  return question === 'secret' && count > SHORT_ANSWER_WORDS ? undefined : question;
 }
 
-function cueOf(run: Run, reading: Reading): Cue | undefined {
+/** The cue of a question. */
+export function askedFor(asked: string, { words }: Reading): Cue | undefined {
+  const text = ` ${asked} `;
+  // "Under which telephone number is the booking?"
+  const named = cuesIn(text, words.cues, 'mail').findLast(({ start }) =>
+    ASKS_WHICH.test(text.slice(0, start)),
+  );
+  return named?.cue ?? headOf(text, words, () => true)?.cue;
+}
+
+const ASKS_WHICH = /(?<![^ ])(?:which|what|what's|welche[rnms]?|wie lautet|wie ist) (?:\p{L}+ ){0,2}$/u;
+
+/** "For your order": what follows belongs to something that was named before. */
+const MODIFIES =
+  /(?<![^ ])(?:for|of|about|regarding|concerning|on|in|at|with|to|from|für|zu|zur|zum|von|vom|bei|beim|wegen|mit|über|aus|in|im|an|am|auf)(?: (?:the|my|your|our|this|that|his|her|a|an|die|den|der|das|dem|des|meine[rnm]?|mein|ihre[rnm]?|unsere?[rnm]?|diese[rnsm]?|eine[rnm]?))?(?: \p{L}+)? $/u;
+const NUMBER_WORDS = /^ ?(?:(?:numbers?|no|nr|nummer|id|code|#) ?)*$/;
+
+/** The last cue; of "the card for your order" the card. @param isApart whether words behind a cue part it from the value */
+function headOf(
+  text: string,
+  words: Reading['words'],
+  isApart: (rest: string) => boolean,
+): { cue: Cue; rest: string } | undefined {
+  // A mail address is known by its form: no number is one.
+  const found = cuesIn(text, words.cues, 'mail');
+  const last = found.at(-1);
+  if (!last) return undefined;
+  const rest = text.slice(last.end);
+  if (last.cue === 'other' && isApart(rest) && MODIFIES.test(text.slice(0, last.start))) {
+    const head = found.findLast(({ cue, end }) => cue !== 'other' && end <= last.start);
+    if (head) return { cue: head.cue, rest: text.slice(head.end) };
+  }
+  return { cue: last.cue, rest };
+}
+
+/** What the words before a value announce. `apart`: there are other words between than "is" and "number". */
+function announcedBy(text: string, { words }: Reading): { cue: Cue; apart: boolean } | undefined {
+  const head = headOf(text, words, (rest) => !NUMBER_WORDS.test(rest));
+  if (!head) return undefined;
+  const between = head.rest.split(' ').filter((word) => word !== '' && word !== '#');
+  return { cue: head.cue, apart: between.some((word) => !words.links.has(word) && !words.fillers.has(word)) };
+}
+
+/** A run, parted where something else was asked in between. */
+export function partsOf(run: Run, reading: Reading): Run[] {
+  const parts: Run[] = [];
+  let from = 0;
+  for (const start of turnStarts(run.atoms, reading)) {
+    const asked = askedFor(askedBefore(run.atoms[start]!, reading), reading);
+    if (asked === undefined) continue;
+    const before = cueOf({ atoms: run.atoms.slice(from, start), plus: false }, reading);
+    if (before === undefined || before === asked) continue;
+    parts.push({ atoms: run.atoms.slice(from, start), plus: run.plus && from === 0 });
+    from = start;
+  }
+  if (from === 0) return [run];
+  return [...parts, { atoms: run.atoms.slice(from), plus: false }];
+}
+
+/** What the other side said right before the turn of a place. */
+function askedBefore({ from }: Atom, { tokens }: Reading): string {
+  for (let at = from - 1; at >= 0; at--) if (tokens[at]!.type === 'turn') return tokens[at]!.asked ?? '';
+  return '';
+}
+
+/** Finds numbers that are given in several breaths, with words before each: "…, and the rest is …". */
+function findContinued(reading: Reading): void {
+  const { runs } = reading;
+  for (let first = 0; first + 1 < runs.length; first++) {
+    let last = first;
+    while (
+      last + 1 < runs.length &&
+      last < first + MOST_BREATHS &&
+      continues(runs[last]!, runs[last + 1]!, reading)
+    )
+      last++;
+    for (; last > first; last--) {
+      const atoms = runs.slice(first, last + 1).flatMap((run) => run.atoms);
+      const kind = kindOfContinued(atoms, runs[first]!, runs[last]!, reading);
+      if (!kind) continue;
+      claim(atoms, kind, reading);
+      first = last;
+      break;
+    }
+  }
+}
+
+/** Whether a run may go on with the next: few words stand between, and nothing else is announced or asked. */
+function continues(run: Run, next: Run, reading: Reading): boolean {
+  const { tokens, words } = reading;
+  let count = 0;
+  let turns = 0;
+  let text = '';
+  if (digitsOf(run.atoms).length < 2) return false;
+  for (let at = run.atoms.at(-1)!.to; at < next.atoms[0]!.from; at++) {
+    const token = tokens[at]!;
+    if (token.type === 'turn') {
+      turns++;
+      // What ends a turn, or begins one, is counted by itself.
+      if (count > WORDS_WITHIN) return false;
+      count = 0;
+      const asked = askedFor(token.asked ?? '', reading);
+      if (asked !== undefined && asked !== cueOf(run, reading)) return false;
+    } else if (token.type === 'word' && !words.fillers.has(token.word)) {
+      if (token.said.kind === 'unit' || token.said.kind === 'end') return false;
+      count++;
+      text += ` ${token.word}`;
+    } else if (/^[!?;]$/.test(token.word) || (token.word === '.' && count > 0)) return false;
+  }
+  return count <= (turns > 0 ? WORDS_BETWEEN : WORDS_WITHIN) && lastCue(`${text} `, words.cues) === undefined;
+}
+
+function kindOfContinued(
+  atoms: readonly Atom[],
+  first: Run,
+  last: Run,
+  reading: Reading,
+): RedactionKind | undefined {
+  const text = digitsOf(atoms);
+  if (isIban(text)) return 'bank_account';
+  if (atoms.some(({ letters }) => letters)) return undefined;
+  if (text.length >= SHORTEST_CARD_ANYWHERE && isCardNumber(text)) return 'card_number';
+  const begun = digitsOf(first.atoms);
+  const cue = cueOf(first, reading);
+  if (cue === 'other' || isTelephoneNumber(begun, reading.countries) || isCardNumber(begun)) return undefined;
+  const isNumber = isTelephoneNumber(text, reading.countries);
+  if (isNumber && (cue === 'phone' || begun.length >= 3)) return 'phone_number';
+  const announced = cue && ANNOUNCED[cue];
+  if (!announced || (cue !== 'card' && cue !== 'phone' && cue !== 'bank' && cue !== 'id')) return undefined;
+  const { tokens } = reading;
+  const inOneTurn = tokens[atoms[0]!.from]!.turn === tokens[atoms.at(-1)!.from]!.turn;
+  const after = tokens[last.atoms.at(-1)!.to];
+  const endsThere = !after || after.type !== 'word' || reading.words.fillers.has(after.word);
+  const fits = text.length >= announced.least && text.length <= announced.most;
+  if (!fits || !endsThere) return undefined;
+  // What is said at once is parted for a reason, unless it is half of a card.
+  if (inOneTurn) return cue === 'card' && begun.length >= 4 ? announced.kind : undefined;
+  return begun.length < announced.least || digitsOf(last.atoms).length > 2 ? announced.kind : undefined;
+}
+
+export function cueOf(run: Run, reading: Reading): Cue | undefined {
   const [first, second] = run.atoms;
   // "Tax ID 123": these letters announce the number, and are none of it.
   const from = first!.letters && second && /^(?:ID|NR|NO)$/.test(first!.text) ? second.from : first!.from;
   return cueAt(from, run.atoms.at(-1)!.to, reading);
 }
 
-function claim(atoms: readonly Atom[], kind: RedactionKind, { findings, values }: Reading): void {
+/** Claims atoms, with what stands between those of one run. */
+export function claim(
+  atoms: readonly Atom[],
+  kind: FoundKind,
+  { tokens, words, findings, values }: Reading,
+): void {
   values?.add(digitsOf(atoms), kind);
-  findings.claim(atoms[0]!.from, atoms.at(-1)!.to, kind);
+  let from = atoms[0]!.from;
+  for (let at = 1; at < atoms.length; at++) {
+    const [end, next] = [atoms[at - 1]!.to, atoms[at]!.from];
+    let together = true;
+    for (let place = end; place < next; place++) together &&= isBetween(tokens[place]!, words.fillers);
+    if (together) continue;
+    findings.claim(from, end, kind);
+    from = next;
+  }
+  findings.claim(from, atoms.at(-1)!.to, kind);
 }
 
 function findIbans({ atoms }: Run, cue: Cue | undefined, reading: Reading): void {
+  findBareIban(atoms, reading);
   for (let first = 0; first < atoms.length; first++) {
     if (!atoms[first]!.letters) continue;
     let text = '';
@@ -83,6 +249,19 @@ function findIbans({ atoms }: Run, cue: Cue | undefined, reading: Reading): void
     }
     if (found) first = last - 1;
   }
+}
+
+/** "de 89 3704 …", or without the country: an STT writes it as a word, or leaves it out. */
+function findBareIban(atoms: readonly Atom[], reading: Reading): void {
+  const { tokens, countries, findings } = reading;
+  if (atoms.some(({ letters }) => letters) || !findings.isFree(atoms[0]!.from, atoms.at(-1)!.to)) return;
+  const digits = digitsOf(atoms);
+  const before = tokens[atoms[0]!.from - 1];
+  const named = before?.type === 'word' && before.raw.length === 2 ? before.raw.toUpperCase() : undefined;
+  if (named !== undefined && isIban(named + digits)) {
+    findings.claim(atoms[0]!.from - 1, atoms[0]!.from, 'bank_account');
+    claim(atoms, 'bank_account', reading);
+  } else if (countries.some((country) => isIban(country + digits))) claim(atoms, 'bank_account', reading);
 }
 
 function findIds({ atoms }: Run, cue: Cue | undefined, reading: Reading): void {
@@ -110,7 +289,7 @@ function findIds({ atoms }: Run, cue: Cue | undefined, reading: Reading): void {
 }
 
 /** The stretches of a run that are digits and nothing else yet. */
-function piecesOf({ atoms }: Run, { findings }: Reading): Atom[][] {
+export function piecesOf({ atoms }: Run, { findings }: Reading): Atom[][] {
   const pieces: Atom[][] = [];
   let piece: Atom[] = [];
   for (const atom of atoms) {
@@ -124,11 +303,23 @@ function piecesOf({ atoms }: Run, { findings }: Reading): Atom[][] {
   return pieces;
 }
 
-const digitsOf = (atoms: readonly Atom[]) => atoms.map(({ text }) => text).join('');
+export const digitsOf = (atoms: readonly Atom[]) => atoms.map(({ text }) => text).join('');
 
 function classify(atoms: Atom[], plus: boolean, cue: Cue | undefined, reading: Reading): void {
-  const rest = cue === 'other' ? [atoms] : withoutCards(atoms, reading);
+  const rest = cue === 'other' ? withoutCertain(atoms, plus, reading) : withoutCards(atoms, reading);
   for (const piece of rest) classifyRest(piece, plus && piece[0] === atoms[0], cue, reading);
+}
+
+/** Claims what is a card or a telephone number whatever it is announced as. @returns what is left */
+function withoutCertain(atoms: Atom[], plus: boolean, reading: Reading): Atom[][] {
+  const digits = digitsOf(atoms);
+  const isMobile =
+    /^0/.test(digits) && digits.length >= 11 && isTelephoneNumber(digits, reading.countries, 'MOBILE');
+  if (digits.length >= SHORTEST_CARD_ANYWHERE && isCardNumber(digits)) claim(atoms, 'card_number', reading);
+  else if (isMobile || (plus && digits.length >= 10 && digits.length <= LONGEST_PHONE))
+    claim(atoms, 'phone_number', reading);
+  else return [atoms];
+  return [];
 }
 
 function classifyRest(atoms: Atom[], plus: boolean, cue: Cue | undefined, reading: Reading): void {
@@ -146,7 +337,7 @@ function classifyRest(atoms: Atom[], plus: boolean, cue: Cue | undefined, readin
     return;
   }
   const known = reading.values?.kindOf(digits);
-  if (known) {
+  if (known && known !== 'number') {
     claim(atoms, known, reading);
     return;
   }
@@ -175,16 +366,23 @@ function classifyRest(atoms: Atom[], plus: boolean, cue: Cue | undefined, readin
   findPhones(atoms, digits, plus, reading);
 }
 
-/** A single amount or year is no number of this kind. */
+const TIME_BEFORE = /^(?:at|around|until|till|before|after|since|from|um|gegen|bis|ab|vor|nach|seit)$/;
+const TIME = /^([01]?\d|2[0-3])(?:[:. ]?)([0-5]\d)$/;
+
+/** A single amount, time or year is no number of this kind. */
 function isPlain(digits: string, kind: RedactionKind, atoms: readonly Atom[], { tokens }: Reading): boolean {
-  if (kind !== 'national_id' && kind !== 'phone_number' && kind !== 'bank_account') return false;
   if (digits.length > 6) return false;
+  const before = tokens[atoms[0]!.from - 1];
+  const written = writtenAs(atoms, { tokens });
+  if (digits.length <= 4 && TIME.test(written) && TIME_BEFORE.test(before?.word ?? '')) return true;
+  if (kind !== 'national_id' && kind !== 'phone_number' && kind !== 'bank_account') return false;
   const next = tokens[atoms.at(-1)!.to];
-  const time = /^(\d{1,2})[:.](\d\d)$/.test(writtenAs(atoms, { tokens }));
-  return time || next?.said.kind === 'end' || next?.said.kind === 'unit';
+  const time = /^(\d{1,2})[:.](\d\d)$/.test(written);
+  const year = /^(?:19|20)\d\d$/.test(digits) && atoms.length <= 2;
+  return time || year || next?.said.kind === 'end' || next?.said.kind === 'unit';
 }
 
-function writtenAs(atoms: readonly Atom[], { tokens }: Pick<Reading, 'tokens'>): string {
+export function writtenAs(atoms: readonly Atom[], { tokens }: Pick<Reading, 'tokens'>): string {
   let text = '';
   const first = atoms[0]!.from;
   const to = atoms.at(-1)!.to;
@@ -231,14 +429,14 @@ function findPhones(atoms: Atom[], digits: string, plus: boolean, reading: Readi
   }
 }
 
-function turnStarts(atoms: readonly Atom[], { tokens }: Reading): number[] {
+export function turnStarts(atoms: readonly Atom[], { tokens }: Reading): number[] {
   const starts: number[] = [];
   for (let at = 1; at < atoms.length && starts.length < 4; at++)
     if (tokens[atoms[at]!.from]!.turn !== tokens[atoms[at - 1]!.from]!.turn) starts.push(at);
   return starts;
 }
 
-function isTelephoneNumber(digits: string, countries: readonly string[]): boolean {
+export function isTelephoneNumber(digits: string, countries: readonly string[], type?: 'MOBILE'): boolean {
   if (digits.length < 9 || digits.length > LONGEST_PHONE) return false;
   return countries.some((country) => {
     // In most countries a number that is dialled from within begins with a zero or has its whole length.
@@ -246,6 +444,7 @@ function isTelephoneNumber(digits: string, countries: readonly string[]): boolea
     return (
       parsed?.country === country &&
       parsed.isValid() &&
+      (type === undefined || parsed.getType() === type) &&
       (digits.startsWith('0') || country === 'US' || digits.length >= 10)
     );
   });

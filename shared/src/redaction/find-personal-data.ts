@@ -8,8 +8,9 @@ import { findMails } from './find-mails.ts';
 import { findNames } from './find-names.ts';
 import { findNumbers, openNumber } from './find-numbers.ts';
 import { findSecrets } from './find-secrets.ts';
-import { Claims, type PreparedCues, type Reading } from './findings.ts';
-import type { RedactionKind } from './kinds.ts';
+import { Claims, lastCue, type PreparedCues, type Reading } from './findings.ts';
+import type { FoundKind } from './kinds.ts';
+import { findUnannounced } from './find-unannounced.ts';
 import type { KnownValues } from './known-values.ts';
 import { runsOf, tokensOf, type TextToken } from './text-tokens.ts';
 
@@ -26,7 +27,7 @@ export interface Finding {
   start: number;
   /** Excluded. */
   end: number;
-  kind: RedactionKind;
+  kind: FoundKind;
 }
 
 export interface FindOptions {
@@ -36,6 +37,8 @@ export interface FindOptions {
   names?: ReadonlySet<string>;
   /** Numbers of the call that are personal; those that are found are added. */
   values?: KnownValues;
+  /** Long numbers that nothing announces are left as they are: it is no speech, but what programs write. */
+  announcedOnly?: boolean;
 }
 
 /** A stretch of a turn's text. */
@@ -57,7 +60,7 @@ const ASKED_CHARACTERS = 240;
  */
 export function findPersonalData(
   turns: readonly SpokenTurn[],
-  { language, names = new Set(), values }: FindOptions,
+  { language, names = new Set(), values, announcedOnly = false }: FindOptions,
 ): PersonalData {
   const table = tableOf(language);
   const words = cuesOf(language);
@@ -65,7 +68,7 @@ export function findPersonalData(
   const findings: Finding[] = [];
   let open: Stretch[] = [];
   for (const caller of [true, false]) {
-    const tokens = streamOf(turns, caller, table);
+    const tokens = streamOf(turns, caller, table, words);
     if (tokens.length === 0) continue;
     const reading: Reading = {
       tokens,
@@ -82,16 +85,23 @@ export function findPersonalData(
     findNumbers(reading);
     findAddresses(reading);
     findNames(reading, names);
-    findings.push(...toFindings(reading));
     if (caller) open = stretchesOf(tokens, openNumber(reading) ?? []);
+    if (!announcedOnly && words.knowsHarmless) findUnannounced(reading, { caller });
+    findings.push(...toFindings(reading));
   }
   return { findings, open };
 }
 
 /** All that one side says, in one row. */
-function streamOf(turns: readonly SpokenTurn[], caller: boolean, table: DictationTable): TextToken[] {
+function streamOf(
+  turns: readonly SpokenTurn[],
+  caller: boolean,
+  table: DictationTable,
+  { cues }: PreparedCues,
+): TextToken[] {
   const tokens: TextToken[] = [];
   let asked = '';
+  let pending = '';
   for (const [turn, { role, text }] of turns.entries()) {
     if ((role === 'caller') !== caller) {
       asked = text
@@ -100,6 +110,8 @@ function streamOf(turns: readonly SpokenTurn[], caller: boolean, table: Dictatio
         .replace(/[^\p{L}\p{M}\d' ]+/gu, ' ')
         .replace(/ {2,}/g, ' ')
         .trim();
+      const asksAnew = lastCue(` ${asked} `, cues) !== undefined;
+      pending = (asksAnew ? asked : `${pending} ${asked}`).slice(-ASKED_CHARACTERS).trim();
       continue;
     }
     tokens.push({
@@ -111,9 +123,14 @@ function streamOf(turns: readonly SpokenTurn[], caller: boolean, table: Dictatio
       type: 'turn',
       said: { kind: 'word', text: '', value: 0, figures: false },
       asked,
+      pending,
     });
-    for (const token of tokensOf(text, turn, table)) tokens.push(token);
+    const said = tokensOf(text, turn, table);
+    for (const token of said) tokens.push(token);
     asked = '';
+    // Until then they are asked for the same. "One moment" is no number.
+    const numbers = said.filter((token) => token.said.kind === 'number');
+    if (numbers.length > 1 || numbers.some(({ type }) => type === 'figures')) pending = '';
   }
   return tokens;
 }
@@ -176,6 +193,9 @@ function prepare(tag: string): PreparedCues {
   return {
     source,
     cues,
+    counted: new RegExp(`^ (?:\\p{L}+ )?(?:${source.counted}) `, 'u'),
+    events: asWords(source.events),
+    knowsHarmless: CUE_WORDS[tag] !== undefined || more?.other !== undefined,
     links: setOf(source.links),
     noValue: setOf(source.noValue),
     saidOfIt: setOf(source.saidOfIt),

@@ -1,4 +1,5 @@
-import { lastCue, wordsBefore, type Reading } from './findings.ts';
+import { cueAt } from './find-numbers.ts';
+import { cuesIn, lastCue, wordsAfter, wordsBefore, type Reading } from './findings.ts';
 import { touch, type TextToken } from './text-tokens.ts';
 
 const MOST_WORDS = 4;
@@ -20,8 +21,12 @@ export function findSecrets(reading: Reading): void {
       continue;
     }
     if (token.type !== 'word') continue;
-    if (isLink(token) && endsWithSecret(tokens, at, reading)) announced(at + 1, reading);
+    if (!isLink(token)) continue;
+    const before = secretBefore(tokens, at, reading);
+    if (before) announced(at + 1, reading, before === 'bare');
+    else if (secretBehind(tokens, at, reading)) announcedBehind(turnStart, at, reading);
   }
+  findMixed(reading);
   findKeys(tokens, findings);
 }
 
@@ -30,20 +35,25 @@ const isLink = ({ word }: TextToken) => /^(is|was|be|would|it's|ist|war|lautet|h
 const SINCE = /^(?:used to|will|code|number)?$/;
 const OFTEN = /^(?:always|still|now|immer|früher|jetzt|bisher)$/;
 
-/** The words before are "my password", "the code". */
-function endsWithSecret(tokens: readonly TextToken[], at: number, { words }: Reading): boolean {
-  const { text } = wordsBefore(tokens, at, 4);
-  const pattern = words.cues.get('secret')!;
-  pattern.lastIndex = 0;
-  for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
-    const rest = text.slice(match.index + match[0].length).trim();
-    if (SINCE.test(rest)) return true;
-    pattern.lastIndex = Math.max(match.index + 1, match.index + match[0].length - 1);
-  }
-  return false;
+/** Behind what is announced: what it is for. */
+const WHAT_FOR =
+  /^(?:for|to|of|from|on|in|für|zu|zum|zur|von|vom|am|an|im|auf|der|des|beim)(?: \p{L}+){1,4}$/u;
+
+/** The words before are "my password", "the code". @returns whether they also say what it is for */
+function secretBefore(
+  tokens: readonly TextToken[],
+  at: number,
+  { words }: Reading,
+): 'bare' | 'for something' | undefined {
+  const { text } = wordsBefore(tokens, at, 8);
+  const secrets = cuesIn(text, words.cues).filter(({ cue }) => cue === 'secret');
+  const rests = secrets.map(({ end }) => text.slice(end).trim());
+  if (rests.some((rest) => SINCE.test(rest))) return 'bare';
+  return WHAT_FOR.test(rests.at(-1) ?? '') ? 'for something' : undefined;
 }
 
-function announced(from: number, { tokens, words, findings }: Reading): void {
+/** @param anyWord whatever the value is made of; else only a value that is no plain word */
+function announced(from: number, { tokens, words, findings }: Reading, anyWord: boolean): void {
   let at = from;
   while (
     tokens[at] &&
@@ -58,7 +68,52 @@ function announced(from: number, { tokens, words, findings }: Reading): void {
   // "The password is correct": said of it. With more words it is a phrase.
   const said = tokens.slice(at, end).some(({ word }) => words.noValue.has(word));
   if (said || (end === at + 1 && words.saidOfIt.has(first.word))) return;
+  if (!anyWord && !hasMixedWord(tokens, at, end)) return;
   findings.claim(at, end, 'secret');
+}
+
+/** What follows is "is my password". */
+function secretBehind(tokens: readonly TextToken[], at: number, { words }: Reading): boolean {
+  const text = wordsAfter(tokens, at + 1, 4, { clause: true });
+  const [first] = cuesIn(text, words.cues);
+  return (
+    first?.cue === 'secret' &&
+    /^(?: (?:my|the|our|his|her|mein|meine|das|die|der|unser|unsere))? $/u.test(text.slice(0, first.start))
+  );
+}
+
+/** "Correct horse is my password". */
+function announcedBehind(turnStart: number, to: number, { tokens, words, findings }: Reading): void {
+  let from = to;
+  let count = 0;
+  while (from > turnStart && !/^[.,;:!?]$/.test(tokens[from - 1]!.word)) from--;
+  while (from < to && (words.fillers.has(tokens[from]!.word) || words.links.has(tokens[from]!.word))) from++;
+  for (let at = from; at < to; at++) {
+    if (
+      words.noValue.has(tokens[at]!.word) ||
+      words.links.has(tokens[at]!.word) ||
+      PRONOUN.test(tokens[at]!.word)
+    )
+      return;
+    count++;
+  }
+  if (count > 0 && count <= MOST_WORDS) findings.claim(from, to, 'secret');
+}
+
+const PRONOUN =
+  /^(?:this|that|it|he|she|they|these|where|who|how|why|when|i|you|we|dies|dieses|wo|wer|wann|er|sie|wir|ich|what|so|there|wofür|wozu|warum|wieso|weshalb|womit|woher|wohin|welch\p{L}*)$/u;
+
+/** Finds words of letters and figures in one, near what announces a secret. */
+function findMixed(reading: Reading): void {
+  const { tokens, findings } = reading;
+  for (let at = 0; at < tokens.length; at++) {
+    let to = at + 1;
+    while (to < tokens.length && touch(tokens[to - 1], tokens[to]) && tokens[to]!.type !== 'mark') to++;
+    if (tokens[at]!.type !== 'turn' && findings.isFree(at, to) && hasMixedWord(tokens, at, to))
+      if (tokens[to - 1]!.end - tokens[at]!.start >= 5 && cueAt(at, to, reading) === 'secret')
+        findings.claim(at, to, 'secret');
+    at = to - 1;
+  }
 }
 
 /** @returns the place behind so many words, or the end of the clause */

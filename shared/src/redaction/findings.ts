@@ -1,6 +1,6 @@
 import type { DictationTable } from '../languages/dictation/table.ts';
-import type { Cue, CueWords } from './cue-tables.ts';
-import type { RedactionKind } from './kinds.ts';
+import { CUES, type Cue, type CueWords } from './cue-tables.ts';
+import type { FoundKind } from './kinds.ts';
 import type { KnownValues } from './known-values.ts';
 import type { Run, TextToken } from './text-tokens.ts';
 
@@ -22,6 +22,12 @@ export interface Reading {
 export interface PreparedCues {
   source: CueWords;
   cues: ReadonlyMap<Cue, RegExp>;
+  /** Right behind a number: what it counts. */
+  counted: RegExp;
+  /** Around a date: what it is the date of, if not of a birth. */
+  events: RegExp;
+  /** What announces numbers that are nobody's is known in the language. */
+  knowsHarmless: boolean;
   links: ReadonlySet<string>;
   noValue: ReadonlySet<string>;
   saidOfIt: ReadonlySet<string>;
@@ -43,14 +49,14 @@ export interface PreparedCues {
 
 /** Which token is what. A token is given away once. `none`: known to be nothing personal. */
 export class Claims {
-  readonly kinds: (RedactionKind | 'none' | undefined)[];
+  readonly kinds: (FoundKind | 'none' | undefined)[];
 
   constructor(length: number) {
     this.kinds = new Array<undefined>(length).fill(undefined);
   }
 
   /** @param to excluded */
-  claim(from: number, to: number, kind: RedactionKind | 'none'): void {
+  claim(from: number, to: number, kind: FoundKind | 'none'): void {
     for (let at = from; at < to; at++) this.kinds[at] ??= kind;
   }
 
@@ -80,32 +86,69 @@ export function wordsBefore(
   return { text: ` ${words.reverse().join(' ')} `, asked };
 }
 
-export function wordsAfter(tokens: readonly TextToken[], at: number, most: number): string {
+/** What was asked before a place in a turn, and how many words of the turn stand between. @param most how many may */
+export function questionBefore(
+  tokens: readonly TextToken[],
+  at: number,
+  most: number,
+): { asked: string; count: number } {
+  let count = 0;
+  for (let place = at - 1; place >= 0 && count <= most; place--) {
+    const token = tokens[place]!;
+    if (token.type === 'turn') return { asked: token.pending ?? '', count };
+    if (token.type !== 'mark') count++;
+  }
+  return { asked: '', count };
+}
+
+/** Begins a sentence that speaks of what was said before it. */
+const SPEAKS_OF_IT = /^(?:that|that's|thats|this|it's|its|das|dies)$/;
+
+/** @param options.clause no further than the clause; else into a next sentence that speaks of what stands before */
+export function wordsAfter(
+  tokens: readonly TextToken[],
+  at: number,
+  most: number,
+  { clause = false, follows = false }: { clause?: boolean; follows?: boolean } = {},
+): string {
   const words: string[] = [];
   for (let place = at; place < tokens.length && words.length < most; place++) {
     const token = tokens[place]!;
-    if (token.type === 'turn' || /^[.!?]$/.test(token.word)) break;
+    if (token.type === 'turn' || (clause && token.word === ',')) break;
+    if (/^[.!?]$/.test(token.word) && !(follows && SPEAKS_OF_IT.test(tokens[place + 1]?.word ?? ''))) break;
     if (token.type === 'word') words.push(token.word);
   }
   return ` ${words.join(' ')} `;
 }
 
-/** The cue that comes last in a text. */
-export function lastCue(text: string, cues: ReadonlyMap<Cue, RegExp>, except?: Cue): Cue | undefined {
-  let best: Cue | undefined;
-  let bestAt = -1;
+/** A cue, and where it stands. */
+export interface FoundCue {
+  cue: Cue;
+  start: number;
+  end: number;
+}
+
+/** The cues of a text, in the order of their ends. One within a longer one does not count: "code" in "zip code". */
+export function cuesIn(text: string, cues: ReadonlyMap<Cue, RegExp>, except?: Cue): FoundCue[] {
+  const found: FoundCue[] = [];
   for (const [cue, pattern] of cues) {
     if (cue === except) continue;
     pattern.lastIndex = 0;
     for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
       const end = match.index + match[0].length;
-      if (end > bestAt) {
-        best = cue;
-        bestAt = end;
-      }
+      found.push({ cue, start: match.index, end });
       // The space behind a word is the one before the next.
       pattern.lastIndex = Math.max(match.index + 1, end - 1);
     }
   }
-  return best;
+  const within = (one: FoundCue, other: FoundCue) =>
+    other.start <= one.start && other.end >= one.end && other.end - other.start > one.end - one.start;
+  return found
+    .filter((one) => !found.some((other) => within(one, other)))
+    .sort((a, b) => a.end - b.end || CUES.indexOf(b.cue) - CUES.indexOf(a.cue));
+}
+
+/** The cue that comes last in a text. */
+export function lastCue(text: string, cues: ReadonlyMap<Cue, RegExp>, except?: Cue): Cue | undefined {
+  return cuesIn(text, cues, except).at(-1)?.cue;
 }

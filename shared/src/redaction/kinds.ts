@@ -24,3 +24,14 @@ export const NUMBER_KINDS: ReadonlySet<RedactionKind> = new Set([
   'date_of_birth',
   'secret',
 ]);
+
+/** What is found: a kind, or a long number of which nothing tells what it is. */
+export type FoundKind = RedactionKind | 'number';
+
+/** Kinds that a long number which nothing announces may be of: it is masked where one of them is. */
+export const LONG_NUMBER_KINDS: ReadonlySet<RedactionKind> = new Set([
+  'phone_number',
+  'card_number',
+  'bank_account',
+  'national_id',
+]);

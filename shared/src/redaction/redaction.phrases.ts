@@ -4,7 +4,7 @@ import type { SpokenTurn } from './find-personal-data.ts';
 
 /** A conversation, with what of each turn is to be masked. */
 export interface Phrase {
-  turns: (SpokenTurn & { values: { start: number; end: number }[] })[];
+  turns: (SpokenTurn & { values: { start: number; end: number; kind: string }[] })[];
 }
 
 type Language = keyof typeof FRAMES;
@@ -236,7 +236,7 @@ function fill(frame: string, form: number, language: Language, random: Random): 
   return {
     turns: frame.split(' | ').map((part) => {
       const agent = part.startsWith('A: ');
-      const values: { start: number; end: number }[] = [];
+      const values: Phrase['turns'][number]['values'] = [];
       let text = '';
       for (const piece of (agent ? part.slice(3) : part).split(/(\{[^}]*\})/)) {
         const named = /^\{(\w+):([^}\d][^}]*|\d[^}]+)\}$/.exec(piece);
@@ -261,7 +261,8 @@ function fill(frame: string, form: number, language: Language, random: Random): 
         } else if (named) value = named[2]!;
         if (value === undefined) text += piece;
         else {
-          values.push({ start: text.length, end: text.length + value.length });
+          const kind = (made ?? named)![1]!;
+          values.push({ start: text.length, end: text.length + value.length, kind });
           text += value;
         }
       }

@@ -100,15 +100,20 @@ void t.test('names and addresses are found in the sentences that announce them',
 
 void t.test('a number is known by what announces it, by its check digits, or by what was asked', (t) => {
   t.same(kinds('it is 4111 1111 1111 1111'), ['card_number: 4111 1111 1111 1111']);
-  t.same(kinds('it is 4111 1111 1111 1112'), [], 'no card has this number');
+  t.same(
+    kinds('it is 4111 1111 1111 1112'),
+    ['number: 4111 1111 1111 1112'],
+    'no card has this number: nobody knows what it is',
+  );
   t.same(
     kinds('my card is 4111 1111 1111 1112'),
     ['card_number: 4111 1111 1111 1112'],
     'one digit was misheard',
   );
-  t.same(kinds('order 4111 1111 1111 1111'), []);
+  t.same(kinds('order 4111 1111 1111 1111'), ['card_number: 4111 1111 1111 1111'], 'whatever announces it');
+  t.same(kinds('order 4111 1111 1111 1112'), []);
   t.same(kinds('4111 1111 1111 1111 twelve twenty six'), ['card_number: 4111 1111 1111 1111']);
-  t.same(kinds('one two three, 415 555 2671'), []);
+  t.same(kinds('one two three, 415 555 2671'), ['number: one two three, 415 555 2671']);
   t.same(
     kinds([
       { role: 'agent', text: 'Your order number, please?' },
@@ -126,6 +131,55 @@ void t.test('a number is known by what announces it, by its check digits, or by 
   t.end();
 });
 
+void t.test('a long number is masked unless it is told what it is, and that is nobody’s', (t) => {
+  for (const text of ['put 55779911 down', '55779911', 'it goes with L22X55779'])
+    t.same(
+      kinds(text).map((found) => found.split(':')[0]),
+      ['number'],
+      text,
+    );
+  for (const text of [
+    'order 55779911',
+    '55779911 is my order number',
+    'the store sold 55,779,911',
+    '5577991 people came',
+    'it runs version 10.0.19045.3570',
+    'one two three four five six seven',
+    'from 2019 2020 2021 on',
+    'I paid $5577991',
+  ])
+    t.same(kinds(text), [], text);
+  t.same(kinds('zamówienie 55779911', 'pl-PL'), [], 'where it is not known what announces orders');
+  t.same(
+    kinds([
+      { role: 'caller', text: 'It would be 55779911.' },
+      { role: 'agent', text: 'So 55779911, and the order is 20455518.' },
+    ]),
+    ['number: 55779911'],
+    'without the values of a call what the agent says is as it was',
+  );
+  t.end();
+});
+
+void t.test('what a number belongs to is not what it is', (t) => {
+  t.same(kinds('the cell for my booking is 617 555 0142'), ['phone_number: 617 555 0142']);
+  t.same(kinds('my account for the invoice would be 55779911'), ['bank_account: 55779911']);
+  t.same(kinds('I called about order 55779911'), []);
+  t.same(kinds('the zip code is 94107'), [], 'a code that is none of anybody');
+  t.same(kinds('hunter2 is my password'), ['secret: hunter2'], 'announced behind it');
+  t.same(kinds('the PIN was sent at 10 15'), []);
+  t.same(
+    kinds('born on the third of the fifth, eighty-five'),
+    ['date_of_birth: the third of the fifth, eighty-five'],
+    'a month by its number',
+  );
+  t.same(kinds('it is 14 March 1956'), ['date_of_birth: 14 March 1956'], 'long ago');
+  t.same(kinds('they opened on 14 March 1956'), []);
+  t.same(kinds('anna huber 77 at gmail'), ['email: anna huber 77 at gmail']);
+  t.same(kinds('de 89 3704 0044 0532 0130 00', 'de-DE'), ['bank_account: de 89 3704 0044 0532 0130 00']);
+  t.end();
+});
+
 void t.test('a value that is given in several turns is found in each of them', (t) => {
   const turns: SpokenTurn[] = [
     { role: 'agent', text: 'Go ahead.' },
@@ -138,6 +192,25 @@ void t.test('a value that is given in several turns is found in each of them', (
     { role: 'caller', text: 'anna dot smith' },
     { role: 'caller', text: 'at example dot com' },
   ];
+  t.same(
+    kinds([
+      { role: 'caller', text: 'The card starts with 4556 7375.' },
+      { role: 'agent', text: 'And then?' },
+      { role: 'caller', text: 'the rest would be 8689 9855' },
+    ]),
+    ['card_number: 4556 7375', 'card_number: 8689 9855'],
+    'with words before each part',
+  );
+  t.same(
+    kinds([
+      { role: 'agent', text: 'Your account number?' },
+      { role: 'caller', text: 'One moment.' },
+      { role: 'agent', text: 'Take your time.' },
+      { role: 'caller', text: 'So, 55779911' },
+    ]),
+    ['bank_account: 55779911'],
+    'the answer comes a turn later',
+  );
   t.same(kinds(turns), [
     'card_number: four one one one',
     'card_number: one one one one, then one one one one',

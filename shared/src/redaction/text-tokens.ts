@@ -16,6 +16,8 @@ export interface TextToken {
   said: Token;
   /** Of a `turn`: what the other side said before it. */
   asked?: string;
+  /** Of a `turn`: that, and what was asked before and has had no answer yet. */
+  pending?: string;
 }
 
 /** One number, letter or sign of something that is spelled. */
@@ -51,6 +53,13 @@ const BETWEEN_WORDS = new Set([
   'bindestrich',
   'schrägstrich',
   'point',
+  'comma',
+  'komma',
+  'space',
+  'leerzeichen',
+  'pause',
+  'next',
+  'weiter',
   'guion',
   'tiret',
 ]);
@@ -135,14 +144,7 @@ export function runsOf(
     if (isPlus) {
       if (run && run.atoms.length > 0) close();
       plus = true;
-    } else if (
-      BETWEEN_MARKS.has(token.word) ||
-      BETWEEN_WORDS.has(token.word) ||
-      token.type === 'turn' ||
-      token.said.kind === 'join' ||
-      token.said.kind === 'sign' ||
-      fillers.has(token.word)
-    ) {
+    } else if (isBetween(token, fillers)) {
       if (++between > MOST_BETWEEN) close();
     } else close();
     at++;
@@ -151,8 +153,23 @@ export function runsOf(
   return runs;
 }
 
+/** Whether something may stand between the numbers of one run. */
+export function isBetween({ word, type, said }: TextToken, fillers: ReadonlySet<string>): boolean {
+  return (
+    BETWEEN_MARKS.has(word) ||
+    BETWEEN_WORDS.has(word) ||
+    type === 'turn' ||
+    said.kind === 'join' ||
+    said.kind === 'sign' ||
+    said.kind === 'dot' ||
+    fillers.has(word)
+  );
+}
+
 const isArticle = (tokens: readonly TextToken[], { from, to }: Atom) =>
   to === from + 1 && ARTICLES.has(tokens[from]!.word);
+
+const isDigit = ({ said, type }: TextToken) => type === 'word' && said.value > 0 && said.value < 10;
 
 function atomAt(
   tokens: readonly TextToken[],
@@ -167,6 +184,11 @@ function atomAt(
   const { kind } = token.said;
   if (kind === 'number' || kind === 'scale') {
     const { value, length } = readNumber(said, at, table);
+    // "Twenty-three".
+    const [dash, unit] = [tokens[at + 1], tokens[at + 2]];
+    if (length === 1 && value >= 20 && value < 100 && value % 10 === 0 && dash?.word === '-')
+      if (touch(token, dash) && touch(dash, unit) && unit?.said.kind === 'number' && isDigit(unit))
+        return { text: String(value + unit.said.value), letters: false, from: at, to: at + 3 };
     return length === 0 ? undefined : { text: String(value), letters: false, from: at, to: at + length };
   }
   if (kind === 'repeat') {
@@ -184,7 +206,13 @@ function atomAt(
       : undefined;
   }
   const spelled = /^[A-Za-z]$/.test(token.raw);
-  if (spelled && table.letterWords.has(token.word) && token.raw !== token.raw.toUpperCase()) return undefined;
+  const next = tokens[at + 1];
+  // "Four o five".
+  if (spelled && token.word === 'o' && within && next?.said.kind === 'number')
+    return { text: '0', letters: false, from: at, to: at + 1 };
+  const isWord = table.letterWords.has(token.word) && token.raw !== token.raw.toUpperCase();
+  if (spelled && isWord && !(within && tokens[at - 1]?.type !== 'turn') && next?.raw.length !== 1)
+    return undefined;
   const capitals =
     /^[A-Z]{1,6}$/.test(token.raw) &&
     (token.raw.length <= 2 ||
