@@ -100,6 +100,8 @@ function announced(from: number, reading: Reading): void {
   for (let at = from; at < Math.min(tokens.length, from + LONGEST); at++) {
     const token = tokens[at]!;
     if (token.type === 'turn' || /^[?!;@]$/.test(token.word) || token.said.kind === 'at') break;
+    // A telephone number, a date.
+    if (reading.findings.kinds[at] !== undefined) break;
     if (token.word === '.' && at > from && !/^(st|rd|ave|str|dr)$/.test(tokens[at - 1]!.word)) break;
     const fits = isNumber(token) || isCapital(token) || isStreet(token, words);
     if (!fits) {

@@ -1,5 +1,5 @@
 import { FIRST_NAMES } from './first-names.ts';
-import { wordsAfter, wordsBefore, type Reading } from './findings.ts';
+import { lastCue, wordsAfter, wordsBefore, type Reading } from './findings.ts';
 import type { TextToken } from './text-tokens.ts';
 
 const MOST_WORDS = 4;
@@ -46,10 +46,12 @@ export function findNames(reading: Reading, known: ReadonlySet<string>): void {
       continue;
     }
     const { text } = wordsBefore(tokens, at, 4);
+    // In German "date of birth" has a capital, too.
+    if (isCapital(token) && lastCue(` ${token.word} `, words.cues) !== undefined) continue;
     if (words.names.test(text)) claimName(at, reading, { anyCase: true });
     else if (words.titles.test(text) && isCapital(token)) claimName(at, reading, { anyCase: false });
     else if (isName(token) && words.relations.test(text)) claimName(at, reading, { anyCase: false });
-    else if (isName(token) && words.mayName.test(text) && isLikely(tokens, at))
+    else if (isName(token) && words.mayName.test(text) && isLikely(tokens, at, AMONG_OTHERS.test(text)))
       claimName(at, reading, { anyCase: false });
   }
 }
@@ -58,9 +60,13 @@ const isCapital = ({ raw, type }: TextToken) => type === 'word' && /^\p{Lu}/u.te
 const isName = (token: TextToken | undefined) =>
   token !== undefined && isCapital(token) && !NO_NAMES.has(token.word);
 
+/** Anything may stand behind these. */
+const AMONG_OTHERS = /(?<![^ ])(?:mit|für) $/u;
+
 /** A first name that is known, or two words with capitals that stand for themselves. */
-function isLikely(tokens: readonly TextToken[], at: number): boolean {
+function isLikely(tokens: readonly TextToken[], at: number, amongOthers: boolean): boolean {
   if (FIRST_NAMES.has(tokens[at]!.word)) return true;
+  if (amongOthers) return false;
   const next = tokens[at + 1];
   if (isName(next) && isName(tokens[at + 1])) return true;
   const rest = wordsAfter(tokens, at + 1, 1).trim();
@@ -111,7 +117,7 @@ function answered(from: number, reading: Reading): void {
     if (tokens[end]!.type === 'word') count++;
   if (count > ANSWER_WORDS) return;
   for (let at = from; at < end; at++) {
-    if (isName(tokens[at])) {
+    if (isName(tokens[at]) && lastCue(` ${tokens[at]!.word} `, words.cues) === undefined) {
       claimName(at, reading, { anyCase: false });
       return;
     }

@@ -46,19 +46,32 @@ export function findNumbers(reading: Reading): void {
 
 /** What a place is announced as: by the words before it, else by those after it, else by what was asked. */
 export function cueAt(from: number, to: number, reading: Reading): Cue | undefined {
+  return cuesAt(from, to, reading)[0];
+}
+
+/** What a place may be announced as, the likeliest first. An order, or the like, comes only where nothing else is named. */
+function cuesAt(from: number, to: number, reading: Reading): Cue[] {
   const { tokens, words } = reading;
   const { text } = wordsBefore(tokens, from, CUE_WORDS_BEFORE);
   const before = announcedBy(text, reading);
-  const after = cuesIn(wordsAfter(tokens, to, 8, { follows: true }), words.cues).find(
-    ({ cue }) => cue !== 'mail',
-  )?.cue;
-  const personalAfter = after !== 'other' ? after : undefined;
-  if (before) return before.cue === 'other' && before.apart ? (personalAfter ?? 'other') : before.cue;
-  if (personalAfter) return personalAfter;
+  if (before?.cue === 'other' && !before.apart) return ['other'];
   const { asked, count } = questionBefore(tokens, from, ANSWER_WORDS);
-  const question = askedFor(asked, reading);
-  return question === 'secret' && count > SHORT_ANSWER_WORDS ? undefined : question;
+  const question = [askedFor(asked, reading), ...personalIn(` ${asked} `, words.cues).reverse()].filter(
+    (cue) => cue !== undefined && (cue !== 'secret' || count <= SHORT_ANSWER_WORDS),
+  );
+  const others = [
+    ...personalIn(text, words.cues).reverse(),
+    ...personalIn(wordsAfter(tokens, to, 8, { follows: true }), words.cues),
+    ...question,
+  ];
+  // "For my order …, that is": what is asked for, or said of it behind, counts more.
+  const personal = others.filter((cue) => cue !== undefined);
+  if (!before) return personal;
+  return before.cue === 'other' ? [...personal, 'other'] : [before.cue, ...personal];
 }
+
+const personalIn = (text: string, cues: Reading['words']['cues']) =>
+  cuesIn(text, cues).flatMap(({ cue }) => (cue === 'other' || cue === 'mail' ? [] : [cue]));
 
 /** The cue of a question. */
 export function askedFor(asked: string, { words }: Reading): Cue | undefined {
@@ -306,6 +319,10 @@ export function piecesOf({ atoms }: Run, { findings }: Reading): Atom[][] {
 export const digitsOf = (atoms: readonly Atom[]) => atoms.map(({ text }) => text).join('');
 
 function classify(atoms: Atom[], plus: boolean, cue: Cue | undefined, reading: Reading): void {
+  if (plus && isTelephoneNumber(`+${digitsOf(atoms)}`, [])) {
+    claim(atoms, 'phone_number', reading);
+    return;
+  }
   const rest = cue === 'other' ? withoutCertain(atoms, plus, reading) : withoutCards(atoms, reading);
   for (const piece of rest) classifyRest(piece, plus && piece[0] === atoms[0], cue, reading);
 }
@@ -336,6 +353,15 @@ function classifyRest(atoms: Atom[], plus: boolean, cue: Cue | undefined, readin
     claim(atoms, 'national_id', reading);
     return;
   }
+  // The sort code of a bank, as it is written in Great Britain.
+  if (
+    cue === undefined &&
+    /^\d\d-\d\d-\d\d$/.test(writtenAs(atoms, reading)) &&
+    reading.countries.includes('GB')
+  ) {
+    claim(atoms, 'bank_account', reading);
+    return;
+  }
   const known = reading.values?.kindOf(digits);
   if (known && known !== 'number') {
     claim(atoms, known, reading);
@@ -355,7 +381,10 @@ function classifyRest(atoms: Atom[], plus: boolean, cue: Cue | undefined, readin
   const meant =
     fits || cue === undefined || cue === 'other'
       ? cue
-      : lastCue(wordsAfter(tokens, atoms.at(-1)!.to, 5), reading.words.cues, 'mail');
+      : cuesAt(atoms[0]!.from, atoms.at(-1)!.to, reading).find((one) => {
+          const other = ANNOUNCED[one];
+          return other && digits.length >= other.least && digits.length <= other.most;
+        });
   const announced = meant && ANNOUNCED[meant];
   if (announced && digits.length >= announced.least && digits.length <= announced.most) {
     if (isPlain(digits, announced.kind, atoms, reading)) return;
@@ -437,6 +466,7 @@ export function turnStarts(atoms: readonly Atom[], { tokens }: Reading): number[
 }
 
 export function isTelephoneNumber(digits: string, countries: readonly string[], type?: 'MOBILE'): boolean {
+  if (digits.startsWith('+')) return parsePhoneNumberFromString(digits)?.isValid() ?? false;
   if (digits.length < 9 || digits.length > LONGEST_PHONE) return false;
   return countries.some((country) => {
     // In most countries a number that is dialled from within begins with a zero or has its whole length.

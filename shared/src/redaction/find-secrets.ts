@@ -145,9 +145,9 @@ function answered(from: number, { tokens, words, findings }: Reading): void {
       start = to + 1;
     }
   clauses.push([start, to]);
-  // A clause with letters and figures in one word is the answer, wherever it stands; else it is all that was said.
+  // A clause with letters and figures in one word is the answer, wherever it stands; else what is said before anything else is.
   const mixed = clauses.find(([first, end]) => hasMixedWord(tokens, first, end));
-  const [first, end] = mixed ?? [from, to];
+  const [first, end] = mixed ?? answerOf(clauses, tokens, words);
   let count = 0;
   let refuses = false;
   for (let at = first; at < end; at++) {
@@ -164,6 +164,29 @@ function answered(from: number, { tokens, words, findings }: Reading): void {
   )
     at++;
   if (at < end) findings.claim(at, end, 'secret');
+}
+
+/** A greeting: "hi there". */
+const GREETING_WORDS = 2;
+
+/** The clauses of an answer that may be its value, without what is said before and asked behind. */
+function answerOf(
+  clauses: readonly [number, number][],
+  tokens: readonly TextToken[],
+  words: Reading['words'],
+): [number, number] {
+  const isAside = ([first, end]: [number, number]) =>
+    tokens[end]?.word === '?' ||
+    tokens.slice(first, end).every(({ word }) => words.fillers.has(word) || words.links.has(word));
+  const refuses = ([first, end]: [number, number]) =>
+    tokens.slice(first, end).some(({ word }) => words.noValue.has(word));
+  const from = clauses.findIndex(
+    (clause) => !isAside(clause) && !(refuses(clause) && clause[1] - clause[0] <= GREETING_WORDS),
+  );
+  if (from === -1) return [0, 0];
+  let to = from;
+  while (clauses[to + 1] && !isAside(clauses[to + 1]!) && !refuses(clauses[to + 1]!)) to++;
+  return [clauses[from]![0], clauses[to]![1]];
 }
 
 /** Whether letters and figures touch somewhere between two places, or capitals stand within a word. */

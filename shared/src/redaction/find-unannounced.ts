@@ -15,6 +15,9 @@ import type { Atom, TextToken } from './text-tokens.ts';
 const LEAST_DIGITS = 7;
 /** A number in several turns counts as one while the other side says no more words than these in between. */
 const MOST_SAID_BETWEEN = 4;
+/** And these between parts that are no count or time. */
+const MOST_SAID_BETWEEN_PARTS = 10;
+const PART_DIGITS = 4;
 
 /**
  * Finds long numbers that nothing announces, neither as something personal nor as something else: nobody knows what they are.
@@ -45,7 +48,11 @@ function inOneBreath(atoms: Atom[], reading: Reading): Atom[][] {
   let from = 0;
   for (const start of turnStarts(atoms, reading)) {
     const { asked = '' } = turnOf(atoms[start]!, reading.tokens) ?? {};
-    if (asked.split(' ').length <= MOST_SAID_BETWEEN && askedFor(asked, reading) === undefined) continue;
+    const isPart = [atoms.slice(from, start), atoms.slice(start)].every(
+      (one) => digitsOf(one).length >= PART_DIGITS,
+    );
+    const most = isPart ? MOST_SAID_BETWEEN_PARTS : MOST_SAID_BETWEEN;
+    if (asked.split(' ').length <= most && askedFor(asked, reading) === undefined) continue;
     parts.push(atoms.slice(from, start));
     from = start;
   }
@@ -92,6 +99,6 @@ function isMixedNumber(atoms: readonly Atom[]): boolean {
   const text = digitsOf(atoms);
   const digits = text.replace(/\D/g, '').length;
   return (
-    text.length >= 8 && text.length <= 20 && digits >= 5 && digits < text.length && text.length - digits <= 6
+    text.length >= 9 && text.length <= 20 && digits >= 5 && digits < text.length && text.length - digits <= 6
   );
 }

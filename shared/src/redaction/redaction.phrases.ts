@@ -1,4 +1,5 @@
 import { FRAMES, NAMES_AND_ADDRESSES } from './redaction.corpus.ts';
+import { FOURTH } from './redaction.unseen-fourth.ts';
 import { SECOND, THIRD } from './redaction.unseen.ts';
 import type { SpokenTurn } from './find-personal-data.ts';
 
@@ -272,6 +273,7 @@ function fill(frame: string, form: number, language: Language, random: Random): 
 }
 
 export const FORMS = 5;
+export const UNSEEN = { second: SECOND, third: THIRD, fourth: FOURTH };
 
 /** @param rounds how often each frame is filled in each form */
 export function structuredPhrases(language: Language, half: 'tuned' | 'heldOut', rounds = 1): Phrase[] {
@@ -300,9 +302,9 @@ export function namedPhrases(
 /** Of what was put together after the finders: each sentence in each form, with an opening and an ending by chance. */
 export function unseenPhrases(
   language: Language,
-  set: 'second' | 'third',
+  set: keyof typeof UNSEEN,
 ): { personal: Phrase[]; harmless: Phrase[] } {
-  const { openings, endings, personal, harmless } = (set === 'second' ? SECOND : THIRD)[language];
+  const { openings, endings, personal, harmless } = UNSEEN[set][language];
   const random = seeded(language === 'en' ? 4099 : 8209);
   const dressed = (frame: string) => {
     // What the caller says first, and last.

@@ -119,6 +119,8 @@ export function runsOf(
   let plus = false;
   const close = () => {
     while (run && run.atoms.length > 1 && isArticle(tokens, run.atoms[0]!)) run.atoms.shift();
+    // "Ziehen Sie es von der 4111 … ein": the digit is "eins".
+    while (run && run.atoms.length > 1 && isGermanArticle(tokens, run.atoms.at(-1)!)) run.atoms.pop();
     if (run?.atoms.some((atom) => !atom.letters)) runs.push(run);
     run = undefined;
     between = 0;
@@ -170,6 +172,9 @@ const isArticle = (tokens: readonly TextToken[], { from, to }: Atom) =>
   to === from + 1 && ARTICLES.has(tokens[from]!.word);
 
 const isDigit = ({ said, type }: TextToken) => type === 'word' && said.value > 0 && said.value < 10;
+
+const isGermanArticle = (tokens: readonly TextToken[], { from, to }: Atom) =>
+  to === from + 1 && /^eine?[mn]?$/.test(tokens[from]!.word);
 
 function atomAt(
   tokens: readonly TextToken[],
