@@ -8,6 +8,9 @@ import { isBetween, type Atom, type Run } from './text-tokens.ts';
 
 /** How far before a number its announcement may stand, in words. */
 const CUE_WORDS_BEFORE = 12;
+/** Before a long number, which is hardly anything else. */
+const CUE_WORDS_BEFORE_LONG = 24;
+const LONG_DIGITS = 7;
 /** A number that comes within so many words of a turn answers what was asked; a short one, such as a PIN, within fewer. */
 const ANSWER_WORDS = 24;
 const SHORT_ANSWER_WORDS = 8;
@@ -45,14 +48,14 @@ export function findNumbers(reading: Reading): void {
 }
 
 /** What a place is announced as: by the words before it, else by those after it, else by what was asked. */
-export function cueAt(from: number, to: number, reading: Reading): Cue | undefined {
-  return cuesAt(from, to, reading)[0];
+export function cueAt(from: number, to: number, reading: Reading, isLong = false): Cue | undefined {
+  return cuesAt(from, to, reading, isLong)[0];
 }
 
 /** What a place may be announced as, the likeliest first. An order, or the like, comes only where nothing else is named. */
-function cuesAt(from: number, to: number, reading: Reading): Cue[] {
+function cuesAt(from: number, to: number, reading: Reading, isLong = false): Cue[] {
   const { tokens, words } = reading;
-  const { text } = wordsBefore(tokens, from, CUE_WORDS_BEFORE);
+  const { text } = wordsBefore(tokens, from, isLong ? CUE_WORDS_BEFORE_LONG : CUE_WORDS_BEFORE);
   const before = announcedBy(text, reading);
   if (before?.cue === 'other' && !before.apart) return ['other'];
   const { asked, count } = questionBefore(tokens, from, ANSWER_WORDS);
@@ -217,7 +220,7 @@ export function cueOf(run: Run, reading: Reading): Cue | undefined {
   const [first, second] = run.atoms;
   // "Tax ID 123": these letters announce the number, and are none of it.
   const from = first!.letters && second && /^(?:ID|NR|NO)$/.test(first!.text) ? second.from : first!.from;
-  return cueAt(from, run.atoms.at(-1)!.to, reading);
+  return cueAt(from, run.atoms.at(-1)!.to, reading, digitsOf(run.atoms).length >= LONG_DIGITS);
 }
 
 /** Claims atoms, with what stands between those of one run. */
