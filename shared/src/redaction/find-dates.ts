@@ -26,19 +26,28 @@ export function findDates(reading: Reading): void {
 }
 
 /** A day of a year in which callers were born, and nothing says what else was on it. */
-function isLongAgo(from: number, to: number, { tokens, words }: Reading): boolean {
+function isLongAgo(from: number, to: number, reading: Reading): boolean {
+  const { tokens, words } = reading;
   const until = new Date().getUTCFullYear() - YOUNGEST;
   const numbers = tokens.slice(from, to).filter((token) => isNumber(token, words));
   const month = tokens.slice(from, to).some(({ word }) => words.months.has(word));
   if (numbers.length < (month ? 2 : 3)) return false;
-  const years = numbers.map(({ raw, said }, at) => {
-    const value = said.figures ? (raw.length === 4 ? Number(raw) : 0) : said.value;
-    return !said.figures && value === 19 ? 1900 + (numbers[at + 1]?.said.value ?? 0) : value;
-  });
-  if (!years.some((year) => year > 1900 && year <= until)) return false;
+  if (!yearsOf(from, to, reading).some((year) => year > 1900 && year <= until)) return false;
   const around = `${wordsBefore(tokens, from, EVENT_WORDS).text}|${wordsAfter(tokens, to, EVENT_WORDS)}`;
   words.events.lastIndex = 0;
   return !words.events.test(around);
+}
+
+/** What in a date may be its year: "1985", "nineteen eighty-five", "ninety-nine". */
+function yearsOf(from: number, to: number, { runs }: Reading): number[] {
+  const values = runs
+    .flatMap(({ atoms }) => atoms)
+    .filter((atom) => !atom.letters && atom.from >= from && atom.to <= to)
+    .map(({ text }) => (text.length <= 4 ? Number(text) : 0));
+  return values.map((value, at) => {
+    if (values[at - 1] === 19 && value < 100) return 1900 + value;
+    return at === values.length - 1 && value > 31 && value < 100 ? 1900 + value : value;
+  });
 }
 
 /** "03/12/1985", "3.12.85", "1985-12-03". */

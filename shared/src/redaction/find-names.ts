@@ -48,6 +48,8 @@ export function findNames(reading: Reading, known: ReadonlySet<string>): void {
     const { text } = wordsBefore(tokens, at, 4);
     // In German "date of birth" has a capital, too.
     if (isCapital(token) && lastCue(` ${token.word} `, words.cues) !== undefined) continue;
+    const begins = /^[.!?;]$/.test(tokens[at - 1]?.word ?? '');
+    if (begins && !words.titles.test(text)) continue;
     if (words.names.test(text)) claimName(at, reading, { anyCase: true });
     else if (words.titles.test(text) && isCapital(token)) claimName(at, reading, { anyCase: false });
     else if (isName(token) && words.relations.test(text)) claimName(at, reading, { anyCase: false });

@@ -14,6 +14,7 @@ const LONG_DIGITS = 7;
 /** A number that comes within so many words of a turn answers what was asked; a short one, such as a PIN, within fewer. */
 const ANSWER_WORDS = 24;
 const SHORT_ANSWER_WORDS = 8;
+const LONGEST_ANSWER = 100;
 /** So many digits at the end of a turn may be the beginning of something personal; fewer are a time or a count. */
 const OPEN_DIGITS = 5;
 const LONGEST_CARD = 19;
@@ -49,29 +50,38 @@ export function findNumbers(reading: Reading): void {
 
 /** What a place is announced as: by the words before it, else by those after it, else by what was asked. */
 export function cueAt(from: number, to: number, reading: Reading, isLong = false): Cue | undefined {
-  return cuesAt(from, to, reading, isLong)[0];
+  for (const cue of cuesAt(from, to, reading, isLong)) return cue;
+  return undefined;
 }
 
 /** What a place may be announced as, the likeliest first. An order, or the like, comes only where nothing else is named. */
-function cuesAt(from: number, to: number, reading: Reading, isLong = false): Cue[] {
+function* cuesAt(from: number, to: number, reading: Reading, isLong = false): Generator<Cue> {
   const { tokens, words } = reading;
   const { text } = wordsBefore(tokens, from, isLong ? CUE_WORDS_BEFORE_LONG : CUE_WORDS_BEFORE);
   const before = announcedBy(text, reading);
-  if (before?.cue === 'other' && !before.apart) return ['other'];
-  const { asked, count } = questionBefore(tokens, from, ANSWER_WORDS);
-  const question = [askedFor(asked, reading), ...personalIn(` ${asked} `, words.cues).reverse()].filter(
-    (cue) => cue !== undefined && (cue !== 'secret' || count <= SHORT_ANSWER_WORDS),
-  );
-  const others = [
-    ...personalIn(text, words.cues).reverse(),
-    ...personalIn(wordsAfter(tokens, to, 8, { follows: true }), words.cues),
-    ...question,
-  ];
+  if (before && (before.cue !== 'other' || !before.apart)) yield before.cue;
+  if (before?.cue === 'other' && !before.apart) return;
   // "For my order …, that is": what is asked for, or said of it behind, counts more.
-  const personal = others.filter((cue) => cue !== undefined);
-  if (!before) return personal;
-  return before.cue === 'other' ? [...personal, 'other'] : [before.cue, ...personal];
+  yield* personalIn(text, words.cues).reverse();
+  yield* personalIn(wordsAfter(tokens, to, 8, { follows: true }), words.cues);
+  const { asked, count } = questionBefore(tokens, from, ANSWER_WORDS);
+  const question = askedFor(asked, reading);
+  const mayBeSecret = () => count <= SHORT_ANSWER_WORDS || isOnlyNumber(from, to, tokens);
+  for (const cue of [question, ...personalIn(` ${asked} `, words.cues).reverse()])
+    if (cue !== undefined && (cue !== 'secret' || mayBeSecret())) yield cue;
+  if (before) yield before.cue;
 }
+
+/** Whether no other number is said in the turn: it answers the question, however late it comes. */
+function isOnlyNumber(from: number, to: number, tokens: Reading['tokens']): boolean {
+  const isSaid = (at: number) => tokens[at]!.said.kind === 'number' && !isArticleWord(tokens[at]!.word);
+  const [first, end] = [Math.max(0, from - LONGEST_ANSWER), Math.min(tokens.length, to + LONGEST_ANSWER)];
+  for (let at = from - 1; at >= first && tokens[at]!.type !== 'turn'; at--) if (isSaid(at)) return false;
+  for (let at = to; at < end && tokens[at]!.type !== 'turn'; at++) if (isSaid(at)) return false;
+  return true;
+}
+
+const isArticleWord = (word: string) => /^(?:one|eine?[nmrs]?)$/.test(word);
 
 const personalIn = (text: string, cues: Reading['words']['cues']) =>
   cuesIn(text, cues).flatMap(({ cue }) => (cue === 'other' || cue === 'mail' ? [] : [cue]));
@@ -91,6 +101,8 @@ const ASKS_WHICH = /(?<![^ ])(?:which|what|what's|welche[rnms]?|wie lautet|wie i
 /** "For your order": what follows belongs to something that was named before. */
 const MODIFIES =
   /(?<![^ ])(?:for|of|about|regarding|concerning|on|in|at|with|to|from|für|zu|zur|zum|von|vom|bei|beim|wegen|mit|über|aus|in|im|an|am|auf)(?: (?:the|my|your|our|this|that|his|her|a|an|die|den|der|das|dem|des|meine[rnm]?|mein|ihre[rnm]?|unsere?[rnm]?|diese[rnsm]?|eine[rnm]?))?(?: \p{L}+)? $/u;
+/** "I say it over the telephone". */
+const BY_MEANS_OF = /(?<![^ ])(?:over the|am|übers|über das) $/u;
 const NUMBER_WORDS = /^ ?(?:(?:numbers?|no|nr|nummer|id|code|#) ?)*$/;
 
 /** The last cue; of "the card for your order" the card. @param isApart whether words behind a cue part it from the value */
@@ -104,6 +116,10 @@ function headOf(
   const last = found.at(-1);
   if (!last) return undefined;
   const rest = text.slice(last.end);
+  if (last.cue === 'phone' && BY_MEANS_OF.test(text.slice(0, last.start))) {
+    const head = found.findLast(({ cue, end }) => cue !== 'other' && cue !== 'phone' && end <= last.start);
+    if (head) return { cue: head.cue, rest: text.slice(head.end) };
+  }
   if (last.cue === 'other' && isApart(rest) && MODIFIES.test(text.slice(0, last.start))) {
     const head = found.findLast(({ cue, end }) => cue !== 'other' && end <= last.start);
     if (head) return { cue: head.cue, rest: text.slice(head.end) };
@@ -169,7 +185,7 @@ function continues(run: Run, next: Run, reading: Reading): boolean {
   let count = 0;
   let turns = 0;
   let text = '';
-  if (digitsOf(run.atoms).length < 2) return false;
+  if (digitsOf(run.atoms).length < 2 || digitsOf(next.atoms).length < 2) return false;
   for (let at = run.atoms.at(-1)!.to; at < next.atoms[0]!.from; at++) {
     const token = tokens[at]!;
     if (token.type === 'turn') {
@@ -199,10 +215,11 @@ function kindOfContinued(
   if (atoms.some(({ letters }) => letters)) return undefined;
   if (text.length >= SHORTEST_CARD_ANYWHERE && isCardNumber(text)) return 'card_number';
   const begun = digitsOf(first.atoms);
+  if (text.length < LONG_DIGITS) return undefined;
   const cue = cueOf(first, reading);
   if (cue === 'other' || isTelephoneNumber(begun, reading.countries) || isCardNumber(begun)) return undefined;
-  const isNumber = isTelephoneNumber(text, reading.countries);
-  if (isNumber && (cue === 'phone' || begun.length >= 3)) return 'phone_number';
+  const mayBePhone = cue === 'phone' || begun.length >= 3;
+  if (mayBePhone && isTelephoneNumber(text, reading.countries)) return 'phone_number';
   const announced = cue && ANNOUNCED[cue];
   if (!announced || (cue !== 'card' && cue !== 'phone' && cue !== 'bank' && cue !== 'id')) return undefined;
   const { tokens } = reading;
@@ -384,7 +401,7 @@ function classifyRest(atoms: Atom[], plus: boolean, cue: Cue | undefined, readin
   const meant =
     fits || cue === undefined || cue === 'other'
       ? cue
-      : cuesAt(atoms[0]!.from, atoms.at(-1)!.to, reading).find((one) => {
+      : [...cuesAt(atoms[0]!.from, atoms.at(-1)!.to, reading)].find((one) => {
           const other = ANNOUNCED[one];
           return other && digits.length >= other.least && digits.length <= other.most;
         });

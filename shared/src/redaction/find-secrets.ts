@@ -145,6 +145,12 @@ function answered(from: number, { tokens, words, findings }: Reading): void {
       start = to + 1;
     }
   clauses.push([start, to]);
+  // Figures are found with the numbers.
+  if (
+    digitsBetween(tokens, from, to) >= 3 &&
+    !clauses.some(([first, end]) => hasMixedWord(tokens, first, end))
+  )
+    return;
   // A clause with letters and figures in one word is the answer, wherever it stands; else what is said before anything else is.
   const mixed = clauses.find(([first, end]) => hasMixedWord(tokens, first, end));
   const [first, end] = mixed ?? answerOf(clauses, tokens, words);
@@ -164,6 +170,15 @@ function answered(from: number, { tokens, words, findings }: Reading): void {
   )
     at++;
   if (at < end) findings.claim(at, end, 'secret');
+}
+
+function digitsBetween(tokens: readonly TextToken[], from: number, to: number): number {
+  let count = 0;
+  for (let at = from; at < to; at++) {
+    const { type, raw, said } = tokens[at]!;
+    count += type === 'figures' ? raw.length : said.kind === 'number' || said.kind === 'repeat' ? 1 : 0;
+  }
+  return count;
 }
 
 /** A greeting: "hi there". */

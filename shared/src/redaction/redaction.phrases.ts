@@ -1,4 +1,5 @@
 import { FRAMES, NAMES_AND_ADDRESSES } from './redaction.corpus.ts';
+import { FIFTH } from './redaction.unseen-fifth.ts';
 import { FOURTH } from './redaction.unseen-fourth.ts';
 import { SECOND, THIRD } from './redaction.unseen.ts';
 import type { SpokenTurn } from './find-personal-data.ts';
@@ -273,7 +274,7 @@ function fill(frame: string, form: number, language: Language, random: Random): 
 }
 
 export const FORMS = 5;
-export const UNSEEN = { second: SECOND, third: THIRD, fourth: FOURTH };
+export const UNSEEN = { second: SECOND, third: THIRD, fourth: FOURTH, fifth: FIFTH };
 
 /** @param rounds how often each frame is filled in each form */
 export function structuredPhrases(language: Language, half: 'tuned' | 'heldOut', rounds = 1): Phrase[] {
@@ -299,10 +300,14 @@ export function namedPhrases(
     .map((frame) => fill(frame, 0, language, seeded(1)));
 }
 
-/** Of what was put together after the finders: each sentence in each form, with an opening and an ending by chance. */
+/**
+ * Of what was put together after the finders: each sentence in each form, with an opening and an ending by chance.
+ * @param most in so many forms, another one for each sentence
+ */
 export function unseenPhrases(
   language: Language,
   set: keyof typeof UNSEEN,
+  most = FORMS,
 ): { personal: Phrase[]; harmless: Phrase[] } {
   const { openings, endings, personal, harmless } = UNSEEN[set][language];
   const random = seeded(language === 'en' ? 4099 : 8209);
@@ -315,8 +320,10 @@ export function unseenPhrases(
     return turns.join(' | ');
   };
   return {
-    personal: personal.flatMap((frame) =>
-      Array.from({ length: FORMS }, (_, form) => fill(dressed(frame), form, language, random)),
+    personal: personal.flatMap((frame, nth) =>
+      Array.from({ length: FORMS }, (_, form) => fill(dressed(frame), form, language, random)).filter(
+        (_, form) => (form + nth) % FORMS < most,
+      ),
     ),
     harmless: harmless.map((frame) => fill(dressed(frame), 0, language, random)),
   };

@@ -1,5 +1,6 @@
 import type { Parts } from './redaction.unseen.ts';
 
+/** Written by somebody who had not seen the finders; see `Parts`. The figures of the first look are in docs/privacy.md. */
 // prettier-ignore
 export const FOURTH: Readonly<Record<'en' | 'de', Parts>> = {
   en: {

@@ -2,7 +2,7 @@
  * Sentences that were put together after the finders had been finished, with other wordings than those of the corpus:
  * openings, what is said, and endings are combined by a seeded generator. They say how well the finders do with what
  * nobody has tuned them for. Whoever changes the finders because of some writes new ones: the finders were mended by
- * what they missed of the second set, and not by the third. Form and marks are those of the corpus.
+ * what they missed of each set before the next was looked at. Form and marks are those of the corpus.
  */
 export interface Parts {
   openings: readonly string[];
