@@ -266,6 +266,31 @@ void t.test('what its calls may cost is not passed', LONG_ONLY, async (t) => {
   await becomes(id, 'completed');
 });
 
+void t.test('what is changed while it is paused holds for calls that were queued', async (t) => {
+  telephones('ring');
+  const id = await campaign(numbers(3, 480), { max_concurrent: 1 });
+  await act(id, 'start');
+  await passUntil('a call', async () => (await rings(id)) === 1);
+  await act(id, 'pause');
+  await plane.call('PATCH', `/v1/campaigns/${id}`, { body: { overrides: { greeting: 'Good evening' } } });
+  const all = await contacts(id);
+  t.same(
+    all.map(({ status, attempts_made }) => [status, attempts_made]),
+    [
+      ['queued', 1],
+      ['pending', 0],
+      ['pending', 0],
+    ],
+  );
+  await act(id, 'resume');
+  const queued = await passUntil('them to be queued again', async () => {
+    const [, second] = await contacts(id);
+    return second!.status === 'queued' && world.session(second!.last_session_id);
+  });
+  t.match(queued, { status: 'queued', overrides: '{"greeting":"Good evening"}' });
+  await act(id, 'cancel');
+});
+
 void t.test('calls under way end when the campaign has spent what it may', async (t) => {
   telephones('answer');
   const id = await campaign(numbers(1, 450), { max_cost_amount: '1.50' });

@@ -4,6 +4,7 @@ import { signWebhook } from '@parley/shared/http/webhook-signature';
 import { contactCollection } from '../src/campaigns/contact-model.ts';
 import type { DialGate } from '../src/dialling/outbound-calls.ts';
 import { AccountSpend } from '../src/telephony/account-spend.ts';
+import { telephonyAccountCollection } from '../src/telephony/telephony-account-model.ts';
 import type { CallingWindows } from '../src/calling-hours/calling-windows.ts';
 import type { CarrierName } from '@parley/shared/contracts/session-values';
 import { newId } from '@parley/shared/ids/new-id';
@@ -368,6 +369,27 @@ void t.test('time in which a call of a campaign may not be dialled is no time in
   });
   t.ok(waits.give_up_at!.getTime() >= until + 14 * 60_000);
   dialGates.splice(dialGates.indexOf(gate), 1);
+  t.equal(await services.outboundCalls.withdraw({ campaignId: campaign.campaignId }), 1);
+});
+
+void t.test('time in which the account of a single call is off is time in the queue', async (t) => {
+  const line = await world.line();
+  const notBefore = new Date(clock.now() + 1000);
+  const campaign = { kind: 'campaign', source: 'campaign', campaignId: newId('cmp'), notBefore } as const;
+  const [single, ofCampaign] = [await world.order(line, { notBefore }), await world.order(line, campaign)];
+  await services.database
+    .model(telephonyAccountCollection)
+    .updateOne({ _id: line.accountId }, { $set: { status: 'disabled' } });
+  const extendedBy = async ({ _id, dial }: SessionRecord) => {
+    const waits = await passUntil('the wait', async () => {
+      const now = (await session(_id)).dial!;
+      return now.not_before > notBefore && now;
+    });
+    return waits.give_up_at!.getTime() - dial!.give_up_at!.getTime();
+  };
+  t.equal(await extendedBy(single), 0);
+  t.ok((await extendedBy(ofCampaign)) >= 30_000);
+  await end(single);
   t.equal(await services.outboundCalls.withdraw({ campaignId: campaign.campaignId }), 1);
 });
 

@@ -38,6 +38,10 @@ export interface CampaignCalls {
    * @throws ConflictError (no number can be called from), ValidationError for a required variable without a value
    */
   check(call: Omit<CampaignCall, 'sessionId'>): Promise<void>;
-  /** Takes back what is queued and was not sent to a carrier. @returns how many that were */
-  withdraw(where: { campaignId: string }): Promise<number>;
+  /**
+   * Takes back what is queued and was not sent to a carrier.
+   * @param where.anew it is ordered again: such a session ends by `system`, without a reason
+   * @returns how many that were
+   */
+  withdraw(where: { campaignId: string; anew?: boolean }): Promise<number>;
 }

@@ -111,7 +111,8 @@ export function campaignRoutes({
       ...{ tag, feature },
       summary: 'Update a campaign',
       description:
-        'While it runs, `max_concurrent`, `calls_per_second` and `end_at` alone. `calling_hours` and `overrides` are replaced as one value.',
+        'While it runs, `max_concurrent`, `calls_per_second` and `end_at` alone. `calling_hours` and `overrides` are replaced as one value. ' +
+        'What a paused campaign has queued is ordered again, as the campaign is then.',
       access: WRITE,
       target: campaignTarget,
       body: patchBody(patchCampaignRequest, { readOnly: CAMPAIGN_READ_ONLY }),

@@ -21,6 +21,7 @@ import type { Scope } from '../tenancy/scope.ts';
 import { noCounters } from './campaign-counters.ts';
 import { campaignCollection } from './campaign-model.ts';
 import type { CampaignRecord } from './campaign-model.ts';
+import type { CampaignCalls } from './campaign-calls.ts';
 import { choiceOf } from './campaign-needs.ts';
 import type { CallerNumber } from './campaign-needs.ts';
 import { RUNNING_FIELDS } from './campaign-schema.ts';
@@ -42,6 +43,10 @@ export interface CampaignOverrides {
   check(scope: Scope, agent: SessionAgent, overrides: Overrides | null): Promise<unknown>;
 }
 
+/** What a call is ordered with. */
+const ORDERED = [
+  ...(['agent_id', 'agent_version', 'phone_number_ids', 'calling_hours', 'variables', 'overrides'] as const),
+] satisfies (keyof CampaignPatch)[];
 const CHANGEABLE: readonly CampaignStatus[] = ['draft', 'scheduled', 'paused'];
 
 /** Campaigns as records; `CampaignControl` runs them. */
@@ -50,6 +55,7 @@ export class CampaignService {
   readonly #agents: SessionAgents;
   readonly #overrides: CampaignOverrides;
   readonly #contacts: Pick<ContactStore, 'change'>;
+  readonly #calls: Pick<CampaignCalls, 'withdraw'>;
   readonly #clock: Clock;
 
   constructor(deps: {
@@ -57,12 +63,14 @@ export class CampaignService {
     agents: SessionAgents;
     agentOverrides: CampaignOverrides;
     contacts: Pick<ContactStore, 'change'>;
+    calls: Pick<CampaignCalls, 'withdraw'>;
     clock: Clock;
   }) {
     this.#targets = deps.targets;
     this.#agents = deps.agents;
     this.#overrides = deps.agentOverrides;
     this.#contacts = deps.contacts;
+    this.#calls = deps.calls;
     this.#clock = deps.clock;
   }
 
@@ -131,6 +139,9 @@ export class CampaignService {
         { campaign_id: changed._id, deferred: true, due_at: { $ne: null } },
         { due_at: new Date(this.#clock.now()), deferred: false },
       );
+    // What a paused campaign has queued is ordered again, as it is to be now.
+    if (changed.status === 'paused' && ORDERED.some((field) => patch[field] !== undefined))
+      await this.#calls.withdraw({ campaignId: changed._id, anew: true });
     return changed;
   }
 

@@ -17,7 +17,7 @@ import type { CampaignRecord, PauseReason } from './campaign-model.ts';
 import { isFinished } from './campaign-states.ts';
 import { attemptCollection } from './contact-model.ts';
 import type { AttemptRecord, ContactRecord } from './contact-model.ts';
-import { afterAttempt, isTechnical, outcomeOf } from './contact-outcome.ts';
+import { afterAttempt, isTakenBack, isTechnical, outcomeOf } from './contact-outcome.ts';
 import type { AttemptedSession } from './contact-outcome.ts';
 import type { ContactStore } from './contact-store.ts';
 
@@ -140,8 +140,8 @@ export class ContactAttempts {
     );
     const contact = await this.#contacts.read(session.contact_id);
     if (!contact || contact.last_session_id !== session._id) return null;
-    if (session.failure_reason === 'insufficient_balance' && session.started_at === null)
-      return this.release(contact);
+    const isUntried = session.failure_reason === 'insufficient_balance' && session.started_at === null;
+    if (isUntried || (isTakenBack(session) && !isFinished(campaign.status))) return this.release(contact);
     const state = !isFinished(campaign.status)
       ? 'open'
       : campaign.status === 'cancelled'

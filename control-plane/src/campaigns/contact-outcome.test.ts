@@ -9,6 +9,7 @@ const NEVER: AttemptedSession = {
   started_at: null,
   failure_reason: null,
   hangup_reason: null,
+  ended_by: null,
   answered_by: null,
   outcome: null,
 };

@@ -8,7 +8,7 @@ import type { ContactOutcome, SkipReason } from './contact-model.ts';
 /** The part of a session by which an attempt is judged. */
 export type AttemptedSession = Pick<
   SessionRecord,
-  'status' | 'started_at' | 'failure_reason' | 'hangup_reason' | 'answered_by' | 'outcome'
+  'status' | 'started_at' | 'failure_reason' | 'hangup_reason' | 'answered_by' | 'outcome' | 'ended_by'
 >;
 
 const UNREACHED: readonly string[] = [
@@ -32,6 +32,11 @@ export function outcomeOf(session: AttemptedSession): ContactOutcome {
   return failure_reason !== null && UNREACHED.includes(failure_reason)
     ? (failure_reason as ContactOutcome)
     : 'failed';
+}
+
+/** Whether a call was taken out of the queue, to be ordered again as the campaign is now. */
+export function isTakenBack({ status, ended_by, failure_reason, hangup_reason }: AttemptedSession): boolean {
+  return status === 'cancelled' && ended_by === 'system' && failure_reason === null && hangup_reason === null;
 }
 
 function metMachine({ answered_by, outcome, hangup_reason }: AttemptedSession): boolean {

@@ -45,7 +45,9 @@ export class AccountGate implements DialGate {
     const id = dial!.account_id;
     const account = await this.#accounts.limitsOf(id);
     if (!account) return { pass: false, end: { status: 'failed', failure_reason: 'carrier_error' } };
-    if (!isUsable(account)) return { pass: false, until: nowMs + ASK_AGAIN_MS };
+    // Who ordered a call by itself is told in time; a campaign's waits for somebody to see to the account.
+    if (!isUsable(account))
+      return { pass: false, until: nowMs + ASK_AGAIN_MS, counts: dial!.kind !== 'campaign' };
     if (account.spentUntil !== null) return { pass: false, until: account.spentUntil };
     if (!(await this.#accounts.mayCall(id, to_number!)))
       return { pass: false, end: { status: 'failed', failure_reason: 'blocked' } };

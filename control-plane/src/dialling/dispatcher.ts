@@ -203,7 +203,7 @@ export class Dispatcher {
       } else if ('end' in verdict) {
         await this.#moves.finish(call, verdict.end);
         return this.#queue.letGo(call);
-      } else return this.#defer(call, verdict.until, clock.now());
+      } else return this.#defer(call, verdict, clock.now());
     }
     const shared = [...slots.map(({ bucket }) => bucket), ...paces.map(({ scope }) => scope)];
     if (shared.some((scope) => this.#sleeping.isAsleep(scope, clock.now()))) return this.#queue.holdUp(call);
@@ -268,9 +268,13 @@ export class Dispatcher {
     }
   }
 
-  /** It may not be dialled before then: that is no time in the queue. */
-  async #defer(call: SessionRecord, untilMs: number, nowMs: number): Promise<void> {
-    const giveUpAt = call.dial!.give_up_at;
+  /** It may not be dialled before then: that is no time in the queue, as a rule. */
+  async #defer(
+    call: SessionRecord,
+    { until: untilMs, counts = false }: { until: number; counts?: boolean },
+    nowMs: number,
+  ): Promise<void> {
+    const giveUpAt = counts ? null : call.dial!.give_up_at;
     this.#queue.holdUp(call);
     await this.#dials.change(
       call._id,

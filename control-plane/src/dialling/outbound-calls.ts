@@ -63,9 +63,10 @@ export interface OutboundCalls {
 
   /**
    * Cancels the calls of a campaign that wait, and those on their way that nobody has answered where `ringing` says so.
+   * @param where.anew they are ordered again: of the session then nobody says why it was cancelled
    * @returns how many were cancelled
    */
-  withdraw(where: { campaignId: string; ringing?: boolean }): Promise<number>;
+  withdraw(where: { campaignId: string; ringing?: boolean; anew?: boolean }): Promise<number>;
 }
 
 /** Told of sessions that were dialled. May be told again, also of what it was told of long ago. */
@@ -82,8 +83,8 @@ export type GateVerdict =
       places?: readonly { bucket: string; limit: number }[];
       paces?: readonly { scope: string; perSecond: number }[];
     }
-  /** Not before: ms since the epoch. The wait does not count as time in the queue. */
-  | { pass: false; until: number }
+  /** Not before: ms since the epoch. The wait does not count as time in the queue, unless `counts` says so. */
+  | { pass: false; until: number; counts?: boolean }
   | { pass: false; end: { status: 'failed' | 'cancelled'; failure_reason: string } };
 
 /** A condition on a call, asked each time before it is taken up. */

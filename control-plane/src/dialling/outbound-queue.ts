@@ -105,9 +105,11 @@ export class OutboundQueue implements OutboundCalls {
   async withdraw({
     campaignId,
     ringing = false,
+    anew = false,
   }: {
     campaignId: string;
     ringing?: boolean;
+    anew?: boolean;
   }): Promise<number> {
     const states: DialState[] = ringing
       ? ['waiting', 'claimed', 'sent', 'uncertain', 'known']
@@ -116,7 +118,7 @@ export class OutboundQueue implements OutboundCalls {
     for (const state of states)
       for (;;) {
         const page = await this.#dials.inState(state, { campaign_id: campaignId, ...OPEN }, PAGE);
-        const closed = await Promise.all(page.map((session) => this.#cancel(session, ringing)));
+        const closed = await Promise.all(page.map((session) => this.#cancel(session, { ringing, anew })));
         const count = closed.filter(Boolean).length;
         withdrawn += count;
         if (page.length < PAGE || count === 0) break;
@@ -124,12 +126,16 @@ export class OutboundQueue implements OutboundCalls {
     return withdrawn;
   }
 
-  async #cancel({ _id }: SessionRecord, ringing: boolean): Promise<boolean> {
+  async #cancel(
+    { _id }: SessionRecord,
+    { ringing, anew }: { ringing: boolean; anew: boolean },
+  ): Promise<boolean> {
     const now = new Date(this.#site.clock.now());
     const closed = await this.#closer.close(_id, 'cancelled', {
       where: { leg: -1, ...(ringing ? {} : { status: 'queued' as const }) },
       set: {
-        ...{ ended_at: now, ended_by: 'api', hangup_reason: 'api_hangup', closed_by: 'api' },
+        ...{ ended_at: now, closed_by: 'api' },
+        ...(anew ? { ended_by: 'system' } : { ended_by: 'api', hangup_reason: 'api_hangup' }),
         ...{ post_call_status: 'skipped', post_call_finished_at: now },
       },
     });

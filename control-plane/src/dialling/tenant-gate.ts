@@ -39,7 +39,8 @@ export class TenantGate implements DialGate {
   async check(session: SessionRecord, nowMs: number): Promise<GateVerdict> {
     const { org_id: orgId, project_id: projectId, to_number: to } = session;
     const org = await this.#directory.org(orgId);
-    if (org?.status !== 'active') return { pass: false, until: nowMs + ASK_AGAIN_MS };
+    if (org?.status !== 'active')
+      return { pass: false, until: nowMs + ASK_AGAIN_MS, counts: session.dial!.kind !== 'campaign' };
     const agent = await agentOf(this.#agents, session);
     // A call that is to be transferred goes on, though its agent was archived meanwhile.
     if (!agent || (agent.archived && session.dial!.kind !== 'transfer'))
