@@ -5,6 +5,10 @@ import { newId } from '@parley/shared/ids/new-id';
 import { ManualClock } from '@parley/shared/time/manual-clock';
 import { agentCollection } from '../src/agents/agent-model.ts';
 import { auditCollection } from '../src/audit/audit-trail.ts';
+import { contactCollection } from '../src/campaigns/contact-model.ts';
+import { campaignCollection } from '../src/campaigns/campaign-model.ts';
+import { invoiceCollection } from '../src/invoices/invoice-model.ts';
+import { knowledgeFileCollection } from '../src/knowledge-bases/files/knowledge-file-model.ts';
 import { memberCollection } from '../src/members/member-model.ts';
 import { OrgRemover } from '../src/orgs/org-remover.ts';
 import { projectCollection } from '../src/projects/project-model.ts';
@@ -12,6 +16,9 @@ import { searchRoutes } from '../src/search/search-routes.ts';
 import { sessionCollection } from '../src/sessions/session-model.ts';
 import { sessionSearch } from '../src/sessions/session-search.ts';
 import { phoneNumberCollection } from '../src/telephony/phone-number-model.ts';
+import { providerCredentialCollection } from '../src/providers/provider-credential-model.ts';
+import type { Collection, StoredRecord } from '../src/storage/collection.ts';
+import { uccComplaintCollection } from '../src/ucc-complaints/ucc-complaint-model.ts';
 import { Scope } from '../src/tenancy/scope.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
 import { signInUser } from './fixtures/test-users.ts';
@@ -157,7 +164,13 @@ void t.test('orgs and projects', async (t) => {
         created_at: new Date(n),
       })),
     ]);
-    type Hits = Page<{ type: string; id: string; name: string; project_id: string | null }> & {
+    type Hits = Page<{
+      type: string;
+      id: string;
+      name: string;
+      project_id: string | null;
+      parent_id: string | null;
+    }> & {
       total_capped?: true;
     };
     // Agents have databases of their names.
@@ -224,11 +237,86 @@ void t.test('orgs and projects', async (t) => {
     t.same(await found('q=zebra'), all.slice(0, 4), 'nothing of a feature that is off');
     await cp.call('PUT', flag, { token, body: { enabled: true } });
 
-    const sources = [{ type: 'secret', list: 'listApiKeys', find: () => Promise.resolve([]) }];
+    const listed = await cp.call<{ id: string }>(
+      'POST',
+      `/v1/orgs/${org._id}/projects/${project._id}/recipient-lists`,
+      {
+        token,
+        body: { name: 'Guests', kind: 'recipients' },
+      },
+    );
+    const person = await cp.call<{ id: string }>('POST', `/v1/recipient-lists/${listed.body.id}/recipients`, {
+      token,
+      body: { recipients: [{ phone_number: '+14155550177', name: 'Gnu' }] },
+    });
+    t.equal(person.status, 201);
+    const put = async (collection: Collection<StoredRecord>, record: object) => {
+      const common = { org_id: org._id, created_at: new Date(), updated_at: new Date() };
+      await database.model(collection).collection.insertOne({ ...common, ...record } as never);
+    };
+    const file = newId('kbf', Date.now());
+    await put(knowledgeFileCollection, {
+      ...{ _id: file, project_id: project._id, knowledge_base_id: base, type: 'file', name: 'gnus.pdf' },
+      ...{ content_key: 'gnus', status: 'ready', chunk_count: 1 },
+    });
+    const campaign = newId('cmp', Date.now());
+    await put(campaignCollection, { _id: campaign, project_id: project._id, name: 'Calls', kind: 'batch' });
+    const contact = newId('cct', Date.now());
+    await put(contactCollection, {
+      ...{ _id: contact, project_id: project._id, campaign_id: campaign, phone_number: '+14155550177' },
+      ...{ unique_number: '+14155550177', name: 'Gnu', status: 'pending', removed: false },
+    });
+    const [complaint, invoice, credential] = [newId('ucc', 0), newId('inv', 0), newId('prv', 0)];
+    await put(uccComplaintCollection, {
+      ...{
+        _id: complaint,
+        telephony_account_id: 'tel_gnu',
+        reference_id: 'gnu-1',
+        to_number: '+14155550177',
+      },
+    });
+    await put(invoiceCollection, { _id: invoice, month_key: 'gnu', number: 'GNU-2026-1', status: 'open' });
+    await put(providerCredentialCollection, {
+      _id: credential,
+      name: 'Gnu speech',
+      values: 'x',
+      project_ids: null,
+    });
+    const apiKey = await cp.call<{ id: string; key: string; key_start: string }>(
+      'POST',
+      `/v1/projects/${project._id}/api-keys`,
+      { token, body: { name: 'Gnu reader', role: 'viewer' } },
+    );
+    const gnus = async (q: string, as?: string) =>
+      (await search(`q=${encodeURIComponent(q)}`, as)).body.items.map(({ type }) => type).sort();
+    const everybody = ['invoice', 'knowledge_file', 'provider_credential', 'ucc_complaint'];
+    t.same(await gnus('gnu'), [...everybody, 'api_key'].sort());
+    t.same(await gnus('gnu', apiKey.body.key), everybody, 'viewers may not list keys');
+    t.same(
+      await gnus('gnu', member.token),
+      ['provider_credential', 'ucc_complaint'],
+      'nor a part of an org its invoices',
+    );
+    t.same(await gnus('olga'), ['member']);
+    t.same(await gnus('owner@example'), ['member']);
+    t.same(await gnus('olga', apiKey.body.key), [], 'no key lists members');
+    t.ok((await gnus(apiKey.body.key_start)).includes('api_key'), 'by what keys begin with');
+    t.same(await gnus('1 (415) 555-0177'), ['contact', 'recipient', 'ucc_complaint']);
+    t.same(await gnus('+14155550'), ['contact', 'phone_number', 'recipient', 'ucc_complaint']);
+    t.same(await gnus('+141555'), ['phone_number', 'ucc_complaint'], 'six digits begin too many');
+    t.same(
+      await gnus('+14155550177', member.token),
+      ['ucc_complaint'],
+      'people of other projects are not found',
+    );
+    const [found1] = (await search(`q=${contact}`)).body.items;
+    t.match(found1, { id: contact, parent_id: campaign, name: 'Gnu (+14155550177)' });
+    t.match((await search('q=gnus.pdf')).body.items[0], { id: file, parent_id: base });
+
+    const sources = [{ type: 'secret', list: 'listSecrets', find: () => Promise.resolve([]) }];
     t.throws(
       () => searchRoutes({ sources, routes: cp.app.features.routes, directory }),
-      /callers who may not list them/,
-      'what only some roles may list is not found by others',
+      /No list says who may find/,
     );
 
     const scope = new Scope(database, { orgId: org._id, projectId: null, projects: null, role: 'viewer' });
@@ -248,6 +336,7 @@ void t.test('orgs and projects', async (t) => {
     });
     t.teardown(() => mongoose.set('debug', false));
     await search('q=zoe%20zebra', token);
+    await search('q=%2B14155550177', token);
     mongoose.set('debug', false);
     t.ok(
       new Set(sent.map(([name]) => name)).size >= cp.app.features.searches.length,

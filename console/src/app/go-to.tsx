@@ -48,7 +48,10 @@ export function GoTo() {
       ),
     placeholderData: keepPreviousData,
   });
-  const groups = text === '' ? [] : groupHits(data?.items ?? [], ids.projectId);
+  const groups =
+    text === ''
+      ? []
+      : groupHits(data?.items ?? [], { projectId: ids.projectId, orgId: searched || undefined });
   const waiting = text !== '' && (text !== q || isFetching);
   const nothing = pages.length === 0 && groups.length === 0 && !waiting && !error;
   useEffect(keepOneSelected, [data, typed]);

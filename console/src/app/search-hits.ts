@@ -15,8 +15,27 @@ const HEADINGS: Readonly<Record<string, string>> = {
   session: 'Calls',
   campaign: 'Campaigns',
   agent_test: 'Tests',
+  contact: 'Contacts',
+  recipient: 'Recipients',
+  knowledge_file: 'Documents',
+  ucc_complaint: 'Complaints',
+  member: 'Members',
+  api_key: 'API keys',
+  invoice: 'Invoices',
   ...Object.fromEntries(RECORD_KINDS.map(({ one, title }) => [typeOf(one), title])),
 };
+
+/** Kinds of records whose page is that of the record they are in. */
+const HOLDERS: Readonly<Record<string, string>> = {
+  recipient: 'recipient-lists',
+  knowledge_file: 'knowledge-bases',
+};
+
+/** Where the person is, as far as it is known. */
+export interface Place {
+  projectId: string | undefined;
+  orgId: string | undefined;
+}
 
 /** As the search calls it what operations call so: `phone_number` for `PhoneNumber`. */
 function typeOf(one: string): string {
@@ -25,14 +44,16 @@ function typeOf(one: string): string {
 
 /**
  * The page of a record.
- * @param projectId where the person is: records of the whole org are shown there
+ * @param at where the person is: records of the whole org are shown there
  * @returns undefined where no page shows it
  */
 export function addressOfHit(
-  { type, id, project_id, agent_id }: Pick<SearchHit, 'type' | 'id' | 'project_id' | 'agent_id'>,
-  projectId: string | undefined,
+  { type, id, project_id, agent_id, parent_id }: Omit<SearchHit, 'name' | 'created_at'>,
+  { projectId, orgId }: Place,
 ): HitAddress | undefined {
   if (type === 'project') return { to: `/projects/${id}/home` };
+  if (type === 'member') return orgId === undefined ? undefined : { to: `/orgs/${orgId}/members` };
+  if (type === 'invoice') return orgId === undefined ? undefined : { to: `/orgs/${orgId}/billing` };
   const project = project_id ?? projectId;
   if (project === undefined) return undefined;
   const within = `/projects/${project}`;
@@ -41,6 +62,12 @@ export function addressOfHit(
   if (type === 'campaign') return { to: `${within}/campaigns/${id}` };
   if (type === 'agent_test')
     return agent_id === null ? undefined : { to: `${within}/agents/${agent_id}/tests` };
+  if (type === 'api_key') return { to: `${within}/api-keys` };
+  if (type === 'contact') return { to: `${within}/campaigns/${parent_id}` };
+  if (type === 'ucc_complaint') return { to: `${within}/ucc-complaints`, search: { record: id } };
+  const holder = HOLDERS[type];
+  if (holder !== undefined)
+    return parent_id === null ? undefined : { to: `${within}/${holder}`, search: { record: parent_id } };
   const kind = RECORD_KINDS.find(({ one }) => typeOf(one) === type);
   return kind && { to: `${within}/${kind.id}`, search: { record: id } };
 }
@@ -51,10 +78,10 @@ export interface HitGroup {
 }
 
 /** What was found, by its kind, as far as a page shows it. */
-export function groupHits(hits: readonly SearchHit[], projectId: string | undefined): HitGroup[] {
+export function groupHits(hits: readonly SearchHit[], place: Place): HitGroup[] {
   return Object.entries(HEADINGS).flatMap(([type, heading]) => {
     const found = hits.flatMap((hit) => {
-      const address = hit.type === type ? addressOfHit(hit, projectId) : undefined;
+      const address = hit.type === type ? addressOfHit(hit, place) : undefined;
       return address ? [{ hit, address }] : [];
     });
     return found.length === 0 ? [] : [{ heading, found }];

@@ -1,5 +1,6 @@
 import type { Feature } from '../composition/feature.ts';
 import type { Platform } from '../composition/platform.ts';
+import { namedRecords } from '../composition/search-source.ts';
 import { idSchema } from '../http/operation.ts';
 import { apiKeyCollection } from './api-key-model.ts';
 import { apiKeyRoutes } from './api-key-routes.ts';
@@ -13,6 +14,13 @@ export function createApiKeys(
   return {
     apiKeys,
     collections: [apiKeyCollection],
+    searches: [
+      namedRecords('api_key', apiKeyCollection, {
+        list: 'listApiKeys',
+        fields: ['name', 'key_start'],
+        name: ({ name, key_start }) => `${name} (${key_start}…)`,
+      }),
+    ],
     routes: apiKeyRoutes({ apiKeys, clock: deps.clock }),
     parameters: { key_id: idSchema('key') },
     audit: API_KEY_AUDIT,

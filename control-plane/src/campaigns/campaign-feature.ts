@@ -1,11 +1,12 @@
 import type { Feature } from '../composition/feature.ts';
+import { peopleByNumber } from '../composition/number-search.ts';
 import { namedRecords } from '../composition/search-source.ts';
 import type { Platform } from '../composition/platform.ts';
 import { idSchema } from '../http/operation.ts';
 import type { SessionAgents } from '../sessions/session-agent.ts';
 import type { SessionGateways } from '../sessions/session-gateways.ts';
 import type { SessionRecord } from '../sessions/session-record.ts';
-import type { Collection } from '../storage/collection.ts';
+import type { Collection, StoredRecord } from '../storage/collection.ts';
 import type { Scope } from '../tenancy/scope.ts';
 import { CampaignBudget } from './campaign-budget.ts';
 import type { CampaignCosts } from './campaign-budget.ts';
@@ -55,6 +56,8 @@ export function createCampaigns(
     targets: CampaignTargets;
     imports: Pick<ImportService, 'begin'>;
     lists: ListedPeople;
+    /** All projects of orgs. */
+    projects: Collection<StoredRecord & { org_id: string }>;
     sessions: Collection<SessionRecord>;
     suppressions: SuppressedNumbers;
   },
@@ -94,6 +97,16 @@ export function createCampaigns(
         list: 'listCampaigns',
         // A single call is found as a session.
         where: () => ({ kind: 'batch' as const }),
+      }),
+      peopleByNumber('contact', contactCollection, {
+        ...{ list: 'listCampaignContacts', prefix: 'cct', parent: 'campaign_id', projects: deps.projects },
+        async shown(scope, found) {
+          const ids = found.map(({ campaign_id }) => campaign_id);
+          const shown = { _id: { $in: ids }, kind: 'batch' as const };
+          const batches = await scope.collection(campaignCollection).find(shown, { limit: ids.length });
+          const known = new Set(batches.map(({ _id }) => _id));
+          return found.filter(({ campaign_id, removed }) => known.has(campaign_id) && !removed);
+        },
       }),
     ],
     routes: [

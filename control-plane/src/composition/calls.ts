@@ -206,7 +206,7 @@ export function createCallFeatures(
     createCampaigns({
       ...{ ...platform, agents: storedAgents, agentOverrides, costs, funds: wallets, suppressions },
       targets: { agents: agentCollection, phoneNumbers: phoneNumberCollection },
-      sessions: sessionCollection,
+      ...{ projects: projectCollection, sessions: sessionCollection },
       calls: dialling.outboundCalls,
       ...{ imports, lists: recipientLists, gateways: gatewayCommands },
     }),

@@ -18,6 +18,8 @@ export interface SearchHit {
   name: string;
   /** Of what belongs to an agent. */
   agent_id?: string;
+  /** What it is in: the list of a recipient, the campaign of a contact, the knowledge base of a document. */
+  parent_id?: string;
   created_at: Date;
 }
 
@@ -25,7 +27,7 @@ export interface SearchHit {
 export interface SearchSource {
   /** What a hit is called: the kind, in the singular. */
   readonly type: string;
-  /** The operation that lists the records: who may call it may find them. */
+  /** The operation that lists the records: who may call it, and nobody else, finds them. */
   readonly list: string;
   /**
    * @returns the best and of them the newest, at most `limit`: of what the scope shows, and reading no more than its
@@ -53,6 +55,8 @@ export function namedRecords<T extends Named>(
     fields?: readonly (keyof T & string)[];
     number?: keyof T & string;
     name?: (record: T) => string;
+    /** The field that names what it is in. */
+    parent?: keyof T & string;
     where?: (scope: Scope) => Filter<T>;
   },
 ): SearchSource {
@@ -87,6 +91,7 @@ export function namedRecords<T extends Named>(
         project_id: record.project_id ?? null,
         name: nameOf(record),
         ...(typeof record.agent_id === 'string' ? { agent_id: record.agent_id } : {}),
+        ...(options.parent !== undefined && { parent_id: String(record[options.parent]) }),
         created_at: record.created_at,
       }));
     },

@@ -1,5 +1,6 @@
 import type { Feature } from '../composition/feature.ts';
 import type { Platform } from '../composition/platform.ts';
+import { namedRecords } from '../composition/search-source.ts';
 import { idSchema } from '../http/operation.ts';
 import { InvoiceCloser } from './invoice-closer.ts';
 import { sellerOf } from './invoice-config.ts';
@@ -32,6 +33,14 @@ export function createInvoices(
   return {
     ...{ invoices, invoiceCloser, invoicePrinter },
     collections: [invoiceCollection, invoiceCounterCollection, invoiceMonthCollection],
+    searches: [
+      namedRecords('invoice', invoiceCollection, {
+        list: 'listInvoices',
+        fields: ['number'],
+        name: ({ number, _id }) => number ?? _id,
+        where: () => ({ number: { $ne: null } }),
+      }),
+    ],
     routes: invoiceRoutes({ invoices, printer: invoicePrinter }),
     parameters: { invoice_id: idSchema('inv') },
     audit: INVOICE_AUDIT,

@@ -61,7 +61,13 @@ export function createFeature({
   return {
     owns: [fetch, searching, indexing],
     collections: [knowledgeBaseCollection, knowledgeFileCollection, knowledgeChunkCollection],
-    searches: [namedRecords('knowledge_base', knowledgeBaseCollection, { list: 'listKnowledgeBases' })],
+    searches: [
+      namedRecords('knowledge_base', knowledgeBaseCollection, { list: 'listKnowledgeBases' }),
+      namedRecords('knowledge_file', knowledgeFileCollection, {
+        list: 'listKnowledgeFiles',
+        parent: 'knowledge_base_id',
+      }),
+    ],
     routes: [
       ...knowledgeBaseRoutes({ ...deps, knowledgeBases }),
       ...knowledgeFileRoutes({ ...deps, knowledgeFiles, search }),

@@ -1,5 +1,6 @@
 import type { Feature } from '../composition/feature.ts';
 import type { Platform } from '../composition/platform.ts';
+import { namedRecords } from '../composition/search-source.ts';
 import type { ControlPlaneConfig } from '../config.ts';
 import { idSchema } from '../http/operation.ts';
 import { OrgModelCatalog } from './model-catalog.ts';
@@ -39,6 +40,9 @@ export function createProviders({
     accounts,
     models,
     collections: [ownModelCollection, providerCredentialCollection],
+    searches: [
+      namedRecords('provider_credential', providerCredentialCollection, { list: 'listProviderCredentials' }),
+    ],
     routes: providerRoutes({ models, ownModels, providerCredentials }),
     parameters: { credential_id: idSchema('prv') },
     audit: PROVIDER_AUDIT,

@@ -1,4 +1,5 @@
 import type { Feature } from '../composition/feature.ts';
+import { peopleByNumber } from '../composition/number-search.ts';
 import { namedRecords } from '../composition/search-source.ts';
 import type { Platform } from '../composition/platform.ts';
 import { idSchema } from '../http/operation.ts';
@@ -23,7 +24,12 @@ export function createRecipientLists(
   return {
     ...{ suppressions, recipientLists: lists, recipientImports },
     collections: [recipientListCollection, recipientCollection],
-    searches: [namedRecords('recipient_list', recipientListCollection, { list: 'listRecipientLists' })],
+    searches: [
+      namedRecords('recipient_list', recipientListCollection, { list: 'listRecipientLists' }),
+      peopleByNumber('recipient', recipientCollection, {
+        ...{ list: 'listRecipients', prefix: 'rcp', parent: 'list_id' },
+      }),
+    ],
     routes: recipientListRoutes({ lists, imports: recipientImports, publicUrl: deps.config.PUBLIC_URL }),
     parameters: { list_id: idSchema('rcl'), recipient_id: idSchema('rcp') },
     flags: [{ key: 'recipient_lists', description: 'Recipient lists' }],

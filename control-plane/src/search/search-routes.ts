@@ -4,7 +4,10 @@ import { anyOf, listOf, queryInteger } from '../http/list-query.ts';
 import { defineOperation, type Operation } from '../http/operation.ts';
 import { timestamp } from '../http/record-schema.ts';
 import type { Directory } from '../tenancy/directory.ts';
-import { inOrg } from '../tenancy/target.ts';
+import type { Principal } from '../tenancy/principal.ts';
+import { roleAtLeast } from '../tenancy/roles.ts';
+import type { Scope } from '../tenancy/scope.ts';
+import { inOrg, inWholeOrg } from '../tenancy/target.ts';
 
 const MAX_WORDS = 8;
 /** As short a part of a number is looked for as one. */
@@ -14,7 +17,7 @@ const ACCESS = { key: 'viewer', user: 'viewer' } as const;
 /**
  * `GET /v1/orgs/{org_id}/search`
  * @param routes among them those that list what is found
- * @throws Error for a source whose list is for fewer callers than the search
+ * @throws Error for a source that no list tells the callers of
  */
 export function searchRoutes({
   sources,
@@ -26,7 +29,7 @@ export function searchRoutes({
   directory: Pick<Directory, 'org'>;
 }): Operation[] {
   const types = sources.map(({ type }) => type);
-  const flags = new Map(sources.map((source) => [source, flagOf(source, routes)]));
+  const lists = new Map(sources.map((source) => [source, listOfSource(source, routes)]));
   const hit = z
     .object({
       type: z.string().meta({ description: `What it is: ${types.join(', ')}. Open.` }),
@@ -36,6 +39,9 @@ export function searchRoutes({
       name: z.string().meta({
         description:
           'Its name. Of a phone number: the number and its label; of a session: the name, identifier or number of who called or was called, else its id.',
+      }),
+      parent_id: z.string().nullable().meta({
+        description: 'The list of a recipient, the campaign of a contact, the knowledge base of a document.',
       }),
       created_at: timestamp,
     })
@@ -53,7 +59,8 @@ export function searchRoutes({
       description:
         'Finds records by a part of their name, in any case, by their id, and phone numbers by a part of the number. All words of `q` must be ' +
         'in the name. Sessions are found as by `q` of their list: whole words of who is at the other end, or the end of a number. ' +
-        'Only what the lists of these records show the caller: nothing of other projects than theirs, of features that are off, or archived. ' +
+        'Recipients and contacts are found by the first seven digits of their number or more, with the country code, and by their id. ' +
+        'Only what the lists of these records show the caller: nothing of other projects than theirs, of roles above theirs, of features that are off, or archived. ' +
         'Best first: the id itself, names that are `q`, that begin with it, others; the newest first within each. Of sessions the newest are found. ' +
         'There are no further pages: ask for more letters, or for fewer types.',
       access: ACCESS,
@@ -69,13 +76,14 @@ export function searchRoutes({
         limit: queryInteger(1, 50).default(20).meta({ description: 'Records at most (default 20).' }),
       }),
       responses: { 200: { description: 'What was found', schema: found } },
-      handle: async ({ scope, query }) => {
+      handle: async ({ access, scope, query }) => {
         const switched = (await directory.org(scope.orgId))?.feature_flags ?? {};
         const asked = sources.filter((source) => {
-          const flag = flags.get(source);
+          const { feature: flag, ...list } = lists.get(source)!;
           return (
             (!query.types || query.types.includes(source.type)) &&
-            (flag === undefined || switched[flag] !== false)
+            (flag === undefined || switched[flag] !== false) &&
+            mayList(list, access.principal, scope)
           );
         });
         const searched = toSearched(query.q);
@@ -97,13 +105,22 @@ export function searchRoutes({
   ];
 }
 
-/** The feature flag that switches the list of a source off. */
-function flagOf({ type, list }: SearchSource, routes: readonly Operation[]): string | undefined {
+type List = Pick<Operation, 'access' | 'feature' | 'target'>;
+
+/** @throws Error where there is no such list */
+function listOfSource({ type, list }: SearchSource, routes: readonly Operation[]): List {
   const route = routes.find(({ id }) => id === list);
-  const { key, user } = typeof route?.access === 'object' ? route.access : {};
-  if (!route || key !== ACCESS.key || user !== ACCESS.user)
-    throw new Error(`The search would show ${type} records to callers who may not list them by ${list}.`);
-  return route.feature;
+  if (typeof route?.access !== 'object')
+    throw new Error(`No list says who may find ${type} records: ${list} is none.`);
+  return route;
+}
+
+/** Whether the caller could list the records. */
+function mayList({ access, target }: List, { auth }: Pick<Principal, 'auth'>, scope: Scope): boolean {
+  if (typeof access !== 'object') return false;
+  const needed = auth === 'api_key' ? access.key : access.user;
+  if (needed === undefined || (needed !== 'any' && !roleAtLeast(scope.role, needed))) return false;
+  return target !== inWholeOrg || auth === 'api_key' || scope.projects === null;
 }
 
 function wordsOf(text: string): string[] {
@@ -131,6 +148,11 @@ function byRank(text: string) {
   return (a: Hit, b: Hit) => rank(a) - rank(b) || b.created_at.getTime() - a.created_at.getTime();
 }
 
-function toResponse({ type, id, project_id, agent_id, name, created_at }: Hit) {
-  return { type, id, project_id, agent_id: agent_id ?? null, name, created_at: created_at.toISOString() };
+function toResponse({ type, id, project_id, agent_id, parent_id, name, created_at }: Hit) {
+  return {
+    ...{ type, id, project_id, name },
+    agent_id: agent_id ?? null,
+    parent_id: parent_id ?? null,
+    created_at: created_at.toISOString(),
+  };
 }

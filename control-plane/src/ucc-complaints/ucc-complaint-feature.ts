@@ -2,6 +2,7 @@ import { createSafeFetch } from '@parley/shared/http/safe-fetch';
 import type { CallbackSignatures } from '../carriers/callback-signatures.ts';
 import type { Feature } from '../composition/feature.ts';
 import type { Platform } from '../composition/platform.ts';
+import { namedRecords } from '../composition/search-source.ts';
 import { idSchema } from '../http/operation.ts';
 import type { Collection } from '../storage/collection.ts';
 import type { ComplaintAccount, ComplaintAccounts } from './complaint-accounts.ts';
@@ -46,6 +47,15 @@ export function createUccComplaints({
   return {
     owns: [fetch],
     collections: [uccComplaintCollection],
+    searches: [
+      namedRecords('ucc_complaint', uccComplaintCollection, {
+        list: 'listUccComplaints',
+        fields: ['reference_id'],
+        number: 'to_number',
+        name: ({ to_number, reference_id }) =>
+          to_number === null ? reference_id : `${to_number} (${reference_id})`,
+      }),
+    ],
     routes: uccComplaintRoutes({ complaints, accountCollection }),
     parameters: { ucc_id: idSchema('ucc').meta({ description: 'Complaint.' }) },
     flags: [{ key: 'ucc', description: 'Complaints about unsolicited calls' }],

@@ -1,4 +1,4 @@
-import { Button, Drawer, Group, Modal, Select, Stack, TextInput } from '@mantine/core';
+import { Button, Drawer, Group, Modal, Select, Stack } from '@mantine/core';
 import { useDebouncedValue, useDisclosure } from '@mantine/hooks';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -13,6 +13,7 @@ import { ErrorMessage } from '../../components/error-message.tsx';
 import { formatCount, inWords } from '../../components/format.ts';
 import { Download, Search, Users } from '../../components/icons.ts';
 import { Loading } from '../../components/loading.tsx';
+import { NumberSearch, useNumberSearch } from '../../components/number-search.tsx';
 import { saveFile } from '../../components/save-file.ts';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { Time } from '../../components/time.tsx';
@@ -83,11 +84,9 @@ const COLUMNS: DataColumn<Contact>[] = [
 export function Contacts({ campaign }: { campaign: Campaign }) {
   const { can } = useProject();
   const [status, setStatus] = useState<Status | null>(null);
-  const [typed, setTyped] = useState('');
-  const [number] = useDebouncedValue(typed.replace(/[\s().-]/g, ''), 300);
+  const search = useNumberSearch();
+  const [wanted] = useDebouncedValue(search.wanted, 300);
   const [open, setOpen] = useState<string | null>(null);
-  // The list is asked for whole numbers only.
-  const wanted = /^\+[1-9]\d{6,14}$/.test(number) ? number : '';
   const list = usePages({
     queryKey: ['contacts', campaign.id, status, wanted],
     read: (page) =>
@@ -115,14 +114,10 @@ export function Contacts({ campaign }: { campaign: Campaign }) {
   return (
     <Stack gap="sm">
       <Group gap="sm" align="flex-start">
-        <TextInput
-          w={{ base: '100%', xs: 240 }}
-          leftSection={<Search size={16} />}
+        <NumberSearch
+          search={search}
+          label="Find a number, with its country code"
           placeholder="+14155550100"
-          aria-label="Find a number, with its country code"
-          value={typed}
-          {...(number !== '' && wanted === '' && { error: 'Write the whole number, with its country code.' })}
-          onChange={(event) => setTyped(event.currentTarget.value)}
         />
         <Select
           w={{ base: '100%', xs: 200 }}

@@ -1,6 +1,7 @@
-import { Button, Drawer, Group, Select, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Drawer, Group, Select, Stack } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useLocation, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, take } from '../../api/client.ts';
 import { usePages } from '../../api/use-pages.ts';
@@ -13,7 +14,9 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { formatCount, inWords } from '../../components/format.ts';
 import { RefreshCw } from '../../components/icons.ts';
+import { ListCount } from '../../components/list-count.tsx';
 import { Loading } from '../../components/loading.tsx';
+import { NumberSearch, useNumberSearch } from '../../components/number-search.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { ComplaintDetails } from './complaint-details.tsx';
 import { STATUSES, timeLeft } from './complaint-words.ts';
@@ -59,11 +62,14 @@ export default function ComplaintsPage() {
   const queries = useQueryClient();
   const [status, setStatus] = useState<Complaint['status'] | null>(null);
   const [sort, setSort] = useState<Sort>('-created_at');
-  const [typed, setTyped] = useState('');
-  const [open, setOpen] = useState<string | null>(null);
-  const number = typed.replace(/[\s().-]/g, '');
-  // The list is asked for whole numbers only.
-  const wanted = /^\+[1-9]\d{6,14}$/.test(number) ? number : '';
+  const who = useNumberSearch();
+  const { wanted } = who;
+  // The address names the complaint that is open.
+  const { record: open } = useSearch({ strict: false }) as { record?: string };
+  const { pathname } = useLocation();
+  const navigate = useNavigate();
+  const setOpen = (record: string | null) =>
+    void navigate({ to: pathname, search: (record === null ? {} : { record }) as never });
   const list = usePages({
     queryKey: ['complaints', orgId, status, sort, wanted],
     read: (page) =>
@@ -92,7 +98,13 @@ export default function ComplaintsPage() {
     },
   });
   const { items } = list;
-  const shown = items?.find(({ id }) => id === open);
+  const listed = items?.find(({ id }) => id === open);
+  const linked = useQuery({
+    queryKey: ['complaints', orgId, 'one', open],
+    enabled: open !== undefined && items !== undefined && listed === undefined,
+    queryFn: () => take(api.GET('/v1/ucc-complaints/{ucc_id}', { params: { path: { ucc_id: open! } } })),
+  });
+  const shown = open === undefined ? undefined : (listed ?? linked.data);
   const ask = can('edit') && (
     <Button
       variant="default"
@@ -114,15 +126,10 @@ export default function ComplaintsPage() {
       <Stack gap="sm">
         {pull.error && <ErrorMessage error={pull.error} />}
         <Group gap="sm" align="flex-start">
-          <TextInput
-            w={{ base: '100%', xs: 240 }}
-            leftSection={<Search size={16} />}
+          <NumberSearch
+            search={who}
+            label="Find who complains, by the number with its country code"
             placeholder="+919876543210"
-            aria-label="Find who complains, by the number with its country code"
-            value={typed}
-            {...(number !== '' &&
-              wanted === '' && { error: 'Write the whole number, with its country code.' })}
-            onChange={(event) => setTyped(event.currentTarget.value)}
           />
           <Select
             w={{ base: '100%', xs: 200 }}
@@ -158,10 +165,7 @@ export default function ComplaintsPage() {
           )
         ) : (
           <>
-            <Text size="sm" c="dimmed" role="status">
-              {list.isCapped ? 'More than ' : ''}
-              {formatCount(list.total)} {list.total === 1 ? 'complaint' : 'complaints'}
-            </Text>
+            <ListCount list={list} one="complaint" many="complaints" />
             <DataTable
               label="Complaints"
               rows={items}
