@@ -78,6 +78,32 @@ export interface AuditFilter {
 
 export const NO_FILTER: AuditFilter = { actor: '', action: '', target: '', from: '', to: '' };
 
+const MAX_LENGTH = 120;
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+
+/** Reads what stands in an address. What is not understood there is left out. */
+export function readAuditFilter(search: Readonly<Record<string, unknown>>): AuditFilter {
+  const text = (name: keyof AuditFilter) => {
+    const value = search[name];
+    // What is all digits the address reader has made a number of.
+    return typeof value === 'string' || typeof value === 'number' ? String(value).slice(0, MAX_LENGTH) : '';
+  };
+  const day = (name: 'from' | 'to') => {
+    const value = text(name);
+    return DAY.test(value) && !Number.isNaN(Date.parse(value)) ? value : '';
+  };
+  const action = text('action');
+  return {
+    ...{ actor: text('actor'), target: text('target'), from: day('from'), to: day('to') },
+    action: AUDIT_ACTIONS.includes(action) ? action : '',
+  };
+}
+
+/** A filter as it stands in an address: without what is empty. */
+export function toAddress(filter: AuditFilter): Partial<AuditFilter> {
+  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== ''));
+}
+
 export function isFiltered(filter: AuditFilter): boolean {
   return Object.values(filter).some((text) => text !== '');
 }

@@ -1,7 +1,8 @@
 import { Anchor, Button, Group, Select, Stack, Text, TextInput } from '@mantine/core';
-import { useDebouncedValue } from '@mantine/hooks';
+import { useDebouncedCallback } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useLocation, useNavigate, useSearch } from '@tanstack/react-router';
+import { useEffect, useState } from 'react';
 import { api, take } from '../../api/client.ts';
 import type { components } from '../../api/schema.d.ts';
 import { usePages } from '../../api/use-pages.ts';
@@ -11,8 +12,8 @@ import { DataTable } from '../../components/data-table.tsx';
 import type { DataColumn } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
-import { formatCount } from '../../components/format.ts';
 import { ScrollText } from '../../components/icons.ts';
+import { ListCount } from '../../components/list-count.tsx';
 import { Loading } from '../../components/loading.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import {
@@ -21,11 +22,16 @@ import {
   actionInWords,
   isFiltered,
   problemOf,
+  readAuditFilter,
+  toAddress,
   toAuditQuery,
 } from './audit-filter.ts';
 import type { AuditFilter } from './audit-filter.ts';
 
 type Entry = components['schemas']['AuditEntry'];
+
+/** How long after a key the list is asked for. */
+const TYPED_MS = 300;
 
 /** Who acts besides users and API keys. */
 const OTHERS = [
@@ -36,9 +42,13 @@ const OTHERS = [
 /** Who did what in the org, to what, from where, when. */
 export default function AuditPage() {
   const { orgId, orgName, can } = useOrg();
-  const [filter, setFilter] = useState(NO_FILTER);
-  const [target] = useDebouncedValue(filter.target, 300);
-  const query = toAuditQuery({ ...filter, target });
+  const search = useSearch({ strict: false }) as Record<string, unknown>;
+  const filter = readAuditFilter(search);
+  const navigate = useNavigate();
+  const { pathname } = useLocation();
+  const setFilter = (next: AuditFilter) =>
+    void navigate({ to: pathname, search: toAddress(next) as never, replace: true });
+  const query = toAuditQuery(filter);
   const problem = problemOf(filter);
   const list = usePages({
     queryKey: ['audit', orgId, query],
@@ -136,10 +146,7 @@ export default function AuditPage() {
           )
         ) : (
           <>
-            <Text size="sm" c="dimmed" role="status">
-              {list.isCapped ? 'More than ' : ''}
-              {formatCount(list.total)} {list.total === 1 ? 'entry' : 'entries'}
-            </Text>
+            <ListCount list={list} one="entry" many="entries" />
             <DataTable
               label="Audit trail"
               rows={list.items}
@@ -189,6 +196,9 @@ function Filters({
   change: (part: Partial<AuditFilter>) => void;
 }) {
   const { actor, action, target, from, to } = filter;
+  const [typed, setTyped] = useState(target);
+  useEffect(() => setTyped(target), [target]);
+  const changeTarget = useDebouncedCallback((next: string) => change({ target: next }), TYPED_MS);
   const actors = [...people, ...OTHERS];
   // A key, or somebody who has left, was chosen in the table.
   if (actor !== '' && !actors.some(({ value }) => value === actor))
@@ -220,8 +230,11 @@ function Filters({
         w={{ base: '100%', xs: 240 }}
         placeholder="Id of a record"
         maxLength={120}
-        value={target}
-        onChange={(event) => change({ target: event.currentTarget.value })}
+        value={typed}
+        onChange={(event) => {
+          setTyped(event.currentTarget.value);
+          changeTarget(event.currentTarget.value);
+        }}
       />
       <TextInput
         type="date"

@@ -1,8 +1,9 @@
-import { Card, ScrollArea, Table, Text, Title } from '@mantine/core';
+import { Card, ScrollArea, Table, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { api, take } from '../../api/client.ts';
 import { figuresOf } from '../../components/daily-figures.ts';
 import { daysBefore } from '../../components/days.ts';
+import { EmptyRow } from '../../components/empty-row.tsx';
 import { formatCount, formatLatency } from '../../components/format.ts';
 import { QueryContent } from '../../components/query-content.tsx';
 
@@ -82,15 +83,7 @@ export function UsageByAgent({
                       <Table.Td ta="right">{replyMs === null ? '–' : formatLatency(replyMs)}</Table.Td>
                     </Table.Tr>
                   ))}
-                  {agents.length === 0 && (
-                    <Table.Tr>
-                      <Table.Td colSpan={5}>
-                        <Text size="sm" c="dimmed" ta="center" py="md">
-                          No call ended on these days.
-                        </Text>
-                      </Table.Td>
-                    </Table.Tr>
-                  )}
+                  {agents.length === 0 && <EmptyRow columns={5} text="No call ended on these days." />}
                 </Table.Tbody>
               </Table>
             </ScrollArea>

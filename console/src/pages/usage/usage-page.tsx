@@ -16,6 +16,7 @@ import { api, take, takeFile } from '../../api/client.ts';
 import { useOrg, useProfile, useProjects } from '../../app/project.ts';
 import { DayChart } from '../../components/day-chart.tsx';
 import { daysBefore, formatDay, today } from '../../components/days.ts';
+import { EmptyRow } from '../../components/empty-row.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { formatCount, formatMoney } from '../../components/format.ts';
 import { Download } from '../../components/icons.ts';
@@ -214,15 +215,7 @@ function Shown({ summary, days }: { summary: Summary; days: readonly Day[] }) {
                   <Table.Td ta="right">{money(day.amount)}</Table.Td>
                 </Table.Tr>
               ))}
-              {held.length === 0 && (
-                <Table.Tr>
-                  <Table.Td colSpan={5}>
-                    <Text size="sm" c="dimmed" ta="center" py="md">
-                      No call ended on these days.
-                    </Text>
-                  </Table.Td>
-                </Table.Tr>
-              )}
+              {held.length === 0 && <EmptyRow columns={5} text="No call ended on these days." />}
             </Table.Tbody>
           </Table>
         </ScrollArea>
