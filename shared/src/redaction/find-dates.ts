@@ -1,4 +1,4 @@
-import { askedFor, cueAt } from './find-numbers.ts';
+import { askedFor, cueAt } from './number-cues.ts';
 import { wordsAfter, wordsBefore, type Reading } from './findings.ts';
 import { touch, type TextToken } from './text-tokens.ts';
 

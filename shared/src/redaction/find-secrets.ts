@@ -1,4 +1,4 @@
-import { cueAt } from './find-numbers.ts';
+import { cueAt } from './number-cues.ts';
 import { cuesIn, lastCue, wordsAfter, wordsBefore, type Reading } from './findings.ts';
 import { touch, type TextToken } from './text-tokens.ts';
 

@@ -1,14 +1,6 @@
-import {
-  askedFor,
-  claim,
-  cueAt,
-  digitsOf,
-  partsOf,
-  piecesOf,
-  turnStarts,
-  writtenAs,
-} from './find-numbers.ts';
+import { claim, digitsOf, partsOf, piecesOf, turnStarts, writtenAs } from './find-numbers.ts';
 import { cuesIn, wordsAfter, type Reading } from './findings.ts';
+import { askedFor, cueAt } from './number-cues.ts';
 import type { Atom, TextToken } from './text-tokens.ts';
 
 /** Shorter ones are prices, years and counts. */
