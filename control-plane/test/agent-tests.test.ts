@@ -6,6 +6,11 @@ import type { Test } from 'tap';
 import { newId } from '@parley/shared/ids/new-id';
 import { ManualClock } from '@parley/shared/time/manual-clock';
 import { agentTestResultCollection, agentTestRunCollection } from '../src/agent-tests/agent-test-model.ts';
+import { toolCallCollection } from '../src/calls/tool-call-model.ts';
+import { replayCollection } from '../src/replays/replay-model.ts';
+import { ReplayRunner } from '../src/replays/replay-runner.ts';
+import { silentLogger } from '@parley/shared/logging/logger';
+import { systemClock } from '@parley/shared/time/clock';
 import { eventually } from './fixtures/loopback-server.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
 import type { TestControlPlane } from './fixtures/test-control-plane.ts';
@@ -101,6 +106,66 @@ async function running({ cp, agentId, runModel, resultModel }: Awaited<ReturnTyp
     }).save();
   return run._id;
 }
+
+void t.test('a replay that one process leaves behind is held by another, and not for ever', async (t) => {
+  const { cp, agentId } = await bench(t);
+  const { database } = cp.app.services;
+  const model = database.model(replayCollection);
+  const put = async (change: object) => {
+    const of = {
+      org_id: cp.first.org._id,
+      project_id: cp.first.project._id,
+      agent_id: agentId,
+      agent_version: 1,
+    };
+    const times = { run_at: new Date(0), lease_until: new Date(0) };
+    const replay = {
+      ...of,
+      ...times,
+      _id: newId('rpl'),
+      session_id: 'talk',
+      status: 'queued',
+      created_by: 'cli',
+    };
+    return (await new model({ ...replay, ...change }).save())._id;
+  };
+  const forgotten: string[] = [];
+  const stop = new AbortController();
+  type Deps = ConstructorParameters<typeof ReplayRunner>[0];
+  const runner = (hold: Deps['hold']) =>
+    new ReplayRunner({
+      ...{ database, toolCalls: toolCallCollection, clock: systemClock, logger: silentLogger(), hold },
+      store: { find: async () => ({ _id: 'talk', erased_at: null, variables: {} }) },
+      agents: { version: async () => ({ config: { pre_call: {} } }), contentOf: async () => null },
+      callLog: { turns: async () => [{ role: 'caller', text: 'Hello.' }] },
+      forget: async (id: string) => forgotten.push(id),
+    } as unknown as Deps);
+  const stopped = await put({});
+  await runner(async ({ onSession }) => {
+    await onSession('half');
+    stop.abort(new Error('stopping'));
+    throw new Error('stopping');
+  }).work(stop.signal);
+  t.match(await model.findById(stopped).lean(), { status: 'queued', replay_session_id: 'half', failures: 0 });
+
+  const died = await put({ status: 'running', attempts: 1 });
+  const again = await put({ status: 'running', attempts: 3 });
+  const held = await put({ status: 'running', lease_until: new Date(Date.now() + 60_000), attempts: 1 });
+  await runner(async ({ onSession }) => {
+    await onSession('whole');
+    return { _id: 'whole' } as Awaited<ReturnType<Deps['hold']>>;
+  }).work(new AbortController().signal);
+  for (const id of [stopped, died])
+    t.match(await model.findById(id).lean(), {
+      status: 'completed',
+      replay_session_id: 'whole',
+      run_at: null,
+    });
+  t.same(forgotten, ['half'], 'the half of a conversation goes');
+  t.match(await model.findById(again).lean(), { status: 'failed', error: /stopped/ });
+  t.match(await model.findById(held).lean(), { status: 'running', attempts: 1 }, 'another has it');
+  await model.deleteMany({ session_id: 'talk' });
+});
 
 void t.test('a test is kept as sent, with the defaults filled in', async (t) => {
   const { cp, make, tests, o } = await bench(t);

@@ -17,12 +17,20 @@ type RunnerDeps = ConstructorParameters<typeof ReplayRunner>[0];
 /** Conversations that took place, held again with another version of their agent. */
 export function createReplays(
   deps: Omit<ServiceDeps, 'wake'> &
-    RunnerDeps & {
+    Omit<RunnerDeps, 'forget'> & {
       /** Forgets a session that is over. */
       eraseSession: (session: SessionRecord) => Promise<unknown>;
     },
 ) {
-  const replayRunner = new ReplayRunner(deps);
+  /** Erases a session, now or when it is over. */
+  async function forget(sessionId: string): Promise<void> {
+    const session = await deps.store.find(sessionId);
+    if (!session) return;
+    if (isTerminal(session.status)) await deps.eraseSession(session);
+    else await deps.store.change(session._id, { erase_at_end: true });
+  }
+
+  const replayRunner = new ReplayRunner({ ...deps, forget });
   const replays = new ReplayService({ ...deps, wake: () => replayRunner.wake() });
   const records = deps.database.model(replayCollection);
 
@@ -31,12 +39,7 @@ export function createReplays(
     const made = await records.find({ session_id: sessionId }).lean<ReplayRecord[]>();
     await records.deleteMany({ session_id: sessionId });
     await records.deleteMany({ replay_session_id: sessionId });
-    for (const { replay_session_id: id } of made) {
-      const session = id === null ? null : await deps.store.find(id);
-      if (!session) continue;
-      if (isTerminal(session.status)) await deps.eraseSession(session);
-      else await deps.store.change(session._id, { erase_at_end: true });
-    }
+    for (const { replay_session_id: id } of made) if (id !== null) await forget(id);
   }
 
   return {

@@ -1,11 +1,11 @@
 import { defineCollection } from '../storage/collection.ts';
-import type { StoredRecord } from '../storage/collection.ts';
+import type { LeasedRecord } from '../jobs/leased-jobs.ts';
 
 export const REPLAY_STATUSES = ['queued', 'running', 'completed', 'failed'] as const;
 export type ReplayStatus = (typeof REPLAY_STATUSES)[number];
 
 /** A conversation that took place, held again in writing with a version of its agent. */
-export interface ReplayRecord extends StoredRecord {
+export interface ReplayRecord extends LeasedRecord {
   org_id: string;
   project_id: string;
   /** The one that is held again. */
@@ -22,8 +22,6 @@ export interface ReplayRecord extends StoredRecord {
   created_by: string;
   started_at: Date | null;
   ended_at: Date | null;
-  /** Until when the process that runs it may take. */
-  lease_until: Date | null;
 }
 
 const text = { type: String, default: null };
@@ -44,14 +42,16 @@ export const replayCollection = defineCollection<ReplayRecord, 'project'>({
     created_by: { type: String, required: true },
     started_at: date,
     ended_at: date,
-    lease_until: date,
+    run_at: date,
+    lease_until: { type: Date, required: true, default: new Date(0) },
+    attempts: { type: Number, required: true, default: 0 },
+    failures: { type: Number, required: true, default: 0 },
   },
   indexes: [
     [{ ...OF_SESSION, created_at: -1, _id: -1 }],
     [{ ...OF_SESSION, updated_at: -1, _id: -1 }],
     [{ session_id: 1 }],
     [{ replay_session_id: 1 }],
-    // What waits, and what was lost with its process.
-    [{ status: 1, created_at: 1 }, { partialFilterExpression: { status: { $in: ['queued', 'running'] } } }],
+    [{ run_at: 1 }],
   ],
 });

@@ -5,6 +5,8 @@ import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
 import type { TestCase } from '../agent-tests/agent-test-conversation.ts';
 import type { CallLog } from '../calls/call-log.ts';
+import { LeasedJobs } from '../jobs/leased-jobs.ts';
+import type { Retry } from '../jobs/leased-jobs.ts';
 import type { PeriodicTask } from '../jobs/periodic-task.ts';
 import type { SessionAgent } from '../sessions/session-agent.ts';
 import type { SessionRecord } from '../sessions/session-record.ts';
@@ -18,9 +20,8 @@ import type { ReplayRecord } from './replay-model.ts';
 
 /** A conversation in writing takes at most so long. */
 const TIMEOUT_SECONDS = 600;
-/** Behind it a replay whose process has not ended it was lost with it. */
-const LEASE_MS = (TIMEOUT_SECONDS + 300) * 1000;
-const LOST_AT_ONCE = 100;
+/** One that was taken up so often has stopped its processes. */
+const MOST_ATTEMPTS = 3;
 
 /** A call of a tool in a session, as it is stored. */
 export interface SessionToolCall extends StoredRecord, StoredToolCall {
@@ -41,12 +42,13 @@ export type HoldConversation = (test: TestCase, signal: AbortSignal) => Promise<
 
 /** Holds the replays that wait, one at a time in this process, and notes how they compare. */
 export class ReplayRunner {
-  readonly #replays: Model<ReplayRecord>;
+  readonly #jobs: LeasedJobs<ReplayRecord>;
   readonly #toolCalls: Model<SessionToolCall>;
   readonly #store: SessionStore;
   readonly #agents: ReplayAgents;
   readonly #callLog: CallLog;
   readonly #hold: HoldConversation;
+  readonly #forget: (sessionId: string) => Promise<unknown>;
   readonly #clock: Clock;
   readonly #logger: Logger;
   #task: PeriodicTask | undefined;
@@ -58,15 +60,18 @@ export class ReplayRunner {
     agents: ReplayAgents;
     callLog: CallLog;
     hold: HoldConversation;
+    /** Erases the session of a repetition that came to nothing. */
+    forget: (sessionId: string) => Promise<unknown>;
     clock: Clock;
     logger: Logger;
   }) {
-    this.#replays = deps.database.model(replayCollection);
+    this.#jobs = new LeasedJobs({ ...deps, records: deps.database.model(replayCollection) });
     this.#toolCalls = deps.database.model(deps.toolCalls);
     this.#store = deps.store;
     this.#agents = deps.agents;
     this.#callLog = deps.callLog;
     this.#hold = deps.hold;
+    this.#forget = deps.forget;
     this.#clock = deps.clock;
     this.#logger = deps.logger;
   }
@@ -80,45 +85,33 @@ export class ReplayRunner {
     void this.#task?.runNow();
   }
 
-  /** Fails what was lost with its process, and runs what waits. */
+  /** Holds every replay that is due, one after the other; also what another process has left behind. */
   async work(signal: AbortSignal): Promise<void> {
-    const lost = await this.#replays
-      .find({ status: 'running', lease_until: { $lte: new Date(this.#clock.now()) } })
-      .limit(LOST_AT_ONCE)
-      .lean<ReplayRecord[]>();
-    for (const { _id } of lost) await this.#end(_id, { status: 'failed', error: STOPPED });
-    while (!signal.aborted) {
-      const replay = await this.#claim();
-      if (!replay) return;
-      await this.#run(replay, signal);
-    }
-  }
-
-  #claim(): Promise<ReplayRecord | null> {
-    const now = this.#clock.now();
-    return this.#replays
-      .findOneAndUpdate(
-        { status: 'queued' },
-        { $set: { status: 'running', started_at: new Date(now), lease_until: new Date(now + LEASE_MS) } },
-        { sort: { created_at: 1 }, returnDocument: 'after' },
-      )
-      .lean<ReplayRecord>();
+    const job = {
+      started: { status: 'running' as const, started_at: new Date(this.#clock.now()) },
+      work: (replay: ReplayRecord, held: AbortSignal) => this.#run(replay, held),
+      failed: (replay: ReplayRecord, error: unknown, retry: Retry) => this.#failed(replay, error, retry),
+    };
+    while (!signal.aborted && (await this.#jobs.next(signal, job)));
   }
 
   async #run(replay: ReplayRecord, signal: AbortSignal): Promise<void> {
-    try {
-      const turns = await this.#compare(replay, signal);
-      await this.#end(replay._id, { status: 'completed', turns: JSON.stringify(turns) });
-    } catch (error) {
-      if (!signal.aborted && !isForReaders(error))
-        this.#logger.error({ err: error, replayId: replay._id }, 'a replay failed unexpectedly');
-      const why = signal.aborted
-        ? STOPPED
-        : isForReaders(error)
-          ? error.message
-          : 'An internal error occurred.';
-      await this.#end(replay._id, { status: 'failed', error: why });
+    if (replay.attempts > MOST_ATTEMPTS) throw new ReplayError(STOPPED);
+    // Of a process that has stopped in the middle of it.
+    if (replay.replay_session_id !== null) await this.#forget(replay.replay_session_id);
+    const turns = await this.#compare(replay, signal);
+    await this.#end(replay, { status: 'completed', turns: JSON.stringify(turns) });
+  }
+
+  async #failed(replay: ReplayRecord, error: unknown, { interrupted, again }: Retry): Promise<void> {
+    if (interrupted && again) {
+      await this.#jobs.settle(replay, { status: 'queued', started_at: null, ...again });
+      return;
     }
+    if (!isForReaders(error))
+      this.#logger.error({ err: error, replayId: replay._id }, 'a replay failed unexpectedly');
+    const why = isForReaders(error) ? error.message : 'An internal error occurred.';
+    await this.#end(replay, { status: 'failed', error: why });
   }
 
   async #compare(replay: ReplayRecord, signal: AbortSignal) {
@@ -146,7 +139,7 @@ export class ReplayRunner {
           tool_mocks: await this.#mocks(replay, calls),
         },
         onSession: async (sessionId) => {
-          await this.#replays.updateOne({ _id: replay._id }, { $set: { replay_session_id: sessionId } });
+          await this.#jobs.settle(replay, { replay_session_id: sessionId });
         },
       },
       signal,
@@ -176,15 +169,13 @@ export class ReplayRunner {
   }
 
   /** Of a session that was erased meanwhile nothing is kept. */
-  async #end(replayId: string, set: Pick<ReplayRecord, 'status'> & Partial<ReplayRecord>): Promise<void> {
-    await this.#replays.updateOne(
-      { _id: replayId, status: 'running' },
-      { $set: { ...set, ended_at: new Date(this.#clock.now()), lease_until: null } },
-    );
+  async #end(replay: ReplayRecord, set: Pick<ReplayRecord, 'status'> & Partial<ReplayRecord>): Promise<void> {
+    const ended_at = new Date(this.#clock.now());
+    await this.#jobs.settle(replay, { ...set, ended_at, run_at: null, lease_until: new Date(0) });
   }
 }
 
-const STOPPED = 'The process that ran the replay stopped. Start another one.';
+const STOPPED = 'The processes that ran the replay stopped. Start another one.';
 const NEVER_CALLED = 'This tool was not called in the conversation that is replayed.';
 
 /** Why a replay came to nothing, for those who read it. */

@@ -95,7 +95,8 @@ export class ReplayService {
       _id: newId('rpl', this.#clock.now()),
       session_id: session._id,
       ...{ agent_id: agentId, agent_version: wanted, status: 'queued', error: null, turns: null },
-      ...{ replay_session_id: null, started_at: null, ended_at: null, lease_until: null },
+      ...{ replay_session_id: null, started_at: null, ended_at: null },
+      ...{ run_at: new Date(this.#clock.now()), lease_until: new Date(0), attempts: 0, failures: 0 },
       created_by: principalId(caller),
     });
     await this.#audit.record({
