@@ -313,6 +313,7 @@ export function wireCall(deps: CallDeps, owner: CallOwner) {
     ...{ plan, prompt, trusted, clock, phase, emit, carrier, llms, speech, tools, transcript, log },
     ...{ media, goodbye, callerMessage, failures, owner, timers: time.clock },
     agents: deps.resources.agents,
+    guard: () => guardrails.guard,
     hold: (assetId) => background.hold(assetId),
     onAgentChanged: (next, passed) => takeOver(next, passed),
   });

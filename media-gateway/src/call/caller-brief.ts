@@ -3,6 +3,7 @@ import { MAX_BRIEF_LENGTH, type Usage } from '@parley/shared/contracts/call-even
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { Clock } from '@parley/shared/time/clock';
 import type { LlmMessage, LlmProvider } from '../providers/llm/llm-provider.ts';
+import type { ReplyGuard } from '../speech/reply-guard.ts';
 import type { PromptTexts } from './prompt.ts';
 
 /** So long a summary may take. Without one, `brief_text` is said. */
@@ -19,6 +20,7 @@ export class CallerBrief {
   readonly #prompt: PromptTexts;
   readonly #llms: readonly LlmProvider[];
   readonly #messages: () => LlmMessage[];
+  readonly #guard: () => ReplyGuard | undefined;
   readonly #clock: Clock;
   readonly #usage: Usage;
   readonly #onTrouble: (error: unknown) => void;
@@ -30,6 +32,8 @@ export class CallerBrief {
     llms: readonly LlmProvider[];
     /** The conversation so far. */
     messages: () => LlmMessage[];
+    /** What judges the words of the agent in force, if anything does. */
+    guard: () => ReplyGuard | undefined;
     clock: Clock;
     usage: Usage;
     onTrouble: (error: unknown) => void;
@@ -38,6 +42,7 @@ export class CallerBrief {
     this.#prompt = deps.prompt;
     this.#llms = deps.llms;
     this.#messages = deps.messages;
+    this.#guard = deps.guard;
     this.#clock = deps.clock;
     this.#usage = deps.usage;
     this.#onTrouble = deps.onTrouble;
@@ -46,8 +51,19 @@ export class CallerBrief {
   /** @returns at most `MAX_BRIEF_LENGTH` characters; empty: nothing is said of the caller. Never rejects. */
   async of({ brief_to_target: mode, brief_text: text }: TransferDestination): Promise<string> {
     if (mode === 'none') return '';
-    const summary = mode === 'summary' ? await this.#summary(briefRequest(this.#plan)) : '';
+    const summary =
+      mode === 'summary' ? await this.#admitted(await this.#summary(briefRequest(this.#plan))) : '';
     return (summary === '' ? this.#prompt.render(text) : summary).trim().slice(0, MAX_BRIEF_LENGTH);
+  }
+
+  /** A summary, if the agent may say it: it is spoken as its other words are. */
+  async #admitted(summary: string): Promise<string> {
+    const guard = this.#guard();
+    if (summary === '' || !guard?.agent) return summary;
+    // It has a deadline of its own.
+    const verdict = await guard.agent(summary, '', this.#messages(), new AbortController().signal);
+    if (verdict.told) guard.tell(verdict.told);
+    return verdict.passes ? summary : '';
   }
 
   /** What another agent is told of the call. @returns as `of` */

@@ -5,6 +5,7 @@ import type { Clock } from '@parley/shared/time/clock';
 import type { LlmProvider } from '../providers/llm/llm-provider.ts';
 import type { Emit } from '../reporting/call-reporter.ts';
 import type { AgentSpeech } from '../speech/agent-speech.ts';
+import type { ReplyGuard } from '../speech/reply-guard.ts';
 import { AgentHandOver, type HandOverOrder, type Passed } from './agent-hand-over.ts';
 import { BlindTransfer } from './blind-transfer.ts';
 import type { AgentSource, NextAgent } from './call.ts';
@@ -55,6 +56,7 @@ export function wireTransfers(call: {
   emit: Emit;
   carrier: CarrierRequests;
   llms: LlmProvider[];
+  guard: () => ReplyGuard | undefined;
   speech: AgentSpeech;
   tools: CallTools;
   transcript: Transcript;
@@ -88,6 +90,7 @@ export function wireTransfers(call: {
   const brief = new CallerBrief({
     ...{ plan, prompt, llms: call.llms, clock: call.timers, usage: call.log.usage },
     messages: () => transcript.messages(prompt.systemPrompt()),
+    guard: call.guard,
     onTrouble: (error) => call.failures.trouble('llm_trouble', error),
   });
   const consultation = new Consultation({

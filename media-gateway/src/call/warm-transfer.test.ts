@@ -193,6 +193,37 @@ void t.test('a summary is thought of, or in its place the text is told', async (
   t.match(asked(slow), [{ action: 'consult', brief: 'Ada wants to buy.' }]);
 });
 
+void t.test('a summary that the agent may not say is not told: the text is', async (t) => {
+  for (const [verdict, brief] of [
+    ['1', 'Ada wants to buy.'],
+    ['0', 'Ada wants a boat.'],
+  ]) {
+    const plan = warmPlan({ brief_to_target: 'summary' });
+    plan.agent.config.guardrails.blocked_topics = ['boats'];
+    plan.agent.config.filler.enabled = false;
+    const judged: string[] = [];
+    const call = fakeCall({
+      plan,
+      llm: ({ cacheKey, messages }) => {
+        const asksVerdict = cacheKey.endsWith(':blocked_topics');
+        if (asksVerdict)
+          judged.push((JSON.parse(messages[1]!.content) as { about_to_say: string }).about_to_say);
+        return { events: [{ type: 'text', text: asksVerdict ? verdict! : 'Ada wants a boat.' }] };
+      },
+    });
+    await call.wait(1600);
+    command(call, 'transfer', { destination_id: 'sales' });
+    await call.wait(400);
+    t.same(judged, ['Ada wants a boat.']);
+    t.equal(asked(call)[0]!.brief, brief);
+    t.same(
+      call.events.filter(({ type }) => type === 'guardrail').map(({ data }) => data['verdict']),
+      verdict === '1' ? ['refused'] : [],
+    );
+    call.call.end({ ended_by: 'api', hangup_reason: 'api_hangup' });
+  }
+});
+
 void t.test(
   'the caller hears the audio of the destination again and again, and no words of it',
   async (t) => {
@@ -264,6 +295,19 @@ void t.test('whom a caller waits for is told of them, and takes them by a yes or
     t.equal(asked(call).length, 1, 'nobody is hung up');
     t.equal(call.requests.length, 0, 'no model has a part in it');
   }
+});
+
+void t.test('what is said of the caller is masked in the record of the call to the target', async (t) => {
+  const plan = targetPlan({ brief: 'Ada wants to buy. Her number is 415 555 2671.' });
+  plan.redaction = { kinds: ['phone_number'], before_llm: false };
+  const call = fakeCall({ plan });
+  await call.hears('Sales, hello?');
+  await call.wait(16_000);
+  t.match(call.spoken.join(' '), /four one five/, 'the target hears it');
+  call.call.end({ ended_by: 'api', hangup_reason: 'api_hangup' });
+  await call.call.ended;
+  for (const all of [call.events, call.saved, call.report]) t.notMatch(JSON.stringify(all), /2671/);
+  t.match(call.texts().join(), /Her number is \[phone_number\]/);
 });
 
 void t.test('a key is taken while the briefing is said', async (t) => {
