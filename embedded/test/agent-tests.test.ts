@@ -22,6 +22,8 @@ const SCRIPT = parseScript({
       when: { user: 'billing', tool: 'transfer_call' },
       reply: { tool_calls: [{ name: 'transfer_call', arguments: { destination_id: 'billing' } }] },
     },
+    { when: { system: 'Ask the caller now for "people"' }, reply: { text: 'For how many?' } },
+    { when: { system: 'Ask the caller now for "code"' }, reply: { text: 'And the code?' } },
     { when: { user: 'price' }, reply: { text: 'A pizza costs 12 euros.' } },
     {
       when: { user: { regex: 'order (?<order>\\w+)' }, tool: 'order_status' },
@@ -427,6 +429,45 @@ void t.test('tests talk to an agent as callers do', async (t) => {
       `/v1/sessions/${result.session_id}/events?type=handover`,
     );
     t.match(events.items, [{ data: { phase: 'begun' } }, { data: { phase: 'done', version: 1 } }]);
+  });
+
+  await t.test('a flow collects what the caller of a test writes', async (t) => {
+    const desk = await installation.agent({
+      flow_definition: {
+        start_node_id: 'ask',
+        nodes: [
+          {
+            id: 'ask',
+            type: 'collect',
+            fields: [
+              { name: 'people', type: 'number' },
+              { name: 'code', type: 'digits', confirm: true },
+            ],
+          },
+          { id: 'bye', type: 'end', message: 'A table for {{people}}.' },
+          { id: 'sorry', type: 'end' },
+        ],
+        edges: [
+          { id: 'failed', from: 'ask', to: 'sorry', condition: { type: 'error' }, priority: 1 },
+          { id: 'all', from: 'ask', to: 'bye', condition: { type: 'always' } },
+        ],
+      },
+    });
+    const { result } = await api(platform, desk).one({
+      type: 'scripted',
+      turns: [
+        said('For four people.', { id: 'asks', kind: 'contains', text: 'And the code?' }),
+        said('four one five', { id: 'repeats', kind: 'contains', text: '4 1 5' }),
+        said('Yes, that is right.', { id: 'ends', kind: 'contains', text: 'A table for 4.' }),
+      ],
+      checks: [
+        { id: 'people', kind: 'variable', name: 'people', op: 'eq', value: '4' },
+        { id: 'code', kind: 'variable', name: 'code', op: 'eq', value: '415' },
+        { id: 'done', kind: 'node_reached', node_id: 'bye' },
+        { id: 'ended', kind: 'ended_by', value: 'agent' },
+      ],
+    });
+    t.match(result, { status: 'passed', error: null }, JSON.stringify(result));
   });
 
   await t.test('a model plays the caller until it hangs up', async (t) => {
