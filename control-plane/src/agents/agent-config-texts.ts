@@ -116,7 +116,7 @@ export const AGENT_CONFIG_TEXTS: Readonly<Record<string, string>> = {
     'Whether the agent prepares its reply before the end of the turn is certain: faster, with more model requests.',
   'turn_taking.max_caller_turn_seconds': 'Seconds after which the agent answers a caller who does not stop.',
   'turn_taking.backchannel':
-    'Short words of the agent in pauses of a caller who goes on, such as "I see": they take no turn, and no reply waits for them. In telephone calls.',
+    'Short words of the agent in pauses of a caller who goes on, such as "I see": they take no turn, and no reply waits for them. In telephone calls only: web and text sessions have none.',
   'turn_taking.backchannel.enabled': 'Whether the agent says them.',
   'turn_taking.backchannel.frequency': 'How often, at the pauses that allow it: 0 never, 1 always.',
   'turn_taking.backchannel.phrases': 'The words; an empty list: those of the language.',
