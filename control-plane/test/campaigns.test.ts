@@ -267,6 +267,10 @@ void t.test('what a campaign uses stays, and a campaign that is over goes with i
   await add(id, numbered(3));
   const release = () => plane.call('DELETE', `/v1/phone-numbers/${number._id}`);
   t.match(await release(), { status: 409, body: { code: 'resource_in_use', refs: [{ id }] } });
+  const config = { telephony: { phone_number_id: number._id } };
+  await plane.call('PATCH', `/v1/agents/${mine.body.id}`, { body: { config } });
+  await plane.call('PATCH', `/v1/campaigns/${id}`, { body: { phone_number_ids: [] } });
+  t.match(await release(), { status: 409, body: { refs: [{ type: 'campaign', id }] } }, "its agent's");
   const archive = () => plane.call<{ code: string; refs: object[] }>('DELETE', `/v1/agents/${mine.body.id}`);
   const refused = await archive();
   t.match(refused, { status: 409, body: { code: 'resource_in_use', refs: [{ type: 'campaign', id }] } });

@@ -19,7 +19,7 @@ import { CampaignFeeder, FEED_INTERVAL_MS } from './campaign-feeder.ts';
 import { CampaignFollower } from './campaign-follower.ts';
 import { CampaignGate } from './campaign-gate.ts';
 import { campaignCollection } from './campaign-model.ts';
-import { CampaignNeeds } from './campaign-needs.ts';
+import { CampaignNeeds, choiceOf } from './campaign-needs.ts';
 import { CampaignReconciler } from './campaign-reconciler.ts';
 import { CAMPAIGN_AUDIT, campaignRoutes } from './campaign-routes.ts';
 import type { CampaignAudit } from './campaign-routes.ts';
@@ -43,6 +43,8 @@ import { SingleCalls } from './single-calls.ts';
 
 /** How often contacts are looked for that a process has changed which died before they were counted. */
 const COUNT_INTERVAL_MS = 60_000;
+/** Campaigns whose agents are read when a number is to be released. */
+const CAMPAIGNS_LOOKED_AT = 200;
 
 export function createCampaigns(
   deps: Pick<Platform, 'bus' | 'clock' | 'config' | 'database' | 'logger' | 'processName'> & {
@@ -120,7 +122,10 @@ export function createCampaigns(
     erases: { session: (sessionId) => contacts.forgetSession(sessionId) },
     uses: {
       agent: (scope, agentId) => unfinished(scope, { agent_id: agentId }),
-      number: (scope, numberId) => unfinished(scope, { phone_number_ids: numberId }),
+      number: async (scope, numberId) => [
+        ...(await unfinished(scope, { phone_number_ids: numberId })),
+        ...(await callingFromAgents(scope, deps.agents, numberId)),
+      ],
       project: (scope) => unfinished(scope, {}, ['scheduled', 'running', 'paused']),
       list: (scope, listId) =>
         unfinished(scope, { recipient_list_id: listId }, ['scheduled', 'running', 'paused']),
@@ -164,4 +169,22 @@ async function unfinished(
     .collection(campaignCollection)
     .find({ ...which, status: { $in: statuses } }, { limit: 20 });
   return found.map(({ _id, name }) => ({ type: 'campaign', id: _id, name }));
+}
+
+/** Campaigns of a project that are not over and name no number, but whose agent calls from this one: at most 20. */
+async function callingFromAgents(scope: Scope, agents: SessionAgents, numberId: string) {
+  const nameless = await scope
+    .collection(campaignCollection)
+    .find(
+      { 'phone_number_ids.0': { $exists: false }, status: { $in: UNFINISHED } },
+      { limit: CAMPAIGNS_LOOKED_AT },
+    );
+  const found = [];
+  for (const campaign of nameless) {
+    const agent = await choiceOf(agents, campaign);
+    if (agent?.versions.some(({ config }) => config.telephony.phone_number_id === numberId))
+      found.push({ type: 'campaign', id: campaign._id, name: campaign.name });
+    if (found.length === 20) break;
+  }
+  return found;
 }
