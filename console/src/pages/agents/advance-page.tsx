@@ -30,7 +30,8 @@ export default function AdvancePage() {
           </Text>
           <StartCallCard agentId={agentId} settings={webhooks.data.start_call} />
           <CallEndedCard
-            key={JSON.stringify(webhooks.data.call_ended)}
+            // Another secret makes no other form: it is being shown there, once.
+            key={JSON.stringify({ ...webhooks.data.call_ended, secret: null })}
             agentId={agentId}
             settings={webhooks.data.call_ended}
           />

@@ -27,7 +27,7 @@ export function CallEndedCard({ agentId, settings }: { agentId: string; settings
   const show = useSettings(agentId);
   const [draft, setDraft] = useState(settings);
   const path = { agent_id: agentId };
-  const { secret: _, ...body } = draft;
+  const body = withoutSecret(draft);
   const save = useMutation({
     mutationFn: () =>
       take(api.PUT('/api/v1/webhooks/agents/{agent_id}/call-ended', { params: { path }, body })),
@@ -38,7 +38,7 @@ export function CallEndedCard({ agentId, settings }: { agentId: string; settings
       take(api.POST('/api/v1/webhooks/agents/{agent_id}/call-ended/test', { params: { path } })),
   });
   const readOnly = !can('edit');
-  const isChanged = JSON.stringify(draft) !== JSON.stringify(settings);
+  const isChanged = JSON.stringify(body) !== JSON.stringify(withoutSecret(settings));
   const wrong = save.error instanceof ApiError ? save.error.fields : [];
   const errorOf = (field: string) =>
     wrong
@@ -149,4 +149,8 @@ export function CallEndedCard({ agentId, settings }: { agentId: string; settings
       </form>
     </Card>
   );
+}
+
+function withoutSecret({ secret: _, ...rest }: CallEnded): Omit<CallEnded, 'secret'> {
+  return rest;
 }
