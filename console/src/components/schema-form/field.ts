@@ -59,7 +59,11 @@ export type Field =
   | (Common & { kind: 'week' })
   | (Common & { kind: 'map'; entry: Field })
   | (Common & { kind: 'variant'; tag: string; variants: readonly { value: string; group: GroupField }[] })
-  | (Common & { kind: 'json' });
+  | (Common & {
+      kind: 'json';
+      /** A value that the server takes, where the description has one. */
+      example: unknown;
+    });
 
 /** Ends what the description says of a value that does nothing yet: nobody is offered it. */
 export const IDLE = /Only .+ is taken in this version\.$/;
@@ -103,7 +107,8 @@ function toField(
     nullable,
     fallback: written.default !== undefined ? written.default : schema.default,
   };
-  if (depth > MAX_DEPTH) return { ...common, kind: 'json' };
+  const json: Field = { ...common, kind: 'json', example: written.example ?? schema.example };
+  if (depth > MAX_DEPTH) return json;
   const inner = (part: JsonSchema, name: string, isRequired: boolean) =>
     toField(part, schemas, name, isRequired, depth + 1);
   const groupFrom = (part: JsonSchema, at: Common): GroupField => ({
@@ -118,7 +123,7 @@ function toField(
   if (options.length > 0) {
     if (options.every(isMaskedSecret) || isSecret(options)) return { ...common, kind: 'secret' };
     const tag = tagOf(options);
-    if (tag === undefined) return { ...common, kind: 'json' };
+    if (tag === undefined) return json;
     return {
       ...common,
       kind: 'variant',
@@ -167,11 +172,11 @@ function toField(
     case 'object': {
       if (schema.properties) return groupFrom(schema, common);
       const entry = schema.additionalProperties;
-      if (typeof entry !== 'object' || Object.keys(entry).length === 0) return { ...common, kind: 'json' };
+      if (typeof entry !== 'object' || Object.keys(entry).length === 0) return json;
       return { ...common, kind: 'map', entry: inner(entry, '', true) };
     }
     default:
-      return { ...common, kind: 'json' };
+      return json;
   }
 }
 

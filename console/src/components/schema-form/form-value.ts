@@ -85,8 +85,9 @@ export function emptyOf(field: Field): unknown {
     case 'variant':
       return variantOf(field, field.variants[0]!.value);
     case 'map':
-    case 'json':
       return {};
+    case 'json':
+      return isObject(field.example) ? field.example : {};
   }
 }
 

@@ -164,6 +164,12 @@ void t.test('windows of days and times are a week, which begins with working hou
 void t.test('new values are as small as can be', async (t) => {
   t.same(emptyOf(form), { target: { type: 'phone', number: '' } });
   t.equal(emptyOf(at('silence', 'reminder_after_seconds')), 8);
+  const example = { type: 'object', properties: {} };
+  t.same(
+    emptyOf(fieldOf({ type: 'object', additionalProperties: {}, example }, {})),
+    example,
+    'what is free begins as what the server takes',
+  );
   const target = at('target');
   if (target.kind === 'variant') t.same(variantOf(target, 'agent'), { type: 'agent', agent_id: '' });
 });
