@@ -10,9 +10,11 @@ export interface ExtraProps {
 /** What a kind of record has besides its form. */
 const EXTRAS: Readonly<Record<string, ReturnType<typeof lazy<React.ComponentType<ExtraProps>>>>> = {
   'knowledge-bases': lazy(() => import('./knowledge-extra.tsx')),
+  'audio-assets': lazy(() => import('./audio-extra.tsx')),
   databases: lazy(() => import('./database-extra.tsx')),
   'phone-numbers': lazy(() => import('./number-extra.tsx')),
   'telephony-accounts': lazy(() => import('./account-extra.tsx')),
+  'recipient-lists': lazy(() => import('./recipients-extra.tsx')),
   voices: lazy(() => import('./voice-extra.tsx')),
 };
 
