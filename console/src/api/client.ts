@@ -2,7 +2,8 @@ import createClient from 'openapi-fetch';
 import { toApiError, unreachable } from './api-error.ts';
 import { apiUrl } from './page-settings.ts';
 import type { paths } from './schema.d.ts';
-import { accessToken, renew } from './session.ts';
+import { reachability } from './reachability.ts';
+import { accessToken, renewed } from './session.ts';
 
 export { ApiError } from './api-error.ts';
 export { followEvents } from './follow-events.ts';
@@ -10,11 +11,14 @@ export { followEvents } from './follow-events.ts';
 /** The platform's API, by its own description. */
 export const api = createClient<paths>({ baseUrl: apiUrl, fetch: authorizedFetch });
 
-/** Sends a request as the person who is signed in; where the sign-in ran out meanwhile, once more with a new token. */
+/**
+ * Sends a request as the person who is signed in. Where the sign-in ran out meanwhile, once more with a new token, which may
+ * take until the person has signed in again.
+ */
 export async function authorizedFetch(request: Request): Promise<Response> {
   const again = request.clone();
   const response = await send(request);
-  if (response.status !== 401 || !(await renew())) return response;
+  if (response.status !== 401 || !(await renewed())) return response;
   return send(again);
 }
 
@@ -25,6 +29,7 @@ async function send(request: Request): Promise<Response> {
     return await fetch(request);
   } catch (error) {
     if (request.signal.aborted) throw error;
+    reachability.lost();
     throw unreachable(error);
   }
 }

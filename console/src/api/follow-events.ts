@@ -2,7 +2,8 @@ import { toApiError, ApiError, unreachable } from './api-error.ts';
 import { EventStreamReader } from './event-stream.ts';
 import type { ServerEvent } from './event-stream.ts';
 import { apiUrl } from './page-settings.ts';
-import { accessToken, renew } from './session.ts';
+import { reachability } from './reachability.ts';
+import { accessToken, renewed } from './session.ts';
 
 /** `waiting`: the connection was lost and is tried again. */
 export type StreamState = 'connecting' | 'open' | 'waiting';
@@ -103,10 +104,12 @@ async function connect(path: string, lastEventId: string, signal: AbortSignal): 
       },
       signal,
     }).catch((error: unknown) => {
-      throw signal.aborted ? error : unreachable(error);
+      if (signal.aborted) throw error;
+      reachability.lost();
+      throw unreachable(error);
     });
   let response = await ask();
-  if (response.status === 401 && (await renew())) response = await ask();
+  if (response.status === 401 && (await renewed())) response = await ask();
   if (!response.ok)
     throw toApiError(
       response.status,
@@ -116,12 +119,15 @@ async function connect(path: string, lastEventId: string, signal: AbortSignal): 
   return response;
 }
 
+/** Or until the server, which could not be reached, answers again. */
 function waited(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(done, ms);
+    const stop = reachability.subscribe(() => reachability.isReachable && done());
     signal.addEventListener('abort', done, { once: true });
     function done() {
       clearTimeout(timer);
+      stop();
       signal.removeEventListener('abort', done);
       resolve();
     }

@@ -1,9 +1,13 @@
 import { toApiError, unreachable } from './api-error.ts';
+import { reachability } from './reachability.ts';
 
 // Who is signed in. The access token lives in memory only; what renews it is a cookie that no script can read.
 
-/** `unknown` until the first look at the cookie. */
-export type SessionState = 'unknown' | 'in' | 'out';
+/**
+ * `unknown` until the first look at the cookie. `expired`: the sign-in of whoever was here ran out. Until they have signed in
+ * again, what their page asks for waits.
+ */
+export type SessionState = 'unknown' | 'in' | 'expired' | 'out';
 
 interface Access {
   access_token: string;
@@ -16,6 +20,8 @@ const MARGIN_MS = 30_000;
 const LOCK = 'parley-session';
 
 let token: string | undefined;
+/** Whose page this is: a user's id. */
+let owner: string | undefined;
 let expiresAt = 0;
 let state: SessionState = 'unknown';
 let renewing: Promise<boolean> | undefined;
@@ -23,7 +29,7 @@ const listeners = new Set<() => void>();
 const tabs = new BroadcastChannel(LOCK);
 
 tabs.addEventListener('message', ({ data }) => {
-  if (data === 'out') forget();
+  if (data === 'out') forget('out');
   // Somebody signed in: perhaps as another person.
   if (data === 'in') void renew();
 });
@@ -56,19 +62,42 @@ export const session = {
     try {
       await post('logout', {});
     } finally {
-      forget();
+      forget('out');
       tabs.postMessage('out');
     }
   },
 };
 
 /**
- * A token that is good for a while yet.
+ * A token that is good for a while yet. Where the sign-in ran out, once there is another.
  * @returns undefined when nobody is signed in
  */
 export async function accessToken(): Promise<string | undefined> {
-  if (token === undefined || Date.now() > expiresAt - MARGIN_MS) await renew();
+  if (state === 'expired') await signedInAgain();
+  else if (token === undefined || Date.now() > expiresAt - MARGIN_MS) await renewed();
   return token;
+}
+
+/**
+ * Renews the sign-in; where it ran out, waits until the person has signed in again.
+ * @returns whether somebody is signed in
+ * @throws ApiError when the server cannot be asked
+ */
+export async function renewed(): Promise<boolean> {
+  return (state !== 'expired' && (await renew())) || signedInAgain();
+}
+
+/** @returns whether somebody is signed in */
+function signedInAgain(): Promise<boolean> {
+  return new Promise((resolve) => {
+    const settle = () => {
+      if (state === 'expired') return;
+      stop();
+      resolve(state === 'in');
+    };
+    const stop = session.subscribe(settle);
+    settle();
+  });
 }
 
 /**
@@ -83,7 +112,7 @@ export function renew(): Promise<boolean> {
       return true;
     } catch (error) {
       if (!(error instanceof Error && 'status' in error && error.status === 401)) throw error;
-      forget();
+      forget(state === 'in' || state === 'expired' ? 'expired' : 'out');
       return false;
     }
   }).finally(() => (renewing = undefined));
@@ -102,6 +131,7 @@ async function post(action: string, body: object): Promise<Access | undefined> {
     body: JSON.stringify(body),
     credentials: 'same-origin',
   }).catch((error: unknown) => {
+    reachability.lost();
     throw unreachable(error);
   });
   if (response.status === 204) return undefined;
@@ -112,14 +142,28 @@ async function post(action: string, body: object): Promise<Access | undefined> {
 
 function keep(access: Access | undefined): void {
   if (!access) return;
+  const subject = subjectOf(access.access_token);
+  if (owner !== undefined && owner !== subject) {
+    // Signed in as somebody else, perhaps in another tab: nothing of the one before is for them.
+    location.reload();
+    return;
+  }
+  owner = subject;
   token = access.access_token;
   expiresAt = Date.now() + access.expires_in * 1000;
   change('in');
 }
 
-function forget(): void {
+function forget(next: 'expired' | 'out'): void {
   token = undefined;
-  change('out');
+  if (next === 'out') owner = undefined;
+  change(next);
+}
+
+/** The user that a token is of (RFC 7519, 4.1.2). */
+function subjectOf(accessToken: string): string | undefined {
+  const [, payload = ''] = accessToken.split('.');
+  return (JSON.parse(atob(payload.replace(/-/g, '+').replace(/_/g, '/'))) as { sub?: string }).sub;
 }
 
 function change(next: SessionState): void {

@@ -130,7 +130,7 @@ export const PAGES: readonly Page[] = [
     title: 'API keys',
     group: 'Organisation',
     icon: icons.KeyRound,
-
+    role: 'editor',
     load: () => import('../pages/api-keys/api-keys-page.tsx'),
   },
   {

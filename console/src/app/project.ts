@@ -44,7 +44,7 @@ export function useOrg(): { orgId: string; orgName: string; role: Role; can(acti
   const { orgId } = useParams({ strict: false });
   const wanted = project?.orgId ?? orgId;
   const member = memberships.find(({ org_id }) => org_id === wanted);
-  // Whoever is in no such org is shown what the server says.
+  // Where the address names no org, or one of others.
   const role = member?.role ?? 'viewer';
   return { orgId: wanted ?? '', orgName: member?.org_name ?? '', role, can: (action) => may(role, action) };
 }

@@ -5,7 +5,7 @@ import { NotFound } from './not-found.tsx';
 import { PAGES } from './pages.ts';
 import { Shell } from './shell.tsx';
 
-const root = createRootRoute({ notFoundComponent: NotFound });
+const root = createRootRoute({ notFoundComponent: () => <NotFound /> });
 
 /** Everything behind the sign-in. */
 const shell = createRoute({ getParentRoute: () => root, id: 'shell', component: Shell });

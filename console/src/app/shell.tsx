@@ -1,20 +1,27 @@
 import { AppShell, Burger, Center, Group, ScrollArea } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
-import { Outlet, useLocation, useParams, useRouter } from '@tanstack/react-router';
+import { Outlet, useLocation, useMatches, useParams, useRouter } from '@tanstack/react-router';
 import { useEffect, useState, useSyncExternalStore } from 'react';
 import { api, take } from '../api/client.ts';
+import { reachability } from '../api/reachability.ts';
 import { renew, session } from '../api/session.ts';
+import { EmptyState } from '../components/empty-state.tsx';
 import { ErrorMessage } from '../components/error-message.tsx';
 import { Loading } from '../components/loading.tsx';
+import { PageError } from '../components/page-error.tsx';
 import { Brand } from './brand.tsx';
+import { ConnectionNotice } from './connection-notice.tsx';
 import { GoTo } from './go-to.tsx';
 import { Navigation } from './navigation.tsx';
-import { ProfileValue, ProjectValue, lastProject, useProfile } from './project.ts';
+import { NotFound } from './not-found.tsx';
+import { PAGES } from './pages.ts';
+import { ProfileValue, ProjectValue, lastProject, useOrg, useProfile } from './project.ts';
 import type { ProjectContext } from './project.ts';
 import { ProjectSwitch } from './project-switch.tsx';
 import { queryClient } from './query-client.ts';
-import { may } from './roles.ts';
+import { may, roleAtLeast } from './roles.ts';
+import { SignInAgain } from './sign-in-again.tsx';
 import { UserMenu } from './user-menu.tsx';
 
 /** The frame of every page behind the sign-in: who is here, where they are, where they may go. */
@@ -23,13 +30,23 @@ export function Shell() {
   const [error, setError] = useState<unknown>();
   const router = useRouter();
   useEffect(() => {
-    if (state === 'unknown') renew().catch(setError);
+    if (state === 'unknown') {
+      const look = () => renew().catch(setError);
+      void look();
+      return reachability.subscribe(() => reachability.isReachable && void look());
+    }
     if (state !== 'out') return;
     // The next person is not to see what this one saw.
     queryClient.clear();
     void router.navigate({ to: '/sign-in', search: { to: router.state.location.href }, replace: true });
   }, [state, router]);
-  if (state === 'in') return <Signed />;
+  if (state === 'in' || state === 'expired')
+    return (
+      <>
+        <Signed />
+        {state === 'expired' && <SignInAgain />}
+      </>
+    );
   return (
     <Center mih="100vh" p="md">
       {error === undefined ? <Loading /> : <ErrorMessage error={error} onRetry={() => location.reload()} />}
@@ -45,7 +62,10 @@ function Signed() {
   if (!data)
     return (
       <Center mih="100vh" p="md">
-        {error ? <ErrorMessage error={error} onRetry={() => void refetch()} /> : <Loading />}
+        <div>
+          <ConnectionNotice />
+          {error ? <ErrorMessage error={error} onRetry={() => void refetch()} /> : <Loading />}
+        </div>
       </Center>
     );
   return (
@@ -92,18 +112,37 @@ function Frame() {
         </AppShell.Navbar>
         <AppShell.Main id="content" tabIndex={-1} style={{ outline: 'none' }}>
           <div style={{ maxWidth: 1440, marginInline: 'auto' }}>
+            <ConnectionNotice />
             {project.error ? (
-              <ErrorMessage error={project.error} onRetry={project.retry} />
+              <PageError error={project.error} onRetry={project.retry} />
             ) : project.loading ? (
               <Loading height="40vh" />
             ) : (
-              <Outlet />
+              <PageOfAddress />
             )}
           </div>
         </AppShell.Main>
       </AppShell>
     </ProjectValue>
   );
+}
+
+/** The page, to whom it is for. */
+function PageOfAddress() {
+  const { orgId } = useParams({ strict: false });
+  const { memberships } = useProfile();
+  const { role } = useOrg();
+  const path = useMatches().at(-1)?.fullPath as string | undefined;
+  const least = PAGES.find((page) => page.path === path)?.role ?? 'viewer';
+  if (orgId !== undefined && !memberships.some(({ org_id }) => org_id === orgId)) return <NotFound />;
+  if (!roleAtLeast(role, least))
+    return (
+      <EmptyState
+        title="Your role does not allow this"
+        text={`This page needs the role ${least}; you are ${role}. Ask somebody who administers the organisation.`}
+      />
+    );
+  return <Outlet />;
 }
 
 /** The project that the address names. */

@@ -5,7 +5,8 @@ import { ChevronLeft } from '../../components/build-icons.ts';
 import type { ReactNode } from 'react';
 import { PAGES } from '../../app/pages.ts';
 import { useProject } from '../../app/project.ts';
-import { ErrorMessage } from '../../components/error-message.tsx';
+import { roleAtLeast } from '../../app/roles.ts';
+import { PageError } from '../../components/page-error.tsx';
 import { liveVersionOf } from './agent-draft.ts';
 import { useAgent, useTraffic } from './use-agent-editor.ts';
 
@@ -29,7 +30,7 @@ export function AgentFrame({
   actions?: ReactNode;
   children: ReactNode;
 }) {
-  const { projectId } = useProject();
+  const { projectId, role } = useProject();
   useDocumentTitle(`${useAgent(agentId).data?.name ?? 'Agent'} · Parley`);
   const navigate = useNavigate();
   const agent = useAgent(agentId);
@@ -38,9 +39,14 @@ export function AgentFrame({
   const root = `/projects/${projectId}/agents/${agentId}`;
   const tab = TABS.find(({ end }) => pathname === `${root}${end}`)?.id ?? 'editor';
   const offered = TABS.filter(({ end }) =>
-    PAGES.some(({ path }) => path === `/projects/$projectId/agents/$agentId${end}`),
+    PAGES.some(
+      (page) =>
+        page.path === `/projects/$projectId/agents/$agentId${end}` &&
+        roleAtLeast(role, page.role ?? 'viewer'),
+    ),
   );
-  if (agent.error) return <ErrorMessage error={agent.error} onRetry={() => void agent.refetch()} />;
+  if (agent.error && !agent.data)
+    return <PageError error={agent.error} onRetry={() => void agent.refetch()} />;
   const live = agent.data && traffic.data && liveVersionOf(agent.data.version, traffic.data);
   return (
     <Stack gap="md">

@@ -4,7 +4,7 @@ import { Link, useParams } from '@tanstack/react-router';
 import { Fragment } from 'react';
 import { useProject } from '../../app/project.ts';
 import { CopyCurl } from '../../components/copy-curl.tsx';
-import { ErrorMessage } from '../../components/error-message.tsx';
+import { PageError } from '../../components/page-error.tsx';
 import { LiveCall } from '../live-call/live-call.tsx';
 import { useSession } from './call-data.ts';
 import type { Session } from './call-data.ts';
@@ -32,8 +32,8 @@ export default function CallPage() {
       <Anchor component={Link} to={`/projects/${projectId}/calls`} size="sm">
         All calls
       </Anchor>
-      {session.error ? (
-        <ErrorMessage error={session.error} onRetry={() => void session.refetch()} />
+      {session.error && !session.data ? (
+        <PageError error={session.error} onRetry={() => void session.refetch()} />
       ) : session.data ? (
         <Fragment key={sessionId}>
           {live ? (

@@ -4,7 +4,8 @@ import { Link } from '@tanstack/react-router';
 import { api, take } from '../../api/client.ts';
 import { useParam, useProject } from '../../app/project.ts';
 import { PageHeader } from '../../components/page-header.tsx';
-import { QueryContent } from '../../components/query-content.tsx';
+import { Loading } from '../../components/loading.tsx';
+import { PageError } from '../../components/page-error.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { Time } from '../../components/time.tsx';
 import { CampaignActions } from './campaign-actions.tsx';
@@ -25,7 +26,9 @@ export default function CampaignPage() {
     refetchInterval: ({ state: { data } }) =>
       data && (isLive(data) || data.counters.in_progress + data.counters.queued > 0) ? WHILE_LIVE_MS : false,
   });
-  return <QueryContent query={query}>{(campaign) => <Shown campaign={campaign} />}</QueryContent>;
+  const { data, error, refetch } = query;
+  if (data) return <Shown campaign={data} />;
+  return error ? <PageError error={error} onRetry={() => void refetch()} /> : <Loading />;
 }
 
 function Shown({ campaign }: { campaign: Campaign }) {

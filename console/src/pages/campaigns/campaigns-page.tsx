@@ -78,7 +78,7 @@ export default function CampaignsPage() {
             <Table miw={760} highlightOnHover verticalSpacing="sm">
               <Table.Thead>
                 <Table.Tr>
-                  <Table.Th>Name</Table.Th>
+                  <Table.Th miw={180}>Name</Table.Th>
                   <Table.Th w={150}>Status</Table.Th>
                   <Table.Th w={240}>Contacts done with</Table.Th>
                   <Table.Th>Agent</Table.Th>

@@ -16,7 +16,6 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, take } from '../../api/client.ts';
 import { useProject } from '../../app/project.ts';
-import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { useChoices } from '../../components/schema-form/references.ts';
@@ -35,7 +34,7 @@ type People = { from: 'file' | 'list' | 'later'; csv: ChosenCsv | null; listId: 
 
 /** A campaign step by step; the last says what will happen. */
 export default function NewCampaignPage() {
-  const { projectId, timezone, can } = useProject();
+  const { projectId, timezone } = useProject();
   const [step, setStep] = useState(0);
   const [plan, setPlan] = useState<CampaignPlan>(() => emptyPlan(timezone));
   const [people, setPeople] = useState<People>({ from: 'file', csv: null, listId: null });
@@ -56,13 +55,6 @@ export default function NewCampaignPage() {
     setProblem(null);
     setStep(to);
   }
-  if (!can('edit'))
-    return (
-      <EmptyState
-        title="Your role does not allow this"
-        text="Editors and above make campaigns. Ask one of them."
-      />
-    );
   return (
     <>
       <PageHeader

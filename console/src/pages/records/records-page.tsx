@@ -3,9 +3,11 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useLocation, useNavigate, useSearch } from '@tanstack/react-router';
 import { Suspense, useState } from 'react';
+import { ApiError } from '../../api/client.ts';
 import { useDescription } from '../../api/description.ts';
 import type { ListPage } from '../../api/list-pages.ts';
 import { usePages } from '../../api/use-pages.ts';
+import { NotFound } from '../../app/not-found.tsx';
 import { useProject } from '../../app/project.ts';
 import { recordKindOf } from '../../app/record-kinds.ts';
 import type { RecordKind } from '../../app/record-kinds.ts';
@@ -144,7 +146,7 @@ function Records({
                 {items?.map((record) => (
                   <Table.Tr key={String(record['id'])}>
                     {kind.columns.map((column, index) => (
-                      <Table.Td key={column} maw={360}>
+                      <Table.Td key={column} miw={index === 0 ? 150 : 90} maw={360}>
                         {index === 0 ? (
                           <Anchor
                             component="button"
@@ -198,6 +200,8 @@ function Records({
             schemas={schemas}
             onDone={close}
           />
+        ) : linked.error instanceof ApiError && linked.error.status === 404 ? (
+          <NotFound what="record" />
         ) : linked.error ? (
           <ErrorMessage error={linked.error} onRetry={() => void linked.refetch()} />
         ) : openId !== undefined ? (

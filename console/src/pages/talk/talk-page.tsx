@@ -34,22 +34,11 @@ const FLOOR: Readonly<Record<Floor, string>> = {
 /** A conversation with an agent's newest version, in the page. */
 export default function TalkPage() {
   const { agentId = '' } = useParams({ strict: false });
-  const { can } = useProject();
   const agent = useAgent(agentId);
   const { talk, level, start, end } = useTalk(agentId, agent.data?.version);
   const [variables, setVariables] = useState<Record<string, string>>({});
   const declared = agent.data?.config.variables ?? [];
   const running = talk !== null && talk.state !== 'over';
-  if (!can('edit'))
-    return (
-      <AgentFrame agentId={agentId}>
-        <EmptyState
-          icon={Mic}
-          title="Your role does not allow this"
-          text="Who may edit agents may talk to their drafts."
-        />
-      </AgentFrame>
-    );
   return (
     <AgentFrame
       agentId={agentId}

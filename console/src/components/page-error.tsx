@@ -1,0 +1,9 @@
+import { ApiError } from '../api/client.ts';
+import { NotFound } from '../app/not-found.tsx';
+import { ErrorMessage } from './error-message.tsx';
+
+/** Why a page cannot be shown: there is nothing at its address, or something went wrong. */
+export function PageError({ error, onRetry }: { error: unknown; onRetry: () => void }) {
+  if (error instanceof ApiError && error.status === 404) return <NotFound />;
+  return <ErrorMessage error={error} onRetry={onRetry} />;
+}
