@@ -2,7 +2,7 @@ import t, { type Test } from 'tap';
 import { LONG, sampleOf } from '../../shared/test/fixtures/long.ts';
 import { bundleConsole, firstViewBytes } from '../build/bundle.ts';
 import { AUDIT_ACTIONS } from '../src/pages/audit/audit-filter.ts';
-import { OWNER, openConsole, seriousFaults, skip } from './fixtures/console-browser.ts';
+import { OWNER, openConsole, seriousFaults, skip, tooWide } from './fixtures/console-browser.ts';
 
 // One platform and one browser for the main task of every page but those of a newcomer (newcomer.test.ts).
 
@@ -102,7 +102,7 @@ void t.test('the console, as a person uses it', { skip }, async (t) => {
       await page.locator('.selected').getByText('"reference":"L 42"').waitFor();
       await faults();
       await page.setViewportSize({ width: 360, height: 780 });
-      await page.waitForFunction('document.documentElement.scrollWidth <= 360');
+      t.same(await tooWide(page), [], 'a call fits a telephone');
       await page.setViewportSize({ width: 1440, height: 900 });
 
       const [call] = /calls\/[0-9a-f-]{36}/.exec(page.url())!;
@@ -147,12 +147,7 @@ void t.test('the console, as a person uses it', { skip }, async (t) => {
       await page.getByRole('heading', { level: 1 }).waitFor();
       await page.locator('[role=status][aria-label^=Loading]').waitFor({ state: 'detached' });
       await page.setViewportSize({ width: 360, height: 740 });
-      const wide = await page.evaluate<string[]>(
-        `document.documentElement.scrollWidth <= 360 ? [] : [...document.querySelectorAll('main *')]
-          .filter((one) => one.getBoundingClientRect().right > 360 && !one.closest('.data-table > *, table'))
-          .map((one) => one.outerHTML.slice(0, 120))`,
-      );
-      t.same(wide.slice(0, 5), [], `${name} fits a telephone`);
+      t.same(await tooWide(page), [], `${name} fits a telephone`);
       await page.setViewportSize({ width: 1440, height: 900 });
       t.same(await seriousFaults(page), [], name);
     }
