@@ -15,6 +15,7 @@ import { QueryContent } from '../../components/query-content.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { Time } from '../../components/time.tsx';
 import { DailyCharts } from './daily-charts.tsx';
+import { Now } from './now.tsx';
 import { firstSteps } from './first-steps.ts';
 import type { StepId } from './first-steps.ts';
 
@@ -48,6 +49,7 @@ export default function HomePage() {
       />
       <Stack gap="xl">
         {sessions.data && <FirstSteps calls={sessions.data.total ?? sessions.data.items.length} />}
+        <Now />
         <DailyCharts />
         <section aria-labelledby="latest">
           <Group justify="space-between" mb="sm">
@@ -133,7 +135,8 @@ function FirstSteps({ calls }: { calls: number }) {
   const texts: Record<StepId, { title: string; text: string; action?: { label: string; to: string } }> = {
     agent: {
       title: 'Make an agent',
-      text: 'Who answers: its prompt, its voice, and what it may do.',
+      text: 'Who answers: its prompt, its voice, and what it may do. There are templates to begin with.',
+      action: { label: 'Pick a template', to: `/projects/${projectId}/agents` },
     },
     talk: {
       title: 'Talk to it',
@@ -143,6 +146,7 @@ function FirstSteps({ calls }: { calls: number }) {
     number: {
       title: 'Connect a number',
       text: 'A telephone number of your carrier, and the agent that answers there.',
+      action: { label: 'Connect', to: `/projects/${projectId}/phone-numbers` },
     },
   };
   return (
