@@ -141,7 +141,8 @@ void t.test('the console, as a person uses it', { skip }, async (t) => {
   await t.test('nothing keeps anybody out of home and the settings', async (t) => {
     const links = page.getByRole('navigation').getByRole('link');
     const names = ['Home', 'Projects', 'Project', 'API keys', 'Members', 'Rate limits', 'Features'];
-    names.push('Usage', 'Billing', 'Campaigns', 'Complaints', 'Audit trail');
+    names.push('Usage', 'Billing', 'Campaigns', 'Complaints', 'Audit trail', 'Organisation', 'Numbers');
+    names.push('Provider credentials', 'Models', 'Inbound', 'Accounts');
     for (const name of sampleOf(t, 'CONSOLE_PAGE', names)) {
       await links.filter({ hasText: new RegExp(`^${name}$`) }).click();
       await page.getByRole('heading', { level: 1 }).waitFor();

@@ -114,8 +114,15 @@ export const PAGES: readonly Page[] = [
     path: '/orgs/$orgId/projects',
     title: 'Projects',
     group: 'Organisation',
-    icon: icons.Building2,
+    icon: icons.FolderKanban,
     load: () => import('../pages/projects/projects-page.tsx'),
+  },
+  {
+    path: '/orgs/$orgId/settings',
+    title: 'Organisation',
+    group: 'Organisation',
+    icon: icons.Building2,
+    load: () => import('../pages/org-settings/org-settings-page.tsx'),
   },
   {
     path: '/projects/$projectId/settings',

@@ -3,12 +3,14 @@ import type { components } from '../api/schema.d.ts';
 import {
   AudioLines,
   BookOpen,
+  Cpu,
   Database,
   ListChecks,
   Music,
   Phone,
   PhoneIncoming,
   PhoneOff,
+  PlugZap,
   Server,
   Wrench,
 } from '../components/build-icons.ts';
@@ -18,7 +20,7 @@ export interface RecordKind {
   /** In the address of the page. */
   id: string;
   title: string;
-  group: 'Conversations' | 'Build' | 'Telephony';
+  group: 'Conversations' | 'Build' | 'Telephony' | 'Organisation';
   icon: LucideIcon;
   /** As names of operations have it: `listTools`, `createTool`. */
   many: string;
@@ -141,6 +143,26 @@ export const RECORD_KINDS: readonly RecordKind[] = [
     one: 'RecipientList',
     columns: ['name', 'kind', 'recipient_count', 'updated_at'],
     text: 'Numbers that are never called, and lists of people for campaigns.',
+  }),
+  kind({
+    id: 'provider-credentials',
+    title: 'Provider credentials',
+    group: 'Organisation',
+    icon: PlugZap,
+    many: 'ProviderCredentials',
+    one: 'ProviderCredential',
+    columns: ['name', 'provider', 'status', 'last_verified_at'],
+    text: 'Accounts of your own at providers of speech and language models. Without one, those of this installation are used.',
+  }),
+  kind({
+    id: 'models',
+    title: 'Models',
+    group: 'Organisation',
+    icon: Cpu,
+    many: 'Models',
+    one: 'Model',
+    columns: ['name', 'kind', 'provider', 'model', 'status'],
+    text: 'What agents hear, think and speak with: the models of this installation, and those that you add.',
   }),
 ];
 

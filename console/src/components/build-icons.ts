@@ -21,6 +21,7 @@ export { default as MoreHorizontal } from 'lucide-react/icons/ellipsis';
 export { default as Phone } from 'lucide-react/icons/phone';
 export { default as Play } from 'lucide-react/icons/play';
 export { default as Plus } from 'lucide-react/icons/plus';
+export { default as PlugZap } from 'lucide-react/icons/plug-zap';
 export { default as Redo2 } from 'lucide-react/icons/redo-2';
 export { default as Repeat2 } from 'lucide-react/icons/repeat-2';
 export { default as Rocket } from 'lucide-react/icons/rocket';

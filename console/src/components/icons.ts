@@ -11,6 +11,7 @@ export { default as Columns3 } from 'lucide-react/icons/columns-3';
 export { default as Copy } from 'lucide-react/icons/copy';
 export { default as Download } from 'lucide-react/icons/download';
 export { default as FlaskConical } from 'lucide-react/icons/flask-conical';
+export { default as FolderKanban } from 'lucide-react/icons/folder-kanban';
 export { default as Globe } from 'lucide-react/icons/globe';
 export { default as House } from 'lucide-react/icons/house';
 export { default as Keyboard } from 'lucide-react/icons/keyboard';

@@ -23,6 +23,8 @@ export interface JsonSchema {
   maxLength?: number;
   minItems?: number;
   maxItems?: number;
+  /** It is never read back. */
+  writeOnly?: boolean;
 }
 
 export type Schemas = Readonly<Record<string, JsonSchema>>;
@@ -136,7 +138,8 @@ function toField(
         })),
     };
   }
-  if (isMaskedSecret(schema)) return { ...common, kind: 'secret' };
+  if (isMaskedSecret(schema) || (schema.writeOnly === true && schema.type === 'string'))
+    return { ...common, kind: 'secret' };
   if (schema.enum) return { ...common, kind: 'choice', options: schema.enum.map(String) };
   if (schema.const !== undefined) return { ...common, kind: 'choice', options: [String(schema.const)] };
   switch (schema.type) {

@@ -161,6 +161,11 @@ void t.test('windows of days and times are a week, which begins with working hou
   t.equal(rowsOf({ type: 'object', properties: { ...properties, note: { type: 'string' } } }).kind, 'rows');
 });
 
+void t.test('what is never read back is a secret', async (t) => {
+  t.equal(fieldOf({ type: 'string', maxLength: 500, writeOnly: true }, {}).kind, 'secret');
+  t.equal(fieldOf({ type: 'string', maxLength: 500 }, {}).kind, 'text');
+});
+
 void t.test('new values are as small as can be', async (t) => {
   t.same(emptyOf(form), { target: { type: 'phone', number: '' } });
   t.equal(emptyOf(at('silence', 'reminder_after_seconds')), 8);

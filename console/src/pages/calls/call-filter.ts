@@ -29,6 +29,8 @@ export type CallSort = (typeof SORTS)[number];
 export interface CallFilter extends Partial<Record<ListFilter, string[]>> {
   /** A number or its end, or words of who the caller is. */
   q?: string;
+  /** Words that were all said in the call, by either side. */
+  transcript?: string;
   agent_version?: number;
   /** In seconds, both included. */
   min_duration?: number;
@@ -54,6 +56,8 @@ export function readCallFilter(search: Readonly<Record<string, unknown>>): CallF
   }
   const q = asText(search['q']).slice(0, 100);
   if (q !== '') filter.q = q;
+  const transcript = asText(search['transcript']).slice(0, 200);
+  if (transcript !== '') filter.transcript = transcript;
   const version = wholeNumber(search['agent_version']);
   if (version !== undefined && version >= 1) filter.agent_version = version;
   const [least, most] = [wholeNumber(search['min_duration']), wholeNumber(search['max_duration'])];
@@ -95,6 +99,9 @@ const TAKEN: Partial<Record<ListFilter, (value: string) => boolean>> = {
   language: (value) => value.length >= 2,
 };
 
+/** The API takes no more. */
+const MAX_WORDS = 16;
+
 /** Letters or digits: without either there is nothing to look for. */
 const SEARCHABLE = /[\p{L}\p{N}]/u;
 
@@ -107,6 +114,8 @@ export function toCallQuery(filter: CallFilter, now: number, timezone: string): 
     if (values.length > 0) Object.assign(query, { [name]: values });
   }
   if (filter.q !== undefined && SEARCHABLE.test(filter.q)) query.q = filter.q;
+  if (filter.transcript !== undefined && SEARCHABLE.test(filter.transcript))
+    query.transcript = filter.transcript.split(/\s+/).slice(0, MAX_WORDS).join(' ');
   if (filter.agent_version !== undefined) query.agent_version = filter.agent_version;
   const { min_duration: least, max_duration: most } = filter;
   if (least !== undefined) query.min_duration_seconds = least;

@@ -22,6 +22,14 @@ void t.test('a filter is read from the address, and what is not understood is le
   t.end();
 });
 
+void t.test('calls are narrowed to those in which words were said', (t) => {
+  const query = (transcript: string) => toCallQuery(readCallFilter({ transcript }), NOON, 'UTC');
+  t.same(query(' refund  order '), { transcript: 'refund order' });
+  t.same(query('…'), {}, 'without letters there is nothing to look for');
+  t.equal(query('a '.repeat(40)).transcript?.split(' ').length, 16, 'no more words than the API takes');
+  t.end();
+});
+
 void t.test('a filter becomes a query that the API takes, also while it is being typed', (t) => {
   t.same(toCallQuery({}, NOON, 'UTC'), {});
   t.same(

@@ -112,6 +112,13 @@ export function FilterBar({
             <MultiSelect label="Direction" data={options(DIRECTION_WORDS)} {...list('direction')} />
             <MultiSelect label="How it ended" data={options(HANGUP_WORDS)} {...list('hangup_reason')} />
             <MultiSelect label="Why it failed" data={options(FAILURE_WORDS)} {...list('failure_reason')} />
+            <TypedInput
+              label="Said in the call"
+              placeholder="refund order"
+              description="Whole words, all of them, by either side"
+              maxLength={200}
+              {...typed('transcript', TEXT)}
+            />
             <TypedInput label="Outcome" {...typed('outcome', LIST)} />
             <TypedInput label="Number, whole" placeholder="+14155550100" {...typed('phone_number', LIST)} />
             <TypedInput label="Campaign ID" placeholder="cmp_…" {...typed('campaign_id', LIST)} />

@@ -13,6 +13,7 @@ const EXTRAS: Readonly<Record<string, ReturnType<typeof lazy<React.ComponentType
   'audio-assets': lazy(() => import('./audio-extra.tsx')),
   databases: lazy(() => import('./database-extra.tsx')),
   'phone-numbers': lazy(() => import('./number-extra.tsx')),
+  'provider-credentials': lazy(() => import('./credential-extra.tsx')),
   'telephony-accounts': lazy(() => import('./account-extra.tsx')),
   'recipient-lists': lazy(() => import('./recipients-extra.tsx')),
   voices: lazy(() => import('./voice-extra.tsx')),
@@ -29,6 +30,7 @@ export const NEW_RECORDS: Readonly<
 > = {
   'audio-assets': lazy(() => import('./new-audio.tsx')),
   'phone-numbers': lazy(() => import('./new-number.tsx')),
+  'provider-credentials': lazy(() => import('./new-credential.tsx')),
 };
 
 export function RecordExtras({ kindId, record, onChanged }: ExtraProps & { kindId: string }) {

@@ -116,7 +116,9 @@ export function EditRecord({
       setChanged(null);
     },
   });
-  const mayEdit = mayDo(update, role);
+  // What belongs to the installation is changed by nobody here.
+  const isOwn = record.data['org_id'] !== null;
+  const mayEdit = isOwn && mayDo(update, role);
   const shown = form?.fields.map(({ key }) => key) ?? [];
   const facts = Object.entries(record.data).filter(
     ([key, one]) => !shown.includes(key) && !PLACES.includes(key) && isPlain(one),
@@ -152,7 +154,7 @@ export function EditRecord({
           ))}
         </Stack>
       </Card>
-      {mayDo(remove, role) && (
+      {isOwn && mayDo(remove, role) && (
         <Group>
           <ConfirmButton
             color="red"
