@@ -18,6 +18,8 @@ const COLORS: Record<string, string> = {
     'answered',
     'resolved',
     'paid',
+    'available',
+    'valid',
   ),
   ...of(
     'blue',
@@ -46,8 +48,23 @@ const COLORS: Record<string, string> = {
     'draft',
     'waiting_retry',
     'proof_submitted',
+    'provisioning',
+    'releasing',
+    'unverified',
+    'needs_credentials',
   ),
-  ...of('red', 'failed', 'error', 'rejected', 'blocked', 'suspended', 'overdue', 'expired', 'uncollectible'),
+  ...of(
+    'red',
+    'failed',
+    'error',
+    'rejected',
+    'blocked',
+    'suspended',
+    'overdue',
+    'expired',
+    'uncollectible',
+    'invalid',
+  ),
 };
 
 function of(color: string, ...states: string[]): Record<string, string> {

@@ -1,5 +1,6 @@
 import {
   Alert,
+  Anchor,
   Button,
   Card,
   Group,
@@ -13,6 +14,7 @@ import {
   TextInput,
 } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, take } from '../../api/client.ts';
 import { idempotencyKey } from '../../api/idempotency-key.ts';
@@ -30,7 +32,7 @@ const KINDS = ['local', 'mobile', 'national', 'toll_free'] as const;
 
 /** Adds a number: bought from a carrier, with its price before the click, or one that the account has already. */
 export default function NewNumber({ onChanged, onDone }: NewRecordProps) {
-  const { orgId } = useProject();
+  const { orgId, projectId } = useProject();
   const [mode, setMode] = useState<'buy' | 'import'>('buy');
   const [chosen, setChosen] = useState<string | null>(null);
   const accounts = useQuery({
@@ -50,7 +52,16 @@ export default function NewNumber({ onChanged, onDone }: NewRecordProps) {
         if (!account)
           return (
             <Alert color="yellow" title="No account at a carrier is ready">
-              Add one under Accounts, and check it there: numbers belong to it.
+              Numbers belong to one:{' '}
+              <Anchor
+                component={Link}
+                to={`/projects/${projectId}/telephony-accounts`}
+                size="sm"
+                underline="always"
+              >
+                add it
+              </Anchor>{' '}
+              first.
             </Alert>
           );
         const added = () => {

@@ -31,6 +31,7 @@ export const NEW_RECORDS: Readonly<
   'audio-assets': lazy(() => import('./new-audio.tsx')),
   'phone-numbers': lazy(() => import('./new-number.tsx')),
   'provider-credentials': lazy(() => import('./new-credential.tsx')),
+  'telephony-accounts': lazy(() => import('./new-account.tsx')),
 };
 
 export function RecordExtras({ kindId, record, onChanged }: ExtraProps & { kindId: string }) {
