@@ -372,6 +372,21 @@ void t.test('time in which a call of a campaign may not be dialled is no time in
   t.equal(await services.outboundCalls.withdraw({ campaignId: campaign.campaignId }), 1);
 });
 
+void t.test('a carrier that has no room is asked less and less often', async (t) => {
+  const line = await world.line();
+  plivo.setTelephones(() => ({ does: 'ring', afterMs: 0 }));
+  plivo.setFaults([{ kind: 'refuse', status: 429, count: 3 }]);
+  t.teardown(() => plivo.setFaults([]));
+  const made = await world.order(line);
+  const waits = await passUntil('the third refusal', async () => {
+    const { dial } = await session(made._id);
+    return dial!.tries === 3 && dial!.state === 'waiting' && dial;
+  });
+  t.ok(waits.not_before.getTime() - clock.now() > 4000);
+  await becomes(made, 'ringing');
+  await end(made);
+});
+
 void t.test('time in which the account of a single call is off is time in the queue', async (t) => {
   const line = await world.line();
   const notBefore = new Date(clock.now() + 1000);

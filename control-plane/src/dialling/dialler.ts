@@ -20,8 +20,9 @@ const TICKET_GRACE_SECONDS = 60;
 const TIME_LIMIT_SECONDS = 14_400;
 /** A process that was stopped for so long between noting that a request leaves and sending it sends it no more. */
 const SEND_WITHIN_MS = 5000;
-/** How long a call waits that the carrier refused for now. */
+/** How long a call waits that the carrier refused for now: for each refusal, up to so long in all. */
 const AGAIN_AFTER_MS = 2000;
+const AGAIN_AT_MOST_MS = 30_000;
 /** A campaign's call that the carrier has refused so often is given up. */
 const MAX_TRIES = 20;
 
@@ -137,7 +138,8 @@ export class Dialler {
         const failure: FailureReason = answer.failure;
         if (!answer.again || dial.tries >= MAX_TRIES)
           return this.#moves.refused(sent, { failure, cause: answer.cause ?? answer.code });
-        return this.#moves.again(sent, clock.now() + AGAIN_AFTER_MS, {
+        const waitMs = Math.min(AGAIN_AT_MOST_MS, AGAIN_AFTER_MS * dial.tries);
+        return this.#moves.again(sent, clock.now() + waitMs, {
           result: 'refused',
           cause: answer.cause ?? answer.code,
         });
