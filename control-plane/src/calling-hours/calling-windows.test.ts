@@ -29,6 +29,19 @@ void t.test('windows have bounds', (t) => {
   t.end();
 });
 
+void t.test('each day of the week is its own', (t) => {
+  for (const [nth, day] of ALL.entries()) {
+    // From a Monday on.
+    const windows = open('UTC', '09:00', '18:00', [day]);
+    t.same(
+      ALL.map((_, at) => isOpen(windows, Date.UTC(2026, 5, 1 + at, 12))),
+      ALL.map((_, at) => at === nth),
+      day,
+    );
+  }
+  t.end();
+});
+
 void t.test('a window is open from its start until before its end, on its days', (t) => {
   for (const [timezone, at, expected] of [
     // 2026-06-01 is a Monday.

@@ -268,6 +268,8 @@ void t.test('keys are as the agent takes them', async (t) => {
   };
   t.same(await pressed(() => {}, '4*2#'), { entries: ['4*2'], cleared: true });
   t.same(await pressed((dtmf) => (dtmf.terminator = '*'), '42*'), { entries: ['42'], cleared: true });
+  const fixed = (dtmf: AgentConfig['dtmf']) => void Object.assign(dtmf, { terminator: '', max_digits: 3 });
+  t.same(await pressed(fixed, '4#2'), { entries: ['4#2'], cleared: true }, 'no key ends it');
   t.same(await pressed((dtmf) => (dtmf.interrupts = false), '4'), { entries: [], cleared: false });
   t.same(await pressed((dtmf) => (dtmf.receive = false), '42#'), { entries: [], cleared: false });
 });

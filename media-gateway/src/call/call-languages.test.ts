@@ -101,6 +101,20 @@ void t.test(
   },
 );
 
+void t.test('where nothing is to be detected, the caller asks for another language', async (t) => {
+  const call = fakeCall({
+    plan: planIn((config) => void (config.language.detection = 'off')),
+    llm,
+    detect: async () => t.fail('not asked') as never,
+  });
+  await call.wait(1600);
+  await call.hears('Was kostet das denn?');
+  await call.wait(1000);
+  t.same(changes(call), []);
+  t.ok(call.requests[0]!.tools.some(({ name }) => name === 'set_language'));
+  call.call.end(end);
+});
+
 void t.test('the model changes the language, and goes on in the other voice within its reply', async (t) => {
   let asked = 0;
   const call = fakeCall({

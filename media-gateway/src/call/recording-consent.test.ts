@@ -2,7 +2,7 @@ import t from 'tap';
 import { fakeCall, wirePlan, WORD_MS } from './fakes.ts';
 import { ANSWER_MS } from './recording-consent.ts';
 
-function call(mode: 'announce' | 'ask', message = '', greeting = 'Welcome here.') {
+function call(mode: 'none' | 'announce' | 'ask', message = '', greeting = 'Welcome here.') {
   return fakeCall({
     plan: wirePlan((plan, config) => {
       plan.record.enabled = true;
@@ -20,6 +20,15 @@ async function ended(fake: ReturnType<typeof call>) {
 
 const answers = (fake: ReturnType<typeof call>) =>
   fake.events.filter(({ type }) => type === 'recording_consent').map(({ data }) => data['answer']);
+
+void t.test('where nobody need consent, the call is recorded from its beginning', async (t) => {
+  const fake = call('none', 'We record calls.');
+  await fake.wait(2 * WORD_MS);
+  t.ok(fake.recorded.caller.length > 0);
+  await fake.wait(6 * WORD_MS);
+  t.same([answers(fake), fake.spoken], [[], ['Welcome here.']]);
+  t.match(await ended(fake), { recording: { status: 'stored' } });
+});
 
 void t.test('the caller is told of the recording, and only then it begins', async (t) => {
   const fake = call('announce', 'We record calls.');

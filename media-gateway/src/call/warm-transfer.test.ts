@@ -183,6 +183,9 @@ void t.test('a summary is thought of, or in its place the text is told', async (
     'the caller hears nothing of it',
   );
 
+  const silent = await waiting({ brief_to_target: 'none' }, says);
+  t.equal(asked(silent)[0]!.brief ?? '', '', 'or nothing');
+
   const never: LlmScript = () => ({ events: [], afterMs: 60_000 });
   const slow = fakeCall({ plan: warmPlan({ brief_to_target: 'summary' }), llm: never });
   await slow.wait(1600);
