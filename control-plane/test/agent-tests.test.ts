@@ -132,13 +132,14 @@ void t.test('a replay that one process leaves behind is held by another, and not
   const forgotten: string[] = [];
   const stop = new AbortController();
   type Deps = ConstructorParameters<typeof ReplayRunner>[0];
-  const runner = (hold: Deps['hold']) =>
+  type Hold = Deps['talks']['hold'];
+  const runner = (hold: Hold) =>
     new ReplayRunner({
-      ...{ database, toolCalls: toolCallCollection, clock: systemClock, logger: silentLogger(), hold },
+      ...{ database, toolCalls: toolCallCollection, clock: systemClock, logger: silentLogger() },
       store: { find: async () => ({ _id: 'talk', erased_at: null, variables: {} }) },
       agents: { version: async () => ({ config: { pre_call: {} } }), contentOf: async () => null },
       callLog: { turns: async () => [{ role: 'caller', text: 'Hello.' }] },
-      forget: async (id: string) => forgotten.push(id),
+      talks: { hold, forget: async (id: string) => forgotten.push(id) },
     } as unknown as Deps);
   const stopped = await put({});
   await runner(async ({ onSession }) => {
@@ -153,7 +154,7 @@ void t.test('a replay that one process leaves behind is held by another, and not
   const held = await put({ status: 'running', lease_until: new Date(Date.now() + 60_000), attempts: 1 });
   await runner(async ({ onSession }) => {
     await onSession('whole');
-    return { _id: 'whole' } as Awaited<ReturnType<Deps['hold']>>;
+    return { _id: 'whole' } as Awaited<ReturnType<Hold>>;
   }).work(new AbortController().signal);
   for (const id of [stopped, died])
     t.match(await model.findById(id).lean(), {

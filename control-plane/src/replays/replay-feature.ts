@@ -6,6 +6,7 @@ import { replayCollection } from './replay-model.ts';
 import type { ReplayRecord } from './replay-model.ts';
 import { replayRoutes } from './replay-routes.ts';
 import { ReplayRunner } from './replay-runner.ts';
+import type { HoldConversation } from './replay-runner.ts';
 import { replaySample } from './replay-sample.ts';
 import { REPLAY_AUDIT, ReplayService } from './replay-service.ts';
 
@@ -17,7 +18,8 @@ type RunnerDeps = ConstructorParameters<typeof ReplayRunner>[0];
 /** Conversations that took place, held again with another version of their agent. */
 export function createReplays(
   deps: Omit<ServiceDeps, 'wake'> &
-    Omit<RunnerDeps, 'forget'> & {
+    Omit<RunnerDeps, 'talks'> & {
+      hold: HoldConversation;
       /** Forgets a session that is over. */
       eraseSession: (session: SessionRecord) => Promise<unknown>;
     },
@@ -30,7 +32,7 @@ export function createReplays(
     else await deps.store.change(session._id, { erase_at_end: true });
   }
 
-  const replayRunner = new ReplayRunner({ ...deps, forget });
+  const replayRunner = new ReplayRunner({ ...deps, talks: { hold: deps.hold, forget } });
   const replays = new ReplayService({ ...deps, wake: () => replayRunner.wake() });
   const records = deps.database.model(replayCollection);
 

@@ -40,6 +40,13 @@ export interface ReplayAgents {
 /** Holds a conversation in writing, as tests of agents do. @returns its session, which is over */
 export type HoldConversation = (test: TestCase, signal: AbortSignal) => Promise<SessionRecord>;
 
+/** What is done with the conversations that repeat others. */
+export interface RepeatedTalks {
+  hold: HoldConversation;
+  /** Erases one that came to nothing. */
+  forget(sessionId: string): Promise<unknown>;
+}
+
 /** Holds the replays that wait, one at a time in this process, and notes how they compare. */
 export class ReplayRunner {
   readonly #jobs: LeasedJobs<ReplayRecord>;
@@ -47,8 +54,7 @@ export class ReplayRunner {
   readonly #store: SessionStore;
   readonly #agents: ReplayAgents;
   readonly #callLog: CallLog;
-  readonly #hold: HoldConversation;
-  readonly #forget: (sessionId: string) => Promise<unknown>;
+  readonly #talks: RepeatedTalks;
   readonly #clock: Clock;
   readonly #logger: Logger;
   #task: PeriodicTask | undefined;
@@ -59,9 +65,7 @@ export class ReplayRunner {
     store: SessionStore;
     agents: ReplayAgents;
     callLog: CallLog;
-    hold: HoldConversation;
-    /** Erases the session of a repetition that came to nothing. */
-    forget: (sessionId: string) => Promise<unknown>;
+    talks: RepeatedTalks;
     clock: Clock;
     logger: Logger;
   }) {
@@ -70,8 +74,7 @@ export class ReplayRunner {
     this.#store = deps.store;
     this.#agents = deps.agents;
     this.#callLog = deps.callLog;
-    this.#hold = deps.hold;
-    this.#forget = deps.forget;
+    this.#talks = deps.talks;
     this.#clock = deps.clock;
     this.#logger = deps.logger;
   }
@@ -98,7 +101,7 @@ export class ReplayRunner {
   async #run(replay: ReplayRecord, signal: AbortSignal): Promise<void> {
     if (replay.attempts > MOST_ATTEMPTS) throw new ReplayError(STOPPED);
     // Of a process that has stopped in the middle of it.
-    if (replay.replay_session_id !== null) await this.#forget(replay.replay_session_id);
+    if (replay.replay_session_id !== null) await this.#talks.forget(replay.replay_session_id);
     const turns = await this.#compare(replay, signal);
     await this.#end(replay, { status: 'completed', turns: JSON.stringify(turns) });
   }
@@ -123,7 +126,7 @@ export class ReplayRunner {
     const before = await this.#exchanges(session._id);
     const calls = await this.#callsOf(session._id);
     const lines = before.flatMap(({ caller }) => (caller !== null && isSpoken(caller) ? [caller] : []));
-    const held = await this.#hold(
+    const held = await this.#talks.hold(
       {
         // Nothing outside is asked again: what the call before the call found is among the variables.
         agent: { ...agent, config: { ...agent.config, pre_call: { ...agent.config.pre_call, url: null } } },
