@@ -82,6 +82,15 @@ void t.test('in a pause of a caller who goes on the agent shows that it listens'
   call.call.end({ ended_by: 'api' });
 });
 
+void t.test('a far end that takes audio of replies alone, as browsers do, hears none', async (t) => {
+  const call = listener();
+  Object.assign(call.phone, { ambience: false });
+  await call.wait(GREETED_MS);
+  await speaks(call, 'I would like to book', 2000, 900);
+  t.same(backchannels(call), []);
+  call.call.end({ ended_by: 'api' });
+});
+
 void t.test('a reply does not wait for one, and what was heard of it is written down', async (t) => {
   const call = listener();
   await call.wait(GREETED_MS);
