@@ -87,6 +87,7 @@ void t.test('a far end that takes audio of replies alone, as browsers do, hears 
   Object.assign(call.phone, { ambience: false });
   await call.wait(GREETED_MS);
   await speaks(call, 'I would like to book', 2000, 900);
+  await call.wait(1000, true);
   t.same(backchannels(call), []);
   call.call.end({ ended_by: 'api' });
 });
