@@ -66,7 +66,7 @@ export function AgentFrame({
             {agent.data?.name ?? ' '}
           </Title>
           {agent.data && live !== undefined && (
-            <Group gap={6} wrap="nowrap">
+            <Group gap={6} wrap="nowrap" style={{ flexShrink: 0 }}>
               <Tooltip label="The version that callers get">
                 <Badge variant="dot" color="green" tt="none">
                   v{live} live

@@ -83,6 +83,7 @@ export function TrafficCard({
           </Text>
         </div>
         <SegmentedControl
+          size="xs"
           disabled={readOnly}
           value={draft.mode}
           aria-label="Traffic"
