@@ -236,7 +236,7 @@ export const AGENT_CONFIG_TEXTS: Readonly<Record<string, string>> = {
 
   privacy: 'What is kept of a call.',
   'privacy.redact':
-    'What is masked in transcript, events, analyses, webhooks and recording. Numbers, e-mail addresses and dates are found by their form, their check digits and what announces them: of written sentences that nobody had tuned it for, in English and German, 98 of 100 values or more. `person_name` and `address` have no such form: a name is masked where it is introduced ("my name is …", titles, relatives) or answers the question for it, and from then on; an address where a street stands with a house number or is announced. Of 20 and 12 such sentences kept apart all were found; a name that is merely mentioned is not.',
+    'What is masked in transcript, events, analyses, webhooks and recording. Numbers, e-mail addresses and dates are found by their form, their check digits and what announces them: of 710 such values in written sentences that it had not been tuned for, in English and German, 707. `person_name` and `address` have no such form: a name is masked where it is introduced ("my name is …", titles, relatives) or answers the question for it, and from then on; an address where a street stands with a house number or is announced. Of 20 and 12 such sentences kept apart all were found; a name that is merely mentioned is not.',
   'privacy.redact_before_llm': 'Whether it is masked before a text reaches the language model.',
   'privacy.store_audio': 'Whether audio is stored.',
   'privacy.store_transcript': 'Whether the transcript is stored.',
