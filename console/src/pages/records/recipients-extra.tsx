@@ -1,14 +1,16 @@
 import { Button, Group, ScrollArea, Stack, Table, Text, TextInput } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, take, takeFile } from '../../api/client.ts';
 import type { components } from '../../api/schema.d.ts';
 import { upload } from '../../api/upload.ts';
 import { useProject } from '../../app/project.ts';
+import { ConfirmButton } from '../../components/confirm-button.tsx';
 import { DropFiles } from '../../components/drop-files.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { formatCount } from '../../components/format.ts';
 import { Download } from '../../components/icons.ts';
+import { NumberSearch, useNumberSearch } from '../../components/number-search.tsx';
 import { saveFile } from '../../components/save-file.ts';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import type { ExtraProps } from './record-extras.tsx';
@@ -24,12 +26,15 @@ export default function RecipientsExtra({ record, onChanged }: ExtraProps) {
   const id = String(record['id']);
   const params = { path: { list_id: id } };
   const [number, setNumber] = useState('');
+  const search = useNumberSearch();
+  const { wanted } = search;
   const numbers = useQuery({
-    queryKey: ['recipients', id],
+    queryKey: ['recipients', id, wanted],
+    placeholderData: keepPreviousData,
     queryFn: () =>
       take(
         api.GET('/v1/recipient-lists/{list_id}/recipients', {
-          params: { ...params, query: { limit: SHOWN } },
+          params: { ...params, query: { limit: SHOWN, ...(wanted !== '' && { phone_number: [wanted] }) } },
         }),
       ),
   });
@@ -42,7 +47,7 @@ export default function RecipientsExtra({ record, onChanged }: ExtraProps) {
       take(
         api.POST('/v1/recipient-lists/{list_id}/recipients', {
           params,
-          body: { recipients: [{ phone_number: number.trim() }] },
+          body: { recipients: [{ phone_number: number.replace(/[\s().-]/g, '') }] },
         }),
       ),
     async onSuccess() {
@@ -65,6 +70,8 @@ export default function RecipientsExtra({ record, onChanged }: ExtraProps) {
         `${String(record['name'])}.csv`,
       ),
   });
+  // From the org's own list only admins take a number off.
+  const mayRemove = can(record['built_in'] === true ? 'administer' : 'edit');
   const error = numbers.error ?? add.error ?? read.error ?? save.error;
   return (
     <Stack gap="sm">
@@ -115,6 +122,18 @@ export default function RecipientsExtra({ record, onChanged }: ExtraProps) {
       )}
       {read.data && <Read found={read.data} />}
       {error && <ErrorMessage error={error} />}
+      {(wanted !== '' || (numbers.data?.total ?? 0) > 0) && (
+        <NumberSearch
+          search={search}
+          label="Find a number, with its country code"
+          placeholder="+14155550100"
+        />
+      )}
+      {wanted !== '' && numbers.data?.total === 0 && (
+        <Text size="sm" c="dimmed" role="status">
+          This number is not in the list.
+        </Text>
+      )}
       {(numbers.data?.items.length ?? 0) > 0 && (
         <ScrollArea.Autosize mah={320}>
           <Table withTableBorder stickyHeader fz="xs" aria-label="Numbers">
@@ -123,6 +142,7 @@ export default function RecipientsExtra({ record, onChanged }: ExtraProps) {
                 <Table.Th>Number</Table.Th>
                 <Table.Th>Name</Table.Th>
                 <Table.Th>State</Table.Th>
+                {mayRemove && <Table.Th aria-label="Remove" />}
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
@@ -139,6 +159,30 @@ export default function RecipientsExtra({ record, onChanged }: ExtraProps) {
                   <Table.Td>
                     <StatusBadge status={one.status} />
                   </Table.Td>
+                  {mayRemove && (
+                    <Table.Td ta="right">
+                      <ConfirmButton
+                        size="compact-xs"
+                        title={`Remove ${one.phone_number}?`}
+                        text={
+                          record['kind'] === 'suppression'
+                            ? 'It may be called again.'
+                            : 'It is no longer in this list.'
+                        }
+                        confirm="Remove"
+                        onConfirm={async () => {
+                          await take(
+                            api.DELETE('/v1/recipients/{recipient_id}', {
+                              params: { path: { recipient_id: one.id } },
+                            }),
+                          );
+                          await changed();
+                        }}
+                      >
+                        Remove
+                      </ConfirmButton>
+                    </Table.Td>
+                  )}
                 </Table.Tr>
               ))}
             </Table.Tbody>

@@ -193,7 +193,10 @@ function withoutMark(value: unknown): unknown {
 /** Told in a line. */
 function isPlain(value: unknown): boolean {
   return (
-    value !== null && value !== '' && !isObject(value) && !(Array.isArray(value) && value.some(isObject))
+    value !== null &&
+    value !== '' &&
+    !isObject(value) &&
+    !(Array.isArray(value) && (value.length === 0 || value.some(isObject)))
   );
 }
 
