@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { LONG } from '../../shared/test/fixtures/long.ts';
-import { sessionCollection } from '../../control-plane/src/sessions/session-model.ts';
 import { eventually } from '../../embedded/test/fixtures/system/eventually.ts';
 import { openConsole, seriousFaults, skip } from './fixtures/console-browser.ts';
 
@@ -24,7 +23,9 @@ void t.test('settings, people and calls', { skip: skip || (!LONG && 'npm run tes
 
   await t.test('home says whether all is well, and leads to what is not', async () => {
     await page.getByText('All is well', { exact: true }).waitFor();
-    const native = platform.controlPlane.services.database.model(sessionCollection).collection;
+    const { features, services } = platform.controlPlane;
+    const sessions = features.collections.find(({ name }) => name === 'sessions')!;
+    const native = services.database.model(sessions).collection;
     const failed = randomUUID();
     await native.insertOne({
       ...{ _id: failed as never, org_id: orgId, project_id: project, agent_id: demonstration.agentId },
