@@ -1,13 +1,13 @@
-import { Button, Card, Group, NumberInput, Select, Stack, TextInput } from '@mantine/core';
+import { NumberInput, Select, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { api, take } from '../../api/client.ts';
 import type { components } from '../../api/schema.d.ts';
 import { useOrg } from '../../app/project.ts';
-import { ErrorMessage } from '../../components/error-message.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { QueryContent } from '../../components/query-content.tsx';
+import { SettingsCard } from '../../components/settings-card.tsx';
 
 type Org = components['schemas']['Org'];
 
@@ -65,59 +65,47 @@ function Settings({ org }: { org: Org }) {
   });
   const disabled = !can('administer');
   return (
-    <Card withBorder maw={640} padding="lg" bg="var(--parley-surface)">
-      <form onSubmit={form.onSubmit((values) => save.mutate(values))} noValidate>
-        <Stack>
-          <TextInput label="Name" disabled={disabled} {...form.getInputProps('name')} />
-          <Select
-            label="Timezone"
-            description="Of projects that have none"
-            searchable
-            allowDeselect={false}
-            disabled={disabled}
-            data={['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')]}
-            {...form.getInputProps('timezone')}
-          />
-          <TextInput
-            label="Language"
-            description="Of texts to people, such as en-US"
-            disabled={disabled}
-            {...form.getInputProps('language')}
-          />
-          <TextInput
-            label="Currency"
-            description="Of costs, such as USD"
-            maxLength={3}
-            disabled={disabled}
-            {...form.getInputProps('currency')}
-          />
-          <NumberInput
-            label="Days until calls are erased"
-            description="Empty: never, unless a project says so"
-            min={1}
-            max={3650}
-            allowDecimal={false}
-            disabled={disabled}
-            {...form.getInputProps('retention_days')}
-          />
-          <NumberInput
-            label="Days for which links to recordings hold"
-            min={1}
-            max={30}
-            allowDecimal={false}
-            disabled={disabled}
-            {...form.getInputProps('media_link_days')}
-          />
-          {save.error && <ErrorMessage error={save.error} />}
-          {!disabled && (
-            <Group justify="flex-end">
-              <Button type="submit" loading={save.isPending}>
-                Save
-              </Button>
-            </Group>
-          )}
-        </Stack>
-      </form>
-    </Card>
+    <SettingsCard save={save} disabled={disabled} onSubmit={form.onSubmit((values) => save.mutate(values))}>
+      <TextInput label="Name" disabled={disabled} {...form.getInputProps('name')} />
+      <Select
+        label="Timezone"
+        description="Of projects that have none"
+        searchable
+        allowDeselect={false}
+        disabled={disabled}
+        data={['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')]}
+        {...form.getInputProps('timezone')}
+      />
+      <TextInput
+        label="Language"
+        description="Of texts to people, such as en-US"
+        disabled={disabled}
+        {...form.getInputProps('language')}
+      />
+      <TextInput
+        label="Currency"
+        description="Of costs, such as USD"
+        maxLength={3}
+        disabled={disabled}
+        {...form.getInputProps('currency')}
+      />
+      <NumberInput
+        label="Days until calls are erased"
+        description="Empty: never, unless a project says so"
+        min={1}
+        max={3650}
+        allowDecimal={false}
+        disabled={disabled}
+        {...form.getInputProps('retention_days')}
+      />
+      <NumberInput
+        label="Days for which links to recordings hold"
+        min={1}
+        max={30}
+        allowDecimal={false}
+        disabled={disabled}
+        {...form.getInputProps('media_link_days')}
+      />
+    </SettingsCard>
   );
 }

@@ -1,13 +1,13 @@
-import { Button, Card, Group, NumberInput, Select, Stack, Switch, Textarea, TextInput } from '@mantine/core';
+import { NumberInput, Select, Switch, Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { api, take } from '../../api/client.ts';
 import { useProject } from '../../app/project.ts';
 import type { Project } from '../../app/project.ts';
-import { ErrorMessage } from '../../components/error-message.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { QueryContent } from '../../components/query-content.tsx';
+import { SettingsCard } from '../../components/settings-card.tsx';
 
 export default function ProjectSettingsPage() {
   const { projectId } = useProject();
@@ -60,50 +60,38 @@ function Settings({ project }: { project: Project }) {
   });
   const disabled = !can('administer');
   return (
-    <Card withBorder maw={640} padding="lg" bg="var(--parley-surface)">
-      <form onSubmit={form.onSubmit((values) => save.mutate(values))} noValidate>
-        <Stack>
-          <TextInput label="Name" disabled={disabled} {...form.getInputProps('name')} />
-          <Textarea
-            label="What it is for"
-            autosize
-            minRows={2}
-            disabled={disabled}
-            {...form.getInputProps('description')}
-          />
-          <Select
-            label="Timezone"
-            description="Times of the console and calling hours without a zone of their own"
-            placeholder="UTC"
-            searchable
-            clearable
-            disabled={disabled}
-            data={Intl.supportedValuesOf('timeZone')}
-            {...form.getInputProps('timezone')}
-          />
-          <Switch
-            label="Calls may be recorded"
-            disabled={disabled}
-            {...form.getInputProps('recording_enabled', { type: 'checkbox' })}
-          />
-          <NumberInput
-            label="Days until calls are erased"
-            description="Empty: as the organisation says, or never"
-            min={0}
-            allowDecimal={false}
-            disabled={disabled}
-            {...form.getInputProps('retention_days')}
-          />
-          {save.error && <ErrorMessage error={save.error} />}
-          {!disabled && (
-            <Group justify="flex-end">
-              <Button type="submit" loading={save.isPending}>
-                Save
-              </Button>
-            </Group>
-          )}
-        </Stack>
-      </form>
-    </Card>
+    <SettingsCard save={save} disabled={disabled} onSubmit={form.onSubmit((values) => save.mutate(values))}>
+      <TextInput label="Name" disabled={disabled} {...form.getInputProps('name')} />
+      <Textarea
+        label="What it is for"
+        autosize
+        minRows={2}
+        disabled={disabled}
+        {...form.getInputProps('description')}
+      />
+      <Select
+        label="Timezone"
+        description="Times of the console and calling hours without a zone of their own"
+        placeholder="UTC"
+        searchable
+        clearable
+        disabled={disabled}
+        data={Intl.supportedValuesOf('timeZone')}
+        {...form.getInputProps('timezone')}
+      />
+      <Switch
+        label="Calls may be recorded"
+        disabled={disabled}
+        {...form.getInputProps('recording_enabled', { type: 'checkbox' })}
+      />
+      <NumberInput
+        label="Days until calls are erased"
+        description="Empty: as the organisation says, or never"
+        min={0}
+        allowDecimal={false}
+        disabled={disabled}
+        {...form.getInputProps('retention_days')}
+      />
+    </SettingsCard>
   );
 }

@@ -1,4 +1,4 @@
-import { Button, Group, PasswordInput, Select, Stack, TextInput } from '@mantine/core';
+import { Button, Group, Select, Stack, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { api, take } from '../../api/client.ts';
@@ -8,27 +8,29 @@ import { useProject } from '../../app/project.ts';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { inWords } from '../../components/format.ts';
 import type { NewRecordProps } from './record-extras.tsx';
+import { SecretFields, isWhole } from './secret-fields.tsx';
+import type { SecretField } from './secret-fields.tsx';
 
 type Carrier = components['schemas']['CreateTelephonyAccountRequest']['provider'];
 
 /** What each carrier asks for, and where it shows that. */
-const FIELDS: Readonly<Record<Carrier, readonly { name: string; label: string; optional?: true }[]>> = {
+const FIELDS: Readonly<Record<Carrier, readonly SecretField[]>> = {
   twilio: [
-    { name: 'account_sid', label: 'Account SID' },
-    { name: 'auth_token', label: 'Auth token' },
+    { name: 'account_sid', label: 'Account SID', required: true },
+    { name: 'auth_token', label: 'Auth token', required: true },
   ],
   telnyx: [
-    { name: 'api_key', label: 'API key' },
-    { name: 'public_key', label: 'Public key of webhooks' },
+    { name: 'api_key', label: 'API key', required: true },
+    { name: 'public_key', label: 'Public key of webhooks', required: true },
     {
       name: 'connection_id',
       label: 'Id of the Call Control application, for outbound calls',
-      optional: true,
+      required: false,
     },
   ],
   plivo: [
-    { name: 'auth_id', label: 'Auth ID' },
-    { name: 'auth_token', label: 'Auth token' },
+    { name: 'auth_id', label: 'Auth ID', required: true },
+    { name: 'auth_token', label: 'Auth token', required: true },
   ],
 };
 
@@ -64,7 +66,6 @@ export default function NewAccount({ onChanged, onDone }: NewRecordProps) {
     onSuccess: onDone,
     onSettled: onChanged,
   });
-  const isWhole = fields.every((field) => field.optional || (values[field.name] ?? '').trim() !== '');
   return (
     <form
       onSubmit={(event) => {
@@ -89,19 +90,14 @@ export default function NewAccount({ onChanged, onDone }: NewRecordProps) {
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
         />
-        {fields.map(({ name: field, label, optional }) => (
-          <PasswordInput
-            key={field}
-            label={label}
-            withAsterisk={!optional}
-            autoComplete="off"
-            value={values[field] ?? ''}
-            onChange={(event) => setValues({ ...values, [field]: event.currentTarget.value })}
-          />
-        ))}
+        <SecretFields fields={fields} values={values} onChange={setValues} />
         {save.error && <ErrorMessage error={save.error} />}
         <Group justify="flex-end">
-          <Button type="submit" disabled={name.trim() === '' || !isWhole} loading={save.isPending}>
+          <Button
+            type="submit"
+            disabled={name.trim() === '' || !isWhole(fields, values)}
+            loading={save.isPending}
+          >
             Add and check
           </Button>
         </Group>

@@ -1,4 +1,4 @@
-import { Button, Group, PasswordInput, Select, Stack, TextInput } from '@mantine/core';
+import { Button, Group, Select, Stack, TextInput } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, take } from '../../api/client.ts';
@@ -7,6 +7,7 @@ import { useProject } from '../../app/project.ts';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { QueryContent } from '../../components/query-content.tsx';
 import type { NewRecordProps } from './record-extras.tsx';
+import { SecretFields, isWhole } from './secret-fields.tsx';
 
 type Provider = components['schemas']['Provider'];
 
@@ -55,7 +56,6 @@ function Form({ providers, onDone }: { providers: readonly Provider[]; onDone: (
       ),
     onSuccess: onDone,
   });
-  const isWhole = fields.every(({ name: field, required }) => !required || (values[field] ?? '') !== '');
   return (
     <form
       onSubmit={(event) => {
@@ -82,16 +82,7 @@ function Form({ providers, onDone }: { providers: readonly Provider[]; onDone: (
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
         />
-        {fields.map(({ name: field, label, required }) => (
-          <PasswordInput
-            key={field}
-            label={label}
-            withAsterisk={required}
-            autoComplete="off"
-            value={values[field] ?? ''}
-            onChange={(event) => setValues({ ...values, [field]: event.currentTarget.value })}
-          />
-        ))}
+        <SecretFields fields={fields} values={values} onChange={setValues} />
         <TextInput
           label="Address"
           description="Of a server of your own that speaks as the provider does. Empty: the provider’s."
@@ -103,7 +94,7 @@ function Form({ providers, onDone }: { providers: readonly Provider[]; onDone: (
         <Group justify="flex-end">
           <Button
             type="submit"
-            disabled={!provider || name.trim() === '' || !isWhole}
+            disabled={!provider || name.trim() === '' || !isWhole(fields, values)}
             loading={save.isPending}
           >
             Create
