@@ -1,4 +1,5 @@
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
+import { languageName } from '@parley/shared/languages/language-name';
 import type { LlmProvider } from '../providers/llm/llm-provider.ts';
 import type { CallProviders } from '../providers/provider-registry.ts';
 import type { CallRedaction } from '../redaction/call-redaction.ts';
@@ -17,7 +18,7 @@ import type { NextAgent } from './call.ts';
 import type { CallerKeys } from './caller-keys.ts';
 import type { Dialogue } from './dialogue.ts';
 import type { NodeSettings } from './node-settings.ts';
-import { languageName, type PromptTexts } from './prompt.ts';
+import type { PromptTexts } from './prompt.ts';
 import type { Transcript } from './transcript.ts';
 import type { TurnLog } from './turn-log.ts';
 import type { Watchdog } from './watchdog.ts';

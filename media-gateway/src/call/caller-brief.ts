@@ -1,6 +1,7 @@
 import type { TransferDestination } from '@parley/shared/contracts/agent-config';
 import { MAX_BRIEF_LENGTH, type Usage } from '@parley/shared/contracts/call-events';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
+import { languageName } from '@parley/shared/languages/language-name';
 import type { Clock } from '@parley/shared/time/clock';
 import type { LlmMessage, LlmProvider } from '../providers/llm/llm-provider.ts';
 import type { ReplyGuard } from '../speech/reply-guard.ts';
@@ -111,10 +112,10 @@ export class CallerBrief {
 }
 
 function briefRequest({ agent }: SessionPlan): string {
-  const language = new Intl.DisplayNames(['en'], { type: 'language' }).of(agent.config.language.primary);
+  const language = languageName(agent.config.language.primary);
   return (
     '[The caller is being transferred to a person, to whom your next words are spoken; the caller does not hear them. ' +
-    `In at most two short sentences in ${language ?? 'English'}, say who the caller is, as far as that is known, and what they want. ` +
+    `In at most two short sentences in ${language}, say who the caller is, as far as that is known, and what they want. ` +
     'Say nothing else, and address nobody.]'
   );
 }

@@ -1,3 +1,4 @@
+import { languageName } from '@parley/shared/languages/language-name';
 import { toLocale } from '@parley/shared/languages/locale';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import { hasKnowledge, KNOWLEDGE_RULES } from './call-knowledge.ts';
@@ -18,11 +19,6 @@ function languageRule(tag: string): string {
 /** As `languageRule`, where the call may change its language. */
 function presentLanguageRule(tag: string): string {
   return `The call is in ${languageName(tag)} at present: answer in it, whatever was spoken before and whatever language these instructions are in.`;
-}
-
-/** English name of the language of a BCP 47 tag. */
-export function languageName(tag: string): string {
-  return new Intl.DisplayNames(['en'], { type: 'language' }).of(toLocale(tag).baseName) ?? tag;
 }
 
 /** Rules that stand before the memories of the caller. */

@@ -2,7 +2,7 @@ import type * as fileSystem from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 
 /** The part of `node:fs/promises` that spool files need: a parameter, so that full disks can be tried. */
-export type SpoolFs = Pick<typeof fileSystem, 'open' | 'rename' | 'rm'>;
+export type SpoolFs = Pick<typeof fileSystem, 'open' | 'rename' | 'unlink'>;
 
 /** Lines that could not be written wait for the next try, up to so many characters; the oldest go first. */
 const MAX_WAITING = 256 * 1024;
@@ -70,7 +70,8 @@ export class SpoolFile {
   async #step(): Promise<void> {
     if (this.#removed) {
       await this.#close();
-      return this.#fs.rm(this.#inPlace ? this.path : `${this.path}.tmp`, { force: true });
+      // One operation of the disk; `rm` asks first what there is, on this thread.
+      return this.#fs.unlink(this.#inPlace ? this.path : `${this.path}.tmp`).catch(unlessGone);
     }
     if (this.#waiting.length === 0) return; // an earlier call's turn wrote this one's line as well
     const lines = this.#waiting;
@@ -103,4 +104,8 @@ function newest(lines: string[]): string[] {
   const kept = [...lines];
   while (excess > 0 && kept.length > 2) excess -= kept.splice(1, 1)[0]!.length;
   return kept;
+}
+
+function unlessGone(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ENOENT') throw error;
 }

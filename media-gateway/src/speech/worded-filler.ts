@@ -1,4 +1,5 @@
 import type { Usage } from '@parley/shared/contracts/call-events';
+import { languageName } from '@parley/shared/languages/language-name';
 import type { Clock } from '@parley/shared/time/clock';
 import type { LlmMessage, LlmProvider } from '../providers/llm/llm-provider.ts';
 import { shortAnswer } from '../providers/llm/short-answer.ts';
@@ -45,10 +46,9 @@ export function wordedFiller(deps: {
 }
 
 function rulesIn(language: string, said: readonly string[]): string {
-  const name = new Intl.DisplayNames(['en'], { type: 'language' }).of(language) ?? 'English';
   return [
     'You speak on the telephone and need a moment to find the answer to what the caller has just said.',
-    `Say one short sentence in ${name}, of at most ten words, that fits it and says that you are looking.`,
+    `Say one short sentence in ${languageName(language)}, of at most ten words, that fits it and says that you are looking.`,
     'Do not answer, promise or ask anything. Write the sentence alone.',
     ...(said.length === 0 ? [] : [`You have said this already: ${said.join(' ')} Say something else.`]),
   ].join(' ');
