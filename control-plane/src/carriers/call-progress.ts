@@ -5,7 +5,7 @@ import type { Clock } from '@parley/shared/time/clock';
 import type { SessionCloser } from '../sessions/session-closer.ts';
 import type { SessionRecord } from '../sessions/session-record.ts';
 import { isLive } from '../sessions/session-states.ts';
-import { treatmentEnd } from '../sessions/session-treatment.ts';
+import { lateOutcome, treatmentEnd } from '../sessions/session-treatment.ts';
 import { owner, type SessionEventLog, type SessionStore } from '../sessions/session-store.ts';
 import type { z } from 'zod';
 import type { CarrierCallback } from './carrier.ts';
@@ -104,6 +104,9 @@ export class CallProgress {
     });
     if (closed) this.#logger.info({ sessionId: session._id }, 'the call ended before its media stream began');
     else await this.#store.change(session._id, told);
+    // What became of a forward may have been told since the session was read.
+    const late = closed && lateOutcome(closed);
+    if (late) await this.#store.change(session._id, late, { erased_at: null });
     await this.#consults.legEnded(closed ?? session);
     return closed ?? session;
   }

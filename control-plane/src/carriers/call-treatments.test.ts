@@ -12,6 +12,10 @@ const FORWARD: SessionTreatment = {
   ...{ forward_to: '+14155550002', caller_id: '+14155550001', forward_result: null },
 };
 
+interface Where {
+  'treatment.forward_result'?: { $nin: readonly SessionTreatment['forward_result'][] };
+}
+
 /** One session of the account `tel_owner`, and all that is done about it. */
 function treated({ mayCall = true, ...more }: Partial<SessionRecord> & { mayCall?: boolean } = {}) {
   let session = {
@@ -36,7 +40,10 @@ function treated({ mayCall = true, ...more }: Partial<SessionRecord> & { mayCall
     store: {
       findCall: (account: string, call: string) =>
         Promise.resolve(account === 'tel_owner' && call === 'v3:1' ? session : null),
-      change: (_id: string, set: Partial<SessionRecord>) => change(set),
+      change: (_id: string, set: Partial<SessionRecord>, where: Where = {}) => {
+        const unless = where['treatment.forward_result']?.$nin ?? [];
+        return unless.includes(session.treatment!.forward_result) ? Promise.resolve(null) : change(set);
+      },
     } as never,
     closer: {
       close: (_id: string, status: SessionRecord['status'], { set }: { set: Partial<SessionRecord> }) =>
@@ -76,6 +83,7 @@ void t.test('a step goes on only with what is the own account’s, as long as th
     await call.step('answered', where);
     t.same(call.done.at(-1), ['hangup'], what);
     t.notOk(call.done.flat().includes('continue'), what);
+    t.notOk(call.done.flat().includes('event'), `${what}: nothing is told of a forward`);
   }
 });
 
@@ -115,6 +123,9 @@ void t.test(
     await overtaken.step('forward_answered');
     await overtaken.step('forwarded');
     t.match(overtaken.session(), { outcome: 'forwarded', treatment: { forward_result: 'answered' } });
+    const both = treated();
+    await Promise.all([both.step('forward_answered'), both.step('forwarded')]);
+    t.match(both.session(), { treatment: { forward_result: 'answered' } }, 'two that are told at once');
     const erased = treated({ status: 'ended', erased_at: new Date() });
     await erased.step('forward_answered');
     t.equal(erased.session().outcome, null);

@@ -9,7 +9,7 @@ import { isTerminal } from '../sessions/session-states.ts';
 import type { TerminalStatus } from '../sessions/session-states.ts';
 import { owner, type SessionEventLog, type SessionStore } from '../sessions/session-store.ts';
 import {
-  forwardOutcome,
+  lateOutcome,
   treatmentEnd,
   type SessionTreatment,
   type TreatmentReason,
@@ -113,9 +113,11 @@ export class CallTreatments {
       await this.#noteForward(session, 'answered', cause);
       return carrier.acknowledge();
     }
-    const steps = isTreated && !isTerminal(session.status) ? await this.#allowed(trusted, session) : null;
+    const lives = isTreated && !isTerminal(session.status);
+    const steps = lives ? await this.#allowed(trusted, session) : null;
     if (isTreated && step === 'forwarded') await this.#noteForward(session, 'failed', cause);
-    else if (isTreated && !steps) await this.#noteForward(session, 'failed', NOT_ALLOWED);
+    // A step of a call that is over says nothing about where it might have gone.
+    else if (lives && !steps) await this.#noteForward(session, 'failed', NOT_ALLOWED);
     try {
       if (steps) await carrier.continueTreatment(carrierCallId, steps, step);
       else await carrier.hangup(carrierCallId);
@@ -199,16 +201,18 @@ export class CallTreatments {
     cause: string | null,
   ): Promise<void> {
     const treatment = session.treatment!;
-    if (treatment.action !== 'forward' || treatment.forward_result === 'answered') return;
-    if (treatment.forward_result === result) return;
-    const noted = await this.#store.change(session._id, {
-      treatment: { ...treatment, forward_result: result },
-    });
+    if (treatment.action !== 'forward') return;
+    const noted = await this.#store.change(
+      session._id,
+      { treatment: { ...treatment, forward_result: result } },
+      // Of two that are told at once, too.
+      { 'treatment.forward_result': { $nin: ['answered', result] } },
+    );
     if (!noted) return;
     await this.#tell(noted, result, cause);
     // Its end was told first.
-    if (noted.status === 'ended' && noted.erased_at === null)
-      await this.#store.change(session._id, { outcome: forwardOutcome(result) }, { erased_at: null });
+    const late = lateOutcome(noted);
+    if (late) await this.#store.change(session._id, late, { erased_at: null });
   }
 
   async #tell(

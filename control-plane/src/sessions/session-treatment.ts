@@ -38,7 +38,18 @@ export function treatmentEnd({
   };
 }
 
+/**
+ * What is to be stored where such a call was closed while the result of its forward was on its way.
+ * @returns null where nothing is
+ */
+export function lateOutcome(session: SessionRecord): Pick<SessionRecord, 'outcome'> | null {
+  const { status, erased_at: erasedAt, treatment } = session;
+  if (status !== 'ended' || erasedAt !== null || treatment?.action !== 'forward') return null;
+  const outcome = forwardOutcome(treatment.forward_result);
+  return outcome === session.outcome ? null : { outcome };
+}
+
 /** `outcome` of a call that was sent on; null while nobody knows. */
-export function forwardOutcome(result: SessionTreatment['forward_result']): string | null {
+function forwardOutcome(result: SessionTreatment['forward_result']): string | null {
   return result === null ? null : result === 'answered' ? 'forwarded' : 'forward_failed';
 }
