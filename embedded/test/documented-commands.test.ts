@@ -120,7 +120,7 @@ const SHOWN: readonly [RegExp, Shown][] = [
   [/^npm run loadtest:plan -- /, { here: 'what commands print' }],
   [/^npm run loadtest -- /, { by: 'loadtest/src/options.test.ts' }],
   [
-    /^npm run loadtest:(check|rest|noise)( -- --(save|quick|half held-out))?$/,
+    /^npm run loadtest:(check|dispatch|rest|noise)( -- --(save|quick|half held-out|seconds \d+))?$/,
     { not: 'a measurement of minutes' },
   ],
   [
