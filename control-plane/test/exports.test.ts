@@ -105,6 +105,25 @@ void t.test('turns and tool calls', async (t) => {
   ]);
 });
 
+void t.test('exports are narrowed by the filters of the list of sessions', async (t) => {
+  const ids = async (path: string, query: string) =>
+    lines(await download(path, `?format=jsonl&${query}`)).map(({ session_id }) => session_id);
+  t.same(await ids('sessions', 'user_identifier=asha'), [sessionId(0), sessionId(2)]);
+  t.same(await ids('sessions', `user_identifier=asha&created_after=${at(1).toISOString()}`), [sessionId(2)]);
+  t.same(await ids('sessions', 'status=failed&channel=telephony'), []);
+  t.equal((await ids('turns', 'user_identifier=asha')).length, TURNS[0]! + TURNS[2]!);
+  t.same(new Set(await ids('turns', 'user_identifier=asha')), new Set([sessionId(2)]));
+  t.same(await ids('tool-calls', 'user_identifier=asha'), [], 'calls of tools by their sessions');
+  t.same(await ids('tool-calls', 'user_identifier=%20%3Dcmd'), [sessionId(1)]);
+  t.same(await ids('tool-calls', `user_identifier=%20%3Dcmd&created_after=${at(2).toISOString()}`), []);
+  const all = lines(await download('sessions', '?format=jsonl&user_identifier=asha'));
+  const cursor = String(all[0]!['cursor']);
+  t.same(await ids('sessions', `user_identifier=asha&cursor=${cursor}`), [sessionId(2)], 'goes on');
+  t.match(await plane.call('GET', `${P}/exports/sessions?min_duration_seconds=9&max_duration_seconds=1`), {
+    status: 422,
+  });
+});
+
 void t.test('an export goes on behind any record', async (t) => {
   for (const kind of ['sessions', 'turns']) {
     const all = lines(await download(kind, '?format=jsonl'));

@@ -32,6 +32,8 @@ import { createRecipientLists } from '../recipient-lists/recipient-list-feature.
 import { createReplays } from '../replays/replay-feature.ts';
 import { createRecordings } from '../recordings/recording-feature.ts';
 import { createSessions } from '../sessions/session-feature.ts';
+import { sessionFilter, sessionFilters } from '../sessions/session-filters.ts';
+import type { SessionFilters } from '../sessions/session-filters.ts';
 import { sessionCollection } from '../sessions/session-model.ts';
 import { isLive } from '../sessions/session-states.ts';
 import { SessionStore } from '../sessions/session-store.ts';
@@ -173,6 +175,10 @@ export function createCallFeatures(
     createExports({
       ...platform,
       exported: { sessions: sessionCollection, turns: turnCollection, tool_calls: toolCallCollection },
+      filters: {
+        fields: sessionFilters,
+        toFilter: (scope, filters) => sessionFilter(scope, filters as SessionFilters),
+      },
     }),
   );
   const { recipientLists, recipientImports, suppressions } = features.add(

@@ -10,14 +10,11 @@ type Cells = Record<string, unknown>;
 type Position = readonly (string | number)[];
 
 /** Sessions as an export reads them. */
-export type ExportedSession = StoredRecord & {
-  test_run_id: string | null;
-  parent_session_id?: string | null;
-};
+export type ExportedSession = StoredRecord;
 /** Turns as an export reads them. */
 export type ExportedTurn = StoredRecord & { session_id: string; turn_index: number };
 /** Calls of tools as an export reads them. */
-export type ExportedToolCall = StoredRecord;
+export type ExportedToolCall = StoredRecord & { session_id: string };
 
 export interface ExportCollections {
   sessions: Collection<ExportedSession>;
@@ -25,10 +22,16 @@ export interface ExportCollections {
   tool_calls: Collection<ExportedToolCall>;
 }
 
+/** What is exported. */
 export interface ExportRange {
   created_after?: Date | undefined;
   created_before?: Date | undefined;
   cursor?: string | undefined;
+  /** Of sessions: those that are left of all of the project. */
+  sessions: Filter<ExportedSession>;
+  /** Whether calls of tools are only those of such sessions. */
+  narrowed: boolean;
+  signal: AbortSignal;
 }
 
 /** A kind of export: the names of its cells, and its records page by page, the oldest first. */
@@ -62,19 +65,12 @@ const TOOL_CALL_FIELDS = [
 
 /** What of a project can be exported. `cursor` is the last cell of each record: an export that broke off goes on behind it. */
 export function exportSources(collections: ExportCollections): Record<keyof ExportCollections, ExportSource> {
-  // Lists leave out test runs and calls to whom callers are transferred to, and so do exports.
-  const called = { test_run_id: null, parent_session_id: null } as Filter<ExportedSession>;
   return {
     sessions: {
       columns: ['session_id', ...SESSION_FIELDS, 'cursor'],
       async *pages(scope, range) {
-        for await (const page of byTime(
-          scope,
-          collections.sessions,
-          called,
-          range,
-          positionIn(range.cursor, 2),
-        ))
+        const from = positionIn(range.cursor, 2);
+        for await (const page of byTime(scope, collections.sessions, range.sessions, from))
           yield page.map((session) => ({
             session_id: session._id,
             ...picked(session, SESSION_FIELDS),
@@ -85,18 +81,17 @@ export function exportSources(collections: ExportCollections): Record<keyof Expo
     tool_calls: {
       columns: ['id', ...TOOL_CALL_FIELDS, 'cursor'],
       async *pages(scope, range) {
-        for await (const page of byTime(
-          scope,
-          collections.tool_calls,
-          {},
-          range,
-          positionIn(range.cursor, 2),
-        ))
-          yield page.map((call) => ({
+        const made = madeBetween(range);
+        for await (const page of byTime(scope, collections.tool_calls, made, positionIn(range.cursor, 2))) {
+          // Few of very many may be left: nobody reads on for somebody who has gone.
+          if (range.signal.aborted) return;
+          const calls = range.narrowed ? await ofSessions(scope, page, range.sessions) : page;
+          yield calls.map((call) => ({
             id: call._id,
             ...picked(call, TOOL_CALL_FIELDS),
             cursor: toCursor(positionOf(call)),
           }));
+        }
       },
     },
     turns: {
@@ -106,7 +101,7 @@ export function exportSources(collections: ExportCollections): Record<keyof Expo
         const begun = position ? String(position[1]) : null;
         // The session in which it broke off comes first again, from its next turn on.
         const from = position && [position[0]!, ''];
-        for await (const page of byTime(scope, collections.sessions, called, range, from)) {
+        for await (const page of byTime(scope, collections.sessions, range.sessions, from)) {
           for (const session of page) {
             if (position && session.created_at.getTime() === position[0] && session._id < begun!) continue;
             yield* turnsOf(scope, session, session._id === begun ? Number(position![2]) : -1);
@@ -115,6 +110,16 @@ export function exportSources(collections: ExportCollections): Record<keyof Expo
       },
     },
   };
+
+  /** Those of the calls whose sessions are left. */
+  async function ofSessions(scope: Scope, calls: ExportedToolCall[], which: Filter<ExportedSession>) {
+    const ids = [...new Set(calls.map(({ session_id }) => session_id))];
+    const found = await scope
+      .collection(collections.sessions)
+      .find({ $and: [{ _id: { $in: ids } }, which] } as Filter<ExportedSession>, { limit: ids.length });
+    const left = new Set(found.map(({ _id }) => _id));
+    return calls.filter(({ session_id }) => left.has(session_id));
+  }
 
   async function* turnsOf(scope: Scope, session: ExportedSession, behind: number) {
     for (let last = behind; ;) {
@@ -139,7 +144,6 @@ async function* byTime<T extends StoredRecord>(
   scope: Scope,
   collection: Collection<T>,
   which: Filter<T>,
-  { created_after, created_before }: ExportRange,
   position: Position | null,
 ): AsyncGenerator<T[], void, undefined> {
   let after = position;
@@ -148,8 +152,6 @@ async function* byTime<T extends StoredRecord>(
     const time = new Date(Number(ms));
     const conditions = [
       which,
-      ...(created_after ? [{ created_at: { $gte: created_after } }] : []),
-      ...(created_before ? [{ created_at: { $lt: created_before } }] : []),
       ...(after
         ? [
             { created_at: { $gte: time } },
@@ -164,6 +166,16 @@ async function* byTime<T extends StoredRecord>(
     if (page.length < PAGE) return;
     after = positionOf(page.at(-1)!);
   }
+}
+
+function madeBetween({ created_after, created_before }: ExportRange): Filter<ExportedToolCall> {
+  if (!created_after && !created_before) return {};
+  return {
+    created_at: {
+      ...(created_after && { $gte: created_after }),
+      ...(created_before && { $lt: created_before }),
+    },
+  };
 }
 
 function positionOf(record: StoredRecord): Position {

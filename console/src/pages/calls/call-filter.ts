@@ -125,8 +125,8 @@ export function toCallQuery(filter: CallFilter, now: number, timezone: string): 
   return query;
 }
 
-/** The times of a filter, as lists and exports of the API take them. */
-export function timesOf(
+/** The times of a filter, as lists of the API take them. */
+function timesOf(
   filter: Pick<CallFilter, 'period' | 'after' | 'before'>,
   now: number,
   timezone: string,

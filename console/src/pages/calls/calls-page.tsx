@@ -43,7 +43,7 @@ import { CALL_COLUMNS, COLUMN_LABELS } from './call-columns.ts';
 import type { CallColumn } from './call-columns.ts';
 import { useAgentNames, useCalls } from './call-data.ts';
 import type { ListedCall } from './call-data.ts';
-import { countFilters, readCallFilter, timesOf, toCallQuery } from './call-filter.ts';
+import { countFilters, readCallFilter, toCallQuery } from './call-filter.ts';
 import type { CallFilter } from './call-filter.ts';
 import { DIRECTION_WORDS, endOf, farEndOf, ownNumberOf, wordFor } from './call-words.ts';
 import { CallCount, FilterBar } from './filter-bar.tsx';
@@ -405,15 +405,15 @@ const EXPORTS = [
   { path: 'tool-calls', label: 'Tool calls' },
 ] as const;
 
-/** Exports of the API: they are narrowed by time alone. */
+/** Exports of the API, narrowed to what the table shows. */
 function ExportCalls({ path, filter, timezone }: { path: string; filter: CallFilter; timezone: string }) {
   const [busy, setBusy] = useState(false);
   async function run(kind: string) {
     setBusy(true);
     try {
-      const times = timesOf(filter, Date.now(), timezone);
+      const { sort: _, ...query } = toCallQuery(filter, Date.now(), timezone);
       saveFile(
-        await takeFile(`${path}/exports/${kind}${queryOf({ format: 'csv', ...times })}`),
+        await takeFile(`${path}/exports/${kind}${queryOf({ format: 'csv', ...query })}`),
         `${kind}.csv`,
       );
     } catch (error) {
@@ -426,7 +426,7 @@ function ExportCalls({ path, filter, timezone }: { path: string; filter: CallFil
       setBusy(false);
     }
   }
-  const narrowed = filter.period !== undefined || filter.after !== undefined || filter.before !== undefined;
+  const narrowed = countFilters(filter) > 0;
   return (
     <Menu position="bottom-end" width={280}>
       <Menu.Target>
@@ -435,7 +435,7 @@ function ExportCalls({ path, filter, timezone }: { path: string; filter: CallFil
         </Button>
       </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Label>{narrowed ? 'All of the chosen time, as CSV' : 'All of the project, as CSV'}</Menu.Label>
+        <Menu.Label>{narrowed ? 'What the filters leave, as CSV' : 'All of the project, as CSV'}</Menu.Label>
         {EXPORTS.map(({ path: kind, label }) => (
           <Menu.Item key={kind} onClick={() => void run(kind)}>
             {label}
