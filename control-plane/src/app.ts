@@ -24,6 +24,7 @@ import type { Operation } from './http/operation.ts';
 import { RequestLimiter } from './http/request-limiter.ts';
 import type { RequestLimit } from './http/request-limiter.ts';
 import { OrgRemover } from './orgs/org-remover.ts';
+import { windowBucket } from './rate-limits/limit-buckets.ts';
 import { createFeatures } from './features.ts';
 import type { Services } from './features.ts';
 import { openDatabase } from './storage/database.ts';
@@ -252,7 +253,7 @@ async function ownLimits(
   if (operation.ownLimits === false) return [];
   const own = await services.rateLimits.matching('api_requests', { orgId, projectId });
   return own.flatMap(({ _id, limit, window_seconds: windowSeconds, burst }) => [
-    { bucket: `api:${_id}`, limit, windowSeconds: windowSeconds ?? 60 },
+    { bucket: windowBucket('api_requests', _id), limit, windowSeconds: windowSeconds ?? 60 },
     ...(burst === null ? [] : [{ bucket: `api-burst:${_id}`, limit: burst, windowSeconds: 1 }]),
   ]);
 }

@@ -30,6 +30,43 @@ void t.test("an org's own limits on sessions hold", async (t) => {
     t.same([await start(token), await start(token)], [200, 'concurrency_limit']);
   });
 
+  void t.test('how much of each is used is told, where it is counted', async (t) => {
+    const { org, project, apiKey: token } = await cp.makeTenant();
+    const configs = `/v1/orgs/${org._id}/rate-limit-configs`;
+    const day = { window_seconds: 86_400 };
+    for (const body of [
+      { resource: 'session_starts', limit: 2, ...day },
+      { resource: 'concurrent_sessions', limit: 5 },
+      { resource: 'tool_calls', limit: 9, ...day },
+      { resource: 'api_requests', limit: 100, ...day },
+      { resource: 'outbound_dials', limit: 9, action: 'queue', ...day },
+      { resource: 'concurrent_outbound', limit: 3 },
+    ])
+      t.equal((await cp.call('POST', configs, { token, body })).status, 201);
+    t.same([await start(token), await start(token), await start(token)], [200, 200, 'rate_limited']);
+    const { toolCallLimits } = cp.app.services;
+    await toolCallLimits.count(org._id, project._id);
+    await cp.bus.slots.take('call', [{ bucket: `limit:${project._id}`, limit: 3 }], 60_000);
+    const read = async () => {
+      const { items } = (
+        await cp.call<{ items: { id: string; resource: string; used: number | null }[] }>('GET', configs, {
+          token,
+        })
+      ).body;
+      return Object.fromEntries(items.map((item) => [item.resource, item]));
+    };
+    const limits = await read();
+    const used = Object.fromEntries(Object.values(limits).map((limit) => [limit.resource, limit.used]));
+    t.same(used, {
+      ...{ session_starts: 3, concurrent_sessions: 2, tool_calls: 1, api_requests: 3 },
+      ...{ outbound_dials: null, concurrent_outbound: 1 },
+    });
+    t.equal((await read())['session_starts']!.used, 3, 'reading counts nothing');
+    const path = `/v1/rate-limit-configs/${limits['session_starts']!.id}`;
+    const body = { enabled: false };
+    t.match(await cp.call('PATCH', path, { token, body }), { status: 200, body: { used: null } });
+  });
+
   void t.test('how many requests there are, of keys and of users, and it can be lifted again', async (t) => {
     const owner = await signInUser(cp, 'owner@example.com');
     const { org, apiKey } = await cp.makeTenant();

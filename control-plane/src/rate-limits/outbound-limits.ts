@@ -2,6 +2,7 @@ import type { RateCounter, Slots } from '@parley/shared/bus/bus';
 import { TooManyRequestsError } from '@parley/shared/errors/app-error';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
+import { dialLimitScope, windowBucket } from './limit-buckets.ts';
 import type { RateLimitRecord } from './rate-limit-model.ts';
 import type { LimitTarget, RateLimitService } from './rate-limit-service.ts';
 
@@ -15,20 +16,6 @@ export interface LimitedDial {
 
 /** How long a client waits that comes to a full bucket, in seconds. */
 const FULL_SECONDS = 10;
-
-/**
- * The name of the limits on what such a target dials, under which its places and its pace are counted. All limits of one
- * kind on one target have the same name: there is one of each.
- */
-export function dialLimitScope(target: {
-  orgId: string;
-  projectId: string | null;
-  agentId: string | null;
-  accountId: string | null;
-}): string {
-  const whose = target.agentId ?? target.projectId ?? target.orgId;
-  return target.accountId === null ? `limit:${whose}` : `limit:${whose}:${target.accountId}`;
-}
 
 /** Limits that orgs set on their outbound calls: a condition on each dial, and on what clients may order. */
 export class OutboundLimits {
@@ -66,9 +53,9 @@ export class OutboundLimits {
     ]);
     return {
       pass: true,
-      places: concurrent.map((one) => ({ bucket: scopeOf(one), limit: one.limit })),
+      places: concurrent.map((one) => ({ bucket: dialLimitScope(one), limit: one.limit })),
       paces: dials.map((one) => ({
-        scope: scopeOf(one),
+        scope: dialLimitScope(one),
         perSecond: one.limit / (one.window_seconds ?? 60),
       })),
     };
@@ -86,7 +73,7 @@ export class OutboundLimits {
   }
 
   async #refuseFull(limit: RateLimitRecord): Promise<void> {
-    const used = await this.#unlessSilent(this.#bus.slots.count(scopeOf(limit)));
+    const used = await this.#unlessSilent(this.#bus.slots.count(dialLimitScope(limit)));
     if (used === undefined || used < limit.limit) return;
     throw new TooManyRequestsError(
       'concurrency_limit',
@@ -97,7 +84,7 @@ export class OutboundLimits {
 
   async #count({ _id, limit, window_seconds }: RateLimitRecord): Promise<void> {
     const seconds = window_seconds ?? 60;
-    const hit = await this.#unlessSilent(this.#bus.rates.hit(`outbound_dials:${_id}`, seconds));
+    const hit = await this.#unlessSilent(this.#bus.rates.hit(windowBucket('outbound_dials', _id), seconds));
     if (!hit || hit.count <= limit) return;
     const waitMs = hit.resetAt - this.#clock.now();
     throw new TooManyRequestsError(
@@ -116,11 +103,4 @@ export class OutboundLimits {
       return undefined;
     }
   }
-}
-
-function scopeOf(limit: RateLimitRecord): string {
-  return dialLimitScope({
-    ...{ orgId: limit.org_id, projectId: limit.project_id },
-    ...{ agentId: limit.agent_id ?? null, accountId: limit.telephony_account_id ?? null },
-  });
 }

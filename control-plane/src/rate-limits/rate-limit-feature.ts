@@ -1,6 +1,7 @@
 import type { Feature } from '../composition/feature.ts';
 import type { Platform } from '../composition/platform.ts';
 import { idSchema } from '../http/operation.ts';
+import { LimitUse } from './limit-use.ts';
 import { OutboundLimits } from './outbound-limits.ts';
 import { rateLimitCollection } from './rate-limit-model.ts';
 import { rateLimitRoutes } from './rate-limit-routes.ts';
@@ -37,7 +38,7 @@ export function createRateLimits({
     outboundLimits,
     toolCallLimits,
     collections: [rateLimitCollection],
-    routes: rateLimitRoutes({ rateLimits }),
+    routes: rateLimitRoutes({ rateLimits, use: new LimitUse({ bus, logger }) }),
     parameters: { config_id: idSchema('rlc') },
     samples: [rateLimitSample],
   } satisfies Feature & {

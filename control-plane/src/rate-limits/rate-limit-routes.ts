@@ -4,7 +4,9 @@ import { defineOperation, idSchema, jsonBody, patchBody } from '../http/operatio
 import type { Operation } from '../http/operation.ts';
 import { READ_ONLY_FIELDS } from '../http/record-schema.ts';
 import { inOrg, item } from '../tenancy/target.ts';
+import type { LimitUse } from './limit-use.ts';
 import { LIMITED_RESOURCES, rateLimitCollection } from './rate-limit-model.ts';
+import type { RateLimitRecord } from './rate-limit-model.ts';
 import {
   createRateLimitRequest,
   patchRateLimitRequest,
@@ -17,7 +19,14 @@ import type { RateLimitService } from './rate-limit-service.ts';
 const config = item(rateLimitCollection, 'config_id');
 const tag = 'Rate limits';
 
-export function rateLimitRoutes({ rateLimits }: { rateLimits: RateLimitService }): Operation[] {
+export function rateLimitRoutes({
+  rateLimits,
+  use,
+}: {
+  rateLimits: RateLimitService;
+  use: LimitUse;
+}): Operation[] {
+  const respond = async (limit: RateLimitRecord) => toRateLimitResponse(limit, await use.of(limit));
   return [
     defineOperation({
       ownLimits: false,
@@ -35,7 +44,11 @@ export function rateLimitRoutes({ rateLimits }: { rateLimits: RateLimitService }
         },
       }),
       responses: { 200: { description: 'A page of configs', schema: listOf(rateLimitResponse) } },
-      handle: async ({ scope, query }) => toPage(await rateLimits.list(scope, query), toRateLimitResponse),
+      handle: async ({ scope, query }) => {
+        const page = await rateLimits.list(scope, query);
+        const items = await Promise.all(page.items.map(respond));
+        return toPage({ ...page, items }, (item) => item);
+      },
     }),
     defineOperation({
       ownLimits: false,
@@ -50,8 +63,7 @@ export function rateLimitRoutes({ rateLimits }: { rateLimits: RateLimitService }
       responses: { 201: { description: 'The config', schema: rateLimitResponse } },
       errors: [409],
       idempotent: {},
-      handle: async ({ scope, caller, body }) =>
-        toRateLimitResponse(await rateLimits.create(scope, caller, body)),
+      handle: async ({ scope, caller, body }) => respond(await rateLimits.create(scope, caller, body)),
     }),
     defineOperation({
       ownLimits: false,
@@ -63,7 +75,7 @@ export function rateLimitRoutes({ rateLimits }: { rateLimits: RateLimitService }
       access: { key: 'admin', user: 'admin' },
       target: config,
       responses: { 200: { description: 'The config', schema: rateLimitResponse } },
-      handle: ({ item: found }) => toRateLimitResponse(found),
+      handle: ({ item: found }) => respond(found),
     }),
     defineOperation({
       ownLimits: false,
@@ -76,8 +88,7 @@ export function rateLimitRoutes({ rateLimits }: { rateLimits: RateLimitService }
       target: config,
       body: patchBody(patchRateLimitRequest, { readOnly: RATE_LIMIT_READ_ONLY }),
       responses: { 200: { description: 'The config', schema: rateLimitResponse } },
-      handle: async ({ scope, item: found, body }) =>
-        toRateLimitResponse(await rateLimits.update(scope, found, body)),
+      handle: async ({ scope, item: found, body }) => respond(await rateLimits.update(scope, found, body)),
     }),
     defineOperation({
       ownLimits: false,

@@ -39,6 +39,7 @@ export const RATE_LIMIT_READ_ONLY = [
   'agent_id',
   'telephony_account_id',
   'resource',
+  'used',
   'created_at',
   'updated_at',
 ] as const;
@@ -59,11 +60,26 @@ export const rateLimitResponse = z
     burst: z.number().int().nullable(),
     action: z.enum(LIMIT_ACTIONS),
     enabled: z.boolean(),
+    used: z
+      .number()
+      .int()
+      .min(0)
+      .nullable()
+      .meta({
+        description:
+          'How much of it is used: in the present window, or at this time. A refused attempt counts, too. Null: it is not enabled, its ' +
+          'calls wait (`queue`) for their turn by a pace instead of a window, or the counters cannot be reached.',
+        example: 12,
+      }),
     ...recordFields,
   })
   .meta({ id: 'RateLimitConfig' });
 
-export function toRateLimitResponse(record: RateLimitRecord): z.infer<typeof rateLimitResponse> {
+/** @param used how much of it is used now; null: that is not known */
+export function toRateLimitResponse(
+  record: RateLimitRecord,
+  used: number | null,
+): z.infer<typeof rateLimitResponse> {
   return {
     id: record._id,
     org_id: record.org_id,
@@ -76,6 +92,7 @@ export function toRateLimitResponse(record: RateLimitRecord): z.infer<typeof rat
     burst: record.burst,
     action: record.action ?? 'reject',
     enabled: record.enabled,
+    used,
     ...toTimes(record),
   };
 }

@@ -3,6 +3,7 @@ import type { SessionPlanWire } from '@parley/shared/contracts/session-plan';
 import { TooManyRequestsError } from '@parley/shared/errors/app-error';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
+import { windowBucket } from './limit-buckets.ts';
 import type { LimitTarget, RateLimitService } from './rate-limit-service.ts';
 
 type PlanLimits = NonNullable<SessionPlanWire['limits']['tool_calls']>;
@@ -30,7 +31,7 @@ export class ToolCallLimits {
   async of(target: LimitTarget): Promise<PlanLimits> {
     const own = await this.#limits.matching('tool_calls', target);
     return own.map(({ _id, limit, window_seconds }) => ({
-      bucket: `tool_calls:${_id}`,
+      bucket: windowBucket('tool_calls', _id),
       limit,
       window_seconds: window_seconds ?? 60,
     }));

@@ -2,6 +2,7 @@ import type { RateCounter, Slots, Wakeup } from '@parley/shared/bus/bus';
 import { TooManyRequestsError, UnavailableError } from '@parley/shared/errors/app-error';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
+import { sessionLimitKind, sessionSlots, windowBucket } from '../rate-limits/limit-buckets.ts';
 import { agentOf, type SessionAgent, type SessionAgents } from './session-agent.ts';
 import type { SessionRecord } from './session-record.ts';
 import { WIDGET_SESSIONS_AT_ONCE } from './visitor-limits.ts';
@@ -96,15 +97,16 @@ export class SessionSlots {
     const { projectId } = session;
     const own = await this.#ownLimits.matching('session_starts', session);
     const limits = own.map(({ _id, limit, window_seconds }) => ({
-      bucket: _id,
+      bucket: windowBucket('session_starts', _id),
       limit,
       seconds: window_seconds ?? 60,
     }));
     const ofInstallation = this.#limits.sessionStartsPerMinute;
-    if (ofInstallation > 0) limits.push({ bucket: projectId, limit: ofInstallation, seconds: 60 });
+    if (ofInstallation > 0)
+      limits.push({ bucket: `session_starts:${projectId}`, limit: ofInstallation, seconds: 60 });
     for (const { bucket, limit, seconds } of limits) {
       await this.#count(
-        `session_starts:${bucket}`,
+        bucket,
         { limit, seconds },
         `Session limit reached (${limit} in ${seconds} seconds).`,
       );
@@ -221,7 +223,7 @@ export class SessionSlots {
       ...{ orgId, projectId, agentId: agent?.agent_id ?? null },
       accountId: accountId ?? owner.dialAccountId ?? null,
     });
-    const own = all.filter((limit) => kindOf(limit) === 'tenant');
+    const own = all.filter((limit) => sessionLimitKind(limit) === 'tenant');
     const ofInstallation = this.#limits.concurrentSessionsPerOrg;
     const perOrg = [
       ...own.filter((limit) => limit.project_id === null).map(({ limit }) => limit),
@@ -234,17 +236,11 @@ export class SessionSlots {
       ...(perProject === undefined ? [] : [{ bucket: `project:${projectId}`, limit: perProject }]),
       ...(agent && perAgent !== null ? [{ bucket: `agent:${agent.agent_id}`, limit: perAgent }] : []),
       ...all
-        .filter((limit) => kindOf(limit) !== 'tenant')
-        .map((one) => ({ bucket: `${kindOf(one)}:${one._id}`, limit: one.limit })),
+        .filter((limit) => sessionLimitKind(limit) !== 'tenant')
+        .map((one) => ({ bucket: sessionSlots({ ...one, org_id: orgId }), limit: one.limit })),
       ...(deployment ? [{ bucket: `${DEPLOYMENT}${deployment.id}`, limit: deployment.limit }] : []),
       ...(accountId === null ? [] : [{ bucket: `account:${accountId}`, limit: UNLIMITED }]),
       ...(agent && visitor ? [{ bucket: `widget:${agent.agent_id}`, limit: WIDGET_SESSIONS_AT_ONCE }] : []),
     ];
   }
-}
-
-/** What a limit of the org's own narrows down to. */
-function kindOf({ agent_id, telephony_account_id }: OwnLimit): 'agent' | 'account' | 'tenant' {
-  if (agent_id != null) return 'agent';
-  return telephony_account_id == null ? 'tenant' : 'account';
 }

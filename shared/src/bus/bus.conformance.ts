@@ -508,6 +508,7 @@ export function busConformance(t: Test, open: (options?: { clock?: Clock }) => P
     const resetAt = Date.UTC(2026, 0, 1, 0, 1);
     t.same(await bus.rates.hit('key:1', 60), { count: 1, resetAt });
     t.same(await bus.rates.hit('key:1', 60, 4), { count: 5, resetAt });
+    t.same(await bus.rates.hit('key:1', 60, 0), { count: 5, resetAt }, 'only read');
     t.same(await bus.rates.hit('key:2', 60), { count: 1, resetAt });
     t.same(await bus.rates.hit('key:1', 1), { count: 1, resetAt: clock.now() + 1000 }, 'windows are apart');
     const counts = await Promise.all(Array.from({ length: 20 }, () => bus.rates.hit('race', 60)));

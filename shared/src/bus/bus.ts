@@ -170,7 +170,7 @@ export interface LiveListener {
 
 /** Fixed windows: how many in `bucket` in the window that holds `now`. */
 export interface RateCounter {
-  /** Counts one (or `cost`) more. @returns the count and when the window ends (ms since the epoch) */
+  /** Counts one (or `cost`; 0: only reads) more. @returns the count and when the window ends (ms since the epoch) */
   hit(bucket: string, windowSeconds: number, cost?: number): Promise<{ count: number; resetAt: number }>;
 }
 

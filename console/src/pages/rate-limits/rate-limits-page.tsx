@@ -1,4 +1,4 @@
-import { Button, NumberInput, Select } from '@mantine/core';
+import { Button, Group, NumberInput, Progress, Select, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -30,12 +30,15 @@ const RESOURCES: readonly Resource[] = [
 /** What is counted at one time has no window. */
 const atOneTime = (resource: Resource) => resource.startsWith('concurrent_');
 
+const LOOK_EVERY_MS = 10_000;
+
 export default function RateLimitsPage() {
   const { orgId, can } = useOrg();
   const queries = useQueryClient();
   const projects = useProjects(orgId);
   const query = useQuery({
     queryKey: ['rate-limits', orgId],
+    refetchInterval: LOOK_EVERY_MS,
     queryFn: () =>
       take(
         api.GET('/v1/orgs/{org_id}/rate-limit-configs', {
@@ -81,6 +84,7 @@ export default function RateLimitsPage() {
           ? `${formatCount(limit)} at a time`
           : `${formatCount(limit)} in ${window_seconds} s`,
     },
+    { id: 'used', title: 'Used now', cell: (one) => <Used limit={one} />, width: '150px' },
     {
       id: 'where',
       title: 'Where',
@@ -164,5 +168,24 @@ export default function RateLimitsPage() {
         />
       </FormDialog>
     </>
+  );
+}
+
+/** How much of a limit is used now; nothing where that is not counted. */
+function Used({ limit: { limit, used } }: { limit: Limit }) {
+  if (used === null) return '–';
+  const part = Math.min(1, used / limit);
+  return (
+    <Group gap="xs" wrap="nowrap">
+      <Progress
+        value={100 * part}
+        color={part >= 1 ? 'red' : part >= 0.8 ? 'yellow' : 'green'}
+        flex={1}
+        aria-hidden
+      />
+      <Text size="sm" style={{ fontVariantNumeric: 'tabular-nums' }}>
+        {formatCount(used)}
+      </Text>
+    </Group>
   );
 }
