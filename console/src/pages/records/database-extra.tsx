@@ -1,45 +1,53 @@
 import { Button, Group, ScrollArea, Stack, Table, Text } from '@mantine/core';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useMutation } from '@tanstack/react-query';
 import { api, take, takeFile } from '../../api/client.ts';
 import { ErrorMessage } from '../../components/error-message.tsx';
+import { formatCount } from '../../components/format.ts';
+import { LoadMore } from '../../components/load-more.tsx';
+import { saveFile } from '../../components/save-file.ts';
 import type { Json } from '../../components/schema-form/form-value.ts';
 import { isObject } from '../../components/schema-form/form-value.ts';
 import type { ExtraProps } from './record-extras.tsx';
 
-const SHOWN = 100;
+const PER_PAGE = 100;
 
-/** The rows of a database as a grid, and all of them as a file. */
+/** The rows of a database as a grid, page by page, and all of them as a file. */
 export default function DatabaseExtra({ record }: ExtraProps) {
   const id = String(record['id']);
-  const rows = useQuery({
+  const rows = useInfiniteQuery({
     queryKey: ['database-rows', id],
-    queryFn: () =>
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam: cursor, signal }) =>
       take(
         api.GET('/v1/databases/{database_id}/rows', {
-          params: { path: { database_id: id }, query: { limit: SHOWN } },
+          params: {
+            path: { database_id: id },
+            query: { limit: PER_PAGE, ...(cursor !== undefined && { cursor }) },
+          },
+          signal,
         }),
       ),
+    getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
   });
   const save = useMutation({
     async mutationFn() {
       const file = await takeFile(`/v1/databases/${encodeURIComponent(id)}/export`);
-      const link = document.createElement('a');
-      link.href = URL.createObjectURL(file);
-      link.download = `${String(record['name'])}.csv`;
-      link.click();
-      URL.revokeObjectURL(link.href);
+      saveFile(file, `${String(record['name'])}.csv`);
     },
   });
-  const items = (rows.data?.items ?? []) as unknown as Json[];
+  const pages = rows.data?.pages ?? [];
+  const items = pages.flatMap((page) => page.items as unknown as Json[]);
   const cells = items.map((row) =>
     isObject(row['values']) ? row['values'] : isObject(row['data']) ? row['data'] : row,
   );
   const columns = [...new Set(cells.flatMap((row) => Object.keys(row)))].slice(0, 30);
+  const total = pages.at(-1)?.total ?? 0;
+  const isCapped = pages.at(-1)?.total_capped === true;
   return (
     <Stack gap="xs">
       <Group justify="space-between">
         <Text size="sm" fw={600}>
-          {rows.data ? `${rows.data.total} rows` : 'Rows'}
+          {rows.data ? `${isCapped ? 'More than ' : ''}${formatCount(total)} rows` : 'Rows'}
         </Text>
         <Button size="xs" variant="default" loading={save.isPending} onClick={() => save.mutate()}>
           Export as CSV
@@ -72,6 +80,14 @@ export default function DatabaseExtra({ record }: ExtraProps) {
           </Table>
         </ScrollArea.Autosize>
       )}
+      <LoadMore
+        shown={items.length}
+        total={total}
+        isCapped={isCapped}
+        hasMore={rows.hasNextPage}
+        loadingMore={rows.isFetchingNextPage}
+        loadMore={() => void rows.fetchNextPage()}
+      />
     </Stack>
   );
 }
