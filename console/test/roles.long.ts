@@ -22,7 +22,8 @@ const MARK = 'Lakeside';
 const CHANGES: Readonly<Record<'editor' | 'admin', RegExp>> = {
   editor:
     /^(switch|New|Create|Add|Make|Save|Publish|Discard|Archive$|Duplicate|Begin|No flow|Tidy|Undo|Redo|Run|Restore|Take|Start|Pause|Resume|Redial|Import|Choose|Type$|Talk|Send|Say|End|Redeliver|Ask Plivo|Hand in|Actions for|Buy|Assign|Speak|Skip|Delete)/,
-  admin: /^(New key|Invite|Revoke|Remove|Withdraw|Rotate|Make a secret|Erase|Role of|Delete for good)/,
+  admin:
+    /^(New key|Archive project|Invite|Revoke|Remove|Withdraw|Rotate|Make a secret|Erase|Role of|Delete for good)/,
 };
 
 /** Where the ids of records are kept that are listed and shown by their description. */

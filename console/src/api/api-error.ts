@@ -4,6 +4,14 @@ export interface FieldFault {
   message: string;
 }
 
+/** A record that the server names in an error. */
+export interface ErrorRef {
+  /** Such as `campaign`. */
+  type: string;
+  id: string;
+  name: string;
+}
+
 /** What the server answered instead of data. */
 export class ApiError extends Error {
   readonly status: number;
@@ -12,10 +20,18 @@ export class ApiError extends Error {
   /** Names the request in the server's log; null without an answer. */
   readonly requestId: string | null;
   readonly fields: readonly FieldFault[];
+  /** Records that are in the way, such as who uses what was to be removed. */
+  readonly refs: readonly ErrorRef[];
 
   constructor(
     message: string,
-    rest: { status: number; code: string; requestId: string | null; fields?: readonly FieldFault[] },
+    rest: {
+      status: number;
+      code: string;
+      requestId: string | null;
+      fields?: readonly FieldFault[];
+      refs?: readonly ErrorRef[];
+    },
   ) {
     super(message);
     this.name = 'ApiError';
@@ -23,6 +39,7 @@ export class ApiError extends Error {
     this.code = rest.code;
     this.requestId = rest.requestId;
     this.fields = rest.fields ?? [];
+    this.refs = rest.refs ?? [];
   }
 }
 
@@ -33,10 +50,11 @@ interface Detail {
 
 /** Reads an error body of any form: `{detail, code, request_id}`, `{detail: [{loc, msg}]}`, or something else. */
 export function toApiError(status: number, body: unknown, requestId: string | null): ApiError {
-  const { detail, code, request_id } = (typeof body === 'object' && body !== null ? body : {}) as {
+  const { detail, code, request_id, refs } = (typeof body === 'object' && body !== null ? body : {}) as {
     detail?: unknown;
     code?: unknown;
     request_id?: unknown;
+    refs?: unknown;
   };
   if (Array.isArray(detail)) {
     const details = detail as Detail[];
@@ -50,6 +68,7 @@ export function toApiError(status: number, body: unknown, requestId: string | nu
     status,
     code: typeof code === 'string' ? code : 'unknown',
     requestId: typeof request_id === 'string' ? request_id : requestId,
+    refs: Array.isArray(refs) ? (refs as ErrorRef[]) : [],
   });
 }
 

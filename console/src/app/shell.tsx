@@ -160,11 +160,11 @@ function useProjectOfAddress(): {
     queryFn: () =>
       take(api.GET('/v1/projects/{project_id}', { params: { path: { project_id: projectId! } } })),
   });
-  const id = data?.id;
+  const id = data?.archived_at == null ? data?.id : null;
   useEffect(() => {
-    if (id !== undefined) lastProject.set(id);
-    // One that is gone, or of another person on this machine.
-    else if (error) lastProject.forget();
+    if (id != null) lastProject.set(id);
+    // One that is archived or gone, or of another person on this machine.
+    else if (id === null || error) lastProject.forget();
   }, [id, error]);
   const retry = () => void refetch();
   if (projectId === undefined) return { value: null, loading: false, error: null, retry };

@@ -1,5 +1,6 @@
-import { Alert, Button, Code, Group, Stack, Text } from '@mantine/core';
+import { Alert, Button, Code, Group, List, Stack, Text } from '@mantine/core';
 import { ApiError } from '../api/client.ts';
+import { inWords } from './format.ts';
 import { CircleAlert, RefreshCw } from './icons.ts';
 
 /** What went wrong, in the server's words, with the id that finds the request in its log. */
@@ -12,6 +13,15 @@ export function ErrorMessage({ error, onRetry }: { error: unknown; onRetry?: () 
         <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
           {error instanceof Error ? error.message : String(error)}
         </Text>
+        {api && api.refs.length > 0 && (
+          <List size="sm">
+            {api.refs.map(({ type, id, name }) => (
+              <List.Item key={id}>
+                {inWords(type)} <bdi>{name === '' ? id : name}</bdi>
+              </List.Item>
+            ))}
+          </List>
+        )}
         {api?.requestId && (
           <Group gap={6}>
             <Text size="xs" c="dimmed">
