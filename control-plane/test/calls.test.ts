@@ -17,7 +17,7 @@ const clock = new ManualClock(Date.now());
 const plane = await openTestControlPlane({ clock, env: { OPENAI_BASE_URL: `${llm.url}/v1` } });
 t.teardown(() => plane[Symbol.asyncDispose]());
 const gateway = new TestGateway(plane);
-const { callEvents, postCall, reaper, recordings, sessionStore } = plane.app.services;
+const { callEvents, postCall, reaper, recordings, sessionStore, usageSums } = plane.app.services;
 
 type Session = SessionResponse & {
   detail: { variables: Record<string, string>; post_call: { status: string } };
@@ -106,6 +106,31 @@ void t.test('a call goes from its start to its report, and can be read on the wa
   t.match(text.body, /\[00:00:01\] caller: I want to buy ten licences\.\n/);
   t.match(text.headers.get('content-type'), /text\/plain/);
   await inbox.close();
+});
+
+void t.test("what a call's replies took is in the figures of its day", async (t) => {
+  const plan = await begin();
+  const said = { role: 'agent', text: 'Yes.', start_ms: 0, end_ms: 900 } as const;
+  const parts = { stt_final: 300, llm_first_token: 280, tts_first_audio: 140, thought_ahead: null };
+  const turns = [400, 800, 3000].map((e2e, turn_index) => ({
+    ...{ ...said, turn_index, interrupted: false, redacted: false },
+    latency: { e2e, ...parts },
+  }));
+  await handle(gateway.started(plan), gateway.ended(plan, { turns }));
+  await usageSums.work(new AbortController().signal);
+  const { org, project } = plane.first;
+  const path = `/v1/orgs/${org._id}/projects/${project._id}/statistics/daily?from=2026-01-01&to=2026-01-01`;
+  const { body } = await plane.call<{ period: { reply_latency: Record<string, number> } }>('GET', path);
+  const { replies, median_ms, turn_end_median_ms, llm_median_ms, voice_median_ms } =
+    body.period.reply_latency;
+  t.equal(replies, 3);
+  for (const [found, ms] of [
+    [median_ms, 800],
+    [turn_end_median_ms, 300],
+    [llm_median_ms, 280],
+    [voice_median_ms, 140],
+  ])
+    t.ok(Math.abs(found! - ms!) <= 0.05 * ms! + 1, `${found} is near ${ms}`);
 });
 
 void t.test('who follows a session is told what is stored, then what happens', async (t) => {

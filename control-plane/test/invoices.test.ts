@@ -55,6 +55,7 @@ function book(of: BootstrapResult, ended: string, nano: bigint): Promise<void> {
     agent_id: null,
     agent_version: null,
     replies: { count: 0, total_ms: 0 },
+    latencies: null,
     end_reason: null,
     ...{ channel: 'web', direction: 'web', connected: true, connected_ms: 60_000, currency: 'USD' },
     ended_at: new Date(ended),

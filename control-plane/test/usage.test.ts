@@ -4,6 +4,7 @@ import { newId, uuidV7 } from '@parley/shared/ids/new-id';
 import { ManualClock } from '@parley/shared/time/manual-clock';
 import { LONG } from '../../shared/test/fixtures/long.ts';
 import type { BookedCall } from '../src/billing/booked-call.ts';
+import { replyLatencies } from '../src/sessions/reply-latencies.ts';
 import { usageSumCollection } from '../src/usage/usage-model.ts';
 import { UsageSums } from '../src/usage/usage-sums.ts';
 import { openMortalProcess } from './fixtures/mortal-process.ts';
@@ -54,6 +55,7 @@ const call = (more: Partial<BookedCall> = {}): BookedCall => ({
   ended_at: new Date('2037-11-20T10:00:00Z'),
   connected_ms: 60_000,
   replies: { count: 0, total_ms: 0 },
+  latencies: null,
   end_reason: 'caller_hangup',
   amount_nano: 1_000_000_000n,
   currency: 'USD',
@@ -317,6 +319,79 @@ void t.test('statistics tell by day and agent how calls ended and how fast they 
   t.equal((await read('')).body.total, 4, 'the last seven days');
   t.equal((await read('?from=2037-10-01&to=2037-11-20')).status, 422);
   t.equal((await read('', plane.first.apiKey)).status, 404);
+});
+
+void t.test('medians of replies and of their parts are those of single answers', async (t) => {
+  const at = await plane.makeTenant();
+  const of = { org_id: at.org._id, project_id: at.project._id };
+  const [one, other] = [newId('agt'), newId('agt')];
+  const answered = (agent_id: string, ended: string, replies: readonly number[]) =>
+    call({
+      ...{ ...of, agent_id, agent_version: 1, ended_at: new Date(ended) },
+      latencies: replyLatencies(
+        replies.map((e2e) => ({
+          latency: {
+            ...{
+              e2e,
+              stt_final: e2e / 2,
+              llm_first_token: e2e / 4,
+              tts_first_audio: null,
+              thought_ahead: null,
+            },
+          },
+        })),
+      ),
+    });
+  for (const booked of [
+    // Means of 700 and 2000; the median of the six answers is 500.
+    answered(one, '2037-11-20T10:00:00Z', [400, 450, 500, 1450]),
+    answered(other, '2037-11-20T11:00:00Z', [3000, 1000]),
+    answered(one, '2037-11-21T10:00:00Z', [200]),
+    call({ ...of, ended_at: new Date('2037-11-19T10:00:00Z') }),
+  ])
+    await usageSums.booked(booked);
+  await usageSums.work(signal);
+  interface Figures {
+    date: string;
+    agent_id: string | null;
+    sessions: number;
+    answer_rate: number | null;
+    reply_latency: Record<string, number | null>;
+  }
+  const read = async (query: string) =>
+    (
+      await plane.call<{ items: Figures[]; total: number; period: Figures }>(
+        'GET',
+        `/v1/orgs/${of.org_id}/projects/${of.project_id}/statistics/daily?from=2037-11-19&to=2037-11-21${query}`,
+        { token: at.apiKey },
+      )
+    ).body;
+  const near = (figures: Figures | undefined, [replies, reply, llm]: [number, number, number]) => {
+    const { median_ms, llm_median_ms, ...rest } = figures!.reply_latency;
+    t.equal(rest['replies'], replies);
+    t.ok(Math.abs(median_ms! - reply) <= 0.05 * reply + 1, `${median_ms} is near ${reply}`);
+    t.ok(Math.abs(llm_median_ms! - llm) <= 0.05 * llm + 1, `${llm_median_ms} is near ${llm}`);
+    t.equal(rest['voice_median_ms'], null, 'what was not measured has none');
+  };
+  const days = await read('&by=day');
+  t.match(days.items, [
+    { date: '2037-11-19', agent_id: null, sessions: 1, reply_latency: { replies: 0, median_ms: null } },
+    { date: '2037-11-20', agent_id: null, sessions: 2 },
+    { date: '2037-11-21', agent_id: null, sessions: 1 },
+  ]);
+  near(days.items[1], [6, 500, 125]);
+  near(days.period, [7, 500, 125]);
+  t.match(days.period, { from: '2037-11-19', to: '2037-11-21', sessions: 4, answer_rate: 1 });
+  const agents = await read('&by=agent');
+  t.match(agents.items, [
+    { date: '2037-11-19', agent_id: one, sessions: 2 },
+    { agent_id: null, sessions: 1 },
+    { agent_id: other, sessions: 1 },
+  ]);
+  near(agents.items[0], [5, 450, 112]);
+  near((await read('')).items[1], [4, 450, 112]);
+  near((await read(`&agent_id=${other}`)).period, [2, 1000, 250]);
+  t.match((await read(`&agent_id=${newId('agt')}`)).period, { sessions: 0, answer_rate: null });
 });
 
 void t.test('a process may die after any step', async (t) => {

@@ -1,4 +1,5 @@
 import type { Channel, Direction } from '@parley/shared/contracts/session-values';
+import type { LogHistogram } from '@parley/shared/values/log-histogram';
 
 /** One call that is over, with what was booked for it; amounts are in 10⁻⁹ of the currency. */
 export interface BookedCall {
@@ -17,6 +18,8 @@ export interface BookedCall {
   connected_ms: number;
   /** Answers of the agent whose time was taken, and how long they took together. */
   replies: { count: number; total_ms: number };
+  /** The same of each answer and of its parts, as histograms; null: of nobody known. */
+  latencies: Record<string, LogHistogram> | null;
   /** `hangup_reason`, or why it failed; null where nobody has said it. */
   end_reason: string | null;
   amount_nano: bigint;

@@ -3,6 +3,7 @@ import type { CallPrices } from '@parley/shared/contracts/call-prices';
 import type { CallMetrics } from '@parley/shared/contracts/call-events';
 import type { Channel, Direction } from '@parley/shared/contracts/session-values';
 import type { Clock } from '@parley/shared/time/clock';
+import type { LogHistogram } from '@parley/shared/values/log-histogram';
 import type { Database } from '../storage/database.ts';
 import { isDuplicateKey } from '../storage/duplicate.ts';
 import { ExpiringCache } from '../storage/expiring-cache.ts';
@@ -36,6 +37,7 @@ export interface CostedSession extends SharedUsage {
   ended_at: Date | null;
   duration_seconds: number | null;
   metrics: CallMetrics | null;
+  reply_latencies?: Record<string, LogHistogram> | null;
   closed_by: string | null;
   campaign_id: string | null;
 }
@@ -154,6 +156,7 @@ export class CallCosts {
       connected: session.started_at !== null,
       connected_ms: connectedMs(session),
       replies: repliesOf(session.metrics),
+      latencies: session.reply_latencies ?? null,
       end_reason: session.hangup_reason ?? session.failure_reason,
       ended_at: session.ended_at ?? entry.booked_at ?? new Date(this.#clock.now()),
       amount_nano: amount,

@@ -9,6 +9,7 @@ import {
 import { EVENT_INDEXES_PER_LEG } from '@parley/shared/contracts/session-plan';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { RecordingService } from '../recordings/recording-service.ts';
+import { replyLatencies } from '../sessions/reply-latencies.ts';
 import type { SessionCloser } from '../sessions/session-closer.ts';
 import { isLive, isTerminal } from '../sessions/session-states.ts';
 import { owner, type SessionChange, type SessionStore } from '../sessions/session-store.ts';
@@ -295,6 +296,7 @@ function toChange(session: SessionRecord, event: Known<'call_ended'>, messages: 
     metrics: report.metrics,
     avg_agent_latency_ms: report.metrics.turn_e2e_ms?.avg ?? null,
     avg_user_latency_ms: report.metrics.caller_reply_ms?.avg ?? null,
+    reply_latencies: replyLatencies(report.turns),
     message_count: messages,
     language: report.language,
   };

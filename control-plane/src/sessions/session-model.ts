@@ -97,6 +97,7 @@ export const sessionCollection = defineCollection<SessionRecord, 'project'>({
     transfer_duration_seconds: number,
     avg_agent_latency_ms: number,
     avg_user_latency_ms: number,
+    reply_latencies: mixed,
     goal_status: text,
     answered_by: text,
     outcome: text,

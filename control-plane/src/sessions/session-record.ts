@@ -2,6 +2,7 @@ import type { FlowState } from '@parley/shared/contracts/flow-state';
 import type { CallMetrics, CallReport, Usage } from '@parley/shared/contracts/call-events';
 import type { CarrierName, Channel, Direction, SessionStatus } from '@parley/shared/contracts/session-values';
 import type { StoredRecord } from '../storage/collection.ts';
+import type { ReplyLatencies } from './reply-latencies.ts';
 import type { SessionTreatment } from './session-treatment.ts';
 
 export const REALTIME_AUDIO_FORMATS = ['pcm16_24000', 'pcmu_8000', 'pcma_8000'] as const;
@@ -165,6 +166,8 @@ export interface SessionRecord extends StoredRecord {
   transfer_duration_seconds: number | null;
   avg_agent_latency_ms: number | null;
   avg_user_latency_ms: number | null;
+  /** Of each reply, as the call's report tells. Records of earlier versions have none. */
+  reply_latencies?: ReplyLatencies | null;
   goal_status: string | null;
   answered_by: string | null;
   outcome: string | null;

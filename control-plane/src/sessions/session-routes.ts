@@ -53,6 +53,7 @@ const UNLISTED = [
   ...[
     'variables',
     'metrics',
+    'reply_latencies',
     'usage',
     'legs',
     'slot_scopes',

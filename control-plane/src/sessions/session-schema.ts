@@ -190,6 +190,7 @@ export function toSessionResponse(
 export const UNDETAILED = [
   ...([
     'metrics',
+    'reply_latencies',
     'usage',
     'legs',
     'pre_call',

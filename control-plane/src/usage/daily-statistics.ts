@@ -1,5 +1,7 @@
 import type { z } from 'zod';
+import { countOf, medianOf } from '@parley/shared/values/log-histogram';
 import { invalid } from '../http/validation.ts';
+import type { REPLY_LATENCIES } from '../sessions/reply-latencies.ts';
 import type { Scope } from '../tenancy/scope.ts';
 import {
   MAX_STATISTICS_DAYS,
@@ -14,7 +16,8 @@ const PAGE = 500;
 const DAY_MS = 24 * 3_600_000;
 const NO_AGENT = 'none';
 
-type Item = z.input<typeof dailyStatisticsResponse>;
+type Statistics = z.input<typeof dailyStatisticsResponse>;
+type Item = Statistics['items'][number];
 
 /** What the calls of a project were like, by day and agent: from sums that are kept as calls end. */
 export class DailyStatistics {
@@ -24,25 +27,37 @@ export class DailyStatistics {
     this.#usage = deps.usage;
   }
 
-  /** An item for each agent and day with calls, the oldest day first. @throws ValidationError */
-  async of(scope: Scope, { agent_id: agentId, ...query }: z.output<typeof statisticsQuery>): Promise<Item[]> {
+  /** Items where there are calls, the oldest day first, and the whole period. @throws ValidationError */
+  async of(
+    scope: Scope,
+    { agent_id: agentId, by, ...query }: z.output<typeof statisticsQuery>,
+  ): Promise<Statistics> {
     const to = query.to ?? (await this.#usage.asked(scope, query)).period.days.at(-1)!;
     const from = query.from ?? sixDaysBefore(to);
     const { days, starts } = (await this.#usage.asked(scope, { ...query, from, to })).period;
     if (days.length > MAX_STATISTICS_DAYS)
       throw invalid(['query', 'to'], `must be at most ${MAX_STATISTICS_DAYS} days from the first day`);
-    const byDay = days.map(() => new Map<string, AgentFigures>());
+    const byDay = days.map(() => new Map<string, Sum>());
+    const whole = nothing();
     let day = 0;
     for await (const { quarter, statistics = {} } of quarters(scope, starts[0]!, starts.at(-1)!)) {
       while (quarter.getTime() >= starts[day + 1]!) day++;
-      for (const [agent, figures] of Object.entries(statistics))
-        if (agentId === undefined || agent === agentId) add(byDay[day]!, agent, figures);
+      for (const [agent, figures] of Object.entries(statistics)) {
+        if (agentId !== undefined && agent !== agentId) continue;
+        add(byDay[by === 'agent' ? 0 : day]!, by === 'day' ? NO_AGENT : agent, figures);
+        addTo(whole, figures);
+      }
     }
-    return byDay.flatMap((agents, at) =>
+    const items = byDay.flatMap((agents, at) =>
       [...agents]
         .sort(([, a], [, b]) => b.sessions - a.sessions)
-        .map(([agent, figures]) => toItem(days[at]!, agent, figures)),
+        .map(([agent, figures]): Item => ({
+          ...{ date: days[at]!, agent_id: agent === NO_AGENT ? null : agent },
+          ...toFigures(figures),
+        })),
     );
+    const period = { from, to, ...toFigures(whole), ...(whole.sessions === 0 && { answer_rate: null }) };
+    return { items, total: items.length, period };
   }
 }
 
@@ -61,32 +76,45 @@ async function* quarters(scope: Scope, fromMs: number, toMs: number) {
   }
 }
 
-function add(agents: Map<string, AgentFigures>, agent: string, more: AgentFigures): void {
-  const known = agents.get(agent) ?? {
-    ...{ sessions: 0, connected_sessions: 0, connected_ms: 0n },
-    ...{ ended: {}, replies: {} },
-  };
-  agents.set(agent, {
-    sessions: known.sessions + Number(more.sessions),
-    connected_sessions: known.connected_sessions + Number(more.connected_sessions),
-    connected_ms: known.connected_ms + BigInt(more.connected_ms),
-    ended: sumOf(known.ended, more.ended),
-    replies: sumOf(known.replies, more.replies),
-  });
-}
+type Sum = Required<AgentFigures>;
 
-function sumOf(one: Record<string, number> = {}, other: Record<string, number> = {}): Record<string, number> {
-  const sum = { ...one };
-  for (const [name, count] of Object.entries(other)) sum[name] = (sum[name] ?? 0) + Number(count);
-  return sum;
-}
-
-function toItem(date: string, agent: string, figures: AgentFigures): Item {
-  const { sessions, connected_sessions, connected_ms, ended = {}, replies = {} } = figures;
+function nothing(): Sum {
   return {
-    ...{ date, agent_id: agent === NO_AGENT ? null : agent, sessions, connected_sessions },
+    ...{ sessions: 0, connected_sessions: 0, connected_ms: 0n },
+    ...{ ended: {}, replies: {}, latencies: {} },
+  };
+}
+
+function add(agents: Map<string, Sum>, agent: string, more: AgentFigures): void {
+  let sum = agents.get(agent);
+  if (!sum) agents.set(agent, (sum = nothing()));
+  addTo(sum, more);
+}
+
+function addTo(sum: Sum, more: AgentFigures): void {
+  sum.sessions += Number(more.sessions);
+  sum.connected_sessions += Number(more.connected_sessions);
+  sum.connected_ms += BigInt(more.connected_ms);
+  addCounts(sum.ended, more.ended);
+  addCounts(sum.replies, more.replies);
+  for (const [part, bars] of Object.entries(more.latencies ?? {}))
+    addCounts((sum.latencies[part] ??= {}), bars);
+}
+
+function addCounts(sum: Record<string, number>, more: Record<string, number> = {}): void {
+  for (const [name, count] of Object.entries(more)) sum[name] = (sum[name] ?? 0) + Number(count);
+}
+
+function toFigures(sum: Sum): Omit<Item, 'date' | 'agent_id'> {
+  const { sessions, connected_sessions, connected_ms, ended, replies, latencies } = sum;
+  const median = (of: (typeof REPLY_LATENCIES)[number]) => {
+    const ms = medianOf(latencies[of] ?? {});
+    return ms === null ? null : Math.round(ms);
+  };
+  return {
+    ...{ sessions, connected_sessions },
     minutes: toMinutes(connected_ms),
-    answer_rate: Math.round((connected_sessions / sessions) * 1000) / 1000,
+    answer_rate: Math.round((connected_sessions / Math.max(1, sessions)) * 1000) / 1000,
     end_reasons: Object.entries(ended)
       .map(([reason, count]) => ({ reason, sessions: count }))
       .sort((a, b) => b.sessions - a.sessions),
@@ -94,6 +122,13 @@ function toItem(date: string, agent: string, figures: AgentFigures): Item {
       up_to_ms: bound,
       sessions: replies[`b${at}`] ?? 0,
     })),
+    reply_latency: {
+      replies: countOf(latencies['reply'] ?? {}),
+      median_ms: median('reply'),
+      turn_end_median_ms: median('turn_end'),
+      llm_median_ms: median('llm'),
+      voice_median_ms: median('voice'),
+    },
   };
 }
 

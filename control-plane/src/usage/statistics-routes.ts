@@ -1,4 +1,3 @@
-import { listOf } from '../http/list-query.ts';
 import { defineOperation, type Operation } from '../http/operation.ts';
 import { inProject } from '../tenancy/target.ts';
 import type { DailyStatistics } from './daily-statistics.ts';
@@ -13,17 +12,15 @@ export function statisticsRoutes(statistics: DailyStatistics): Operation[] {
       tag: 'Statistics',
       summary: 'Get what calls were like, by day and agent',
       description:
-        'One item for each agent and day with calls, the oldest day first. A call counts on the day on which it ended; tests of ' +
+        'One item for each agent and day with calls, the oldest day first; `by` asks for one a day, or one an agent. `period` is all ' +
+        'of them together. A call counts on the day on which it ended; tests of ' +
         'agents, and calls to whom callers are transferred to, are left out. Summed up as calls end: a few seconds behind. The ' +
         'period has at most 31 days.',
       access: { key: 'viewer', user: 'viewer' },
       target: inProject,
       query: statisticsQuery,
-      responses: { 200: { description: 'The days with calls', schema: listOf(dailyStatisticsResponse) } },
-      handle: async ({ scope, query }) => {
-        const items = await statistics.of(scope, query);
-        return { items, total: items.length };
-      },
+      responses: { 200: { description: 'The days with calls', schema: dailyStatisticsResponse } },
+      handle: ({ scope, query }) => statistics.of(scope, query),
     }),
   ];
 }

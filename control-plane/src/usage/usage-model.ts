@@ -1,3 +1,4 @@
+import type { LogHistogram } from '@parley/shared/values/log-histogram';
 import { defineCollection } from '../storage/collection.ts';
 import type { StoredRecord } from '../storage/collection.ts';
 
@@ -22,6 +23,8 @@ export interface UsageEntryRecord extends StoredRecord {
   connected_ms: number;
   /** Why it ended. Entries of earlier versions have none. */
   end_reason?: string | null;
+  /** Of its replies and their parts. Entries of earlier versions have none. */
+  latencies?: Record<string, LogHistogram> | null;
   /** In 10⁻⁹ of the currency. */
   amount_nano: bigint;
   currency: string;
@@ -45,6 +48,7 @@ export const usageEntryCollection = defineCollection<UsageEntryRecord, 'project'
     connected: { type: Boolean, required: true },
     connected_ms: { type: Number, required: true },
     end_reason: { type: String, default: null },
+    latencies: { type: Object, default: null },
     amount_nano: { type: BigInt, required: true },
     currency: { type: String, required: true },
     sum_id: { type: String, required: true },
@@ -79,6 +83,8 @@ export interface AgentFigures {
   ended?: Record<string, number>;
   /** Calls by the mean time of their answers: `b` and the place in `REPLY_BOUNDS_MS`. */
   replies?: Record<string, number>;
+  /** Replies by the time of each, and of its parts. Sums of earlier versions have none. */
+  latencies?: Record<string, LogHistogram>;
 }
 
 /** Upper bounds of the histogram of reply times; behind the last one is the rest. */

@@ -63,6 +63,7 @@ export class UsageSums implements BookedCalls {
       reply_count: call.replies.count,
       reply_ms: call.replies.total_ms,
       end_reason: call.end_reason,
+      latencies: call.latencies,
       amount_nano: call.amount_nano,
       currency: call.currency,
     });
@@ -201,6 +202,9 @@ function increments(added: readonly UsageEntryRecord[]): Record<string, number |
       count(`${path}ended.${wordOf(entry.end_reason ?? null)}`, 1);
       if (entry.reply_count > 0)
         count(`${path}replies.b${replyBucket(entry.reply_ms / entry.reply_count)}`, 1);
+      for (const [part, bars] of Object.entries(entry.latencies ?? {}))
+        for (const [bar, replies] of Object.entries(bars))
+          count(`${path}latencies.${part}.${bar}`, Number(replies));
     }
     for (const path of ofVersion) {
       count(`${path}reply_count`, entry.reply_count ?? 0);

@@ -32,8 +32,6 @@ import type { components } from '../../api/schema.d.ts';
 import { useDailyStatistics } from '../../api/daily-statistics.ts';
 import { usePages } from '../../api/use-pages.ts';
 import { useProject } from '../../app/project.ts';
-import { figuresOf } from '../../components/daily-figures.ts';
-import type { Figures } from '../../components/daily-figures.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { formatCount, formatLatency } from '../../components/format.ts';
@@ -130,9 +128,9 @@ export default function AgentsPage() {
 }
 
 function AgentTable({ agents, mayWrite }: { agents: readonly Agent[] | undefined; mayWrite: boolean }) {
-  const statistics = useDailyStatistics(WEEK_DAYS).query.data;
+  const statistics = useDailyStatistics(WEEK_DAYS, 'agent').query.data?.items;
   const byAgent = useMemo(
-    () => statistics && Map.groupBy(statistics, ({ agent_id }) => agent_id),
+    () => statistics && new Map(statistics.map((one) => [one.agent_id, one])),
     [statistics],
   );
   return (
@@ -164,7 +162,7 @@ function AgentTable({ agents, mayWrite }: { agents: readonly Agent[] | undefined
             <AgentRow
               key={agent.id}
               agent={agent}
-              figures={byAgent && figuresOf(byAgent.get(agent.id) ?? [])}
+              figures={byAgent && (byAgent.get(agent.id) ?? null)}
               mayWrite={mayWrite}
             />
           )) ??
@@ -187,8 +185,8 @@ function AgentRow({
   mayWrite,
 }: {
   agent: Agent;
-  /** Of the last week; undefined until they are there. */
-  figures: Figures | undefined;
+  /** Of the last week; null without calls, undefined until they are there. */
+  figures: components['schemas']['DailyStatistics'] | null | undefined;
   mayWrite: boolean;
 }) {
   const { projectId } = useProject();
@@ -201,6 +199,7 @@ function AgentRow({
     staleTime: 60_000,
   });
   const live = liveVersionOf(agent.version, traffic.data);
+  const replyMs = figures?.reply_latency.median_ms;
   return (
     <Table.Tr ref={ref}>
       <Table.Td>
@@ -242,10 +241,13 @@ function AgentRow({
           </Group>
         )}
       </Table.Td>
-      <Figure value={figures && formatCount(figures.sessions)} />
-      <Figure value={figures && formatCount(Math.round(figures.minutes))} visibleFrom="md" />
+      <Figure value={figures === undefined ? undefined : formatCount(figures?.sessions ?? 0)} />
       <Figure
-        value={figures && (figures.replyMs === null ? '–' : formatLatency(figures.replyMs))}
+        value={figures === undefined ? undefined : formatCount(Math.round(figures?.minutes ?? 0))}
+        visibleFrom="md"
+      />
+      <Figure
+        value={figures === undefined ? undefined : replyMs == null ? '–' : formatLatency(replyMs)}
         visibleFrom="md"
       />
       <Table.Td visibleFrom="lg">

@@ -1,7 +1,8 @@
 import { Tooltip } from '@mantine/core';
 import { formatLatency } from '../../components/format.ts';
 import { LATENCY_LABELS, LATENCY_PARTS } from './reply-latency.ts';
-import type { ReplyLatency } from './reply-latency.ts';
+import type { LatencyPart, ReplyLatency } from './reply-latency.ts';
+import './latency-bar.css';
 
 /** What a reply waited for, as a stacked bar. @param scale milliseconds that the whole width is */
 export function LatencyBar({ latency, scale }: { latency: ReplyLatency; scale: number }) {
@@ -32,10 +33,10 @@ export function LatencyBar({ latency, scale }: { latency: ReplyLatency; scale: n
   );
 }
 
-export function LatencyLegend() {
+export function LatencyLegend({ parts = LATENCY_PARTS }: { parts?: readonly LatencyPart[] }) {
   return (
     <span className="latency-legend">
-      {LATENCY_PARTS.map((part) => (
+      {parts.map((part) => (
         <span key={part}>
           <span className={`latency-key latency-${part}`} aria-hidden /> {LATENCY_LABELS[part]}
         </span>

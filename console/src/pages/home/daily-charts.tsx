@@ -12,12 +12,12 @@ import {
 } from '@mantine/core';
 import { useState } from 'react';
 import { useDailyStatistics } from '../../api/daily-statistics.ts';
-import { endReasons, figuresOf } from '../../components/daily-figures.ts';
-import type { DailyItem, Figures } from '../../components/daily-figures.ts';
 import { DayChart } from '../../components/day-chart.tsx';
 import { daysFrom, formatDay } from '../../components/days.ts';
 import { formatCount, formatLatency, inWords } from '../../components/format.ts';
 import { QueryContent } from '../../components/query-content.tsx';
+
+type Statistics = NonNullable<ReturnType<typeof useDailyStatistics>['query']['data']>;
 
 const PERIODS = [
   { value: '7', label: '7 days' },
@@ -29,7 +29,7 @@ const REASONS = 5;
 /** What the calls of the last days were like: by day as charts, and as a table for whoever does not see them. */
 export function DailyCharts() {
   const [days, setDays] = useState('7');
-  const { query, from, to } = useDailyStatistics(Number(days));
+  const { query, from, to } = useDailyStatistics(Number(days), 'day');
   return (
     <section aria-labelledby="daily">
       <Group justify="space-between" mb="sm">
@@ -38,43 +38,48 @@ export function DailyCharts() {
         </Title>
         <SegmentedControl size="xs" value={days} onChange={setDays} data={PERIODS} aria-label="Period" />
       </Group>
-      <QueryContent query={query}>{(items) => <Charts items={items} from={from} to={to} />}</QueryContent>
+      <QueryContent query={query}>
+        {(statistics) => <Charts statistics={statistics} from={from} to={to} />}
+      </QueryContent>
     </section>
   );
 }
 
-function Charts({ items, from, to }: { items: readonly DailyItem[]; from: string; to: string }) {
-  const days = daysFrom(from, to).map((date) => ({
-    date,
-    ...figuresOf(items.filter((item) => item.date === date)),
-  }));
-  const all = figuresOf(items);
-  const valuesOf = (of: (day: Figures) => number | null) =>
+function Charts({ statistics, from, to }: { statistics: Statistics; from: string; to: string }) {
+  const { items, period } = statistics;
+  const days = daysFrom(from, to).map((date) => {
+    const day = items.find((item) => item.date === date);
+    return {
+      ...{ date, sessions: day?.sessions ?? 0, minutes: day?.minutes ?? 0 },
+      ...{ answered: day?.answer_rate ?? null, replyMs: day?.reply_latency.median_ms ?? null },
+    };
+  });
+  const valuesOf = (of: (day: (typeof days)[number]) => number | null) =>
     days.map((day) => ({ date: day.date, value: of(day) }));
   return (
     <>
       <SimpleGrid cols={{ base: 2, lg: 4 }} spacing={{ base: 'xs', xs: 'md' }}>
         <DayChart
           title="Calls"
-          figure={formatCount(all.sessions)}
+          figure={formatCount(period.sessions)}
           days={valuesOf(({ sessions }) => sessions)}
           format={formatCount}
         />
         <DayChart
           title="Minutes"
-          figure={minutes(all.minutes)}
+          figure={minutes(period.minutes)}
           days={valuesOf((day) => day.minutes)}
           format={minutes}
         />
         <DayChart
           title="Answered"
-          figure={orDash(all.answered, percent)}
+          figure={orDash(period.answer_rate, percent)}
           days={valuesOf(({ answered }) => answered)}
           format={percent}
         />
         <DayChart
           title="Reply time, median"
-          figure={orDash(all.replyMs, formatLatency)}
+          figure={orDash(period.reply_latency.median_ms, formatLatency)}
           days={valuesOf(({ replyMs }) => replyMs)}
           format={formatLatency}
         />
@@ -102,13 +107,12 @@ function Charts({ items, from, to }: { items: readonly DailyItem[]; from: string
           </Table.Tbody>
         </Table>
       </VisuallyHidden>
-      {all.sessions > 0 && <Ends items={items} total={all.sessions} />}
+      {period.sessions > 0 && <Ends period={period} />}
     </>
   );
 }
 
-function Ends({ items, total }: { items: readonly DailyItem[]; total: number }) {
-  const reasons = endReasons(items);
+function Ends({ period: { sessions: total, end_reasons: reasons } }: { period: Statistics['period'] }) {
   const rest = reasons.slice(REASONS).reduce((sum, { sessions }) => sum + sessions, 0);
   const shown = [
     ...reasons.slice(0, REASONS),

@@ -16,6 +16,7 @@ import { StatusBadge } from '../../components/status-badge.tsx';
 import { Time } from '../../components/time.tsx';
 import { DailyCharts } from './daily-charts.tsx';
 import { Now } from './now.tsx';
+import { Today } from './today.tsx';
 import { firstSteps } from './first-steps.ts';
 import type { StepId } from './first-steps.ts';
 
@@ -50,6 +51,7 @@ export default function HomePage() {
       <Stack gap="xl">
         {sessions.data && <FirstSteps calls={sessions.data.total ?? sessions.data.items.length} />}
         <Now />
+        <Today />
         <DailyCharts />
         <section aria-labelledby="latest">
           <Group justify="space-between" mb="sm">

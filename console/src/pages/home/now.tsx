@@ -1,10 +1,9 @@
 import { Alert, Anchor, Group, List, Paper, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useDailyStatistics } from '../../api/daily-statistics.ts';
+import { useTodayAndWeek } from '../../api/daily-statistics.ts';
 import { api, take } from '../../api/client.ts';
 import { useProject } from '../../app/project.ts';
-import { daysBefore } from '../../components/days.ts';
 import { formatCount } from '../../components/format.ts';
 import { Check, CircleAlert } from '../../components/icons.ts';
 import { Time } from '../../components/time.tsx';
@@ -41,16 +40,13 @@ export function Now() {
       return { held: held.total ?? held.items.length, failed };
     },
   });
-  const { query: daily, to } = useDailyStatistics(8);
-  if (!calls.data || !daily.data) return null;
+  const { data: statistics } = useTodayAndWeek();
+  if (!calls.data || !statistics) return null;
   const { held, failed } = calls.data;
-  const sum = (items: readonly { sessions: number }[]) =>
-    items.reduce((total, { sessions }) => total + sessions, 0);
-  const earlier = daily.data.filter(({ date }) => date < to && date >= daysBefore(to, 7));
   const { isWell, title, text } = glanceOf({
     faults: failed.total ?? failed.items.length,
-    today: sum(daily.data.filter(({ date }) => date === to)),
-    usual: sum(earlier) / 7,
+    today: statistics.today.sessions,
+    usual: statistics.week.sessions / 7,
   });
   const list = `/projects/${projectId}/calls`;
   return (

@@ -1,7 +1,6 @@
 import { Card, ScrollArea, Table, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { api, take } from '../../api/client.ts';
-import { figuresOf } from '../../components/daily-figures.ts';
 import { daysBefore } from '../../components/days.ts';
 import { EmptyRow } from '../../components/empty-row.tsx';
 import { formatCount, formatLatency } from '../../components/format.ts';
@@ -33,7 +32,7 @@ export function UsageByAgent({
       const [statistics, agents] = await Promise.all([
         take(
           api.GET('/v1/orgs/{org_id}/projects/{project_id}/statistics/daily', {
-            params: { path, query: { from, to, timezone } },
+            params: { path, query: { from, to, timezone, by: 'agent' } },
           }),
         ),
         take(
@@ -43,13 +42,11 @@ export function UsageByAgent({
         ),
       ]);
       const names = new Map(agents.items.map(({ id, name }) => [id, name]));
-      return [...Map.groupBy(statistics.items, ({ agent_id }) => agent_id)]
-        .map(([id, items]) => ({
-          id,
-          name: id === null ? 'No agent' : (names.get(id) ?? id),
-          ...figuresOf(items),
-        }))
-        .sort((a, b) => b.sessions - a.sessions);
+      return statistics.items.map(({ agent_id: id, ...figures }) => ({
+        ...figures,
+        id,
+        name: id === null ? 'No agent' : (names.get(id) ?? id),
+      }));
     },
   });
   return (
@@ -72,17 +69,17 @@ export function UsageByAgent({
                   </Table.Tr>
                 </Table.Thead>
                 <Table.Tbody>
-                  {agents.map(({ id, name, sessions, answered, minutes, replyMs }) => (
-                    <Table.Tr key={id}>
-                      <Table.Td style={{ overflowWrap: 'anywhere' }}>{name}</Table.Td>
-                      <Table.Td ta="right">{formatCount(sessions)}</Table.Td>
-                      <Table.Td ta="right">
-                        {answered === null ? '–' : `${Math.round(100 * answered)} %`}
-                      </Table.Td>
-                      <Table.Td ta="right">{formatCount(Math.round(minutes * 10) / 10)}</Table.Td>
-                      <Table.Td ta="right">{replyMs === null ? '–' : formatLatency(replyMs)}</Table.Td>
-                    </Table.Tr>
-                  ))}
+                  {agents.map(
+                    ({ id, name, sessions, answer_rate, minutes, reply_latency: { median_ms } }) => (
+                      <Table.Tr key={id}>
+                        <Table.Td style={{ overflowWrap: 'anywhere' }}>{name}</Table.Td>
+                        <Table.Td ta="right">{formatCount(sessions)}</Table.Td>
+                        <Table.Td ta="right">{`${Math.round(100 * answer_rate)} %`}</Table.Td>
+                        <Table.Td ta="right">{formatCount(Math.round(minutes * 10) / 10)}</Table.Td>
+                        <Table.Td ta="right">{median_ms === null ? '–' : formatLatency(median_ms)}</Table.Td>
+                      </Table.Tr>
+                    ),
+                  )}
                   {agents.length === 0 && <EmptyRow columns={5} text="No call ended on these days." />}
                 </Table.Tbody>
               </Table>
