@@ -184,7 +184,7 @@ async function consoleDeps(
 
 function handler(app: ReturnType<typeof createHttpApp>) {
   const callback = app.callback();
-  return (...args: Parameters<typeof callback>) => void callback(...args);
+  return (...args: Parameters<typeof callback>) => callback(...args);
 }
 
 /** A wildcard address is reached through the loopback one. */

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { setImmediate } from 'node:timers/promises';
 import t from 'tap';
 import { HttpServer } from './http-server.ts';
 
@@ -45,4 +47,23 @@ void t.test('closing cuts what is under way, and may be done twice', async (t) =
   await Promise.all([http[Symbol.asyncDispose](), http[Symbol.asyncDispose]()]);
   await cut;
   await http[Symbol.asyncDispose]();
+});
+
+void t.test('closing waits for the work on requests whose clients it has cut off', async (t) => {
+  const http = await HttpServer.listen(LOOPBACK);
+  const order: string[] = [];
+  const arrived = new Promise<void>((resolve) =>
+    http.serve(async (_request, response) => {
+      resolve();
+      await once(response, 'close');
+      for (let turn = 0; turn < 10; turn++) await setImmediate();
+      order.push('worked');
+    }),
+  );
+  const cut = t.rejects(fetch(`http://127.0.0.1:${http.port}/`));
+  await arrived;
+  await http[Symbol.asyncDispose]();
+  order.push('closed');
+  await cut;
+  t.same(order, ['worked', 'closed']);
 });

@@ -1,18 +1,26 @@
 import { createServer } from 'node:http';
-import type { RequestListener, Server } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { sleep } from '@parley/shared/async/timeout';
 import { ConfigError } from '@parley/shared/errors/config-error';
 import { newId } from '@parley/shared/ids/new-id';
 
 const DRAIN_POLL_MS = 20;
+/** How long closing waits for requests whose clients are gone already. */
+const CLOSE_MS = 5000;
+
+/** Answers a request. What it returns is settled when it needs nothing any more of what it works with. */
+export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
 /** A listening HTTP server that can be emptied before it is closed. */
 export class HttpServer {
   readonly server: Server;
   readonly #sockets = new Set<Socket>();
-  #listener: RequestListener = starting;
+  #handler: RequestHandler = starting;
+  /** Requests whose handler is at work, or whose response is not sent yet. */
   #underWay = 0;
+  /** Those of them whose handler is at work: a client that leaves does not end it. */
+  #handled = 0;
   #closed = false;
 
   private constructor() {
@@ -22,9 +30,7 @@ export class HttpServer {
       socket.once('close', () => this.#sockets.delete(socket));
     });
     this.server.on('request', (request, response) => {
-      this.#underWay += 1;
-      response.once('close', () => (this.#underWay -= 1));
-      this.#listener(request, response);
+      void this.#answer(request, response);
     });
   }
 
@@ -52,9 +58,9 @@ export class HttpServer {
     return http;
   }
 
-  /** From now on `listener` answers. */
-  serve(listener: RequestListener): void {
-    this.#listener = listener;
+  /** From now on `handler` answers. */
+  serve(handler: RequestHandler): void {
+    this.#handler = handler;
   }
 
   get port(): number {
@@ -72,6 +78,7 @@ export class HttpServer {
     }
   }
 
+  /** Cuts off who is connected; resolves when their requests are over too, within a few seconds. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopListening();
     // Upgraded sockets are no longer the server's own, but they came in here.
@@ -79,6 +86,21 @@ export class HttpServer {
     await Promise.all(
       [...this.#sockets].map((socket) => new Promise((resolve) => socket.once('close', resolve))),
     );
+    const deadline = performance.now() + CLOSE_MS;
+    while (this.#handled > 0 && performance.now() < deadline) await sleep(DRAIN_POLL_MS);
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.#underWay += 1;
+    this.#handled += 1;
+    const closed = new Promise((resolve) => response.once('close', resolve));
+    try {
+      await this.#handler(request, response);
+    } finally {
+      this.#handled -= 1;
+      await closed;
+      this.#underWay -= 1;
+    }
   }
 
   #stopListening(): void {
@@ -88,7 +110,7 @@ export class HttpServer {
   }
 }
 
-const starting: RequestListener = (_request, response) => {
+const starting: RequestHandler = (_request, response) => {
   const body = { detail: 'The service is starting.', code: 'starting', request_id: newId('req') };
   response.writeHead(503, { 'content-type': 'application/json', 'retry-after': '1', connection: 'close' });
   response.end(JSON.stringify(body));
