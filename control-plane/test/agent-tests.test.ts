@@ -152,11 +152,21 @@ void t.test('a replay that one process leaves behind is held by another, and not
   const died = await put({ status: 'running', attempts: 1 });
   const again = await put({ status: 'running', attempts: 3 });
   const held = await put({ status: 'running', lease_until: new Date(Date.now() + 60_000), attempts: 1 });
+  const ofEarlierVersion = async (status: string, lease_until: Date | null) => {
+    const id = await put({ status });
+    const since = { run_at: 1, attempts: 1, failures: 1 };
+    await model.collection.updateOne({ _id: id as never }, { $set: { lease_until }, $unset: since });
+    return id;
+  };
+  const waiting = await ofEarlierVersion('queued', null);
+  const lost = await ofEarlierVersion('running', new Date(0));
+  const run = await ofEarlierVersion('running', new Date(Date.now() + 60_000));
+  const done = await ofEarlierVersion('completed', null);
   await runner(async ({ onSession }) => {
     await onSession('whole');
     return { _id: 'whole' } as Awaited<ReturnType<Hold>>;
   }).work(new AbortController().signal);
-  for (const id of [stopped, died])
+  for (const id of [stopped, died, waiting, lost])
     t.match(await model.findById(id).lean(), {
       status: 'completed',
       replay_session_id: 'whole',
@@ -165,6 +175,8 @@ void t.test('a replay that one process leaves behind is held by another, and not
   t.same(forgotten, ['half'], 'the half of a conversation goes');
   t.match(await model.findById(again).lean(), { status: 'failed', error: /stopped/ });
   t.match(await model.findById(held).lean(), { status: 'running', attempts: 1 }, 'another has it');
+  t.match(await model.findById(run).lean(), { status: 'running' }, 'an earlier version has it');
+  t.match(await model.findById(done).lean(), { status: 'completed', replay_session_id: null });
   await model.deleteMany({ session_id: 'talk' });
 });
 

@@ -49,6 +49,7 @@ export interface RepeatedTalks {
 
 /** Holds the replays that wait, one at a time in this process, and notes how they compare. */
 export class ReplayRunner {
+  readonly #replays: Model<ReplayRecord>;
   readonly #jobs: LeasedJobs<ReplayRecord>;
   readonly #toolCalls: Model<SessionToolCall>;
   readonly #store: SessionStore;
@@ -69,7 +70,8 @@ export class ReplayRunner {
     clock: Clock;
     logger: Logger;
   }) {
-    this.#jobs = new LeasedJobs({ ...deps, records: deps.database.model(replayCollection) });
+    this.#replays = deps.database.model(replayCollection);
+    this.#jobs = new LeasedJobs({ ...deps, records: this.#replays });
     this.#toolCalls = deps.database.model(deps.toolCalls);
     this.#store = deps.store;
     this.#agents = deps.agents;
@@ -90,12 +92,26 @@ export class ReplayRunner {
 
   /** Holds every replay that is due, one after the other; also what another process has left behind. */
   async work(signal: AbortSignal): Promise<void> {
+    await this.#makeDue();
     const job = {
       started: { status: 'running' as const, started_at: new Date(this.#clock.now()) },
       work: (replay: ReplayRecord, held: AbortSignal) => this.#run(replay, held),
       failed: (replay: ReplayRecord, error: unknown, retry: Retry) => this.#failed(replay, error, retry),
     };
     while (!signal.aborted && (await this.#jobs.next(signal, job)));
+  }
+
+  /** Those that earlier versions have ordered say nowhere when they are to run: as soon as nobody holds them. */
+  async #makeDue(): Promise<void> {
+    const now = new Date(this.#clock.now());
+    await this.#replays.updateMany(
+      {
+        status: { $in: ['queued', 'running'] },
+        run_at: { $exists: false },
+        $or: [{ lease_until: null }, { lease_until: { $lte: now } }],
+      },
+      { $set: { run_at: now, lease_until: new Date(0), attempts: 0, failures: 0 } },
+    );
   }
 
   async #run(replay: ReplayRecord, signal: AbortSignal): Promise<void> {
