@@ -3,6 +3,7 @@ import t from 'tap';
 import type { CarrierCommandData } from '@parley/shared/contracts/call-events';
 import { carrierCallbackPath } from '@parley/shared/contracts/addresses';
 import type { CarrierName } from '@parley/shared/contracts/session-values';
+import { carriers } from '../src/carriers/carriers.ts';
 import { signatureBase } from '../src/carriers/plivo/plivo-signature.ts';
 import { Scope } from '../src/tenancy/scope.ts';
 import type { SessionResponse } from '../src/sessions/session-schema.ts';
@@ -422,6 +423,37 @@ async function liveCall(line: Line, callId: string) {
   await services.callEvents.handle(gateway.started(plan));
   return plan;
 }
+
+void t.test('who deletes a deployment ends no call, and loses none', async (t) => {
+  const line = await makeLine('plivo');
+  const past = await liveCall(line, 'del-1');
+  await services.callEvents.handle(gateway.ended(past));
+  const live = await liveCall(line, 'del-2');
+  const path = `/v1/inbound-deployments/${line.deploymentId}`;
+  t.equal((await plane.call('DELETE', path)).status, 204);
+  t.equal((await plane.call('GET', path)).status, 404);
+
+  const read = async (plan: { session_id: string }) =>
+    (await plane.call<SessionResponse>('GET', `/v1/sessions/${plan.session_id}`)).body;
+  const detail = { inbound_deployment_id: line.deploymentId };
+  t.match(await read(live), { status: 'in_progress', detail });
+  t.match(await read(past), { status: 'ended', detail });
+  t.match(await plane.call('GET', `/v1/sessions/${past.session_id}/transcript`), {
+    body: { items: [{ text: 'Hello, this is Acme.' }, { text: 'I want to buy ten licences.' }] },
+  });
+  t.same(
+    (await sessionsOf(line)).map(({ session_id: id }) => id),
+    [live.session_id, past.session_id],
+  );
+  t.match(
+    await callBack(plivoCall(line, 'del-3')),
+    { status: 200, body: /Reject|Hangup/ },
+    'no further call',
+  );
+  t.equal((await sessionsOf(line)).length, 2);
+  await services.callEvents.handle(gateway.ended(live));
+  t.match(await read(live), { status: 'ended', hangup_reason: 'caller_hangup' });
+});
 
 const requestsFor = (callId: string): Received[] =>
   carrierApi.received.filter(({ path }) => path.includes(callId));
@@ -854,6 +886,16 @@ void t.test('an account is invalid once its carrier refuses the credentials in u
   t.equal((await stateOf()).last_error, 'auth');
   t.ok(ticketOf((await callBack(plivoCall(line, randomUUID()))).body), 'whoever signs knows the credentials');
   t.same(await telephonyAccounts.limitsOf(line.accountId).then((limits) => limits!.status), 'invalid');
+});
+
+void t.test('an account that names no limit has that of its carrier', async (t) => {
+  const descriptor = carriers.twilio as { maxConcurrentCalls: number };
+  const { maxConcurrentCalls } = descriptor;
+  t.teardown(() => Object.assign(descriptor, { maxConcurrentCalls }));
+  descriptor.maxConcurrentCalls = 7;
+  const limit = async (line: Line) => (await services.telephonyAccounts.limitsOf(line.accountId))!;
+  t.match(await limit(await makeLine('twilio')), { max_concurrent_calls: 7, calls_per_second: 1 });
+  t.match(await limit(await makeLine('plivo')), { max_concurrent_calls: 10 });
 });
 
 void t.test('an account’s credentials are never read back', async (t) => {

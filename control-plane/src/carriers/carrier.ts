@@ -244,6 +244,8 @@ export interface CarrierDescriptor {
   readonly title: string;
   /** What an account needs. Write-only. */
   readonly credentials: z.ZodObject;
+  /** Calls at one time, of an account that names no limit itself. */
+  readonly maxConcurrentCalls: number;
   /** Absent: the carrier has no feed of complaints. */
   readonly complaints?: ComplaintCapability;
   /** @throws ZodError when `credentials` are not what the schema asks for */
@@ -253,13 +255,15 @@ export interface CarrierDescriptor {
 export function defineCarrier<S extends z.ZodObject>(carrier: {
   title: string;
   credentials: S;
+  maxConcurrentCalls: number;
   complaints?: ComplaintDefinition<S>;
   open(credentials: z.output<S>, options: CarrierOptions): Carrier;
 }): CarrierDescriptor {
-  const { title, credentials, complaints } = carrier;
+  const { title, credentials, maxConcurrentCalls, complaints } = carrier;
   return {
     title,
     credentials,
+    maxConcurrentCalls,
     ...(complaints && {
       complaints: {
         callbackText: complaints.callbackText,

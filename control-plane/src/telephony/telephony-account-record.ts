@@ -1,4 +1,5 @@
 import type { CarrierName } from '@parley/shared/contracts/session-values';
+import { carriers } from '../carriers/carriers.ts';
 import type { StoredRecord } from '../storage/collection.ts';
 
 /** An account at a carrier: who may use it, and with what credentials. */
@@ -26,5 +27,16 @@ export interface TelephonyAccountRecord extends StoredRecord {
   last_callback_at?: Date | null;
 }
 
-/** What the carriers allow new accounts. */
-export const ACCOUNT_LIMITS = { max_concurrent_calls: 10, calls_per_second: 1 } as const;
+/** What every carrier allows a new account. */
+const CALLS_PER_SECOND = 1;
+
+/** How many calls an account may make: what it says itself, else what its carrier's descriptor says. */
+export function accountLimits({
+  provider,
+  max_concurrent_calls = carriers[provider].maxConcurrentCalls,
+  calls_per_second = CALLS_PER_SECOND,
+}: { provider: CarrierName } & {
+  [Limit in 'max_concurrent_calls' | 'calls_per_second']?: TelephonyAccountRecord[Limit] | undefined;
+}) {
+  return { max_concurrent_calls, calls_per_second };
+}

@@ -14,7 +14,7 @@ import {
 import { maybeTime, READ_ONLY_FIELDS, recordFields, time, toTimes } from '../http/record-schema.ts';
 import { inOrg, item } from '../tenancy/target.ts';
 import { telephonyAccountCollection } from './telephony-account-model.ts';
-import { ACCOUNT_LIMITS } from './telephony-account-record.ts';
+import { accountLimits } from './telephony-account-record.ts';
 import type { TelephonyAccountRecord } from './telephony-account-record.ts';
 import type { TelephonyAccountService } from './telephony-account-service.ts';
 
@@ -139,8 +139,7 @@ export function telephonyAccountRoutes({
       credentials: { set: true },
       region: null,
       allowed_countries: record.allowed_countries,
-      max_concurrent_calls: record.max_concurrent_calls ?? ACCOUNT_LIMITS.max_concurrent_calls,
-      calls_per_second: record.calls_per_second ?? ACCOUNT_LIMITS.calls_per_second,
+      ...accountLimits(record),
       daily_spend_limit_amount: record.daily_spend_limit_amount ?? null,
       callback_urls: {
         voice: callback('voice'),

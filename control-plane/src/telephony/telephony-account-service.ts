@@ -29,7 +29,7 @@ import { checkAccount } from './account-check.ts';
 import { AccountSpend } from './account-spend.ts';
 import { phoneNumberCollection } from './phone-number-model.ts';
 import { telephonyAccountCollection } from './telephony-account-model.ts';
-import { ACCOUNT_LIMITS } from './telephony-account-record.ts';
+import { accountLimits } from './telephony-account-record.ts';
 import type { TelephonyAccountRecord } from './telephony-account-record.ts';
 
 /** What it writes to the audit trail. */
@@ -126,8 +126,7 @@ export class TelephonyAccountService implements CarrierSource, ComplaintAccounts
       project_ids: input.project_ids ?? null,
       credentials,
       allowed_countries: input.allowed_countries ?? null,
-      max_concurrent_calls: input.max_concurrent_calls ?? ACCOUNT_LIMITS.max_concurrent_calls,
-      calls_per_second: input.calls_per_second ?? ACCOUNT_LIMITS.calls_per_second,
+      ...accountLimits(input),
       daily_spend_limit_amount: input.daily_spend_limit_amount ?? null,
       status: 'unverified',
       last_verified_at: null,
@@ -250,9 +249,8 @@ export class TelephonyAccountService implements CarrierSource, ComplaintAccounts
   > {
     const account = await this.find(accountId);
     if (!account) return null;
-    const { status, max_concurrent_calls, calls_per_second } = { ...ACCOUNT_LIMITS, ...account };
     const spentUntil = await this.#spend.reachedUntil(account);
-    return { status, max_concurrent_calls, calls_per_second, spentUntil };
+    return { status: account.status, ...accountLimits(account), spentUntil };
   }
 
   /** @inheritdoc */

@@ -34,6 +34,7 @@ const SPOKEN = [
 export const plivo = defineCarrier({
   title: 'Plivo',
   credentials: z.strictObject({ auth_id: credentialText(64), auth_token: credentialText(128) }),
+  maxConcurrentCalls: 10,
   complaints: {
     callbackText: PLIVO_CALLBACK_TEXT,
     open: ({ auth_id, auth_token }, options) =>

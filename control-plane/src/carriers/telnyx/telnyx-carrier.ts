@@ -89,6 +89,8 @@ export const telnyx = defineCarrier({
     ),
     connection_id: credentialText(64).optional(),
   }),
+  // Of an account that is verified: a new one has two.
+  maxConcurrentCalls: 10,
   open: ({ api_key, public_key, connection_id }, options) =>
     new TelnyxCarrier(
       {

@@ -114,6 +114,7 @@ export interface TwilioCredentials {
 export const twilio = defineCarrier({
   title: 'Twilio',
   credentials: z.strictObject({ account_sid: credentialText(64), auth_token: credentialText(128) }),
+  maxConcurrentCalls: 10,
   open: ({ account_sid, auth_token }, options) =>
     new TwilioCarrier({ accountSid: account_sid, authToken: auth_token }, options),
 });
