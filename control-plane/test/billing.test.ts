@@ -358,6 +358,44 @@ void t.test('each agent that holds a call costs what its own models do', async (
   );
 });
 
+void t.test('what a fallback was used for costs what the fallback does', async (t) => {
+  const [first, second] = ['stt_deepgram_flux', 'stt_deepgram_nova3'];
+  const models = [
+    { model: first, unit: 'minute', amount: '1' },
+    { model: second, unit: 'minute', amount: '3' },
+  ];
+  await rates.set(rateTableSchema.parse({ ...TABLE, models }));
+  t.teardown(() => rates.set(TABLE));
+  const tenant = await prepaid(100n * NANO);
+  const config = { stt: { fallback_stt_ids: [second] } };
+  const path = `/v1/orgs/${tenant.org._id}/projects/${tenant.project._id}/agents`;
+  const agent = await plane.call<{ id: string }>('POST', path, {
+    ...{ token: tenant.apiKey, body: { name: 'Desk', stt_id: first, config } },
+  });
+  const { body: session } = await create(tenant, { agent_id: agent.body.id });
+  const start = { carrier_call_id: randomUUID() };
+  const plan = (await gateway.redeem({ ticket: session.ws_ticket!, start })).body;
+  const named = [
+    { model_id: first, stt_minute: 1e9 },
+    { model_id: second, stt_minute: 3e9 },
+  ];
+  t.match(plan.prices, { stt_minute: 1e9, models: named });
+  await callEvents.handle(gateway.started(plan));
+  const none = { llm_input_tokens: 0, llm_output_tokens: 0, tts_characters: 0 };
+  const heard = (model_id: string, stt_seconds: number) => ({ ...none, model_id, stt_seconds });
+  const usage = {
+    ...none,
+    stt_seconds: 180,
+    carrier_seconds: 0,
+    models: [heard(first, 60), heard(second, 120)],
+  };
+  await callEvents.handle(ended(plan, 60_000, { usage }));
+  t.match(await walletOf(tenant), { balance_amount: '87.000000' }, 'a minute 6, the first 1, the second 6');
+  const metricsPath = `/v1/sessions/${plan.session_id}/metrics`;
+  const metrics = await plane.call<{ usage: object }>('GET', metricsPath, { token: tenant.apiKey });
+  t.same(metrics.body.usage, usage);
+});
+
 void t.test('an operator sets rates and keeps wallets', async (t) => {
   const tenant = await plane.makeTenant();
   const orgId = tenant.org._id;

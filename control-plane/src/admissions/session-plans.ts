@@ -7,8 +7,8 @@ import { toConsultPlan } from '../consults/consult-plan.ts';
 import type { ModelCatalog } from '../providers/model-catalog.ts';
 import type { SessionAgent, SessionTools } from '../sessions/session-agent.ts';
 import { flowOf, withoutKnowledge } from '../sessions/session-flow.ts';
-import { resolveProviders, toSessionPlan, withModelsOf } from '../sessions/session-plan.ts';
-import type { PlanFacts } from '../sessions/session-plan.ts';
+import { modelsOf, resolveProviders, toSessionPlan, withModelsOf } from '../sessions/session-plan.ts';
+import type { PlanFacts, PlannedModel } from '../sessions/session-plan.ts';
 import type { SessionRecord } from '../sessions/session-record.ts';
 import type { SessionStore } from '../sessions/session-store.ts';
 import type { Directory } from '../tenancy/directory.ts';
@@ -58,8 +58,12 @@ export interface PlanCosts {
    * The prices of a session, the same for all of its legs until another agent takes it over, and what was counted before;
    * null: no rates.
    * @param session with the models of the agent that speaks
+   * @param models all that the agent may use
    */
-  open(session: SessionRecord): Promise<(CallPrices & { spent: number }) | null>;
+  open(
+    session: SessionRecord,
+    models: () => Promise<PlannedModel[]>,
+  ): Promise<(CallPrices & { spent: number }) | null>;
 }
 
 export interface PlanSettings {
@@ -97,6 +101,10 @@ export class SessionPlans {
 
   /** The plan of the session's leg for the socket with this claim. @param agent the one that speaks on it */
   async make(session: SessionRecord, agent: SessionAgent | null, claimId: string): Promise<SessionPlanWire> {
+    const spoken = withModelsOf(session, agent);
+    const providersOf = resolveProviders(this.#catalog, spoken, agent);
+    const flowOfAgent = flowOf(this.#catalog, spoken, agent);
+    const models = async () => modelsOf(await providersOf, await flowOfAgent);
     const [
       recording,
       providers,
@@ -111,9 +119,9 @@ export class SessionPlans {
       assets,
     ] = await Promise.all([
       this.#sources.recording(session, session.leg, agent?.config.recording.format ?? 'wav'),
-      resolveProviders(this.#catalog, withModelsOf(session, agent), agent),
-      flowOf(this.#catalog, withModelsOf(session, agent), agent),
-      this.#costs.open(withModelsOf(session, agent)),
+      providersOf,
+      flowOfAgent,
+      this.#costs.open(spoken, models),
       session.leg === 0 ? [] : this.#sources.history(session._id),
       this.#directory.project(session.project_id),
       agent ? this.#tools.forPlan(agent) : [],

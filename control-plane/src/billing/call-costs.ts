@@ -10,7 +10,7 @@ import { ExpiringCache } from '../storage/expiring-cache.ts';
 import type { BookedCall, BookedCalls } from './booked-call.ts';
 import { costEntryCollection } from './cost-entry-model.ts';
 import type { CostEntryRecord } from './cost-entry-model.ts';
-import type { Rates } from './rates.ts';
+import type { PlannedModel, Rates } from './rates.ts';
 import { usageByAgent } from './usage-by-agent.ts';
 import type { SharedUsage } from './usage-by-agent.ts';
 import type { Wallets } from './wallets.ts';
@@ -56,6 +56,9 @@ export type NewCostedSession = Pick<
   | 'tts_id'
   | 'tts_voice_id'
 >;
+
+/** The models that a session may use. */
+type PlannedModels = () => Promise<readonly PlannedModel[]>;
 
 /** How late the change of a currency may be seen by what costs nothing. */
 const CURRENCY_MS = 4000;
@@ -111,14 +114,21 @@ export class CallCosts {
    * Fixes the prices of a session whose first leg begins; those of later legs are the same. Where another agent takes it
    * over, what its models cost is fixed then.
    * @param session with the models of the agent that speaks
+   * @param models all that the agent may use; asked for where prices are to be fixed
    * @returns null where there are no rates; `spent`: what was counted before
    */
-  async open(session: CostedSession): Promise<(CallPrices & { spent: number }) | null> {
+  async open(
+    session: CostedSession,
+    models: PlannedModels,
+  ): Promise<(CallPrices & { spent: number }) | null> {
     const handOver = session.hand_overs?.at(-1);
     // What had no prices when it began has none later.
-    const entry = (await this.#find(session._id)) ?? (handOver ? null : await this.#insertReserved(session));
+    const entry =
+      (await this.#find(session._id)) ?? (handOver ? null : await this.#insertReserved(session, models));
     if (!entry?.prices) return null;
-    const prices = handOver ? await this.#pricesFrom(handOver.handover_id, entry, session) : entry.prices;
+    const prices = handOver
+      ? await this.#pricesFrom(handOver.handover_id, entry, session, models)
+      : entry.prices;
     return { ...prices, spent: Number(entry.reserved_nano) };
   }
 
@@ -213,8 +223,11 @@ export class CallCosts {
     return changed ?? this.#close(session);
   }
 
-  async #insertReserved(session: CostedSession): Promise<Stored<CostEntryRecord> | null> {
-    const prices = await this.#pricesFor(session);
+  async #insertReserved(
+    session: CostedSession,
+    models: PlannedModels,
+  ): Promise<Stored<CostEntryRecord> | null> {
+    const prices = await this.#pricesFor(session, models);
     if (!prices) return null;
     const { currency } = prices;
     const entry = { ...tenantOf(session), state: 'reserved' as const, currency, prices, reserved_nano: 0n };
@@ -226,11 +239,12 @@ export class CallCosts {
     handover_id: string,
     entry: Stored<CostEntryRecord>,
     session: CostedSession,
+    models: PlannedModels,
   ): Promise<CallPrices> {
     const first = entry.prices!;
     const known = pricesAfter(handover_id, entry);
     if (known) return known;
-    const now = await this.#pricesFor(session);
+    const now = await this.#pricesFor(session, models);
     const prices = now?.currency === first.currency ? { ...now, per_minute: first.per_minute } : first;
     const changed = await this.#database
       .model(costEntryCollection)
@@ -261,16 +275,19 @@ export class CallCosts {
     return this.#database.read(costEntryCollection, sessionId);
   }
 
-  #pricesFor(session: NewCostedSession): Promise<CallPrices | null> {
-    return this.#rates.pricesFor({
-      orgId: session.org_id,
-      projectId: session.project_id,
-      channel: session.channel,
-      direction: session.direction,
-      to: session.to_number,
-      models: { stt: session.stt_id, llm: session.llm_id, tts: session.tts_id },
-      voice: session.tts_voice_id,
-    });
+  #pricesFor(session: NewCostedSession, planned?: PlannedModels): Promise<CallPrices | null> {
+    return this.#rates.pricesFor(
+      {
+        orgId: session.org_id,
+        projectId: session.project_id,
+        channel: session.channel,
+        direction: session.direction,
+        to: session.to_number,
+        models: { stt: session.stt_id, llm: session.llm_id, tts: session.tts_id },
+        voice: session.tts_voice_id,
+      },
+      planned,
+    );
   }
 }
 

@@ -72,6 +72,21 @@ export interface PaidModels {
   tts: string | null;
 }
 
+/** What each unit costs of models that may hear, answer and speak in a call. */
+export function modelPricesOf(
+  { installation, org }: { installation: RateTable | null; org: RateTable | null },
+  models: PaidModels,
+): Pick<CallPrices, 'stt_minute' | 'llm_in' | 'llm_out' | 'tts_1k'> {
+  const rates = org?.models ?? installation?.models ?? [];
+  const of = (model: string | null, unit: ModelRate['unit']) => modelPrice(rates, model, unit);
+  return {
+    stt_minute: of(models.stt, 'minute'),
+    llm_in: of(models.llm, '1m_input_tokens'),
+    llm_out: of(models.llm, '1m_output_tokens'),
+    tts_1k: of(models.tts, '1k_characters'),
+  };
+}
+
 /**
  * The prices of one call. An org's table replaces the installation's in each of its parts (`calls`, `models`) that it has.
  * @returns null where there is no table at all: nothing is counted then
@@ -84,15 +99,10 @@ export function pricesOf(
   const { installation, org } = tables;
   const currency = org?.currency ?? installation?.currency;
   if (currency === undefined) return null;
-  const rates = org?.models ?? installation?.models ?? [];
-  const of = (model: string | null, unit: ModelRate['unit']) => modelPrice(rates, model, unit);
   return {
     currency,
     per_minute: minutePrice(org?.calls ?? installation?.calls ?? [], call),
-    stt_minute: of(models.stt, 'minute'),
-    llm_in: of(models.llm, '1m_input_tokens'),
-    llm_out: of(models.llm, '1m_output_tokens'),
-    tts_1k: of(models.tts, '1k_characters'),
+    ...modelPricesOf(tables, models),
   };
 }
 

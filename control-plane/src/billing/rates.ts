@@ -1,9 +1,9 @@
-import type { CallPrices } from '@parley/shared/contracts/call-prices';
+import type { CallPrices, UsedModel } from '@parley/shared/contracts/call-prices';
 import type { Directory } from '../tenancy/directory.ts';
 import type { Database } from '../storage/database.ts';
 import { INSTALLATION_RATES, installationRatesCollection, orgRatesCollection } from './rate-model.ts';
 import type { OrgRatesRecord } from './rate-model.ts';
-import { modelPrice, pricesOf } from './rate-table.ts';
+import { modelPrice, modelPricesOf, pricesOf } from './rate-table.ts';
 import type { ModelRate, PaidModels, PricedCall, RateTable } from './rate-table.ts';
 
 /** Where neither a table nor the org names one. */
@@ -27,6 +27,9 @@ export interface PricedSession extends PricedCall {
   voice: string | null;
 }
 
+/** A model that a call may use, by what it does. */
+export type PlannedModel = UsedModel & { kind: keyof PaidModels };
+
 /** What calls cost: the tables of the installation and of orgs. */
 export class Rates {
   readonly #database: Database;
@@ -47,8 +50,14 @@ export class Rates {
     return (await this.#database.read(orgRatesCollection, orgId))?.table ?? null;
   }
 
-  /** What a session that begins now costs; null where there are no rates. */
-  async pricesFor(session: PricedSession): Promise<CallPrices | null> {
+  /**
+   * What a session that begins now costs; null where there are no rates.
+   * @param planned the models that it may use; asked for where there are rates
+   */
+  async pricesFor(
+    session: PricedSession,
+    planned?: () => Promise<readonly PlannedModel[]>,
+  ): Promise<CallPrices | null> {
     const { orgId, projectId, models, voice } = session;
     const tables = await this.#tables(orgId);
     if (!tables.installation && !tables.org) return null;
@@ -57,7 +66,16 @@ export class Rates {
       return (await this.#payers.paidByInstallation(orgId, id, use)) ? id : null;
     };
     const [stt, llm, tts] = await Promise.all([paid(models.stt), paid(models.llm), paid(models.tts, voice)]);
-    return pricesOf(tables, session, { stt, llm, tts });
+    const prices = pricesOf(tables, session, { stt, llm, tts });
+    const all = (await planned?.()) ?? [];
+    const areFirst = all.length <= 3 && all.every(({ kind, model_id }) => models[kind] === model_id);
+    if (!prices || areFirst) return prices;
+    const priced = all.map(async ({ kind, model_id, voice: spoken }) => {
+      const id = await paid(model_id, spoken);
+      const named = { model_id, ...(spoken !== undefined && { voice: spoken }) };
+      return { ...named, ...modelPricesOf(tables, { stt: null, llm: null, tts: null, [kind]: id }) };
+    });
+    return { ...prices, models: await Promise.all(priced) };
   }
 
   /** What a unit of a model costs that the installation pays for. */

@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { Usage } from '@parley/shared/contracts/call-events';
+import type { Usage } from '@parley/shared/contracts/usage';
 import { NOTHING_USED } from '@parley/shared/contracts/call-prices';
 import { usageByAgent } from './usage-by-agent.ts';
 

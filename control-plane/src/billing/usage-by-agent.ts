@@ -1,5 +1,5 @@
-import type { Usage } from '@parley/shared/contracts/call-events';
-import { NOTHING_USED, usedSince } from '@parley/shared/contracts/call-prices';
+import type { Usage } from '@parley/shared/contracts/usage';
+import { NOTHING_USED, usedSince, usedTogether } from '@parley/shared/contracts/call-prices';
 
 /** A session, as far as it says who used what: of `SessionRecord`. */
 export interface SharedUsage {
@@ -22,7 +22,7 @@ export function usageByAgent({ usage, legs, hand_overs = [] }: SharedUsage): Map
   if (hand_overs.length === 0) return new Map([[null, usage ?? NOTHING_USED]]);
   const used = new Map<string | null, Usage>();
   const add = (agent: string | null, more: Usage) =>
-    used.set(agent, sumOf(used.get(agent) ?? NOTHING_USED, more));
+    used.set(agent, usedTogether(used.get(agent) ?? NOTHING_USED, more));
   for (const [number, leg] of Object.entries(legs ?? {})) {
     let agent = hand_overs.findLast((one) => (one.leg ?? Infinity) < Number(number))?.handover_id ?? null;
     let before: Usage = NOTHING_USED;
@@ -34,14 +34,4 @@ export function usageByAgent({ usage, legs, hand_overs = [] }: SharedUsage): Map
     add(agent, usedSince(before, leg.usage));
   }
   return used;
-}
-
-function sumOf(a: Usage, b: Usage): Usage {
-  return {
-    stt_seconds: a.stt_seconds + b.stt_seconds,
-    llm_input_tokens: a.llm_input_tokens + b.llm_input_tokens,
-    llm_output_tokens: a.llm_output_tokens + b.llm_output_tokens,
-    tts_characters: a.tts_characters + b.tts_characters,
-    carrier_seconds: a.carrier_seconds + b.carrier_seconds,
-  };
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { latencyStatsSchema, usageSchema } from '@parley/shared/contracts/call-events';
+import { latencyStatsSchema } from '@parley/shared/contracts/call-events';
+import { usageSchema } from '@parley/shared/contracts/usage';
 import { anyOf, listOf, queryInteger, toPage } from '../http/list-query.ts';
 import { defineOperation, HttpResponse, type Operation } from '../http/operation.ts';
 import { sessionTarget } from '../sessions/session-target.ts';

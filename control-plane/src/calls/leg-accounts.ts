@@ -1,4 +1,5 @@
 import type { CallReport } from '@parley/shared/contracts/call-events';
+import { NOTHING_USED, usedTogether } from '@parley/shared/contracts/call-prices';
 import type { LegAccount, SessionRecord } from '../sessions/session-record.ts';
 
 /** Usage of one leg. */
@@ -13,13 +14,7 @@ export function totalsOf(
   const legs = Object.values(session.legs ?? {});
   const sum = (pick: (leg: LegAccount) => number) => legs.reduce((total, leg) => total + pick(leg), 0);
   return {
-    usage: {
-      stt_seconds: sum((leg) => leg.usage.stt_seconds),
-      llm_input_tokens: sum((leg) => leg.usage.llm_input_tokens),
-      llm_output_tokens: sum((leg) => leg.usage.llm_output_tokens),
-      tts_characters: sum((leg) => leg.usage.tts_characters),
-      carrier_seconds: sum((leg) => leg.usage.carrier_seconds),
-    },
+    usage: legs.reduce((used, leg) => usedTogether(used, leg.usage), NOTHING_USED),
     agent_duration_seconds: Math.round(sum((leg) => leg.agent_talk_ms)) / 1000,
     transfer_duration_seconds: Math.round(sum((leg) => leg.transfer_ms)) / 1000,
   };

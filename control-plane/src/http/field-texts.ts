@@ -404,6 +404,10 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   llm_output_tokens: 'Tokens that language models wrote.',
   tts_characters: 'Characters that were spoken.',
   carrier_seconds: 'Seconds that the carrier counts.',
+  'usage.models':
+    'The same by model that heard, answered or spoke. Absent: nothing was used, or an earlier version has counted it.',
+  'models.model_id': 'Model.',
+  'models.voice': "The provider's own id of the voice (TTS).",
   url_expires_at: 'When the link ends to be valid.',
 
   // Webhooks

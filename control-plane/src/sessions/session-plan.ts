@@ -234,6 +234,31 @@ export async function resolveProviders(
   };
 }
 
+/** A model that a call may use, by what it does, and the provider's own id of its voice. */
+export interface PlannedModel {
+  kind: 'stt' | 'llm' | 'tts';
+  model_id: string;
+  voice?: string;
+}
+
+/** All models of a plan, each once; those that the call begins with first. */
+export function modelsOf(
+  { stt, llm, tts, languages }: PlanProviders,
+  flow: SessionPlanWire['flow'],
+): PlannedModel[] {
+  const others = Object.values(languages);
+  const used = {
+    stt: [...stt, ...others.flatMap((one) => one.stt)],
+    llm: [...llm, ...Object.values(flow?.llms ?? {})],
+    tts: [...tts, ...others.flatMap((one) => one.tts), ...Object.values(flow?.voices ?? {})],
+  };
+  const found = new Map<string, PlannedModel>();
+  for (const kind of ['stt', 'llm', 'tts'] as const)
+    for (const { id, voice } of used[kind])
+      found.set(`${id} ${voice ?? ''}`, { kind, model_id: id, ...(voice !== undefined && { voice }) });
+  return [...found.values()];
+}
+
 /** How an agent's language models are used. */
 export function llmUse({ language, llm }: AgentConfig) {
   const { temperature, max_output_tokens, request_timeout_ms } = llm;

@@ -1,5 +1,6 @@
 import type { FlowState } from '@parley/shared/contracts/flow-state';
-import type { CallMetrics, CallReport, Usage } from '@parley/shared/contracts/call-events';
+import type { CallMetrics, CallReport } from '@parley/shared/contracts/call-events';
+import type { Usage } from '@parley/shared/contracts/usage';
 import type { CarrierName, Channel, Direction, SessionStatus } from '@parley/shared/contracts/session-values';
 import type { StoredRecord } from '../storage/collection.ts';
 import type { ReplyLatencies } from './reply-latencies.ts';

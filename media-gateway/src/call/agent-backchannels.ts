@@ -1,4 +1,5 @@
 import { amplifier } from '@parley/shared/audio/gain';
+import { countUse } from '@parley/shared/contracts/call-prices';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { Clock } from '@parley/shared/time/clock';
 import type { CallerHearing } from '../hearing/caller-hearing.ts';
@@ -135,7 +136,7 @@ export class AgentBackchannels {
     const changes = voices.changes;
     // Asked for once; one that cannot be had is left out.
     this.#sounds.set(phrase, 'none');
-    log.usage.tts_characters += phrase.length;
+    countUse(log.usage, voices.current.model, { tts_characters: phrase.length });
     try {
       const audio = await spokenPhrase(phrase, {
         ...{ voice: voices.current, output: playout.format, maxMs: LONGEST_MS },

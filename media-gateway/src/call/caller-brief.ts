@@ -1,8 +1,10 @@
 import type { TransferDestination } from '@parley/shared/contracts/agent-config';
-import { MAX_BRIEF_LENGTH, type Usage } from '@parley/shared/contracts/call-events';
+import { MAX_BRIEF_LENGTH } from '@parley/shared/contracts/call-events';
+import type { Usage } from '@parley/shared/contracts/usage';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import { languageName } from '@parley/shared/languages/language-name';
 import type { Clock } from '@parley/shared/time/clock';
+import { countTokens } from '../providers/llm/count-tokens.ts';
 import type { LlmMessage, LlmProvider } from '../providers/llm/llm-provider.ts';
 import type { ReplyGuard } from '../speech/reply-guard.ts';
 import type { PromptTexts } from './prompt.ts';
@@ -96,10 +98,7 @@ export class CallerBrief {
       );
       for await (const event of stream) {
         if (event.type === 'text') text += event.text;
-        else if (event.type === 'usage') {
-          this.#usage.llm_input_tokens += event.inputTokens;
-          this.#usage.llm_output_tokens += event.outputTokens;
-        }
+        else if (event.type === 'usage') countTokens(this.#usage, llm, event);
       }
     } catch (error) {
       this.#onTrouble(error);

@@ -1,4 +1,4 @@
-import type { Usage } from '@parley/shared/contracts/call-events';
+import type { Usage } from '@parley/shared/contracts/usage';
 import { costOf, NOTHING_USED, usedSince } from '@parley/shared/contracts/call-prices';
 import type { CallQuantities } from '@parley/shared/contracts/call-prices';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
@@ -54,7 +54,7 @@ export class CostMeter {
   agentChanged(prices: SessionPlan['prices']): void {
     if (!this.#prices || !prices) return;
     this.#spentBefore += costOf(this.#prices, this.#used(0));
-    this.#usedBefore = { ...this.#usage };
+    this.#usedBefore = usedSince(NOTHING_USED, this.#usage);
     this.#prices = prices;
     this.#warned = false;
   }

@@ -321,7 +321,7 @@ export function fakeCall(
   const sttOptions: SttOptions[] = [];
 
   const sttProvider = (name: string): SttProvider => ({
-    name,
+    ...{ name, model: { model_id: name } },
     open(options, listener) {
       sttOptions.push(options);
       stt = listener;
@@ -339,7 +339,7 @@ export function fakeCall(
     },
   });
   const model = (name: string): LlmProvider => ({
-    name,
+    ...{ name, model: { model_id: name } },
     warm() {},
     async *stream(request, signal) {
       requests.push(request);
@@ -364,10 +364,11 @@ export function fakeCall(
   const llm = model('fake-llm');
   const voice = (name: string, fails?: () => ProviderError | undefined): TtsProvider => {
     const made = speaking(name, fails);
-    return options.kept ? keepingTts(made, { kept: options.kept, key: name }) : made;
+    const kept = { key: name, model: { model_id: name } };
+    return options.kept ? keepingTts(made, { kept: options.kept, ...kept }) : made;
   };
   const speaking = (name: string, fails?: () => ProviderError | undefined): TtsProvider => ({
-    name,
+    ...{ name, model: { model_id: name } },
     format: PCMU,
     warm() {},
     open(listener: TtsListener, signal: AbortSignal) {

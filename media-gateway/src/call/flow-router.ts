@@ -1,8 +1,9 @@
-import type { Usage } from '@parley/shared/contracts/call-events';
+import type { Usage } from '@parley/shared/contracts/usage';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { Clock } from '@parley/shared/time/clock';
 import { formOf } from '../flow/collect/tasks.ts';
 import type { FlowEffect, RouteOption, Route } from '../flow/flow-effects.ts';
+import { countTokens } from '../providers/llm/count-tokens.ts';
 import type { LlmMessage, LlmProvider } from '../providers/llm/llm-provider.ts';
 import type { Emit } from '../reporting/call-reporter.ts';
 
@@ -95,7 +96,8 @@ export class FlowRouter {
 
   async #ask(question: Question, signal: AbortSignal): Promise<string> {
     const { agent, flow, project_id } = this.#plan;
-    const stream = this.#llm(flow?.definition.routing_llm_id ?? null).stream(
+    const llm = this.#llm(flow?.definition.routing_llm_id ?? null);
+    const stream = llm.stream(
       {
         messages: [
           ...this.#messages(question.type === 'route' ? RULES : READING_RULES),
@@ -115,10 +117,7 @@ export class FlowRouter {
     let answer = '';
     for await (const event of stream) {
       if (event.type === 'text') answer += event.text;
-      else if (event.type === 'usage') {
-        this.#usage.llm_input_tokens += event.inputTokens;
-        this.#usage.llm_output_tokens += event.outputTokens;
-      }
+      else if (event.type === 'usage') countTokens(this.#usage, llm, event);
     }
     return answer;
   }

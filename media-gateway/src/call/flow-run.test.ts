@@ -293,6 +293,63 @@ void t.test('tools, documents and settings are those of the node', async (t) => 
   t.equal(call.asked.at(-1), 'fake-llm');
 });
 
+void t.test('what a node has answered and spoken by others is counted, and costs, as theirs', async (t) => {
+  const free = { per_minute: 0, stt_minute: 0, llm_in: 0, llm_out: 0, tts_1k: 0 };
+  const provider = { ...wirePlan().llm[0]!, credential: null };
+  const overrides = { llm_id: 'llm_b', tts_voice_id: 'voice_b' };
+  const call = fakeCall({
+    plan: planOf(
+      flowOf(
+        [talk('a'), talk('b', { overrides }), end()],
+        [edge('a', 'b', llm('x')), edge('b', 'end', keys('1'))],
+        { routing_llm_id: 'llm_r' },
+      ),
+      (plan) => {
+        plan.flow = {
+          ...plan.flow!,
+          llms: { llm_b: provider, llm_r: provider },
+          voices: { voice_b: provider },
+        };
+        plan.prices = { ...free, currency: 'EUR', llm_out: 1_000_000, tts_1k: 1000, ceiling: null, spent: 0 };
+        plan.prices.models = [
+          { ...free, model_id: 'llm_b', llm_out: 20_000_000 },
+          { ...free, model_id: 'llm_r', llm_out: 300_000_000 },
+          { ...free, model_id: 'voice_b', tts_1k: 4_000_000 },
+        ];
+      },
+    ),
+    llm: (request) => ({
+      events: [
+        { type: 'text', text: isRouting(request) ? '1' : 'Fine.' },
+        { type: 'usage', inputTokens: 0, outputTokens: 1 },
+      ],
+    }),
+  });
+  await call.wait(2000);
+  await call.hears('To b with me now.');
+  await call.wait(2500);
+  t.same(call.spoken, ['Fine.', '(voice_b) Fine.']);
+  call.call.end({ ended_by: 'api', hangup_reason: 'api_hangup' });
+  const { usage } = await call.call.ended;
+  t.match(usage, { llm_output_tokens: 3, tts_characters: 10 });
+  const used = usage.models!.map(({ model_id, llm_output_tokens: tokens, tts_characters: spoken }) => [
+    ...[model_id, tokens, spoken],
+  ]);
+  t.same(
+    new Set(used),
+    new Set([
+      ['fake-stt', 0, 0],
+      ['fake-llm', 1, 0],
+      ['fake-tts', 0, 5],
+      ['llm_r', 1, 0],
+      ['llm_b', 1, 0],
+      ['voice_b', 0, 5],
+    ]),
+  );
+  const costs = call.events.filter(({ type }) => type === 'cost');
+  t.match(costs.at(-1), { data: { amount: 1 + 5 + 300 + 20 + 20_000 } });
+});
+
 void t.test('a tool that sets a variable leads on once its answer was heard', async (t) => {
   const call = fakeCall({
     plan: planOf(

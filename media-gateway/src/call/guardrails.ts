@@ -1,4 +1,5 @@
-import type { CallEventData, Usage } from '@parley/shared/contracts/call-events';
+import type { CallEventData } from '@parley/shared/contracts/call-events';
+import type { Usage } from '@parley/shared/contracts/usage';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { Clock } from '@parley/shared/time/clock';
 import type { LlmMessage, LlmProvider } from '../providers/llm/llm-provider.ts';

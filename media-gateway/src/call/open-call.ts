@@ -1,5 +1,6 @@
 import { bytesPerMs } from '@parley/shared/audio/audio-frame';
 import type { CallReport as Report } from '@parley/shared/contracts/call-events';
+import { countUse } from '@parley/shared/contracts/call-prices';
 import type { GatewayCommand } from '@parley/shared/contracts/commands';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { CallEndReason } from '@parley/shared/contracts/session-values';
@@ -114,7 +115,7 @@ class LiveCall implements Call, ParticipantListener {
     const now = this.#clock.monotonic();
     const durationMs = bytes.length / this.#inputBytesPerMs;
     this.#deps.records.recorder.caller(bytes, this.#parts.media.place(timestampMs, now, durationMs));
-    this.#parts.log.usage.stt_seconds += durationMs / 1000;
+    countUse(this.#parts.log.usage, this.#parts.turns.stt.model, { stt_seconds: durationMs / 1000 });
     this.#parts.turns.audio(bytes, durationMs, now);
     this.#parts.answering?.audio(bytes);
   }
@@ -170,7 +171,7 @@ class LiveCall implements Call, ParticipantListener {
     this.#parts.answering?.tick(now);
     this.#parts.backchannels.tick(now);
     this.#parts.timing.tick(now);
-    if (this.#parts.turns.deaf) this.#parts.failures.recognitionLost();
+    if (this.#parts.turns.stt.lost) this.#parts.failures.recognitionLost();
     this.#parts.goodbye.tick(now);
     this.#parts.callerMessage.tick(now);
     this.#parts.consult?.tick(now);

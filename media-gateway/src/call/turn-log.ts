@@ -1,5 +1,6 @@
-import type { CallMetrics, CallReport, Usage } from '@parley/shared/contracts/call-events';
-import { NOTHING_USED } from '@parley/shared/contracts/call-prices';
+import type { CallMetrics, CallReport } from '@parley/shared/contracts/call-events';
+import type { Usage } from '@parley/shared/contracts/usage';
+import { NOTHING_USED, usedSince } from '@parley/shared/contracts/call-prices';
 import type { RecordingResult } from '@parley/shared/contracts/recordings';
 import type { CallEndReason } from '@parley/shared/contracts/session-values';
 import type { Turn, TurnLatency } from '@parley/shared/contracts/turn';
@@ -54,7 +55,7 @@ export class TurnLog {
 
   /** Another agent has taken the call over: what is used from now on is its. */
   agentChanged(handoverId: string): void {
-    this.#handOvers.push({ handover_id: handoverId, usage: { ...this.usage } });
+    this.#handOvers.push({ handover_id: handoverId, usage: usedSince(NOTHING_USED, this.usage) });
   }
 
   /** Stores and reports a turn; it replaces an earlier one of the same number. */
@@ -99,7 +100,7 @@ export class TurnLog {
       turns: this.#turns.toSorted((a, b) => a.turn_index - b.turn_index),
       turns_truncated: false,
       metrics: this.#metrics(),
-      usage: { ...this.usage, carrier_seconds: durationMs / 1000 },
+      usage: { ...usedSince(NOTHING_USED, this.usage), carrier_seconds: durationMs / 1000 },
       ...(this.#handOvers.length > 0 && { hand_overs: [...this.#handOvers] }),
       variables: facts.variables,
       language: facts.language,

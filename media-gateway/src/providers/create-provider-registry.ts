@@ -1,6 +1,8 @@
 import { Agent } from 'undici';
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import type { AudioFormat } from '@parley/shared/audio/audio-frame';
+import { LOCAL_VOICE_ID } from '@parley/shared/contracts/call-prices';
+import type { UsedModel } from '@parley/shared/contracts/call-prices';
 import type { PlanProvider, SessionPlan } from '@parley/shared/contracts/session-plan';
 import { ProviderError } from '@parley/shared/errors/provider-error';
 import { HTTP1_ONLY } from '@parley/shared/http/http1';
@@ -10,10 +12,12 @@ import { openFlite } from '@parley/shared/speech/flite';
 import type { LocalSpeech } from '@parley/shared/speech/flite';
 import { systemClock } from '@parley/shared/time/clock';
 import type { Clock } from '@parley/shared/time/clock';
+import type { LlmProvider } from './llm/llm-provider.ts';
 import type { ProviderFactory, SharedConnections } from './provider-factory.ts';
 import type { CallProviders, ProviderRegistry } from './provider-registry.ts';
 import { SocketAgents } from './provider-socket.ts';
 import { providers } from './providers.ts';
+import type { SttProvider } from './stt/stt-provider.ts';
 import { KeptSpeech, keepingTts, voiceKey } from './tts/kept-speech.ts';
 
 /** Rules that hold for every public address. */
@@ -22,7 +26,7 @@ const GUARDED = { purpose: 'provider', orgId: '', allow: [] } as const;
 
 /** The voice of the process itself. */
 const LOCAL_VOICE: PlanProvider = {
-  id: 'local_voice',
+  id: LOCAL_VOICE_ID,
   provider: 'flite',
   emulated: false,
   base_url: '',
@@ -92,14 +96,17 @@ export function createProviderRegistry(options: {
     forCall(plan: SessionPlan, output: AudioFormat): CallProviders {
       const { speed, stability } = plan.agent.config.tts;
       const voice = { output, speed, stability };
-      const llm = (one: PlanProvider) => () => named(factories(one, plan).llm, one, 'language model')(one);
+      const llm = (one: PlanProvider) => () =>
+        namedLlm(named(factories(one, plan).llm, one, 'language model')(one), one);
       const tts = (one: PlanProvider) => () => {
         const made = named(factories(one, plan).tts, one, 'text to speech')(one, voice);
-        return keepingTts(made, { kept, key: voiceKey(plan.org_id, one, voice) });
+        return keepingTts(made, { kept, key: voiceKey(plan.org_id, one, voice), model: modelOf(one) });
       };
+      const stt = (one: PlanProvider) => () =>
+        namedStt(named(factories(one, plan).stt, one, 'speech to text')(one), one);
       const { llms = {}, voices = {} } = plan.flow ?? {};
       return {
-        stt: plan.stt.map((one) => () => named(factories(one, plan).stt, one, 'speech to text')(one)),
+        stt: plan.stt.map(stt),
         llm: plan.llm.map(llm),
         tts: plan.tts.map(tts),
         nodes: {
@@ -109,11 +116,29 @@ export function createProviderRegistry(options: {
         // A plan that has the local voice has tried it.
         ...(plan.tts.some(({ provider }) => provider === LOCAL_VOICE.provider)
           ? {}
-          : { lastVoice: () => named(ours.tts, LOCAL_VOICE, 'text to speech')(LOCAL_VOICE, voice) }),
+          : { lastVoice: tts(LOCAL_VOICE) }),
       };
     },
     [Symbol.asyncDispose]: () => owned.dispose(),
   };
+}
+
+/** How the plan of a call names a provider: one of another name may share it. */
+function modelOf({ id, voice }: PlanProvider): UsedModel {
+  return { model_id: id, ...(voice !== undefined && { voice }) };
+}
+
+function namedLlm(llm: LlmProvider, one: PlanProvider): LlmProvider {
+  return {
+    ...{ name: llm.name, model: modelOf(one) },
+    stream: (request, signal) => llm.stream(request, signal),
+    warm: () => llm.warm(),
+  };
+}
+
+function namedStt(stt: SttProvider, one: PlanProvider): SttProvider {
+  const open: SttProvider['open'] = (options, listener) => stt.open(options, listener);
+  return { name: stt.name, model: modelOf(one), open };
 }
 
 type Descriptors<T> = Partial<Record<string, (shared: SharedConnections) => ProviderFactory<T>>>;

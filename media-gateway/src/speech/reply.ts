@@ -1,6 +1,7 @@
 import { ProviderError } from '@parley/shared/errors/provider-error';
 import type { Clock } from '@parley/shared/time/clock';
-import type { Usage } from '@parley/shared/contracts/call-events';
+import type { Usage } from '@parley/shared/contracts/usage';
+import { countTokens } from '../providers/llm/count-tokens.ts';
 import type { LlmMessage, LlmProvider, LlmTool, LlmToolCall } from '../providers/llm/llm-provider.ts';
 import type { Playout } from './playout.ts';
 import { recordedPieces, recordedWords, type RecordedSpeech } from './recorded-speech.ts';
@@ -238,7 +239,7 @@ export class Reply {
       return { status: 'failed', reason: 'internal', error };
     } finally {
       this.#fillers.close();
-      usage.tts_characters += this.#speaker.characters;
+      this.#speaker.count(usage);
     }
   }
 
@@ -376,8 +377,7 @@ export class Reply {
             this.times.llmFirstTokenAt ??= clock.monotonic();
             calls.push(event.call);
           } else if (event.type === 'usage') {
-            usage.llm_input_tokens += event.inputTokens;
-            usage.llm_output_tokens += event.outputTokens;
+            countTokens(usage, llm, event);
             this.tokens.input += event.inputTokens;
             this.tokens.output += event.outputTokens;
           }

@@ -1,6 +1,8 @@
 import { AudioConverter } from '@parley/shared/audio/convert';
 import { ProviderError } from '@parley/shared/errors/provider-error';
 import type { AudioFormat } from '@parley/shared/audio/audio-frame';
+import type { Usage } from '@parley/shared/contracts/usage';
+import { countUse } from '@parley/shared/contracts/call-prices';
 import type { TtsProvider, TtsUtterance } from '../providers/tts/tts-provider.ts';
 import type { Playout } from './playout.ts';
 import { WrittenWords, type ToSpoken } from './spoken-form/spoken-form.ts';
@@ -91,8 +93,8 @@ export class Speaker {
   #voicesAt = 0;
   #spoke = false;
   #audible = false;
-  /** Characters given to voices, for usage. */
-  characters = 0;
+  /** Characters given to each voice. */
+  readonly #characters = new Map<TtsProvider['model'], number>();
 
   constructor(deps: {
     voices: CallVoices;
@@ -135,7 +137,16 @@ export class Speaker {
     if (spoken.text === '') return;
     this.#utterance ??= this.#open();
     this.#utterance.push(spoken.text);
-    if (!this.#utterance.isRemembered) this.characters += spoken.text.length;
+    if (!this.#utterance.isRemembered) this.#count(this.#utterance, spoken.text.length);
+  }
+
+  /** Adds what the voices were given. */
+  count(usage: Usage): void {
+    for (const [model, tts_characters] of this.#characters) countUse(usage, model, { tts_characters });
+  }
+
+  #count({ model }: Utterance, characters: number): void {
+    this.#characters.set(model, (this.#characters.get(model) ?? 0) + characters);
   }
 
   /** Resolves when the playout has all audio of what was said so far. More may be said afterwards. */
@@ -182,6 +193,9 @@ export class Speaker {
       this.#written.resume(rest === '' ? 0 : rest.split(/\s+/).length);
       this.#utterance = rest === '' ? undefined : this.#open();
       if (!this.#utterance) return;
+      // Who failed to speak it did not.
+      this.#count(failed, -rest.length);
+      this.#count(this.#utterance, rest.length);
       this.#utterance.push(rest);
       // The first audio, or a failure, shows whether the new utterance works.
       await this.#utterance.begun;
@@ -193,6 +207,7 @@ export class Speaker {
 
 /** One utterance of a voice, and how far it got. */
 class Utterance {
+  readonly model: TtsProvider['model'];
   readonly #tts: TtsUtterance;
   readonly #baseMs: number;
   readonly #playout: Playout;
@@ -224,6 +239,7 @@ class Utterance {
     signal: AbortSignal;
     onAudio: () => void;
   }) {
+    this.model = voice.model;
     this.#playout = playout;
     this.#baseMs = playout.writtenMs;
     const converter = new AudioConverter(voice.format, output);

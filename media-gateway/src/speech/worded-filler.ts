@@ -1,4 +1,4 @@
-import type { Usage } from '@parley/shared/contracts/call-events';
+import type { Usage } from '@parley/shared/contracts/usage';
 import { languageName } from '@parley/shared/languages/language-name';
 import type { Clock } from '@parley/shared/time/clock';
 import type { LlmMessage, LlmProvider } from '../providers/llm/llm-provider.ts';

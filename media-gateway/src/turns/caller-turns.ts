@@ -235,9 +235,9 @@ export class CallerTurns {
     this.#next = { providers, by: this.#clock.monotonic() + CHANGE_MS };
   }
 
-  /** The last STT has failed. */
-  get deaf(): boolean {
-    return this.#stt.lost;
+  /** What hears the caller now, or did last, and whether it was the last one and has failed. */
+  get stt(): Pick<SttChain, 'model' | 'lost'> {
+    return this.#stt;
   }
 
   /** Whether the caller is in a turn, by voice or by words. */

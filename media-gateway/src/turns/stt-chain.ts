@@ -15,6 +15,7 @@ export class SttChain {
   #providers: readonly (() => SttProvider)[];
   #index = -1;
   #stream: SttStream | undefined;
+  #model: SttProvider['model'];
   #lost = false;
   #closed = false;
 
@@ -33,11 +34,18 @@ export class SttChain {
   open(): boolean {
     const make = this.#providers[++this.#index];
     if (!make) return false;
-    this.#stream = make().open(this.#options(), {
+    const stt = make();
+    this.#model = stt.model;
+    this.#stream = stt.open(this.#options(), {
       ...this.#events,
       onFailed: (error) => this.#onFailed(error),
     });
     return true;
+  }
+
+  /** What hears now, or did last. */
+  get model(): SttProvider['model'] {
+    return this.#model;
   }
 
   /** The last STT has failed. */

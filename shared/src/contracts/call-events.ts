@@ -5,6 +5,7 @@ import { flowStateSchema } from './flow-state.ts';
 import { audioEncodingSchema, MEMORY_KINDS, timestampSchema } from './session-values.ts';
 import { recordingResultSchema } from './recordings.ts';
 import { turnSchema } from './turn.ts';
+import { usageSchema } from './usage.ts';
 
 /** A word for programs, not a sentence: an open list. */
 const code = z.string().min(1);
@@ -151,15 +152,6 @@ const stalledData = z.object({
     'end',
   ]),
 });
-
-export const usageSchema = z.object({
-  stt_seconds: z.number(),
-  llm_input_tokens: z.number().int(),
-  llm_output_tokens: z.number().int(),
-  tts_characters: z.number().int(),
-  carrier_seconds: z.number(),
-});
-export type Usage = z.infer<typeof usageSchema>;
 
 /** A distribution of milliseconds over the turns of a call. */
 export const latencyStatsSchema = z.object({

@@ -1,6 +1,10 @@
+import type { UsedModel } from '@parley/shared/contracts/call-prices';
+
 /** A language model with streaming answers and tools. One provider object may serve many calls. */
 export interface LlmProvider {
   readonly name: string;
+  /** As the plan of the call names it. */
+  readonly model?: UsedModel | undefined;
   /**
    * Streams one answer. Aborting `signal` stops the request at the provider and ends the iteration without error.
    * @throws ProviderError for refusals, time-outs (first token, between tokens) and truncated answers

@@ -1,5 +1,6 @@
-import type { Usage } from '@parley/shared/contracts/call-events';
+import type { Usage } from '@parley/shared/contracts/usage';
 import type { Clock } from '@parley/shared/time/clock';
+import { countTokens } from './count-tokens.ts';
 import type { LlmProvider, LlmRequest } from './llm-provider.ts';
 
 /** What a model wrote, or why there is nothing. */
@@ -28,10 +29,7 @@ export async function shortAnswer(
     let text = '';
     for await (const event of llm.stream({ ...request, tools: [], timeoutMs: withinMs }, abort.signal)) {
       if (event.type === 'text') text += event.text;
-      else if (event.type === 'usage') {
-        usage.llm_input_tokens += event.inputTokens;
-        usage.llm_output_tokens += event.outputTokens;
-      }
+      else if (event.type === 'usage') countTokens(usage, llm, event);
     }
     return { text };
   };

@@ -1,9 +1,12 @@
 import type { AudioFormat } from '@parley/shared/audio/audio-frame';
+import type { UsedModel } from '@parley/shared/contracts/call-prices';
 import type { ProviderError } from '@parley/shared/errors/provider-error';
 
 /** Speech to text. One provider object serves one call. */
 export interface SttProvider {
   readonly name: string;
+  /** As the plan of the call names it. */
+  readonly model?: UsedModel | undefined;
   /**
    * Starts to listen. Audio written before the connection stands is kept (about a second, the oldest dropped).
    * The adapter reconnects by itself, replaying about the last 8 s, and gives up through `onFailed`.

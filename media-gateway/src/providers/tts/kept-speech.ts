@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { UsedModel } from '@parley/shared/contracts/call-prices';
 import type { PlanProvider } from '@parley/shared/contracts/session-plan';
 import type { Clock, Timer } from '@parley/shared/time/clock';
 import type { VoiceOptions } from '../provider-factory.ts';
@@ -100,9 +101,13 @@ export function voiceKey(orgId: string, one: PlanProvider, voice: VoiceOptions):
 }
 
 /** A voice that speaks a fixed text once, and then from memory. @param key of all but the text, see `voiceKey` */
-export function keepingTts(tts: TtsProvider, { kept, key }: { kept: KeptSpeech; key: string }): TtsProvider {
+export function keepingTts(
+  tts: TtsProvider,
+  { kept, key, model }: { kept: KeptSpeech; key: string; model?: UsedModel },
+): TtsProvider {
   return {
     name: tts.name,
+    model,
     format: tts.format,
     warm: () => tts.warm(),
     open: (listener, signal, options) =>

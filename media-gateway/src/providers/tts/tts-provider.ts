@@ -1,9 +1,12 @@
 import type { AudioFormat } from '@parley/shared/audio/audio-frame';
+import type { UsedModel } from '@parley/shared/contracts/call-prices';
 import type { ProviderError } from '@parley/shared/errors/provider-error';
 
 /** Text to speech. One provider object serves one call and owns its connection. */
 export interface TtsProvider {
   readonly name: string;
+  /** As the plan of the call names it. */
+  readonly model?: UsedModel | undefined;
   /** What `onAudio` delivers: fixed when the provider is made, as near to the far end's format as it can. */
   readonly format: AudioFormat;
   /** Opens the connection ahead of the first text. Never throws. */
