@@ -98,6 +98,16 @@ void t.test('why nobody answered is told', async (t) => {
   }
 });
 
+void t.test('who answers, and hangs up before the media come, has not failed to answer', async (t) => {
+  const line = await world.line();
+  carriers.plivo.setTelephones(() => ({ does: 'answer', afterMs: 1000 }));
+  const made = await world.order(line);
+  const call = await world.callOf(made);
+  await passUntil('the answer', async () => (await session(made._id)).dial!.answered_at);
+  call.hangUp();
+  t.match(await becomes(made, 'failed'), { failure_reason: 'media_timeout', ended_by: 'carrier' });
+});
+
 void t.test('a call that waits is cancelled, and nobody is called', async (t) => {
   const line = await world.line();
   const waits = await world.order(line, { notBefore: new Date(clock.now() + 3_600_000) });

@@ -1,15 +1,17 @@
 import { UnavailableError } from '@parley/shared/errors/app-error';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { COMMAND_ARGS } from '@parley/shared/contracts/commands';
+import type { FailureReason } from '@parley/shared/contracts/session-values';
 import type { Clock } from '@parley/shared/time/clock';
 import type { SessionCloser } from '../sessions/session-closer.ts';
 import type { SessionRecord } from '../sessions/session-record.ts';
-import { isLive } from '../sessions/session-states.ts';
+import { isLive, isTerminal } from '../sessions/session-states.ts';
 import { lateOutcome, treatmentEnd } from '../sessions/session-treatment.ts';
 import { owner, type SessionEventLog, type SessionStore } from '../sessions/session-store.ts';
 import type { z } from 'zod';
-import type { CarrierCallback } from './carrier.ts';
-import { carrierVerdict } from './trusted-callback.ts';
+import { CarrierError, type Carrier, type CarrierCallback } from './carrier.ts';
+import { sentDial } from './carrier-dialling.ts';
+import { carrierVerdict, type TrustedCallback } from './trusted-callback.ts';
 
 /** Reaches the gateway that holds a call: `GatewayCommands`. */
 interface CallGateways {
@@ -75,11 +77,11 @@ export class CallProgress {
 
   /** The carrier's word on the end: the last one only where no media ever flowed. @returns the call's session, if it has one */
   async ended(
-    accountId: string,
+    { account, carrier }: Pick<TrustedCallback, 'account' | 'carrier'>,
     call: Extract<CarrierCallback, { type: 'ended' }>,
     known?: SessionRecord,
   ): Promise<SessionRecord | null> {
-    const session = known ?? (await this.#store.findCall(accountId, call.carrierCallId));
+    const session = known ?? (await this.#store.findCall(account._id, call.carrierCallId));
     if (!session) return null;
     const told = {
       carrier_cause: call.cause,
@@ -98,7 +100,7 @@ export class CallProgress {
             ? treatmentEnd(session.treatment)
             : inbound
               ? { ended_by: 'caller', hangup_reason: 'caller_hangup' }
-              : { ended_by: 'carrier', failure_reason: call.failure ?? 'no_answer' },
+              : { ended_by: 'carrier', failure_reason: await this.#failure(session, carrier, call) },
         ),
       },
     });
@@ -109,6 +111,26 @@ export class CallProgress {
     if (late) await this.#store.change(session._id, late, { erased_at: null });
     await this.#consults.legEnded(closed ?? session);
     return closed ?? session;
+  }
+
+  /** Why a call failed that no gateway has taken up: where somebody had answered, its media never began. */
+  async #failure(
+    session: SessionRecord,
+    { dialling }: Carrier,
+    { failure }: Extract<CarrierCallback, { type: 'ended' }>,
+  ): Promise<FailureReason> {
+    if (failure !== null) return failure;
+    const { leg, status, dial } = session;
+    const isOpen = leg === -1 && !isTerminal(status) && dial?.sent_at != null;
+    if (!isOpen || dial.answered_at || !dialling.wasAnswered) return 'media_timeout';
+    try {
+      // What was told of the answer may be lost.
+      return (await dialling.wasAnswered(sentDial(session))) ? 'media_timeout' : 'no_answer';
+    } catch (error) {
+      if (!(error instanceof CarrierError)) throw error;
+      this.#logger.warn({ sessionId: session._id, code: error.code }, 'a dial could not be looked up');
+      return 'no_answer';
+    }
   }
 
   /** Who or what has answered, as the carrier hears it: the gateway weighs it with what it hears itself. */

@@ -89,7 +89,7 @@ export class CarrierCallbackService {
         await this.#dialled.answered(trusted, callback.carrierCallId);
         return carrier.acknowledge();
       case 'ended':
-        await this.#transfers.callerLeft(await this.#progress.ended(account._id, callback, known));
+        await this.#transfers.callerLeft(await this.#progress.ended(trusted, callback, known));
         return carrier.acknowledge();
       case 'machine':
         await this.#progress.answeredBy(account._id, callback);

@@ -94,8 +94,9 @@ export function testCarrierDialling(t: Test, under: DiallingUnderTest): void {
   });
 
   void t.test('somebody answers: the call is known by its callbacks, and its audio flows', async (t) => {
-    const { clock, emulator, carrier, platform, callbacks, dial, telephone } = await open(t);
+    const { clock, emulator, carrier, platform, callbacks, dial, sent, telephone } = await open(t);
     telephone('answer');
+    const trace = sent();
     const answer = await dial();
     t.match(answer, { placed: 'yes' });
     const call = await emulator.dialledCall();
@@ -107,6 +108,7 @@ export function testCarrierDialling(t: Test, under: DiallingUnderTest): void {
     t.match(await call.ended, { source: 'api', answered: true });
     const ended = callbacks.filter(({ type }) => type === 'ended');
     t.match(ended, [{ carrierCallId: call.callId, failure: null }]);
+    t.not(await carrier.dialling.wasAnswered?.(trace), false, 'it was answered');
     const ids = callbacks.map(({ carrierCallId }) => carrierCallId);
     t.same([...new Set(ids)], [call.callId], 'all are about the one call');
     if (answer.placed === 'yes' && answer.carrierCallId !== null) t.equal(answer.carrierCallId, call.callId);
@@ -115,7 +117,8 @@ export function testCarrierDialling(t: Test, under: DiallingUnderTest): void {
   });
 
   void t.test('why nobody answered, in our words', async (t) => {
-    const { clock, emulator, callbacks, dial, telephone } = await open(t);
+    const { clock, emulator, carrier, callbacks, dial, sent, telephone } = await open(t);
+    const trace = sent();
     const cases = [
       ['busy', 'busy'],
       ['refuse', 'rejected'],
@@ -130,6 +133,7 @@ export function testCarrierDialling(t: Test, under: DiallingUnderTest): void {
       const ended = callbacks.filter(({ type }) => type === 'ended');
       t.match(ended.at(-1), { carrierCallId: call.callId, failure }, does);
     }
+    t.not(await carrier.dialling.wasAnswered?.(trace), true, 'none of them was answered');
   });
 
   void t.test('what is certainly not placed', async (t) => {

@@ -1,5 +1,8 @@
 import type { FailureReason } from '@parley/shared/contracts/session-values';
+import type { SessionRecord } from '../sessions/session-record.ts';
 import type { CarrierEnd, CarrierError } from './carrier.ts';
+
+type DialledSession = Pick<SessionRecord, 'dial' | 'from_number' | 'to_number'>;
 
 /** One outbound call, as a carrier is asked for it. Numbers are E.164. */
 export interface DialRequest {
@@ -66,6 +69,22 @@ export interface CarrierDialling {
    * @throws CarrierError when the carrier does not say; then nothing is known
    */
   find(dial: SentDial, signal?: AbortSignal): Promise<FoundCall[]>;
+
+  /**
+   * Whether a call that is over was answered: for carriers whose word on the end does not say so.
+   * @throws CarrierError when the carrier does not say
+   */
+  wasAnswered?(dial: SentDial, signal?: AbortSignal): Promise<boolean>;
+}
+
+/** What a dial whose request has left is looked up by. */
+export function sentDial({ dial, from_number, to_number }: DialledSession): SentDial {
+  return {
+    dialId: dial!.id!,
+    from: from_number!,
+    to: to_number!,
+    sentAtMs: dial!.sent_at!.getTime(),
+  };
 }
 
 /** A carrier's clock may be behind ours by as much. */

@@ -57,7 +57,7 @@ export type CarrierCallback =
     };
 
 export interface CarrierEnd {
-  /** How a call that nobody took went; null when it was answered. */
+  /** How a call that nobody took went; null when it was answered, or when only `CarrierDialling.wasAnswered` says whether it was. */
   failure: FailureReason | null;
   /** The carrier's own words, for the record. */
   cause: string | null;

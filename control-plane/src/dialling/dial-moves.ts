@@ -178,14 +178,14 @@ export class DialMoves {
     await this.ended(session, { failure, cause });
   }
 
-  /** It ended at the carrier, and nobody has taken it. */
+  /** It ended at the carrier, and no gateway has taken it up. @param how `failure` null: somebody had answered, and its media never began */
   async ended(
     session: SessionRecord,
     { failure, cause }: { failure: FailureReason | null; cause: string | null },
   ): Promise<void> {
     await this.#close(session, 'failed', {
       ended_by: 'carrier',
-      failure_reason: failure ?? 'no_answer',
+      failure_reason: failure ?? 'media_timeout',
       carrier_cause: cause,
       closed_by: 'carrier',
     });

@@ -1,6 +1,6 @@
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
-import { DIAL_SETTLED_MS, dialVerdict, type SentDial } from '../carriers/carrier-dialling.ts';
+import { DIAL_SETTLED_MS, dialVerdict, sentDial } from '../carriers/carrier-dialling.ts';
 import { CarrierError, type Carrier } from '../carriers/carrier.ts';
 import type { SessionRecord } from '../sessions/session-record.ts';
 import { isTerminal } from '../sessions/session-states.ts';
@@ -89,17 +89,11 @@ export class DialRecovery {
   }
 
   async #find(session: SessionRecord, carrier: Carrier) {
-    const { dial, from_number, to_number } = session;
-    const sent: SentDial = {
-      dialId: dial!.id!,
-      from: from_number!,
-      to: to_number!,
-      sentAtMs: dial!.sent_at!.getTime(),
-    };
+    const sent = sentDial(session);
     try {
       const calls = await carrier.dialling.find(sent);
       const ids = calls.flatMap(({ carrierCallId: id }) => (id === null ? [] : [id]));
-      const taken = await this.#dials.takenCalls(dial!.account_id, ids, session._id);
+      const taken = await this.#dials.takenCalls(session.dial!.account_id, ids, session._id);
       const verdict = dialVerdict(sent, calls, { nowMs: this.#clock.now(), taken });
       return verdict.verdict === 'unknown' ? null : { call: null, ...verdict };
     } catch (error) {

@@ -104,17 +104,27 @@ export class TelnyxDialling implements CarrierDialling {
     if (this.#connectionId === null) throw new CarrierError('telnyx', 'unsupported');
     const live = await this.#live(dial, this.#connectionId, signal);
     if (live !== undefined) return [{ carrierCallId: live, stage: 'live', end: null }];
-    const since = new Date(dial.sentAtMs - CLOCK_SKEW_MS).toISOString();
+    const legs = await this.#legs('call.initiated', dial, signal);
+    return legs.map(() => ({ carrierCallId: null, stage: 'over', end: null }));
+  }
+
+  /** A hang-up's cause is the same for calls that were answered and for some that were not. */
+  async wasAnswered(dial: SentDial, signal?: AbortSignal): Promise<boolean> {
+    return (await this.#legs('call.answered', dial, signal)).length > 0;
+  }
+
+  /** The calls between these two numbers since the dial left that the carrier has told such an event of. */
+  async #legs(name: string, dial: SentDial, signal: AbortSignal | undefined): Promise<string[]> {
+    if (this.#connectionId === null) throw new CarrierError('telnyx', 'unsupported');
     const query = new URLSearchParams({
       'filter[connection_id]': this.#connectionId,
       'filter[to]': dial.to,
       'filter[from]': dial.from,
-      'filter[name]': 'call.initiated',
-      'filter[occurred_at][gte]': since,
+      'filter[name]': name,
+      'filter[occurred_at][gte]': new Date(dial.sentAtMs - CLOCK_SKEW_MS).toISOString(),
     });
     const { data } = await this.#get(eventsSchema, `/v2/call_events?${query.toString()}`, signal);
-    const legs = new Set(data.map((event) => event.call_leg_id));
-    return [...legs].map(() => ({ carrierCallId: null, stage: 'over', end: null }));
+    return [...new Set(data.map((event) => event.call_leg_id))];
   }
 
   async #live(
