@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
-import type { Locator, Page } from 'playwright-core';
 import t from 'tap';
 import { wavHeader } from '@parley/shared/audio/wav';
 import { eventually } from '../../embedded/test/fixtures/system/eventually.ts';
 import { LONG } from '../../shared/test/fixtures/long.ts';
 import { OWNER, openConsole, settle, skip } from './fixtures/console-browser.ts';
+import { drop } from './fixtures/drop.ts';
 import { signIn } from './fixtures/people.ts';
 import { holdTypedCall } from './fixtures/typed-call.ts';
 
@@ -186,20 +186,3 @@ void t.test(
     );
   },
 );
-
-/** Drops a file where a person would. */
-async function drop(
-  page: Page,
-  target: Locator,
-  { name, type, content }: { name: string; type: string; content: Buffer },
-): Promise<void> {
-  const dataTransfer = await page.evaluateHandle(
-    `(() => {
-      const bytes = Uint8Array.from(atob(${JSON.stringify(content.toString('base64'))}), (sign) => sign.charCodeAt(0));
-      const data = new DataTransfer();
-      data.items.add(new File([bytes], ${JSON.stringify(name)}, { type: ${JSON.stringify(type)} }));
-      return data;
-    })()`,
-  );
-  await target.dispatchEvent('drop', { dataTransfer });
-}

@@ -22,6 +22,11 @@ export function FormDialog({
   children: ReactNode;
 }) {
   const [state, setState] = useState<{ busy: boolean; error?: unknown }>({ busy: false });
+  const close = () => {
+    // What went wrong is not said of the next try.
+    setState({ busy: false });
+    onClose();
+  };
   async function send(event: FormEvent) {
     event.preventDefault();
     setState({ busy: true });
@@ -34,13 +39,13 @@ export function FormDialog({
     }
   }
   return (
-    <Modal opened={opened} onClose={onClose} title={title}>
+    <Modal opened={opened} onClose={close} title={title}>
       <form onSubmit={(event) => void send(event)} noValidate>
         <Stack>
           {children}
           {state.error !== undefined && <ErrorMessage error={state.error} />}
           <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
+            <Button variant="default" onClick={close}>
               Cancel
             </Button>
             <Button type="submit" loading={state.busy}>

@@ -95,7 +95,7 @@ function GroupRow({ group, path, error }: { group: GroupField; path: Path; error
   const isOptional = group.nullable || (!group.required && group.fallback === undefined);
   const isOff = isOptional && !isObject(shownOf(group, now));
   return (
-    <Card withBorder radius="md" p="md">
+    <Card withBorder radius="md" p="md" role="group" aria-label={group.label}>
       <Group justify="space-between" wrap="nowrap" align="flex-start" mb={isOff ? 0 : 'sm'}>
         <FieldLabel field={group} path={path} />
         {isOptional && (

@@ -12,7 +12,7 @@ import {
   Text,
   TextInput,
 } from '@mantine/core';
-import { useDebouncedValue, useInViewport } from '@mantine/hooks';
+import { useDebouncedValue, useDisclosure, useInViewport } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -32,6 +32,7 @@ import type { components } from '../../api/schema.d.ts';
 import { useDailyStatistics } from '../../api/daily-statistics.ts';
 import { usePages } from '../../api/use-pages.ts';
 import { useProject } from '../../app/project.ts';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { formatCount, formatLatency } from '../../components/format.ts';
@@ -271,53 +272,69 @@ function Figure({ value, visibleFrom }: { value: string | undefined; visibleFrom
 function AgentMenu({ agent }: { agent: Agent }) {
   const { can } = useProject();
   const queries = useQueryClient();
+  const [confirming, confirm] = useDisclosure(false);
   const path = { agent_id: agent.id };
+  const refresh = () =>
+    Promise.all([
+      queries.invalidateQueries({ queryKey: ['agents'] }),
+      queries.invalidateQueries({ queryKey: ['choices', 'agent'] }),
+    ]);
   const act = useMutation({
-    mutationFn: async (what: 'duplicate' | 'archive' | 'restore' | 'purge') => {
+    mutationFn: async (what: 'duplicate' | 'archive' | 'restore') => {
       if (what === 'duplicate') await take(api.POST('/v1/agents/{agent_id}/duplicate', { params: { path } }));
       else if (what === 'restore')
         await take(api.POST('/v1/agents/{agent_id}/restore', { params: { path } }));
-      else {
-        const query = what === 'purge' ? { purge: true } : {};
-        await take(api.DELETE('/v1/agents/{agent_id}', { params: { path, query } }));
-      }
+      else await take(api.DELETE('/v1/agents/{agent_id}', { params: { path } }));
     },
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['agents'] }),
+    onSuccess: refresh,
     onError: (error) => notifications.show({ color: 'red', title: agent.name, message: error.message }),
   });
   return (
-    <Menu position="bottom-end" withinPortal>
-      <Menu.Target>
-        <ActionIcon
-          variant="subtle"
-          color="gray"
-          aria-label={`Actions for ${agent.name}`}
-          loading={act.isPending}
-        >
-          <MoreHorizontal size={16} />
-        </ActionIcon>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Item leftSection={<Copy size={14} />} onClick={() => act.mutate('duplicate')}>
-          Duplicate
-        </Menu.Item>
-        {agent.archived_at === null ? (
-          <Menu.Item leftSection={<Archive size={14} />} color="red" onClick={() => act.mutate('archive')}>
-            Archive
+    <>
+      <Menu position="bottom-end" withinPortal>
+        <Menu.Target>
+          <ActionIcon
+            variant="subtle"
+            color="gray"
+            aria-label={`Actions for ${agent.name}`}
+            loading={act.isPending}
+          >
+            <MoreHorizontal size={16} />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item leftSection={<Copy size={14} />} onClick={() => act.mutate('duplicate')}>
+            Duplicate
           </Menu.Item>
-        ) : (
-          <>
-            <Menu.Item leftSection={<RotateCcw size={14} />} onClick={() => act.mutate('restore')}>
-              Restore
+          {agent.archived_at === null ? (
+            <Menu.Item leftSection={<Archive size={14} />} color="red" onClick={() => act.mutate('archive')}>
+              Archive
             </Menu.Item>
-            {can('administer') && (
-              <Menu.Item leftSection={<Trash2 size={14} />} color="red" onClick={() => act.mutate('purge')}>
-                Delete for good
+          ) : (
+            <>
+              <Menu.Item leftSection={<RotateCcw size={14} />} onClick={() => act.mutate('restore')}>
+                Restore
               </Menu.Item>
-            )}
-          </>
-        )}
-      </Menu.Dropdown>
-    </Menu>
+              {can('administer') && (
+                <Menu.Item leftSection={<Trash2 size={14} />} color="red" onClick={confirm.open}>
+                  Delete for good
+                </Menu.Item>
+              )}
+            </>
+          )}
+        </Menu.Dropdown>
+      </Menu>
+      <ConfirmDialog
+        opened={confirming}
+        onClose={confirm.close}
+        title={`Delete ${agent.name} for good`}
+        text="Its versions, its tests and what it remembers of callers go with it; its calls stay. This cannot be undone."
+        confirm="Delete for good"
+        onConfirm={async () => {
+          await take(api.DELETE('/v1/agents/{agent_id}', { params: { path, query: { purge: true } } }));
+          await refresh();
+        }}
+      />
+    </>
   );
 }

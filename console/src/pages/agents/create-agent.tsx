@@ -24,7 +24,10 @@ export function CreateAgent({ opened, onClose }: { opened: boolean; onClose: () 
         }),
       ),
     async onSuccess(agent) {
-      await queries.invalidateQueries({ queryKey: ['agents'] });
+      await Promise.all([
+        queries.invalidateQueries({ queryKey: ['agents'] }),
+        queries.invalidateQueries({ queryKey: ['choices', 'agent'] }),
+      ]);
       onClose();
       await navigate({
         to: '/projects/$projectId/agents/$agentId',

@@ -98,15 +98,17 @@ export function EditRecord({
   const id = String(listed['id']);
   const known = { org_id: orgId, project_id: projectId };
   const { get, update, remove } = operations;
-  const record = useQuery({
+  const { data } = useQuery({
     queryKey: ['record', kind.id, id],
     queryFn: async () => (await request('GET', addressOf(get!, known, id))) as Json,
     enabled: get !== undefined,
     initialData: listed,
     initialDataUpdatedAt: 0,
   });
-  const form = editForm(createForm, update, schemas, record.data);
-  const base = form && (pick(record.data, form) as unknown);
+  // Those that cannot be read one by one are as the list has them.
+  const record = get === undefined ? listed : data;
+  const form = editForm(createForm, update, schemas, record);
+  const base = form && (pick(record, form) as unknown);
   const [changed, setChanged] = useState<unknown>(null);
   const value = changed ?? base;
   const save = useMutation({
@@ -116,16 +118,16 @@ export function EditRecord({
       setChanged(null);
     },
   });
-  // What belongs to the installation is changed by nobody here.
-  const isOwn = record.data['org_id'] !== null;
+  // What belongs to the installation is changed by nobody here; what the org came with neither.
+  const isOwn = record['org_id'] !== null && record['built_in'] !== true;
   const mayEdit = isOwn && mayDo(update, role);
   const shown = form?.fields.map(({ key }) => key) ?? [];
-  const facts = Object.entries(record.data).filter(
+  const facts = Object.entries(record).filter(
     ([key, one]) => !shown.includes(key) && !PLACES.includes(key) && isPlain(one),
   );
   return (
     <Stack gap="lg">
-      <RecordExtras kindId={kind.id} record={record.data} onChanged={() => void refresh()} />
+      <RecordExtras kindId={kind.id} record={record} onChanged={() => void refresh()} />
       {form && (
         <RecordForm
           form={form}
@@ -158,7 +160,7 @@ export function EditRecord({
         <Group>
           <ConfirmButton
             color="red"
-            title={`Delete ${recordTitle(kind, record.data)}`}
+            title={`Delete ${recordTitle(kind, record)}`}
             text="This cannot be undone."
             confirm="Delete"
             onConfirm={async () => {
