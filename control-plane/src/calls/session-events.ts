@@ -98,7 +98,7 @@ export type OwnEventData<T extends OwnEventType> = z.input<(typeof OWN_EVENTS)[T
 
 /** The fields of events that are not stored, because they are kept elsewhere, or not at all. */
 export const LEFT_OUT: Readonly<Record<string, Readonly<Record<string, true>>>> = {
-  turn: { text: true, variables: true, trusted_variables: true },
+  turn: { text: true, words: true, variables: true, trusted_variables: true },
   remember: { content: true },
   flow_node: { state: true, variables: true, trusted_variables: true },
   carrier_command: { brief: true },

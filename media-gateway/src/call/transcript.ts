@@ -235,6 +235,7 @@ export class Transcript {
     if (text === '' || heard?.startedAt === undefined) return;
     this.#turns.agentSaid((reply.turnIndex ??= this.#turns.newIndex()), {
       text,
+      words: heard.words ?? [],
       startedAt: heard.startedAt,
       endedAt: heard.endedAt ?? heard.startedAt,
       interrupted: !complete,

@@ -3,7 +3,7 @@ import type { Usage } from '@parley/shared/contracts/usage';
 import { NOTHING_USED, usedSince } from '@parley/shared/contracts/call-prices';
 import type { RecordingResult } from '@parley/shared/contracts/recordings';
 import type { CallEndReason } from '@parley/shared/contracts/session-values';
-import type { Turn, TurnLatency } from '@parley/shared/contracts/turn';
+import type { TimedWord, Turn, TurnLatency } from '@parley/shared/contracts/turn';
 import type { VariableChanges } from './variable-changes.ts';
 import type { CallReporter } from '../reporting/call-reporter.ts';
 
@@ -58,13 +58,17 @@ export class TurnLog {
     this.#handOvers.push({ handover_id: handoverId, usage: usedSince(NOTHING_USED, this.usage) });
   }
 
-  /** Stores and reports a turn; it replaces an earlier one of the same number. */
-  commit(turn: Turn): void {
+  /**
+   * Stores and reports a turn; it replaces an earlier one of the same number.
+   * @param words told with it, and not in the report of the call
+   */
+  commit(turn: Turn, words?: readonly TimedWord[]): void {
     const known = this.#turns.findIndex((other) => other.turn_index === turn.turn_index);
     if (known !== -1) this.#turns[known] = turn;
     else this.#turns.push(turn);
     if (turn.latency && known === -1) this.#addLatency(turn.latency);
-    this.#reporter.emit('turn', { ...turn, ...this.#changes.take() }, turn.end_ms);
+    const told = { ...turn, ...(words && { words: [...words] }), ...this.#changes.take() };
+    this.#reporter.emit('turn', told, turn.end_ms);
   }
 
   addSample(kind: 'tool_ms' | 'knowledge_ms' | 'caller_reply_ms', ms: number): void {

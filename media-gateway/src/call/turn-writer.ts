@@ -1,11 +1,14 @@
-import type { Turn, TurnLatency } from '@parley/shared/contracts/turn';
+import type { TimedWord, Turn, TurnLatency } from '@parley/shared/contracts/turn';
+import type { HeardWord } from '../speech/speech.ts';
 import type { CallerWords } from '../turns/caller-turns.ts';
 import type { CallClock } from './call-clock.ts';
 import type { TurnLog } from './turn-log.ts';
+import { toTimedWords } from './turn-words.ts';
 
 /** What of a reply was heard, and how it came about. */
 interface HeardReply {
   text: string;
+  words: readonly HeardWord[];
   /** Monotonic ms. */
   startedAt: number;
   endedAt: number;
@@ -43,7 +46,7 @@ export class TurnWriter {
   /** @param backchannel the words take no turn */
   callerSaid(turnIndex: number, words: CallerWords, backchannel = false): void {
     const { text, confidence, language, startMs, endMs } = words;
-    this.#write({
+    const turn: Turn = {
       turn_index: turnIndex,
       role: 'caller',
       text,
@@ -55,7 +58,8 @@ export class TurnWriter {
       ...(confidence === undefined ? {} : { confidence: toProbability(confidence) }),
       ...inNode(this.#nodeId()),
       redacted: false,
-    });
+    };
+    this.#write(turn);
   }
 
   /** A text of the caller that has no length in time: written, or keys. */
@@ -73,8 +77,14 @@ export class TurnWriter {
     });
   }
 
-  agentSaid(turnIndex: number, { text, startedAt, endedAt, interrupted, nodeId, latency }: HeardReply): void {
-    this.#write({
+  agentSaid(turnIndex: number, reply: HeardReply): void {
+    const { text, startedAt, endedAt, interrupted, nodeId, latency } = reply;
+    const words = reply.words.map((word) => ({
+      text: word.text,
+      startMs: this.#clock.offsetOf(word.startedAt),
+      endMs: this.#clock.offsetOf(word.endedAt),
+    }));
+    const turn: Turn = {
       turn_index: turnIndex,
       role: 'agent',
       text,
@@ -84,7 +94,8 @@ export class TurnWriter {
       redacted: false,
       ...inNode(nodeId ?? this.#nodeId()),
       latency,
-    });
+    };
+    this.#write(turn, toTimedWords(words));
   }
 
   /** Words that the agent said while the caller had the floor. Monotonic ms. */
@@ -102,8 +113,8 @@ export class TurnWriter {
     });
   }
 
-  #write(turn: Turn): void {
-    this.#log.commit(turn);
+  #write(turn: Turn, words?: readonly TimedWord[]): void {
+    this.#log.commit(turn, words);
     this.#onTurn();
   }
 }

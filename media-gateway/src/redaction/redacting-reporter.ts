@@ -1,5 +1,5 @@
 import type { CallEventData, CallReport } from '@parley/shared/contracts/call-events';
-import type { Turn } from '@parley/shared/contracts/turn';
+import type { TimedWord, Turn } from '@parley/shared/contracts/turn';
 import type { MaskedTurn } from '@parley/shared/redaction/conversation-redaction';
 import type { CallRecorder } from '../recording/call-recorder.ts';
 import type { CallReporter, ReportedType } from '../reporting/call-reporter.ts';
@@ -14,6 +14,9 @@ const TEXTS: Readonly<Partial<Record<ReportedType, readonly string[]>>> = {
   do_not_call: ['reason'],
   warning: ['error', 'reason'],
 };
+/** A turn as it is reported by itself. */
+type ToldTurn = Turn & { words?: readonly TimedWord[] };
+
 /** Keys that were pressed, of which nobody knows yet whether they are a choice of a menu or part of a number. */
 const KEY = 'x';
 const SHORTEST_CODE = 3;
@@ -28,7 +31,7 @@ export class RedactingReporter implements CallReporter {
   readonly #recorder: Pick<CallRecorder, 'redact'>;
   /** As the session was given them. */
   readonly #variables: Readonly<Record<string, string>>;
-  readonly #turns = new Map<number, { turn: Turn; masked: Turn }>();
+  readonly #turns = new Map<number, { turn: ToldTurn; masked: Turn }>();
   /** Turns that were never reported by themselves: of earlier legs, or not over. */
   readonly #others = new WeakMap<Turn, Turn>();
 
@@ -52,7 +55,7 @@ export class RedactingReporter implements CallReporter {
     if (!this.#conversation.active) this.#reporter.emit(type, data, offsetMs);
     // What is said next may show that it is to be masked.
     else if (type === 'words') return;
-    else if (type === 'turn') this.#takeTurn(this.#withVariables(data as Turn));
+    else if (type === 'turn') this.#takeTurn(this.#withVariables(data as ToldTurn));
     else this.#reporter.emit(type, this.#withVariables(this.#masked(type, data)), offsetMs);
   }
 
@@ -73,7 +76,7 @@ export class RedactingReporter implements CallReporter {
     return this.#redaction.conversation;
   }
 
-  #takeTurn(turn: Turn): void {
+  #takeTurn(turn: ToldTurn): void {
     this.#turns.set(turn.turn_index, { turn, masked: turn });
     this.#tell(this.#conversation.turn(turn.turn_index, { role: turn.role, text: turn.text }));
     const [open] = this.#conversation.open;
@@ -89,8 +92,12 @@ export class RedactingReporter implements CallReporter {
     for (const { id, text, redacted } of changes) {
       const known = this.#turns.get(id);
       if (!known) continue;
-      known.masked = { ...known.turn, text, redacted };
-      this.#reporter.emit('turn', known.masked, known.turn.end_ms);
+      const { words, ...turn } = known.turn;
+      known.masked = { ...turn, text, redacted };
+      // Nobody has looked at words that are not those of the text.
+      const told =
+        words && text === turn.text && lettersOf(words) === lettersOf([turn]) ? [...words] : undefined;
+      this.#reporter.emit('turn', { ...known.masked, ...(told && { words: told }) }, turn.end_ms);
       const { role, start_ms, end_ms } = known.turn;
       if (redacted) this.#recorder.redact?.mute(role === 'caller' ? 'caller' : 'agent', start_ms, end_ms);
     }
@@ -141,4 +148,12 @@ export class RedactingReporter implements CallReporter {
     }
     return masked;
   }
+}
+
+function lettersOf(texts: readonly { text: string }[]): string {
+  return texts
+    .map(({ text }) => text)
+    .join('')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{M}\p{N}]+/gu, '');
 }

@@ -1,7 +1,7 @@
 import { bytesPerMs, type AudioFormat } from '@parley/shared/audio/audio-frame';
 import type { CallRecorder } from '../recording/call-recorder.ts';
-import type { HeardSpeech, Speech } from './speech.ts';
-import { heardText } from './heard-text.ts';
+import type { HeardSpeech, HeardWord, Speech } from './speech.ts';
+import { heardText, heardWords } from './heard-text.ts';
 
 /** The account of agent audio that was heard in the whole call; each stretch is recorded at the time it was heard. */
 export class HeardLedger {
@@ -46,8 +46,8 @@ export class HeardLedger {
     }
     speech.recordedBytes = heardBytes;
     speech.forget(heardBytes);
-    // Runs that were heard to their end are dropped.
-    while (speech.runs.length > 1 && speech.runs[1]!.startByte <= heardBytes) speech.runs.shift();
+    while (speech.runs.length > 1 && speech.runs[1]!.startByte <= heardBytes)
+      speech.pastRuns.push(speech.runs.shift()!);
   }
 
   /** Records what was heard and is no speech. @returns when it ended, monotonic ms */
@@ -69,6 +69,24 @@ export class HeardLedger {
       heardMs: Math.round(heardMs),
       startedAt: speech.startedAt,
       endedAt: heardBytes === 0 ? undefined : this.#lastHeardAt,
+      words: this.#words(speech, heardMs, complete),
     };
+  }
+
+  #words(speech: Speech, heardMs: number, complete: boolean): HeardWord[] {
+    const runs = [...speech.pastRuns, ...speech.runs].map(({ startByte, at }) => ({
+      at,
+      startMs: startByte / this.#bytesPerMs,
+    }));
+    if (runs.length === 0) return [];
+    const heard = complete ? speech.words : heardWords(speech, heardMs);
+    return heard.flatMap(({ text, startMs, endMs, estimated }) => {
+      if (estimated) return [];
+      const [start, end] = [Math.min(startMs, heardMs), Math.min(endMs, heardMs)];
+      // Between two runs the listener heard nothing: a word ends with the one before, and begins with the one behind.
+      const first = runs.findLast((run) => run.startMs <= start) ?? runs[0]!;
+      const last = runs.findLast((run) => run.startMs < end) ?? first;
+      return [{ text, startedAt: first.at + start - first.startMs, endedAt: last.at + end - last.startMs }];
+    });
   }
 }

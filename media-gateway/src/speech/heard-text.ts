@@ -11,6 +11,8 @@ export interface SpokenWord {
   text: string;
   startMs: number;
   endMs: number;
+  /** No voice has told when it is said: the times are reckoned from the length of the text. */
+  estimated?: boolean;
 }
 
 /** A piece of text that went to the voice. */
@@ -33,18 +35,21 @@ export interface SpeechText {
   readonly complete: boolean;
 }
 
+/** Words of a speech that were heard, where their times are known. */
+export function heardWords({ words }: Pick<SpeechText, 'words'>, heardMs: number): SpokenWord[] {
+  return heardMs <= 0 ? [] : words.filter((word) => word.endMs - WORD_TOLERANCE_MS <= heardMs);
+}
+
 /**
  * What was heard of a speech, cut at a word. Word times of the provider where there are any; for text without them,
  * in proportion to the audio between the known points.
  */
 export function heardText(speech: SpeechText, heardMs: number, bytesPerMs: number): string {
   if (heardMs <= 0) return '';
-  if (speech.words.length > 0) {
-    return speech.words
-      .filter((word) => word.endMs - WORD_TOLERANCE_MS <= heardMs)
+  if (speech.words.length > 0)
+    return heardWords(speech, heardMs)
       .map((word) => word.text)
       .join(' ');
-  }
   const heard: string[] = [];
   for (let i = 0; i < speech.pieces.length; i++) {
     const piece = speech.pieces[i]!;

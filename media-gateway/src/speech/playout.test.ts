@@ -126,6 +126,46 @@ void t.test('rule 16: without marks the clock says what was heard', (t) => {
   t.end();
 });
 
+void t.test('words have the times at which they were heard, whatever stopped them', (t) => {
+  const { begin, pass, playout, finished } = scene();
+  begin(WORDS);
+  pass(460);
+  playout.hold();
+  pass(300);
+  playout.resume();
+  pass(1000);
+  const times = finished[0]!.words!.map(({ text, startedAt, endedAt }) => [text, startedAt, endedAt]);
+  t.same(times.slice(3, 6), [
+    ['four', 300, 400],
+    ['five', 400, 800],
+    ['six', 800, 900],
+  ]);
+  t.same(times.at(-1), ['ten', 1200, 1300]);
+
+  begin(WORDS);
+  pass(260);
+  const { text, words } = playout.cancel()!;
+  t.equal(words!.map((word) => word.text).join(' '), text);
+  t.equal(words!.length, 3, 'what was not heard has no time');
+  t.equal(words!.at(-1)!.endedAt - words![0]!.startedAt, 260);
+  t.equal(playout.reconsider(130)!.words!.length, 1);
+
+  playout.begin({ onStarted() {}, onFinished: (heard) => finished.push(heard) }, { held: false });
+  playout.addWords(
+    ['one', 'two'].map((text, i) => ({ text, startMs: i * 100, endMs: (i + 1) * 100, estimated: i === 1 })),
+    0,
+  );
+  playout.write(new Uint8Array(1600));
+  playout.finish();
+  pass(300);
+  t.same(
+    finished.at(-1)!.words!.map((word) => word.text),
+    ['one'],
+    'a time that is reckoned is not told',
+  );
+  t.end();
+});
+
 void t.test('held softly, a speech goes on at once, softer, and loses no sample', (t) => {
   const { begin, pass, phone, playout, finished } = scene();
   const sent: { ms: number; sample: number }[] = [];

@@ -170,7 +170,7 @@ export class Playout {
     const speech = this.#speech;
     if (!speech) return;
     for (const word of words)
-      speech.words.push({ text: word.text, startMs: word.startMs + fromMs, endMs: word.endMs + fromMs });
+      speech.words.push({ ...word, startMs: word.startMs + fromMs, endMs: word.endMs + fromMs });
   }
 
   /** Milliseconds of audio written so far. */

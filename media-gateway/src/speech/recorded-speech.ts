@@ -34,6 +34,6 @@ export function recordedWords(text: string, { samples, sampleRate }: RecordedSpe
   return words.map((word) => {
     const startMs = (before / total) * durationMs;
     before += word.length;
-    return { text: word, startMs, endMs: (before / total) * durationMs };
+    return { text: word, startMs, endMs: (before / total) * durationMs, estimated: true };
   });
 }

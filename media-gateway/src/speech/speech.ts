@@ -1,5 +1,12 @@
 import type { SpeechPiece, SpeechText, SpokenWord } from './heard-text.ts';
 
+/** A word that was heard, and when; monotonic ms. */
+export interface HeardWord {
+  text: string;
+  startedAt: number;
+  endedAt: number;
+}
+
 /** What was heard of one speech. */
 export interface HeardSpeech {
   /** The text that was heard, cut at a word. */
@@ -13,6 +20,8 @@ export interface HeardSpeech {
    */
   startedAt: number | undefined;
   endedAt: number | undefined;
+  /** Words of the text whose times the voice has told. */
+  words?: readonly HeardWord[];
 }
 
 export interface PlayoutEvents {
@@ -48,6 +57,8 @@ export class Speech implements SpeechText {
   startedAt: number | undefined;
   /** Stretches that the far end played without a pause. */
   readonly runs: { startByte: number; at: number }[] = [];
+  /** Those that were heard to their end. */
+  readonly pastRuns: { startByte: number; at: number }[] = [];
   readonly pieces: SpeechPiece[] = [];
   readonly words: SpokenWord[] = [];
 

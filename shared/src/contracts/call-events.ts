@@ -4,7 +4,7 @@ import { nanoSchema } from './call-prices.ts';
 import { flowStateSchema } from './flow-state.ts';
 import { audioEncodingSchema, MEMORY_KINDS, timestampSchema } from './session-values.ts';
 import { recordingResultSchema } from './recordings.ts';
-import { turnSchema } from './turn.ts';
+import { MAX_TIMED_WORDS, timedWordSchema, turnSchema } from './turn.ts';
 import { usageSchema } from './usage.ts';
 
 /** A word for programs, not a sentence: an open list. */
@@ -230,7 +230,11 @@ export const CALL_EVENTS = {
     description:
       'The caller or the agent said something. The event is repeated, with the same turn, when its text changes.',
     whenFull: 'keep',
-    data: turnSchema.extend(changed),
+    data: turnSchema.extend({
+      /** In order, where their times are known. Words beyond the bounds cost the turn nothing but its words. */
+      words: z.array(timedWordSchema).max(MAX_TIMED_WORDS).optional().catch(undefined),
+      ...changed,
+    }),
   },
   turn_decision: {
     description: 'A turn-taking decision: why the agent spoke, waited, stopped, ignored a sound or resumed.',

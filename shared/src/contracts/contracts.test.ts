@@ -14,7 +14,7 @@ import { COMMAND_ARGS, commandTypeSchema, gatewayCommandSchema } from './command
 import { recordingKey } from './recordings.ts';
 import { sessionPlanSchema, type SessionPlanWire } from './session-plan.ts';
 import { LIVE_STATUSES, SESSION_STATUSES, TERMINAL_STATUSES, timestampSchema } from './session-values.ts';
-import { turnSchema } from './turn.ts';
+import { MAX_TIMED_WORD_LENGTH, MAX_TIMED_WORDS, turnSchema } from './turn.ts';
 
 const sessionId = uuidV7();
 
@@ -80,6 +80,23 @@ void t.test('an event is told from what is none; unknown types and fields pass',
     'its data is not what the type promises',
   );
   t.equal(parseCallEvent({ ...event, type: 'toString' }), undefined);
+});
+
+void t.test('words beyond their bounds cost a turn nothing but its words', async (t) => {
+  const words = (count: number, text = 'so') =>
+    Array.from({ length: count }, () => ({ text, start_ms: 0, end_ms: 5 }));
+  const told = (given: unknown) => {
+    const data = { turn_index: 0, role: 'agent', text: 'So.', start_ms: 0, end_ms: 5, words: given };
+    const result = CALL_EVENTS.turn.data.parse(data);
+    t.equal(result.text, 'So.');
+    return result.words?.length;
+  };
+  t.equal(told(words(MAX_TIMED_WORDS)), MAX_TIMED_WORDS);
+  t.equal(told(words(1, 'x'.repeat(MAX_TIMED_WORD_LENGTH))), 1);
+  t.equal(told(words(MAX_TIMED_WORDS + 1)), undefined);
+  t.equal(told(words(1, 'x'.repeat(MAX_TIMED_WORD_LENGTH + 1))), undefined);
+  t.equal(told('so'), undefined);
+  t.notOk('words' in turnSchema.shape, 'reports, plans and what is made of them have none');
 });
 
 void t.test('a report is complete and says so when it is cut', async (t) => {

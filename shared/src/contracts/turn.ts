@@ -15,6 +15,19 @@ export const turnLatencySchema = z.object({
 });
 export type TurnLatency = z.infer<typeof turnLatencySchema>;
 
+/** Words of a turn whose times are told; of a turn with more, none are. */
+export const MAX_TIMED_WORDS = 1000;
+/** Where nothing separates words, one may be a whole sentence. */
+export const MAX_TIMED_WORD_LENGTH = 200;
+
+/** A word of a turn and when it was said, on the axis of the turn's own times. */
+export const timedWordSchema = z.object({
+  text: z.string().min(1).max(MAX_TIMED_WORD_LENGTH),
+  start_ms: z.number().int().min(0),
+  end_ms: z.number().int().min(0),
+});
+export type TimedWord = z.infer<typeof timedWordSchema>;
+
 /** One thing said, once it is sure: for the agent, what was heard and no more. */
 export const turnSchema = z.object({
   turn_index: z.number().int().min(0),

@@ -38,8 +38,9 @@ export interface TtsListener {
    * Where words lie in the audio, when the provider tells. Called before or after the audio it speaks of.
    * @param text a stretch of what was pushed, in order
    * @param startMs, endMs from the start of this utterance's audio
+   * @param estimated the times are reckoned, not the provider's
    */
-  onWords?(words: readonly { text: string; startMs: number; endMs: number }[]): void;
+  onWords?(words: readonly { text: string; startMs: number; endMs: number; estimated?: boolean }[]): void;
   /** All audio of everything pushed was delivered. Once, after `end`. */
   onDone(): void;
   /** No (more) audio will come: time-out, refusal, zero audio. Once, instead of `onDone`. */

@@ -2,6 +2,7 @@ export interface TimedText {
   text: string;
   startMs: number;
   endMs: number;
+  estimated?: boolean;
 }
 
 /** Turns times of characters, which come in pieces that end anywhere, into times of words. */
@@ -47,5 +48,6 @@ export function estimateWordTimes(text: string, startMs: number, durationMs: num
     text: word,
     startMs: Math.round(startMs + index * perCharacterMs),
     endMs: Math.round(startMs + (index + word.length) * perCharacterMs),
+    estimated: true,
   }));
 }

@@ -169,7 +169,8 @@ export class WrittenWords {
     const rest = this.#changed && this.#told ? this.#waiting : [];
     this.#waiting = [];
     this.#come = 0;
-    return rest.map(({ written }) => ({ text: written, startMs: this.#endMs, endMs: this.#endMs }));
+    const at = { startMs: this.#endMs, endMs: this.#endMs, estimated: true };
+    return rest.map(({ written }) => ({ text: written, ...at }));
   }
 
   /** @param words as the voice tells them. @returns the written words that they are */
@@ -182,14 +183,14 @@ export class WrittenWords {
       return words;
     }
     const written: SpokenWord[] = [];
-    for (const { text, startMs, endMs } of words) {
+    for (const { text, startMs, endMs, estimated = false } of words) {
       for (let i = wordsOf(text).length; i > 0; i--) {
         const unit = this.#next(written, startMs);
         if (!unit) break;
         if (this.#come === 0) this.#startMs = startMs;
         this.#come++;
         if (this.#come < unit.words) continue;
-        written.push({ text: unit.written, startMs: this.#startMs, endMs });
+        written.push({ text: unit.written, startMs: this.#startMs, endMs, ...(estimated && { estimated }) });
         this.#shift();
       }
     }
@@ -202,7 +203,7 @@ export class WrittenWords {
   /** The unit that the next spoken word belongs to; those without any are passed. */
   #next(written: SpokenWord[], atMs: number): { written: string; words: number } | undefined {
     while (this.#waiting[0]?.words === 0) {
-      written.push({ text: this.#waiting[0].written, startMs: atMs, endMs: atMs });
+      written.push({ text: this.#waiting[0].written, startMs: atMs, endMs: atMs, estimated: true });
       this.#shift();
     }
     return this.#waiting[0];
