@@ -99,6 +99,48 @@ void t.test('the model is told nothing that is masked before it, history include
   await fake.call.ended;
 });
 
+void t.test('words have their times where the text of the turn is as it was said', async (t) => {
+  const fake = fakeCall({
+    plan: wirePlan((plan, config) => {
+      config.filler.enabled = false;
+      config.tts.normalize_text = false;
+      plan.redaction = { kinds: [...REDACTION_KINDS], before_llm: false };
+    }),
+    llm: script([{ type: 'text', text: 'Is it 4111 1111 1111 1111 or not?' }]),
+  });
+  await fake.wait(2000);
+  const says = async (text: string, words = text) => {
+    const timed = words.split(' ').map((word) => ({ text: word, startMs: 2000, endMs: 2000 }));
+    await fake.wait(300, true);
+    fake.stt.onTurnEnd({ text, confidence: 1, endMs: undefined, language: undefined, words: timed });
+    await fake.wait(5000);
+  };
+  await says('I want a table');
+  await says('my card is 4111 1111 1111 1111 for two');
+  await says('the one I told you', 'the four one one one I told you');
+  const caller = fake.turns().filter(({ role }) => role === 'caller');
+  t.match(caller.find(({ text }) => text === 'I want a table')?.words, [
+    { text: 'I' },
+    {},
+    {},
+    { text: 'table' },
+  ]);
+  t.same(
+    caller.filter(({ text }) => text !== 'I want a table').map(({ text, words }) => [text, words]),
+    [
+      ['my card is [card_number] for two', undefined],
+      ['the one I told you', undefined],
+    ],
+  );
+  const agent = fake.turns().filter(({ role }) => role === 'agent');
+  t.match(agent[0], { text: 'Hello there friend.', words: [{ text: 'Hello' }, {}, { text: 'friend.' }] });
+  t.equal(agent.at(-1)!.text, 'Is it [card_number] or not?');
+  t.equal(agent.at(-1)!.words, undefined);
+  t.notMatch(JSON.stringify(fake.events), /4111|1111/);
+  fake.call.end({ ended_by: 'caller' });
+  await fake.call.ended;
+});
+
 void t.test('without kinds all is reported as it was said', async (t) => {
   const fake = fakeCall({ llm: script([{ type: 'text', text: 'Thank you.' }]) });
   await fake.wait(100);

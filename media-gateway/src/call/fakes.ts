@@ -8,6 +8,7 @@ import {
 } from '@parley/shared/contracts/session-plan';
 import { bytesPerMs, type AudioFormat } from '@parley/shared/audio/audio-frame';
 import type { CallReport } from '@parley/shared/contracts/call-events';
+import type { TimedWord } from '@parley/shared/contracts/turn';
 import type { HandOverPart, HandOverRequest } from '@parley/shared/contracts/hand-over';
 import { ProviderError } from '@parley/shared/errors/provider-error';
 import { checkEvent } from '../../../shared/test/fixtures/strict-events.ts';
@@ -553,6 +554,7 @@ export function fakeCall(
               end_ms: number;
               interrupted: boolean;
               turn_index: number;
+              words?: TimedWord[];
               latency?: Record<string, number | null>;
             },
         ),

@@ -59,7 +59,7 @@ export class TurnWriter {
       ...inNode(this.#nodeId()),
       redacted: false,
     };
-    this.#write(turn);
+    this.#write(turn, toTimedWords(words.words ?? []));
   }
 
   /** A text of the caller that has no length in time: written, or keys. */

@@ -2,7 +2,7 @@ import type { AudioFormat } from '@parley/shared/audio/audio-frame';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { ProviderError } from '@parley/shared/errors/provider-error';
 import type { Clock } from '@parley/shared/time/clock';
-import type { SttProvider, SttTranscript } from '../providers/stt/stt-provider.ts';
+import type { SttProvider, SttTranscript, SttWord } from '../providers/stt/stt-provider.ts';
 import { languagesOf } from '../languages/plan-languages.ts';
 import { countryOfNumber } from './dictation/dialled-number.ts';
 import { PushToTalk, type PushedUtterance } from './push-to-talk.ts';
@@ -33,6 +33,8 @@ export interface CallerWords {
   text: string;
   confidence: number | undefined;
   language: string | undefined;
+  /** Those whose times the STT has told, ms from the answer. */
+  words?: readonly SttWord[] | undefined;
   /** Where the words begin and end in the recording, ms from the answer. */
   startMs: number;
   endMs: number;
@@ -200,7 +202,7 @@ export class CallerTurns {
     const evidence = this.#hearing.push(bytes, durationMs, now);
     const mayWait = this.#cadence.mayWait(durationMs, this.#hearing, this.#detector.isOpen);
     const audio = this.#hearing.forStt(bytes);
-    if (audio.length > 0) this.#stt.write(audio, mayWait);
+    if (audio.length > 0) this.#stt.write(audio, mayWait, this.#placeOf(now) - durationMs);
     if (!this.#detection.listen) this.#pushed.audio(durationMs);
     else this.#onEvidence('voice', evidence, now);
   }
@@ -406,10 +408,10 @@ export class CallerTurns {
     }
   }
 
-  #onPushed({ text, confidence, language, thenRespond }: PushedUtterance): void {
+  #onPushed({ thenRespond, ...said }: PushedUtterance): void {
     const audioEndMs = this.#hearing.audioMs;
-    const words = { text, confidence, language, endMs: undefined };
-    const spoken = text === '' ? this.#words(words) : this.#take(words);
+    const words = { ...said, endMs: undefined };
+    const spoken = said.text === '' ? this.#words(words) : this.#take(words);
     this.#events.onPushed({ ...spoken, audioEndMs }, thenRespond);
   }
 
@@ -422,7 +424,7 @@ export class CallerTurns {
     return words;
   }
 
-  #words({ text, confidence, language }: SttTranscript): CallerWords {
+  #words({ text, confidence, language, words }: SttTranscript): CallerWords {
     const endedAt = this.#hearing.lastSpeechAt;
     const endMs = this.#placeOf(endedAt);
     const startMs = this.#startedAt === undefined ? endMs : this.#startMs;
@@ -430,6 +432,7 @@ export class CallerTurns {
       text,
       confidence,
       language,
+      words,
       startMs,
       endMs: Math.max(startMs, endMs),
       endedAt,

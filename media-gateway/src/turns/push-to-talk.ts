@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '@parley/shared/time/clock';
-import type { SttTranscript } from '../providers/stt/stt-provider.ts';
+import type { SttTranscript, SttWord } from '../providers/stt/stt-provider.ts';
 
 /** Less audio than this is no utterance. */
 const MIN_AUDIO_MS = 100;
@@ -12,6 +12,7 @@ export interface PushedUtterance {
   /** Of its last piece. */
   confidence: number | undefined;
   language: string | undefined;
+  words: readonly SttWord[];
   /** The far end asked for an answer meanwhile: with these options. */
   thenRespond: { textOnly?: boolean } | undefined;
 }
@@ -114,6 +115,7 @@ export class PushToTalk {
         .trim(),
       confidence: pieces.at(-1)?.confidence,
       language: pieces.at(-1)?.language,
+      words: pieces.flatMap(({ words = [] }) => words),
       thenRespond,
     });
   }

@@ -1,7 +1,16 @@
+import { bytesPerMs } from '@parley/shared/audio/audio-frame';
 import type { ProviderError } from '@parley/shared/errors/provider-error';
-import type { SttListener, SttOptions, SttProvider, SttStream } from '../providers/stt/stt-provider.ts';
+import type {
+  SttListener,
+  SttOptions,
+  SttProvider,
+  SttStream,
+  SttTranscript,
+} from '../providers/stt/stt-provider.ts';
+import { AudioPlaces } from './audio-places.ts';
 
-export interface SttChainEvents extends Omit<SttListener, 'onFailed'> {
+/** Times of words are milliseconds from the answer of the call. */
+export interface SttChainEvents extends Required<Omit<SttListener, 'onFailed'>> {
   /** An STT failed and was replaced, if there was another one. */
   onTrouble(error: ProviderError): void;
   /** The last STT has failed. */
@@ -16,6 +25,8 @@ export class SttChain {
   #index = -1;
   #stream: SttStream | undefined;
   #model: SttProvider['model'];
+  #places = new AudioPlaces();
+  #bytesPerMs = 1;
   #lost = false;
   #closed = false;
 
@@ -36,8 +47,14 @@ export class SttChain {
     if (!make) return false;
     const stt = make();
     this.#model = stt.model;
-    this.#stream = stt.open(this.#options(), {
+    const options = this.#options();
+    this.#bytesPerMs = bytesPerMs(options.format);
+    const places = (this.#places = new AudioPlaces());
+    this.#stream = stt.open(options, {
       ...this.#events,
+      onInterim: (transcript) => this.#events.onInterim(placed(transcript, places)),
+      onTurnEnd: (transcript) => this.#events.onTurnEnd(placed(transcript, places)),
+      onEagerTurnEnd: (transcript) => this.#events.onEagerTurnEnd(placed(transcript, places)),
       onFailed: (error) => this.#onFailed(error),
     });
     return true;
@@ -53,8 +70,9 @@ export class SttChain {
     return this.#lost;
   }
 
-  /** See `SttStream`. */
-  write(bytes: Uint8Array, mayWait: boolean): void {
+  /** See `SttStream`. @param atMs where it begins, ms from the answer */
+  write(bytes: Uint8Array, mayWait: boolean, atMs: number): void {
+    this.#places.note(bytes.length / this.#bytesPerMs, atMs);
     this.#stream?.write(bytes, mayWait);
   }
 
@@ -89,4 +107,14 @@ export class SttChain {
     this.#lost = true;
     this.#events.onLost(error);
   }
+}
+
+function placed(transcript: SttTranscript, places: AudioPlaces): SttTranscript {
+  if (!transcript.words) return transcript;
+  const words = transcript.words.map(({ text, startMs, endMs }) => ({
+    text,
+    startMs: places.startOf(startMs),
+    endMs: places.endOf(endMs),
+  }));
+  return { ...transcript, words };
 }

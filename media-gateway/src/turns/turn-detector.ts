@@ -493,5 +493,6 @@ function join(
     confidence,
     endMs: second.endMs,
     language: second.language ?? first.language,
+    words: [...(first.words ?? []), ...(second.words ?? [])],
   };
 }

@@ -239,6 +239,12 @@ void t.test('nova: a turn is all its finals together', async (t) => {
   await heard.turns(1);
   t.same(heard.turnTexts, ['One two three four.']);
   t.match(heard.ended[0], { endMs: 2000, language: 'en' });
+  t.same(heard.ended[0]!.words, [
+    { text: 'One', startMs: 0, endMs: 500 },
+    { text: 'two', startMs: 500, endMs: 1000 },
+    { text: 'three', startMs: 1000, endMs: 1500 },
+    { text: 'four.', startMs: 1500, endMs: 2000 },
+  ]);
   t.same(
     heard.interims.map(({ text }) => text),
     ['One two', 'One two', 'One two three', 'One two three four.'],
@@ -410,7 +416,7 @@ void t.test('audio the vendor cannot decode is no case for another try', async (
 });
 
 /** `TurnInfo` as the vendor sends it. */
-function turnInfo(event: string, text: string, { turn = 0, start = 0, end = 1 } = {}) {
+function turnInfo(event: string, text: string, { turn = 0, start = 0, end = 1, timed = false } = {}) {
   const words = text.split(' ').filter(Boolean);
   return {
     type: 'TurnInfo',
@@ -421,7 +427,7 @@ function turnInfo(event: string, text: string, { turn = 0, start = 0, end = 1 } 
     audio_window_start: start,
     audio_window_end: end,
     transcript: text,
-    words: words.map((word) => ({ word, confidence: 0.8 })),
+    words: words.map((word, at) => ({ word, confidence: 0.8, ...(timed && { start: at, end: at + 1 }) })),
     end_of_turn_confidence: 0.5,
   };
 }
@@ -464,15 +470,27 @@ void t.test('flux: early ends, second thoughts and the end', async (t) => {
 void t.test('flux: after finalize only what is said from then on is told', async (t) => {
   const clock = new ManualClock();
   const { vendor, stream, heard } = await open(t, { changes: { model: 'flux-general-en' }, clock });
-  vendor.send(turnInfo('StartOfTurn', 'One two'));
+  vendor.send(turnInfo('StartOfTurn', 'One two', { timed: true }));
   await until(() => heard.interims.length === 1);
   stream.finalize();
   clock.advance(300);
   vendor.send(turnInfo('Update', 'One two', { end: 2 }));
   vendor.send(turnInfo('Update', 'One two three', { end: 3 }));
-  vendor.send(turnInfo('EndOfTurn', 'One two three', { end: 4 }));
-  await heard.turns(2);
-  t.same(heard.turnTexts, ['One two', 'three']);
+  vendor.send(turnInfo('EndOfTurn', 'One two three', { end: 4, timed: true }));
+  vendor.send(turnInfo('EndOfTurn', 'So.', { turn: 1 }));
+  await heard.turns(3);
+  t.same(heard.turnTexts, ['One two', 'three', 'So.']);
+  t.same(
+    heard.ended.map(({ words }) => words!.map(({ text, startMs }) => [text, startMs])),
+    [
+      [
+        ['One', 0],
+        ['two', 1000],
+      ],
+      [['three', 2000]],
+      [],
+    ],
+  );
   t.same(vendor.texts, [], 'nothing is sent that has to be enabled first');
 });
 
@@ -508,16 +526,17 @@ void t.test('flux: words of a turn that is too long to be sent again are kept', 
   await until(() => vendor.frames.length === 1);
   stream.write(voice(10_980));
   vendor.send(turnInfo('StartOfTurn', 'One two', { end: 3 }));
-  vendor.send(turnInfo('Update', 'One two three', { end: 4.5 }));
+  vendor.send(turnInfo('Update', 'One two three', { end: 4.5, timed: true }));
   await until(() => heard.interims.length === 2 && vendor.frames.length === 2);
   const before = vendor.frames.length;
   vendor.sockets[0]!.terminate();
   // Audio comes over the new connection before it has answered its ping.
   await until(() => vendor.frames.length > before && vendor.sockets.length === 2);
   vendor.send(turnInfo('StartOfTurn', 'four', { end: 0.5 }));
-  vendor.send(turnInfo('EndOfTurn', 'four.', { end: 0.5 }));
+  vendor.send(turnInfo('EndOfTurn', 'four.', { end: 0.5, timed: true }));
   await heard.turns(1);
   t.same(heard.turnTexts, ['One two three four.']);
+  t.equal(heard.ended[0]!.words!.map(({ text }) => text).join(' '), 'One two three four.');
 });
 
 void t.test('an error message of the vendor ends the connection, not the stream', async (t) => {

@@ -163,6 +163,11 @@ export class FluxTurns implements ListenTurns {
         words.length === 0 ? undefined : words.reduce((sum, one) => sum + one.confidence, 0) / words.length,
       endMs: last?.end === undefined ? undefined : offsetMs + last.end * 1000,
       language: info.languages?.[0],
+      words: words.flatMap(({ word, start, end }) =>
+        start === undefined || end === undefined
+          ? []
+          : [{ text: word, startMs: offsetMs + start * 1000, endMs: offsetMs + end * 1000 }],
+      ),
     };
   }
 }

@@ -1,4 +1,4 @@
-import type { SttTranscript } from './stt-provider.ts';
+import type { SttTranscript, SttWord } from './stt-provider.ts';
 
 /**
  * Reads the messages of one recognition protocol and tells turns. It lives as long as the stream and survives its
@@ -20,14 +20,6 @@ export interface ListenTurns {
   dispose(): void;
 }
 
-/** Words with their places, as both dialects give them. */
-export interface TimedWord {
-  text: string;
-  confidence: number;
-  startMs: number;
-  endMs: number;
-}
-
 /** Collects what is said in one turn from pieces that will not change again. */
 export class TranscriptBuilder {
   #text = '';
@@ -35,12 +27,13 @@ export class TranscriptBuilder {
   #confidence = 0;
   #endMs: number | undefined;
   #language: string | undefined;
+  #timed: SttWord[] = [];
 
   get isEmpty(): boolean {
     return this.#text === '';
   }
 
-  add({ text, confidence, endMs, language }: SttTranscript): this {
+  add({ text, confidence, endMs, language, words: timed }: SttTranscript): this {
     if (text === '') return this;
     const words = text.split(' ').length;
     this.#text = this.#text === '' ? text : `${this.#text} ${text}`;
@@ -48,6 +41,7 @@ export class TranscriptBuilder {
     this.#confidence += words * (confidence ?? 1);
     this.#endMs = endMs ?? this.#endMs;
     this.#language = language ?? this.#language;
+    if (timed) this.#timed.push(...timed);
     return this;
   }
 
@@ -61,6 +55,7 @@ export class TranscriptBuilder {
       confidence: total === 0 ? undefined : confidence / total,
       endMs: (words === 0 ? undefined : more!.endMs) ?? this.#endMs,
       language: more?.language ?? this.#language,
+      words: [...this.#timed, ...(words === 0 ? [] : (more!.words ?? []))],
     };
   }
 
@@ -70,5 +65,6 @@ export class TranscriptBuilder {
     this.#confidence = 0;
     this.#endMs = undefined;
     this.#language = undefined;
+    this.#timed = [];
   }
 }

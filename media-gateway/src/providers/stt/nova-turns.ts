@@ -1,15 +1,14 @@
 import { z } from 'zod';
 import type { Clock, Timer } from '@parley/shared/time/clock';
 import { TranscriptBuilder } from './listen-turns.ts';
-import type { ListenTurns, TimedWord } from './listen-turns.ts';
-import type { SttListener, SttTranscript } from './stt-provider.ts';
+import type { ListenTurns } from './listen-turns.ts';
+import type { SttListener, SttTranscript, SttWord } from './stt-provider.ts';
 
 const wordSchema = z.object({
   word: z.string(),
   punctuated_word: z.string().optional(),
   start: z.number(),
   end: z.number(),
-  confidence: z.number().default(1),
 });
 const resultsSchema = z.object({
   start: z.number(),
@@ -39,7 +38,7 @@ const FINALIZE_ANSWER_MS = 400;
 const WORD_TOLERANCE_MS = 20;
 
 interface Piece extends SttTranscript {
-  words: readonly TimedWord[];
+  words: readonly SttWord[];
 }
 
 /**
@@ -73,7 +72,7 @@ export class NovaTurns implements ListenTurns {
     if (this.#interim && fromMs > this.#settledMs) {
       // These words are in audio that cannot be sent again.
       const lost = this.#interim.words.filter(({ endMs }) => endMs <= fromMs);
-      this.#said.add({ ...this.#interim, text: join(lost), endMs: lost.at(-1)?.endMs });
+      this.#said.add({ ...this.#interim, text: join(lost), endMs: lost.at(-1)?.endMs, words: lost });
     }
     this.#interim = undefined;
     this.#settledMs = fromMs;
@@ -136,7 +135,6 @@ export class NovaTurns implements ListenTurns {
     if (!alternative) return { text: '', confidence: 0, endMs: undefined, language: undefined, words: [] };
     let words = alternative.words.map((word) => ({
       text: word.punctuated_word ?? word.word,
-      confidence: word.confidence,
       startMs: offsetMs + word.start * 1000,
       endMs: offsetMs + word.end * 1000,
     }));
@@ -173,6 +171,6 @@ export class NovaTurns implements ListenTurns {
   }
 }
 
-function join(words: readonly TimedWord[]): string {
+function join(words: readonly SttWord[]): string {
   return words.map(({ text }) => text).join(' ');
 }

@@ -60,6 +60,17 @@ export function sttProviderConformance(
     const [first, second] = heard.ended;
     t.ok(Math.abs(first!.endMs! - 1200) <= 100, 'the last word ends where it is in the audio');
     t.ok(second!.endMs! > first!.endMs!, 'time goes on');
+    for (const { text, words } of heard.ended) t.equal(words!.map((word) => word.text).join(' '), text);
+    const times = heard.ended.flatMap(({ words }) =>
+      words!.flatMap(({ startMs, endMs }) => [startMs, endMs]),
+    );
+    t.same(
+      times.toSorted((a, b) => a - b),
+      times,
+      'words come one after the other',
+    );
+    t.ok(Math.abs(times[0]! - 300) <= 100, 'the first word begins where it is in the audio');
+    t.equal(first!.words!.at(-1)!.endMs, first!.endMs);
     t.ok(first!.confidence! > 0.5 && first!.confidence! <= 1);
     t.equal(counts().connections, 1);
   });
@@ -164,6 +175,7 @@ export function sttProviderConformance(
       await heard.turns(1);
       t.same(heard.turnTexts, [SENTENCES[0]]);
       t.ok(Math.abs(heard.ended[0]!.endMs! - 1400) <= 100, 'times go on over the reconnect');
+      t.equal(heard.ended[0]!.words!.map(({ text }) => text).join(' '), SENTENCES[0]);
       t.same(heard.failures, []);
     });
   }

@@ -63,4 +63,13 @@ export interface SttTranscript {
   /** End of the last word where the provider says so. */
   endMs: number | undefined;
   language: string | undefined;
+  /** Those words of the text whose times the provider tells, in order. */
+  words?: readonly SttWord[] | undefined;
+}
+
+/** A word, and where it lies. */
+export interface SttWord {
+  text: string;
+  startMs: number;
+  endMs: number;
 }
