@@ -133,6 +133,62 @@ void t.test("what a call's replies took is in the figures of its day", async (t)
     t.ok(Math.abs(found! - ms!) <= 0.05 * ms! + 1, `${found} is near ${ms}`);
 });
 
+void t.test('times of words are kept beside their turn, and read where they are asked for', async (t) => {
+  const plan = await begin();
+  const inbox = await gateway.commands();
+  const spoken = (text: string) =>
+    text.split(' ').map((word, i) => ({ text: word, start_ms: i * 100, end_ms: i * 100 + 90 }));
+  const said = (index: number, role: 'agent' | 'caller', text: string, words?: object[]) => {
+    const event = gateway.turn(plan, index, role, text);
+    return { ...event, data: { ...event.data, ...(words && { words }) } };
+  };
+  const hello = spoken('Hello, this is Acme.');
+  await handle(
+    gateway.started(plan),
+    said(0, 'agent', 'Hello, this is Acme.', hello),
+    said(1, 'caller', 'My card is 4111', spoken('My card is 4111')),
+    said(2, 'agent', 'So it is.', [{ text: 'x'.repeat(1000), start_ms: 0, end_ms: 1 }]),
+  );
+  interface Transcript {
+    items: { text: string; words?: object[] | null }[];
+  }
+  const at = `/v1/sessions/${plan.session_id}/transcript`;
+  const transcript = async (query = '?words=true') =>
+    (await plane.call<Transcript>('GET', at + query)).body.items;
+  const wordsOf = async () => (await transcript()).map(({ words }) => words);
+  t.same(await wordsOf(), [hello, spoken('My card is 4111'), null]);
+  await handle(said(1, 'caller', 'My card is [card_number]'));
+  t.same(await wordsOf(), [hello, null, null], 'what was masked has none any more');
+  const turns = [
+    { text: 'Hello, this is Acme.', role: 'agent' as const },
+    { text: 'My card is [card_number] for two', role: 'caller' as const },
+  ].map((turn, i) => ({
+    ...turn,
+    turn_index: i,
+    start_ms: i,
+    end_ms: i + 1,
+    interrupted: false,
+    redacted: false,
+  }));
+  await handle(gateway.ended(plan, { turns }));
+  t.same(await wordsOf(), [hello, null, null], 'the report, which has none, takes none away');
+  t.ok((await transcript('')).every((turn) => !('words' in turn)));
+  t.ok((await transcript('?words=false')).every((turn) => !('words' in turn)));
+  t.match(await plane.call('GET', `${at}?words=true&format=vtt`), {
+    status: 422,
+    body: { detail: [{ loc: ['query', 'words'] }] },
+  });
+  const events = await eventsOf(plan);
+  t.ok(events.some(({ type }) => type === 'turn'));
+  t.notMatch(JSON.stringify(events), /"words":\[/);
+  await handle(said(0, 'agent', 'Hello, this is', undefined));
+  t.same((await wordsOf())[0], null, 'another text has other words');
+  t.equal((await plane.call('DELETE', `/v1/sessions/${plan.session_id}`)).status, 204);
+  await handle(said(0, 'agent', 'Hello, this is Acme.', hello));
+  t.same(await transcript(), []);
+  await inbox.close();
+});
+
 void t.test('who follows a session is told what is stored, then what happens', async (t) => {
   const plan = await begin();
   const path = `/v1/sessions/${plan.session_id}/events`;

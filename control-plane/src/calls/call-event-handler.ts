@@ -113,7 +113,8 @@ export class CallEventHandler {
         return;
       case 'turn':
         if (current) await this.#moved(session, event.data);
-        if (keepsTranscript(session)) await this.#callLog.storeTurn(owner(session), event.data);
+        if (keepsTranscript(session))
+          await this.#callLog.storeTurn(owner(session), event.data, event.data.words ?? null);
         return;
       case 'transfer':
         if (current) await this.#transferred(session, event);

@@ -1,6 +1,6 @@
 import type { Model } from 'mongoose';
 import type { CallEvent } from '@parley/shared/contracts/call-events';
-import { turnSchema, type Turn } from '@parley/shared/contracts/turn';
+import { turnSchema, type TimedWord, type Turn } from '@parley/shared/contracts/turn';
 import type { LiveEvent } from '@parley/shared/contracts/live-events';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
@@ -162,10 +162,14 @@ export class CallLog {
       .lean<SessionEventRecord>();
   }
 
-  /** Stores a turn; it replaces an earlier form of the same turn. */
-  async storeTurn(owner: LogOwner, turn: Turn): Promise<void> {
+  /**
+   * Stores a turn; it replaces an earlier form of the same turn.
+   * @param words when each was said; undefined: it is not told anew, and stays known as long as the text is the same
+   */
+  async storeTurn(owner: LogOwner, turn: Turn, words?: readonly TimedWord[] | null): Promise<void> {
     const { turn_index, ...said } = turn;
-    await this.#keepWords(owner.session_id, turn);
+    const [known] = await this.turnsNumbered(owner.session_id, [turn_index]);
+    await this.#keepSearched(owner.session_id, turn, known?.text);
     await this.#turns.updateOne(
       { _id: `${owner.session_id}:${turn_index}` },
       {
@@ -181,6 +185,7 @@ export class CallLog {
           node_id: said.node_id ?? null,
           redacted: said.redacted,
           latency: said.latency ?? null,
+          ...(words === undefined && known?.text === said.text ? {} : { words: words ?? null }),
         },
         $setOnInsert: { ...owner, turn_index },
       },
@@ -189,21 +194,25 @@ export class CallLog {
   }
 
   /** Before the turn itself is: what a crash cuts off is done when its event comes again. */
-  async #keepWords(sessionId: string, { turn_index, text: after }: Turn): Promise<void> {
+  async #keepSearched(
+    sessionId: string,
+    { turn_index, text: after }: Turn,
+    before: string | undefined,
+  ): Promise<void> {
     if (!this.#words) return;
-    const [known] = await this.turnsNumbered(sessionId, [turn_index]);
-    if (!known) return this.#words.add(sessionId, after);
-    if (known.text === after) return;
-    await this.#words.change(sessionId, { before: known.text, after }, async () => {
+    if (before === undefined) return this.#words.add(sessionId, after);
+    if (before === after) return;
+    await this.#words.change(sessionId, { before, after }, async () => {
       const others = (await this.turns(sessionId)).filter((turn) => turn.turn_index !== turn_index);
       return [...others.map(({ text }) => text), after];
     });
   }
 
-  /** The whole transcript, in order. */
-  turns(sessionId: string): Promise<TurnRecord[]> {
+  /** The whole transcript, in order. @param options.words with the times of its words */
+  turns(sessionId: string, { words = false } = {}): Promise<TurnRecord[]> {
     return this.#turns
       .find({ session_id: sessionId })
+      .select(words ? '+words' : {})
       .sort({ turn_index: 1 })
       .limit(MAX_TURNS)
       .lean<TurnRecord[]>();

@@ -1,4 +1,4 @@
-import type { TurnLatency } from '@parley/shared/contracts/turn';
+import type { TimedWord, TurnLatency } from '@parley/shared/contracts/turn';
 import { defineCollection } from '../storage/collection.ts';
 import type { StoredRecord } from '../storage/collection.ts';
 
@@ -20,6 +20,8 @@ export interface TurnRecord extends StoredRecord {
   node_id: string | null;
   redacted: boolean;
   latency: TurnLatency | null;
+  /** When each was said; null where it is not known. Many times the text: read only where it is asked for. */
+  words?: readonly TimedWord[] | null;
 }
 
 export const turnCollection = defineCollection<TurnRecord, 'project'>({
@@ -39,6 +41,7 @@ export const turnCollection = defineCollection<TurnRecord, 'project'>({
     node_id: { type: String, default: null },
     redacted: { type: Boolean, default: false },
     latency: { type: Object, default: null },
+    words: { type: Object, default: null, select: false },
   },
   indexes: [[{ session_id: 1, turn_index: 1 }, { unique: true }]],
 });
