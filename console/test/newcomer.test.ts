@@ -2,11 +2,12 @@ import { execFile } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import type { Page } from 'playwright-core';
+import type { Page, Response } from 'playwright-core';
 import t from 'tap';
 import { launchBrowser } from '@parley/emulators/callers/browser-caller';
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import { parseWav } from '@parley/shared/audio/wav';
+import type { TimedWord } from '@parley/shared/contracts/turn';
 import { DataFolder, readRuntime } from '../../embedded/src/data-folder.ts';
 import { eventually } from '../../embedded/test/fixtures/system/eventually.ts';
 import { CommandProcess } from '../../embedded/test/fixtures/system/parley-process.ts';
@@ -83,6 +84,11 @@ void t.test('a newcomer sees a call, hears it, changes the agent and publishes i
   });
 
   await t.test('a word that is clicked is heard', async (t) => {
+    const answers: Response[] = [];
+    page.on('response', (response) => {
+      if (response.request().method() === 'GET' && /\/transcript\?/.test(response.url()))
+        answers.push(response);
+    });
     await page
       .getByRole('region', { name: 'Live call' })
       .waitFor({ state: 'detached', timeout: CALL_LIMIT_MS });
@@ -97,6 +103,12 @@ void t.test('a newcomer sees a call, hears it, changes the agent and publishes i
     const [minutes, seconds] = (await turn.getByRole('button').textContent())!.split(':').map(Number);
     const later = from - (minutes! * 60 + seconds!);
     t.ok(later > 4 && later < 20, `not from where the turn begins: ${later} s later`);
+    const { items } = (await answers.at(-1)!.json()) as {
+      items: { text: string; words: TimedWord[] | null }[];
+    };
+    const told = items.find(({ text }) => text.includes('live music'))!.words;
+    const music = told?.find(({ text }) => text.startsWith('music'));
+    t.equal(Math.round(from * 1000), music?.start_ms, 'from where the voice says that the word is');
     await transcript.locator('.lit').first().waitFor();
     await page.getByRole('button', { name: 'Pause' }).click();
     await page.getByRole('tabpanel', { name: 'Analysis' }).getByText('Confirm the booking.').waitFor();

@@ -37,7 +37,8 @@ export function useTranscript(sessionId: string) {
   return useQuery({
     queryKey: ['transcript', sessionId],
     queryFn: async (): Promise<readonly LogTurn[]> => {
-      const answer = await take(api.GET('/v1/sessions/{session_id}/transcript', byId(sessionId)));
+      const params = { path: { session_id: sessionId }, query: { words: true } };
+      const answer = await take(api.GET('/v1/sessions/{session_id}/transcript', { params }));
       // Text is what other formats are answered in.
       return typeof answer === 'string' ? [] : answer.items;
     },

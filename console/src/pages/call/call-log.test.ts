@@ -93,6 +93,8 @@ void t.test('words that were timed keep their times, the others share what is le
       [2200, 3000],
     ],
   );
+  const early = wordTimes({ ...said, words: [{ text: 'good', start_ms: 900, end_ms: 1100 }] });
+  t.same(early[0], { text: 'Good  ', start_ms: 900, end_ms: 1100 }, 'also before the turn itself was heard');
   const reckoned = wordTimes(said);
   t.same([reckoned[0]?.start_ms, reckoned.at(-1)?.end_ms], [1000, 3000]);
   t.equal(wordAt(shown, 1900), 1);

@@ -290,9 +290,7 @@ const Row = memo(function Row({
 /** The words of a turn: a click plays from there, and the one that is heard is lit. */
 function Words({ turn, playback }: { turn: LogTurn; playback: Playback }) {
   const words = useMemo(() => wordTimes(turn), [turn]);
-  const lit = usePlayback(playback, ({ timeMs }) =>
-    timeMs < turn.start_ms || timeMs > turn.end_ms ? -1 : wordAt(words, timeMs),
-  );
+  const lit = usePlayback(playback, ({ timeMs }) => wordAt(words, timeMs));
   function play(event: MouseEvent<HTMLParagraphElement>) {
     // Who selects text wants to copy it.
     if (getSelection()?.isCollapsed === false || !(event.target instanceof HTMLElement)) return;

@@ -21,7 +21,8 @@ export function wordTimes(turn: Pick<LogTurn, 'text' | 'start_ms' | 'end_ms' | '
   if (pieces.length > MAX_WORDS) return [{ text: turn.text, start_ms: turn.start_ms, end_ms: end }];
   const timed = matched(pieces, turn.words ?? []);
   const words: ShownWord[] = [];
-  let from = turn.start_ms;
+  // An STT may hear a word begin before anything else has heard the turn.
+  let from = Math.min(turn.start_ms, timed[0]?.start_ms ?? Infinity);
   for (let at = 0; at < pieces.length;) {
     const known = timed[at];
     if (known) {
