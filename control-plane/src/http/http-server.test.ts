@@ -16,7 +16,7 @@ void t.test('a port is taken before there is anything to answer with', async (t)
   t.equal(early.headers.get('retry-after'), '1');
   t.match(await early.json(), { detail: /starting/, code: 'starting', request_id: /^req_/ });
 
-  http.serve((_request, response) => response.end('here'));
+  http.serve((_request, response) => Promise.resolve(response.end('here')));
   t.equal(await (await fetch(url)).text(), 'here');
 });
 
@@ -25,7 +25,7 @@ void t.test('draining waits for what is under way and takes nothing new', async 
   t.teardown(() => http[Symbol.asyncDispose]());
   const url = `http://127.0.0.1:${http.port}/`;
   const arrived = new Promise<() => void>((resolve) =>
-    http.serve((_request, response) => resolve(() => response.end('in time'))),
+    http.serve((_request, response) => Promise.resolve(resolve(() => response.end('in time')))),
   );
   const answer = fetch(url).then((response) => response.text());
   const finish = await arrived;
@@ -40,7 +40,7 @@ void t.test('draining waits for what is under way and takes nothing new', async 
 
 void t.test('closing cuts what is under way, and may be done twice', async (t) => {
   const http = await HttpServer.listen(LOOPBACK);
-  const arrived = new Promise<void>((resolve) => http.serve(() => resolve()));
+  const arrived = new Promise<void>((resolve) => http.serve(() => Promise.resolve(resolve())));
   const answer = fetch(`http://127.0.0.1:${http.port}/`);
   const cut = t.rejects(answer);
   await arrived;

@@ -10,7 +10,7 @@ const DRAIN_POLL_MS = 20;
 const CLOSE_MS = 5000;
 
 /** Answers a request. What it returns is settled when it needs nothing any more of what it works with. */
-export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => unknown;
+export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => Promise<unknown>;
 
 /** A listening HTTP server that can be emptied before it is closed. */
 export class HttpServer {
@@ -114,4 +114,5 @@ const starting: RequestHandler = (_request, response) => {
   const body = { detail: 'The service is starting.', code: 'starting', request_id: newId('req') };
   response.writeHead(503, { 'content-type': 'application/json', 'retry-after': '1', connection: 'close' });
   response.end(JSON.stringify(body));
+  return Promise.resolve();
 };
