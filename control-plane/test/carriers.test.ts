@@ -732,6 +732,12 @@ void t.test('numbers and deployments: one of each at a time, and no other tenant
   const [number] = (
     await plane.call<{ items: { id: string; inbound_deployment_id: string }[] }>('GET', `${P}/phone-numbers`)
   ).body.items;
+  const copy = { body: { ...number, ...body }, headers: { 'idempotency-key': randomUUID() } };
+  t.match(await plane.call('POST', `${P}/phone-numbers`, copy), { status: 409 }, 'as it was read');
+  const known = await plane.call<object>('GET', `/v1/inbound-deployments/${line.deploymentId}`);
+  t.match(await plane.call('POST', `${P}/inbound-deployments`, { body: known.body }), {
+    ...{ status: 409, body: { code: 'duplicate' } },
+  });
   t.equal(number!.inbound_deployment_id, line.deploymentId);
   const second = { name: 'Second', phone_number_id: number!.id, agent_id: line.agentId };
   t.equal((await plane.call('POST', `${P}/inbound-deployments`, { body: second })).status, 409);

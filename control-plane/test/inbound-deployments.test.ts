@@ -246,6 +246,10 @@ void t.test('an action has what its type needs, and goes where the account may c
   await refused(forward(lines.plivo.number), ['outside_hours', 'forward_to']);
   const nobody = { type: 'agent', agent_id: 'agt_00000000000000000000000000' };
   await refused(message(nobody), ['overflow', 'action', 'agent_id']);
+  const archived = { type: 'agent', agent_id: await post('/agents', { name: 'Gone' }) };
+  t.equal((await call('DELETE', `/v1/agents/${archived.agent_id}`)).status, 204);
+  for (const body of [message(archived), { outside_hours: archived }])
+    t.match(await change('plivo', body), { status: 409, body: { code: 'invalid_state', detail: /Gone/ } });
   const windows = [{ days: ['mon'], start: '09:00', end: '18:00' }];
   const availability = { timezone: 'Asia/Kolkata', windows };
   await refused({ availability: { ...availability, use_contact_timezone: true } }, [

@@ -21,6 +21,7 @@ import type { InboundDeploymentService } from './inbound-deployment-service.ts';
 
 const READ = { key: 'viewer', user: 'viewer' } as const;
 const WRITE = { key: 'editor', user: 'editor' } as const;
+const READ_ONLY = [...READ_ONLY_FIELDS, 'project_id'];
 const deployment = item(inboundDeploymentCollection, 'inbound_deployment_id');
 
 /** Which agents answer which numbers. */
@@ -58,7 +59,7 @@ export function inboundDeploymentRoutes({
       summary: 'Create an inbound deployment',
       access: WRITE,
       target: inProject,
-      body: jsonBody(deploymentBody, { readOnly: READ_ONLY_FIELDS }),
+      body: jsonBody(deploymentBody, { readOnly: READ_ONLY }),
       responses: { 201: { description: 'The deployment', schema: deploymentResponse } },
       errors: [409],
       idempotent: {},
@@ -83,7 +84,7 @@ export function inboundDeploymentRoutes({
       summary: 'Update an inbound deployment',
       access: WRITE,
       target: deployment,
-      body: patchBody(deploymentPatch, { readOnly: [...READ_ONLY_FIELDS, 'project_id'] }),
+      body: patchBody(deploymentPatch, { readOnly: READ_ONLY }),
       responses: { 200: { description: 'The deployment', schema: deploymentResponse } },
       errors: [409],
       handle: async ({ scope, item, body }) =>

@@ -172,8 +172,13 @@ export class InboundDeploymentService {
     if (number.status !== 'active')
       throw new ConflictError('invalid_state', 'The phone number is not active.');
     const agent = await scope.collection(this.#targets.agents).get(input.agent_id);
-    if (agent.archived_at)
-      throw new ConflictError('invalid_state', 'The agent is archived. Restore it first.');
+    const acting = actions.flatMap(({ action }) => action.agent_id ?? []);
+    const others = await scope
+      .collection(this.#targets.agents)
+      .find({ _id: { $in: acting } }, { limit: Math.max(1, acting.length) });
+    for (const { name, archived_at } of [agent, ...others])
+      if (archived_at)
+        throw new ConflictError('invalid_state', `The agent ${name} is archived. Restore it first.`);
     for (const { action, loc } of actions) {
       const to = action.forward_to;
       if (to === null) continue;

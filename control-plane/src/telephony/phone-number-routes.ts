@@ -61,6 +61,12 @@ const NUMBER_READ_ONLY = [
   'released_at',
 ] as const;
 
+/** The same where the number itself is said. */
+const NEW_NUMBER_READ_ONLY = [
+  ...NUMBER_READ_ONLY.filter((name) => name !== 'telephony_account_id' && name !== 'phone_number'),
+  'project_id',
+];
+
 const availableResponse = z
   .object({
     phone_number: z.string(),
@@ -208,7 +214,7 @@ export function phoneNumberRoutes({ phoneNumbers }: { phoneNumbers: PhoneNumberS
         'The account must be verified. The webhooks of the number are set to the `callback_urls` of the account. A number that is bought costs money at the carrier: it is `provisioning` until the carrier has it ready, then `active` or `failed`.',
       access: ADMIN,
       target: inProject,
-      body: jsonBody(createBody),
+      body: jsonBody(createBody, { readOnly: NEW_NUMBER_READ_ONLY }),
       responses: {
         201: { description: 'The number was imported', schema: numberResponse },
         202: { description: 'The number is ordered', schema: numberResponse },
