@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { auditCollection } from '../src/audit/audit-trail.ts';
-import { csvLine } from '../src/http/csv.ts';
+import { csvLine } from '../src/exports/csv.ts';
 import { Scope } from '../src/tenancy/scope.ts';
 import { eventually } from './fixtures/loopback-server.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
@@ -108,7 +108,7 @@ void t.test('the export is a table that no spreadsheet takes for formulas', asyn
     body: {
       recipients: [
         { phone_number: '+14155550141', name: '=HYPERLINK("x")', reason: 'said "no",\nloudly' },
-        { phone_number: '+14155550140', external_id: '-7' },
+        { phone_number: '+14155550140', external_id: '-7', reason: '\u{ff1d}1+1' },
       ],
     },
   });
@@ -116,7 +116,7 @@ void t.test('the export is a table that no spreadsheet takes for formulas', asyn
   t.match(headers.get('content-type'), /^text\/csv/);
   const text = typeof body === 'string' ? body : String(body);
   t.match(text, /^phone_number,name,external_id,reason,source,added_by,created_at\r\n/);
-  t.match(text, /\r\n\+14155550140,,-7,,api,key_/);
+  t.match(text, /\r\n\+14155550140,,-7,'\u{ff1d}1\+1,api,key_/u);
   t.ok(text.includes(`+14155550141,"'=HYPERLINK(""x"")",,"said ""no"",\nloudly",api,`));
   t.equal(csvLine(['@a', '-1.5', '+1a', '\tx', null, true]), "'@a,-1.5,'+1a,'\tx,,true\r\n");
 });

@@ -12,7 +12,7 @@ import type { Clock } from '@parley/shared/time/clock';
 import type { AuditLog } from '../audit/audit-trail.ts';
 import { toE164 } from '../csv-imports/people-columns.ts';
 import type { Person } from '../csv-imports/people-columns.ts';
-import { csvLine } from '../http/csv.ts';
+import { csvLine } from '../exports/csv.ts';
 import { commonFilter, equalities } from '../http/list-query.ts';
 import type { AnyOf, ListInput } from '../http/list-query.ts';
 import { patchMap } from '../http/patch-schema.ts';
