@@ -46,7 +46,7 @@ export function ConfirmDialog({
           <Button variant="default" onClick={close} data-autofocus>
             Cancel
           </Button>
-          <Button color="red" loading={state.busy} onClick={() => void run()}>
+          <Button color="red.9" loading={state.busy} onClick={() => void run()}>
             {confirm}
           </Button>
         </Group>

@@ -34,7 +34,13 @@ function Figures({ today, week }: { today: CallFigures; week: CallFigures }) {
   ] as const;
   return (
     <Card withBorder padding={0} bg="var(--parley-surface)">
-      <ScrollArea tabIndex={0} role="region" aria-label="Today against the last seven days">
+      <ScrollArea
+        viewportProps={{
+          tabIndex: 0,
+          role: 'region',
+          'aria-label': 'Figures of today and of the last seven days',
+        }}
+      >
         <Table miw={480} layout="fixed" style={{ fontVariantNumeric: 'tabular-nums' }}>
           <Table.Thead>
             <Table.Tr>

@@ -132,7 +132,6 @@ function Archive({ project: { id, name, archived_at } }: { project: Project }) {
           holds can still be read. Campaigns that are not over and active numbers are in the way of it.
         </Text>
         <ConfirmButton
-          c="red"
           title={`Archive “${name}”?`}
           text={
             <>

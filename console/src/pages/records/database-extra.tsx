@@ -55,7 +55,7 @@ export default function DatabaseExtra({ record }: ExtraProps) {
       </Group>
       {(rows.error ?? save.error) && <ErrorMessage error={rows.error ?? save.error} />}
       {items.length > 0 && (
-        <ScrollArea.Autosize mah={360}>
+        <ScrollArea.Autosize mah={360} viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': 'Rows' }}>
           <Table withTableBorder withColumnBorders stickyHeader fz="xs">
             <Table.Thead>
               <Table.Tr>
