@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,17 +16,25 @@ interface List extends Pick<ConsoleFiles, 'script' | 'preloads' | 'styles'> {
 }
 
 /** Writes a bundle for `readBuiltFiles`. */
-export async function writeBuiltFiles({ files, script, preloads, styles }: ConsoleFiles): Promise<void> {
-  await rm(FOLDER, { recursive: true, force: true });
-  await mkdir(FOLDER, { recursive: true });
-  for (const [name, { bytes }] of files) await writeFile(path.join(FOLDER, name), bytes);
+export async function writeBuiltFiles(
+  { files, script, preloads, styles }: ConsoleFiles,
+  folder = FOLDER,
+): Promise<void> {
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  for (const [name, { bytes }] of files) await writeFile(path.join(folder, name), bytes);
   const list: List = { names: [...files.keys()], script, preloads: [...preloads], styles: [...styles] };
-  await writeFile(path.join(FOLDER, LIST), JSON.stringify(list));
+  await writeFile(path.join(folder, LIST), JSON.stringify(list));
+}
+
+/** Whether the bundle of an image is there. */
+export function hasBuiltFiles(): boolean {
+  return existsSync(path.join(FOLDER, LIST));
 }
 
 /** @returns undefined where no bundle was written: the sources are there instead */
-export async function readBuiltFiles(): Promise<ConsoleFiles | undefined> {
-  const text = await readFile(path.join(FOLDER, LIST), 'utf8').catch((error: NodeJS.ErrnoException) => {
+export async function readBuiltFiles(folder = FOLDER): Promise<ConsoleFiles | undefined> {
+  const text = await readFile(path.join(folder, LIST), 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw error;
   });
@@ -33,7 +42,7 @@ export async function readBuiltFiles(): Promise<ConsoleFiles | undefined> {
   const { names, ...rest } = JSON.parse(text) as List;
   const files = new Map<string, ConsoleFile>();
   for (const name of names) {
-    const bytes = await readFile(path.join(FOLDER, name));
+    const bytes = await readFile(path.join(folder, name));
     files.set(name, { type: contentType(name), bytes, gzip: await promisify(gzip)(bytes) });
   }
   return { files, ...rest };

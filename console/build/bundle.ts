@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { BuildOptions, Metafile, Plugin } from 'esbuild';
+import { cachedBundle } from './bundle-cache.ts';
 import { contentType } from './console-files.ts';
 import type { ConsoleFile, ConsoleFiles } from './console-files.ts';
 import { directImports } from './direct-imports.ts';
@@ -101,14 +102,14 @@ export function firstViewBytes({ files, script, preloads, styles }: ConsoleFiles
   return [script, ...preloads, ...styles].reduce((sum, name) => sum + files.get(name)!.gzip.length, 0);
 }
 
-/** The bundle, made when it is first asked for, and again when a source has changed since. */
+/** The bundle, made when it is first asked for unless it is known, and again when a source has changed since. */
 export function openBundler(): { files(): Promise<ConsoleFiles> } {
   let made: { state: string; bundle: Promise<ConsoleFiles> } | undefined;
   return {
     async files() {
       const state = await stateOfSources();
       if (made?.state === state) return made.bundle;
-      const bundle = bundleConsole();
+      const bundle = cachedBundle(bundleConsole);
       made = { state, bundle };
       // A mistake in the sources is told to whoever asked, and tried again.
       bundle.catch(() => {

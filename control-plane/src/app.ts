@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import { openConsole } from '@parley/console/build/open-console';
+import { prepareConsole } from '@parley/console/build/prepare-console';
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import type { Bus } from '@parley/shared/bus/bus';
 import { makeFolder } from '@parley/shared/config/make-folder';
@@ -61,6 +62,8 @@ export interface ControlPlane {
   readonly console: { url: string; port: number } | null;
   /** A link that signs in whoever started the platform, once; null where none may. */
   startLink(): string | null;
+  /** Makes the console's files before anybody asks for them, at low priority; over when that is done, or with `signal`. */
+  prepareConsole(signal: AbortSignal): Promise<void>;
   readonly services: Services;
   readonly features: AllFeatures;
   /** Turns unready, takes nothing new, and waits at most `maxMs` for what is under way. */
@@ -133,6 +136,7 @@ export async function openControlPlane(
       internalUrl: listenerUrl(config.INTERNAL_HOST, internal.port),
       console: consoleHttp ? { url: config.CONSOLE_URL!, port: consoleHttp.port } : null,
       startLink: () => startLinks?.create() ?? null,
+      prepareConsole: (signal) => (consoleHttp ? prepareConsole(signal) : Promise.resolve()),
       services,
       features,
       async drain(maxMs) {

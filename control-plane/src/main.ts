@@ -15,6 +15,7 @@ async function main(): Promise<void> {
   for (const mistyped of findMistyped(process.env, CONTROL_PLANE_VARIABLES))
     logger.warn(mistyped, 'a variable is no setting: it may be mistyped');
   const owned = new DisposableList();
+  const stopping = new AbortController();
   try {
     const { REDIS_URL: url, EVENT_PARTITIONS: partitions } = config;
     const bus = owned.add(await openRedisBus({ url, partitions, logger }));
@@ -25,7 +26,9 @@ async function main(): Promise<void> {
       // For the operator's eyes: not a log line that is shipped somewhere.
       process.stdout.write(`Setup code for the first registration: ${userAccounts.setupCode()}\n`);
     }
+    void controlPlane.prepareConsole(stopping.signal);
     const signal = await shutdownSignal();
+    stopping.abort();
     logger.info({ signal }, 'control plane is stopping');
     await controlPlane.drain(config.DRAIN_TIMEOUT_MS);
   } finally {

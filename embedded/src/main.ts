@@ -97,6 +97,7 @@ async function main(): Promise<number> {
     renameSync(draft, log);
     const { userAccounts } = running.platform.controlPlane.services;
     printFirstScreen(running, (await userAccounts.hasUsers()) ? undefined : userAccounts.setupCode(), write);
+    void running.platform.controlPlane.prepareConsole(stopping.signal);
     if (!values['no-demo']) {
       await runDemonstration(running, write, stopping.signal).catch((error: unknown) => {
         if (!stopping.signal.aborted)
