@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import type { JsonSchema, Schemas } from '../components/schema-form/field.ts';
-import { toApiError } from './api-error.ts';
+import { toApiError, unreachable } from './api-error.ts';
 import { apiUrl } from './page-settings.ts';
+import { reachability } from './reachability.ts';
 
 /** What the API says of itself: forms and tables are made of it. */
 export interface Description {
@@ -36,7 +37,10 @@ export function useDescription() {
 }
 
 async function readDescription(): Promise<Description> {
-  const response = await fetch(`${apiUrl}/openapi.json`);
+  const response = await fetch(`${apiUrl}/openapi.json`).catch((error: unknown) => {
+    reachability.lost();
+    throw unreachable(error);
+  });
   if (!response.ok) throw toApiError(response.status, null, response.headers.get('x-request-id'));
   return (await response.json()) as Description;
 }

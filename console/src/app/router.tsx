@@ -1,6 +1,7 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
 import { ErrorMessage } from '../components/error-message.tsx';
 import { Landing } from './landing.tsx';
+import { loadPage } from './load-page.ts';
 import { NotFound } from './not-found.tsx';
 import { PAGES } from './pages.ts';
 import { Shell } from './shell.tsx';
@@ -11,7 +12,7 @@ const root = createRootRoute({ notFoundComponent: () => <NotFound /> });
 const shell = createRoute({ getParentRoute: () => root, id: 'shell', component: Shell });
 
 const pages = PAGES.map(({ path, load }) =>
-  createRoute({ getParentRoute: () => shell, path, component: lazyRouteComponent(load) }),
+  createRoute({ getParentRoute: () => shell, path, component: lazyRouteComponent(() => loadPage(load)) }),
 );
 
 const outside = [
@@ -21,7 +22,7 @@ const outside = [
   { path: '/reset-password', load: () => import('../pages/reset-password/reset-password-page.tsx') },
   { path: '/start', load: () => import('../pages/start/start-page.tsx') },
 ].map(({ path, load }) =>
-  createRoute({ getParentRoute: () => root, path, component: lazyRouteComponent(load) }),
+  createRoute({ getParentRoute: () => root, path, component: lazyRouteComponent(() => loadPage(load)) }),
 );
 
 const landing = createRoute({ getParentRoute: () => shell, path: '/', component: Landing });
