@@ -24,6 +24,24 @@ void t.test('a later turn that completes a number masks the earlier ones', (t) =
   t.end();
 });
 
+void t.test('what the agent was saying when it was cut off is masked until it is known', (t) => {
+  const conversation = all();
+  t.same(conversation.turn(1, { role: 'agent', text: 'Is it 4111 1111 1111' }), [
+    { id: 1, text: 'Is it [number]', redacted: false },
+  ]);
+  const said = [
+    ...conversation.turn(2, { role: 'caller', text: 'It is 4111 1111 1111 1111' }),
+    ...conversation.turn(3, { role: 'agent', text: 'Thank you.' }),
+  ];
+  t.notMatch(said.map(({ text }) => text).join(), /4111/);
+  t.same(
+    conversation.turn(4, { role: 'agent', text: 'Your order is 4821077' }).at(-1)!.text,
+    'Your order is 4821077',
+    'what was announced as something else',
+  );
+  t.end();
+});
+
 void t.test('what turns out to be nothing personal is shown again', (t) => {
   const conversation = all();
   t.same(conversation.turn(1, { role: 'caller', text: 'I counted 48210' })[0]!.text, 'I counted [number]');

@@ -46,7 +46,7 @@ export type Stretch = Omit<Finding, 'kind'>;
 
 export interface PersonalData {
   findings: Finding[];
-  /** A number at the end of what the caller has said so far, which their next turn may complete. */
+  /** A number at the end of what either side has said so far, which its next turn may complete. */
   open: Stretch[];
 }
 
@@ -66,7 +66,7 @@ export function findPersonalData(
   const words = cuesOf(language);
   const countries = countriesOf(language);
   const findings: Finding[] = [];
-  let open: Stretch[] = [];
+  const open: Stretch[] = [];
   for (const caller of [true, false]) {
     const tokens = streamOf(turns, caller, table, words);
     if (tokens.length === 0) continue;
@@ -85,7 +85,7 @@ export function findPersonalData(
     findNumbers(reading);
     findAddresses(reading);
     findNames(reading, names);
-    if (caller) open = stretchesOf(tokens, openNumber(reading) ?? []);
+    open.push(...stretchesOf(tokens, openNumber(reading) ?? []));
     if (!announcedOnly && words.knowsHarmless) findUnannounced(reading, { caller });
     findings.push(...toFindings(reading));
   }
