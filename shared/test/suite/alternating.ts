@@ -17,7 +17,7 @@ export const ALTERNATING: readonly (readonly string[])[] = [
   ],
   [
     ...embedded('carrier-calls', 'plain-client', 'realtime-widget', 'system-providers', 'system-redis'),
-    ...controlPlane('invoices'),
+    ...controlPlane('campaign-crashes', 'invoices'),
     'document-store/src/query/planner.test.ts',
     'emulators/src/providers/deepgram-emulator.recognise.test.ts',
   ],
