@@ -420,6 +420,32 @@ void t.test('an agent’s limit of sessions at a time holds', async (t) => {
   t.equal((await create({ agent_id: agentId })).status, 200, 'a slot that was released is free');
 });
 
+void t.test('who tries an agent gives answers in place of its tools', async (t) => {
+  const agent_id = await makeAgent();
+  const tool = await plane.call<{ id: string }>('POST', `/v1/orgs/${plane.first.org._id}/tools`, {
+    body: {
+      ...{ name: 'find_order', description: 'Finds an order.', type: 'webhook' },
+      parameters: { type: 'object' },
+      webhook: { url: 'https://api.example.com/orders' },
+    },
+  });
+  const mint = (tool_mocks: object[]) =>
+    plane.call<{ token: string; detail: { loc: unknown[]; type: string }[] }>(
+      'POST',
+      '/v1/realtime/sessions',
+      { body: { agent_id, tool_mocks } },
+    );
+  const mock = { tool_id: tool.body.id, result: { state: 'sent' } };
+  const { body } = await mint([mock]);
+  const plan = await gateway.redeem({ token: body.token });
+  t.match(plan.body.tool_mocks, [{ ...mock, function: null, match: {}, error: null }]);
+  const unknown = await mint([{ ...mock, tool_id: 'tol_00000000000000000000000000' }]);
+  t.equal(unknown.status, 422);
+  t.match(unknown.body.detail, [{ loc: ['body', 'tool_mocks', 0, 'tool_id'], type: 'reference_not_found' }]);
+  const large = await mint([{ ...mock, result: 'x'.repeat(70_000) }]);
+  t.match([large.status, large.body.detail], [422, [{ loc: ['body', 'tool_mocks'], type: 'too_long' }]]);
+});
+
 void t.test('realtime tokens are minted in our words and in the SDKs’', async (t) => {
   const agentId = await makeAgent();
   const ours = await plane.call<{ token: string; session_id: string; agent_id: string }>(

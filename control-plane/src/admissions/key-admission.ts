@@ -21,6 +21,7 @@ interface KeySession {
   agent_id: string;
   record: true;
   client_tools: true;
+  tool_mocks: [];
   input_format: 'pcm16_24000';
   output_format: 'pcm16_24000';
   expires_in_seconds: number;
@@ -66,6 +67,7 @@ export class KeyAdmission {
       agent_id: agentId,
       record: true,
       client_tools: true,
+      tool_mocks: [],
       input_format: 'pcm16_24000',
       output_format: 'pcm16_24000',
       expires_in_seconds: LIFE_SECONDS,

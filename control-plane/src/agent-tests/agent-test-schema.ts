@@ -4,6 +4,7 @@ import { idSchema } from '../http/operation.ts';
 import { patchOf } from '../http/patch-schema.ts';
 import { VARIABLE_OPS } from '@parley/shared/values/variable-comparison';
 import { maybeTime, recordFields, time, toTimes } from '../http/record-schema.ts';
+import { mockedFunction, toolMocks, type ToolMock } from '../http/tool-mock-schema.ts';
 import { variablesSchema } from '../http/value-schemas.ts';
 import { contentOf, RESULT_STATUSES, RUN_STATUSES, TEST_TYPES } from './agent-test-model.ts';
 import type { AgentTestRecord, AgentTestResultRecord, AgentTestRunRecord } from './agent-test-model.ts';
@@ -74,19 +75,6 @@ const persona = z.strictObject({
   llm_id: personaShape.llm_id.default(null),
 });
 
-const mockedFunction = z.string().min(1).max(256).nullable().meta({
-  description:
-    'Which function of the tool: of an MCP server its own name of the tool, of an app the action. Null: each of them.',
-  example: null,
-});
-const toolMock = z.strictObject({
-  tool_id: toolId,
-  function: mockedFunction.default(null),
-  match: json.default({}).meta({ description: 'A subset of the arguments.' }),
-  result: z.unknown().default(null),
-  error: z.string().min(1).max(2000).nullable().default(null),
-});
-
 const name = z.string().trim().min(1).max(120).meta({ example: 'Asks for the price' });
 const channel = z.enum(['text', 'voice']).meta({
   description:
@@ -96,7 +84,6 @@ const turns = z.array(turn).min(1).max(100);
 const maxTurns = z.number().int().min(1).max(100);
 const timeoutSeconds = z.number().int().min(10).max(1800);
 const checks = z.array(check).max(50);
-const toolMocks = z.array(toolMock).max(50);
 
 /** What a test says and expects, as it is stored. */
 export interface AgentTestContent {
@@ -107,7 +94,7 @@ export interface AgentTestContent {
   max_turns: number;
   timeout_seconds: number;
   checks: AgentTestCheck[];
-  tool_mocks: z.output<typeof toolMock>[];
+  tool_mocks: ToolMock[];
 }
 
 const SCRIPTED_EXAMPLE = {

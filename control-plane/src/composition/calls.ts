@@ -142,6 +142,7 @@ export function createCallFeatures(
     createSessions({
       ...{ ...ofSessions, accounts: telephonyAccounts, analyses, memories, ownLimits: rateLimits },
       rows: databaseRows,
+      named: { tools: toolCollection },
       contacts: {
         forgetSubject: (scope, subject): Promise<number> => campaignContacts.forgetSubject(scope, subject),
       },

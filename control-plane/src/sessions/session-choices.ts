@@ -1,12 +1,18 @@
 import type { CarrierName } from '@parley/shared/contracts/session-values';
 import { ConflictError, NotFoundError, ValidationError } from '@parley/shared/errors/app-error';
+import type { ToolMock } from '../http/tool-mock-schema.ts';
 import { invalid } from '../http/validation.ts';
 import type { ModelCatalog, ModelKind } from '../providers/model-catalog.ts';
+import type { Collection, StoredRecord } from '../storage/collection.ts';
 import type { Access } from '../tenancy/access.ts';
 import type { Directory } from '../tenancy/directory.ts';
+import { checkReferences } from '../tenancy/references.ts';
 import type { Scope } from '../tenancy/scope.ts';
 import type { SessionAgent, SessionAgents } from './session-agent.ts';
 import type { CreateSessionBody } from './session-schema.ts';
+
+/** What answers in place of tools may take, as JSON. */
+const MAX_MOCK_BYTES = 65_536;
 
 /** The telephony account a session without a named carrier belongs to. */
 export interface SessionAccounts {
@@ -26,6 +32,7 @@ export class SessionChoices {
   readonly #analyses: SessionAnalyses;
   readonly #catalog: ModelCatalog;
   readonly #directory: Directory;
+  readonly #named: { tools: Collection<StoredRecord> };
 
   constructor(deps: {
     agents: SessionAgents;
@@ -33,12 +40,14 @@ export class SessionChoices {
     analyses: SessionAnalyses;
     catalog: ModelCatalog;
     directory: Directory;
+    named: { tools: Collection<StoredRecord> };
   }) {
     this.#agents = deps.agents;
     this.#accounts = deps.accounts;
     this.#analyses = deps.analyses;
     this.#catalog = deps.catalog;
     this.#directory = deps.directory;
+    this.#named = deps.named;
   }
 
   async agent(access: Access, agentId: string, caller: string | null): Promise<SessionAgent> {
@@ -111,6 +120,22 @@ export class SessionChoices {
       return id;
     };
     return { llm: await choose('llm'), stt: await choose('stt'), tts: await choose('tts') };
+  }
+
+  /** Answers in place of tools, as a session keeps them; null: there are none. @throws ValidationError */
+  async toolMocks(scope: Scope, mocks: readonly ToolMock[]): Promise<string | null> {
+    if (mocks.length === 0) return null;
+    await checkReferences(
+      scope,
+      mocks.map(({ tool_id: id }, index) => ({
+        ...{ collection: this.#named.tools, id },
+        loc: ['body', 'tool_mocks', index, 'tool_id'],
+      })),
+    );
+    const kept = JSON.stringify(mocks);
+    if (Buffer.byteLength(kept) > MAX_MOCK_BYTES)
+      throw invalid(['body', 'tool_mocks'], `must be at most ${MAX_MOCK_BYTES} bytes`, 'too_long');
+    return kept;
   }
 
   async analysisIds(scope: Scope, ids: string[] | null): Promise<string[] | null> {

@@ -209,6 +209,7 @@ export class SessionCreation {
         user_identifier: body.user_identifier ?? null,
         audio: { input_format: body.input_format, output_format: body.output_format },
         client_tools: body.client_tools,
+        tool_mocks: await this.#choices.toolMocks(scope, body.tool_mocks),
       },
     };
     return this.#mint(order, { credential: token });
@@ -220,7 +221,7 @@ export class SessionCreation {
       return await this.mint(access, {
         agent_id: body.session.model,
         record: true,
-        client_tools: true,
+        ...{ client_tools: true, tool_mocks: [] },
         input_format: body.session.audio?.input?.format ?? 'pcm16_24000',
         output_format: body.session.audio?.output?.format ?? 'pcm16_24000',
         expires_in_seconds: body.expires_after?.seconds ?? 600,

@@ -9,6 +9,7 @@ import {
   SESSION_STATUSES,
 } from '@parley/shared/contracts/session-values';
 import { idSchema } from '../http/operation.ts';
+import { toolMocks } from '../http/tool-mock-schema.ts';
 import { e164, variablesSchema } from '../http/value-schemas.ts';
 import { roomName } from './session-plan.ts';
 import type { SessionRecord } from './session-record.ts';
@@ -301,6 +302,9 @@ export const mintBody = z.strictObject({
   post_call_analysis_ids: z.array(idSchema('ana')).max(20).nullish(),
   record: z.boolean().default(true),
   client_tools: z.boolean().default(true),
+  tool_mocks: toolMocks.default([]).meta({
+    description: 'Answers in place of tools of the agent, which are not called: for whoever tries it.',
+  }),
   input_format: z.enum(REALTIME_AUDIO_FORMATS).default('pcm16_24000'),
   output_format: z.enum(REALTIME_AUDIO_FORMATS).default('pcm16_24000'),
   expires_in_seconds: z.number().int().min(10).max(7200).default(600),

@@ -3,7 +3,7 @@ import { isSubset } from '@parley/shared/json/is-subset';
 import type { ToolCall, ToolOutcome, ToolRunner } from '@parley/shared/tools/tool-runner';
 import { parseArguments, toResult } from '@parley/shared/tools/webhook-tool';
 
-/** Answers the functions that an agent test mocks, and never calls them; the others run. */
+/** Answers the functions that are mocked, and never calls them; the others run. */
 export class MockedTools implements ToolRunner {
   readonly #mocks: readonly PlanToolMock[];
   readonly #real: ToolRunner;
@@ -29,7 +29,7 @@ function answer(
 ): Omit<ToolOutcome, 'durationMs'> {
   const args = parseArguments(call.arguments);
   const mock = args && mocks.find(({ match }) => isSubset(match, args));
-  if (!mock) return failure('no_mock_matched', 'No mock of this test matches these arguments.');
+  if (!mock) return failure('no_mock_matched', 'No mock matches these arguments.');
   if (mock.error !== null) return failure('mocked_error', mock.error);
   const text = typeof mock.result === 'string' ? mock.result : JSON.stringify(mock.result);
   return toResult(tool, { status: 200, headers: {}, body: Buffer.from(text) });

@@ -3,7 +3,7 @@ import type { ToolRunner } from '@parley/shared/tools/tool-runner';
 import { LimitedTools } from './limited-tools.ts';
 import { MockedTools } from './mocked-tools.ts';
 
-/** What runs the tools of one call: those of the gateway, as often as the plan says. What a test mocks is not run, nor counted. */
+/** What runs the tools of one call: those of the gateway, as often as the plan says. What is mocked is not run, nor counted. */
 export function toolsFor(
   { tool_mocks: mocks, limits }: Pick<SessionPlan, 'tool_mocks' | 'limits'>,
   deps: Omit<ConstructorParameters<typeof LimitedTools>[0], 'limits'>,

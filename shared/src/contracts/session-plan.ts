@@ -85,7 +85,7 @@ export const planToolSchema = z.object({
 export type PlanTool = z.output<typeof planToolSchema>;
 
 /**
- * What an agent test answers in place of a tool. The gateway never calls a function that has one: the first whose `match`
+ * What is answered in place of a tool, in an agent test or where somebody tries an agent. The gateway never calls a function that has one: the first whose `match`
  * the arguments hold answers, and without one the call fails with the code `no_mock_matched`.
  */
 export const planToolMockSchema = z.object({
