@@ -5,9 +5,10 @@ import type { LogEvent } from './session-log.ts';
 export interface ToolMock {
   tool_id: string;
   function: null;
+  /** A subset of the arguments. */
   match: Record<string, unknown>;
   result: unknown;
-  error: null;
+  error: string | null;
 }
 
 const MAX_MOCKS = 50;

@@ -1,4 +1,5 @@
 import { Graph, layout } from '@dagrejs/dagre';
+import { isPlaced, place } from './flow-graph.ts';
 import type { Flow } from './flow-graph.ts';
 
 export const NODE_WIDTH = 220;
@@ -21,4 +22,9 @@ export function arrange(flow: Flow): Map<string, { x: number; y: number }> {
       return [id, { x: x - NODE_WIDTH / 2, y: y - NODE_HEIGHT / 2 }];
     }),
   );
+}
+
+/** The flow, with places for its nodes where nobody has given them any. */
+export function placed(flow: Flow): Flow {
+  return isPlaced(flow) ? flow : place(flow, arrange(flow));
 }

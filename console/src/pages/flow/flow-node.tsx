@@ -24,6 +24,8 @@ export type CanvasNode = Node<
     summary: string;
     isStart: boolean;
     isGlobal: boolean;
+    /** A call is there. */
+    isActive: boolean;
     errors: readonly string[];
   },
   'step'
@@ -54,7 +56,7 @@ export const StepNode = memo(function StepNode({ data, selected }: NodeProps<Can
   const isWrong = data.errors.length > 0;
   const border = isWrong
     ? 'var(--mantine-color-error)'
-    : selected
+    : selected || data.isActive
       ? 'var(--mantine-primary-color-filled)'
       : 'var(--mantine-color-default-border)';
   return (
@@ -63,10 +65,15 @@ export const StepNode = memo(function StepNode({ data, selected }: NodeProps<Can
       px="sm"
       py={8}
       title={data.errors.join('\n')}
+      data-lit={data.isActive || undefined}
       style={{
         background: 'var(--parley-surface, var(--mantine-color-body))',
         border: `1px solid ${border}`,
-        boxShadow: selected ? `0 0 0 1px ${border}` : 'var(--mantine-shadow-xs)',
+        boxShadow: data.isActive
+          ? `0 0 0 2px ${border}, 0 0 16px ${border}`
+          : selected
+            ? `0 0 0 1px ${border}`
+            : 'var(--mantine-shadow-xs)',
         borderRadius: 'var(--mantine-radius-md)',
       }}
     >

@@ -5,7 +5,6 @@ import { notifications } from '@mantine/notifications';
 import {
   Background,
   Controls,
-  MarkerType,
   MiniMap,
   ReactFlow,
   ReactFlowProvider,
@@ -28,17 +27,16 @@ import { flowForms } from './flow-form.ts';
 import {
   addNode,
   change as changed,
-  conditionText,
   connect,
   duplicate,
   newFlow,
   place,
   remove,
   rename,
-  summaryOf,
 } from './flow-graph.ts';
-import type { Flow, FlowErrors, FlowNode } from './flow-graph.ts';
+import type { Flow, FlowErrors } from './flow-graph.ts';
 import { LayoutGrid, Plus, Redo2, Undo2, Workflow } from './flow-icons.ts';
+import { toCanvasEdge, toCanvasNode } from './flow-elements.ts';
 import { FlowInspector } from './flow-inspector.tsx';
 import type { Selected } from './flow-inspector.tsx';
 import { arrange, NODE_HEIGHT, NODE_WIDTH } from './flow-layout.ts';
@@ -166,24 +164,13 @@ function Canvas({
   useEffect(() => {
     setNodes((before) => {
       const known = new Map(before.map((node) => [node.id, node]));
-      return flow.nodes.map((node) => toCanvasNode(flow, node, errors, known.get(node.id)));
+      return flow.nodes.map((node) =>
+        toCanvasNode(flow, node, { errors: errors.nodes.get(node.id), known: known.get(node.id) }),
+      );
     });
     setEdges((before) => {
       const known = new Map(before.map((edge) => [edge.id, edge]));
-      return flow.edges.map((edge) => {
-        const isWrong = errors.edges.has(edge.id);
-        return {
-          ...known.get(edge.id),
-          id: edge.id,
-          source: edge.from,
-          target: edge.to,
-          label: shorten(conditionText(edge)),
-          type: 'smoothstep',
-          markerEnd: { type: MarkerType.ArrowClosed },
-          ...(isWrong ? { style: { stroke: 'var(--mantine-color-error)' } } : { style: {} }),
-          ariaLabel: `Edge from ${edge.from} to ${edge.to}`,
-        };
-      });
+      return flow.edges.map((edge) => toCanvasEdge(edge, errors.edges.has(edge.id), known.get(edge.id)));
     });
   }, [flow, errors, setNodes, setEdges]);
 
@@ -381,35 +368,6 @@ function ToolButton({
       </ActionIcon>
     </Tooltip>
   );
-}
-
-function toCanvasNode(
-  flow: Flow,
-  node: FlowNode,
-  errors: FlowErrors,
-  known: CanvasNode | undefined,
-): CanvasNode {
-  const found = errors.nodes.get(node.id) ?? [];
-  const data = {
-    title: node.name ? node.name : node.id,
-    type: node.type,
-    summary: summaryOf(node),
-    isStart: node.id === flow.start_node_id,
-    isGlobal: node['global'] != null,
-    errors: found.map(({ loc, msg }) => (loc.length > 0 ? `${loc.join('.')}: ${msg}` : msg)),
-  };
-  return {
-    ...known,
-    id: node.id,
-    type: 'step',
-    position: node.position ?? { x: 0, y: 0 },
-    data: known && JSON.stringify(known.data) === JSON.stringify(data) ? known.data : data,
-    ariaLabel: `${lookOf(node.type).title}: ${data.title}`,
-  };
-}
-
-function shorten(text: string): string {
-  return text.length > 42 ? `${text.slice(0, 40)}…` : text;
 }
 
 /** The middle of the canvas on the screen. */

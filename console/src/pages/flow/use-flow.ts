@@ -7,11 +7,11 @@ import { isEqual } from '../../components/schema-form/form-value.ts';
 import type { Json } from '../../components/schema-form/form-value.ts';
 import { readDraft, writeDraft } from '../agents/agent-draft.ts';
 import { useAgent } from '../agents/use-agent-editor.ts';
-import { errorsOf, isPlaced, place, readFlow } from './flow-graph.ts';
+import { errorsOf, readFlow } from './flow-graph.ts';
 import type { Flow } from './flow-graph.ts';
 import { begin, commit, redo, undo } from './flow-history.ts';
 import type { History } from './flow-history.ts';
-import { arrange } from './flow-layout.ts';
+import { placed } from './flow-layout.ts';
 
 /** Checked by the server: here it may be wrong. */
 type FlowBody = NonNullable<components['schemas']['PatchAgentRequest']['flow_definition']> | null;
@@ -30,7 +30,7 @@ export function useFlow(agentId: string) {
     const draft = readDraft(localStorage, draftId(agentId));
     return draft ? begin(readFlow(draft.patch['flow_definition'])) : null;
   });
-  const flow = history ? history.present : placed(stored);
+  const flow = history ? history.present : stored && placed(stored);
   const isChanged = history !== null && !isEqual(history.present, stored);
 
   const keep = (next: History<Flow | null>) => {
@@ -103,7 +103,3 @@ export function useFlow(agentId: string) {
 }
 
 const EMPTY: Json = { start_node_id: '', nodes: [], edges: [] };
-
-function placed(flow: Flow | null): Flow | null {
-  return flow === null || isPlaced(flow) ? flow : place(flow, arrange(flow));
-}

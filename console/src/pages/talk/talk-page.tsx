@@ -2,7 +2,7 @@ import '../call/call.css';
 import './talk.css';
 import { Alert, Button, Group, Paper, Progress, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { Link, useParams } from '@tanstack/react-router';
-import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { useProject } from '../../app/project.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { FlaskConical, Keyboard, Mic, MicOff, PhoneOff, Scissors, Send } from '../../components/icons.ts';
@@ -13,9 +13,14 @@ import { MakeTest } from '../call/make-test.tsx';
 import { OutcomeBadge } from '../call/outcome-badge.tsx';
 import { latencyScale } from '../call/reply-latency.ts';
 import type { LogEvent } from '../call/session-log.ts';
+import { readFlow } from '../flow/flow-graph.ts';
+import type { Flow } from '../flow/flow-graph.ts';
+import { toToolMocks } from './mock-drafts.ts';
+import type { MockDraft } from './mock-drafts.ts';
 import type { TalkCall } from './talk-call.ts';
 import type { Floor, TalkSnapshot, TalkTurn } from './talk-conversation.ts';
 import { TalkSide } from './talk-side.tsx';
+import { ToolAnswers } from './tool-answers.tsx';
 import { useTalk } from './use-talk.ts';
 import type { Talk } from './use-talk.ts';
 
@@ -37,8 +42,11 @@ export default function TalkPage() {
   const agent = useAgent(agentId);
   const { talk, level, start, end } = useTalk(agentId, agent.data?.version);
   const [variables, setVariables] = useState<Record<string, string>>({});
+  const [answers, setAnswers] = useState<Readonly<Record<string, MockDraft>>>({});
   const declared = agent.data?.config.variables ?? [];
+  const flow = useMemo(() => readFlow(agent.data?.flow_definition ?? null), [agent.data]);
   const running = talk !== null && talk.state !== 'over';
+  const begin = (microphone: boolean) => start({ microphone, variables, toolMocks: toToolMocks(answers) });
   return (
     <AgentFrame
       agentId={agentId}
@@ -53,15 +61,11 @@ export default function TalkPage() {
               variant="default"
               leftSection={<Keyboard size={16} />}
               disabled={!agent.data}
-              onClick={() => start({ microphone: false, variables })}
+              onClick={() => begin(false)}
             >
               Type
             </Button>
-            <Button
-              leftSection={<Mic size={16} />}
-              disabled={!agent.data}
-              onClick={() => start({ microphone: true, variables })}
-            >
+            <Button leftSection={<Mic size={16} />} disabled={!agent.data} onClick={() => begin(true)}>
               {talk ? 'Talk again' : 'Start talking'}
             </Button>
           </Group>
@@ -92,6 +96,7 @@ export default function TalkPage() {
           </SimpleGrid>
         </Paper>
       )}
+      {!running && agent.data && <ToolAnswers agentId={agentId} drafts={answers} onChange={setAnswers} />}
       {talk === null ? (
         <EmptyState
           icon={Mic}
@@ -105,6 +110,7 @@ export default function TalkPage() {
           level={level}
           agentId={agentId}
           agentName={agent.data?.name ?? 'Agent'}
+          flow={flow}
         />
       )}
     </AgentFrame>
@@ -116,11 +122,13 @@ function Conversation({
   level,
   agentId,
   agentName,
+  flow,
 }: {
   talk: Talk;
   level: number;
   agentId: string;
   agentName: string;
+  flow: Flow | null;
 }) {
   const { conversation, call, state, sessionId } = talk;
   const snapshot = useSyncExternalStore(
@@ -214,7 +222,7 @@ function Conversation({
           </Group>
         )}
       </Stack>
-      <TalkSide sessionId={sessionId} events={events} running={running} />
+      <TalkSide sessionId={sessionId} events={events} running={running} flow={flow} />
       {sessionId !== null && (
         <MakeTest
           opened={testOpened}

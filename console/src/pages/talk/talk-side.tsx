@@ -1,4 +1,5 @@
-import { Group, Paper, Stack, Tabs, Text } from '@mantine/core';
+import { Group, Paper, Skeleton, Stack, Tabs, Text } from '@mantine/core';
+import { lazy, Suspense } from 'react';
 import { Fields } from '../../components/fields.tsx';
 import { clock } from '../call/call-clock.ts';
 import { useSession } from '../call/call-data.ts';
@@ -6,7 +7,12 @@ import { EventLines } from '../call/event-lines.tsx';
 import { toolCallsOf } from '../call/lanes.ts';
 import { ToolOutcome } from '../call/outcome-badge.tsx';
 import type { LogEvent } from '../call/session-log.ts';
+import { text } from '../call/session-log.ts';
 import { Details } from '../call/timeline.tsx';
+import type { Flow } from '../flow/flow-graph.ts';
+
+/** Loaded for agents that have a flow. */
+const FlowMap = lazy(() => import('../flow/flow-map.tsx'));
 
 const STEPS: ReadonlySet<string> = new Set([
   ...['flow_node', 'transfer', 'handover', 'language', 'recording_consent', 'knowledge', 'interruption'],
@@ -18,10 +24,13 @@ export function TalkSide({
   sessionId,
   events,
   running,
+  flow,
 }: {
   sessionId: string | null;
   events: readonly LogEvent[];
   running: boolean;
+  /** Of the agent; null: it has none. */
+  flow: Flow | null;
 }) {
   const tools = toolCallsOf(events);
   const steps = events.filter(({ type }) => STEPS.has(type));
@@ -29,12 +38,20 @@ export function TalkSide({
   const variables = Object.entries(session.data?.detail.variables ?? {});
   return (
     <Paper withBorder className="call-side">
-      <Tabs defaultValue="tools">
+      <Tabs defaultValue={flow ? 'flow' : 'tools'}>
         <Tabs.List>
+          {flow && <Tabs.Tab value="flow">Flow</Tabs.Tab>}
           <Tabs.Tab value="tools">Tools{tools.length > 0 ? ` (${tools.length})` : ''}</Tabs.Tab>
           <Tabs.Tab value="steps">Steps</Tabs.Tab>
           <Tabs.Tab value="variables">Variables</Tabs.Tab>
         </Tabs.List>
+        {flow && (
+          <Tabs.Panel value="flow">
+            <Suspense fallback={<Skeleton h={480} />}>
+              <FlowMap flow={flow} at={running ? nodeOf(events) : null} />
+            </Suspense>
+          </Tabs.Panel>
+        )}
         <Tabs.Panel value="tools" p="md">
           {tools.length === 0 && (
             <Nothing text="Tools that the agent calls appear here with their arguments and answers." />
@@ -77,6 +94,11 @@ export function TalkSide({
       </Tabs>
     </Paper>
   );
+}
+
+/** Where the call is in its flow; null: nowhere yet. */
+function nodeOf(events: readonly LogEvent[]): string | null {
+  return text(events.findLast(({ type }) => type === 'flow_node')?.data['node_id']) ?? null;
 }
 
 function Nothing({ text }: { text: string }) {

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { toToolMocks } from './mock-drafts.ts';
 import type { ServerEvent } from './realtime-connection.ts';
 import { TalkConversation } from './talk-conversation.ts';
 
@@ -113,5 +114,24 @@ void t.test('keys in a row are one turn; failures are told, and only those that 
   off();
   talk.say('x');
   t.equal(told, 1);
+  t.end();
+});
+
+void t.test('what is answered in place of tools is JSON, or text', (t) => {
+  const mock = { function: null, match: {} };
+  t.same(
+    toToolMocks({
+      tol_1: { fails: false, text: '{"free": 3}' },
+      tol_2: { fails: false, text: 'Room 3 is free.' },
+      tol_3: { fails: true, text: 'Closed.' },
+      tol_4: { fails: true, text: ' ' },
+    }),
+    [
+      { ...mock, tool_id: 'tol_1', result: { free: 3 }, error: null },
+      { ...mock, tool_id: 'tol_2', result: 'Room 3 is free.', error: null },
+      { ...mock, tool_id: 'tol_3', result: null, error: 'Closed.' },
+      { ...mock, tool_id: 'tol_4', result: null, error: 'failed' },
+    ],
+  );
   t.end();
 });

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'react';
 import { api, take } from '../../api/client.ts';
+import type { ToolMock } from '../call/tool-mocks.ts';
 import { TalkCall } from './talk-call.ts';
 import { TalkConversation } from './talk-conversation.ts';
 
@@ -26,7 +27,15 @@ export function useTalk(agentId: string, version: number | undefined) {
     setLevel(0);
     setTalk((before) => (before?.call === call ? { ...before, state: 'over', ending } : before));
   }
-  function start({ microphone, variables }: { microphone: boolean; variables: Record<string, string> }) {
+  function start({
+    microphone,
+    variables,
+    toolMocks,
+  }: {
+    microphone: boolean;
+    variables: Record<string, string>;
+    toolMocks: readonly ToolMock[];
+  }) {
     const conversation = new TalkConversation();
     const call = new TalkCall({ conversation, onLevel: setLevel });
     current.current?.close();
@@ -41,6 +50,7 @@ export function useTalk(agentId: string, version: number | undefined) {
             ...(version !== undefined && { agent_version: version }),
             variables: given,
             client_tools: false,
+            tool_mocks: toolMocks,
           } as never,
         }),
       );
