@@ -1,0 +1,73 @@
+import type { Run } from './test-runner.ts';
+
+export type Status = 'killed' | 'timeout' | 'survived' | 'uncovered' | 'error';
+
+export interface Verdict {
+  status: Status;
+  /** The test that noticed, or why there is an error. */
+  by?: string;
+  /** How many test files were run with the mutant. */
+  tests: number;
+  ms: number;
+}
+
+/** A test file, run with the product as it is. */
+export interface Usual {
+  /** Undefined for one that fails, or takes too long: it can't tell a mutant. */
+  ms?: number;
+  /** The mutants that it reaches. */
+  reached: ReadonlySet<string>;
+}
+
+/** How many of the nearest test files are looked at, for those that reach the mutant. */
+const MAX_LOOKED_AT = 12;
+/** How many of these are run with it. */
+const MAX_TESTS = 6;
+/** Of one mutant; a test that has begun may end. */
+const MAX_MS = 120_000;
+/** As a test's time is another one each time, and the machine's load is. */
+const TIMES_USUAL = 5;
+const MIN_LIMIT_MS = 20_000;
+
+/**
+ * Tries to notice a mutant: the tests that reach it, the nearest first, until one fails.
+ * @param id undefined for one that could not be put into its source
+ * @param tests that may reach it, the nearest first
+ * @param deps.usual runs a test as it is, or knows how that went
+ */
+export async function judge(
+  id: string | undefined,
+  tests: readonly string[],
+  deps: {
+    usual: (test: string) => Promise<Usual>;
+    runWith: (mutant: string, test: string, limitMs: number) => Promise<Pick<Run, 'result'>>;
+    now: () => number;
+  },
+): Promise<Verdict> {
+  const began = deps.now();
+  let tried = 0;
+  let usable = 0;
+  const spent = () => deps.now() - began;
+  const verdict = (status: Status, by?: string): Verdict => ({
+    status,
+    ...(by === undefined ? {} : { by }),
+    tests: tried,
+    ms: Math.round(spent()),
+  });
+  if (id === undefined) return verdict('error', 'Node refuses the source with the mutant in it');
+  const near = tests.slice(0, MAX_LOOKED_AT);
+  for (const test of near) {
+    const { ms, reached } = await deps.usual(test);
+    if (ms === undefined) continue;
+    usable += 1;
+    if (!reached.has(id)) continue;
+    if (tried >= MAX_TESTS || (tried > 0 && spent() > MAX_MS)) break;
+    tried += 1;
+    const { result } = await deps.runWith(id, test, Math.max(MIN_LIMIT_MS, TIMES_USUAL * ms));
+    if (result === 'timeout') return verdict('timeout', test);
+    if (result === 'failed') return verdict('killed', test);
+  }
+  if (tried > 0) return verdict('survived');
+  if (near.length > 0 && usable === 0) return verdict('error', 'no test near it passes without the mutant');
+  return verdict('uncovered');
+}
