@@ -138,7 +138,7 @@ export class CallDesk {
     const around = await noiseAround(order, said);
     const caller = {
       from: order.from ?? `+1415555${String(randomInt(10_000)).padStart(4, '0')}`,
-      to: order.to ?? '',
+      to: order.to ?? desk.number,
       background: around && new Surroundings(around),
     };
     const { from } = caller;

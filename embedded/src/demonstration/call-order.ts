@@ -19,7 +19,7 @@ const noise = z.string().superRefine((given, ctx) => {
 export const callOrderSchema = z.strictObject({
   /** `browser`: no carrier at all, but a person at the talk page. */
   carrier: z.enum([...CARRIERS, 'browser']),
-  /** The number that is called; a browser calls none, and for the agent one is made up. */
+  /** The number that is called; without one the demonstration's at this carrier. A browser calls none, and for the agent one is made up. */
   to: z.string().optional(),
   /** The agent calls, and the steps are those of whoever answers. */
   outbound: z.boolean().optional(),
