@@ -90,7 +90,7 @@ void t.test(
       await begin();
       await field('Name').fill('Guests');
       await button('Add').click();
-      const column = drawer.getByRole('group', { name: 'Columns 1', exact: true });
+      const column = drawer.getByRole('group', { name: 'Column 1', exact: true });
       await column.getByRole('textbox', { name: 'Key' }).fill('Party size');
       await button('Create').click();
       await column.getByText('must be lower-case letters').waitFor();

@@ -22,6 +22,13 @@ void t.test('durations, latencies, counts and codes read as people say them', as
   t.same([0, 7.4, 59.6, 750, 3723].map(formatDuration), ['0:00', '0:07', '1:00', '12:30', '1:02:03']);
   t.same([0.4, 820, 1449].map(formatLatency), ['0 ms', '820 ms', '1.4 s']);
   t.same(['no_answer', 'call.ended'].map(inWords), ['No answer', 'Call ended']);
+  t.same(
+    ['openai_compatible', 'openai', 'elevenlabs', 'deepgram', 'plivo', 'api_key.revoked', 'stt_error'].map(
+      inWords,
+    ),
+    ['OpenAI-compatible', 'OpenAI', 'ElevenLabs', 'Deepgram', 'Plivo', 'API key revoked', 'STT error'],
+    'names are written as their owners write them',
+  );
   t.equal(formatCount(12345), '12,345');
   t.same(
     ['12.5', '0.000125', 0].map((amount) => formatMoney(amount, 'USD')),

@@ -36,9 +36,22 @@ export function formatLatency(ms: number): string {
   return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 }
 
+/** Makers whose names are not written as other words are. */
+export const MAKERS: Readonly<Record<string, string>> = {
+  openai_compatible: 'OpenAI-compatible',
+  openai: 'OpenAI',
+  elevenlabs: 'ElevenLabs',
+  hubspot: 'HubSpot',
+};
+const CAPITALS = ['api', 'csv', 'dtmf', 'llm', 'mcp', 'sip', 'stt', 'tts', 'ucc', 'url'];
+
 /** A code word of the API as words for people: `no_answer` as `No answer`, `call.ended` as `Call ended`. */
 export function inWords(value: string): string {
-  const words = value.replaceAll(/[._]/g, ' ');
+  if (Object.hasOwn(MAKERS, value)) return MAKERS[value]!;
+  const words = value
+    .split(/[._]/)
+    .map((word) => (CAPITALS.includes(word) ? word.toUpperCase() : word))
+    .join(' ');
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 

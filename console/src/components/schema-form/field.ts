@@ -1,3 +1,5 @@
+import { MAKERS } from '../format.ts';
+
 /** What a form shows, made from a JSON Schema (2020-12, as OpenAPI 3.1 has it). */
 
 export interface JsonSchema {
@@ -165,7 +167,7 @@ function toField(
     case 'boolean':
       return { ...common, kind: 'switch' };
     case 'array': {
-      const row = inner(schema.items ?? {}, key.replace(/s$/, ''), true);
+      const row = inner(schema.items ?? {}, singularOf(key), true);
       if (row.kind === 'choice') return { ...common, kind: 'choices', options: row.options };
       if (row.kind === 'text' && !row.long) return { ...common, kind: 'texts', maxItems: schema.maxItems };
       if (row.kind === 'group' && row.fields.map((one) => one.key).join() === 'days,start,end')
@@ -275,7 +277,15 @@ export function labelOf(key: string): string {
 
 /** `agent_first` as "Agent first"; names of languages, methods and the like stay. */
 export function optionLabel(value: string): string {
-  return /^[a-z][a-z0-9_]*$/.test(value) ? labelOf(value) : value;
+  if (!/^[a-z][a-z0-9_]*$/.test(value)) return value;
+  return Object.hasOwn(MAKERS, value) ? MAKERS[value]! : labelOf(value);
+}
+
+/** `columns` as `column`: what one entry of a list is called. */
+function singularOf(key: string): string {
+  if (/ies$/.test(key)) return key.replace(/ies$/, 'y');
+  if (/yses$/.test(key)) return key.replace(/es$/, 'is');
+  return key.replace(/(?<=ss|x|ch|sh)es$|(?<=[^s])s$/, '');
 }
 
 function plural(word: string): string {

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { fieldOf, groupOf, labelOf } from './field.ts';
+import { fieldOf, groupOf, labelOf, optionLabel } from './field.ts';
 import type { Field, JsonSchema, Schemas } from './field.ts';
 import { errorsWithin, placeErrors } from './form-errors.ts';
 import {
@@ -98,7 +98,22 @@ void t.test('a schema becomes controls', async (t) => {
   t.equal(fieldOf({ $ref: '#/components/schemas/Loop' }, circular).kind, 'group', 'what holds itself ends');
 });
 
+void t.test('one of many is called as one', async (t) => {
+  const rowOf = (name: string) => {
+    const items = { type: 'array', items: { type: 'object', properties: { x: { type: 'string' } } } };
+    const [field] = groupOf({ type: 'object', properties: { [name]: items } }, {}).fields;
+    return field?.kind === 'rows' ? field.row.label : '';
+  };
+  const names = ['columns', 'reminder_messages', 'analyses', 'entries', 'addresses', 'assign'];
+  t.same(names.map(rowOf), ['Column', 'Reminder message', 'Analysis', 'Entry', 'Address', 'Assign']);
+});
+
 void t.test('names are read as words', async (t) => {
+  t.same(['openai_compatible', 'agent_first', 'GET'].map(optionLabel), [
+    'OpenAI-compatible',
+    'Agent first',
+    'GET',
+  ]);
   const labels = [
     'reminder_after_seconds',
     'fallback_llm_ids',

@@ -163,6 +163,7 @@ function RowsControl({ field, path, error }: Kind<'rows'>) {
   const { shown, readOnly, set } = useControl(field, path);
   const rows = Array.isArray(shown) ? (shown as unknown[]) : [];
   const isFull = field.maxItems !== undefined && rows.length >= field.maxItems;
+  const nameOf = (index: number) => `${field.row.label || field.label} ${index + 1}`;
   return (
     <Stack gap="xs">
       {rows.map((_, index) => (
@@ -170,7 +171,7 @@ function RowsControl({ field, path, error }: Kind<'rows'>) {
           key={index}
           field={field.row}
           path={[...path, index]}
-          name={`${field.label} ${index + 1}`}
+          name={nameOf(index)}
           actions={
             !readOnly && (
               <Group gap={2} wrap="nowrap">
@@ -198,7 +199,7 @@ function RowsControl({ field, path, error }: Kind<'rows'>) {
                   variant="subtle"
                   color="red"
                   size="sm"
-                  aria-label={`Remove ${field.label} ${index + 1}`}
+                  aria-label={`Remove ${nameOf(index)}`}
                   onClick={() => set(rows.filter((_one, at) => at !== index))}
                 >
                   <Trash2 size={14} />

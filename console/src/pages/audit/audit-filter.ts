@@ -61,7 +61,7 @@ export const AUDIT_ACTIONS: readonly string[] = [
 
 /** `API key revoked` */
 export function actionInWords(action: string): string {
-  return inWords(action).replace(/^Api /, 'API ');
+  return inWords(action);
 }
 
 /** Which entries are shown; empty texts: all. */
