@@ -139,6 +139,41 @@ void t.test('settings, people and calls', { skip: skip || (!LONG && 'npm run tes
     await page.keyboard.press('Escape');
   });
 
+  await t.test('a call leaves a row in a database that its agent is attached to', async (t) => {
+    const { agentId } = demonstration;
+    const { id } = await rest.post<{ id: string }>(`/v1/orgs/${orgId}/projects/${project}/databases`, {
+      name: 'Callers',
+      columns: [
+        { key: 'caller', label: 'Caller', type: 'phone', source: { from: 'session', path: 'from_number' } },
+      ],
+    });
+    await page.goto(`${url}/projects/${project}/agents/${agentId}?section=analyses`);
+    await page.getByRole('combobox', { name: 'Attach a database' }).click();
+    await page.getByRole('option', { name: 'Callers' }).click();
+    const detach = page.getByRole('button', { name: 'Detach Callers' });
+    await detach.waitFor();
+    await faults();
+    await page.getByRole('combobox', { name: 'Attach a database' }).click();
+    await page.getByRole('option', { name: 'Guests' }).waitFor();
+    t.equal(await page.getByRole('option', { name: 'Callers' }).count(), 0, 'it is attached once');
+    await page.keyboard.press('Escape');
+
+    const { from, outcome } = await desk.place({ carrier: 'plivo', steps: [{ say: 'Goodbye.' }] });
+    await outcome;
+    await eventually('the row is there', async () => {
+      const rows = await rest.get<{ total: number }>(`/v1/databases/${id}/rows`);
+      return rows.total > 0;
+    });
+    await page.goto(`${url}/projects/${project}/databases?record=${id}`);
+    await dialog.getByRole('cell', { name: from!, exact: true }).waitFor();
+    await dialog.getByText('Lakeside Bistro').waitFor();
+
+    await page.goto(`${url}/projects/${project}/agents/${agentId}?section=analyses`);
+    await detach.click();
+    await detach.waitFor({ state: 'detached' });
+    t.match(await rest.get(`/v1/databases/${id}/agents`), { items: [] });
+  });
+
   await t.test('the export of calls has what the filters leave', async (t) => {
     await page.goto(`${url}/projects/${project}/calls?status=failed`);
     await page.getByRole('button', { name: 'Export' }).click();

@@ -10,6 +10,7 @@ export type ReferenceKind =
   | 'tool'
   | 'analysis'
   | 'knowledge_base'
+  | 'database'
   | 'number'
   | 'account'
   | 'connection'
@@ -27,6 +28,7 @@ const ENDINGS: readonly (readonly [RegExp, ReferenceKind])[] = [
   [/(^|_)tool_ids?$/, 'tool'],
   [/(^|_)analysis_ids?$/, 'analysis'],
   [/(^|_)knowledge_base_ids?$/, 'knowledge_base'],
+  [/(^|_)database_id$/, 'database'],
   [/(^|_)phone_number_ids?$/, 'number'],
   [/(^|_)telephony_account_id$/, 'account'],
   [/(^|_)connection_id$/, 'connection'],

@@ -67,6 +67,11 @@ async function load(kind: ReferenceKind, orgId: string, projectId: string): Prom
           )
         ).items,
       );
+    case 'database':
+      return named(
+        (await take(api.GET('/v1/orgs/{org_id}/projects/{project_id}/databases', { params: inProject })))
+          .items,
+      );
     case 'number': {
       const path = '/v1/orgs/{org_id}/projects/{project_id}/phone-numbers';
       const { items } = await take(api.GET(path, { params: inProject }));

@@ -131,7 +131,7 @@ const SECTIONS: readonly AgentSection[] = [
   {
     id: 'analyses',
     title: 'Analyses',
-    text: 'What is found out once a call is over.',
+    text: 'What is found out once a call is over, and where it is kept.',
     paths: config('analysis', 'auto_database'),
   },
   {

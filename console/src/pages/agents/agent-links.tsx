@@ -1,16 +1,25 @@
 import { Anchor, Card, Group, Select, Skeleton, Stack, Switch, Text, CloseButton } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { api, take } from '../../api/client.ts';
+import { useProject } from '../../app/project.ts';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import type { ReferenceKind } from '../../components/schema-form/reference-kind.ts';
 import { useChoices } from '../../components/schema-form/references.ts';
 
-export type LinkKind = 'tools' | 'knowledge-bases' | 'post-call-analyses';
+export type LinkKind = 'tools' | 'knowledge-bases' | 'post-call-analyses' | 'databases';
 
 interface AgentLink {
   id: string;
   enabled: boolean;
 }
+
+interface Place {
+  orgId: string;
+  projectId: string;
+}
+
+const VERSIONED = 'Saved at once, as a version of its own.';
+const PER_PAGE = 200;
 
 /** How each kind is read and changed. */
 const KINDS: Readonly<
@@ -18,17 +27,21 @@ const KINDS: Readonly<
     LinkKind,
     {
       title: string;
+      /** When a change acts. */
+      text: string;
       add: string;
       reference: ReferenceKind;
-      list(agentId: string): Promise<AgentLink[]>;
+      list(agentId: string, at: Place): Promise<AgentLink[]>;
       attach(agentId: string, id: string): Promise<unknown>;
-      change(agentId: string, id: string, enabled: boolean): Promise<unknown>;
+      /** Absent: what is attached is on. */
+      change?(agentId: string, id: string, enabled: boolean): Promise<unknown>;
       detach(agentId: string, id: string): Promise<unknown>;
     }
   >
 > = {
   tools: {
     title: 'Attached tools',
+    text: VERSIONED,
     add: 'Attach a tool',
     reference: 'tool',
     list: async (agent_id) =>
@@ -49,6 +62,7 @@ const KINDS: Readonly<
   },
   'knowledge-bases': {
     title: 'Attached knowledge bases',
+    text: VERSIONED,
     add: 'Attach a knowledge base',
     reference: 'knowledge_base',
     list: async (agent_id) =>
@@ -78,6 +92,7 @@ const KINDS: Readonly<
   },
   'post-call-analyses': {
     title: 'Attached analyses',
+    text: VERSIONED,
     add: 'Attach an analysis',
     reference: 'analysis',
     list: async (agent_id) =>
@@ -105,22 +120,60 @@ const KINDS: Readonly<
         }),
       ),
   },
+  databases: {
+    title: 'Attached databases',
+    text: 'Calls that end from now on leave a row in each. Saved at once, for all versions of the agent.',
+    add: 'Attach a database',
+    reference: 'database',
+    list: attachedDatabases,
+    attach: (agent_id, database_id) =>
+      take(
+        api.POST('/v1/databases/{database_id}/agents', {
+          params: { path: { database_id } },
+          body: { agent_id },
+        }),
+      ),
+    detach: (agent_id, database_id) =>
+      take(
+        api.DELETE('/v1/databases/{database_id}/agents/{agent_id}', {
+          params: { path: { database_id, agent_id } },
+        }),
+      ),
+  },
 };
 
-/** What is attached to an agent. Each change is a version of its own, at once. */
+/** Databases say which agents they have: all of the project are read. */
+async function attachedDatabases(agentId: string, { orgId, projectId }: Place): Promise<AgentLink[]> {
+  const path = { org_id: orgId, project_id: projectId };
+  const links: AgentLink[] = [];
+  for (let offset = 0; ; offset += PER_PAGE) {
+    const query = { limit: PER_PAGE, offset, sort: 'created_at' as const };
+    const { items } = await take(
+      api.GET('/v1/orgs/{org_id}/projects/{project_id}/databases', { params: { path, query } }),
+    );
+    for (const { id, agent_ids } of items) if (agent_ids.includes(agentId)) links.push({ id, enabled: true });
+    if (items.length < PER_PAGE) return links;
+  }
+}
+
+/** What is attached to an agent. Each change acts at once. */
 export function AgentLinks({
   agentId,
   kind,
   readOnly,
+  own = null,
 }: {
   agentId: string;
   kind: LinkKind;
   readOnly: boolean;
+  /** What was made with the agent, and cannot be detached: a setting of its own switches it. */
+  own?: string | null;
 }) {
-  const { title, add, reference, list, attach, change, detach } = KINDS[kind];
+  const { orgId, projectId } = useProject();
+  const { title, text, add, reference, list, attach, change, detach } = KINDS[kind];
   const queries = useQueryClient();
   const queryKey = ['agent', agentId, 'links', kind];
-  const links = useQuery({ queryKey, queryFn: () => list(agentId) });
+  const links = useQuery({ queryKey, queryFn: () => list(agentId, { orgId, projectId }) });
   const choices = useChoices(reference);
   const act = useMutation({
     mutationFn: (run: () => Promise<unknown>) => run(),
@@ -130,8 +183,8 @@ export function AgentLinks({
         queries.invalidateQueries({ queryKey: ['agent', agentId], exact: true }),
       ]),
   });
-  const attached = links.data ?? [];
-  const free = choices.filter(({ value }) => !attached.some(({ id }) => id === value));
+  const attached = (links.data ?? []).filter(({ id }) => id !== own);
+  const free = choices.filter(({ value }) => value !== own && !attached.some(({ id }) => id === value));
   const nameOf = (id: string) => choices.find(({ value }) => value === id)?.label ?? id;
   return (
     <Card withBorder radius="md" p="md">
@@ -141,7 +194,7 @@ export function AgentLinks({
             {title}
           </Text>
           <Text size="xs" c="dimmed">
-            Saved at once, as a version of its own.
+            {text}
           </Text>
         </div>
         {!readOnly && (
@@ -174,16 +227,18 @@ export function AgentLinks({
                 {nameOf(id)}
               </Anchor>
               <Group gap="xs" wrap="nowrap">
-                <Switch
-                  size="sm"
-                  checked={enabled}
-                  disabled={readOnly || act.isPending}
-                  aria-label={`${nameOf(id)} is on`}
-                  onChange={(event) => {
-                    const next = event.currentTarget.checked;
-                    act.mutate(() => change(agentId, id, next));
-                  }}
-                />
+                {change && (
+                  <Switch
+                    size="sm"
+                    checked={enabled}
+                    disabled={readOnly || act.isPending}
+                    aria-label={`${nameOf(id)} is on`}
+                    onChange={(event) => {
+                      const next = event.currentTarget.checked;
+                      act.mutate(() => change(agentId, id, next));
+                    }}
+                  />
+                )}
                 {!readOnly && (
                   <CloseButton
                     size="sm"

@@ -212,7 +212,15 @@ function SectionForm({
         <AgentLinks agentId={agentId} kind="knowledge-bases" readOnly={readOnly} />
       )}
       {section.id === 'analyses' && (
-        <AgentLinks agentId={agentId} kind="post-call-analyses" readOnly={readOnly} />
+        <>
+          <AgentLinks agentId={agentId} kind="post-call-analyses" readOnly={readOnly} />
+          <AgentLinks
+            agentId={agentId}
+            kind="databases"
+            readOnly={readOnly}
+            own={editor.agent.data?.auto_database_id ?? null}
+          />
+        </>
       )}
       {groups.map(({ path, field }) => (
         <FieldRow key={path.join('.')} field={field} path={path} />
