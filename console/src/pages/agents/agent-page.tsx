@@ -36,6 +36,7 @@ import {
   Wrench,
 } from '../../components/build-icons.ts';
 import type { ComponentType } from 'react';
+import { useRetryFailed } from '../../api/use-retry-failed.ts';
 import { useParam, useProject } from '../../app/project.ts';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { errorsWithin } from '../../components/schema-form/form-errors.ts';
@@ -75,6 +76,7 @@ export default function AgentPage() {
 
 function Editor({ agentId }: { agentId: string }) {
   const editor = useAgentEditor(agentId);
+  const retry = useRetryFailed();
   const { can } = useProject();
   const navigate = useNavigate();
   const search: { section?: string } = useSearch({ strict: false });
@@ -85,7 +87,7 @@ function Editor({ agentId }: { agentId: string }) {
   return (
     <AgentFrame agentId={agentId} actions={!readOnly && <Actions agentId={agentId} editor={editor} />}>
       {editor.failure && !editor.value ? (
-        <ErrorMessage error={editor.failure} onRetry={() => void editor.agent.refetch()} />
+        <ErrorMessage error={editor.failure} onRetry={retry} />
       ) : !editor.value || !editor.form || !section ? (
         <Skeleton h={400} radius="md" />
       ) : (

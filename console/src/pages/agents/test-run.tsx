@@ -2,6 +2,7 @@ import { Accordion, Alert, Box, Button, Group, Progress, Skeleton, Stack, Text }
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { api, take } from '../../api/client.ts';
 import type { components } from '../../api/schema.d.ts';
+import { useRetryFailed } from '../../api/use-retry-failed.ts';
 import { useProject } from '../../app/project.ts';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
@@ -34,12 +35,13 @@ export function TestRun({ runId, tests }: { runId: string; tests: readonly { id:
       ),
     refetchInterval: isRunning ? WHILE_RUNNING_MS : false,
   });
+  const retry = useRetryFailed();
   const cancel = useMutation({
     mutationFn: () => take(api.POST('/v1/test-runs/{test_run_id}/cancel', { params })),
     onSuccess: () => queries.invalidateQueries({ queryKey: ['test-run', runId] }),
   });
   const failure = run.error ?? results.error;
-  if (failure) return <ErrorMessage error={failure} onRetry={() => void run.refetch()} />;
+  if (failure) return <ErrorMessage error={failure} onRetry={retry} />;
   if (!run.data || !results.data) return <Skeleton h={240} />;
   const parts = runParts(run.data);
   const nameOf = (id: string) => tests.find((test) => test.id === id)?.name ?? 'A test that was deleted';
@@ -117,7 +119,8 @@ function Conversation({ sessionId }: { sessionId: string }) {
     queryFn: () =>
       take(api.GET('/v1/sessions/{session_id}/transcript', { params: { path: { session_id: sessionId } } })),
   });
-  if (transcript.error) return <ErrorMessage error={transcript.error} />;
+  if (transcript.error)
+    return <ErrorMessage error={transcript.error} onRetry={() => void transcript.refetch()} />;
   if (!transcript.data || typeof transcript.data === 'string') return <Skeleton h={80} />;
   return (
     <Stack gap={6} mt="xs">

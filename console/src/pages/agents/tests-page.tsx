@@ -359,7 +359,8 @@ function TestEditor({
           ),
     onSuccess: done,
   });
-  if (description.error) return <ErrorMessage error={description.error} />;
+  if (description.error)
+    return <ErrorMessage error={description.error} onRetry={() => void description.refetch()} />;
   if (!form) return <Skeleton h={300} />;
   const faults = save.error instanceof ApiError ? save.error.fields : [];
   const errors = placeErrors(

@@ -1,6 +1,7 @@
 import { Card, Skeleton, Stack, Table, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { api, take } from '../../api/client.ts';
+import { useRetryFailed } from '../../api/use-retry-failed.ts';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { labelOf } from '../../components/schema-form/field.ts';
 import type { Json } from '../../components/schema-form/form-value.ts';
@@ -31,6 +32,7 @@ function useWholeVersion(agentId: string, version: number) {
 export function Comparison({ agentId, before, after }: { agentId: string; before: number; after: number }) {
   const left = useWholeVersion(agentId, before);
   const right = useWholeVersion(agentId, after);
+  const retry = useRetryFailed();
   const failure = left.error ?? right.error;
   const differences = left.data && right.data ? differencesOf(left.data, right.data) : undefined;
   return (
@@ -39,7 +41,7 @@ export function Comparison({ agentId, before, after }: { agentId: string; before
         v{before} and v{after}
       </Title>
       {failure ? (
-        <ErrorMessage error={failure} />
+        <ErrorMessage error={failure} onRetry={retry} />
       ) : !differences ? (
         <Skeleton h={160} />
       ) : differences.length === 0 ? (

@@ -2,6 +2,7 @@ import { Card, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, take } from '../../api/client.ts';
+import { useRetryFailed } from '../../api/use-retry-failed.ts';
 import { useParam } from '../../app/project.ts';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { AgentFrame } from './agent-frame.tsx';
@@ -23,6 +24,7 @@ export default function VersionsPage() {
       ),
   });
   const traffic = useTraffic(agentId);
+  const retry = useRetryFailed();
   const [picked, setPicked] = useState<{ before?: number; after?: number }>({});
   const items = versions.data?.items;
   const newest = items?.[0]?.version;
@@ -32,7 +34,7 @@ export default function VersionsPage() {
   return (
     <AgentFrame agentId={agentId}>
       {failure ? (
-        <ErrorMessage error={failure} onRetry={() => void versions.refetch()} />
+        <ErrorMessage error={failure} onRetry={retry} />
       ) : !items || !traffic.data ? (
         <Skeleton h={320} radius="md" />
       ) : (

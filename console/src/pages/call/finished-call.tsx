@@ -1,7 +1,9 @@
 import { Badge, Paper, Tabs } from '@mantine/core';
 import { useSearch } from '@tanstack/react-router';
 import { useEffect, useMemo, useState } from 'react';
+import { useRetryFailed } from '../../api/use-retry-failed.ts';
 import { ErrorMessage } from '../../components/error-message.tsx';
+import { Loading } from '../../components/loading.tsx';
 import { AnalysisResults } from './analysis-results.tsx';
 import { CallActions } from './call-actions.tsx';
 import { readAt } from './call-clock.ts';
@@ -40,6 +42,8 @@ export function FinishedCall({ session }: { session: Session }) {
   const analyses = useAnalyses(id);
   const deliveries = useDeliveries(id, agentId);
   const agent = useAgent(agentId);
+  const retry = useRetryFailed();
+  const failure = log.error ?? recording.error;
   const turns = transcript.data ?? NO_TURNS;
   const events = log.data ?? NO_EVENTS;
   const lanes = useMemo(() => lanesOf(turns, events), [turns, events]);
@@ -73,6 +77,7 @@ export function FinishedCall({ session }: { session: Session }) {
           />
         }
       />
+      {failure && <ErrorMessage error={failure} onRetry={retry} />}
       <Timeline
         lanes={lanes}
         playback={playback}
@@ -82,6 +87,8 @@ export function FinishedCall({ session }: { session: Session }) {
       <div className="call-columns">
         {transcript.error ? (
           <ErrorMessage error={transcript.error} onRetry={() => void transcript.refetch()} />
+        ) : transcript.isPending ? (
+          <Loading label="Loading the transcript" />
         ) : (
           <Transcript
             turns={turns}

@@ -146,7 +146,9 @@ function PeopleStep({ people, onChange }: { people: People; onChange: (people: P
           onChange={(listId) => onChange({ ...people, listId })}
         />
       )}
-      {from === 'list' && lists.error && <ErrorMessage error={lists.error} />}
+      {from === 'list' && lists.error && (
+        <ErrorMessage error={lists.error} onRetry={() => void lists.refetch()} />
+      )}
       {from === 'later' && (
         <Text size="sm" c="dimmed">
           The campaign stays a draft. Add people one by one or import a file before you start it.

@@ -15,6 +15,7 @@ import {
 import type { Connection, Edge, OnSelectionChangeParams } from '@xyflow/react';
 import { useCallback, useEffect, useMemo, useState } from 'react';
 import { useDescription } from '../../api/description.ts';
+import { useRetryFailed } from '../../api/use-retry-failed.ts';
 import { useParam, useProject } from '../../app/project.ts';
 import { ConfirmButton } from '../../components/confirm-button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
@@ -60,6 +61,7 @@ function FlowEditor({ agentId }: { agentId: string }) {
   const { can } = useProject();
   const editor = useFlow(agentId);
   const description = useDescription();
+  const retry = useRetryFailed();
   const forms = useMemo(
     () => description.data && flowForms(description.data.components.schemas),
     [description.data],
@@ -107,7 +109,7 @@ function FlowEditor({ agentId }: { agentId: string }) {
       }
     >
       {failure && !flow ? (
-        <ErrorMessage error={failure} />
+        <ErrorMessage error={failure} onRetry={retry} />
       ) : editor.agent.isPending || !forms ? (
         description.data && !forms ? (
           <ErrorMessage error={new Error('The description of the API has no flows.')} />

@@ -4,11 +4,13 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { api, take } from '../../api/client.ts';
 import type { components } from '../../api/schema.d.ts';
+import { useRetryFailed } from '../../api/use-retry-failed.ts';
 import { useProject } from '../../app/project.ts';
 import { DataTable } from '../../components/data-table.tsx';
 import type { DataColumn } from '../../components/data-table.tsx';
 import { Duration } from '../../components/duration.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
+import { ErrorMessage } from '../../components/error-message.tsx';
 import { Check, Phone } from '../../components/icons.ts';
 import { PageHeader } from '../../components/page-header.tsx';
 import { QueryContent } from '../../components/query-content.tsx';
@@ -105,6 +107,7 @@ const COLUMNS: DataColumn<Session>[] = [
 /** The way to a first call, until it is gone or skipped. */
 function FirstSteps({ calls }: { calls: number }) {
   const { orgId, projectId, can } = useProject();
+  const retry = useRetryFailed();
   const [skipped, setSkipped] = useLocalStorage<StepId[]>({
     key: `parley.skipped-steps.${projectId}`,
     defaultValue: [],
@@ -127,7 +130,10 @@ function FirstSteps({ calls }: { calls: number }) {
         }),
       ),
   });
-  if (!agents.data || !numbers.data || !can('edit')) return null;
+  if (!can('edit')) return null;
+  const failure = agents.error ?? numbers.error;
+  if (failure && (!agents.data || !numbers.data)) return <ErrorMessage error={failure} onRetry={retry} />;
+  if (!agents.data || !numbers.data) return null;
   const agent = agents.data.items[0];
   const steps = firstSteps(
     { agents: agents.data.items.length, calls, numbers: numbers.data.items.length },

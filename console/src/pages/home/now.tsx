@@ -1,9 +1,11 @@
-import { Alert, Anchor, Group, List, Paper, Stack, Text } from '@mantine/core';
+import { Alert, Anchor, Group, List, Paper, Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useTodayAndWeek } from '../../api/daily-statistics.ts';
 import { api, take } from '../../api/client.ts';
+import { useRetryFailed } from '../../api/use-retry-failed.ts';
 import { useProject } from '../../app/project.ts';
+import { ErrorMessage } from '../../components/error-message.tsx';
 import { formatCount } from '../../components/format.ts';
 import { Check, CircleAlert } from '../../components/icons.ts';
 import { Time } from '../../components/time.tsx';
@@ -40,8 +42,11 @@ export function Now() {
       return { held: held.total ?? held.items.length, failed };
     },
   });
-  const { data: statistics } = useTodayAndWeek();
-  if (!calls.data || !statistics) return null;
+  const { data: statistics, error } = useTodayAndWeek();
+  const retry = useRetryFailed();
+  const failure = calls.error ?? error;
+  if (!calls.data || !statistics)
+    return failure ? <ErrorMessage error={failure} onRetry={retry} /> : <Skeleton h={112} radius="md" />;
   const { held, failed } = calls.data;
   const { isWell, title, text } = glanceOf({
     faults: failed.total ?? failed.items.length,

@@ -149,6 +149,7 @@ export default function MembersPage() {
             />
           )}
         </QueryContent>
+        {invites.error && <ErrorMessage error={invites.error} onRetry={() => void invites.refetch()} />}
         {can('administer') && (invites.data?.items.length ?? 0) > 0 && (
           <>
             <Title order={2} size="h4" mt="md">

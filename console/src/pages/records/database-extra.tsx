@@ -53,7 +53,8 @@ export default function DatabaseExtra({ record }: ExtraProps) {
           Export as CSV
         </Button>
       </Group>
-      {(rows.error ?? save.error) && <ErrorMessage error={rows.error ?? save.error} />}
+      {rows.error && <ErrorMessage error={rows.error} onRetry={() => void rows.refetch()} />}
+      {save.error && <ErrorMessage error={save.error} />}
       {items.length > 0 && (
         <ScrollArea.Autosize mah={360} viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': 'Rows' }}>
           <Table withTableBorder withColumnBorders stickyHeader fz="xs">

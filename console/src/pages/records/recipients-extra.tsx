@@ -72,7 +72,7 @@ export default function RecipientsExtra({ record, onChanged }: ExtraProps) {
   });
   // From the org's own list only admins take a number off.
   const mayRemove = can(record['built_in'] === true ? 'administer' : 'edit');
-  const error = numbers.error ?? add.error ?? read.error ?? save.error;
+  const error = add.error ?? read.error ?? save.error;
   return (
     <Stack gap="sm">
       <Group justify="space-between">
@@ -122,6 +122,7 @@ export default function RecipientsExtra({ record, onChanged }: ExtraProps) {
       )}
       {read.data && <Read found={read.data} />}
       {error && <ErrorMessage error={error} />}
+      {numbers.error && <ErrorMessage error={numbers.error} onRetry={() => void numbers.refetch()} />}
       {(wanted !== '' || (numbers.data?.total ?? 0) > 0) && (
         <NumberSearch
           search={search}

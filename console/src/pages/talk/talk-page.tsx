@@ -1,6 +1,17 @@
 import '../call/call.css';
 import './talk.css';
-import { Alert, Button, Group, Paper, Progress, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
+import {
+  Alert,
+  Button,
+  Group,
+  Paper,
+  Progress,
+  SimpleGrid,
+  Skeleton,
+  Stack,
+  Text,
+  TextInput,
+} from '@mantine/core';
 import { Link, useParams } from '@tanstack/react-router';
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { useProject } from '../../app/project.ts';
@@ -97,7 +108,9 @@ export default function TalkPage() {
         </Paper>
       )}
       {!running && agent.data && <ToolAnswers agentId={agentId} drafts={answers} onChange={setAnswers} />}
-      {talk === null ? (
+      {talk === null && !agent.data ? (
+        <Skeleton h={320} radius="md" />
+      ) : talk === null ? (
         <EmptyState
           icon={Mic}
           title="Talk to your agent"
