@@ -9,9 +9,14 @@ import { cachedBundle } from './bundle-cache.ts';
 import { contentType } from './console-files.ts';
 import type { ConsoleFile, ConsoleFiles } from './console-files.ts';
 import { directImports } from './direct-imports.ts';
+import { preparation } from './prepare-console.ts';
+import { sharedChunks } from './shared-chunks.ts';
 
 const SOURCES = fileURLToPath(new URL('../src/', import.meta.url));
 const ENTRY = path.join(SOURCES, 'main.tsx');
+const SHARED = { sources: SOURCES, frame: 'app/router.tsx', common: 'components/common.ts' };
+/** Whoever asks waits this long for a bundle that is being made already. */
+const PREPARED_WITHIN_MS = 10_000;
 const compress = promisify(gzip);
 
 /** Packages of which there may be one only: what else is installed may bring another version to where npm looks first. */
@@ -63,7 +68,7 @@ export async function bundleConsole(): Promise<Bundle> {
     chunkNames: 'chunk-[hash]',
     assetNames: '[name]-[hash]',
     loader: { '.svg': 'file', '.png': 'file', '.woff2': 'file' },
-    plugins: [scriptAddresses, directImports()],
+    plugins: [scriptAddresses, sharedChunks(SHARED), directImports()],
   });
   const files = new Map<string, ConsoleFile>();
   await Promise.all(
@@ -109,7 +114,7 @@ export function openBundler(): { files(): Promise<ConsoleFiles> } {
     async files() {
       const state = await stateOfSources();
       if (made?.state === state) return made.bundle;
-      const bundle = cachedBundle(bundleConsole);
+      const bundle = preparation(PREPARED_WITHIN_MS).then(() => cachedBundle(bundleConsole));
       made = { state, bundle };
       // A mistake in the sources is told to whoever asked, and tried again.
       bundle.catch(() => {

@@ -3,6 +3,7 @@ import path from 'node:path';
 import t from 'tap';
 import { cachedBundle, hashOfInputs } from '../build/bundle-cache.ts';
 import type { ConsoleFiles } from '../build/console-files.ts';
+import { preparation, prepareConsole } from '../build/prepare-console.ts';
 
 /** A bundler that counts how often it is asked. */
 function bundler(text = 'let a = 1;') {
@@ -62,4 +63,22 @@ void t.test('the hash is that of the sources and of the installed versions, and 
     seen.add(await hashOfInputs(root));
   }
   t.equal(seen.size, 5);
+});
+
+void t.test('what is being made already is waited for, and not for ever', async (t) => {
+  const folder = t.testdir({
+    'child.mjs': `import { existsSync } from 'node:fs';
+      const { pathname } = new URL('go', import.meta.url);
+      setInterval(() => existsSync(pathname) && process.exit(), 10);`,
+  });
+  await preparation(60_000);
+  const over = prepareConsole(new AbortController().signal, path.join(folder, 'child.mjs'));
+  await preparation(1);
+  let waited = false;
+  const asked = preparation(60_000).then(() => (waited = true));
+  await new Promise(setImmediate);
+  t.notOk(waited, 'whoever asks waits');
+  await writeFile(path.join(folder, 'go'), '');
+  await Promise.all([over, asked]);
+  await preparation(60_000);
 });

@@ -218,11 +218,22 @@ void t.test('the first view is small, and pages come when they are opened', asyn
   const first = { files, script, preloads, styles, ...rest };
   const kilobytes = firstViewBytes(first) / 1024;
   t.ok(kilobytes < 300, `${Math.round(kilobytes)} KB compressed of 300`);
-  const inFirst = [script, ...preloads].flatMap((name) =>
-    Object.entries(metafile.outputs).flatMap(([file, { inputs }]) =>
-      file.endsWith(name) ? Object.keys(inputs) : [],
-    ),
+  const inFirst = (file: string) => [script, ...preloads].some((name) => file.endsWith(name));
+  const loaded = Object.entries(metafile.outputs).flatMap(([file, { inputs }]) =>
+    inFirst(file) ? Object.keys(inputs) : [],
   );
-  const heavy = inFirst.filter((file) => /src\/pages\/|@xyflow|wavesurfer/.test(file));
+  const heavy = loaded.filter((file) => /src\/pages\/|@xyflow|wavesurfer/.test(file));
   t.same(heavy, [], 'what a page alone needs is not loaded before it');
+  t.ok(preloads.length < 5, `${preloads.length} more files than one`);
+  const { outputs } = metafile;
+  const filesOf = (file: string, seen = new Set<string>()): Set<string> => {
+    if (inFirst(file) || seen.has(file)) return seen;
+    seen.add(file);
+    for (const { kind, path } of outputs[file]!.imports) if (kind === 'import-statement') filesOf(path, seen);
+    return seen;
+  };
+  const later = Object.entries(outputs).filter(([, { entryPoint }]) => entryPoint?.includes('/src/pages/'));
+  t.ok(later.length > 20);
+  for (const [file, { entryPoint }] of later)
+    t.ok(filesOf(file).size < 20, `${entryPoint} is loaded as ${filesOf(file).size} files`);
 });

@@ -95,7 +95,7 @@ void t.test('pages with very much to show', { skip: skip || (!LONG && 'npm run t
     t.comment(
       `something to see after ${shown.paint} ms; ${shown.requests} requests; long tasks ${await longTasks()}`,
     );
-    t.ok(shown.requests < 60, `${shown.requests} requests`);
+    t.ok(shown.requests < 20, `${shown.requests} requests`);
   });
 
   await t.test(`a list of ${CALLS} calls`, async (t) => {

@@ -1,5 +1,5 @@
 import { createContext, useContext } from 'react';
-import { useQuery } from '@tanstack/react-query';
+import { queryOptions, useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { api, take } from '../api/client.ts';
 import type { components } from '../api/schema.d.ts';
@@ -18,6 +18,19 @@ export interface ProjectContext {
   timezone: string;
   role: Role;
   can(action: Action): boolean;
+}
+
+export const profileQuery = queryOptions({
+  queryKey: ['profile'],
+  queryFn: () => take(api.GET('/auth/v1/profile')),
+});
+
+export function projectQuery(projectId: string) {
+  return queryOptions({
+    queryKey: ['project', projectId],
+    queryFn: () =>
+      take(api.GET('/v1/projects/{project_id}', { params: { path: { project_id: projectId } } })),
+  });
 }
 
 export const ProfileValue = createContext<Profile | null>(null);

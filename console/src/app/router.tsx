@@ -1,10 +1,14 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
 import { ErrorMessage } from '../components/error-message.tsx';
+import { Loading } from '../components/loading.tsx';
 import { Landing } from './landing.tsx';
 import { loadPage } from './load-page.ts';
 import { NotFound } from './not-found.tsx';
 import { PAGES } from './pages.ts';
 import { Shell } from './shell.tsx';
+
+/** A page that takes longer than this says that it is on its way. */
+const SLOW_MS = 500;
 
 const root = createRootRoute({ notFoundComponent: () => <NotFound /> });
 
@@ -31,5 +35,13 @@ export const router = createRouter({
   routeTree: root.addChildren([shell.addChildren([landing, ...pages]), ...outside]),
   defaultPreload: 'intent',
   scrollRestoration: true,
+  defaultPendingComponent: () => <Loading />,
+  // The frame of the first page is there before the page's file; from then on a page stays until the next one has come.
+  defaultPendingMs: 0,
   defaultErrorComponent: ({ error, reset }) => <ErrorMessage error={error} onRetry={reset} />,
+});
+
+const stop = router.subscribe('onResolved', () => {
+  stop();
+  router.update({ defaultPendingMs: SLOW_MS });
 });

@@ -1,13 +1,11 @@
-import { AppShell, Burger, Center, Group, ScrollArea } from '@mantine/core';
+import { AppShell, Burger, Group, ScrollArea } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { Outlet, useLocation, useMatches, useParams, useRouter } from '@tanstack/react-router';
 import { useEffect, useState, useSyncExternalStore } from 'react';
-import { api, take } from '../api/client.ts';
 import { reachability } from '../api/reachability.ts';
 import { renew, session } from '../api/session.ts';
 import { EmptyState } from '../components/empty-state.tsx';
-import { ErrorMessage } from '../components/error-message.tsx';
 import { Loading } from '../components/loading.tsx';
 import { PageError } from '../components/page-error.tsx';
 import { Brand } from './brand.tsx';
@@ -16,12 +14,21 @@ import { GoTo } from './go-to.tsx';
 import { Navigation } from './navigation.tsx';
 import { NotFound } from './not-found.tsx';
 import { PAGES } from './pages.ts';
-import { ProfileValue, ProjectValue, lastProject, useOrg, useProfile } from './project.ts';
+import {
+  ProfileValue,
+  ProjectValue,
+  lastProject,
+  profileQuery,
+  projectQuery,
+  useOrg,
+  useProfile,
+} from './project.ts';
 import type { ProjectContext } from './project.ts';
 import { ProjectSwitch } from './project-switch.tsx';
 import { queryClient } from './query-client.ts';
 import { may, roleAtLeast } from './roles.ts';
 import { SignInAgain } from './sign-in-again.tsx';
+import { Starting } from './starting.tsx';
 import { UserMenu } from './user-menu.tsx';
 
 /** The frame of every page behind the sign-in: who is here, where they are, where they may go. */
@@ -47,27 +54,12 @@ export function Shell() {
         {state === 'expired' && <SignInAgain />}
       </>
     );
-  return (
-    <Center mih="100vh" p="md">
-      {error === undefined ? <Loading /> : <ErrorMessage error={error} onRetry={() => location.reload()} />}
-    </Center>
-  );
+  return <Starting error={error} onRetry={() => location.reload()} />;
 }
 
 function Signed() {
-  const { data, error, refetch } = useQuery({
-    queryKey: ['profile'],
-    queryFn: () => take(api.GET('/auth/v1/profile')),
-  });
-  if (!data)
-    return (
-      <Center mih="100vh" p="md">
-        <div>
-          <ConnectionNotice />
-          {error ? <ErrorMessage error={error} onRetry={() => void refetch()} /> : <Loading />}
-        </div>
-      </Center>
-    );
+  const { data, error, refetch } = useQuery(profileQuery);
+  if (!data) return <Starting error={error} onRetry={() => void refetch()} />;
   return (
     <ProfileValue value={data}>
       <Frame />
@@ -155,10 +147,8 @@ function useProjectOfAddress(): {
   const { projectId } = useParams({ strict: false });
   const { memberships, timezone } = useProfile();
   const { data, error, refetch } = useQuery({
-    queryKey: ['project', projectId],
+    ...projectQuery(projectId ?? ''),
     enabled: projectId !== undefined,
-    queryFn: () =>
-      take(api.GET('/v1/projects/{project_id}', { params: { path: { project_id: projectId! } } })),
   });
   const id = data?.archived_at == null ? data?.id : null;
   useEffect(() => {

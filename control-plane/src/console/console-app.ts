@@ -173,7 +173,7 @@ export function createConsoleApp(deps: ConsoleDeps): Koa {
       ctx.redirect(`${origin}${ctx.path}${ctx.search}`);
       return;
     }
-    const { html, policy } = consolePage(await deps.source.files(), deps.addresses);
+    const { html, policy } = consolePage(await deps.source.files(), deps.addresses, ctx.path);
     ctx.set('Content-Security-Policy', policy);
     ctx.set('Cache-Control', 'no-store');
     ctx.type = 'text/html; charset=utf-8';

@@ -5,6 +5,12 @@ import type { ConsoleFiles } from '@parley/console/build/open-console';
 const ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 22 22'%3E%3Crect width='22' height='22' rx='6' fill='%234c48ad'/%3E%3Cpath d='M5 9.5v3M8 7v8M11 9v4M14 6v10M17 9.5v3' stroke='%23fff' stroke-width='2' stroke-linecap='round'/%3E%3C/svg%3E";
 
+const MARK = `<svg width="22" height="22" viewBox="0 0 22 22" aria-hidden="true"><rect width="22" height="22" rx="6" fill="#4c48ad" /><g stroke="#fff" stroke-width="2" stroke-linecap="round"><path d="M5 9.5v3M8 7v8" /><path d="M11 9v4M14 6v10M17 9.5v3" stroke-opacity="0.75" /></g></svg>`;
+const BRAND = `<div class="starting-brand">${MARK}Parley</div>`;
+const LOADING = '<main class="starting-content" role="status" aria-label="Loading">';
+/** Behind the sign-in: see `PAGES` of the console. */
+const HAS_NAVIGATION = /^\/(projects|orgs)\//;
+
 /** Addresses that the page may reach besides its own. */
 export interface ConsoleAddresses {
   /** `PUBLIC_URL`. */
@@ -19,10 +25,14 @@ export interface ConsolePage {
   policy: string;
 }
 
-/** The page that loads the console; every address of the console answers with it. */
+/**
+ * The page that loads the console; every address of the console answers with it. Until the scripts have come it shows the
+ * frame of the page at `pathname` (console/src/app/starting.css).
+ */
 export function consolePage(
   { script, preloads, styles }: ConsoleFiles,
   { api, media = api }: ConsoleAddresses,
+  pathname: string,
 ): ConsolePage {
   const nonce = randomBytes(18).toString('base64');
   const html = `<!doctype html>
@@ -41,7 +51,7 @@ ${styles.map((name) => `    <link rel="stylesheet" href="/assets/${name}" />\n`)
     .join('')}    <script type="module" src="/assets/${script}"></script>
   </head>
   <body>
-    <div id="root"></div>
+    <div id="root"><div class="starting">${frameOf(pathname)}</div></div>
     <noscript>The console needs JavaScript.</noscript>
   </body>
 </html>
@@ -62,6 +72,12 @@ ${styles.map((name) => `    <link rel="stylesheet" href="/assets/${name}" />\n`)
     "frame-ancestors 'none'",
   ].join('; ');
   return { html, policy };
+}
+
+function frameOf(pathname: string): string {
+  return HAS_NAVIGATION.test(pathname)
+    ? `<div class="starting-side">${BRAND}</div>${LOADING}</main>`
+    : `${LOADING}${BRAND}</main>`;
 }
 
 function attribute(text: string): string {

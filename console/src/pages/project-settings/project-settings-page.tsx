@@ -4,7 +4,7 @@ import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { api, take } from '../../api/client.ts';
-import { lastProject, useProject } from '../../app/project.ts';
+import { lastProject, projectQuery, useProject } from '../../app/project.ts';
 import type { Project } from '../../app/project.ts';
 import { ConfirmButton } from '../../components/confirm-button.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
@@ -14,11 +14,7 @@ import { Time } from '../../components/time.tsx';
 
 export default function ProjectSettingsPage() {
   const { projectId } = useProject();
-  const query = useQuery({
-    queryKey: ['project', projectId],
-    queryFn: () =>
-      take(api.GET('/v1/projects/{project_id}', { params: { path: { project_id: projectId } } })),
-  });
+  const query = useQuery(projectQuery(projectId));
   return (
     <>
       <PageHeader
