@@ -78,8 +78,8 @@ void t.test('the nearest tests that reach a source come first, long ones not at 
   });
   t.same(new CoveringTests(root, longTests(root)).of('gateway/src/calls/call-end.ts'), [
     'gateway/src/calls/call-end.test.ts',
-    'gateway/src/calls/another.test.ts',
     'gateway/src/calls/call.test.ts',
+    'gateway/src/calls/another.test.ts',
     'gateway/src/calls/far.test.ts',
     'gateway/test/call-ends.test.ts',
     'gateway/src/rooms/room.test.ts',
@@ -117,6 +117,7 @@ void t.test('sources of the product are those without tests, fakes and tables', 
 function judged(results: Record<string, Run['result']>, usual: Record<string, Usual> = {}) {
   const ran: string[] = [];
   const verdict = judge('1', Object.keys(results), {
+    isKnown: (test) => test in usual,
     usual: (test) => Promise.resolve(usual[test] ?? { ms: 100, reached: new Set(['1']) }),
     runWith: (_id, test) => {
       ran.push(test);
@@ -140,6 +141,15 @@ void t.test('tests that reach a mutant are run until one fails', async (t) => {
   t.match(await judged({ a: 'failed' }, { a: broken }), { status: 'error', ran: '' });
   const many = Object.fromEntries([...'abcdefgh'].map((test) => [test, 'passed' as const]));
   t.match(await judged(many), { status: 'survived', ran: 'abcdef' }, 'at most six');
+  const elsewhereAll = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`${at}`, elsewhere]));
+  t.match(
+    await judged(
+      { ...Object.fromEntries(Object.keys(elsewhereAll).map((test) => [test, 'passed'])), a: 'failed' },
+      elsewhereAll,
+    ),
+    { status: 'killed', by: 'a' },
+    'a far one too, when it is known that the nearer ones do not reach it',
+  );
   const unplaced = await judge(undefined, ['a'], { usual: t.fail, runWith: t.fail, now: () => 0 } as never);
   t.equal(unplaced.status, 'error');
 });

@@ -19,7 +19,7 @@ export interface Usual {
   reached: ReadonlySet<string>;
 }
 
-/** How many of the nearest test files are looked at, for those that reach the mutant. */
+/** How many test files are run to see whether they reach the mutant, besides those of which that is known. */
 const MAX_LOOKED_AT = 12;
 /** How many of these are run with it. */
 const MAX_TESTS = 6;
@@ -39,6 +39,8 @@ export async function judge(
   id: string | undefined,
   tests: readonly string[],
   deps: {
+    /** Whether `usual` knows already. */
+    isKnown: (test: string) => boolean;
     usual: (test: string) => Promise<Usual>;
     runWith: (mutant: string, test: string, limitMs: number) => Promise<Pick<Run, 'result'>>;
     now: () => number;
@@ -46,6 +48,7 @@ export async function judge(
 ): Promise<Verdict> {
   const began = deps.now();
   let tried = 0;
+  let looked = 0;
   let usable = 0;
   const spent = () => deps.now() - began;
   const verdict = (status: Status, by?: string): Verdict => ({
@@ -55,8 +58,8 @@ export async function judge(
     ms: Math.round(spent()),
   });
   if (id === undefined) return verdict('error', 'Node refuses the source with the mutant in it');
-  const near = tests.slice(0, MAX_LOOKED_AT);
-  for (const test of near) {
+  for (const test of tests) {
+    if (!deps.isKnown(test) && (looked += 1) > MAX_LOOKED_AT) continue;
     const { ms, reached } = await deps.usual(test);
     if (ms === undefined) continue;
     usable += 1;
@@ -68,6 +71,6 @@ export async function judge(
     if (result === 'failed') return verdict('killed', test);
   }
   if (tried > 0) return verdict('survived');
-  if (near.length > 0 && usable === 0) return verdict('error', 'no test near it passes without the mutant');
+  if (tests.length > 0 && usable === 0) return verdict('error', 'no test near it passes without the mutant');
   return verdict('uncovered');
 }

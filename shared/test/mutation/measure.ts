@@ -13,7 +13,7 @@ import type { Judged } from './report.ts';
 import { TestRunner } from './test-runner.ts';
 
 /** One that takes longer says nothing about a mutant in the time that there is. */
-const MAX_USUAL_MS = 60_000;
+const MAX_USUAL_MS = 120_000;
 
 /** Draws a sample of the product's mutants. @param onSource after each source that was read */
 export async function drawMutants(
@@ -63,10 +63,10 @@ export async function measure(
     copyRepository(root, copy, texts);
     const covering = new CoveringTests(root, longTests(root));
     const runner = new TestRunner({ copy, folder }, options.signal);
-    const usual = (file: string) => usualOf(copy, file, records, runner);
     for (const [index, mutant] of open) {
       const verdict = await judge(ids[index], covering.of(mutant.file), {
-        usual,
+        isKnown: (file) => knownOf(copy, file, records) !== undefined,
+        usual: (file) => usualOf(copy, file, records, runner),
         runWith: (id, test, limitMs) => runner.runWith(id, test, limitMs),
         now: () => performance.now(),
       });
@@ -93,16 +93,30 @@ function isUnnoticed({ status }: Verdict): boolean {
 }
 
 async function usualOf(copy: string, file: string, records: Records, runner: TestRunner): Promise<Usual> {
-  const text = hash('sha1', readFileSync(path.join(copy, file), 'utf8'));
-  let known = records.tests.get(file);
-  if (known?.text !== text) {
-    const { result, ms, output, reached } = await runner.runAsIs(file, MAX_USUAL_MS);
-    const outcome: Pick<TestRecord, 'ms' | 'why'> =
-      result === 'passed' ? { ms: Math.round(ms) } : { why: `${result}: ${output}` };
-    known = { kind: 'test', file, text, reached: [...reached], ...outcome };
-    records.add(known);
-  }
+  const known = knownOf(copy, file, records) ?? (await lookAt(copy, file, runner));
+  if (records.tests.get(file) !== known) records.add(known);
   return { ...(known.ms === undefined ? {} : { ms: known.ms }), reached: new Set(known.reached) };
+}
+
+/** @returns undefined for a test that was not run yet, or had another text then */
+function knownOf(copy: string, file: string, records: Records): TestRecord | undefined {
+  const known = records.tests.get(file);
+  return known?.text === digestOf(copy, file) ? known : undefined;
+}
+
+async function lookAt(copy: string, file: string, runner: TestRunner): Promise<TestRecord> {
+  const { result, ms, output, reached } = await runner.runAsIs(file, MAX_USUAL_MS);
+  return {
+    kind: 'test',
+    file,
+    text: digestOf(copy, file),
+    reached: [...reached],
+    ...(result === 'passed' ? { ms: Math.round(ms) } : { why: `${result}: ${output}` }),
+  };
+}
+
+function digestOf(root: string, file: string): string {
+  return hash('sha1', readFileSync(path.join(root, file), 'utf8'));
 }
 
 /** A digest of the sources that the mutants are of. */
