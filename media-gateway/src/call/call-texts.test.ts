@@ -70,7 +70,7 @@ void t.test('the state of a sentence', (t) => {
   for (const text of ['a table for two', 'at seven', 'my mail is anna@example.com', ''])
     t.not(dictationState(text, { language: 'en-US' }), 'incomplete', text);
   for (const text of ['I would like to', 'well,', 'and', '']) t.ok(isUnfinished(text, 'en'), text);
-  for (const text of ['I would like a coffee.', 'yes', 'What is it for?'])
+  for (const text of ['I would like a coffee.', 'yes', 'What is it for?', 'What is it for? '])
     t.notOk(isUnfinished(text, 'en'), text);
   t.ok(saysTheSame('Book a table.', 'book a table'));
   t.notOk(saysTheSame('book a table', 'book the table'));

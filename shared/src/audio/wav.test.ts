@@ -63,6 +63,8 @@ void t.test(
     header.set([0xff, 0xff, 0xff, 0xff], 40);
     const shifted = Buffer.concat([Buffer.from([9]), header, Buffer.from([1, 0, 2, 0, 3])]).subarray(1);
     t.same(Array.from(parseWav(shifted).samples), [1, 2]);
+    const stereo = file(format(1, 16, 2), chunk('data', Uint8Array.of(1, 0, 2, 0, 3, 0)));
+    t.same(Array.from(parseWav(stereo).samples), [1, 2], 'of two channels, only pairs');
   },
 );
 

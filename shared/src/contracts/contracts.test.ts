@@ -82,6 +82,32 @@ void t.test('an event is told from what is none; unknown types and fields pass',
   t.equal(parseCallEvent({ ...event, type: 'toString' }), undefined);
 });
 
+void t.test('a carrier is asked with all that it needs, within bounds', async (t) => {
+  const args = {
+    digits: '12#',
+    to: '+14155550199',
+    caller_id: '+14155550101',
+    ring_timeout_seconds: 30,
+    transfer_id: 'transfer-1',
+    destination_id: 'sales',
+    extension: 'ww7',
+  };
+  const asked = { command_id: 'c', action: 'transfer', args, brief: 'Ada wants to pay.' };
+  const { data } = CALL_EVENTS.carrier_command;
+  t.same(data.parse(asked), asked);
+  for (const [name, most] of Object.entries({
+    digits: 64,
+    to: 64,
+    caller_id: 64,
+    destination_id: 64,
+    extension: 32,
+  })) {
+    const ofLength = (length: number) => ({ ...asked, args: { ...args, [name]: '1'.repeat(length) } });
+    t.ok(data.safeParse(ofLength(most)).success, name);
+    t.notOk(data.safeParse(ofLength(most + 1)).success, name);
+  }
+});
+
 void t.test('words beyond their bounds cost a turn nothing but its words', async (t) => {
   const words = (count: number, text = 'so') =>
     Array.from({ length: count }, () => ({ text, start_ms: 0, end_ms: 5 }));
