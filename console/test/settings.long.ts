@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import t from 'tap';
 import { LONG } from '../../shared/test/fixtures/long.ts';
 import { eventually } from '../../embedded/test/fixtures/system/eventually.ts';
-import { openConsole, seriousFaults, skip } from './fixtures/console-browser.ts';
+import { openConsole, seriousFaults, skip, tooWide } from './fixtures/console-browser.ts';
 
 // What is set once and looked at each day, and a call that somebody takes over, in a browser: only where somebody asks for it
 // (`npm run test:long`).
@@ -22,7 +22,7 @@ void t.test('settings, people and calls', { skip: skip || (!LONG && 'npm run tes
   const dialog = page.getByRole('dialog');
   const { orgId, rest } = demonstration;
 
-  await t.test('home says whether all is well, and leads to what is not', async () => {
+  await t.test('home says whether all is well, and leads to what is not', async (t) => {
     await page.getByText('All is well', { exact: true }).waitFor();
     const { features, services } = platform.controlPlane;
     const sessions = features.collections.find(({ name }) => name === 'sessions')!;
@@ -66,6 +66,13 @@ void t.test('settings, people and calls', { skip: skip || (!LONG && 'npm run tes
       .first()
       .waitFor();
     await faults();
+    await page.setViewportSize({ width: 360, height: 780 });
+    t.same(await tooWide(page), [], 'home fits a telephone');
+    const last = today.getByRole('columnheader', { name: 'Last seven days' });
+    await last.scrollIntoViewIfNeeded();
+    const { x, width } = (await last.boundingBox())!;
+    t.ok(x >= 0 && x + width <= 360, 'its table is scrolled by itself');
+    await page.setViewportSize({ width: 1440, height: 900 });
     await page
       .getByRole('region', { name: 'Now' })
       .getByRole('link', { name: /Model error/ })
