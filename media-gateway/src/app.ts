@@ -19,6 +19,7 @@ import { LoopLoad } from './sessions/loop-load.ts';
 import type { CallDeps, Call } from './call/call.ts';
 import { EventOutbox } from './reporting/event-outbox.ts';
 import { openCall } from './call/open-call.ts';
+import { DiskThread } from './disk/disk-thread.ts';
 import { ReportSpool } from './reporting/report-spool.ts';
 import { lockSpool } from './reporting/spool-lock.ts';
 import type { ToolRunner } from '@parley/shared/tools/tool-runner';
@@ -109,7 +110,8 @@ export async function openGateway(config: GatewayConfig, deps: GatewayDeps): Pro
         ...{ source, clock, logger },
       });
     const outbox = owned.add(new EventOutbox({ events: bus.events, clock, logger }));
-    const reports = owned.add(await ReportSpool.open({ dir, gatewayId, outbox, clock, logger }));
+    const writer = owned.add(new DiskThread(clock));
+    const reports = owned.add(await ReportSpool.open({ dir, gatewayId, outbox, clock, logger, writer }));
     const stores = { file: fileStore(config.STORAGE_DIR, nodeFs), upload: uploadStore(source, nodeFs) };
     const recordings = owned.add(
       await RecordingSpool.open({
@@ -119,7 +121,7 @@ export async function openGateway(config: GatewayConfig, deps: GatewayDeps): Pro
         outbox,
         clock,
         logger,
-        ...(deps.recordingFs ? { fs: deps.recordingFs } : {}),
+        ...(deps.recordingFs ? { fs: deps.recordingFs } : { writer }),
       }),
     );
     const voiceModel =

@@ -1,5 +1,7 @@
 import type * as fileSystem from 'node:fs/promises';
 import { wavHeader } from '@parley/shared/audio/wav';
+import { directWriter } from '../disk/disk-writer.ts';
+import type { DiskWriter } from '../disk/disk-writer.ts';
 
 /** The parts of `node:fs/promises` that recordings need: a parameter, so that failing disks can be tried. */
 export type RecordingFs = Pick<
@@ -16,6 +18,7 @@ export const WAV_HEADER_BYTES = 44;
 export class PartFile {
   readonly path: string;
   readonly #fs: RecordingFs;
+  readonly #writer: DiskWriter;
   readonly #format: { sampleRate: number; channels: number };
   readonly #maxQueuedBytes: number;
   #file: fileSystem.FileHandle | undefined;
@@ -27,6 +30,7 @@ export class PartFile {
   constructor(options: {
     path: string;
     fs: RecordingFs;
+    writer?: DiskWriter;
     format: { sampleRate: number; channels: number };
     /** What may wait for the disk. */
     maxQueuedBytes: number;
@@ -35,12 +39,13 @@ export class PartFile {
   }) {
     this.path = options.path;
     this.#fs = options.fs;
+    this.#writer = options.writer ?? directWriter;
     this.#format = options.format;
     this.#maxQueuedBytes = options.maxQueuedBytes;
     this.#onFailure = options.onFailure;
     this.#tail = this.#attempt(async () => {
       this.#file = await this.#fs.open(this.path, 'wx+', 0o600);
-      await this.#write(wavHeader({ ...this.#format, dataBytes: 0 }), 0);
+      await this.#writer.write(this.#file, wavHeader({ ...this.#format, dataBytes: 0 }), 0);
     });
   }
 
@@ -59,7 +64,7 @@ export class PartFile {
     this.#queuedBytes += data.length;
     this.#enqueue(async () => {
       try {
-        await this.#write(data, WAV_HEADER_BYTES + offset);
+        await this.#writer.write(this.#file!, data, WAV_HEADER_BYTES + offset);
       } finally {
         this.#queuedBytes -= data.length;
         done();
@@ -80,7 +85,7 @@ export class PartFile {
   async finish(dataBytes: number): Promise<void> {
     this.#enqueue(async () => {
       await this.#file!.truncate(WAV_HEADER_BYTES + dataBytes);
-      await this.#write(wavHeader({ ...this.#format, dataBytes }), 0);
+      await this.#writer.write(this.#file!, wavHeader({ ...this.#format, dataBytes }), 0);
       await this.#file!.sync();
     });
     await this.close();
@@ -106,13 +111,6 @@ export class PartFile {
     } catch (error) {
       this.#failure = error as NodeJS.ErrnoException;
       this.#onFailure(this.#failure);
-    }
-  }
-
-  async #write(data: Uint8Array, position: number): Promise<void> {
-    for (let at = 0; at < data.length;) {
-      const { bytesWritten } = await this.#file!.write(data, at, data.length - at, position + at);
-      at += bytesWritten;
     }
   }
 }

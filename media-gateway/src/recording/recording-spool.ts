@@ -10,6 +10,7 @@ import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock, Timer } from '@parley/shared/time/clock';
+import type { DiskWriter } from '../disk/disk-writer.ts';
 import type { CallReporter } from '../reporting/call-reporter.ts';
 import type { EventOutbox } from '../reporting/event-outbox.ts';
 import type { Participant } from '../participants/participant.ts';
@@ -147,6 +148,7 @@ export class RecordingSpool {
     const file = new PartFile({
       path: this.#partOf(job),
       fs: this.#fs,
+      ...(this.#deps.writer ? { writer: this.#deps.writer } : {}),
       format: { sampleRate, channels: job.channels },
       maxQueuedBytes: QUEUED_SECONDS * sampleRate * job.channels * 2,
       onFailure: (error) => {
@@ -482,6 +484,8 @@ export interface RecordingSpoolDeps {
   clock: Clock;
   logger: Logger;
   fs?: RecordingFs;
+  /** Each write by itself unless given. */
+  writer?: DiskWriter;
 }
 
 /** A disk's error as a code word. */

@@ -182,7 +182,7 @@ export class WavMixer {
   #block(index: number): Int16Array {
     let block = this.#blocks.get(index);
     if (!block) {
-      block = this.#free.pop() ?? new Int16Array(this.sampleRate * this.channels);
+      block = this.#free.pop() ?? newBlock(this.sampleRate * this.channels);
       this.#blocks.set(index, block);
     }
     return block;
@@ -223,4 +223,9 @@ export class WavMixer {
     block.fill(0);
     this.#free.push(block);
   }
+}
+
+/** In shared memory: the thread that writes it to the file needs no copy. */
+function newBlock(samples: number): Int16Array {
+  return new Int16Array(new SharedArrayBuffer(samples * Int16Array.BYTES_PER_ELEMENT));
 }

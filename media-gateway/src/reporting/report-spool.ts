@@ -8,6 +8,8 @@ import type { Turn } from '@parley/shared/contracts/turn';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock, Timer } from '@parley/shared/time/clock';
+import { directWriter } from '../disk/disk-writer.ts';
+import type { DiskWriter } from '../disk/disk-writer.ts';
 import type { EventOutbox } from './event-outbox.ts';
 import { SpoolFile } from './spool-file.ts';
 import type { SpoolFs } from './spool-file.ts';
@@ -65,6 +67,7 @@ export class ReportSpool {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #fs: SpoolFs;
+  readonly #writer: DiskWriter;
   readonly #unconfirmed = new Map<string, Unconfirmed>();
   readonly #files = new Set<SpoolFile>();
   readonly #working = new Set<Promise<void>>();
@@ -78,6 +81,7 @@ export class ReportSpool {
     this.#clock = deps.clock;
     this.#logger = deps.logger;
     this.#fs = deps.fs ?? nodeFs;
+    this.#writer = deps.writer ?? directWriter;
   }
 
   /** Delivers what an earlier process left behind. Only one process may use `dir`. */
@@ -98,7 +102,7 @@ export class ReportSpool {
   }
 
   #open(file: string, options?: { exists: boolean }): SpoolFile {
-    const spoolFile = new SpoolFile(file, this.#fs, options);
+    const spoolFile = new SpoolFile(file, this.#fs, { ...options, writer: this.#writer });
     this.#files.add(spoolFile);
     return spoolFile;
   }
@@ -285,6 +289,8 @@ export interface ReportSpoolDeps {
   clock: Clock;
   logger: Logger;
   fs?: SpoolFs;
+  /** Each write by itself unless given. */
+  writer?: DiskWriter;
 }
 
 /** The report of a call of which nothing is known but its times. */

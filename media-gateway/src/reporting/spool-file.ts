@@ -1,5 +1,7 @@
 import type * as fileSystem from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
+import { directWriter } from '../disk/disk-writer.ts';
+import type { DiskWriter } from '../disk/disk-writer.ts';
 
 /** The part of `node:fs/promises` that spool files need: a parameter, so that full disks can be tried. */
 export type SpoolFs = Pick<typeof fileSystem, 'open' | 'rename' | 'unlink'>;
@@ -15,6 +17,7 @@ const MAX_WAITING = 256 * 1024;
 export class SpoolFile {
   readonly path: string;
   readonly #fs: SpoolFs;
+  readonly #writer: DiskWriter;
   #inPlace: boolean;
   #handle: FileHandle | undefined;
   #waiting: string[] = [];
@@ -25,9 +28,10 @@ export class SpoolFile {
   #running: Promise<void> | undefined;
 
   /** @param exists lines were written to it before, by an earlier process */
-  constructor(path: string, fs: SpoolFs, { exists = false } = {}) {
+  constructor(path: string, fs: SpoolFs, { exists = false, writer = directWriter } = {}) {
     this.path = path;
     this.#fs = fs;
+    this.#writer = writer;
     this.#inPlace = exists;
   }
 
@@ -80,7 +84,7 @@ export class SpoolFile {
       const temporary = `${this.path}.tmp`;
       this.#handle ??= await this.#fs.open(this.#inPlace ? this.path : temporary, 'a', 0o600);
       // The line end comes first: a line that was torn by a full disk is closed by the next one.
-      await this.#handle.appendFile(`\n${lines.join('\n')}`);
+      await this.#writer.write(this.#handle, `\n${lines.join('\n')}`, null);
       if (!this.#inPlace) await this.#fs.rename(temporary, this.path);
       this.#inPlace = true;
       if (this.#sync) await this.#handle.sync();
