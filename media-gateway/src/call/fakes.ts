@@ -183,14 +183,12 @@ export class FakePhone implements Participant {
   attach(listener: ParticipantListener): void {
     this.#listener = listener;
   }
-  play(bytes: Uint8Array): void {
+  play(bytes: Uint8Array, _atMs?: number, mark?: string): void {
     this.sent.push(bytes.slice());
     if (this.bufferedMs === 0) this.#playsFrom = this.#clock.monotonic() + (this.#line.lagMs ?? 0);
     this.#queue.push({ ms: bytes.length / this.#bytesPerMs });
     this.maxBufferedMs = Math.max(this.maxBufferedMs, this.bufferedMs);
-  }
-  mark(name: string): void {
-    this.#queue.push({ mark: name });
+    if (mark !== undefined) this.#queue.push({ mark });
   }
   clear(): void {
     this.clears.push(this.#clock.monotonic());

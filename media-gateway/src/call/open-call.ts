@@ -1,6 +1,6 @@
 import { bytesPerMs } from '@parley/shared/audio/audio-frame';
 import type { CallReport as Report } from '@parley/shared/contracts/call-events';
-import { countUse } from '@parley/shared/contracts/call-prices';
+import { countHeard } from '@parley/shared/contracts/call-prices';
 import type { GatewayCommand } from '@parley/shared/contracts/commands';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { CallEndReason } from '@parley/shared/contracts/session-values';
@@ -17,6 +17,8 @@ import { needsConsent } from './recording-consent.ts';
 
 /** How long a call waits for a far end that lost its connection to rejoin. */
 const REJOIN_GRACE_MS = 15_000;
+/** Every fifth tick is a slow one. */
+const SLOW_TICKS = 5;
 
 /**
  * Begins the conversation that a plan describes with a participant who is there.
@@ -41,6 +43,7 @@ class LiveCall implements Call, ParticipantListener {
   readonly #parts: CallParts;
 
   #callerTurns = 0;
+  #ticksToSlow = SLOW_TICKS;
   #removeTick: (() => void) | undefined;
   #rejoinTimer: Timer | undefined;
   /** How the caller's connection ended during a transfer. */
@@ -115,7 +118,7 @@ class LiveCall implements Call, ParticipantListener {
     const now = this.#clock.monotonic();
     const durationMs = bytes.length / this.#inputBytesPerMs;
     this.#deps.records.recorder.caller(bytes, this.#parts.media.place(timestampMs, now, durationMs));
-    countUse(this.#parts.log.usage, this.#parts.turns.stt.model, { stt_seconds: durationMs / 1000 });
+    countHeard(this.#parts.log.usage, this.#parts.turns.stt.model, durationMs / 1000);
     this.#parts.turns.audio(bytes, durationMs, now);
     this.#parts.answering?.audio(bytes);
   }
@@ -164,22 +167,31 @@ class LiveCall implements Call, ParticipantListener {
   // ---- the conversation ----
 
   #onTick(now: number): void {
-    this.#parts.watchdog.tick(now);
+    const slow = --this.#ticksToSlow === 0;
+    if (slow) {
+      this.#ticksToSlow = SLOW_TICKS;
+      this.#parts.watchdog.tick(now);
+    }
     if (this.#phase.phase === 'away' || this.#phase.phase === 'handed_over') return;
     this.#parts.playout.pump();
     this.#parts.turns.tick(now);
     this.#parts.answering?.tick(now);
-    this.#parts.backchannels.tick(now);
     this.#parts.timing.tick(now);
-    if (this.#parts.turns.stt.lost) this.#parts.failures.recognitionLost();
     this.#parts.goodbye.tick(now);
+    this.#parts.flow.takeWaiting();
+    this.#parts.texts.sayNext();
+    this.#parts.liveWords.tick(now, this.#underWay);
+    if (slow) this.#onSlowTick(now);
+  }
+
+  /** What may be a tenth of a second late. */
+  #onSlowTick(now: number): void {
+    this.#parts.backchannels.tick(now);
+    if (this.#parts.turns.stt.lost) this.#parts.failures.recognitionLost();
     this.#parts.callerMessage.tick(now);
     this.#parts.consult?.tick(now);
     this.#parts.cost.tick(now);
-    this.#parts.flow.takeWaiting();
-    this.#parts.texts.sayNext();
     this.#parts.report.saveUnderWay(now, this.#underWay);
-    this.#parts.liveWords.tick(now, this.#underWay);
   }
 
   readonly #underWay = () => ({

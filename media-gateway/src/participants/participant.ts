@@ -28,10 +28,9 @@ export interface Participant {
   /**
    * Sends agent audio. Encodes before it returns: the caller may reuse `bytes`. Does nothing after the end.
    * @param atMs where in the speech it belongs
+   * @param mark goes out behind it, and comes back when it and everything before it was played
    */
-  play(bytes: Uint8Array, atMs: number): void;
-  /** Sends a mark: it comes back when everything sent before it was played. */
-  mark(name: string): void;
+  play(bytes: Uint8Array, atMs: number, mark?: string): void;
   /** Drops what the far end has not played yet. Pending marks must not count as played from here on. */
   clear(): void;
   /** Only when `dtmfOut` is `socket`. */

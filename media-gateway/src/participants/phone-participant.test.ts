@@ -18,6 +18,7 @@ function open(carrier: keyof typeof ADAPTERS = 'twilio') {
   let pings = 0;
   const participant = new PhoneParticipant({
     socket: {
+      cork: (task) => task(),
       send: (text) => void sent.push(JSON.parse(text) as (typeof sent)[0]),
       ping: () => void pings++,
       end: (code, reason) => void ended.push([code, reason]),
@@ -128,8 +129,7 @@ void t.test('a participant that closes is told nothing more and sends nothing mo
   participant.close(1000, 'agent_hangup');
   participant.close(1000, 'again');
   media(1);
-  participant.play(new Uint8Array(160));
-  participant.mark('m');
+  participant.play(new Uint8Array(160), 0, 'm');
   participant.clear();
   participant.onClose(1000);
   t.same(call.heard, []);
@@ -208,15 +208,16 @@ void t.test('rule 21: marks of before a clear prove nothing', async (t) => {
           ? { event: 'playedStream', name: message.name }
           : { event: 'mark', mark: message.mark },
       );
-    participant.mark('a.b');
-    participant.mark('c');
-    const [first, second] = sent.splice(0);
+    const audio = new Uint8Array(160);
+    participant.play(audio, 0, 'a.b');
+    participant.play(audio, 20, 'c');
+    const [, first, , second] = sent.splice(0);
     back(first!);
     participant.clear();
     back(second!);
-    participant.mark('d');
+    participant.play(audio, 40, 'd');
     t.equal(sent[0]!.event, carrier === 'plivo' ? 'clearAudio' : 'clear');
-    back(sent[1]!);
+    back(sent[2]!);
     back({ event: '', name: 'unknown', mark: { name: 'unknown' } });
     t.same(call.heard, [
       ['mark', 'a.b'],
@@ -229,7 +230,7 @@ void t.test('a long stretch of audio goes out in messages the carrier takes', as
   const { participant, start, sent } = open('plivo');
   await start('received-start-l16');
   const bytes = Uint8Array.from({ length: 32_000 }, (_, i) => i & 0xff);
-  participant.play(bytes);
+  participant.play(bytes, 0);
   const parts = sent.map(({ media }) => Buffer.from((media as { payload: string }).payload, 'base64'));
   t.ok(parts.every((part) => part.length <= 12_000 && part.length % 2 === 0));
   t.ok(Buffer.concat(parts).equals(bytes));

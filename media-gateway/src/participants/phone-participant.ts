@@ -34,7 +34,7 @@ export class PhoneParticipant implements Participant, SocketListener {
   readonly dtmfOut: CarrierAdapter['dtmfOut'];
   /** Resolves with the first valid `start`, or with undefined when the connection ended before. */
   readonly started: Promise<StreamStart | undefined>;
-  readonly #socket: Pick<Socket, 'send' | 'ping' | 'end' | 'bufferedBytes'>;
+  readonly #socket: Pick<Socket, 'send' | 'cork' | 'ping' | 'end' | 'bufferedBytes'>;
   readonly #adapter: CarrierAdapter;
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -52,7 +52,7 @@ export class PhoneParticipant implements Participant, SocketListener {
   #complaints = 0;
 
   constructor(deps: {
-    socket: Pick<Socket, 'send' | 'ping' | 'end' | 'bufferedBytes'>;
+    socket: Pick<Socket, 'send' | 'cork' | 'ping' | 'end' | 'bufferedBytes'>;
     adapter: CarrierAdapter;
     clock: Clock;
     logger: Logger;
@@ -100,18 +100,21 @@ export class PhoneParticipant implements Participant, SocketListener {
     queueMicrotask(() => this.#deliverTo(listener));
   }
 
-  play(bytes: Uint8Array): void {
+  play(bytes: Uint8Array, _atMs: number, mark?: string): void {
     if (this.#over) return;
+    if (mark === undefined) this.#play(bytes);
+    else
+      this.#socket.cork(() => {
+        this.#play(bytes);
+        this.#socket.send(this.#adapter.encode({ type: 'mark', name: `${this.#generation}.${mark}` }));
+      });
+  }
+
+  #play(bytes: Uint8Array): void {
     const { maxAudioBytes } = this.#adapter;
     for (let at = 0; at < bytes.length; at += maxAudioBytes) {
       const part = bytes.length <= maxAudioBytes ? bytes : bytes.subarray(at, at + maxAudioBytes);
       this.#socket.send(this.#adapter.encode({ type: 'play', bytes: part }));
-    }
-  }
-
-  mark(name: string): void {
-    if (!this.#over) {
-      this.#socket.send(this.#adapter.encode({ type: 'mark', name: `${this.#generation}.${name}` }));
     }
   }
 

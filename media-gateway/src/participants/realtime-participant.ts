@@ -74,9 +74,6 @@ export class RealtimeParticipant implements Participant {
     if (!this.#over) this.#outlet.onAgentAudio(bytes, atMs);
   }
 
-  /** Nothing comes back from a client: what it played is known by the clock, or when it says so. */
-  mark(): void {}
-
   /** Clients drop what they have not played when they are told that somebody speaks; nothing is to be sent for it. */
   clear(): void {}
 

@@ -191,7 +191,16 @@ class UwsServer implements WebSocketServer {
       },
       // Taken over when the upgrade is through: until then another socket may be corked.
       open: (ws) => ws.getUserData().opened(ws),
-      message: (ws, message, isBinary) => on(ws, (socket) => socket.receive(message, isBinary)),
+      // For each frame of audio: without a function of its own.
+      message: (ws, message, isBinary) => {
+        const { socket } = ws.getUserData();
+        if (!socket) return;
+        try {
+          socket.receive(message, isBinary);
+        } catch (error) {
+          this.#failed(socket, error);
+        }
+      },
       drain: (ws) => on(ws, (socket) => socket.drained()),
       pong: (ws) => on(ws, (socket) => socket.ponged()),
       close: (ws, code, message) =>
@@ -261,16 +270,20 @@ class UwsServer implements WebSocketServer {
 
   /** A mistake of ours in one connection must not take the others with it. */
   #guarded(socket: Socket, task: () => void): void {
-    const { logger } = this.#options;
     try {
       task();
     } catch (error) {
-      logger.error({ err: error }, 'a WebSocket handler failed');
-      try {
-        socket.fail(closeCodes.internal, 'internal');
-      } catch (closeError) {
-        logger.error({ err: closeError }, 'a WebSocket close handler failed');
-      }
+      this.#failed(socket, error);
+    }
+  }
+
+  #failed(socket: Socket, error: unknown): void {
+    const { logger } = this.#options;
+    logger.error({ err: error }, 'a WebSocket handler failed');
+    try {
+      socket.fail(closeCodes.internal, 'internal');
+    } catch (closeError) {
+      logger.error({ err: closeError }, 'a WebSocket close handler failed');
     }
   }
 }

@@ -170,9 +170,9 @@ void t.test('held softly, a speech goes on at once, softer, and loses no sample'
   const { begin, pass, phone, playout, finished } = scene();
   const sent: { ms: number; sample: number }[] = [];
   const play = phone.play.bind(phone);
-  phone.play = (bytes) => {
+  phone.play = (bytes, atMs, mark) => {
     sent.push({ ms: bytes.length / 8, sample: MULAW_TO_PCM16[bytes[0]!]! });
-    play(bytes);
+    play(bytes, atMs, mark);
   };
   begin(WORDS);
   pass(400);

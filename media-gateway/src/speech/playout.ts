@@ -376,21 +376,23 @@ export class Playout {
     // One message, however many pieces it came in from the voice.
     const whole = speech.read(speech.sentBytes, size);
     const bytes = this.bed.under(this.#hold === 'soft' ? this.#soften(whole) : whole);
-    this.#participant.play(bytes, speech.sentBytes / this.#bytesPerMs);
+    this.#participant.play(bytes, speech.sentBytes / this.#bytesPerMs, this.#markAfter(speech, size));
     this.#echo?.agentSaid(bytes, this.format, playsAt);
     speech.sentBytes += size;
     if (speech.startedAt === undefined) {
       speech.startedAt = now;
       speech.events.onStarted(now);
     }
-    const last = speech.complete && speech.sentBytes === speech.availableBytes;
-    if (
-      this.#participant.marks &&
-      (last || speech.sentBytes - speech.markedBytes >= MARK_EVERY_MS * this.#bytesPerMs)
-    ) {
-      speech.markedBytes = speech.sentBytes;
-      this.#participant.mark(`${this.#generation}:${speech.sentBytes}`);
-    }
+  }
+
+  /** @returns the mark that proves the next `size` bytes, where one is due */
+  #markAfter(speech: Speech, size: number): string | undefined {
+    if (!this.#participant.marks) return;
+    const end = speech.sentBytes + size;
+    const last = speech.complete && end === speech.availableBytes;
+    if (!last && end - speech.markedBytes < MARK_EVERY_MS * this.#bytesPerMs) return;
+    speech.markedBytes = end;
+    return `${this.#generation}:${end}`;
   }
 
   #checkFinished(speech: Speech, now: number): void {

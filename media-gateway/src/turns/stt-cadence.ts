@@ -4,7 +4,7 @@ const ONSET_MS = 200;
 const GAP_MS = 100;
 /** So long after the last sound nothing waits for the end of a turn any more. */
 const SETTLED_MS = 1000;
-const IN_SOUND_MS = 40;
+const IN_SOUND_MS = 100;
 const IN_SILENCE_MS = 100;
 
 /**
@@ -16,7 +16,7 @@ const IN_SILENCE_MS = 100;
  * | the frame is | each piece holds |
  * | --- | --- |
  * | loud, in the first 200 ms of a sound, or where noise is loud as well | one frame |
- * | loud, later in a sound | 40 ms |
+ * | loud, later in a sound | 100 ms |
  * | not loud, within 1 s of a sound or while words wait for the end of their turn | one frame |
  * | neither loud nor silent: a soft word may begin | one frame |
  * | silent, later | 100 ms |

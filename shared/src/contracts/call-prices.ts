@@ -98,11 +98,21 @@ export function usedTogether(one: Usage, other: Usage): Usage {
 /** Counts what a model is used for. @param model undefined: one that nobody names */
 export function countUse(usage: Usage, model: UsedModel | undefined, more: Partial<ModelQuantities>): void {
   add(usage, more);
-  if (!model) return;
-  usage.models ??= [];
-  let used = usage.models.find((one) => isSameModel(one, model));
-  if (!used) usage.models.push((used = { ...model, ...NO_QUANTITIES }));
-  add(used, more);
+  if (model) add(partOf(usage, model), more);
+}
+
+/** As `countUse` for audio that was heard: made for each frame. */
+export function countHeard(usage: Usage, model: UsedModel | undefined, seconds: number): void {
+  usage.stt_seconds += seconds;
+  if (model) partOf(usage, model).stt_seconds += seconds;
+}
+
+function partOf(usage: Usage, model: UsedModel): UsedModel & ModelQuantities {
+  const models = (usage.models ??= []);
+  for (const one of models) if (isSameModel(one, model)) return one;
+  const part = { ...model, ...NO_QUANTITIES };
+  models.push(part);
+  return part;
 }
 
 function add(to: ModelQuantities, more: Partial<ModelQuantities>): void {

@@ -71,7 +71,7 @@ export class FluxTurns implements ListenTurns {
   }
 
   read(message: unknown, offsetMs: number): void {
-    if ((message as { type?: unknown }).type !== 'TurnInfo') return;
+    if ((message as { type?: unknown }).type !== 'TurnInfo' || this.#isNothingNew(message, offsetMs)) return;
     const info = turnInfoSchema.parse(message);
     if (info.turn_index !== this.#turnIndex) {
       this.#turnIndex = info.turn_index;
@@ -104,6 +104,16 @@ export class FluxTurns implements ListenTurns {
         this.#endTurn();
         break;
     }
+  }
+
+  /** Most updates come in silence and say nothing: they are spared the schema. */
+  #isNothingNew(message: unknown, offsetMs: number): boolean {
+    const { event, turn_index, transcript, audio_window_end } = message as Partial<TurnInfo>;
+    if (event !== 'Update' || transcript !== '' || turn_index !== this.#turnIndex) return false;
+    if (this.#open || typeof audio_window_end !== 'number') return false;
+    this.#words = 0;
+    this.#heardMs = Math.max(this.#heardMs, offsetMs + audio_window_end * 1000);
+    return true;
   }
 
   finalize(send: (message: object) => void): void {

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { z } from 'zod';
 import type { PlanProvider } from '@parley/shared/contracts/session-plan';
 import { ProviderError } from '@parley/shared/errors/provider-error';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock, Timer } from '@parley/shared/time/clock';
 import { ProviderSocket, socketUrl } from '../provider-socket.ts';
 import type { SocketAgents, SocketEnd } from '../provider-socket.ts';
+import { parseMessage } from './elevenlabs-messages.ts';
 
 export interface PoolDeps {
   agents: SocketAgents;
@@ -41,28 +41,6 @@ const IDLE_SOCKET_MS = 60_000;
 /** How long sockets outlive the last call that used them. */
 const LINGER_MS = 30_000;
 const MAX_QUEUED = 500;
-
-const alignmentSchema = z
-  .object({
-    chars: z.array(z.string()),
-    charStartTimesMs: z.array(z.number()),
-    charDurationsMs: z.array(z.number()).optional(),
-    /** An older spelling. */
-    charsDurationsMs: z.array(z.number()).optional(),
-  })
-  .transform((one) => ({
-    chars: one.chars,
-    startsMs: one.charStartTimesMs,
-    durationsMs: one.charDurationsMs ?? one.charsDurationsMs ?? [],
-  }));
-const messageSchema = z.object({
-  contextId: z.string().nullish(),
-  audio: z.string().nullish(),
-  isFinal: z.boolean().nullish(),
-  // Times of words are worth having; a form we do not know is no reason to be silent.
-  alignment: alignmentSchema.nullish().catch(undefined),
-  error: z.string().nullish().catch(undefined),
-});
 
 /** Parameters of the socket an installation may set for a model. */
 const SOCKET_OPTIONS = ['enable_logging', 'enable_ssml_parsing', 'apply_text_normalization', 'seed'];
@@ -460,14 +438,6 @@ export class VoiceContext {
 function preferable(one: VoiceSocket, other: VoiceSocket): boolean {
   if (one.isOpen !== other.isOpen) return one.isOpen;
   return one.contexts.size < other.contexts.size;
-}
-
-function parseMessage(data: Buffer): z.output<typeof messageSchema> | undefined {
-  try {
-    return messageSchema.parse(JSON.parse(data.toString()));
-  } catch {
-    return undefined;
-  }
 }
 
 function faultOfWord(word: string) {
