@@ -241,6 +241,29 @@ void t.test('an order behind other fields of an index is made of its keys', (t) 
   t.end();
 });
 
+void t.test('of two indexes in the order that is asked for, the narrower one is read', (t) => {
+  const store = temporaryStore(t);
+  store.begin();
+  const collection = store.catalog.createCollection('test', 'people');
+  for (const [name, key] of Object.entries({
+    ofAll: { org: 1, project: 1, words: 1, at: -1 },
+    ofList: { list: 1, words: 1, at: -1 },
+  }))
+    store.createIndex(collection, { v: 2, key, name });
+  for (let _id = 0; _id < 1000; _id++)
+    insert(store, collection, { _id, org: 1, project: 1, list: _id % 8, words: ['ada', 'love'], at: _id });
+  store.commit();
+  const filter = parseFilter({ org: 1, project: { $in: [null, 1] }, list: 3, words: 'ada' });
+  const run = new QueryRun(store, collection, { filter, sort: parseSort({ at: -1 }), limit: 10, skip: 0 });
+  t.match(run.plan, { kind: 'index', sorted: true, index: { name: 'ofList' } });
+  t.same(
+    [...run].map(({ document }) => document['at']),
+    Array.from({ length: 10 }, (_, n) => 995 - 8 * n),
+  );
+  t.equal(run.stats.documentsExamined, 10);
+  t.end();
+});
+
 /** Mostly of the kind that is counted by keys. */
 function anyCount(): BsonDocument {
   const filter: BsonDocument = {};

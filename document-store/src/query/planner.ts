@@ -137,7 +137,7 @@ function choose(
       if (fewer < keys) [plan, keys] = [rival, fewer];
     }
     if (keys === step) continue;
-    if (!inOrder || keys <= 10 * (limit ?? Infinity)) return plan;
+    if (!inOrder || plan.sorted || keys <= 10 * (limit ?? Infinity)) return plan;
     // In order, a match comes every so many keys, and as many matches as are wanted have to be met.
     // Where the keys can be sorted by themselves, documents are read of those alone that are wanted.
     const met = Math.ceil(
