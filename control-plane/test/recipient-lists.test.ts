@@ -1,13 +1,26 @@
 import { randomUUID } from 'node:crypto';
+import mongoose from 'mongoose';
 import t from 'tap';
+import { newId } from '@parley/shared/ids/new-id';
+import { LONG } from '../../shared/test/fixtures/long.ts';
 import { auditCollection } from '../src/audit/audit-trail.ts';
+import { contactCollection } from '../src/campaigns/contact-model.ts';
+import { nameWords } from '../src/composition/name-words.ts';
 import { csvLine } from '../src/exports/csv.ts';
+import { recipientCollection } from '../src/recipient-lists/recipient-list-model.ts';
+import { newRecord } from '../src/storage/new-record.ts';
 import { Scope } from '../src/tenancy/scope.ts';
 import { eventually } from './fixtures/loopback-server.ts';
 import { openTestControlPlane } from './fixtures/test-control-plane.ts';
 import { TestGateway } from './fixtures/test-gateway.ts';
 import { signInUser } from './fixtures/test-users.ts';
 
+/** Of a search, where it is asked what it reads: the bounds do not depend on it. */
+const PEOPLE = LONG ? 100_000 : 600;
+/** A page of the search over the org, and one more to know whether there are others. */
+const SHOWN = 21;
+
+t.setTimeout(300_000);
 const plane = await openTestControlPlane({ env: { REGISTRATION: 'open' } });
 t.teardown(() => plane[Symbol.asyncDispose]());
 const gateway = new TestGateway(plane);
@@ -315,4 +328,195 @@ void t.test('who asks an agent not to be called again is in the list, once', asy
   // What comes late is of nobody any more.
   await callEvents.handle(gateway.event(plan, 'remember', { kind: 'fact', content: 'Late.' }));
   t.match((await plane.call('GET', memories)).body, { total: 0 });
+});
+
+interface Found {
+  items: { id: string; type: string; name: string; parent_id: string }[];
+  total: number;
+}
+
+/** Recipients and contacts that the search over the org finds. */
+const search = async (q: string, as: string = owner.token, inOrg = orgId) =>
+  (
+    await plane.call<Found>(
+      'GET',
+      `/v1/orgs/${inOrg}/search?types=recipient&types=contact&q=${encodeURIComponent(q)}`,
+      { token: as },
+    )
+  ).body.items;
+const names = async (q: string, as?: string) => (await search(q, as)).map(({ name }) => name).sort();
+const addPeople = (list: string, people: object[], token = owner.token) =>
+  plane.call('POST', `/v1/recipient-lists/${list}/recipients`, { token, body: { recipients: people } });
+const inList = async (list: string, q: string) => {
+  const path = `/v1/recipient-lists/${list}/recipients?q=${encodeURIComponent(q)}`;
+  return (await plane.call<Found>('GET', path)).body.items.map(({ name }) => name).sort();
+};
+const fill = async (kind: string) => {
+  const worker = plane.app.features.workers.find(({ name }) => name === `names of ${kind}`)!;
+  await worker.work(new AbortController().signal);
+};
+
+void t.test('a name is found by the beginnings of its words', async (t) => {
+  t.same(nameWords('Ada LOVE-Li'), ['ada', 'lov', 'love', 'li']);
+  t.same(nameWords(null), ['']);
+  t.same(nameWords('…'), ['']);
+  t.equal(nameWords('Wolfeschlegelsteinhausen').at(-1), 'wolfeschlege');
+  t.ok(nameWords('many different words '.repeat(9) + 'abcdefghijkl '.repeat(9)).length <= 60);
+});
+
+void t.test('recipients are found by their names, in their list and from everywhere', async (t) => {
+  const list = (await makeList('recipients')).id;
+  const people = [
+    { phone_number: '+14155550101', name: 'Ada Lovelace' },
+    { phone_number: '+14155550102', name: 'Ada Byron' },
+    { phone_number: '+14155550103', name: 'José Ángel' },
+    { phone_number: '+14155550104' },
+  ];
+  await addPeople(list, people);
+  t.same(await names('ada'), ['Ada Byron (+14155550102)', 'Ada Lovelace (+14155550101)']);
+  t.same(await names('LOVE ad'), [], 'two letters are no beginning');
+  t.same(await names('LOVE ada'), ['Ada Lovelace (+14155550101)']);
+  t.same(await names('áng'), ['José Ángel (+14155550103)']);
+  t.same(await names('lace'), [], 'from their beginnings alone');
+  t.equal((await search('lovelace'))[0]?.parent_id, list);
+  t.same(await inList(list, 'ada'), ['Ada Byron', 'Ada Lovelace']);
+  t.same(await inList(list, 'love ada'), ['Ada Lovelace']);
+  t.same(await inList((await makeList('recipients')).id, 'ada'), [], 'nobody of another list');
+  t.equal((await plane.call('GET', `/v1/recipient-lists/${list}/recipients?q=%20`)).status, 422);
+
+  const [byron] = await search('byron');
+  await plane.call('PATCH', `/v1/recipients/${byron!.id}`, { body: { name: 'Ada King' } });
+  t.same(await names('byron'), [], 'a name of before is none');
+  t.same(await names('king'), ['Ada King (+14155550102)']);
+  await upload(list, 'phone,name\n+14155550104,Charles Babbage\n');
+  t.same(await inList(list, 'babb'), ['Charles Babbage'], 'who had no name has one now');
+  await plane.call('DELETE', `/v1/recipient-lists/${list}`);
+  t.same(await names('ada'), []);
+});
+
+void t.test('nobody finds people of others', async (t) => {
+  const other = await plane.makeTenant();
+  const listAt = async (org: string, projectOf: string, token: string) => {
+    const path = `/v1/orgs/${org}/projects/${projectOf}/recipient-lists`;
+    const body = { name: 'Guests', kind: 'recipients' };
+    return (await plane.call<{ id: string }>('POST', path, { token, body })).body.id;
+  };
+  const theirs = await listAt(other.org._id, other.project._id, other.apiKey);
+  await addPeople(theirs, [{ phone_number: '+14155550111', name: 'Grace Hopper' }], other.apiKey);
+  const second = await plane.call<{ id: string }>('POST', `/v1/orgs/${orgId}/projects`, {
+    token: owner.token,
+    body: { name: `Second ${randomUUID()}` },
+  });
+  const list = await listAt(orgId, second.body.id, owner.token);
+  await addPeople(list, [{ phone_number: '+14155550112', name: 'Grace Kelly' }]);
+  t.same(await names('grace'), ['Grace Kelly (+14155550112)']);
+  t.same(await names('grace', plane.first.apiKey), [], 'a key finds what its project has');
+  t.equal((await search('grace', other.apiKey, other.org._id)).length, 1);
+});
+
+void t.test('contacts are found by their names, until they are deleted', async (t) => {
+  const agent = await plane.call<{ id: string }>('POST', `${P}/agents`, { body: { name: 'Caller' } });
+  const { body: campaign } = await plane.call<{ id: string }>('POST', `${P}/campaigns`, {
+    body: { name: 'Renewals', agent_id: agent.body.id },
+  });
+  const path = `/v1/campaigns/${campaign.id}/contacts`;
+  const contacts = [
+    { phone_number: '+14155550121', name: 'Alan Turing' },
+    { phone_number: '+14155550122', name: 'Alan Kay' },
+  ];
+  t.match((await plane.call('POST', path, { body: { contacts } })).body, { added: 2 });
+  t.same(await names('alan'), ['Alan Kay (+14155550122)', 'Alan Turing (+14155550121)']);
+  const listed = (q: string) => plane.call<Found>('GET', `${path}?q=${q}&sort=created_at`);
+  t.match((await listed('tur')).body, { total: 1, items: [{ name: 'Alan Turing' }] });
+  const [kay] = await search('kay');
+  await plane.call('PATCH', `/v1/campaign-contacts/${kay!.id}`, { body: { name: 'Alan Perlis' } });
+  t.same(await names('alan perl'), ['Alan Perlis (+14155550122)']);
+  await plane.call('DELETE', `/v1/campaign-contacts/${kay!.id}`);
+  t.same(await names('alan'), ['Alan Turing (+14155550121)']);
+});
+
+void t.test('people of an earlier version are found in their lists, and from everywhere later', async (t) => {
+  const list = (await makeList('recipients')).id;
+  await addPeople(list, [{ phone_number: '+14155550131', name: 'Edsger Dijkstra' }]);
+  const model = database.model(recipientCollection);
+  const of = { list_id: list };
+  await model.collection.updateMany(of, { $unset: { words: 1 } });
+  const [before] = await model.find(of).lean();
+  t.same(await inList(list, 'dijk'), ['Edsger Dijkstra'], 'read one by one');
+  t.same(await names('dijkstra'), []);
+  await fill('recipients');
+  t.same(await names('dijkstra'), ['Edsger Dijkstra (+14155550131)']);
+  t.same(await inList(list, 'dijk'), ['Edsger Dijkstra']);
+  const [after] = await model.find(of).lean();
+  t.same(after?.updated_at, before?.updated_at, 'nobody has changed them');
+  await fill('recipients');
+  t.same((await model.find(of).lean())[0], after, 'again changes nothing');
+});
+
+void t.test('a call by itself makes nobody a contact who is found', async (t) => {
+  const contacts = database.model(contactCollection);
+  const common = {
+    org_id: orgId,
+    project_id: projectId,
+    campaign_id: newId('cmp'),
+    status: 'pending' as const,
+  };
+  const record = newRecord(contactCollection, { _id: newId('cct'), ...common, name: 'Barbara Liskov' });
+  await contacts.collection.insertOne({ ...record, words: undefined } as never, { ignoreUndefined: true });
+  await fill('contacts');
+  t.same(await names('liskov'), []);
+  t.same((await contacts.findOne({ _id: record._id }).lean())?.words, ['']);
+});
+
+interface Executed {
+  executionStats: { totalDocsExamined: number };
+  queryPlanner: { winningPlan: object };
+}
+
+void t.test(`of ${PEOPLE} people no more are read than are shown`, async (t) => {
+  const list = (await makeList('recipients')).id;
+  const model = database.model(recipientCollection);
+  const now = Date.now();
+  const record = (n: number) => {
+    const name = n % 2 === 0 ? `Common Number${n}` : 'Common Person';
+    return newRecord(recipientCollection, {
+      ...{
+        _id: newId('rcp', now + n),
+        org_id: orgId,
+        project_id: projectId,
+        list_id: list,
+        kind: 'recipients',
+      },
+      ...{ phone_number: `+1415${1_000_000 + n}`, name, words: nameWords(name), source: 'import' },
+      created_at: new Date(now + n),
+    });
+  };
+  for (let from = 0; from < PEOPLE; from += 1000)
+    await model.collection.insertMany(
+      Array.from({ length: Math.min(1000, PEOPLE - from) }, (_, at) => record(from + at)) as never[],
+      { ordered: false },
+    );
+  const sent: [filter: object, options: { sort?: object; limit?: number; skip?: number }][] = [];
+  mongoose.set('debug', (collection: string, method: string, filter: object, options: object) => {
+    if (collection === 'recipients' && method === 'find') sent.push([filter, options]);
+  });
+  t.teardown(() => mongoose.set('debug', false));
+  t.equal((await search('common')).length, 20);
+  t.equal((await search('common number42')).length > 0, true);
+  t.equal((await search('stranger')).length, 0);
+  const page = `/v1/recipient-lists/${list}/recipients?limit=20&q=`;
+  for (const q of ['common', 'person%20common'])
+    t.equal((await plane.call<Found>('GET', `${page}${q}`)).body.items.length, 20, q);
+  mongoose.set('debug', false);
+  t.ok(sent.length >= 5);
+  for (const [filter, { sort, limit, skip }] of sent) {
+    const options = { ...(sort && { sort: sort as never }), ...(skip && { skip }), limit: limit! };
+    const explained = await model.collection.find(filter, options).explain('executionStats');
+    const { executionStats, queryPlanner } = explained as unknown as Executed;
+    const about = JSON.stringify(filter);
+    t.match(JSON.stringify(queryPlanner.winningPlan), /"IXSCAN"/, about);
+    t.notMatch(JSON.stringify(queryPlanner.winningPlan), /"(COLLSCAN|SORT)"/, about);
+    // Every other person has the second word, too.
+    t.ok(executionStats.totalDocsExamined <= 2 * SHOWN, `${executionStats.totalDocsExamined} read: ${about}`);
+  }
 });

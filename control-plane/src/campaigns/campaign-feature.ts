@@ -1,5 +1,6 @@
 import type { Feature } from '../composition/feature.ts';
-import { peopleByNumber } from '../composition/number-search.ts';
+import { nameWordsWork } from '../composition/name-words.ts';
+import { peopleSearch } from '../composition/people-search.ts';
 import { namedRecords } from '../composition/search-source.ts';
 import type { Platform } from '../composition/platform.ts';
 import { idSchema } from '../http/operation.ts';
@@ -100,7 +101,7 @@ export function createCampaigns(
         // A single call is found as a session.
         where: () => ({ kind: 'batch' as const }),
       }),
-      peopleByNumber('contact', contactCollection, {
+      peopleSearch('contact', contactCollection, {
         ...{ list: 'listCampaignContacts', prefix: 'cct', parent: 'campaign_id', projects: deps.projects },
         async shown(scope, found) {
           const ids = found.map(({ campaign_id }) => campaign_id);
@@ -145,6 +146,14 @@ export function createCampaigns(
         everyMs: COUNT_INTERVAL_MS,
         work: (signal) => counters.sweep(signal),
       },
+      nameWordsWork(contactCollection, {
+        ...{ ...deps, name: 'names of contacts' },
+        async findable(found) {
+          const ids = [...new Set(found.map(({ campaign_id }) => campaign_id))];
+          const batches = new Set(await store.batches(ids));
+          return found.filter(({ campaign_id, removed }) => batches.has(campaign_id) && !removed);
+        },
+      }),
     ],
     samples: [campaignSample],
   } satisfies Feature & {

@@ -162,6 +162,8 @@ export const campaignSample: Sample = {
         status: rare ? 'queued' : CONTACT_STATUSES[n % 2],
         outcome: rare ? 'busy' : CONTACT_OUTCOMES[n % 2],
         goal_status: rare ? 'unclear' : 'achieved',
+        name: n % 2 === 0 ? 'Guest 77' : 'Guest',
+        words: n % 2 === 0 ? ['gue', 'gues', 'guest', '77'] : ['gue', 'gues', 'guest'],
       }),
     },
     {

@@ -24,6 +24,15 @@ export class CampaignStore {
     return this.#database.read(campaignCollection, campaignId);
   }
 
+  /** Those of `ids` that call a list of people. */
+  async batches(ids: readonly string[]): Promise<string[]> {
+    const found = await this.#campaigns
+      .find({ _id: { $in: ids }, kind: 'batch' })
+      .select({ _id: 1 })
+      .lean<{ _id: string }[]>();
+    return found.map(({ _id }) => _id);
+  }
+
   /** Campaigns with something to do, by id, behind `after`. */
   active(after: string, limit: number): Promise<CampaignRecord[]> {
     return this.#campaigns

@@ -1,3 +1,4 @@
+import { nameWordsField } from '../composition/name-words.ts';
 import { defineCollection } from '../storage/collection.ts';
 import type { StoredRecord } from '../storage/collection.ts';
 import type { Counted } from './campaign-counters.ts';
@@ -37,6 +38,8 @@ export interface ContactRecord extends StoredRecord {
   /** The number where the campaign has it once, else null. */
   unique_number: string | null;
   name: string | null;
+  /** What the name is found by; of a call by itself nothing. Contacts of earlier versions have none, until they are given some. */
+  words?: string[];
   external_id: string | null;
   timezone: string | null;
   variables: Record<string, string>;
@@ -83,6 +86,7 @@ export const contactCollection = defineCollection<ContactRecord, 'project'>({
     phone_number: text,
     unique_number: text,
     name: text,
+    words: nameWordsField,
     external_id: text,
     timezone: text,
     variables: { type: Object, default: {} },
@@ -113,6 +117,7 @@ export const contactCollection = defineCollection<ContactRecord, 'project'>({
     [{ campaign_id: 1, outcome: 1, ...NEWEST }],
     [{ campaign_id: 1, goal_status: 1, ...NEWEST }],
     [{ campaign_id: 1, phone_number: 1, ...NEWEST }],
+    [{ campaign_id: 1, words: 1, ...NEWEST }],
     [
       { campaign_id: 1, unique_number: 1 },
       { unique: true, partialFilterExpression: { unique_number: { $type: 'string' } } },
@@ -127,6 +132,8 @@ export const contactCollection = defineCollection<ContactRecord, 'project'>({
     // A person who is to be forgotten, and the contact of a session.
     [{ org_id: 1, project_id: 1, phone_number: 1 }],
     [{ org_id: 1, project_id: 1, external_id: 1 }],
+    // The search over the org.
+    [{ org_id: 1, project_id: 1, words: 1, ...NEWEST }],
     [{ last_session_id: 1 }],
   ],
 });

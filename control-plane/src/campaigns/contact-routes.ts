@@ -5,6 +5,7 @@ import { importQuery, MAX_ROWS_AT_ONCE } from '../csv-imports/people-file.ts';
 import { importResponse, toImportResponse } from '../imports/import-response.ts';
 import { invalid } from '../http/validation.ts';
 import { textStream } from '../exports/text-stream.ts';
+import { nameQuery } from '../composition/name-words.ts';
 import { anyOf, listOf, listQuery, toPage } from '../http/list-query.ts';
 import { defineOperation, HttpResponse, jsonBody, patchBody, streamBody } from '../http/operation.ts';
 import type { Operation } from '../http/operation.ts';
@@ -58,6 +59,7 @@ export function contactRoutes({
       target: campaignTarget,
       query: listQuery({
         filters: {
+          q: nameQuery,
           status: anyOf(contactStatus).optional(),
           outcome: anyOf(z.string().min(1).max(64))
             .optional()

@@ -1,6 +1,7 @@
 import { ConflictError } from '@parley/shared/errors/app-error';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
+import { namedIn, nameParts, nameWords } from '../composition/name-words.ts';
 import { toE164 } from '../csv-imports/people-columns.ts';
 import { commonFilter, equalities } from '../http/list-query.ts';
 import type { AnyOf, ListInput } from '../http/list-query.ts';
@@ -75,20 +76,27 @@ export class ContactService {
     this.#clock = deps.clock;
   }
 
-  list(
+  async list(
     scope: Scope,
     campaign: CampaignRecord,
-    query: ListInput &
+    {
+      q,
+      ...query
+    }: ListInput &
       AnyOf<ContactRecord, 'status' | 'goal_status' | 'phone_number'> & { outcome?: string[] | undefined },
   ): Promise<ListPage<ContactRecord>> {
     const { status, goal_status, phone_number } = query;
     const outcome = CONTACT_OUTCOMES.filter((one) => query.outcome?.includes(one));
+    const contacts = scope.collection(contactCollection);
+    const ofCampaign = { campaign_id: campaign._id };
     const filter = {
       ...commonFilter(query),
       ...equalities({ status, goal_status, phone_number, ...(query.outcome && { outcome }) }),
-      campaign_id: campaign._id,
+      ...ofCampaign,
+      ...(q !== undefined &&
+        (campaign.kind === 'single' ? nameParts(q) : await namedIn(contacts, ofCampaign, q))),
     };
-    return scope.collection(contactCollection).page(filter, query);
+    return contacts.page(filter, query);
   }
 
   /**
@@ -110,6 +118,7 @@ export class ContactService {
         _id: id ?? ids[n]!,
         ...{ org_id: campaign.org_id, project_id: campaign.project_id, campaign_id: campaign._id },
         ...person,
+        words: nameWords(person.name),
         unique_number: campaign.deduplicate ? person.phone_number : null,
         status: 'pending',
         due_at: now,
@@ -160,7 +169,10 @@ export class ContactService {
       updated++;
     }
     const changes = known.map(({ _id, name, timezone, variables }) => ({
-      updateOne: { filter: { ...waiting, _id }, update: { $set: { name, timezone, variables } } },
+      updateOne: {
+        filter: { ...waiting, _id },
+        update: { $set: { name, words: nameWords(name), timezone, variables } },
+      },
     }));
     if (changes.length > 0) await model.bulkWrite(changes, { ordered: false });
     return updated;
@@ -178,6 +190,7 @@ export class ContactService {
       return Promise.resolve({
         ...fields,
         variables: next,
+        ...(fields.name !== undefined && { words: nameWords(fields.name) }),
         ...(unique && { unique_number: phone_number }),
       });
     });
@@ -248,7 +261,7 @@ export class ContactService {
           goal_status: null,
           ...(isOver && {
             ...{ phone_number: null, unique_number: null, name: null, external_id: null, timezone: null },
-            variables: {},
+            ...{ words: nameWords(null), variables: {} },
           }),
         },
       );

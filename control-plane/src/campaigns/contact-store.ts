@@ -1,4 +1,5 @@
 import type { Model, QueryFilter } from 'mongoose';
+import { nameWords } from '../composition/name-words.ts';
 import type { Database } from '../storage/database.ts';
 import { contactAfter, contactsBefore } from './campaign-states.ts';
 import type { ContactEvent, ContactStatus } from './campaign-states.ts';
@@ -31,6 +32,9 @@ export interface ContactMove {
   /** What numbers rise by. */
   add?: Tallies;
 }
+
+/** What is kept of nobody's name. */
+const NO_NAME = nameWords(null);
 
 /** Stored contacts, and the one place where their status moves. Their campaign is to be counted after it. */
 export class ContactStore {
@@ -95,7 +99,10 @@ export class ContactStore {
 
   /** Takes contacts away, whatever their state: they are deleted when they are counted. @returns how many there were */
   async remove(where: QueryFilter<ContactRecord>): Promise<number> {
-    const gone = { removed: true, uncounted: true, due_at: null, unique_number: null, external_id: null };
+    const gone = {
+      ...{ removed: true, uncounted: true, due_at: null, unique_number: null, external_id: null },
+      words: NO_NAME,
+    };
     const { modifiedCount } = await this.#contacts.updateMany(
       { $and: [where, { removed: false }] },
       { $set: gone, $inc: { revision: 1 } },

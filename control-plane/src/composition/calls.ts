@@ -183,7 +183,10 @@ export function createCallFeatures(
     }),
   );
   const { recipientLists, recipientImports, suppressions } = features.add(
-    createRecipientLists({ ...platform, imports, uses: (scope, id) => features.usesOfList(scope, id) }),
+    createRecipientLists({
+      ...{ ...platform, imports, projects: projectCollection },
+      uses: (scope, id) => features.usesOfList(scope, id),
+    }),
   );
   importKinds.push(recipientImports);
   const dialling = features.add(

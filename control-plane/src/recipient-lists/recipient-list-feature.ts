@@ -1,9 +1,11 @@
 import type { Feature } from '../composition/feature.ts';
-import { peopleByNumber } from '../composition/number-search.ts';
-import { namedRecords } from '../composition/search-source.ts';
+import { nameWordsWork } from '../composition/name-words.ts';
+import { peopleSearch } from '../composition/people-search.ts';
 import type { Platform } from '../composition/platform.ts';
+import { namedRecords } from '../composition/search-source.ts';
 import { idSchema } from '../http/operation.ts';
 import type { ImportService } from '../imports/import-service.ts';
+import type { Collection, StoredRecord } from '../storage/collection.ts';
 import { RecipientImports } from './recipient-imports.ts';
 import { recipientCollection, recipientListCollection } from './recipient-list-model.ts';
 import { recipientListRoutes } from './recipient-list-routes.ts';
@@ -16,6 +18,8 @@ export function createRecipientLists(
   deps: Pick<Platform, 'audit' | 'clock' | 'config' | 'database'> & {
     imports: Pick<ImportService, 'begin'>;
     uses: ListUses;
+    /** All projects of orgs. */
+    projects: Collection<StoredRecord & { org_id: string }>;
   },
 ) {
   const suppressions = new Suppressions(deps);
@@ -26,14 +30,16 @@ export function createRecipientLists(
     collections: [recipientListCollection, recipientCollection],
     searches: [
       namedRecords('recipient_list', recipientListCollection, { list: 'listRecipientLists' }),
-      peopleByNumber('recipient', recipientCollection, {
-        ...{ list: 'listRecipients', prefix: 'rcp', parent: 'list_id' },
+      peopleSearch('recipient', recipientCollection, {
+        ...{ list: 'listRecipients', prefix: 'rcp', parent: 'list_id', projects: deps.projects },
+        numbersByOrg: true,
       }),
     ],
     routes: recipientListRoutes({ lists, imports: recipientImports, publicUrl: deps.config.PUBLIC_URL }),
     parameters: { list_id: idSchema('rcl'), recipient_id: idSchema('rcp') },
     flags: [{ key: 'recipient_lists', description: 'Recipient lists' }],
     audit: RECIPIENT_LIST_AUDIT,
+    workers: [nameWordsWork(recipientCollection, { ...deps, name: 'names of recipients' })],
     samples: [recipientListSample],
   } satisfies Feature & { suppressions: Suppressions };
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { nameWordsField } from '../composition/name-words.ts';
 import { defineCollection } from '../storage/collection.ts';
 import type { StoredRecord } from '../storage/collection.ts';
 
@@ -41,6 +42,8 @@ export interface RecipientRecord extends StoredRecord {
   /** Numbers of earlier versions have none: they are valid. */
   status?: (typeof RECIPIENT_STATUSES)[number];
   name: string | null;
+  /** What the name is found by. Numbers of earlier versions have none, until they are given some. */
+  words?: string[];
   external_id: string | null;
   /** IANA name. */
   timezone?: string | null;
@@ -64,6 +67,7 @@ export const recipientCollection = defineCollection<RecipientRecord, 'shared'>({
     phone_number: { type: String, required: true },
     status: { type: String, enum: RECIPIENT_STATUSES, default: 'valid' },
     name: { type: String, default: null },
+    words: nameWordsField,
     external_id: { type: String, default: null },
     timezone: { type: String, default: null },
     // Keys are the tenant's: read and written whole, never by path.
@@ -79,6 +83,9 @@ export const recipientCollection = defineCollection<RecipientRecord, 'shared'>({
     [{ list_id: 1, updated_at: -1, _id: -1 }],
     [{ list_id: 1, external_id: 1, ...NEWEST }],
     [{ list_id: 1, status: 1, ...NEWEST }],
+    [{ list_id: 1, words: 1, ...NEWEST }],
+    // The search over the org.
+    [{ org_id: 1, project_id: 1, words: 1, ...NEWEST }],
     // Before a dial.
     [{ org_id: 1, phone_number: 1 }],
   ],

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { MAX_CSV_ROWS } from '../csv-imports/csv-upload.ts';
 import { importQuery, MAX_ROWS_AT_ONCE } from '../csv-imports/people-file.ts';
+import { nameQuery } from '../composition/name-words.ts';
 import { anyOf, listOf, listQuery, toPage } from '../http/list-query.ts';
 import { importResponse, toImportResponse } from '../imports/import-response.ts';
 import { defineOperation, HttpResponse, jsonBody, patchBody, streamBody } from '../http/operation.ts';
@@ -127,6 +128,7 @@ export function recipientListRoutes({
       target: list,
       query: listQuery({
         filters: {
+          q: nameQuery,
           status: anyOf(z.enum(RECIPIENT_STATUSES)).optional(),
           phone_number: anyOf(z.string().min(1).max(64)).optional(),
           external_id: anyOf(z.string().min(1).max(200)).optional(),

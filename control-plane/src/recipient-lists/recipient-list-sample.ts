@@ -65,6 +65,8 @@ export const recipientListSample: Sample = {
         status: rare ? 'invalid' : 'valid',
         phone_number: n === 7 ? RARE_NUMBER : `+1415${String(n).padStart(7, '0')}`,
         external_id: rare ? 'rare' : 'many',
+        name: n % 2 === 0 ? 'Guest 77' : 'Guest',
+        words: n % 2 === 0 ? ['gue', 'gues', 'guest', '77'] : ['gue', 'gues', 'guest'],
         source: 'api',
       }),
     },

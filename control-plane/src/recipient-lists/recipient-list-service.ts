@@ -10,6 +10,7 @@ import type { ErrorRef, ValidationDetail } from '@parley/shared/errors/app-error
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
 import type { AuditLog } from '../audit/audit-trail.ts';
+import { namedIn, nameWords } from '../composition/name-words.ts';
 import { toE164 } from '../csv-imports/people-columns.ts';
 import type { Person } from '../csv-imports/people-columns.ts';
 import { csvLine } from '../exports/csv.ts';
@@ -136,18 +137,21 @@ export class RecipientListService {
     return { ...list, recipient_count };
   }
 
-  recipients(
+  async recipients(
     scope: Scope,
     list: RecipientListRecord,
-    query: ListInput & AnyOf<RecipientRecord, 'phone_number' | 'external_id' | 'status'>,
+    { q, ...query }: ListInput & AnyOf<RecipientRecord, 'phone_number' | 'external_id' | 'status'>,
   ): Promise<ListPage<RecipientRecord>> {
     const { phone_number, external_id, status } = query;
+    const recipients = scope.collection(recipientCollection);
+    const ofList = { list_id: list._id };
     const filter = {
       ...commonFilter(query),
       ...equalities({ phone_number, external_id, status }),
-      list_id: list._id,
+      ...ofList,
+      ...(q !== undefined && (await namedIn(recipients, ofList, q))),
     };
-    return scope.collection(recipientCollection).page(filter, query);
+    return recipients.page(filter, query);
   }
 
   /**
@@ -213,6 +217,7 @@ export class RecipientListService {
     const records = [...byNumber.values()].map(({ id, valid, ...one }) =>
       newRecord(recipientCollection, {
         ...{ _id: id ?? newId('rcp', now), org_id, project_id, list_id: list._id, kind, ...one },
+        words: nameWords(one.name),
         status: valid || kind === 'suppression' ? 'valid' : 'invalid',
         ...{ source: how.source, added_by: how.by, session_id: null },
         created_at: new Date(now),
@@ -259,7 +264,8 @@ export class RecipientListService {
       if (request.status !== undefined && request.status !== status)
         if ([request.status, status].includes('invalid') || current.kind !== 'recipients')
           throw invalid(['body', 'status'], `cannot be changed from ${status} to ${request.status}`);
-      return Promise.resolve(next);
+      const { name } = request;
+      return Promise.resolve({ ...next, ...(name !== undefined && { words: nameWords(name) }) });
     });
   }
 
@@ -341,8 +347,9 @@ function updated(
   now: NewRecipient,
 ) {
   const variables = Object.entries({ ...before.variables, ...now.variables });
+  const name = now.name ?? before.name;
   return {
-    name: now.name ?? before.name,
+    ...{ name, words: nameWords(name) },
     external_id: now.external_id ?? before.external_id,
     reason: now.reason ?? before.reason,
     timezone: now.timezone ?? before.timezone ?? null,

@@ -59,7 +59,8 @@ export function searchRoutes({
       description:
         'Finds records by a part of their name, in any case, by their id, and phone numbers by a part of the number. All words of `q` must be ' +
         'in the name. Sessions are found as by `q` of their list: whole words of who is at the other end, or the end of a number. ' +
-        'Recipients and contacts are found by the first seven digits of their number or more, with the country code, and by their id. ' +
+        'Recipients and contacts are found by words of their name, each from its first three letters on or whole, by the first seven digits ' +
+        'of their number or more, with the country code, and by their id. ' +
         'Only what the lists of these records show the caller: nothing of other projects than theirs, of roles above theirs, of features that are off, or archived. ' +
         'Best first: the id itself, names that are `q`, that begin with it, others; the newest first within each. Of sessions the newest are found. ' +
         'There are no further pages: ask for more letters, or for fewer types.',

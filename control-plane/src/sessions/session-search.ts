@@ -1,15 +1,14 @@
 import { z } from 'zod';
 import type { SearchHit, SearchSource } from '../composition/search-source.ts';
+import { MAX_READ, newestWith, NEWEST } from '../composition/word-search.ts';
 import type { Collection, StoredRecord } from '../storage/collection.ts';
 import type { Filter } from '../tenancy/scope.ts';
 import { sessionCollection } from './session-model.ts';
 import type { SessionRecord } from './session-record.ts';
 import { searchedWords } from './session-words.ts';
-import { MAX_READ, rarestFirst } from './transcript-search.ts';
 
 /** An index has sessions by project: of more, those of the newest are found. */
 const MAX_PROJECTS = 200;
-const NEWEST = { created_at: -1, _id: -1 } as const;
 
 type Project = StoredRecord & { org_id: string };
 
@@ -30,20 +29,14 @@ export function sessionSearch(
         const one = await sessions.findOne({ _id: text.toLowerCase() });
         return one ? [toHit(one)] : [];
       }
-      const words = searchedWords(text).map((word) => ({ words: word }));
+      const words = searchedWords(text);
       if (words.length === 0) return [];
       const among: Filter<SessionRecord> = { test_run_id: null, parent_session_id: null };
       if (scope.projects === null) {
         const own = await scope.collection(projects).find({}, { sort: NEWEST, limit: MAX_PROJECTS });
         among.project_id = { $in: own.map(({ _id }) => _id) };
       }
-      const { conditions, least } = await rarestFirst(sessions, words, among, mostRead);
-      if (least > mostRead) {
-        const last = { sort: NEWEST, skip: mostRead - 1, limit: 1 };
-        const [oldest] = await sessions.find({ ...among, ...conditions[0] }, last);
-        if (oldest) among.created_at = { $gte: oldest.created_at };
-      }
-      return (await sessions.find({ ...among, $and: conditions }, { sort: NEWEST, limit })).map(toHit);
+      return (await newestWith(sessions, words, among, { limit, mostRead })).map(toHit);
     },
   };
 }

@@ -1,7 +1,7 @@
+import { splitWords } from '../composition/words.ts';
 import type { SessionRecord } from './session-record.ts';
 
 const MAX_WORDS = 60;
-const MAX_WORD_LENGTH = 64;
 /** The shortest end of a number that is looked for. */
 const MIN_DIGITS = 4;
 /** Variables that hold who the caller is. */
@@ -31,13 +31,4 @@ export function searchedWords(text: string): string[] {
     return digits === '' ? [] : [digits];
   }
   return [...new Set(splitWords(text))];
-}
-
-/** Words of a text in order, lower-cased: whatever stands between letters and digits separates them. */
-export function splitWords(text: string): string[] {
-  const words = text
-    .normalize('NFKC')
-    .toLowerCase()
-    .split(/[^\p{L}\p{M}\p{N}]+/u);
-  return words.filter((word) => word !== '').map((word) => word.slice(0, MAX_WORD_LENGTH));
 }

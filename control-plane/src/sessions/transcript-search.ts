@@ -1,11 +1,9 @@
 import { z } from 'zod';
+import { MAX_READ, rarestFirst } from '../composition/word-search.ts';
 import { invalid } from '../http/validation.ts';
 import type { Filter, ScopedCollection } from '../tenancy/scope.ts';
 import type { SessionRecord } from './session-record.ts';
 import { MAX_SEARCHED_WORDS, transcriptWords } from './transcript-words.ts';
-
-/** Sessions that a search of several words may read. */
-export const MAX_READ = 50_000;
 
 export const transcriptQuery = z
   .string()
@@ -42,27 +40,4 @@ export async function saying(
       'each of these words occurs in more than 50,000 sessions: add a rarer one, or a time range',
     );
   return conditions;
-}
-
-/**
- * Conditions on an array, the one that fits fewest sessions first: that is the one which the database looks up, and the
- * others it tests. Counted from the keys of an index, up to `most`.
- * @returns `least`: how many sessions that one fits, where it had to be known; `most` + 1: more
- */
-export async function rarestFirst<C extends Filter<SessionRecord>>(
-  sessions: ScopedCollection<SessionRecord>,
-  conditions: readonly C[],
-  among: Filter<SessionRecord>,
-  most = MAX_READ,
-): Promise<{ conditions: C[]; least: number }> {
-  if (conditions.length < 2) return { conditions: [...conditions], least: 0 };
-  let least = most + 1;
-  let rarest = conditions[0]!;
-  for (const condition of conditions) {
-    const count = await sessions.count({ ...among, ...condition }, { limit: least });
-    if (count >= least) continue;
-    [least, rarest] = [count, condition];
-    if (count === 0) break;
-  }
-  return { conditions: [rarest, ...conditions.filter((condition) => condition !== rarest)], least };
 }

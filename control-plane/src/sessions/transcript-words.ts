@@ -1,8 +1,8 @@
 import type { Model } from 'mongoose';
+import { splitWords } from '../composition/words.ts';
 import type { Database } from '../storage/database.ts';
 import { sessionCollection } from './session-model.ts';
 import type { SessionRecord } from './session-record.ts';
-import { splitWords } from './session-words.ts';
 
 /** Different words of one turn that it is found by: each is a key of an index. */
 const MAX_TURN_WORDS = 200;
