@@ -47,9 +47,18 @@ void t.test(
     await page.getByRole('button', { name: 'Start it' }).click();
     await page.getByRole('heading', { level: 1 }).getByText(HOSTILE).waitFor();
     const contacts = page.getByRole('table', { name: 'Contacts' });
+    const find = page.getByLabel('Find by name or number');
+    await find.fill('Grace');
+    await page.getByText('No contact of this campaign fits.').waitFor();
+    await find.fill('ada');
     await contacts.getByRole('row', { name: /Ada/ }).click();
     await page.getByRole('dialog').getByRole('link', { name: 'Attempt 1' }).waitFor();
     await faults();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Control+K');
+    const finder = page.getByRole('dialog', { name: /^Find a page, or a record/ });
+    await finder.getByRole('textbox').fill('ada');
+    await finder.getByRole('button', { name: /Ada \(\+14155550190\)/ }).waitFor();
     await page.keyboard.press('Escape');
     const [id] = /cmp_\w+/.exec(page.url())!;
     await page.getByRole('button', { name: 'Cancel' }).click();

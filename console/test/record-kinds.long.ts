@@ -258,6 +258,12 @@ void t.test(
         .getByRole('row', { name: /Nobody/ })
         .getByText('Invalid')
         .waitFor();
+      const find = drawer.getByLabel('Find by name or number');
+      await find.fill('love');
+      await drawer.getByText('1 numbers').waitFor();
+      await drawer.getByRole('row', { name: /Ada Lovelace/ }).waitFor();
+      await find.fill('');
+      await drawer.getByText('3 numbers').waitFor();
       await field('Name').fill('Regular guests');
       await save();
       const download = page.waitForEvent('download');

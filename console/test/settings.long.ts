@@ -263,9 +263,11 @@ void t.test('settings, people and calls', { skip: skip || (!LONG && 'npm run tes
     const finder = page.getByRole('dialog', { name: /^Find a page, or a record/ });
     await finder.getByRole('textbox').fill('+91 98765 43210');
     await finder.getByRole('button', { name: /919876543210/ }).click();
-    const find = dialog.getByLabel('Find a number, with its country code');
+    const find = dialog.getByLabel('Find by name or number');
     await find.fill('+919876543211');
     await dialog.getByText('This number is not in the list.').waitFor();
+    await find.fill('Nobody at all');
+    await dialog.getByText('Nobody in the list has this name.').waitFor();
     await find.fill('');
     await dialog.getByRole('button', { name: 'Remove', exact: true }).click();
     const confirm = page.getByRole('dialog', { name: /Remove \+91/ });

@@ -16,7 +16,7 @@ export function NumberSearch({
   label,
   placeholder,
 }: {
-  search: ReturnType<typeof useNumberSearch>;
+  search: Pick<ReturnType<typeof useNumberSearch>, 'typed' | 'setTyped' | 'isPart'>;
   /** Whose number it is. */
   label: string;
   placeholder: string;

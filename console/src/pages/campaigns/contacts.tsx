@@ -1,5 +1,5 @@
 import { Button, Drawer, Group, Modal, Select, Stack } from '@mantine/core';
-import { useDebouncedValue, useDisclosure } from '@mantine/hooks';
+import { useDisclosure } from '@mantine/hooks';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, take, takeFile } from '../../api/client.ts';
@@ -13,7 +13,7 @@ import { ErrorMessage } from '../../components/error-message.tsx';
 import { formatCount, inWords } from '../../components/format.ts';
 import { Download, Search, Users } from '../../components/icons.ts';
 import { Loading } from '../../components/loading.tsx';
-import { NumberSearch, useNumberSearch } from '../../components/number-search.tsx';
+import { PeopleSearch, usePeopleSearch } from '../../components/people-search.tsx';
 import { saveFile } from '../../components/save-file.ts';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { Time } from '../../components/time.tsx';
@@ -84,11 +84,11 @@ const COLUMNS: DataColumn<Contact>[] = [
 export function Contacts({ campaign }: { campaign: Campaign }) {
   const { can } = useProject();
   const [status, setStatus] = useState<Status | null>(null);
-  const search = useNumberSearch();
-  const [wanted] = useDebouncedValue(search.wanted, 300);
+  const search = usePeopleSearch();
+  const { filter } = search;
   const [open, setOpen] = useState<string | null>(null);
   const list = usePages({
-    queryKey: ['contacts', campaign.id, status, wanted],
+    queryKey: ['contacts', campaign.id, status, filter],
     read: (page) =>
       take(
         api.GET('/v1/campaigns/{campaign_id}/contacts', {
@@ -97,7 +97,7 @@ export function Contacts({ campaign }: { campaign: Campaign }) {
             query: {
               ...{ ...page, sort: 'created_at' as const },
               ...(status !== null && { status: [status] }),
-              ...(wanted !== '' && { phone_number: [wanted] }),
+              ...filter,
             },
           },
         }),
@@ -108,17 +108,13 @@ export function Contacts({ campaign }: { campaign: Campaign }) {
     mutationFn: async () =>
       saveFile(await takeFile(`/v1/campaigns/${campaign.id}/export`), `${campaign.name}.csv`),
   });
-  const isFiltered = status !== null || wanted !== '';
+  const isFiltered = status !== null || Object.keys(filter).length > 0;
   const mayAdd = can('edit') && takesContacts(campaign);
   const shown = list.items?.find(({ id }) => id === open);
   return (
     <Stack gap="sm">
       <Group gap="sm" align="flex-start">
-        <NumberSearch
-          search={search}
-          label="Find a number, with its country code"
-          placeholder="+14155550100"
-        />
+        <PeopleSearch search={search} />
         <Select
           w={{ base: '100%', xs: 200 }}
           placeholder="Any status"

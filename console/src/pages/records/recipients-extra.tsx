@@ -10,7 +10,7 @@ import { DropFiles } from '../../components/drop-files.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { formatCount } from '../../components/format.ts';
 import { Download } from '../../components/icons.ts';
-import { NumberSearch, useNumberSearch } from '../../components/number-search.tsx';
+import { PeopleSearch, usePeopleSearch } from '../../components/people-search.tsx';
 import { saveFile } from '../../components/save-file.ts';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import type { ExtraProps } from './record-extras.tsx';
@@ -26,15 +26,16 @@ export default function RecipientsExtra({ record, onChanged }: ExtraProps) {
   const id = String(record['id']);
   const params = { path: { list_id: id } };
   const [number, setNumber] = useState('');
-  const search = useNumberSearch();
-  const { wanted } = search;
+  const search = usePeopleSearch();
+  const { filter } = search;
+  const isFiltered = Object.keys(filter).length > 0;
   const numbers = useQuery({
-    queryKey: ['recipients', id, wanted],
+    queryKey: ['recipients', id, filter],
     placeholderData: keepPreviousData,
     queryFn: () =>
       take(
         api.GET('/v1/recipient-lists/{list_id}/recipients', {
-          params: { ...params, query: { limit: SHOWN, ...(wanted !== '' && { phone_number: [wanted] }) } },
+          params: { ...params, query: { limit: SHOWN, ...filter } },
         }),
       ),
   });
@@ -123,16 +124,12 @@ export default function RecipientsExtra({ record, onChanged }: ExtraProps) {
       {read.data && <Read found={read.data} />}
       {error && <ErrorMessage error={error} />}
       {numbers.error && <ErrorMessage error={numbers.error} onRetry={() => void numbers.refetch()} />}
-      {(wanted !== '' || (numbers.data?.total ?? 0) > 0) && (
-        <NumberSearch
-          search={search}
-          label="Find a number, with its country code"
-          placeholder="+14155550100"
-        />
+      {(search.typed !== '' || isFiltered || (numbers.data?.total ?? 0) > 0) && (
+        <PeopleSearch search={search} />
       )}
-      {wanted !== '' && numbers.data?.total === 0 && (
+      {isFiltered && numbers.data?.total === 0 && (
         <Text size="sm" c="dimmed" role="status">
-          This number is not in the list.
+          {filter.q === undefined ? 'This number is not in the list.' : 'Nobody in the list has this name.'}
         </Text>
       )}
       {(numbers.data?.items.length ?? 0) > 0 && (
