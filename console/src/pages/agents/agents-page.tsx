@@ -272,7 +272,8 @@ function Figure({ value, visibleFrom }: { value: string | undefined; visibleFrom
 function AgentMenu({ agent }: { agent: Agent }) {
   const { can } = useProject();
   const queries = useQueryClient();
-  const [confirming, confirm] = useDisclosure(false);
+  const [deleting, confirmDelete] = useDisclosure(false);
+  const [archiving, confirmArchive] = useDisclosure(false);
   const path = { agent_id: agent.id };
   const refresh = () =>
     Promise.all([
@@ -280,11 +281,9 @@ function AgentMenu({ agent }: { agent: Agent }) {
       queries.invalidateQueries({ queryKey: ['choices', 'agent'] }),
     ]);
   const act = useMutation({
-    mutationFn: async (what: 'duplicate' | 'archive' | 'restore') => {
+    mutationFn: async (what: 'duplicate' | 'restore') => {
       if (what === 'duplicate') await take(api.POST('/v1/agents/{agent_id}/duplicate', { params: { path } }));
-      else if (what === 'restore')
-        await take(api.POST('/v1/agents/{agent_id}/restore', { params: { path } }));
-      else await take(api.DELETE('/v1/agents/{agent_id}', { params: { path } }));
+      else await take(api.POST('/v1/agents/{agent_id}/restore', { params: { path } }));
     },
     onSuccess: refresh,
     onError: (error) => notifications.show({ color: 'red', title: agent.name, message: error.message }),
@@ -307,7 +306,7 @@ function AgentMenu({ agent }: { agent: Agent }) {
             Duplicate
           </Menu.Item>
           {agent.archived_at === null ? (
-            <Menu.Item leftSection={<Archive size={14} />} color="red" onClick={() => act.mutate('archive')}>
+            <Menu.Item leftSection={<Archive size={14} />} color="red" onClick={confirmArchive.open}>
               Archive
             </Menu.Item>
           ) : (
@@ -316,7 +315,7 @@ function AgentMenu({ agent }: { agent: Agent }) {
                 Restore
               </Menu.Item>
               {can('administer') && (
-                <Menu.Item leftSection={<Trash2 size={14} />} color="red" onClick={confirm.open}>
+                <Menu.Item leftSection={<Trash2 size={14} />} color="red" onClick={confirmDelete.open}>
                   Delete for good
                 </Menu.Item>
               )}
@@ -325,8 +324,19 @@ function AgentMenu({ agent }: { agent: Agent }) {
         </Menu.Dropdown>
       </Menu>
       <ConfirmDialog
-        opened={confirming}
-        onClose={confirm.close}
+        opened={archiving}
+        onClose={confirmArchive.close}
+        title={`Archive ${agent.name}`}
+        text="It takes and makes no more calls, and cannot be changed. Its calls and versions stay, and it can be restored."
+        confirm="Archive"
+        onConfirm={async () => {
+          await take(api.DELETE('/v1/agents/{agent_id}', { params: { path } }));
+          await refresh();
+        }}
+      />
+      <ConfirmDialog
+        opened={deleting}
+        onClose={confirmDelete.close}
         title={`Delete ${agent.name} for good`}
         text="Its versions, its tests and what it remembers of callers go with it; its calls stay. This cannot be undone."
         confirm="Delete for good"

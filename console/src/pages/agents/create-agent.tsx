@@ -35,8 +35,13 @@ export function CreateAgent({ opened, onClose }: { opened: boolean; onClose: () 
       });
     },
   });
+  const close = () => {
+    // What went wrong is not said of the next try.
+    create.reset();
+    onClose();
+  };
   return (
-    <Modal opened={opened} onClose={onClose} title="New agent" size="lg">
+    <Modal opened={opened} onClose={close} title="New agent" size="lg">
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -73,7 +78,7 @@ export function CreateAgent({ opened, onClose }: { opened: boolean; onClose: () 
           </Radio.Group>
           {create.error && <ErrorMessage error={create.error} />}
           <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
+            <Button variant="default" onClick={close}>
               Cancel
             </Button>
             <Button type="submit" loading={create.isPending}>

@@ -52,6 +52,8 @@ export function SecretRow({
   const { can } = useProject();
   const queries = useQueryClient();
   const [asking, setAsking] = useState(false);
+  // It stays what it was while the new secret is shown.
+  const [isFirst, setFirst] = useState(false);
   const [grace, setGrace] = useState<number | string>(3600);
   const rotate = useMutation({
     mutationFn: () =>
@@ -63,6 +65,10 @@ export function SecretRow({
       ),
     onSuccess: () => queries.invalidateQueries({ queryKey: ['agent', agentId, 'webhooks'] }),
   });
+  const open = () => {
+    setFirst(!secret.set);
+    setAsking(true);
+  };
   const close = () => {
     setAsking(false);
     rotate.reset();
@@ -82,11 +88,11 @@ export function SecretRow({
         </Text>
       </div>
       {can('administer') && (
-        <Button variant="default" leftSection={<RotateCcw size={14} />} onClick={() => setAsking(true)}>
+        <Button variant="default" leftSection={<RotateCcw size={14} />} onClick={open}>
           {secret.set ? 'Rotate' : 'Make a secret'}
         </Button>
       )}
-      <Modal opened={asking} onClose={close} title={secret.set ? 'Rotate the secret' : 'Make a secret'}>
+      <Modal opened={asking} onClose={close} title={isFirst ? 'Make a secret' : 'Rotate the secret'}>
         <Stack>
           {rotate.data?.secret ? (
             <>
@@ -106,7 +112,7 @@ export function SecretRow({
             </>
           ) : (
             <>
-              {secret.set && (
+              {!isFirst && (
                 <NumberInput
                   label="Keep the old one valid for"
                   description="While both sides change over; 0: not at all."
@@ -123,7 +129,7 @@ export function SecretRow({
                   Cancel
                 </Button>
                 <Button loading={rotate.isPending} onClick={() => rotate.mutate()}>
-                  {secret.set ? 'Rotate' : 'Make it'}
+                  {isFirst ? 'Make it' : 'Rotate'}
                 </Button>
               </Group>
             </>
