@@ -99,7 +99,7 @@ void t.test('the console, as a person uses it', { skip }, async (t) => {
       await transcript.getByText(HOSTILE).waitFor();
       t.equal(await page.locator('.words script').count(), 0, 'what was said is text');
       await page.getByRole('group', { name: 'Tools' }).getByRole('button').first().click();
-      await page.locator('.selected').getByText('"reference":"L 42"').waitFor();
+      await page.locator('.timeline-selected').getByText('"reference":"L 42"').waitFor();
       await faults();
       await page.setViewportSize({ width: 360, height: 780 });
       t.same(await tooWide(page), [], 'a call fits a telephone');

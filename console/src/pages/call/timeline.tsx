@@ -332,7 +332,7 @@ function Selected({
   onClose: () => void;
 }) {
   return (
-    <div className="selected" role="status">
+    <div className="timeline-selected" role="status">
       <Group justify="space-between" wrap="nowrap" align="flex-start">
         <Stack gap={8} style={{ minWidth: 0 }}>
           {cluster.marks.slice(0, MAX_SHOWN).map((mark) => (

@@ -69,12 +69,22 @@ export function freeId(taken: readonly { id: string }[], wish: string): string {
   for (let number = 2; ; number++) if (!ids.has(`${wish}_${number}`)) return `${wish}_${number}`;
 }
 
+/** How far a node is moved aside that would lie on another one. */
+const ASIDE = 40;
+
+/** @param node its place is a wish: none lies on another one */
 export function addNode(
   flow: Flow,
   node: Omit<FlowNode, 'id'> & { type: string },
 ): { flow: Flow; id: string } {
   const id = freeId(flow.nodes, String(node.type));
   const added = { ...node, id } as FlowNode;
+  const isFree = ({ x, y }: { x: number; y: number }) =>
+    flow.nodes.every(
+      ({ position }) => !position || Math.abs(position.x - x) >= ASIDE || Math.abs(position.y - y) >= ASIDE,
+    );
+  while (added.position && !isFree(added.position))
+    added.position = { x: added.position.x + ASIDE, y: added.position.y + ASIDE };
   const start = flow.nodes.length === 0 ? id : flow.start_node_id;
   return { flow: { ...flow, start_node_id: start, nodes: [...flow.nodes, added] }, id };
 }

@@ -93,7 +93,13 @@ export function FlowInspector({
         onRemove={onRemove}
       />
       <Group align="flex-end" wrap="nowrap">
-        <IdInput key={node.id} id={node.id} readOnly={readOnly} onRename={onRename} />
+        <IdInput
+          key={node.id}
+          id={node.id}
+          isTaken={(id) => flow.nodes.some((one) => one !== node && one.id === id)}
+          readOnly={readOnly}
+          onRename={onRename}
+        />
         {node.id !== flow.start_node_id && !readOnly && (
           <Button variant="default" onClick={onStart}>
             Start here
@@ -149,25 +155,31 @@ function Heading({
 
 function IdInput({
   id,
+  isTaken,
   readOnly,
   onRename,
 }: {
   id: string;
+  isTaken: (id: string) => boolean;
   readOnly: boolean;
   onRename: (id: string) => void;
 }) {
   const [text, setText] = useState(id);
-  const isWrong = !/^[A-Za-z0-9_-]{1,64}$/.test(text);
+  const error = !/^[A-Za-z0-9_-]{1,64}$/.test(text)
+    ? '1 to 64 of A-Z, a-z, 0-9, _ and -'
+    : isTaken(text)
+      ? 'Another node has this ID'
+      : undefined;
   return (
     <TextInput
       flex={1}
       label="ID"
       value={text}
       readOnly={readOnly}
-      error={isWrong ? '1 to 64 of A-Z, a-z, 0-9, _ and -' : undefined}
+      error={error}
       styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)', fontSize: 13 } }}
       onChange={(event) => setText(event.currentTarget.value)}
-      onBlur={() => !isWrong && text !== id && onRename(text)}
+      onBlur={() => error === undefined && text !== id && onRename(text)}
       onKeyDown={(event) => event.key === 'Enter' && event.currentTarget.blur()}
     />
   );

@@ -1,21 +1,11 @@
-import '@xyflow/react/dist/style.css';
 import { Box } from '@mantine/core';
-import {
-  Background,
-  Controls,
-  ReactFlow,
-  ReactFlowProvider,
-  useEdgesState,
-  useNodesState,
-  useReactFlow,
-} from '@xyflow/react';
+import { ReactFlowProvider, useEdgesState, useNodesState, useReactFlow } from '@xyflow/react';
 import { useEffect, useMemo } from 'react';
+import { FlowCanvas } from './flow-canvas.tsx';
 import { toCanvasEdge, toCanvasNode } from './flow-elements.ts';
 import type { Flow } from './flow-graph.ts';
 import { placed } from './flow-layout.ts';
-import { StepNode } from './flow-node.tsx';
 
-const NODE_TYPES = { step: StepNode };
 /** So many nodes can be read together; of more, the one where the call is is brought into sight. */
 const READABLE = 12;
 
@@ -50,25 +40,14 @@ function GoneThrough({ flow, at }: { flow: Flow; at: string | null }) {
       void canvas.fitView({ nodes: [{ id: at }], maxZoom: 0.8, duration: 200 });
   }, [flow, at, canvas, setNodes]);
   return (
-    <ReactFlow
+    <FlowCanvas
       nodes={nodes}
       edges={edges}
-      nodeTypes={NODE_TYPES}
-      colorMode="system"
-      fitView
-      fitViewOptions={{ maxZoom: 1, padding: 0.2 }}
-      minZoom={0.1}
-      nodesDraggable={false}
-      nodesConnectable={false}
+      readOnly
       elementsSelectable={false}
-      deleteKeyCode={null}
-      proOptions={{ hideAttribution: true }}
       aria-label="Flow of the call"
       onNodesChange={onNodesChange}
       onEdgesChange={onEdgesChange}
-    >
-      <Background gap={20} />
-      <Controls showInteractive={false} />
-    </ReactFlow>
+    />
   );
 }

@@ -1,17 +1,7 @@
-import '@xyflow/react/dist/style.css';
 import { ActionIcon, Box, Button, Card, Drawer, Group, Menu, Skeleton, Text, Tooltip } from '@mantine/core';
 import { useElementSize, useHotkeys, useMediaQuery } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
-import {
-  Background,
-  Controls,
-  MiniMap,
-  ReactFlow,
-  ReactFlowProvider,
-  useEdgesState,
-  useNodesState,
-  useReactFlow,
-} from '@xyflow/react';
+import { MiniMap, ReactFlowProvider, useEdgesState, useNodesState, useReactFlow } from '@xyflow/react';
 import type { Connection, Edge, OnSelectionChangeParams } from '@xyflow/react';
 import { useCallback, useEffect, useMemo, useState } from 'react';
 import { useDescription } from '../../api/description.ts';
@@ -24,6 +14,7 @@ import type { GroupField } from '../../components/schema-form/field.ts';
 import { emptyOf } from '../../components/schema-form/form-value.ts';
 import type { Json } from '../../components/schema-form/form-value.ts';
 import { AgentFrame } from '../agents/agent-frame.tsx';
+import { FlowCanvas } from './flow-canvas.tsx';
 import { flowForms } from './flow-form.ts';
 import {
   addNode,
@@ -41,11 +32,9 @@ import { toCanvasEdge, toCanvasNode } from './flow-elements.ts';
 import { FlowInspector } from './flow-inspector.tsx';
 import type { Selected } from './flow-inspector.tsx';
 import { arrange, NODE_HEIGHT, NODE_WIDTH } from './flow-layout.ts';
-import { lookOf, StepNode } from './flow-node.tsx';
+import { lookOf } from './flow-node.tsx';
 import type { CanvasNode } from './flow-node.tsx';
 import { useFlow } from './use-flow.ts';
-
-const NODE_TYPES = { step: StepNode };
 
 /** The graph that calls of an agent go through. */
 export default function FlowPage() {
@@ -226,8 +215,10 @@ function Canvas({
       }}
       onRename={(id) => {
         if (!selected) return;
-        change(rename(flow, selected.id, id));
+        // The same node to the canvas, with its size, and selected as before.
+        setNodes((all) => all.map((node) => (node.id === selected.id ? { ...node, id } : node)));
         setSelected({ part: 'nodes', id });
+        change(rename(flow, selected.id, id));
       }}
       onStart={() => selected && change({ ...flow, start_node_id: selected.id })}
       onRemove={() => {
@@ -241,19 +232,11 @@ function Canvas({
   return (
     <Group gap="md" align="stretch" wrap="nowrap" h="max(420px, calc(100dvh - 240px))">
       <Card withBorder radius="md" p={0} flex={1} miw={0} ref={ref}>
-        <ReactFlow
+        <FlowCanvas
           nodes={nodes}
           edges={edges}
-          nodeTypes={NODE_TYPES}
-          colorMode="system"
-          fitView
-          fitViewOptions={{ maxZoom: 1, padding: 0.2 }}
-          minZoom={0.1}
+          readOnly={readOnly}
           onlyRenderVisibleElements={flow.nodes.length > 80}
-          nodesDraggable={!readOnly}
-          nodesConnectable={!readOnly}
-          deleteKeyCode={readOnly ? null : ['Delete', 'Backspace']}
-          proOptions={{ hideAttribution: true }}
           aria-label="Flow"
           onNodesChange={onNodesChange}
           onEdgesChange={onEdgesChange}
@@ -272,8 +255,6 @@ function Canvas({
             )
           }
         >
-          <Background gap={20} />
-          <Controls showInteractive={false} />
           {!isNarrow && flow.nodes.length > 12 && <MiniMap pannable zoomable />}
           <Toolbar
             forms={forms}
@@ -283,7 +264,7 @@ function Canvas({
             onUndo={onUndo}
             onRedo={onRedo}
           />
-        </ReactFlow>
+        </FlowCanvas>
       </Card>
       {isNarrow ? (
         <Drawer

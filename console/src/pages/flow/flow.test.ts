@@ -23,6 +23,18 @@ void t.test('a flow is changed as a whole', async (t) => {
   const { flow, id } = addNode(first, { type: 'say', text: 'One moment.' });
   t.equal(id, 'say');
   t.equal(freeId(flow.nodes, 'say'), 'say_2');
+  const aside = addNode(addNode(first, { type: 'say', position: { x: 5, y: 5 } }).flow, {
+    type: 'say',
+    position: { x: 5, y: 5 },
+  });
+  t.same(
+    aside.flow.nodes.slice(2).map(({ position }) => position),
+    [
+      { x: 45, y: 45 },
+      { x: 85, y: 85 },
+    ],
+    'none lies on another one',
+  );
   const joined = connect(flow, 'say', 'end');
   t.same(joined.flow.edges.at(-1), { id: 'say_end', from: 'say', to: 'end', condition: { type: 'always' } });
   const other = connect(joined.flow, 'say', 'start');

@@ -26,11 +26,12 @@ export function useFlow(agentId: string) {
   const queries = useQueryClient();
   const agent = useAgent(agentId);
   const stored = useMemo(() => readFlow(agent.data?.flow_definition ?? null), [agent.data]);
+  const shown = useMemo(() => stored && placed(stored), [stored]);
   const [history, setHistory] = useState<History<Flow | null> | null>(() => {
     const draft = readDraft(localStorage, draftId(agentId));
     return draft ? begin(readFlow(draft.patch['flow_definition'])) : null;
   });
-  const flow = history ? history.present : stored && placed(stored);
+  const flow = history ? history.present : shown;
   const isChanged = history !== null && !isEqual(history.present, stored);
 
   const keep = (next: History<Flow | null>) => {
