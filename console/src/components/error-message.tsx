@@ -6,7 +6,12 @@ import { CircleAlert, RefreshCw } from './icons.ts';
 /** What went wrong, in the server's words, with the id that finds the request in its log. */
 export function ErrorMessage({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   const api = error instanceof ApiError ? error : undefined;
-  const title = api?.status === 403 ? 'Your role does not allow this' : 'This did not work';
+  const title =
+    api?.code === 'feature_disabled'
+      ? 'This feature is switched off'
+      : api?.status === 403
+        ? 'Your role does not allow this'
+        : 'This did not work';
   return (
     <Alert color="red" variant="light" icon={<CircleAlert size={18} />} title={title} role="alert">
       <Stack gap="xs" align="flex-start">

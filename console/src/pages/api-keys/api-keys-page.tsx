@@ -1,19 +1,21 @@
 import { Button, Code, CopyButton, Modal, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, take } from '../../api/client.ts';
 import type { components } from '../../api/schema.d.ts';
+import { usePages } from '../../api/use-pages.ts';
 import { useProject } from '../../app/project.ts';
 import { confirmColumn, statusColumn, timeColumn } from '../../components/columns.tsx';
 import { CopyCurl } from '../../components/copy-curl.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import type { DataColumn } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
+import { ErrorMessage } from '../../components/error-message.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { KeyRound } from '../../components/icons.ts';
+import { Loading } from '../../components/loading.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
-import { QueryContent } from '../../components/query-content.tsx';
 
 type ApiKey = components['schemas']['ApiKey'];
 
@@ -28,10 +30,9 @@ export default function ApiKeysPage() {
   const { projectId, can } = useProject();
   const queries = useQueryClient();
   const path = { project_id: projectId };
-  const query = useQuery({
+  const keys = usePages({
     queryKey: ['api-keys', projectId],
-    queryFn: () =>
-      take(api.GET('/v1/projects/{project_id}/api-keys', { params: { path, query: { limit: 100 } } })),
+    read: (page) => take(api.GET('/v1/projects/{project_id}/api-keys', { params: { path, query: page } })),
   });
   const changed = () => queries.invalidateQueries({ queryKey: ['api-keys', projectId] });
   const [opened, dialog] = useDisclosure(false);
@@ -94,20 +95,28 @@ export default function ApiKeysPage() {
           </>
         }
       />
-      <QueryContent query={query}>
-        {({ items }) =>
-          items.length === 0 ? (
-            <EmptyState
-              icon={KeyRound}
-              title="No key yet"
-              text="A key lets a program place calls, read transcripts and change agents of this project."
-              action={createButton}
-            />
-          ) : (
-            <DataTable label="API keys" rows={items} columns={columns} rowKey={({ id }) => id} />
-          )
-        }
-      </QueryContent>
+      {keys.error ? (
+        <ErrorMessage error={keys.error} onRetry={keys.retry} />
+      ) : !keys.items ? (
+        <Loading height="20vh" />
+      ) : keys.items.length === 0 ? (
+        <EmptyState
+          icon={KeyRound}
+          title="No key yet"
+          text="A key lets a program place calls, read transcripts and change agents of this project."
+          action={createButton}
+        />
+      ) : (
+        <DataTable
+          label="API keys"
+          rows={keys.items}
+          columns={columns}
+          rowKey={({ id }) => id}
+          hasMore={keys.hasMore}
+          loadingMore={keys.loadingMore}
+          onLoadMore={keys.loadMore}
+        />
+      )}
       <FormDialog
         title="New API key"
         opened={opened}

@@ -49,7 +49,7 @@ export default function FeatureFlagsPage() {
                   <Switch
                     aria-labelledby={`flag-${key}`}
                     checked={enabled}
-                    disabled={!can('administer') || set.isPending}
+                    disabled={!can('own') || set.isPending}
                     onChange={(event) => set.mutate({ key, enabled: event.currentTarget.checked })}
                   />
                 </Group>

@@ -32,6 +32,7 @@ export const NEW_RECORDS: Readonly<
   'phone-numbers': lazy(() => import('./new-number.tsx')),
   'provider-credentials': lazy(() => import('./new-credential.tsx')),
   'telephony-accounts': lazy(() => import('./new-account.tsx')),
+  voices: lazy(() => import('./new-voice.tsx')),
 };
 
 export function RecordExtras({ kindId, record, onChanged }: ExtraProps & { kindId: string }) {

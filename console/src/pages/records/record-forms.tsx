@@ -15,7 +15,7 @@ import type { Json } from '../../components/schema-form/form-value.ts';
 import { OtherErrors } from '../../components/schema-form/other-errors.tsx';
 import { Control, GroupFields } from '../../components/schema-form/schema-form.tsx';
 import { RecordExtras } from './record-extras.tsx';
-import { addressOf, editForm, needsProject } from './record-operations.ts';
+import { addressOf, bodyOf, editForm, needsProject } from './record-operations.ts';
 import type { RecordOperation, RecordOperations } from './record-operations.ts';
 import { mayDo, request } from './record-request.ts';
 import { RecordValue } from './record-value.tsx';
@@ -112,14 +112,18 @@ export function EditRecord({
   const [changed, setChanged] = useState<unknown>(null);
   const value = changed ?? base;
   const save = useMutation({
-    mutationFn: () => request('PATCH', addressOf(update!, known, id), patchBetween(base, value, form!) ?? {}),
+    mutationFn: () => {
+      const patch = (patchBetween(base, value, form!) ?? {}) as Json;
+      return request('PATCH', addressOf(update!, known, id), bodyOf(update!, patch));
+    },
     async onSuccess() {
       await refresh();
       setChanged(null);
     },
   });
-  // What belongs to the installation is changed by nobody here; what the org came with neither.
-  const isOwn = record['org_id'] !== null && record['built_in'] !== true;
+  // What belongs to the installation or to another org is changed by nobody here; what the org came with neither.
+  const { org_id: owner = orgId } = record;
+  const isOwn = owner === orgId && record['built_in'] !== true;
   const mayEdit = isOwn && mayDo(update, role);
   const shown = form?.fields.map(({ key }) => key) ?? [];
   const facts = Object.entries(record).filter(

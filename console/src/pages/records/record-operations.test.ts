@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { Description } from '../../api/description.ts';
-import { addressOf, bodyForm, editForm, needsProject, operationsOf } from './record-operations.ts';
+import { addressOf, bodyForm, bodyOf, editForm, needsProject, operationsOf } from './record-operations.ts';
 
 const json = (schema: object) => ({ content: { 'application/json': { schema } } });
 const named = (kind: string, own: object) => ({
@@ -47,6 +47,24 @@ const description: Description = {
       },
       delete: { operationId: 'deleteTool', summary: '', responses: {} },
     },
+    '/v1/voices/clone': { post: { operationId: 'cloneVoice', summary: '', responses: {} } },
+    '/v1/voices/{voice_id}': {
+      patch: {
+        operationId: 'updateVoice',
+        summary: '',
+        requestBody: {
+          content: {
+            'application/x-www-form-urlencoded': {
+              schema: {
+                type: 'object',
+                properties: { name: { type: 'string' }, is_public: { type: 'boolean' } },
+              },
+            },
+          },
+        },
+        responses: {},
+      },
+    },
   },
   components: {
     schemas: {
@@ -83,4 +101,17 @@ void t.test('records by the description', async (t) => {
     ['name'],
   );
   t.equal(editForm(form, undefined, schemas, {}), undefined);
+});
+
+void t.test('records that are cloned, and changed by the fields of a form', async (t) => {
+  const { create, update } = operationsOf(description, { one: 'Voice', many: 'Voices' });
+  t.equal(create?.path, '/v1/voices/clone');
+  t.equal(bodyForm(create, schemas), undefined);
+  t.same(
+    editForm(undefined, update, schemas, { name: 'Asha', is_public: false })?.fields.map(({ key }) => key),
+    ['name', 'is_public'],
+  );
+  t.equal(String(bodyOf(update!, { name: 'Asha & Co', is_public: true })), 'name=Asha+%26+Co&is_public=true');
+  const { update: updateTool } = operationsOf(description, { one: 'Tool', many: 'Tools' });
+  t.same(bodyOf(updateTool!, { name: 'a' }), { name: 'a' });
 });

@@ -33,7 +33,7 @@ export function operationsOf(
   );
   return {
     list: all.get(`list${kind.many}`),
-    create: all.get(`create${kind.one}`),
+    create: all.get(`create${kind.one}`) ?? all.get(`clone${kind.one}`),
     get: all.get(`get${kind.one}`),
     update: all.get(`update${kind.one}`),
     remove: all.get(`delete${kind.one}`) ?? all.get(`release${kind.one}`),
@@ -59,12 +59,22 @@ export function addressOf(
   return text === '' ? filled : `${filled}?${text}`;
 }
 
+const JSON_TYPE = 'application/json';
+const FORM_TYPE = 'application/x-www-form-urlencoded';
+
+/** What an operation is sent: JSON, or the fields of a form. */
+export function bodyOf({ about }: RecordOperation, value: Json): Json | URLSearchParams {
+  const content = about.requestBody?.content ?? {};
+  if (JSON_TYPE in content || !(FORM_TYPE in content)) return value;
+  return new URLSearchParams(Object.entries(value).map(([key, one]) => [key, String(one)]));
+}
+
 /** Filled in by the page, or by the server. */
 const NOT_ASKED = ['org_id', 'project_id', 'project_ids'];
 
 /** The form of the body of an operation; undefined where it takes no JSON. */
 export function bodyForm(operation: RecordOperation | undefined, schemas: Schemas): Field | undefined {
-  const schema = operation?.about.requestBody?.content['application/json']?.schema;
+  const schema = operation?.about.requestBody?.content[JSON_TYPE]?.schema;
   return schema && withoutPlace(fieldOf(schema, schemas));
 }
 
@@ -88,7 +98,8 @@ export function editForm(
   schemas: Schemas,
   record: Json,
 ): GroupField | undefined {
-  const body = update?.about.requestBody?.content['application/json']?.schema;
+  const content = update?.about.requestBody?.content;
+  const body = (content?.[JSON_TYPE] ?? content?.[FORM_TYPE])?.schema;
   if (!body) return undefined;
   const keys = propertyNames(body, schemas);
   const made =
@@ -119,6 +130,6 @@ function propertyNames(schema: JsonSchema, schemas: Schemas): Set<string> {
 
 /** Whether a body names the project that a record is made in. */
 export function needsProject(operation: RecordOperation, schemas: Schemas): boolean {
-  const schema = operation.about.requestBody?.content['application/json']?.schema;
+  const schema = operation.about.requestBody?.content[JSON_TYPE]?.schema;
   return schema !== undefined && propertyNames(schema, schemas).has('project_id');
 }

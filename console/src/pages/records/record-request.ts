@@ -10,7 +10,9 @@ export async function request(method: string, address: string, body?: unknown): 
   const init =
     body === undefined
       ? { method }
-      : { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+      : body instanceof URLSearchParams
+        ? { method, body }
+        : { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
   const response = await authorizedFetch(new Request(`${apiUrl}${address}`, init));
   const answer: unknown = response.status === 204 ? null : await response.json().catch(() => null);
   if (!response.ok) throw toApiError(response.status, answer, response.headers.get('x-request-id'));
