@@ -81,7 +81,10 @@ const SHOWN: readonly [RegExp, Shown][] = [
   [/^npm run dev$/, { by: 'embedded/test/dev.test.ts' }],
   [/^npm run test:path -- /, { by: 'shared/test/test-path.test.ts' }],
   [/^npm run test:file \S+\.test\.ts$/, { by: 'shared/test/test-path.test.ts' }],
-  [/^npm run mutants -- /, { not: 'takes hours; shared/test/mutation.test.ts does the same to two files' }],
+  [
+    /^npm run mutants( -- |$)/,
+    { not: 'takes hours; shared/test/mutation.test.ts does the same to two files' },
+  ],
   [/^npm run call -- --carrier (twilio|browser)$/, { by: 'embedded/test/whole-conversation.test.ts' }],
   [/^npm run call -- (--text .* --interrupt|--noise) /, { by: 'embedded/test/command-line.test.ts' }],
   [/^npm run call -- --script /, { by: 'embedded/test/whole-conversation.test.ts' }],
