@@ -1,11 +1,11 @@
 import tls from 'node:tls';
 import t from 'tap';
 import { MockAgent } from 'undici';
-import { seededRandom } from '@parley/emulators/server/delays';
 import { openEmulatorServer } from '@parley/emulators/server/emulator-server';
 import { COMMON_FAULTS, FaultPlan } from '@parley/emulators/server/faults';
 import { hasOpenssl, makeCertificate } from '@parley/emulators/server/make-certificate';
 import { systemClock } from '@parley/shared/time/clock';
+import { seededRandom } from '@parley/shared/values/seeded-random';
 import type { DialAnswer } from './carrier-dialling.ts';
 import { CarrierClient } from './carrier-client.ts';
 

@@ -1,8 +1,8 @@
+import { seededRandom } from '@parley/shared/values/seeded-random';
 import { activeLevelDb, gainOf } from '../noise/active-level.ts';
 import { makeMusic } from '../noise/music.ts';
 import { filter, NOISE_RATE, pink, samplesOf, type Random } from '../noise/sound.ts';
 import type { Speaker } from '../noise/voices.ts';
-import { seededRandom } from '../server/delays.ts';
 import type { AnswerPart, AnswerScript } from './answer-script.ts';
 
 /** Active level of the voices, and of tones and music, dB to a full-scale square wave. */

@@ -1,4 +1,4 @@
-import { seededRandom } from '../server/delays.ts';
+import { seededRandom } from '@parley/shared/values/seeded-random';
 import { openEmulatorServer, readBody } from '../server/emulator-server.ts';
 import type { EmulatorExchange, HttpAnswer } from '../server/emulator-server.ts';
 import { COMMON_FAULTS, FaultPlan } from '../server/faults.ts';

@@ -1,5 +1,5 @@
 import { systemClock, type Clock } from '@parley/shared/time/clock';
-import { seededRandom } from '../server/delays.ts';
+import { seededRandom } from '@parley/shared/values/seeded-random';
 import type { HttpAnswer } from '../server/emulator-server.ts';
 import { FaultPlan } from '../server/faults.ts';
 import { DialledTelephone, telephoneByNumber, type DialPace, type Telephones } from '../callers/telephone.ts';

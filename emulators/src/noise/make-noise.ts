@@ -1,4 +1,4 @@
-import { seededRandom } from '../server/delays.ts';
+import { seededRandom } from '@parley/shared/values/seeded-random';
 import { activeLevelDb, gainOf } from './active-level.ts';
 import { bark, clatter, cough, knock, passingCar } from './events.ts';
 import { makeMusic } from './music.ts';

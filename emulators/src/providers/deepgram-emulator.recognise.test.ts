@@ -2,9 +2,9 @@ import t from 'tap';
 import { encodeAlaw, encodeMulaw } from '@parley/shared/audio/g711';
 import { Resampler } from '@parley/shared/audio/resampler';
 import { parseWav } from '@parley/shared/audio/wav';
+import { seededRandom } from '@parley/shared/values/seeded-random';
 import { ListenClient, transcriptOf } from '../../test/fixtures/listen-client.ts';
 import { openDeepgramEmulator } from './deepgram-emulator.ts';
-import { seededRandom } from '../server/delays.ts';
 import { FlitePhones } from '../recogniser/flite-phones.ts';
 
 const KNOWN = [

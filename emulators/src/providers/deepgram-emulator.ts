@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { DisposableList } from '@parley/shared/async/disposable-list';
 import { systemClock } from '@parley/shared/time/clock';
 import type { Clock } from '@parley/shared/time/clock';
+import { seededRandom } from '@parley/shared/values/seeded-random';
 import { AudioIntake, UndecodableAudioError } from './deepgram/audio-intake.ts';
 import { parseFluxQuery, parseNovaQuery, QueryError } from './deepgram/listen-query.ts';
 import type { FluxQuery, NovaQuery } from './deepgram/listen-query.ts';
@@ -13,7 +14,6 @@ import { NovaSession } from './deepgram/nova-session.ts';
 import type { alternative } from './deepgram/nova-session.ts';
 import { DEEPGRAM_FAULTS } from './deepgram/send-queue.ts';
 import type { DeepgramFault, WireMessage } from './deepgram/send-queue.ts';
-import { seededRandom } from '../server/delays.ts';
 import type { Delay } from '../server/delays.ts';
 import { openEmulatorServer, readBody } from '../server/emulator-server.ts';
 import type {

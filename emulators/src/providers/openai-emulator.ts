@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '@parley/shared/time/clock';
 import type { Clock } from '@parley/shared/time/clock';
-import { sampleMs, seededRandom, wait } from '../server/delays.ts';
+import { seededRandom } from '@parley/shared/values/seeded-random';
+import { sampleMs, wait } from '../server/delays.ts';
 import type { Delay } from '../server/delays.ts';
 import { openEmulatorServer, readBody, resetConnection } from '../server/emulator-server.ts';
 import type {

@@ -9,7 +9,7 @@ import { writeFileSync } from 'node:fs';
 import { decodeMulaw, encodeMulaw } from '@parley/shared/audio/g711';
 import { Resampler } from '@parley/shared/audio/resampler';
 import { parseWav } from '@parley/shared/audio/wav';
-import { seededRandom } from '../server/delays.ts';
+import { seededRandom } from '@parley/shared/values/seeded-random';
 import { encodeModel, SILENCE, STATES_PER_PHONE, stateOf } from './acoustic-model.ts';
 import { CEPSTRA, FEATURE_RATE, FEATURE_SIZE, FeatureStream, FRAME_MS } from './features.ts';
 import { FlitePhones } from './flite-phones.ts';

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { decodeMulaw, encodeMulaw } from '@parley/shared/audio/g711';
-import { seededRandom } from '../server/delays.ts';
+import { seededRandom } from '@parley/shared/values/seeded-random';
 import { ScriptedEars } from './ears.ts';
 import { markVoice, readVoiceMark } from './voice-mark.ts';
 

@@ -3,17 +3,6 @@ import type { Clock } from '@parley/shared/time/clock';
 /** How long something takes: always the same, or log-normal through its median and 95th percentile. Milliseconds. */
 export type Delay = number | { p50Ms: number; p95Ms: number };
 
-/** Numbers in [0, 1) that repeat with the seed (mulberry32, Tommy Ettinger, public domain). */
-export function seededRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /** The 95th percentile of the standard normal distribution. */
 const Z_95 = 1.6448536;
 

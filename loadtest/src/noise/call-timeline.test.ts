@@ -1,7 +1,7 @@
 import t from 'tap';
 import { encodeMulaw } from '@parley/shared/audio/g711';
 import { MULAW_SILENCE } from '@parley/emulators/carriers/agent-playback';
-import { seededRandom } from '@parley/emulators/server/delays';
+import { seededRandom } from '@parley/shared/values/seeded-random';
 import { addCall, newFigures, voicedFrames, type CallTimeline, type Reply } from './call-timeline.ts';
 import { falseStopsAMinute, roomMarkdown, roomRow, roomTable } from './noise-report.ts';
 import { allLines, INTERRUPTIONS_A_CALL, roomTalk, spokenMs, taughtLines } from './room-talk.ts';

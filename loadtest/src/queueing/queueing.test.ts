@@ -1,5 +1,5 @@
 import t from 'tap';
-import { seededRandom } from '@parley/emulators/server/delays';
+import { seededRandom } from '@parley/shared/values/seeded-random';
 import { erlangB, erlangC, meanWait, meanWaitGeneral, slotsForLoss, waitsLonger } from './erlang.ts';
 import { constant, exponential, logNormal, simulateQueue } from './simulate-queue.ts';
 import { planFleet } from './plan-fleet.ts';

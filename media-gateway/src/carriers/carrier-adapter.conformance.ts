@@ -1,6 +1,7 @@
 import { readFile, readdir } from 'node:fs/promises';
 import type { Test } from 'tap';
 import { bytesPerMs, type AudioFormat } from '@parley/shared/audio/audio-frame';
+import { seededRandom } from '@parley/shared/values/seeded-random';
 import { CarrierProtocolError } from './carrier-adapter.ts';
 import type { CarrierAdapter, CarrierCommand, CarrierEvent } from './carrier-adapter.ts';
 
@@ -222,7 +223,7 @@ export function carrierConformance(t: Test, carrier: CarrierCase): void {
   void t.test('fast path and schema agree on 26,000 generated and mutated messages', async (t) => {
     const adapter = await started();
     const media = JSON.parse(await read('received-media')) as Message;
-    const random = mulberry32(20_260_101);
+    const random = seededRandom(20_260_101);
     let audio = 0;
     let refused = 0;
     for (let i = 0; i < 26_000; i++) {
@@ -353,15 +354,4 @@ function shuffle(items: unknown[], random: () => number): void {
     const j = Math.floor(random() * (i + 1));
     [items[i], items[j]] = [items[j], items[i]];
   }
-}
-
-/** A small generator, so that a failure can be repeated. */
-function mulberry32(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }

@@ -1,16 +1,6 @@
 import t from 'tap';
+import { seededRandom } from '@parley/shared/values/seeded-random';
 import { fakeRealtime, webPlan } from './fakes.ts';
-
-/** xorshift32: the same mutations in every run. */
-function seededRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    return (state >>> 0) / 2 ** 32;
-  };
-}
 
 const MESSAGES: object[] = [
   {

@@ -1,10 +1,10 @@
 import tls from 'node:tls';
 import t from 'tap';
-import { seededRandom } from '@parley/emulators/server/delays';
 import { openEmulatorServer } from '@parley/emulators/server/emulator-server';
 import { COMMON_FAULTS, FaultPlan } from '@parley/emulators/server/faults';
 import { hasOpenssl, makeCertificate } from '@parley/emulators/server/make-certificate';
 import { Secret } from '@parley/shared/config/secret';
+import { seededRandom } from '@parley/shared/values/seeded-random';
 import { SessionSource } from './session-source.ts';
 
 void t.test(

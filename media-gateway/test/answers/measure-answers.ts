@@ -3,7 +3,7 @@ import type { AnswerClass } from '@parley/shared/contracts/answer-detection';
 import type { AnswerScript, AnswererKind } from '@parley/emulators/answers/answer-script';
 import { renderAnswer } from '@parley/emulators/answers/answer-sound';
 import { openSpeaker } from '@parley/emulators/noise/voices';
-import { seededRandom } from '@parley/emulators/server/delays';
+import { seededRandom } from '@parley/shared/values/seeded-random';
 import { fakeCall, wirePlan } from '../../src/call/fakes.ts';
 import type { VoiceModel } from '../../src/hearing/voice-model/voice-model.ts';
 

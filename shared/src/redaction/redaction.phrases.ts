@@ -1,3 +1,4 @@
+import { seededRandom } from '../values/seeded-random.ts';
 import { FRAMES, NAMES_AND_ADDRESSES } from './redaction.corpus.ts';
 import { FIFTH } from './redaction.unseen-fifth.ts';
 import { FOURTH } from './redaction.unseen-fourth.ts';
@@ -11,17 +12,6 @@ export interface Phrase {
 
 type Language = keyof typeof FRAMES;
 type Random = () => number;
-
-/** The generator mulberry32: the same values on each run. */
-function seeded(seed: number): Random {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
-  };
-}
 
 const pick = <T>(random: Random, from: readonly T[]): T => from[Math.floor(random() * from.length)]!;
 const digits = (random: Random, count: number) =>
@@ -278,7 +268,7 @@ export const UNSEEN = { second: SECOND, third: THIRD, fourth: FOURTH, fifth: FIF
 
 /** @param rounds how often each frame is filled in each form */
 export function structuredPhrases(language: Language, half: 'tuned' | 'heldOut', rounds = 1): Phrase[] {
-  const random = seeded(language.length * 7919 + (half === 'tuned' ? 11 : 23) + language.charCodeAt(0));
+  const random = seededRandom(language.length * 7919 + (half === 'tuned' ? 11 : 23) + language.charCodeAt(0));
   const phrases: Phrase[] = [];
   for (let round = 0; round < rounds; round++)
     for (const frame of FRAMES[language][half].personal)
@@ -287,7 +277,7 @@ export function structuredPhrases(language: Language, half: 'tuned' | 'heldOut',
 }
 
 export function harmlessPhrases(language: Language, half: 'tuned' | 'heldOut'): Phrase[] {
-  return FRAMES[language][half].harmless.map((frame) => fill(frame, 0, language, seeded(1)));
+  return FRAMES[language][half].harmless.map((frame) => fill(frame, 0, language, seededRandom(1)));
 }
 
 export function namedPhrases(
@@ -297,7 +287,7 @@ export function namedPhrases(
 ): Phrase[] {
   return NAMES_AND_ADDRESSES[language][half]
     .filter((frame) => frame.includes(`{${kind}:`))
-    .map((frame) => fill(frame, 0, language, seeded(1)));
+    .map((frame) => fill(frame, 0, language, seededRandom(1)));
 }
 
 /**
@@ -310,7 +300,7 @@ export function unseenPhrases(
   most = FORMS,
 ): { personal: Phrase[]; harmless: Phrase[] } {
   const { openings, endings, personal, harmless } = UNSEEN[set][language];
-  const random = seeded(language === 'en' ? 4099 : 8209);
+  const random = seededRandom(language === 'en' ? 4099 : 8209);
   const dressed = (frame: string) => {
     // What the caller says first, and last.
     const turns = frame.split(' | ');

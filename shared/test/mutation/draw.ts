@@ -1,9 +1,11 @@
+import { seededRandom } from '../../src/values/seeded-random.ts';
+
 /**
  * Draws without replacement: the same seed draws the same of the same list, and whoever stops early has a sample too.
  * @param count at most
  */
 export function draw<T>(all: readonly T[], count: number, seed: number): T[] {
-  const random = mulberry32(seed);
+  const random = seededRandom(seed);
   const left = [...all];
   const drawn = Math.min(count, left.length);
   for (let at = 0; at < drawn; at += 1) {
@@ -11,17 +13,6 @@ export function draw<T>(all: readonly T[], count: number, seed: number): T[] {
     [left[at], left[chosen]] = [left[chosen]!, left[at]!];
   }
   return left.slice(0, drawn);
-}
-
-/** @returns numbers from 0 to below 1 */
-function mulberry32(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 /** Of the normal distribution: 95 % lie within so many standard deviations. */
