@@ -1,9 +1,9 @@
 import { appendFileSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import t from 'tap';
-import { CoveringTests, longTests } from './mutation/covering-tests.ts';
+import { CoveringTests, longTests, opensBrowser } from './mutation/covering-tests.ts';
 import { draw, wilsonInterval } from './mutation/draw.ts';
-import { judge, type Usual } from './mutation/judge.ts';
+import { FIRST_EFFORT, judge, WHOLE_EFFORT, type Usual } from './mutation/judge.ts';
 import { drawMutants, judgedOf, measure } from './mutation/measure.ts';
 import type { Mutant } from './mutation/mutants.ts';
 import { productSources } from './mutation/product-sources.ts';
@@ -86,6 +86,9 @@ void t.test('the nearest tests that reach a source come first, long ones not at 
     'gateway/test/other.test.ts',
     'store/test/call-end.test.ts',
   ]);
+  const all = new CoveringTests(root, opensBrowser(root)).of('gateway/src/calls/call-end.ts');
+  t.ok(all.includes('embedded/test/dev.test.ts'), 'unless all are asked for');
+  t.notOk(all.some((file) => file.startsWith('console/') || file.includes('browsers')));
   t.end();
 });
 
@@ -114,17 +117,26 @@ void t.test('sources of the product are those without tests, fakes and tables', 
 });
 
 /** Tries mutant 1 with tests that reach it unless told, and pass without it. */
-function judged(results: Record<string, Run['result']>, usual: Record<string, Usual> = {}) {
+function judged(
+  results: Record<string, Run['result']>,
+  usual: Record<string, Usual> = {},
+  effort = FIRST_EFFORT,
+) {
   const ran: string[] = [];
-  const verdict = judge('1', Object.keys(results), {
-    isKnown: (test) => test in usual,
-    usual: (test) => Promise.resolve(usual[test] ?? { ms: 100, reached: new Set(['1']) }),
-    runWith: (_id, test) => {
-      ran.push(test);
-      return Promise.resolve({ result: results[test]! });
+  const verdict = judge(
+    '1',
+    Object.keys(results),
+    {
+      isKnown: (test) => test in usual,
+      usual: (test) => Promise.resolve(usual[test] ?? { ms: 100, reached: new Set(['1']) }),
+      runWith: (_id, test) => {
+        ran.push(test);
+        return Promise.resolve({ result: results[test]! });
+      },
+      now: () => 0,
     },
-    now: () => 0,
-  });
+    effort,
+  );
   return verdict.then(({ status, by }) => ({ status, by, ran: ran.join('') }));
 }
 
@@ -141,6 +153,7 @@ void t.test('tests that reach a mutant are run until one fails', async (t) => {
   t.match(await judged({ a: 'failed' }, { a: broken }), { status: 'error', ran: '' });
   const many = Object.fromEntries([...'abcdefgh'].map((test) => [test, 'passed' as const]));
   t.match(await judged(many), { status: 'survived', ran: 'abcdef' }, 'at most six');
+  t.match(await judged(many, {}, WHOLE_EFFORT), { ran: 'abcdefgh' }, 'unless all are asked for');
   const elsewhereAll = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`${at}`, elsewhere]));
   t.match(
     await judged(

@@ -91,8 +91,11 @@ function nameOf(file: string): string {
  */
 export function longTests(root: string): (file: string) => boolean {
   const long = new Set(ALTERNATING.flat());
-  return (file) =>
-    long.has(file) ||
-    file.startsWith('console/') ||
-    BROWSER.test(readFileSync(path.join(root, file), 'utf8'));
+  const browser = opensBrowser(root);
+  return (file) => long.has(file) || browser(file);
+}
+
+/** @param root of the repository */
+export function opensBrowser(root: string): (file: string) => boolean {
+  return (file) => file.startsWith('console/') || BROWSER.test(readFileSync(path.join(root, file), 'utf8'));
 }

@@ -19,12 +19,20 @@ export interface Usual {
   reached: ReadonlySet<string>;
 }
 
-/** How many test files are run to see whether they reach the mutant, besides those of which that is known. */
-const MAX_LOOKED_AT = 12;
-/** How many of these are run with it. */
-const MAX_TESTS = 6;
-/** Of one mutant; a test that has begun may end. */
-const MAX_MS = 120_000;
+/** How much is done for one mutant. */
+export interface Effort {
+  /** How many test files are run to see whether they reach the mutant, besides those of which that is known. */
+  looks: number;
+  /** How many of these are run with it. */
+  tests: number;
+  /** A test that has begun may end. */
+  ms: number;
+}
+
+export const FIRST_EFFORT: Effort = { looks: 12, tests: 6, ms: 120_000 };
+/** Every test that reaches it. */
+export const WHOLE_EFFORT: Effort = { looks: Infinity, tests: Infinity, ms: 3_600_000 };
+
 /** As a test's time is another one each time, and the machine's load is. */
 const TIMES_USUAL = 5;
 const MIN_LIMIT_MS = 20_000;
@@ -45,6 +53,7 @@ export async function judge(
     runWith: (mutant: string, test: string, limitMs: number) => Promise<Pick<Run, 'result'>>;
     now: () => number;
   },
+  effort: Effort = FIRST_EFFORT,
 ): Promise<Verdict> {
   const began = deps.now();
   let tried = 0;
@@ -59,12 +68,12 @@ export async function judge(
   });
   if (id === undefined) return verdict('error', 'Node refuses the source with the mutant in it');
   for (const test of tests) {
-    if (!deps.isKnown(test) && (looked += 1) > MAX_LOOKED_AT) continue;
+    if (!deps.isKnown(test) && (looked += 1) > effort.looks) continue;
     const { ms, reached } = await deps.usual(test);
     if (ms === undefined) continue;
     usable += 1;
     if (!reached.has(id)) continue;
-    if (tried >= MAX_TESTS || (tried > 0 && spent() > MAX_MS)) break;
+    if (tried >= effort.tests || (tried > 0 && spent() > effort.ms)) break;
     tried += 1;
     const { result } = await deps.runWith(id, test, Math.max(MIN_LIMIT_MS, TIMES_USUAL * ms));
     if (result === 'timeout') return verdict('timeout', test);

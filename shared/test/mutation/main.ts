@@ -19,7 +19,7 @@ change, the nearest first, until one fails: one process at a time.
   --count   of changes
   --under   a file or folder that the sample is drawn from
   --resume  goes on with the sample of this file, or begins it; without, .tap/mutants-SEED.jsonl is begun
-  --again   tries again what nothing noticed, after tests were added
+  --again   tries again what nothing noticed, with every test that reaches it; tests may have been added since
 `;
 
 const { values } = parseArgs({

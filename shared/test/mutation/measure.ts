@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { CoveringTests, longTests } from './covering-tests.ts';
+import { CoveringTests, longTests, opensBrowser } from './covering-tests.ts';
 import { draw } from './draw.ts';
-import { judge, type Usual, type Verdict } from './judge.ts';
+import { FIRST_EFFORT, judge, WHOLE_EFFORT, type Usual, type Verdict } from './judge.ts';
 import { mutantsOf, switchMutants, type Mutant } from './mutants.ts';
 import { productSources } from './product-sources.ts';
 import type { Draw, Records, TestRecord } from './records.ts';
@@ -33,7 +33,7 @@ export async function drawMutants(
 
 /**
  * Tries every mutant of the draw that has no verdict yet, one after the other, and adds what it finds to `records`.
- * @param options.again whether those that nothing noticed are tried again
+ * @param options.again whether those that nothing noticed are tried again, with every test that reaches them
  * @param options.onVerdict after each
  * @param options.signal ends the run between two records; what is known stays
  * @throws Error when the sources are not those of the draw
@@ -61,15 +61,21 @@ export async function measure(
     mkdirSync(copy);
     const { texts, ids } = await switchMutants(root, mutants);
     copyRepository(root, copy, texts);
-    const covering = new CoveringTests(root, longTests(root));
+    const again = options.again === true;
+    const covering = new CoveringTests(root, again ? opensBrowser(root) : longTests(root));
     const runner = new TestRunner({ copy, folder }, options.signal);
     for (const [index, mutant] of open) {
-      const verdict = await judge(ids[index], covering.of(mutant.file), {
-        isKnown: (file) => knownOf(copy, file, records) !== undefined,
-        usual: (file) => usualOf(copy, file, records, runner),
-        runWith: (id, test, limitMs) => runner.runWith(id, test, limitMs),
-        now: () => performance.now(),
-      });
+      const verdict = await judge(
+        ids[index],
+        covering.of(mutant.file),
+        {
+          isKnown: (file) => knownOf(copy, file, records) !== undefined,
+          usual: (file) => usualOf(copy, file, records, runner),
+          runWith: (id, test, limitMs) => runner.runWith(id, test, limitMs),
+          now: () => performance.now(),
+        },
+        again ? WHOLE_EFFORT : FIRST_EFFORT,
+      );
       records.add({ kind: 'verdict', index, ...verdict });
       options.onVerdict?.(index, mutant, verdict);
     }
