@@ -4,8 +4,9 @@ import t from 'tap';
 import { newId } from '@parley/shared/ids/new-id';
 import { LONG } from '../../shared/test/fixtures/long.ts';
 import { auditCollection } from '../src/audit/audit-trail.ts';
+import { campaignCollection } from '../src/campaigns/campaign-model.ts';
 import { contactCollection } from '../src/campaigns/contact-model.ts';
-import { nameWords } from '../src/composition/name-words.ts';
+import { isNamed, nameWords } from '../src/composition/name-words.ts';
 import { csvLine } from '../src/exports/csv.ts';
 import { recipientCollection } from '../src/recipient-lists/recipient-list-model.ts';
 import { newRecord } from '../src/storage/new-record.ts';
@@ -357,11 +358,34 @@ const fill = async (kind: string) => {
 };
 
 void t.test('a name is found by the beginnings of its words', async (t) => {
-  t.same(nameWords('Ada LOVE-Li'), ['ada', 'lov', 'love', 'li']);
+  t.same(nameWords('Ada LOVE-Li'), ['.ada', '.lov', '.love', '.li']);
   t.same(nameWords(null), ['']);
   t.same(nameWords('…'), ['']);
-  t.equal(nameWords('Wolfeschlegelsteinhausen').at(-1), 'wolfeschlege');
+  t.equal(nameWords('Wolfeschlegelsteinhausen').at(-1), '.wolfeschlege');
   t.ok(nameWords('many different words '.repeat(9) + 'abcdefghijkl '.repeat(9)).length <= 60);
+});
+
+void t.test('names are the same with accents and without, in any case', async (t) => {
+  for (const [name, plain] of [
+    ['José', 'jose'],
+    ['MÜLLER', 'muller'],
+    ['Zoe\u0308', 'zoë'],
+    ['Straße', 'STRASSE'],
+    ['Łukasz Sørensen', 'lukasz sorensen'],
+    ['IŞIL', 'ışıl'],
+    ['İpek', 'ipek'],
+    ['ΝΊΚΟΣ', 'νικος'],
+    ['Фёдор', 'федор'],
+    ['김', '김'.normalize('NFD')],
+  ] as const) {
+    t.same(nameWords(name), nameWords(plain), name);
+    t.ok(isNamed(name, plain) && isNamed(plain, name), name);
+  }
+  for (const [one, other] of [
+    ['राम', 'रम'],
+    ['Ana', 'Anu'],
+  ] as const)
+    t.notOk(isNamed(one, other), 'vowels that stand as marks are letters');
 });
 
 void t.test('recipients are found by their names, in their list and from everywhere', async (t) => {
@@ -376,7 +400,8 @@ void t.test('recipients are found by their names, in their list and from everywh
   t.same(await names('ada'), ['Ada Byron (+14155550102)', 'Ada Lovelace (+14155550101)']);
   t.same(await names('LOVE ad'), [], 'two letters are no beginning');
   t.same(await names('LOVE ada'), ['Ada Lovelace (+14155550101)']);
-  t.same(await names('áng'), ['José Ángel (+14155550103)']);
+  for (const q of ['áng', 'angel jose', 'JOSÉ']) t.same(await names(q), ['José Ángel (+14155550103)'], q);
+  t.same(await inList(list, 'jose'), ['José Ángel']);
   t.same(await names('lace'), [], 'from their beginnings alone');
   t.equal((await search('lovelace'))[0]?.parent_id, list);
   t.same(await inList(list, 'ada'), ['Ada Byron', 'Ada Lovelace']);
@@ -453,6 +478,28 @@ void t.test('people of an earlier version are found in their lists, and from eve
   t.same((await model.find(of).lean())[0], after, 'again changes nothing');
 });
 
+void t.test('people whose accents counted in an earlier version are found without them later', async (t) => {
+  const list = (await makeList('recipients')).id;
+  const people = [
+    { phone_number: '+14155550141', name: 'Émilie Noether' },
+    { phone_number: '+14155550142', name: 'Emmy Noether' },
+  ];
+  await addPeople(list, people);
+  const model = database.model(recipientCollection);
+  const of = { list_id: list, phone_number: '+14155550141' };
+  await model.collection.updateOne(of, { $set: { words: ['émi', 'émil', 'noe', 'noet'] } });
+  t.same(await inList(list, 'ether émi'), ['Émilie Noether'], 'read one by one');
+  t.same(await names('emilie'), []);
+  await fill('recipients');
+  t.same(await names('emilie'), ['Émilie Noether (+14155550141)']);
+  t.same(await inList(list, 'emilie'), ['Émilie Noether']);
+  t.same(await inList(list, 'ether'), [], 'from an index again');
+  const after = await model.findOne(of).lean();
+  t.same(after?.words, nameWords('Émilie Noether'));
+  await fill('recipients');
+  t.same(await model.findOne(of).lean(), after, 'again changes nothing');
+});
+
 void t.test('a call by itself makes nobody a contact who is found', async (t) => {
   const contacts = database.model(contactCollection);
   const common = {
@@ -466,6 +513,30 @@ void t.test('a call by itself makes nobody a contact who is found', async (t) =>
   await fill('contacts');
   t.same(await names('liskov'), []);
   t.same((await contacts.findOne({ _id: record._id }).lean())?.words, ['']);
+  const call = { _id: common.campaign_id, org_id: orgId, project_id: projectId, kind: 'single' };
+  await database.model(campaignCollection).collection.insertOne(call as never);
+  const listed = (q: string) => plane.call('GET', `/v1/campaigns/${common.campaign_id}/contacts?q=${q}`);
+  t.match((await listed('LISK%20bárbara')).body, { total: 1, items: [{ name: 'Barbara Liskov' }] });
+  t.match((await listed('barbara%20lovelace')).body, { total: 0, items: [] });
+});
+
+void t.test('calls by themselves hide no contact with the same number', async (t) => {
+  const agent = await plane.call<{ id: string }>('POST', `${P}/agents`, { body: { name: 'Dialler' } });
+  const { body: campaign } = await plane.call<{ id: string }>('POST', `${P}/campaigns`, {
+    body: { name: 'Reminders', agent_id: agent.body.id },
+  });
+  const called = (n: number, campaign_id: string) =>
+    newRecord(contactCollection, {
+      ...{ _id: newId('cct', n), org_id: orgId, project_id: projectId, campaign_id },
+      ...{ phone_number: '+14155550155', status: 'pending' as const, unique_number: null },
+    });
+  const single = newId('cmp');
+  const calls = Array.from({ length: 700 }, (_, n) => called(n, single));
+  await database
+    .model(contactCollection)
+    .collection.insertMany([...calls, called(999, campaign.id)] as never[]);
+  t.match(await search('+1 415 555 0155'), [{ type: 'contact', parent_id: campaign.id }]);
+  t.equal((await search('+1 415 555 0155')).length, 1);
 });
 
 interface Executed {
@@ -498,7 +569,7 @@ void t.test(`of ${PEOPLE} people no more are read than are shown`, async (t) => 
     );
   const sent: [filter: object, options: { sort?: object; limit?: number; skip?: number }][] = [];
   mongoose.set('debug', (collection: string, method: string, filter: object, options: object) => {
-    if (collection === 'recipients' && method === 'find') sent.push([filter, options]);
+    if (collection === 'recipients' && /^find(One)?$/.test(method)) sent.push([filter, options]);
   });
   t.teardown(() => mongoose.set('debug', false));
   t.equal((await search('common')).length, 20);
@@ -508,9 +579,9 @@ void t.test(`of ${PEOPLE} people no more are read than are shown`, async (t) => 
   for (const q of ['common', 'person%20common'])
     t.equal((await plane.call<Found>('GET', `${page}${q}`)).body.items.length, 20, q);
   mongoose.set('debug', false);
-  t.ok(sent.length >= 5);
+  t.ok(sent.length >= 9);
   for (const [filter, { sort, limit, skip }] of sent) {
-    const options = { ...(sort && { sort: sort as never }), ...(skip && { skip }), limit: limit! };
+    const options = { ...(sort && { sort: sort as never }), ...(skip && { skip }), limit: limit ?? 1 };
     const explained = await model.collection.find(filter, options).explain('executionStats');
     const { executionStats, queryPlanner } = explained as unknown as Executed;
     const about = JSON.stringify(filter);

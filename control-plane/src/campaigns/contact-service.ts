@@ -1,7 +1,7 @@
 import { ConflictError } from '@parley/shared/errors/app-error';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Clock } from '@parley/shared/time/clock';
-import { namedIn, nameParts, nameWords } from '../composition/name-words.ts';
+import { isNamed, namedIn, nameWords } from '../composition/name-words.ts';
 import { toE164 } from '../csv-imports/people-columns.ts';
 import { commonFilter, equalities } from '../http/list-query.ts';
 import type { AnyOf, ListInput } from '../http/list-query.ts';
@@ -89,12 +89,17 @@ export class ContactService {
     const outcome = CONTACT_OUTCOMES.filter((one) => query.outcome?.includes(one));
     const contacts = scope.collection(contactCollection);
     const ofCampaign = { campaign_id: campaign._id };
+    const named = async (text: string) => {
+      if (campaign.kind === 'batch') return namedIn(contacts, ofCampaign, text);
+      // The search over the org is not to find them, and so they have no words.
+      const [called] = await contacts.find(ofCampaign, { limit: 1 });
+      return { _id: called && isNamed(called.name, text) ? called._id : null };
+    };
     const filter = {
       ...commonFilter(query),
       ...equalities({ status, goal_status, phone_number, ...(query.outcome && { outcome }) }),
       ...ofCampaign,
-      ...(q !== undefined &&
-        (campaign.kind === 'single' ? nameParts(q) : await namedIn(contacts, ofCampaign, q))),
+      ...(q !== undefined && (await named(q))),
     };
     return contacts.page(filter, query);
   }

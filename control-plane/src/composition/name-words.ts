@@ -18,6 +18,10 @@ const MAX_LETTERS = 12;
 const MAX_KEPT = 60;
 /** That of who has no name: an index tells them from people of earlier versions, who have no words yet. */
 const NAMELESS = '';
+/** Before each word: in words of earlier versions accents counted. It precedes all letters and digits, so an index has those in one range. */
+const FOLDED = '.';
+/** People with words of an earlier version, and people with none. */
+const OUTDATED = [{ words: null }, { words: { $gte: '0' } }] as const;
 /** People that are read to find the rarest of several words. */
 const MOST_COUNTED = 1000;
 
@@ -34,17 +38,32 @@ export const nameWordsField = { type: [String], default: () => [NAMELESS] };
 
 /** What somebody with this name is found by. */
 export function nameWords(name: string | null): string[] {
-  const beginnings = splitWords(name ?? '').flatMap((word) => {
+  const beginnings = splitWords(folded(name ?? '')).flatMap((word) => {
     const letters = [...word].slice(0, MAX_LETTERS);
     const shortest = Math.min(MIN_LETTERS, letters.length);
-    return letters.slice(shortest - 1).map((_, more) => letters.slice(0, shortest + more).join(''));
+    return letters.slice(shortest - 1).map((_, more) => FOLDED + letters.slice(0, shortest + more).join(''));
   });
   return beginnings.length === 0 ? [NAMELESS] : [...new Set(beginnings)].slice(0, MAX_KEPT);
 }
 
 /** The words of a search, all of which a person must have. */
 export function searchedNames(text: string): string[] {
-  return [...new Set(splitWords(text).map((word) => [...word].slice(0, MAX_LETTERS).join('')))];
+  const words = splitWords(folded(text)).map((word) => FOLDED + [...word].slice(0, MAX_LETTERS).join(''));
+  return [...new Set(words)];
+}
+
+/** Letters that are written with a stroke or joined, which Unicode does not take apart. */
+const PLAIN: Readonly<Record<string, string>> = {
+  ...{ ß: 'ss', æ: 'ae', œ: 'oe', þ: 'th', ø: 'o', đ: 'd', ð: 'd', ł: 'l', ħ: 'h', ŧ: 't', ı: 'i', ς: 'σ' },
+};
+
+/** A text without accents: marks that belong to the letters of other scripts, such as vowels of Hindi, stay. */
+function folded(text: string): string {
+  return text
+    .toLowerCase()
+    .normalize('NFKD')
+    .replace(/[\u0300-\u036f]/g, '')
+    .replace(/[ßæœþøđðłħŧıς]/g, (letter) => PLAIN[letter]!);
 }
 
 /** `q` of a list of people. */
@@ -57,7 +76,7 @@ export const nameQuery = z
   .meta({
     description:
       'Words of the name, all of which must occur, each from its beginning on and with three letters or more, or whole. Upper and ' +
-      'lower case are the same.',
+      'lower case are the same, and so are letters with accents and without.',
   });
 
 /**
@@ -69,20 +88,27 @@ export async function namedIn<T extends NamedPerson>(
   ofList: Filter<T>,
   text: string,
 ): Promise<Filter<T>> {
-  if (await people.findOne({ ...ofList, words: null } as Filter<T>)) {
+  for (const outdated of OUTDATED) {
     // Some are of an earlier version: all are read one by one.
-    return nameParts(text) as Filter<T>;
+    if (await people.findOne({ ...ofList, ...outdated } as unknown as Filter<T>))
+      return nameParts(text) as Filter<T>;
   }
   const wanted = searchedNames(text).map((word) => ({ words: word }) as unknown as Filter<T>);
   const { conditions } = await rarestFirst(people, wanted, ofList, MOST_COUNTED);
   return { $and: conditions } as Filter<T>;
 }
 
-/** The same where names are read one by one: words may also be within others. */
-export function nameParts(text: string): { $and: { name: { $regex: string; $options: 'i' } }[] } {
+/** The same where names are read one by one: words may also be within others, and accents count. */
+function nameParts(text: string): { $and: { name: { $regex: string; $options: 'i' } }[] } {
   return {
-    $and: searchedNames(text).map((word) => ({ name: { $regex: escapePattern(word), $options: 'i' } })),
+    $and: splitWords(text).map((word) => ({ name: { $regex: escapePattern(word), $options: 'i' } })),
   };
+}
+
+/** Whether a search finds somebody with this name. */
+export function isNamed(name: string | null, text: string): boolean {
+  const own = new Set(nameWords(name));
+  return searchedNames(text).every((word) => own.has(word));
 }
 
 const FILL_INTERVAL_MS = 3_600_000;
@@ -90,8 +116,8 @@ const PROJECTS_AT_ONCE = 100;
 const PEOPLE_AT_ONCE = 500;
 
 /**
- * Gives people of earlier versions the words of their names: at the start, and for those whom processes of an earlier
- * version add while others are replaced already.
+ * Gives people of earlier versions the words of their names, or other ones: at the start, and for those whom processes of an
+ * earlier version add while others are replaced already.
  * @param options.findable those of some people who are found by their names; all of them, if it is not given
  */
 export function nameWordsWork<T extends NamedPerson>(
@@ -107,12 +133,16 @@ export function nameWordsWork<T extends NamedPerson>(
   const projects = database.model(options.projects);
   const people = database.model(collection);
 
-  async function fill(org_id: string, project_id: string, signal: AbortSignal): Promise<void> {
+  async function fill(
+    { _id: project_id, org_id }: { _id: string; org_id: string },
+    outdated: object,
+    signal: AbortSignal,
+  ): Promise<void> {
     // By the index of the search: what has no words stands there, too.
-    const without = { org_id, project_id: { $in: [null, project_id] }, words: null };
+    const those = { org_id, project_id: { $in: [null, project_id] }, ...outdated };
     while (!signal.aborted) {
       const page = await people
-        .find(without as never)
+        .find(those as never)
         .limit(PEOPLE_AT_ONCE)
         .lean<T[]>();
       if (page.length === 0) return;
@@ -121,7 +151,7 @@ export function nameWordsWork<T extends NamedPerson>(
         page.map((one) => ({
           updateOne: {
             // Who is given another name meanwhile is given its words.
-            filter: { _id: one._id, name: one.name, words: null },
+            filter: { _id: one._id, name: one.name, ...outdated },
             update: { $set: { words: nameWords(found.has(one._id) ? one.name : null) } },
           },
         })) as never[],
@@ -142,7 +172,7 @@ export function nameWordsWork<T extends NamedPerson>(
           .limit(PROJECTS_AT_ONCE)
           .select({ org_id: 1 })
           .lean<{ _id: string; org_id: string }[]>();
-        for (const { _id, org_id } of page) await fill(org_id, _id, signal);
+        for (const project of page) for (const outdated of OUTDATED) await fill(project, outdated, signal);
         if (page.length < PROJECTS_AT_ONCE) return;
         after = page.at(-1)!._id;
       }

@@ -7,6 +7,9 @@ import { newestWith, NEWEST } from './word-search.ts';
 
 /** Fewer digits begin too many numbers. */
 const MIN_DIGITS = 7;
+/** So many are read to show as many as are wanted, where others have the same number. */
+const MAX_READ = 10_000;
+const READ_AT_ONCE = 500;
 /** An index has people by project: of more, those of the newest are found. With what is in none, so many are read in one order. */
 const MAX_PROJECTS = 199;
 
@@ -41,19 +44,40 @@ export function peopleSearch<T extends Person>(
       const people = scope.collection(collection);
       const inProjects = async () =>
         (scope.projects === null ? { project_id: { $in: await idsOf(scope, projects) } } : {}) as Filter<T>;
+      const shownOf = async (found: readonly T[]) => (shown ? await shown(scope, found) : found);
       let found: readonly T[];
-      if (text.startsWith(`${prefix}_`)) found = await people.find({ _id: text } as Filter<T>, { limit });
+      if (text.startsWith(`${prefix}_`))
+        found = await shownOf(await people.find({ _id: text } as Filter<T>, { limit }));
       else if (digits !== null && digits.length >= MIN_DIGITS) {
         const phone_number = { $gte: `+${digits}`, $lt: `+${digits}:` };
         const among = numbersByOrg ? {} : await inProjects();
-        found = await people.find({ phone_number, ...among } as Filter<T>, { limit });
+        const numbered = { phone_number, ...among } as Filter<T>;
+        found = await firstShown((page) => people.find(numbered, page), shownOf, limit);
       } else {
         const words = searchedNames(text);
-        found = words.length === 0 ? [] : await newestWith(people, words, await inProjects(), { limit });
+        found =
+          words.length === 0
+            ? []
+            : await shownOf(await newestWith(people, words, await inProjects(), { limit }));
       }
-      return (shown ? await shown(scope, found) : found).map((one) => toHit(one, parent));
+      return found.map((one) => toHit(one, parent));
     },
   };
+}
+
+/** The first of some people who are shown: further ones are read while some are not. */
+async function firstShown<T extends Person>(
+  read: (page: { skip: number; limit: number }) => Promise<readonly T[]>,
+  shown: (found: readonly T[]) => Promise<readonly T[]>,
+  limit: number,
+): Promise<readonly T[]> {
+  const all = new Map<string, T>();
+  for (let skip = 0, size = limit; skip < MAX_READ; skip += size, size = READ_AT_ONCE) {
+    const page = await read({ skip, limit: size });
+    for (const one of await shown(page)) all.set(one._id, one);
+    if (page.length < size || all.size >= limit) break;
+  }
+  return [...all.values()].slice(0, limit);
 }
 
 /** Of projects, and null: what belongs to the whole org. */
