@@ -16,7 +16,7 @@ export function usePages<Item extends { id: string }>({
   queryKey: QueryKey;
   read: (page: { offset: number; limit: number }) => Promise<ListPage<Item>>;
   /** All pages that are shown are read again this often; false: not by themselves. */
-  everyMs?: number | false;
+  everyMs?: number | false | ((items: readonly Item[]) => number | false);
   /** Whether it is read at all. */
   enabled?: boolean;
 }) {
@@ -26,7 +26,8 @@ export function usePages<Item extends { id: string }>({
     initialPageParam: 0,
     getNextPageParam: (_last: ListPage<Item>, pages: ListPage<Item>[]) => nextOffset(pages, PER_PAGE),
     placeholderData: keepPreviousData,
-    refetchInterval: everyMs,
+    refetchInterval:
+      typeof everyMs === 'function' ? ({ state }) => everyMs(joinPages(state.data?.pages ?? [])) : everyMs,
     enabled,
   });
   const pages = query.data?.pages;
@@ -37,6 +38,8 @@ export function usePages<Item extends { id: string }>({
     isCapped: pages?.at(-1)?.total_capped === true,
     error: query.error,
     retry: () => void query.refetch(),
+    /** Reads all pages that are shown again. */
+    refetch: () => query.refetch(),
     hasMore: query.hasNextPage,
     loadingMore: query.isFetchingNextPage,
     loadMore: () => void query.fetchNextPage(),

@@ -2,6 +2,7 @@ import { createContext, useContext } from 'react';
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { api, take } from '../api/client.ts';
+import { readAll } from '../api/list-pages.ts';
 import type { components } from '../api/schema.d.ts';
 import { may } from './roles.ts';
 import type { Action, Role } from './roles.ts';
@@ -75,10 +76,11 @@ export function useProjects(orgId: string) {
   return useQuery({
     queryKey: ['projects', orgId],
     enabled: orgId !== '',
-    queryFn: () =>
-      take(
-        api.GET('/v1/orgs/{org_id}/projects', { params: { path: { org_id: orgId }, query: { limit: 100 } } }),
+    queryFn: async () => ({
+      items: await readAll((page) =>
+        take(api.GET('/v1/orgs/{org_id}/projects', { params: { path: { org_id: orgId }, query: page } })),
       ),
+    }),
   });
 }
 

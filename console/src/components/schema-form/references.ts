@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { api, take } from '../../api/client.ts';
+import { readAll } from '../../api/list-pages.ts';
 import { useProject } from '../../app/project.ts';
 import type { ReferenceKind } from './reference-kind.ts';
 
@@ -9,7 +10,6 @@ export interface Choice {
 }
 
 const FIVE_MINUTES = 300_000;
-const LIMIT = 200;
 
 /** The records that a field may name, for a choice. Empty until they are there, or where the role may not see them. */
 export function useChoices(kind: ReferenceKind | undefined): readonly Choice[] {
@@ -24,87 +24,78 @@ export function useChoices(kind: ReferenceKind | undefined): readonly Choice[] {
 }
 
 async function load(kind: ReferenceKind, orgId: string, projectId: string): Promise<Choice[]> {
-  const inProject = { path: { org_id: orgId, project_id: projectId }, query: { limit: LIMIT } };
-  const inOrg = { path: { org_id: orgId }, query: { limit: LIMIT } };
+  const inProject = (query: Page) => ({ params: { path: { org_id: orgId, project_id: projectId }, query } });
+  const inOrg = (query: Page) => ({ params: { path: { org_id: orgId }, query } });
   switch (kind) {
     case 'zone':
       return ['UTC', ...Intl.supportedValuesOf('timeZone')].map((zone) => ({ value: zone, label: zone }));
     case 'llm':
     case 'stt':
     case 'tts': {
-      const query = { kind: [kind], org_id: orgId, limit: LIMIT };
-      const { items } = await take(api.GET('/v1/providers/models', { params: { query } }));
-      return items.map((model) => ({
+      const models = await readAll((page) =>
+        take(
+          api.GET('/v1/providers/models', { params: { query: { kind: [kind], org_id: orgId, ...page } } }),
+        ),
+      );
+      return models.map((model) => ({
         value: model.id,
         label:
           model.status === 'available' ? model.name : `${model.name} (${model.status.replaceAll('_', ' ')})`,
       }));
     }
-    case 'voice': {
-      const query = { org_id: orgId, limit: LIMIT, sort: 'name' as const };
-      const { items } = await take(api.GET('/v1/voices', { params: { query } }));
-      return named(items);
-    }
-    case 'agent':
-      return named(
-        (await take(api.GET('/v1/orgs/{org_id}/projects/{project_id}/agents', { params: inProject }))).items,
+    case 'voice':
+      return named((page) =>
+        api.GET('/v1/voices', { params: { query: { org_id: orgId, sort: 'name', ...page } } }),
       );
+    case 'agent':
+      return named((page) => api.GET('/v1/orgs/{org_id}/projects/{project_id}/agents', inProject(page)));
     case 'asset':
-      return named(
-        (await take(api.GET('/v1/orgs/{org_id}/projects/{project_id}/audio-assets', { params: inProject })))
-          .items,
+      return named((page) =>
+        api.GET('/v1/orgs/{org_id}/projects/{project_id}/audio-assets', inProject(page)),
       );
     case 'analysis':
-      return named(
-        (await take(api.GET('/v1/orgs/{org_id}/projects/{project_id}/analyses', { params: inProject })))
-          .items,
-      );
+      return named((page) => api.GET('/v1/orgs/{org_id}/projects/{project_id}/analyses', inProject(page)));
     case 'knowledge_base':
-      return named(
-        (
-          await take(
-            api.GET('/v1/orgs/{org_id}/projects/{project_id}/knowledge-bases', { params: inProject }),
-          )
-        ).items,
+      return named((page) =>
+        api.GET('/v1/orgs/{org_id}/projects/{project_id}/knowledge-bases', inProject(page)),
       );
     case 'database':
-      return named(
-        (await take(api.GET('/v1/orgs/{org_id}/projects/{project_id}/databases', { params: inProject })))
-          .items,
-      );
+      return named((page) => api.GET('/v1/orgs/{org_id}/projects/{project_id}/databases', inProject(page)));
     case 'number': {
-      const path = '/v1/orgs/{org_id}/projects/{project_id}/phone-numbers';
-      const { items } = await take(api.GET(path, { params: inProject }));
-      return items.map((number) => ({
+      const numbers = await readAll((page) =>
+        take(api.GET('/v1/orgs/{org_id}/projects/{project_id}/phone-numbers', inProject(page))),
+      );
+      return numbers.map((number) => ({
         value: number.id,
         label: number.label ? `${number.phone_number} · ${number.label}` : number.phone_number,
       }));
     }
     case 'list':
-      return named(
-        (
-          await take(
-            api.GET('/v1/orgs/{org_id}/projects/{project_id}/recipient-lists', { params: inProject }),
-          )
-        ).items,
+      return named((page) =>
+        api.GET('/v1/orgs/{org_id}/projects/{project_id}/recipient-lists', inProject(page)),
       );
     case 'tool':
-      return named((await take(api.GET('/v1/orgs/{org_id}/tools', { params: inOrg }))).items);
-    case 'account': {
-      const { items } = await take(api.GET('/v1/orgs/{org_id}/telephony-accounts', { params: inOrg }));
-      return named(items);
-    }
-    case 'connection': {
-      const { items } = await take(api.GET('/v1/orgs/{org_id}/app-connections', { params: inOrg }));
-      return items.map((one) => ({ value: one.id, label: one.name }));
-    }
-    case 'credential': {
-      const { items } = await take(api.GET('/v1/orgs/{org_id}/provider-credentials', { params: inOrg }));
-      return items.map((one) => ({ value: one.id, label: one.name }));
-    }
+      return named((page) => api.GET('/v1/orgs/{org_id}/tools', inOrg(page)));
+    case 'account':
+      return named((page) => api.GET('/v1/orgs/{org_id}/telephony-accounts', inOrg(page)));
+    case 'connection':
+      return named((page) => api.GET('/v1/orgs/{org_id}/app-connections', inOrg(page)));
+    case 'credential':
+      return named((page) => api.GET('/v1/orgs/{org_id}/provider-credentials', inOrg(page)));
   }
 }
 
-function named(items: readonly { id: string; name: string }[]): Choice[] {
-  return items.map(({ id, name }) => ({ value: id, label: name }));
+interface Page {
+  offset: number;
+  limit: number;
+}
+
+/** All records of a list, by their names. */
+async function named(
+  read: (
+    page: Page,
+  ) => Promise<{ data?: { items: { id: string; name: string }[] }; error?: unknown; response: Response }>,
+): Promise<Choice[]> {
+  const all = await readAll((page) => take(read(page)));
+  return all.map(({ id, name }) => ({ value: id, label: name }));
 }

@@ -1,6 +1,7 @@
 import { Anchor, Card, Group, Select, Skeleton, Stack, Switch, Text, CloseButton } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { api, take } from '../../api/client.ts';
+import { readAll } from '../../api/list-pages.ts';
 import { useProject } from '../../app/project.ts';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import type { ReferenceKind } from '../../components/schema-form/reference-kind.ts';
@@ -19,7 +20,6 @@ interface Place {
 }
 
 const VERSIONED = 'Saved at once, as a version of its own.';
-const PER_PAGE = 200;
 
 /** How each kind is read and changed. */
 const KINDS: Readonly<
@@ -145,15 +145,14 @@ const KINDS: Readonly<
 /** Databases say which agents they have: all of the project are read. */
 async function attachedDatabases(agentId: string, { orgId, projectId }: Place): Promise<AgentLink[]> {
   const path = { org_id: orgId, project_id: projectId };
-  const links: AgentLink[] = [];
-  for (let offset = 0; ; offset += PER_PAGE) {
-    const query = { limit: PER_PAGE, offset, sort: 'created_at' as const };
-    const { items } = await take(
-      api.GET('/v1/orgs/{org_id}/projects/{project_id}/databases', { params: { path, query } }),
-    );
-    for (const { id, agent_ids } of items) if (agent_ids.includes(agentId)) links.push({ id, enabled: true });
-    if (items.length < PER_PAGE) return links;
-  }
+  const all = await readAll((page) =>
+    take(
+      api.GET('/v1/orgs/{org_id}/projects/{project_id}/databases', {
+        params: { path, query: { ...page, sort: 'created_at' } },
+      }),
+    ),
+  );
+  return all.filter(({ agent_ids }) => agent_ids.includes(agentId)).map(({ id }) => ({ id, enabled: true }));
 }
 
 /** What is attached to an agent. Each change acts at once. */
@@ -204,6 +203,7 @@ export function AgentLinks({
             placeholder={free.length === 0 ? 'Nothing more to attach' : add}
             aria-label={add}
             searchable
+            limit={100}
             disabled={act.isPending || free.length === 0}
             data={[...free]}
             value={null}

@@ -2,9 +2,11 @@ import { Accordion, Alert, Box, Button, Group, Progress, Skeleton, Stack, Text }
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { api, take } from '../../api/client.ts';
 import type { components } from '../../api/schema.d.ts';
+import { usePages } from '../../api/use-pages.ts';
 import { useRetryFailed } from '../../api/use-retry-failed.ts';
 import { useProject } from '../../app/project.ts';
 import { ErrorMessage } from '../../components/error-message.tsx';
+import { LoadMore } from '../../components/load-more.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { runParts } from './test-form.ts';
 
@@ -25,15 +27,15 @@ export function TestRun({ runId, tests }: { runId: string; tests: readonly { id:
       RUNNING.includes(state.data?.status ?? 'queued') ? WHILE_RUNNING_MS : false,
   });
   const isRunning = RUNNING.includes(run.data?.status ?? 'queued');
-  const results = useQuery({
+  const results = usePages({
     queryKey: ['test-run', runId, 'results', run.data?.status],
-    queryFn: () =>
+    read: (page) =>
       take(
         api.GET('/v1/test-runs/{test_run_id}/results', {
-          params: { ...params, query: { limit: 200, sort: 'created_at' } },
+          params: { ...params, query: { ...page, sort: 'created_at' } },
         }),
       ),
-    refetchInterval: isRunning ? WHILE_RUNNING_MS : false,
+    everyMs: isRunning ? WHILE_RUNNING_MS : false,
   });
   const retry = useRetryFailed();
   const cancel = useMutation({
@@ -42,7 +44,7 @@ export function TestRun({ runId, tests }: { runId: string; tests: readonly { id:
   });
   const failure = run.error ?? results.error;
   if (failure) return <ErrorMessage error={failure} onRetry={retry} />;
-  if (!run.data || !results.data) return <Skeleton h={240} />;
+  if (!run.data || !results.items) return <Skeleton h={240} />;
   const parts = runParts(run.data);
   const nameOf = (id: string) => tests.find((test) => test.id === id)?.name ?? 'A test that was deleted';
   return (
@@ -66,7 +68,7 @@ export function TestRun({ runId, tests }: { runId: string; tests: readonly { id:
         <Progress.Section value={parts.errored} color="orange" withAria={false} />
       </Progress.Root>
       <Accordion variant="separated" multiple>
-        {results.data.items.map((result) => (
+        {results.items.map((result) => (
           <Accordion.Item key={result.id} value={result.id}>
             <Accordion.Control>
               <Group justify="space-between" wrap="nowrap" pr="sm">
@@ -83,6 +85,7 @@ export function TestRun({ runId, tests }: { runId: string; tests: readonly { id:
           </Accordion.Item>
         ))}
       </Accordion>
+      <LoadMore shown={results.items.length} {...results} />
     </Stack>
   );
 }

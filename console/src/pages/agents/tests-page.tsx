@@ -16,16 +16,19 @@ import {
   Title,
   UnstyledButton,
 } from '@mantine/core';
-import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { ApiError, api, take } from '../../api/client.ts';
 import { useDescription } from '../../api/description.ts';
+import { readAll } from '../../api/list-pages.ts';
 import type { components } from '../../api/schema.d.ts';
+import { usePages } from '../../api/use-pages.ts';
 import { useParam, useProject } from '../../app/project.ts';
 import { ChevronDown, ListChecks, Play, Plus } from '../../components/build-icons.ts';
 import { ConfirmButton } from '../../components/confirm-button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
+import { LoadMore } from '../../components/load-more.tsx';
 import { placeErrors } from '../../components/schema-form/form-errors.ts';
 import { patchBetween, setAt } from '../../components/schema-form/form-value.ts';
 import type { Json } from '../../components/schema-form/form-value.ts';
@@ -53,10 +56,10 @@ export default function TestsPage() {
   const tests = useQuery({
     queryKey: ['agent', agentId, 'tests'],
     queryFn: () =>
-      take(
-        api.GET('/v1/agents/{agent_id}/tests', {
-          params: { path: { agent_id: agentId }, query: { limit: 200 } },
-        }),
+      readAll((page) =>
+        take(
+          api.GET('/v1/agents/{agent_id}/tests', { params: { path: { agent_id: agentId }, query: page } }),
+        ),
       ),
   });
   const mayWrite = can('edit');
@@ -89,7 +92,7 @@ export default function TestsPage() {
         <ErrorMessage error={tests.error} onRetry={() => void tests.refetch()} />
       ) : !tests.data ? (
         <Skeleton h={240} radius="md" />
-      ) : tests.data.items.length === 0 ? (
+      ) : tests.data.length === 0 ? (
         <EmptyState
           icon={ListChecks}
           title="No tests yet"
@@ -112,7 +115,7 @@ export default function TestsPage() {
             </Group>
             <Table highlightOnHover>
               <Table.Tbody>
-                {tests.data.items.map((test) => (
+                {tests.data.map((test) => (
                   <Table.Tr key={test.id}>
                     <Table.Td>
                       <UnstyledButton fw={500} fz="sm" onClick={() => setEditing({ test, type: test.type })}>
@@ -137,7 +140,7 @@ export default function TestsPage() {
               </Table.Tbody>
             </Table>
           </Card>
-          <Runs agentId={agentId} tests={tests.data.items} />
+          <Runs agentId={agentId} tests={tests.data} />
         </Stack>
       )}
       <Drawer
@@ -194,7 +197,7 @@ function RunButton({ agentId, testId }: { agentId: string; testId?: string }) {
       </Button>
     );
   const newest = agent.data?.version ?? 1;
-  const versions = Array.from({ length: Math.min(newest, 20) }, (_, index) => String(newest - index));
+  const versions = Array.from({ length: newest }, (_, index) => String(newest - index));
   return (
     <Button.Group>
       <Button leftSection={<Play size={14} />} loading={run.isPending} onClick={() => run.mutate()}>
@@ -213,6 +216,8 @@ function RunButton({ agentId, testId }: { agentId: string; testId?: string }) {
               label="Version"
               placeholder={`Newest, v${newest}`}
               clearable
+              searchable
+              limit={100}
               value={version}
               data={versions.map((one) => ({ value: one, label: `v${one}` }))}
               comboboxProps={{ withinPortal: false }}
@@ -235,17 +240,15 @@ function RunButton({ agentId, testId }: { agentId: string; testId?: string }) {
 
 function Runs({ agentId, tests }: { agentId: string; tests: readonly AgentTest[] }) {
   const [open, setOpen] = useState<string | null>(null);
-  const runs = useQuery({
+  const runs = usePages({
     queryKey: ['agent', agentId, 'test-runs'],
-    queryFn: () =>
+    read: (page) =>
       take(
         api.GET('/v1/agents/{agent_id}/test-runs', {
-          params: { path: { agent_id: agentId }, query: { limit: 50 } },
+          params: { path: { agent_id: agentId }, query: page },
         }),
       ),
-    refetchInterval: ({ state }) =>
-      state.data?.items.some(({ status }) => RUNNING.includes(status)) ? WHILE_RUNNING_MS : false,
-    placeholderData: keepPreviousData,
+    everyMs: (all) => (all.some(({ status }) => RUNNING.includes(status)) ? WHILE_RUNNING_MS : false),
   });
   return (
     <Card withBorder radius="md" p="lg">
@@ -253,8 +256,8 @@ function Runs({ agentId, tests }: { agentId: string; tests: readonly AgentTest[]
         Runs
       </Title>
       {runs.error ? (
-        <ErrorMessage error={runs.error} onRetry={() => void runs.refetch()} />
-      ) : runs.data?.items.length === 0 ? (
+        <ErrorMessage error={runs.error} onRetry={runs.retry} />
+      ) : runs.items?.length === 0 ? (
         <Text size="sm" c="dimmed">
           No run yet.
         </Text>
@@ -262,7 +265,7 @@ function Runs({ agentId, tests }: { agentId: string; tests: readonly AgentTest[]
         <ScrollArea>
           <Table miw={520} highlightOnHover>
             <Table.Tbody>
-              {runs.data?.items.map((run) => {
+              {runs.items?.map((run) => {
                 const parts = runParts(run);
                 return (
                   <Table.Tr key={run.id}>
@@ -300,6 +303,7 @@ function Runs({ agentId, tests }: { agentId: string; tests: readonly AgentTest[]
           </Table>
         </ScrollArea>
       )}
+      {runs.items && <LoadMore shown={runs.items.length} {...runs} />}
       <Drawer
         opened={open !== null}
         onClose={() => setOpen(null)}

@@ -145,6 +145,7 @@ export function TrafficCard({
                 aria-label="Add a version"
                 leftSection={<Plus size={14} />}
                 searchable
+                limit={100}
                 value={null}
                 data={unused.map(({ version, label }) => ({
                   value: String(version),

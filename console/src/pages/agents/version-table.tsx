@@ -6,10 +6,14 @@ import { api, take } from '../../api/client.ts';
 import type { components } from '../../api/schema.d.ts';
 import { useProject } from '../../app/project.ts';
 import { ConfirmButton } from '../../components/confirm-button.tsx';
+import { LoadMore } from '../../components/load-more.tsx';
 import { Time } from '../../components/time.tsx';
 import type { Traffic } from './use-agent-editor.ts';
 
 export type Version = components['schemas']['AgentVersionSummary'];
+
+/** Each row can be written in: very many at once would be slow. */
+const SHOWN_AT_ONCE = 100;
 
 /** Every version, with its note and its share of calls; two are picked to compare. */
 export function VersionTable({
@@ -30,6 +34,7 @@ export function VersionTable({
   const { can } = useProject();
   const queries = useQueryClient();
   const newest = versions[0]?.version;
+  const [shown, setShown] = useState(SHOWN_AT_ONCE);
   const share = (version: number) =>
     traffic.mode === 'latest'
       ? version === newest
@@ -62,7 +67,7 @@ export function VersionTable({
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
-          {versions.map(({ version, label, restored_from, created_at }) => (
+          {versions.slice(0, shown).map(({ version, label, restored_from, created_at }) => (
             <Table.Tr key={version}>
               <Table.Td>
                 <Group gap="xs" wrap="nowrap">
@@ -125,6 +130,13 @@ export function VersionTable({
           ))}
         </Table.Tbody>
       </Table>
+      <LoadMore
+        shown={Math.min(shown, versions.length)}
+        total={versions.length}
+        hasMore={shown < versions.length}
+        loadingMore={false}
+        loadMore={() => setShown(shown + SHOWN_AT_ONCE)}
+      />
     </ScrollArea.Autosize>
   );
 }

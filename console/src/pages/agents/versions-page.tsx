@@ -2,6 +2,7 @@ import { Card, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, take } from '../../api/client.ts';
+import { readAll } from '../../api/list-pages.ts';
 import { useRetryFailed } from '../../api/use-retry-failed.ts';
 import { useParam } from '../../app/project.ts';
 import { ErrorMessage } from '../../components/error-message.tsx';
@@ -17,16 +18,20 @@ export default function VersionsPage() {
   const versions = useQuery({
     queryKey: ['agent', agentId, 'versions'],
     queryFn: () =>
-      take(
-        api.GET('/v1/agents/{agent_id}/versions', {
-          params: { path: { agent_id: agentId }, query: { limit: 200 } },
-        }),
+      readAll(
+        (page) =>
+          take(
+            api.GET('/v1/agents/{agent_id}/versions', {
+              params: { path: { agent_id: agentId }, query: page },
+            }),
+          ),
+        ({ version }) => version,
       ),
   });
   const traffic = useTraffic(agentId);
   const retry = useRetryFailed();
   const [picked, setPicked] = useState<{ before?: number; after?: number }>({});
-  const items = versions.data?.items;
+  const items = versions.data;
   const newest = items?.[0]?.version;
   const after = picked.after ?? newest;
   const before = picked.before ?? items?.find(({ version }) => version !== after)?.version;

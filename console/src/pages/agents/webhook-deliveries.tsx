@@ -1,8 +1,9 @@
 import { Card, Drawer, ScrollArea, Table, Text, Title, UnstyledButton } from '@mantine/core';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, take } from '../../api/client.ts';
+import { usePages } from '../../api/use-pages.ts';
 import { ErrorMessage } from '../../components/error-message.tsx';
+import { LoadMore } from '../../components/load-more.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { Time } from '../../components/time.tsx';
 import { DELIVERIES, WebhookDelivery } from '../../components/webhook-delivery.tsx';
@@ -10,29 +11,28 @@ import { DELIVERIES, WebhookDelivery } from '../../components/webhook-delivery.t
 /** What was sent by the call-ended webhook, and how it was answered. */
 export function Deliveries({ agentId }: { agentId: string }) {
   const [open, setOpen] = useState<string | null>(null);
-  const deliveries = useQuery({
+  const deliveries = usePages({
     queryKey: [DELIVERIES, 'agent', agentId],
-    queryFn: () =>
+    read: (page) =>
       take(
         api.GET('/v1/agents/{agent_id}/webhook-deliveries', {
-          params: { path: { agent_id: agentId }, query: { limit: 50 } },
+          params: { path: { agent_id: agentId }, query: page },
         }),
       ),
-    refetchInterval: 10_000,
-    placeholderData: keepPreviousData,
+    everyMs: 10_000,
   });
-  const shown = deliveries.data?.items.find(({ id }) => id === open);
+  const shown = deliveries.items?.find(({ id }) => id === open);
   return (
     <Card withBorder radius="md" p="lg">
       <Title order={2} size="h4">
         Deliveries
       </Title>
       <Text size="sm" c="dimmed" mb="sm">
-        The latest 50, newest first.
+        Newest first.
       </Text>
       {deliveries.error ? (
-        <ErrorMessage error={deliveries.error} onRetry={() => void deliveries.refetch()} />
-      ) : deliveries.data?.items.length === 0 ? (
+        <ErrorMessage error={deliveries.error} onRetry={deliveries.retry} />
+      ) : deliveries.items?.length === 0 ? (
         <Text size="sm">Nothing was sent yet.</Text>
       ) : (
         <ScrollArea>
@@ -46,7 +46,7 @@ export function Deliveries({ agentId }: { agentId: string }) {
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
-              {deliveries.data?.items.map((delivery) => (
+              {deliveries.items?.map((delivery) => (
                 <Table.Tr key={delivery.id}>
                   <Table.Td>
                     <UnstyledButton
@@ -72,6 +72,7 @@ export function Deliveries({ agentId }: { agentId: string }) {
           </Table>
         </ScrollArea>
       )}
+      {deliveries.items && <LoadMore shown={deliveries.items.length} {...deliveries} />}
       <Drawer
         opened={shown !== undefined}
         onClose={() => setOpen(null)}

@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useLocation, useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { api, take } from '../../api/client.ts';
+import { readAll } from '../../api/list-pages.ts';
 import type { components } from '../../api/schema.d.ts';
 import { usePages } from '../../api/use-pages.ts';
 import { useOrg, useProjects } from '../../app/project.ts';
@@ -172,16 +173,14 @@ interface Person {
 /** The members of the org, by the ids that entries have. Empty for whoever may not see the trail either. */
 function usePeople(orgId: string, enabled: boolean): Person[] {
   const { data } = useQuery({
-    queryKey: ['members', orgId],
+    queryKey: ['members', orgId, 'all'],
     enabled,
     queryFn: () =>
-      take(
-        api.GET('/v1/orgs/{org_id}/members', {
-          params: { path: { org_id: orgId }, query: { limit: 100 } },
-        }),
+      readAll((page) =>
+        take(api.GET('/v1/orgs/{org_id}/members', { params: { path: { org_id: orgId }, query: page } })),
       ),
   });
-  return (data?.items ?? []).map(({ user_id, name, email }) => ({ value: user_id, label: name || email }));
+  return (data ?? []).map(({ user_id, name, email }) => ({ value: user_id, label: name || email }));
 }
 
 function Filters({
@@ -211,6 +210,7 @@ function Filters({
         placeholder="Anybody"
         clearable
         searchable
+        limit={100}
         data={actors}
         value={actor || null}
         onChange={(value) => change({ actor: value ?? '' })}

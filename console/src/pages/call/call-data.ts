@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 import { api, ApiError, take } from '../../api/client.ts';
+import { readAll } from '../../api/list-pages.ts';
 import type { components } from '../../api/schema.d.ts';
 import { DELIVERIES } from '../../components/webhook-delivery.tsx';
 import { EVENTS_PER_PAGE, readEvents } from './log-pages.ts';
@@ -100,14 +101,14 @@ export function useDeliveries(sessionId: string, agentId: string | null) {
   return useQuery({
     queryKey: [DELIVERIES, 'session', sessionId],
     enabled: agentId !== null,
-    queryFn: async () =>
-      (
-        await take(
+    queryFn: () =>
+      readAll((page) =>
+        take(
           api.GET('/v1/agents/{agent_id}/webhook-deliveries', {
-            params: { path: { agent_id: agentId! }, query: { session_id: [sessionId], limit: 50 } },
+            params: { path: { agent_id: agentId! }, query: { session_id: [sessionId], ...page } },
           }),
-        )
-      ).items,
+        ),
+      ),
     refetchInterval: ({ state }) =>
       state.data?.some(({ status }) => UNDONE.includes(status)) ? 2000 : false,
   });

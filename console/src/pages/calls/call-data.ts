@@ -1,6 +1,7 @@
 import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useMemo } from 'react';
 import { api, take } from '../../api/client.ts';
+import { readAll } from '../../api/list-pages.ts';
 import { useLiveSessions } from '../../api/live-sessions.ts';
 import type { components } from '../../api/schema.d.ts';
 import type { ProjectContext } from '../../app/project.ts';
@@ -65,17 +66,19 @@ export function useCalls({ orgId, projectId, timezone }: ProjectContext, filter:
   };
 }
 
-/** Names of agents by id, for as many as a page of the API brings. */
+/** Names of agents by id. */
 export function useAgentNames({ orgId, projectId }: Pick<ProjectContext, 'orgId' | 'projectId'>) {
   const { data } = useQuery({
     queryKey: ['agent-names', projectId],
     staleTime: 60_000,
     queryFn: () =>
-      take(
-        api.GET('/v1/orgs/{org_id}/projects/{project_id}/agents', {
-          params: { path: { org_id: orgId, project_id: projectId }, query: { limit: 200 } },
-        }),
+      readAll((page) =>
+        take(
+          api.GET('/v1/orgs/{org_id}/projects/{project_id}/agents', {
+            params: { path: { org_id: orgId, project_id: projectId }, query: page },
+          }),
+        ),
       ),
   });
-  return useMemo(() => new Map((data?.items ?? []).map(({ id, name }) => [id, name])), [data]);
+  return useMemo(() => new Map((data ?? []).map(({ id, name }) => [id, name])), [data]);
 }

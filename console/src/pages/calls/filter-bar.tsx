@@ -97,6 +97,7 @@ export function FilterBar({
             <MultiSelect
               label="Agent"
               data={[...agents].map(([value, label]) => ({ value, label }))}
+              limit={100}
               {...list('agent_id')}
             />
             <NumberInput

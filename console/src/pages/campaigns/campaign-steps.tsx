@@ -37,6 +37,7 @@ export function WhoStep({ plan, change }: StepProps) {
         label="Agent"
         placeholder="Choose an agent"
         searchable
+        limit={100}
         data={agents as never}
         value={plan.agentId}
         onChange={(agentId) => change({ agentId })}
@@ -47,6 +48,7 @@ export function WhoStep({ plan, change }: StepProps) {
         placeholder={plan.numberIds.length === 0 ? 'Every active number' : ''}
         searchable
         clearable
+        limit={100}
         data={numbers as never}
         value={plan.numberIds}
         onChange={(numberIds) => change({ numberIds })}

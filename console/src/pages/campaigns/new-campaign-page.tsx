@@ -15,6 +15,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, take } from '../../api/client.ts';
+import { readAll } from '../../api/list-pages.ts';
 import { useProject } from '../../app/project.ts';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
@@ -113,10 +114,12 @@ function PeopleStep({ people, onChange }: { people: People; onChange: (people: P
   const lists = useQuery({
     queryKey: ['recipient-lists', projectId],
     queryFn: () =>
-      take(
-        api.GET('/v1/orgs/{org_id}/projects/{project_id}/recipient-lists', {
-          params: { path: { org_id: orgId, project_id: projectId }, query: { limit: 200 } },
-        }),
+      readAll((page) =>
+        take(
+          api.GET('/v1/orgs/{org_id}/projects/{project_id}/recipient-lists', {
+            params: { path: { org_id: orgId, project_id: projectId }, query: page },
+          }),
+        ),
       ),
   });
   const { from } = people;
@@ -138,7 +141,8 @@ function PeopleStep({ people, onChange }: { people: People; onChange: (people: P
           label="List"
           placeholder={lists.isPending ? 'Loading' : 'Choose a list of people'}
           searchable
-          data={(lists.data?.items ?? [])
+          limit={100}
+          data={(lists.data ?? [])
             .filter(({ kind }) => kind === 'recipients')
             .map(({ id, name, recipient_count }) => ({ value: id, label: `${name} · ${recipient_count}` }))}
           nothingFoundMessage="There is no list of people in this project"

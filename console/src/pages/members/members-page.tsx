@@ -1,9 +1,10 @@
 import { Button, Select, Stack, TextInput, Title } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, take } from '../../api/client.ts';
 import type { components } from '../../api/schema.d.ts';
+import { usePages } from '../../api/use-pages.ts';
 import { useOrg, useProfile } from '../../app/project.ts';
 import { roleAtLeast } from '../../app/roles.ts';
 import type { Role } from '../../app/roles.ts';
@@ -13,8 +14,8 @@ import { DataTable } from '../../components/data-table.tsx';
 import type { DataColumn } from '../../components/data-table.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
+import { Loading } from '../../components/loading.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
-import { QueryContent } from '../../components/query-content.tsx';
 
 type Member = components['schemas']['Member'];
 type Invite = components['schemas']['Invite'];
@@ -31,14 +32,14 @@ export default function MembersPage() {
   const { user_id } = useProfile();
   const queries = useQueryClient();
   const path = { org_id: orgId };
-  const members = useQuery({
+  const members = usePages({
     queryKey: ['members', orgId],
-    queryFn: () => take(api.GET('/v1/orgs/{org_id}/members', { params: { path, query: { limit: 100 } } })),
+    read: (page) => take(api.GET('/v1/orgs/{org_id}/members', { params: { path, query: page } })),
   });
-  const invites = useQuery({
+  const invites = usePages({
     queryKey: ['invites', orgId],
     enabled: can('administer'),
-    queryFn: () => take(api.GET('/v1/orgs/{org_id}/invites', { params: { path, query: { limit: 100 } } })),
+    read: (page) => take(api.GET('/v1/orgs/{org_id}/invites', { params: { path, query: page } })),
   });
   const changed = () =>
     Promise.all(['members', 'invites'].map((key) => queries.invalidateQueries({ queryKey: [key, orgId] })));
@@ -138,28 +139,36 @@ export default function MembersPage() {
       />
       <Stack>
         {error !== undefined && <ErrorMessage error={error} />}
-        <QueryContent query={members}>
-          {({ items }) => (
-            <DataTable
-              label="Members"
-              rows={items}
-              columns={columns}
-              rowKey={({ id }) => id}
-              rowHeight={48}
-            />
-          )}
-        </QueryContent>
-        {invites.error && <ErrorMessage error={invites.error} onRetry={() => void invites.refetch()} />}
-        {can('administer') && (invites.data?.items.length ?? 0) > 0 && (
+        {members.error ? (
+          <ErrorMessage error={members.error} onRetry={members.retry} />
+        ) : !members.items ? (
+          <Loading height="20vh" />
+        ) : (
+          <DataTable
+            label="Members"
+            rows={members.items}
+            columns={columns}
+            rowKey={({ id }) => id}
+            rowHeight={48}
+            hasMore={members.hasMore}
+            loadingMore={members.loadingMore}
+            onLoadMore={members.loadMore}
+          />
+        )}
+        {invites.error && <ErrorMessage error={invites.error} onRetry={invites.retry} />}
+        {can('administer') && invites.items !== undefined && invites.items.length > 0 && (
           <>
             <Title order={2} size="h4" mt="md">
               Invites
             </Title>
             <DataTable
               label="Invites"
-              rows={invites.data!.items}
+              rows={invites.items}
               columns={inviteColumns}
               rowKey={({ id }) => id}
+              hasMore={invites.hasMore}
+              loadingMore={invites.loadingMore}
+              onLoadMore={invites.loadMore}
             />
           </>
         )}

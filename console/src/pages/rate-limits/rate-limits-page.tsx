@@ -1,19 +1,21 @@
 import { Button, Group, NumberInput, Progress, Select, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, take } from '../../api/client.ts';
 import type { components } from '../../api/schema.d.ts';
+import { usePages } from '../../api/use-pages.ts';
 import { useOrg, useProjects } from '../../app/project.ts';
 import { ConfirmButton } from '../../components/confirm-button.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import type { DataColumn } from '../../components/data-table.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
+import { ErrorMessage } from '../../components/error-message.tsx';
 import { formatCount, inWords } from '../../components/format.ts';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { Gauge } from '../../components/icons.ts';
+import { Loading } from '../../components/loading.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
-import { QueryContent } from '../../components/query-content.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
 
 type Limit = components['schemas']['RateLimitConfig'];
@@ -36,13 +38,13 @@ export default function RateLimitsPage() {
   const { orgId, can } = useOrg();
   const queries = useQueryClient();
   const projects = useProjects(orgId);
-  const query = useQuery({
+  const limits = usePages({
     queryKey: ['rate-limits', orgId],
-    refetchInterval: LOOK_EVERY_MS,
-    queryFn: () =>
+    everyMs: LOOK_EVERY_MS,
+    read: (page) =>
       take(
         api.GET('/v1/orgs/{org_id}/rate-limit-configs', {
-          params: { path: { org_id: orgId }, query: { limit: 100 } },
+          params: { path: { org_id: orgId }, query: page },
         }),
       ),
   });
@@ -126,20 +128,28 @@ export default function RateLimitsPage() {
         actions={add}
         request={{ method: 'GET', path: `/v1/orgs/${orgId}/rate-limit-configs` }}
       />
-      <QueryContent query={query}>
-        {({ items }) =>
-          items.length === 0 ? (
-            <EmptyState
-              icon={Gauge}
-              title="No limit of your own"
-              text="A limit keeps one project, or a mistake in a program, from using up what the others need."
-              action={add}
-            />
-          ) : (
-            <DataTable label="Rate limits" rows={items} columns={columns} rowKey={({ id }) => id} />
-          )
-        }
-      </QueryContent>
+      {limits.error ? (
+        <ErrorMessage error={limits.error} onRetry={limits.retry} />
+      ) : !limits.items ? (
+        <Loading height="20vh" />
+      ) : limits.items.length === 0 ? (
+        <EmptyState
+          icon={Gauge}
+          title="No limit of your own"
+          text="A limit keeps one project, or a mistake in a program, from using up what the others need."
+          action={add}
+        />
+      ) : (
+        <DataTable
+          label="Rate limits"
+          rows={limits.items}
+          columns={columns}
+          rowKey={({ id }) => id}
+          hasMore={limits.hasMore}
+          loadingMore={limits.loadingMore}
+          onLoadMore={limits.loadMore}
+        />
+      )}
       <FormDialog title="New limit" opened={opened} onClose={dialog.close} submit="Create" onSubmit={create}>
         <Select
           label="What is counted"
@@ -162,6 +172,8 @@ export default function RateLimitsPage() {
           label="Project"
           placeholder="Whole organisation"
           clearable
+          searchable
+          limit={100}
           data={(projects.data?.items ?? []).map(({ id, name }) => ({ value: id, label: name }))}
           value={projectId}
           onChange={setProjectId}

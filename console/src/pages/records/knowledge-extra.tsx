@@ -1,12 +1,14 @@
 import { Button, Card, Group, Stack, Table, Text, TextInput } from '@mantine/core';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, take } from '../../api/client.ts';
 import { upload } from '../../api/upload.ts';
+import { usePages } from '../../api/use-pages.ts';
 import { useProject } from '../../app/project.ts';
 import { Search } from '../../components/build-icons.ts';
 import { DropFiles } from '../../components/drop-files.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
+import { LoadMore } from '../../components/load-more.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import type { ExtraProps } from './record-extras.tsx';
 
@@ -17,14 +19,12 @@ export default function KnowledgeExtra({ record, onChanged }: ExtraProps) {
   const { can } = useProject();
   const [question, setQuestion] = useState('');
   const params = { path: { kb_id: String(record['id']) } };
-  const files = useQuery({
+  const files = usePages({
     queryKey: ['knowledge-files', record['id']],
-    queryFn: () =>
-      take(api.GET('/v1/knowledge-bases/{kb_id}/files', { params: { ...params, query: { limit: 200 } } })),
-    refetchInterval: ({ state }) =>
-      state.data?.items.some(({ status }) => !['ready', 'failed'].includes(status))
-        ? WHILE_WORKING_MS
-        : false,
+    read: (page) =>
+      take(api.GET('/v1/knowledge-bases/{kb_id}/files', { params: { ...params, query: page } })),
+    everyMs: (all) =>
+      all.some(({ status }) => !['ready', 'failed'].includes(status)) ? WHILE_WORKING_MS : false,
   });
   const add = useMutation({
     async mutationFn(chosen: readonly File[]) {
@@ -55,11 +55,11 @@ export default function KnowledgeExtra({ record, onChanged }: ExtraProps) {
         />
       )}
       {add.error && <ErrorMessage error={add.error} />}
-      {files.error && <ErrorMessage error={files.error} onRetry={() => void files.refetch()} />}
-      {(files.data?.items.length ?? 0) > 0 && (
+      {files.error && <ErrorMessage error={files.error} onRetry={files.retry} />}
+      {files.items !== undefined && files.items.length > 0 && (
         <Table>
           <Table.Tbody>
-            {files.data?.items.map((file) => (
+            {files.items.map((file) => (
               <Table.Tr key={file.id}>
                 <Table.Td style={{ overflowWrap: 'anywhere' }}>{file.name}</Table.Td>
                 <Table.Td ta="right">
@@ -70,6 +70,7 @@ export default function KnowledgeExtra({ record, onChanged }: ExtraProps) {
           </Table.Tbody>
         </Table>
       )}
+      {files.items && <LoadMore shown={files.items.length} {...files} />}
       <form
         onSubmit={(event) => {
           event.preventDefault();

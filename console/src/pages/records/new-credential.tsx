@@ -2,6 +2,7 @@ import { Button, Group, Select, Stack, TextInput } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, take } from '../../api/client.ts';
+import { readAll } from '../../api/list-pages.ts';
 import type { components } from '../../api/schema.d.ts';
 import { useProject } from '../../app/project.ts';
 import { ErrorMessage } from '../../components/error-message.tsx';
@@ -16,13 +17,17 @@ export default function NewCredential({ onChanged, onDone }: NewRecordProps) {
   const providers = useQuery({
     queryKey: ['providers'],
     staleTime: Infinity,
-    queryFn: () => take(api.GET('/v1/providers', { params: { query: { limit: 200 } } })),
+    queryFn: () =>
+      readAll(
+        (page) => take(api.GET('/v1/providers', { params: { query: page } })),
+        ({ provider }) => provider,
+      ),
   });
   return (
     <QueryContent query={providers}>
-      {({ items }) => (
+      {(all) => (
         <Form
-          providers={items.filter(({ self_hosted }) => !self_hosted)}
+          providers={all.filter(({ self_hosted }) => !self_hosted)}
           onDone={() => {
             onChanged();
             onDone();
@@ -68,6 +73,7 @@ function Form({ providers, onDone }: { providers: readonly Provider[]; onDone: (
           label="Provider"
           placeholder="Choose a provider"
           searchable
+          limit={100}
           allowDeselect={false}
           data={providers.map((one) => ({ value: one.provider, label: one.name }))}
           value={chosen}

@@ -17,6 +17,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, take } from '../../api/client.ts';
+import { readAll } from '../../api/list-pages.ts';
 import { idempotencyKey } from '../../api/idempotency-key.ts';
 import type { components } from '../../api/schema.d.ts';
 import { useProject } from '../../app/project.ts';
@@ -38,16 +39,18 @@ export default function NewNumber({ onChanged, onDone }: NewRecordProps) {
   const accounts = useQuery({
     queryKey: ['telephony-accounts', orgId],
     queryFn: () =>
-      take(
-        api.GET('/v1/orgs/{org_id}/telephony-accounts', {
-          params: { path: { org_id: orgId }, query: { limit: 100 } },
-        }),
+      readAll((page) =>
+        take(
+          api.GET('/v1/orgs/{org_id}/telephony-accounts', {
+            params: { path: { org_id: orgId }, query: page },
+          }),
+        ),
       ),
   });
   return (
     <QueryContent query={accounts}>
-      {({ items }) => {
-        const usable = items.filter(({ status }) => status === 'active');
+      {(all) => {
+        const usable = all.filter(({ status }) => status === 'active');
         const account = usable.find(({ id }) => id === (chosen ?? usable[0]?.id));
         if (!account)
           return (
@@ -82,6 +85,8 @@ export default function NewNumber({ onChanged, onDone }: NewRecordProps) {
             />
             <Select
               label="Account"
+              searchable
+              limit={100}
               allowDeselect={false}
               data={usable.map(({ id, name, provider }) => ({
                 value: id,

@@ -1,25 +1,25 @@
 import { Button, Group, ScrollArea, Stack, Table, Text, TextInput } from '@mantine/core';
-import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, take, takeFile } from '../../api/client.ts';
 import type { components } from '../../api/schema.d.ts';
 import { upload } from '../../api/upload.ts';
+import { usePages } from '../../api/use-pages.ts';
 import { useProject } from '../../app/project.ts';
 import { ConfirmButton } from '../../components/confirm-button.tsx';
 import { DropFiles } from '../../components/drop-files.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { formatCount } from '../../components/format.ts';
 import { Download } from '../../components/icons.ts';
+import { LoadMore } from '../../components/load-more.tsx';
 import { PeopleSearch, usePeopleSearch } from '../../components/people-search.tsx';
 import { saveFile } from '../../components/save-file.ts';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import type { ExtraProps } from './record-extras.tsx';
 
-const SHOWN = 100;
-
 type Imported = components['schemas']['ImportedRecipients'];
 
-/** The numbers of a list: the newest, one more by hand or many from a file, and all of them as a file. */
+/** The numbers of a list: page by page, one more by hand or many from a file, and all of them as a file. */
 export default function RecipientsExtra({ record, onChanged }: ExtraProps) {
   const { can } = useProject();
   const queries = useQueryClient();
@@ -29,13 +29,12 @@ export default function RecipientsExtra({ record, onChanged }: ExtraProps) {
   const search = usePeopleSearch();
   const { filter } = search;
   const isFiltered = Object.keys(filter).length > 0;
-  const numbers = useQuery({
+  const numbers = usePages({
     queryKey: ['recipients', id, filter],
-    placeholderData: keepPreviousData,
-    queryFn: () =>
+    read: (page) =>
       take(
         api.GET('/v1/recipient-lists/{list_id}/recipients', {
-          params: { ...params, query: { limit: SHOWN, ...filter } },
+          params: { ...params, query: { ...page, ...filter } },
         }),
       ),
   });
@@ -78,7 +77,9 @@ export default function RecipientsExtra({ record, onChanged }: ExtraProps) {
     <Stack gap="sm">
       <Group justify="space-between">
         <Text size="sm" fw={600} role="status">
-          {numbers.data ? `${formatCount(numbers.data.total)} numbers` : 'Numbers'}
+          {numbers.items
+            ? `${numbers.isCapped ? 'More than ' : ''}${formatCount(numbers.total)} numbers`
+            : 'Numbers'}
         </Text>
         <Button
           size="xs"
@@ -123,16 +124,14 @@ export default function RecipientsExtra({ record, onChanged }: ExtraProps) {
       )}
       {read.data && <Read found={read.data} />}
       {error && <ErrorMessage error={error} />}
-      {numbers.error && <ErrorMessage error={numbers.error} onRetry={() => void numbers.refetch()} />}
-      {(search.typed !== '' || isFiltered || (numbers.data?.total ?? 0) > 0) && (
-        <PeopleSearch search={search} />
-      )}
-      {isFiltered && numbers.data?.total === 0 && (
+      {numbers.error && <ErrorMessage error={numbers.error} onRetry={numbers.retry} />}
+      {(search.typed !== '' || isFiltered || numbers.total > 0) && <PeopleSearch search={search} />}
+      {isFiltered && numbers.items?.length === 0 && (
         <Text size="sm" c="dimmed" role="status">
           {filter.q === undefined ? 'This number is not in the list.' : 'Nobody in the list has this name.'}
         </Text>
       )}
-      {(numbers.data?.items.length ?? 0) > 0 && (
+      {numbers.items !== undefined && numbers.items.length > 0 && (
         <ScrollArea.Autosize mah={320}>
           <Table withTableBorder stickyHeader fz="xs" aria-label="Numbers">
             <Table.Thead>
@@ -144,7 +143,7 @@ export default function RecipientsExtra({ record, onChanged }: ExtraProps) {
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
-              {numbers.data?.items.map((one) => (
+              {numbers.items.map((one) => (
                 <Table.Tr key={one.id}>
                   <Table.Td>
                     <bdi>{one.phone_number}</bdi>
@@ -187,6 +186,7 @@ export default function RecipientsExtra({ record, onChanged }: ExtraProps) {
           </Table>
         </ScrollArea.Autosize>
       )}
+      {numbers.items && <LoadMore shown={numbers.items.length} {...numbers} />}
     </Stack>
   );
 }

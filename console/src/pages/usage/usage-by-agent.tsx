@@ -1,6 +1,7 @@
 import { Card, ScrollArea, Table, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { api, take } from '../../api/client.ts';
+import { readAll } from '../../api/list-pages.ts';
 import { daysBefore } from '../../components/days.ts';
 import { EmptyRow } from '../../components/empty-row.tsx';
 import { formatCount, formatLatency } from '../../components/format.ts';
@@ -35,13 +36,11 @@ export function UsageByAgent({
             params: { path, query: { from, to, timezone, by: 'agent' } },
           }),
         ),
-        take(
-          api.GET('/v1/orgs/{org_id}/projects/{project_id}/agents', {
-            params: { path, query: { limit: 200 } },
-          }),
+        readAll((page) =>
+          take(api.GET('/v1/orgs/{org_id}/projects/{project_id}/agents', { params: { path, query: page } })),
         ),
       ]);
-      const names = new Map(agents.items.map(({ id, name }) => [id, name]));
+      const names = new Map(agents.map(({ id, name }) => [id, name]));
       return statistics.items.map(({ agent_id: id, ...figures }) => ({
         ...figures,
         id,

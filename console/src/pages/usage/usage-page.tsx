@@ -116,6 +116,7 @@ export default function UsagePage() {
             placeholder="All projects"
             clearable
             searchable
+            limit={100}
             data={(projects.data?.items ?? []).map(({ id, name }) => ({ value: id, label: name }))}
             value={projectId}
             onChange={setProjectId}
