@@ -9,6 +9,7 @@ import { OrgModelCatalog } from './model-catalog.ts';
 import { ProviderAccounts } from './provider-accounts.ts';
 import type { InstallationProviders } from './provider-accounts.ts';
 import type { ProviderCredentialRecord } from './provider-credential-model.ts';
+import { toModelResponse } from './model-schema.ts';
 import type { OwnModelRecord } from './own-model-model.ts';
 
 const deepgram = { baseUrl: 'http://127.0.0.1:4000', apiKey: new Secret('dg-key'), emulated: true };
@@ -199,3 +200,13 @@ void t.test(
     t.match(server.received, [{ method: 'POST', path: '/models', body: 'x' }]);
   },
 );
+
+void t.test('models of which voices can be cloned say so', async (t) => {
+  const own = ownModel({ kind: 'tts', provider: 'elevenlabs', _id: 'tts_own' });
+  const models = (await openCatalog({}, { models: [own] }).list('org_a')).map(toModelResponse);
+  const cloning = models.filter(({ capabilities }) => capabilities.includes('voice_cloning'));
+  t.ok(cloning.some(({ id }) => id === 'tts_own'));
+  t.ok(cloning.some(({ org_id }) => org_id === null));
+  t.same([...new Set(cloning.map(({ kind, provider }) => `${kind} of ${provider}`))], ['tts of elevenlabs']);
+  t.ok(models.some(({ kind, provider }) => kind === 'tts' && provider === 'flite'));
+});

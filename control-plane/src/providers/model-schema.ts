@@ -6,6 +6,7 @@ import { maybeTime, READ_ONLY_FIELDS, time } from '../http/record-schema.ts';
 import { languageTag } from '../http/value-schemas.ts';
 import type { CatalogModel } from './model-catalog.ts';
 import { baseUrlField } from './provider-address.ts';
+import { voicesOf } from './provider-voices.ts';
 import { CATALOG } from './providers.ts';
 
 export const modelKind = z.enum(['llm', 'stt', 'tts']);
@@ -67,7 +68,9 @@ export const modelResponse = z
     model: z.string(),
     name: z.string(),
     languages: z.array(z.string()).meta({ description: 'BCP 47 tags, or `*` for any.' }),
-    capabilities: z.array(z.string()).meta({ description: 'Values may be added.' }),
+    capabilities: z.array(z.string()).meta({
+      description: 'Values may be added. `voice_cloning`: `POST /v1/voices/clone` takes it.',
+    }),
     self_hosted: z.boolean(),
     status: modelStatus,
     emulated: z.boolean().meta({ description: 'An emulator answers in place of the provider.' }),
@@ -89,7 +92,10 @@ export function toModelResponse(model: CatalogModel): z.infer<typeof modelRespon
     model: model.model,
     name: model.name,
     languages: model.languages,
-    capabilities: model.capabilities,
+    capabilities: [
+      ...model.capabilities,
+      ...(model.kind === 'tts' && voicesOf(model.provider)?.clones ? ['voice_cloning'] : []),
+    ],
     self_hosted: model.selfHosted,
     status: model.status,
     emulated: model.emulated,

@@ -1,20 +1,54 @@
 import { Button, Checkbox, Group, Input, Select, Stack, Text, TextInput } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { ApiError } from '../../api/client.ts';
+import { ApiError, api, take } from '../../api/client.ts';
 import { upload } from '../../api/upload.ts';
 import { useProject } from '../../app/project.ts';
 import { DropFiles } from '../../components/drop-files.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
-import { useChoices } from '../../components/schema-form/references.ts';
+import { inWords } from '../../components/format.ts';
+import { QueryContent } from '../../components/query-content.tsx';
 import type { NewRecordProps } from './record-extras.tsx';
 
 const MAX_FILES = 5;
 
+interface Choice {
+  value: string;
+  label: string;
+  disabled: boolean;
+}
+
 /** Clones a voice from recordings of somebody who agrees to it. */
-export default function NewVoice({ onChanged, onDone }: NewRecordProps) {
+export default function NewVoice(props: NewRecordProps) {
   const { orgId } = useProject();
-  const models = useChoices('tts');
+  const models = useQuery({
+    queryKey: ['models', 'cloning', orgId],
+    queryFn: async () => {
+      const query = { kind: ['tts' as const], org_id: orgId, limit: 200 };
+      const { items } = await take(api.GET('/v1/providers/models', { params: { query } }));
+      return items
+        .filter(({ capabilities }) => capabilities.includes('voice_cloning'))
+        .map(({ id, name, status }): Choice => {
+          const isOpen = status === 'available';
+          return { value: id, label: isOpen ? name : `${name} (${inWords(status)})`, disabled: !isOpen };
+        });
+    },
+  });
+  return (
+    <QueryContent query={models}>
+      {(choices) =>
+        choices.length === 0 ? (
+          <Text size="sm">No provider of this installation clones voices.</Text>
+        ) : (
+          <Form models={choices} {...props} />
+        )
+      }
+    </QueryContent>
+  );
+}
+
+function Form({ models, onChanged, onDone }: NewRecordProps & { models: readonly Choice[] }) {
+  const { orgId } = useProject();
   const [files, setFiles] = useState<readonly File[]>([]);
   const [name, setName] = useState('');
   const [model, setModel] = useState<string | null>(null);
