@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import type { Locator } from 'playwright-core';
 import t from 'tap';
 import { LONG } from '../../shared/test/fixtures/long.ts';
 import { eventually } from '../../embedded/test/fixtures/system/eventually.ts';
@@ -79,6 +80,37 @@ void t.test('settings, people and calls', { skip: skip || (!LONG && 'npm run tes
       .click();
     await page.waitForURL(new RegExp(failed));
   });
+
+  await t.test(
+    'what is used is told by day, by project and by agent, with the files behind it',
+    async (t) => {
+      await page.goto(`${url}/orgs/${orgId}/usage`);
+      const byDay = page.getByRole('region', { name: 'Usage by day' });
+      await byDay.getByRole('row').nth(2).waitFor();
+      const saved = async (button: Locator) => {
+        const [download] = await Promise.all([page.waitForEvent('download'), button.click()]);
+        return (await readFile(await download.path(), 'utf8')).trim().split('\r\n');
+      };
+      const exported = page.getByRole('button', { name: 'Export CSV' });
+      const ofAll = await saved(exported);
+      await page.getByRole('combobox', { name: 'Project' }).click();
+      await page.getByRole('option').first().click();
+      const byAgent = page.getByRole('region', { name: 'By agent' });
+      await byAgent.getByRole('row', { name: /No agent/ }).waitFor();
+      const agents = await saved(byAgent.getByRole('button', { name: 'Export CSV' }));
+      const days = await saved(exported.first());
+      t.equal(agents[0], 'agent_id,agent,sessions,answer_rate,minutes,median_reply_ms');
+      t.match(agents[1], /^,No agent,3,1,3,\d+$/);
+      t.equal(ofAll.length, 31, 'a line for each day, below their names');
+      t.same(ofAll, days, 'the only project has all that the org has');
+      await faults();
+      await page.getByRole('combobox', { name: 'Days' }).click();
+      await page.getByRole('option', { name: 'Other days' }).click();
+      await page.getByLabel('From').fill('2031-01-31');
+      await page.getByText('Choose a first day').waitFor();
+      t.equal(await exported.count(), 0);
+    },
+  );
 
   await t.test('an org is renamed, and gets a project, which says what comes first', async (t) => {
     await page.goto(`${url}/orgs/${orgId}/settings`);

@@ -1,14 +1,33 @@
-import { Card, ScrollArea, Table, Title } from '@mantine/core';
+import { Button, Card, Group, ScrollArea, Table, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { api, take } from '../../api/client.ts';
 import { readAll } from '../../api/list-pages.ts';
+import { csvFile } from '../../components/csv.ts';
 import { daysBefore } from '../../components/days.ts';
 import { EmptyRow } from '../../components/empty-row.tsx';
 import { formatCount, formatLatency } from '../../components/format.ts';
+import { Download } from '../../components/icons.ts';
 import { QueryContent } from '../../components/query-content.tsx';
+import { saveFile } from '../../components/save-file.ts';
 
 /** The API tells figures of agents for so many days at once. */
 const MOST_DAYS = 30;
+
+/** Of the file, named as the API names them. */
+const COLUMNS = ['agent_id', 'agent', 'sessions', 'answer_rate', 'minutes', 'median_reply_ms'];
+
+interface AgentFigures {
+  id: string | null;
+  name: string;
+  sessions: number;
+  answer_rate: number;
+  minutes: number;
+  reply_latency: { median_ms: number | null };
+}
+
+function cellsOf({ id, name, sessions, answer_rate, minutes, reply_latency }: AgentFigures) {
+  return [id, name, sessions, answer_rate, minutes, reply_latency.median_ms];
+}
 
 /** What each agent of a project did in the last days of the time that is shown. */
 export function UsageByAgent({
@@ -50,9 +69,22 @@ export function UsageByAgent({
   });
   return (
     <section aria-labelledby="by-agent">
-      <Title order={2} size="h4" id="by-agent" mb="sm">
-        {from === first ? 'By agent' : `By agent, the last ${MOST_DAYS} of these days`}
-      </Title>
+      <Group justify="space-between" mb="sm">
+        <Title order={2} size="h4" id="by-agent">
+          {from === first ? 'By agent' : `By agent, the last ${MOST_DAYS} of these days`}
+        </Title>
+        <Button
+          variant="default"
+          size="compact-sm"
+          leftSection={<Download size={14} />}
+          disabled={!query.data}
+          onClick={() =>
+            saveFile(csvFile([COLUMNS, ...query.data!.map(cellsOf)]), `usage by agent ${from} to ${to}.csv`)
+          }
+        >
+          Export CSV
+        </Button>
+      </Group>
       <QueryContent query={query}>
         {(agents) => (
           <Card withBorder radius="md" p={0}>

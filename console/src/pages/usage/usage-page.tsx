@@ -14,6 +14,7 @@ import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, take, takeFile } from '../../api/client.ts';
 import { useOrg, useProfile, useProjects } from '../../app/project.ts';
+import { csvFile } from '../../components/csv.ts';
 import { DayChart } from '../../components/day-chart.tsx';
 import { daysBefore, formatDay, today } from '../../components/days.ts';
 import { EmptyRow } from '../../components/empty-row.tsx';
@@ -73,7 +74,16 @@ export default function UsagePage() {
       <PageHeader
         title="Usage"
         text={`What the calls of ${projectName ?? orgName} came to and what they cost. A call counts on the day on which it ended (${timezone}).`}
-        actions={<ExportUsage orgId={orgId} projectId={projectId} days={{ from, to, timezone }} />}
+        actions={
+          problem === null && (
+            <ExportUsage
+              orgId={orgId}
+              projectId={projectId}
+              days={{ from, to, timezone }}
+              shown={usage.isPlaceholderData ? undefined : usage.data?.days}
+            />
+          )
+        }
         request={{
           method: 'GET',
           path: `/v1/orgs/${orgId}/usage/daily?${new URLSearchParams(query).toString()}`,
@@ -225,22 +235,29 @@ function Shown({ summary, days }: { summary: Summary; days: readonly Day[] }) {
   );
 }
 
-/** The days of a project as a file: the API has it of projects alone. */
+const COLUMNS = ['date', 'sessions', 'connected_sessions', 'minutes', 'amount'] as const;
+
+/** The days that are shown as a file. Those of a project are exported by the API, which alone has them in one file. */
 function ExportUsage({
   orgId,
   projectId,
   days,
+  shown,
 }: {
   orgId: string;
   projectId: string | null;
   days: { from: string; to: string; timezone: string };
+  /** Undefined: they are on their way. */
+  shown: readonly Day[] | undefined;
 }) {
   const save = useMutation({
     mutationFn: async () =>
       saveFile(
-        await takeFile(
-          `/v1/orgs/${orgId}/projects/${projectId}/exports/usage?${new URLSearchParams(days).toString()}`,
-        ),
+        projectId === null
+          ? csvFile([COLUMNS, ...shown!.map((day) => COLUMNS.map((name) => day[name]))])
+          : await takeFile(
+              `/v1/orgs/${orgId}/projects/${projectId}/exports/usage?${new URLSearchParams(days).toString()}`,
+            ),
         `usage ${days.from} to ${days.to}.csv`,
       ),
   });
@@ -249,10 +266,9 @@ function ExportUsage({
       <Button
         variant="default"
         leftSection={<Download size={15} />}
-        disabled={projectId === null}
+        disabled={!shown}
         loading={save.isPending}
         onClick={() => save.mutate()}
-        title={projectId === null ? 'Choose a project to export its days.' : undefined}
       >
         Export CSV
       </Button>
