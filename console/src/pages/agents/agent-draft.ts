@@ -38,6 +38,23 @@ export function writeDraft(store: TextStore, agentId: string, draft: AgentDraft 
   }
 }
 
+/**
+ * What another tab has kept, for a tab that has a draft of its own: both show the same from then on.
+ * @param own keeps the secrets that were typed here, which are never written down
+ */
+export function draftFromElsewhere(own: AgentDraft | null, kept: AgentDraft | null): AgentDraft | null {
+  const headers = headersOf(own);
+  if (kept === null || headers === undefined || headersOf(kept) !== undefined) return kept;
+  const config = isObject(kept.patch['config']) ? kept.patch['config'] : {};
+  const preCall = isObject(config['pre_call']) ? config['pre_call'] : {};
+  return { ...kept, patch: { ...kept.patch, config: { ...config, pre_call: { ...preCall, headers } } } };
+}
+
+/** Whether a change of what this browser keeps is one of this agent's draft. */
+export function isDraftOf(agentId: string, changedKey: string | null): boolean {
+  return changedKey === keyOf(agentId) || changedKey === null;
+}
+
 /** Values of headers are typed once and never written down. */
 function withoutSecrets(draft: AgentDraft): AgentDraft {
   const config = draft.patch['config'];
@@ -45,6 +62,12 @@ function withoutSecrets(draft: AgentDraft): AgentDraft {
   if (!isObject(config) || !isObject(preCall) || !('headers' in preCall)) return draft;
   const { headers: _, ...rest } = preCall;
   return { ...draft, patch: { ...draft.patch, config: { ...config, pre_call: rest } } };
+}
+
+function headersOf(draft: AgentDraft | null): unknown {
+  const config = draft?.patch['config'];
+  const preCall = isObject(config) ? config['pre_call'] : undefined;
+  return isObject(preCall) ? preCall['headers'] : undefined;
 }
 
 /** The version that callers get, to compare with: of several the one that most get. */

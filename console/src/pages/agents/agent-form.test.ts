@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { Schemas } from '../../components/schema-form/field.ts';
-import { liveVersionOf, readDraft, writeDraft } from './agent-draft.ts';
+import { draftFromElsewhere, isDraftOf, liveVersionOf, readDraft, writeDraft } from './agent-draft.ts';
 import { agentForm, contentOf, fieldAt, sectionOf, sectionsOf } from './agent-form.ts';
 
 const nullable = (schema: object) => ({ anyOf: [schema, { type: 'null' }] });
@@ -116,6 +116,21 @@ void t.test('changes that were not saved are kept', async (t) => {
     },
   };
   t.doesNotThrow(() => writeDraft(refusing, 'agt_1', { version: 1, patch }));
+});
+
+void t.test('tabs share what was not saved, but for secrets', async (t) => {
+  const headers = { 'X-Key': 'secret' };
+  const own = { version: 3, patch: { config: { pre_call: { url: 'https://a.example', headers } } } };
+  const kept = { version: 3, patch: { name: 'B', config: { pre_call: { url: 'https://b.example' } } } };
+  t.same(draftFromElsewhere(own, kept), {
+    version: 3,
+    patch: { name: 'B', config: { pre_call: { url: 'https://b.example', headers } } },
+  });
+  t.same(draftFromElsewhere(null, kept), kept);
+  t.equal(draftFromElsewhere(own, null), null, 'it was saved or discarded there');
+  t.ok(isDraftOf('agt_1', 'parley.draft.agt_1'));
+  t.ok(isDraftOf('agt_1', null), 'all was cleared');
+  t.notOk(isDraftOf('agt_1', 'parley.draft.agt_1.flow'));
 });
 
 void t.test('what callers get', async (t) => {

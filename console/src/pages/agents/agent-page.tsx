@@ -43,6 +43,7 @@ import { errorsWithin } from '../../components/schema-form/form-errors.ts';
 import { FormScope } from '../../components/schema-form/form-scope.tsx';
 import { OtherErrors } from '../../components/schema-form/other-errors.tsx';
 import { FieldRow } from '../../components/schema-form/schema-form.tsx';
+import { tellFailure } from '../../components/tell-failure.ts';
 import { AgentFrame } from './agent-frame.tsx';
 import { fieldAt, sectionOf } from './agent-form.ts';
 import type { AgentSection } from './agent-form.ts';
@@ -268,8 +269,7 @@ function Actions({ agentId, editor }: { agentId: string; editor: AgentEditor }) 
       splits: [{ version, weight: 100 }],
       require_passed_tests: traffic.data.require_passed_tests,
     });
-  const tell = (error: Error) =>
-    notifications.show({ color: 'red', title: 'Not published', message: error.message });
+  const tell = (error: Error) => tellFailure('Not published', error);
   const publishNow = () =>
     pin(agent.data.version).then(
       () => notifications.show({ color: 'green', message: `Callers get version ${agent.data.version} now.` }),

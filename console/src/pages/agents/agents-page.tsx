@@ -13,7 +13,6 @@ import {
   TextInput,
 } from '@mantine/core';
 import { useDebouncedValue, useDisclosure, useInViewport } from '@mantine/hooks';
-import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import {
@@ -38,6 +37,7 @@ import { ErrorMessage } from '../../components/error-message.tsx';
 import { formatCount, formatLatency } from '../../components/format.ts';
 import { LoadMore } from '../../components/load-more.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
+import { tellFailure } from '../../components/tell-failure.ts';
 import { Time } from '../../components/time.tsx';
 import { liveVersionOf } from './agent-draft.ts';
 import { CreateAgent } from './create-agent.tsx';
@@ -286,7 +286,7 @@ function AgentMenu({ agent }: { agent: Agent }) {
       else await take(api.POST('/v1/agents/{agent_id}/restore', { params: { path } }));
     },
     onSuccess: refresh,
-    onError: (error) => notifications.show({ color: 'red', title: agent.name, message: error.message }),
+    onError: (error) => tellFailure(agent.name, error),
   });
   return (
     <>

@@ -62,6 +62,7 @@ export function TestRun({ runId, tests }: { runId: string; tests: readonly { id:
           </Button>
         )}
       </Group>
+      {cancel.error && <ErrorMessage error={cancel.error} />}
       <Progress.Root size="lg" role="img" aria-label={`${run.data.passed} of ${run.data.total} passed`}>
         <Progress.Section value={parts.passed} color="green" withAria={false} />
         <Progress.Section value={parts.failed} color="red" withAria={false} />

@@ -36,6 +36,7 @@ import { FormScope } from '../../components/schema-form/form-scope.tsx';
 import { OtherErrors } from '../../components/schema-form/other-errors.tsx';
 import { GroupFields } from '../../components/schema-form/schema-form.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
+import { tellFailure } from '../../components/tell-failure.ts';
 import { Time } from '../../components/time.tsx';
 import { AgentFrame } from './agent-frame.tsx';
 import { newTest, runParts, testContent, testForm } from './test-form.ts';
@@ -183,6 +184,7 @@ function RunButton({ agentId, testId }: { agentId: string; testId?: string }) {
         }),
       ),
     onSuccess: () => queries.invalidateQueries({ queryKey: ['agent', agentId, 'test-runs'] }),
+    onError: (error) => tellFailure('Not run', error),
   });
   if (testId !== undefined)
     return (

@@ -3,8 +3,9 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, take } from '../../api/client.ts';
 import { useProject } from '../../app/project.ts';
+import { daysBefore, today } from '../../components/days.ts';
 import { ErrorMessage } from '../../components/error-message.tsx';
-import { formatLatency } from '../../components/format.ts';
+import { formatLatency, formatMoney } from '../../components/format.ts';
 
 const PERIODS = [
   { value: '6', label: '7 days' },
@@ -16,7 +17,7 @@ const PERIODS = [
 export function Results({ agentId }: { agentId: string }) {
   const { timezone } = useProject();
   const [days, setDays] = useState('6');
-  const from = new Date(Date.now() - Number(days) * 86_400_000).toISOString().slice(0, 10);
+  const from = daysBefore(today(timezone), Number(days));
   const results = useQuery({
     queryKey: ['agent', agentId, 'results', from, timezone],
     queryFn: () =>
@@ -68,9 +69,7 @@ export function Results({ agentId }: { agentId: string }) {
                     <Table.Td ta="right">
                       {arm.average_reply_ms === null ? '–' : formatLatency(arm.average_reply_ms)}
                     </Table.Td>
-                    <Table.Td ta="right">
-                      {Number(arm.total_amount).toFixed(2)} {results.data.currency}
-                    </Table.Td>
+                    <Table.Td ta="right">{formatMoney(arm.total_amount, results.data.currency)}</Table.Td>
                   </Table.Tr>
                 );
               })}

@@ -1,6 +1,6 @@
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useMemo, useState } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import { ApiError, api, take } from '../../api/client.ts';
 import { useDescription } from '../../api/description.ts';
 import type { components } from '../../api/schema.d.ts';
@@ -8,7 +8,7 @@ import { placeErrors } from '../../components/schema-form/form-errors.ts';
 import type { FoundError } from '../../components/schema-form/form-errors.ts';
 import { changedPaths, patchBetween, patched, setAt } from '../../components/schema-form/form-value.ts';
 import type { Json, Path } from '../../components/schema-form/form-value.ts';
-import { liveVersionOf, readDraft, writeDraft } from './agent-draft.ts';
+import { draftFromElsewhere, isDraftOf, liveVersionOf, readDraft, writeDraft } from './agent-draft.ts';
 import type { AgentDraft } from './agent-draft.ts';
 import { agentForm, contentOf, sectionsOf } from './agent-form.ts';
 
@@ -69,6 +69,19 @@ export function useAgentEditor(agentId: string) {
   const liveVersion = agent.data && traffic.data && liveVersionOf(agent.data.version, traffic.data);
   const live = useAgentVersion(agentId, liveVersion === agent.data?.version ? undefined : liveVersion);
   const [draft, setDraft] = useState<AgentDraft | null>(() => readDraft(localStorage, agentId));
+  const { refetch } = agent;
+  useEffect(() => {
+    // Another tab has written.
+    const follow = ({ key }: StorageEvent) => {
+      if (!isDraftOf(agentId, key)) return;
+      const kept = readDraft(localStorage, agentId);
+      setDraft((own) => draftFromElsewhere(own, kept));
+      // It may have been saved there.
+      if (kept === null) void refetch();
+    };
+    addEventListener('storage', follow);
+    return () => removeEventListener('storage', follow);
+  }, [agentId, refetch]);
 
   const form = useMemo(
     () => description.data && agentForm(description.data.components.schemas),

@@ -9,6 +9,7 @@ import { ConfirmButton } from '../../components/confirm-button.tsx';
 import { CopyCurl } from '../../components/copy-curl.tsx';
 import { Check, Download, FlaskConical, Link2, Trash2 } from '../../components/icons.ts';
 import { saveFile } from '../../components/save-file.ts';
+import { tellFailure } from '../../components/tell-failure.ts';
 import { clock } from './call-clock.ts';
 import type { Session } from './call-data.ts';
 import { MakeTest } from './make-test.tsx';
@@ -46,11 +47,7 @@ export function CallActions({
     try {
       saveFile(await takeFile(path), name);
     } catch (error) {
-      notifications.show({
-        color: 'red',
-        title: 'The download did not work',
-        message: error instanceof Error ? error.message : String(error),
-      });
+      tellFailure('The download did not work', error);
     }
   }
   async function erase() {

@@ -4,11 +4,12 @@ import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { ApiError, api, take } from '../../api/client.ts';
+import { api, take } from '../../api/client.ts';
 import { useProject } from '../../app/project.ts';
 import { ConfirmButton } from '../../components/confirm-button.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { formatCount } from '../../components/format.ts';
+import { tellFailure } from '../../components/tell-failure.ts';
 import { actsOf } from './campaign-words.ts';
 import type { Campaign } from './campaign-words.ts';
 
@@ -23,13 +24,7 @@ export function CampaignActions({ campaign }: { campaign: Campaign }) {
     mutationFn: (what: 'start' | 'pause' | 'resume') =>
       take(api.POST(`/v1/campaigns/{campaign_id}/${what}`, { params })),
     onSuccess: refresh,
-    onError: (error) =>
-      notifications.show({
-        color: 'red',
-        title: 'This did not work',
-        message: `${error.message}${error instanceof ApiError && error.requestId ? ` (${error.requestId})` : ''}`,
-        autoClose: 12_000,
-      }),
+    onError: (error) => tellFailure('This did not work', error),
   });
   if (!can('edit')) return null;
   const acts = actsOf(campaign);
