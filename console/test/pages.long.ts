@@ -47,6 +47,8 @@ void t.test(
     for (const one of PAGES) {
       await page.goto(`${url}${addressOf(one, ids)}`);
       await look(one.title);
+      const curl = page.getByRole('main').getByRole('button', { name: 'curl', exact: true });
+      t.equal(await curl.count(), 1, `${one.title} has the commands that do the same`);
     }
     await page.getByRole('button', { name: /^Account of/ }).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
@@ -55,7 +57,32 @@ void t.test(
       await page.goto(`${url}${address}`);
       await look(`outside${address}`);
     }
-    t.same(problems, [], 'nothing went wrong in the pages');
+
+    // What the server sends is seen alone until the scripts have come.
+    await page.route('**/assets/*.js', (route) => route.abort());
+    for (const [name, address] of [
+      ['frame', `/projects/${project}/home`],
+      ['frame outside', '/sign-in'],
+    ] as const) {
+      await page.goto(`${url}${address}`);
+      await page.getByRole('status', { name: 'Loading' }).waitFor({ state: 'attached' });
+      for (const width of [1440, 360]) {
+        await page.setViewportSize({ width, height: 780 });
+        await picture(page, name, width);
+        t.same(
+          await seriousFaults(page, { isAlive: false }),
+          [],
+          `nothing keeps anybody out of the ${name} at ${width} px`,
+        );
+      }
+      t.same(await tooWide(page), [], `the ${name} fits a telephone`);
+      t.equal(await page.getByRole('main').count(), 1);
+    }
+    t.same(
+      problems.filter((problem) => !/ERR_FAILED/.test(problem)),
+      [],
+      'nothing went wrong in the pages',
+    );
   },
 );
 

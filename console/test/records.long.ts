@@ -1,4 +1,6 @@
+import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
 import t from 'tap';
 import { wavHeader } from '@parley/shared/audio/wav';
 import { eventually } from '../../embedded/test/fixtures/system/eventually.ts';
@@ -13,6 +15,8 @@ import { holdTypedCall } from './fixtures/typed-call.ts';
 
 /** What somebody may call a thing who wants to break the page. */
 const HOSTILE = '<script>alert(1)</script> \u202egnirts 👩‍👩‍👧‍👦 =cmd';
+
+const run = promisify(execFile);
 
 t.setTimeout(900_000);
 
@@ -76,6 +80,29 @@ void t.test(
       await drawer.getByText('closes at ten').waitFor();
       t.equal(await page.locator('[role=dialog] script').count(), 0);
       await remove(HOSTILE);
+    });
+
+    await t.test('the command of what was done does the same', async (t) => {
+      await open('knowledge-bases');
+      await page.getByRole('button', { name: 'New' }).first().click();
+      await drawer.getByRole('textbox', { name: 'Name' }).fill("The chef's hours");
+      await drawer.getByRole('button', { name: 'Create' }).click();
+      await page.getByRole('button', { name: "The chef's hours" }).waitFor();
+      await page.getByRole('button', { name: 'curl' }).click();
+      const done = page.getByRole('region', { name: 'What was just done' });
+      const command = await done.locator('pre').first().textContent();
+      await page.keyboard.press('Escape');
+      const { stdout } = await run('sh', ['-c', command!.replace('The chef', 'The owner')], {
+        env: { ...process.env, PARLEY_API_KEY: demonstration.apiKey },
+        encoding: 'utf8',
+      });
+      t.match(JSON.parse(stdout), { name: "The owner's hours" });
+      await page.reload();
+      await page.getByRole('button', { name: "The owner's hours" }).waitFor();
+      await page.getByRole('button', { name: 'curl' }).click();
+      await page.getByRole('region', { name: 'What this page reads' }).waitFor();
+      t.equal(await done.count(), 0, 'nothing of it is kept anywhere');
+      await page.keyboard.press('Escape');
     });
 
     await t.test('a sound is dropped, heard and deleted', async () => {

@@ -3,6 +3,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { Outlet, useLocation, useMatches, useParams, useRouter } from '@tanstack/react-router';
 import { useEffect, useState, useSyncExternalStore } from 'react';
+import { doneRequests } from '../api/done-requests.ts';
 import { reachability } from '../api/reachability.ts';
 import { renew, session } from '../api/session.ts';
 import { EmptyState } from '../components/empty-state.tsx';
@@ -45,6 +46,7 @@ export function Shell() {
     if (state !== 'out') return;
     // The next person is not to see what this one saw.
     queryClient.clear();
+    doneRequests.clear();
     void router.navigate({ to: '/sign-in', search: { to: router.state.location.href }, replace: true });
   }, [state, router]);
   if (state === 'in' || state === 'expired')

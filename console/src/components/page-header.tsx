@@ -2,7 +2,7 @@ import { Group, Stack, Text, Title } from '@mantine/core';
 import { useDocumentTitle } from '@mantine/hooks';
 import type { ReactNode } from 'react';
 import { CopyCurl } from './copy-curl.tsx';
-import type { ApiRequest } from './curl.ts';
+import type { ApiRequest } from '../api/curl.ts';
 
 /** A page's name, also of the browser's tab, with its main actions. */
 export function PageHeader({

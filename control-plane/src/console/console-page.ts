@@ -7,7 +7,7 @@ const ICON =
 
 const MARK = `<svg width="22" height="22" viewBox="0 0 22 22" aria-hidden="true"><rect width="22" height="22" rx="6" fill="#4c48ad" /><g stroke="#fff" stroke-width="2" stroke-linecap="round"><path d="M5 9.5v3M8 7v8" /><path d="M11 9v4M14 6v10M17 9.5v3" stroke-opacity="0.75" /></g></svg>`;
 const BRAND = `<div class="starting-brand">${MARK}Parley</div>`;
-const LOADING = '<main class="starting-content" role="status" aria-label="Loading">';
+const LOADING = '<div role="status" aria-label="Loading"></div>';
 /** Behind the sign-in: see `PAGES` of the console. */
 const HAS_NAVIGATION = /^\/(projects|orgs)\//;
 
@@ -76,8 +76,8 @@ ${styles.map((name) => `    <link rel="stylesheet" href="/assets/${name}" />\n`)
 
 function frameOf(pathname: string): string {
   return HAS_NAVIGATION.test(pathname)
-    ? `<div class="starting-side">${BRAND}</div>${LOADING}</main>`
-    : `${LOADING}${BRAND}</main>`;
+    ? `<div class="starting-side">${BRAND}</div><main class="starting-content">${LOADING}</main>`
+    : `<main class="starting-content">${LOADING}${BRAND}</main>`;
 }
 
 function attribute(text: string): string {

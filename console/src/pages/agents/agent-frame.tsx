@@ -1,4 +1,4 @@
-import { ActionIcon, Badge, Box, Group, Stack, Tabs, Text, Title, Tooltip } from '@mantine/core';
+import { ActionIcon, Badge, Group, Stack, Tabs, Text, Title, Tooltip } from '@mantine/core';
 import { useDocumentTitle } from '@mantine/hooks';
 import { Link, useLocation, useNavigate } from '@tanstack/react-router';
 import { ChevronLeft } from '../../components/build-icons.ts';
@@ -6,18 +6,26 @@ import type { ReactNode } from 'react';
 import { PAGES } from '../../app/pages.ts';
 import { useProject } from '../../app/project.ts';
 import { roleAtLeast } from '../../app/roles.ts';
+import { CopyCurl } from '../../components/copy-curl.tsx';
 import { PageError } from '../../components/page-error.tsx';
 import { liveVersionOf } from './agent-draft.ts';
 import { useAgent, useTraffic } from './use-agent-editor.ts';
 
-/** Pages of an agent, by the end of their path; those that are there are offered. */
+const readsAgent = (id: string) => `/v1/agents/${id}`;
+
+/** Pages of an agent, by the end of their path, with what they read; those that are there are offered. */
 const TABS = [
-  { end: '', id: 'editor', title: 'Editor' },
-  { end: '/flow', id: 'flow', title: 'Flow' },
-  { end: '/talk', id: 'talk', title: 'Talk' },
-  { end: '/tests', id: 'tests', title: 'Tests' },
-  { end: '/versions', id: 'versions', title: 'Versions' },
-  { end: '/advance', id: 'advance', title: 'Advance' },
+  { end: '', id: 'editor', title: 'Editor', reads: readsAgent },
+  { end: '/flow', id: 'flow', title: 'Flow', reads: readsAgent },
+  { end: '/talk', id: 'talk', title: 'Talk', reads: readsAgent },
+  { end: '/tests', id: 'tests', title: 'Tests', reads: (id: string) => `/v1/agents/${id}/tests` },
+  { end: '/versions', id: 'versions', title: 'Versions', reads: (id: string) => `/v1/agents/${id}/versions` },
+  {
+    end: '/advance',
+    id: 'advance',
+    title: 'Advance',
+    reads: (id: string) => `/api/v1/webhooks/agents/${id}`,
+  },
 ] as const;
 
 /** What stands above each page of an agent. */
@@ -37,7 +45,7 @@ export function AgentFrame({
   const traffic = useTraffic(agentId);
   const { pathname } = useLocation();
   const root = `/projects/${projectId}/agents/${agentId}`;
-  const tab = TABS.find(({ end }) => pathname === `${root}${end}`)?.id ?? 'editor';
+  const tab = TABS.find(({ end }) => pathname === `${root}${end}`) ?? TABS[0];
   const offered = TABS.filter(({ end }) =>
     PAGES.some(
       (page) =>
@@ -87,17 +95,20 @@ export function AgentFrame({
             </Group>
           )}
         </Group>
-        {actions && <Box>{actions}</Box>}
+        <Group gap="xs">
+          {actions}
+          <CopyCurl request={{ method: 'GET', path: tab.reads(agentId) }} />
+        </Group>
       </Group>
       <Tabs
-        value={tab}
+        value={tab.id}
         onChange={(next) => void navigate({ to: `${root}${TABS.find(({ id }) => id === next)?.end ?? ''}` })}
         styles={{ list: { flexWrap: 'nowrap', overflowX: 'auto', overflowY: 'hidden' } }}
       >
         <Tabs.List>
           {offered.map(({ id, title }) => (
             <Tabs.Tab key={id} value={id}>
-              <Text size="sm" fw={tab === id ? 600 : 400}>
+              <Text size="sm" fw={tab.id === id ? 600 : 400}>
                 {title}
               </Text>
             </Tabs.Tab>

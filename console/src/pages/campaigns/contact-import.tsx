@@ -1,10 +1,9 @@
 import { Alert, Button, Progress, Stack, Table, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useEffect } from 'react';
-import { toApiError } from '../../api/api-error.ts';
-import { api, authorizedFetch, take, takeFile } from '../../api/client.ts';
-import { apiUrl } from '../../api/page-settings.ts';
+import { api, take, takeFile } from '../../api/client.ts';
 import type { components } from '../../api/schema.d.ts';
+import { upload } from '../../api/upload.ts';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { formatCount } from '../../components/format.ts';
 import { Download } from '../../components/icons.ts';
@@ -24,10 +23,10 @@ export async function beginImport(campaignId: string, { file, country }: ChosenC
   // Fields come before the file: the server reads them in their order.
   if (country !== '') body.set('default_country', country);
   body.set('file', file);
-  const address = `${apiUrl}/v1/campaigns/${encodeURIComponent(campaignId)}/contacts/import?async=true`;
-  const response = await authorizedFetch(new Request(address, { method: 'POST', body }));
-  const answer: unknown = await response.json().catch(() => null);
-  if (!response.ok) throw toApiError(response.status, answer, response.headers.get('x-request-id'));
+  const answer = await upload(
+    `/v1/campaigns/${encodeURIComponent(campaignId)}/contacts/import?async=true`,
+    body,
+  );
   return answer as Import;
 }
 

@@ -35,7 +35,7 @@ type People = { from: 'file' | 'list' | 'later'; csv: ChosenCsv | null; listId: 
 
 /** A campaign step by step; the last says what will happen. */
 export default function NewCampaignPage() {
-  const { projectId, timezone } = useProject();
+  const { orgId, projectId, timezone } = useProject();
   const [step, setStep] = useState(0);
   const [plan, setPlan] = useState<CampaignPlan>(() => emptyPlan(timezone));
   const [people, setPeople] = useState<People>({ from: 'file', csv: null, listId: null });
@@ -70,6 +70,7 @@ export default function NewCampaignPage() {
             All campaigns
           </Anchor>
         }
+        request={{ method: 'GET', path: `/v1/orgs/${orgId}/projects/${projectId}/campaigns` }}
       />
       <Stack maw={820} gap="lg">
         <Stepper active={step} onStepClick={go} size="xs" iconSize={28} wrap>

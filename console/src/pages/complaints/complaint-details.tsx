@@ -1,9 +1,8 @@
 import { Alert, Button, FileButton, Group, Stack, Table, Text, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { toApiError } from '../../api/api-error.ts';
-import { api, authorizedFetch, take } from '../../api/client.ts';
-import { apiUrl } from '../../api/page-settings.ts';
+import { api, take } from '../../api/client.ts';
+import { upload } from '../../api/upload.ts';
 import { Upload } from '../../components/build-icons.ts';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { inWords } from '../../components/format.ts';
@@ -141,9 +140,5 @@ function sendLink(id: string, opt_in_proof_url: string) {
 async function sendFile(id: string, file: File): Promise<void> {
   const body = new FormData();
   body.set('file', file);
-  const address = `${apiUrl}/v1/ucc-complaints/${encodeURIComponent(id)}/proof`;
-  const response = await authorizedFetch(new Request(address, { method: 'POST', body }));
-  if (response.ok) return;
-  const answer: unknown = await response.json().catch(() => null);
-  throw toApiError(response.status, answer, response.headers.get('x-request-id'));
+  await upload(`/v1/ucc-complaints/${encodeURIComponent(id)}/proof`, body);
 }
