@@ -74,7 +74,14 @@ function of(color: string, ...states: string[]): Record<string, string> {
 /** A record's state, in words and by colour. */
 export function StatusBadge({ status, color }: { status: string; color?: string }) {
   return (
-    <Badge variant="dot" color={color ?? COLORS[status] ?? 'gray'} radius="sm" tt="none" fw={600} miw="max-content">
+    <Badge
+      variant="dot"
+      color={color ?? COLORS[status] ?? 'gray'}
+      radius="sm"
+      tt="none"
+      fw={600}
+      miw="max-content"
+    >
       {inWords(status)}
     </Badge>
   );

@@ -181,6 +181,27 @@ void t.test('what a number belongs to is not what it is', (t) => {
   t.end();
 });
 
+void t.test('an address that nothing announces is masked with its town', (t) => {
+  for (const [text, address] of [
+    [
+      'it is 12 High Street, Springfield, Illinois 62704, thanks',
+      '12 High Street, Springfield, Illinois 62704',
+    ],
+    ['send it to 12 High Street and call me', '12 High Street'],
+    ['12 High Street, London', '12 High Street, London'],
+  ] as const)
+    t.same(kinds(text), [`address: ${address}`], text);
+  t.same(kinds('Hauptstraße 5, 80331 München, bitte', 'de-DE'), ['address: Hauptstraße 5, 80331 München']);
+  t.end();
+});
+
+void t.test('a number that is told over the telephone is none of it', (t) => {
+  t.same(kinds('my account, I say it over the phone, 55779911'), ['bank_account: 55779911']);
+  t.same(kinds('call me over the phone 55779911'), ['phone_number: 55779911']);
+  t.same(kinds('my account for the order, over the phone, 55779911'), ['bank_account: 55779911']);
+  t.end();
+});
+
 void t.test('a value that is given in several turns is found in each of them', (t) => {
   const turns: SpokenTurn[] = [
     { role: 'agent', text: 'Go ahead.' },
