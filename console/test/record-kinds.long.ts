@@ -109,10 +109,7 @@ void t.test(
       t.match(found!.columns, [{ key: 'party_size', type: 'number', source: { from: 'manual' } }]);
       await rest.post(`/v1/databases/${found!.id}/rows`, { values: { party_size: 4 } });
       await page.reload();
-      await drawer
-        .getByText('1 rows')
-        .or(drawer.getByText('1 row', { exact: true }))
-        .waitFor();
+      await drawer.getByText('1 row', { exact: true }).waitFor();
       await drawer.getByRole('cell', { name: '4', exact: true }).waitFor();
       const download = page.waitForEvent('download');
       await button('Export as CSV').click();
@@ -260,7 +257,7 @@ void t.test(
         .waitFor();
       const find = drawer.getByLabel('Find by name or number');
       await find.fill('love');
-      await drawer.getByText('1 numbers').waitFor();
+      await drawer.getByText('1 number', { exact: true }).waitFor();
       await drawer.getByRole('row', { name: /Ada Lovelace/ }).waitFor();
       await find.fill('');
       await drawer.getByText('3 numbers').waitFor();

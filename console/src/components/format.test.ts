@@ -1,5 +1,13 @@
 import t from 'tap';
-import { formatCount, formatDuration, formatLatency, formatMoney, formatTime, inWords } from './format.ts';
+import {
+  countOf,
+  formatCount,
+  formatDuration,
+  formatLatency,
+  formatMoney,
+  formatTime,
+  inWords,
+} from './format.ts';
 
 const AT = '2026-03-29T01:30:05.000Z';
 const NOW = new Date('2026-11-01T00:00:00Z');
@@ -30,6 +38,10 @@ void t.test('durations, latencies, counts and codes read as people say them', as
     'names are written as their owners write them',
   );
   t.equal(formatCount(12345), '12,345');
+  t.same(
+    [0, 1, 12345].map((count) => countOf(count, 'contact is', 'contacts are')),
+    ['0 contacts are', '1 contact is', '12,345 contacts are'],
+  );
   t.same(
     ['12.5', '0.000125', 0].map((amount) => formatMoney(amount, 'USD')),
     ['$12.50', '$0.000125', '$0.00'],

@@ -60,6 +60,11 @@ export function formatCount(value: number): string {
   return new Intl.NumberFormat('en-GB').format(value);
 }
 
+/** How many there are of what: `1 contact`, `12,345 contacts`. */
+export function countOf(value: number, one: string, many: string): string {
+  return `${formatCount(value)} ${value === 1 ? one : many}`;
+}
+
 /** An amount of the API with its currency: `$12.50`; what is less than a hundredth is told to a millionth. */
 export function formatMoney(amount: string | number, currency: string): string {
   const value = Number(amount);

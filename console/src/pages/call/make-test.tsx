@@ -1,7 +1,7 @@
 import { Button, Checkbox, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { useMemo, useState } from 'react';
-import { api, take } from '../../api/client.ts';
+import { useMemo, useRef, useState } from 'react';
+import { ApiError, api, take } from '../../api/client.ts';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import type { LogEvent } from './session-log.ts';
 import { mocksOf } from './tool-mocks.ts';
@@ -26,36 +26,50 @@ export function MakeTest({
   const [name, setName] = useState<string | null>(null);
   const [mocked, setMocked] = useState(true);
   const [state, setState] = useState<{ busy: boolean; error?: unknown }>({ busy: false });
+  /** The test that was made before what belongs into it failed: the next try goes on with it. */
+  const begun = useRef<string>(undefined);
   const title = name ?? proposed;
+  const close = () => {
+    // What went wrong is not said of the next try.
+    setState({ busy: false });
+    onClose();
+  };
   async function make() {
     setState({ busy: true });
     try {
-      const test = await take(
-        api.POST('/v1/agents/{agent_id}/tests', {
-          params: { path: { agent_id: agentId } },
-          body: { name: title.trim(), from_session_id: sessionId },
-        }),
-      );
-      if (mocked && mocks.length > 0)
+      const content = { name: title.trim() };
+      const isNew = begun.current === undefined;
+      begun.current ??= (
+        await take(
+          api.POST('/v1/agents/{agent_id}/tests', {
+            params: { path: { agent_id: agentId } },
+            body: { ...content, from_session_id: sessionId },
+          }),
+        )
+      ).id;
+      const tool_mocks = mocked ? mocks : [];
+      if (!isNew || tool_mocks.length > 0)
         await take(
           api.PATCH('/v1/tests/{test_id}', {
-            params: { path: { test_id: test.id } },
-            body: { tool_mocks: mocks },
+            params: { path: { test_id: begun.current } },
+            body: { ...content, tool_mocks },
           }),
         );
-      setState({ busy: false });
-      onClose();
+      begun.current = undefined;
+      close();
       notifications.show({
         color: 'green',
         title: 'The test is made',
         message: 'It stands among the tests of the agent, and runs with them.',
       });
     } catch (error) {
+      // Somebody has deleted it meanwhile: the next try makes another one.
+      if (error instanceof ApiError && error.status === 404) begun.current = undefined;
       setState({ busy: false, error });
     }
   }
   return (
-    <Modal opened={opened} onClose={onClose} title="Make a test of this call">
+    <Modal opened={opened} onClose={close} title="Make a test of this call">
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -84,7 +98,7 @@ export function MakeTest({
           )}
           {state.error !== undefined && <ErrorMessage error={state.error} />}
           <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
+            <Button variant="default" onClick={close}>
               Cancel
             </Button>
             <Button type="submit" loading={state.busy} disabled={title.trim() === ''}>

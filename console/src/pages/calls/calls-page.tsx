@@ -1,16 +1,4 @@
-import {
-  Anchor,
-  Badge,
-  Button,
-  Center,
-  Checkbox,
-  Group,
-  Loader,
-  Menu,
-  Stack,
-  Text,
-  TextInput,
-} from '@mantine/core';
+import { Anchor, Badge, Button, Center, Group, Loader, Menu, Stack, Text, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
@@ -372,26 +360,15 @@ function ColumnChoice({
         {CALL_COLUMNS.filter((column) => column !== 'time').map((column) => {
           const on = columns.includes(column);
           return (
-            <Menu.Item
+            <Menu.CheckboxItem
               key={column}
-              role="menuitemcheckbox"
-              aria-checked={on}
-              leftSection={
-                <Checkbox
-                  checked={on}
-                  readOnly
-                  tabIndex={-1}
-                  size="xs"
-                  aria-hidden
-                  style={{ pointerEvents: 'none' }}
-                />
-              }
-              onClick={() =>
+              checked={on}
+              onChange={() =>
                 onChange(CALL_COLUMNS.filter((one) => (one === column ? !on : columns.includes(one))))
               }
             >
               {COLUMN_LABELS[column]}
-            </Menu.Item>
+            </Menu.CheckboxItem>
           );
         })}
       </Menu.Dropdown>

@@ -8,7 +8,7 @@ import { api, take } from '../../api/client.ts';
 import { useProject } from '../../app/project.ts';
 import { ConfirmButton } from '../../components/confirm-button.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
-import { formatCount } from '../../components/format.ts';
+import { countOf } from '../../components/format.ts';
 import { tellFailure } from '../../components/tell-failure.ts';
 import { actsOf } from './campaign-words.ts';
 import type { Campaign } from './campaign-words.ts';
@@ -48,7 +48,7 @@ export function CampaignActions({ campaign }: { campaign: Campaign }) {
       {acts.includes('cancel') && (
         <ConfirmButton
           title={`Cancel ${campaign.name}?`}
-          text={`It is over for good: ${formatCount(left)} contacts are not called any more. Calls under way go on to their end.`}
+          text={`It is over for good: ${countOf(left, 'contact is', 'contacts are')} not called any more. Calls under way go on to their end.`}
           confirm="Cancel the campaign"
           onConfirm={async () => {
             await take(api.POST('/v1/campaigns/{campaign_id}/cancel', { params }));
@@ -116,7 +116,7 @@ function Redial({ campaign }: { campaign: Campaign }) {
       message:
         requeued === 0
           ? 'Nobody was found whose last call ended so.'
-          : `${formatCount(requeued)} contacts are to be called again.`,
+          : `${countOf(requeued, 'contact is', 'contacts are')} to be called again.`,
     });
     return true;
   }

@@ -1,5 +1,5 @@
 import { Card, Group, Progress, SimpleGrid, Text } from '@mantine/core';
-import { formatCount } from '../../components/format.ts';
+import { countOf, formatCount } from '../../components/format.ts';
 import { finishedOf } from './campaign-words.ts';
 import type { Campaign } from './campaign-words.ts';
 
@@ -11,7 +11,7 @@ export function CampaignBar({ counters, size = 'md' }: { counters: Campaign['cou
     <Progress.Root
       size={size}
       role="img"
-      aria-label={`${formatCount(finishedOf(counters))} of ${formatCount(total)} contacts are done with`}
+      aria-label={`${formatCount(finishedOf(counters))} of ${countOf(total, 'contact is', 'contacts are')} done with`}
     >
       <Progress.Section value={of(completed)} color="green" withAria={false} />
       <Progress.Section value={of(failed)} color="red" withAria={false} />
@@ -39,7 +39,7 @@ export function CampaignProgress({ campaign: { counters } }: { campaign: Campaig
     <Card withBorder radius="md" p="md" bg="var(--parley-surface)">
       <Group justify="space-between" mb={6}>
         <Text size="sm" fw={600} style={{ fontVariantNumeric: 'tabular-nums' }}>
-          {formatCount(done)} of {formatCount(counters.total)} contacts
+          {formatCount(done)} of {countOf(counters.total, 'contact', 'contacts')}
         </Text>
         <Text size="sm" c="dimmed">
           {share} %

@@ -2,7 +2,7 @@ import { Button, Group, ScrollArea, Stack, Table, Text } from '@mantine/core';
 import { useInfiniteQuery, useMutation } from '@tanstack/react-query';
 import { api, take, takeFile } from '../../api/client.ts';
 import { ErrorMessage } from '../../components/error-message.tsx';
-import { formatCount } from '../../components/format.ts';
+import { countOf } from '../../components/format.ts';
 import { LoadMore } from '../../components/load-more.tsx';
 import { saveFile } from '../../components/save-file.ts';
 import type { Json } from '../../components/schema-form/form-value.ts';
@@ -47,7 +47,7 @@ export default function DatabaseExtra({ record }: ExtraProps) {
     <Stack gap="xs">
       <Group justify="space-between">
         <Text size="sm" fw={600}>
-          {rows.data ? `${isCapped ? 'More than ' : ''}${formatCount(total)} rows` : 'Rows'}
+          {rows.data ? `${isCapped ? 'More than ' : ''}${countOf(total, 'row', 'rows')}` : 'Rows'}
         </Text>
         <Button size="xs" variant="default" loading={save.isPending} onClick={() => save.mutate()}>
           Export as CSV

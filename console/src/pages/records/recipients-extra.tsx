@@ -9,7 +9,7 @@ import { useProject } from '../../app/project.ts';
 import { ConfirmButton } from '../../components/confirm-button.tsx';
 import { DropFiles } from '../../components/drop-files.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
-import { formatCount } from '../../components/format.ts';
+import { countOf, formatCount } from '../../components/format.ts';
 import { Download } from '../../components/icons.ts';
 import { LoadMore } from '../../components/load-more.tsx';
 import { PeopleSearch, usePeopleSearch } from '../../components/people-search.tsx';
@@ -78,7 +78,7 @@ export default function RecipientsExtra({ record, onChanged }: ExtraProps) {
       <Group justify="space-between">
         <Text size="sm" fw={600} role="status">
           {numbers.items
-            ? `${numbers.isCapped ? 'More than ' : ''}${formatCount(numbers.total)} numbers`
+            ? `${numbers.isCapped ? 'More than ' : ''}${countOf(numbers.total, 'number', 'numbers')}`
             : 'Numbers'}
         </Text>
         <Button
