@@ -105,6 +105,52 @@ void t.test('every page in every state', { skip: skip || (!LONG && 'npm run test
     }
   });
 
+  await t.test('what is shown stays where it cannot be read again', async (t) => {
+    const later = await owner.context.newPage();
+    await later.clock.install();
+    const content = later.locator('main');
+    const notice = content.getByRole('status').filter({ hasText: /Not up to date since \d\d:\d\d:\d\d/ });
+    const within = `/projects/${project}`;
+    const places: [address: string, what: string][] = [
+      [`${within}/home`, '[role=row]'],
+      [`${within}/calls`, '[role=row]'],
+      [`${within}/calls/${ids.sessionId}`, 'text=When do you close?'],
+      [`${within}/agents`, 'tbody tr, [role=row]'],
+      [`${within}/agents/${agentId}`, 'textarea'],
+      [`${within}/campaigns/${ids.campaignId}`, 'h1'],
+      [`${within}/databases`, 'tbody tr'],
+      [`/orgs/${orgId}/members`, '[role=row]'],
+    ];
+    for (const [address, what] of places) {
+      await later.goto(`${url}${address}`);
+      await settle(later);
+      const before = await content.locator(what).count();
+      t.ok(before > 0, `${address} shows something`);
+      database.mode = 'failing';
+      await later.clock.fastForward(61_000);
+      await later.evaluate("window.dispatchEvent(new Event('visibilitychange'))");
+      await eventually(`${address} says since when`, async () => {
+        // Each question is asked three times, some seconds apart.
+        await later.clock.fastForward(5000);
+        return (await notice.count()) > 0;
+      });
+      t.match(await notice.textContent(), /Request req_\w+Try again/, `${address} names the request`);
+      t.equal(await content.locator(what).count(), before, `${address} shows what it did`);
+      t.equal(await content.getByText('This did not work').count(), 0, address);
+      database.mode = 'well';
+      await eventually(`${address} is up to date again`, async () => {
+        if ((await notice.count()) === 0) return true;
+        // What was asked before may still fail after it.
+        await notice
+          .getByRole('button', { name: 'Try again' })
+          .click({ timeout: 1000 })
+          .catch(() => undefined);
+        return false;
+      });
+    }
+    await later.close();
+  });
+
   await t.test(
     'where there is nothing yet, pages say what it is for, and offer the first step',
     async (t) => {

@@ -8,6 +8,7 @@ import { reachability } from '../api/reachability.ts';
 import { renew, session } from '../api/session.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { Loading } from '../components/loading.tsx';
+import { OutdatedNotice } from '../components/outdated-notice.tsx';
 import { PageError } from '../components/page-error.tsx';
 import { Brand } from './brand.tsx';
 import { ConnectionNotice } from './connection-notice.tsx';
@@ -107,6 +108,7 @@ function Frame() {
         <AppShell.Main id="content" tabIndex={-1} style={{ outline: 'none' }}>
           <div style={{ maxWidth: 1440, marginInline: 'auto' }}>
             <ConnectionNotice />
+            <OutdatedNotice />
             {project.error ? (
               <PageError error={project.error} onRetry={project.retry} />
             ) : project.loading ? (

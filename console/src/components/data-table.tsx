@@ -54,9 +54,14 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const items = virtual.getVirtualItems();
   const last = items.at(-1)?.index ?? -1;
   const nearEnd = rows.length > 0 && last >= rows.length - AHEAD;
+  const end = rows.length === 0 ? undefined : rowKey(rows.at(-1)!);
+  const asked = useRef<string>(undefined);
   useEffect(() => {
-    if (nearEnd && hasMore && !loadingMore) onLoadMore?.();
-  }, [nearEnd, hasMore, loadingMore, onLoadMore]);
+    // Once by itself: when that fails, the button asks again.
+    if (!nearEnd || !hasMore || loadingMore || asked.current === end) return;
+    asked.current = end;
+    onLoadMore?.();
+  }, [nearEnd, hasMore, loadingMore, onLoadMore, end]);
 
   const current = Math.min(focused, rows.length - 1);
   const grid: CSSProperties = {
