@@ -134,6 +134,12 @@ void t.test(
       await page.getByText('Unsaved', { exact: true }).waitFor();
     });
 
+    await t.test('nothing is drawn from an end', async (t) => {
+      await node('closed').locator('.react-flow__handle.source').waitFor();
+      await node('end').locator('.react-flow__handle.target').waitFor();
+      t.equal(await node('end').locator('.react-flow__handle.source').count(), 0);
+    });
+
     await t.test('it is saved as a draft, kept over a reload, and published', async (t) => {
       await page.reload();
       await start('closed').waitFor();
@@ -200,7 +206,65 @@ void t.test(
       t.equal(await stored(), null);
     });
 
-    t.same(problems, [], 'nothing went wrong in the pages');
+    await t.test('what others save meanwhile is said, and taken the place of knowingly', async (t) => {
+      const flowOf = (text: string) => ({
+        start_node_id: 'hello',
+        nodes: [
+          { id: 'hello', type: 'say', text },
+          { id: 'end', type: 'end', message: 'Goodbye.', position: { x: 0, y: 180 } },
+        ],
+        edges: [{ id: 'on', from: 'hello', to: 'end', condition: { type: 'always' } }],
+      });
+      const others = async (change: object) =>
+        (await rest.patch<{ version: number }>(`/v1/agents/${agentId}`, change)).version;
+      const text = inspector.getByRole('textbox', { name: 'Text' });
+      const save = page.getByRole('button', { name: 'Save', exact: true });
+      const saved = (version: number) => page.getByText(`Version ${version} was saved meanwhile`);
+      await others({ flow_definition: flowOf('Theirs.') });
+      await page.reload();
+      await node('hello').click();
+      await text.fill('Mine.');
+      await saved(await others({ system_prompt: 'Others have written this.' })).waitFor();
+      await page.getByText('Its flow is the same').waitFor();
+      await page.getByRole('button', { name: 'Save', exact: true, disabled: false }).waitFor();
+
+      // The page is told by the refusal: what it asks meanwhile waits.
+      const asked = Promise.withResolvers<void>();
+      const agent = `**/v1/agents/${agentId}`;
+      await page.route(agent, async (route) => {
+        if (route.request().method() === 'GET') await asked.promise;
+        await route.continue();
+      });
+      const version = await others({ flow_definition: flowOf('Theirs, too.') });
+      const refused = page.waitForResponse((response) => response.status() === 409);
+      await page.keyboard.press('Control+S');
+      await refused;
+      asked.resolve();
+      await page.getByText('Not saved').waitFor();
+      await page.unroute(agent);
+      await saved(version).waitFor();
+      await page.getByText('yours would take its place').waitFor();
+      t.equal(await save.isEnabled(), false);
+      await page.keyboard.press('Control+S');
+      t.same(await seriousFaults(page), []);
+      t.match(await stored(), { nodes: [{ text: 'Theirs, too.' }, {}] }, 'no key saves over it either');
+      await page.getByRole('button', { name: 'Save mine over theirs' }).click();
+      await page.getByText(`Saved as version ${version + 1}.`).waitFor();
+      t.match(await stored(), { nodes: [{ text: 'Mine.' }, {}] });
+      t.equal(await saved(version).count(), 0);
+
+      await text.fill('Mine again.');
+      await saved(await others({ flow_definition: flowOf('Theirs at last.') })).waitFor();
+      await page.getByRole('button', { name: 'Load theirs' }).click();
+      await node('hello').getByText('Theirs at last.').waitFor();
+      t.equal(await save.count(), 0);
+    });
+
+    t.same(
+      problems,
+      ['Failed to load resource: the server responded with a status of 409 (Conflict)'],
+      'nothing went wrong in the pages but what was refused',
+    );
   },
 );
 

@@ -61,6 +61,11 @@ void t.test('what is wrong is named with its place', async (t) => {
     ['ids used twice', flow([talk('a'), end('a')], [edge('a', 'a')]), ['nodes.1.id', 'nodes.1'].slice(0, 1)],
     ['a start that is not there', flow([end('a')], [], { start_node_id: 'b' }), ['start_node_id', 'nodes.0']],
     ['an edge to nowhere', flow([talk('a')], [edge('a', 'b')]), ['edges.0.to']],
+    [
+      'an edge from the end',
+      flow([talk('a'), end()], [edge('a', 'end'), edge('end', 'a', { id: 'back' })]),
+      ['edges.1.from'],
+    ],
     ['a node nobody reaches', flow([talk('a'), end('b'), end('c')], [edge('a', 'b')]), ['nodes.2']],
     ['a dead end', flow([talk('a')], []), ['nodes.0']],
     ['a say without words', flow([{ id: 'a', type: 'say' }, end()], [edge('a', 'end')]), ['nodes.0.text']],

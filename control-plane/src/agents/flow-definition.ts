@@ -70,6 +70,8 @@ function checkGraph(flow: FlowDefinition, agentConfig: AgentConfig): ValidationD
     for (const end of ['from', 'to'] as const) {
       if (!byId.has(one[end])) report(['edges', index, end], 'Node not found', 'reference_not_found');
     }
+    if (flow.nodes.find(({ id }) => id === one.from)?.type === 'end')
+      report(['edges', index, 'from'], 'must not be a node of the type end, which ends the call');
   }
 
   const reachable = reachableFrom(flow, [

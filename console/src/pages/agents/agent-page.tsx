@@ -1,5 +1,4 @@
 import {
-  Alert,
   Badge,
   Box,
   Button,
@@ -48,6 +47,7 @@ import { AgentFrame } from './agent-frame.tsx';
 import { fieldAt, sectionOf } from './agent-form.ts';
 import type { AgentSection } from './agent-form.ts';
 import { AgentLinks } from './agent-links.tsx';
+import { SavedMeanwhile } from './saved-meanwhile.tsx';
 import { useAgentEditor, usePublish } from './use-agent-editor.ts';
 import type { AgentEditor } from './use-agent-editor.ts';
 import { VoicePreview } from './voice-preview.tsx';
@@ -243,10 +243,15 @@ function Notices({ editor }: { editor: AgentEditor }) {
       <OtherErrors errors={editor.errors.elsewhere} />
       {failed && <ErrorMessage error={save.error} />}
       {isOutdated && (
-        <Alert color="yellow" variant="light" title={`Version ${agent.data!.version} was saved meanwhile`}>
-          Your changes began at version {draft.version}. They now stand on top of the newest version: look
-          them over before you save.
-        </Alert>
+        <SavedMeanwhile
+          version={agent.data.version}
+          began={draft.version}
+          text="They now stand on top of the newest version: look them over before you save."
+        >
+          <Button size="xs" variant="default" onClick={editor.discard}>
+            Load theirs
+          </Button>
+        </SavedMeanwhile>
       )}
     </Stack>
   );

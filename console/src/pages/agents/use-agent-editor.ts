@@ -17,9 +17,14 @@ export type Traffic = components['schemas']['AgentTrafficOutput'];
 
 const VALIDATE_AFTER_MS = 400;
 
-export function useAgent(agentId: string) {
+/** How often it is looked whether somebody else has saved, while there are changes. */
+const LOOK_EVERY_MS = 10_000;
+
+/** @param isEdited whether it is looked now and then what others save */
+export function useAgent(agentId: string, isEdited = false) {
   return useQuery({
     queryKey: ['agent', agentId],
+    refetchInterval: isEdited && LOOK_EVERY_MS,
     queryFn: () => take(api.GET('/v1/agents/{agent_id}', { params: { path: { agent_id: agentId } } })),
   });
 }
@@ -64,11 +69,11 @@ export function usePublish(agentId: string) {
 export function useAgentEditor(agentId: string) {
   const queries = useQueryClient();
   const description = useDescription();
-  const agent = useAgent(agentId);
+  const [draft, setDraft] = useState<AgentDraft | null>(() => readDraft(localStorage, agentId));
+  const agent = useAgent(agentId, draft !== null);
   const traffic = useTraffic(agentId);
   const liveVersion = agent.data && traffic.data && liveVersionOf(agent.data.version, traffic.data);
   const live = useAgentVersion(agentId, liveVersion === agent.data?.version ? undefined : liveVersion);
-  const [draft, setDraft] = useState<AgentDraft | null>(() => readDraft(localStorage, agentId));
   const { refetch } = agent;
   useEffect(() => {
     // Another tab has written.

@@ -1,6 +1,6 @@
 import { MarkerType } from '@xyflow/react';
 import type { Edge } from '@xyflow/react';
-import { conditionText, summaryOf } from './flow-graph.ts';
+import { conditionText, exitOf, summaryOf } from './flow-graph.ts';
 import type { Flow, FlowEdge, FlowError, FlowNode } from './flow-graph.ts';
 import { lookOf } from './flow-node.tsx';
 import type { CanvasNode } from './flow-node.tsx';
@@ -19,12 +19,13 @@ export function toCanvasNode(
     isActive?: boolean;
   },
 ): CanvasNode {
-  const data = {
+  const data: CanvasNode['data'] = {
     title: node.name ? node.name : node.id,
     type: node.type,
     summary: summaryOf(node),
     isStart: node.id === flow.start_node_id,
     isGlobal: node['global'] != null,
+    exit: exitOf(flow, node),
     isActive,
     errors: errors.map(({ loc, msg }) => (loc.length > 0 ? `${loc.join('.')}: ${msg}` : msg)),
   };

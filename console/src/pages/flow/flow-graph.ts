@@ -119,12 +119,24 @@ export function remove(flow: Flow, nodeIds: readonly string[], edgeIds: readonly
   };
 }
 
+/** Whether edges lead on from a node of this type: those of every other one do, if only where it fails. */
+function leadsOn(type: string): boolean {
+  return type !== 'end';
+}
+
+/** Whether edges may be drawn from a node; `closed`: not, but a program has given it some. */
+export function exitOf(flow: Flow, { id, type }: FlowNode): 'open' | 'closed' | 'none' {
+  if (leadsOn(type)) return 'open';
+  return flow.edges.some(({ from }) => from === id) ? 'closed' : 'none';
+}
+
 /**
- * Joins two nodes. The edge is taken when the model finds something true, or always, where no other way leads on
+ * Joins two nodes, where the first one leads on. The edge is taken when the model finds something true, or always, where no other way leads on
  * from a node that does its work by itself.
  */
-export function connect(flow: Flow, from: string, to: string): { flow: Flow; id: string } {
+export function connect(flow: Flow, from: string, to: string): Flow {
   const source = flow.nodes.find(({ id }) => id === from);
+  if (source && !leadsOn(source.type)) return flow;
   const isFirst = !flow.edges.some((edge) => edge.from === from);
   const condition =
     source?.type !== 'conversation' && isFirst
@@ -138,7 +150,7 @@ export function connect(flow: Flow, from: string, to: string): { flow: Flow; id:
     flow.edges.some((one) => one.from === from && one.condition.type === 'always')
   )
     edge.priority = 50;
-  return { flow: { ...flow, edges: [...flow.edges, edge] }, id };
+  return { ...flow, edges: [...flow.edges, edge] };
 }
 
 /** Gives a node another id, in its edges as well. @returns the flow as it was when the id is taken */

@@ -15,6 +15,7 @@ import {
   Volume2,
   Wrench,
 } from './flow-icons.ts';
+import type { exitOf } from './flow-graph.ts';
 import { NODE_WIDTH } from './flow-layout.ts';
 
 export type CanvasNode = Node<
@@ -24,6 +25,7 @@ export type CanvasNode = Node<
     summary: string;
     isStart: boolean;
     isGlobal: boolean;
+    exit: ReturnType<typeof exitOf>;
     /** A call is there. */
     isActive: boolean;
     errors: readonly string[];
@@ -110,7 +112,14 @@ export const StepNode = memo(function StepNode({ data, selected }: NodeProps<Can
       <Text size="xs" c={isWrong ? 'var(--mantine-color-error)' : 'dimmed'} lineClamp={2} mt={4} mih={32}>
         {isWrong ? data.errors[0] : data.summary || title}
       </Text>
-      <Handle type="source" position={Position.Bottom} />
+      {data.exit !== 'none' && (
+        <Handle
+          type="source"
+          position={Position.Bottom}
+          isConnectable={data.exit === 'open'}
+          style={data.exit === 'closed' ? { visibility: 'hidden' } : {}}
+        />
+      )}
     </Box>
   );
 });

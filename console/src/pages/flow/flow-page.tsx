@@ -14,6 +14,7 @@ import type { GroupField } from '../../components/schema-form/field.ts';
 import { emptyOf } from '../../components/schema-form/form-value.ts';
 import type { Json } from '../../components/schema-form/form-value.ts';
 import { AgentFrame } from '../agents/agent-frame.tsx';
+import { SavedMeanwhile } from '../agents/saved-meanwhile.tsx';
 import { FlowCanvas } from './flow-canvas.tsx';
 import { flowForms } from './flow-form.ts';
 import {
@@ -57,7 +58,7 @@ function FlowEditor({ agentId }: { agentId: string }) {
   );
   const readOnly = !can('edit') || editor.agent.data?.archived_at != null;
   const failure = editor.failure ?? description.error;
-  const { flow, errors, isChanged, save } = editor;
+  const { flow, errors, isChanged, meanwhile, save } = editor;
   const wrong =
     errors.rest.length +
     [...errors.nodes.values(), ...errors.edges.values()].reduce((sum, { length }) => sum + length, 0);
@@ -67,7 +68,9 @@ function FlowEditor({ agentId }: { agentId: string }) {
         notifications.show({ color: 'green', message: `Saved as version ${agent.version}.` }),
       onError: (error) => notifications.show({ color: 'red', title: 'Not saved', message: error.message }),
     });
-  useHotkeys([['mod+S', () => isChanged && wrong === 0 && !readOnly && saveNow()]], []);
+  // What others have drawn is taken the place of knowingly alone.
+  const maySave = isChanged && wrong === 0 && !readOnly && meanwhile !== 'flow';
+  useHotkeys([['mod+S', () => maySave && saveNow()]], []);
   return (
     <AgentFrame
       agentId={agentId}
@@ -81,7 +84,7 @@ function FlowEditor({ agentId }: { agentId: string }) {
             <Button variant="default" onClick={editor.discard}>
               Discard
             </Button>
-            <Button loading={save.isPending} disabled={wrong > 0} onClick={saveNow}>
+            <Button loading={save.isPending} disabled={!maySave} onClick={saveNow}>
               Save
             </Button>
           </Group>
@@ -97,6 +100,34 @@ function FlowEditor({ agentId }: { agentId: string }) {
         ) : null)
       }
     >
+      {meanwhile !== null && !readOnly && (
+        <SavedMeanwhile
+          version={editor.agent.data?.version ?? 0}
+          began={editor.began}
+          text={
+            meanwhile === 'flow'
+              ? 'The newest version has another flow: yours would take its place.'
+              : 'Its flow is the same: what else was changed stays when you save.'
+          }
+        >
+          {meanwhile === 'flow' && (
+            <>
+              <Button size="xs" variant="default" onClick={editor.discard}>
+                Load theirs
+              </Button>
+              <Button
+                size="xs"
+                variant="default"
+                loading={save.isPending}
+                disabled={wrong > 0}
+                onClick={saveNow}
+              >
+                Save mine over theirs
+              </Button>
+            </>
+          )}
+        </SavedMeanwhile>
+      )}
       {failure && !flow ? (
         <ErrorMessage error={failure} onRetry={retry} />
       ) : editor.agent.isPending || !forms ? (
@@ -244,7 +275,7 @@ function Canvas({
           onNodeDragStop={(_event, _node, dragged) =>
             change(place(flow, new Map(dragged.map((node) => [node.id, node.position]))))
           }
-          onConnect={({ source, target }: Connection) => change(connect(flow, source, target).flow)}
+          onConnect={({ source, target }: Connection) => change(connect(flow, source, target))}
           onDelete={({ nodes: goneNodes, edges: goneEdges }) =>
             change(
               remove(

@@ -8,6 +8,7 @@ import {
   connect,
   duplicate,
   errorsOf,
+  exitOf,
   freeId,
   isPlaced,
   newFlow,
@@ -17,6 +18,7 @@ import {
   summaryOf,
 } from './flow-graph.ts';
 import { begin, commit, redo, undo } from './flow-history.ts';
+import { changedMeanwhile } from './flow-meanwhile.ts';
 
 void t.test('a flow is changed as a whole', async (t) => {
   const first = newFlow();
@@ -36,15 +38,11 @@ void t.test('a flow is changed as a whole', async (t) => {
     'none lies on another one',
   );
   const joined = connect(flow, 'say', 'end');
-  t.same(joined.flow.edges.at(-1), { id: 'say_end', from: 'say', to: 'end', condition: { type: 'always' } });
-  const other = connect(joined.flow, 'say', 'start');
-  t.match(
-    other.flow.edges.at(-1),
-    { condition: { type: 'llm' }, priority: 50 },
-    'before what is always true',
-  );
+  t.same(joined.edges.at(-1), { id: 'say_end', from: 'say', to: 'end', condition: { type: 'always' } });
+  const other = connect(joined, 'say', 'start');
+  t.match(other.edges.at(-1), { condition: { type: 'llm' }, priority: 50 }, 'before what is always true');
 
-  const renamed = rename(other.flow, 'start', 'hello');
+  const renamed = rename(other, 'start', 'hello');
   t.equal(renamed.start_node_id, 'hello');
   t.same(
     renamed.edges.map(({ from, to }) => `${from}>${to}`),
@@ -64,6 +62,26 @@ void t.test('a flow is changed as a whole', async (t) => {
   t.equal(change(renamed, 'nodes', 'say', ['text'], 'Now.').nodes[2]?.['text'], 'Now.');
   t.equal(change(renamed, 'nodes', 'gone', ['text'], 'Now.'), renamed);
   t.equal(first.nodes.length, 2, 'nothing is changed in place');
+});
+
+void t.test('nothing leads on from an end', async (t) => {
+  const flow = newFlow();
+  t.equal(connect(flow, 'end', 'start'), flow);
+  const [start, end] = flow.nodes;
+  t.equal(exitOf(flow, start!), 'open');
+  t.equal(exitOf(flow, end!), 'none');
+  t.equal(exitOf(flow, { id: 'other', type: 'agent' }), 'open', 'what cannot be handed over goes on');
+  const back = { id: 'back', from: 'end', to: 'start', condition: { type: 'always' } };
+  t.equal(exitOf({ ...flow, edges: [back] }, end!), 'closed', 'what a program has drawn is shown');
+});
+
+void t.test('another flow that was saved meanwhile is told from other settings', async (t) => {
+  const flow = newFlow();
+  t.equal(changedMeanwhile(flow, newFlow()), 'others');
+  t.equal(changedMeanwhile(null, null), 'others');
+  t.equal(changedMeanwhile(flow, connect(flow, 'start', 'start')), 'flow');
+  t.equal(changedMeanwhile(flow, null), 'flow');
+  t.equal(changedMeanwhile(undefined, flow), 'flow', 'what it was is not known');
 });
 
 void t.test('what is read', async (t) => {

@@ -1,17 +1,18 @@
 import { useDebouncedValue } from '@mantine/hooks';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useMemo, useState } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import { ApiError, api, take } from '../../api/client.ts';
 import type { components } from '../../api/schema.d.ts';
 import { isEqual } from '../../components/schema-form/form-value.ts';
 import type { Json } from '../../components/schema-form/form-value.ts';
 import { readDraft, writeDraft } from '../agents/agent-draft.ts';
-import { useAgent } from '../agents/use-agent-editor.ts';
+import { useAgent, useAgentVersion } from '../agents/use-agent-editor.ts';
 import { errorsOf, readFlow } from './flow-graph.ts';
 import type { Flow } from './flow-graph.ts';
 import { begin, commit, redo, undo } from './flow-history.ts';
 import type { History } from './flow-history.ts';
 import { placed } from './flow-layout.ts';
+import { changedMeanwhile } from './flow-meanwhile.ts';
 
 /** Checked by the server: here it may be wrong. */
 type FlowBody = NonNullable<components['schemas']['PatchAgentRequest']['flow_definition']> | null;
@@ -21,26 +22,46 @@ const VALIDATE_AFTER_MS = 500;
 /** Kept beside the draft of the other settings. */
 const draftId = (agentId: string) => `${agentId}.flow`;
 
+/** Changes of a flow, and the version of the agent at which they began. */
+interface FlowDraft {
+  version: number;
+  history: History<Flow | null>;
+}
+
 /** The flow of an agent: what is stored, what was changed here, and what the server finds wrong with it. */
 export function useFlow(agentId: string) {
   const queries = useQueryClient();
-  const agent = useAgent(agentId);
+  const [draft, setDraft] = useState<FlowDraft | null>(() => {
+    const kept = readDraft(localStorage, draftId(agentId));
+    return kept && { version: kept.version, history: begin(readFlow(kept.patch['flow_definition'])) };
+  });
+  const agent = useAgent(agentId, draft !== null);
   const stored = useMemo(() => readFlow(agent.data?.flow_definition ?? null), [agent.data]);
   const shown = useMemo(() => stored && placed(stored), [stored]);
-  const [history, setHistory] = useState<History<Flow | null> | null>(() => {
-    const draft = readDraft(localStorage, draftId(agentId));
-    return draft ? begin(readFlow(draft.patch['flow_definition'])) : null;
-  });
+  const history = draft?.history ?? null;
   const flow = history ? history.present : shown;
   const isChanged = history !== null && !isEqual(history.present, stored);
+  const isOutdated = draft !== null && agent.data !== undefined && draft.version < agent.data.version;
+  const beginning = useAgentVersion(agentId, isOutdated ? draft.version : undefined);
+  const began =
+    isOutdated && beginning.data?.version === draft.version
+      ? readFlow(beginning.data.flow_definition)
+      : undefined;
+  const meanwhile = isOutdated ? changedMeanwhile(began, stored) : null;
+
+  const isOwn = !isOutdated || began === undefined || !isEqual(history?.present, began);
+  useEffect(() => {
+    // Nothing was changed here: what others have saved is shown.
+    if (!isOwn) setDraft(null);
+  }, [isOwn]);
 
   const keep = (next: History<Flow | null>) => {
-    setHistory(next);
-    const isKept = isEqual(next.present, stored);
-    const draft = isKept
-      ? null
-      : { version: agent.data?.version ?? 0, patch: { flow_definition: next.present } };
-    writeDraft(localStorage, draftId(agentId), draft);
+    const isStored = isEqual(next.present, stored);
+    const newest = agent.data?.version ?? 0;
+    const version = isStored ? newest : (draft?.version ?? newest);
+    setDraft({ version, history: next });
+    const kept = isStored ? null : { version, patch: { flow_definition: next.present } };
+    writeDraft(localStorage, draftId(agentId), kept);
   };
   const change = (next: Flow | null, group: string | null = null) =>
     keep(commit(history ?? begin(flow), next, group));
@@ -71,7 +92,7 @@ export function useFlow(agentId: string) {
     async onSuccess(saved) {
       queries.setQueryData(['agent', agentId], saved);
       writeDraft(localStorage, draftId(agentId), null);
-      setHistory(begin(readFlow(saved.flow_definition)));
+      setDraft({ version: saved.version, history: begin(readFlow(saved.flow_definition)) });
       await queries.invalidateQueries({ queryKey: ['agent', agentId, 'versions'] });
     },
     onError: (error) => (error instanceof ApiError && error.status === 409 ? agent.refetch() : undefined),
@@ -90,6 +111,10 @@ export function useFlow(agentId: string) {
     flow,
     errors,
     isChanged,
+    /** What was saved by others since the first change here; null: nothing. */
+    meanwhile: isChanged ? meanwhile : null,
+    /** The version at which the changes began. */
+    began: draft?.version ?? 0,
     isChecking: isChanged && (settled !== flow || validation.isFetching),
     failure: agent.error ?? validation.error,
     change,
@@ -97,7 +122,7 @@ export function useFlow(agentId: string) {
     redo: history && history.future.length > 0 ? () => keep(redo(history)) : undefined,
     discard() {
       writeDraft(localStorage, draftId(agentId), null);
-      setHistory(null);
+      setDraft(null);
     },
     save,
   };

@@ -7,9 +7,12 @@ import { LoadMore } from '../../components/load-more.tsx';
 import { saveFile } from '../../components/save-file.ts';
 import type { Json } from '../../components/schema-form/form-value.ts';
 import { isObject } from '../../components/schema-form/form-value.ts';
+import { gridColumns } from './database-grid.ts';
 import type { ExtraProps } from './record-extras.tsx';
 
 const PER_PAGE = 100;
+/** Very many cells would be slow. */
+const MOST_COLUMNS = 30;
 
 /** The rows of a database as a grid, page by page, and all of them as a file. */
 export default function DatabaseExtra({ record }: ExtraProps) {
@@ -40,7 +43,8 @@ export default function DatabaseExtra({ record }: ExtraProps) {
   const cells = items.map((row) =>
     isObject(row['values']) ? row['values'] : isObject(row['data']) ? row['data'] : row,
   );
-  const columns = [...new Set(cells.flatMap((row) => Object.keys(row)))].slice(0, 30);
+  const all = gridColumns(record['columns'], cells);
+  const columns = all.slice(0, MOST_COLUMNS);
   const total = pages.at(-1)?.total ?? 0;
   const isCapped = pages.at(-1)?.total_capped === true;
   return (
@@ -60,18 +64,20 @@ export default function DatabaseExtra({ record }: ExtraProps) {
           <Table withTableBorder withColumnBorders stickyHeader fz="xs">
             <Table.Thead>
               <Table.Tr>
-                {columns.map((column) => (
-                  <Table.Th key={column}>{column}</Table.Th>
+                {columns.map(({ key, label }) => (
+                  <Table.Th key={key} title={key}>
+                    {label}
+                  </Table.Th>
                 ))}
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
               {cells.map((row, index) => (
                 <Table.Tr key={index}>
-                  {columns.map((column) => (
-                    <Table.Td key={column} maw={240}>
+                  {columns.map(({ key }) => (
+                    <Table.Td key={key} maw={240}>
                       <Text size="xs" lineClamp={2}>
-                        {textOf(row[column])}
+                        {textOf(row[key])}
                       </Text>
                     </Table.Td>
                   ))}
@@ -80,6 +86,11 @@ export default function DatabaseExtra({ record }: ExtraProps) {
             </Table.Tbody>
           </Table>
         </ScrollArea.Autosize>
+      )}
+      {items.length > 0 && all.length > columns.length && (
+        <Text size="xs" c="dimmed">
+          The first {columns.length} of {all.length} columns. The file has all.
+        </Text>
       )}
       <LoadMore
         shown={items.length}
