@@ -41,7 +41,10 @@ export const theme = createTheme({
       defaultProps: { centered: true, overlayProps: { backgroundOpacity: 0.45, blur: 2 }, ...NAMED_CLOSE },
     },
     Drawer: { defaultProps: NAMED_CLOSE },
-    Notification: { defaultProps: NAMED_CLOSE },
+    Notification: {
+      defaultProps: NAMED_CLOSE,
+      styles: { description: { color: 'var(--mantine-color-dimmed)' } },
+    },
     ActionIcon: { defaultProps: { variant: 'default' } },
   },
 });
