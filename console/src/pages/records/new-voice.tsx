@@ -2,6 +2,7 @@ import { Button, Checkbox, Group, Input, Select, Stack, Text, TextInput } from '
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ApiError, api, take } from '../../api/client.ts';
+import { readAll } from '../../api/list-pages.ts';
 import { upload } from '../../api/upload.ts';
 import { useProject } from '../../app/project.ts';
 import { DropFiles } from '../../components/drop-files.tsx';
@@ -24,9 +25,12 @@ export default function NewVoice(props: NewRecordProps) {
   const models = useQuery({
     queryKey: ['models', 'cloning', orgId],
     queryFn: async () => {
-      const query = { kind: ['tts' as const], org_id: orgId, limit: 200 };
-      const { items } = await take(api.GET('/v1/providers/models', { params: { query } }));
-      return items
+      const all = await readAll((page) =>
+        take(
+          api.GET('/v1/providers/models', { params: { query: { kind: ['tts'], org_id: orgId, ...page } } }),
+        ),
+      );
+      return all
         .filter(({ capabilities }) => capabilities.includes('voice_cloning'))
         .map(({ id, name, status }): Choice => {
           const isOpen = status === 'available';
@@ -113,6 +117,7 @@ function Form({ models, onChanged, onDone }: NewRecordProps & { models: readonly
           description="That is to speak with the voice. Its provider keeps the recordings."
           placeholder="Choose a model"
           searchable
+          limit={100}
           allowDeselect={false}
           data={[...models]}
           value={model}
