@@ -39,7 +39,10 @@ void t.test(
     /** Saves the record that is open. */
     const save = async () => {
       await button('Save').click();
-      await drawer.getByRole('button', { name: 'Save', disabled: true }).waitFor();
+      await drawer
+        .getByRole('button', { name: 'Save', disabled: true })
+        .and(page.locator(':not([data-loading])'))
+        .waitFor();
     };
     /** Deletes the record that is open. */
     const remove = async (name: string) => {

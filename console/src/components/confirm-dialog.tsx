@@ -1,6 +1,7 @@
-import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { Button, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { ReactNode } from 'react';
+import { Modal } from './dialog.tsx';
 import { ErrorMessage } from './error-message.tsx';
 
 /** What is asked before something is done that cannot be undone. */

@@ -1,4 +1,5 @@
 import { Alert, Button, Code, Group, List, Stack, Text } from '@mantine/core';
+import { useEffect, useRef } from 'react';
 import { ApiError } from '../api/client.ts';
 import { inWords } from './format.ts';
 import { CircleAlert, RefreshCw } from './icons.ts';
@@ -6,6 +7,11 @@ import { CircleAlert, RefreshCw } from './icons.ts';
 /** What went wrong, in the server's words, with the id that finds the request in its log. */
 export function ErrorMessage({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   const api = error instanceof ApiError ? error : undefined;
+  const alert = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // A form in a drawer may be longer than what is seen of it.
+    if (alert.current?.closest('[role=dialog]')) alert.current.scrollIntoView({ block: 'nearest' });
+  }, [error]);
   const title =
     api?.code === 'feature_disabled'
       ? 'This feature is switched off'
@@ -13,7 +19,14 @@ export function ErrorMessage({ error, onRetry }: { error: unknown; onRetry?: () 
         ? 'Your role does not allow this'
         : 'This did not work';
   return (
-    <Alert color="red" variant="light" icon={<CircleAlert size={18} />} title={title} role="alert">
+    <Alert
+      ref={alert}
+      color="red"
+      variant="light"
+      icon={<CircleAlert size={18} />}
+      title={title}
+      role="alert"
+    >
       <Stack gap="xs" align="flex-start">
         <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
           {error instanceof Error ? error.message : String(error)}

@@ -1,6 +1,7 @@
-import { Button, Group, Modal, Stack } from '@mantine/core';
+import { Button, Group, Stack } from '@mantine/core';
 import { useState } from 'react';
 import type { FormEvent, ReactNode } from 'react';
+import { Modal } from './dialog.tsx';
 import { ErrorMessage } from './error-message.tsx';
 
 /** A form in a dialog, which stays open with what the server said against it. */

@@ -1,9 +1,10 @@
-import { Button, Group, Modal, Radio, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Group, Radio, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, take } from '../../api/client.ts';
 import { useProject } from '../../app/project.ts';
+import { Modal } from '../../components/dialog.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { AGENT_TEMPLATES } from './agent-templates.ts';
 
@@ -36,8 +37,10 @@ export function CreateAgent({ opened, onClose }: { opened: boolean; onClose: () 
     },
   });
   const close = () => {
-    // What went wrong is not said of the next try.
+    // What went wrong, and what was typed, is not of the next try.
     create.reset();
+    setName('');
+    setTemplateId(AGENT_TEMPLATES[0]!.id);
     onClose();
   };
   return (

@@ -2,7 +2,6 @@ import {
   Badge,
   Button,
   Card,
-  Drawer,
   Group,
   Menu,
   NumberInput,
@@ -26,6 +25,7 @@ import { usePages } from '../../api/use-pages.ts';
 import { useParam, useProject } from '../../app/project.ts';
 import { ChevronDown, ListChecks, Play, Plus } from '../../components/build-icons.ts';
 import { ConfirmButton } from '../../components/confirm-button.tsx';
+import { Drawer } from '../../components/dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { LoadMore } from '../../components/load-more.tsx';

@@ -1,7 +1,8 @@
-import { Card, Drawer, ScrollArea, Table, Text, Title, UnstyledButton } from '@mantine/core';
+import { Card, ScrollArea, Table, Text, Title, UnstyledButton } from '@mantine/core';
 import { useState } from 'react';
 import { api, take } from '../../api/client.ts';
 import { usePages } from '../../api/use-pages.ts';
+import { Drawer } from '../../components/dialog.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';

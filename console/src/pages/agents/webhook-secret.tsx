@@ -1,20 +1,10 @@
-import {
-  Alert,
-  Button,
-  Code,
-  CopyButton,
-  Group,
-  Modal,
-  NumberInput,
-  Stack,
-  Text,
-  TextInput,
-} from '@mantine/core';
+import { Alert, Button, Code, CopyButton, Group, NumberInput, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, take } from '../../api/client.ts';
 import { useProject } from '../../app/project.ts';
 import { Copy, RotateCcw } from '../../components/build-icons.ts';
+import { Modal } from '../../components/dialog.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
 
 /** A value to copy, not to change. */

@@ -1,4 +1,4 @@
-import { Button, Code, CopyButton, Modal, Select, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Code, CopyButton, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -10,6 +10,7 @@ import { confirmColumn, statusColumn, timeColumn } from '../../components/column
 import { CopyCurl } from '../../components/copy-curl.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import type { DataColumn } from '../../components/data-table.tsx';
+import { Modal } from '../../components/dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
@@ -37,6 +38,10 @@ export default function ApiKeysPage() {
   const changed = () => queries.invalidateQueries({ queryKey: ['api-keys', projectId] });
   const [opened, dialog] = useDisclosure(false);
   const [name, setName] = useState('');
+  const close = () => {
+    dialog.close();
+    setName('');
+  };
   const [role, setRole] = useState<KeyRole>('editor');
   const [secret, setSecret] = useState<string | null>(null);
 
@@ -45,7 +50,6 @@ export default function ApiKeysPage() {
       api.POST('/v1/projects/{project_id}/api-keys', { params: { path }, body: { name: name.trim(), role } }),
     );
     setSecret(key);
-    setName('');
     await changed();
   }
   async function revoke(id: string) {
@@ -117,13 +121,7 @@ export default function ApiKeysPage() {
           onLoadMore={keys.loadMore}
         />
       )}
-      <FormDialog
-        title="New API key"
-        opened={opened}
-        onClose={dialog.close}
-        submit="Create"
-        onSubmit={create}
-      >
+      <FormDialog title="New API key" opened={opened} onClose={close} submit="Create" onSubmit={create}>
         <TextInput
           label="Name"
           description="What uses it"

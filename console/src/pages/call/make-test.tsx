@@ -1,7 +1,8 @@
-import { Button, Checkbox, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Checkbox, Group, Stack, Text, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMemo, useRef, useState } from 'react';
 import { ApiError, api, take } from '../../api/client.ts';
+import { Modal } from '../../components/dialog.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import type { LogEvent } from './session-log.ts';
 import { mocksOf } from './tool-mocks.ts';
@@ -30,8 +31,9 @@ export function MakeTest({
   const begun = useRef<string>(undefined);
   const title = name ?? proposed;
   const close = () => {
-    // What went wrong is not said of the next try.
+    // What went wrong, and what was typed, is not of the next try.
     setState({ busy: false });
+    setName(null);
     onClose();
   };
   async function make() {

@@ -1,4 +1,4 @@
-import { Button, Drawer, Group, Modal, Select, Stack } from '@mantine/core';
+import { Button, Group, Select, Stack } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -8,6 +8,7 @@ import { useProject } from '../../app/project.ts';
 import { Upload } from '../../components/build-icons.ts';
 import { DataTable } from '../../components/data-table.tsx';
 import type { DataColumn } from '../../components/data-table.tsx';
+import { Drawer, Modal } from '../../components/dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { formatCount, inWords } from '../../components/format.ts';

@@ -1,4 +1,4 @@
-import { Button, Drawer, Group, Select, Stack } from '@mantine/core';
+import { Button, Group, Select, Stack } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useLocation, useNavigate, useSearch } from '@tanstack/react-router';
@@ -10,6 +10,7 @@ import { Search, ShieldCheck } from '../../components/build-icons.ts';
 import { statusColumn, timeColumn } from '../../components/columns.tsx';
 import { DataTable } from '../../components/data-table.tsx';
 import type { DataColumn } from '../../components/data-table.tsx';
+import { Drawer } from '../../components/dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { formatCount, inWords } from '../../components/format.ts';

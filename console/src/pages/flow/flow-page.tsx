@@ -1,4 +1,4 @@
-import { ActionIcon, Box, Button, Card, Drawer, Group, Menu, Skeleton, Text, Tooltip } from '@mantine/core';
+import { ActionIcon, Box, Button, Card, Group, Menu, Skeleton, Text, Tooltip } from '@mantine/core';
 import { useElementSize, useHotkeys, useMediaQuery } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { MiniMap, ReactFlowProvider, useEdgesState, useNodesState, useReactFlow } from '@xyflow/react';
@@ -8,6 +8,7 @@ import { useDescription } from '../../api/description.ts';
 import { useRetryFailed } from '../../api/use-retry-failed.ts';
 import { useParam, useProject } from '../../app/project.ts';
 import { ConfirmButton } from '../../components/confirm-button.tsx';
+import { Drawer } from '../../components/dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import type { GroupField } from '../../components/schema-form/field.ts';

@@ -16,6 +16,11 @@ export function TakeOver({ sessionId }: { sessionId: string }) {
   const [opened, dialog] = useDisclosure(false);
   const [chosen, setChosen] = useState<string | null>(null);
   const [number, setNumber] = useState('');
+  const close = () => {
+    dialog.close();
+    setChosen(null);
+    setNumber('');
+  };
   const speaking = session.data?.detail.agents.at(-1);
   const agent = useQuery({
     queryKey: ['agent', speaking?.agent_id, 'version', speaking?.version],
@@ -43,7 +48,7 @@ export function TakeOver({ sessionId }: { sessionId: string }) {
         title="Take this call over"
         submit="Transfer"
         opened={opened}
-        onClose={dialog.close}
+        onClose={close}
         onSubmit={() =>
           take(
             api.POST('/v1/sessions/{session_id}/transfer', {

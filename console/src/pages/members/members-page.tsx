@@ -45,6 +45,10 @@ export default function MembersPage() {
     Promise.all(['members', 'invites'].map((key) => queries.invalidateQueries({ queryKey: [key, orgId] })));
   const [opened, dialog] = useDisclosure(false);
   const [email, setEmail] = useState('');
+  const close = () => {
+    dialog.close();
+    setEmail('');
+  };
   const [role, setRole] = useState<Role>('viewer');
   const [error, setError] = useState<unknown>();
   const given = ROLES.filter(({ value }) => roleAtLeast(own, value));
@@ -53,7 +57,6 @@ export default function MembersPage() {
     await take(
       api.POST('/v1/orgs/{org_id}/invites', { params: { path }, body: { email: email.trim(), role } }),
     );
-    setEmail('');
     await changed();
   }
   async function setRoleOf(member: Member, next: Role) {
@@ -173,13 +176,7 @@ export default function MembersPage() {
           </>
         )}
       </Stack>
-      <FormDialog
-        title="Invite somebody"
-        opened={opened}
-        onClose={dialog.close}
-        submit="Invite"
-        onSubmit={invite}
-      >
+      <FormDialog title="Invite somebody" opened={opened} onClose={close} submit="Invite" onSubmit={invite}>
         <TextInput
           label="E-mail"
           type="email"

@@ -16,6 +16,10 @@ export default function ProjectsPage() {
   const queries = useQueryClient();
   const [opened, dialog] = useDisclosure(false);
   const [name, setName] = useState('');
+  const close = () => {
+    dialog.close();
+    setName('');
+  };
   async function create() {
     await take(
       api.POST('/v1/orgs/{org_id}/projects', {
@@ -23,7 +27,6 @@ export default function ProjectsPage() {
         body: { name: name.trim() },
       }),
     );
-    setName('');
     await queries.invalidateQueries({ queryKey: ['projects', orgId] });
   }
   const add = can('administer') && <Button onClick={dialog.open}>New project</Button>;
@@ -77,13 +80,7 @@ export default function ProjectsPage() {
           </Table>
         </Table.ScrollContainer>
       )}
-      <FormDialog
-        title="New project"
-        submit="Create"
-        opened={opened}
-        onClose={dialog.close}
-        onSubmit={create}
-      >
+      <FormDialog title="New project" submit="Create" opened={opened} onClose={close} onSubmit={create}>
         <TextInput
           label="Name"
           maxLength={120}

@@ -54,6 +54,12 @@ export default function RateLimitsPage() {
   const [projectId, setProjectId] = useState<string | null>(null);
   const [limit, setLimit] = useState<number | string>(60);
   const [seconds, setSeconds] = useState<number | string>(60);
+  const close = () => {
+    dialog.close();
+    setProjectId(null);
+    setLimit(60);
+    setSeconds(60);
+  };
 
   async function create() {
     await take(
@@ -150,7 +156,7 @@ export default function RateLimitsPage() {
           onLoadMore={limits.loadMore}
         />
       )}
-      <FormDialog title="New limit" opened={opened} onClose={dialog.close} submit="Create" onSubmit={create}>
+      <FormDialog title="New limit" opened={opened} onClose={close} submit="Create" onSubmit={create}>
         <Select
           label="What is counted"
           data={RESOURCES.map((value) => ({ value, label: inWords(value) }))}

@@ -1,4 +1,4 @@
-import { Anchor, Button, Card, Drawer, ScrollArea, Skeleton, Table, TextInput } from '@mantine/core';
+import { Anchor, Button, Card, ScrollArea, Skeleton, Table, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useLocation, useNavigate, useSearch } from '@tanstack/react-router';
@@ -12,6 +12,7 @@ import { useProject } from '../../app/project.ts';
 import { recordKindOf } from '../../app/record-kinds.ts';
 import type { RecordKind } from '../../app/record-kinds.ts';
 import { Plus, Search } from '../../components/build-icons.ts';
+import { Drawer } from '../../components/dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
