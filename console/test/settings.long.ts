@@ -112,6 +112,28 @@ void t.test('settings, people and calls', { skip: skip || (!LONG && 'npm run tes
     },
   );
 
+  await t.test("times are told, pointed at and asked for by the project's clock", async (t) => {
+    await page.goto(`${url}/projects/${project}/settings`);
+    const zone = page.getByRole('combobox', { name: 'Timezone' });
+    await zone.fill('Tokyo');
+    await page.getByRole('option', { name: 'Asia/Tokyo' }).click();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Saved.').waitFor();
+    await page.goto(`${url}/projects/${project}/calls?after=2026-01-31T18:45:00.000Z`);
+    await page.getByRole('button', { name: /^Filters/ }).click();
+    const from = page.getByLabel('From', { exact: true });
+    t.equal(await from.inputValue(), '2026-02-01T03:45');
+    await from.fill('2026-02-01T09:00');
+    await page.waitForURL(/after=(%22)?2026-02-01T00%3A00%3A00\.000Z/);
+    await page.keyboard.press('Escape');
+    const time = page.getByRole('table', { name: 'Calls' }).locator('time').first();
+    await time.hover();
+    await page.getByRole('tooltip', { name: /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/ }).waitFor();
+    const at = new Date((await time.getAttribute('datetime'))!);
+    const clock = new Date(at.getTime() + 9 * 3_600_000).toISOString().slice(11, 16);
+    t.match(await time.textContent(), clock);
+  });
+
   await t.test('an org is renamed, and gets a project, which says what comes first', async (t) => {
     await page.goto(`${url}/orgs/${orgId}/settings`);
     await page.getByLabel('Name').fill(HOSTILE);
@@ -151,14 +173,21 @@ void t.test('settings, people and calls', { skip: skip || (!LONG && 'npm run tes
   });
 
   await t.test('a limit shows how much of it is used', async () => {
-    const limit = { resource: 'session_starts', limit: 1000, window_seconds: 86_400 };
-    await rest.post(`/v1/orgs/${orgId}/rate-limit-configs`, limit);
     await page.goto(`${url}/orgs/${orgId}/rate-limits`);
+    await page.getByRole('button', { name: 'New limit' }).first().click();
+    await dialog.getByRole('textbox', { name: 'At most' }).fill('1000');
+    await dialog.getByRole('textbox', { name: 'In seconds' }).fill('86400');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await dialog.waitFor({ state: 'detached' });
     const row = page.getByRole('row', { name: /Session starts/ });
     await row.getByText('0', { exact: true }).waitFor();
     await rest.post('/v1/sessions', { agent_id: demonstration.agentId });
     await row.getByText('1', { exact: true }).waitFor();
+    await row.getByText('1,000 in 86400 s').waitFor();
     await faults();
+    await row.getByRole('button', { name: 'Remove' }).click();
+    await dialog.getByRole('button', { name: 'Remove' }).click();
+    await page.getByText('No limit of your own').waitFor();
   });
 
   await t.test('a database shows the rows behind the first page', async () => {

@@ -13,8 +13,10 @@ import {
 import type { TextInputProps } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { useEffect, useState } from 'react';
+import { useProject } from '../../app/project.ts';
 import { ListFilter as FilterIcon, Search, X } from '../../components/icons.ts';
 import { formatDuration } from '../../components/format.ts';
+import { instantIn, localIn } from '../../components/zone-time.ts';
 import { countFilters, parseDuration } from './call-filter.ts';
 import type { CallFilter, CallSort, ListFilter, Period } from './call-filter.ts';
 import { DIRECTION_WORDS, FAILURE_WORDS, HANGUP_WORDS, STATUS_WORDS } from './call-words.ts';
@@ -229,7 +231,7 @@ function TypedInput<Value>({
   );
 }
 
-/** In the time of this computer, as the browser's own field has it. */
+/** In the project's zone, as the list beside it tells times. */
 function TimeInput({
   label,
   value,
@@ -239,22 +241,18 @@ function TimeInput({
   value: string | undefined;
   onChange: (value: string | undefined) => void;
 }) {
+  const { timezone } = useProject();
   return (
     <TextInput
       type="datetime-local"
       label={label}
-      value={value === undefined ? '' : localTime(value)}
-      onChange={(event) => {
-        const at = new Date(event.currentTarget.value);
-        onChange(Number.isNaN(at.getTime()) ? undefined : at.toISOString());
-      }}
+      title={timezone}
+      value={value === undefined ? '' : localIn(value, timezone)}
+      onChange={({ currentTarget: { value: local } }) =>
+        onChange(local === '' ? undefined : instantIn(local, timezone))
+      }
     />
   );
-}
-
-function localTime(iso: string): string {
-  const at = new Date(iso);
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
 
 /** What stands above the list about it. */

@@ -1,6 +1,7 @@
 import type { components } from '../../api/schema.d.ts';
 import { DAYS, WORKING_WEEK, problemOfWeek } from '../../components/week-windows.ts';
 import type { Day, Window } from '../../components/week-windows.ts';
+import { instantIn } from '../../components/zone-time.ts';
 
 type NewCampaign = components['schemas']['CreateCampaignRequest'];
 export type RetriedOutcome = NonNullable<NonNullable<NewCampaign['retry']>['retry_on']>[number];
@@ -160,25 +161,4 @@ function daysInWords(days: readonly Day[]): string {
 function listed(words: readonly string[], last: string): string {
   if (words.length < 2) return words.join('');
   return `${words.slice(0, -1).join(', ')} ${last} ${words.at(-1)}`;
-}
-
-/** The moment at which clocks of a time zone show a local time; an unknown zone counts as UTC. */
-export function instantIn(local: string, timezone: string): string {
-  const wanted = Date.parse(`${local}Z`);
-  let at = wanted;
-  // Twice: the first guess may lie on the other side of a change of the clocks.
-  for (let time = 0; time < 2; time++) at += wanted - shownBy(at, timezone);
-  return new Date(at).toISOString();
-}
-
-/** What clocks of a zone show at a moment, as if it were UTC. */
-function shownBy(at: number, timezone: string): number {
-  try {
-    const text = new Intl.DateTimeFormat('sv-SE', {
-      ...({ timeZone: timezone, dateStyle: 'short', timeStyle: 'medium' } as const),
-    }).format(at);
-    return Date.parse(`${text.replace(' ', 'T')}Z`);
-  } catch {
-    return at;
-  }
 }

@@ -80,7 +80,7 @@ function Settings({ project }: { project: Project }) {
         searchable
         clearable
         disabled={disabled}
-        data={Intl.supportedValuesOf('timeZone')}
+        data={['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')]}
         {...form.getInputProps('timezone')}
       />
       <Switch
