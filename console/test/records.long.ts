@@ -79,6 +79,24 @@ void t.test(
       await page.keyboard.press('Enter');
       await drawer.getByText('closes at ten').waitFor();
       t.equal(await page.locator('[role=dialog] script').count(), 0);
+      await drop(page, drawer.getByText('Drop documents here'), {
+        name: 'menu.pdf',
+        type: 'application/pdf',
+        content: Buffer.from('%PDF-1.7 and then nothing that can be read'),
+      });
+      const broken = drawer.getByRole('row', { name: /menu\.pdf/ });
+      await broken.getByText('Failed').waitFor();
+      const readAgain = page.waitForResponse((response) => response.url().endsWith('/reprocess'));
+      await broken.getByRole('button', { name: 'Read again' }).click();
+      t.equal((await readAgain).status(), 202);
+      await broken.getByText('Failed').waitFor();
+      await broken.getByRole('button', { name: 'Remove' }).click();
+      await page
+        .getByRole('dialog', { name: 'Remove menu.pdf?' })
+        .getByRole('button', { name: 'Remove' })
+        .click();
+      await broken.waitFor({ state: 'detached' });
+      await drawer.getByText('Ready', { exact: true }).first().waitFor();
       await remove(HOSTILE);
     });
 

@@ -6,8 +6,10 @@ import { upload } from '../../api/upload.ts';
 import { usePages } from '../../api/use-pages.ts';
 import { useProject } from '../../app/project.ts';
 import { Search } from '../../components/build-icons.ts';
+import { ConfirmButton } from '../../components/confirm-button.tsx';
 import { DropFiles } from '../../components/drop-files.tsx';
 import { ErrorMessage } from '../../components/error-message.tsx';
+import { inWords } from '../../components/format.ts';
 import { LoadMore } from '../../components/load-more.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import type { ExtraProps } from './record-extras.tsx';
@@ -39,6 +41,16 @@ export default function KnowledgeExtra({ record, onChanged }: ExtraProps) {
       onChanged();
     },
   });
+  const again = useMutation({
+    mutationFn: (file_id: string) =>
+      take(api.POST('/v1/knowledge-files/{file_id}/reprocess', { params: { path: { file_id } } })),
+    onSettled: () => files.refetch(),
+  });
+  async function remove(file_id: string) {
+    await take(api.DELETE('/v1/knowledge-files/{file_id}', { params: { path: { file_id } } }));
+    await files.refetch();
+    onChanged();
+  }
   const search = useMutation({
     mutationFn: () =>
       take(api.POST('/v1/knowledge-bases/{kb_id}/search', { params, body: { query: question } as never })),
@@ -55,16 +67,49 @@ export default function KnowledgeExtra({ record, onChanged }: ExtraProps) {
         />
       )}
       {add.error && <ErrorMessage error={add.error} />}
+      {again.error && <ErrorMessage error={again.error} />}
       {files.error && <ErrorMessage error={files.error} onRetry={files.retry} />}
       {files.items !== undefined && files.items.length > 0 && (
         <Table>
           <Table.Tbody>
             {files.items.map((file) => (
               <Table.Tr key={file.id}>
-                <Table.Td style={{ overflowWrap: 'anywhere' }}>{file.name}</Table.Td>
+                <Table.Td style={{ overflowWrap: 'anywhere' }}>
+                  {file.name}
+                  {file.error !== null && (
+                    <Text size="xs" c="var(--mantine-color-error)">
+                      {inWords(file.error)}
+                    </Text>
+                  )}
+                </Table.Td>
                 <Table.Td ta="right">
                   <StatusBadge status={file.status} />
                 </Table.Td>
+                {can('edit') && (
+                  <Table.Td ta="right">
+                    <Group gap="xs" justify="flex-end">
+                      {file.status === 'failed' && (
+                        <Button
+                          variant="default"
+                          size="compact-xs"
+                          loading={again.isPending && again.variables === file.id}
+                          onClick={() => again.mutate(file.id)}
+                        >
+                          Read again
+                        </Button>
+                      )}
+                      <ConfirmButton
+                        size="compact-xs"
+                        title={`Remove ${file.name}?`}
+                        text="Agents find nothing of it any more. It can be uploaded again."
+                        confirm="Remove"
+                        onConfirm={() => remove(file.id)}
+                      >
+                        Remove
+                      </ConfirmButton>
+                    </Group>
+                  </Table.Td>
+                )}
               </Table.Tr>
             ))}
           </Table.Tbody>
