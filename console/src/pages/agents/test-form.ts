@@ -1,3 +1,5 @@
+import type { components } from '../../api/schema.d.ts';
+import { inWords } from '../../components/format.ts';
 import { groupOf } from '../../components/schema-form/field.ts';
 import type { GroupField, Schemas } from '../../components/schema-form/field.ts';
 import type { Json } from '../../components/schema-form/form-value.ts';
@@ -41,4 +43,41 @@ export function testContent(test: Json, form: GroupField): Json {
 export function runParts(run: { total: number; passed: number; failed: number; errored: number }) {
   const share = (count: number) => (run.total === 0 ? 0 : (100 * count) / run.total);
   return { passed: share(run.passed), failed: share(run.failed), errored: share(run.errored) };
+}
+
+type AgentTest = components['schemas']['AgentTest'];
+type Check = AgentTest['checks'][number];
+
+/** What a check of a test asks for, by its id; undefined for one that the test has no more. */
+export function wantedBy(
+  { checks, turns }: Pick<AgentTest, 'checks' | 'turns'>,
+  checkId: string,
+): string | undefined {
+  const check = [...checks, ...turns.flatMap(({ expect }) => expect)].find(({ id }) => id === checkId);
+  return check && checkInWords(check);
+}
+
+function checkInWords(check: Check): string {
+  switch (check.kind) {
+    case 'contains':
+      return `Says “${check.text}”`;
+    case 'not_contains':
+      return `Does not say “${check.text}”`;
+    case 'tool_called':
+      return check.arguments === undefined
+        ? `Calls the tool ${check.tool_id}`
+        : `Calls the tool ${check.tool_id} with ${JSON.stringify(check.arguments)}`;
+    case 'tool_not_called':
+      return `Does not call the tool ${check.tool_id}`;
+    case 'variable':
+      return [check.name, inWords(check.op).toLowerCase(), JSON.stringify(check.value)].join(' ').trim();
+    case 'ended_by':
+      return `Is ended by: ${inWords(check.value)}`;
+    case 'judge':
+      return check.criterion;
+    case 'node_reached':
+      return `Comes to the node ${check.node_id}`;
+    case 'max_latency_ms':
+      return `Answers within ${check.value} ms`;
+  }
 }

@@ -8,15 +8,16 @@ import { useProject } from '../../app/project.ts';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
-import { runParts } from './test-form.ts';
+import { runParts, wantedBy } from './test-form.ts';
 
 type Result = components['schemas']['AgentTestResult'];
+type AgentTest = components['schemas']['AgentTest'];
 
 const RUNNING = ['queued', 'running'];
 const WHILE_RUNNING_MS = 1000;
 
 /** The results of a run: why each check passed or failed, and what was said. */
-export function TestRun({ runId, tests }: { runId: string; tests: readonly { id: string; name: string }[] }) {
+export function TestRun({ runId, tests }: { runId: string; tests: readonly AgentTest[] }) {
   const { can } = useProject();
   const queries = useQueryClient();
   const params = { path: { test_run_id: runId } };
@@ -81,7 +82,7 @@ export function TestRun({ runId, tests }: { runId: string; tests: readonly { id:
               </Group>
             </Accordion.Control>
             <Accordion.Panel>
-              <ResultDetail result={result} />
+              <ResultDetail result={result} test={tests.find(({ id }) => id === result.test_id)} />
             </Accordion.Panel>
           </Accordion.Item>
         ))}
@@ -91,7 +92,7 @@ export function TestRun({ runId, tests }: { runId: string; tests: readonly { id:
   );
 }
 
-function ResultDetail({ result }: { result: Result }) {
+function ResultDetail({ result, test }: { result: Result; test: AgentTest | undefined }) {
   return (
     <Stack gap="sm">
       {result.error !== null && (
@@ -103,8 +104,8 @@ function ResultDetail({ result }: { result: Result }) {
         <Group key={check.id} gap="sm" wrap="nowrap" align="flex-start">
           <StatusBadge status={check.passed ? 'passed' : 'failed'} />
           <div>
-            <Text size="sm" fw={500}>
-              {check.id}
+            <Text size="sm" fw={500} style={{ overflowWrap: 'anywhere' }}>
+              {(test && wantedBy(test, check.id)) ?? check.id}
             </Text>
             <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
               {check.reason}
