@@ -74,19 +74,18 @@ export function useAgentEditor(agentId: string) {
   const traffic = useTraffic(agentId);
   const liveVersion = agent.data && traffic.data && liveVersionOf(agent.data.version, traffic.data);
   const live = useAgentVersion(agentId, liveVersion === agent.data?.version ? undefined : liveVersion);
-  const { refetch } = agent;
   useEffect(() => {
     // Another tab has written.
     const follow = ({ key }: StorageEvent) => {
       if (!isDraftOf(agentId, key)) return;
       const kept = readDraft(localStorage, agentId);
       setDraft((own) => draftFromElsewhere(own, kept));
-      // It may have been saved there.
-      if (kept === null) void refetch();
+      // It may have been saved there, and published.
+      if (kept === null) void queries.invalidateQueries({ queryKey: ['agent', agentId] });
     };
     addEventListener('storage', follow);
     return () => removeEventListener('storage', follow);
-  }, [agentId, refetch]);
+  }, [agentId, queries]);
 
   const form = useMemo(
     () => description.data && agentForm(description.data.components.schemas),
