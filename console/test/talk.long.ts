@@ -91,6 +91,23 @@ void t.test(
       await lit.waitFor({ state: 'detached' });
     });
 
+    await t.test('variables are given to the call, and shown', async () => {
+      await rest.patch(`/v1/agents/${agentId}`, {
+        flow_definition: null,
+        greeting: 'Good evening, {{guest}}.',
+        config: { variables: [{ name: 'guest', default: 'dear guest' }] },
+      });
+      await open();
+      await page.getByRole('textbox', { name: 'guest' }).fill('<b>Ada</b>');
+      await begin();
+      await agentSaid.getByText('Good evening, <b>Ada</b>.').waitFor();
+      await page.getByRole('tab', { name: 'Variables' }).click();
+      const side = page.getByRole('tabpanel', { name: 'Variables' });
+      await side.getByText('guest', { exact: true }).waitFor();
+      await side.getByText('<b>Ada</b>').waitFor();
+      await end();
+    });
+
     t.same(problems, [], 'no errors in the browser');
   },
 );
