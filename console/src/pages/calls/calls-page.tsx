@@ -27,6 +27,7 @@ import { PageHeader } from '../../components/page-header.tsx';
 import { saveFile } from '../../components/save-file.ts';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { Time } from '../../components/time.tsx';
+import { tellFailure } from '../../components/tell-failure.ts';
 import { CALL_COLUMNS, COLUMN_LABELS } from './call-columns.ts';
 import type { CallColumn } from './call-columns.ts';
 import { useAgentNames, useCalls } from './call-data.ts';
@@ -394,11 +395,7 @@ function ExportCalls({ path, filter, timezone }: { path: string; filter: CallFil
         `${kind}.csv`,
       );
     } catch (error) {
-      notifications.show({
-        color: 'red',
-        title: 'The export did not work',
-        message: error instanceof Error ? error.message : String(error),
-      });
+      tellFailure('The export did not work', error);
     } finally {
       setBusy(false);
     }

@@ -14,6 +14,7 @@ import { ErrorMessage } from '../../components/error-message.tsx';
 import type { GroupField } from '../../components/schema-form/field.ts';
 import { emptyOf } from '../../components/schema-form/form-value.ts';
 import type { Json } from '../../components/schema-form/form-value.ts';
+import { tellFailure } from '../../components/tell-failure.ts';
 import { AgentFrame } from '../agents/agent-frame.tsx';
 import { SavedMeanwhile } from '../agents/saved-meanwhile.tsx';
 import { FlowCanvas } from './flow-canvas.tsx';
@@ -67,7 +68,7 @@ function FlowEditor({ agentId }: { agentId: string }) {
     save.mutate(undefined, {
       onSuccess: (agent) =>
         notifications.show({ color: 'green', message: `Saved as version ${agent.version}.` }),
-      onError: (error) => notifications.show({ color: 'red', title: 'Not saved', message: error.message }),
+      onError: (error) => tellFailure('Not saved', error),
     });
   // What others have drawn is taken the place of knowingly alone.
   const maySave = isChanged && wrong === 0 && !readOnly && meanwhile !== 'flow';
