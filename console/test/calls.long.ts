@@ -128,7 +128,13 @@ void t.test(
     });
 
     await t.test('a call is made into one test, whatever fails on the way', async (t) => {
-      await holdTypedCall(opened, page, [CALLER_LINES.booking, CALLER_LINES.day], 'booked for');
+      const lines = [CALLER_LINES.booking, CALLER_LINES.day];
+      const id = await holdTypedCall(opened, page, lines, 'booked for');
+      await eventually('what the tool answered is stored', async () => {
+        const { items } = await rest.get<{ items: { type: string }[] }>(`/v1/sessions/${id}/events`);
+        return items.some(({ type }) => type === 'tool_finished');
+      });
+      await page.reload();
       const begin = page.getByRole('button', { name: 'Make a test' });
       const name = dialog.getByRole('textbox', { name: 'Name' });
       const make = dialog.getByRole('button', { name: 'Make the test' });
@@ -422,7 +428,7 @@ void t.test(
       await page.getByRole('option').first().click();
       await page.getByRole('region', { name: 'Usage by day' }).getByRole('row').nth(1).waitFor();
       const download = page.waitForEvent('download');
-      await page.getByRole('button', { name: 'Export CSV' }).click();
+      await page.getByRole('button', { name: 'Export CSV' }).first().click();
       t.match(await readFile(await (await download).path(), 'utf8'), /\d{4}-\d\d-\d\d/);
       await page.getByRole('combobox', { name: 'Days' }).click();
       await page.getByRole('option').last().click();
