@@ -3,6 +3,7 @@ import t from 'tap';
 import type { CarrierName } from '@parley/shared/contracts/session-values';
 import { systemClock } from '@parley/shared/time/clock';
 import { openLoopbackServer, type LoopbackAnswer } from '../../test/fixtures/loopback-server.ts';
+import { CarrierError, type Carrier } from '../carriers/carrier.ts';
 import { carriers } from '../carriers/carriers.ts';
 import { checkAccount } from './account-check.ts';
 
@@ -114,6 +115,13 @@ void t.test('what the carrier refuses or does not answer is told apart', async (
     t.match(verdict, { error: code, problems: [{ code, message: says }] });
     t.equal(verdict.problems.length, 1);
   }
+  const late = Object.create(open('plivo'), {
+    verifyCredentials: { value: () => Promise.reject(new CarrierError('plivo', 'timeout')) },
+  }) as Carrier;
+  t.match(await checkAccount(late, expected), {
+    error: 'timeout',
+    problems: [{ code: 'timeout', message: /Plivo did not answer in time/ }],
+  });
   answers = { 'Account/MA1/': ok({}), 'Number/14155550100/': { status: 403, body: {} } };
   const half = await checkAccount(open('plivo'), expected);
   t.match(half, { error: null, problems: [{ code: 'auth', message: /takes the credentials.*HTTP 403/ }] });

@@ -81,6 +81,7 @@ void t.test('national ids are known by their form, without a word that announces
     'ABCPE1234F',
     '15070649C103',
     '078-05-1120',
+    '078 05 1120',
     '123.456.789-09',
     '756.9217.0769.85',
   ])

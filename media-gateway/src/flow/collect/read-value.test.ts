@@ -53,6 +53,8 @@ void t.test('numbers', async (t) => {
     ['three point one four', '3.14'],
     ['minus seven', '-7'],
     ['It is -3 now', '-3'],
+    ['- 3', '-3'],
+    ['3-5', undefined],
     ['1,234', '1234'],
     ['12.50', '12.5'],
     ['12,5', '12.5', 'de-DE'],
