@@ -129,12 +129,7 @@ void t.test(
 
     await t.test('a call is made into one test, whatever fails on the way', async (t) => {
       const lines = [CALLER_LINES.booking, CALLER_LINES.day];
-      const id = await holdTypedCall(opened, page, lines, 'booked for');
-      await eventually('what the tool answered is stored', async () => {
-        const { items } = await rest.get<{ items: { type: string }[] }>(`/v1/sessions/${id}/events`);
-        return items.some(({ type }) => type === 'tool_finished');
-      });
-      await page.reload();
+      await holdTypedCall(opened, page, lines, 'booked for');
       const begin = page.getByRole('button', { name: 'Make a test' });
       const name = dialog.getByRole('textbox', { name: 'Name' });
       const make = dialog.getByRole('button', { name: 'Make the test' });
@@ -180,6 +175,7 @@ void t.test(
         name: 'By hand',
         agent_id: agentId,
         calling_hours: null,
+        retry: { retry_on: ['busy'] },
       });
       await page.goto(`${url}/projects/${project}/campaigns/${campaign.id}`);
       await page.getByText('No contacts yet').waitFor();
@@ -204,9 +200,9 @@ void t.test(
       await page.keyboard.press('Escape');
       await dialog.waitFor({ state: 'detached' });
       const contacts = page.getByRole('table', { name: 'Contacts' });
-      await add('+1 415 555 0904', 'Ada Lovelace');
+      await add('+1 415 555 0903', 'Ada Lovelace');
       await contacts.getByRole('row', { name: /Ada Lovelace/ }).waitFor();
-      await add('+14155550904', 'Ada again');
+      await add('+14155550903', 'Ada again');
       await dialog.getByText('This number is a contact already.').waitFor();
       await dialog.getByRole('button', { name: 'Cancel' }).click();
       await add('+14155550901', 'Busy Bee');
@@ -233,26 +229,21 @@ void t.test(
         .waitFor();
       await contacts
         .getByRole('row', { name: /Ada Lovelace/ })
-        .getByText(/Reached|Completed|Failed|Not reached/)
+        .getByText('Failed', { exact: true })
         .waitFor();
       const download = page.waitForEvent('download');
       await page.getByRole('button', { name: 'Export' }).click();
-      t.match(await readFile(await (await download).path(), 'utf8'), /\+14155550904/);
+      t.match(await readFile(await (await download).path(), 'utf8'), /\+14155550903/);
       await page.getByRole('button', { name: 'Pause' }).click();
       await page.getByText('Somebody paused it.').waitFor();
       await page.getByRole('button', { name: 'Redial' }).click();
       await dialog.getByRole('checkbox').first().waitFor();
       for (const box of await dialog.getByRole('checkbox').all()) await box.check();
       await dialog.getByRole('button', { name: 'Redial' }).click();
-      const told = page.getByText(/to be called again\.|^Nobody was found/);
-      // How the call of somebody who hangs up at once came out differs from time to time.
-      t.match(
-        await told.textContent(),
-        /^(1 contact is|2 contacts are) to be called again\.$|^Nobody was found/,
-      );
+      await page.getByText('1 contact is to be called again.').waitFor();
       await dialog.waitFor({ state: 'detached' });
       await page.getByRole('button', { name: 'Cancel', exact: true }).click();
-      await dialog.getByText(/(1 contact is|2 contacts are) not called any more/).waitFor();
+      await dialog.getByText('2 contacts are not called any more').waitFor();
       await dialog.getByRole('button', { name: 'Cancel the campaign' }).click();
       await page.getByText('Cancelled', { exact: true }).first().waitFor();
     });

@@ -22,16 +22,18 @@ export function useSession(sessionId: string, refetchInterval: number | false = 
   });
 }
 
-/** Asks again for what a call has left behind whenever what follows its end has come further. */
-export function useFreshAfterEnd({ session_id: sessionId, detail }: Session): void {
+/** Asks again for what is known of a call whenever it, or what follows its end, has come further. */
+export function useFreshAfterStep(session: Session | undefined): void {
   const queries = useQueryClient();
-  const { status } = detail.post_call;
-  const before = useRef(status);
+  const id = session?.session_id;
+  const step = session && `${id} ${session.status} ${session.detail.post_call.status}`;
+  const before = useRef(step);
   useEffect(() => {
-    if (before.current === status) return;
-    before.current = status;
-    void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey.includes(sessionId) });
-  }, [queries, sessionId, status]);
+    const isFirst = id === undefined || before.current?.startsWith(id) !== true;
+    if (before.current === step) return;
+    before.current = step;
+    if (!isFirst) void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey.includes(id) });
+  }, [queries, id, step]);
 }
 
 export function useTranscript(sessionId: string) {

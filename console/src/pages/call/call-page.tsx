@@ -6,7 +6,7 @@ import { useProject } from '../../app/project.ts';
 import { CopyCurl } from '../../components/copy-curl.tsx';
 import { PageError } from '../../components/page-error.tsx';
 import { LiveCall } from '../live-call/live-call.tsx';
-import { useSession } from './call-data.ts';
+import { useFreshAfterStep, useSession } from './call-data.ts';
 import type { Session } from './call-data.ts';
 import { CallHeader } from './call-header.tsx';
 import { FinishedCall } from './finished-call.tsx';
@@ -27,6 +27,7 @@ export default function CallPage() {
   const session = useSession(sessionId);
   const live = session.data !== undefined && !isOver(session.data.status);
   useSession(sessionId, live || isFinishing(session.data) ? LOOK_EVERY_MS : false);
+  useFreshAfterStep(session.data);
   return (
     <Stack gap="sm">
       <Anchor component={Link} to={`/projects/${projectId}/calls`} size="sm">

@@ -9,15 +9,7 @@ import { CallActions } from './call-actions.tsx';
 import { readAt } from './call-clock.ts';
 import { CallHeader } from './call-header.tsx';
 import { CallDetails } from './call-details.tsx';
-import {
-  useAgent,
-  useAnalyses,
-  useDeliveries,
-  useEvents,
-  useFreshAfterEnd,
-  useRecording,
-  useTranscript,
-} from './call-data.ts';
+import { useAgent, useAnalyses, useDeliveries, useEvents, useRecording, useTranscript } from './call-data.ts';
 import type { Session } from './call-data.ts';
 import { lanesOf } from './lanes.ts';
 import { Playback } from './playback.ts';
@@ -35,7 +27,6 @@ const NO_EVENTS: readonly LogEvent[] = [];
 export function FinishedCall({ session }: { session: Session }) {
   const { session_id: id, agent_id: agentId } = session;
   const { at } = useSearch({ strict: false }) as { at?: unknown };
-  useFreshAfterEnd(session);
   const transcript = useTranscript(id);
   const log = useEvents(id);
   const recording = useRecording(session);
