@@ -1,5 +1,4 @@
 import { Anchor, Badge, Button, Center, Group, Loader, Menu, Stack, Text, TextInput } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import type { ReactNode } from 'react';
