@@ -131,8 +131,8 @@ export function exitOf(flow: Flow, { id, type }: FlowNode): 'open' | 'closed' | 
 }
 
 /**
- * Joins two nodes, where the first one leads on. The edge is taken when the model finds something true, or always, where no other way leads on
- * from a node that does its work by itself.
+ * Joins two nodes, where the first one leads on. The edge is taken when the model finds something true, or always, where no
+ * other way leads on from a node that does its work by itself.
  */
 export function connect(flow: Flow, from: string, to: string): Flow {
   const source = flow.nodes.find(({ id }) => id === from);
