@@ -4,7 +4,7 @@ import { directWriter } from './disk-writer.ts';
 import type { DiskWriter, WritableFile } from './disk-writer.ts';
 
 /** Writes that come within this time go to the thread together. */
-const GATHER_MS = 10;
+const GATHER_MS = 20;
 /** So many writes within a second are worth a thread of their own: some ten calls. */
 const WORTH_A_THREAD = 16;
 

@@ -180,6 +180,7 @@ export class CallerTurns {
           this.#input({ type: 'interim', transcript });
         },
         onTurnEnd: (transcript) => {
+          this.#cadence.turnEnded();
           if (this.#detection.listen) this.#input({ type: 'turn_end', transcript });
           else this.#pushed.text(transcript);
         },
@@ -210,7 +211,7 @@ export class CallerTurns {
   /** Ends turns and forgets voices without words, as time passes. */
   tick(now: number): void {
     this.#onEvidence('voice', this.#hearing.tick(), now);
-    this.#input(TICK);
+    if (!this.#detector.isIdle || this.#floor.activity === 'held') this.#input(TICK);
     if (this.#next && (now >= this.#next.by || isQuiet(this.#detector, this.#hearing, this.#floor))) {
       const { providers } = this.#next;
       this.#next = undefined;

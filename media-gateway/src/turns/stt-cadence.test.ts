@@ -36,6 +36,28 @@ void t.test('the first silence after a sound goes at once, and each frame for a 
   t.same(pieces(`${speech}${'.'.repeat(60)}`), [...times(10, 1), 4, ...times(49, 1), 5, 5]);
 });
 
+void t.test('once the end of a turn is told, silence goes out in pieces until the next sound', async (t) => {
+  const cadence = new SttCadence();
+  const word = '#'.repeat(10);
+  t.same(pieces(`${word}${'.'.repeat(10)}`, { cadence }), times(20, 1));
+  cadence.turnEnded();
+  t.same(pieces('.'.repeat(10), { cadence }), [5, 5]);
+  t.same(pieces('~.', { cadence }), [1], 'a soft word does not wait');
+  cadence.turnEnded();
+  t.same(
+    pieces(`..${word}..`, { cadence }),
+    [3, ...times(11, 1)],
+    'nor does the next sound, nor what follows it',
+  );
+});
+
+void t.test('words that go on behind the end of a turn are waited for as before', async (t) => {
+  const cadence = new SttCadence();
+  pieces('#'.repeat(10), { cadence });
+  cadence.turnEnded();
+  t.same(pieces('.'.repeat(5), { open: true, cadence }), times(5, 1));
+});
+
 void t.test('a gap within a word does not begin it anew, a pause does', async (t) => {
   const word = '#'.repeat(14);
   t.same(pieces(`${word}...#####`).slice(-4), [5, 1, 1, 5]);

@@ -2,7 +2,7 @@
 const ONSET_MS = 200;
 /** A gap within a word does not end the sound. */
 const GAP_MS = 100;
-/** So long after the last sound nothing waits for the end of a turn any more. */
+/** So long after the last sound nothing waits for the end of a turn any more, told or not. */
 const SETTLED_MS = 1000;
 const IN_SOUND_MS = 100;
 const IN_SILENCE_MS = 100;
@@ -17,7 +17,7 @@ const IN_SILENCE_MS = 100;
  * | --- | --- |
  * | loud, in the first 200 ms of a sound, or where noise is loud as well | one frame |
  * | loud, later in a sound | 100 ms |
- * | not loud, within 1 s of a sound or while words wait for the end of their turn | one frame |
+ * | not loud, within 1 s of a sound whose turn has not ended, or while words wait for the end of theirs | one frame |
  * | neither loud nor silent: a soft word may begin | one frame |
  * | silent, later | 100 ms |
  */
@@ -25,6 +25,13 @@ export class SttCadence {
   #soundMs = 0;
   #quietMs = Infinity;
   #waitingMs = 0;
+  /** The turn of the last sound has ended. */
+  #ended = false;
+
+  /** The STT has told the end of a turn: until the next sound nobody waits for it. */
+  turnEnded(): void {
+    this.#ended = true;
+  }
 
   /**
    * @param line `loud`, `silent`: the frame is; `noisy`: sounds that are not the caller's are loud, too
@@ -41,6 +48,7 @@ export class SttCadence {
       if (this.#quietMs > GAP_MS) this.#soundMs = 0;
       this.#soundMs += durationMs;
       this.#quietMs = 0;
+      this.#ended = false;
     } else this.#quietMs += durationMs;
     this.#waitingMs += durationMs;
     if (this.#waitingMs < this.#pieceMs(line, open)) return true;
@@ -50,6 +58,7 @@ export class SttCadence {
 
   #pieceMs(line: { loud: boolean; silent: boolean; noisy: boolean }, open: boolean): number {
     if (line.loud) return this.#soundMs > ONSET_MS && !line.noisy ? IN_SOUND_MS : 0;
-    return line.silent && this.#quietMs > SETTLED_MS && !open ? IN_SILENCE_MS : 0;
+    const settled = this.#ended || this.#quietMs > SETTLED_MS;
+    return line.silent && settled && !open ? IN_SILENCE_MS : 0;
   }
 }

@@ -151,6 +151,11 @@ export class TurnDetector {
     return (this.#pending?.text ?? '') !== '' || (this.#interim?.text ?? '') !== '';
   }
 
+  /** No turn is going on: time changes nothing, unless the agent is held. */
+  get isIdle(): boolean {
+    return this.#turnStartedAt === undefined && !this.isOpen;
+  }
+
   /** What the caller has said in the turn that is going on. */
   get openText(): string {
     return join(this.#pending, this.#interim)?.text ?? '';
