@@ -7,6 +7,8 @@ import { DELAYS } from './backend/backend.ts';
 import { openBench, openSystem, QUIET_AGENT } from './bench.ts';
 import { runCommand } from './command.ts';
 import { hasOpenssl } from '@parley/emulators/server/make-certificate';
+import { median } from './measure/median.ts';
+import { FIGURES } from './report/figures.ts';
 import { machine } from './report/html.ts';
 import { endProgress, printProgress, table } from './report/terminal.ts';
 import type { LoadResult } from './load-result.ts';
@@ -30,49 +32,6 @@ Run it before a change with --save, and after it without.
 
 Ends with 1 when a gateway grew by more than 2 GB: that run is broken off and says so.
 `;
-
-interface Figure {
-  name: string;
-  read: (result: LoadResult) => number | null | undefined;
-  /** One bad run is enough; otherwise the median of the runs counts. */
-  worst?: true;
-}
-
-/** The figures that are compared. */
-const FIGURES: readonly Figure[] = [
-  { name: 'overhead, later turns, p50 ms', read: (result) => result.overheadLater.p50 },
-  { name: 'overhead, later turns, p95 ms', read: (result) => result.overheadLater.p95 },
-  { name: 'overhead, first turn, p50 ms', read: (result) => result.overheadFirst.p50 },
-  { name: 'connect to greeting p50 ms', read: (result) => result.greeting.p50 },
-  { name: 'barge-in to clear p50 ms', read: (result) => result.bargeInWire.p50 },
-  { name: 'barge-in to clear p95 ms', read: (result) => result.bargeInWire.p95 },
-  { name: '|gap - chunk| p99 ms', read: (result) => result.pacing.p99 },
-  { name: 'underruns ms per call-minute', read: (result) => result.underrunMsPerCallMinute },
-  { name: 'CPU-seconds per call-minute', read: (result) => result.cpuSecondsPerCallMinute },
-  { name: 'memory per call MB', read: (result) => result.memory?.perCallMb },
-  {
-    name: 'memory, growth in the worst run MB',
-    read: ({ memory }) => memory && memory.peakMb - memory.beforeMb,
-    worst: true,
-  },
-  {
-    name: 'missing replies, worst run',
-    read: (result) => result.counts.missingReplies,
-    worst: true,
-  },
-  {
-    name: 'calls refused or lost, worst run',
-    read: (result) => result.counts.refused + result.counts.lost,
-    worst: true,
-  },
-  { name: 'reports missing, worst run', read: (result) => result.reports?.missing, worst: true },
-  {
-    name: 'transcript errors',
-    read: (result) => result.truth.invented + result.truth.forgotten,
-  },
-  { name: 'requests of the model over HTTP/2', read: (result) => result.backend?.llmHttp2Requests },
-  { name: 'simulator late p99 ms', read: (result) => result.lateness.p99 },
-];
 
 /** By run: each was measured when it was. */
 const keptSchema = z.record(
@@ -246,13 +205,6 @@ async function readKept(file: URL): Promise<Kept | undefined> {
 function most(values: readonly (number | null | undefined)[]): number | null {
   const known = values.filter((value) => typeof value === 'number');
   return known.length === 0 ? null : Math.max(...known);
-}
-
-function median(values: readonly (number | null | undefined)[]): number | null {
-  const known = values.filter((value) => typeof value === 'number').toSorted((a, b) => a - b);
-  if (known.length === 0) return null;
-  const middle = Math.floor(known.length / 2);
-  return known.length % 2 === 1 ? known[middle]! : (known[middle - 1]! + known[middle]!) / 2;
 }
 
 const show = (value: number | null) => (value === null ? '-' : String(Math.round(value * 1000) / 1000));

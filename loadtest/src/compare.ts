@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { DELAYS } from './backend/backend.ts';
 import { openBench, openSystem, type SystemOptions } from './bench.ts';
 import { runCommand } from './command.ts';
+import { median } from './measure/median.ts';
 import { htmlReport, machine } from './report/html.ts';
 import { endProgress, printProgress, table } from './report/terminal.ts';
 import type { LoadResult } from './load-result.ts';
@@ -131,11 +132,6 @@ async function main(signal: AbortSignal): Promise<void> {
     );
   if (values.html !== undefined) await writeFile(values.html, htmlReport(results, 'Voice gateways compared'));
   if (values.json) process.stdout.write(`${JSON.stringify({ machine: machine(), results })}\n`);
-}
-
-function median(values: readonly (number | null | undefined)[]): number | null {
-  const known = values.filter((value) => typeof value === 'number').toSorted((a, b) => a - b);
-  return known.length === 0 ? null : known[Math.floor((known.length - 1) / 2)]!;
 }
 
 function ratio(ours: number | null, theirs: number | null): string {

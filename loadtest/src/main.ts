@@ -4,6 +4,7 @@ import { openBench, openSystem } from './bench.ts';
 import { findCapacity } from './capacity.ts';
 import { runCommand } from './command.ts';
 import { parseOptions, OptionsError, USAGE, type Options } from './options.ts';
+import { spreadTable } from './report/figures.ts';
 import { htmlReport, machine } from './report/html.ts';
 import { profileTables } from './report/cpu-profile.ts';
 import { endProgress, printProgress, resultTable } from './report/terminal.ts';
@@ -134,6 +135,7 @@ async function main(options: Options, signal: AbortSignal): Promise<void> {
       }
       if (results.some((result) => result.blownUp)) process.exitCode = 1;
       process.stdout.write(`${machine()}\n\n${resultTable(results)}\n`);
+      if (!options.capacity && results.length > 1) process.stdout.write(`\n${spreadTable(results)}\n`);
       const coldStart = { readyMs: system.startMs, firstGreetingMs: warmUp.greeting.p50 };
       if (coldStart.readyMs !== undefined)
         process.stdout.write(
