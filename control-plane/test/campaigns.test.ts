@@ -5,7 +5,7 @@ import { addTo, CampaignCounters, countedOf, noCounters } from '../src/campaigns
 import type { Counters } from '../src/campaigns/campaign-counters.ts';
 import { campaignCollection } from '../src/campaigns/campaign-model.ts';
 import type { CampaignRecord } from '../src/campaigns/campaign-model.ts';
-import { contactCollection } from '../src/campaigns/contact-model.ts';
+import { attemptCollection, contactCollection } from '../src/campaigns/contact-model.ts';
 import type { ContactRecord } from '../src/campaigns/contact-model.ts';
 import { ContactStore } from '../src/campaigns/contact-store.ts';
 import { phoneNumberCollection } from '../src/telephony/phone-number-model.ts';
@@ -224,6 +224,18 @@ void t.test('a contact is changed and deleted while it waits', async (t) => {
   await countersFit(t, id);
 });
 
+void t.test('a contact is read by its id, until it is deleted', async (t) => {
+  const { id } = await campaign();
+  await add(id, [{ phone_number: '+14155550177', name: 'Ada' }]);
+  const [contact] = await contacts(id);
+  const read = () => plane.call<Contact>('GET', `/v1/campaign-contacts/${contact!.id}`);
+  const { status, body } = await read();
+  t.equal(status, 200);
+  t.same(body, contact, 'as the list has it');
+  await plane.call('DELETE', `/v1/campaign-contacts/${contact!.id}`);
+  t.equal((await read()).status, 404);
+});
+
 void t.test('counting goes on where a process died, and counts nothing twice', async (t) => {
   const { id } = await campaign();
   await add(id, numbered(1000));
@@ -359,6 +371,62 @@ void t.test('a CSV file becomes contacts, with a report of what does not', async
   });
   t.match(await send('name\nAsha\n'), { code: 'bad_file' });
   await countersFit(t, id);
+});
+
+void t.test('what calls came to is told over time, in stretches that are not too many', async (t) => {
+  const { id } = await campaign();
+  const outcomes = async () =>
+    (
+      await plane.call<{
+        interval_seconds: number | null;
+        items: { from: string; to: string; attempts: number; outcomes: object[] }[];
+      }>('GET', `/v1/campaigns/${id}/outcomes`)
+    ).body;
+  t.same(await outcomes(), { interval_seconds: null, items: [] });
+  const attempt = (at: string | null, outcome: string | null, campaign_id = id) =>
+    database.insert(attemptCollection, {
+      ...{ _id: newId('att'), org_id: orgId, project_id: projectId, campaign_id, attempt_number: 1 },
+      ...{
+        contact_id: newId('cct'),
+        session_id: newId('ses'),
+        queued_at: new Date(0),
+        created_at: new Date(0),
+      },
+      ...{ outcome: outcome as 'busy' | null, ended_at: at === null ? null : new Date(at), technical: false },
+    });
+  await attempt('2031-01-01T10:00:10Z', 'busy');
+  await attempt('2031-01-01T10:00:59Z', 'answered');
+  await attempt('2031-01-01T10:02:00Z', 'answered');
+  await attempt('2031-01-01T10:02:59.999Z', 'answered');
+  await attempt(null, null);
+  await attempt('2031-01-01T10:01:00Z', 'answered', (await campaign()).id);
+  t.same(await outcomes(), {
+    interval_seconds: 60,
+    items: [
+      {
+        ...{ from: '2031-01-01T10:00:00.000Z', to: '2031-01-01T10:01:00.000Z', attempts: 2 },
+        outcomes: [
+          { outcome: 'answered', attempts: 1 },
+          { outcome: 'busy', attempts: 1 },
+        ],
+      },
+      { from: '2031-01-01T10:01:00.000Z', to: '2031-01-01T10:02:00.000Z', attempts: 0, outcomes: [] },
+      {
+        ...{ from: '2031-01-01T10:02:00.000Z', to: '2031-01-01T10:03:00.000Z', attempts: 2 },
+        outcomes: [{ outcome: 'answered', attempts: 2 }],
+      },
+    ],
+  });
+  await attempt('2031-01-20T10:00:00Z', 'voicemail');
+  const weeks = await outcomes();
+  t.equal(weeks.interval_seconds, 86_400);
+  t.equal(weeks.items.length, 20);
+  t.match(weeks.items.at(-1), { from: '2031-01-20T00:00:00.000Z', attempts: 1 });
+  await attempt('2044-01-20T10:00:00Z', 'failed');
+  const years = await outcomes();
+  t.equal(years.interval_seconds, 2_419_200);
+  t.equal(years.items.length, 36, 'the last ones of very many');
+  t.match(years.items.at(-1), { attempts: 1, outcomes: [{ outcome: 'failed' }] });
 });
 
 void t.test('people of a recipient list become contacts', async (t) => {

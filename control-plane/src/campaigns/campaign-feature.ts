@@ -21,6 +21,7 @@ import { CampaignFollower } from './campaign-follower.ts';
 import { CampaignGate } from './campaign-gate.ts';
 import { campaignCollection } from './campaign-model.ts';
 import { CampaignNeeds, choiceOf } from './campaign-needs.ts';
+import { CampaignOutcomes } from './campaign-outcomes.ts';
 import { CampaignReconciler } from './campaign-reconciler.ts';
 import { CAMPAIGN_AUDIT, campaignRoutes } from './campaign-routes.ts';
 import type { CampaignAudit } from './campaign-routes.ts';
@@ -113,7 +114,12 @@ export function createCampaigns(
       }),
     ],
     routes: [
-      ...campaignRoutes({ ...deps, campaigns, imports: contactImports }),
+      ...campaignRoutes({
+        ...deps,
+        campaigns,
+        imports: contactImports,
+        outcomes: new CampaignOutcomes(deps),
+      }),
       ...controlRoutes({ ...deps, control }),
       ...contactRoutes({
         ...{ ...deps, contacts, imports: contactImports, publicUrl: deps.config.PUBLIC_URL },

@@ -4,9 +4,12 @@ import { defineOperation, idSchema, jsonBody, patchBody } from '../http/operatio
 import type { Operation } from '../http/operation.ts';
 import { inProject, item } from '../tenancy/target.ts';
 import { campaignCollection } from './campaign-model.ts';
+import { MAX_STRETCHES } from './campaign-outcomes.ts';
+import type { CampaignOutcomes } from './campaign-outcomes.ts';
 import {
   CAMPAIGN_READ_ONLY,
   campaignKind,
+  campaignOutcomesResponse,
   campaignResponse,
   campaignStatus,
   createCampaignRequest,
@@ -37,10 +40,12 @@ const changed = { 200: { description: 'The campaign', schema: campaignResponse }
 export function campaignRoutes({
   campaigns,
   imports,
+  outcomes,
   audit,
 }: {
   campaigns: CampaignService;
   imports: Pick<ContactImports, 'fromList'>;
+  outcomes: CampaignOutcomes;
   audit: CampaignAudit;
 }): Operation[] {
   return [
@@ -103,6 +108,31 @@ export function campaignRoutes({
       target: campaignTarget,
       responses: changed,
       handle: ({ item: found }) => toCampaignResponse(found),
+    }),
+    defineOperation({
+      id: 'getCampaignOutcomes',
+      method: 'GET',
+      path: '/v1/campaigns/{campaign_id}/outcomes',
+      ...{ tag, feature },
+      summary: 'Get what the calls of a campaign came to, over time',
+      description:
+        'Attempts that are over, in stretches of one length from the first to the last, the oldest first: from a minute to four weeks ' +
+        `each, so that there are ${MAX_STRETCHES} at most; of a campaign that is longer, the last ones.`,
+      access: READ,
+      target: campaignTarget,
+      responses: { 200: { description: 'The stretches', schema: campaignOutcomesResponse } },
+      handle: async ({ item: found }) => {
+        const { lengthSeconds, stretches } = await outcomes.of(found._id);
+        return {
+          interval_seconds: lengthSeconds,
+          items: stretches.map(({ from, to, outcomes: each }) => ({
+            from: from.toISOString(),
+            to: to.toISOString(),
+            attempts: each.reduce((sum, { attempts }) => sum + attempts, 0),
+            outcomes: each,
+          })),
+        };
+      },
     }),
     defineOperation({
       id: 'updateCampaign',

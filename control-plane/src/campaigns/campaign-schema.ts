@@ -3,13 +3,14 @@ import { windowsSchema } from '@parley/shared/contracts/agent-config';
 import { overridesSchema } from '../agents/agent-overrides.ts';
 import { idSchema } from '../http/operation.ts';
 import { patchOf } from '../http/patch-schema.ts';
-import { maybeTime, recordFields, time, toTimes } from '../http/record-schema.ts';
+import { maybeTime, recordFields, time, timestamp, toTimes } from '../http/record-schema.ts';
 import { variablesSchema } from '../http/value-schemas.ts';
 import { readOverrides } from '../sessions/session-overrides.ts';
 import { COUNTERS } from './campaign-counters.ts';
 import { CAMPAIGN_KINDS, PAUSE_REASONS, RETRIED_OUTCOMES } from './campaign-model.ts';
 import type { CampaignRecord } from './campaign-model.ts';
 import { CAMPAIGN_STATUSES } from './campaign-states.ts';
+import { CONTACT_OUTCOMES } from './contact-model.ts';
 
 export const campaignStatus = z.enum(CAMPAIGN_STATUSES);
 export const campaignKind = z.enum(CAMPAIGN_KINDS);
@@ -136,6 +137,26 @@ export const campaignResponse = z
     ...recordFields,
   })
   .meta({ id: 'Campaign' });
+
+const attemptCount = z.number().int().min(0);
+
+export const campaignOutcomesResponse = z
+  .object({
+    interval_seconds: attemptCount
+      .nullable()
+      .meta({ description: 'Length of each stretch; null: no attempt is over yet.', example: 300 }),
+    items: z.array(
+      z.object({
+        from: timestamp,
+        to: timestamp.meta({ description: 'Not part of it.' }),
+        attempts: attemptCount.meta({ description: 'Attempts that ended in it.' }),
+        outcomes: z
+          .array(z.object({ outcome: z.enum(CONTACT_OUTCOMES), attempts: attemptCount }))
+          .meta({ description: 'By what they came to; what did not occur is left out.' }),
+      }),
+    ),
+  })
+  .meta({ id: 'CampaignOutcomes' });
 
 export function toCampaignResponse(campaign: CampaignRecord): z.input<typeof campaignResponse> {
   return {

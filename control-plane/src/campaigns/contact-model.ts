@@ -171,5 +171,7 @@ export const attemptCollection = defineCollection<AttemptRecord, 'project'>({
     [{ contact_id: 1, updated_at: -1, _id: -1 }],
     // What the circuit breaker looks at.
     [{ campaign_id: 1, ended_at: 1, technical: 1 }],
+    // What came of them over time.
+    [{ campaign_id: 1, outcome: 1, ended_at: 1 }],
   ],
 });

@@ -1,5 +1,6 @@
 import { IncomingMessage } from 'node:http';
 import { z } from 'zod';
+import { NotFoundError } from '@parley/shared/errors/app-error';
 import { MAX_CSV_ROWS } from '../csv-imports/csv-upload.ts';
 import { importQuery, MAX_ROWS_AT_ONCE } from '../csv-imports/people-file.ts';
 import { importResponse, toImportResponse } from '../imports/import-response.ts';
@@ -145,6 +146,21 @@ export function contactRoutes({
           'Content-Disposition': `attachment; filename="${campaign._id}.csv"`,
           'Cache-Control': 'no-store',
         });
+      },
+    }),
+    defineOperation({
+      id: 'getCampaignContact',
+      method: 'GET',
+      path: '/v1/campaign-contacts/{contact_id}',
+      ...{ tag, feature },
+      summary: 'Get a contact',
+      access: READ,
+      target: contactTarget,
+      responses: { 200: { description: 'The contact', schema: contactResponse } },
+      handle: ({ item: contact }) => {
+        // It is only being counted yet.
+        if (contact.removed) throw new NotFoundError();
+        return toContactResponse(contact);
       },
     }),
     defineOperation({
