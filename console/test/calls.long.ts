@@ -104,6 +104,33 @@ void t.test(
       t.match(await rest.get(`/v1/sessions/${id}`), { status: 'ended' });
     });
 
+    await t.test('who may not follow a call any more is told so, and follows it again', async () => {
+      const email = 'kim@example.test';
+      const kim = await invite(opened, owner, { ...{ orgId, email, name: 'Kim Ross', role: 'viewer' } });
+      const id = await hold();
+      await kim.page.goto(`${url}/projects/${project}/calls/${id}`);
+      const followed = kim.page.getByRole('region', { name: 'Live call' });
+      await followed.getByText('When do you close?').waitFor();
+      const { body: all } = await owner.call<typeof members>('GET', `/v1/orgs/${orgId}/members`);
+      const own = all.items.find((one) => one.email === email)!;
+      await owner.call('DELETE', `/v1/members/${own.id}`);
+      await followed.getByRole('alert').getByText(/req_/).waitFor();
+      await followed.getByText('When do you close?').waitFor();
+      await owner.call('POST', `/v1/orgs/${orgId}/invites`, { email, role: 'viewer' });
+      const link = await eventually('the second mail', () =>
+        Promise.resolve(opened.mails().filter(({ to }) => to === email)[1]?.text),
+      );
+      const token = new URL(/http\S+/.exec(link)![0]).searchParams.get('token')!;
+      await kim.call('POST', '/auth/v1/invites/accept', { token });
+      await followed.getByRole('button', { name: 'Follow it again' }).click();
+      await followed.getByText('Following', { exact: true }).waitFor();
+      await followed.getByRole('alert').waitFor({ state: 'detached' });
+      await rest.post(`/v1/sessions/${id}/end`, {});
+      await followed.waitFor({ state: 'detached' });
+      await kim.context.close();
+      await live.waitFor({ state: 'detached' });
+    });
+
     await t.test('a transfer that is refused says why, and is tried again', async (t) => {
       const id = await hold();
       await page.getByRole('button', { name: 'Take over' }).click();

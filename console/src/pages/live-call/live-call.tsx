@@ -1,8 +1,9 @@
 import './live-call.css';
-import { Badge, Group, Paper, Stack, Text, Title } from '@mantine/core';
+import { Badge, Button, Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { useEffect, useRef } from 'react';
 import { ErrorMessage } from '../../components/error-message.tsx';
 import { formatLatency, inWords } from '../../components/format.ts';
+import { RefreshCw } from '../../components/icons.ts';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { eventText } from '../call/event-text.ts';
 import { replyLatency } from '../call/reply-latency.ts';
@@ -15,8 +16,13 @@ const SHOWN_EVENTS = 8;
 
 /** A call while it runs: its words as they are said, whose turn it is and why, its tools, and what can be done. */
 export function LiveCall({ sessionId }: { sessionId: string }) {
-  const { log, state, error } = useLiveEvents(sessionId);
-  if (error !== undefined) return <ErrorMessage error={error} />;
+  const { log, state, error, retry } = useLiveEvents(sessionId);
+  const isRefused = error !== undefined;
+  const [color, word] = isRefused
+    ? ['red', 'Not followed']
+    : state === 'open'
+      ? ['green', 'Following']
+      : ['yellow', 'Connecting'];
   return (
     <section aria-label="Live call" className="live-call">
       <Paper withBorder p="md">
@@ -24,11 +30,12 @@ export function LiveCall({ sessionId }: { sessionId: string }) {
           <Title order={2} size="h4">
             Live
           </Title>
-          <Badge variant="dot" color={state === 'open' ? 'green' : 'yellow'} tt="none">
-            {state === 'open' ? 'Following' : 'Connecting'}
+          <Badge variant="dot" color={color} tt="none">
+            {word}
           </Badge>
         </Group>
-        <Conversation log={log} />
+        {isRefused && <Refused error={error} onRetry={retry} />}
+        {(!isRefused || log.turns.length > 0) && <Conversation log={log} />}
       </Paper>
       <Stack gap="md">
         <Floor log={log} />
@@ -37,6 +44,18 @@ export function LiveCall({ sessionId }: { sessionId: string }) {
         <Happened log={log} />
       </Stack>
     </section>
+  );
+}
+
+/** Whoever may not follow a call now may do so once their role or the features of the org have changed. */
+function Refused({ error, onRetry }: { error: unknown; onRetry: () => void }) {
+  return (
+    <Stack gap="xs" mb="sm" align="flex-start">
+      <ErrorMessage error={error} />
+      <Button size="compact-sm" variant="default" leftSection={<RefreshCw size={14} />} onClick={onRetry}>
+        Follow it again
+      </Button>
+    </Stack>
   );
 }
 
