@@ -39,8 +39,9 @@ interface StoredRecording {
 export function useRecordingSound(
   recording: StoredRecording | null | undefined,
   playback: Playback,
-): RecordingSound {
+): RecordingSound & { retry: () => void } {
   const [sound, setSound] = useState<RecordingSound>(NOTHING);
+  const [tries, setTries] = useState(1);
   const id = recording?.status === 'ready' ? recording.id : null;
   const bytes = recording?.size_bytes ?? 0;
   const url = recording?.url ?? null;
@@ -68,8 +69,8 @@ export function useRecordingSound(
       if (held !== undefined) URL.revokeObjectURL(held);
     };
     // The link changes each time that the recording is asked for; the recording does not.
-  }, [id, playback]);
-  return sound;
+  }, [id, playback, tries]);
+  return { ...sound, retry: () => setTries(tries + 1) };
 }
 
 const NOTHING: RecordingSound = { outline: null, loaded: 0, streamed: false, error: null };

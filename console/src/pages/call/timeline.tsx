@@ -2,6 +2,7 @@ import { ActionIcon, Button, Group, Loader, Menu, Paper, Stack, Text, Tooltip } 
 import { useElementSize, useHotkeys } from '@mantine/hooks';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import type { KeyboardEvent, PointerEvent } from 'react';
+import { ErrorMessage } from '../../components/error-message.tsx';
 import { Pause, Play, RotateCcw, RotateCw, X, ZoomIn, ZoomOut } from '../../components/icons.ts';
 import { clock, timeSteps } from './call-clock.ts';
 import { clustered, LANE_LABELS, LANES } from './lanes.ts';
@@ -29,7 +30,7 @@ export function Timeline({
 }: {
   lanes: Readonly<Record<Lane, readonly LaneMark[]>>;
   playback: Playback;
-  sound: RecordingSound;
+  sound: RecordingSound & { retry: () => void };
   hasRecording: boolean;
 }) {
   const [zoom, setZoom] = useState(1);
@@ -65,6 +66,11 @@ export function Timeline({
   return (
     <Paper withBorder className="timeline" aria-label="Timeline" component="section">
       <Controls playback={playback} sound={sound} hasRecording={hasRecording} zoom={zoom} onZoom={setZoom} />
+      {sound.error !== null && (
+        <Stack p="sm">
+          <ErrorMessage error={sound.error} onRetry={sound.retry} />
+        </Stack>
+      )}
       <div className="timeline-body">
         <div className="timeline-labels" aria-hidden>
           {sound.outline && (
