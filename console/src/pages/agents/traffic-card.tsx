@@ -19,6 +19,7 @@ import { ApiError } from '../../api/client.ts';
 import { useProject } from '../../app/project.ts';
 import { Plus, Trash2 } from '../../components/build-icons.ts';
 import { ErrorMessage } from '../../components/error-message.tsx';
+import { failureText } from '../../components/tell-failure.ts';
 import { Results } from './traffic-results.tsx';
 import { usePublish } from './use-agent-editor.ts';
 import type { Traffic } from './use-agent-editor.ts';
@@ -69,7 +70,7 @@ export function TrafficCard({
   };
   const untested =
     publish.error instanceof ApiError && publish.error.status === 409 && draft.require_passed_tests
-      ? publish.error.message
+      ? failureText(publish.error)
       : undefined;
   return (
     <Card withBorder radius="md" p="lg">

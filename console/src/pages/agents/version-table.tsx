@@ -7,6 +7,7 @@ import type { components } from '../../api/schema.d.ts';
 import { useProject } from '../../app/project.ts';
 import { ConfirmButton } from '../../components/confirm-button.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
+import { failureText } from '../../components/tell-failure.ts';
 import { Time } from '../../components/time.tsx';
 import type { Traffic } from './use-agent-editor.ts';
 
@@ -175,7 +176,7 @@ function Label({
       readOnly={!can('edit')}
       placeholder={hint || (can('edit') ? 'Add a note' : '')}
       aria-label={`Note of version ${version}`}
-      error={save.error?.message}
+      error={save.error && failureText(save.error)}
       onChange={(event) => setText(event.currentTarget.value)}
       onBlur={() => isChanged && save.mutate()}
       onKeyDown={(event) => event.key === 'Enter' && event.currentTarget.blur()}

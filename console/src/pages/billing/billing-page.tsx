@@ -14,6 +14,7 @@ import { PageHeader } from '../../components/page-header.tsx';
 import { QueryContent } from '../../components/query-content.tsx';
 import { saveFile } from '../../components/save-file.ts';
 import { StatusBadge } from '../../components/status-badge.tsx';
+import { failureText } from '../../components/tell-failure.ts';
 import { Time } from '../../components/time.tsx';
 
 type Wallet = components['schemas']['Wallet'];
@@ -198,7 +199,7 @@ function InvoiceRow({ invoice }: { invoice: Invoice }) {
         </Button>
         {save.error && (
           <Text size="xs" c="red" role="alert">
-            {save.error.message}
+            {failureText(save.error)}
           </Text>
         )}
       </Table.Td>

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'react';
 import { api, take } from '../../api/client.ts';
+import { failureText } from '../../components/tell-failure.ts';
 import type { ToolMock } from '../call/tool-mocks.ts';
 import { TalkCall } from './talk-call.ts';
 import { TalkConversation } from './talk-conversation.ts';
@@ -68,7 +69,7 @@ export function useTalk(agentId: string, version: number | undefined) {
         ),
       )
       .catch((error: unknown) => {
-        conversation.say(error instanceof Error ? error.message : String(error));
+        conversation.say(failureText(error));
         over(call, 'Not connected.');
       });
   }
