@@ -1,7 +1,7 @@
-import { ActionIcon, Badge, Checkbox, Group, Paper, Text, TextInput } from '@mantine/core';
+import { ActionIcon, Badge, Checkbox, Group, Paper, Text, TextInput, VisuallyHidden } from '@mantine/core';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { memo, useEffect, useMemo, useRef, useState } from 'react';
-import type { MouseEvent } from 'react';
+import type { KeyboardEvent, MouseEvent } from 'react';
 import { EmptyState } from '../../components/empty-state.tsx';
 import {
   ChevronDown,
@@ -287,10 +287,14 @@ const Row = memo(function Row({
   );
 });
 
-/** The words of a turn: a click plays from there, and the one that is heard is lit. */
+/**
+ * The words of a turn: a click plays from there, and the one that is heard is lit. By keyboard, the arrows choose a word and
+ * Enter plays from it.
+ */
 function Words({ turn, playback }: { turn: LogTurn; playback: Playback }) {
   const words = useMemo(() => wordTimes(turn), [turn]);
   const lit = usePlayback(playback, ({ timeMs }) => wordAt(words, timeMs));
+  const [chosen, setChosen] = useState(-1);
   function play(event: MouseEvent<HTMLParagraphElement>) {
     // Who selects text wants to copy it.
     if (getSelection()?.isCollapsed === false || !(event.target instanceof HTMLElement)) return;
@@ -298,13 +302,39 @@ function Words({ turn, playback }: { turn: LogTurn; playback: Playback }) {
     const word = words[at];
     if (word) playback.playFrom(word.start_ms);
   }
+  function onKeyDown(event: KeyboardEvent<HTMLParagraphElement>) {
+    const targets: Record<string, number> = {
+      ArrowLeft: Math.max(0, chosen - 1),
+      ArrowRight: Math.min(words.length - 1, chosen + 1),
+      Home: 0,
+      End: words.length - 1,
+    };
+    const target = targets[event.key];
+    if (target !== undefined) setChosen(target);
+    else if (event.key === 'Enter' && words[chosen]) playback.playFrom(words[chosen].start_ms);
+    else return;
+    event.preventDefault();
+    // Elsewhere on the page the arrows go some seconds back and forth.
+    event.stopPropagation();
+  }
+  const classOf = (at: number) =>
+    [...(at === lit ? ['lit'] : []), ...(at === chosen ? ['chosen'] : [])].join(' ') || undefined;
   return (
-    <p className="words" dir="auto" onClick={play}>
+    <p
+      className="words"
+      dir="auto"
+      tabIndex={words.length === 0 ? undefined : 0}
+      aria-keyshortcuts="ArrowLeft ArrowRight Enter"
+      onClick={play}
+      onKeyDown={onKeyDown}
+      onBlur={() => setChosen(-1)}
+    >
       {words.map((word, at) => (
-        <span key={at} data-word={at} className={at === lit ? 'lit' : undefined}>
+        <span key={at} data-word={at} className={classOf(at)}>
           {word.text}
         </span>
       ))}
+      {words[chosen] && <VisuallyHidden role="status">{words[chosen].text}</VisuallyHidden>}
       {turn.text === '' && <span className="dim">(nothing understood)</span>}
       {turn.interrupted && (
         <span className="cut" title="The caller interrupted: what followed was not heard">
