@@ -285,6 +285,12 @@ void t.test(
         .getByRole('row', { name: /Ada Lovelace/ })
         .getByText('Failed', { exact: true })
         .waitFor();
+      const outcomes = page.getByRole('region', { name: 'Outcomes over time' });
+      await outcomes
+        .getByRole('listitem')
+        .filter({ hasText: /^Busy: 1$/ })
+        .waitFor();
+      await outcomes.getByRole('row', { name: /busy 1/ }).waitFor({ state: 'attached' });
       const download = page.waitForEvent('download');
       await page.getByRole('button', { name: 'Export' }).click();
       t.match(await readFile(await (await download).path(), 'utf8'), /\+14155550903/);

@@ -9,6 +9,7 @@ import { PageError } from '../../components/page-error.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { Time } from '../../components/time.tsx';
 import { CampaignActions } from './campaign-actions.tsx';
+import { OutcomesOverTime } from './campaign-outcomes.tsx';
 import { CampaignProgress } from './campaign-progress.tsx';
 import { CampaignSettings } from './campaign-settings.tsx';
 import { PAUSE_REASONS, isLive } from './campaign-words.ts';
@@ -23,12 +24,16 @@ export default function CampaignPage() {
   const query = useQuery({
     queryKey: ['campaign', id],
     queryFn: () => take(api.GET('/v1/campaigns/{campaign_id}', { params: { path: { campaign_id: id } } })),
-    refetchInterval: ({ state: { data } }) =>
-      data && (isLive(data) || data.counters.in_progress + data.counters.queued > 0) ? WHILE_LIVE_MS : false,
+    refetchInterval: ({ state: { data } }) => (data && isMoving(data) ? WHILE_LIVE_MS : false),
   });
   const { data, error, refetch } = query;
   if (data) return <Shown campaign={data} />;
   return error ? <PageError error={error} onRetry={() => void refetch()} /> : <Loading />;
+}
+
+/** Whether it calls, or calls of it are under way. */
+function isMoving(campaign: Campaign): boolean {
+  return isLive(campaign) || campaign.counters.in_progress + campaign.counters.queued > 0;
 }
 
 function Shown({ campaign }: { campaign: Campaign }) {
@@ -79,6 +84,7 @@ function Shown({ campaign }: { campaign: Campaign }) {
           </Alert>
         )}
         <CampaignProgress campaign={campaign} />
+        <OutcomesOverTime campaign={campaign} isMoving={isMoving(campaign)} />
         <Tabs defaultValue="contacts" keepMounted={false}>
           <Tabs.List mb="md">
             <Tabs.Tab value="contacts">Contacts</Tabs.Tab>
