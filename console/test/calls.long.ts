@@ -373,7 +373,7 @@ void t.test(
         ],
         [
           'campaign',
-          type('Campaign ID', outbound.detail.campaign_id!),
+          choose('Campaign', 'By hand'),
           ({ detail }) => detail.campaign_id === outbound.detail.campaign_id,
         ],
         ['at least', type('Lasted at least', `${middle}s`), ({ duration_seconds: s }) => (s ?? 0) >= middle],

@@ -82,3 +82,20 @@ export function useAgentNames({ orgId, projectId }: Pick<ProjectContext, 'orgId'
   });
   return useMemo(() => new Map((data ?? []).map(({ id, name }) => [id, name])), [data]);
 }
+
+/** Names of campaigns by id. Empty until they are there, and where the org makes none. */
+export function useCampaignNames({ orgId, projectId }: Pick<ProjectContext, 'orgId' | 'projectId'>) {
+  const { data } = useQuery({
+    queryKey: ['campaign-names', projectId],
+    staleTime: 60_000,
+    queryFn: () =>
+      readAll((page) =>
+        take(
+          api.GET('/v1/orgs/{org_id}/projects/{project_id}/campaigns', {
+            params: { path: { org_id: orgId, project_id: projectId }, query: page },
+          }),
+        ),
+      ),
+  });
+  return useMemo(() => new Map((data ?? []).map(({ id, name }) => [id, name])), [data]);
+}

@@ -29,7 +29,7 @@ import { Time } from '../../components/time.tsx';
 import { tellFailure } from '../../components/tell-failure.ts';
 import { CALL_COLUMNS, COLUMN_LABELS } from './call-columns.ts';
 import type { CallColumn } from './call-columns.ts';
-import { useAgentNames, useCalls } from './call-data.ts';
+import { useAgentNames, useCalls, useCampaignNames } from './call-data.ts';
 import type { ListedCall } from './call-data.ts';
 import { countFilters, readCallFilter, toCallQuery } from './call-filter.ts';
 import type { CallFilter } from './call-filter.ts';
@@ -48,13 +48,14 @@ export default function CallsPage() {
   const navigate = useNavigate();
   const { calls, total, pages, error } = useCalls(project, filter);
   const agents = useAgentNames(project);
+  const campaigns = useCampaignNames(project);
   const [columns, setColumns] = useState(() => loadColumns(localStorage));
   const setFilter = (next: CallFilter) =>
     void navigate({ to: `/projects/${projectId}/calls`, search: next as never, replace: true });
 
   const shown = useMemo(
-    () => columns.map((column) => columnOf(column, { projectId, agents })),
-    [columns, projectId, agents],
+    () => columns.map((column) => columnOf(column, { projectId, agents, campaigns })),
+    [columns, projectId, agents, campaigns],
   );
   const path = `/v1/orgs/${orgId}/projects/${projectId}`;
   return (
@@ -92,7 +93,7 @@ export default function CallsPage() {
         }
       />
       <Stack gap="sm">
-        <FilterBar filter={filter} onChange={setFilter} agents={agents} />
+        <FilterBar filter={filter} onChange={setFilter} agents={agents} campaigns={campaigns} />
         {error ? (
           <ErrorMessage error={error} onRetry={() => void pages.refetch()} />
         ) : pages.isPending ? (
@@ -169,17 +170,26 @@ const WIDTHS: Readonly<Record<CallColumn, string>> = {
   turns: '80px',
   outcome: 'minmax(120px, 1fr)',
   goal: '120px',
-  campaign: '290px',
+  campaign: 'minmax(140px, 1fr)',
   language: '104px',
   carrier: '104px',
   id: '300px',
 };
 const NUMBERS: readonly CallColumn[] = ['version', 'duration', 'reply', 'turns'];
 
-function columnOf(
-  id: CallColumn,
-  context: { projectId: string; agents: ReadonlyMap<string, string> },
-): DataColumn<ListedCall> {
+/** What cells show besides the call itself. */
+interface CellContext {
+  projectId: string;
+  /** Names by id. */
+  agents: ReadonlyMap<string, string>;
+  campaigns: ReadonlyMap<string, string>;
+}
+
+function NameOf({ id, names }: { id: string | null; names: ReadonlyMap<string, string> }) {
+  return id === null ? '–' : <bdi title={names.get(id) ?? id}>{names.get(id) ?? id}</bdi>;
+}
+
+function columnOf(id: CallColumn, context: CellContext): DataColumn<ListedCall> {
   return {
     id,
     title: COLUMN_LABELS[id],
@@ -192,7 +202,7 @@ function columnOf(
 function cellOf(
   column: CallColumn,
   call: ListedCall,
-  { projectId, agents }: { projectId: string; agents: ReadonlyMap<string, string> },
+  { projectId, agents, campaigns }: CellContext,
 ): ReactNode {
   switch (column) {
     case 'time':
@@ -217,13 +227,9 @@ function cellOf(
     case 'outcome':
       return call.detail?.outcome == null ? '–' : <bdi>{inWords(call.detail.outcome)}</bdi>;
     case 'campaign':
-      return call.detail?.campaign_id ?? '–';
+      return <NameOf id={call.detail?.campaign_id ?? null} names={campaigns} />;
     case 'agent':
-      return call.agent_id === null ? (
-        '–'
-      ) : (
-        <bdi title={agents.get(call.agent_id)}>{agents.get(call.agent_id) ?? call.agent_id}</bdi>
-      );
+      return <NameOf id={call.agent_id} names={agents} />;
     case 'direction':
       return <Direction direction={call.direction} />;
     case 'status':

@@ -45,10 +45,13 @@ export function FilterBar({
   filter,
   onChange,
   agents,
+  campaigns,
 }: {
   filter: CallFilter;
   onChange: (filter: CallFilter) => void;
+  /** Names by id. */
   agents: ReadonlyMap<string, string>;
+  campaigns: ReadonlyMap<string, string>;
 }) {
   const { q: _, period: __, sort: ___, ...others } = filter;
   const more = countFilters(others);
@@ -98,7 +101,7 @@ export function FilterBar({
           <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
             <MultiSelect
               label="Agent"
-              data={[...agents].map(([value, label]) => ({ value, label }))}
+              data={named(agents, filter.agent_id)}
               limit={100}
               {...list('agent_id')}
             />
@@ -124,7 +127,13 @@ export function FilterBar({
             />
             <TypedInput label="Outcome" {...typed('outcome', LIST)} />
             <TypedInput label="Number, whole" placeholder="+14155550100" {...typed('phone_number', LIST)} />
-            <TypedInput label="Campaign ID" placeholder="cmp_…" {...typed('campaign_id', LIST)} />
+            <MultiSelect
+              label="Campaign"
+              data={named(campaigns, filter.campaign_id)}
+              limit={100}
+              nothingFoundMessage="There is no such campaign"
+              {...list('campaign_id')}
+            />
             <TypedInput label="Language" placeholder="en-US" {...typed('language', LIST)} />
             <TypedInput label="Lasted at least" placeholder="1:30" {...typed('min_duration', DURATION)} />
             <TypedInput label="Lasted at most" placeholder="1:30" {...typed('max_duration', DURATION)} />
@@ -158,6 +167,12 @@ export function FilterBar({
       )}
     </Group>
   );
+}
+
+/** Records by their names, and those that are chosen but not listed, such as one that is gone, by their ids. */
+function named(names: ReadonlyMap<string, string>, chosen: readonly string[] = []) {
+  const unknown = chosen.filter((id) => !names.has(id));
+  return [...names, ...unknown.map((id) => [id, id] as const)].map(([value, label]) => ({ value, label }));
 }
 
 /** Without what is undefined, so that it leaves the address. */
