@@ -140,6 +140,46 @@ void t.test(
       t.equal(await node('end').locator('.react-flow__handle.source').count(), 0);
     });
 
+    await t.test('by keyboard alone a node is moved, and joined to another one', async (t) => {
+      const placed = async (id: string) =>
+        /translate\([^)]*\)/.exec((await node(id).getAttribute('style'))!)![0];
+      const before = await placed('end');
+      await node('end').focus();
+      await page.keyboard.press('Enter');
+      for (let step = 0; step < 3; step++) await page.keyboard.press('ArrowRight');
+      await eventually('it has moved', async () => (await placed('end')) !== before);
+      const moved = await placed('end');
+      await page.reload();
+      await node('end').waitFor();
+      t.equal(await placed('end'), moved, 'where it was moved to is kept');
+      await node('closed').focus();
+      await page.keyboard.press('Enter');
+      const to = inspector.getByRole('combobox', { name: 'Add an edge to' });
+      await to.focus();
+      await page.keyboard.type('Goodbye');
+      await page.keyboard.press('ArrowDown');
+      await page.keyboard.press('Enter');
+      await edge('closed', 'end').waitFor();
+      await inspector.getByRole('heading', { name: /→ Goodbye$/ }).waitFor();
+      t.same(await seriousFaults(page), []);
+      await edge('closed', 'end').press('Delete');
+      await edge('closed', 'end').waitFor({ state: 'detached' });
+    });
+
+    await t.test(
+      'the canvas is as light or dark as the rest of the page, whatever the system is',
+      async () => {
+        await page.getByRole('button', { name: /^Account of/ }).click();
+        await page.getByRole('menuitem', { name: 'Dark' }).click();
+        await page.locator('.react-flow.dark').waitFor();
+        await page.keyboard.press('Escape');
+        await page.getByRole('button', { name: /^Account of/ }).click();
+        await page.getByRole('menuitem', { name: 'As the system' }).click();
+        await page.locator('.react-flow.light').waitFor();
+        await page.keyboard.press('Escape');
+      },
+    );
+
     await t.test('it is saved as a draft, kept over a reload, and published', async (t) => {
       await page.reload();
       await start('closed').waitFor();

@@ -1,4 +1,5 @@
 import '@xyflow/react/dist/style.css';
+import { useComputedColorScheme } from '@mantine/core';
 import { Background, Controls, ReactFlow } from '@xyflow/react';
 import type { Edge, ReactFlowProps } from '@xyflow/react';
 import { StepNode } from './flow-node.tsx';
@@ -15,11 +16,13 @@ export function FlowCanvas({
   children,
   ...props
 }: Omit<ReactFlowProps<CanvasNode, Edge>, 'nodeTypes'> & { readOnly: boolean }) {
+  // The one that the person has chosen, which need not be the system's.
+  const scheme = useComputedColorScheme('light');
   return (
     <ReactFlow
       {...props}
       nodeTypes={NODE_TYPES}
-      colorMode="system"
+      colorMode={scheme}
       fitView
       fitViewOptions={{ maxZoom: 1, padding: 0.2 }}
       minZoom={0.1}

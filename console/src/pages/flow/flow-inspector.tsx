@@ -1,4 +1,4 @@
-import { Alert, Badge, Button, Group, Stack, Text, TextInput, Title } from '@mantine/core';
+import { Alert, Badge, Button, Group, Select, Stack, Text, TextInput, Title } from '@mantine/core';
 import { useState } from 'react';
 import { NO_ERRORS, placeErrors } from '../../components/schema-form/form-errors.ts';
 import type { FoundError } from '../../components/schema-form/form-errors.ts';
@@ -9,7 +9,7 @@ import { GroupFields } from '../../components/schema-form/schema-form.tsx';
 import type { Path } from '../../components/schema-form/form-value.ts';
 import { Trash2 } from './flow-icons.ts';
 import type { FlowForms } from './flow-form.ts';
-import { titleOf } from './flow-graph.ts';
+import { exitOf, titleOf } from './flow-graph.ts';
 import type { Flow, FlowError, FlowErrors } from './flow-graph.ts';
 import { lookOf } from './flow-node.tsx';
 
@@ -24,6 +24,7 @@ export function FlowInspector({
   readOnly,
   onChange,
   onRename,
+  onConnect,
   onStart,
   onRemove,
 }: {
@@ -34,6 +35,8 @@ export function FlowInspector({
   readOnly: boolean;
   onChange: (path: Path, next: unknown) => void;
   onRename: (id: string) => void;
+  /** Joins the selected node to another one. */
+  onConnect: (to: string) => void;
   onStart: () => void;
   onRemove: () => void;
 }) {
@@ -46,7 +49,7 @@ export function FlowInspector({
           </Title>
           <Text size="xs" c="dimmed">
             Select a node or an edge to change it. Drag from one node&apos;s lower edge to another to join
-            them.
+            them, or select the first and choose where it leads. The arrow keys move what is selected.
           </Text>
         </div>
         <Form
@@ -106,6 +109,20 @@ export function FlowInspector({
           </Button>
         )}
       </Group>
+      {!readOnly && exitOf(flow, node) === 'open' && (
+        <Select
+          label="Add an edge to"
+          placeholder="Choose a node"
+          searchable
+          limit={100}
+          nothingFoundMessage="There is no other node"
+          data={flow.nodes
+            .filter(({ id }) => id !== node.id)
+            .map(({ id }) => ({ value: id, label: titleOf(flow, id) }))}
+          value={null}
+          onChange={(to) => to !== null && onConnect(to)}
+        />
+      )}
       {form ? (
         <Form
           group={form}

@@ -2,8 +2,8 @@ import { ActionIcon, Box, Button, Card, Group, Menu, Skeleton, Text, Tooltip } f
 import { useElementSize, useHotkeys, useMediaQuery } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { MiniMap, ReactFlowProvider, useEdgesState, useNodesState, useReactFlow } from '@xyflow/react';
-import type { Connection, Edge, OnSelectionChangeParams } from '@xyflow/react';
-import { useCallback, useEffect, useMemo, useState } from 'react';
+import type { Connection, Edge, NodeChange, OnSelectionChangeParams } from '@xyflow/react';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useDescription } from '../../api/description.ts';
 import { useRetryFailed } from '../../api/use-retry-failed.ts';
 import { useParam, useProject } from '../../app/project.ts';
@@ -209,17 +209,31 @@ function Canvas({
           : null,
     );
   }, []);
-  const focus = (id: string) => {
-    setSelected({ part: 'nodes', id });
-    setNodes((all) => all.map((node) => ({ ...node, selected: node.id === id })));
-    setEdges((all) => all.map((edge) => ({ ...edge, selected: false })));
+  const focus = (part: 'nodes' | 'edges', id: string) => {
+    setSelected({ part, id });
+    setNodes((all) => all.map((node) => ({ ...node, selected: part === 'nodes' && node.id === id })));
+    setEdges((all) => all.map((edge) => ({ ...edge, selected: part === 'edges' && edge.id === id })));
+  };
+  const isDragged = useRef(false);
+  /** What was moved is kept, by the mouse once it has come to rest, and by each press of an arrow. */
+  const keepPlaces = (changes: readonly NodeChange<CanvasNode>[]) => {
+    const moved = changes.flatMap((one) => (one.type === 'position' ? [one] : []));
+    if (moved.some(({ dragging }) => dragging)) {
+      isDragged.current = true;
+      return;
+    }
+    const places = moved.flatMap(({ id, position }) => (position ? [[id, position] as const] : []));
+    if (places.length === 0 || readOnly) return;
+    const group = isDragged.current ? null : `moved ${places.map(([id]) => id).join(' ')}`;
+    isDragged.current = false;
+    change(place(flow, new Map(places)), group);
   };
   const add = (type: string, group: GroupField) => {
     const middle = canvas.screenToFlowPosition(centerOf(width, height));
     const position = { x: Math.round(middle.x - NODE_WIDTH / 2), y: Math.round(middle.y - NODE_HEIGHT / 2) };
     const { flow: next, id } = addNode(flow, { type, ...(emptyOf(group) as Json), position });
     change(next);
-    requestAnimationFrame(() => focus(id));
+    requestAnimationFrame(() => focus('nodes', id));
   };
   const tidy = () => {
     change(place(flow, arrange(flow)));
@@ -253,6 +267,14 @@ function Canvas({
         setSelected({ part: 'nodes', id });
         change(rename(flow, selected.id, id));
       }}
+      onConnect={(to) => {
+        if (!selected) return;
+        const next = connect(flow, selected.id, to);
+        change(next);
+        // What it waits for is to be said next.
+        const made = next.edges.at(-1);
+        if (next !== flow && made) requestAnimationFrame(() => focus('edges', made.id));
+      }}
       onStart={() => selected && change({ ...flow, start_node_id: selected.id })}
       onRemove={() => {
         if (!selected) return;
@@ -271,12 +293,12 @@ function Canvas({
           readOnly={readOnly}
           onlyRenderVisibleElements={flow.nodes.length > 80}
           aria-label="Flow"
-          onNodesChange={onNodesChange}
+          onNodesChange={(changes) => {
+            onNodesChange(changes);
+            keepPlaces(changes);
+          }}
           onEdgesChange={onEdgesChange}
           onSelectionChange={select}
-          onNodeDragStop={(_event, _node, dragged) =>
-            change(place(flow, new Map(dragged.map((node) => [node.id, node.position]))))
-          }
           onConnect={({ source, target }: Connection) => change(connect(flow, source, target))}
           onDelete={({ nodes: goneNodes, edges: goneEdges }) =>
             change(
