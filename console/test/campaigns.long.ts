@@ -29,9 +29,20 @@ void t.test(
     await page.locator('input[type=file]').setInputFiles({
       name: 'people.csv',
       mimeType: 'text/csv',
-      buffer: Buffer.from(`Name;Phone;Policy No.\nAda;+14155550190;=cmd\n${HOSTILE};hello;\n`),
+      buffer: Buffer.from(`Client;Tel.;Policy No.\nAda;+14155550190;=cmd\n${HOSTILE};hello;\n`),
     });
-    await page.getByText('variable policy_no_').waitFor();
+    // A file of somebody else's has other names for its columns.
+    const preview = page.getByRole('region', { name: 'The first rows of the file' });
+    await preview.getByText('variable policy_no_').waitFor();
+    await page.getByText('Say which column has the telephone numbers.').waitFor();
+    for (const [column, use] of [
+      ['Client', 'Name'],
+      ['Tel.', 'Number'],
+    ] as const) {
+      await preview.getByRole('combobox', { name: `What ${column} is` }).click();
+      await page.getByRole('option', { name: use, exact: true }).click();
+    }
+    await page.getByText('Say which column has the telephone numbers.').waitFor({ state: 'detached' });
     await faults();
     await next.click();
     await page.getByRole('switch', { name: 'Only at these hours' }).uncheck();

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { emptyPlan, problemOf, requestOf, sentencesOf } from './campaign-plan.ts';
-import { previewCsv, readCsv } from './csv-preview.ts';
+import { columnNames, previewCsv, problemOfColumns, readCsv, renamed } from './csv-preview.ts';
 
 const plan = { ...emptyPlan('Europe/Berlin'), name: ' Renewals ', agentId: 'agt_1' };
 const known = { agent: 'Lakeside', numbers: ['+1', '+2'], people: 'Nobody yet.', currency: 'USD' };
@@ -49,18 +49,52 @@ void t.test('a file is shown before it is sent, as the server reads it', async (
   const text =
     '\uFEFFName;Phone;Policy No.;;\n"Ada; ""L""";+14155550100;A-1;x;\n\nBob;+14155550101;"two\nlines";;\n';
   const preview = previewCsv(text);
-  t.same(preview.columns, ['name', 'number', 'variable policy_no_', 'left out', 'left out']);
+  t.same(preview.uses, ['name', 'number', 'variable', 'none', 'none']);
+  t.same(columnNames(preview.header, preview.uses), ['name', 'phone_number', 'policy_no_', '', '']);
   t.same(preview.rows, [
     ['Ada; "L"', '+14155550100', 'A-1', 'x', ''],
     ['Bob', '+14155550101', 'two\nlines', '', ''],
   ]);
-  t.equal(preview.problem, null);
-  t.match(previewCsv('name\nAda').problem, /No column/);
-  t.match(previewCsv('phone,a,A\n').problem, /same name/);
-  t.match(previewCsv('').problem, /empty/);
+  const problemOfFile = (content: string) => {
+    const { header, uses } = previewCsv(content);
+    return problemOfColumns(header, uses);
+  };
+  t.equal(problemOfFile(text), null);
+  t.match(problemOfFile('name\nAda'), /which column has the telephone numbers/);
+  t.match(problemOfFile('phone,a,A\n'), /the name a\. Leave/);
+  t.match(problemOfFile(''), /empty/);
   t.same(readCsv('"a,b,c";d\n1;2', 9)[1], ['1', '2'], 'commas within quotes separate nothing');
   t.same(readCsv('a,b\r\n1,2', 9), [
     ['a', 'b'],
     ['1', '2'],
   ]);
+});
+
+void t.test('columns become what somebody chose, and the rows stay as they were', async (t) => {
+  const header = ['Client', 'Name', 'Tel.', 'Phone', ''];
+  const uses = ['name', 'variable', 'number', 'variable', 'variable'] as const;
+  t.same(columnNames(header, uses), ['name', 'own_name', 'phone_number', 'own_phone', 'column_5']);
+  t.equal(problemOfColumns(header, uses), null);
+  t.match(problemOfColumns(header, uses.with(3, 'number')), /Two columns are the number/);
+  t.match(problemOfColumns(header, uses.with(1, 'name')), /Two columns are the name/);
+
+  const rows = '"Ada; ""L""";x;+14155550100;1;\r\nBj\u00f6rn;"two\nlines";+1;2;3\r\n';
+  const texts: [what: string, before: string, head: string][] = [
+    ['plain', '', 'Client;Name;Tel.;Phone;'],
+    ['with a mark and lines that are empty', '\uFEFF\r\n', 'Client;Name;Tel.;Phone;'],
+    ['with quotes', '', '"Cl\u00efent\n(full)";Name;"Tel.;";Phone;'],
+  ];
+  for (const [what, before, head] of texts) {
+    const text = `${before}${head}\r\n${rows}`;
+    const be = Buffer.from(`\uFEFF${text.replace(/^\uFEFF/, '')}`, 'utf16le').swap16();
+    for (const bytes of [Buffer.from(text), Buffer.from(be), Buffer.from(be).swap16()]) {
+      const sent = renamed(new Blob([bytes]), new Uint8Array(bytes), header, uses);
+      const label = bytes[0] === 0xff ? 'utf-16le' : bytes[0] === 0xfe ? 'utf-16be' : 'utf-8';
+      t.equal(
+        new TextDecoder(label).decode(await sent.arrayBuffer()),
+        `name;own_name;phone_number;own_phone;column_5\r\n${rows}`,
+        `${what}, ${label}`,
+      );
+    }
+  }
 });

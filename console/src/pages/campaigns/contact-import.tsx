@@ -8,6 +8,7 @@ import { ErrorMessage } from '../../components/error-message.tsx';
 import { formatCount } from '../../components/format.ts';
 import { Download } from '../../components/icons.ts';
 import { saveFile } from '../../components/save-file.ts';
+import { fileOf } from './csv-choice.tsx';
 import type { ChosenCsv } from './csv-choice.tsx';
 import { readCsv } from './csv-preview.ts';
 
@@ -18,11 +19,11 @@ const EVERY_MS = 1000;
 const ERRORS_SHOWN = 10;
 
 /** Sends a file of people; its rows are read after the answer. @throws ApiError */
-export async function beginImport(campaignId: string, { file, country }: ChosenCsv): Promise<Import> {
+export async function beginImport(campaignId: string, chosen: ChosenCsv): Promise<Import> {
   const body = new FormData();
   // Fields come before the file: the server reads them in their order.
-  if (country !== '') body.set('default_country', country);
-  body.set('file', file);
+  if (chosen.country !== '') body.set('default_country', chosen.country);
+  body.set('file', fileOf(chosen));
   const answer = await upload(
     `/v1/campaigns/${encodeURIComponent(campaignId)}/contacts/import?async=true`,
     body,

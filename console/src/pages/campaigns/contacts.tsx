@@ -23,7 +23,7 @@ import { isLive, takesContacts } from './campaign-words.ts';
 import type { Campaign, Contact } from './campaign-words.ts';
 import { AddContact, ContactDetails } from './contact-details.tsx';
 import { ImportProgress, beginImport } from './contact-import.tsx';
-import { CsvChoice } from './csv-choice.tsx';
+import { CsvChoice, problemOfCsv } from './csv-choice.tsx';
 import type { ChosenCsv } from './csv-choice.tsx';
 
 const WHILE_LIVE_MS = 5000;
@@ -215,7 +215,7 @@ function ImportFile({ campaignId }: { campaignId: string }) {
                   Cancel
                 </Button>
                 <Button
-                  disabled={chosen?.preview.problem !== null}
+                  disabled={!chosen || problemOfCsv(chosen) !== null}
                   loading={send.isPending}
                   onClick={() => chosen && send.mutate(chosen)}
                 >

@@ -25,7 +25,7 @@ import { emptyPlan, problemOf, requestOf, sentencesOf } from './campaign-plan.ts
 import type { CampaignPlan } from './campaign-plan.ts';
 import { useRefreshCampaign } from './campaign-actions.tsx';
 import { ImportProgress, beginImport } from './contact-import.tsx';
-import { CsvChoice } from './csv-choice.tsx';
+import { CsvChoice, problemOfCsv } from './csv-choice.tsx';
 import type { ChosenCsv } from './csv-choice.tsx';
 
 const STEPS = ['Who calls', 'Whom', 'When', 'How', 'Review'];
@@ -105,8 +105,7 @@ export default function NewCampaignPage() {
 
 function peopleProblem({ from, csv, listId }: People): string | null {
   if (from === 'file' && csv === null) return 'Choose a file, a list, or to add people later.';
-  if (from === 'file' && !/^([A-Z]{2})?$/.test(csv!.country)) return 'A country is two letters, such as IN.';
-  if (from === 'file') return csv!.preview.problem;
+  if (from === 'file') return problemOfCsv(csv!);
   return from === 'list' && listId === null ? 'Choose a list.' : null;
 }
 
