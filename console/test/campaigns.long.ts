@@ -1,4 +1,5 @@
 import t from 'tap';
+import { eventually } from '../../embedded/test/fixtures/system/eventually.ts';
 import { LONG } from '../../shared/test/fixtures/long.ts';
 import { openConsole, seriousFaults, skip } from './fixtures/console-browser.ts';
 
@@ -69,8 +70,11 @@ void t.test(
     await page.keyboard.press('Control+K');
     const finder = page.getByRole('dialog', { name: /^Find a page, or a record/ });
     await finder.getByRole('textbox').fill('ada');
-    await finder.getByRole('button', { name: /Ada \(\+14155550190\)/ }).waitFor();
+    await finder.getByRole('button', { name: /Ada \(\+14155550190\)/ }).click();
+    await page.waitForURL(/record=cct_/);
+    await page.getByRole('dialog', { name: 'Ada' }).getByRole('link', { name: 'Attempt 1' }).waitFor();
     await page.keyboard.press('Escape');
+    await eventually('nothing covers the page', async () => (await page.getByRole('dialog').count()) === 0);
     const [id] = /cmp_\w+/.exec(page.url())!;
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel the campaign' }).click();

@@ -80,6 +80,19 @@ void t.test(
       await drawer.getByText('Says “never”').waitFor();
       t.same(await seriousFaults(page), []);
       await page.keyboard.press('Escape');
+      await drawer.waitFor({ state: 'detached' });
+
+      // And found from anywhere.
+      await page.keyboard.press('Control+K');
+      const finder = page.getByRole('dialog', { name: /^Find a page, or a record/ });
+      await finder.getByRole('textbox').fill('when it closes');
+      await finder.getByRole('button', { name: /Says when it closes/ }).click();
+      await page.waitForURL(/record=tst_/);
+      await finder.waitFor({ state: 'detached' });
+      t.equal(await drawer.getByRole('textbox', { name: 'Name' }).inputValue(), 'Says when it closes');
+      await drawer.getByRole('button', { name: 'Cancel' }).click();
+      await drawer.waitFor({ state: 'detached' });
+      t.notMatch(page.url(), 'record=');
     });
 
     await t.test('only what passed its tests is published', async (t) => {

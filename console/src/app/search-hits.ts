@@ -61,9 +61,11 @@ export function addressOfHit(
   if (type === 'agent') return { to: `${within}/agents/${id}` };
   if (type === 'campaign') return { to: `${within}/campaigns/${id}` };
   if (type === 'agent_test')
-    return agent_id === null ? undefined : { to: `${within}/agents/${agent_id}/tests` };
+    return agent_id === null
+      ? undefined
+      : { to: `${within}/agents/${agent_id}/tests`, search: { record: id } };
   if (type === 'api_key') return { to: `${within}/api-keys` };
-  if (type === 'contact') return { to: `${within}/campaigns/${parent_id}` };
+  if (type === 'contact') return { to: `${within}/campaigns/${parent_id}`, search: { record: id } };
   if (type === 'ucc_complaint') return { to: `${within}/ucc-complaints`, search: { record: id } };
   const holder = HOLDERS[type];
   if (holder !== undefined)

@@ -16,6 +16,7 @@ import {
   UnstyledButton,
 } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useLocation, useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { ApiError, api, take } from '../../api/client.ts';
 import { useDescription } from '../../api/description.ts';
@@ -49,11 +50,17 @@ type AgentTest = components['schemas']['AgentTest'];
 const RUNNING = ['queued', 'running'];
 const WHILE_RUNNING_MS = 1500;
 
+interface Opened {
+  /** Absent: a new one. */
+  test?: AgentTest;
+  type: TestType;
+}
+
 /** Conversations that an agent must pass, and how the runs went. */
 export default function TestsPage() {
   const agentId = useParam('agentId');
   const { can } = useProject();
-  const [editing, setEditing] = useState<{ test?: AgentTest; type: TestType } | null>(null);
+  const [editing, setEditing] = useState<Opened | null>(null);
   const tests = useQuery({
     queryKey: ['agent', agentId, 'tests'],
     queryFn: () =>
@@ -63,6 +70,16 @@ export default function TestsPage() {
         ),
       ),
   });
+  // The address may name the test that is open, as the search leads there.
+  const { record: linkedId } = useSearch({ strict: false }) as { record?: string };
+  const { pathname } = useLocation();
+  const navigate = useNavigate();
+  const linked = tests.data?.find(({ id }) => id === linkedId);
+  const opened: Opened | null = editing ?? (linked ? { test: linked, type: linked.type } : null);
+  const close = () => {
+    setEditing(null);
+    if (linkedId !== undefined) void navigate({ to: pathname, search: {} as never });
+  };
   const mayWrite = can('edit');
   const add = (
     <Menu position="bottom-end">
@@ -145,19 +162,19 @@ export default function TestsPage() {
         </Stack>
       )}
       <Drawer
-        opened={editing !== null}
-        onClose={() => setEditing(null)}
+        opened={opened !== null}
+        onClose={close}
         position="right"
         size="xl"
-        title={editing?.test?.name ?? (editing?.type === 'simulation' ? 'New simulation' : 'New script')}
+        title={opened?.test?.name ?? (opened?.type === 'simulation' ? 'New simulation' : 'New script')}
       >
-        {editing && (
+        {opened && (
           <TestEditor
-            key={editing.test?.id ?? editing.type}
+            key={opened.test?.id ?? opened.type}
             agentId={agentId}
-            test={editing.test}
-            type={editing.type}
-            onClose={() => setEditing(null)}
+            test={opened.test}
+            type={opened.type}
+            onClose={close}
           />
         )}
       </Drawer>

@@ -1,6 +1,7 @@
 import { Button, Group, Select, Stack } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useMutation } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useLocation, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, take, takeFile } from '../../api/client.ts';
 import { usePages } from '../../api/use-pages.ts';
@@ -87,7 +88,12 @@ export function Contacts({ campaign }: { campaign: Campaign }) {
   const [status, setStatus] = useState<Status | null>(null);
   const search = usePeopleSearch();
   const { filter } = search;
-  const [open, setOpen] = useState<string | null>(null);
+  // The address names the contact that is open.
+  const { record: open } = useSearch({ strict: false }) as { record?: string };
+  const { pathname } = useLocation();
+  const navigate = useNavigate();
+  const setOpen = (record: string | null) =>
+    void navigate({ to: pathname, search: (record === null ? {} : { record }) as never });
   const list = usePages({
     queryKey: ['contacts', campaign.id, status, filter],
     read: (page) =>
@@ -111,7 +117,14 @@ export function Contacts({ campaign }: { campaign: Campaign }) {
   });
   const isFiltered = status !== null || Object.keys(filter).length > 0;
   const mayAdd = can('edit') && takesContacts(campaign);
-  const shown = list.items?.find(({ id }) => id === open);
+  const listed = list.items?.find(({ id }) => id === open);
+  const linked = useQuery({
+    queryKey: ['contacts', campaign.id, 'one', open],
+    enabled: open !== undefined && list.items !== undefined && listed === undefined,
+    queryFn: () =>
+      take(api.GET('/v1/campaign-contacts/{contact_id}', { params: { path: { contact_id: open! } } })),
+  });
+  const shown = open === undefined ? undefined : (listed ?? linked.data);
   return (
     <Stack gap="sm">
       <Group gap="sm" align="flex-start">
