@@ -28,19 +28,23 @@ void t.test('settings, people and calls', { skip: skip || (!LONG && 'npm run tes
     const { features, services } = platform.controlPlane;
     const sessions = features.collections.find(({ name }) => name === 'sessions')!;
     const native = services.database.model(sessions).collection;
-    const failed = randomUUID();
-    await native.insertOne({
-      ...{ _id: failed as never, org_id: orgId, project_id: project, agent_id: demonstration.agentId },
-      ...{
-        channel: 'web',
-        direction: 'web',
-        transport: 'websocket',
-        status: 'failed',
-        failure_reason: 'llm_error',
-      },
-      ...{ test_run_id: null, parent_session_id: null, variables: {}, words: [], message_count: 0 },
-      ...{ attempt_number: 1, llm_id: 'llm', stt_id: 'stt', tts_id: 'tts', created_at: new Date() },
-    });
+    /** Six of them: more than are listed by themselves. */
+    const failures = Array.from({ length: 6 }, () => randomUUID());
+    const failed = failures[0]!;
+    for (const [age, _id] of failures.entries())
+      await native.insertOne({
+        ...{ _id: _id as never, org_id: orgId, project_id: project, agent_id: demonstration.agentId },
+        ...{
+          channel: 'web',
+          direction: 'web',
+          transport: 'websocket',
+          status: 'failed',
+          failure_reason: 'llm_error',
+        },
+        ...{ test_run_id: null, parent_session_id: null, variables: {}, words: [], message_count: 0 },
+        ...{ attempt_number: 1, llm_id: 'llm', stt_id: 'stt', tts_id: 'tts' },
+        created_at: new Date(Date.now() - age * 1000),
+      });
     const yesterday = new Date(Date.now() - 86_400_000);
     type Booked = Parameters<typeof services.usageSums.booked>[0];
     const booked: Omit<Booked, 'ended_at' | 'session_id'> = {
@@ -74,9 +78,17 @@ void t.test('settings, people and calls', { skip: skip || (!LONG && 'npm run tes
     const { x, width } = (await last.boundingBox())!;
     t.ok(x >= 0 && x + width <= 360, 'its table is scrolled by itself');
     await page.setViewportSize({ width: 1440, height: 900 });
-    await page
-      .getByRole('region', { name: 'Now' })
+    const now = page.getByRole('region', { name: 'Now' });
+    t.equal(await now.getByRole('link', { name: /Model error/ }).count(), 5);
+    await now.getByRole('link', { name: 'All 6 that failed' }).click();
+    await page.waitForURL(/\/calls\?/);
+    const calls = page.getByRole('table', { name: 'Calls', exact: true });
+    await calls.getByRole('row').nth(6).waitFor();
+    t.equal(await calls.getByRole('row').count(), 7, 'the head, and those that failed alone');
+    await page.goBack();
+    await now
       .getByRole('link', { name: /Model error/ })
+      .first()
       .click();
     await page.waitForURL(new RegExp(failed));
   });
@@ -250,7 +262,7 @@ void t.test('settings, people and calls', { skip: skip || (!LONG && 'npm run tes
       page.getByRole('menuitem', { name: 'Calls', exact: true }).click(),
     ]);
     const lines = (await readFile(await download.path(), 'utf8')).trim().split('\r\n');
-    t.equal(lines.length, 2, 'the one that failed, below the header');
+    t.equal(lines.length, 7, 'those that failed, below the header');
     t.match(lines[1], /llm_error/);
   });
 

@@ -31,11 +31,11 @@ export function glanceOf({ faults, today, usual }: { faults: number; today: numb
     return {
       isWell: false,
       title: 'Not all is well',
-      text: `${calls(faults)} of the last 24 hours failed through no doing of the people called. ${compared}`,
+      text: `${calls(faults)} of the last 24 hours failed for technical reasons. ${compared}`,
     };
   return {
     isWell: true,
     title: 'All is well',
-    text: `No call of the last 24 hours failed through no doing of the people called. ${compared}`,
+    text: `No call of the last 24 hours failed for technical reasons. ${compared}`,
   };
 }

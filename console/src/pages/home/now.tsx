@@ -83,6 +83,18 @@ export function Now() {
                 ))}
               </List>
             )}
+            {(failed.total ?? 0) > failed.items.length && (
+              <Anchor
+                component={Link}
+                to={list}
+                search={{ period: '24h', failure_reason: OWN_FAULTS } as never}
+                size="sm"
+                underline="always"
+                c="inherit"
+              >
+                All {formatCount(failed.total ?? 0)} that failed
+              </Anchor>
+            )}
           </Stack>
         </Alert>
         <Paper withBorder p="md" miw={200} bg="var(--parley-surface)">
