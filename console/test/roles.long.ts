@@ -116,6 +116,8 @@ void t.test(
     const people = new Map<Role, Person>();
     await t.test('somebody is invited in the page, and joins by the mailed link', async (t) => {
       await owner.page.goto(`${url}/orgs/${orgId}/members`);
+      const roles = owner.page.getByRole('region', { name: 'What each role may do' });
+      await roles.getByRole('row', { name: /^Admin Invites and removes members/ }).waitFor();
       await owner.page.getByRole('button', { name: 'Invite' }).click();
       await owner.page.getByLabel('E-mail').fill('vera@example.test');
       await owner.page.getByRole('dialog').getByRole('button', { name: 'Invite' }).click();

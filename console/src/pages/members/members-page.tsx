@@ -1,4 +1,4 @@
-import { Button, Select, Stack, TextInput, Title } from '@mantine/core';
+import { Button, Card, ScrollArea, Select, Stack, Table, TextInput, Title } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -26,6 +26,16 @@ const ROLES: readonly { value: Role; label: string }[] = [
   { value: 'admin', label: 'Admin: also members, keys and credentials' },
   { value: 'owner', label: 'Owner: also the organisation itself' },
 ];
+
+/** What each role may do, besides what the roles before it may. */
+const MAY: Readonly<Record<Role, string>> = {
+  viewer: 'Sees calls, agents, campaigns, figures and settings, hears recordings, exports. Changes nothing.',
+  editor:
+    'Makes and changes agents, flows, tests, campaigns and other records; publishes; talks to agents; takes live calls over and ends them.',
+  admin:
+    'Invites and removes members, makes API keys, adds accounts at carriers and providers, buys numbers, changes the organisation, its projects and limits, erases calls, reads the audit trail.',
+  owner: 'Switches features on and off, and makes others owners.',
+};
 
 export default function MembersPage() {
   const { orgId, role: own, can } = useOrg();
@@ -175,6 +185,7 @@ export default function MembersPage() {
             />
           </>
         )}
+        <Roles />
       </Stack>
       <FormDialog title="Invite somebody" opened={opened} onClose={close} submit="Invite" onSubmit={invite}>
         <TextInput
@@ -194,5 +205,34 @@ export default function MembersPage() {
         />
       </FormDialog>
     </>
+  );
+}
+
+function Roles() {
+  return (
+    <section aria-labelledby="roles">
+      <Title order={2} size="h4" mt="md" mb="sm" id="roles">
+        What each role may do
+      </Title>
+      <Card withBorder radius="md" p={0} maw={820}>
+        <ScrollArea>
+          <Table verticalSpacing="sm">
+            <Table.Tbody>
+              {ROLES.map(({ value, label }, at) => (
+                <Table.Tr key={value}>
+                  <Table.Th scope="row" w={100} style={{ verticalAlign: 'top' }}>
+                    {label.split(':')[0]}
+                  </Table.Th>
+                  <Table.Td>
+                    {MAY[value]}
+                    {at > 0 && ' And all that the roles above may.'}
+                  </Table.Td>
+                </Table.Tr>
+              ))}
+            </Table.Tbody>
+          </Table>
+        </ScrollArea>
+      </Card>
+    </section>
   );
 }
