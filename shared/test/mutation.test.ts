@@ -5,7 +5,7 @@ import { CoveringTests, longTests, opensBrowser } from './mutation/covering-test
 import { draw, wilsonInterval } from './mutation/draw.ts';
 import { FIRST_EFFORT, judge, WHOLE_EFFORT, type Usual } from './mutation/judge.ts';
 import { drawMutants, judgedOf, measure } from './mutation/measure.ts';
-import type { Mutant } from './mutation/mutants.ts';
+import { mutantsOf, type Mutant } from './mutation/mutants.ts';
 import { productSources } from './mutation/product-sources.ts';
 import { Records } from './mutation/records.ts';
 import { reportText } from './mutation/report.ts';
@@ -112,8 +112,35 @@ void t.test('sources of the product are those without tests, fakes and tables', 
     'shared/src/a.ts',
     'shared/src/b.ts',
   ]);
-  t.same(productSources(root, path.join(root, 'control-plane/src/http')), [http]);
+  t.same(productSources(root, [path.join(root, 'control-plane/src/http')]), [http]);
+  const two = ['media-gateway/src/call/call.ts', 'control-plane/src/http'];
+  t.same(productSources(root, two), [http, 'media-gateway/src/call/call.ts'], 'of several places');
   t.end();
+});
+
+void t.test('texts that only people read are not judged, and counted', async (t) => {
+  const root = t.testdir({
+    'a.ts': [
+      `class A { #logger; b() { this.#logger.warn({ kind: 'a b' }, ms > 9 ? 'too late' : \`after \${ms} ms\`); } }`,
+      `log.error('one of them: ' + name);`,
+      `throw new ConflictError('in_use', 'It is in use.', { refs: ['c d'] });`,
+      `schema.describe('How long.').meta({ description: 'In seconds.', example: 'e f' });`,
+      `define({ summary: 'Lists all', path: '/g h', responses: { 200: { description: 'A page' } } });`,
+    ].join('\n'),
+    'b.ts': `const tool = { description: 'For the model.' };\nsay('i j', log('k l'));\nlog.info(x === 'm n');`,
+  });
+  const texts = async (file: string) => {
+    const { mutants, readByPeople } = await mutantsOf(root, file);
+    const judged = mutants.filter(({ mutator }) => mutator === 'StringLiteral');
+    return [readByPeople, ...judged.map(({ original }) => original)];
+  };
+  t.same(await texts('a.ts'), [8, "'a b'", "'in_use'", "'c d'", "'e f'", "'/g h'"]);
+  t.same(await texts('b.ts'), [0, "'For the model.'", "'i j'", "'k l'", "'m n'"]);
+  const { mutants } = await mutantsOf(root, 'a.ts');
+  t.ok(
+    mutants.some(({ mutator }) => mutator === 'ConditionalExpression'),
+    'a condition within is judged',
+  );
 });
 
 /** Tries mutant 1 with tests that reach it unless told, and pass without it. */
@@ -121,6 +148,7 @@ function judged(
   results: Record<string, Run['result']>,
   usual: Record<string, Usual> = {},
   effort = FIRST_EFFORT,
+  before: string[] = [],
 ) {
   const ran: string[] = [];
   const verdict = judge(
@@ -133,9 +161,11 @@ function judged(
         ran.push(test);
         return Promise.resolve({ result: results[test]! });
       },
+      digest: (test) => `text of ${test}`,
       now: () => 0,
     },
     effort,
+    before,
   );
   return verdict.then(({ status, by }) => ({ status, by, ran: ran.join('') }));
 }
@@ -154,6 +184,12 @@ void t.test('tests that reach a mutant are run until one fails', async (t) => {
   const many = Object.fromEntries([...'abcdefgh'].map((test) => [test, 'passed' as const]));
   t.match(await judged(many), { status: 'survived', ran: 'abcdef' }, 'at most six');
   t.match(await judged(many, {}, WHOLE_EFFORT), { ran: 'abcdefgh' }, 'unless all are asked for');
+  t.match(
+    await judged(many, {}, WHOLE_EFFORT, ['text of a', 'text of c']),
+    { status: 'survived', ran: 'bdefgh' },
+    'and not again those that passed with it',
+  );
+  t.match(await judged({ a: 'failed' }, {}, WHOLE_EFFORT, ['text of a']), { status: 'survived', ran: '' });
   const elsewhereAll = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`${at}`, elsewhere]));
   t.match(
     await judged(
@@ -193,12 +229,17 @@ void t.test('mutants of a small repository are tried, and a run that was stopped
   });
   const file = path.join(root, 'results/run.jsonl');
   const records = new Records(file);
-  records.add(await drawMutants(root, { seed: 3, count: 10, under: '' }));
+  records.add(await drawMutants(root, { seed: 3, count: 10, under: [] }));
   t.equal(records.draw?.population, 3);
   const none = new AbortController();
   const tried = async (from: Records, again = false) => {
     const indexes: number[] = [];
-    await measure(root, from, { again, signal: none.signal, onVerdict: (index) => indexes.push(index) });
+    await measure(root, from, {
+      processes: 2,
+      again,
+      signal: none.signal,
+      onVerdict: (index) => indexes.push(index),
+    });
     return indexes.length;
   };
   t.equal(await tried(records), 3);

@@ -8,6 +8,8 @@ export interface Verdict {
   by?: string;
   /** How many test files were run with the mutant. */
   tests: number;
+  /** Digests of the texts of those that passed with it. */
+  passed?: readonly string[];
   ms: number;
 }
 
@@ -42,6 +44,7 @@ const MIN_LIMIT_MS = 20_000;
  * @param id undefined for one that could not be put into its source
  * @param tests that may reach it, the nearest first
  * @param deps.usual runs a test as it is, or knows how that went
+ * @param before digests of the texts of tests that passed with it already
  */
 export async function judge(
   id: string | undefined,
@@ -51,11 +54,14 @@ export async function judge(
     isKnown: (test: string) => boolean;
     usual: (test: string) => Promise<Usual>;
     runWith: (mutant: string, test: string, limitMs: number) => Promise<Pick<Run, 'result'>>;
+    digest: (test: string) => string;
     now: () => number;
   },
   effort: Effort = FIRST_EFFORT,
+  before: readonly string[] = [],
 ): Promise<Verdict> {
   const began = deps.now();
+  const passed = new Set(before);
   let tried = 0;
   let looked = 0;
   let usable = 0;
@@ -64,6 +70,7 @@ export async function judge(
     status,
     ...(by === undefined ? {} : { by }),
     tests: tried,
+    passed: [...passed],
     ms: Math.round(spent()),
   });
   if (id === undefined) return verdict('error', 'Node refuses the source with the mutant in it');
@@ -75,9 +82,12 @@ export async function judge(
     if (!reached.has(id)) continue;
     if (tried >= effort.tests || (tried > 0 && spent() > effort.ms)) break;
     tried += 1;
+    const text = deps.digest(test);
+    if (passed.has(text)) continue;
     const { result } = await deps.runWith(id, test, Math.max(MIN_LIMIT_MS, TIMES_USUAL * ms));
     if (result === 'timeout') return verdict('timeout', test);
     if (result === 'failed') return verdict('killed', test);
+    passed.add(text);
   }
   if (tried > 0) return verdict('survived');
   if (tests.length > 0 && usable === 0) return verdict('error', 'no test near it passes without the mutant');

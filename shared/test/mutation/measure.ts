@@ -18,21 +18,26 @@ const MAX_USUAL_MS = 120_000;
 /** Draws a sample of the product's mutants. @param onSource after each source that was read */
 export async function drawMutants(
   root: string,
-  { seed, count, under }: { seed: number; count: number; under: string },
+  { seed, count, under }: { seed: number; count: number; under: readonly string[] },
   onSource: (done: number, of: number) => void = () => undefined,
 ): Promise<Draw> {
   const all: Mutant[] = [];
+  let readByPeople = 0;
   const files = productSources(root, under);
   for (const [index, file] of files.entries()) {
-    all.push(...(await mutantsOf(root, file)));
+    const found = await mutantsOf(root, file);
+    all.push(...found.mutants);
+    readByPeople += found.readByPeople;
     onSource(index + 1, files.length);
   }
   const mutants = draw(all, count, seed);
-  return { kind: 'draw', seed, population: all.length, under, sources: textOf(root, mutants), mutants };
+  const population = all.length;
+  return { kind: 'draw', seed, population, readByPeople, under, sources: textOf(root, mutants), mutants };
 }
 
 /**
- * Tries every mutant of the draw that has no verdict yet, one after the other, and adds what it finds to `records`.
+ * Tries every mutant of the draw that has no verdict yet, in the order drawn, and adds what it finds to `records`.
+ * @param options.processes how many tests run at once, each in a copy of the repository
  * @param options.again whether those that nothing noticed are tried again, with every test that reaches them
  * @param options.onVerdict after each
  * @param options.signal ends the run between two records; what is known stays
@@ -42,6 +47,7 @@ export async function measure(
   root: string,
   records: Records,
   options: {
+    processes?: number;
     again?: boolean;
     onVerdict?: (index: number, mutant: Mutant, verdict: Verdict) => void;
     signal: AbortSignal;
@@ -57,28 +63,43 @@ export async function measure(
   if (open.length === 0) return;
   const folder = mkdtempSync(path.join(tmpdir(), 'mutants-'));
   try {
-    const copy = path.join(folder, 'parley');
-    mkdirSync(copy);
     const { texts, ids } = await switchMutants(root, mutants);
-    copyRepository(root, copy, texts);
     const again = options.again === true;
     const covering = new CoveringTests(root, again ? opensBrowser(root) : longTests(root));
-    const runner = new TestRunner({ copy, folder }, options.signal);
-    for (const [index, mutant] of open) {
-      const verdict = await judge(
-        ids[index],
-        covering.of(mutant.file),
-        {
-          isKnown: (file) => knownOf(copy, file, records) !== undefined,
-          usual: (file) => usualOf(copy, file, records, runner),
-          runWith: (id, test, limitMs) => runner.runWith(id, test, limitMs),
-          now: () => performance.now(),
-        },
-        again ? WHOLE_EFFORT : FIRST_EFFORT,
-      );
-      records.add({ kind: 'verdict', index, ...verdict });
-      options.onVerdict?.(index, mutant, verdict);
-    }
+    const looks = new Map<string, Promise<Usual>>();
+    const left = open.values();
+    const work = async (own: string): Promise<void> => {
+      const copy = path.join(own, 'parley');
+      mkdirSync(copy, { recursive: true });
+      copyRepository(root, copy, texts);
+      const runner = new TestRunner({ copy, folder: own }, options.signal);
+      // Whoever comes next takes the next.
+      for (const [index, mutant] of left) {
+        const verdict = await judge(
+          ids[index],
+          covering.of(mutant.file),
+          {
+            isKnown: (file) => looks.has(file) || knownOf(copy, file, records) !== undefined,
+            usual: (file) => {
+              if (!looks.has(file)) looks.set(file, usualOf(copy, file, records, runner));
+              return looks.get(file)!;
+            },
+            runWith: (id, test, limitMs) => runner.runWith(id, test, limitMs),
+            digest: (file) => digestOf(copy, file),
+            now: () => performance.now(),
+          },
+          again ? WHOLE_EFFORT : FIRST_EFFORT,
+          records.verdicts.get(index)?.passed,
+        );
+        records.add({ kind: 'verdict', index, ...verdict });
+        options.onVerdict?.(index, mutant, verdict);
+      }
+    };
+    const processes = Array.from({ length: options.processes ?? 1 }, (_, at) =>
+      work(path.join(folder, `${at}`)),
+    );
+    const ended = await Promise.allSettled(processes);
+    for (const one of ended) if (one.status === 'rejected') throw one.reason;
   } catch (error) {
     if (!options.signal.aborted) throw error;
   } finally {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import path from 'node:path';
 import { Instrumenter } from '@stryker-mutator/instrumenter';
+import { readByPeople } from './read-by-people.ts';
 
 interface Position {
   /** From 0 on. */
@@ -48,23 +49,35 @@ const SILENT = {
 };
 const OPTIONS = { plugins: null, ignorers: [], excludedMutations: [] };
 
-/** All mutants of a source, always in the same order. @param root of the repository */
-export async function mutantsOf(root: string, file: string): Promise<Mutant[]> {
+/**
+ * All mutants of a source that tests are to notice, always in the same order.
+ * @param root of the repository
+ * @returns with how many there are besides, of texts that only people read
+ */
+export async function mutantsOf(
+  root: string,
+  file: string,
+): Promise<{ mutants: Mutant[]; readByPeople: number }> {
   const content = readFileSync(path.join(root, file), 'utf8');
-  const { mutants } = await new Instrumenter(SILENT).instrument(
-    [{ name: file, content, mutate: true }],
-    OPTIONS,
+  const { mutants } = await new Instrumenter(SILENT).instrument([{ name: file, content, mutate: true }], {
+    ...OPTIONS,
+    ignorers: [readByPeople],
+  });
+  // A condition within such a text is none.
+  const judged = mutants.filter(
+    ({ status, mutatorName }) => status !== 'Ignored' || mutatorName !== 'StringLiteral',
   );
-  return mutants
-    .filter(({ status }) => status === undefined)
-    .map(({ location: { start, end }, mutatorName, replacement }) => ({
+  return {
+    readByPeople: mutants.length - judged.length,
+    mutants: judged.map(({ location: { start, end }, mutatorName, replacement }) => ({
       file,
       start,
       end,
       mutator: mutatorName,
       original: textBetween(content, start, end),
       replacement,
-    }));
+    })),
+  };
 }
 
 /** Puts mutants into their sources, each switched off. @param root of the repository */

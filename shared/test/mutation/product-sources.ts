@@ -12,13 +12,16 @@ const TABLES =
 /**
  * The sources of the product whose mutants tests are to notice.
  * @param root of the repository
- * @param under a file or folder: only what lies there
+ * @param under files or folders: only what lies there; without one, all
  * @returns files relative to the root, always in the same order
  */
-export function productSources(root: string, under = ''): string[] {
-  const prefix = under === '' ? '' : path.relative(root, path.resolve(root, under));
+export function productSources(root: string, under: readonly string[] = []): string[] {
+  const prefixes = under.map((name) => path.relative(root, path.resolve(root, name)));
   return globSync(`${PACKAGES}/src/**/*.ts`, { cwd: root })
     .filter((file) => !OF_TESTS.test(file) && !TABLES.test(file))
-    .filter((file) => prefix === '' || file === prefix || file.startsWith(`${prefix}/`))
+    .filter(
+      (file) =>
+        prefixes.length === 0 || prefixes.some((prefix) => file === prefix || file.startsWith(`${prefix}/`)),
+    )
     .sort();
 }

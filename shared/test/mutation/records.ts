@@ -7,9 +7,11 @@ import type { Mutant } from './mutants.ts';
 export interface Draw {
   kind: 'draw';
   seed: number;
-  /** Of all mutants there are. */
+  /** How many mutants there are. */
   population: number;
-  under: string;
+  /** How many there are besides, of texts that only people read. */
+  readByPeople: number;
+  under: readonly string[];
   /** Of the sources of the sample: with others, it is another sample. */
   sources: string;
   mutants: readonly Mutant[];
