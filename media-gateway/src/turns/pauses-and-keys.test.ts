@@ -116,3 +116,139 @@ void t.test('what is pushed is one utterance, with the answer that was asked for
   t.equal(utterances[1]!.thenRespond, undefined, 'asked for once');
   t.end();
 });
+
+void t.test('another agent has its own patience, and a silence goes on', (t) => {
+  const settings = (reminder_after_seconds: number, end_call_after_seconds: number) => ({
+    ...defaultAgentConfig().silence,
+    reminder_after_seconds,
+    end_call_after_seconds,
+    max_reminders: 2,
+    reminder_messages: ['One?'],
+  });
+  const watch = new SilenceWatch(settings(10, 60));
+  t.equal(watch.pass(9000), undefined);
+  watch.configure(settings(5, 60));
+  t.match(watch.pass(0), { type: 'remind', message: 'One?' });
+  t.equal(watch.unanswered, 0, 'there is time for an answer yet');
+  t.equal(watch.pass(4999), undefined);
+  t.match(watch.pass(1), { type: 'unanswered', count: 1 });
+  t.equal(watch.unanswered, 1);
+  watch.remindAnew();
+  t.equal(watch.unanswered, 0);
+  t.notOk(watch.everBroken, 'nobody has said anything');
+  t.equal(watch.pass(4999), undefined);
+  t.match(watch.pass(1), { type: 'remind' });
+  watch.configure(settings(5, 19.001));
+  t.equal(watch.pass(0), undefined);
+  t.match(watch.pass(1), { type: 'end' }, 'all of the silence counts');
+  t.end();
+});
+
+void t.test('the settings of another agent hold for an entry that was begun', (t) => {
+  const clock = new ManualClock();
+  const entries: string[] = [];
+  const config = {
+    ...defaultAgentConfig().dtmf,
+    terminator: '#',
+    max_digits: 9,
+    inter_digit_timeout_ms: 2000,
+  } as const;
+  const keys = new DtmfCollector(config, clock, (digits) => void entries.push(digits));
+  keys.press('1');
+  keys.configure({ ...config, terminator: '*', max_digits: 3 });
+  keys.press('#');
+  keys.press('*');
+  t.same(entries, ['1#']);
+  for (const digit of '2345') keys.press(digit);
+  t.same(entries, ['1#', '234']);
+  keys.close();
+  t.equal(clock.pendingTimers, 0);
+  t.end();
+});
+
+/** Push to talk with an STT that is asked for the rest; each utterance as `text`, with what it has besides. */
+function pushToTalk() {
+  const clock = new ManualClock();
+  const utterances: PushedUtterance[] = [];
+  let finalized = 0;
+  const pushed = new PushToTalk({
+    clock,
+    finalize: () => void finalized++,
+    onUtterance: (utterance) => void utterances.push(utterance),
+  });
+  return { clock, pushed, utterances, finalized: () => finalized };
+}
+
+void t.test('a tenth of a second is the least utterance', (t) => {
+  const { clock, pushed, utterances } = pushToTalk();
+  pushed.audio(99);
+  t.notOk(pushed.commit());
+  pushed.audio(1);
+  t.notOk(pushed.committing);
+  t.ok(pushed.commit());
+  t.ok(pushed.committing);
+  clock.advance(2999);
+  t.same(utterances, [], 'the STT has three seconds');
+  clock.advance(1);
+  t.match(utterances, [{ text: '', confidence: undefined, words: [] }], 'nothing was understood');
+  t.notOk(pushed.committing);
+  pushed.audio(99);
+  t.notOk(pushed.commit(), 'audio counts for one utterance');
+  t.end();
+});
+
+void t.test('an utterance has the words of all its pieces, and the language of the last', (t) => {
+  const { pushed, utterances } = pushToTalk();
+  const word = (text: string) => ({ text, startMs: 0, endMs: 1 });
+  pushed.audio(500);
+  pushed.text({ ...said('Tea'), words: [word('Tea')] });
+  pushed.text({ ...said('bitte.'), language: 'de', words: [word('bitte')] });
+  pushed.commit();
+  pushed.text(said(''));
+  t.match(utterances, [{ text: 'Tea bitte.', language: 'de', words: [{ text: 'Tea' }, { text: 'bitte' }] }]);
+  t.end();
+});
+
+void t.test('an empty answer leaves the last guess, a final text takes its place', (t) => {
+  const { pushed, utterances } = pushToTalk();
+  pushed.audio(500);
+  pushed.interim(said('more tea'));
+  pushed.commit();
+  pushed.text(said(''));
+  t.equal(utterances[0]?.text, 'more tea');
+  pushed.audio(500);
+  pushed.interim(said('no'));
+  pushed.text(said('No.'));
+  pushed.commit();
+  pushed.text(said(''));
+  t.equal(utterances[1]?.text, 'No.');
+  t.end();
+});
+
+void t.test('what was cleared is not heard, though the STT still has it', (t) => {
+  const { pushed, utterances, finalized } = pushToTalk();
+  pushed.clear();
+  t.equal(finalized(), 0, 'nothing was said');
+  pushed.audio(500);
+  pushed.text(said('Tea.'));
+  pushed.clear();
+  t.equal(finalized(), 1, 'the STT gives away what it has');
+  pushed.text(said('Milk.'));
+  pushed.audio(500);
+  t.ok(pushed.commit());
+  pushed.clear();
+  pushed.text(said('Coffee.'));
+  t.match(utterances, [{ text: 'Coffee.' }], 'and a commit under way is not cleared');
+
+  pushed.audio(500);
+  pushed.commit();
+  pushed.respondThen({});
+  pushed.reset();
+  t.notOk(pushed.committing);
+  pushed.audio(500);
+  pushed.commit();
+  pushed.text(said('Water.'));
+  t.equal(utterances[1]?.text, 'Water.');
+  t.equal(utterances[1]?.thenRespond, undefined, 'an answer was asked for what is forgotten');
+  t.end();
+});
