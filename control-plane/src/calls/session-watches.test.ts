@@ -117,23 +117,27 @@ void t.test('words are asked for where they are wanted, and turns have their tex
   const { stream, watched } = await streamOf([]);
   stream.opened!()();
   t.same(watched, ['watch ses_1', 'over']);
-  t.same(await stream.item(event('turn', { turn_index: 4 })), {
+  t.same(await stream.item(event('turn', { turn_index: 4 }), 'ses_1'), {
     id: 'evt_3',
     data: event('turn', { turn_index: 4, text: 'text 4' }),
   });
-  t.same(await stream.item(event('dtmf', { turn_index: 4 })), {
+  t.same(await stream.item(event('dtmf', { turn_index: 4 }), 'ses_1'), {
     id: 'evt_3',
     data: event('dtmf', { turn_index: 4 }),
   });
-  t.equal((await stream.item(event('words', {}, null)))?.id, null, 'what is not stored has no place');
+  t.equal(
+    (await stream.item(event('words', {}, null), 'ses_1'))?.id,
+    null,
+    'what is not stored has no place',
+  );
   t.equal(watched.length, 2);
-  for (const type of ['state', 'call_started']) await stream.item(event(type));
+  for (const type of ['state', 'call_started']) await stream.item(event(type), 'ses_1');
   t.same(watched.slice(2), ['renew ses_1', 'renew ses_1']);
   const some = await streamOf([], { types: ['turn'] });
   some.stream.opened!()();
   t.same(some.watched, []);
-  t.equal(await some.stream.item(event('dtmf')), null);
-  t.ok(await some.stream.item(event('turn', { turn_index: 1 })));
+  t.equal(await some.stream.item(event('dtmf'), 'ses_1'), null);
+  t.ok(await some.stream.item(event('turn', { turn_index: 1 }), 'ses_1'));
   const words = await streamOf([], { types: ['turn', 'words'] });
   words.stream.opened!();
   t.same(words.watched, ['watch ses_1']);

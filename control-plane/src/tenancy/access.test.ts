@@ -20,6 +20,7 @@ const KEY: Principal = {
 };
 const USER: Principal = { auth: 'jwt', user_id: 'usr_1', sign_in_id: 'sin_1' };
 const EVERYTHING = null;
+const failing = (how: object) => how as Error;
 
 /** Org 1 with projects 1 and 2, org 2 with project 3; the user is in both. */
 function accessOf(
@@ -176,7 +177,7 @@ void t.test('a project that a body names is the own one of a key, and one of a u
   await t.rejects(access.projectFromBody('prj_1', { role: 'admin' }), { code: 'role_too_low' });
   const user = accessOf(USER).access;
   t.equal((await user.projectFromBody('prj_2', { role: 'editor', orgId: 'org_1' })).projectId, 'prj_2');
-  const at = (loc: unknown[]) => ({ details: [{ loc, type: 'reference_not_found' }] });
+  const at = (loc: unknown[]) => failing({ details: [{ loc, type: 'reference_not_found' }] });
   await t.rejects(user.projectFromBody('prj_9', { role: 'editor' }), at(['body', 'project_id']));
   const elsewhere = user.projectFromBody('prj_3', { role: 'viewer', orgId: 'org_1', loc: ['body', 0, 'to'] });
   await t.rejects(elsewhere, at(['body', 0, 'to']));
@@ -191,7 +192,7 @@ void t.test('a flat route is where the query says, or where the key is', async (
   t.match(await queryScope(user, { org_id: 'org_1' }), { orgId: 'org_1', projectIdOrNull: null });
   t.match(await queryScope(user, { project_id: 'prj_2' }), { projectId: 'prj_2' });
   t.match(await queryScope(accessOf(KEY).access, {}), { projectId: 'prj_1' });
-  const at = (name: string) => ({ details: [{ loc: ['query', name] }] });
+  const at = (name: string) => failing({ details: [{ loc: ['query', name] }] });
   await t.rejects(queryScope(user, { org_id: 'org_9' }), at('org_id'));
   await t.rejects(queryScope(user, { project_id: 'prj_9' }), at('project_id'));
   await t.rejects(queryScope(user, { project_id: 'prj_3', org_id: 'org_1' }), at('project_id'));

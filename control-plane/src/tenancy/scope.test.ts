@@ -37,6 +37,7 @@ t.teardown(async () => {
 
 const scopeOf = (projectId: string | null, projects: string[] | null, orgId = 'org_1') =>
   new Scope(database, { orgId, projectId, projects, role: 'editor' });
+const failing = (how: object) => how as Error;
 const one = scopeOf('prj_1', ['prj_1']);
 
 void t.test('every query is narrowed by the tenancy of its records', (t) => {
@@ -153,12 +154,13 @@ void t.test('ids that a request names are usable where the record will live', as
     { loc: ['body', 1], msg: 'Record not found in this project', type: 'reference_not_found' },
   ];
   t.same(await missingReferences(one, named('thg_i', 'thg_x')), missing);
-  await t.rejects(checkReferences(one, named('thg_i', 'thg_x')), { details: missing });
+  await t.rejects(checkReferences(one, named('thg_i', 'thg_x')), failing({ details: missing }));
   const foreign = scopeOf('prj_2', ['prj_2']);
-  await t.rejects(checkReferences(foreign, named('thg_i')), { details: [{ loc: ['body', 0] }] });
-  await t.rejects(checkProjects(one, [{ id: 'prj_x', loc: ['body', 'project_id'] }]), {
-    details: [{ loc: ['body', 'project_id'], type: 'reference_not_found' }],
-  });
+  await t.rejects(checkReferences(foreign, named('thg_i')), failing({ details: [{ loc: ['body', 0] }] }));
+  await t.rejects(
+    checkProjects(one, [{ id: 'prj_x', loc: ['body', 'project_id'] }]),
+    failing({ details: [{ loc: ['body', 'project_id'], type: 'reference_not_found' }] }),
+  );
 });
 
 void t.test('a place has room for so many records', async (t) => {

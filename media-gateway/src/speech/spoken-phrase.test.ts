@@ -54,7 +54,7 @@ void t.test('a phrase that is too long is none', async (t) => {
   const long = phrase({ maxMs: 10 });
   long.listener.onAudio(Buffer.alloc(160));
   long.listener.onAudio(Buffer.alloc(2));
-  await t.rejects(long.spoken, { fault: 'timeout' });
+  await t.rejects(long.spoken, { name: 'ProviderError', fault: 'timeout' });
   const just = phrase({ maxMs: 10 });
   just.listener.onAudio(Buffer.alloc(160));
   just.listener.onDone();

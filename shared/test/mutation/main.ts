@@ -10,7 +10,7 @@ import { mutantText, reportText, scoreText } from './report.ts';
 // `npm run mutants`: which part of a sample of small changes of the product the tests notice.
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
-const USAGE = `Usage: npm run mutants -- [--seed N] [--count 500] [--under PATH …] [--processes 1]
+const USAGE = `Usage: npm run mutants -- [--seed N] [--count 500] [--under PATH …] [--processes 1] [--tests 6]
                                 [--resume FILE [--again]]
 
 Changes the product in a sample of places, one at a time, in a copy of the repository, and runs the tests that reach the
@@ -20,6 +20,7 @@ change, the nearest first, until one fails.
   --count      of changes
   --under      a file or folder that the sample is drawn from; several are given one after the other
   --processes  how many tests run at once, each in a copy of its own
+  --tests      how many are run with one change at most; without, six, or all with --again
   --resume     goes on with the sample of this file, or begins it; without, .tap/mutants-SEED.jsonl is begun
   --again      tries again what nothing noticed, with every test that reaches it; tests may have been added since
 `;
@@ -30,6 +31,7 @@ const { values } = parseArgs({
     count: { type: 'string' },
     under: { type: 'string', multiple: true },
     processes: { type: 'string', default: '1' },
+    tests: { type: 'string' },
     resume: { type: 'string' },
     again: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -38,9 +40,10 @@ const { values } = parseArgs({
 const seed = Number(values.seed ?? randomInt(2 ** 31));
 const count = Number(values.count ?? 500);
 const processes = Number(values.processes);
+const tests = values.tests === undefined ? undefined : Number(values.tests);
 const file = values.resume ?? path.join(ROOT, `.tap/mutants-${seed}.jsonl`);
 if (values.help) process.stdout.write(USAGE);
-else if (!Number.isInteger(seed) || !isCount(count) || !isCount(processes)) refuse(USAGE);
+else if (!Number.isInteger(seed) || !isCount(count) || !isCount(processes) || !isCount(tests ?? 1)) refuse(USAGE);
 else if (values.again && values.resume === undefined) refuse('--again goes with --resume.\n');
 else if (values.resume === undefined && existsSync(file))
   refuse(`There is ${file} already: --resume ${file} goes on with it.\n`);
@@ -65,6 +68,7 @@ async function run(): Promise<void> {
   );
   await measure(ROOT, records, {
     processes,
+    tests,
     again: values.again,
     signal: stopping.signal,
     onVerdict(index, mutant, { status, ms, by = '' }) {

@@ -48,6 +48,8 @@ export async function measure(
   records: Records,
   options: {
     processes?: number;
+    /** How many tests are run with one mutant at most, and twice as many looked at. */
+    tests?: number | undefined;
     again?: boolean;
     onVerdict?: (index: number, mutant: Mutant, verdict: Verdict) => void;
     signal: AbortSignal;
@@ -65,6 +67,8 @@ export async function measure(
   try {
     const { texts, ids } = await switchMutants(root, mutants);
     const again = options.again === true;
+    const { tests } = options;
+    const effort = again ? WHOLE_EFFORT : FIRST_EFFORT;
     const covering = new CoveringTests(root, again ? opensBrowser(root) : longTests(root));
     const looks = new Map<string, Promise<Usual>>();
     const left = open.values();
@@ -88,7 +92,7 @@ export async function measure(
             digest: (file) => digestOf(copy, file),
             now: () => performance.now(),
           },
-          again ? WHOLE_EFFORT : FIRST_EFFORT,
+          tests === undefined ? effort : { ...effort, tests, looks: 2 * tests },
           records.verdicts.get(index)?.passed,
         );
         records.add({ kind: 'verdict', index, ...verdict });
