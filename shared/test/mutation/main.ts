@@ -43,7 +43,8 @@ const processes = Number(values.processes);
 const tests = values.tests === undefined ? undefined : Number(values.tests);
 const file = values.resume ?? path.join(ROOT, `.tap/mutants-${seed}.jsonl`);
 if (values.help) process.stdout.write(USAGE);
-else if (!Number.isInteger(seed) || !isCount(count) || !isCount(processes) || !isCount(tests ?? 1)) refuse(USAGE);
+else if (!Number.isInteger(seed) || !isCount(count) || !isCount(processes) || !isCount(tests ?? 1))
+  refuse(USAGE);
 else if (values.again && values.resume === undefined) refuse('--again goes with --resume.\n');
 else if (values.resume === undefined && existsSync(file))
   refuse(`There is ${file} already: --resume ${file} goes on with it.\n`);
