@@ -10,15 +10,7 @@ import { naturalHint, parseSort } from '../query/sort.ts';
 import type { Store } from '../storage/store.ts';
 import { parseUpdate, type Update } from '../update/update.ts';
 import { seedOfUpsert } from '../update/upsert-seed.ts';
-import {
-  getField,
-  isDocument,
-  setField,
-  toNumber,
-  typeName,
-  type Bson,
-  type BsonDocument,
-} from '../bson/values.ts';
+import { getField, isDocument, toNumber, typeName, type Bson, type BsonDocument } from '../bson/values.ts';
 import {
   collectionFor,
   collectionName,
@@ -68,10 +60,14 @@ function eachWrite(
 function insertDocument(store: Store, collection: Collection, document: BsonDocument): BsonDocument {
   const id = getField(document, '_id') ?? new ObjectId();
   checkId(id);
-  const whole: BsonDocument = { _id: id };
-  for (const field in document) if (field !== '_id') setField(whole, field, document[field]!);
+  const whole = firstField(document) === '_id' ? document : { _id: id, ...document };
   store.insert(collection, whole, encodeChecked(whole));
   return whole;
+}
+
+function firstField(document: BsonDocument): string | undefined {
+  for (const field in document) return field;
+  return undefined;
 }
 
 function checkId(id: Bson): void {

@@ -33,8 +33,15 @@ export function keyText(value: Bson | undefined): string {
 
 /** The key of one field of an index or sort, which inverts its bytes when it descends. */
 export function encodeKeyPart(value: Bson | undefined, descending: boolean): Buffer {
-  const key = encodeKey(value);
-  return descending ? invert(key) : key;
+  length = 0;
+  writePart(value, descending);
+  return Buffer.from(target.subarray(0, length));
+}
+
+function writePart(value: Bson | undefined, descending: boolean): void {
+  const from = length;
+  writeValue(value);
+  if (descending) for (let at = from; at < length; at++) target[at] = ~target[at]!;
 }
 
 /** Turns the order of byte strings around; none of them may be the beginning of another. */
@@ -327,8 +334,9 @@ export function keysOf(document: BsonDocument, fields: readonly KeyField[]): Doc
 
   function add(walks: readonly Walk[]): void {
     for (const walk of walks) if (walk !== missing) found = true;
-    const parts = walks.map((walk, i) => encodeKeyPart(walk.value, fields[i]!.descending));
-    const key = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
+    length = 0;
+    for (let i = 0; i < walks.length; i++) writePart(walks[i]!.value, fields[i]!.descending);
+    const key = Buffer.from(target.subarray(0, length));
     if (multikey.includes(true)) {
       const text = key.toString('latin1');
       if (seen.has(text)) return;
