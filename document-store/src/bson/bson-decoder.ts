@@ -47,6 +47,38 @@ export function decodeFields(bytes: Uint8Array, names: ReadonlySet<string>): Bso
   return document;
 }
 
+/**
+ * A stored document cut down to these fields, or to all others: what stays is copied as it is.
+ * @throws CommandError when it is not well-formed
+ */
+export function cutFields(
+  bytes: Uint8Array,
+  { names, kept }: { names: ReadonlySet<string>; kept: boolean },
+): Uint8Array {
+  source = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  at = 0;
+  const end = readLength(source.length);
+  const cut = Buffer.allocUnsafe(source.length);
+  let length = at;
+  // Neighbours are copied together.
+  let from = at;
+  for (;;) {
+    const start = at;
+    const type = source[at++]!;
+    if (type !== 0 && names.has(readName(end)) === kept) {
+      skipValue(type, end);
+      continue;
+    }
+    length += source.copy(cut, length, from, start);
+    if (type === 0) break;
+    skipValue(type, end);
+    from = at;
+  }
+  cut[length++] = 0;
+  cut.writeInt32LE(length, 0);
+  return cut.subarray(0, length);
+}
+
 function malformed(what: string): CommandError {
   return new CommandError(22, `Invalid BSON: ${what}`);
 }

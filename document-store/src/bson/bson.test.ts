@@ -14,7 +14,7 @@ import {
   Timestamp,
 } from 'bson';
 import t from 'tap';
-import { decodeDocument, decodeFields } from './bson-decoder.ts';
+import { cutFields, decodeDocument, decodeFields } from './bson-decoder.ts';
 import { RawDocument, encodeDocument } from './bson-encoder.ts';
 import { CommandError } from '../errors.ts';
 import { Random } from '../random.fixture.ts';
@@ -105,6 +105,21 @@ void t.test('some fields are decoded as they are when all are', (t) => {
   t.end();
 });
 
+void t.test('a document cut down to some fields, or without them, has them as they were', (t) => {
+  for (let i = 0; i < 500; i++) {
+    const document = decodeDocument(serialize(anyDocument(0)));
+    const names = new Set([...Object.keys(document).filter(() => random.below(2) === 1), 'absent']);
+    for (const kept of [true, false]) {
+      const expected = Object.entries(document).filter(([name]) => names.has(name) === kept);
+      const cut = cutFields(encodeDocument(document), { names, kept });
+      if (!encodeDocument(Object.fromEntries(expected)).equals(cut))
+        t.same(decodeDocument(cut), Object.fromEntries(expected), `round ${i}`);
+    }
+  }
+  t.pass('500 documents');
+  t.end();
+});
+
 void t.test('damaged bytes are refused or read, and never read past', (t) => {
   let refused = 0;
   for (let i = 0; i < 3000; i++) {
@@ -113,6 +128,7 @@ void t.test('damaged bytes are refused or read, and never read past', (t) => {
     const cut = random.below(4) === 0 ? bytes.subarray(0, random.below(bytes.length)) : bytes;
     try {
       decodeFields(cut, new Set(['b', 'c']));
+      cutFields(cut, { names: new Set(['b']), kept: random.below(2) === 0 });
       encodeDocument(decodeDocument(cut));
     } catch (error) {
       if (!(error instanceof CommandError)) throw error;

@@ -1,3 +1,4 @@
+import { cutFields } from '../bson/bson-decoder.ts';
 import { RawDocument, type Encodable } from '../bson/bson-encoder.ts';
 import type { Collection } from '../storage/catalog.ts';
 import { compareValues } from '../bson/compare.ts';
@@ -51,10 +52,14 @@ function runFind(command: BsonDocument, context: CommandContext): CommandReply {
   const collection = context.store.catalog.collection(context.database, name);
   const namespace = `${context.database}.${name}`;
   if (!collection) return { cursor: { id: 0n, ns: namespace, firstBatch: [] } };
-  // Without a projection documents go out as they are stored: no more of them is decoded than decides.
-  const run = new QueryRun(context.store, collection, query, projection ? undefined : decidingFields(query));
-  const show = ({ document, bytes, position }: Found) =>
-    projection ? projection.apply(document, position) : new RawDocument(bytes);
+  const fieldsShown = projection?.wholeFields;
+  // What goes out as it is stored: no more of it is decoded than decides.
+  const raw = !projection || fieldsShown !== undefined;
+  const run = new QueryRun(context.store, collection, query, raw ? decidingFields(query) : undefined);
+  const show = ({ document, bytes, position }: Found) => {
+    if (fieldsShown) return new RawDocument(cutFields(bytes, fieldsShown));
+    return projection ? projection.apply(document, position) : new RawDocument(bytes);
+  };
   const source = sourceOf(mapped(run, show), () => run.pause());
   const { id, documents } = context.cursors.open(namespace, source, {
     batchSize: countField(command, 'batchSize'),

@@ -27,6 +27,8 @@ type Rule =
 export interface Projection {
   /** @param position the element that `field.$` stands for */
   apply(document: BsonDocument, position: number | undefined): BsonDocument;
+  /** Where it keeps these fields as they are, or all others: what it shows can be cut out of what is stored. */
+  readonly wholeFields: { names: ReadonlySet<string>; kept: boolean } | undefined;
 }
 
 /**
@@ -61,7 +63,15 @@ export function parseProjection(
   return {
     apply: (document, position) =>
       includes ? include(document, root, position, document) : exclude(document, root, position, document),
+    wholeFields: wholeFields(root, includes),
   };
+}
+
+function wholeFields(rules: ReadonlyMap<string, Rule>, kept: boolean): Projection['wholeFields'] {
+  const named = [...rules];
+  if (!named.every(([, { kind }]) => kind === 'include' || kind === 'exclude')) return undefined;
+  const wanted = kept ? 'include' : 'exclude';
+  return { names: new Set(named.flatMap(([name, { kind }]) => (kind === wanted ? name : []))), kept };
 }
 
 function firstIs(spec: BsonDocument, name: string): boolean {
