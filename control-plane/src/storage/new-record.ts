@@ -64,7 +64,14 @@ function fieldOf(path: string, type: SchemaType): Field {
   return {
     required: options.required === true,
     fits: values ? (value) => values.includes(value) : test,
-    makeDefault: () =>
-      typeof byDefault === 'function' ? (byDefault as () => unknown)() : structuredClone(byDefault),
+    makeDefault: makerOf(byDefault),
   };
+}
+
+/** @returns the default of one more record, which shares no object with others */
+function makerOf(byDefault: unknown): () => unknown {
+  if (typeof byDefault === 'function') return byDefault as () => unknown;
+  // Most are null: to clone nothing costs as much as to clone something.
+  if (typeof byDefault !== 'object' || byDefault === null) return () => byDefault;
+  return () => structuredClone(byDefault);
 }
