@@ -326,6 +326,17 @@ void t.test('sessions', async (t) => {
   );
 });
 
+void t.test('indexes of an earlier version make room for those that replace them', async (t) => {
+  const sessions = database.model(sessionCollection).collection;
+  const [earlier] = sessionCollection.droppedIndexes;
+  await sessions.dropIndex('listed_by_campaign_id');
+  await sessions.createIndex({ org_id: 1, campaign_id: 1 }, { name: earlier! });
+  await database.ensureIndexes([sessionCollection]);
+  const names = (await sessions.indexes()).map(({ name }) => name);
+  t.notOk(names.includes(earlier));
+  t.ok(names.includes('listed_by_campaign_id'));
+});
+
 void t.test('idempotency', async (t) => {
   const open = () => {
     const clock = new ManualClock(Date.now());

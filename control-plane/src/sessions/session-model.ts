@@ -1,4 +1,4 @@
-import type { IndexDefinition } from 'mongoose';
+import type { IndexDefinition, IndexOptions } from 'mongoose';
 import { SESSION_STATUSES } from '@parley/shared/contracts/session-values';
 import { defineCollection } from '../storage/collection.ts';
 import type { SessionRecord } from './session-record.ts';
@@ -9,23 +9,28 @@ const date = { type: Date, default: null };
 const mixed = { type: Object, default: null };
 
 /** Filters of the list that may fit few of very many sessions. A channel is filtered by its directions. */
-const LISTED_BY = [
-  'agent_id',
-  'agent_version',
+const LISTED_BY = ['agent_id', 'agent_version', 'direction', 'provider', 'status'] as const;
+/** The same of texts that most sessions do not have, or not before their end: those that have none are in no such index. */
+const LISTED_BY_TEXT = [
   'campaign_id',
-  'direction',
   'failure_reason',
   'goal_status',
   'hangup_reason',
   'language',
   'numbers',
   'outcome',
-  'provider',
   'said',
-  'status',
   'user_identifier',
   'words',
 ] as const;
+
+/** An index of sessions by a field, in the order of the list, by which totals are counted, too. */
+function listedBy(field: string): Record<string, 1 | -1> {
+  return {
+    ...{ org_id: 1, project_id: 1, [field]: 1, test_run_id: 1, parent_session_id: 1 },
+    ...{ created_at: -1, _id: -1 },
+  };
+}
 
 export const sessionCollection = defineCollection<SessionRecord, 'project'>({
   name: 'sessions',
@@ -122,8 +127,11 @@ export const sessionCollection = defineCollection<SessionRecord, 'project'>({
     // counted from its keys.
     [{ org_id: 1, project_id: 1, test_run_id: 1, parent_session_id: 1, duration_seconds: -1, _id: -1 }],
     [{ org_id: 1, project_id: 1, test_run_id: -1, parent_session_id: 1, created_at: -1, _id: -1 }],
-    ...LISTED_BY.map((field): [IndexDefinition] => [
-      { org_id: 1, project_id: 1, [field]: 1, test_run_id: 1, parent_session_id: 1, created_at: -1, _id: -1 },
+    ...LISTED_BY.map((field): [IndexDefinition] => [listedBy(field)]),
+    ...LISTED_BY_TEXT.map((field): [IndexDefinition, IndexOptions] => [
+      listedBy(field),
+      // A comparison: of a query for a text, MongoDB does not see that it implies a `$type`.
+      { name: `listed_by_${field}`, partialFilterExpression: { [field]: { $gt: '' } } },
     ]),
     [{ status: 1, _id: 1 }],
     // What retention has to erase.
@@ -149,4 +157,5 @@ export const sessionCollection = defineCollection<SessionRecord, 'project'>({
       },
     ],
   ],
+  droppedIndexes: LISTED_BY_TEXT.map((field) => Object.entries(listedBy(field)).flat().join('_')),
 });

@@ -23,7 +23,7 @@ export interface Collection<T extends StoredRecord> {
   readonly name: string;
   readonly tenancy: Tenancy;
   readonly schema: Schema;
-  /** Indexes of earlier versions that would refuse what is allowed now, by the database's names for them. */
+  /** Indexes of earlier versions that would refuse what is allowed now, or that others replace, by the database's names for them. */
   readonly droppedIndexes: readonly string[];
   /** Only for the type. */
   readonly record?: T;
