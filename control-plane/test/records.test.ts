@@ -78,20 +78,23 @@ function scene() {
       },
     },
   });
-  const insert = (more: Partial<SessionRecord> = {}) =>
-    sessions.insert({
-      _id: randomUUID(),
-      org_id: 'org_1',
-      project_id: 'prj_1',
-      channel: 'telephony',
-      direction: 'inbound',
-      transport: 'media_stream',
-      status: 'created',
-      llm_id: 'llm_1',
-      stt_id: 'stt_1',
-      tts_id: 'tts_1',
-      ...more,
-    });
+  const insert = (more: Partial<SessionRecord> = {}, beside?: (session: SessionRecord) => Promise<unknown>) =>
+    sessions.insert(
+      {
+        _id: randomUUID(),
+        org_id: 'org_1',
+        project_id: 'prj_1',
+        channel: 'telephony',
+        direction: 'inbound',
+        transport: 'media_stream',
+        status: 'created',
+        llm_id: 'llm_1',
+        stt_id: 'stt_1',
+        tts_id: 'tts_1',
+        ...more,
+      },
+      beside,
+    );
   return { clock, tickets, sessions, insert };
 }
 
@@ -295,6 +298,25 @@ void t.test('sessions', async (t) => {
       await sessions.change(_id, { closed_by: 'reaper' });
       t.match(await sessions.replaceVerdict(_id, second), replaced ? null : second);
     }
+  });
+
+  await t.test('what is done beside the first event is done once the session is there', async (t) => {
+    const { sessions, insert } = scene();
+    const found: (SessionRecord | null)[] = [];
+    const beside = async ({ _id }: SessionRecord) => void found.push(await sessions.find(_id));
+    const { _id } = await insert({}, beside);
+    t.match(found, [{ _id }]);
+    const call = { telephony_account_id: 'tel_2', carrier_call_id: 'call-1' };
+    await insert(call);
+    await t.rejects(insert(call, beside), { code: 11_000 });
+    t.equal(found.length, 1, 'not for one that is refused');
+    await t.rejects(
+      insert({}, () => Promise.reject(new Error('no ticket'))),
+      { message: 'no ticket' },
+    );
+    log.fails = true;
+    await t.rejects(insert({}, beside), { message: 'killed' });
+    log.fails = false;
   });
 
   await t.test('a move that nobody was told of is told when its cause comes again', async (t) => {

@@ -3,7 +3,7 @@ import type { FailureReason } from '@parley/shared/contracts/session-values';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock } from '@parley/shared/time/clock';
 import { CarrierError, type Carrier } from '../carriers/carrier.ts';
-import type { SessionFunds } from '../sessions/session-creation.ts';
+import type { SessionFunds } from '../sessions/session-funds.ts';
 import type { SessionCloser } from '../sessions/session-closer.ts';
 import type { SessionDial, SessionRecord } from '../sessions/session-record.ts';
 import { isTerminal, type TerminalStatus } from '../sessions/session-states.ts';

@@ -7,7 +7,7 @@ import type { DialAnswer, DialRequest } from '../carriers/carrier-dialling.ts';
 import type { Carrier } from '../carriers/carrier.ts';
 import type { PreCallService } from '../sessions/pre-call.ts';
 import { agentOf, type SessionAgent, type SessionAgents } from '../sessions/session-agent.ts';
-import type { SessionFunds } from '../sessions/session-creation.ts';
+import type { SessionFunds } from '../sessions/session-funds.ts';
 import type { SessionCredentials } from '../sessions/session-credentials.ts';
 import type { SessionRecord } from '../sessions/session-record.ts';
 import { DIAL_SETTLED_MS } from '../carriers/carrier-dialling.ts';

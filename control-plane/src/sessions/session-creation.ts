@@ -13,6 +13,7 @@ import { effectiveVariables, refuseArchived, type SessionChoices } from './sessi
 import type { Credentials, SessionCredentials } from './session-credentials.ts';
 import { TEXT_TRANSPORT } from './session-record.ts';
 import type { SessionConsult, SessionDial, SessionRecord } from './session-record.ts';
+import type { FundedSession, SessionFunds } from './session-funds.ts';
 import type { SessionSlots } from './session-slots.ts';
 import type { SessionTreatment } from './session-treatment.ts';
 import type { ClientSecretBody, CreateSessionBody, MintBody } from './session-schema.ts';
@@ -51,28 +52,6 @@ export interface DialledCall {
   /** Of a call to whom a caller is to be transferred to: nothing that is said in it is kept. */
   consult?: { parentId: string; consult: SessionConsult } | undefined;
 }
-
-/** What sessions cost, as far as it decides whether there may be one more. */
-export interface SessionFunds {
-  /** Sets aside what a session will cost at least. @throws PaymentRequiredError */
-  reserve(session: FundedSession): Promise<void>;
-  /** Gives it back: the session was not made. */
-  release(session: FundedSession): Promise<void>;
-}
-
-type FundedSession = Pick<
-  SessionRecord,
-  | '_id'
-  | 'org_id'
-  | 'project_id'
-  | 'channel'
-  | 'direction'
-  | 'to_number'
-  | 'llm_id'
-  | 'stt_id'
-  | 'tts_id'
-  | 'tts_voice_id'
->;
 
 /** A session's start for one connection to `/v1/realtime`. */
 export interface Minted {
@@ -125,6 +104,8 @@ interface NewSession {
   deployment?: { id: string; limit: number } | undefined;
   /** The last check, made once the slots are taken. */
   admit?: () => Promise<void>;
+  /** Makes a credential that nobody knows yet, once the session is stored, while its first event is written. */
+  issue?: (session: SessionRecord) => Promise<unknown>;
 }
 
 /** Creates sessions: each is permission for one conversation, with the agent it runs. */
@@ -172,6 +153,7 @@ export class SessionCreation {
     refuseArchived(agent);
     const telephony = body.channel === 'telephony';
     const carrier = telephony ? await this.#choices.carrier(scope, body.provider ?? null) : null;
+    let issuing!: Promise<Credentials>;
     const session = await this.#insert({
       kind: telephony ? 'outbound' : 'web',
       scope,
@@ -182,8 +164,10 @@ export class SessionCreation {
       variables: effectiveVariables(agent, body.variables ?? {}),
       lifeSeconds: telephony ? TICKET_LIFE_SECONDS : PARTICIPANT_TOKEN_LIFE_SECONDS,
       own: { provider: carrier?.provider ?? null, telephony_account_id: carrier?.accountId ?? null },
+      // Nobody can use it before the answer, so that no event of its use comes before the first one.
+      issue: (made) => (issuing = this.#credentials.issue(made)),
     });
-    return { session, credentials: await this.#credentials.issue(session) };
+    return { session, credentials: await issuing };
   }
 
   /**
@@ -419,8 +403,10 @@ export class SessionCreation {
     try {
       await options.admit?.();
       await this.#costs.reserve(record);
-      const session = await this.#store.insert(record);
-      isStored = true;
+      const session = await this.#store.insert(record, async (made) => {
+        isStored = true;
+        await options.issue?.(made);
+      });
       return await this.#preCall.start(session, agent);
     } catch (error) {
       await this.#slots.release(sessionId, slots);

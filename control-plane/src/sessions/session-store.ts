@@ -94,11 +94,17 @@ export class SessionStore {
       .lean<SessionRecord>();
   }
 
-  /** @throws MongoServerError 11000 when the carrier's call has a session already */
-  async insert(record: NewSessionRecord): Promise<SessionRecord> {
+  /**
+   * @param beside is done while the session's first event is written
+   * @throws MongoServerError 11000 when the carrier's call has a session already
+   */
+  async insert(
+    record: NewSessionRecord,
+    beside?: (session: SessionRecord) => Promise<unknown>,
+  ): Promise<SessionRecord> {
     const stored = { ...record, numbers: numbersOf(record), words: wordsOf(record) };
     const created = await this.#database.insert(sessionCollection, stored);
-    await this.notify(created, 'begin', { first: true });
+    await Promise.all([this.notify(created, 'begin', { first: true }), beside?.(created)]);
     return created;
   }
 
