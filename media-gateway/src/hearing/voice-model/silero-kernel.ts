@@ -4,6 +4,8 @@ const BYTES = new URL('silero-kernel.wasm', import.meta.url);
 
 /** Streams that are computed together. */
 export const LANES = 4;
+/** So few lanes are computed one by one, which takes less than all of them together. */
+const ONE_BY_ONE = 2;
 /** Rows of a packed matrix that are stored together. */
 const BLOCK_ROWS = 8;
 const FLOAT_BYTES = Float32Array.BYTES_PER_ELEMENT;
@@ -19,6 +21,17 @@ interface Exports {
     x: number,
     y: number,
     lane: number,
+    positions: number,
+    xStep: number,
+    yStep: number,
+  ): void;
+  multiplyOne(
+    weights: number,
+    blocks: number,
+    columns: number,
+    floor: number,
+    x: number,
+    y: number,
     positions: number,
     xStep: number,
     yStep: number,
@@ -86,26 +99,35 @@ export class SileroKernel {
   }
 
   /**
-   * Multiplies vectors of all lanes; floats, counted from a lane's beginning. A result is rounded up to whole blocks of
-   * eight numbers.
+   * Multiplies vectors of the first lanes; floats, counted from a lane's beginning. A result is rounded up to whole blocks
+   * of eight numbers.
+   * @param lanes how many; of those behind, what they hold may be computed as well
    * @param from where the first vector begins
    * @param to where its result goes
    * @param positions how many vectors of a lane there are
    * @param fromStep how far each begins behind the one before, and `toStep` its result
    */
-  multiply(matrix: Matrix, from: number, to: number, positions = 1, fromStep = 0, toStep = 0): void {
-    this.#exports.multiply(
-      matrix.address,
-      matrix.blocks,
-      matrix.columns,
-      matrix.floor,
-      from * FLOAT_BYTES,
-      to * FLOAT_BYTES,
-      this.#laneFloats * FLOAT_BYTES,
-      positions,
-      fromStep * FLOAT_BYTES,
-      toStep * FLOAT_BYTES,
-    );
+  multiply(
+    lanes: number,
+    matrix: Matrix,
+    from: number,
+    to: number,
+    positions = 1,
+    fromStep = 0,
+    toStep = 0,
+  ): void {
+    const { address, blocks, columns, floor } = matrix;
+    const laneBytes = this.#laneFloats * FLOAT_BYTES;
+    const x = from * FLOAT_BYTES;
+    const y = to * FLOAT_BYTES;
+    const xStep = fromStep * FLOAT_BYTES;
+    const yStep = toStep * FLOAT_BYTES;
+    const kernel = this.#exports;
+    if (lanes > ONE_BY_ONE)
+      kernel.multiply(address, blocks, columns, floor, x, y, laneBytes, positions, xStep, yStep);
+    else
+      for (let at = 0; at < lanes * laneBytes; at += laneBytes)
+        kernel.multiplyOne(address, blocks, columns, floor, x + at, y + at, positions, xStep, yStep);
   }
 
   /** Lengths of complex numbers in one lane. @param count a multiple of 4 */

@@ -1,4 +1,5 @@
-;; The arithmetic of silero-model.ts: four streams at a time, 32-bit floats, SIMD.
+;; The arithmetic of silero-model.ts: four streams at a time or one, 32-bit floats, relaxed SIMD: products are added with
+;; one rounding where the processor can.
 ;; Addresses and strides are in bytes. Nothing is checked: silero-kernel.ts owns the memory, silero-model.ts its layout.
 ;; silero-kernel.wasm is made of it by wabt: npx wat2wasm silero-kernel.wat -o silero-kernel.wasm
 ;; Tried without gain: more than four streams at a time, and the inner loop four times unrolled, which took half longer.
@@ -39,17 +40,17 @@
           (local.set $low (v128.load (local.get $w)))
           (local.set $high (v128.load offset=16 (local.get $w)))
           (local.set $value (v128.load32_splat (local.get $x0)))
-          (local.set $low0 (f32x4.add (local.get $low0) (f32x4.mul (local.get $low) (local.get $value))))
-          (local.set $high0 (f32x4.add (local.get $high0) (f32x4.mul (local.get $high) (local.get $value))))
+          (local.set $low0 (f32x4.relaxed_madd (local.get $low) (local.get $value) (local.get $low0)))
+          (local.set $high0 (f32x4.relaxed_madd (local.get $high) (local.get $value) (local.get $high0)))
           (local.set $value (v128.load32_splat (local.get $x1)))
-          (local.set $low1 (f32x4.add (local.get $low1) (f32x4.mul (local.get $low) (local.get $value))))
-          (local.set $high1 (f32x4.add (local.get $high1) (f32x4.mul (local.get $high) (local.get $value))))
+          (local.set $low1 (f32x4.relaxed_madd (local.get $low) (local.get $value) (local.get $low1)))
+          (local.set $high1 (f32x4.relaxed_madd (local.get $high) (local.get $value) (local.get $high1)))
           (local.set $value (v128.load32_splat (local.get $x2)))
-          (local.set $low2 (f32x4.add (local.get $low2) (f32x4.mul (local.get $low) (local.get $value))))
-          (local.set $high2 (f32x4.add (local.get $high2) (f32x4.mul (local.get $high) (local.get $value))))
+          (local.set $low2 (f32x4.relaxed_madd (local.get $low) (local.get $value) (local.get $low2)))
+          (local.set $high2 (f32x4.relaxed_madd (local.get $high) (local.get $value) (local.get $high2)))
           (local.set $value (v128.load32_splat (local.get $x3)))
-          (local.set $low3 (f32x4.add (local.get $low3) (f32x4.mul (local.get $low) (local.get $value))))
-          (local.set $high3 (f32x4.add (local.get $high3) (f32x4.mul (local.get $high) (local.get $value))))
+          (local.set $low3 (f32x4.relaxed_madd (local.get $low) (local.get $value) (local.get $low3)))
+          (local.set $high3 (f32x4.relaxed_madd (local.get $high) (local.get $value) (local.get $high3)))
           (local.set $w (i32.add (local.get $w) (i32.const 32)))
           (local.set $x0 (i32.add (local.get $x0) (i32.const 4)))
           (local.set $x1 (i32.add (local.get $x1) (i32.const 4)))
@@ -73,6 +74,59 @@
       (local.set $weights (local.get $w))
       (local.set $y (i32.add (local.get $y) (i32.const 32)))
       (br_if $block (local.tee $blocks (i32.sub (local.get $blocks) (i32.const 1))))))
+
+  ;; The same for the vectors of one stream, two blocks at a time: what is added up is then as independent as that of
+  ;; two streams, and the sums are the same to the last bit.
+  (func (export "multiplyOne")
+    (param $weights i32) (param $blocks i32) (param $columns i32) (param $floor f32)
+    (param $x i32) (param $y i32) (param $positions i32) (param $xStep i32) (param $yStep i32)
+    (local $position i32) (local $column i32) (local $w i32) (local $u i32) (local $v i32)
+    (local $step i32) (local $outStep i32) (local $out i32)
+    (local $value v128) (local $least v128)
+    (local $low0 v128) (local $low1 v128) (local $high0 v128) (local $high1 v128)
+    (local.set $least (f32x4.splat (local.get $floor)))
+    (local.set $step (i32.shl (i32.add (local.get $columns) (i32.const 1)) (i32.const 5)))
+    (local.set $outStep (i32.const 32))
+    (loop $block
+      ;; The last one of an odd number is its own second.
+      (if (i32.eq (local.get $blocks) (i32.const 1))
+        (then
+          (local.set $step (i32.const 0))
+          (local.set $outStep (i32.const 0))))
+      (local.set $w (i32.add (local.get $weights) (local.get $step)))
+      (local.set $position (i32.const 0))
+      (loop $next
+        (local.set $low0 (v128.load (local.get $weights)))
+        (local.set $high0 (v128.load offset=16 (local.get $weights)))
+        (local.set $low1 (v128.load (local.get $w)))
+        (local.set $high1 (v128.load offset=16 (local.get $w)))
+        (local.set $u (i32.add (local.get $weights) (i32.const 32)))
+        (local.set $v (i32.add (local.get $w) (i32.const 32)))
+        (local.set $out (i32.add (local.get $x) (i32.mul (local.get $position) (local.get $xStep))))
+        (local.set $column (local.get $columns))
+        (loop $multiply
+          (local.set $value (v128.load32_splat (local.get $out)))
+          (local.set $low0 (f32x4.relaxed_madd (v128.load (local.get $u)) (local.get $value) (local.get $low0)))
+          (local.set $high0
+            (f32x4.relaxed_madd (v128.load offset=16 (local.get $u)) (local.get $value) (local.get $high0)))
+          (local.set $low1 (f32x4.relaxed_madd (v128.load (local.get $v)) (local.get $value) (local.get $low1)))
+          (local.set $high1
+            (f32x4.relaxed_madd (v128.load offset=16 (local.get $v)) (local.get $value) (local.get $high1)))
+          (local.set $u (i32.add (local.get $u) (i32.const 32)))
+          (local.set $v (i32.add (local.get $v) (i32.const 32)))
+          (local.set $out (i32.add (local.get $out) (i32.const 4)))
+          (br_if $multiply (local.tee $column (i32.sub (local.get $column) (i32.const 1)))))
+        (local.set $out (i32.add (local.get $y) (i32.mul (local.get $position) (local.get $yStep))))
+        (v128.store (local.get $out) (f32x4.max (local.get $low0) (local.get $least)))
+        (v128.store offset=16 (local.get $out) (f32x4.max (local.get $high0) (local.get $least)))
+        (local.set $out (i32.add (local.get $out) (local.get $outStep)))
+        (v128.store (local.get $out) (f32x4.max (local.get $low1) (local.get $least)))
+        (v128.store offset=16 (local.get $out) (f32x4.max (local.get $high1) (local.get $least)))
+        (local.set $position (i32.add (local.get $position) (i32.const 1)))
+        (br_if $next (i32.lt_u (local.get $position) (local.get $positions))))
+      (local.set $weights (local.get $v))
+      (local.set $y (i32.add (local.get $y) (i32.const 64)))
+      (br_if $block (i32.gt_s (local.tee $blocks (i32.sub (local.get $blocks) (i32.const 2))) (i32.const 0)))))
 
   ;; The lengths of complex numbers, four at a time: y = sqrt(re re + im im).
   (func (export "magnitudes") (param $re i32) (param $im i32) (param $y i32) (param $fours i32)

@@ -95,7 +95,7 @@ interface Lane {
 /**
  * Silero VAD v6 for 8 kHz: tells the probability that 32 ms of sound hold a voice. The network is the magnitudes of a
  * short-time Fourier transform, four convolutions with ReLU, an LSTM of 128 cells and one output. Four streams are
- * computed at a time, in about 22 microseconds each; one alone costs as much as four. Takes two megabytes of memory.
+ * computed at a time, in about 17 microseconds each; one alone takes 29. Takes two megabytes of memory.
  * @see https://github.com/snakers4/silero-vad
  */
 export class SileroModel {
@@ -117,11 +117,11 @@ export class SileroModel {
     }
   }
 
-  /** Computes all lanes; those from `count` on have what an earlier window left there, which harms nobody. */
+  /** Computes the first lanes. Those behind have what an earlier window left there, which harms nobody. */
   #compute(count: number): void {
     const kernel = this.#kernel;
     const { transform, first, second, third, fourth, gates, output } = this.#network;
-    kernel.multiply(transform, LANE.samples, LANE.spectrum, POSITIONS, HOP_SAMPLES, 2 * PADDED_BINS);
+    kernel.multiply(count, transform, LANE.samples, LANE.spectrum, POSITIONS, HOP_SAMPLES, 2 * PADDED_BINS);
     for (let lane = 0; lane < count; lane++) {
       // In this order, because the zeros behind a position's last frequency fall on the position behind it.
       for (let position = 0; position < POSITIONS; position++) {
@@ -135,14 +135,14 @@ export class SileroModel {
         );
       }
     }
-    kernel.multiply(first, LANE.magnitudes, LANE.first + FIRST, POSITIONS, BINS, FIRST);
-    kernel.multiply(second, LANE.first, LANE.second, 2, 2 * FIRST, SECOND);
-    kernel.multiply(third, LANE.second, LANE.third);
-    kernel.multiply(fourth, LANE.third, LANE.features);
-    kernel.multiply(gates, LANE.features, LANE.gates);
+    kernel.multiply(count, first, LANE.magnitudes, LANE.first + FIRST, POSITIONS, BINS, FIRST);
+    kernel.multiply(count, second, LANE.first, LANE.second, 2, 2 * FIRST, SECOND);
+    kernel.multiply(count, third, LANE.second, LANE.third);
+    kernel.multiply(count, fourth, LANE.third, LANE.features);
+    kernel.multiply(count, gates, LANE.features, LANE.gates);
     for (let lane = 0; lane < count; lane++)
       kernel.step(lane, LANE.gates, LANE.hidden, LANE.cells, LANE.rectified);
-    kernel.multiply(output, LANE.rectified, LANE.output);
+    kernel.multiply(count, output, LANE.rectified, LANE.output);
   }
 }
 

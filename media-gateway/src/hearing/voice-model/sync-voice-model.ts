@@ -12,7 +12,7 @@ const SAMPLES_PER_MS = MODEL_SAMPLE_RATE / 1000;
 
 /**
  * The voice model in the caller's own thread: what is pushed is judged when `push` returns. For tests and for work on
- * recordings; a gateway has better things to do than 80 microseconds of arithmetic a window.
+ * recordings; a gateway has better things to do than 30 microseconds of arithmetic a window.
  */
 export class SyncVoiceModel implements VoiceModel {
   readonly #model = new SileroModel();
