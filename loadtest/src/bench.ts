@@ -174,7 +174,13 @@ function openPlainSystem(bench: Bench, options: SystemOptions): Promise<SystemUn
   if (typeof options.system === 'object') return Promise.resolve(openRemote(options.system));
   if (options.system === 'ceiling')
     return openCeiling({ cpus, directory, turns: options.turns, delays: bench.delays });
-  if (options.system === 'livekit') return openLivekitAgents({ backend, cpus, directory });
+  if (options.system === 'livekit')
+    return openLivekitAgents({
+      backend,
+      hearing: bench.voice === 'tones' ? 'words' : 'voice',
+      cpus,
+      directory,
+    });
   return openParley({
     backend,
     redisUrl: bench.redisUrl,

@@ -1,5 +1,5 @@
-// LiveKit agents-js behind a carrier's media stream: one process, one session a call, no room. Everything optional that
-// costs time is off: no VAD, no preemption, no endpointing delay. Started by ../../src/sut/livekit-agents.ts.
+// LiveKit agents-js behind a carrier's media stream: one process, one session a call, no room. Started by
+// ../../src/sut/livekit-agents.ts.
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { initializeLogger, llm as models, voice } from '@livekit/agents';
@@ -12,9 +12,30 @@ import { z } from 'zod';
 import { decodeMulaw, encodeMulaw } from '../../../shared/src/audio/g711.ts';
 import { Resampler } from '../../../shared/src/audio/resampler.ts';
 
-const { deepgram, openai, elevenlabs, greeting } = JSON.parse(process.argv[2]);
+const { deepgram, openai, elevenlabs, greeting, hearing } = JSON.parse(process.argv[2]);
 const WIRE_RATE = 8000;
+/** Of mu-law. */
+const BYTES_PER_MS = WIRE_RATE / 1000;
 const VOICE_RATE = 16_000;
+
+/** How the agent is interrupted, and when a turn is over. Nothing is thought out ahead: Parley does not either. */
+const SESSION = {
+  // The recogniser's word alone counts. Everything optional that costs time is off.
+  words: {
+    vad: null,
+    aecWarmupDuration: null,
+    turnHandling: {
+      turnDetection: 'stt',
+      endpointing: { mode: 'fixed', minDelay: 0, maxDelay: 0 },
+      interruption: { minDuration: 0, minWords: 0 },
+      preemptiveGeneration: { enabled: false },
+    },
+  },
+  // As its documents have it for this recogniser, which tells itself when a turn is over. Left to its defaults are the
+  // VAD (the Silero model that comes with it), the interruption (0.5 s of voice pause the reply, which goes on 2 s after
+  // the voice where no words came) and the delay at the end of a turn.
+  voice: { turnHandling: { turnDetection: 'stt', preemptiveGeneration: { enabled: false } } },
+}[hearing];
 
 initializeLogger({ pretty: false, level: process.env.PEER_LOG ?? 'error' });
 const llm = new LLM({ model: 'parley-emulated-model', apiKey: 'emulated', baseURL: `${openai}/v1` });
@@ -61,24 +82,43 @@ class LineInput extends voice.AudioInput {
 
 /** As far ahead of the listener as the output of the peer's own rooms is. */
 const LEAD_MS = 200;
+/**
+ * When words confirm an interruption, this version of the peer lets its output go on just before it clears it. What is
+ * about to be cleared would be heard, and taken for the begin of the next reply.
+ */
+const GO_ON_AFTER_MS = 200;
 
 /**
  * Sends what it gets, at most `LEAD_MS` ahead; the carrier plays it, and a mark says when it has. A segment is over when
- * its mark came back, or at once when it is cleared: every one that was begun is reported finished exactly once.
+ * its mark came back, or at once when it is cleared: every one that was begun is reported finished exactly once. Paused,
+ * it takes back what the listener has not heard, which the peer's own rooms drop, and goes on with that.
  */
 class LineOutput extends voice.AudioOutput {
   #line;
   #resampler = new Resampler(VOICE_RATE, WIRE_RATE);
-  #pushedMs = 0;
-  #startedAt = 0;
   #segment = 0;
-  /** Ends the wait of whoever is held back by the lead. */
+  /** Of this segment: it was begun, and all of it was sent. */
+  #begun = false;
+  #flushed = false;
+  /** What was sent of it, mu-law, and what was taken back. */
+  #sent = [];
+  #unheard = [];
+  /** When what was sent will have been heard. */
+  #heardAt = 0;
+  /** There is something that a clear would drop. */
+  #clearable = false;
+  /** Ends the wait of whoever is held back. */
   #cleared = new AbortController();
+  /** Until it may go on; undefined when not paused. */
+  #pause;
+  #goingOn;
+  /** All of the segment came while paused. */
+  #markDue = false;
   /** Frames that are held back, in order. */
   #last = Promise.resolve();
 
   constructor(line) {
-    super(VOICE_RATE, undefined, { pause: false });
+    super(VOICE_RATE, undefined, { pause: hearing === 'voice' });
     this.#line = line;
   }
 
@@ -88,45 +128,106 @@ class LineOutput extends voice.AudioOutput {
   }
 
   async #send(frame, cleared) {
-    if (cleared.aborted) return;
-    const aheadMs = this.#pushedMs - (performance.now() - this.#startedAt);
-    if (this.#pushedMs > 0 && aheadMs > LEAD_MS)
-      await sleep(aheadMs - LEAD_MS, undefined, { signal: cleared }).catch(() => {});
+    while (!cleared.aborted) {
+      const aheadMs = this.#heardAt - performance.now();
+      if (this.#pause) await this.#pause.promise;
+      else if (aheadMs > LEAD_MS)
+        await sleep(aheadMs - LEAD_MS, undefined, { signal: cleared }).catch(() => {});
+      else break;
+    }
     if (cleared.aborted) return;
     await super.captureFrame(frame);
-    if (this.#pushedMs === 0) {
-      this.#startedAt = performance.now();
+    if (!this.#begun) {
+      this.#begun = true;
       this.onPlaybackStarted(Date.now());
     }
-    this.#pushedMs += (frame.samplesPerChannel / frame.sampleRate) * 1000;
-    const samples = this.#resampler.process(frame.data);
-    if (samples.length > 0) this.#line.play(encodeMulaw(samples));
+    this.#play(encodeMulaw(this.#resampler.process(frame.data)));
+  }
+
+  #play(mulaw) {
+    if (mulaw.length === 0) return;
+    this.#sent.push(mulaw);
+    this.#heardAt = Math.max(this.#heardAt, performance.now()) + mulaw.length / BYTES_PER_MS;
+    this.#line.play(mulaw);
+    this.#clearable = true;
   }
 
   flush() {
     super.flush();
-    if (this.#pushedMs > 0) this.#line.mark(String(this.#segment));
+    if (!this.#begun) return;
+    this.#flushed = true;
+    if (this.#pause) this.#markDue = true;
+    else this.#line.mark(String(this.#segment));
+  }
+
+  /** May be called again and again. */
+  pause() {
+    super.pause();
+    clearTimeout(this.#goingOn);
+    this.#goingOn = undefined;
+    if (this.#pause) return;
+    this.#pause = Promise.withResolvers();
+    // The end of a reply is played out, as in the peer's own rooms.
+    if (!this.#flushed) this.#takeBack();
+  }
+
+  resume() {
+    super.resume();
+    if (!this.#pause) return;
+    if (this.#begun) this.#goingOn ??= setTimeout(() => this.#goOn(), GO_ON_AFTER_MS);
+    else this.#goOn();
+  }
+
+  #goOn() {
+    clearTimeout(this.#goingOn);
+    this.#goingOn = undefined;
+    for (const mulaw of this.#unheard.splice(0)) this.#play(mulaw);
+    if (this.#markDue) this.#line.mark(String(this.#segment));
+    this.#markDue = false;
+    this.#pause.resolve();
+    this.#pause = undefined;
   }
 
   clearBuffer() {
     this.#cleared.abort();
     this.#cleared = new AbortController();
-    if (this.#pushedMs === 0) return;
-    // What is captured after this belongs to another segment.
-    super.flush();
-    this.#line.clear();
-    this.#finish(Math.min(performance.now() - this.#startedAt, this.#pushedMs), true);
+    if (this.#begun) {
+      // What is captured after this belongs to another segment.
+      super.flush();
+      this.#takeBack();
+      this.#finish(true);
+    }
+    if (this.#goingOn) this.#goOn();
+    else if (this.#pause) {
+      // Whoever waits leaves; what comes is held back as before.
+      this.#pause.resolve();
+      this.#pause = Promise.withResolvers();
+    }
   }
 
   onMark(name) {
-    if (name === String(this.#segment)) this.#finish(this.#pushedMs, false);
+    if (name === String(this.#segment)) this.#finish(false);
   }
 
-  #finish(playedMs, interrupted) {
-    if (this.#pushedMs === 0) return;
+  #takeBack() {
+    const aheadMs = Math.max(0, this.#heardAt - performance.now());
+    this.#heardAt -= aheadMs;
+    const sent = Buffer.concat(this.#sent);
+    const heard = Math.max(0, sent.length - Math.round(aheadMs * BYTES_PER_MS));
+    this.#sent = [sent.subarray(0, heard)];
+    this.#unheard.unshift(sent.subarray(heard));
+    if (this.#clearable) this.#line.clear();
+    this.#clearable = false;
+  }
+
+  #finish(interrupted) {
+    if (!this.#begun) return;
+    const playedBytes = this.#sent.reduce((sum, { length }) => sum + length, 0);
     this.#segment++;
-    this.#pushedMs = 0;
-    this.onPlaybackFinished({ playbackPosition: playedMs / 1000, interrupted });
+    this.#begun = this.#flushed = this.#markDue = this.#clearable = false;
+    this.#sent = [];
+    this.#unheard = [];
+    this.onPlaybackFinished({ playbackPosition: playedBytes / BYTES_PER_MS / 1000, interrupted });
   }
 }
 
@@ -163,16 +264,9 @@ async function serve(socket, carrier, conversation) {
     }),
     llm,
     tts,
-    vad: null,
-    aecWarmupDuration: null,
     // With it, an interrupted reply waits twice two seconds for a transcript that does not end, and the next one with it.
     useTtsAlignedTranscript: false,
-    turnHandling: {
-      turnDetection: 'stt',
-      endpointing: { mode: 'fixed', minDelay: 0, maxDelay: 0 },
-      interruption: { minDuration: 0, minWords: 0 },
-      preemptiveGeneration: { enabled: false },
-    },
+    ...SESSION,
   });
   session.on(voice.AgentSessionEventTypes.Error, ({ error }) => console.error(error));
   let started = false;

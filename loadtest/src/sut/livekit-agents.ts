@@ -19,16 +19,21 @@ export async function hasLivekitAgents(): Promise<boolean> {
   }
 }
 
-/** LiveKit agents-js in one process, with the same emulated providers. */
+/**
+ * LiveKit agents-js in one process, with the same emulated providers.
+ * @param options.hearing `words`: whatever costs time is off, and the recogniser's word alone counts; `voice`: with its own
+ * voice activity, and its defaults of interruption and of the end of a turn
+ */
 export async function openLivekitAgents(options: {
   backend: Backend;
+  hearing: 'words' | 'voice';
   cpus: string | undefined;
   directory: string;
 }): Promise<SystemUnderTest> {
   const { deepgram, openai, elevenlabs } = options.backend.addresses;
   const peer = await startProcess<{ port: number }>({
     script: join(DIRECTORY, 'adapter.mjs'),
-    args: [JSON.stringify({ deepgram, openai, elevenlabs, greeting: GREETING })],
+    args: [JSON.stringify({ deepgram, openai, elevenlabs, greeting: GREETING, hearing: options.hearing })],
     nodeArgs: ['--disable-warning=ExperimentalWarning'],
     cwd: DIRECTORY,
     env: { NODE_ENV: 'production' },
