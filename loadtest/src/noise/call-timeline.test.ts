@@ -112,6 +112,7 @@ void t.test('frames of what was heard are voice or not', async (t) => {
 
 void t.test('the table leaves out the providers, and tells late runs', async (t) => {
   const result: RoomResult = {
+    system: 'parley',
     noise: 'tv:-20',
     figures: {
       ...newFigures(),
@@ -124,11 +125,8 @@ void t.test('the table leaves out the providers, and tells late runs', async (t)
       questions: 7,
       unanswered: 1,
     },
-    cpuSecondsPerCallMinute: 0.1234,
-    latenessP99Ms: 9,
-    valid: false,
-    foreignCores: 0,
     refused: 0,
+    run: { cpuSecondsPerCallMinute: 0.1234, latenessP99Ms: 9, valid: false, foreignCores: 0 },
   };
   const cells = [
     '25.0',
@@ -142,10 +140,14 @@ void t.test('the table leaves out the providers, and tells late runs', async (t)
     '20 / ∞',
     '1',
     '0.123',
+    '9.0',
   ];
-  t.same(roomRow(result, 500), ['tv:-20 (late)', ...cells]);
+  t.same(roomRow(result, 500), ['parley', 'tv:-20 (late)', ...cells]);
   t.equal(roomTable([result], 500).split('\n').length, 2);
-  t.match(roomMarkdown([result], 500), /^\| noise .*\n\| --- .*\n\| tv:-20 \(late\) \| 25\.0 /);
+  t.match(
+    roomMarkdown([result], 500),
+    /^\| system \| noise .*\n\| --- .*\n\| parley \| tv:-20 \(late\) \| 25\.0 /,
+  );
 });
 
 void t.test('what the ears are taught is what is asked, in every call', async (t) => {

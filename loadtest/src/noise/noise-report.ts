@@ -7,6 +7,7 @@ import type { RoomResult } from './run-room.ts';
 const NEVER = '∞';
 
 const COLUMNS = [
+  'system',
   'noise',
   'silent %',
   'answer × p50/p95',
@@ -19,13 +20,15 @@ const COLUMNS = [
   'turn end p50/p95 ms',
   'unanswered',
   'CPU-s /call-min',
+  'late p99 ms',
 ] as const;
 
 /** One row of the table. @param providersMs of the emulated providers, which is no part of a turn's end */
-export function roomRow({ noise, figures, ...result }: RoomResult, providersMs: number): string[] {
+export function roomRow({ system, noise, figures, run }: RoomResult, providersMs: number): string[] {
   const stopped = figures.stops.filter(Number.isFinite);
   return [
-    result.valid ? noise : `${noise} (late)`,
+    system,
+    run.valid ? noise : `${noise} (late)`,
     figures.speakingMs === 0 ? '-' : ((100 * figures.silentMs) / figures.speakingMs).toFixed(1),
     `${quantile(figures.lengths, 0.5, 2)} / ${quantile(figures.lengths, 0.95, 2)}`,
     falseStopsAMinute(figures)?.toFixed(1) ?? '-',
@@ -38,7 +41,8 @@ export function roomRow({ noise, figures, ...result }: RoomResult, providersMs: 
     `${figures.cutOffs} of ${figures.questions}`,
     turnEnds(figures, providersMs),
     `${figures.unanswered}`,
-    result.cpuSecondsPerCallMinute?.toFixed(3) ?? '-',
+    run.cpuSecondsPerCallMinute?.toFixed(3) ?? '-',
+    run.latenessP99Ms.toFixed(1),
   ];
 }
 

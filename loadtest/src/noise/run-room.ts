@@ -19,11 +19,25 @@ import { ROOM_TAG, roomTalk } from './room-talk.ts';
 /** Callers begin so far apart that they do not speak in step. */
 const RAMP_MS = 370;
 
-/** What calls in one noise came to. */
-export interface RoomResult {
+/** A room that is called from. */
+export interface Room {
   /** As `--noise` has it; `quiet` for none. */
   noise: string;
+  line: LineNoise | undefined;
+}
+
+/** What calls from one room came to. */
+export interface RoomResult {
+  /** Who was called. */
+  system: string;
+  noise: string;
   figures: RoomFigures;
+  refused: number;
+  /** Of the run, which other rooms may have shared. */
+  run: RoomRun;
+}
+
+export interface RoomRun {
   /** Of the system under test, without what it takes when idle; null where its processes are not known. */
   cpuSecondsPerCallMinute: number | null;
   latenessP99Ms: number;
@@ -31,36 +45,39 @@ export interface RoomResult {
   valid: boolean;
   /** Cores that others on the machine used. */
   foreignCores: number | null;
-  refused: number;
 }
 
-/** Places calls from one noise, some at once, each to its end. */
-export async function runRoom(options: {
+/** Places the same calls from each room, those of all rooms side by side, each to its end. */
+export async function runRooms(options: {
   sut: SystemUnderTest;
-  name: string;
-  noise: LineNoise | undefined;
+  rooms: readonly Room[];
   speech: CallerSpeech;
   carrier: CarrierName;
+  /** From each room. */
   calls: number;
+  /** From all rooms together. */
   atOnce: number;
   /** Cores that the system takes when nobody calls. */
   idleCores: number;
   helperPids: readonly number[];
   signal: AbortSignal;
   onCall: (done: number) => void;
-}): Promise<RoomResult> {
-  const { sut, noise, speech, calls, atOnce, signal } = options;
-  const figures = newFigures();
+}): Promise<RoomResult[]> {
+  const { sut, rooms, speech, atOnce, signal } = options;
+  const calls = options.calls * rooms.length;
+  const found = rooms.map(() => ({ figures: newFigures(), refused: 0 }));
   const lateness = new Distribution();
   frameClock.onLateness = (ms) => lateness.add(ms);
   const cpu = new CpuWindow(sut, options.helperPids);
   let next = 0;
-  let refused = 0;
+  let done = 0;
 
   async function caller(): Promise<void> {
     while (next < calls && !signal.aborted) {
       const number = next++;
-      const random = seededRandom(number + 1);
+      const { line: noise } = rooms[number % rooms.length]!;
+      const counted = found[number % rooms.length]!;
+      const random = seededRandom(Math.floor(number / rooms.length) + 1);
       const destination = await sut.dial({
         conversation: ROOM_TAG,
         carrier: options.carrier,
@@ -88,14 +105,14 @@ export async function runRoom(options: {
           keepHeard: true,
         });
       } catch {
-        refused++;
+        counted.refused++;
         continue;
       }
       const steps = roomTalk(random);
       const call = await callFromRoom({ line, ear, room, steps, speech, random, signal });
       if (signal.aborted) return;
-      addCall(figures, call);
-      options.onCall(figures.calls);
+      addCall(counted.figures, call);
+      options.onCall(++done);
     }
   }
 
@@ -113,15 +130,13 @@ export async function runRoom(options: {
   }
   const seconds = (performance.now() - startedAt) / 1000;
   const busySeconds = cpu.systemSeconds === null ? null : cpu.systemSeconds - options.idleCores * seconds;
+  const callMinutes = found.reduce((sum, { figures }) => sum + figures.callMs, 0) / 60_000;
   const latenessP99Ms = round(lateness.quantile(0.99));
-  return {
-    noise: options.name,
-    figures,
-    cpuSecondsPerCallMinute:
-      busySeconds === null || figures.callMs === 0 ? null : busySeconds / (figures.callMs / 60_000),
+  const run: RoomRun = {
+    cpuSecondsPerCallMinute: busySeconds === null || callMinutes === 0 ? null : busySeconds / callMinutes,
     latenessP99Ms,
     valid: latenessP99Ms <= MAX_LATENESS_P99_MS,
     foreignCores: cpu.foreignSeconds === null ? null : round(cpu.foreignSeconds / seconds),
-    refused,
   };
+  return rooms.map(({ noise }, index) => ({ system: sut.name, noise, ...found[index]!, run }));
 }
