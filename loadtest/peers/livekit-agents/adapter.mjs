@@ -83,8 +83,9 @@ class LineInput extends voice.AudioInput {
 /** As far ahead of the listener as the output of the peer's own rooms is. */
 const LEAD_MS = 200;
 /**
- * When words confirm an interruption, this version of the peer lets its output go on just before it clears it. What is
- * about to be cleared would be heard, and taken for the begin of the next reply.
+ * When words confirm an interruption, this version of the peer lets its output go on, and clears it as soon as the frame
+ * that was held back has gone through. That is over in a moment in its rooms: here it would be heard, and taken for the
+ * begin of the next reply. So one frame goes through, and nothing is sent until now.
  */
 const GO_ON_AFTER_MS = 200;
 
@@ -112,6 +113,7 @@ class LineOutput extends voice.AudioOutput {
   /** Until it may go on; undefined when not paused. */
   #pause;
   #goingOn;
+  #letOneThrough = false;
   /** All of the segment came while paused. */
   #markDue = false;
   /** Frames that are held back, in order. */
@@ -130,6 +132,7 @@ class LineOutput extends voice.AudioOutput {
   async #send(frame, cleared) {
     while (!cleared.aborted) {
       const aheadMs = this.#heardAt - performance.now();
+      if (this.#letOneThrough) break;
       if (this.#pause) await this.#pause.promise;
       else if (aheadMs > LEAD_MS)
         await sleep(aheadMs - LEAD_MS, undefined, { signal: cleared }).catch(() => {});
@@ -141,7 +144,10 @@ class LineOutput extends voice.AudioOutput {
       this.#begun = true;
       this.onPlaybackStarted(Date.now());
     }
-    this.#play(encodeMulaw(this.#resampler.process(frame.data)));
+    const mulaw = encodeMulaw(this.#resampler.process(frame.data));
+    if (this.#letOneThrough) this.#unheard.push(mulaw);
+    else this.#play(mulaw);
+    this.#letOneThrough = false;
   }
 
   #play(mulaw) {
@@ -165,6 +171,7 @@ class LineOutput extends voice.AudioOutput {
     super.pause();
     clearTimeout(this.#goingOn);
     this.#goingOn = undefined;
+    this.#letOneThrough = false;
     if (this.#pause) return;
     this.#pause = Promise.withResolvers();
     // The end of a reply is played out, as in the peer's own rooms.
@@ -173,14 +180,18 @@ class LineOutput extends voice.AudioOutput {
 
   resume() {
     super.resume();
-    if (!this.#pause) return;
-    if (this.#begun) this.#goingOn ??= setTimeout(() => this.#goOn(), GO_ON_AFTER_MS);
-    else this.#goOn();
+    if (!this.#pause || this.#goingOn) return;
+    if (!this.#begun) return this.#goOn();
+    this.#goingOn = setTimeout(() => this.#goOn(), GO_ON_AFTER_MS);
+    this.#letOneThrough = !this.#flushed;
+    this.#pause.resolve();
+    this.#pause = Promise.withResolvers();
   }
 
   #goOn() {
     clearTimeout(this.#goingOn);
     this.#goingOn = undefined;
+    this.#letOneThrough = false;
     for (const mulaw of this.#unheard.splice(0)) this.#play(mulaw);
     if (this.#markDue) this.#line.mark(String(this.#segment));
     this.#markDue = false;
