@@ -15,6 +15,7 @@ import { runRooms, type Room, type RoomResult } from './noise/run-room.ts';
 import { preferSelf } from './prefer-self.ts';
 import { machine } from './report/html.ts';
 import { hasLivekitAgents } from './sut/livekit-agents.ts';
+import type { SystemUnderTest } from './sut/system.ts';
 
 /** Active level of the callers, dB to a full-scale square wave. */
 const CALLER_DB = -20;
@@ -61,13 +62,13 @@ async function main(signal: AbortSignal): Promise<void> {
       }),
     );
     const speech = await makeCallerSpeech(allLines(), 'flite', CALLER_DB);
-    const systems = [];
+    const systems: SystemUnderTest[] = [];
     for (const system of options.systems)
       systems.push(
         owned.add(await openSystem(bench, { system, gateways: 1, maxCalls: 1000, turns: 1, profile: false })),
       );
     preferSelf();
-    const idle = new Map<(typeof systems)[number], number>();
+    const idle = new Map<SystemUnderTest, number>();
     for (const sut of systems) idle.set(sut, await idleCores(sut, IDLE_SAMPLE_MS));
 
     /** The same calls to each system, one after the other. */
