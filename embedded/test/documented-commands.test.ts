@@ -124,9 +124,10 @@ const SHOWN: readonly [RegExp, Shown][] = [
   [/^npm run loadtest:plan -- /, { here: 'what commands print' }],
   [/^npm run loadtest -- /, { by: 'loadtest/src/options.test.ts' }],
   [
-    /^npm run loadtest:(check|dispatch|rest|noise)( -- --(save|quick|half held-out|seconds \d+))?$/,
+    /^npm run loadtest:(check|dispatch|hearing|rest)( -- --(save|seconds \d+))?$/,
     { not: 'a measurement of minutes' },
   ],
+  [/^npm run loadtest:noise( -- |$)/, { by: 'loadtest/src/noise/noise-options.test.ts' }],
   [
     /^npm run loadtest:peers( && npm run loadtest:compare -- --calls 8)?$/,
     { not: 'installs LiveKit agents-js' },
