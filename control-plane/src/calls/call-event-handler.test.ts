@@ -57,7 +57,15 @@ function scene(change: Partial<SessionRecord> = {}, { found = true, outcome = { 
   return { handler, did, event, handle };
 }
 
-const TURN = { turn_index: 0, role: 'caller', text: 'Hi', start_ms: 0, end_ms: 1, interrupted: false, redacted: false };
+const TURN = {
+  turn_index: 0,
+  role: 'caller',
+  text: 'Hi',
+  start_ms: 0,
+  end_ms: 1,
+  interrupted: false,
+  redacted: false,
+};
 const human = { class: 'human', by: 'greeting', after_ms: 5, evidence: [] };
 const names = (did: unknown[][]) => did.map(([name]) => name);
 const of = (did: unknown[][], name: string) => did.filter(([one]) => one === name).map(([, ...args]) => args);
@@ -67,10 +75,22 @@ function report(more: Partial<CallReport> = {}): CallReport {
     ...{ answered_at: ANSWERED, ended_at: ENDED, ended_by: 'caller', hangup_reason: 'caller_hangup' },
     ...{ duration_ms: 60_500, agent_talk_ms: 1000, transfer_ms: 0, turns: [TURN], turns_truncated: false },
     metrics: {
-      ...{ turns: 1, turn_e2e_ms: null, stt_final_ms: null, llm_first_token_ms: null, tts_first_audio_ms: null },
+      ...{
+        turns: 1,
+        turn_e2e_ms: null,
+        stt_final_ms: null,
+        llm_first_token_ms: null,
+        tts_first_audio_ms: null,
+      },
       ...{ knowledge_ms: null, tool_ms: null, caller_reply_ms: null, thought_ahead_ms: null },
     },
-    usage: { stt_seconds: 1, llm_input_tokens: 2, llm_output_tokens: 3, tts_characters: 4, carrier_seconds: 5 },
+    usage: {
+      stt_seconds: 1,
+      llm_input_tokens: 2,
+      llm_output_tokens: 3,
+      tts_characters: 4,
+      carrier_seconds: 5,
+    },
     ...{ variables: { city: 'Bonn' }, language: 'en', last_index: 9 },
     ...more,
   } as CallReport;
@@ -90,7 +110,8 @@ void t.test('what begins, moves and ends a transfer moves the session', async (t
   t.match(of(await before.handle('call_started', started), 'transition'), [
     ['ses_1', 'in_progress', { cause: 'leg2', set: { started_at: new Date(5) } }],
   ]);
-  const transfer = (phase: string) => handle('transfer', { transfer_id: 'trf_1', phase, destination_id: 'sales' });
+  const transfer = (phase: string) =>
+    handle('transfer', { transfer_id: 'trf_1', phase, destination_id: 'sales' });
   t.match(of(await transfer('begun'), 'transition'), [['ses_1', 'transferring', { cause: 'evt_1' }]]);
   t.match(of(await transfer('bridged'), 'transition'), [['ses_1', 'transferred', { cause: 'evt_1' }]]);
   t.match(of(await transfer('failed'), 'transition'), [
@@ -105,7 +126,10 @@ void t.test('a leg that was replaced tells, and moves nothing', async (t) => {
   const started = { answered_at: ANSWERED, encoding: 'pcmu', sample_rate: 8000, emulated: [] };
   t.same(names(await handle('call_started', started, old)), ['store', 'follower', 'tell']);
   t.same(names(await handle('answer_class', human, old)).includes('change'), false);
-  t.same(names(await handle('transfer', { transfer_id: 'trf_1', phase: 'begun' }, old)).includes('transition'), false);
+  t.same(
+    names(await handle('transfer', { transfer_id: 'trf_1', phase: 'begun' }, old)).includes('transition'),
+    false,
+  );
   const turn = await handle('turn', { ...TURN, variables: { city: 'Bonn' } }, old);
   t.same(names(turn), ['store', 'follower', 'turn', 'tell']);
 });
@@ -113,7 +137,12 @@ void t.test('a leg that was replaced tells, and moves nothing', async (t) => {
 void t.test('a turn is told once its text is there, with what it has changed', async (t) => {
   const { handle } = scene();
   const words = [{ text: 'Hi', start_ms: 0, end_ms: 1 }];
-  const did = await handle('turn', { ...TURN, words, variables: { name: 'Ada' }, trusted_variables: ['name', 'other'] });
+  const did = await handle('turn', {
+    ...TURN,
+    words,
+    variables: { name: 'Ada' },
+    trusted_variables: ['name', 'other'],
+  });
   t.same(names(did), ['store', 'follower', 'change', 'turn', 'tell']);
   const [, stored] = of(did, 'store')[0] as [unknown, CallEvent];
   t.notOk('text' in stored.data, 'the text is kept elsewhere');
@@ -162,7 +191,11 @@ void t.test('a command to the carrier is answered, whoever asks', async (t) => {
   const did = await handle('carrier_command', command);
   t.equal(of(did, 'run').length, 1);
   t.match(of(did, 'send'), [
-    [{ gatewayId: 'gw_1', sessionId: 'ses_1' }, 'carrier_result', { command_id: 'c1', ok: false, code: 'blocked' }],
+    [
+      { gatewayId: 'gw_1', sessionId: 'ses_1' },
+      'carrier_result',
+      { command_id: 'c1', ok: false, code: 'blocked' },
+    ],
   ]);
   const old = await handle('carrier_command', command, { claim_id: 'clm_0' });
   t.equal(of(old, 'run').length, 0);
@@ -172,7 +205,10 @@ void t.test('a command to the carrier is answered, whoever asks', async (t) => {
 void t.test('a report closes the session with all that it says', async (t) => {
   const { handle } = scene({ started_at: new Date(ANSWERED) });
   const did = await handle('call_ended', report());
-  t.match(of(did, 'lost'), [['ses_1', { of: 0 }], ['ses_1', { except: [] }]]);
+  t.match(of(did, 'lost'), [
+    ['ses_1', { of: 0 }],
+    ['ses_1', { except: [] }],
+  ]);
   t.match(of(did, 'notify')[0]!.slice(1), ['leg0']);
   const [, to, set, turns] = of(did, 'close')[0]!;
   t.equal(to, 'ended');
@@ -195,10 +231,17 @@ void t.test('a report closes the session with all that it says', async (t) => {
     variables: { city: 'Bonn' },
     outcome: null,
   });
-  t.match(of(did, 'send'), [[{ gatewayId: 'gw_1', sessionId: 'ses_1' }, 'report_stored', { event_id: 'evt_1' }]]);
+  t.match(of(did, 'send'), [
+    [{ gatewayId: 'gw_1', sessionId: 'ses_1' }, 'report_stored', { event_id: 'evt_1' }],
+  ]);
   t.match(of(did, 'account')[0], ['ses_1', 0, { agent_talk_ms: 1000 }]);
   const account = { usage: report().usage, agent_talk_ms: 1, transfer_ms: 1 };
-  const later = scene({ leg: 1, started_at: new Date(Date.parse(ENDED) - 90_000), outcome: 'sold', legs: { 0: account, 1: account } as never });
+  const later = scene({
+    leg: 1,
+    started_at: new Date(Date.parse(ENDED) - 90_000),
+    outcome: 'sold',
+    legs: { 0: account, 1: account } as never,
+  });
   const second = await later.handle('call_ended', report({ variables: { outcome: 'lost' } }), {
     index: EVENT_INDEXES_PER_LEG + 3,
   });
@@ -220,7 +263,8 @@ void t.test('a report tells what became of the recording and of the averages', a
 
 void t.test('a call that nobody answered failed or was cancelled', async (t) => {
   const { handle } = scene({ status: 'ringing' });
-  const unanswered = (more: Partial<CallReport>) => handle('call_ended', report({ answered_at: null, ...more }));
+  const unanswered = (more: Partial<CallReport>) =>
+    handle('call_ended', report({ answered_at: null, ...more }));
   const cancelled = await unanswered({});
   t.equal(of(cancelled, 'close')[0]![1], 'cancelled');
   t.match(of(cancelled, 'close')[0]![2], { started_at: null });
@@ -264,7 +308,11 @@ void t.test('where no transcript is kept, turns pass to the analysis alone', asy
     t.equal('variables' in (of(did, 'close')[0]![2] as object), change.erased_at === undefined);
   }
   const erased = scene({ erased_at: new Date() });
-  t.same(names(await erased.handle('dtmf', { direction: 'received', digits: '1' })), [], 'nothing is stored or told');
+  t.same(
+    names(await erased.handle('dtmf', { direction: 'received', digits: '1' })),
+    [],
+    'nothing is stored or told',
+  );
 });
 
 void t.test('what nobody knows stops nothing', async (t) => {

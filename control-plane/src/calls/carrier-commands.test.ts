@@ -109,7 +109,11 @@ void t.test('what a process died over is done again only where that is harmless'
   t.match(await died('hangup', {}), [{ ok: true }, [['hangup']]]);
   t.match(await died('consult', {}), [{ ok: true, code: 'begun' }, [['begin']]]);
   t.match(await died('consult_cancel', {}), [{ ok: true }, [['cancel']]]);
-  t.same(await died('bridge', {}), [{ ok: true }, [['bridge', true]]], 'which is told that it is the second time');
+  t.same(
+    await died('bridge', {}),
+    [{ ok: true }, [['bridge', true]]],
+    'which is told that it is the second time',
+  );
 });
 
 void t.test('a call of somebody else’s account is out of reach', async (t) => {
@@ -133,45 +137,63 @@ void t.test('a call of somebody else’s account is out of reach', async (t) => 
 
 void t.test('keys are those of a telephone, and pauses', async (t) => {
   const { run, did } = scene();
-  for (const digits of ['1', '0123456789ABCD*#wW', '1'.repeat(64)]) t.same(await run('send_dtmf', { digits }), { ok: true });
+  for (const digits of ['1', '0123456789ABCD*#wW', '1'.repeat(64)])
+    t.same(await run('send_dtmf', { digits }), { ok: true });
   t.same(did[0], ['dtmf', 'CA1', '1']);
   for (const digits of [undefined, '', 'E', '1 2', '1'.repeat(65), '1\n'])
     t.same(await run('send_dtmf', { digits }), { ok: false, code: 'invalid_digits' }, digits);
 });
 
-void t.test('a transfer goes to a number that may be called, and is known before it is asked for', async (t) => {
-  const { run, did, world } = scene();
-  const to = '+14155550123';
-  for (const bad of [undefined, '14155550123', '+0415555012', '+141555', '+1415555012345678', '+14155550123 ', 'x+14155550123'])
-    t.same(await run('transfer', { to: bad }), { ok: false, code: 'invalid_number' }, bad);
-  for (const extension of ['', 'A', '1'.repeat(33), '1 '])
-    t.same(await run('transfer', { to, extension }), { ok: false, code: 'invalid_digits' });
-  t.same(did, []);
-  world.mayCall = false;
-  t.same(await run('transfer', { to }), { ok: false, code: 'blocked' });
-  t.same(did.splice(0), [['may', 'tel_1', to]]);
-  world.mayCall = true;
-  world.blocked = new Set([to]);
-  t.same(await run('transfer', { to }), { ok: false, code: 'blocked' });
-  world.blocked = new Set();
-  did.length = 0;
-  t.same(await run('transfer', { to }), { ok: true });
-  const transfer = {
-    ...{ transfer_id: 'ses_1', to, caller_id: null, ring_timeout_seconds: 30 },
-    ...{ destination_id: null, extension: null },
-  };
-  t.same(did[1], ['change', 'ses_1', { transfer }]);
-  t.match(did[2], [
-    'transfer',
-    'CA1',
-    { transferId: 'ses_1', to, extension: null, callerId: null, ringTimeoutSeconds: 30 },
-  ]);
-  const { documentUrl, resultUrl } = did[2]![2] as { documentUrl: string; resultUrl: string };
-  t.match(documentUrl, /^https:\/\/parley\.example\/.*twilio.*tel_1\?transfer=ses_1$/);
-  t.equal(resultUrl, documentUrl.replace('transfer=', 'transfer_result='));
-  did.length = 0;
-  const all = { transfer_id: 'a/b', caller_id: '+1', ring_timeout_seconds: 9, destination_id: 'sales', extension: 'w1#' };
-  t.same(await run('transfer', { to, ...all }), { ok: true });
-  t.same(did[1], ['change', 'ses_1', { transfer: { to, ...all } }]);
-  t.match((did[2]![2] as { documentUrl: string }).documentUrl, '?transfer=a%2Fb');
-});
+void t.test(
+  'a transfer goes to a number that may be called, and is known before it is asked for',
+  async (t) => {
+    const { run, did, world } = scene();
+    const to = '+14155550123';
+    for (const bad of [
+      undefined,
+      '14155550123',
+      '+0415555012',
+      '+141555',
+      '+1415555012345678',
+      '+14155550123 ',
+      'x+14155550123',
+    ])
+      t.same(await run('transfer', { to: bad }), { ok: false, code: 'invalid_number' }, bad);
+    for (const extension of ['', 'A', '1'.repeat(33), '1 '])
+      t.same(await run('transfer', { to, extension }), { ok: false, code: 'invalid_digits' });
+    t.same(did, []);
+    world.mayCall = false;
+    t.same(await run('transfer', { to }), { ok: false, code: 'blocked' });
+    t.same(did.splice(0), [['may', 'tel_1', to]]);
+    world.mayCall = true;
+    world.blocked = new Set([to]);
+    t.same(await run('transfer', { to }), { ok: false, code: 'blocked' });
+    world.blocked = new Set();
+    did.length = 0;
+    t.same(await run('transfer', { to }), { ok: true });
+    const transfer = {
+      ...{ transfer_id: 'ses_1', to, caller_id: null, ring_timeout_seconds: 30 },
+      ...{ destination_id: null, extension: null },
+    };
+    t.same(did[1], ['change', 'ses_1', { transfer }]);
+    t.match(did[2], [
+      'transfer',
+      'CA1',
+      { transferId: 'ses_1', to, extension: null, callerId: null, ringTimeoutSeconds: 30 },
+    ]);
+    const { documentUrl, resultUrl } = did[2]![2] as { documentUrl: string; resultUrl: string };
+    t.match(documentUrl, /^https:\/\/parley\.example\/.*twilio.*tel_1\?transfer=ses_1$/);
+    t.equal(resultUrl, documentUrl.replace('transfer=', 'transfer_result='));
+    did.length = 0;
+    const all = {
+      transfer_id: 'a/b',
+      caller_id: '+1',
+      ring_timeout_seconds: 9,
+      destination_id: 'sales',
+      extension: 'w1#',
+    };
+    t.same(await run('transfer', { to, ...all }), { ok: true });
+    t.same(did[1], ['change', 'ses_1', { transfer: { to, ...all } }]);
+    t.match((did[2]![2] as { documentUrl: string }).documentUrl, '?transfer=a%2Fb');
+  },
+);

@@ -77,8 +77,14 @@ function scene() {
 void t.test('one process sweeps, while the bus is well', async (t) => {
   const { world, did, reaper, asked, sweep } = scene();
   await reaper.sweep(never);
-  t.same(did, [['lease', 'reaper', 'one', 3 * REAPER_INTERVAL_MS], ['repair', never]]);
-  t.same(asked.map(({ limit }) => limit), [500, 500]);
+  t.same(did, [
+    ['lease', 'reaper', 'one', 3 * REAPER_INTERVAL_MS],
+    ['repair', never],
+  ]);
+  t.same(
+    asked.map(({ limit }) => limit),
+    [500, 500],
+  );
   for (const key of ['healthy', 'ping', 'lease'] as const) {
     world[key] = false;
     asked.length = 0;
@@ -92,7 +98,8 @@ void t.test('one process sweeps, while the bus is well', async (t) => {
 
 void t.test('a session that nobody joined expires with its last credential', async (t) => {
   const { world, sweep, ago, asked, clock } = scene();
-  const one = (more: Partial<SessionRecord>) => [{ _id: 'ses_1', status: 'created', join_by: ago(6000), ...more }] as never;
+  const one = (more: Partial<SessionRecord>) =>
+    [{ _id: 'ses_1', status: 'created', join_by: ago(6000), ...more }] as never;
   world.waiting = one({});
   const verdict = {
     ...{ ended_at: new Date(clock.now()), ended_by: 'system', closed_by: 'expiry' },
@@ -113,7 +120,12 @@ void t.test('a session that nobody joined expires with its last credential', asy
   t.same(await sweep(), [], 'it may ring for a minute');
   world.waiting = one({ status: 'ringing', join_by: ago(60_001) });
   t.match(await sweep(), [
-    ['close', 'ses_1', 'failed', { where: { leg: -1 }, set: { ...verdict, failure_reason: 'media_timeout' } }],
+    [
+      'close',
+      'ses_1',
+      'failed',
+      { where: { leg: -1 }, set: { ...verdict, failure_reason: 'media_timeout' } },
+    ],
   ]);
   world.waiting = one({ status: 'ringing', join_by: ago(60_001), treatment: { action: 'reject' } as never });
   t.match(await sweep(), [['close', 'ses_1', 'ended', { set: { closed_by: 'expiry' } }]], 'an own end');
@@ -181,7 +193,12 @@ void t.test('a claim that never became a call is closed, though its gateway live
   ] as const) {
     world.calls = [call({ status, unheld_since: ago(60_000) })];
     t.match(await sweep(), [
-      ['close', 'ses_1', to, { set: { post_call_status: 'skipped', post_call_finished_at: new Date(clock.now()) } }],
+      [
+        'close',
+        'ses_1',
+        to,
+        { set: { post_call_status: 'skipped', post_call_finished_at: new Date(clock.now()) } },
+      ],
     ]);
   }
   world.calls = [call({ gateway_id: null, unheld_since: null })];
@@ -195,7 +212,12 @@ void t.test('a gateway that does not notice the end of the call is told of it', 
   t.same(await sweep(), []);
   world.calls = [call({ carrier_ended_at: ago(30_001) })];
   t.same(await sweep(), [
-    ['send', { gatewayId: 'gw_2', sessionId: 'ses_1' }, 'end', { ended_by: 'carrier', hangup_reason: 'carrier_hangup' }],
+    [
+      'send',
+      { gatewayId: 'gw_2', sessionId: 'ses_1' },
+      'end',
+      { ended_by: 'carrier', hangup_reason: 'carrier_hangup' },
+    ],
   ]);
   world.calls = [call({ carrier_ended_at: ago(30_001), gateway_id: null })];
   t.same(await sweep(), []);
@@ -210,7 +232,10 @@ void t.test('all calls are looked at, however many', async (t) => {
     ['', 'ses_00499', 'ses_00999'],
   );
   const { filter } = asked[1]!;
-  t.same(filter['$or'], [{ status: { $in: ['in_progress', 'transferring', 'transferred'] } }, { leg: { $gte: 0 } }]);
+  t.same(filter['$or'], [
+    { status: { $in: ['in_progress', 'transferring', 'transferred'] } },
+    { leg: { $gte: 0 } },
+  ]);
   t.match((filter['status'] as { $in: string[] }).$in, [
     'in_progress',
     'transferring',
