@@ -38,7 +38,7 @@ function scene(change: Partial<SessionRecord> = {}, { found = true, outcome = { 
       tell: (...args: unknown[]) => void did.push(['tell', ...args]),
       pass: (...args: unknown[]) => void did.push(['pass', ...args]),
     } as never,
-    followers: [{ store: note('follower') }],
+    followers: [{ store: note('follower') as never }],
     recordings: { apply: note('recording'), lost: note('lost') } as never,
     carrierCommands: { run: note('run', outcome) } as never,
     gatewayCommands: { send: note('send') } as never,

@@ -276,9 +276,9 @@ void t.test('what the caller says of an agent that speaks is done to it', (t) =>
   hears.lastSpeechAt = clock.monotonic() - 100;
   stt().onInterim(said('book a table'));
   t.match(since().at(-1), ['prepare', 'book a table']);
-  stt().onTurnResumed();
+  stt().onTurnResumed?.();
   t.match(since(), ['discard']);
-  stt().onEagerTurnEnd(said('book a room'));
+  stt().onEagerTurnEnd?.(said('book a room'));
   t.match(since(), [['prepare', 'book a room']]);
   t.end();
 });
@@ -455,7 +455,7 @@ void t.test('detection that only answers or interrupts less changes no turn', (t
   turns.setDetection({ respond: false, interrupt: false, listen: true });
   t.same(since(), []);
   t.equal(turns.openText, 'I want');
-  stt().onEagerTurnEnd(said('I want tea'));
+  stt().onEagerTurnEnd?.(said('I want tea'));
   t.same(since(), ['discard'], 'nothing is thought ahead where nothing is answered');
   Object.assign(floor, { activity: 'speaking', audible: true });
   audio(EVIDENCE.sound);

@@ -68,8 +68,9 @@ export async function measure(
     const { texts, ids } = await switchMutants(root, mutants);
     const again = options.again === true;
     const { tests } = options;
-    const effort = again ? WHOLE_EFFORT : FIRST_EFFORT;
-    const covering = new CoveringTests(root, again ? opensBrowser(root) : longTests(root));
+    const whole = again && tests === undefined;
+    const effort = whole ? WHOLE_EFFORT : FIRST_EFFORT;
+    const covering = new CoveringTests(root, whole ? opensBrowser(root) : longTests(root));
     const looks = new Map<string, Promise<Usual>>();
     const left = open.values();
     const work = async (own: string): Promise<void> => {
