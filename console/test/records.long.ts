@@ -207,6 +207,7 @@ void t.test(
       await page.getByRole('button', { name: 'Begin a flow' }).click();
       await page.getByRole('button', { name: 'Save' }).click();
       await page.getByText(/Saved as version \d/).waitFor();
+      const { version: newest } = await rest.get<{ version: number }>(`/v1/agents/${agentId}`);
       await open(`agents/${agentId}/versions`);
       await page.getByText('Chosen versions').click();
       await page.getByRole('combobox', { name: 'Add a version' }).click();
@@ -217,6 +218,8 @@ void t.test(
       t.equal(await slider.getAttribute('aria-valuenow'), '55');
       await page.getByRole('button', { name: 'Publish', exact: true }).click();
       await page.getByText('New calls follow the new rule.').waitFor();
+      for (const version of ['v1', `v${newest}`])
+        await page.getByRole('row', { name: new RegExp(`^${version} \\d`) }).waitFor();
       const traffic = await rest.get<{ mode: string; splits: { version: number; weight: number }[] }>(
         `/v1/agents/${agentId}/traffic`,
       );

@@ -61,7 +61,11 @@ export function usePublish(agentId: string) {
       take(
         api.PUT('/v1/agents/{agent_id}/traffic', { params: { path: { agent_id: agentId } }, body: traffic }),
       ),
-    onSuccess: (traffic) => queries.setQueryData(['agent', agentId, 'traffic'], traffic),
+    onSuccess(traffic) {
+      queries.setQueryData(['agent', agentId, 'traffic'], traffic);
+      // They are told of the versions that get callers now. Nobody waits for them: who publishes is told at once.
+      void queries.invalidateQueries({ queryKey: ['agent', agentId, 'results'] });
+    },
   });
 }
 
