@@ -78,6 +78,7 @@ void t.test(
       await drawer.getByLabel('Test question').fill('When does the kitchen close?');
       await page.keyboard.press('Enter');
       await drawer.getByText('closes at ten').waitFor();
+      await drawer.getByText(/\.txt · score \d\.\d\d/).waitFor();
       t.equal(await page.locator('[role=dialog] script').count(), 0);
       await drop(page, drawer.getByText('Drop documents here'), {
         name: 'menu.pdf',

@@ -149,8 +149,15 @@ export default function KnowledgeExtra({ record, onChanged }: ExtraProps) {
       )}
       {search.data?.items.map((passage, index) => (
         <Card key={index} withBorder radius="md" p="sm">
-          <Text size="xs" c="dimmed">
-            Score {passage.score.toFixed(2)}
+          <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+            <bdi>{passage.file_name}</bdi>
+            {passage.heading && (
+              <>
+                {' › '}
+                <bdi>{passage.heading}</bdi>
+              </>
+            )}{' '}
+            · score {passage.score.toFixed(2)}
           </Text>
           <Text size="sm" style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
             {passage.text}
