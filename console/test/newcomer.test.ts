@@ -80,6 +80,8 @@ void t.test('a newcomer sees a call, hears it, changes the agent and publishes i
     const live = page.getByRole('region', { name: 'Live call' });
     await live.getByText('Hello, my name is Anna Weber').waitFor({ timeout: CALL_LIMIT_MS });
     await live.getByText('book_table').first().waitFor({ timeout: CALL_LIMIT_MS });
+    await live.getByText(/Because: /).waitFor();
+    await live.getByLabel('Reply time').first().waitFor();
     await picture(page, 'live-call');
   });
 
