@@ -118,6 +118,19 @@ void t.test(
       await timeline.getByRole('alert').waitFor({ state: 'detached' });
     });
 
+    await t.test('a word is gone to, and heard, by keyboard', async (t) => {
+      const said = page.getByRole('region', { name: 'Transcript' }).locator('.turn-agent .words').first();
+      await said.focus();
+      for (let word = 0; word < 3; word++) await page.keyboard.press('ArrowRight');
+      t.equal(await said.locator('.chosen').getAttribute('data-word'), '2');
+      await page.keyboard.press('Enter');
+      await eventually('it is heard from there', () =>
+        page.evaluate<boolean>(
+          "Number(document.querySelector('.turn-agent .words .lit')?.dataset.word) >= 2",
+        ),
+      );
+    });
+
     await t.test('who may not follow a call any more is told so, and follows it again', async () => {
       const email = 'kim@example.test';
       const kim = await invite(opened, owner, { ...{ orgId, email, name: 'Kim Ross', role: 'viewer' } });
@@ -171,19 +184,6 @@ void t.test(
     await t.test('a call is made into one test, whatever fails on the way', async (t) => {
       const lines = [CALLER_LINES.booking, CALLER_LINES.day];
       await holdTypedCall(opened, page, lines, 'booked for');
-
-      // A word is gone to and heard without a mouse.
-      const said = page.getByRole('region', { name: 'Transcript' }).locator('.turn-agent .words').first();
-      await said.focus();
-      for (let word = 0; word < 3; word++) await page.keyboard.press('ArrowRight');
-      t.equal(await said.locator('.chosen').getAttribute('data-word'), '2');
-      await page.keyboard.press('Enter');
-      await eventually('it is heard from there', () =>
-        page.evaluate<boolean>(
-          "Number(document.querySelector('.turn-agent .words .lit')?.dataset.word) >= 2",
-        ),
-      );
-
       const begin = page.getByRole('button', { name: 'Make a test' });
       const name = dialog.getByRole('textbox', { name: 'Name' });
       const make = dialog.getByRole('button', { name: 'Make the test' });
