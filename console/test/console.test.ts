@@ -142,7 +142,7 @@ void t.test('the console, as a person uses it', { skip }, async (t) => {
     const links = page.getByRole('navigation').getByRole('link');
     const names = ['Home', 'Projects', 'Project', 'API keys', 'Members', 'Rate limits', 'Features'];
     names.push('Usage', 'Billing', 'Campaigns', 'Complaints', 'Audit trail', 'Organisation', 'Numbers');
-    names.push('Provider credentials', 'Models', 'Inbound', 'Accounts');
+    names.push('Provider credentials', 'Models', 'Inbound', 'Carrier accounts');
     for (const name of sampleOf(t, 'CONSOLE_PAGE', names)) {
       await links.filter({ hasText: new RegExp(`^${name}$`) }).click();
       await page.getByRole('heading', { level: 1 }).waitFor();

@@ -66,7 +66,7 @@ void t.test('settings, people and calls', { skip: skip || (!LONG && 'npm run tes
       .waitFor();
     await today.getByRole('row', { name: /Calls/ }).getByText('0.3 a day').waitFor();
     await today
-      .getByRole('row', { name: /Ended: Caller hangup/ })
+      .getByRole('row', { name: /Ended: Caller hung up/ })
       .getByText('100 %')
       .first()
       .waitFor();

@@ -126,7 +126,7 @@ export const RECORD_KINDS: readonly RecordKind[] = [
   }),
   kind({
     id: 'telephony-accounts',
-    title: 'Accounts',
+    title: 'Carrier accounts',
     group: 'Telephony',
     icon: Server,
     many: 'TelephonyAccounts',
@@ -136,7 +136,7 @@ export const RECORD_KINDS: readonly RecordKind[] = [
   }),
   kind({
     id: 'recipient-lists',
-    title: 'Do-not-call',
+    title: 'Lists and do-not-call',
     group: 'Telephony',
     icon: PhoneOff,
     many: 'RecipientLists',

@@ -4,7 +4,9 @@ import { ProjectValue } from '../app/project.ts';
 import { formatTime } from './format.ts';
 import type { TimeForm } from './format.ts';
 
-/** A moment in the project's zone; UTC when pointed at or focused. */
+const TOUCHED = { hover: true, focus: true, touch: true };
+
+/** A moment in the project's zone; UTC when pointed at or touched. */
 export function Time({
   value,
   form = 'short',
@@ -17,7 +19,7 @@ export function Time({
   const timezone = useContext(ProjectValue)?.timezone ?? 'UTC';
   if (value == null) return <>{fallback}</>;
   return (
-    <Tooltip label={`${new Date(value).toISOString().slice(0, 19).replace('T', ' ')} UTC`}>
+    <Tooltip events={TOUCHED} label={`${new Date(value).toISOString().slice(0, 19).replace('T', ' ')} UTC`}>
       <time dateTime={value} style={{ whiteSpace: 'nowrap', fontVariantNumeric: 'tabular-nums' }}>
         {formatTime(value, timezone, form)}
       </time>

@@ -28,6 +28,12 @@ const TABS = [
   },
 ] as const;
 
+/** On a narrow screen the tabs scroll: the one that is open is seen. */
+function intoSight(tab: HTMLButtonElement | null): void {
+  const list = tab?.parentElement;
+  if (tab && list) list.scrollLeft = tab.offsetLeft + tab.offsetWidth - list.clientWidth;
+}
+
 /** What stands above each page of an agent. */
 export function AgentFrame({
   agentId,
@@ -107,7 +113,7 @@ export function AgentFrame({
       >
         <Tabs.List>
           {offered.map(({ id, title }) => (
-            <Tabs.Tab key={id} value={id}>
+            <Tabs.Tab key={id} value={id} ref={id === tab.id ? intoSight : undefined}>
               <Text size="sm" fw={tab.id === id ? 600 : 400}>
                 {title}
               </Text>

@@ -141,7 +141,7 @@ function AgentTable({ agents, mayWrite }: { agents: readonly Agent[] | undefined
           <Table.Tr>
             <Table.Th>Name</Table.Th>
             <Table.Th w={150} visibleFrom="sm">
-              Callers get
+              Live version
             </Table.Th>
             <Table.Th w={90} ta="right">
               Calls
@@ -201,6 +201,10 @@ function AgentRow({
   });
   const live = liveVersionOf(agent.version, traffic.data);
   const replyMs = figures?.reply_latency.median_ms;
+  const liveWords =
+    traffic.data?.mode === 'pinned' && traffic.data.splits.length > 1
+      ? traffic.data.splits.map(({ version, weight: share }) => `v${version} ${share} %`).join(' · ')
+      : `v${live}`;
   return (
     <Table.Tr ref={ref}>
       <Table.Td>
@@ -223,16 +227,18 @@ function AgentRow({
           {agent.flow_definition ? 'Flow · ' : ''}
           {agent.system_prompt === '' ? 'No prompt yet' : agent.system_prompt}
         </Text>
+        <Text size="xs" hiddenFrom="sm" truncate>
+          {[
+            ...(traffic.data ? [`Live ${liveWords}`] : []),
+            ...(replyMs == null ? [] : [`replies in ${formatLatency(replyMs)}`]),
+          ].join(' · ')}
+        </Text>
       </Table.Td>
       <Table.Td visibleFrom="sm">
         {traffic.data && (
           <Group gap={6} wrap="nowrap">
             <Badge variant="dot" color="green" tt="none">
-              {traffic.data.mode === 'pinned' && traffic.data.splits.length > 1
-                ? traffic.data.splits
-                    .map(({ version, weight: share }) => `v${version} ${share} %`)
-                    .join(' · ')
-                : `v${live}`}
+              {liveWords}
             </Badge>
             {live !== agent.version && (
               <Badge variant="dot" color="yellow" tt="none">

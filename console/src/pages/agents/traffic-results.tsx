@@ -32,7 +32,7 @@ export function Results({ agentId }: { agentId: string }) {
     <Box mt="lg">
       <Group justify="space-between" mb="xs">
         <Text size="sm" fw={600}>
-          What came of it
+          Results by version
         </Text>
         <SegmentedControl size="xs" value={days} onChange={setDays} data={PERIODS} aria-label="Period" />
       </Group>

@@ -68,6 +68,11 @@ export function wordFor(words: Readonly<Record<string, string>>, value: string):
   return Object.hasOwn(words, value) ? words[value]! : inWords(value);
 }
 
+/** A reason for which calls ended or failed, in words. */
+export function endInWords(reason: string): string {
+  return wordFor({ ...FAILURE_WORDS, ...HANGUP_WORDS }, reason);
+}
+
 /** How a call ended, in words; null while it has not. */
 export function endOf(call: { hangup_reason: string | null; failure_reason: string | null }): string | null {
   if (call.failure_reason !== null) return wordFor(FAILURE_WORDS, call.failure_reason);

@@ -14,8 +14,9 @@ import { useState } from 'react';
 import { useDailyStatistics } from '../../api/daily-statistics.ts';
 import { DayChart } from '../../components/day-chart.tsx';
 import { daysFrom, formatDay } from '../../components/days.ts';
-import { formatCount, formatLatency, inWords } from '../../components/format.ts';
+import { formatCount, formatLatency } from '../../components/format.ts';
 import { QueryContent } from '../../components/query-content.tsx';
+import { endInWords } from '../calls/call-words.ts';
 
 type Statistics = NonNullable<ReturnType<typeof useDailyStatistics>['query']['data']>;
 
@@ -127,7 +128,7 @@ function Ends({ period: { sessions: total, end_reasons: reasons } }: { period: S
         {shown.map(({ reason, sessions }) => (
           <Group key={reason} gap="sm" wrap="nowrap">
             <Text size="sm" w={{ base: 120, xs: 200 }} truncate>
-              {inWords(reason)}
+              {endInWords(reason)}
             </Text>
             <Progress value={(100 * sessions) / total} flex={1} aria-hidden />
             <Text size="sm" w={110} ta="right" style={{ fontVariantNumeric: 'tabular-nums' }}>

@@ -2,8 +2,8 @@ import { Anchor, Badge, Button, Card, Group, SimpleGrid, Stack, Text, ThemeIcon,
 import { useLocalStorage } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
+import { useMemo } from 'react';
 import { api, take } from '../../api/client.ts';
-import type { components } from '../../api/schema.d.ts';
 import { useRetryFailed } from '../../api/use-retry-failed.ts';
 import { useProject } from '../../app/project.ts';
 import { DataTable } from '../../components/data-table.tsx';
@@ -16,18 +16,21 @@ import { PageHeader } from '../../components/page-header.tsx';
 import { QueryContent } from '../../components/query-content.tsx';
 import { StatusBadge } from '../../components/status-badge.tsx';
 import { Time } from '../../components/time.tsx';
+import { useAgentNames } from '../calls/call-data.ts';
+import type { ListedCall } from '../calls/call-data.ts';
+import { endOf, farEndOf } from '../calls/call-words.ts';
 import { DailyCharts } from './daily-charts.tsx';
 import { Now } from './now.tsx';
 import { Today } from './today.tsx';
 import { firstSteps } from './first-steps.ts';
 import type { StepId } from './first-steps.ts';
 
-type Session = components['schemas']['CreateSessionOut'];
-
 const LATEST = 10;
 
 export default function HomePage() {
   const { orgId, projectId, projectName, timezone } = useProject();
+  const agents = useAgentNames({ orgId, projectId });
+  const columns = useMemo(() => columnsOf(agents), [agents]);
   const navigate = useNavigate();
   const path = { org_id: orgId, project_id: projectId };
   const sessions = useQuery({
@@ -36,7 +39,7 @@ export default function HomePage() {
     queryFn: () =>
       take(
         api.GET('/v1/orgs/{org_id}/projects/{project_id}/sessions', {
-          params: { path, query: { limit: LATEST, sort: '-created_at' } },
+          params: { path, query: { limit: LATEST, sort: '-created_at', detail: true } },
         }),
       ),
   });
@@ -76,7 +79,7 @@ export default function HomePage() {
                 <DataTable
                   label="Latest calls"
                   rows={items}
-                  columns={COLUMNS}
+                  columns={columns}
                   rowKey={({ session_id }) => session_id}
                   onOpen={({ session_id }) =>
                     void navigate({ to: `/projects/${projectId}/calls/${session_id}` })
@@ -91,18 +94,33 @@ export default function HomePage() {
   );
 }
 
-const COLUMNS: DataColumn<Session>[] = [
-  { id: 'when', title: 'Created', cell: ({ created_at }) => <Time value={created_at} />, width: '150px' },
-  { id: 'status', title: 'Status', cell: ({ status }) => <StatusBadge status={status} />, width: '130px' },
-  { id: 'channel', title: 'Channel', cell: ({ channel }) => channel, width: 'minmax(110px, 1fr)' },
-  {
-    id: 'duration',
-    title: 'Duration',
-    align: 'end',
-    width: '110px',
-    cell: ({ duration_seconds }) => <Duration seconds={duration_seconds} />,
-  },
-];
+/** What is told of each of the latest calls. @param agents names by id */
+function columnsOf(agents: ReadonlyMap<string, string>): DataColumn<ListedCall>[] {
+  return [
+    { id: 'when', title: 'Time', cell: ({ created_at }) => <Time value={created_at} />, width: '150px' },
+    {
+      id: 'caller',
+      title: 'Caller',
+      width: 'minmax(150px, 1fr)',
+      cell: (call) => <bdi>{farEndOf(call) ?? (call.direction === 'web' ? 'Web visitor' : 'Unknown')}</bdi>,
+    },
+    {
+      id: 'agent',
+      title: 'Agent',
+      width: 'minmax(140px, 1fr)',
+      cell: ({ agent_id }) => (agent_id === null ? '–' : <bdi>{agents.get(agent_id) ?? agent_id}</bdi>),
+    },
+    { id: 'status', title: 'Status', cell: ({ status }) => <StatusBadge status={status} />, width: '130px' },
+    { id: 'end', title: 'Ended', cell: (call) => endOf(call) ?? '–', width: 'minmax(140px, 1fr)' },
+    {
+      id: 'duration',
+      title: 'Duration',
+      align: 'end',
+      width: '110px',
+      cell: ({ duration_seconds }) => <Duration seconds={duration_seconds} />,
+    },
+  ];
+}
 
 /** The way to a first call, until it is gone or skipped. */
 function FirstSteps({ calls }: { calls: number }) {

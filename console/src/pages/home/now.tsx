@@ -97,7 +97,7 @@ export function Now() {
             )}
           </Stack>
         </Alert>
-        <Paper withBorder p="md" miw={200} bg="var(--parley-surface)">
+        <Paper withBorder p="md" miw={200} flex={{ base: 1, sm: '0 0 auto' }} bg="var(--parley-surface)">
           <Text size="sm" c="dimmed">
             Calls now
           </Text>

@@ -1,6 +1,7 @@
 import { Card, ScrollArea, Stack, Table, Text, Title } from '@mantine/core';
 import { useTodayAndWeek } from '../../api/daily-statistics.ts';
-import { formatCount, inWords } from '../../components/format.ts';
+import { formatCount } from '../../components/format.ts';
+import { endInWords } from '../calls/call-words.ts';
 import { LatencyBar, LatencyLegend } from '../call/latency-bar.tsx';
 import { latencyScale } from '../call/reply-latency.ts';
 import type { LatencyPart, ReplyLatency } from '../call/reply-latency.ts';
@@ -41,7 +42,7 @@ function Figures({ today, week }: { today: CallFigures; week: CallFigures }) {
           'aria-label': 'Figures of today and of the last seven days',
         }}
       >
-        <Table miw={480} layout="fixed" style={{ fontVariantNumeric: 'tabular-nums' }}>
+        <Table miw={{ base: 328, xs: 480 }} layout="fixed" style={{ fontVariantNumeric: 'tabular-nums' }}>
           <Table.Thead>
             <Table.Tr>
               <Table.Th />
@@ -68,7 +69,7 @@ function Figures({ today, week }: { today: CallFigures; week: CallFigures }) {
             {reasonShares(today, week).map(({ reason, today: now, week: before }) => (
               <Table.Tr key={reason}>
                 <Table.Th scope="row" fw={400}>
-                  Ended: {inWords(reason)}
+                  Ended: {endInWords(reason)}
                 </Table.Th>
                 <Table.Td>{percent(now)}</Table.Td>
                 <Table.Td>{percent(before)}</Table.Td>
