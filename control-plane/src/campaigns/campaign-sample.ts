@@ -1,3 +1,4 @@
+import { nameWords } from '../composition/name-words.ts';
 import { newId } from '@parley/shared/ids/new-id';
 import {
   archivedAgent,
@@ -163,7 +164,7 @@ export const campaignSample: Sample = {
         outcome: rare ? 'busy' : CONTACT_OUTCOMES[n % 2],
         goal_status: rare ? 'unclear' : 'achieved',
         name: n % 2 === 0 ? 'Guest 77' : 'Guest',
-        words: n % 2 === 0 ? ['gue', 'gues', 'guest', '77'] : ['gue', 'gues', 'guest'],
+        words: nameWords(n % 2 === 0 ? 'Guest 77' : 'Guest'),
       }),
     },
     {

@@ -1,3 +1,4 @@
+import { nameWords } from '../composition/name-words.ts';
 import { MAX_WAITING } from '../imports/import-service.ts';
 import { MANY_NUMBER, nthId, projectPath, RARE_NUMBER, unique } from '../composition/sample.ts';
 import type { Sample, SampleWorld } from '../composition/sample.ts';
@@ -66,7 +67,7 @@ export const recipientListSample: Sample = {
         phone_number: n === 7 ? RARE_NUMBER : `+1415${String(n).padStart(7, '0')}`,
         external_id: rare ? 'rare' : 'many',
         name: n % 2 === 0 ? 'Guest 77' : 'Guest',
-        words: n % 2 === 0 ? ['gue', 'gues', 'guest', '77'] : ['gue', 'gues', 'guest'],
+        words: nameWords(n % 2 === 0 ? 'Guest 77' : 'Guest'),
         source: 'api',
       }),
     },
