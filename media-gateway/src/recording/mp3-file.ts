@@ -7,8 +7,8 @@ const CHUNK_FRAMES = 16_384;
 const FRAME_SAMPLES = 576;
 /** What LAME puts before the first sample, as it tells it to players, which add what their own filter delays. */
 const ENCODER_DELAY = 576;
-/** kbit/s of one channel, by the sample rate. */
-const BITRATES = { 8000: [24, 32], 16_000: [32, 48], 24_000: [40, 64] } as const;
+/** kbit/s of one channel and of two, by the sample rate: a frame must hold the 157 bytes, or 165, of the first one's tag. */
+const BITRATES = { 8000: [24, 32], 16_000: [40, 48], 24_000: [64, 64] } as const;
 
 /** What is encoded: a WAV file of 16 bits, as recordings are written. */
 export interface Mp3Source {
