@@ -70,7 +70,10 @@ export class NumberWords {
 
   /** The cardinal, whatever its noun. */
   plain(number: string): string {
-    return this.#converter.toCardinal(number);
+    const [whole, decimals = ''] = number.split('.');
+    if (decimals.length <= 2) return this.#converter.toCardinal(number);
+    // The converter would make one number of them.
+    return `${this.#converter.toCardinal(`${whole}.${decimals[0]}`)} ${this.digits(decimals.slice(1))}`;
   }
 
   ordinal(number: number): string {

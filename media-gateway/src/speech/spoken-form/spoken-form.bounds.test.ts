@@ -46,6 +46,7 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
     ['1st 2nd 3rd 11th 112th', 'first second third eleventh one hundred twelfth'],
     ['1,234,567', 'one million two hundred thirty-four thousand five hundred sixty-seven'],
     ['12345', 'twelve thousand three hundred forty-five'], ['1,5'], ['-5 degrees', 'minus five degrees'],
+    ['3.14159', 'three point one four one five nine'], ['0.005', 'zero point zero zero five'], ['12.25', 'twelve point twenty-five'],
     ['It is 5.', 'It is five.'], ['5:4'], ['24/7'],
     // Abbreviations.
     ['a & b', 'a and b'], ['A&B'], ['Mr. X vs. Z', 'Mister X versus Z'],
@@ -60,7 +61,7 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
     ['3.5.2027', 'dritter Mai zweitausendsiebenundzwanzig'], ['12.13.2027'],
     ['um 7.30 Uhr', 'um sieben Uhr dreißig'], ['um 8:05 Uhr', 'um acht Uhr fünf'],
     ['1.000', 'eintausend'], ['1,50 €', 'ein Euro und fünfzig Cent'], ['1 Euro'], ['1 kg', '1 Kilogramm'], ['21 km', '21 Kilometer'],
-    ['11', 'elf'], ['0,5 %', 'null komma fünf Prozent'],
+    ['11', 'elf'], ['0,5 %', 'null komma fünf Prozent'], ['5,555 €', 'fünf komma fünf fünf fünf Euro'],
     ['030/1234567', 'null drei null, eins zwei drei vier fünf sechs sieben'], ['z.B. so', 'zum Beispiel so'],
   ],
   'fr-FR': [
