@@ -35,6 +35,7 @@ export const theme = createTheme({
   cursorType: 'pointer',
   components: {
     Button: { defaultProps: { size: 'sm' } },
+    Card: { defaultProps: { bg: 'var(--parley-surface)' } },
     Table: { defaultProps: { verticalSpacing: 'xs', horizontalSpacing: 'md' } },
     Tooltip: { defaultProps: { withArrow: true, openDelay: 300 } },
     Modal: {

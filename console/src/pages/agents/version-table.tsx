@@ -58,7 +58,7 @@ export function VersionTable({
   return (
     <ScrollArea.Autosize mah={420}>
       <Table miw={560} stickyHeader>
-        <Table.Thead>
+        <Table.Thead style={{ background: 'var(--parley-surface)' }}>
           <Table.Tr>
             <Table.Th w={130}>Compare</Table.Th>
             <Table.Th w={140}>Version</Table.Th>
