@@ -71,23 +71,23 @@ void t.test('a change takes voice, ears and texts along, and is told once', (t) 
 
 void t.test('three words show a language, of fewer two turns must agree', (t) => {
   const { call } = languages();
-  call.heard('Ja bitte', 'de');
+  void call.heard('Ja bitte', 'de');
   t.equal(call.current, 'en-US');
-  call.heard('oui', 'fr');
+  void call.heard('oui', 'fr');
   t.equal(call.current, 'en-US', 'they do not');
-  call.heard('1 2 3 #', 'fr');
+  void call.heard('1 2 3 #', 'fr');
   t.equal(call.current, 'en-US', 'digits are of no language');
-  call.heard('oui', 'fr');
+  void call.heard('oui', 'fr');
   t.equal(call.current, 'fr-FR');
-  call.heard('Das ist gut', 'de');
+  void call.heard('Das ist gut', 'de');
   t.equal(call.current, 'de-DE');
-  call.heard('Det är bra', 'sv');
+  void call.heard('Det är bra', 'sv');
   t.equal(call.current, 'de-DE', 'which the agent does not have');
   const other = languages();
-  other.call.heard('こんにちは', 'de');
+  void other.call.heard('こんにちは', 'de');
   t.equal(other.call.current, 'de-DE', 'four characters of a script without spaces are as many');
   const few = languages();
-  few.call.heard('はい', 'de');
+  void few.call.heard('はい', 'de');
   t.equal(few.call.current, 'en-US');
   t.end();
 });
@@ -102,7 +102,7 @@ void t.test(
     t.equal(call.current, 'de-DE');
     const late = languages(undefined, 'de');
     const slow = late.call.heard('Das ist gut', undefined);
-    late.call.heard('And now what', 'en');
+    void late.call.heard('And now what', 'en');
     await slow;
     t.equal(late.call.current, 'en-US');
     const none = languages();
@@ -114,16 +114,16 @@ void t.test(
 void t.test('an agent may look at the first turns only, or not at all', (t) => {
   const first = languages((config) => (config.language.detection = 'first_turn'));
   for (const word of ['ja', 'yes', 'oui'])
-    first.call.heard(word, word === 'ja' ? 'de' : word === 'oui' ? 'fr' : 'en');
-  first.call.heard('Das ist gut', 'de');
+    void first.call.heard(word, word === 'ja' ? 'de' : word === 'oui' ? 'fr' : 'en');
+  void first.call.heard('Das ist gut', 'de');
   t.equal(first.call.current, 'en-US', 'three turns have shown none');
   const telling = languages((config) => (config.language.detection = 'first_turn'));
-  telling.call.heard('That is good', 'en');
-  telling.call.heard('Das ist gut', 'de');
+  void telling.call.heard('That is good', 'en');
+  void telling.call.heard('Das ist gut', 'de');
   t.equal(telling.call.current, 'en-US', 'the first has shown it');
   const off = languages((config) => (config.language.detection = 'off'));
   t.notOk(off.call.detects);
-  off.call.heard('Das ist gut', 'de');
+  void off.call.heard('Das ist gut', 'de');
   t.equal(off.call.current, 'en-US');
   const alone = languages((config, plan) => {
     config.language.additional = [];

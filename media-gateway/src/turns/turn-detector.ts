@@ -441,17 +441,13 @@ export class TurnDetector {
         this.#pending !== undefined &&
         this.#interim === undefined &&
         this.#endsNow(this.#pending.text, view)
-      ) {
-        this.#finish('pause', actions);
-        return;
-      }
+      )
+        return this.#finish('pause', actions);
       if (
         this.#turnStartedAt !== undefined &&
         view.nowMs - this.#turnStartedAt >= turns.max_caller_turn_seconds * 1000
-      ) {
-        this.#finish('too_long', actions);
-        return;
-      }
+      )
+        return this.#finish('too_long', actions);
     }
     if (view.agent === 'idle' && this.#prepared === undefined) this.#considerPreparing(false, view, actions);
     if (this.#interim === undefined || this.#interim.text === '' || silentMs < SILENT_AFTER_MS) {
