@@ -6,6 +6,7 @@ import { DisposableList } from '@parley/shared/async/disposable-list';
 import { hasRedis, startRedis } from './backend/start-redis.ts';
 import { runCommand } from './command.ts';
 import { makeTemporary } from './make-temporary.ts';
+import { median } from './measure/median.ts';
 import { readUsage } from './measure/process-usage.ts';
 import { machine } from './report/html.ts';
 import { table } from './report/terminal.ts';
@@ -143,18 +144,18 @@ async function main(signal: AbortSignal): Promise<void> {
           ours.push(await measure(controlPlane.url, one, [controlPlane.pid, store.pid]));
           theirs.push(await measure(bare.ready.url, one, [bare.pid]));
         }
-        const perSecond = median(ours.map(({ result }) => result.requests.average));
-        const bareKoaPerSecond = median(theirs.map(({ result }) => result.requests.average));
+        const perSecond = median(ours.map(({ result }) => result.requests.average))!;
+        const bareKoaPerSecond = median(theirs.map(({ result }) => result.requests.average))!;
         return {
           name: one.name,
           perSecond: Math.round(perSecond * 10) / 10,
-          p50: median(ours.map(({ result }) => result.latency.p50)),
-          p99: median(ours.map(({ result }) => result.latency.p99)),
+          p50: median(ours.map(({ result }) => result.latency.p50))!,
+          p99: median(ours.map(({ result }) => result.latency.p99))!,
           bareKoaPerSecond: Math.round(bareKoaPerSecond),
           share: perSecond / bareKoaPerSecond,
-          cpuMs: median(ours.map(({ cpuMs }) => cpuMs[0]!)),
-          storeCpuMs: median(ours.map(({ cpuMs }) => cpuMs[1]!)),
-          bareKoaCpuMs: median(theirs.map(({ cpuMs }) => cpuMs[0]!)),
+          cpuMs: median(ours.map(({ cpuMs }) => cpuMs[0]!))!,
+          storeCpuMs: median(ours.map(({ cpuMs }) => cpuMs[1]!))!,
+          bareKoaCpuMs: median(theirs.map(({ cpuMs }) => cpuMs[0]!))!,
           failed: ours.reduce((sum, { result }) => sum + result.non2xx + result.errors, 0),
         };
       } finally {
@@ -202,11 +203,6 @@ async function main(signal: AbortSignal): Promise<void> {
 /** Of a process and its threads so far; NaN where the system does not tell. */
 function cpuSeconds(pid: number): number {
   return readUsage([pid])?.cpuSeconds ?? NaN;
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)]!;
 }
 
 await runCommand(main);
