@@ -13,6 +13,7 @@ const WHOLE = [
   '/v1/agents/{agent_id}/tools',
   '/v1/agents/{agent_id}/traffic',
   '/v1/agents/{agent_id}/traffic/results',
+  '/v1/campaigns/{campaign_id}/outcomes',
   '/v1/orgs/{org_id}/billing/wallet',
   '/v1/orgs/{org_id}/feature-flags',
   '/v1/orgs/{org_id}/projects/{project_id}/statistics/daily',

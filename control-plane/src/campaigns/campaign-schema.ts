@@ -147,7 +147,7 @@ export const campaignOutcomesResponse = z
       .meta({ description: 'Length of each stretch; null: no attempt is over yet.', example: 300 }),
     items: z.array(
       z.object({
-        from: timestamp,
+        from: timestamp.meta({ description: 'Its first instant.' }),
         to: timestamp.meta({ description: 'Not part of it.' }),
         attempts: attemptCount.meta({ description: 'Attempts that ended in it.' }),
         outcomes: z
