@@ -41,7 +41,12 @@ export const voiceCollection = defineCollection<VoiceRecord, 'org'>({
   },
   indexes: [
     [{ org_id: 1, created_at: -1, _id: -1 }],
-    [{ is_public: 1, created_at: -1, _id: -1 }],
+    // Those that are not public are asked for with their org alone.
+    [
+      { is_public: 1, created_at: -1, _id: -1 },
+      { name: 'public', partialFilterExpression: { is_public: true } },
+    ],
     [{ provider_voice_id: 1 }],
   ],
+  droppedIndexes: ['is_public_1_created_at_-1__id_-1'],
 });
