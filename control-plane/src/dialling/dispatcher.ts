@@ -203,7 +203,7 @@ export class Dispatcher {
       } else if ('end' in verdict) {
         await this.#moves.finish(call, verdict.end);
         return this.#queue.letGo(call);
-      } else return this.#defer(call, verdict, clock.now());
+      } else return this.#defer(call, verdict, asked.at);
     }
     const shared = [...slots.map(({ bucket }) => bucket), ...paces.map(({ scope }) => scope)];
     if (shared.some((scope) => this.#sleeping.isAsleep(scope, clock.now()))) return this.#queue.holdUp(call);
@@ -268,11 +268,11 @@ export class Dispatcher {
     }
   }
 
-  /** It may not be dialled before then: that is no time in the queue, as a rule. */
+  /** It may not be dialled before then: that is no time in the queue, as a rule. @param askedAtMs when that was found */
   async #defer(
     call: SessionRecord,
     { until: untilMs, counts = false }: { until: number; counts?: boolean },
-    nowMs: number,
+    askedAtMs: number,
   ): Promise<void> {
     const giveUpAt = counts ? null : call.dial!.give_up_at;
     this.#queue.holdUp(call);
@@ -282,7 +282,7 @@ export class Dispatcher {
       {
         dial: {
           not_before: new Date(untilMs),
-          ...(giveUpAt && { give_up_at: new Date(giveUpAt.getTime() + Math.max(0, untilMs - nowMs)) }),
+          ...(giveUpAt && { give_up_at: new Date(giveUpAt.getTime() + Math.max(0, untilMs - askedAtMs)) }),
         },
       },
     );
