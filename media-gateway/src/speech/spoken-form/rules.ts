@@ -53,7 +53,7 @@ function addresses(words: NumberWords, table: LanguageTable): SpokenRule[] {
     { pattern: /(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g, say: ([text]) => spell(text) },
     {
       pattern: new RegExp(
-        `(?:https?://(?:[^\\s/]+)|(?<![\\w@.-])(?:www\\.[\\w-]+\\.[\\w.]*\\w|${DOMAIN}(?![\\w-])))(?:/[^\\s]*[^\\s.,;:!?)"'])?`,
+        `(?:https?://(?:[^\\s/]+)|(?<![\\w@.-])(?:www\\.[\\w-]+\\.[\\w.]*\\w|${DOMAIN}(?![\\w-])))(?:/(?:[^\\s]*[^\\s.,;:!?)"'])?)?`,
         'g',
       ),
       say([text]) {

@@ -10,6 +10,7 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
   'en-US': [
     // Addresses.
     ['Mail a_b-c+d@x-y.org now', 'Mail a underscore b dash c plus d at x dash y dot org now'],
+    ['See http://example.com/, or example.org/.', 'See example dot com, or example dot org.'],
     ['See www.example.com/a/b?x=1#y.', 'See w w w dot example dot com slash a slash b.'],
     ['go to example.co.uk, then', 'go to example dot co dot uk, then'],
     ['@5'], ['#5'],

@@ -117,6 +117,16 @@ void t.test('countries have their post codes', (t) => {
   t.equal(dictationState('k1a 0b1', { language: 'en-US' }), 'incomplete');
   t.equal(dictationState('1 0 1 2 a b', { language: 'nl-NL' }), 'complete');
   t.equal(dictationState('m 1 1 a e', { language: 'en-GB' }), 'complete');
+  for (const written of ['sw1a 1aa', 'It is SW1A 1AA.', 'm11ae', 'M1 1AE', 'ec1a1bb'])
+    t.equal(dictationState(written, { language: 'en-GB' }), 'complete', written);
+  t.equal(dictationState('sw1a 1aa', { language: 'en-US' }), 'none', 'of another country');
+  for (const written of ['1012AB', '1012 AB', 'het is 1012ab', '1012 AB.'])
+    t.equal(dictationState(written, { language: 'nl-NL' }), 'complete', written);
+  t.not(
+    dictationState('ik woon hier sinds 2019 en', { language: 'nl-NL' }),
+    'complete',
+    'a year, and a word',
+  );
   t.end();
 });
 

@@ -46,6 +46,12 @@ const POSTCODES: Record<string, RegExp> = {
   NL: /^\d{4}[a-z]{2}$/,
 };
 
+/** Their written forms, whose letters are else taken for words. Small letters behind a year are a word ("2019 en"). */
+const WRITTEN_POSTCODES: Record<string, RegExp> = {
+  GB: /(?<![\p{L}\p{N}])[a-z]{1,2}\d[a-z\d]? ?\d[a-z]{2}[.!?]?$/iu,
+  NL: /(?<![\p{L}\p{N}])\d{4}(?:[a-z]{2}| ?[A-Z]{2})[.!?]?$/u,
+};
+
 /**
  * Tells how a text ends: in the middle of a number, of spelling or of an e-mail address, behind a whole one, or in
  * other words. Numbers, times, prices and addresses are known by the tables of `tables.ts`, telephone numbers by the
@@ -56,6 +62,8 @@ export function dictationState(text: string, context: DictationContext): Dictati
   const table = tableOf(context.language);
   const written = writtenAddress(text);
   if (written !== undefined) return written;
+  const { language, country = countryOfLanguage(language) } = context;
+  if (WRITTEN_POSTCODES[country ?? '']?.test(text.trimEnd())) return 'complete';
   const tokens = tokenize(text, table);
   if (tokens.length === 0) return 'none';
   const said = sentence(tokens, table);
