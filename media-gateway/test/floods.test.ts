@@ -55,7 +55,8 @@ function flood(t: Test, order: FloodOrder): { settled: Promise<FloodResult>; end
     if (message.settled) settled.resolve(message.settled);
     if (message.result) ended.resolve(message.result);
   });
-  child.once('exit', (code) => {
+  // What it has said last may be read after it is gone.
+  void Promise.all([once(child, 'exit'), once(child, 'disconnect')]).then(([[code]]) => {
     const error = new Error(`The flooding process ended with ${code}.`);
     settled.reject(error);
     ended.reject(error);

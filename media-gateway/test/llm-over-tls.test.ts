@@ -41,7 +41,9 @@ void t.test(
       clearTimeout(watch);
       watch = setTimeout(() => child.kill('SIGKILL'), SILENT_MS);
     });
-    const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
+    // What it has said last may be read after it is gone.
+    const [exit] = await Promise.all([once(child, 'exit'), once(child, 'disconnect')]);
+    const [code, signal] = exit as [number | null, NodeJS.Signals | null];
     clearTimeout(watch);
     t.same({ code, signal }, { code: 0, signal: null }, 'its event loop went on turning');
     t.ok(report, 'it came to its end');
