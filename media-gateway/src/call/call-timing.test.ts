@@ -5,6 +5,7 @@ import { CallClock } from './call-clock.ts';
 import { PhaseOfCall, type CallPhase } from './call-phase.ts';
 import { CallTiming } from './call-timing.ts';
 import { wirePlan } from './fakes.ts';
+import { SLOW_TICK_MS } from '../speech/ticker.ts';
 
 /** The timers of a call of ten minutes, over parts that the test sets. Reminders come after five seconds. */
 function scene(
@@ -54,7 +55,7 @@ function scene(
   const until = (ms: number) => {
     const found: unknown[][] = [];
     while (clock.monotonic() - begun < ms) {
-      clock.advance(20);
+      clock.advance(SLOW_TICK_MS);
       timing.tick(clock.monotonic());
       found.push(...did.splice(0).map((one) => [clock.monotonic() - begun, ...one]));
     }
@@ -104,7 +105,7 @@ void t.test('a sign of life begins the wait anew, a sound that lasts too long is
   until(4000);
   timing.onSound();
   t.ok(timing.callerWasHeard);
-  t.same(until(8980), []);
+  t.same(until(8900), []);
   t.equal(until(9000).length, 1);
   timing.onSign();
   turns.speaking = true;
@@ -148,21 +149,21 @@ void t.test('a call has its longest duration, counted from its first answer', (t
   const long = (silence: AgentConfig['silence']) =>
     Object.assign(silence, { max_reminders: 0, end_call_after_seconds: 3600 });
   const whole = scene(({ silence }) => void long(silence));
-  t.same(whole.until(599_980), []);
+  t.same(whole.until(599_900), []);
   t.same(whole.until(600_000), [
     [600_000, 'end', { ended_by: 'system', hangup_reason: 'max_duration' }, 'Time is up.'],
   ]);
   const later = scene(({ silence, end_call }) => (long(silence), void (end_call.message = '')), {
     answeredAgoMs: 590_000,
   });
-  t.same(later.until(9980), []);
+  t.same(later.until(9900), []);
   t.same(later.until(10_000), [
     [10_000, 'end', { ended_by: 'system', hangup_reason: 'max_duration' }, undefined],
   ]);
   const other = scene(({ silence }) => void long(silence), { answeredAgoMs: 590_000 });
   other.until(5000);
   other.timing.agentChanged();
-  t.same(other.until(604_980), [], "another agent's counts from its beginning");
+  t.same(other.until(604_900), [], "another agent's counts from its beginning");
   t.equal(other.until(605_000)[0]?.[1], 'end');
   const capped = scene(({ silence }) => void long(silence), { answeredAgoMs: 14_395_000 });
   capped.timing.agentChanged();
@@ -190,9 +191,9 @@ void t.test('the caller is told once that the end is near, where the agent wants
 void t.test('a line without audio is lost, where it matters', (t) => {
   const lost = scene();
   lost.line.missing = true;
-  t.same(lost.until(20), [[20, 'missing']]);
+  t.same(lost.until(100), [[100, 'missing']]);
   const away = scene(undefined, { phase: 'away' });
   away.line.missing = true;
-  t.same(away.until(20), []);
+  t.same(away.until(100), []);
   t.end();
 });

@@ -8,7 +8,7 @@ import type { CallClock } from './call-clock.ts';
 import type { PhaseOfCall } from './call-phase.ts';
 import type { MediaClock } from './media-clock.ts';
 import type { PromptTexts } from './prompt.ts';
-import { TICK_MS } from '../speech/ticker.ts';
+import { SLOW_TICK_MS } from '../speech/ticker.ts';
 
 export interface CallTimingEvents {
   /** A time limit is reached: the call ends after the present utterance. @param message said before the end */
@@ -113,6 +113,7 @@ export class CallTiming {
     this.#ignoresSound = true;
   }
 
+  /** Called each `SLOW_TICK_MS`. */
   tick(now: number): void {
     if (now >= this.#warnsAt) this.#warn();
     if (now >= this.#endsAt && this.#phase.on('limit_reached') === 'say_goodbye') {
@@ -153,7 +154,7 @@ export class CallTiming {
   }
 
   #countSilence(): void {
-    let step = this.#silence.pass(TICK_MS);
+    let step = this.#silence.pass(SLOW_TICK_MS);
     if (step?.type === 'unanswered') {
       if (this.#events.onUnanswered(step.count)) return;
       step = this.#silence.pass(0);

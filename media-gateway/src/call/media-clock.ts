@@ -11,7 +11,8 @@ const MICROPHONE_OFF_MS = 2000;
 export class MediaClock {
   readonly #clock: CallClock;
   readonly #steady: boolean;
-  #lastAt: number;
+  // A number from the beginning: a field that was ever undefined takes a new object for each time it is set.
+  #lastAt = -1;
   #base: { timestamp: number; atMs: number } | undefined;
   /** By how much the newest audio is placed behind its arrival; negative before it. */
   #behindMs = 0;

@@ -1,12 +1,12 @@
 import { bytesPerMs } from '@parley/shared/audio/audio-frame';
 import type { CallReport as Report } from '@parley/shared/contracts/call-events';
-import { countHeard } from '@parley/shared/contracts/call-prices';
 import type { GatewayCommand } from '@parley/shared/contracts/commands';
 import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import type { CallEndReason } from '@parley/shared/contracts/session-values';
 import type { Timer } from '@parley/shared/time/clock';
 import type { Gone, ParticipantListener } from '../participants/participant.ts';
 import type { Emit } from '../reporting/call-reporter.ts';
+import { SLOW_TICK_MS, TICK_MS } from '../speech/ticker.ts';
 import type { CallerWords } from '../turns/caller-turns.ts';
 import { CallClock } from './call-clock.ts';
 import { wireCall, type CallParts } from './call-parts.ts';
@@ -17,8 +17,8 @@ import { needsConsent } from './recording-consent.ts';
 
 /** How long a call waits for a far end that lost its connection to rejoin. */
 const REJOIN_GRACE_MS = 15_000;
-/** Every fifth tick is a slow one. */
-const SLOW_TICKS = 5;
+/** So many ticks are one slow one. */
+const SLOW_TICKS = SLOW_TICK_MS / TICK_MS;
 
 /**
  * Begins the conversation that a plan describes with a participant who is there.
@@ -118,7 +118,7 @@ class LiveCall implements Call, ParticipantListener {
     const now = this.#clock.monotonic();
     const durationMs = bytes.length / this.#inputBytesPerMs;
     this.#deps.records.recorder.caller(bytes, this.#parts.media.place(timestampMs, now, durationMs));
-    countHeard(this.#parts.log.usage, this.#parts.turns.stt.model, durationMs / 1000);
+    this.#parts.log.heard(this.#parts.turns.stt.model, durationMs);
     this.#parts.turns.audio(bytes, durationMs, now);
     this.#parts.answering?.audio(bytes);
   }
@@ -176,7 +176,6 @@ class LiveCall implements Call, ParticipantListener {
     this.#parts.playout.pump();
     this.#parts.turns.tick(now);
     this.#parts.answering?.tick(now);
-    this.#parts.timing.tick(now);
     this.#parts.goodbye.tick(now);
     this.#parts.flow.takeWaiting();
     this.#parts.texts.sayNext();
@@ -190,8 +189,10 @@ class LiveCall implements Call, ParticipantListener {
     if (this.#parts.turns.stt.lost) this.#parts.failures.recognitionLost();
     this.#parts.callerMessage.tick(now);
     this.#parts.consult?.tick(now);
+    this.#parts.log.countHeard();
     this.#parts.cost.tick(now);
     this.#parts.report.saveUnderWay(now, this.#underWay);
+    this.#parts.timing.tick(now);
   }
 
   readonly #underWay = () => ({
@@ -260,6 +261,7 @@ class LiveCall implements Call, ParticipantListener {
     this.#parts.blind.close();
     this.#parts.carrier.close();
     this.#parts.tools.close();
+    this.#parts.log.countHeard();
     this.#parts.cost.tell();
     const endedAt = this.#clock.now();
     this.#parts.report.saveEnd(reason, endedAt);

@@ -143,6 +143,30 @@ void t.test('a report has the times of the call and what was used in it', (t) =>
   t.end();
 });
 
+void t.test('audio that was heard is counted for the model that hears it, and never lost', (t) => {
+  const { log, report } = logOf();
+  const first = { model_id: 'mod_1' };
+  const used = () => log.usage.models?.map(({ model_id, stt_seconds }) => [model_id, stt_seconds]);
+  for (let i = 0; i < 50; i++) log.heard(first, 20);
+  log.countHeard();
+  t.same(used(), [['mod_1', 1]]);
+  for (let i = 0; i < 25; i++) log.heard(first, 20);
+  const other = { ...first };
+  for (let i = 0; i < 100; i++) log.heard(other, 20);
+  log.heard({ model_id: 'mod_2' }, 500);
+  t.same(used(), [['mod_1', 3.5]], 'another model: what the one before has heard is counted');
+  log.agentChanged('hov_1');
+  log.heard(undefined, 250);
+  t.match(report(), {
+    usage: { stt_seconds: 4.25 },
+    hand_overs: [{ usage: { stt_seconds: 4 } }],
+  });
+  t.equal(log.usage.stt_seconds, 4.25);
+  log.countHeard();
+  t.equal(log.usage.stt_seconds, 4.25, 'each frame once');
+  t.end();
+});
+
 void t.test('changes of variables are told once, with the next turn', (t) => {
   const variables: Record<string, string> = { name: 'Ada', city: 'Rome' };
   const { log, told, sources } = logOf({ variables, trusted: ['city'] });

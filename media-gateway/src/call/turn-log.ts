@@ -1,6 +1,7 @@
 import type { CallMetrics, CallReport } from '@parley/shared/contracts/call-events';
 import type { Usage } from '@parley/shared/contracts/usage';
-import { NOTHING_USED, usedSince } from '@parley/shared/contracts/call-prices';
+import { NOTHING_USED, countUse, usedSince } from '@parley/shared/contracts/call-prices';
+import type { UsedModel } from '@parley/shared/contracts/call-prices';
 import type { RecordingResult } from '@parley/shared/contracts/recordings';
 import type { CallEndReason } from '@parley/shared/contracts/session-values';
 import type { TimedWord, Turn, TurnLatency } from '@parley/shared/contracts/turn';
@@ -24,6 +25,9 @@ export class TurnLog {
     thought_ahead_ms: [] as number[],
   };
   readonly usage: Usage = { ...NOTHING_USED };
+  /** Audio that was heard and is not in `usage` yet, and by which model. */
+  #heardMs = 0;
+  #heardBy: UsedModel | undefined;
   readonly #handOvers: NonNullable<CallReport['hand_overs']> = [];
 
   /** @param history turns of earlier legs: numbering goes on after them */
@@ -53,8 +57,25 @@ export class TurnLog {
     return this.#turns;
   }
 
+  /** Notes caller audio that an STT hears: for each frame, so that it only adds. `countHeard` brings it into `usage`. */
+  heard(model: UsedModel | undefined, durationMs: number): void {
+    if (model !== this.#heardBy) {
+      this.countHeard();
+      this.#heardBy = model;
+    }
+    this.#heardMs += durationMs;
+  }
+
+  /** Brings what was heard into `usage`; to be called several times a second, and before the usage is told. */
+  countHeard(): void {
+    if (this.#heardMs === 0) return;
+    countUse(this.usage, this.#heardBy, { stt_seconds: this.#heardMs / 1000 });
+    this.#heardMs = 0;
+  }
+
   /** Another agent has taken the call over: what is used from now on is its. */
   agentChanged(handoverId: string): void {
+    this.countHeard();
     this.#handOvers.push({ handover_id: handoverId, usage: usedSince(NOTHING_USED, this.usage) });
   }
 
@@ -93,6 +114,7 @@ export class TurnLog {
     language: string;
     recording: RecordingResult | undefined;
   }): CallReport {
+    this.countHeard();
     const durationMs = Math.max(0, Math.round(facts.endedAt - facts.answeredAt));
     return {
       answered_at: new Date(facts.answeredAt).toISOString(),

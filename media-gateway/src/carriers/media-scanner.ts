@@ -35,7 +35,8 @@ function fail(): -1 {
  * Reads the messages that make up nearly all traffic without building a string or an object: a JSON object with
  * `event: "media"` and `media: {track: "inbound", payload, chunk?, timestamp?}`, which all three carriers share.
  * Anything it is not sure about is left to `JSON.parse` and the schema; what it accepts, they accept with the same
- * result (tested against each other).
+ * result (tested against each other). What is read is handed on and never kept: an old object that holds a new one of
+ * each frame would cost the garbage collector more than the reading.
  */
 export class MediaScanner {
   /** After a successful `scan`: valid until the next one, of any stream. */
@@ -43,7 +44,6 @@ export class MediaScanner {
   chunk: number | undefined;
   timestampMs: number | undefined;
 
-  #input: Uint8Array = view;
   #at = 0;
   #number: number | undefined;
   #payloadStart = -1;
@@ -51,12 +51,11 @@ export class MediaScanner {
 
   /** @returns whether the message was caller audio in its usual form */
   scan(input: Uint8Array): boolean {
-    this.#input = input;
     this.#at = 1;
     this.chunk = undefined;
     this.timestampMs = undefined;
     this.#payloadStart = -1;
-    if (input[0] !== OPEN || !this.#message() || this.#at !== input.length) return false;
+    if (input[0] !== OPEN || !this.#message(input) || this.#at !== input.length) return false;
     if (((this.#payloadEnd - this.#payloadStart) >> 2) * 3 > scratch.length) return false;
     const length = decodeBase64(input, this.#payloadStart, this.#payloadEnd, scratch);
     if (length <= 0) return false;
@@ -66,43 +65,41 @@ export class MediaScanner {
   }
 
   /** From behind `{` to behind `}`. */
-  #message(): boolean {
-    const input = this.#input;
+  #message(input: Uint8Array): boolean {
     let isMedia = false;
     let hasMedia = false;
     for (;;) {
       const keyStart = this.#at + 1;
-      const keyEnd = this.#string();
-      if (keyEnd < 0 || !this.#colon()) return false;
-      if (this.#is(EVENT, keyStart, keyEnd)) {
+      const keyEnd = this.#string(input);
+      if (keyEnd < 0 || !this.#colon(input)) return false;
+      if (this.#is(input, EVENT, keyStart, keyEnd)) {
         const start = this.#at + 1;
-        const end = this.#string();
-        if (isMedia || end < 0 || !this.#is(MEDIA, start, end)) return false;
+        const end = this.#string(input);
+        if (isMedia || end < 0 || !this.#is(input, MEDIA, start, end)) return false;
         isMedia = true;
-      } else if (this.#is(MEDIA, keyStart, keyEnd)) {
+      } else if (this.#is(input, MEDIA, keyStart, keyEnd)) {
         if (hasMedia || input[this.#at] !== OPEN) return false;
         this.#at++;
-        if (!this.#media()) return false;
+        if (!this.#media(input)) return false;
         hasMedia = true;
-      } else if (!this.#skipValue()) return false;
+      } else if (!this.#skipValue(input)) return false;
       if (input[this.#at] === CLOSE) {
         this.#at++;
         return isMedia && hasMedia;
       }
-      if (!this.#comma()) return false;
+      if (!this.#comma(input)) return false;
     }
   }
 
-  #media(): boolean {
-    const input = this.#input;
+  #media(input: Uint8Array): boolean {
     let hasTrack = false;
     let hasChunk = false;
     let hasTimestamp = false;
     for (;;) {
       const keyStart = this.#at + 1;
-      const keyEnd = this.#string();
-      if (keyEnd < 0 || !this.#colon()) return false;
-      if (this.#is(PAYLOAD, keyStart, keyEnd)) {
+      const keyEnd = this.#string(input);
+      if (keyEnd < 0 || !this.#colon(input)) return false;
+      if (this.#is(input, PAYLOAD, keyStart, keyEnd)) {
         if (this.#payloadStart !== -1 || input[this.#at] !== QUOTE) return false;
         this.#payloadStart = this.#at + 1;
         // Only the closing quote matters: decoding refuses what is no base64.
@@ -110,31 +107,30 @@ export class MediaScanner {
         if (end < 0) return false;
         this.#payloadEnd = end;
         this.#at = end + 1;
-      } else if (this.#is(TRACK, keyStart, keyEnd)) {
+      } else if (this.#is(input, TRACK, keyStart, keyEnd)) {
         const start = this.#at + 1;
-        const end = this.#string();
-        if (hasTrack || end < 0 || !this.#is(INBOUND, start, end)) return false;
+        const end = this.#string(input);
+        if (hasTrack || end < 0 || !this.#is(input, INBOUND, start, end)) return false;
         hasTrack = true;
-      } else if (this.#is(CHUNK, keyStart, keyEnd)) {
-        if (hasChunk || !this.#counter()) return false;
+      } else if (this.#is(input, CHUNK, keyStart, keyEnd)) {
+        if (hasChunk || !this.#counter(input)) return false;
         hasChunk = true;
         this.chunk = this.#number;
-      } else if (this.#is(TIMESTAMP, keyStart, keyEnd)) {
-        if (hasTimestamp || !this.#counter()) return false;
+      } else if (this.#is(input, TIMESTAMP, keyStart, keyEnd)) {
+        if (hasTimestamp || !this.#counter(input)) return false;
         hasTimestamp = true;
         this.timestampMs = this.#number;
-      } else if (!this.#skipValue()) return false;
+      } else if (!this.#skipValue(input)) return false;
       if (input[this.#at] === CLOSE) {
         this.#at++;
         return this.#payloadStart !== -1;
       }
-      if (!this.#comma()) return false;
+      if (!this.#comma(input)) return false;
     }
   }
 
   /** Steps over a string without escapes. @returns where its content ends, or -1 */
-  #string(): number {
-    const input = this.#input;
+  #string(input: Uint8Array): number {
     let at = this.#at;
     if (input[at] !== QUOTE) return fail();
     for (at++; at < input.length; at++) {
@@ -149,9 +145,8 @@ export class MediaScanner {
   }
 
   /** Steps over a value nobody needs: a string, or a whole number that is not negative. */
-  #skipValue(): boolean {
-    const input = this.#input;
-    if (input[this.#at] !== QUOTE) return this.#digits();
+  #skipValue(input: Uint8Array): boolean {
+    if (input[this.#at] !== QUOTE) return this.#digits(input);
     for (let at = this.#at + 1; at < input.length; at++) {
       const byte = input[at]!;
       if (byte === QUOTE) {
@@ -168,53 +163,52 @@ export class MediaScanner {
   }
 
   /** A counter, as a number or as a string of digits. */
-  #counter(): boolean {
-    if (this.#input[this.#at] !== QUOTE) return this.#digits();
+  #counter(input: Uint8Array): boolean {
+    if (input[this.#at] !== QUOTE) return this.#digits(input);
     this.#at++;
     let value = 0;
     const start = this.#at;
-    for (; this.#isDigit(); this.#at++) value = value * 10 + this.#input[this.#at]! - ZERO;
+    for (; this.#isDigit(input); this.#at++) value = value * 10 + input[this.#at]! - ZERO;
     const length = this.#at - start;
-    if (length === 0 || length > MAX_DIGITS || this.#input[this.#at] !== QUOTE) return false;
+    if (length === 0 || length > MAX_DIGITS || input[this.#at] !== QUOTE) return false;
     this.#at++;
     this.#number = value;
     return true;
   }
 
-  #digits(): boolean {
+  #digits(input: Uint8Array): boolean {
     const start = this.#at;
     let value = 0;
-    for (; this.#isDigit(); this.#at++) value = value * 10 + this.#input[this.#at]! - ZERO;
+    for (; this.#isDigit(input); this.#at++) value = value * 10 + input[this.#at]! - ZERO;
     const length = this.#at - start;
-    if (length === 0 || length > MAX_DIGITS || (length > 1 && this.#input[start] === ZERO)) return false;
+    if (length === 0 || length > MAX_DIGITS || (length > 1 && input[start] === ZERO)) return false;
     this.#number = value;
     // Whatever follows (a fraction, an exponent) is refused as it is neither a comma nor a brace.
     return true;
   }
 
-  #isDigit(): boolean {
-    const byte = this.#input[this.#at];
+  #isDigit(input: Uint8Array): boolean {
+    const byte = input[this.#at];
     return byte !== undefined && byte >= ZERO && byte <= NINE;
   }
 
-  #colon(): boolean {
-    return this.#separator(COLON);
+  #colon(input: Uint8Array): boolean {
+    return this.#separator(input, COLON);
   }
 
-  #comma(): boolean {
-    return this.#separator(COMMA);
+  #comma(input: Uint8Array): boolean {
+    return this.#separator(input, COMMA);
   }
 
-  #separator(byte: number): boolean {
-    if (this.#input[this.#at] !== byte) return false;
+  #separator(input: Uint8Array, byte: number): boolean {
+    if (input[this.#at] !== byte) return false;
     this.#at++;
-    while (this.#input[this.#at] === SPACE) this.#at++;
+    while (input[this.#at] === SPACE) this.#at++;
     return true;
   }
 
-  #is(word: Uint8Array, start: number, end: number): boolean {
+  #is(input: Uint8Array, word: Uint8Array, start: number, end: number): boolean {
     if (end - start !== word.length) return false;
-    const input = this.#input;
     for (let i = 0; i < word.length; i++) if (input[start + i] !== word[i]) return false;
     return true;
   }

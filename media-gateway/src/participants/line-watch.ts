@@ -10,7 +10,8 @@ export class LineWatch {
   readonly #clock: Clock;
   readonly #ping: () => void;
   readonly #onLost: () => void;
-  #lastSignAt: number;
+  // A number from the beginning: a field that was ever undefined takes a new object for each time it is set.
+  #lastSignAt = -1;
   #timer: Timer | undefined;
 
   /** @param deps `onLost` is called once, and nothing after it */

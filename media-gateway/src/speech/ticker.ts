@@ -2,6 +2,8 @@ import type { Clock, Timer } from '@parley/shared/time/clock';
 
 /** Every 20 ms, on a grid that does not drift. */
 export const TICK_MS = 20;
+/** How often a task does what may be a tenth of a second late. */
+export const SLOW_TICK_MS = 5 * TICK_MS;
 /** Tasks are spread over this many grids, so that hundreds of calls don't all work in the same millisecond. */
 const GRIDS = 4;
 

@@ -101,12 +101,6 @@ export function countUse(usage: Usage, model: UsedModel | undefined, more: Parti
   if (model) add(partOf(usage, model), more);
 }
 
-/** As `countUse` for audio that was heard: made for each frame. */
-export function countHeard(usage: Usage, model: UsedModel | undefined, seconds: number): void {
-  usage.stt_seconds += seconds;
-  if (model) partOf(usage, model).stt_seconds += seconds;
-}
-
 function partOf(usage: Usage, model: UsedModel): UsedModel & ModelQuantities {
   const models = (usage.models ??= []);
   for (const one of models) if (isSameModel(one, model)) return one;
