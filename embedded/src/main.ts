@@ -13,6 +13,7 @@ import { envInteger, readEnv } from '@parley/shared/config/read-env';
 import { ConfigError } from '@parley/shared/errors/config-error';
 import { LogFile } from '@parley/shared/logging/log-file';
 import { createLogger, standardError, type Logger } from '@parley/shared/logging/logger';
+import { lowerV8Threads } from '@parley/shared/process/lower-v8-threads';
 import { DataFolderInUseError } from './data-folder.ts';
 import { openDemonstrationPlatform } from './demonstration/demonstration-platform.ts';
 import { runDemonstration } from './demonstration/run-demonstration.ts';
@@ -69,6 +70,7 @@ async function main(): Promise<number> {
     process.stdout.write(USAGE);
     return 0;
   }
+  lowerV8Threads();
   const write = (line: string) => void process.stdout.write(`${line}\n`);
   const owned = new DisposableList();
   const stopping = new AbortController();

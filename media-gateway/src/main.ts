@@ -4,10 +4,12 @@ import { openRedisBus } from '@parley/shared/bus/redis-bus';
 import { findMistyped } from '@parley/shared/config/mistyped';
 import { ConfigError } from '@parley/shared/errors/config-error';
 import { createLogger } from '@parley/shared/logging/logger';
+import { lowerV8Threads } from '@parley/shared/process/lower-v8-threads';
 import { openGateway } from './app.ts';
 import { GATEWAY_VARIABLES, loadProcessConfig } from './config.ts';
 
 async function main(): Promise<void> {
+  lowerV8Threads();
   const config = loadProcessConfig(process.env);
   const logger = createLogger({ name: 'media-gateway', level: config.LOG_LEVEL });
   for (const mistyped of findMistyped(process.env, GATEWAY_VARIABLES))

@@ -6,11 +6,13 @@ import { openLocalBus } from '@parley/shared/bus/local-bus';
 import { openRedisBus } from '@parley/shared/bus/redis-bus';
 import { newId } from '@parley/shared/ids/new-id';
 import { createLogger } from '@parley/shared/logging/logger';
+import { lowerV8Threads } from '@parley/shared/process/lower-v8-threads';
 
 /**
  * The media gateway as a process of its own, that ends when its parent lets go of it. With `REDIS_URL` it reports as
  * in production; without, to a bus of its own, which is drained over the channel.
  */
+lowerV8Threads();
 const config = loadGatewayConfig(process.env);
 const logger = createLogger({ name: 'media-gateway', level: config.LOG_LEVEL });
 const redisUrl = process.env['REDIS_URL'];
