@@ -110,8 +110,10 @@ export async function openGateway(config: GatewayConfig, deps: GatewayDeps): Pro
         ...{ source, clock, logger },
       });
     const outbox = owned.add(new EventOutbox({ events: bus.events, clock, logger }));
-    const writer = owned.add(new DiskThread(clock));
-    const reports = owned.add(await ReportSpool.open({ dir, gatewayId, outbox, clock, logger, writer }));
+    const disk = owned.add(new DiskThread(clock));
+    const reports = owned.add(
+      await ReportSpool.open({ dir, gatewayId, outbox, clock, logger, writer: disk }),
+    );
     const stores = { file: fileStore(config.STORAGE_DIR, nodeFs), upload: uploadStore(source, nodeFs) };
     const recordings = owned.add(
       await RecordingSpool.open({
@@ -121,7 +123,7 @@ export async function openGateway(config: GatewayConfig, deps: GatewayDeps): Pro
         outbox,
         clock,
         logger,
-        ...(deps.recordingFs ? { fs: deps.recordingFs } : { writer }),
+        ...(deps.recordingFs ? { fs: deps.recordingFs } : { disk }),
       }),
     );
     const voiceModel =

@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdtemp, open, readFile } from 'node:fs/promises';
+import { mkdtemp, open, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
@@ -83,6 +84,44 @@ void t.test('what the disk says of one write is said to whoever asked for that o
   t.equal(await readFile(good.path, 'utf8'), `${'.'.repeat(MANY)}ac`);
 });
 
+/** Few requests, which are done directly, and as many as make a thread worth its cost. */
+for (const [name, before] of [
+  ['directly', 0],
+  ['by the thread', MANY],
+] as const) {
+  void t.test(`a file takes the place of another, ${name}`, async (t) => {
+    const disk = new DiskThread(clock);
+    t.teardown(() => disk[Symbol.asyncDispose]());
+    const dir = t.testdir({});
+    const file = join(dir, 'job.json');
+    for (let n = 0; n < before; n++) await disk.replace(join(dir, 'other'), '');
+    await disk.replace(file, 'first, and longer');
+    await disk.replace(file, 'zweite – ünï');
+    t.equal(await readFile(file, 'utf8'), 'zweite – ünï');
+    t.equal((await stat(file)).mode & 0o777, 0o600, 'of nobody else');
+    t.same(
+      (await readdir(dir)).filter((name) => name.endsWith('.tmp')),
+      [],
+    );
+    await t.rejects(disk.replace(join(dir, 'missing', 'job.json'), ''), { code: 'ENOENT' });
+  });
+
+  void t.test(`a file is hashed whole, ${name}`, async (t) => {
+    const disk = new DiskThread(clock);
+    t.teardown(() => disk[Symbol.asyncDispose]());
+    const file = join(t.testdir({}), 'recording');
+    for (let n = 0; n < before; n++) await disk.replace(file, '');
+    // Less than is read at once, more, and more than the thread takes.
+    for (const size of [0, 1000, 600 * 1024, 5 * 1024 * 1024]) {
+      const bytes = Buffer.alloc(size, 'of no use');
+      await writeFile(file, bytes);
+      const sha256 = createHash('sha256').update(bytes).digest('hex');
+      t.same(await disk.digest(file), { sizeBytes: size, sha256 });
+    }
+    await t.rejects(disk.digest(`${file}.gone`), { code: 'ENOENT' });
+  });
+}
+
 const SKIP_FULL = !existsSync('/dev/full') && 'this system has no /dev/full';
 void t.test('a full disk is said with its code', { skip: SKIP_FULL }, async (t) => {
   const disk = new DiskThread(clock);
@@ -99,8 +138,10 @@ void t.test('at the end nothing is left behind, and later writes are direct', as
   const { file, path } = await openFile('log', 'a');
   for (let n = 0; n < MANY; n++) await disk.write(file, '.', null);
   const last = disk.write(file, 'waits', null);
+  const replaced = disk.replace(`${path}.job`, 'waits');
   await disk[Symbol.asyncDispose]();
-  await last;
+  await Promise.all([last, replaced]);
+  t.equal(await readFile(`${path}.job`, 'utf8'), 'waits');
   const { spy, direct } = counted(file);
   await disk.write(spy, ' later', null);
   t.equal(direct.length, 1);

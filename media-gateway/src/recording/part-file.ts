@@ -1,6 +1,6 @@
 import type * as fileSystem from 'node:fs/promises';
 import { wavHeader } from '@parley/shared/audio/wav';
-import { directWriter } from '../disk/disk-writer.ts';
+import { plainDisk } from '../disk/disk-writer.ts';
 import type { DiskWriter } from '../disk/disk-writer.ts';
 
 /** The parts of `node:fs/promises` that recordings need: a parameter, so that failing disks can be tried. */
@@ -39,7 +39,7 @@ export class PartFile {
   }) {
     this.path = options.path;
     this.#fs = options.fs;
-    this.#writer = options.writer ?? directWriter;
+    this.#writer = options.writer ?? plainDisk;
     this.#format = options.format;
     this.#maxQueuedBytes = options.maxQueuedBytes;
     this.#onFailure = options.onFailure;

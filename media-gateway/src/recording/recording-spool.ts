@@ -10,7 +10,8 @@ import type { SessionPlan } from '@parley/shared/contracts/session-plan';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock, Timer } from '@parley/shared/time/clock';
-import type { DiskWriter } from '../disk/disk-writer.ts';
+import { directDisk } from '../disk/disk-writer.ts';
+import type { Disk } from '../disk/disk-writer.ts';
 import type { CallReporter } from '../reporting/call-reporter.ts';
 import type { EventOutbox } from '../reporting/event-outbox.ts';
 import type { Participant } from '../participants/participant.ts';
@@ -19,7 +20,7 @@ import { noRecorder } from './call-recorder.ts';
 import { Mp3Encoder } from './mp3-encoder.ts';
 import { PartFile, WAV_HEADER_BYTES } from './part-file.ts';
 import type { RecordingFs } from './part-file.ts';
-import { StoreConflictError, hashFile } from './recording-store.ts';
+import { StoreConflictError } from './recording-store.ts';
 import type { RecordingStore, StoredFile } from './recording-store.ts';
 import { mutedAfterCrash, mutedStretchSchema, muteFile, recordingRedaction } from './muted-stretches.ts';
 import { WavMixer } from './wav-mixer.ts';
@@ -68,6 +69,7 @@ type Notify = (result: RecordingResult) => void;
 export class RecordingSpool {
   readonly #deps: RecordingSpoolDeps;
   readonly #fs: RecordingFs;
+  readonly #disk: Disk;
   readonly #abort = new AbortController();
   readonly #timers = new Set<Timer>();
   /** Outcomes that went out as events, with the place of theirs in the outbox. */
@@ -81,6 +83,7 @@ export class RecordingSpool {
   private constructor(deps: RecordingSpoolDeps) {
     this.#deps = deps;
     this.#fs = deps.fs ?? nodeFs;
+    this.#disk = deps.disk ?? directDisk(this.#fs);
   }
 
   /** Finishes what an earlier process left behind, in the background. Only one process may use `dir`. */
@@ -148,7 +151,7 @@ export class RecordingSpool {
     const file = new PartFile({
       path: this.#partOf(job),
       fs: this.#fs,
-      ...(this.#deps.writer ? { writer: this.#deps.writer } : {}),
+      writer: this.#disk,
       format: { sampleRate, channels: job.channels },
       maxQueuedBytes: QUEUED_SECONDS * sampleRate * job.channels * 2,
       onFailure: (error) => {
@@ -265,25 +268,23 @@ export class RecordingSpool {
         done(job.outcome);
         return;
       }
-      const frames = ((await this.#fs.stat(part)).size - WAV_HEADER_BYTES) / (job.channels * 2);
-      if (whole !== part)
+      let audioBytes: number | undefined;
+      if (whole !== part) {
+        audioBytes = (await this.#fs.stat(part)).size;
         await this.#mp3.encode(
           { path: part, sampleRate: job.sample_rate, channels: job.channels },
           whole,
           this.#abort.signal,
         );
-      const { size } = await this.#fs.stat(whole);
-      const file: StoredFile = {
-        recordingId: job.recording_id,
-        key: job.key,
-        sizeBytes: size,
-        sha256: await hashFile(whole, this.#fs),
-      };
+      }
+      const digest = await this.#disk.digest(whole);
+      const file: StoredFile = { recordingId: job.recording_id, key: job.key, ...digest };
+      const frames = ((audioBytes ?? digest.sizeBytes) - WAV_HEADER_BYTES) / (job.channels * 2);
       const outcome: RecordingResult = {
         recording_id: job.recording_id,
         status: 'stored',
         key: job.key,
-        size_bytes: size,
+        size_bytes: file.sizeBytes,
         sha256: file.sha256,
         duration_ms: Math.round((frames * 1000) / job.sample_rate),
         channels: job.channels,
@@ -439,15 +440,8 @@ export class RecordingSpool {
     });
   }
 
-  async #saveJob(job: Job): Promise<void> {
-    const file = this.#jobOf(job);
-    const handle = await this.#fs.open(`${file}.tmp`, 'w', 0o600);
-    try {
-      await handle.writeFile(JSON.stringify(job));
-    } finally {
-      await handle.close();
-    }
-    await this.#fs.rename(`${file}.tmp`, file);
+  #saveJob(job: Job): Promise<void> {
+    return this.#disk.replace(this.#jobOf(job), JSON.stringify(job));
   }
 
   async #discard(job: Job): Promise<void> {
@@ -484,8 +478,8 @@ export interface RecordingSpoolDeps {
   clock: Clock;
   logger: Logger;
   fs?: RecordingFs;
-  /** Each write by itself unless given. */
-  writer?: DiskWriter;
+  /** Each step by itself unless given. */
+  disk?: Disk;
 }
 
 /** A disk's error as a code word. */

@@ -5,7 +5,7 @@ import path from 'node:path';
 import t, { type Test } from 'tap';
 import { ConsentRecorder } from './consent-recorder.ts';
 import { noRecorder, type CallRecorder } from './call-recorder.ts';
-import { fileStore, hashFile, StoreConflictError, uploadStore } from './recording-store.ts';
+import { fileStore, StoreConflictError, uploadStore } from './recording-store.ts';
 
 const TEXT = 'a recording';
 const SHA256 = createHash('sha256').update(TEXT).digest('hex');
@@ -92,15 +92,6 @@ void t.test('the control plane takes a recording, or says why not', async (t) =>
     given: true,
   });
   t.same(await nodeFs.readdir(storage), []);
-});
-
-void t.test('a file is hashed whole, piece by piece', async (t) => {
-  const bytes = Buffer.alloc(600 * 1024, 'of no use');
-  const file = path.join(t.testdir({}), 'large');
-  await nodeFs.writeFile(file, bytes);
-  t.equal(await hashFile(file, nodeFs), createHash('sha256').update(bytes).digest('hex'));
-  await nodeFs.writeFile(file, '');
-  t.equal(await hashFile(file, nodeFs), createHash('sha256').digest('hex'), 'of nothing, too');
 });
 
 void t.test('nothing is recorded before the caller agrees, and all of it after', async (t) => {

@@ -1,9 +1,7 @@
-import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import path from 'node:path';
+import { directDisk } from '../disk/disk-writer.ts';
 import type { RecordingFs } from './part-file.ts';
-
-const READ_BYTES = 256 * 1024;
 
 /** Where finished recordings go. */
 export interface RecordingStore {
@@ -42,7 +40,7 @@ export function fileStore(storageDir: string, fs: RecordingFs): RecordingStore {
       await fs.mkdir(path.dirname(target), { recursive: true, mode: 0o700 });
       const there = await fs.stat(target).catch(() => undefined);
       if (there) {
-        if (there.size !== sizeBytes || (await hashFile(target, fs)) !== sha256)
+        if (there.size !== sizeBytes || (await directDisk(fs).digest(target)).sha256 !== sha256)
           throw new StoreConflictError();
         await fs.rm(part, { force: true });
         return;
@@ -85,21 +83,4 @@ export function uploadStore(source: RecordingUpload, fs: RecordingFs): Recording
       await fs.rm(part, { force: true });
     },
   };
-}
-
-/** SHA-256 of a whole file, hex, read piece by piece. */
-export async function hashFile(file: string, fs: RecordingFs): Promise<string> {
-  const handle = await fs.open(file, 'r');
-  try {
-    const hash = createHash('sha256');
-    const buffer = Buffer.allocUnsafe(READ_BYTES);
-    for (let at = 0; ;) {
-      const { bytesRead } = await handle.read(buffer, 0, READ_BYTES, at);
-      if (bytesRead === 0) return hash.digest('hex');
-      hash.update(buffer.subarray(0, bytesRead));
-      at += bytesRead;
-    }
-  } finally {
-    await handle.close();
-  }
 }

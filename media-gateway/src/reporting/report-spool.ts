@@ -8,7 +8,7 @@ import type { Turn } from '@parley/shared/contracts/turn';
 import { newId } from '@parley/shared/ids/new-id';
 import type { Logger } from '@parley/shared/logging/logger';
 import type { Clock, Timer } from '@parley/shared/time/clock';
-import { directWriter } from '../disk/disk-writer.ts';
+import { plainDisk } from '../disk/disk-writer.ts';
 import type { DiskWriter } from '../disk/disk-writer.ts';
 import type { EventOutbox } from './event-outbox.ts';
 import { SpoolFile } from './spool-file.ts';
@@ -81,7 +81,7 @@ export class ReportSpool {
     this.#clock = deps.clock;
     this.#logger = deps.logger;
     this.#fs = deps.fs ?? nodeFs;
-    this.#writer = deps.writer ?? directWriter;
+    this.#writer = deps.writer ?? plainDisk;
   }
 
   /** Delivers what an earlier process left behind. Only one process may use `dir`. */

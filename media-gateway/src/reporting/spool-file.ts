@@ -1,6 +1,6 @@
 import type * as fileSystem from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
-import { directWriter } from '../disk/disk-writer.ts';
+import { plainDisk } from '../disk/disk-writer.ts';
 import type { DiskWriter } from '../disk/disk-writer.ts';
 
 /** The part of `node:fs/promises` that spool files need: a parameter, so that full disks can be tried. */
@@ -28,7 +28,7 @@ export class SpoolFile {
   #running: Promise<void> | undefined;
 
   /** @param exists lines were written to it before, by an earlier process */
-  constructor(path: string, fs: SpoolFs, { exists = false, writer = directWriter } = {}) {
+  constructor(path: string, fs: SpoolFs, { exists = false, writer = plainDisk as DiskWriter } = {}) {
     this.path = path;
     this.#fs = fs;
     this.#writer = writer;
