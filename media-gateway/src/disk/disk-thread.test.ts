@@ -7,7 +7,7 @@ import t from 'tap';
 import { systemClock } from '@parley/shared/time/clock';
 import type { Clock } from '@parley/shared/time/clock';
 import { DiskThread } from './disk-thread.ts';
-import type { WritableFile } from './disk-writer.ts';
+import type { WritableFile } from './disk.ts';
 
 /** More than a process with few calls writes within a second: here all is written in one moment. */
 const MANY = 40;

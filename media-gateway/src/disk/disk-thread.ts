@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '@parley/shared/time/clock';
-import { plainDisk } from './disk-writer.ts';
-import type { Disk, FileDigest, WritableFile } from './disk-writer.ts';
+import { plainDisk } from './disk.ts';
+import type { Disk, FileDigest, WritableFile } from './disk.ts';
 
 /** What comes within this time goes to the thread together. */
 const GATHER_MS = 20;

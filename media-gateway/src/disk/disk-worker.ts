@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readSync, renameSync, writeFileSync, writeSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
 import type { DiskAnswer, DiskRequest } from './disk-thread.ts';
-import type { FileDigest } from './disk-writer.ts';
+import type { FileDigest } from './disk.ts';
 
 /** A longer file would keep what is behind it waiting: some two minutes of a call. */
 const MAX_DIGEST_BYTES = 4 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import type * as fileSystem from 'node:fs/promises';
 import { wavHeader } from '@parley/shared/audio/wav';
-import { plainDisk } from '../disk/disk-writer.ts';
-import type { DiskWriter } from '../disk/disk-writer.ts';
+import { plainDisk } from '../disk/disk.ts';
+import type { DiskWriter } from '../disk/disk.ts';
 
 /** The parts of `node:fs/promises` that recordings need: a parameter, so that failing disks can be tried. */
 export type RecordingFs = Pick<

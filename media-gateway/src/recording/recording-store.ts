@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import path from 'node:path';
-import { directDisk } from '../disk/disk-writer.ts';
+import { directDisk } from '../disk/disk.ts';
 import type { RecordingFs } from './part-file.ts';
 
 /** Where finished recordings go. */

@@ -1,7 +1,7 @@
 import type * as fileSystem from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
-import { plainDisk } from '../disk/disk-writer.ts';
-import type { DiskWriter } from '../disk/disk-writer.ts';
+import { plainDisk } from '../disk/disk.ts';
+import type { DiskWriter } from '../disk/disk.ts';
 
 /** The part of `node:fs/promises` that spool files need: a parameter, so that full disks can be tried. */
 export type SpoolFs = Pick<typeof fileSystem, 'open' | 'rename' | 'unlink'>;
@@ -28,7 +28,11 @@ export class SpoolFile {
   #running: Promise<void> | undefined;
 
   /** @param exists lines were written to it before, by an earlier process */
-  constructor(path: string, fs: SpoolFs, { exists = false, writer = plainDisk as DiskWriter } = {}) {
+  constructor(
+    path: string,
+    fs: SpoolFs,
+    { exists = false, writer = plainDisk }: { exists?: boolean; writer?: DiskWriter } = {},
+  ) {
     this.path = path;
     this.#fs = fs;
     this.#writer = writer;
