@@ -5,6 +5,7 @@ import { DELAYS, type Backend, type BackendOptions, type ProviderDelays } from '
 import { openBackendProcess } from './backend/backend-process.ts';
 import { openBackend } from './backend/open-backend.ts';
 import { hasRedis, startRedis } from './backend/start-redis.ts';
+import { lowerV8Threads } from '@parley/shared/process/lower-v8-threads';
 import { conversation, CONVERSATIONS, GREETING, linesOf } from './scenario/conversation.ts';
 import { makeCallerSpeech, type CallerSpeech } from '@parley/emulators/speech/caller-speech';
 import { openLivekitAgents } from './sut/livekit-agents.ts';
@@ -75,6 +76,8 @@ export const STEADY_AGENT: BackendOptions['agentConfig'] = {
 export async function openBench(options: BenchOptions): Promise<Bench> {
   const pinned = options.pin && canPin;
   if (pinned) pinSelf('1');
+  // Callers and providers share a core: collecting the garbage of one would make the other late.
+  lowerV8Threads();
   const owned = new DisposableList();
   try {
     const directory = options.directory ?? (await makeTemporary(owned, 'parley-loadtest-'));

@@ -1,8 +1,10 @@
+import { lowerV8Threads } from '@parley/shared/process/lower-v8-threads';
 import type { BackendOptions } from './backend.ts';
 import type { BackendAnswer, BackendRequest } from './backend-process.ts';
 import { openBackend } from './open-backend.ts';
 
 /** The process behind `openBackendProcess`: ends when its parent lets go of it. */
+lowerV8Threads();
 const backend = await openBackend(JSON.parse(process.argv[2]!) as BackendOptions);
 const notify = (answer: BackendAnswer) => {
   if (process.connected) process.send!(answer);
