@@ -7,14 +7,18 @@ import { CallEar, runCall, type CallResult } from './callers/load-caller.ts';
 import type { LoadOptions } from './load-options.ts';
 import type { FinishedCall } from './measure/call-reports.ts';
 import type { RunMetrics } from './measure/run-metrics.ts';
-import { conversation as makeConversation } from './scenario/conversation.ts';
+import { conversation as makeConversation, type Step } from './scenario/conversation.ts';
 import type { Destination, SystemUnderTest } from './sut/system.ts';
 
 /** Half-open lines are let go after this, or their sockets would pile up here. */
 const HALF_OPEN_MS = 15_000;
 const REDIAL_AFTER_REFUSAL_MS = 1000;
 
-/** The callers of a run: each dials, talks, hangs up, and does so again while the run lasts. */
+/**
+ * The callers of a run: each dials, talks, hangs up, and does so again while the run lasts. Where they call again, they are
+ * found in the middle of their calls: the first one of each is as long as what is left of it, so that calls end and begin
+ * evenly from the start on, as they do on any line.
+ */
 export class LoadCallers {
   /** Calls that are over. */
   readonly finished: FinishedCall[] = [];
@@ -71,6 +75,7 @@ export class LoadCallers {
     for (let call = 0; !this.#signal.aborted; call++) {
       const name = mix[(number + call) % mix.length]!;
       const talk = makeConversation(name, turns, number + call);
+      const begun = call === 0 && !once ? shareOf(number) : 0;
       const ear = new CallEar(this.#metrics);
       this.#metrics.counts.dialled++;
       const askedAt = performance.now();
@@ -90,7 +95,7 @@ export class LoadCallers {
       const result = await runCall({
         line,
         ear,
-        conversation: talk,
+        steps: leftOf(talk.steps, begun, this.#options.maxSteps),
         speech,
         delays,
         metrics: this.#metrics,
@@ -163,4 +168,14 @@ export class LoadCallers {
   #listens(number: number): boolean {
     return number < this.#options.listeners;
   }
+}
+
+/** From 0 to 1, spread evenly over callers in a row: multiples of the golden ratio. */
+function shareOf(number: number): number {
+  return ((number + 1) * ((Math.sqrt(5) - 1) / 2)) % 1;
+}
+
+/** @param begun how much of the conversation is over, 0 to 1; a step is left at least */
+function leftOf(steps: readonly Step[], begun: number, max = Infinity): readonly Step[] {
+  return steps.slice(0, Math.min(max, Math.ceil(steps.length * (1 - begun))));
 }

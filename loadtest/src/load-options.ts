@@ -9,6 +9,8 @@ export interface LoadOptions {
   calls: number;
   /** Questions in one call. */
   turns: number;
+  /** After so many steps of its conversation a caller hangs up, done or not. */
+  maxSteps?: number;
   /** New calls a second while the load builds up. */
   rampPerSecond: number;
   /** How long figures count; callers that are through call again. 0: every caller calls once, and everything counts. */

@@ -48,6 +48,8 @@ export interface LoadResult {
   audioMessages: number;
   lateness: { p50: number; p99: number; max: number };
   callMinutes: number;
+  /** While figures counted. */
+  callsBegunPerSecond: number;
   /** Of user and system time, less what the idle process takes. */
   cpuSecondsPerCallMinute: number | null;
   cpuCores: number | null;
@@ -129,6 +131,7 @@ export function toLoadResult(observed: Observed): LoadResult {
     audioMessages: metrics.messages,
     lateness: { p50: round(lateness.p50), p99: round(lateness.p99), max: round(lateness.max) },
     callMinutes: round(metrics.callMinutes),
+    callsBegunPerSecond: round(metrics.begun / seconds),
     cpuSecondsPerCallMinute:
       cpuSeconds === null || metrics.callMinutes < 0.1 ? null : round3(cpuSeconds / metrics.callMinutes),
     cpuCores: coresOf(cpuSeconds, seconds),

@@ -16,6 +16,8 @@ import { openWholeSystem } from './sut/whole.ts';
 /** Callers whose audio is kept and compared with the transcript. */
 const LISTENERS = 60;
 const MAX_CALLS = 10_000;
+/** Of the call that warms up. */
+const WARM_UP_STEPS = 4;
 
 async function main(options: Options, signal: AbortSignal): Promise<void> {
   if (options.keep !== undefined) await mkdir(options.keep, { recursive: true });
@@ -60,11 +62,12 @@ async function main(options: Options, signal: AbortSignal): Promise<void> {
           tls: options.tls,
         }));
     try {
-      const run = (calls: number, seconds: number, label: string) =>
+      const run = (calls: number, seconds: number, label: string, maxSteps?: number) =>
         runLoad(system, bench.backend, {
           carrier: options.carrier,
           calls,
           turns: options.turns,
+          ...(maxSteps === undefined ? {} : { maxSteps }),
           rampPerSecond: options.ramp,
           steadySeconds: seconds,
           mix: options.mix,
@@ -77,7 +80,7 @@ async function main(options: Options, signal: AbortSignal): Promise<void> {
         }).finally(endProgress);
 
       // One call to warm up, which counts for nothing: but a system that can't serve it can serve none.
-      const warmUp = await run(1, 0, 'warm-up');
+      const warmUp = await run(1, 0, 'warm-up', WARM_UP_STEPS);
       signal.throwIfAborted();
       if (warmUp.counts.answered === 0)
         throw new Error(`No call was answered: ${Object.keys(warmUp.failures).join(', ')}.`);

@@ -16,6 +16,7 @@ void t.test('the documented load tests have options that are there', (t) => {
     record: true,
     tokens: 100,
     'stt-start-ms': 120,
+    turns: 30,
   });
   t.throws(() => parseOptions(['--loudly']), { message: /--loudly/ });
   t.end();

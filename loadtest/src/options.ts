@@ -18,6 +18,7 @@ What is measured
   --whole            sessions are created and tickets redeemed by the real control plane over its embedded store
   --tls              callers come over wss, through a process on the system's core that ends TLS
   --record           recordings are made
+  --real             as it is: --record --turns 30 (calls of three minutes) --provider-tls --tokens 66 --stt-start-ms 120
   --node-args=LIST   further arguments of node for the gateways, for example "--max-semi-space-size=64 --trace-gc"
   --config JSON      agent configuration, instead of the one that keeps figures comparable
 
@@ -27,7 +28,8 @@ Load
   --turns N          questions in a call (4)
   --mix LIST         what callers do, by share (talk:6,barge_in:2,backchannel:1,hang_up:1); also noise, pause_400,
                      pause_700, pause_1200, pause_2000
-  --seconds N        how long figures count (30); 0: every caller calls once
+  --seconds N        how long figures count (30), with the first call of each caller as long as what is left of it;
+                     0: every caller calls once, from the begin to the end
   --ramp N           new calls a second (20)
   --rounds N         runs, of which the median counts (1)
   --soak N           N times the load (6 or more), everything hung up in between: does memory or a handle stay behind?
@@ -35,7 +37,6 @@ Load
   --voice NAME       tones (default, exact; VOICE_MODEL=off, for tones are no voice) or flite
 
 Emulated providers
-  --real             as they are: --provider-tls --tokens 66 --stt-start-ms 120, and recordings
   --stt-start-ms N   voice before the recogniser says that somebody speaks (0)
   --stt-ms N --llm-ms N --tts-ms N   delays (200, 200, 100)
   --tokens N         the model streams token by token, N a second, instead of all in one chunk; the time until the end of
@@ -129,7 +130,7 @@ const schema = z.object({
 });
 
 /** What `--real` stands for; what is asked for beside it wins. */
-const REAL = { 'provider-tls': true, tokens: '66', 'stt-start-ms': '120', record: true };
+const REAL = { turns: '30', 'provider-tls': true, tokens: '66', 'stt-start-ms': '120', record: true };
 
 export type Options = z.output<typeof schema>;
 

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { answerMs, type ProviderDelays } from '../backend/backend.ts';
 import type { RunMetrics } from '../measure/run-metrics.ts';
-import type { Conversation, HangUp, Step } from '../scenario/conversation.ts';
+import type { HangUp, Step } from '../scenario/conversation.ts';
 import type { CallerSpeech } from '@parley/emulators/speech/caller-speech';
 import type { CarrierLine, LineEvents, SaidTimes } from '@parley/emulators/callers/carrier-line';
 
@@ -95,11 +95,11 @@ export class CallEar implements LineEvents {
   }
 }
 
-/** Plays one conversation over a line that stands. Resolves when the caller has hung up, or the line is gone. */
+/** Plays the steps of a conversation over a line that stands. Resolves when the caller has hung up, or the line is gone. */
 export async function runCall(options: {
   line: CarrierLine;
   ear: CallEar;
-  conversation: Conversation;
+  steps: readonly Step[];
   speech: CallerSpeech;
   delays: ProviderDelays;
   metrics: RunMetrics;
@@ -107,7 +107,7 @@ export async function runCall(options: {
   /** The run is over: hang up. */
   signal: AbortSignal;
 }): Promise<CallResult> {
-  const { line, ear, conversation, speech, metrics, delays, random, signal } = options;
+  const { line, ear, steps, speech, metrics, delays, random, signal } = options;
   const { counts } = metrics;
   const expected: string[] = [];
   let heardSince = 0;
@@ -217,7 +217,7 @@ export async function runCall(options: {
 
   let hungUp: HangUp | undefined;
   let completed = true;
-  for (const step of conversation.steps) {
+  for (const step of steps) {
     if (over()) break;
     switch (step.do) {
       case 'ask':

@@ -65,6 +65,7 @@ export class RunMetrics {
     numberOfSignificantValueDigits: 3,
   });
   #calls = 0;
+  #begun = 0;
   #callMs = 0;
   #allCallMs = 0;
   #countedAt = 0;
@@ -96,6 +97,11 @@ export class RunMetrics {
     return this.#calls;
   }
 
+  /** Calls that began in the window. */
+  get begun(): number {
+    return this.#begun;
+  }
+
   /** Minutes that all calls together lasted in the window. */
   get callMinutes(): number {
     return this.#callMs / 60_000;
@@ -108,6 +114,7 @@ export class RunMetrics {
 
   callBegan(now: number): void {
     this.#integrate(now);
+    if (this.inWindow(now)) this.#begun++;
     this.#calls++;
   }
 

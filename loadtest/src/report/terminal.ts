@@ -21,6 +21,7 @@ export function resultTable(results: readonly LoadResult[]): string {
   const rows: [string, ...string[]][] = [
     ['', ...results.map((result) => `${result.system}, ${result.calls} ${plural(result.calls, 'call')}`)],
     row('carrier; counted for', (r) => `${r.carrier}; ${r.steadySeconds} s`),
+    row('questions in a call; calls begun a second', (r) => `${r.turns}; ${figure(r.callsBegunPerSecond)}`),
     row('overhead, later turns, p50 / p95 / p99 ms', (r) => triple(r.overheadLater)),
     row('overhead, first turn, p50 / p95 / p99 ms', (r) => triple(r.overheadFirst)),
     row('overhead after an interruption', (r) => triple(r.overheadAfterInterruption)),
