@@ -40,31 +40,44 @@ void t.test('a call from greeting to hang-up', async (t) => {
   t.ok(call.phone.maxBufferedMs <= 500, `never more than 500 ms ahead: ${call.phone.maxBufferedMs}`);
 });
 
-void t.test('frames wait for each other in silence, and around speech none does', async (t) => {
-  const call = fakeCall();
-  await call.wait(2000);
-  const silence = call.sttFrames.splice(0);
-  t.equal(silence.filter(({ mayWait }) => !mayWait).length, silence.length / 5);
-  await call.hears('When do you close?');
-  const spoken = call.sttFrames.splice(0);
-  const sound = spoken.slice(0, 30);
-  t.notOk(
-    sound.slice(0, 10).some(({ mayWait }) => mayWait),
-    'a word begins',
-  );
-  t.equal(sound.slice(10).filter(({ mayWait }) => mayWait).length, 16, 'within it, four of five frames wait');
-  t.notOk(
-    spoken.slice(30).some(({ mayWait }) => mayWait),
-    'and none in the silence that ends the turn',
-  );
-  t.same(
-    [...silence, ...spoken].reduce((sum, { ms }) => sum + ms, 0),
-    2900,
-    'all of it is given',
-  );
-  call.phone.listener.onGone({ by: 'caller', lost: false });
-  await call.call.ended;
-});
+void t.test(
+  'frames wait for each other in silence and within speech, and none where it may end',
+  async (t) => {
+    const call = fakeCall();
+    await call.wait(2000);
+    const silence = call.sttFrames.splice(0);
+    t.equal(silence.filter(({ mayWait }) => !mayWait).length, silence.length / 5);
+    await call.hears('When do you close?');
+    const spoken = call.sttFrames.splice(0);
+    const sound = spoken.slice(0, 30);
+    t.same(
+      sound.slice(0, 6).map(({ mayWait }) => mayWait),
+      [false, true, false, true, false, true],
+      'a word begins',
+    );
+    t.equal(
+      sound.slice(10).filter(({ mayWait }) => mayWait).length,
+      16,
+      'within it, four of five frames wait',
+    );
+    t.same(
+      spoken.slice(30, 34).map(({ mayWait }) => mayWait),
+      [false, true, true, false],
+      'a gap begins',
+    );
+    t.notOk(
+      spoken.slice(34).some(({ mayWait }) => mayWait),
+      'and none waits in the silence that ends the turn',
+    );
+    t.same(
+      [...silence, ...spoken].reduce((sum, { ms }) => sum + ms, 0),
+      2900,
+      'all of it is given',
+    );
+    call.phone.listener.onGone({ by: 'caller', lost: false });
+    await call.call.ended;
+  },
+);
 
 void t.test('what thinking ahead saved is told with the turn and with the call', async (t) => {
   const ahead = wirePlan((_plan, config) => (config.turn_taking.preemptive_generation = true));

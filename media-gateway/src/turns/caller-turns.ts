@@ -108,7 +108,7 @@ export class CallerTurns {
   #detector: TurnDetector;
   readonly #hearing: CallerHearing;
   readonly #pushed: PushToTalk;
-  readonly #cadence = new SttCadence();
+  #cadence: SttCadence;
   readonly #view: TurnView;
   readonly #stt: SttChain;
 
@@ -136,6 +136,7 @@ export class CallerTurns {
     this.#floor = deps.floor;
     this.#events = deps.events;
     this.#detector = newDetector(deps.plan);
+    this.#cadence = newCadence(deps.plan);
     this.#hearing = deps.hearing;
     this.#pushed = new PushToTalk({
       clock: deps.clock,
@@ -217,6 +218,7 @@ export class CallerTurns {
       this.#next = undefined;
       this.closeTurn();
       this.#detector = newDetector(this.#plan);
+      this.#cadence = newCadence(this.#plan);
       this.#hearing.setThreshold(this.#plan.agent.config.turn_taking.vad_threshold);
       this.#hearing.suppressNoise(this.#plan.agent.config.stt.noise_suppression);
       if (providers !== undefined) this.#stt.replace(providers);
@@ -450,4 +452,8 @@ function isQuiet(detector: TurnDetector, hearing: CallerHearing, floor: Floor): 
 function newDetector({ agent, system }: SessionPlan): TurnDetector {
   const { config } = agent;
   return new TurnDetector(config, config.language.primary, countryOfNumber(system.caller_number));
+}
+
+function newCadence({ agent }: SessionPlan): SttCadence {
+  return new SttCadence(agent.config.stt.endpointing_ms ?? undefined);
 }
