@@ -17,6 +17,8 @@ import { needsConsent } from './recording-consent.ts';
 
 /** How long a call waits for a far end that lost its connection to rejoin. */
 const REJOIN_GRACE_MS = 15_000;
+/** How much of what is heard may not be in the usage of the call yet. */
+const COUNT_HEARD_MS = 1000;
 /** So many ticks are one slow one. */
 const SLOW_TICKS = SLOW_TICK_MS / TICK_MS;
 
@@ -189,7 +191,7 @@ class LiveCall implements Call, ParticipantListener {
     if (this.#parts.turns.stt.lost) this.#parts.failures.recognitionLost();
     this.#parts.callerMessage.tick(now);
     this.#parts.consult?.tick(now);
-    this.#parts.log.countHeard();
+    this.#parts.log.countHeard(COUNT_HEARD_MS);
     this.#parts.cost.tick(now);
     this.#parts.report.saveUnderWay(now, this.#underWay);
     this.#parts.timing.tick(now);

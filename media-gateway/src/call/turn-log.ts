@@ -66,9 +66,12 @@ export class TurnLog {
     this.#heardMs += durationMs;
   }
 
-  /** Brings what was heard into `usage`; to be called several times a second, and before the usage is told. */
-  countHeard(): void {
-    if (this.#heardMs === 0) return;
+  /**
+   * Brings what was heard into `usage`; to be called before the usage is told.
+   * @param atLeastMs as the call goes on: less than that may wait
+   */
+  countHeard(atLeastMs = 0): void {
+    if (this.#heardMs === 0 || this.#heardMs < atLeastMs) return;
     countUse(this.usage, this.#heardBy, { stt_seconds: this.#heardMs / 1000 });
     this.#heardMs = 0;
   }
