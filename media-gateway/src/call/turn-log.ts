@@ -15,14 +15,14 @@ export class TurnLog {
   readonly #changes: VariableChanges;
   #nextTurn: number;
   readonly #samples = {
-    turn_e2e_ms: [] as number[],
-    stt_final_ms: [] as number[],
-    llm_first_token_ms: [] as number[],
-    tts_first_audio_ms: [] as number[],
-    knowledge_ms: [] as number[],
-    tool_ms: [] as number[],
-    caller_reply_ms: [] as number[],
-    thought_ahead_ms: [] as number[],
+    turn_e2e_ms: new Samples(),
+    stt_final_ms: new Samples(),
+    llm_first_token_ms: new Samples(),
+    tts_first_audio_ms: new Samples(),
+    knowledge_ms: new Samples(),
+    tool_ms: new Samples(),
+    caller_reply_ms: new Samples(),
+    thought_ahead_ms: new Samples(),
   };
   readonly usage: Usage = { ...NOTHING_USED };
   /** Audio that was heard and is not in `usage` yet, and by which model. */
@@ -96,15 +96,15 @@ export class TurnLog {
   }
 
   addSample(kind: 'tool_ms' | 'knowledge_ms' | 'caller_reply_ms', ms: number): void {
-    this.#samples[kind].push(Math.max(0, Math.round(ms)));
+    this.#samples[kind].add(Math.max(0, Math.round(ms)));
   }
 
   #addLatency(latency: TurnLatency): void {
-    if (latency.e2e !== null) this.#samples.turn_e2e_ms.push(latency.e2e);
-    if (latency.stt_final !== null) this.#samples.stt_final_ms.push(latency.stt_final);
-    if (latency.llm_first_token !== null) this.#samples.llm_first_token_ms.push(latency.llm_first_token);
-    if (latency.tts_first_audio !== null) this.#samples.tts_first_audio_ms.push(latency.tts_first_audio);
-    if (latency.thought_ahead !== null) this.#samples.thought_ahead_ms.push(latency.thought_ahead);
+    if (latency.e2e !== null) this.#samples.turn_e2e_ms.add(latency.e2e);
+    if (latency.stt_final !== null) this.#samples.stt_final_ms.add(latency.stt_final);
+    if (latency.llm_first_token !== null) this.#samples.llm_first_token_ms.add(latency.llm_first_token);
+    if (latency.tts_first_audio !== null) this.#samples.tts_first_audio_ms.add(latency.tts_first_audio);
+    if (latency.thought_ahead !== null) this.#samples.thought_ahead_ms.add(latency.thought_ahead);
   }
 
   report(facts: {
@@ -140,14 +140,30 @@ export class TurnLog {
 
   #metrics(): CallMetrics {
     const stats = Object.fromEntries(
-      Object.entries(this.#samples).map(([name, samples]) => [name, summarise(samples)]),
+      Object.entries(this.#samples).map(([name, { summary }]) => [name, summary]),
     );
     return { turns: this.#turns.length, ...stats } as CallMetrics;
   }
 }
 
-function summarise(samples: readonly number[]): CallMetrics['turn_e2e_ms'] {
-  if (samples.length === 0) return null;
+/** How long one thing took, each time. A call is reported far more often than a sample is added. */
+class Samples {
+  readonly #values: number[] = [];
+  #summary: CallMetrics['turn_e2e_ms'] = null;
+
+  add(ms: number): void {
+    this.#values.push(ms);
+    this.#summary = null;
+  }
+
+  /** Null without samples. */
+  get summary(): CallMetrics['turn_e2e_ms'] {
+    if (this.#values.length > 0) this.#summary ??= summarise(this.#values);
+    return this.#summary;
+  }
+}
+
+function summarise(samples: readonly number[]): NonNullable<CallMetrics['turn_e2e_ms']> {
   const sorted = samples.toSorted((a, b) => a - b);
   const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)]!;
   const sum = sorted.reduce((total, value) => total + value, 0);

@@ -16,6 +16,27 @@ void t.test('a message is read whatever stands before and behind its audio', (t)
   t.end();
 });
 
+void t.test('times of words are read in both spellings, and one that is not valid is left out', (t) => {
+  const { chars, charStartTimesMs } = ALIGNMENT;
+  const alignmentOf = (alignment: unknown) =>
+    parse(JSON.stringify({ contextId: 'r1', audio: AUDIO, alignment }))!.alignment;
+  t.same(alignmentOf({ chars, charStartTimesMs, charsDurationsMs: [1, 1, 1] }), READ);
+  t.same(alignmentOf({ chars, charStartTimesMs }), { ...READ, durationsMs: [] });
+  for (const invalid of [
+    null,
+    7,
+    'times',
+    {},
+    { chars },
+    { chars: 'a', charStartTimesMs },
+    { chars: ['a', 7, 'b'], charStartTimesMs },
+    { chars, charStartTimesMs: [0, '1', 2] },
+    { ...ALIGNMENT, charDurationsMs: [1, null, 1] },
+  ])
+    t.equal(alignmentOf(invalid), undefined, JSON.stringify(invalid));
+  t.end();
+});
+
 void t.test('audio in another form is what JSON says it is', (t) => {
   t.same(parse('{"audio":"a\\/b=","contextId":"r"}'), { audio: 'a/b=', contextId: 'r' }, 'escaped');
   t.same(parse('{"audio" : "abcd"}'), { audio: 'abcd' });

@@ -1,29 +1,40 @@
 import { z } from 'zod';
 
-const alignmentSchema = z
-  .object({
-    chars: z.array(z.string()),
-    charStartTimesMs: z.array(z.number()),
-    charDurationsMs: z.array(z.number()).optional(),
-    /** An older spelling. */
-    charsDurationsMs: z.array(z.number()).optional(),
-  })
-  .transform((one) => ({
-    chars: one.chars,
-    startsMs: one.charStartTimesMs,
-    durationsMs: one.charDurationsMs ?? one.charsDurationsMs ?? [],
-  }));
+/** Where each character stands in the audio. */
+export interface Alignment {
+  chars: string[];
+  startsMs: number[];
+  durationsMs: number[];
+}
+
 const messageSchema = z.object({
   contextId: z.string().nullish(),
   audio: z.string().nullish(),
   isFinal: z.boolean().nullish(),
   // Times of words are worth having; a form we do not know is no reason to be silent.
-  alignment: alignmentSchema.nullish().catch(undefined),
+  alignment: z.unknown().optional().transform(readAlignment),
   error: z.string().nullish().catch(undefined),
 });
 
 /** What comes from `multi-stream-input`; `audio` is base64. */
 export type VoiceMessage = z.output<typeof messageSchema>;
+
+/** By hand: a schema for each number of each character takes more time than all else of a message. */
+function readAlignment(value: unknown): Alignment | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { chars, charStartTimesMs, ...more } = value as Record<string, unknown>;
+  // The second is an older spelling.
+  const durations = more['charDurationsMs'] ?? more['charsDurationsMs'] ?? [];
+  return areAll(chars, 'string') && areAll(charStartTimesMs, 'number') && areAll(durations, 'number')
+    ? { chars, startsMs: charStartTimesMs, durationsMs: durations }
+    : undefined;
+}
+
+function areAll(values: unknown, type: 'string'): values is string[];
+function areAll(values: unknown, type: 'number'): values is number[];
+function areAll(values: unknown, type: string): boolean {
+  return Array.isArray(values) && values.every((value) => typeof value === type);
+}
 
 const AUDIO_KEY = '"audio":';
 const SPACE = 0x20;

@@ -6,6 +6,7 @@ import type { Clock, Timer } from '@parley/shared/time/clock';
 import { ProviderSocket, socketUrl } from '../provider-socket.ts';
 import type { SocketAgents, SocketEnd } from '../provider-socket.ts';
 import { parseMessage } from './elevenlabs-messages.ts';
+import type { Alignment } from './elevenlabs-messages.ts';
 
 export interface PoolDeps {
   agents: SocketAgents;
@@ -20,12 +21,6 @@ export interface ContextListener {
   /** The provider has sent everything. */
   onFinal(): void;
   onFailed(error: ProviderError): void;
-}
-
-export interface Alignment {
-  chars: string[];
-  startsMs: number[];
-  durationsMs: number[];
 }
 
 export const ELEVENLABS = 'elevenlabs';
