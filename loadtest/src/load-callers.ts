@@ -7,7 +7,8 @@ import { CallEar, runCall, type CallResult } from './callers/load-caller.ts';
 import type { LoadOptions } from './load-options.ts';
 import type { FinishedCall } from './measure/call-reports.ts';
 import type { RunMetrics } from './measure/run-metrics.ts';
-import { conversation as makeConversation, type Step } from './scenario/conversation.ts';
+import { stepsLeft } from './scenario/call-under-way.ts';
+import { conversation as makeConversation } from './scenario/conversation.ts';
 import type { Destination, SystemUnderTest } from './sut/system.ts';
 
 /** Half-open lines are let go after this, or their sockets would pile up here. */
@@ -75,7 +76,7 @@ export class LoadCallers {
     for (let call = 0; !this.#signal.aborted; call++) {
       const name = mix[(number + call) % mix.length]!;
       const talk = makeConversation(name, turns, number + call);
-      const begun = call === 0 && !once ? shareOf(number) : 0;
+      const steps = call === 0 && !once ? stepsLeft(talk.steps, number) : talk.steps;
       const ear = new CallEar(this.#metrics);
       this.#metrics.counts.dialled++;
       const askedAt = performance.now();
@@ -95,7 +96,7 @@ export class LoadCallers {
       const result = await runCall({
         line,
         ear,
-        steps: leftOf(talk.steps, begun, this.#options.maxSteps),
+        steps: steps.slice(0, this.#options.maxSteps),
         speech,
         delays,
         metrics: this.#metrics,
@@ -168,14 +169,4 @@ export class LoadCallers {
   #listens(number: number): boolean {
     return number < this.#options.listeners;
   }
-}
-
-/** From 0 to 1, spread evenly over callers in a row: multiples of the golden ratio. */
-function shareOf(number: number): number {
-  return ((number + 1) * ((Math.sqrt(5) - 1) / 2)) % 1;
-}
-
-/** @param begun how much of the conversation is over, 0 to 1; a step is left at least */
-function leftOf(steps: readonly Step[], begun: number, max = Infinity): readonly Step[] {
-  return steps.slice(0, Math.min(max, Math.ceil(steps.length * (1 - begun))));
 }
