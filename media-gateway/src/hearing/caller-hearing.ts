@@ -12,7 +12,7 @@ const FRAME_MS = 20;
 const WINDOW_MS = 32;
 /** Sounds are judged for so long after the last loud frame. */
 const JUDGE_AFTER_LOUD_MS = 400;
-/** Frames whose levels are remembered until the windows that hold them are judged. */
+/** Frames whose levels are remembered until the windows that hold them are judged; a power of two. */
 const FRAMES = 64;
 /** The level of a window is that of the loudest frame in the last so many ms: syllables, not the gaps between them. */
 const SYLLABLE_MS = 120;
@@ -273,7 +273,7 @@ export class CallerHearing {
 /** Levels of the newest frames, until the windows that hold them are judged. */
 class RecentFrames {
   readonly #levels = new Float64Array(FRAMES);
-  readonly #ends = new Float64Array(FRAMES).fill(-1);
+  readonly #ends = new Float64Array(FRAMES).fill(-Infinity);
   readonly #loud = new Uint8Array(FRAMES);
   #count = 0;
 
@@ -287,17 +287,21 @@ class RecentFrames {
   /** The level of the loudest syllable just before `endMs`. */
   levelAt(endMs: number): number {
     let loudest = -91;
-    for (let i = 0; i < FRAMES; i++)
-      if (this.#ends[i]! <= endMs + FRAME_MS && this.#ends[i]! > endMs - SYLLABLE_MS)
-        loudest = Math.max(loudest, this.#levels[i]!);
+    for (let i = this.#count - 1; i >= this.#count - FRAMES; i--) {
+      const end = this.#ends[i & (FRAMES - 1)]!;
+      if (end <= endMs - SYLLABLE_MS) break;
+      if (end <= endMs + FRAME_MS) loudest = Math.max(loudest, this.#levels[i & (FRAMES - 1)]!);
+    }
     return loudest;
   }
 
   /** Whether a frame of the window that ends at `endMs` is loud. */
   isLoudAt(endMs: number): boolean {
-    for (let i = 0; i < FRAMES; i++)
-      if (this.#loud[i] === 1 && this.#ends[i]! <= endMs + FRAME_MS && this.#ends[i]! > endMs - WINDOW_MS)
-        return true;
+    for (let i = this.#count - 1; i >= this.#count - FRAMES; i--) {
+      const end = this.#ends[i & (FRAMES - 1)]!;
+      if (end <= endMs - WINDOW_MS) return false;
+      if (end <= endMs + FRAME_MS && this.#loud[i & (FRAMES - 1)] === 1) return true;
+    }
     return false;
   }
 }
