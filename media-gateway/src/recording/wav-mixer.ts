@@ -33,6 +33,9 @@ export class WavMixer {
   readonly #right: Side;
   readonly #blocks = new Map<number, Int16Array>();
   readonly #free: Int16Array[] = [];
+  /** The block that was asked for last: nearly every frame belongs into the one of the frame before. */
+  #lastIndex = -1;
+  #lastBlock: Int16Array = new Int16Array(0);
   /** Blocks below are with the file. */
   #firstOpen = 0;
   #end = 0;
@@ -180,11 +183,14 @@ export class WavMixer {
   }
 
   #block(index: number): Int16Array {
+    if (index === this.#lastIndex) return this.#lastBlock;
     let block = this.#blocks.get(index);
     if (!block) {
       block = this.#free.pop() ?? newBlock(this.sampleRate * this.channels);
       this.#blocks.set(index, block);
     }
+    this.#lastIndex = index;
+    this.#lastBlock = block;
     return block;
   }
 
