@@ -297,6 +297,8 @@ void t.test('an MP3 is made when the call is over', async (t) => {
     const job = path.join(died.spoolDir, 'rec_1.recording.json');
     const part = path.join(died.spoolDir, 'rec_1.part');
     await until(async () => (await stat(part).catch(() => undefined))?.size === 44 + 2 * 16_000);
+    // Each is written by itself.
+    await until(async () => (await readdir(died.spoolDir)).includes(path.basename(job)));
     const left = [await readFile(job), await readFile(part)] as const;
     await call.finish(6000);
     await died.spool[Symbol.asyncDispose]();
