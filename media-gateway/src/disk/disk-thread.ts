@@ -4,7 +4,7 @@ import { plainDisk } from './disk.ts';
 import type { Disk, FileDigest, WritableFile } from './disk.ts';
 
 /** What comes within this time goes to the thread together. */
-const GATHER_MS = 20;
+const GATHER_MS = 50;
 /** So many requests within a second are worth a thread of their own: some ten calls. */
 const WORTH_A_THREAD = 16;
 
