@@ -108,3 +108,10 @@ void t.test('the place at the model is given back', async (t) => {
   hearing[Symbol.dispose]();
   t.equal(model.closed, true);
 });
+
+void t.test('the very first sound of a line can be told from the echo of the agent', async (t) => {
+  const { hearing } = listen();
+  hearing.agentSaid(LOUD, FORMAT, 0);
+  hearing.push(encodeMulaw(Int16Array.from({ length: 160 }, (_, i) => (i % 8 < 4 ? 600 : -600))), 20, 20);
+  t.equal(hearing.sttSpeech(), EVIDENCE.none, 'softer than the agent by 16 dB');
+});
