@@ -3,11 +3,12 @@ import type { AudioFormat } from '@parley/shared/audio/audio-frame';
 import { AudioConverter } from '@parley/shared/audio/convert';
 import { ALAW_TO_PCM16, MULAW_TO_PCM16 } from '@parley/shared/audio/g711';
 import type { PartFile } from './part-file.ts';
+import { recordedSeconds, type RecordedSecond } from './recorded-second.ts';
 
 /** Audio less than this away from where the last piece ended follows it without a seam. */
 const SEAM_MS = 40;
-/** Blocks of a second that stay open for audio that comes late: what was played is known only afterwards. */
-const OPEN_BLOCKS = 3;
+/** Seconds that stay open for audio that comes late: what was played is known only afterwards. */
+const OPEN_SECONDS = 3;
 /** No call is this long; a place beyond is a mistake. */
 const MAX_SECONDS = 24 * 60 * 60;
 const LEFT = 0;
@@ -31,12 +32,13 @@ export class WavMixer {
   readonly #file: PartFile;
   readonly #left: Side;
   readonly #right: Side;
-  readonly #blocks = new Map<number, Int16Array>();
-  readonly #free: Int16Array[] = [];
-  /** The block that was asked for last: nearly every frame belongs into the one of the frame before. */
+  readonly #newSecond: () => RecordedSecond;
+  readonly #seconds = new Map<number, RecordedSecond>();
+  readonly #free: RecordedSecond[] = [];
+  /** The one that was asked for last: nearly every frame belongs into the one of the frame before. */
   #lastIndex = -1;
-  #lastBlock: Int16Array = new Int16Array(0);
-  /** Blocks below are with the file. */
+  #last: RecordedSecond | undefined;
+  /** Seconds below are with the file. */
   #firstOpen = 0;
   #end = 0;
   #gapSamples = 0;
@@ -59,6 +61,7 @@ export class WavMixer {
     this.#onGap = options.onGap;
     this.#left = this.#side(LEFT, options.caller);
     this.#right = this.#side(options.channels === 'dual' ? RIGHT : LEFT, options.agent);
+    this.#newSecond = recordedSeconds(this.sampleRate, this.channels, [options.caller, options.agent]);
   }
 
   /** Audio that was given and is not in the file. */
@@ -83,7 +86,7 @@ export class WavMixer {
     this.#drain(this.#right);
     this.#closed = true;
     const samples = Math.min(this.#sampleAt(Math.max(0, endMs)), MAX_SECONDS * this.sampleRate);
-    for (const index of [...this.#blocks.keys()].sort((a, b) => a - b)) await this.#flushLast(index);
+    for (const index of [...this.#seconds.keys()].sort((a, b) => a - b)) await this.#flushLast(index);
     const dataBytes = samples * this.channels * 2;
     await this.#file.finish(dataBytes);
     return { durationMs: Math.round((samples * 1000) / this.sampleRate), dataBytes };
@@ -148,9 +151,8 @@ export class WavMixer {
     }
     while (at < end) {
       const index = Math.floor(at / rate);
-      const block = this.#block(index);
       const stop = Math.min(end, (index + 1) * rate);
-      this.#fill(block, channel, source, table, at - start, at - index * rate, stop - at);
+      this.#second(index).lay(channel, source, table, at - start, at - index * rate, stop - at);
       at = stop;
     }
     if (end > this.#end) {
@@ -159,79 +161,54 @@ export class WavMixer {
     }
   }
 
-  #fill(
-    block: Int16Array,
-    channel: number,
-    source: Uint8Array | Int16Array,
-    table: Int16Array | undefined,
-    from: number,
-    to: number,
-    count: number,
-  ): void {
-    if (this.channels === 2) {
-      for (let i = 0, at = to * 2 + channel; i < count; i++, at += 2) {
-        const value = source[from + i]!;
-        block[at] = table ? table[value]! : value;
-      }
-      return;
-    }
-    for (let i = 0; i < count; i++) {
-      const value = source[from + i]!;
-      const sum = block[to + i]! + (table ? table[value]! : value);
-      block[to + i] = sum > 32_767 ? 32_767 : sum < -32_768 ? -32_768 : sum;
-    }
-  }
-
-  #block(index: number): Int16Array {
-    if (index === this.#lastIndex) return this.#lastBlock;
-    let block = this.#blocks.get(index);
-    if (!block) {
-      block = this.#free.pop() ?? newBlock(this.sampleRate * this.channels);
-      this.#blocks.set(index, block);
+  #second(index: number): RecordedSecond {
+    if (index === this.#lastIndex) return this.#last!;
+    let second = this.#seconds.get(index);
+    if (!second) {
+      second = this.#free.pop() ?? this.#newSecond();
+      this.#seconds.set(index, second);
     }
     this.#lastIndex = index;
-    this.#lastBlock = block;
-    return block;
+    this.#last = second;
+    return second;
   }
 
-  /** Blocks that hardly anything will be added to go to the file; seconds without audio need no writing. */
+  /** Seconds that hardly anything will be added to go to the file; those without audio need no writing. */
   #flush(): void {
-    const keepFrom = Math.floor((this.#end - 1) / this.sampleRate) - OPEN_BLOCKS;
+    const keepFrom = Math.floor((this.#end - 1) / this.sampleRate) - OPEN_SECONDS;
     if (keepFrom <= this.#firstOpen) return;
     this.#firstOpen = keepFrom;
-    for (const [index, block] of this.#blocks) {
+    for (const [index, second] of this.#seconds) {
       if (index >= keepFrom) continue;
-      this.#blocks.delete(index);
-      const offset = index * this.sampleRate * this.channels * 2;
-      if (!this.#file.write(bytesFromPcm16(block), offset, () => this.#reuse(block))) {
+      this.#seconds.delete(index);
+      if (!this.#write(index, second, () => this.#reuse(second))) {
         if (!this.#file.failure) {
           this.#gapSamples += this.sampleRate;
           this.#onGap();
         }
-        this.#reuse(block);
+        this.#reuse(second);
       }
     }
   }
 
-  /** At the end nothing is given up: each block waits for the disk. */
+  /** At the end nothing is given up: each second waits for the disk. */
   async #flushLast(index: number): Promise<void> {
-    const block = this.#blocks.get(index)!;
-    this.#blocks.delete(index);
-    const offset = index * this.sampleRate * this.channels * 2;
+    const second = this.#seconds.get(index)!;
+    this.#seconds.delete(index);
     while (!this.#file.failure) {
-      if (this.#file.write(bytesFromPcm16(block), offset, () => {})) return;
+      if (this.#write(index, second, () => second.clear())) return;
       await this.#file.settled();
     }
   }
 
-  #reuse(block: Int16Array): void {
-    if (this.#closed || this.#free.length > 0) return;
-    block.fill(0);
-    this.#free.push(block);
+  /** @returns false when it was not queued */
+  #write(index: number, second: RecordedSecond, done: () => void): boolean {
+    const offset = index * this.sampleRate * this.channels * 2;
+    return this.#file.write(bytesFromPcm16(second.samples()), offset, done);
   }
-}
 
-/** In shared memory: the thread that writes it to the file needs no copy. */
-function newBlock(samples: number): Int16Array {
-  return new Int16Array(new SharedArrayBuffer(samples * Int16Array.BYTES_PER_ELEMENT));
+  #reuse(second: RecordedSecond): void {
+    second.clear();
+    if (!this.#closed && this.#free.length === 0) this.#free.push(second);
+  }
 }
