@@ -46,7 +46,7 @@ void t.test(
     const call = fakeCall();
     await call.wait(2000);
     const silence = call.sttFrames.splice(0);
-    t.equal(silence.filter(({ mayWait }) => !mayWait).length, silence.length / 5);
+    t.equal(silence.filter(({ mayWait }) => !mayWait).length, silence.length / 10);
     await call.hears('When do you close?');
     const spoken = call.sttFrames.splice(0);
     const sound = spoken.slice(0, 30);

@@ -6,7 +6,8 @@ const GAP_MS = 100;
 const SETTLED_MS = 1000;
 const IN_ONSET_MS = 40;
 const IN_SOUND_MS = 100;
-const IN_SILENCE_MS = 100;
+/** Nothing in it is waited for, and the first frame that is no silence takes it along; vendors advise 20 to 250 ms. */
+const IN_SILENCE_MS = 200;
 /** Behind the first frame of a gap so much waits: no STT that waits for `LEAST_ENDPOINTING_MS` ends a turn by then. */
 const IN_GAP_MS = 60;
 const LEAST_ENDPOINTING_MS = 100;
@@ -26,7 +27,7 @@ const LEAST_ENDPOINTING_MS = 100;
  * | not loud, in the 60 ms behind it, where the STT waits for 100 ms of silence or decides itself | 60 ms |
  * | not loud, within 1 s of a sound whose turn has not ended, or while words wait for the end of theirs | one frame |
  * | neither loud nor silent: a soft word may begin | one frame |
- * | silent, later | 100 ms |
+ * | silent, later | 200 ms |
  */
 export class SttCadence {
   #soundMs = 0;

@@ -362,6 +362,19 @@ void t.test('frames that may wait leave with the next, in order and whole', asyn
   t.same(lengths(), [480, 160, 320, 160], 'nor is anything lost at the end');
 });
 
+void t.test('what has waited leaves in pieces of at most 200 ms', async (t) => {
+  const { vendor, stream } = await open(t);
+  for (let frame = 0; frame < 9; frame++) stream.write(quiet(20), true);
+  stream.write(quiet(20));
+  stream.write(quiet(400), true);
+  stream.write(voice(20));
+  await until(() => vendor.frames.length === 4);
+  t.same(
+    vendor.frames.map((frame) => frame.length / 8),
+    [200, 200, 200, 20],
+  );
+});
+
 void t.test('nova: after a loss only audio that was not settled is sent again', async (t) => {
   const { vendor, stream, heard } = await open(t);
   // Once a frame came through, nothing waits for the connection any more.

@@ -26,7 +26,10 @@ const NAME = 'deepgram';
 const ENCODINGS = { pcmu: 'mulaw', pcma: 'alaw', pcm16: 'linear16' } as const;
 /** Audio kept for a connection that is not there yet, or not any more: what was said until one is taken for deaf. */
 const REPLAY_MS = 8000;
-const REPLAY_PIECE_MS = 100;
+/** Audio that has waited goes out in pieces of at most this: the vendor advises 20 to 250 ms. */
+const PIECE_MS = 200;
+/** Silence of our making, where a connection has had no audio yet. */
+const FIRST_SILENCE_MS = 100;
 const TICK_MS = 1000;
 /** Ticks without audio before a `KeepAlive` or ping: the vendor advises every 3 to 5 s. */
 const KEEP_ALIVE_TICKS = 4;
@@ -124,7 +127,7 @@ class DeepgramStream implements SttStream {
     this.#format = options.format;
     this.#bytesPerMs = bytesPerMs(options.format);
     this.#sampleBytes = options.format.encoding === 'pcm16' ? 2 : 1;
-    this.#pieceBytes = Math.ceil((REPLAY_PIECE_MS * options.format.sampleRate) / 1000) * this.#sampleBytes;
+    this.#pieceBytes = Math.ceil((PIECE_MS * options.format.sampleRate) / 1000) * this.#sampleBytes;
     this.#isFlux = plan.model.startsWith('flux-');
     const query = this.#isFlux ? fluxQuery(plan, options, listener) : novaQuery(plan, options);
     this.#url = socketUrl(plan.base_url, this.#isFlux ? '/v2/listen' : '/v1/listen', query);
@@ -309,7 +312,7 @@ class DeepgramStream implements SttStream {
       if (this.#turns.open) this.#sendSilence(socket, TICK_MS);
     } else if (due && !this.#sentAny) {
       // `KeepAlive` may not hold a connection that never had audio.
-      this.#sendSilence(socket, REPLAY_PIECE_MS);
+      this.#sendSilence(socket, FIRST_SILENCE_MS);
     } else if (due) {
       socket.send('{"type":"KeepAlive"}');
     }
