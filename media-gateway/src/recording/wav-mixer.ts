@@ -3,12 +3,11 @@ import type { AudioFormat } from '@parley/shared/audio/audio-frame';
 import { AudioConverter } from '@parley/shared/audio/convert';
 import { ALAW_TO_PCM16, MULAW_TO_PCM16 } from '@parley/shared/audio/g711';
 import type { PartFile } from './part-file.ts';
-import { recordedSeconds, type RecordedSecond } from './recorded-second.ts';
 
 /** Audio less than this away from where the last piece ended follows it without a seam. */
 const SEAM_MS = 40;
-/** Seconds that stay open for audio that comes late: what was played is known only afterwards. */
-const OPEN_SECONDS = 3;
+/** Blocks of a second that stay open for audio that comes late: what was played is known only afterwards. */
+const OPEN_BLOCKS = 3;
 /** No call is this long; a place beyond is a mistake. */
 const MAX_SECONDS = 24 * 60 * 60;
 const LEFT = 0;
@@ -32,13 +31,12 @@ export class WavMixer {
   readonly #file: PartFile;
   readonly #left: Side;
   readonly #right: Side;
-  readonly #newSecond: () => RecordedSecond;
-  readonly #seconds = new Map<number, RecordedSecond>();
-  readonly #free: RecordedSecond[] = [];
-  /** The one that was asked for last: nearly every frame belongs into the one of the frame before. */
+  readonly #blocks = new Map<number, Int16Array>();
+  readonly #free: Int16Array[] = [];
+  /** The block that was asked for last: nearly every frame belongs into the one of the frame before. */
   #lastIndex = -1;
-  #last: RecordedSecond | undefined;
-  /** Seconds below are with the file. */
+  #lastBlock: Int16Array = new Int16Array(0);
+  /** Blocks below are with the file. */
   #firstOpen = 0;
   #end = 0;
   #gapSamples = 0;
@@ -61,7 +59,6 @@ export class WavMixer {
     this.#onGap = options.onGap;
     this.#left = this.#side(LEFT, options.caller);
     this.#right = this.#side(options.channels === 'dual' ? RIGHT : LEFT, options.agent);
-    this.#newSecond = recordedSeconds(this.sampleRate, this.channels, [options.caller, options.agent]);
   }
 
   /** Audio that was given and is not in the file. */
@@ -86,7 +83,7 @@ export class WavMixer {
     this.#drain(this.#right);
     this.#closed = true;
     const samples = Math.min(this.#sampleAt(Math.max(0, endMs)), MAX_SECONDS * this.sampleRate);
-    for (const index of [...this.#seconds.keys()].sort((a, b) => a - b)) await this.#flushLast(index);
+    for (const index of [...this.#blocks.keys()].sort((a, b) => a - b)) await this.#flushLast(index);
     const dataBytes = samples * this.channels * 2;
     await this.#file.finish(dataBytes);
     return { durationMs: Math.round((samples * 1000) / this.sampleRate), dataBytes };
@@ -151,8 +148,9 @@ export class WavMixer {
     }
     while (at < end) {
       const index = Math.floor(at / rate);
+      const block = this.#block(index);
       const stop = Math.min(end, (index + 1) * rate);
-      this.#second(index).lay(channel, source, table, at - start, at - index * rate, stop - at);
+      this.#fill(block, channel, source, table, at - start, at - index * rate, stop - at);
       at = stop;
     }
     if (end > this.#end) {
@@ -161,54 +159,79 @@ export class WavMixer {
     }
   }
 
-  #second(index: number): RecordedSecond {
-    if (index === this.#lastIndex) return this.#last!;
-    let second = this.#seconds.get(index);
-    if (!second) {
-      second = this.#free.pop() ?? this.#newSecond();
-      this.#seconds.set(index, second);
+  #fill(
+    block: Int16Array,
+    channel: number,
+    source: Uint8Array | Int16Array,
+    table: Int16Array | undefined,
+    from: number,
+    to: number,
+    count: number,
+  ): void {
+    if (this.channels === 2) {
+      for (let i = 0, at = to * 2 + channel; i < count; i++, at += 2) {
+        const value = source[from + i]!;
+        block[at] = table ? table[value]! : value;
+      }
+      return;
     }
-    this.#lastIndex = index;
-    this.#last = second;
-    return second;
+    for (let i = 0; i < count; i++) {
+      const value = source[from + i]!;
+      const sum = block[to + i]! + (table ? table[value]! : value);
+      block[to + i] = sum > 32_767 ? 32_767 : sum < -32_768 ? -32_768 : sum;
+    }
   }
 
-  /** Seconds that hardly anything will be added to go to the file; those without audio need no writing. */
+  #block(index: number): Int16Array {
+    if (index === this.#lastIndex) return this.#lastBlock;
+    let block = this.#blocks.get(index);
+    if (!block) {
+      block = this.#free.pop() ?? newBlock(this.sampleRate * this.channels);
+      this.#blocks.set(index, block);
+    }
+    this.#lastIndex = index;
+    this.#lastBlock = block;
+    return block;
+  }
+
+  /** Blocks that hardly anything will be added to go to the file; seconds without audio need no writing. */
   #flush(): void {
-    const keepFrom = Math.floor((this.#end - 1) / this.sampleRate) - OPEN_SECONDS;
+    const keepFrom = Math.floor((this.#end - 1) / this.sampleRate) - OPEN_BLOCKS;
     if (keepFrom <= this.#firstOpen) return;
     this.#firstOpen = keepFrom;
-    for (const [index, second] of this.#seconds) {
+    for (const [index, block] of this.#blocks) {
       if (index >= keepFrom) continue;
-      this.#seconds.delete(index);
-      if (!this.#write(index, second, () => this.#reuse(second))) {
+      this.#blocks.delete(index);
+      const offset = index * this.sampleRate * this.channels * 2;
+      if (!this.#file.write(bytesFromPcm16(block), offset, () => this.#reuse(block))) {
         if (!this.#file.failure) {
           this.#gapSamples += this.sampleRate;
           this.#onGap();
         }
-        this.#reuse(second);
+        this.#reuse(block);
       }
     }
   }
 
-  /** At the end nothing is given up: each second waits for the disk. */
+  /** At the end nothing is given up: each block waits for the disk. */
   async #flushLast(index: number): Promise<void> {
-    const second = this.#seconds.get(index)!;
-    this.#seconds.delete(index);
+    const block = this.#blocks.get(index)!;
+    this.#blocks.delete(index);
+    const offset = index * this.sampleRate * this.channels * 2;
     while (!this.#file.failure) {
-      if (this.#write(index, second, () => second.clear())) return;
+      if (this.#file.write(bytesFromPcm16(block), offset, () => {})) return;
       await this.#file.settled();
     }
   }
 
-  /** @returns false when it was not queued */
-  #write(index: number, second: RecordedSecond, done: () => void): boolean {
-    const offset = index * this.sampleRate * this.channels * 2;
-    return this.#file.write(bytesFromPcm16(second.samples()), offset, done);
+  #reuse(block: Int16Array): void {
+    if (this.#closed || this.#free.length > 0) return;
+    block.fill(0);
+    this.#free.push(block);
   }
+}
 
-  #reuse(second: RecordedSecond): void {
-    second.clear();
-    if (!this.#closed && this.#free.length === 0) this.#free.push(second);
-  }
+/** In shared memory: the thread that writes it to the file needs no copy. */
+function newBlock(samples: number): Int16Array {
+  return new Int16Array(new SharedArrayBuffer(samples * Int16Array.BYTES_PER_ELEMENT));
 }
