@@ -51,6 +51,7 @@ async function survivesRestart(
     await server[Symbol.asyncDispose]();
   });
   const sessionId = uuidV7();
+  const begun: number[] = [];
   const handled: number[] = [];
   const commands: unknown[] = [];
   let hold = Promise.withResolvers<void>();
@@ -59,6 +60,7 @@ async function survivesRestart(
     consumer: 'one',
     claimAfterMs: 200,
     handle: async (event) => {
+      begun.push(event.index);
       await hold.promise;
       if (!handled.includes(event.index)) handled.push(event.index);
     },
@@ -70,6 +72,8 @@ async function survivesRestart(
 
   hold = Promise.withResolvers();
   await bus.events.append([callEvent(sessionId, 1), callEvent(sessionId, 2)]);
+  // An answer that is lost on its way would leave them to be claimed, behind what comes later.
+  await until('they are in hand', () => begun.includes(1));
   await server.kill();
   await t.rejects(bus.events.append([callEvent(sessionId, 9)]), 'an append while it is away is refused');
   await until('it knows', () => !bus.healthy());
